@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: MIT
+# The command `weir`.
+file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cli/*.c")
+if(sources)
+    add_executable(weir_cli ${sources})
+    target_compile_definitions(weir_cli PRIVATE _GNU_SOURCE)
+    target_link_libraries(weir_cli PRIVATE weir_inside m)
+    set_target_properties(weir_cli PROPERTIES OUTPUT_NAME weir)
+    add_dependencies(product weir_cli)
+endif()

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: MIT
+# What `cmake --install` puts where.  Everything installed finds the rest relative to itself, so any prefix will do.
+include(CMakePackageConfigHelpers)
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/weir")
+
+install(TARGETS ${weir_libraries} EXPORT weir-targets)
+install(DIRECTORY include/weir DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
+if(TARGET weir_cli)
+    install(TARGETS weir_cli)
+endif()
+
+file(GLOB pages CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/doc/man/*.[1-9]")
+foreach(page IN LISTS pages)
+    string(REGEX REPLACE ".*\\." "" section "${page}")
+    install(FILES "${page}" DESTINATION "${CMAKE_INSTALL_MANDIR}/man${section}")
+endforeach()
+
+file(RELATIVE_PATH weir_pc_prefix "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
+configure_file(cmake/weir.pc.in weir.pc @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/weir.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+
+configure_package_config_file(cmake/weirConfig.cmake.in weirConfig.cmake INSTALL_DESTINATION "${package_dir}")
+# While the major version is 0, a minor version may break.
+write_basic_package_version_file(weirConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/weirConfig.cmake" "${PROJECT_BINARY_DIR}/weirConfigVersion.cmake"
+    DESTINATION "${package_dir}")
+install(EXPORT weir-targets NAMESPACE weir:: DESTINATION "${package_dir}")

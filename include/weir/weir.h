@@ -1,0 +1,217 @@
+/* weir.h - limits on rate.
+   SPDX-License-Identifier: MIT
+
+   Order of arguments: where, plan, key, now, cost.  Times end in _ns.  Asking cannot fail: it answers with a
+   verdict.  Making can: it returns 0 or a negative WEIR_E* and fills a weir_error.  Every function is safe from any
+   thread unless marked [one thread].  Every pointer argument is borrowed for the call unless marked owned. */
+#ifndef WEIR_H
+#define WEIR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define WEIR_VERSION "0.1.0"
+#define WEIR_FOREVER UINT64_MAX /* as a wait: no bound */
+#define WEIR_LIMITS_MAX 8       /* limits in one text */
+#define WEIR_UNIT_SIZE 24       /* bytes of a unit's name, with its final NUL */
+
+#if defined(__GNUC__) && !defined(WEIR_API)
+#define WEIR_API __attribute__((visibility("default")))
+#elif !defined(WEIR_API)
+#define WEIR_API
+#endif
+
+/* ---- answers ---------------------------------------------------------------------------------------------- */
+
+/* A time on CLOCK_MONOTONIC, in ns: comparable with std::chrono::steady_clock. */
+typedef struct {
+    uint64_t ns;
+} weir_instant;
+
+/* 0 is no answer, so a zeroed decision allows nothing. */
+typedef enum { WEIR_ALLOW = 1, WEIR_DENY, WEIR_NEVER, WEIR_STOPPED } weir_verdict;
+
+typedef struct {        /* 64 bytes, for ever */
+    uint32_t verdict;   /* a weir_verdict */
+    uint32_t limit;     /* index in the text of the limit that refused, or else of the tightest */
+    weir_instant start; /* ALLOW: scheduled start of this operation; its lateness = your now - start */
+    uint64_t delay_ns;  /* ALLOW: sleep this long before starting (0 = start now) */
+    uint64_t retry_ns;  /* DENY: the least wait after which this call alone would pass; else 0 */
+    uint64_t end;       /* end of its slot, in the limit's ticks: what settling needs */
+    uint64_t remaining; /* further permits that would pass now without delay */
+    uint64_t charged;   /* permits taken: what settling corrects; 0 once settled */
+    uint64_t reserved;  /* weir's own */
+} weir_decision;
+
+static inline bool weir_allowed(weir_decision decision)
+{
+    return decision.verdict == WEIR_ALLOW;
+}
+
+enum {
+    WEIR_EINVAL = -1,      /* an argument is wrong: message says which and what was expected */
+    WEIR_ENOMEM = -2,      /* no memory */
+    WEIR_ESYSTEM = -3,     /* the operating system refused; message has its words */
+    WEIR_EVERSION = -4,    /* made by another version */
+    WEIR_EMISMATCH = -5,   /* does not fit what is there */
+    WEIR_EUNSUPPORTED = -6 /* known, but not possible here */
+};
+
+typedef struct {
+    int code;          /* a WEIR_E* */
+    int column;        /* counts from 1 in the text; 0 = not about text */
+    char message[248]; /* what is wrong, what was expected, an example; no final full stop or newline */
+} weir_error;
+
+/* ---- plans: text to numbers, once ------------------------------------------------------------------------- */
+
+/* Picks defaults only: gcra for admitting, hybrid for pacing.  The canonical text spells them out. */
+typedef enum { WEIR_ADMIT, WEIR_PACE } weir_use;
+
+/* Yours: no pointers inside, copy it freely, keep it in static memory. */
+typedef struct {
+    uint64_t opaque[200];
+} weir_plan;
+
+/* Reads "10/s burst=20; 1000/h".  0, or WEIR_EINVAL / WEIR_EUNSUPPORTED with the column.  error may be NULL. */
+WEIR_API int weir_plan_parse(weir_plan *plan, const char *limits, weir_use use, weir_error *error);
+
+/* Writes the canonical text, nothing implied, NUL-terminated and cut at size; returns the length needed. */
+WEIR_API size_t weir_plan_text(const weir_plan *plan, char *out, size_t size);
+
+/* Writes what `weir explain` prints; cut at size; returns the length needed. */
+WEIR_API size_t weir_plan_explain(const weir_plan *plan, char *out, size_t size);
+
+/* How many limits: 1 to WEIR_LIMITS_MAX. */
+WEIR_API int weir_plan_limits(const weir_plan *plan);
+
+/* The unit of one limit ("requests", "tokens", "bytes"); false when there is no such limit. */
+WEIR_API bool weir_plan_unit(const weir_plan *plan, int limit, char out[WEIR_UNIT_SIZE]);
+
+/* From the time of the decision until the limit it names holds all its permits again. */
+WEIR_API uint64_t weir_full_ns(const weir_plan *plan, const weir_decision *decision);
+
+/* ---- the pure core: no clock, no lock, no memory of its own ------------------------------------------------ */
+
+/* Zeroed = fresh.  Enough for one limit by gcra; weir_state_size() says what a plan needs. */
+typedef struct {
+    uint64_t word[2];
+} weir_state;
+
+/* Bytes that one subject of this plan needs, a multiple of 8. */
+WEIR_API size_t weir_state_size(const weir_plan *plan);
+
+/* [one thread] per state.  May cost pass at now?  ALLOW with delay 0, DENY or NEVER; only ALLOW writes state. */
+WEIR_API weir_decision weir_decide(const weir_plan *plan, void *state, weir_instant now, uint64_t cost);
+
+/* [one thread] per state.  The same, but the start may lie up to wait_max_ns after now. */
+WEIR_API weir_decision weir_decide_within(const weir_plan *plan, void *state, weir_instant now, uint64_t cost,
+                                          uint64_t wait_max_ns);
+
+/* [one thread] per state.  Corrects an allowed decision to what was really used, as weir_settle does. */
+WEIR_API void weir_decide_settle(const weir_plan *plan, void *state, weir_instant now, weir_decision *decision,
+                                 uint64_t actual);
+
+/* ---- one limiter, many threads ------------------------------------------------------------------------------ */
+
+typedef struct weir_limiter weir_limiter;
+
+typedef enum { WEIR_CLOCK_SYSTEM, WEIR_CLOCK_COARSE, WEIR_CLOCK_TICKER, WEIR_CLOCK_MANUAL } weir_clock;
+
+typedef struct { /* WEIR_OPTIONS fills size; a zero field is its default */
+    size_t size;
+    weir_use use;
+    weir_clock clock;
+    uint64_t grain_ns; /* wake-ups of one thread are at least this far apart; 0 = every deadline its own */
+    uint64_t spin_ns;  /* spin for the last part of a sleep; 0 = never */
+    uint64_t tick_ns;  /* period of WEIR_CLOCK_TICKER, 1000 or more; 0 = 1 ms */
+} weir_options;
+
+/* clang-format off */
+#define WEIR_OPTIONS {sizeof(weir_options), WEIR_ADMIT, WEIR_CLOCK_SYSTEM, 0, 0, 0}
+/* clang-format on */
+
+/* Opens a limiter, owned by you until weir_close.  options NULL = defaults.  A manual clock starts at 0 ns. */
+WEIR_API int weir_open(weir_limiter **owned, const char *limits, const weir_options *options, weir_error *error);
+
+/* Wakes every waiter; they and all later calls answer WEIR_STOPPED. */
+WEIR_API void weir_stop(weir_limiter *limiter);
+
+/* [one thread] Frees; call it after your threads have come back.  NULL is fine. */
+WEIR_API void weir_close(weir_limiter *limiter);
+
+/* Now or not: ALLOW with delay 0, DENY, NEVER.  Of a list of limits each is charged cost, or none is. */
+WEIR_API weir_decision weir_take(weir_limiter *limiter, uint64_t cost);
+
+/* The same at a time you already have: one clock reading may serve many calls. */
+WEIR_API weir_decision weir_take_at(weir_limiter *limiter, weir_instant now, uint64_t cost);
+
+/* As many permits as pass now, at least 1 and at most cost_max: see charged.  DENY when not even one passes. */
+WEIR_API weir_decision weir_take_some(weir_limiter *limiter, uint64_t cost_max);
+
+/* One cost for each limit of the text, all or nothing.  end (may be NULL) is filled for weir_settle_each. */
+WEIR_API weir_decision weir_take_each(weir_limiter *limiter, const uint64_t cost[], uint64_t end[]);
+
+/* Takes now what starts up to delay_max_ns later; you sleep delay_ns.  Never blocks. */
+WEIR_API weir_decision weir_reserve(weir_limiter *limiter, uint64_t cost, uint64_t delay_max_ns);
+
+/* Sleeps until the start; answers DENY at once when that is over wait_max_ns away. */
+WEIR_API weir_decision weir_take_wait(weir_limiter *limiter, uint64_t cost, uint64_t wait_max_ns);
+
+/* What weir_take would answer; takes nothing. */
+WEIR_API weir_decision weir_peek(weir_limiter *limiter, uint64_t cost);
+
+/* Charges or gives back the difference to what was really used; a second call does nothing. */
+WEIR_API void weir_settle(weir_limiter *limiter, weir_decision *decision, uint64_t actual);
+
+/* The same for weir_take_each: cost and end as they were there, actual as it turned out, one for each limit. */
+WEIR_API void weir_settle_each(weir_limiter *limiter, weir_decision *decision, const uint64_t cost[],
+                               const uint64_t actual[], const uint64_t end[]);
+
+/* The operation never ran: settles to 0. */
+WEIR_API void weir_cancel(weir_limiter *limiter, weir_decision *decision);
+
+/* What becomes of permits already used: kept as time, kept as permits, or forgotten. */
+typedef enum { WEIR_KEEP, WEIR_SCALE, WEIR_RESET } weir_carry;
+
+/* Changes the limit while in use.  Waiters keep their places and are re-timed; reservations ask weir_restart.
+   KEEP and SCALE need the same algorithms in the same order (WEIR_EUNSUPPORTED otherwise); RESET takes any. */
+WEIR_API int weir_set_limit(weir_limiter *limiter, const char *limits, weir_carry carry, weir_error *error);
+
+/* Has the start of this reservation moved because the limit changed?  true: start and delay_ns are updated. */
+WEIR_API bool weir_restart(weir_limiter *limiter, weir_decision *decision);
+
+typedef struct {          /* since the limiter was opened */
+    uint64_t calls;       /* decisions asked for */
+    uint64_t granted;     /* permits given */
+    uint64_t denied;      /* calls answered DENY or NEVER */
+    uint64_t delayed;     /* calls granted with a start after now */
+    uint64_t waiting_ns;  /* total of those delays */
+    uint64_t late_now_ns; /* pacing: how far behind its schedule the work is ("wait time" in nosqlbench) */
+    uint64_t late_max_ns; /* the most that any granted call was behind */
+} weir_stats;
+
+/* Sums the counters into the first size bytes of stats. */
+WEIR_API void weir_read_stats(weir_limiter *limiter, weir_stats *stats, size_t size);
+
+/* ---- time --------------------------------------------------------------------------------------------------- */
+
+WEIR_API weir_instant weir_now(void);
+
+/* Absolute, never early. */
+WEIR_API void weir_sleep_until(weir_instant when);
+
+/* WEIR_CLOCK_MANUAL: sets the limiter's time and wakes what became due; for tests and replay. */
+WEIR_API void weir_manual_set(weir_limiter *limiter, weir_instant now);
+
+WEIR_API const char *weir_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+   limiter.h - the inside of a weir_limiter: where the three rooms below meet.
+
+       asked ->  time (host)  ->  word or cell (share)  ->  tally            take, peek, settle       limiter.c
+                                                        ->  line of waiters  take_wait, set_limit     waiting.c */
+#ifndef WEIR_API_LIMITER_H
+#define WEIR_API_LIMITER_H
+
+#include <weir/weir.h>
+
+#include "core/plan.h"
+#include "host/clock.h"
+#include "host/sleep.h"
+#include "host/thread.h"
+#include "share/cell.h"
+#include "share/word.h"
+
+enum { CHANGES_KEPT = 16 };
+
+/* Counted by one thread each, so that counting writes nothing shared; the last is for threads beyond. */
+struct tally {
+    struct atom calls, granted, denied, delayed, waiting_ns;
+    uint64_t alone[3];
+};
+
+/* In the order in which they will start. */
+struct waiter {
+    struct waiter *before, *after;
+    weir_decision decision;
+    uint64_t cost[WEIR_LIMITS_MAX], end[WEIR_LIMITS_MAX];
+};
+
+struct weir_limiter {
+    /* Read by every call, written by none. */
+    weir_clock clock;
+    weir_use use;
+    uint64_t grain_ns, spin_ns;
+    struct host_ticker *ticker;
+    struct atom manual_ns;
+    struct atom stopped;
+    struct atom clock_ends_ns; /* when the limit's clock has to be set anew */
+
+    struct word word; /* one limit of one word; says "elsewhere" when the cell has it */
+    struct cell cell;
+    struct tally tally[HOST_SLOTS + 1];
+
+    struct host_event event; /* a change, a stop, a new manual time */
+    struct host_mutex mutex; /* around what follows, and around every change */
+    struct waiter *first, *last;
+    weir_plan plan;
+    uint32_t generation; /* how many changes there have been */
+    struct change change[CHANGES_KEPT];
+};
+
+uint64_t limiter_now_ns(const weir_limiter *limiter);
+bool limiter_stopped(const weir_limiter *limiter);
+
+/* Decides and takes, uncounted. */
+void limiter_ask(weir_limiter *limiter, const struct ask *ask, weir_decision *decision);
+
+void limiter_count(weir_limiter *limiter, const weir_decision *decision);
+
+/* [under the mutex] Moves everything over to another plan. */
+int limiter_change(weir_limiter *limiter, const struct plan *plan, weir_carry carry, weir_error *error);
+
+#endif

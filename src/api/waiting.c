@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT
+   waiting.c - who waits for his start, and what a change of the limit does to him.
+
+   A waiter has taken his permits already and knows where his slot ends.  He stands in a line, so that whoever changes
+   the limit can move every slot in one step, under the mutex that is also around every reservation with a delay: no
+   slot is given between the change and the moving.
+
+   May touch: the limiter, host.  Promises: nobody returns before his start; a change and a stop reach every waiter.
+   Leaves to others: where the slots are (share). */
+#include "api/limiter.h"
+
+#include <string.h>
+
+#include "core/clock.h"
+#include "core/num.h"
+
+/* ---- the line ---- */
+
+static void join_line(weir_limiter *limiter, struct waiter *waiter)
+{
+    waiter->before = limiter->last;
+    waiter->after = NULL;
+    if (limiter->last != NULL) limiter->last->after = waiter;
+    else limiter->first = waiter;
+    limiter->last = waiter;
+}
+
+static void leave_line(weir_limiter *limiter, struct waiter *waiter)
+{
+    if (waiter->before != NULL) waiter->before->after = waiter->after;
+    else limiter->first = waiter->after;
+    if (waiter->after != NULL) waiter->after->before = waiter->before;
+    else limiter->last = waiter->before;
+}
+
+/* ---- changing the limit ---- */
+
+/* The rules and states in force, wherever they are. */
+static void read_content(weir_limiter *limiter, struct cell_content *content)
+{
+    cell_read(&limiter->cell, content);
+    if (content->count != 0) return;
+    word_read(&limiter->word, &content->rule[0], &content->state[0]);
+    content->count = 1;
+}
+
+static uint64_t start_of(const struct cell_content *content, int limit, uint64_t end, uint64_t cost)
+{
+    const struct rules rules = {content->rule, content->count};
+    const struct rule *rule = &content->rule[limit];
+    const struct algorithm *algorithm = algorithm_of(rule);
+    if (algorithm->words == 0) return 0;
+    const uint64_t *state = content->state + words_before(rules, limit);
+    return ns_ceil(rule, algorithm->start_of(rule, state, end, ticks_of(rule, cost)));
+}
+
+static void move_waiters(weir_limiter *limiter, const struct cell_content *content, const struct change *change)
+{
+    if (change->count == 0) return;
+    for (struct waiter *waiter = limiter->first; waiter != NULL; waiter = waiter->after) {
+        if ((uint32_t)waiter->decision.reserved != limiter->generation - 1) continue; /* kept its start before */
+        uint64_t start_ns = 0;
+        for (int i = 0; i < change->count; i++) {
+            waiter->end[i] = change_end(change, i, &content->rule[i], waiter->end[i]);
+            start_ns = most(start_ns, start_of(content, i, waiter->end[i], waiter->cost[i]));
+        }
+        waiter->decision.start.ns = start_ns;
+        waiter->decision.end = waiter->end[waiter->decision.limit];
+        waiter->decision.reserved = limiter->generation;
+    }
+}
+
+/* One limit whose state is a word, or nothing at all. */
+static bool fits_word(const struct plan *plan)
+{
+    return plan->count == 1 && algorithm_of(&plan->rule[0])->words <= 1;
+}
+
+static bool carries(const struct cell_content *content, const struct plan *plan)
+{
+    bool same = (uint64_t)content->count == plan->count;
+    bool stateless = plan->count == 1 && content->count == 1 &&
+                     (algorithm_of(&plan->rule[0])->words == 0 || algorithm_of(&content->rule[0])->words == 0);
+    for (int i = 0; same && i < content->count; i++) same = content->rule[i].algorithm == plan->rule[i].algorithm;
+    return same || stateless;
+}
+
+static uint64_t clock_ends_ns(const struct cell_content *content)
+{
+    const uint64_t half = UINT64_C(1) << 62;
+    uint64_t earliest = UINT64_MAX;
+    for (int i = 0; i < content->count; i++) earliest = least(earliest, ns_ceil(&content->rule[i], half));
+    return earliest;
+}
+
+/* Whoever finds neither word nor cell live asks again, so the new home opens only after the old one has closed. */
+static void move_over(weir_limiter *limiter, struct rule rule[], int count, bool to_word, uint64_t now_ns,
+                      weir_carry carry, struct change *change)
+{
+    struct rule elsewhere = {.algorithm = ALGORITHM_ELSEWHERE};
+    struct change unused;
+    struct rule in_force;
+    uint64_t value;
+    word_read(&limiter->word, &in_force, &value);
+    const bool from_word = in_force.algorithm != ALGORITHM_ELSEWHERE;
+    if (from_word && !to_word) word_change(&limiter->word, &elsewhere, now_ns, WEIR_RESET, &unused, &value);
+    if (!from_word && to_word) cell_change(&limiter->cell, NULL, 0, now_ns, WEIR_RESET, &unused);
+    if (to_word) word_change(&limiter->word, &rule[0], now_ns, carry, change, &value);
+    else cell_change(&limiter->cell, rule, count, now_ns, carry, change);
+}
+
+int limiter_change(weir_limiter *limiter, const struct plan *plan, weir_carry carry, weir_error *error)
+{
+    struct cell_content content;
+    struct rule rule[WEIR_LIMITS_MAX];
+    read_content(limiter, &content);
+    if (carry != WEIR_RESET && !carries(&content, plan)) {
+        if (error != NULL) {
+            struct writer writer = {error->message, sizeof error->message, 0};
+            *error = (weir_error){.code = WEIR_EUNSUPPORTED};
+            write_text(&writer, "what is used cannot be carried to other algorithms; change with WEIR_RESET");
+        }
+        return WEIR_EUNSUPPORTED;
+    }
+    limiter->generation++;
+    for (uint64_t i = 0; i < plan->count; i++) {
+        rule[i] = plan->rule[i];
+        rule[i].generation = limiter->generation;
+    }
+    struct change *change = &limiter->change[limiter->generation % CHANGES_KEPT];
+    move_over(limiter, rule, (int)plan->count, fits_word(plan), limiter_now_ns(limiter), carry, change);
+    if (plan != plan_inside_const(&limiter->plan)) *plan_inside(&limiter->plan) = *plan;
+    read_content(limiter, &content);
+    atom_store(&limiter->clock_ends_ns, clock_ends_ns(&content));
+    move_waiters(limiter, &content, change);
+    return 0;
+}
+
+int weir_set_limit(weir_limiter *limiter, const char *limits, weir_carry carry, weir_error *error)
+{
+    weir_plan plan;
+    int failed = weir_plan_parse(&plan, limits, limiter->use, error);
+    if (failed != 0) return failed;
+    host_lock(&limiter->mutex);
+    failed = limiter_change(limiter, plan_inside_const(&plan), carry, error);
+    host_unlock(&limiter->mutex);
+    if (failed == 0) host_event_signal(&limiter->event);
+    return failed;
+}
+
+/* Follows one slot of one limit through the changes since; false when its start stays as it was. */
+static bool follow(const weir_limiter *limiter, const struct cell_content *content, uint32_t since, int limit,
+                   uint64_t *end)
+{
+    for (uint32_t made = since + 1; made != limiter->generation + 1; made++) {
+        const struct change *change = &limiter->change[made % CHANGES_KEPT];
+        const struct change *next = &limiter->change[(made + 1) % CHANGES_KEPT];
+        if (limit >= change->count) return false;
+        *end =
+            change_end(change, limit, made == limiter->generation ? &content->rule[limit] : &next->rule[limit], *end);
+    }
+    return true;
+}
+
+/* The end of the last slot given: for a reservation from before everything that is still known. */
+static uint64_t last_end(const struct cell_content *content, int limit, uint64_t now_ns)
+{
+    const struct rules rules = {content->rule, content->count};
+    const struct rule *rule = &content->rule[limit];
+    const uint64_t *state = content->state + words_before(rules, limit);
+    return algorithm_of(rule)->words == 0 ? 0 : algorithm_of(rule)->mark(rule, state, tick_at(rule, now_ns));
+}
+
+bool weir_restart(weir_limiter *limiter, weir_decision *decision)
+{
+    struct cell_content content;
+    if (decision->verdict != WEIR_ALLOW) return false;
+    host_lock(&limiter->mutex);
+    const uint64_t now_ns = limiter_now_ns(limiter);
+    const uint32_t since = (uint32_t)decision->reserved, changes = limiter->generation - since;
+    const int limit = (int)decision->limit;
+    read_content(limiter, &content);
+    bool moved = changes != 0 && limit < content.count;
+    if (moved && changes > CHANGES_KEPT) decision->end = last_end(&content, limit, now_ns);
+    else if (moved) moved = follow(limiter, &content, since, limit, &decision->end);
+    if (moved) {
+        decision->reserved = limiter->generation;
+        decision->start.ns = start_of(&content, limit, decision->end, decision->charged);
+        decision->delay_ns = subtract_to_zero(decision->start.ns, now_ns);
+    }
+    host_unlock(&limiter->mutex);
+    return moved;
+}
+
+/* ---- waiting ---- */
+
+/* Sleeps towards a start; returns early when something happened, and otherwise not before it. */
+static void sleep_towards(weir_limiter *limiter, uint32_t seen, uint64_t start_ns)
+{
+    if (limiter->clock == WEIR_CLOCK_MANUAL) {
+        host_event_wait(&limiter->event, seen, HOST_NO_DEADLINE);
+        return;
+    }
+    const uint64_t now_ns = host_now_ns();
+    const uint64_t deadline_ns = most(start_ns, add_saturating(now_ns, limiter->grain_ns));
+    const uint64_t awake_ns = subtract_to_zero(deadline_ns, limiter->spin_ns);
+    if (now_ns < awake_ns) host_event_wait(&limiter->event, seen, awake_ns);
+    while (host_event_seen(&limiter->event) == seen && host_now_ns() >= awake_ns && host_now_ns() < deadline_ns) {
+        atom_pause();
+    }
+}
+
+static bool due(const weir_limiter *limiter, uint64_t start_ns)
+{
+    const bool manual = limiter->clock == WEIR_CLOCK_MANUAL;
+    return (manual ? limiter_now_ns(limiter) : host_now_ns()) >= start_ns;
+}
+
+static void wait_in_line(weir_limiter *limiter, struct waiter *waiter)
+{
+    for (;;) {
+        const uint32_t seen = host_event_seen(&limiter->event);
+        host_lock(&limiter->mutex);
+        const uint64_t start_ns = waiter->decision.start.ns;
+        const bool over = limiter_stopped(limiter) || due(limiter, start_ns);
+        if (over) leave_line(limiter, waiter);
+        host_unlock(&limiter->mutex);
+        if (over) return;
+        sleep_towards(limiter, seen, start_ns);
+    }
+}
+
+weir_decision weir_take_wait(weir_limiter *limiter, uint64_t cost, uint64_t wait_max_ns)
+{
+    struct waiter waiter;
+    struct ask ask = {.now_ns = limiter_now_ns(limiter), .cost = cost};
+    if (ask.now_ns < atom_load(&limiter->clock_ends_ns)) {
+        limiter_ask(limiter, &ask, &waiter.decision);
+        if (waiter.decision.verdict != WEIR_DENY || wait_max_ns == 0) {
+            limiter_count(limiter, &waiter.decision);
+            return waiter.decision;
+        }
+    }
+    for (int i = 0; i < WEIR_LIMITS_MAX; i++) waiter.cost[i] = cost;
+    ask = (struct ask){
+        .now_ns = limiter_now_ns(limiter), .wait_max_ns = wait_max_ns, .each = waiter.cost, .end = waiter.end};
+    host_lock(&limiter->mutex);
+    limiter_ask(limiter, &ask, &waiter.decision);
+    const bool waits = waiter.decision.verdict == WEIR_ALLOW && waiter.decision.delay_ns != 0;
+    if (waits) join_line(limiter, &waiter);
+    host_unlock(&limiter->mutex);
+    limiter_count(limiter, &waiter.decision);
+    if (waits) wait_in_line(limiter, &waiter);
+    if (waits && limiter_stopped(limiter)) return (weir_decision){.verdict = WEIR_STOPPED, .start = {ask.now_ns}};
+    waiter.decision.delay_ns = 0;
+    return waiter.decision;
+}
+
+/* ---- counting ---- */
+
+static void read_lateness(const struct cell_content *content, uint64_t now_ns, weir_stats *stats)
+{
+    const uint64_t *state = content->state;
+    for (int i = 0; i < content->count; i++) {
+        const struct rule *rule = &content->rule[i];
+        const struct algorithm *algorithm = algorithm_of(rule);
+        if (algorithm->behind != NULL) {
+            const uint64_t behind = algorithm->behind(rule, state, tick_at(rule, now_ns));
+            const uint64_t now_late = shift_divide_ceil(behind, rule->shift, rule->multiplier);
+            const uint64_t max_late = shift_divide_ceil(algorithm->behind_max(state), rule->shift, rule->multiplier);
+            stats->late_now_ns = most(stats->late_now_ns, now_late);
+            stats->late_max_ns = most(stats->late_max_ns, max_late);
+        }
+        state += algorithm->words;
+    }
+}
+
+void weir_read_stats(weir_limiter *limiter, weir_stats *stats, size_t size)
+{
+    weir_stats sum = {0};
+    struct cell_content content;
+    for (int i = 0; i <= HOST_SLOTS; i++) {
+        const struct tally *tally = &limiter->tally[i];
+        sum.calls += atom_load(&tally->calls);
+        sum.granted += atom_load(&tally->granted);
+        sum.denied += atom_load(&tally->denied);
+        sum.delayed += atom_load(&tally->delayed);
+        sum.waiting_ns += atom_load(&tally->waiting_ns);
+    }
+    cell_read(&limiter->cell, &content);
+    read_lateness(&content, limiter_now_ns(limiter), &sum);
+    memcpy(stats, &sum, least(size, sizeof sum));
+}

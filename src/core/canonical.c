@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT
+   canonical.c - what a limit says, back as text with nothing implied: reading it again gives the same limit.
+
+   May touch: the writer's buffer.  Promises: text_read(text_write(x)) == x.  Leaves to others: reading (text.c). */
+#include <string.h>
+
+#include "core/algorithm.h"
+#include "core/text.h"
+#include "core/words.h"
+
+static void write_option(struct writer *writer, const char *name)
+{
+    write_text(writer, " ");
+    write_text(writer, name);
+}
+
+static void write_choice(struct writer *writer, const char *name, int choice, const char *first, const char *second)
+{
+    if (choice == 0) return;
+    write_option(writer, name);
+    write_text(writer, choice == 1 ? first : second);
+}
+
+static void write_factor(struct writer *writer, const struct limit *limit)
+{
+    if (limit->factor.digits == 0 && !limit->strict) return;
+    const char *name = limit->algorithm == ALGORITHM_WARMUP ? "cold=" : "catchup=";
+    write_option(writer, limit->strict ? "strictness=" : name);
+    write_decimal(writer, limit->factor.digits, limit->factor.places);
+}
+
+static const char *time_name(int algorithm)
+{
+    if (algorithm == ALGORITHM_WARMUP) return "warmup=";
+    return algorithm == ALGORITHM_SLIDING_LOG ? "gap=" : "block=";
+}
+
+static void write_rate(struct writer *writer, const struct limit *limit)
+{
+    write_decimal(writer, limit->count.digits, limit->count.places);
+    if (strcmp(limit->unit, "requests") != 0) write_option(writer, limit->unit);
+    write_text(writer, "/");
+    write_period(writer, limit->period_ns);
+}
+
+void text_write(struct writer *writer, const struct limit *limit)
+{
+    if (limit->algorithm == ALGORITHM_UNLIMITED || limit->algorithm == ALGORITHM_NONE) {
+        write_text(writer, algorithm_text(limit->algorithm));
+        return;
+    }
+    write_rate(writer, limit);
+    if (limit->burst_kind != AMOUNT_NONE) write_option(writer, "burst=");
+    if (limit->burst_kind == AMOUNT_COUNT) write_number(writer, limit->burst);
+    if (limit->burst_kind == AMOUNT_TIME) write_time(writer, limit->burst);
+    write_factor(writer, limit);
+    write_option(writer, "algorithm=");
+    write_text(writer, algorithm_text(limit->algorithm));
+    if (limit->nodelay) write_option(writer, "nodelay");
+    if (limit->has_extra) {
+        write_option(writer, limit->algorithm == ALGORITHM_LEAKY ? "delay=" : "debt=");
+        write_number(writer, limit->extra);
+    }
+    if (limit->has_time) {
+        write_option(writer, time_name(limit->algorithm));
+        write_time(writer, limit->time_ns);
+    }
+    write_choice(writer, "pay=", limit->pay, "self", "next");
+    write_choice(writer, "align=", limit->align, "clock", "first");
+    write_choice(writer, "edge=", limit->edge, "open", "closed");
+    write_choice(writer, "start=", limit->start, "full", "empty");
+    if (limit->count_refused) write_option(writer, "count-refused");
+    if (limit->shadow) write_option(writer, "shadow");
+}

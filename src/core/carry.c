@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+   carry.c - what becomes of ticks when the rule changes.
+
+   What was used is carried as the same time, as the same permits, or not at all, as the person says who changes the
+   limit.  What somebody still waits for is carried as permits whatever he says: a waiter keeps his permit number.
+
+   May touch: its arguments.  Promises: rounds up, against the caller, by less than two ticks; saturates.  Leaves to
+   others: which ticks are used and which are waited for (the algorithms). */
+#include "core/algorithm.h"
+#include "core/num.h"
+
+static uint64_t shifted_ceil(uint64_t ticks, int left)
+{
+    if (left >= 0) return left < 64 && ticks <= UINT64_MAX >> left ? ticks << left : (ticks == 0 ? 0 : UINT64_MAX);
+    const int right = -left;
+    if (right >= 64) return ticks != 0;
+    return (ticks >> right) + ((ticks & ((UINT64_C(1) << right) - 1)) != 0);
+}
+
+static uint64_t same_time(const struct rule *from, const struct rule *to, uint64_t ticks)
+{
+    return shifted_ceil(multiply_divide_ceil(ticks, to->multiplier, from->multiplier), from->shift - to->shift);
+}
+
+uint64_t carry_waiting(const struct rule *from, const struct rule *to, uint64_t ticks)
+{
+    return shifted_ceil(ticks, to->scale - from->scale);
+}
+
+uint64_t carry_used(const struct rule *from, const struct rule *to, uint64_t ticks, weir_carry carry)
+{
+    if (carry == WEIR_KEEP) return same_time(from, to, ticks);
+    return carry == WEIR_SCALE ? carry_waiting(from, to, ticks) : 0;
+}

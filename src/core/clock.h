@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT
+   clock.h - a limit's own clock: ticks and nanoseconds, the only rounding in the house.
+
+   A limit of p permits per q ns owns a clock that ticks 2^scale times per permit, half a ns to a ns a tick.  A cost is
+   then a shift, exact for ever, and reading the clock is one multiplication:
+
+       tick(t)    = anchor_tick + floor((t - anchor_ns) * multiplier / 2^shift)
+       ns_ceil(T) = anchor_ns + ceil((T - anchor_tick) * 2^shift / multiplier)      the first ns at which tick >= T
+
+   The multiplier is rounded up, or an exact multiple of the interval would read one tick short; the error stays below
+   a tick for as long as ticks fit in 64 bits.  A tick is not longer than a ns, or two ns would share one and a wait
+   would come out a ns short.
+
+   May touch: its arguments.  Promises: ns_ceil is the exact inverse; both saturate; a time before the anchor reads the
+   anchor.  Leaves to others: who says what time it is. */
+#ifndef WEIR_CORE_CLOCK_H
+#define WEIR_CORE_CLOCK_H
+
+#include "core/num.h"
+#include "core/rule.h"
+
+static inline uint64_t tick_at(const struct rule *rule, uint64_t now_ns)
+{
+    const uint64_t elapsed_ns = subtract_to_zero(now_ns, rule->anchor_ns);
+    return add_saturating(rule->anchor_tick, multiply_shift_floor(elapsed_ns, rule->multiplier, rule->shift));
+}
+
+static inline uint64_t ns_ceil(const struct rule *rule, uint64_t tick)
+{
+    const uint64_t ticks = subtract_to_zero(tick, rule->anchor_tick);
+    return add_saturating(rule->anchor_ns, shift_divide_ceil(ticks, rule->shift, rule->multiplier));
+}
+
+/* Permits to ticks; what does not fit is UINT64_MAX. */
+static inline uint64_t ticks_of(const struct rule *rule, uint64_t permits)
+{
+    const unsigned scale = rule->scale & 63;
+    return permits > UINT64_MAX >> scale ? UINT64_MAX : permits << scale;
+}
+
+static inline uint64_t permits_floor(const struct rule *rule, uint64_t ticks)
+{
+    return ticks >> (rule->scale & 63);
+}
+
+#endif

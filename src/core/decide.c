@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT
+   decide.c - (plan, state, now, cost) -> (decision, next state).
+
+   Every limit is asked first when it could start the call; the latest of them is the start, and only if that is soon
+   enough each is charged, at that start.  So nothing has to be undone, and a refusal leaves every state as it was.
+
+   May touch: its arguments.  Promises: reads no clock, takes no lock, allocates nothing; every input has an answer.
+   Leaves to others: what one limit answers (a file each), where the state lives (share). */
+#include "core/decide.h"
+
+#include "core/algorithm.h"
+#include "core/clock.h"
+#include "core/num.h"
+
+const struct algorithm *algorithm_of(const struct rule *rule)
+{
+    switch (rule->algorithm) {
+    case ALGORITHM_GCRA:
+        return gcra_algorithm();
+    case ALGORITHM_HYBRID:
+        return hybrid_algorithm();
+    case ALGORITHM_UNLIMITED:
+        return unlimited_algorithm();
+    default:
+        return none_algorithm();
+    }
+}
+
+size_t words_before(struct rules rules, int limit)
+{
+    size_t words = 0;
+    for (int i = 0; i < limit; i++) words += algorithm_of(&rules.rule[i])->words;
+    return words;
+}
+
+/* What is left of the tightest limit, and which that is. */
+struct left {
+    uint64_t permits;
+    int limit;
+};
+
+static void narrow(struct left *left, int limit, const struct rule *rule, const struct algorithm *algorithm,
+                   const uint64_t *state, uint64_t at)
+{
+    const uint64_t permits = algorithm->words != 0 ? permits_floor(rule, algorithm->room(rule, state, at))
+                                                   : (algorithm->possible(rule, 1) ? UINT64_MAX : 0);
+    if (permits < left->permits) *left = (struct left){permits, limit};
+}
+
+/* Reads only; the limit at fault comes first in what is reported. */
+static void refuse(struct rules rules, const uint64_t *state, uint64_t now_ns, weir_verdict verdict, int limit,
+                   uint64_t retry_ns, weir_decision *decision)
+{
+    *decision = (weir_decision){.verdict = verdict, .limit = (uint32_t)limit, .start = {now_ns}, .retry_ns = retry_ns};
+    struct left left = {UINT64_MAX, 0};
+    for (int i = 0; i < rules.count; i++) {
+        const struct rule *rule = &rules.rule[i];
+        const struct algorithm *algorithm = algorithm_of(rule);
+        const uint64_t now = tick_at(rule, now_ns);
+        narrow(&left, i, rule, algorithm, state, now);
+        if (i == limit && algorithm->words != 0) decision->end = algorithm->mark(rule, state, now);
+        state += algorithm->words;
+    }
+    decision->remaining = left.permits;
+}
+
+/* start_ns may lie before now: the schedule was kept while the caller was late. */
+static void allow(struct rules rules, uint64_t *state, uint64_t now_ns, uint64_t start_ns, const uint64_t cost[],
+                  uint64_t end[], weir_decision *decision)
+{
+    const uint64_t at_ns = most(start_ns, now_ns);
+    struct left left = {UINT64_MAX, 0};
+    uint64_t charged = UINT64_MAX, tightest_end = 0;
+    for (int i = 0; i < rules.count; i++) {
+        const struct rule *rule = &rules.rule[i];
+        const struct algorithm *algorithm = algorithm_of(rule);
+        const uint64_t at = tick_at(rule, at_ns);
+        const uint64_t ends = algorithm->words != 0 ? algorithm->commit(rule, state, at, ticks_of(rule, cost[i])) : at;
+        narrow(&left, i, rule, algorithm, state, at);
+        if (left.limit == i) tightest_end = ends;
+        if (end != NULL) end[i] = ends;
+        charged = least(charged, cost[i]);
+        state += algorithm->words;
+    }
+    *decision = (weir_decision){
+        .verdict = WEIR_ALLOW,
+        .limit = (uint32_t)left.limit,
+        .start = {start_ns},
+        .delay_ns = at_ns - now_ns,
+        .end = tightest_end,
+        .remaining = left.permits,
+        .charged = charged,
+        .reserved = rules.rule[0].generation,
+    };
+}
+
+/* When could this limit start the call?  Not before now, unless it keeps a schedule. */
+static uint64_t start_of(const struct rule *rule, const struct algorithm *algorithm, const uint64_t *state,
+                         uint64_t now_ns, uint64_t permits)
+{
+    if (algorithm->words == 0) return now_ns;
+    const uint64_t now = tick_at(rule, now_ns);
+    const uint64_t start = algorithm->earliest(rule, state, now, ticks_of(rule, permits));
+    if (start > now) return start == UINT64_MAX ? WEIR_FOREVER : ns_ceil(rule, start);
+    /* Rounded up it may be past now, though within the same tick. */
+    return algorithm->keeps_schedule ? least(ns_ceil(rule, start), now_ns) : now_ns;
+}
+
+void decide(struct rules rules, uint64_t *state, uint64_t now_ns, const uint64_t cost[], uint64_t wait_max_ns,
+            uint64_t end[], weir_decision *decision)
+{
+    uint64_t start_ns = 0;
+    int latest = 0;
+    const uint64_t *of_limit = state;
+    for (int i = 0; i < rules.count; i++) {
+        const struct rule *rule = &rules.rule[i];
+        const struct algorithm *algorithm = algorithm_of(rule);
+        if (!algorithm->possible(rule, cost[i])) {
+            refuse(rules, state, now_ns, WEIR_NEVER, i, 0, decision);
+            return;
+        }
+        const uint64_t starts_ns = start_of(rule, algorithm, of_limit, now_ns, cost[i]);
+        if (starts_ns > start_ns) latest = i;
+        start_ns = most(start_ns, starts_ns);
+        of_limit += algorithm->words;
+    }
+    const uint64_t delay_ns = start_ns == WEIR_FOREVER ? WEIR_FOREVER : subtract_to_zero(start_ns, now_ns);
+    if (start_ns != WEIR_FOREVER && delay_ns <= wait_max_ns) {
+        allow(rules, state, now_ns, start_ns, cost, end, decision);
+    } else {
+        const uint64_t retry_ns = start_ns == WEIR_FOREVER ? WEIR_FOREVER : delay_ns - wait_max_ns;
+        refuse(rules, state, now_ns, WEIR_DENY, latest, retry_ns, decision);
+    }
+}
+
+uint64_t passing_now(struct rules rules, const uint64_t *state, uint64_t now_ns, uint64_t cost_max)
+{
+    struct left left = {UINT64_MAX, 0};
+    for (int i = 0; i < rules.count; i++) {
+        const struct rule *rule = &rules.rule[i];
+        const struct algorithm *algorithm = algorithm_of(rule);
+        narrow(&left, i, rule, algorithm, state, tick_at(rule, now_ns));
+        state += algorithm->words;
+    }
+    return most(least(left.permits, cost_max), 1);
+}
+
+void settle(struct rules rules, uint64_t *state, uint64_t now_ns, const weir_decision *decision, const uint64_t cost[],
+            const uint64_t actual[], const uint64_t end[])
+{
+    for (int i = 0; i < rules.count; i++) {
+        const struct rule *rule = &rules.rule[i];
+        const struct algorithm *algorithm = algorithm_of(rule);
+        if (algorithm->words != 0) {
+            const uint64_t now = tick_at(rule, now_ns);
+            struct slot slot = {.start = tick_at(rule, decision->start.ns), .cost = ticks_of(rule, cost[i])};
+            /* Not known: the least it can be, so that rather less is given back. */
+            slot.end = add_saturating(slot.start, slot.cost);
+            if (end != NULL) slot.end = end[i];
+            else if (decision->limit == (uint32_t)i) slot.end = decision->end;
+            if (actual[i] < cost[i]) {
+                algorithm->give_back(rule, state, now, &slot, ticks_of(rule, cost[i] - actual[i]));
+            } else if (actual[i] > cost[i]) {
+                algorithm->overcharge(rule, state, now, ticks_of(rule, actual[i] - cost[i]));
+            }
+        }
+        state += algorithm->words;
+    }
+}

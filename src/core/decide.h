@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+   decide.h - one question to all limits of a plan.
+
+   A state is the words of each limit, one after the other.  See decide.c. */
+#ifndef WEIR_CORE_DECIDE_H
+#define WEIR_CORE_DECIDE_H
+
+#include <weir/weir.h>
+
+#include "core/rule.h"
+
+enum { LIST_WORDS_MAX = WEIR_LIMITS_MAX * STATE_WORDS_MAX };
+
+struct rules {
+    const struct rule *rule;
+    int count;
+};
+
+/* cost and end: one for each limit; end may be NULL.  Passes all or charges none; a start up to wait_max_ns away. */
+void decide(struct rules rules, uint64_t *state, uint64_t now_ns, const uint64_t cost[], uint64_t wait_max_ns,
+            uint64_t end[], weir_decision *decision);
+
+/* How many permits pass now: at most cost_max, and 1 when none do, so that asking for them says why. */
+uint64_t passing_now(struct rules rules, const uint64_t *state, uint64_t now_ns, uint64_t cost_max);
+
+/* Corrects what each limit was charged.  end as decide filled it, or NULL when only decision->end is known. */
+void settle(struct rules rules, uint64_t *state, uint64_t now_ns, const weir_decision *decision, const uint64_t cost[],
+            const uint64_t actual[], const uint64_t end[]);
+
+/* Words of state in front of one limit; for limit == count, of the whole state. */
+size_t words_before(struct rules rules, int limit);
+
+#endif

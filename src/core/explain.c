@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT
+   explain.c - what a limit lets through, in words.
+
+   May touch: the writer's buffer.  Promises: every number comes from facts.c.  Leaves to others: the numbers. */
+#include <string.h>
+
+#include "core/algorithm.h"
+#include "core/num.h"
+#include "core/plan.h"
+#include "core/text.h"
+
+enum { LABEL_WIDTH = 16 };
+
+static const char *period_word(uint64_t ns)
+{
+    switch (ns) {
+    case UINT64_C(1000000000):
+        return "second";
+    case UINT64_C(60000000000):
+        return "minute";
+    case UINT64_C(3600000000000):
+        return "hour";
+    case UINT64_C(86400000000000):
+        return "day";
+    case UINT64_C(604800000000000):
+        return "week";
+    case UINT64_C(31536000000000000):
+        return "year";
+    default:
+        return NULL;
+    }
+}
+
+static void write_window(struct writer *writer, uint64_t ns)
+{
+    const char *name = period_word(ns);
+    if (name != NULL) write_text(writer, name);
+    else write_duration(writer, ns);
+}
+
+static size_t begin_label(struct writer *writer)
+{
+    write_text(writer, "  ");
+    return writer->length;
+}
+
+static void end_label(struct writer *writer, size_t began)
+{
+    size_t width = writer->length - began;
+    do write_text(writer, " ");
+    while (++width < LABEL_WIDTH);
+}
+
+static void label(struct writer *writer, const char *name)
+{
+    const size_t began = begin_label(writer);
+    write_text(writer, name);
+    end_label(writer, began);
+}
+
+static void label_window(struct writer *writer, uint64_t ns)
+{
+    const size_t began = begin_label(writer);
+    write_text(writer, "in any ");
+    write_window(writer, ns);
+    end_label(writer, began);
+}
+
+static void explain_window(struct writer *writer, const struct limit *limit, uint64_t window_ns)
+{
+    label_window(writer, window_ns);
+    write_text(writer, "at most ");
+    write_grouped(writer, facts_most_in(limit, window_ns));
+}
+
+/* A burst is never silent: the line that shows what it lets through shows how to do without. */
+static void explain_period(struct writer *writer, const struct limit *limit)
+{
+    struct limit strict = *limit;
+    strict.burst_kind = AMOUNT_COUNT;
+    strict.burst = 1;
+    explain_window(writer, limit, limit->period_ns);
+    const uint64_t strict_most = facts_most_in(&strict, limit->period_ns);
+    if (limit->algorithm == ALGORITHM_GCRA && facts_most_in(limit, limit->period_ns) > strict_most) {
+        write_text(writer, ".   For never more than ");
+        write_grouped(writer, strict_most);
+        write_text(writer, " in any ");
+        write_window(writer, limit->period_ns);
+        write_text(writer, ": '");
+        text_write(writer, &strict);
+        write_text(writer, "'");
+    }
+    write_text(writer, "\n");
+}
+
+static void explain_admission(struct writer *writer, const struct facts *facts)
+{
+    label(writer, "from rest");
+    write_grouped(writer, facts->at_once);
+    write_text(writer, facts->at_once == 1 ? " passes, then one every " : " pass at once, then one every ");
+    write_duration(writer, facts->spacing_ns);
+    write_text(writer, "\n");
+}
+
+static void explain_pace(struct writer *writer, const struct limit *limit, const struct facts *facts)
+{
+    label(writer, "on schedule");
+    write_text(writer, "one every ");
+    write_duration(writer, facts->spacing_ns);
+    write_text(writer, "\n");
+    label(writer, "after a stall");
+    write_grouped(writer, facts->at_once);
+    write_text(writer, " at once, then ");
+    const bool catches_up = limit->factor.digits != 1 || limit->factor.places != 0;
+    if (!catches_up) {
+        write_text(writer, "as before; the lost time is reported, not made up\n");
+        return;
+    }
+    write_decimal(writer, limit->factor.digits, limit->factor.places);
+    write_text(writer, " times as fast until the lost time is made up\n");
+}
+
+static void explain_largest(struct writer *writer, const struct facts *facts)
+{
+    label(writer, "largest call");
+    if (facts->largest == UINT64_MAX) {
+        write_text(writer, "any; one above ");
+        write_grouped(writer, facts->at_once);
+        write_text(writer, " starts when the pool is full and is paid back after\n");
+        return;
+    }
+    write_grouped(writer, facts->largest);
+    write_text(writer, "; a larger one is refused for ever\n");
+}
+
+static void explain_limit(struct writer *writer, const struct limit *limit, const struct rule *rule, uint64_t window_ns)
+{
+    text_write(writer, limit);
+    write_text(writer, "\n");
+    if (limit->algorithm == ALGORITHM_UNLIMITED || limit->algorithm == ALGORITHM_NONE) {
+        label(writer, "lets through");
+        write_text(writer, limit->algorithm == ALGORITHM_NONE ? "nothing\n" : "everything\n");
+        return;
+    }
+    const struct facts facts = facts_of(limit, rule);
+    if (limit->algorithm == ALGORITHM_HYBRID) explain_pace(writer, limit, &facts);
+    else explain_admission(writer, &facts);
+    explain_period(writer, limit);
+    if (window_ns != 0 && window_ns != limit->period_ns) {
+        explain_window(writer, limit, window_ns);
+        write_text(writer, "\n");
+    }
+    explain_largest(writer, &facts);
+    label(writer, "back to full");
+    write_duration(writer, facts.full_ns);
+    write_text(writer, " after the last call\n");
+    label(writer, "memory");
+    write_number(writer, facts.state_bytes);
+    write_text(writer, " bytes of state\n");
+}
+
+void explain(const struct plan *plan, uint64_t window_ns, struct writer *writer)
+{
+    for (uint64_t i = 0; i < plan->count; i++) explain_limit(writer, &plan->limit[i], &plan->rule[i], window_ns);
+    if (plan->count < 2) return;
+    write_text(writer, "all of them hold: a call passes when each lets it, and is charged to none otherwise\n");
+}

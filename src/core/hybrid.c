@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT
+   hybrid.c - seed 000's three pools without a filler: active, burst and waiting, in closed form.
+
+   The seed pours the time that has passed into an active pool; what does not fit waits; and while something waits, the
+   active pool fills `ratio` times as fast, up to a burst pool on top.  Between two takes each pool is a straight line,
+   so nobody has to pour:
+
+       active                                         schedule: the time given out so far, it forgets nothing
+        over |            .-------  ratio - 1         now - schedule: active and waiting together,
+        pool |       .-'                                              how far behind the callers are
+             |    /   ratio                           active(t) = min(line(t), t - schedule, over)
+           0 |  /                                     a call starts when active reaches its cost, or a full pool
+             +--since-------------------> t
+
+   The line is kept as one point of it, (since, active).  A take lowers the point and leaves `since` alone, and nothing is
+   rounded however often it happens; only where a cap was reached the point is set anew.  At ratio 1 what does not fit
+   into the pool is never made up for, and is still measured: that is the seed's wait time.
+
+       | schedule | active | since, 0 = untouched | behind_max |      four words, the first two signed
+
+   May touch: its arguments.  Promises: at most rate * max(over, largest cost) + ratio * rate * t permits in any window
+   t; never further from the literal pools (pools.c) than two fills.  Leaves to others: the lock around the words. */
+#include "core/algorithm.h"
+#include "core/clock.h"
+#include "core/num.h"
+
+enum { SCHEDULE, ACTIVE, SINCE, BEHIND_MAX, WORDS };
+enum { RATIO_BITS = 32 };
+
+_Static_assert((int)WORDS <= (int)STATE_WORDS_MAX, "hybrid fits the state");
+
+#define FAR (INT64_MAX / 4)
+
+static int64_t clamp(int64_t value)
+{
+    return value > FAR ? FAR : value < -FAR ? -FAR : value;
+}
+
+static int64_t as_signed(uint64_t ticks)
+{
+    return ticks > FAR ? FAR : (int64_t)ticks;
+}
+
+static uint64_t as_ticks(int64_t value)
+{
+    return value > 0 ? (uint64_t)value : 0;
+}
+
+/* The state in numbers that cannot overflow when a few are added, whatever the words held. */
+struct pools_now {
+    int64_t schedule, active, since;
+};
+
+static struct pools_now read(const uint64_t *state)
+{
+    return (struct pools_now){clamp((int64_t)state[SCHEDULE]), clamp((int64_t)state[ACTIVE]), as_signed(state[SINCE])};
+}
+
+/* Untouched, the schedule begins at the first call, which has what it needs. */
+static struct pools_now begin(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t need)
+{
+    if (state[SINCE] != 0) return read(state);
+    const int64_t active = as_signed(rule->flags & RULE_STARTS_FULL ? rule->burst : need);
+    return (struct pools_now){as_signed(now) - active, active, as_signed(now)};
+}
+
+static uint64_t need_of(const struct rule *rule, uint64_t cost)
+{
+    return least(cost, rule->burst);
+}
+
+static int64_t grown(uint64_t ticks, uint64_t ratio)
+{
+    return as_signed(multiply_shift_floor(ticks, ratio, RATIO_BITS));
+}
+
+static int64_t time_to_grow(int64_t by, uint64_t ratio)
+{
+    return as_signed(shift_divide_ceil(as_ticks(by), RATIO_BITS, ratio));
+}
+
+/* The line without its knee at `pool`. */
+static int64_t straight(const struct rule *rule, const struct pools_now *pools, int64_t t)
+{
+    if (t >= pools->since) return clamp(pools->active + grown((uint64_t)(t - pools->since), rule->ratio));
+    return clamp(pools->active - grown((uint64_t)(pools->since - t), rule->ratio));
+}
+
+static int64_t line(const struct rule *rule, const struct pools_now *pools, int64_t t)
+{
+    const int64_t pool = as_signed(rule->burst);
+    const int64_t uncapped = straight(rule, pools, t);
+    if (uncapped <= pool || t <= pools->since) return uncapped;
+    const int64_t knee = pools->since + time_to_grow(pool - pools->active, rule->ratio);
+    const int64_t above = pools->active > pool ? pools->active : pool;
+    return clamp(above + grown(as_ticks(t - knee), subtract_to_zero(rule->ratio, UINT64_C(1) << RATIO_BITS)));
+}
+
+static int64_t active_at(const struct rule *rule, const struct pools_now *pools, int64_t t)
+{
+    int64_t active = line(rule, pools, t);
+    if (active > t - pools->schedule) active = t - pools->schedule;
+    return active > as_signed(rule->over) ? as_signed(rule->over) : active;
+}
+
+/* When does a call start that needs `need` while `behind` ticks of schedule have been given out after it? */
+static uint64_t start_with(const struct rule *rule, const struct pools_now *pools, int64_t behind, uint64_t need)
+{
+    const int64_t missing = as_signed(need) - pools->active - behind;
+    const int64_t by_line = missing >= 0 ? pools->since + time_to_grow(missing, rule->ratio)
+                                         : pools->since - (time_to_grow(1 - missing, rule->ratio) - 1);
+    const int64_t by_schedule = pools->schedule - behind + as_signed(need);
+    return as_ticks(by_line > by_schedule ? by_line : by_schedule);
+}
+
+static bool possible(const struct rule *rule, uint64_t permits)
+{
+    return ticks_of(rule, permits) <= FAR;
+}
+
+static uint64_t earliest(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost)
+{
+    const uint64_t need = need_of(rule, cost);
+    if (state[SINCE] == 0) return now;
+    const struct pools_now pools = read(state);
+    const uint64_t start = start_with(rule, &pools, 0, need);
+    return start >= FAR ? UINT64_MAX : start;
+}
+
+static uint64_t commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t cost)
+{
+    struct pools_now pools = begin(rule, state, at, need_of(rule, cost));
+    if (cost == 0) return (uint64_t)pools.schedule;
+    const int64_t t = as_signed(at);
+    const int64_t active = active_at(rule, &pools, t);
+    if (active != straight(rule, &pools, t)) {
+        pools.active = active;
+        pools.since = t;
+    }
+    pools.active -= as_signed(cost);
+    pools.schedule += as_signed(cost);
+    state[SCHEDULE] = (uint64_t)clamp(pools.schedule);
+    state[ACTIVE] = (uint64_t)clamp(pools.active);
+    state[SINCE] = most(as_ticks(pools.since), 1);
+    state[BEHIND_MAX] = most(state[BEHIND_MAX], as_ticks(t - pools.schedule));
+    return state[SCHEDULE];
+}
+
+static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at)
+{
+    const struct pools_now pools = begin(rule, state, at, UINT64_C(1) << (rule->scale & 63));
+    return as_ticks(active_at(rule, &pools, as_signed(at)));
+}
+
+static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t now)
+{
+    return (uint64_t)begin(rule, state, now, 0).schedule;
+}
+
+static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_t end, uint64_t cost)
+{
+    const struct pools_now pools = read(state);
+    const int64_t after = clamp(pools.schedule - clamp((int64_t)end));
+    return start_with(rule, &pools, after + as_signed(cost), need_of(rule, cost));
+}
+
+static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)
+{
+    struct pools_now pools = read(state);
+    const int64_t t = as_signed(now);
+    const bool waited_for = t < pools.schedule || straight(rule, &pools, t) < 0;
+    if (waited_for && state[SCHEDULE] != slot->end) return;
+    /* At the fastest, this much of the slot has drained since its start. */
+    const int64_t gone = grown(subtract_to_zero(now, slot->start), rule->ratio);
+    const int64_t back = as_signed(least(unused, as_ticks(as_signed(slot->cost) - gone)));
+    if (t > pools.since) {
+        pools.active = active_at(rule, &pools, t);
+        pools.since = t;
+    }
+    state[SCHEDULE] = (uint64_t)clamp(pools.schedule - back);
+    state[ACTIVE] = (uint64_t)clamp(pools.active + back);
+    state[SINCE] = most(as_ticks(pools.since), 1);
+}
+
+static void overcharge(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t extra)
+{
+    const struct pools_now pools = begin(rule, state, now, 0);
+    state[SCHEDULE] = (uint64_t)clamp(pools.schedule + as_signed(extra));
+    state[ACTIVE] = (uint64_t)clamp(pools.active - as_signed(extra));
+    state[SINCE] = most(as_ticks(pools.since), 1);
+}
+
+/* A signed amount: what is there is used time or permits, what is missing is waited for. */
+static int64_t carried(const struct rule *from, const struct rule *to, int64_t amount, weir_carry how)
+{
+    if (amount < 0) return -as_signed(carry_waiting(from, to, (uint64_t)-amount));
+    return as_signed(carry_used(from, to, (uint64_t)amount, how));
+}
+
+static void carry(const struct rule *from, const struct rule *to, uint64_t *state, uint64_t now, weir_carry how)
+{
+    if (state[SINCE] == 0) return;
+    const struct pools_now pools = read(state);
+    const int64_t t = as_signed(now), anchor = as_signed(to->anchor_tick);
+    const int64_t active = carried(from, to, active_at(from, &pools, t), how);
+    const int64_t lag = carried(from, to, t - pools.schedule, how);
+    state[SCHEDULE] = (uint64_t)(anchor - (lag > active ? lag : active));
+    state[ACTIVE] = (uint64_t)active;
+    state[SINCE] = most(as_ticks(anchor), 1);
+    state[BEHIND_MAX] = carry_used(from, to, state[BEHIND_MAX], WEIR_KEEP);
+}
+
+static uint64_t behind(const struct rule *rule, const uint64_t *state, uint64_t now)
+{
+    (void)rule;
+    return state[SINCE] == 0 ? 0 : as_ticks(as_signed(now) - read(state).schedule);
+}
+
+static uint64_t behind_max(const uint64_t *state)
+{
+    return state[BEHIND_MAX];
+}
+
+static uint64_t full(const struct rule *rule, const weir_decision *decision, uint64_t now)
+{
+    return add_saturating(now, subtract_to_zero(rule->burst, ticks_of(rule, decision->remaining)));
+}
+
+const struct algorithm *hybrid_algorithm(void)
+{
+    static const struct algorithm hybrid = {
+        .words = WORDS,
+        .keeps_schedule = true,
+        .possible = possible,
+        .earliest = earliest,
+        .commit = commit,
+        .room = room,
+        .mark = mark,
+        .start_of = start_of,
+        .give_back = give_back,
+        .overcharge = overcharge,
+        .carry = carry,
+        .behind = behind,
+        .behind_max = behind_max,
+        .full = full,
+    };
+    return &hybrid;
+}

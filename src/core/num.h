@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT
+   num.h - the few operations on 64 bits whose intermediate needs 128, and saturating addition.
+
+   May touch: its arguments.  Promises: exact results in the direction that the name says; what does not fit in 64 bits
+   is UINT64_MAX.  Leaves to others: units.  Where the compiler has no 128-bit integer, num_portable.h does the same
+   with halves; a test holds the two against each other. */
+#ifndef WEIR_CORE_NUM_H
+#define WEIR_CORE_NUM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/num_portable.h"
+
+static inline uint64_t add_saturating(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static inline uint64_t subtract_to_zero(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+static inline uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline uint64_t most(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+#ifdef __SIZEOF_INT128__
+
+__extension__ typedef unsigned __int128 wide;
+
+static inline uint64_t wide_to_64(wide value)
+{
+    return value > UINT64_MAX ? UINT64_MAX : (uint64_t)value;
+}
+
+/* a * b / 2^shift, shift up to 64. */
+static inline uint64_t multiply_shift_floor(uint64_t a, uint64_t b, unsigned shift)
+{
+    return wide_to_64((wide)a * b >> (shift & 127));
+}
+
+/* a * 2^shift / divisor, shift up to 64.  By 0: UINT64_MAX. */
+static inline uint64_t shift_divide_ceil(uint64_t a, unsigned shift, uint64_t divisor)
+{
+    if (divisor == 0) return UINT64_MAX;
+    const wide top = (wide)a << (shift & 127);
+    return wide_to_64(top / divisor + (top % divisor != 0));
+}
+
+/* a * b / divisor.  By 0: UINT64_MAX. */
+static inline uint64_t multiply_divide_floor(uint64_t a, uint64_t b, uint64_t divisor)
+{
+    if (divisor == 0) return UINT64_MAX;
+    return wide_to_64((wide)a * b / divisor);
+}
+
+static inline uint64_t multiply_divide_ceil(uint64_t a, uint64_t b, uint64_t divisor)
+{
+    if (divisor == 0) return UINT64_MAX;
+    const wide top = (wide)a * b;
+    return wide_to_64(top / divisor + (top % divisor != 0));
+}
+
+#else
+
+#define multiply_shift_floor portable_multiply_shift_floor
+#define shift_divide_ceil portable_shift_divide_ceil
+#define multiply_divide_floor portable_multiply_divide_floor
+#define multiply_divide_ceil portable_multiply_divide_ceil
+
+#endif
+#endif

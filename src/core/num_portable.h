@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT
+   num_portable.h - the 128-bit operations of num.h in two halves, for compilers without a 128-bit integer.
+
+   May touch: its arguments.  Promises: the same answers as num.h, bit by bit; simple rather than fast.  Leaves to
+   others: everything else. */
+#ifndef WEIR_CORE_NUM_PORTABLE_H
+#define WEIR_CORE_NUM_PORTABLE_H
+
+#include <stdint.h>
+
+struct halves {
+    uint64_t high, low;
+};
+
+static inline struct halves halves_multiply(uint64_t a, uint64_t b)
+{
+    const uint64_t mask = UINT32_MAX;
+    const uint64_t low = (a & mask) * (b & mask);
+    const uint64_t cross = (a >> 32) * (b & mask) + (low >> 32);
+    const uint64_t other = (a & mask) * (b >> 32) + (cross & mask);
+    return (struct halves){(a >> 32) * (b >> 32) + (cross >> 32) + (other >> 32), (other << 32) | (low & mask)};
+}
+
+static inline struct halves halves_shift_left(uint64_t a, unsigned shift)
+{
+    if (shift == 0) return (struct halves){0, a};
+    if (shift < 64) return (struct halves){a >> (64 - shift), a << shift};
+    return (struct halves){shift < 128 ? a << (shift - 64) : 0, 0};
+}
+
+static inline uint64_t halves_shift_right(struct halves value, unsigned shift)
+{
+    if (shift >= 64) return shift < 128 ? value.high >> (shift - 64) : 0;
+    if (value.high >> shift != 0) return UINT64_MAX;
+    return shift == 0 ? value.low : (value.high << (64 - shift)) | (value.low >> shift);
+}
+
+/* Long division by bits; the quotient saturates. */
+static inline uint64_t halves_divide(struct halves top, uint64_t divisor, uint64_t *remainder)
+{
+    struct halves quotient = {0, 0};
+    uint64_t rest = 0;
+    for (int bit = 127; bit >= 0; bit--) {
+        const uint64_t carried = rest >> 63;
+        const uint64_t next = bit >= 64 ? top.high >> (bit - 64) : top.low >> bit;
+        rest = rest << 1 | (next & 1);
+        const uint64_t fits = carried != 0 || rest >= divisor;
+        if (fits) rest -= divisor;
+        quotient.high = quotient.high << 1 | quotient.low >> 63;
+        quotient.low = quotient.low << 1 | fits;
+    }
+    *remainder = rest;
+    return quotient.high != 0 ? UINT64_MAX : quotient.low;
+}
+
+static inline uint64_t halves_divide_ceil(struct halves top, uint64_t divisor)
+{
+    uint64_t remainder;
+    const uint64_t quotient = halves_divide(top, divisor, &remainder);
+    return quotient < UINT64_MAX && remainder != 0 ? quotient + 1 : quotient;
+}
+
+static inline uint64_t portable_multiply_shift_floor(uint64_t a, uint64_t b, unsigned shift)
+{
+    return halves_shift_right(halves_multiply(a, b), shift & 127);
+}
+
+static inline uint64_t portable_shift_divide_ceil(uint64_t a, unsigned shift, uint64_t divisor)
+{
+    if (divisor == 0) return UINT64_MAX;
+    return halves_divide_ceil(halves_shift_left(a, shift & 127), divisor);
+}
+
+static inline uint64_t portable_multiply_divide_floor(uint64_t a, uint64_t b, uint64_t divisor)
+{
+    uint64_t remainder;
+    if (divisor == 0) return UINT64_MAX;
+    return halves_divide(halves_multiply(a, b), divisor, &remainder);
+}
+
+static inline uint64_t portable_multiply_divide_ceil(uint64_t a, uint64_t b, uint64_t divisor)
+{
+    if (divisor == 0) return UINT64_MAX;
+    return halves_divide_ceil(halves_multiply(a, b), divisor);
+}
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT
+   plan.c - the public plan: text to numbers once, then the pure core.
+
+   May touch: its arguments.  Promises: a plan holds no pointers and is never written to by asking.  Leaves to others:
+   text (text.c), deciding (decide.c). */
+#include "core/plan.h"
+
+#include <string.h>
+
+#include "core/algorithm.h"
+#include "core/clock.h"
+#include "core/num.h"
+#include "core/text.h"
+
+int weir_plan_parse(weir_plan *plan, const char *limits, weir_use use, weir_error *error)
+{
+    weir_error unwanted;
+    struct plan parsed;
+    memset(&parsed, 0, sizeof parsed);
+    const int count = text_read(limits, use, parsed.limit, parsed.rule, error != NULL ? error : &unwanted);
+    if (count < 0) return count;
+    parsed.count = (uint64_t)count;
+    memset(plan, 0, sizeof *plan);
+    memcpy(plan, &parsed, sizeof parsed);
+    return 0;
+}
+
+size_t weir_plan_text(const weir_plan *plan, char *out, size_t size)
+{
+    const struct plan *inside = plan_inside_const(plan);
+    struct writer writer = {out, size, 0};
+    write_text(&writer, "");
+    for (uint64_t i = 0; i < inside->count; i++) {
+        if (i > 0) write_text(&writer, "; ");
+        text_write(&writer, &inside->limit[i]);
+    }
+    return writer.length;
+}
+
+size_t weir_plan_explain(const weir_plan *plan, char *out, size_t size)
+{
+    struct writer writer = {out, size, 0};
+    write_text(&writer, "");
+    explain(plan_inside_const(plan), 0, &writer);
+    return writer.length;
+}
+
+int weir_plan_limits(const weir_plan *plan)
+{
+    return (int)plan_inside_const(plan)->count;
+}
+
+bool weir_plan_unit(const weir_plan *plan, int limit, char out[WEIR_UNIT_SIZE])
+{
+    const struct plan *inside = plan_inside_const(plan);
+    if (limit < 0 || (uint64_t)limit >= inside->count) return false;
+    memcpy(out, inside->limit[limit].unit, WEIR_UNIT_SIZE);
+    return true;
+}
+
+uint64_t weir_full_ns(const weir_plan *plan, const weir_decision *decision)
+{
+    const struct plan *inside = plan_inside_const(plan);
+    if (decision->limit >= inside->count) return 0;
+    const struct rule *rule = &inside->rule[decision->limit];
+    const struct algorithm *algorithm = algorithm_of(rule);
+    if (algorithm->words == 0) return 0;
+    const uint64_t now_ns = subtract_to_zero(decision->start.ns, decision->delay_ns);
+    return subtract_to_zero(ns_ceil(rule, algorithm->full(rule, decision, tick_at(rule, now_ns))), now_ns);
+}
+
+size_t weir_state_size(const weir_plan *plan)
+{
+    const struct plan *inside = plan_inside_const(plan);
+    const size_t words = words_before(plan_rules(inside), (int)inside->count);
+    return (words != 0 ? words : 1) * sizeof(uint64_t);
+}
+
+static void same_cost(uint64_t each[WEIR_LIMITS_MAX], uint64_t cost)
+{
+    for (int i = 0; i < WEIR_LIMITS_MAX; i++) each[i] = cost;
+}
+
+weir_decision weir_decide_within(const weir_plan *plan, void *state, weir_instant now, uint64_t cost,
+                                 uint64_t wait_max_ns)
+{
+    weir_decision decision;
+    uint64_t each[WEIR_LIMITS_MAX];
+    same_cost(each, cost);
+    decide(plan_rules(plan_inside_const(plan)), state, now.ns, each, wait_max_ns, NULL, &decision);
+    return decision;
+}
+
+weir_decision weir_decide(const weir_plan *plan, void *state, weir_instant now, uint64_t cost)
+{
+    return weir_decide_within(plan, state, now, cost, 0);
+}
+
+void weir_decide_settle(const weir_plan *plan, void *state, weir_instant now, weir_decision *decision, uint64_t actual)
+{
+    uint64_t charged[WEIR_LIMITS_MAX], used[WEIR_LIMITS_MAX];
+    if (decision->verdict != WEIR_ALLOW || decision->charged == 0) return;
+    same_cost(charged, decision->charged);
+    same_cost(used, actual);
+    settle(plan_rules(plan_inside_const(plan)), state, now.ns, decision, charged, used, NULL);
+    decision->charged = 0;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT
+   reader.c - characters, words, exact decimals and mistakes.
+
+   May touch: the reader.  Promises: never reads behind the final NUL; a number that does not fit is a mistake, not
+   another number.  Leaves to others: what the words mean. */
+#include "core/reader.h"
+
+#include <string.h>
+
+#include "core/num.h"
+#include "core/words.h"
+#include "core/writer.h"
+
+enum { PLACES_MAX = 18 };
+
+bool mistake_of(struct reader *reader, size_t at, int code, const char *first, const char *word, size_t size,
+                const char *last)
+{
+    weir_error *error = reader->error;
+    struct writer writer = {.out = error->message, .size = sizeof error->message};
+    error->code = code;
+    error->column = (int)least(at + 1, INT32_MAX);
+    write_text(&writer, first);
+    write_bytes(&writer, word, size < 40 ? size : 40);
+    write_text(&writer, last);
+    return false;
+}
+
+bool mistake(struct reader *reader, size_t at, const char *message)
+{
+    return mistake_of(reader, at, WEIR_EINVAL, message, "", 0, "");
+}
+
+void skip_spaces(struct reader *reader)
+{
+    while (is_space(peek(reader))) reader->at++;
+}
+
+size_t word(struct reader *reader, const char **start)
+{
+    *start = reader->text + reader->at;
+    const size_t from = reader->at;
+    while (is_letter(peek(reader)) || (peek(reader) == '-' && reader->at > from)) reader->at++;
+    return reader->at - from;
+}
+
+static bool add_digit(struct decimal *number, char c, bool fraction)
+{
+    if (number->digits > (UINT64_MAX - 9) / 10 || (fraction && number->places == PLACES_MAX)) return false;
+    number->digits = number->digits * 10 + (uint64_t)(c - '0');
+    number->places += fraction;
+    return true;
+}
+
+bool read_number(struct reader *reader, struct decimal *number, const char *expected)
+{
+    const size_t from = reader->at;
+    *number = (struct decimal){0, 0};
+    if (!is_digit(peek(reader))) return mistake(reader, from, expected);
+    for (bool fraction = false;; reader->at++) {
+        const char c = peek(reader);
+        const bool point = c == '.' && !fraction && is_digit(reader->text[reader->at + 1]);
+        if (point) fraction = true;
+        else if (is_digit(c) && !add_digit(number, c, fraction))
+            return mistake(reader, from,
+                           "a number this long is "
+                           "more than 64 bits hold");
+        else if (!is_digit(c) && (c != '_' || fraction)) break;
+    }
+    while (number->places > 0 && number->digits % 10 == 0) {
+        number->digits /= 10;
+        number->places--;
+    }
+    return true;
+}
+
+bool scale_number(struct decimal *number, uint64_t factor)
+{
+    while (number->places > 0 && factor % 10 == 0) {
+        factor /= 10;
+        number->places--;
+    }
+    if (factor != 0 && number->digits > UINT64_MAX / factor) return false;
+    number->digits *= factor;
+    while (number->places > 0 && number->digits % 10 == 0) {
+        number->digits /= 10;
+        number->places--;
+    }
+    return true;
+}
+
+bool whole(struct reader *reader, size_t at, struct decimal number, uint64_t factor, uint64_t *value,
+           const char *expected)
+{
+    if (!scale_number(&number, factor)) return mistake(reader, at, "this is more than 64 bits hold");
+    if (number.places != 0) return mistake(reader, at, expected);
+    *value = number.digits;
+    return true;
+}
+
+bool ends_here(const struct reader *reader)
+{
+    const char c = peek(reader);
+    return c == '\0' || c == ';' || c == ',' || is_space(c);
+}
+
+bool unknown_word(struct reader *reader, size_t at, const char *start, size_t size)
+{
+    const char *near = nearest_word(start, size);
+    if (near == NULL) {
+        return mistake_of(reader, at, WEIR_EINVAL, "unknown word \"", start, size,
+                          "\"; expected a slash and a period, or an option; for example 10/s burst=20");
+    }
+    mistake_of(reader, at, WEIR_EINVAL, "unknown word \"", start, size, "\"; did you mean ");
+    struct writer writer = {reader->error->message, sizeof reader->error->message, strlen(reader->error->message)};
+    write_text(&writer, near);
+    write_text(&writer, "?");
+    return false;
+}

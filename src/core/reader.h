@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT
+   reader.h - where the reading of a text stands, and the pieces that every part of the grammar needs.
+
+   See reader.c. */
+#ifndef WEIR_CORE_READER_H
+#define WEIR_CORE_READER_H
+
+#include <weir/weir.h>
+
+#include "core/limit.h"
+
+struct reader {
+    const char *text;
+    size_t at;
+    weir_error *error;
+    struct limit *limit;
+    weir_use use;
+    bool nginx;           /* in nginx's spelling, whose burst counts differently */
+    uint8_t brought;      /* the algorithm that the spelling of the rate brings, or 0 */
+    uint32_t seen;        /* a bit for each option that was said */
+    size_t column[PARTS]; /* where each part was said, as an offset */
+};
+
+static inline char peek(const struct reader *reader)
+{
+    return reader->text[reader->at];
+}
+
+static inline bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static inline bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static inline bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static inline bool skip(struct reader *reader, char c)
+{
+    if (peek(reader) != c) return false;
+    reader->at++;
+    return true;
+}
+
+/* Each fills reader->error, at its column, and returns false. */
+bool mistake(struct reader *reader, size_t at, const char *message);
+bool mistake_of(struct reader *reader, size_t at, int code, const char *first, const char *word, size_t size,
+                const char *last);
+bool unknown_word(struct reader *reader, size_t at, const char *start, size_t size);
+
+void skip_spaces(struct reader *reader);
+
+/* An option ends at a space, a separator or the end. */
+bool ends_here(const struct reader *reader);
+
+/* The run of letters and dashes here; moves on behind it. */
+size_t word(struct reader *reader, const char **start);
+
+bool read_number(struct reader *reader, struct decimal *number, const char *expected);
+
+/* number * factor, exactly; what is left of the fraction stays. */
+bool scale_number(struct decimal *number, uint64_t factor);
+
+/* A whole number of what `factor` counts, or a mistake. */
+bool whole(struct reader *reader, size_t at, struct decimal number, uint64_t factor, uint64_t *value,
+           const char *expected);
+
+/* The options behind a rate, up to the end of the limit; chooses the algorithm. */
+bool read_options(struct reader *reader);
+
+#endif

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT
+   text.c - reads the text of a limit.
+
+       text  = limit , { ";" , limit }          limit  = rate , { space , option }
+       rate  = count , [ unit ] , "/" , [ number ] , period  |  number , [ "," , ratio ]  |  number , "r/s"
+
+   One pass from left to right.  A mistake is reported once, at its column, with what was expected and an example; the
+   reading functions return false from there on.
+
+   May touch: its arguments.  Promises: any bytes are read without a fault; numbers are exact decimals.  Leaves to
+   others: the vocabulary (words.c), what the numbers mean (limit.c). */
+#include "core/text.h"
+
+#include <string.h>
+
+#include "core/algorithm.h"
+#include "core/reader.h"
+#include "core/words.h"
+
+enum { SECOND_NS = 1000000000 };
+
+static const char expected_rate[] = "expected a rate: a count, a slash and a period; for example 10/s";
+static const char expected_period[] = "expected a period: s, min, h, d, w; for example 10/s";
+
+static bool read_period_word(struct reader *reader, struct decimal number)
+{
+    const size_t at = reader->at;
+    const char *start;
+    const size_t size = word(reader, &start);
+    const uint64_t ns = find_period(start, size);
+    if (same_word("M", start, size)) {
+        return mistake(reader, at, "M is a million; a minute is min; for example 10/min");
+    }
+    if (same_word("month", start, size) || same_word("months", start, size) || same_word("mo", start, size)) {
+        return mistake(reader, at, "a month has 28 to 31 days; write 5/30d");
+    }
+    if (ns == 0) return mistake(reader, at, expected_period);
+    if (!whole(reader, at, number, ns, &reader->limit->period_ns, "a period is a whole number of ns")) return false;
+    if (reader->limit->period_ns == 0) return mistake(reader, at, "a period is longer than 0; for example 10/s");
+    return true;
+}
+
+static bool read_period(struct reader *reader)
+{
+    struct decimal number = {1, 0};
+    skip_spaces(reader);
+    if (is_digit(peek(reader)) && !read_number(reader, &number, expected_period)) return false;
+    skip_spaces(reader);
+    return read_period_word(reader, number);
+}
+
+static void set_unit(struct limit *limit, const char *start, size_t size)
+{
+    memset(limit->unit, 0, sizeof limit->unit);
+    if (same_word("B", start, size) || same_word("byte", start, size)) memcpy(limit->unit, "bytes", 5);
+    else if (same_word("request", start, size)) memcpy(limit->unit, "requests", 8);
+    else memcpy(limit->unit, start, size);
+}
+
+static bool read_unit(struct reader *reader, size_t at, const char *start, size_t size)
+{
+    if (find_period(start, size) != 0 || same_word("r", start, size)) {
+        return mistake_of(reader, at, WEIR_EINVAL, "expected a unit or a slash; \"", start, size,
+                          "\" is a period: write 10/s, or 10 requests/s");
+    }
+    if (size >= WEIR_UNIT_SIZE) return mistake(reader, at, "a unit has at most 23 letters");
+    set_unit(reader->limit, start, size);
+    return true;
+}
+
+/* What is glued to the count: a suffix, a unit, or both (MiB). */
+static bool read_glued(struct reader *reader)
+{
+    const char *start;
+    const size_t at = reader->at, size = word(reader, &start);
+    if (size == 0) return true;
+    struct limit *limit = reader->limit;
+    uint64_t factor = find_suffix(start, size);
+    if (factor == 0 && size > 1 && (start[size - 1] == 'B' || start[size - 1] == 'b')) {
+        factor = find_suffix(start, size - 1);
+        if (factor != 0 && start[size - 1] == 'b') {
+            return mistake(reader, at, "bits or bytes? write 10MB/s for bytes, 1250kB/s for ten megabits");
+        }
+        if (factor != 0) set_unit(limit, "bytes", 5);
+    }
+    if (factor == 0) return read_unit(reader, at, start, size);
+    if (!scale_number(&limit->count, factor)) return mistake(reader, at, "this count is more than 64 bits hold");
+    return true;
+}
+
+/* "10 tokens/min", "10 per 2 hours", "5 concurrent": a word behind a space. */
+static bool read_spaced(struct reader *reader, bool *per)
+{
+    const size_t before = reader->at;
+    skip_spaces(reader);
+    const size_t at = reader->at;
+    const char *start;
+    const size_t size = word(reader, &start);
+    const char next = peek(reader);
+    *per = same_word("per", start, size);
+    if (size == 0 || *per) return true;
+    if (same_word("concurrent", start, size)) {
+        return mistake_of(reader, at, WEIR_EUNSUPPORTED, "limits on how many run at once are kept for later; ", "", 0,
+                          "write a rate; for example 5/s");
+    }
+    if (next == '=' || find_option(start, size) >= 0) {
+        reader->at = before;
+        return true;
+    }
+    skip_spaces(reader);
+    const bool then_per = strncmp(reader->text + reader->at, "per", 3) == 0 && !is_letter(reader->text[reader->at + 3]);
+    if (peek(reader) != '/' && !then_per) return unknown_word(reader, at, start, size);
+    if (then_per) {
+        reader->at += 3;
+        *per = true;
+    }
+    return read_unit(reader, at, start, size);
+}
+
+/* nginx's own spelling brings nginx's meaning. */
+static bool read_nginx(struct reader *reader)
+{
+    reader->at += 2;
+    const size_t at = reader->at;
+    const char *start;
+    const size_t size = word(reader, &start);
+    if (!same_word("s", start, size) && !same_word("m", start, size)) {
+        return mistake(reader, at, "r/ is nginx's spelling and knows r/s and r/m only; for example 10r/s");
+    }
+    reader->limit->period_ns = find_period(start, size);
+    reader->limit->algorithm = reader->brought = ALGORITHM_LEAKY;
+    reader->nginx = true;
+    return true;
+}
+
+/* After a comma: a ratio, when it is a number and nothing else; else the next limit. */
+static bool comma_is_ratio(const struct reader *reader)
+{
+    const char *text = reader->text + reader->at + 1;
+    while (is_space(*text)) text++;
+    if (!is_digit(*text)) return false;
+    while (is_digit(*text) || *text == '.' || *text == '_') text++;
+    if (*text == '\0' || *text == ';' || *text == ',') return true;
+    if (!is_space(*text)) return false;
+    while (is_space(*text)) text++;
+    return *text != '/' && strncmp(text, "per", 3) != 0;
+}
+
+/* 12000 or 12000,1.1: nosqlbench's spelling, a second. */
+static bool read_bare(struct reader *reader)
+{
+    struct limit *limit = reader->limit;
+    limit->period_ns = SECOND_NS;
+    limit->algorithm = reader->brought = ALGORITHM_HYBRID;
+    if (peek(reader) != ',' || !comma_is_ratio(reader)) return true;
+    reader->at++;
+    skip_spaces(reader);
+    reader->column[PART_CATCHUP] = reader->at;
+    reader->seen |= UINT32_C(1) << OPTION_CATCHUP;
+    return read_number(reader, &limit->factor, "expected a catch-up ratio; for example 12000,1.1");
+}
+
+static bool read_rate(struct reader *reader)
+{
+    struct limit *limit = reader->limit;
+    const size_t at = reader->at;
+    bool per = false;
+    reader->column[PART_RATE] = at;
+    if (!read_number(reader, &limit->count, expected_rate)) return false;
+    const bool nginx = peek(reader) == 'r' && reader->text[reader->at + 1] == '/';
+    if (limit->count.digits == 0) return mistake(reader, at, "a rate is above 0; to stop everything write none");
+    if (nginx) return read_nginx(reader);
+    if (!read_glued(reader) || !read_spaced(reader, &per)) return false;
+    if (per) return read_period(reader);
+    const size_t before = reader->at;
+    skip_spaces(reader);
+    if (skip(reader, '/')) return read_period(reader);
+    reader->at = before;
+    return read_bare(reader);
+}
+
+static bool read_word_limit(struct reader *reader, bool *found)
+{
+    const size_t at = reader->at;
+    const char *start;
+    const size_t size = word(reader, &start);
+    *found = true;
+    if (same_word("unlimited", start, size)) reader->limit->algorithm = ALGORITHM_UNLIMITED;
+    else if (same_word("none", start, size)) reader->limit->algorithm = ALGORITHM_NONE;
+    else *found = false;
+    if (!*found) {
+        reader->at = at;
+        return true;
+    }
+    skip_spaces(reader);
+    const char c = peek(reader);
+    return c == '\0' || c == ';' || c == ',' ? true : mistake(reader, reader->at, "expected \";\" or the end");
+}
+
+static bool read_limit(struct reader *reader)
+{
+    bool found;
+    memset(reader->limit, 0, sizeof *reader->limit);
+    memset(reader->column, 0, sizeof reader->column);
+    reader->nginx = false;
+    reader->brought = 0;
+    reader->seen = 0;
+    set_unit(reader->limit, "requests", 8);
+    skip_spaces(reader);
+    reader->column[PART_ALGORITHM] = reader->at;
+    if (!read_word_limit(reader, &found)) return false;
+    if (found) return true;
+    if (!read_rate(reader) || !read_options(reader)) return false;
+    limit_defaults(reader->limit);
+    return true;
+}
+
+static bool compile(struct reader *reader, struct rule *rule)
+{
+    const struct limit_problem problem = limit_compile(reader->limit, rule);
+    if (problem.part == PART_NONE) return true;
+    const size_t at = reader->column[problem.part];
+    if (problem.part != PART_ALGORITHM) return mistake(reader, at, problem.message);
+    return mistake_of(reader, at, WEIR_EUNSUPPORTED, "algorithm=", algorithm_text(reader->limit->algorithm),
+                      strlen(algorithm_text(reader->limit->algorithm)), problem.message);
+}
+
+int text_read(const char *text, weir_use use, struct limit limits[], struct rule rules[], weir_error *error)
+{
+    struct reader reader = {.text = text, .error = error, .use = use};
+    *error = (weir_error){0};
+    for (int count = 0;;) {
+        if (count == WEIR_LIMITS_MAX) {
+            mistake(&reader, reader.at, "a text holds at most 8 limits");
+            return error->code;
+        }
+        reader.limit = &limits[count];
+        if (!read_limit(&reader) || (rules != NULL && !compile(&reader, &rules[count]))) return error->code;
+        count++;
+        if (!skip(&reader, ';') && !skip(&reader, ',')) return count;
+    }
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+   text.h - the text of a limit to and from what it says.
+
+   See text.c. */
+#ifndef WEIR_CORE_TEXT_H
+#define WEIR_CORE_TEXT_H
+
+#include <weir/weir.h>
+
+#include "core/limit.h"
+#include "core/writer.h"
+
+/* Reads up to WEIR_LIMITS_MAX limits, each compiled as well; returns how many, or a negative code with *error filled.
+   With rules NULL nothing is compiled, so that every spelling can be read, built or not. */
+int text_read(const char *text, weir_use use, struct limit limits[], struct rule rules[], weir_error *error);
+
+/* The canonical text of one limit: nothing implied. */
+void text_write(struct writer *writer, const struct limit *limit);
+
+#endif

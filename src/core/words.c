@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT
+   words.c - the tables behind the text of a limit; a new algorithm or option is a row here.
+
+   May touch: its arguments.  Promises: no table is written to.  Leaves to others: grammar (text.c). */
+#include "core/words.h"
+
+#include <string.h>
+
+#include "core/algorithm.h"
+
+#define OF(algorithm) (UINT32_C(1) << (ALGORITHM_##algorithm))
+
+static const struct option_row option_rows[OPTIONS] = {
+    [OPTION_BURST] = {"burst", 0, 0, true},
+    [OPTION_ALGORITHM] = {"algorithm", 0, 0, true},
+    [OPTION_CATCHUP] = {"catchup", OF(HYBRID) | OF(TIMELINE), ALGORITHM_HYBRID, true},
+    [OPTION_STRICTNESS] = {"strictness", OF(TIMELINE), ALGORITHM_TIMELINE, true},
+    [OPTION_COLD] = {"cold", OF(WARMUP), ALGORITHM_WARMUP, true},
+    [OPTION_DELAY] = {"delay", OF(LEAKY), ALGORITHM_LEAKY, true},
+    [OPTION_NODELAY] = {"nodelay", OF(LEAKY), ALGORITHM_LEAKY, false},
+    [OPTION_WARMUP] = {"warmup", OF(WARMUP), ALGORITHM_WARMUP, true},
+    [OPTION_GAP] = {"gap", OF(SLIDING_LOG), ALGORITHM_SLIDING_LOG, true},
+    [OPTION_HOLD] = {"hold", 0, 0, true},
+    [OPTION_BLOCK] = {"block", OF(FIXED_WINDOW), ALGORITHM_FIXED_WINDOW, true},
+    [OPTION_PAY] = {"pay", OF(BURSTY) | OF(WARMUP), ALGORITHM_BURSTY, true},
+    [OPTION_ALIGN] = {"align", OF(FIXED_WINDOW) | OF(CYCLE), ALGORITHM_FIXED_WINDOW, true},
+    [OPTION_EDGE] = {"edge", OF(SLIDING_LOG), ALGORITHM_SLIDING_LOG, true},
+    [OPTION_START] = {"start", 0, 0, true},
+    [OPTION_DEBT] = {"debt", 0, 0, true},
+    [OPTION_COUNT_REFUSED] = {"count-refused", OF(SLIDING_LOG) | OF(FIXED_WINDOW), ALGORITHM_SLIDING_LOG, false},
+    [OPTION_SHADOW] = {"shadow", 0, 0, false},
+};
+
+static const char *const algorithm_names[ALGORITHM_NAMES] = {
+    [ALGORITHM_GCRA] = "gcra",
+    [ALGORITHM_HYBRID] = "hybrid",
+    [ALGORITHM_UNLIMITED] = "unlimited",
+    [ALGORITHM_NONE] = "none",
+    [ALGORITHM_TIMELINE] = "timeline",
+    [ALGORITHM_BURSTY] = "bursty",
+    [ALGORITHM_WARMUP] = "warmup",
+    [ALGORITHM_LEAKY] = "leaky",
+    [ALGORITHM_CYCLE] = "cycle",
+    [ALGORITHM_FIXED_WINDOW] = "fixed-window",
+    [ALGORITHM_SLIDING_WINDOW] = "sliding-window",
+    [ALGORITHM_SLIDING_LOG] = "sliding-log",
+    [ALGORITHM_SIMRATE] = "simrate",
+};
+
+static const struct {
+    const char *name;
+    int algorithm;
+} aliases[] = {{"token-bucket", ALGORITHM_GCRA}, {"leaky-bucket", ALGORITHM_LEAKY}};
+
+static const struct {
+    const char *name;
+    uint64_t ns;
+} periods[] = {
+    {"ns", UINT64_C(1)},
+    {"us", UINT64_C(1000)},
+    {"ms", UINT64_C(1000000)},
+    {"s", UINT64_C(1000000000)},
+    {"sec", UINT64_C(1000000000)},
+    {"second", UINT64_C(1000000000)},
+    {"m", UINT64_C(60000000000)},
+    {"min", UINT64_C(60000000000)},
+    {"minute", UINT64_C(60000000000)},
+    {"h", UINT64_C(3600000000000)},
+    {"hour", UINT64_C(3600000000000)},
+    {"d", UINT64_C(86400000000000)},
+    {"day", UINT64_C(86400000000000)},
+    {"w", UINT64_C(604800000000000)},
+    {"week", UINT64_C(604800000000000)},
+    {"year", UINT64_C(31536000000000000)},
+};
+
+static const struct {
+    const char *name;
+    uint64_t factor;
+} suffixes[] = {
+    {"k", 1000},
+    {"K", 1000},
+    {"M", 1000000},
+    {"G", 1000000000},
+    {"Ki", UINT64_C(1) << 10},
+    {"Mi", UINT64_C(1) << 20},
+    {"Gi", UINT64_C(1) << 30},
+};
+
+#define LENGTH(array) (sizeof(array) / sizeof(array)[0])
+
+bool same_word(const char *name, const char *word, size_t size)
+{
+    return strlen(name) == size && memcmp(name, word, size) == 0;
+}
+
+int find_option(const char *word, size_t size)
+{
+    for (int i = 0; i < OPTIONS; i++) {
+        if (same_word(option_rows[i].name, word, size)) return i;
+    }
+    return -1;
+}
+
+const struct option_row *option_row(int option)
+{
+    return &option_rows[option];
+}
+
+int find_algorithm(const char *word, size_t size)
+{
+    for (int i = 0; i < ALGORITHM_NAMES; i++) {
+        const bool rated = i != ALGORITHM_UNLIMITED && i != ALGORITHM_NONE && algorithm_names[i] != NULL;
+        if (rated && same_word(algorithm_names[i], word, size)) return i;
+    }
+    for (size_t i = 0; i < LENGTH(aliases); i++) {
+        if (same_word(aliases[i].name, word, size)) return aliases[i].algorithm;
+    }
+    return -1;
+}
+
+const char *algorithm_text(int algorithm)
+{
+    const char *name = algorithm >= 0 && algorithm < ALGORITHM_NAMES ? algorithm_names[algorithm] : NULL;
+    return name != NULL ? name : "?";
+}
+
+uint64_t find_period(const char *word, size_t size)
+{
+    for (size_t i = 0; i < LENGTH(periods); i++) {
+        if (same_word(periods[i].name, word, size)) return periods[i].ns;
+        /* The plural of those that are words. */
+        const bool plural = size > 3 && word[size - 1] == 's';
+        if (plural && same_word(periods[i].name, word, size - 1)) return periods[i].ns;
+    }
+    return 0;
+}
+
+uint64_t find_suffix(const char *word, size_t size)
+{
+    for (size_t i = 0; i < LENGTH(suffixes); i++) {
+        if (same_word(suffixes[i].name, word, size)) return suffixes[i].factor;
+    }
+    return 0;
+}
+
+enum { NEAR_WORD_MAX = 16, NEAR_EDITS_MAX = 2 };
+
+/* Levenshtein distance, a row at a time. */
+static size_t edits(const char *name, const char *word, size_t size)
+{
+    size_t row[NEAR_WORD_MAX + 1];
+    for (size_t j = 0; j <= size; j++) row[j] = j;
+    for (size_t i = 0; name[i] != '\0'; i++) {
+        size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (size_t j = 0; j < size; j++) {
+            size_t best = diagonal + (name[i] != word[j]);
+            if (row[j + 1] + 1 < best) best = row[j + 1] + 1;
+            if (row[j] + 1 < best) best = row[j] + 1;
+            diagonal = row[j + 1];
+            row[j + 1] = best;
+        }
+    }
+    return row[size];
+}
+
+static void consider(const char *name, const char *word, size_t size, const char **best, size_t *best_edits)
+{
+    const size_t distance = edits(name, word, size);
+    if (distance < *best_edits && distance < size) {
+        *best = name;
+        *best_edits = distance;
+    }
+}
+
+const char *nearest_word(const char *word, size_t size)
+{
+    const char *best = NULL;
+    size_t best_edits = NEAR_EDITS_MAX + 1;
+    if (size < 3 || size > NEAR_WORD_MAX) return NULL;
+    for (int i = 0; i < OPTIONS; i++) consider(option_rows[i].name, word, size, &best, &best_edits);
+    for (int i = 0; i < ALGORITHM_NAMES; i++) {
+        if (algorithm_names[i] != NULL) consider(algorithm_names[i], word, size, &best, &best_edits);
+    }
+    for (size_t i = 0; i < LENGTH(periods); i++) {
+        if (strlen(periods[i].name) > 2) consider(periods[i].name, word, size, &best, &best_edits);
+    }
+    consider("concurrent", word, size, &best, &best_edits);
+    return best;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT
+   writer.c - numbers and times as text, for canonical forms, explanations and error messages.
+
+   May touch: the buffer it is given.  Promises: never writes past size; the length is right even when the text was
+   cut.  Leaves to others: what to say. */
+#include "core/writer.h"
+
+#include <string.h>
+
+static const struct {
+    const char *name, *spoken;
+    uint64_t ns;
+} units[] = {
+    {"year", "years", UINT64_C(31536000000000000)},
+    {"w", "weeks", UINT64_C(604800000000000)},
+    {"d", "d", UINT64_C(86400000000000)},
+    {"h", "h", UINT64_C(3600000000000)},
+    {"min", "min", UINT64_C(60000000000)},
+    {"s", "s", UINT64_C(1000000000)},
+    {"ms", "ms", UINT64_C(1000000)},
+    {"us", "\xc2\xb5s", UINT64_C(1000)},
+    {"ns", "ns", UINT64_C(1)},
+};
+enum { UNITS = sizeof units / sizeof units[0], UNIT_YEAR = 0, UNIT_WEEK = 1 };
+
+void write_bytes(struct writer *writer, const char *bytes, size_t size)
+{
+    if (writer->length < writer->size) {
+        const size_t room = writer->size - writer->length - 1;
+        const size_t fits = size < room ? size : room;
+        memcpy(writer->out + writer->length, bytes, fits);
+        writer->out[writer->length + fits] = '\0';
+    }
+    writer->length += size;
+}
+
+void write_text(struct writer *writer, const char *text)
+{
+    write_bytes(writer, text, strlen(text));
+}
+
+static size_t digits_of(uint64_t number, char digits[20])
+{
+    size_t at = 20;
+    do {
+        digits[--at] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number != 0);
+    memmove(digits, digits + at, 20 - at);
+    return 20 - at;
+}
+
+void write_number(struct writer *writer, uint64_t number)
+{
+    char digits[20];
+    write_bytes(writer, digits, digits_of(number, digits));
+}
+
+void write_grouped(struct writer *writer, uint64_t number)
+{
+    char digits[20];
+    const size_t length = digits_of(number, digits);
+    for (size_t i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0) write_text(writer, ",");
+        write_bytes(writer, digits + i, 1);
+    }
+}
+
+void write_decimal(struct writer *writer, uint64_t digits, uint32_t places)
+{
+    while (places > 0 && digits % 10 == 0) {
+        digits /= 10;
+        places--;
+    }
+    char text[20];
+    const size_t length = digits_of(digits, text);
+    if (length <= places) {
+        write_text(writer, "0.");
+        for (size_t i = length; i < places; i++) write_text(writer, "0");
+        write_bytes(writer, text, length);
+        return;
+    }
+    write_bytes(writer, text, length - places);
+    if (places == 0) return;
+    write_text(writer, ".");
+    write_bytes(writer, text + length - places, places);
+}
+
+static int unit_dividing(uint64_t ns)
+{
+    int unit = 0;
+    while (ns % units[unit].ns != 0) unit++;
+    return ns == 0 ? UNITS - 1 : unit;
+}
+
+void write_time(struct writer *writer, uint64_t ns)
+{
+    const int unit = unit_dividing(ns);
+    write_number(writer, ns / units[unit].ns);
+    write_text(writer, units[unit].name);
+}
+
+void write_period(struct writer *writer, uint64_t ns)
+{
+    const int unit = unit_dividing(ns);
+    if (ns != units[unit].ns) write_number(writer, ns / units[unit].ns);
+    write_text(writer, units[unit].name);
+}
+
+void write_duration(struct writer *writer, uint64_t ns)
+{
+    int unit = 0;
+    while (unit < UNITS - 1 && (ns < units[unit].ns || unit == UNIT_WEEK)) unit++;
+    /* Rounded to thousandths of the unit; a coarser unit than ns has them. */
+    const uint64_t size = units[unit].ns;
+    const uint64_t thousandths = size == 1 ? ns * 1000 : ns / size * 1000 + (ns % size * 10 / (size / 1000) + 5) / 10;
+    write_decimal(writer, thousandths, 3);
+    write_text(writer, " ");
+    write_text(writer, unit == UNIT_YEAR && ns == size ? units[unit].name : units[unit].spoken);
+}

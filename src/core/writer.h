@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+   writer.h - text into a buffer of the caller, cut where it ends, with the length it needed.
+
+   See writer.c. */
+#ifndef WEIR_CORE_WRITER_H
+#define WEIR_CORE_WRITER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct writer {
+    char *out; /* NUL-terminated after each call, when size > 0 */
+    size_t size, length;
+};
+
+void write_text(struct writer *writer, const char *text);
+void write_bytes(struct writer *writer, const char *bytes, size_t size);
+void write_number(struct writer *writer, uint64_t number);
+
+/* 12,345 */
+void write_grouped(struct writer *writer, uint64_t number);
+
+/* digits / 10^places without superfluous zeros. */
+void write_decimal(struct writer *writer, uint64_t digits, uint32_t places);
+
+/* Exact, in the largest unit that divides it: 1ms, 90s, 15min; as a period "s" alone stands for 1s. */
+void write_time(struct writer *writer, uint64_t ns);
+void write_period(struct writer *writer, uint64_t ns);
+
+/* For people, three digits or more: 6 s, 1.5 min, 166.667 us. */
+void write_duration(struct writer *writer, uint64_t ns);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT
+   thread.c - numbers for threads, a mutex, aligned memory.
+
+   A thread keeps its number until it exits, so what is indexed by it is written by one thread at a time and needs no
+   lock and no atomic addition.
+
+   May touch: one word and one flag of the process, both only here.  Promises: as thread.h.  Leaves to others: what is
+   indexed. */
+#include "host/thread.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CACHE_LINE = 64 };
+
+static _Atomic uint64_t slots_taken; /* a bit each */
+static _Atomic uint64_t forks;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t at_exit_key;
+static _Thread_local unsigned slot_plus_1;
+
+_Static_assert(HOST_SLOTS == 64, "a bit for each slot");
+
+/* The key holds the slot + 1, as a pointer, because NULL would not be called back. */
+static void release(void *slot)
+{
+    const uintptr_t number = (uintptr_t)slot - 1;
+    slot_plus_1 = HOST_SLOTS + 1;
+    atomic_fetch_and_explicit(&slots_taken, ~(UINT64_C(1) << number), memory_order_release);
+}
+
+static void forked(void)
+{
+    atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed);
+}
+
+static void prepare(void)
+{
+    pthread_key_create(&at_exit_key, release);
+    pthread_atfork(NULL, NULL, forked);
+}
+
+static unsigned claim(void)
+{
+    uint64_t taken = atomic_load_explicit(&slots_taken, memory_order_relaxed);
+    while (taken != UINT64_MAX) {
+        unsigned slot = 0;
+        while (taken >> slot & 1) slot++;
+        if (atomic_compare_exchange_weak_explicit(&slots_taken, &taken, taken | UINT64_C(1) << slot,
+                                                  memory_order_acquire, memory_order_relaxed)) {
+            pthread_setspecific(at_exit_key, (void *)(uintptr_t)(slot + 1));
+            return slot;
+        }
+    }
+    return HOST_SLOTS;
+}
+
+unsigned host_slot(void)
+{
+    if (slot_plus_1 == 0) {
+        pthread_once(&once, prepare);
+        slot_plus_1 = claim() + 1;
+    }
+    return slot_plus_1 - 1;
+}
+
+uint64_t host_forks(void)
+{
+    pthread_once(&once, prepare);
+    return atomic_load_explicit(&forks, memory_order_relaxed);
+}
+
+void host_yield(void)
+{
+    sched_yield();
+}
+
+void host_mutex_open(struct host_mutex *mutex)
+{
+    pthread_mutex_init(&mutex->mutex, NULL);
+}
+
+void host_mutex_close(struct host_mutex *mutex)
+{
+    pthread_mutex_destroy(&mutex->mutex);
+}
+
+void host_lock(struct host_mutex *mutex)
+{
+    pthread_mutex_lock(&mutex->mutex);
+}
+
+void host_unlock(struct host_mutex *mutex)
+{
+    pthread_mutex_unlock(&mutex->mutex);
+}
+
+void *host_allocate(size_t size)
+{
+    const size_t whole_lines = (size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+    void *memory = aligned_alloc(CACHE_LINE, whole_lines);
+    if (memory != NULL) memset(memory, 0, whole_lines);
+    return memory;
+}
+
+void host_free(void *memory)
+{
+    free(memory);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+   thread.h - which thread this is, mutual exclusion, memory.
+
+   May touch: the operating system, thread exit, fork.  Promises: see each.  Leaves to others: deciding anything. */
+#ifndef WEIR_HOST_THREAD_H
+#define WEIR_HOST_THREAD_H
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { HOST_SLOTS = 64 };
+
+/* A small number that no other living thread has, or HOST_SLOTS when more threads live than there are numbers. */
+unsigned host_slot(void);
+
+/* How many forks lie between this process and its start. */
+uint64_t host_forks(void);
+
+void host_yield(void);
+
+struct host_mutex {
+    pthread_mutex_t mutex;
+};
+
+void host_mutex_open(struct host_mutex *mutex);
+void host_mutex_close(struct host_mutex *mutex);
+void host_lock(struct host_mutex *mutex);
+void host_unlock(struct host_mutex *mutex);
+
+/* Zeroed, on a cache line of its own; NULL when there is none. */
+void *host_allocate(size_t size);
+void host_free(void *memory);
+
+#endif

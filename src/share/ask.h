@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+   ask.h - one question, the same for every home of a state. */
+#ifndef WEIR_SHARE_ASK_H
+#define WEIR_SHARE_ASK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ask {
+    uint64_t now_ns, wait_max_ns, cost;
+    const uint64_t *each; /* a cost for each limit, or NULL: cost for all */
+    uint64_t *end;        /* filled with an end for each limit; may be NULL */
+    bool some;            /* cost is a maximum: as many as pass now */
+};
+
+#endif

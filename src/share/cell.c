@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT
+   cell.c - a few words under a short lock, in process.
+
+   Several limits that hold together, or an algorithm of several words, change as one: with a lock that is held for some
+   tens of ns, all or nothing costs nothing extra.  A caller who finds it held spins a little and then yields, since the
+   holder may have lost its processor.
+
+   May touch: the cell.  Promises: each call is one step for all others.  Leaves to others: the clock, fairness (a lease
+   in front takes the contention away). */
+#include "share/cell.h"
+
+#include <string.h>
+
+#include "core/clock.h"
+
+enum { SPINS_BEFORE_YIELD = 100 };
+
+static void lock(struct cell *cell)
+{
+    uint64_t expected = 0;
+    for (unsigned turn = 1; !atom_swap(&cell->lock, &expected, 1); turn++) {
+        while (atom_load(&cell->lock) != 0) {
+            if (turn++ % SPINS_BEFORE_YIELD == 0) cell->yield();
+            else atom_pause();
+        }
+        expected = 0;
+    }
+}
+
+static void unlock(struct cell *cell)
+{
+    atom_store_release(&cell->lock, 0);
+}
+
+static struct rules rules_of(const struct cell_content *content)
+{
+    return (struct rules){content->rule, content->count};
+}
+
+void cell_open(struct cell *cell, const struct rule rule[], int count, void (*yield)(void))
+{
+    memset(&cell->content, 0, sizeof cell->content);
+    for (int i = 0; i < count; i++) cell->content.rule[i] = rule[i];
+    cell->content.count = count;
+    cell->yield = yield;
+    atom_store_release(&cell->lock, 0);
+}
+
+static void decide_all(struct cell_content *content, const struct ask *ask, weir_decision *decision)
+{
+    const struct rules rules = rules_of(content);
+    const uint64_t cost = ask->some ? passing_now(rules, content->state, ask->now_ns, ask->cost) : ask->cost;
+    uint64_t same[WEIR_LIMITS_MAX];
+    for (int i = 0; i < rules.count && ask->each == NULL; i++) same[i] = cost;
+    const uint64_t *each = ask->each != NULL ? ask->each : same;
+    decide(rules, content->state, ask->now_ns, each, ask->wait_max_ns, ask->end, decision);
+}
+
+bool cell_decide(struct cell *cell, const struct ask *ask, weir_decision *decision)
+{
+    lock(cell);
+    const bool here = cell->content.count != 0;
+    if (here) decide_all(&cell->content, ask, decision);
+    unlock(cell);
+    return here;
+}
+
+bool cell_peek(struct cell *cell, const struct ask *ask, weir_decision *decision)
+{
+    struct cell_content content;
+    cell_read(cell, &content);
+    if (content.count == 0) return false;
+    decide_all(&content, ask, decision);
+    return true;
+}
+
+bool cell_settle(struct cell *cell, uint64_t now_ns, const weir_decision *decision, const uint64_t cost[],
+                 const uint64_t actual[], const uint64_t end[])
+{
+    lock(cell);
+    struct cell_content *content = &cell->content;
+    const bool here = content->count != 0;
+    uint64_t used[WEIR_LIMITS_MAX];
+    for (int i = 0; i < content->count; i++) {
+        /* Made before the limits were changed: nothing is given back. */
+        const bool foreign = content->rule[0].generation != (uint32_t)decision->reserved;
+        used[i] = foreign && actual[i] < cost[i] ? cost[i] : actual[i];
+    }
+    settle(rules_of(content), content->state, now_ns, decision, cost, used, end);
+    unlock(cell);
+    return here;
+}
+
+static bool same_algorithms(const struct cell_content *content, const struct rule rule[], int count)
+{
+    bool same = content->count == count;
+    for (int i = 0; same && i < count; i++) same = content->rule[i].algorithm == rule[i].algorithm;
+    return same;
+}
+
+static void carry_all(struct cell_content *content, const struct rule to[], uint64_t now_ns, weir_carry carry,
+                      struct change *change)
+{
+    uint64_t *state = content->state;
+    for (int i = 0; i < content->count; i++) {
+        const struct rule *from = &content->rule[i];
+        const struct algorithm *algorithm = algorithm_of(from);
+        if (algorithm->words == 0) continue;
+        const uint64_t now = tick_at(from, now_ns);
+        change->mark_from[i] = algorithm->mark(from, state, now);
+        algorithm->carry(from, &to[i], state, now, carry);
+        change->mark_to[i] = algorithm->mark(&to[i], state, to[i].anchor_tick);
+        change->rule[i] = *from;
+        state += algorithm->words;
+    }
+}
+
+void cell_change(struct cell *cell, struct rule rule[], int count, uint64_t now_ns, weir_carry carry,
+                 struct change *change)
+{
+    for (int i = 0; i < count; i++) {
+        rule[i].anchor_ns = now_ns;
+        rule[i].anchor_tick = 1;
+    }
+    lock(cell);
+    struct cell_content *content = &cell->content;
+    const bool same = same_algorithms(content, rule, count);
+    change->count = same ? count : 0;
+    if (same) carry_all(content, rule, now_ns, carry, change);
+    else memset(content->state, 0, sizeof content->state);
+    for (int i = 0; i < count; i++) content->rule[i] = rule[i];
+    content->count = count;
+    unlock(cell);
+}
+
+void cell_read(struct cell *cell, struct cell_content *content)
+{
+    lock(cell);
+    *content = cell->content;
+    unlock(cell);
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT
+   word.c - load, decide, compare and swap: one loop for every limit whose state is one word.
+
+   The word says under which of two rules it was written.  A caller copies that rule without asking anybody; the copy
+   may be torn by a change, but then the word has moved on, and because no value ever comes back the swap fails.  So a
+   change needs no freeze, no epoch and no memory: write the rule that is not in use, with a clock set above every value
+   there ever was, and swap the word over to it.
+
+       setter   rule[1-i] := to, clock above all;   swap (i, v) -> (1-i, v'), again if it moved
+       caller   (i, v) := word;  copy rule[i];  decide;   ALLOW: swap (i, v) -> (i, v')     else again
+                                                          DENY:  counts if the word is still (i, v)
+
+   Whoever lowers the value first raises `high`, or a later change could set its clock below a value that was there.
+   Only when clocks have run through 2^61 ticks, decades, numbering starts again.
+
+   May touch: the word.  Promises: a decision counts under the rule that was in force when it took effect; a denial
+   writes nothing.  Leaves to others: the clock, mutual exclusion of setters. */
+#include "share/word.h"
+
+#include "core/clock.h"
+
+enum { BACK_OFF_AFTER = 2, BACK_OFF_MAX = 32 };
+
+static const uint64_t VALUE_MAX = INT64_MAX;
+static const uint64_t CLOCK_MAX = UINT64_C(1) << 61;
+
+static uint64_t value_of(uint64_t raw)
+{
+    return raw & VALUE_MAX;
+}
+
+static unsigned index_of(uint64_t raw)
+{
+    return (unsigned)(raw >> 63);
+}
+
+static uint64_t with_index(unsigned index, uint64_t value)
+{
+    return (uint64_t)index << 63 | value;
+}
+
+/* Word by word and without a loop: this is the hot path, and wider loads would wait for these stores. */
+static union rule_words copy_rule(const struct word *word, unsigned index)
+{
+    const struct atom *from = word->rule[index];
+    union rule_words copy;
+    copy.word[0] = atom_load(&from[0]);
+    copy.word[1] = atom_load(&from[1]);
+    copy.word[2] = atom_load(&from[2]);
+    copy.word[3] = atom_load(&from[3]);
+    copy.word[4] = atom_load(&from[4]);
+    copy.word[5] = atom_load(&from[5]);
+    copy.word[6] = atom_load(&from[6]);
+    copy.word[7] = atom_load(&from[7]);
+    return copy;
+}
+
+static void store_rule(struct word *word, unsigned index, const struct rule *rule)
+{
+    const union rule_words from = {.rule = *rule};
+    for (int i = 0; i < RULE_WORDS; i++) atom_store(&word->rule[index][i], from.word[i]);
+}
+
+/* Contention costs less when losers step back; the first failure is often chance. */
+static void back_off(unsigned failures)
+{
+    if (failures < BACK_OFF_AFTER) return;
+    const unsigned pauses = failures < 6 ? 1U << (failures - 1) : BACK_OFF_MAX;
+    for (unsigned i = 0; i < pauses; i++) atom_pause();
+}
+
+void word_open(struct word *word, const struct rule *rule)
+{
+    atom_store(&word->high, 0);
+    store_rule(word, 0, rule);
+    store_rule(word, 1, rule);
+    atom_store_release(&word->value, 0);
+}
+
+/* What was read is still there, so the copy of the rule was whole. */
+static bool unchanged(const struct word *word, uint64_t raw)
+{
+    atom_fence_acquire();
+    return atom_load(&word->value) == raw;
+}
+
+void word_read(struct word *word, struct rule *rule, uint64_t *value)
+{
+    uint64_t raw;
+    do {
+        raw = atom_load_acquire(&word->value);
+        *rule = copy_rule(word, index_of(raw)).rule;
+    } while (!unchanged(word, raw));
+    *value = value_of(raw);
+}
+
+static void decide_one(const struct rule *rule, uint64_t *value, const struct ask *ask, weir_decision *decision)
+{
+    const struct rules rules = {rule, 1};
+    uint64_t cost = ask->each != NULL ? ask->each[0] : ask->cost;
+    if (ask->some) cost = passing_now(rules, value, ask->now_ns, cost);
+    decide(rules, value, ask->now_ns, &cost, ask->wait_max_ns, ask->end, decision);
+    if (*value > VALUE_MAX) *decision = (weir_decision){.verdict = WEIR_DENY, .retry_ns = WEIR_FOREVER};
+}
+
+bool word_decide(struct word *word, const struct ask *ask, weir_decision *decision)
+{
+    uint64_t raw = atom_load_acquire(&word->value);
+    for (unsigned failures = 0;; back_off(++failures)) {
+        const union rule_words copy = copy_rule(word, index_of(raw));
+        uint64_t value = value_of(raw);
+        decide_one(&copy.rule, &value, ask, decision);
+        const bool writes = decision->verdict == WEIR_ALLOW && value != value_of(raw);
+        if (writes ? atom_swap(&word->value, &raw, with_index(index_of(raw), value)) : unchanged(word, raw)) {
+            return copy.rule.algorithm != ALGORITHM_ELSEWHERE;
+        }
+        if (!writes) raw = atom_load_acquire(&word->value);
+    }
+}
+
+bool word_peek(struct word *word, const struct ask *ask, weir_decision *decision)
+{
+    struct rule rule;
+    uint64_t value;
+    word_read(word, &rule, &value);
+    decide_one(&rule, &value, ask, decision);
+    return rule.algorithm != ALGORITHM_ELSEWHERE;
+}
+
+static void raise_high(struct word *word, uint64_t value)
+{
+    uint64_t high = atom_load(&word->high);
+    while (high < value && !atom_swap(&word->high, &high, value)) continue;
+}
+
+bool word_settle(struct word *word, uint64_t now_ns, const weir_decision *decision, uint64_t actual)
+{
+    uint64_t raw = atom_load_acquire(&word->value);
+    for (unsigned failures = 0;; back_off(++failures)) {
+        const struct rule rule = copy_rule(word, index_of(raw)).rule;
+        uint64_t value = value_of(raw);
+        /* Made before the limit was changed: its ticks mean nothing now, so nothing is given back. */
+        const bool foreign = rule.generation != (uint32_t)decision->reserved && actual < decision->charged;
+        const struct rules rules = {&rule, rule.algorithm != ALGORITHM_ELSEWHERE && !foreign};
+        settle(rules, &value, now_ns, decision, &decision->charged, &actual, &decision->end);
+        if (value > VALUE_MAX) value = VALUE_MAX;
+        if (value < value_of(raw)) raise_high(word, value_of(raw));
+        const bool writes = value != value_of(raw);
+        if (writes ? atom_swap(&word->value, &raw, with_index(index_of(raw), value)) : unchanged(word, raw)) {
+            return rule.algorithm != ALGORITHM_ELSEWHERE;
+        }
+        if (!writes) raw = atom_load_acquire(&word->value);
+    }
+}
+
+/* One tick above every value that any word of this limiter ever held. */
+static uint64_t clock_above(const struct word *word, uint64_t value)
+{
+    const uint64_t highest = most(value, atom_load(&word->high));
+    return highest < CLOCK_MAX ? highest + 1 : 1;
+}
+
+/* As a zeroed state would be, but never 0: a value does not come back. */
+static uint64_t fresh(const struct rule *rule)
+{
+    const struct algorithm *algorithm = algorithm_of(rule);
+    const uint64_t untouched = 0;
+    return algorithm->words == 1 ? algorithm->mark(rule, &untouched, rule->anchor_tick) : rule->anchor_tick;
+}
+
+void word_change(struct word *word, struct rule *to, uint64_t now_ns, weir_carry carry, struct change *change,
+                 uint64_t *value)
+{
+    uint64_t raw = atom_load_acquire(&word->value);
+    const unsigned index = index_of(raw);
+    struct rule *from = &change->rule[0];
+    *from = copy_rule(word, index).rule;
+    const struct algorithm *algorithm = algorithm_of(from);
+    const bool same = from->algorithm == to->algorithm && algorithm->words == 1;
+    change->count = same;
+    to->anchor_ns = now_ns;
+    do {
+        to->anchor_tick = clock_above(word, value_of(raw));
+        store_rule(word, 1 - index, to);
+        *value = value_of(raw);
+        const uint64_t now = tick_at(from, now_ns);
+        if (same) {
+            change->mark_from[0] = algorithm->mark(from, value, now);
+            algorithm->carry(from, to, value, now, carry);
+        } else {
+            *value = fresh(to);
+        }
+        *value = least(*value, VALUE_MAX);
+        change->mark_to[0] = *value;
+    } while (!atom_swap(&word->value, &raw, with_index(1 - index, *value)));
+    raise_high(word, value_of(raw));
+}

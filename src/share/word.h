@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+   word.h - one limit in one word, shared by threads, changeable while in use.
+
+   See word.c. */
+#ifndef WEIR_SHARE_WORD_H
+#define WEIR_SHARE_WORD_H
+
+#include <stddef.h>
+
+#include <weir/weir.h>
+
+#include "core/rule.h"
+#include "share/ask.h"
+#include "share/atomic.h"
+#include "share/change.h"
+
+/*      line 0          line 1          line 2          line 3
+     | value | ..... | rule[0]       | rule[1]       | high | .... |
+       written by      read by all     read by all     written by those who lower,
+       every take                                      read by those who change      */
+struct word {
+    struct atom value; /* plan index:1 | value:63 */
+    uint64_t alone[7];
+    struct atom rule[2][RULE_WORDS];
+    struct atom high; /* no value that was ever lowered from is above this or the present one */
+    uint64_t apart[7];
+};
+
+_Static_assert(offsetof(struct word, rule) == 64 && sizeof(struct word) == 256, "no false sharing");
+
+/* [one thread] */
+void word_open(struct word *word, const struct rule *rule);
+
+/* False when the state lives elsewhere; else *decision is the answer. */
+bool word_decide(struct word *word, const struct ask *ask, weir_decision *decision);
+
+/* The same, taking nothing. */
+bool word_peek(struct word *word, const struct ask *ask, weir_decision *decision);
+
+/* False when the state lives elsewhere. */
+bool word_settle(struct word *word, uint64_t now_ns, const weir_decision *decision, uint64_t actual);
+
+/* [setters one at a time] Changes the limit; the clock of `to` is set here.  *to and *change say how it went, *value
+   what the word holds then. */
+void word_change(struct word *word, struct rule *to, uint64_t now_ns, weir_carry carry, struct change *change,
+                 uint64_t *value);
+
+/* A consistent copy. */
+void word_read(struct word *word, struct rule *rule, uint64_t *value);
+
+#endif

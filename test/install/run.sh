@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# run.sh BUILD CMAKE CC: installs into an empty folder and builds a user's program on it, each way there is.
+set -euo pipefail
+build=$1 cmake=$2 cc=$3
+here=$(dirname "$(realpath "$0")")
+room=$(mktemp -d)
+trap 'rm -rf "$room"' EXIT
+to=$room/usr
+
+"$cmake" --install "$build" --prefix "$to" >"$room/log" || { cat "$room/log"; exit 1; }
+libraries=$(dirname "$(find "$to" -name libweir.a)")
+export LD_LIBRARY_PATH=$libraries
+
+runs() # PROGRAM: what a user would see
+{
+    local said
+    said=$("$1")
+    if [ "$said" != "$version allow" ]; then
+        echo "$1 said '$said', not '$version allow'"
+        exit 1
+    fi
+}
+
+version=$(sed -n 's/^#define WEIR_VERSION "\(.*\)"/\1/p' "$to/include/weir/weir.h")
+if [ -x "$to/bin/weir" ]; then echo "with the command"; fi
+
+if command -v pkg-config >/dev/null; then
+    export PKG_CONFIG_PATH=$libraries/pkgconfig
+    if [ "$(pkg-config --modversion weir)" != "$version" ]; then echo "weir.pc has another version"; exit 1; fi
+    "$cc" -std=c11 "$here/consumer.c" -o "$room/by-pkg-config" $(pkg-config --cflags --libs weir)
+    runs "$room/by-pkg-config"
+    "$cc" -std=c11 "$here/consumer.c" -o "$room/by-archive" $(pkg-config --cflags weir) "$libraries/libweir.a" -pthread
+    runs "$room/by-archive"
+fi
+
+"$cmake" -S "$here" -B "$room/cmake" "-DCMAKE_PREFIX_PATH=$to" "-DCMAKE_C_COMPILER=$cc" >"$room/log" &&
+    "$cmake" --build "$room/cmake" >>"$room/log" || { cat "$room/log"; exit 1; }
+runs "$room/cmake/shared"
+runs "$room/cmake/static"
+if [ "$(ldd "$room/cmake/static" | grep -c libweir || true)" != 0 ]; then echo "static wants libweir.so"; exit 1; fi

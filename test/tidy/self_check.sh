@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# self_check.sh CC NM: a check that finds nothing may be blind.  Each must find what is planted here, and only that.
+set -euo pipefail
+here=$(dirname "$(realpath "$0")")
+cc=$1 nm=$2
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+status=0
+
+fresh()
+{
+    rm -rf "${tree:?}"/*
+    mkdir -p "$tree"/src/{core,share,host,api,cli,nowhere}
+}
+
+plant() # FILE, its text on stdin
+{
+    {
+        echo '/* SPDX-License-Identifier: MIT */'
+        cat
+    } >"$tree/src/$1"
+}
+
+finds() # WORDS CHECK ARGUMENT...
+{
+    local words=$1 said
+    shift
+    if said=$(bash "$here/$@" 2>&1) || ! grep -qF -- "$words" <<<"$said"; then
+        echo "$1 does not find: $words"
+        status=1
+    fi
+}
+
+passes() # CHECK ARGUMENT...
+{
+    local said
+    if ! said=$(bash "$here/$@" 2>&1); then
+        echo "$1 complains of what is right: $said"
+        status=1
+    fi
+}
+
+# rooms: what each may not include
+while read -r file include; do
+    fresh
+    plant "$file" <<<"#include $include"
+    finds "src/$file:2: ${file%%/*} may not include $include" rooms.sh "$tree"
+done <<'END'
+core/a.c <stdio.h>
+core/a.c "share/word.h"
+core/a.c "word.h"
+core/a.h "core/../host/clock.h"
+share/a.c <stdatomic.h>
+share/a.c "host/clock.h"
+host/a.c "core/clock.h"
+api/a.c <unistd.h>
+api/a.c "cli/main.h"
+cli/a.c "../test/help.h"
+nowhere/a.c <string.h>
+END
+fresh
+echo '#include "host/clock.h" /* why */' | plant api/a.c
+echo '#include <sys/mman.h>' | plant host/a.c
+echo '#  include <stdatomic.h>' | plant share/atomic.h
+echo '#include <weir/weir.h>' | plant core/a.h
+passes rooms.sh "$tree"
+
+# style
+style() # WORDS, the planted text on stdin
+{
+    fresh
+    plant core/a.c
+    finds "$1" style.sh "$tree"
+}
+style 'a tab' <<<$'int\ta;'
+style 'an extern variable' <<<'extern int a;'
+style 'left to do' <<<'/* TO''DO: a */'
+style '120 characters' < <(printf '/* %0120d */\n' 0)
+style '60 lines' < <(echo 'int a(void)'; echo '{'; printf '    b();\n%.0s' {1..61}; echo '}')
+style '600 lines' < <(printf 'int a;\n%.0s' {1..600})
+fresh
+echo 'int a;' >"$tree/src/core/a.c"
+finds 'no SPDX' style.sh "$tree"
+fresh
+plant core/a.c < <(echo 'extern int c(void);'; echo 'int a(void)'; echo '{'; printf '    b();\n%.0s' {1..60}; echo '}'
+    printf '/* %0112d ä */\n' 0; echo 'char name[] = "XX''XXXX";')
+passes style.sh "$tree"
+
+# purity
+compile() # FILE
+{
+    "$cc" -std=c11 -O2 -fPIC -c "$tree/src/core/$1.c" -o "$tree/$1.o"
+}
+fresh
+plant core/a.c <<<'int b(void); int a(void); int a(void) { return b(); }'
+plant core/b.c <<<'int b(void); int b(void) { return 1; }'
+plant core/c.c <<<'int puts(const char *); int c(void); int c(void) { return puts("c"); }'
+compile a && compile b && compile c
+passes purity.sh "$nm" "$tree/a.o" "$tree/b.o" --
+passes purity.sh "$nm" "$tree/a.o" -- "$tree/b.o"
+finds 'a.o may not use: b' purity.sh "$nm" "$tree/a.o" --
+finds 'c.o may not use: puts' purity.sh "$nm" "$tree/a.o" "$tree/c.o" -- "$tree/b.o"
+
+exit $status

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+   governor.c - governor in weir's words: one permit each interval, `burst` at once.
+
+   May touch: its subject, the tally through judge.  Promises: answers equal to the ns.
+   Leaves: GCRA itself to weir. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "runner.h"
+
+static const char *open_case(void *subject, const struct scene *scene)
+{
+    int64_t interval_ns = 0;
+    int64_t burst = 0;
+    if (!field_i64(scene->limiter, "emission_interval_ns", &interval_ns) || !field_i64(scene->limiter, "burst", &burst))
+        return "not yet (limiter: interval or burst is no 63-bit number)";
+    char text[128];
+    snprintf(text, sizeof text, "1/%" PRId64 "ns burst=%" PRId64 " algorithm=gcra", interval_ns, burst);
+    return limit_open(subject, text, interval_ns, burst);
+}
+
+static void step_case(void *subject, struct step *step)
+{
+    struct limit *limit = subject;
+    weir_decision decision;
+    if (limit_refused(limit, step) || !limit_ask(limit, step, 0, &decision)) return;
+    judge_bool(step, "allowed", weir_allowed(decision));
+    judge_bool(step, "never", decision.verdict == WEIR_NEVER);
+    judge_u64(step, "capacity", limit->capacity);
+    judge_u64(step, "remaining", decision.remaining);
+    judge_wait(step, "retry_after_ns", decision.retry_ns);
+}
+
+static void close_case(void *subject)
+{
+    limit_close(subject);
+}
+
+const struct family *family_governor(void)
+{
+    static const char *const limiter_key[] = {"algorithm", "emission_interval_ns", "burst", NULL};
+    static const char *const op[] = {"try", NULL};
+    static const char *const step_key[] = {"t_ns", "op", "n", "expect", "state_after", NULL};
+    static const struct family family = {.system = "governor",
+                                         .limiter_key = limiter_key,
+                                         .op = op,
+                                         .step_key = step_key,
+                                         .starts_at_zero = true,
+                                         .subject_size = sizeof(struct limit),
+                                         .open = open_case,
+                                         .step = step_case,
+                                         .close = close_case};
+    return &family;
+}

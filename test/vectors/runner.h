@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT
+   runner.h - one vector file is a list of cases, one case a limiter and a list of steps.
+
+       main.c      directory, order of the files, exit status
+       file.c      one file: which cases can run, which family runs them
+       judge.c     expected against got; counts; prints
+       fields.c    numbers out of JSON, a rate as a fraction
+       limit.c     a limit and one state through weir.h
+       <system>.c  one family each: what the peer's words are in weir's words */
+#ifndef VECTORS_RUNNER_H
+#define VECTORS_RUNNER_H
+
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "weir/weir.h"
+
+enum { EXIT_DIFFERS = 1, EXIT_TROUBLE = 2 };
+
+enum {
+    REASONS_MAX = 32,     /* kinds of reason to skip that one file keeps apart */
+    REASON_SIZE = 96,     /* bytes of one, with its final NUL */
+    COMPARED_MAX = 16,    /* keys of one step */
+    MISMATCHES_SHOWN = 20 /* lines a file */
+};
+
+struct reason {
+    char text[REASON_SIZE];
+    uint64_t steps;
+};
+
+struct tally { /* of one file; run + skipped = all steps */
+    const char *file;
+    uint64_t run;
+    uint64_t mismatches; /* keys, not steps */
+    uint64_t skipped;
+    size_t reasons;
+    struct reason reason[REASONS_MAX];
+};
+
+struct scene { /* one case; everything borrowed */
+    struct tally *tally;
+    const char *name;
+    struct json_object *limiter;
+    struct json_object *steps;
+    uint64_t tolerance_ns;
+    uint64_t shift_ns; /* added to every t_ns so that none is negative; whole ms */
+};
+
+struct step { /* one step; everything borrowed */
+    struct scene *scene;
+    size_t index;
+    struct json_object *json;
+    struct json_object *expect; /* NULL when absent */
+    const char *op;
+    weir_instant now;
+    bool stopped; /* after a mismatch that left no answer to compare */
+    size_t compared;
+    const char *key[COMPARED_MAX]; /* of expect, that have been compared */
+};
+
+struct family {                     /* one system; the lists end in NULL */
+    const char *system;             /* how the "system" of its files begins */
+    const char *const *limiter_key; /* a case with another key, op or argument is not run */
+    const char *const *op;
+    const char *const *step_key;
+    bool starts_at_zero; /* a time below 0 reads 0; else the whole case is shifted */
+    size_t subject_size;
+    /* The subject is zeroed.  NULL = ready; else why the case is skipped.  close is called either way. */
+    const char *(*open)(void *subject, const struct scene *scene);
+    void (*step)(void *subject, struct step *step);
+    void (*close)(void *subject);
+};
+
+const struct family *family_governor(void);
+const struct family *family_throttled(void);
+const struct family *family_redis_cell(void);
+const struct family *family_go_rate(void);
+const struct family *family_token_pool(void);
+
+/* file.c: 0, or -1 after a message when the file cannot be read as vectors. */
+int file_run(struct tally *tally, const char *path);
+
+/* judge.c */
+void judge_skip(struct tally *tally, const char *reason, uint64_t steps);
+void judge_mismatch(struct step *step, const char *key, const char *expected, const char *got);
+void judge_stop(struct step *step, const char *key, const char *expected, const char *got); /* and compare no more */
+bool judge_has(struct step *step, const char *key); /* and counts it as compared: the caller does that */
+void judge_bool(struct step *step, const char *key, bool got);
+void judge_u64(struct step *step, const char *key, uint64_t got);
+void judge_i64(struct step *step, const char *key, int64_t got);
+void judge_wait(struct step *step, const char *key, uint64_t got_ns); /* within the case's tolerance */
+void judge_near(struct step *step, const char *key, double got, double tolerance);
+void judge_i64s(struct step *step, const char *key, const int64_t *got, size_t count);
+void judge_after_i64(struct step *step, const char *key, int64_t got); /* these two: of state_after */
+void judge_after_near(struct step *step, const char *key, double got, double tolerance);
+void judge_end(struct step *step); /* run, or skipped if a key of expect was not compared */
+
+/* fields.c: false when the key is absent or no whole number of that type. */
+bool field_u64(struct json_object *object, const char *key, uint64_t *value);
+bool field_i64(struct json_object *object, const char *key, int64_t *value);
+bool field_double(struct json_object *object, const char *key, double *value); /* finite or "inf", "-inf", "nan" */
+struct fraction {
+    uint64_t p, q;
+};
+/* The simplest fraction that rounds to value, which is finite and above 0; false when it needs over 53 bits. */
+bool fraction_of(double value, struct fraction *fraction);
+
+/* limit.c */
+struct limit {
+    bool accepted;
+    weir_error error;
+    weir_plan plan;
+    void *state; /* owned */
+    size_t state_size;
+    uint64_t capacity; /* what a fresh state has remaining */
+};
+/* interval_ns and burst only judge a refusal: over the span of one limit is a reason to skip. */
+const char *limit_open(struct limit *limit, const char *text, int64_t interval_ns, int64_t burst);
+void limit_close(struct limit *limit);
+void limit_forget(struct limit *limit); /* as if never used */
+/* Does the step expect the peer's refusal of the arguments?  Then judges ours and returns true. */
+bool limit_refused(struct limit *limit, struct step *step);
+/* false after a mismatch: the limit was refused, the step has no n, or the answer is none. */
+bool limit_ask(struct limit *limit, struct step *step, uint64_t wait_max_ns, weir_decision *decision);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+   throttled.c - throttled in weir's words: burst = its max_burst + 1.
+
+   May touch: its subject, the tally through judge.  Promises: answers equal to the ns.
+   Leaves: GCRA itself to weir.  Only here: for what can never pass throttled reports an untouched limit. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "runner.h"
+
+static const char *open_case(void *subject, const struct scene *scene)
+{
+    int64_t interval_ns = 0;
+    int64_t max_burst = 0;
+    if (!field_i64(scene->limiter, "emission_interval_ns", &interval_ns) ||
+        !field_i64(scene->limiter, "max_burst", &max_burst) || max_burst == INT64_MAX)
+        return "not yet (limiter: interval or burst is no 63-bit number)";
+    const int64_t burst = max_burst + 1;
+    char text[128];
+    snprintf(text, sizeof text, "1/%" PRId64 "ns burst=%" PRId64 " algorithm=gcra", interval_ns, burst);
+    return limit_open(subject, text, interval_ns, burst);
+}
+
+static void create(struct limit *limit, struct step *step)
+{
+    if (limit_refused(limit, step)) return;
+    judge_bool(step, "ok", limit->accepted);
+    if (!limit->accepted) judge_stop(step, "limiter", "an accepted limit", limit->error.message);
+}
+
+static void step_case(void *subject, struct step *step)
+{
+    struct limit *limit = subject;
+    if (step->op[0] == 'c') {
+        create(limit, step);
+        return;
+    }
+    weir_decision decision;
+    if (limit_refused(limit, step) || !limit_ask(limit, step, 0, &decision)) return;
+    const bool never = decision.verdict == WEIR_NEVER;
+    judge_bool(step, "allowed", weir_allowed(decision));
+    judge_bool(step, "never", never);
+    judge_u64(step, "limit", limit->capacity);
+    judge_u64(step, "remaining", never ? limit->capacity : decision.remaining);
+    judge_wait(step, "reset_in_ns", never ? 0 : weir_full_ns(&limit->plan, &decision));
+    judge_wait(step, "retry_after_ns", decision.retry_ns);
+}
+
+static void close_case(void *subject)
+{
+    limit_close(subject);
+}
+
+const struct family *family_throttled(void)
+{
+    static const char *const limiter_key[] = {"algorithm", "emission_interval_ns", "max_burst", "limit", NULL};
+    static const char *const op[] = {"try", "create", NULL};
+    static const char *const step_key[] = {"t_ns", "op", "n", "expect", "state_after", NULL};
+    static const struct family family = {.system = "throttled",
+                                         .limiter_key = limiter_key,
+                                         .op = op,
+                                         .step_key = step_key,
+                                         .subject_size = sizeof(struct limit),
+                                         .open = open_case,
+                                         .step = step_case,
+                                         .close = close_case};
+    return &family;
+}
