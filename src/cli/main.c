@@ -1,9 +1,59 @@
 /* SPDX-License-Identifier: MIT
-   main.c - the command `weir`. */
-#include <stdio.h>
+   main.c - the command `weir`: a table of commands.
 
-int main(void)
+   May touch: argv, stdout, stderr.  Promises: exit status 0 done, 1 refused, 2 trouble.  Leaves to others: the
+   commands, a file each. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/arguments.h"
+
+static const struct command *command_at(int index)
 {
-    puts("weir");
-    return 0;
+    switch (index) {
+    case 0:
+        return pace_command();
+    case 1:
+        return explain_command();
+    default:
+        return NULL;
+    }
+}
+
+static void print_commands(FILE *out)
+{
+    fputs("weir lets through as much as you say, and no more.\n\nusage: weir COMMAND [ARGUMENT]...\n\n", out);
+    for (int i = 0; command_at(i) != NULL; i++) {
+        fprintf(out, "  %-9s %s\n", command_at(i)->name, command_at(i)->summary);
+    }
+    fputs("\nweir COMMAND --help says more; weir --version says which weir this is.\n", out);
+}
+
+/* What could not be written, because the disk is full or the reader has gone, was not done. */
+static int written(int status)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout)) return status;
+    perror("weir: standard output");
+    return STATUS_TROUBLE;
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+    if (strcmp(name, "--version") == 0 || strcmp(name, "version") == 0) {
+        printf("weir %s\n", weir_version());
+        return written(STATUS_DONE);
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+        print_commands(stdout);
+        return written(STATUS_DONE);
+    }
+    for (int i = 0; command_at(i) != NULL; i++) {
+        if (strcmp(name, command_at(i)->name) == 0) return written(command_at(i)->run(argc - 1, argv + 1));
+    }
+    if (argc < 2) {
+        print_commands(stderr);
+        return STATUS_TROUBLE;
+    }
+    return trouble("there is no command \"%s\"; weir --help lists them", name);
 }

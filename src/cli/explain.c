@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT
+   explain.c - weir explain: what a limit lets through, before it is used.
+
+   May touch: argv, stdout, stderr.  Promises: the numbers of core/facts.c, in words or as JSON.  Leaves to others: the
+   numbers. */
+#include <getopt.h>
+#include <stdio.h>
+
+#include "cli/arguments.h"
+#include "core/algorithm.h"
+#include "core/plan.h"
+#include "core/text.h"
+#include "core/words.h"
+
+enum { TEXT_MAX = 8192 };
+
+enum { OPTION_PACE, OPTION_WINDOW, OPTION_JSON, OPTION_COUNT };
+
+static const struct option_help option_rows[OPTION_COUNT] = {
+    [OPTION_PACE] = {"pace", 0, NULL, "with the defaults of weir pace (hybrid) instead of admission (gcra)"},
+    [OPTION_WINDOW] = {"window", 0, "TIME", "also: the most in any window of this length"},
+    [OPTION_JSON] = {"json", 0, NULL, "one JSON object instead of words"},
+};
+
+static void print_window(const struct limit *limit, uint64_t window_ns)
+{
+    printf("{\"window_ns\":%llu,\"most\":%llu}", (unsigned long long)window_ns,
+           (unsigned long long)facts_most_in(limit, window_ns));
+}
+
+static void print_facts(const struct limit *limit, const struct rule *rule, uint64_t window_ns)
+{
+    const struct facts facts = facts_of(limit, rule);
+    printf(",\"from_rest\":%llu,\"spacing_ns\":%llu,\"refill_ns\":%llu", (unsigned long long)facts.at_once,
+           (unsigned long long)facts.spacing_ns, (unsigned long long)facts.full_ns);
+    if (facts.largest == UINT64_MAX) printf(",\"largest\":null");
+    else printf(",\"largest\":%llu", (unsigned long long)facts.largest);
+    printf(",\"state_bytes\":%llu,\"windows\":[", (unsigned long long)facts.state_bytes);
+    print_window(limit, limit->period_ns);
+    if (window_ns != 0) {
+        putchar(',');
+        print_window(limit, window_ns);
+    }
+    putchar(']');
+}
+
+static void print_json(const struct plan *plan, uint64_t window_ns)
+{
+    printf("{\"limits\":[");
+    for (uint64_t i = 0; i < plan->count; i++) {
+        const struct limit *limit = &plan->limit[i];
+        char text[TEXT_MAX];
+        struct writer writer = {text, sizeof text, 0};
+        text_write(&writer, limit);
+        printf("%s{\"limit\":\"%s\",\"algorithm\":\"%s\",\"unit\":\"%s\"", i > 0 ? "," : "", text,
+               algorithm_text(limit->algorithm), limit->unit);
+        if (limit->algorithm != ALGORITHM_UNLIMITED && limit->algorithm != ALGORITHM_NONE) {
+            print_facts(limit, &plan->rule[i], window_ns);
+        }
+        putchar('}');
+    }
+    printf("]}\n");
+}
+
+static void print_words(const struct plan *plan, uint64_t window_ns)
+{
+    char text[TEXT_MAX];
+    struct writer writer = {text, sizeof text, 0};
+    explain(plan, window_ns, &writer);
+    fputs(text, stdout);
+}
+
+static int run(int argc, char **argv)
+{
+    weir_use use = WEIR_ADMIT;
+    uint64_t window_ns = 0;
+    bool json = false;
+    const char *value;
+    for (int option; (option = next_option(explain_command(), argc, argv, &value)) != ARGUMENTS_END;) {
+        if (option == ARGUMENTS_HELP) return STATUS_DONE;
+        if (option == ARGUMENTS_WRONG) return STATUS_TROUBLE;
+        if (option == OPTION_PACE) use = WEIR_PACE;
+        if (option == OPTION_JSON) json = true;
+        if (option == OPTION_WINDOW && !read_time_argument("window", value, &window_ns)) return STATUS_TROUBLE;
+    }
+    if (argc - optind != 1) {
+        return trouble("explain: expected one limit%s; for example weir explain '10/s burst=20'",
+                       argc == optind ? "" : ", in quotes when it has spaces");
+    }
+    weir_plan plan;
+    weir_error error;
+    if (weir_plan_parse(&plan, argv[optind], use, &error) != 0) return limit_trouble(argv[optind], &error);
+    if (json) print_json(plan_inside_const(&plan), window_ns);
+    else print_words(plan_inside_const(&plan), window_ns);
+    return STATUS_DONE;
+}
+
+const struct command *explain_command(void)
+{
+    static const struct command explain_row = {
+        .name = "explain",
+        .synopsis = "LIMIT [--pace] [--window TIME] [--json]",
+        .summary = "say in words and numbers what a limit lets through",
+        .details = "  weir explain 10/min\n"
+                   "  weir explain '10/s burst=20; 1000/h' --window 5min\n"
+                   "  weir explain 12000,1.1\n",
+        .options = option_rows,
+        .option_count = OPTION_COUNT,
+        .run = run,
+    };
+    return &explain_row;
+}

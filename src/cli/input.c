@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT
+   input.c - reads large pieces and finds the lines in them.
+
+   May touch: one file descriptor, a buffer that grows to the longest line.  Promises: every byte comes out once, in
+   order; the last line may lack its delimiter.  Leaves to others: waiting, writing. */
+#include "cli/input.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SIZE_AT_FIRST = 1 << 18, SIZE_MAX_BYTES = 1 << 28 };
+
+void input_open(struct input *input, int fd, char delimiter)
+{
+    memset(input, 0, sizeof *input);
+    input->fd = fd;
+    input->delimiter = delimiter;
+}
+
+void input_close(struct input *input)
+{
+    free(input->buffer);
+}
+
+static void find_lines(struct input *input)
+{
+    input->next = input->found = 0;
+    while (input->found < INPUT_LINES && input->scanned < input->filled) {
+        const char *from = input->buffer + input->scanned;
+        const char *delimiter = memchr(from, input->delimiter, input->filled - input->scanned);
+        if (delimiter == NULL) {
+            if (!input->ended) break;
+            input->scanned = input->filled;
+        } else {
+            input->scanned = (size_t)(delimiter - input->buffer) + 1;
+        }
+        input->end[input->found++] = input->scanned;
+    }
+}
+
+/* Room behind `filled`: what is done with goes, and then the buffer grows. */
+static enum input_state make_room(struct input *input)
+{
+    memmove(input->buffer, input->buffer + input->begin, input->filled - input->begin);
+    input->filled -= input->begin;
+    input->scanned -= input->begin;
+    input->begin = 0;
+    if (input->filled < input->size) return INPUT_READY;
+    const size_t size = input->size == 0 ? SIZE_AT_FIRST : input->size * 2;
+    if (size > SIZE_MAX_BYTES) return INPUT_TOO_LONG;
+    char *larger = realloc(input->buffer, size);
+    if (larger == NULL) return INPUT_TOO_LONG;
+    input->buffer = larger;
+    input->size = size;
+    return INPUT_READY;
+}
+
+enum input_state input_lines(struct input *input)
+{
+    while (input->next == input->found) {
+        find_lines(input);
+        if (input->found != 0) break;
+        if (input->ended) return INPUT_END;
+        if (input->begin != 0 || input->filled == input->size) {
+            const enum input_state room = make_room(input);
+            if (room != INPUT_READY) return room;
+        }
+        const ssize_t got = read(input->fd, input->buffer + input->filled, input->size - input->filled);
+        if (got < 0) return errno == EINTR ? INPUT_INTERRUPTED : INPUT_FAILED;
+        if (got == 0) input->ended = true;
+        input->filled += (size_t)got;
+    }
+    return INPUT_READY;
+}
+
+size_t input_size_of(const struct input *input, int line)
+{
+    return input->end[line] - (line == input->next ? input->begin : input->end[line - 1]);
+}
+
+const char *input_take(struct input *input, int count, size_t *size)
+{
+    const char *start = input->buffer + input->begin;
+    const size_t end = input->end[input->next + count - 1];
+    *size = end - input->begin;
+    input->begin = end;
+    input->next += count;
+    input->consumed += *size;
+    return start;
+}

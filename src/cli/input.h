@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+   input.h - standard input as whole lines, many at a time, without copying them.
+
+   See input.c. */
+#ifndef WEIR_CLI_INPUT_H
+#define WEIR_CLI_INPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { INPUT_LINES = 4096 };
+
+/*  buffer |.......|line|line|line|li......|
+                   begin ^next     ^scanned ^filled          end[next .. found) are the ends of the lines known */
+struct input {
+    int fd;
+    char delimiter;
+    char *buffer;
+    size_t size, begin, scanned, filled;
+    size_t end[INPUT_LINES];
+    int next, found;
+    bool ended;
+    uint64_t consumed;
+};
+
+enum input_state { INPUT_READY, INPUT_END, INPUT_INTERRUPTED, INPUT_FAILED, INPUT_TOO_LONG };
+
+void input_open(struct input *input, int fd, char delimiter);
+void input_close(struct input *input);
+
+/* Makes sure that a line is known, reading when none is. */
+enum input_state input_lines(struct input *input);
+
+/* Bytes of the known line, with its delimiter where it has one. */
+size_t input_size_of(const struct input *input, int line);
+
+/* The known lines next .. next + count are done with; returns their bytes, which stay until the next input_lines. */
+const char *input_take(struct input *input, int count, size_t *size);
+
+#endif

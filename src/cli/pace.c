@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT
+   pace.c - weir pace: does work at a rate, each piece started on its schedule.
+
+   May touch: argv, the standard streams, the summary's file.  Promises: nothing starts early; the summary is printed
+   whatever ended the work.  Leaves to others: the work (pace_lines.c, pace_commands.c). */
+#include "cli/pace.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/algorithm.h"
+
+enum { WORKERS_MAX = 10000 };
+
+enum {
+    OPTION_WORKERS,
+    OPTION_NUL,
+    OPTION_BYTES,
+    OPTION_DROP,
+    OPTION_KEEP_GOING,
+    OPTION_GRAIN,
+    OPTION_FOR,
+    OPTION_LINES,
+    OPTION_JSON,
+    OPTION_SUMMARY,
+    OPTION_COUNT
+};
+
+static const struct option_help option_rows[OPTION_COUNT] = {
+    [OPTION_WORKERS] = {"jobs", 'j', "N", "run up to N commands at once (1)"},
+    [OPTION_NUL] = {"null", '0', NULL, "lines end in NUL instead of newline"},
+    [OPTION_BYTES] = {"bytes", 0, NULL, "a line costs its size in bytes instead of 1"},
+    [OPTION_DROP] = {"drop", 0, NULL, "skip lines whose place in the schedule has passed"},
+    [OPTION_KEEP_GOING] = {"keep-going", 0, NULL, "go on when a command fails"},
+    [OPTION_GRAIN] = {"grain", 0, "TIME", "sleep at least this long at a time (fewer wake-ups)"},
+    [OPTION_FOR] = {"for", 0, "TIME", "stop after this time"},
+    [OPTION_LINES] = {"count", 0, "N", "stop after N lines"},
+    [OPTION_JSON] = {"json", 0, NULL, "the summary as one JSON object"},
+    [OPTION_SUMMARY] = {"summary", 0, "FILE", "write the summary to FILE instead of stderr"},
+};
+
+bool pace_stopped(const struct pace *pace)
+{
+    return atom_load(&pace->stop) != 0;
+}
+
+void pace_input_trouble(struct pace *pace, enum input_state state)
+{
+    if (state == INPUT_FAILED) pace->status = trouble("standard input: %s", strerror(errno));
+    if (state == INPUT_TOO_LONG) {
+        pace->status = trouble("standard input: line %llu is longer than 256 MiB, or than memory",
+                               (unsigned long long)pace->lines_taken + 1);
+    }
+}
+
+void pace_print_summary(struct pace *pace, FILE *out)
+{
+    weir_stats stats;
+    weir_read_stats(pace->limiter, &stats, sizeof stats);
+    record_print(&pace->record, &stats, pace->json, out);
+}
+
+/* ---- options ---- */
+
+static bool set_number(struct pace *pace, weir_options *options, int option, const char *value)
+{
+    if (option == OPTION_WORKERS) {
+        pace->many_workers = true;
+        return read_count_argument("jobs", value, WORKERS_MAX, &pace->workers);
+    }
+    if (option == OPTION_GRAIN) return read_time_argument("grain", value, &options->grain_ns);
+    if (option == OPTION_FOR) return read_time_argument("for", value, &pace->for_ns);
+    return read_count_argument("count", value, UINT64_MAX - 1, &pace->count_max);
+}
+
+static bool set_option(struct pace *pace, weir_options *options, int option, const char *value)
+{
+    switch (option) {
+    case OPTION_NUL:
+        pace->input.delimiter = '\0';
+        return true;
+    case OPTION_BYTES:
+        pace->bytes = true;
+        return true;
+    case OPTION_DROP:
+        pace->drop = true;
+        return true;
+    case OPTION_KEEP_GOING:
+        pace->keep_going = true;
+        return true;
+    case OPTION_JSON:
+        pace->json = true;
+        return true;
+    case OPTION_SUMMARY:
+        pace->summary = value;
+        return true;
+    default:
+        return set_number(pace, options, option, value);
+    }
+}
+
+/* The limit, and behind "--" the command. */
+static bool set_operands(struct pace *pace, int argc, char **argv)
+{
+    if (optind == argc) {
+        trouble("pace: expected a limit; for example weir pace 1000/s");
+        return false;
+    }
+    pace->limit = argv[optind];
+    bool dashes = false;
+    for (int i = 1; i < argc; i++) dashes = dashes || strcmp(argv[i], "--") == 0;
+    if (optind + 1 < argc && !dashes) {
+        trouble("pace: what is \"%s\"? a limit with spaces goes in quotes, a command behind --", argv[optind + 1]);
+        return false;
+    }
+    if (optind + 1 < argc) pace->command = &argv[optind + 1];
+    if (pace->command == NULL && (pace->many_workers || pace->keep_going)) {
+        trouble("pace: -j and --keep-going are for commands; for example weir pace 5/s -j 4 -- curl -fsS {}");
+        return false;
+    }
+    if (pace->command != NULL && pace->drop) {
+        trouble("pace: --drop is for lines, not for commands");
+        return false;
+    }
+    return true;
+}
+
+/* ARGUMENTS_END when the work can begin, or the status to leave with. */
+static int read_arguments(struct pace *pace, weir_options *options, int argc, char **argv)
+{
+    const char *value;
+    for (int option; (option = next_option(pace_command(), argc, argv, &value)) != ARGUMENTS_END;) {
+        if (option == ARGUMENTS_HELP) return STATUS_DONE;
+        if (option == ARGUMENTS_WRONG || !set_option(pace, options, option, value)) return STATUS_TROUBLE;
+    }
+    return set_operands(pace, argc, argv) ? ARGUMENTS_END : STATUS_TROUBLE;
+}
+
+/* ---- the limiter ---- */
+
+static int open_limiter(struct pace *pace, const weir_options *options)
+{
+    weir_error error;
+    if (weir_plan_parse(&pace->plan, pace->limit, WEIR_PACE, &error) != 0) return limit_trouble(pace->limit, &error);
+    const struct plan *plan = plan_inside_const(&pace->plan);
+    const bool hybrid = plan->count == 1 && plan->limit[0].algorithm == ALGORITHM_HYBRID;
+    if (pace->drop && !hybrid) return trouble("pace: --drop needs one limit with a schedule (algorithm=hybrid)");
+    if (weir_open(&pace->limiter, pace->limit, options, &error) != 0) return trouble("%s", error.message);
+    return STATUS_DONE;
+}
+
+static void print_limit(const struct pace *pace)
+{
+    char text[2048];
+    weir_plan_text(&pace->plan, text, sizeof text);
+    if (!pace->json) fprintf(stderr, "%s\n", text);
+}
+
+static uint64_t size_of_input(void)
+{
+    struct stat status;
+    if (fstat(STDIN_FILENO, &status) != 0 || !S_ISREG(status.st_mode)) return 0;
+    const off_t at = lseek(STDIN_FILENO, 0, SEEK_CUR);
+    return at >= 0 && status.st_size > at ? (uint64_t)(status.st_size - at) : 0;
+}
+
+/* ---- the end ---- */
+
+static int write_summary(struct pace *pace)
+{
+    if (pace->summary == NULL) {
+        pace_print_summary(pace, stderr);
+        return STATUS_DONE;
+    }
+    FILE *out = fopen(pace->summary, "w");
+    if (out == NULL) return trouble("--summary %s: %s", pace->summary, strerror(errno));
+    pace_print_summary(pace, out);
+    const bool bad = ferror(out) != 0 || fflush(out) != 0;
+    const int why = errno;
+    if (fclose(out) == 0 && !bad) return STATUS_DONE;
+    return trouble("--summary %s: %s", pace->summary, strerror(bad ? why : errno));
+}
+
+/* Whoever sent the signal sees that it was this that ended us. */
+static void die_of(int number)
+{
+    sigset_t set;
+    fflush(NULL);
+    signal(number, SIG_DFL);
+    sigemptyset(&set);
+    sigaddset(&set, number);
+    raise(number);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+static int finish(struct pace *pace)
+{
+    const int summary = write_summary(pace);
+    const uint64_t stop = atom_load(&pace->stop);
+    weir_close(pace->limiter);
+    input_close(&pace->input);
+    if (pace->status == STATUS_DONE && summary == STATUS_DONE) {
+        if (stop > 1) die_of((int)stop - 1);
+        if (pace->reader_gone) die_of(SIGPIPE);
+    }
+    return pace->status != STATUS_DONE ? pace->status : summary;
+}
+
+static int run(int argc, char **argv)
+{
+    struct pace *pace = host_allocate(sizeof *pace);
+    struct pace_watch watch = {.pace = NULL};
+    weir_options options = WEIR_OPTIONS;
+    if (pace == NULL) return trouble("no memory");
+    options.use = WEIR_PACE;
+    pace->workers = 1;
+    pace->count_max = pace->for_ns = UINT64_MAX;
+    input_open(&pace->input, STDIN_FILENO, '\n');
+    host_mutex_open(&pace->input_mutex);
+    int status = read_arguments(pace, &options, argc, argv);
+    if (status == ARGUMENTS_END) status = open_limiter(pace, &options);
+    if (pace->limiter != NULL) {
+        print_limit(pace);
+        pace->size = size_of_input();
+        record_open(&pace->record, plan_inside_const(&pace->plan), pace->command != NULL ? "commands" : "lines");
+        pace_watch_start(&watch, pace);
+        if (pace->command != NULL) pace_commands(pace);
+        else pace_lines(pace);
+        pace_watch_end(&watch);
+        status = finish(pace);
+    }
+    host_free(pace);
+    return status;
+}
+
+const struct command *pace_command(void)
+{
+    static const struct command pace_row = {
+        .name = "pace",
+        .synopsis = "LIMIT [OPTION]... [-- COMMAND [ARGUMENT|{}]...]",
+        .summary = "let stdin's lines through, or run a command for each, at a rate",
+        .details = "  seq 3000000 | weir pace 1000000/s > /dev/null\n"
+                   "  weir pace 12000,1.1 < requests      12,000 a second; up to 1.1 times that while behind\n"
+                   "  weir pace 10MiB/s --bytes < image > copy\n"
+                   "  weir pace 5/s -j 4 -- curl -fsS https://example.test/{} < ids\n"
+                   "\n"
+                   "Exit status: 0 done, 2 trouble, or that of the first command that failed.  SIGINT and SIGTERM\n"
+                   "end it with the summary; SIGUSR1 prints the summary and goes on.\n",
+        .options = option_rows,
+        .option_count = OPTION_COUNT,
+        .run = run,
+    };
+    return &pace_row;
+}

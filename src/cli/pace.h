@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+   pace.h - the parts of weir pace.
+
+       pace.c           options, the limiter, the end            pace_lines.c      stdin's lines to stdout
+       pace_progress.c  the live line, signals, --for            pace_commands.c   a command for each line */
+#ifndef WEIR_CLI_PACE_H
+#define WEIR_CLI_PACE_H
+
+#include <signal.h>
+
+#include "cli/arguments.h"
+#include "cli/input.h"
+#include "cli/record.h"
+#include "share/atomic.h"
+
+struct pace {
+    /* as asked for */
+    const char *limit;
+    char **command; /* NULL: pass the lines on */
+    uint64_t workers, count_max, for_ns;
+    bool bytes, drop, keep_going, json, many_workers;
+    const char *summary;
+
+    weir_plan plan;
+    weir_limiter *limiter;
+    struct record record;
+    struct input input;
+    struct host_mutex input_mutex; /* commands: one worker reads at a time */
+    uint64_t lines_taken;
+    uint64_t size; /* bytes of the input, 0 when not known */
+
+    /* how it ended; written under the input's mutex or by the one thread there is */
+    int status;
+    bool reader_gone;
+    struct atom stop; /* 1: no further line; the signal number + 1 when a signal asked for it */
+};
+
+/* [one thread] Each works until the input ends or something asks to stop; sets status. */
+void pace_lines(struct pace *pace);
+void pace_commands(struct pace *pace);
+
+/* The thread that watches: shows the live line, waits for signals and for the end of --for. */
+struct pace_watch {
+    pthread_t thread, worker;
+    struct pace *pace;
+    struct atom over;
+};
+void pace_watch_start(struct pace_watch *watch, struct pace *pace);
+void pace_watch_end(struct pace_watch *watch);
+
+void pace_print_summary(struct pace *pace, FILE *out);
+bool pace_stopped(const struct pace *pace);
+
+/* Prints what is wrong with the input; sets status. */
+void pace_input_trouble(struct pace *pace, enum input_state state);
+
+#endif

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT
+   pace_commands.c - runs a command for each line of stdin, each started on schedule, over a number of workers.
+
+   A worker takes a line, waits for its start, starts the command and waits for its end.  When all are busy the next
+   start is late, and the summary says by how much.
+
+   May touch: stdin, child processes.  Promises: what was started is waited for; the first failure stops the starting
+   unless told to keep going.  Leaves to others: the schedule. */
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/pace.h"
+
+extern char **environ;
+
+enum { STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127, STATUS_SIGNALLED = 128, SHOWN_MAX = 60 };
+
+struct job {
+    char *line; /* owned */
+    uint64_t number, cost;
+};
+
+static size_t count_of(const char *text, const char *mark)
+{
+    size_t count = 0;
+    for (const char *at = text; (at = strstr(at, mark)) != NULL; at += strlen(mark)) count++;
+    return count;
+}
+
+/* The argument with every {} replaced by the line; NULL without memory. */
+static char *replaced(const char *argument, const char *line)
+{
+    const size_t marks = count_of(argument, "{}"), length = strlen(line);
+    char *text = malloc(strlen(argument) + marks * length + 1);
+    char *out = text;
+    for (const char *at = argument; text != NULL && *at != '\0';) {
+        if (strncmp(at, "{}", 2) == 0) {
+            memcpy(out, line, length);
+            out += length;
+            at += 2;
+        } else {
+            *out++ = *at++;
+        }
+    }
+    if (text != NULL) *out = '\0';
+    return text;
+}
+
+static void free_arguments(char **arguments)
+{
+    for (size_t i = 0; arguments != NULL && arguments[i] != NULL; i++) free(arguments[i]);
+    free(arguments);
+}
+
+/* Without a {} the line becomes the last argument, as xargs does it. */
+static char **arguments_of(char **command, const char *line)
+{
+    size_t count = 0, marks = 0;
+    for (; command[count] != NULL; count++) marks += count_of(command[count], "{}");
+    char **arguments = calloc(count + 2, sizeof *arguments);
+    if (arguments == NULL) return NULL;
+    for (size_t i = 0; i < count; i++) {
+        arguments[i] = replaced(command[i], line);
+        if (arguments[i] == NULL) {
+            free_arguments(arguments);
+            return NULL;
+        }
+    }
+    if (marks == 0) arguments[count] = replaced("{}", line);
+    return arguments;
+}
+
+/* The child gets our streams but stdin, which is ours, and the signals as they were. */
+static int start(char **arguments, pid_t *child)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none, usual;
+    sigemptyset(&none);
+    sigemptyset(&usual);
+    sigaddset(&usual, SIGPIPE);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &usual);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    const int failed = posix_spawnp(child, arguments[0], &actions, &attributes, arguments, environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    return failed;
+}
+
+static int status_of(pid_t child)
+{
+    int how = 0;
+    while (waitpid(child, &how, 0) < 0 && errno == EINTR) continue;
+    return WIFSIGNALED(how) ? STATUS_SIGNALLED + WTERMSIG(how) : WEXITSTATUS(how);
+}
+
+static void command_failed(struct pace *pace, const struct job *job, const char *what, int status)
+{
+    host_lock(&pace->input_mutex);
+    const bool first = pace->status == STATUS_DONE;
+    if (first) pace->status = status;
+    if (first && !pace->keep_going) atom_store(&pace->stop, 1);
+    host_unlock(&pace->input_mutex);
+    if (!first && !pace->keep_going) return;
+    trouble("%s %s %d for line %llu (\"%.*s\")%s", pace->command[0], what, status, (unsigned long long)job->number,
+            SHOWN_MAX, job->line, pace->keep_going ? "" : "; stopping (--keep-going goes on)");
+}
+
+static void run(struct pace *pace, const struct job *job, uint64_t start_ns)
+{
+    char **arguments = arguments_of(pace->command, job->line);
+    pid_t child;
+    const uint64_t now_ns = weir_now().ns;
+    const int failed = arguments != NULL ? start(arguments, &child) : ENOMEM;
+    free_arguments(arguments);
+    record_begin(&pace->record, now_ns);
+    record_start(&pace->record, now_ns, start_ns, job->cost);
+    record_end(&pace->record);
+    if (failed != 0) {
+        trouble("%s: %s", pace->command[0], strerror(failed));
+        command_failed(pace, job, "could not be run:", failed == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE);
+        return;
+    }
+    const int status = status_of(child);
+    if (status != 0) command_failed(pace, job, "exited", status);
+}
+
+/* A line of one's own, without its delimiter; false when there is none to start. */
+static bool next_job(struct pace *pace, struct job *job)
+{
+    enum input_state state = INPUT_INTERRUPTED;
+    host_lock(&pace->input_mutex);
+    while (state == INPUT_INTERRUPTED && !pace_stopped(pace) && pace->lines_taken < pace->count_max) {
+        state = input_lines(&pace->input);
+    }
+    bool ready = state == INPUT_READY && !pace_stopped(pace);
+    if (ready) {
+        size_t size;
+        const char *bytes = input_take(&pace->input, 1, &size);
+        job->cost = pace->bytes ? size : 1;
+        if (bytes[size - 1] == pace->input.delimiter) size--;
+        job->line = strndup(bytes, size);
+        job->number = ++pace->lines_taken;
+        ready = job->line != NULL;
+    } else if (state != INPUT_INTERRUPTED) {
+        pace_input_trouble(pace, state);
+    }
+    host_unlock(&pace->input_mutex);
+    return ready;
+}
+
+static void *work(void *argument)
+{
+    struct pace *pace = argument;
+    struct job job;
+    while (next_job(pace, &job)) {
+        const weir_decision decision = weir_take_wait(pace->limiter, job.cost, WEIR_FOREVER);
+        if (weir_allowed(decision) && !pace_stopped(pace)) run(pace, &job, decision.start.ns);
+        else if (decision.verdict == WEIR_NEVER) {
+            pace->status = trouble("line %llu costs more than %s can ever let through", (unsigned long long)job.number,
+                                   pace->limit);
+            atom_store(&pace->stop, 1);
+        }
+        free(job.line);
+    }
+    return NULL;
+}
+
+void pace_commands(struct pace *pace)
+{
+    pthread_t *threads = calloc(pace->workers, sizeof *threads);
+    uint64_t started = 0;
+    while (threads != NULL && started < pace->workers && pthread_create(&threads[started], NULL, work, pace) == 0) {
+        started++;
+    }
+    if (started < pace->workers) {
+        pace->status = trouble("only %llu of %llu workers could be started", (unsigned long long)started,
+                               (unsigned long long)pace->workers);
+        atom_store(&pace->stop, 1);
+    }
+    for (uint64_t i = 0; i < started; i++) pthread_join(threads[i], NULL);
+    free(threads);
+}

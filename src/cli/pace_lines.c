@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT
+   pace_lines.c - lets stdin's lines through to stdout, each at its start.
+
+   A wake-up finds several starts due, so the lines of all of them leave in one write, straight from the input's buffer.
+   Nothing is held back while it sleeps or reads: what was granted has been written.
+
+   May touch: stdin, stdout, the limiter.  Promises: no line leaves before its start.  Leaves to others: the schedule. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/pace.h"
+#include "core/algorithm.h"
+#include "core/num.h"
+
+struct batch {
+    int count;
+    uint64_t start_ns[INPUT_LINES], cost[INPUT_LINES];
+};
+
+static void add(struct batch *batch, uint64_t start_ns, uint64_t cost)
+{
+    batch->start_ns[batch->count] = start_ns;
+    batch->cost[batch->count++] = cost;
+}
+
+static bool keeps_schedule(const struct pace *pace)
+{
+    const struct plan *plan = plan_inside_const(&pace->plan);
+    return plan->count == 1 && algorithm_of(&plan->rule[0])->keeps_schedule;
+}
+
+/* A decision for several permits names the start of the last; the others lie before it, one interval each. */
+static void add_run(struct pace *pace, struct batch *batch, const weir_decision *decision)
+{
+    const uint64_t permits = decision->charged;
+    for (uint64_t i = 0; i < permits; i++) {
+        const uint64_t before_ns =
+            keeps_schedule(pace) ? multiply_divide_floor(permits - 1 - i, pace->record.period_ns, pace->record.permits)
+                                 : 0;
+        const uint64_t previous_ns = batch->count > 0 ? batch->start_ns[batch->count - 1] : 0;
+        add(batch, most(subtract_to_zero(decision->start.ns, before_ns), previous_ns), 1);
+    }
+}
+
+/* The lines that may leave now, up to `lines`; false when not even one may. */
+static bool take_due(struct pace *pace, struct batch *batch, int lines)
+{
+    if (!pace->bytes) {
+        const weir_decision decision = weir_take_some(pace->limiter, (uint64_t)lines);
+        if (weir_allowed(decision)) add_run(pace, batch, &decision);
+        return weir_allowed(decision);
+    }
+    const weir_instant now = weir_now();
+    const int from = pace->input.next + batch->count;
+    for (int i = 0; i < lines; i++) {
+        const uint64_t cost = input_size_of(&pace->input, from + i);
+        const weir_decision decision = weir_take_at(pace->limiter, now, cost);
+        if (!weir_allowed(decision)) return i > 0;
+        add(batch, decision.start.ns, cost);
+    }
+    return true;
+}
+
+/* At least one line, unless it was stopped or can never pass. */
+static bool take_lines(struct pace *pace, struct batch *batch, int lines)
+{
+    batch->count = 0;
+    if (take_due(pace, batch, lines)) return true;
+    const uint64_t cost = pace->bytes ? input_size_of(&pace->input, pace->input.next) : 1;
+    const weir_decision decision = weir_take_wait(pace->limiter, cost, WEIR_FOREVER);
+    if (decision.verdict == WEIR_NEVER || decision.verdict == WEIR_DENY) {
+        pace->status = trouble("line %llu costs %llu, more than %s can ever let through",
+                               (unsigned long long)pace->lines_taken + 1, (unsigned long long)cost, pace->limit);
+    }
+    if (!weir_allowed(decision)) return false;
+    add(batch, decision.start.ns, cost);
+    if (lines > 1) take_due(pace, batch, lines - 1);
+    return true;
+}
+
+/* Everything, or false: the reader has gone, the disk is full, or it was stopped while nobody read. */
+static bool write_all(struct pace *pace, const char *bytes, size_t size)
+{
+    while (size > 0) {
+        const ssize_t written = write(STDOUT_FILENO, bytes, size);
+        if (written >= 0) {
+            bytes += written;
+            size -= (size_t)written;
+            continue;
+        }
+        if (errno == EINTR && !pace_stopped(pace)) continue;
+        if (errno == EPIPE) pace->reader_gone = true;
+        else if (errno != EINTR) pace->status = trouble("standard output: %s", strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+static bool let_through(struct pace *pace, const struct batch *batch)
+{
+    size_t size;
+    const char *bytes = input_take(&pace->input, batch->count, &size);
+    const uint64_t now_ns = weir_now().ns;
+    record_begin(&pace->record, now_ns);
+    for (int i = 0; i < batch->count; i++) {
+        record_start(&pace->record, now_ns, batch->start_ns[i], batch->cost[i]);
+    }
+    record_end(&pace->record);
+    pace->lines_taken += (uint64_t)batch->count;
+    return write_all(pace, bytes, size);
+}
+
+/* --drop: lines whose place in the schedule has passed by more than the pool are skipped. */
+static void drop_late(struct pace *pace, int lines)
+{
+    weir_stats stats;
+    const struct record *record = &pace->record;
+    weir_read_stats(pace->limiter, &stats, sizeof stats);
+    const double pool_ns = record->bound / record->permits_per_ns;
+    const double late_ns = (double)stats.late_now_ns - (double)record->dropped / record->permits_per_ns - pool_ns;
+    const double too_late = late_ns * record->permits_per_ns;
+    const int count = too_late < 1 ? 0 : too_late < lines ? (int)too_late : lines;
+    size_t size;
+    if (count == 0) return;
+    input_take(&pace->input, count, &size);
+    record_dropped(&pace->record, (uint64_t)count);
+}
+
+static int lines_known(const struct pace *pace)
+{
+    const int known = pace->input.found - pace->input.next;
+    const uint64_t left = pace->count_max - pace->lines_taken;
+    return (uint64_t)known < left ? known : (int)left;
+}
+
+void pace_lines(struct pace *pace)
+{
+    struct batch batch;
+    while (!pace_stopped(pace) && pace->lines_taken < pace->count_max) {
+        const enum input_state state = input_lines(&pace->input);
+        if (state == INPUT_INTERRUPTED) continue;
+        if (state != INPUT_READY) {
+            pace_input_trouble(pace, state);
+            return;
+        }
+        if (pace->drop) drop_late(pace, lines_known(pace));
+        const int lines = lines_known(pace);
+        if (lines == 0) continue;
+        if (!take_lines(pace, &batch, lines) || !let_through(pace, &batch)) return;
+    }
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT
+   pace_progress.c - the thread that watches a pace: the live line, signals, the end of --for.
+
+   It takes no part in the work.  Signals are waited for here and nowhere else; the worker, who may be asleep in a read
+   or a write, is woken by a signal whose handler does nothing.
+
+   May touch: stderr, signals.  Promises: at most ten lines a second, only on a terminal.  Leaves to others: stopping
+   (they look at pace->stop). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/pace.h"
+#include "core/num.h"
+#include "core/writer.h"
+#include "host/sleep.h"
+
+enum { LOOK_EVERY_NS = 100000000, WIDTH_USUAL = 80, WIDTH_MAX = 200 };
+
+struct shown {
+    struct record_view before;
+    uint64_t at_ns;
+    bool live, colour, dirty;
+};
+
+static void wake(int signal)
+{
+    (void)signal;
+}
+
+static void watched_signals(sigset_t *set)
+{
+    sigemptyset(set);
+    sigaddset(set, SIGINT);
+    sigaddset(set, SIGTERM);
+    sigaddset(set, SIGUSR1);
+}
+
+/* The worker must come out of read and write, so the calls are not restarted. */
+static void stop(struct pace_watch *watch, uint64_t why)
+{
+    atom_store(&watch->pace->stop, why);
+    weir_stop(watch->pace->limiter);
+    pthread_kill(watch->worker, SIGUSR2);
+}
+
+static int width_of_terminal(void)
+{
+    struct winsize size;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return WIDTH_USUAL;
+    return size.ws_col < WIDTH_MAX ? size.ws_col : WIDTH_MAX;
+}
+
+static void put_rate(struct writer *writer, double per_s, const char *label)
+{
+    if (per_s >= 100) write_grouped(writer, (uint64_t)(per_s + 0.5));
+    else write_decimal(writer, (uint64_t)(per_s * 10 + 0.5), 1);
+    write_text(writer, label);
+}
+
+static void put_share(struct writer *writer, const struct pace *pace, const struct record_view *view, uint64_t now_ns)
+{
+    const bool by_count = pace->count_max != UINT64_MAX;
+    const uint64_t done = by_count ? view->items : pace->input.consumed;
+    const uint64_t whole = by_count ? pace->count_max : pace->size;
+    if (whole == 0 || done == 0 || done > whole) return;
+    const double elapsed_ns = (double)(now_ns - view->first_ns);
+    const double left_s = elapsed_ns * (double)(whole - done) / (double)done / HOST_SECOND_NS;
+    write_text(writer, "  ");
+    write_number(writer, done * 100 / whole);
+    write_text(writer, " %  ");
+    write_number(writer, (uint64_t)(left_s + 0.5));
+    write_text(writer, " s left");
+}
+
+/* Cut to the terminal's width, so that it stays one line; the line before is overwritten. */
+static void put_line(struct shown *shown, const char *text)
+{
+    const int width = width_of_terminal() - 1;
+    int columns = 0;
+    size_t bytes = 0;
+    for (; text[bytes] != '\0' && columns < width; bytes++) {
+        if (((unsigned char)text[bytes + 1] & 0xC0) != 0x80) columns++;
+    }
+    fprintf(stderr, "\r\033[K%s%.*s%s", shown->colour ? "\033[2m" : "", (int)bytes, text,
+            shown->colour ? "\033[0m" : "");
+    fflush(stderr);
+    shown->dirty = true;
+}
+
+static void show(struct pace_watch *watch, struct shown *shown)
+{
+    struct pace *pace = watch->pace;
+    const uint64_t now_ns = weir_now().ns;
+    if (now_ns - shown->at_ns < LOOK_EVERY_NS) return;
+    const struct record_view view = record_view(&pace->record);
+    char text[512];
+    struct writer writer = {text, sizeof text, 0};
+    const double passed_ns = (double)(now_ns - shown->at_ns);
+    write_grouped(&writer, view.items);
+    write_text(&writer, " ");
+    write_text(&writer, pace->record.noun);
+    write_text(&writer, "  ");
+    put_rate(&writer, (double)(view.granted - shown->before.granted) * HOST_SECOND_NS / passed_ns, "/s now");
+    write_text(&writer, "  ");
+    put_rate(&writer, record_rate(view.granted, 1, view.first_ns, view.last_ns), "/s overall");
+    write_text(&writer, "  late p99 ");
+    write_duration(&writer, view.late_p99_ns);
+    if (view.items > 0) put_share(&writer, pace, &view, now_ns);
+    put_line(shown, text);
+    shown->before = view;
+    shown->at_ns = now_ns;
+}
+
+static void clear(struct shown *shown)
+{
+    if (shown->dirty) fputs("\r\033[K", stderr);
+    shown->dirty = false;
+}
+
+static void on_signal(struct pace_watch *watch, struct shown *shown, int signal)
+{
+    clear(shown);
+    if (signal == SIGUSR1) pace_print_summary(watch->pace, stderr);
+    else if (signal == SIGINT || signal == SIGTERM) stop(watch, (uint64_t)signal + 1);
+}
+
+static void *observe(void *argument)
+{
+    struct pace_watch *watch = argument;
+    const struct pace *pace = watch->pace;
+    const uint64_t began_ns = weir_now().ns;
+    struct shown shown = {.at_ns = began_ns};
+    sigset_t set;
+    watched_signals(&set);
+    shown.live = isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO) && !pace->json;
+    if (pace->command != NULL) shown.live = false; /* their output belongs on the terminal */
+    shown.colour = getenv("NO_COLOR") == NULL;
+    while (atom_load_acquire(&watch->over) == 0) {
+        const uint64_t passed_ns = weir_now().ns - began_ns;
+        const bool timed_out = passed_ns >= pace->for_ns;
+        const uint64_t nap_ns = least(LOOK_EVERY_NS, timed_out ? LOOK_EVERY_NS : pace->for_ns - passed_ns);
+        if (pace_stopped(pace) || timed_out) stop(watch, timed_out ? 1 : atom_load(&pace->stop));
+        const struct timespec nap = {0, (long)nap_ns};
+        on_signal(watch, &shown, sigtimedwait(&set, NULL, &nap));
+        if (shown.live) show(watch, &shown);
+    }
+    clear(&shown);
+    return NULL;
+}
+
+void pace_watch_start(struct pace_watch *watch, struct pace *pace)
+{
+    struct sigaction action = {.sa_handler = wake};
+    sigset_t set;
+    watched_signals(&set);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGUSR2, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    watch->pace = pace;
+    watch->worker = pthread_self();
+    if (pthread_create(&watch->thread, NULL, observe, watch) != 0) {
+        trouble("no thread to watch with; no live line and no signals");
+        pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+        watch->pace = NULL;
+    }
+}
+
+void pace_watch_end(struct pace_watch *watch)
+{
+    if (watch->pace == NULL) return;
+    atom_store_release(&watch->over, 1);
+    pthread_kill(watch->thread, SIGUSR2);
+    pthread_join(watch->thread, NULL);
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT
+   record.c - the summary of weir pace.
+
+   Late is an operation's actual start against its intended start.  Behind is how much of its schedule the work has not
+   used.  Over is the most that any window held above what the limit allows, measured here and not by the limiter.
+
+   May touch: the record, an open file.  Promises: figures are of what was started, when it was started.  Leaves to
+   others: starting things. */
+#include "cli/record.h"
+
+#include <math.h>
+
+#include "core/algorithm.h"
+#include "core/writer.h"
+
+enum { SECOND_NS = 1000000000 };
+
+static double value_of(struct decimal number)
+{
+    return (double)number.digits / pow(10, number.places);
+}
+
+void record_open(struct record *record, const struct plan *plan, const char *noun)
+{
+    host_mutex_open(&record->mutex);
+    record->noun = noun;
+    for (uint64_t i = 0; i < plan->count; i++) {
+        const struct limit *limit = &plan->limit[i];
+        uint64_t permits, period_ns;
+        if (!limit_rate(limit, &permits, &period_ns)) continue;
+        const double per_ns = (double)permits / (double)period_ns;
+        if (record->permits_per_ns != 0 && per_ns >= record->permits_per_ns) continue;
+        const bool hybrid = limit->algorithm == ALGORITHM_HYBRID;
+        const double ratio = hybrid ? value_of(limit->factor) : 1;
+        const double burst = limit->burst_kind == AMOUNT_TIME ? (double)limit->burst * per_ns : (double)limit->burst;
+        record->permits_per_ns = per_ns;
+        record->faster_per_ns = ratio * per_ns;
+        record->bound = ratio * burst;
+        record->permits = permits;
+        record->period_ns = period_ns;
+    }
+}
+
+void record_begin(struct record *record, uint64_t actual_ns)
+{
+    host_lock(&record->mutex);
+    if (record->items == 0) record->first_ns = record->last_ns = actual_ns;
+    const double elapsed_ns = actual_ns > record->last_ns ? (double)(actual_ns - record->last_ns) : 0;
+    record->level = fmax(0, record->level - elapsed_ns * record->faster_per_ns);
+    if (actual_ns > record->last_ns) record->last_ns = actual_ns;
+}
+
+void record_start(struct record *record, uint64_t actual_ns, uint64_t intended_ns, uint64_t cost)
+{
+    if (record->items++ == 0) record->first_cost = cost;
+    record->granted += cost;
+    record->level += (double)cost;
+    record->excess = fmax(record->excess, record->level - fmax(record->bound, (double)cost));
+    if (actual_ns < intended_ns) record->early++;
+    histogram_add(&record->late, actual_ns > intended_ns ? actual_ns - intended_ns : 0);
+}
+
+void record_end(struct record *record)
+{
+    host_unlock(&record->mutex);
+}
+
+void record_dropped(struct record *record, uint64_t count)
+{
+    host_lock(&record->mutex);
+    record->dropped += count;
+    host_unlock(&record->mutex);
+}
+
+struct record_view record_view(struct record *record)
+{
+    host_lock(&record->mutex);
+    const struct record_view view = {record->items,    record->granted, record->dropped,
+                                     record->first_ns, record->last_ns, histogram_quantile(&record->late, 990)};
+    host_unlock(&record->mutex);
+    return view;
+}
+
+double record_rate(uint64_t granted, uint64_t first_cost, uint64_t first_ns, uint64_t last_ns)
+{
+    if (last_ns <= first_ns) return 0;
+    return (double)(granted - first_cost) * SECOND_NS / (double)(last_ns - first_ns);
+}
+
+/* Three digits are as many as a person reads. */
+static void put_duration(struct writer *writer, const char *label, uint64_t ns)
+{
+    uint64_t unit = 1;
+    while (ns / unit >= 1000) unit *= 10;
+    write_text(writer, label);
+    write_duration(writer, (ns + unit / 2) / unit * unit);
+}
+
+static void print_text(const struct record *record, const weir_stats *stats, double rate, FILE *out)
+{
+    char text[1024];
+    struct writer writer = {text, sizeof text, 0};
+    write_grouped(&writer, record->items);
+    write_text(&writer, " ");
+    write_text(&writer, record->noun);
+    fprintf(out, "%s in %.3f s, ", text, (double)(record->last_ns - record->first_ns) / SECOND_NS);
+    writer.length = 0;
+    if (rate >= 100) write_grouped(&writer, (uint64_t)(rate + 0.5));
+    else write_decimal(&writer, (uint64_t)(rate * 1000 + 0.5), 3);
+    put_duration(&writer, "/s; late p50 ", histogram_quantile(&record->late, 500));
+    put_duration(&writer, ", p90 ", histogram_quantile(&record->late, 900));
+    put_duration(&writer, ", p99 ", histogram_quantile(&record->late, 990));
+    put_duration(&writer, ", p99.9 ", histogram_quantile(&record->late, 999));
+    put_duration(&writer, ", max ", record->late.max);
+    fprintf(out, "%s\n", text);
+    writer.length = 0;
+    put_duration(&writer, "behind ", stats->late_now_ns);
+    put_duration(&writer, " now, ", stats->late_max_ns);
+    fprintf(out, "%s at worst; ", text);
+    if (record->early == 0) fprintf(out, "never early, ");
+    else fprintf(out, "%llu early, ", (unsigned long long)record->early);
+    fprintf(out, "never over by more than %.0f\n", fmax(0, ceil(record->excess - 1e-6)) + 0.0);
+    if (record->dropped != 0) fprintf(out, "%llu dropped as too late\n", (unsigned long long)record->dropped);
+}
+
+static void print_json(const struct record *record, const weir_stats *stats, double rate, FILE *out)
+{
+    const struct histogram *late = &record->late;
+    fprintf(out, "{\"target_per_s\":%.17g,\"achieved_per_s\":%.17g,\"granted\":%llu,\"%s\":%llu,\"dropped\":%llu,",
+            record->permits_per_ns * SECOND_NS, rate, (unsigned long long)record->granted, record->noun,
+            (unsigned long long)record->items, (unsigned long long)record->dropped);
+    fprintf(out, "\"elapsed_s\":%.9f,", (double)(record->last_ns - record->first_ns) / SECOND_NS);
+    fprintf(out, "\"late_ns\":{\"p50\":%llu,\"p90\":%llu,\"p99\":%llu,\"p999\":%llu,\"max\":%llu},",
+            (unsigned long long)histogram_quantile(late, 500), (unsigned long long)histogram_quantile(late, 900),
+            (unsigned long long)histogram_quantile(late, 990), (unsigned long long)histogram_quantile(late, 999),
+            (unsigned long long)late->max);
+    fprintf(out, "\"behind_ns\":{\"now\":%llu,\"max\":%llu},\"early\":%llu,\"over\":%.3f}\n",
+            (unsigned long long)stats->late_now_ns, (unsigned long long)stats->late_max_ns,
+            (unsigned long long)record->early, fmax(0, record->excess) + 0.0);
+}
+
+void record_print(struct record *record, const weir_stats *stats, bool json, FILE *out)
+{
+    host_lock(&record->mutex);
+    const double rate = record_rate(record->granted, record->first_cost, record->first_ns, record->last_ns);
+    if (json) print_json(record, stats, rate, out);
+    else print_text(record, stats, rate, out);
+    host_unlock(&record->mutex);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT
+   choices.c - plans, times, gaps, costs and waits in proportion to one another.
+
+   Chosen blindly nearly every call would pass or nearly every call be refused; so gaps and costs are chosen around what
+   the plan itself makes of a permit and of a burst.
+
+   May touch: its arguments.  Promises: nothing overflows that a law computes in 128 bits.  Leaves to others: where the
+   choices come from (law.c). */
+#include "core/clock.h"
+#include "core/plan.h"
+#include "law/law.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { COUNT_TOP = 12, BURST_BITS = 40 };
+
+static const char *const periods[] = {"s", "min", "ms", "h", "us", "d", "7s", "3ms", "year", "2us", "13min", "11d"};
+static const char *const catchups[] = {"1", "1.1", "2", "1.5", "5", "1.01", "3", "4.75", "1.0001"};
+
+#define LENGTH(array) (sizeof(array) / sizeof(array)[0])
+
+static uint64_t count_of(struct law *law)
+{
+    uint64_t power = 1;
+    for (uint64_t n = law_pick(law, COUNT_TOP + 1); n > 0; n--) power *= 10;
+    const uint64_t more = law_pick(law, 3);
+    return more == 0 ? power : more == 1 ? power * (1 + law_pick(law, 9)) : 1 + law_pick(law, power * 10);
+}
+
+static int write_burst(struct law *law, unsigned kinds, char *out, size_t size)
+{
+    const uint64_t kind = law_pick(law, 4);
+    if (kind == 0 && !(kinds & LAW_TINY_BURST)) return 0;
+    if (kind <= 2 || (kinds & LAW_TINY_BURST)) {
+        const uint64_t burst = kinds & LAW_TINY_BURST || kind == 1 ? law_pick(law, 20)
+                                                                   : law_pick_size(law, UINT64_C(1) << BURST_BITS);
+        return snprintf(out, size, " burst=%" PRIu64, burst + 1);
+    }
+    const uint64_t unit = law_pick(law, LENGTH(periods));
+    const char *digit = periods[unit][0] >= '0' && periods[unit][0] <= '9' ? "" : "1";
+    return snprintf(out, size, " burst=%s%s", digit, periods[unit]);
+}
+
+static int write_limit(struct law *law, unsigned kinds, char *out, size_t size)
+{
+    if (kinds & LAW_UNRATED && law_chance(law, 8)) {
+        return snprintf(out, size, "%s", law_chance(law, 4) ? "none" : "unlimited");
+    }
+    const bool hybrid = (kinds & LAW_RATED) == LAW_RATED ? law_pick(law, 2) == 1 : (kinds & LAW_HYBRID) != 0;
+    const uint64_t tenths = law_chance(law, 4) ? law_pick(law, 10) : 0;
+    int length = snprintf(out, size, "%" PRIu64 ".%" PRIu64 "/%s algorithm=%s", count_of(law), tenths,
+                          periods[law_pick(law, LENGTH(periods))], hybrid ? "hybrid" : "gcra");
+    length += write_burst(law, kinds, out + length, size - (size_t)length);
+    if (hybrid) {
+        length += snprintf(out + length, size - (size_t)length, " catchup=%s",
+                           catchups[law_pick(law, LENGTH(catchups))]);
+    }
+    const uint64_t start = law_pick(law, 4);
+    if (start >= 2) length += snprintf(out + length, size - (size_t)length, " start=%s", start == 2 ? "full" : "empty");
+    return length;
+}
+
+void law_pick_plan(struct law *law, unsigned kinds, weir_plan *plan)
+{
+    char text[LAW_TEXT_SIZE];
+    for (int tries = 0; tries < 8; tries++) {
+        int length = write_limit(law, kinds, text, sizeof text);
+        const uint64_t more = kinds & LAW_LISTS ? law_pick(law, 8) : 0;
+        for (uint64_t i = 4; i < more; i++) {
+            length += snprintf(text + length, sizeof text - (size_t)length, "; ");
+            length += write_limit(law, kinds, text + length, sizeof text - (size_t)length);
+        }
+        if (weir_plan_parse(plan, text, WEIR_ADMIT, NULL) == 0) {
+            law_note(law, "plan \"%s\"", text);
+            return;
+        }
+    }
+    const char *simple = kinds & LAW_GCRA ? "1/s" : "1/s algorithm=hybrid";
+    law_check(law, weir_plan_parse(plan, simple, WEIR_ADMIT, NULL) == 0, "the simplest plan is refused");
+    law_note(law, "plan \"%s\"", simple);
+}
+
+static const struct rule *pick_rule(struct law *law, const weir_plan *plan)
+{
+    const struct plan *inside = plan_inside_const(plan);
+    return &inside->rule[inside->count > 1 ? law_pick(law, inside->count) : 0];
+}
+
+uint64_t law_pick_time(struct law *law, const weir_plan *plan)
+{
+    const struct plan *inside = plan_inside_const(plan);
+    const uint64_t choice = law_pick(law, 4);
+    uint64_t time_ns = choice == 0 ? 0 : choice == 1 ? UINT64_C(1000000000) : law_pick_size(law, UINT64_MAX >> 4);
+    for (uint64_t i = 0; i < inside->count; i++) {
+        time_ns = least(time_ns, shift_divide_ceil(UINT64_C(1) << 59, inside->rule[i].shift, inside->rule[i].multiplier));
+    }
+    return time_ns;
+}
+
+static uint64_t ns_of(const struct rule *rule, uint64_t ticks)
+{
+    return shift_divide_ceil(ticks, rule->shift, rule->multiplier);
+}
+
+/* Near a value: it, one less or more, a part of it, up to a multiple. */
+static uint64_t around(struct law *law, uint64_t value)
+{
+    switch (law_pick(law, 6)) {
+    case 0:
+        return value;
+    case 1:
+        return value - (value > 0);
+    case 2:
+        return value + 1;
+    case 3:
+        return value / (1 + law_pick(law, 16));
+    case 4:
+        return law_pick(law, value + 1);
+    default:
+        return least(value, UINT64_MAX >> 8) * (1 + law_pick(law, 4));
+    }
+}
+
+static uint64_t span(struct law *law, const weir_plan *plan)
+{
+    const struct rule *rule = pick_rule(law, plan);
+    const uint64_t permit_ns = ns_of(rule, UINT64_C(1) << rule->scale);
+    return around(law, law_pick(law, 2) == 0 ? permit_ns : ns_of(rule, rule->burst));
+}
+
+uint64_t law_pick_gap(struct law *law, const weir_plan *plan)
+{
+    const uint64_t longest = UINT64_MAX >> 16;
+    switch (law_pick(law, 8)) {
+    case 0:
+    case 1:
+        return 0;
+    case 2:
+        return 1 + law_pick(law, 3);
+    case 3:
+        return law_pick_size(law, longest);
+    default:
+        return least(span(law, plan), longest);
+    }
+}
+
+uint64_t law_pick_cost(struct law *law, const weir_plan *plan)
+{
+    if (law_pick(law, 2) == 0) return 1 + law_pick(law, 3);
+    const struct rule *rule = pick_rule(law, plan);
+    return most(around(law, least(permits_floor(rule, rule->burst), UINT64_C(1) << BURST_BITS)), 1);
+}
+
+uint64_t law_pick_wait(struct law *law, const weir_plan *plan)
+{
+    switch (law_pick(law, 4)) {
+    case 0:
+    case 1:
+        return 0;
+    case 2:
+        return span(law, plan);
+    default:
+        return WEIR_FOREVER;
+    }
+}
