@@ -44,7 +44,7 @@ typedef struct {        /* 64 bytes, for ever */
     uint64_t retry_ns;  /* DENY: the least wait after which this call alone would pass; else 0 */
     uint64_t end;       /* end of its slot, in the limit's ticks: what settling needs */
     uint64_t remaining; /* further permits that would pass now without delay */
-    uint64_t charged;   /* permits taken: what settling corrects; 0 once settled */
+    uint64_t charged;   /* permits taken, of the first limit: what settling corrects; 0 once settled */
     uint64_t reserved;  /* weir's own */
 } weir_decision;
 
@@ -166,7 +166,8 @@ WEIR_API weir_decision weir_take_wait(weir_limiter *limiter, uint64_t cost, uint
 /* What weir_take would answer; takes nothing. */
 WEIR_API weir_decision weir_peek(weir_limiter *limiter, uint64_t cost);
 
-/* Charges or gives back the difference to what was really used; a second call does nothing. */
+/* Charges or gives back the difference to what was really used; a second call does nothing.  Nothing either after a
+   weir_take_each with different costs: that wants weir_settle_each. */
 WEIR_API void weir_settle(weir_limiter *limiter, weir_decision *decision, uint64_t actual);
 
 /* The same for weir_take_each: cost and end as they were there, actual as it turned out, one for each limit. */

@@ -76,7 +76,7 @@ int weir_open(weir_limiter **owned, const char *limits, const weir_options *opti
     word_open(&limiter->word, &(struct rule){.algorithm = ALGORITHM_ELSEWHERE});
     cell_open(&limiter->cell, NULL, 0, host_yield);
     host_lock(&limiter->mutex);
-    limiter_change(limiter, plan_inside_const(&plan), WEIR_RESET, NULL);
+    limiter_change(limiter, plan_inside_const(&plan), limiter_now_ns(limiter), WEIR_RESET, NULL);
     host_unlock(&limiter->mutex);
     *owned = limiter;
     return 0;
@@ -168,12 +168,13 @@ static weir_decision stopped(uint64_t now_ns)
     return (weir_decision){.verdict = WEIR_STOPPED, .start = {now_ns}};
 }
 
-/* Decades have passed on the limit's clock: the same limit, its clock set anew. */
-static void renew_clock(weir_limiter *limiter, uint64_t now_ns)
+/* The same limit once more. */
+void limiter_renew(weir_limiter *limiter, uint64_t now_ns)
 {
+    if (now_ns < atom_load(&limiter->clock_ends_ns)) return;
     host_lock(&limiter->mutex);
     if (now_ns >= atom_load(&limiter->clock_ends_ns)) {
-        limiter_change(limiter, plan_inside_const(&limiter->plan), WEIR_KEEP, NULL);
+        limiter_change(limiter, plan_inside_const(&limiter->plan), now_ns, WEIR_KEEP, NULL);
     }
     host_unlock(&limiter->mutex);
 }
@@ -191,7 +192,7 @@ void limiter_ask(weir_limiter *limiter, const struct ask *ask, weir_decision *de
 static weir_decision ask_and_count(weir_limiter *limiter, const struct ask *ask)
 {
     weir_decision decision;
-    if (ask->now_ns >= atom_load(&limiter->clock_ends_ns)) renew_clock(limiter, ask->now_ns);
+    limiter_renew(limiter, ask->now_ns);
     limiter_ask(limiter, ask, &decision);
     limiter_count(limiter, &decision);
     return decision;
@@ -228,6 +229,7 @@ weir_decision weir_peek(weir_limiter *limiter, uint64_t cost)
     const struct ask ask = {.now_ns = limiter_now_ns(limiter), .cost = cost};
     weir_decision decision;
     if (limiter_stopped(limiter)) return stopped(ask.now_ns);
+    limiter_renew(limiter, ask.now_ns);
     while (!word_peek(&limiter->word, &ask, &decision) && !cell_peek(&limiter->cell, &ask, &decision)) host_yield();
     decision.charged = 0;
     return decision;
@@ -239,7 +241,7 @@ static void settle_counted(weir_limiter *limiter, weir_decision *decision, const
                            const uint64_t actual[], const uint64_t end[])
 {
     const uint64_t now_ns = limiter_now_ns(limiter);
-    if (decision->verdict != WEIR_ALLOW || decision->charged == 0) return;
+    if (decision->verdict != WEIR_ALLOW || decision->reserved & DECISION_SETTLED) return;
     weir_decision of_word = *decision;
     of_word.charged = cost[0];
     while (!word_settle(&limiter->word, now_ns, &of_word, actual[0]) &&
@@ -247,6 +249,7 @@ static void settle_counted(weir_limiter *limiter, weir_decision *decision, const
         host_yield();
     }
     decision->charged = 0;
+    decision->reserved |= DECISION_SETTLED;
 }
 
 void weir_settle_each(weir_limiter *limiter, weir_decision *decision, const uint64_t cost[], const uint64_t actual[],
@@ -258,6 +261,7 @@ void weir_settle_each(weir_limiter *limiter, weir_decision *decision, const uint
 void weir_settle(weir_limiter *limiter, weir_decision *decision, uint64_t actual)
 {
     uint64_t charged[WEIR_LIMITS_MAX], used[WEIR_LIMITS_MAX];
+    if (decision->reserved & DECISION_EACH) return;
     for (int i = 0; i < WEIR_LIMITS_MAX; i++) {
         charged[i] = decision->charged;
         used[i] = actual;

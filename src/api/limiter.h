@@ -55,12 +55,16 @@ struct weir_limiter {
 uint64_t limiter_now_ns(const weir_limiter *limiter);
 bool limiter_stopped(const weir_limiter *limiter);
 
+/* When decades have passed on the limit's clock: sets it anew. */
+void limiter_renew(weir_limiter *limiter, uint64_t now_ns);
+
 /* Decides and takes, uncounted. */
 void limiter_ask(weir_limiter *limiter, const struct ask *ask, weir_decision *decision);
 
 void limiter_count(weir_limiter *limiter, const weir_decision *decision);
 
 /* [under the mutex] Moves everything over to another plan. */
-int limiter_change(weir_limiter *limiter, const struct plan *plan, weir_carry carry, weir_error *error);
+int limiter_change(weir_limiter *limiter, const struct plan *plan, uint64_t now_ns, weir_carry carry,
+                   weir_error *error);
 
 #endif

@@ -109,7 +109,7 @@ static void move_over(weir_limiter *limiter, struct rule rule[], int count, bool
     else cell_change(&limiter->cell, rule, count, now_ns, carry, change);
 }
 
-int limiter_change(weir_limiter *limiter, const struct plan *plan, weir_carry carry, weir_error *error)
+int limiter_change(weir_limiter *limiter, const struct plan *plan, uint64_t now_ns, weir_carry carry, weir_error *error)
 {
     struct cell_content content;
     struct rule rule[WEIR_LIMITS_MAX];
@@ -128,7 +128,7 @@ int limiter_change(weir_limiter *limiter, const struct plan *plan, weir_carry ca
         rule[i].generation = limiter->generation;
     }
     struct change *change = &limiter->change[limiter->generation % CHANGES_KEPT];
-    move_over(limiter, rule, (int)plan->count, fits_word(plan), limiter_now_ns(limiter), carry, change);
+    move_over(limiter, rule, (int)plan->count, fits_word(plan), now_ns, carry, change);
     if (plan != plan_inside_const(&limiter->plan)) *plan_inside(&limiter->plan) = *plan;
     read_content(limiter, &content);
     atom_store(&limiter->clock_ends_ns, clock_ends_ns(&content));
@@ -142,7 +142,7 @@ int weir_set_limit(weir_limiter *limiter, const char *limits, weir_carry carry, 
     int failed = weir_plan_parse(&plan, limits, limiter->use, error);
     if (failed != 0) return failed;
     host_lock(&limiter->mutex);
-    failed = limiter_change(limiter, plan_inside_const(&plan), carry, error);
+    failed = limiter_change(limiter, plan_inside_const(&plan), limiter_now_ns(limiter), carry, error);
     host_unlock(&limiter->mutex);
     if (failed == 0) host_event_signal(&limiter->event);
     return failed;
@@ -184,7 +184,7 @@ bool weir_restart(weir_limiter *limiter, weir_decision *decision)
     if (moved && changes > CHANGES_KEPT) decision->end = last_end(&content, limit, now_ns);
     else if (moved) moved = follow(limiter, &content, since, limit, &decision->end);
     if (moved) {
-        decision->reserved = limiter->generation;
+        decision->reserved = (decision->reserved & ~(uint64_t)UINT32_MAX) | limiter->generation;
         decision->start.ns = start_of(&content, limit, decision->end, decision->charged);
         decision->delay_ns = subtract_to_zero(decision->start.ns, now_ns);
     }
@@ -234,12 +234,11 @@ weir_decision weir_take_wait(weir_limiter *limiter, uint64_t cost, uint64_t wait
 {
     struct waiter waiter;
     struct ask ask = {.now_ns = limiter_now_ns(limiter), .cost = cost};
-    if (ask.now_ns < atom_load(&limiter->clock_ends_ns)) {
-        limiter_ask(limiter, &ask, &waiter.decision);
-        if (waiter.decision.verdict != WEIR_DENY || wait_max_ns == 0) {
-            limiter_count(limiter, &waiter.decision);
-            return waiter.decision;
-        }
+    limiter_renew(limiter, ask.now_ns);
+    limiter_ask(limiter, &ask, &waiter.decision);
+    if (waiter.decision.verdict != WEIR_DENY || wait_max_ns == 0) {
+        limiter_count(limiter, &waiter.decision);
+        return waiter.decision;
     }
     for (int i = 0; i < WEIR_LIMITS_MAX; i++) waiter.cost[i] = cost;
     ask = (struct ask){

@@ -52,7 +52,7 @@ struct algorithm {
     uint64_t (*room)(const struct rule *, const uint64_t *state, uint64_t at);
     /* End of the last slot given. */
     uint64_t (*mark)(const struct rule *, const uint64_t *state, uint64_t now);
-    /* Start of the slot that ends there, with what is known now. */
+    /* Start of the slot that ends there, with what is known now; an end is signed. */
     uint64_t (*start_of)(const struct rule *, const uint64_t *state, uint64_t end, uint64_t cost);
     /* Gives back of `unused` what has not drained and nobody waits behind. */
     void (*give_back)(const struct rule *, uint64_t *state, uint64_t now, const struct slot *, uint64_t unused);

@@ -70,7 +70,7 @@ static void allow(struct rules rules, uint64_t *state, uint64_t now_ns, uint64_t
 {
     const uint64_t at_ns = most(start_ns, now_ns);
     struct left left = {UINT64_MAX, 0};
-    uint64_t charged = UINT64_MAX, tightest_end = 0;
+    uint64_t tightest_end = 0, differ = 0;
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
         const struct algorithm *algorithm = algorithm_of(rule);
@@ -79,7 +79,7 @@ static void allow(struct rules rules, uint64_t *state, uint64_t now_ns, uint64_t
         narrow(&left, i, rule, algorithm, state, at);
         if (left.limit == i) tightest_end = ends;
         if (end != NULL) end[i] = ends;
-        charged = least(charged, cost[i]);
+        if (cost[i] != cost[0]) differ = DECISION_EACH;
         state += algorithm->words;
     }
     *decision = (weir_decision){
@@ -89,8 +89,8 @@ static void allow(struct rules rules, uint64_t *state, uint64_t now_ns, uint64_t
         .delay_ns = at_ns - now_ns,
         .end = tightest_end,
         .remaining = left.permits,
-        .charged = charged,
-        .reserved = rules.rule[0].generation,
+        .charged = cost[0],
+        .reserved = rules.rule[0].generation | differ,
     };
 }
 
@@ -142,7 +142,7 @@ uint64_t passing_now(struct rules rules, const uint64_t *state, uint64_t now_ns,
         narrow(&left, i, rule, algorithm, state, tick_at(rule, now_ns));
         state += algorithm->words;
     }
-    return most(least(left.permits, cost_max), 1);
+    return least(most(left.permits, 1), cost_max);
 }
 
 void settle(struct rules rules, uint64_t *state, uint64_t now_ns, const weir_decision *decision, const uint64_t cost[],

@@ -11,6 +11,10 @@
 
 enum { LIST_WORDS_MAX = WEIR_LIMITS_MAX * STATE_WORDS_MAX };
 
+/* In decision.reserved, above the generation of the rules that it was made under. */
+#define DECISION_SETTLED (UINT64_C(1) << 32)
+#define DECISION_EACH (UINT64_C(1) << 33) /* the costs differ: only settle with each of them */
+
 struct rules {
     const struct rule *rule;
     int count;
@@ -20,7 +24,7 @@ struct rules {
 void decide(struct rules rules, uint64_t *state, uint64_t now_ns, const uint64_t cost[], uint64_t wait_max_ns,
             uint64_t end[], weir_decision *decision);
 
-/* How many permits pass now: at most cost_max, and 1 when none do, so that asking for them says why. */
+/* How many permits pass now, up to cost_max; 1 when none do, so that asking for it says why. */
 uint64_t passing_now(struct rules rules, const uint64_t *state, uint64_t now_ns, uint64_t cost_max);
 
 /* Corrects what each limit was charged.  end as decide filled it, or NULL when only decision->end is known. */

@@ -60,7 +60,7 @@ static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_
 {
     (void)state;
     (void)cost;
-    return subtract_to_zero(end, rule->burst);
+    return end > INT64_MAX ? 0 : subtract_to_zero(end, rule->burst); /* a negative end lies before the clock was set */
 }
 
 static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)

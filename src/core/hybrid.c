@@ -164,6 +164,18 @@ static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_
     return start_with(rule, &pools, after + as_signed(cost), need_of(rule, cost));
 }
 
+/* Puts `back` ticks into the pools as they are at t; those on the line since would count before a cap that came later. */
+static void correct(const struct rule *rule, uint64_t *state, struct pools_now *pools, int64_t t, int64_t back)
+{
+    if (t > pools->since) {
+        pools->active = active_at(rule, pools, t);
+        pools->since = t;
+    }
+    state[SCHEDULE] = (uint64_t)clamp(pools->schedule - back);
+    state[ACTIVE] = (uint64_t)clamp(pools->active + back);
+    state[SINCE] = most(as_ticks(pools->since), 1);
+}
+
 static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)
 {
     struct pools_now pools = read(state);
@@ -173,21 +185,13 @@ static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, co
     /* At the fastest, this much of the slot has drained since its start. */
     const int64_t gone = grown(subtract_to_zero(now, slot->start), rule->ratio);
     const int64_t back = as_signed(least(unused, as_ticks(as_signed(slot->cost) - gone)));
-    if (t > pools.since) {
-        pools.active = active_at(rule, &pools, t);
-        pools.since = t;
-    }
-    state[SCHEDULE] = (uint64_t)clamp(pools.schedule - back);
-    state[ACTIVE] = (uint64_t)clamp(pools.active + back);
-    state[SINCE] = most(as_ticks(pools.since), 1);
+    correct(rule, state, &pools, t, back);
 }
 
 static void overcharge(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t extra)
 {
-    const struct pools_now pools = begin(rule, state, now, 0);
-    state[SCHEDULE] = (uint64_t)clamp(pools.schedule + as_signed(extra));
-    state[ACTIVE] = (uint64_t)clamp(pools.active - as_signed(extra));
-    state[SINCE] = most(as_ticks(pools.since), 1);
+    struct pools_now pools = begin(rule, state, now, 0);
+    correct(rule, state, &pools, as_signed(now), -as_signed(extra));
 }
 
 /* A signed amount: what is there is used time or permits, what is missing is waited for. */

@@ -99,9 +99,10 @@ weir_decision weir_decide(const weir_plan *plan, void *state, weir_instant now, 
 void weir_decide_settle(const weir_plan *plan, void *state, weir_instant now, weir_decision *decision, uint64_t actual)
 {
     uint64_t charged[WEIR_LIMITS_MAX], used[WEIR_LIMITS_MAX];
-    if (decision->verdict != WEIR_ALLOW || decision->charged == 0) return;
+    if (decision->verdict != WEIR_ALLOW || decision->reserved & DECISION_SETTLED) return;
     same_cost(charged, decision->charged);
     same_cost(used, actual);
     settle(plan_rules(plan_inside_const(plan)), state, now.ns, decision, charged, used, NULL);
     decision->charged = 0;
+    decision->reserved |= DECISION_SETTLED;
 }

@@ -10,6 +10,7 @@
 
 #include "core/algorithm.h"
 #include "core/decide.h"
+#include "core/num.h"
 
 struct change {
     struct rule rule[WEIR_LIMITS_MAX]; /* as they were before */
@@ -20,7 +21,9 @@ struct change {
 static inline uint64_t change_end(const struct change *change, int limit, const struct rule *to, uint64_t end)
 {
     const uint64_t after = change->mark_from[limit] - end;
-    return change->mark_to[limit] - carry_waiting(&change->rule[limit], to, after);
+    const uint64_t carried = least(carry_waiting(&change->rule[limit], to, after), INT64_MAX / 2);
+    /* Below zero where a slot lay before the new clock was set: ends are read as signed. */
+    return change->mark_to[limit] - carried;
 }
 
 #endif

@@ -153,11 +153,10 @@ bool word_settle(struct word *word, uint64_t now_ns, const weir_decision *decisi
     }
 }
 
-/* One tick above every value that any word of this limiter ever held. */
-static uint64_t clock_above(const struct word *word, uint64_t value)
+/* No value that any word of this limiter ever held is above this. */
+static uint64_t highest(const struct word *word, uint64_t value)
 {
-    const uint64_t highest = most(value, atom_load(&word->high));
-    return highest < CLOCK_MAX ? highest + 1 : 1;
+    return most(value, atom_load(&word->high));
 }
 
 /* As a zeroed state would be, but never 0: a value does not come back. */
@@ -179,8 +178,10 @@ void word_change(struct word *word, struct rule *to, uint64_t now_ns, weir_carry
     const bool same = from->algorithm == to->algorithm && algorithm->words == 1;
     change->count = same;
     to->anchor_ns = now_ns;
+    bool anew;
     do {
-        to->anchor_tick = clock_above(word, value_of(raw));
+        anew = highest(word, value_of(raw)) >= CLOCK_MAX;
+        to->anchor_tick = anew ? 1 : highest(word, value_of(raw)) + 1;
         store_rule(word, 1 - index, to);
         *value = value_of(raw);
         const uint64_t now = tick_at(from, now_ns);
@@ -193,5 +194,6 @@ void word_change(struct word *word, struct rule *to, uint64_t now_ns, weir_carry
         *value = least(*value, VALUE_MAX);
         change->mark_to[0] = *value;
     } while (!atom_swap(&word->value, &raw, with_index(1 - index, *value)));
-    raise_high(word, value_of(raw));
+    if (anew) atom_store(&word->high, 0);
+    else raise_high(word, value_of(raw));
 }
