@@ -38,7 +38,7 @@ typedef enum { WEIR_ALLOW = 1, WEIR_DENY, WEIR_NEVER, WEIR_STOPPED } weir_verdic
 
 typedef struct {        /* 64 bytes, for ever */
     uint32_t verdict;   /* a weir_verdict */
-    uint32_t limit;     /* index in the text of the limit that refused, or else of the tightest */
+    uint32_t limit;     /* index in the text: the limit that refused, that set the start, or else is tightest */
     weir_instant start; /* ALLOW: scheduled start of this operation; its lateness = your now - start */
     uint64_t delay_ns;  /* ALLOW: sleep this long before starting (0 = start now) */
     uint64_t retry_ns;  /* DENY: the least wait after which this call alone would pass; else 0 */
@@ -184,7 +184,8 @@ typedef enum { WEIR_KEEP, WEIR_SCALE, WEIR_RESET } weir_carry;
    KEEP and SCALE need the same algorithms in the same order (WEIR_EUNSUPPORTED otherwise); RESET takes any. */
 WEIR_API int weir_set_limit(weir_limiter *limiter, const char *limits, weir_carry carry, weir_error *error);
 
-/* Has the start of this reservation moved because the limit changed?  true: start and delay_ns are updated. */
+/* Has the start of this reservation moved because the limit changed?  true: start and delay_ns are updated.  Of a list
+   the limit that had set the start is followed. */
 WEIR_API bool weir_restart(weir_limiter *limiter, weir_decision *decision);
 
 typedef struct {          /* since the limiter was opened */

@@ -118,7 +118,7 @@ static void drop_late(struct pace *pace, int lines)
     weir_stats stats;
     const struct record *record = &pace->record;
     weir_read_stats(pace->limiter, &stats, sizeof stats);
-    const double pool_ns = record->bound / record->permits_per_ns;
+    const double pool_ns = record->pool / record->permits_per_ns;
     const double late_ns = (double)stats.late_now_ns - (double)record->dropped / record->permits_per_ns - pool_ns;
     const double too_late = late_ns * record->permits_per_ns;
     const int count = too_late < 1 ? 0 : too_late < lines ? (int)too_late : lines;

@@ -35,7 +35,8 @@ void record_open(struct record *record, const struct plan *plan, const char *nou
         const double burst = limit->burst_kind == AMOUNT_TIME ? (double)limit->burst * per_ns : (double)limit->burst;
         record->permits_per_ns = per_ns;
         record->faster_per_ns = ratio * per_ns;
-        record->bound = ratio * burst;
+        record->pool = burst;
+        record->over = ratio * burst;
         record->permits = permits;
         record->period_ns = period_ns;
     }
@@ -55,7 +56,8 @@ void record_start(struct record *record, uint64_t actual_ns, uint64_t intended_n
     if (record->items++ == 0) record->first_cost = cost;
     record->granted += cost;
     record->level += (double)cost;
-    record->excess = fmax(record->excess, record->level - fmax(record->bound, (double)cost));
+    const double bound = record->over + fmax(0, (double)cost - record->pool);
+    record->excess = fmax(record->excess, record->level - bound);
     if (actual_ns < intended_ns) record->early++;
     histogram_add(&record->late, actual_ns > intended_ns ? actual_ns - intended_ns : 0);
 }

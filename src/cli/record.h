@@ -21,7 +21,7 @@ struct record {
     uint64_t items, granted, dropped, early;
     uint64_t first_ns, last_ns, first_cost;
     /* The limit once more, as a leaking bucket in floating point that knows nothing of its algorithm. */
-    double permits_per_ns, faster_per_ns, bound, level, excess;
+    double permits_per_ns, faster_per_ns, pool, over, level, excess;
     uint64_t period_ns, permits;
 };
 

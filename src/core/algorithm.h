@@ -54,7 +54,9 @@ struct algorithm {
     uint64_t (*mark)(const struct rule *, const uint64_t *state, uint64_t now);
     /* Start of the slot that ends there, with what is known now; an end is signed. */
     uint64_t (*start_of)(const struct rule *, const uint64_t *state, uint64_t end, uint64_t cost);
-    /* Gives back of `unused` what has not drained and nobody waits behind. */
+    /* Does somebody wait for a start after now? */
+    bool (*waited_for)(const struct rule *, const uint64_t *state, uint64_t now);
+    /* Gives back of `unused` what has not drained. */
     void (*give_back)(const struct rule *, uint64_t *state, uint64_t now, const struct slot *, uint64_t unused);
     /* Takes more than was asked for, whatever the balance. */
     void (*overcharge)(const struct rule *, uint64_t *state, uint64_t now, uint64_t extra);

@@ -65,29 +65,30 @@ static void refuse(struct rules rules, const uint64_t *state, uint64_t now_ns, w
 }
 
 /* start_ns may lie before now: the schedule was kept while the caller was late. */
-static void allow(struct rules rules, uint64_t *state, uint64_t now_ns, uint64_t start_ns, const uint64_t cost[],
-                  uint64_t end[], weir_decision *decision)
+static void allow(struct rules rules, uint64_t *state, uint64_t now_ns, uint64_t start_ns, int latest,
+                  const uint64_t cost[], uint64_t end[], weir_decision *decision)
 {
     const uint64_t at_ns = most(start_ns, now_ns);
+    const bool waits = start_ns > now_ns;
     struct left left = {UINT64_MAX, 0};
-    uint64_t tightest_end = 0, differ = 0;
+    uint64_t named_end = 0, differ = 0;
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
         const struct algorithm *algorithm = algorithm_of(rule);
         const uint64_t at = tick_at(rule, at_ns);
         const uint64_t ends = algorithm->words != 0 ? algorithm->commit(rule, state, at, ticks_of(rule, cost[i])) : at;
         narrow(&left, i, rule, algorithm, state, at);
-        if (left.limit == i) tightest_end = ends;
+        if ((waits ? latest : left.limit) == i) named_end = ends;
         if (end != NULL) end[i] = ends;
         if (cost[i] != cost[0]) differ = DECISION_EACH;
         state += algorithm->words;
     }
     *decision = (weir_decision){
         .verdict = WEIR_ALLOW,
-        .limit = (uint32_t)left.limit,
+        .limit = (uint32_t)(waits ? latest : left.limit),
         .start = {start_ns},
         .delay_ns = at_ns - now_ns,
-        .end = tightest_end,
+        .end = named_end,
         .remaining = left.permits,
         .charged = cost[0],
         .reserved = rules.rule[0].generation | differ,
@@ -101,7 +102,8 @@ static uint64_t start_of(const struct rule *rule, const struct algorithm *algori
     if (algorithm->words == 0) return now_ns;
     const uint64_t now = tick_at(rule, now_ns);
     const uint64_t start = algorithm->earliest(rule, state, now, ticks_of(rule, permits));
-    if (start > now) return start == UINT64_MAX ? WEIR_FOREVER : ns_ceil(rule, start);
+    if (start == UINT64_MAX) return WEIR_FOREVER; /* beyond the clock */
+    if (start > now) return ns_ceil(rule, start);
     /* Rounded up it may be past now, though within the same tick. */
     return algorithm->keeps_schedule ? least(ns_ceil(rule, start), now_ns) : now_ns;
 }
@@ -126,7 +128,7 @@ void decide(struct rules rules, uint64_t *state, uint64_t now_ns, const uint64_t
     }
     const uint64_t delay_ns = start_ns == WEIR_FOREVER ? WEIR_FOREVER : subtract_to_zero(start_ns, now_ns);
     if (start_ns != WEIR_FOREVER && delay_ns <= wait_max_ns) {
-        allow(rules, state, now_ns, start_ns, cost, end, decision);
+        allow(rules, state, now_ns, start_ns, latest, cost, end, decision);
     } else {
         const uint64_t retry_ns = start_ns == WEIR_FOREVER ? WEIR_FOREVER : delay_ns - wait_max_ns;
         refuse(rules, state, now_ns, WEIR_DENY, latest, retry_ns, decision);
@@ -145,25 +147,47 @@ uint64_t passing_now(struct rules rules, const uint64_t *state, uint64_t now_ns,
     return least(most(left.permits, 1), cost_max);
 }
 
-void settle(struct rules rules, uint64_t *state, uint64_t now_ns, const weir_decision *decision, const uint64_t cost[],
-            const uint64_t actual[], const uint64_t end[])
+/* Somebody waits behind this decision: his start is fixed, and a newcomer must not be given the same one. */
+static bool waited_behind(struct rules rules, const uint64_t *state, uint64_t now_ns, const weir_decision *decision,
+                          const uint64_t end[])
 {
+    bool waited = false, last = true;
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
         const struct algorithm *algorithm = algorithm_of(rule);
-        if (algorithm->words != 0) {
-            const uint64_t now = tick_at(rule, now_ns);
-            struct slot slot = {.start = tick_at(rule, decision->start.ns), .cost = ticks_of(rule, cost[i])};
-            /* Not known: the least it can be, so that rather less is given back. */
-            slot.end = add_saturating(slot.start, slot.cost);
-            if (end != NULL) slot.end = end[i];
-            else if (decision->limit == (uint32_t)i) slot.end = decision->end;
-            if (actual[i] < cost[i]) {
-                algorithm->give_back(rule, state, now, &slot, ticks_of(rule, cost[i] - actual[i]));
-            } else if (actual[i] > cost[i]) {
-                algorithm->overcharge(rule, state, now, ticks_of(rule, actual[i] - cost[i]));
-            }
-        }
+        const uint64_t now = tick_at(rule, now_ns);
+        const bool known = end != NULL || decision->limit == (uint32_t)i;
+        if (algorithm->words == 0) continue;
+        waited = waited || algorithm->waited_for(rule, state, now);
+        if (known && algorithm->mark(rule, state, now) != (end != NULL ? end[i] : decision->end)) last = false;
+        state += algorithm->words;
+    }
+    return waited && !last;
+}
+
+static struct slot slot_of(const struct rule *rule, int limit, const weir_decision *decision, uint64_t cost,
+                           const uint64_t end[])
+{
+    struct slot slot = {.start = tick_at(rule, decision->start.ns), .cost = ticks_of(rule, cost)};
+    /* Not known: the least it can be, so that rather less is given back. */
+    slot.end = add_saturating(slot.start, slot.cost);
+    if (end != NULL) slot.end = end[limit];
+    else if (decision->limit == (uint32_t)limit) slot.end = decision->end;
+    return slot;
+}
+
+void settle(struct rules rules, uint64_t *state, uint64_t now_ns, const weir_decision *decision, const uint64_t cost[],
+            const uint64_t actual[], const uint64_t end[])
+{
+    const bool waited = waited_behind(rules, state, now_ns, decision, end);
+    for (int i = 0; i < rules.count; i++) {
+        const struct rule *rule = &rules.rule[i];
+        const struct algorithm *algorithm = algorithm_of(rule);
+        const uint64_t now = tick_at(rule, now_ns);
+        const struct slot slot = slot_of(rule, i, decision, cost[i], end);
+        if (algorithm->words == 0) continue;
+        if (actual[i] > cost[i]) algorithm->overcharge(rule, state, now, ticks_of(rule, actual[i] - cost[i]));
+        else if (!waited) algorithm->give_back(rule, state, now, &slot, ticks_of(rule, cost[i] - actual[i]));
         state += algorithm->words;
     }
 }

@@ -63,12 +63,18 @@ static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_
     return end > INT64_MAX ? 0 : subtract_to_zero(end, rule->burst); /* a negative end lies before the clock was set */
 }
 
+static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t now)
+{
+    return state[0] > add_saturating(now, rule->burst);
+}
+
 static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)
 {
-    /* Somebody waits behind this slot: his start is fixed, and a newcomer must not be given the same one. */
-    if (state[0] != slot->end && state[0] > add_saturating(now, rule->burst)) return;
-    const uint64_t left = subtract_to_zero(slot->end, most(now, subtract_to_zero(slot->end, slot->cost)));
-    state[0] = subtract_to_zero(state[0], least(unused, left));
+    (void)rule;
+    const uint64_t by_end = subtract_to_zero(slot->end, most(now, subtract_to_zero(slot->end, slot->cost)));
+    /* Where an earlier slot was given back, this one has drained sooner than its end says: at its start at the latest. */
+    const uint64_t by_start = subtract_to_zero(add_saturating(slot->start, slot->cost), now);
+    state[0] = subtract_to_zero(state[0], least(unused, least(by_end, by_start)));
 }
 
 static void overcharge(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t extra)
@@ -102,6 +108,7 @@ const struct algorithm *gcra_algorithm(void)
         .room = room,
         .mark = mark,
         .start_of = start_of,
+        .waited_for = waited_for,
         .give_back = give_back,
         .overcharge = overcharge,
         .carry = carry,

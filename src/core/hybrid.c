@@ -18,8 +18,10 @@
 
        | schedule | active | since, 0 = untouched | behind_max |      four words, the first two signed
 
-   May touch: its arguments.  Promises: at most rate * max(over, largest cost) + ratio * rate * t permits in any window
-   t; never further from the literal pools (pools.c) than two fills.  Leaves to others: the lock around the words. */
+   A cost above the pool starts when the pool is full, and is paid back from below zero.
+
+   May touch: its arguments.  Promises: at most rate * (over + max(0, largest cost - pool)) + ratio * rate * t permits in
+   any window t; never further from the literal pools (pools.c) than two fills.  Leaves to others: the lock around the words. */
 #include "core/algorithm.h"
 #include "core/clock.h"
 #include "core/num.h"
@@ -176,12 +178,19 @@ static void correct(const struct rule *rule, uint64_t *state, struct pools_now *
     state[SINCE] = most(as_ticks(pools->since), 1);
 }
 
+static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t now)
+{
+    const struct pools_now pools = read(state);
+    const int64_t t = as_signed(now);
+    return state[SINCE] != 0 && (t < pools.schedule || straight(rule, &pools, t) < 0);
+}
+
 static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)
 {
     struct pools_now pools = read(state);
     const int64_t t = as_signed(now);
-    const bool waited_for = t < pools.schedule || straight(rule, &pools, t) < 0;
-    if (waited_for && state[SCHEDULE] != slot->end) return;
+    /* Part of a slot that has not started: its start would stay, and the words would say that it came earlier. */
+    if (now < slot->start && unused < slot->cost) return;
     /* At the fastest, this much of the slot has drained since its start. */
     const int64_t gone = grown(subtract_to_zero(now, slot->start), rule->ratio);
     const int64_t back = as_signed(least(unused, as_ticks(as_signed(slot->cost) - gone)));
@@ -206,7 +215,12 @@ static void carry(const struct rule *from, const struct rule *to, uint64_t *stat
     if (state[SINCE] == 0) return;
     const struct pools_now pools = read(state);
     const int64_t t = as_signed(now), anchor = as_signed(to->anchor_tick);
-    const int64_t active = carried(from, to, active_at(from, &pools, t), how);
+    const int64_t held = active_at(from, &pools, t);
+    if (how == WEIR_RESET && held >= 0) {
+        for (int i = 0; i < WORDS; i++) state[i] = 0;
+        return;
+    }
+    const int64_t active = carried(from, to, held, how);
     const int64_t lag = carried(from, to, t - pools.schedule, how);
     state[SCHEDULE] = (uint64_t)(anchor - (lag > active ? lag : active));
     state[ACTIVE] = (uint64_t)active;
@@ -241,6 +255,7 @@ const struct algorithm *hybrid_algorithm(void)
         .room = room,
         .mark = mark,
         .start_of = start_of,
+        .waited_for = waited_for,
         .give_back = give_back,
         .overcharge = overcharge,
         .carry = carry,

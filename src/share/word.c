@@ -108,11 +108,13 @@ bool word_decide(struct word *word, const struct ask *ask, weir_decision *decisi
     uint64_t raw = atom_load_acquire(&word->value);
     for (unsigned failures = 0;; back_off(++failures)) {
         const union rule_words copy = copy_rule(word, index_of(raw));
+        const bool elsewhere = copy.rule.algorithm == ALGORITHM_ELSEWHERE;
         uint64_t value = value_of(raw);
-        decide_one(&copy.rule, &value, ask, decision);
+        if (elsewhere) decision->verdict = 0;
+        else decide_one(&copy.rule, &value, ask, decision);
         const bool writes = decision->verdict == WEIR_ALLOW && value != value_of(raw);
         if (writes ? atom_swap(&word->value, &raw, with_index(index_of(raw), value)) : unchanged(word, raw)) {
-            return copy.rule.algorithm != ALGORITHM_ELSEWHERE;
+            return !elsewhere;
         }
         if (!writes) raw = atom_load_acquire(&word->value);
     }

@@ -105,8 +105,9 @@ static uint64_t ns_of(const struct rule *rule, uint64_t ticks)
 }
 
 /* Near a value: it, one less or more, a part of it, up to a multiple. */
-static uint64_t around(struct law *law, uint64_t value)
+static uint64_t around(struct law *law, uint64_t near)
 {
+    const uint64_t value = least(near, UINT64_MAX >> 6);
     switch (law_pick(law, 6)) {
     case 0:
         return value;
@@ -119,7 +120,7 @@ static uint64_t around(struct law *law, uint64_t value)
     case 4:
         return law_pick(law, value + 1);
     default:
-        return least(value, UINT64_MAX >> 8) * (1 + law_pick(law, 4));
+        return value * (1 + law_pick(law, 4));
     }
 }
 
@@ -132,7 +133,7 @@ static uint64_t span(struct law *law, const weir_plan *plan)
 
 uint64_t law_pick_gap(struct law *law, const weir_plan *plan)
 {
-    const uint64_t longest = UINT64_MAX >> 16;
+    const uint64_t longest = UINT64_MAX >> 6;
     switch (law_pick(law, 8)) {
     case 0:
     case 1:

@@ -66,6 +66,11 @@ bool law_chance(struct law *law, uint64_t n)
     return law_pick(law, n) == n - 1;
 }
 
+bool law_more(struct law *law, uint64_t mean)
+{
+    return law_pick(law, mean + 1) != 0;
+}
+
 /* ---- what happened ---- */
 
 void law_check(struct law *law, bool holds, const char *format, ...)

@@ -31,6 +31,9 @@ uint64_t law_pick_size(struct law *law, uint64_t max);
 /* True once in n times; n is 2 or more. */
 bool law_chance(struct law *law, uint64_t n);
 
+/* Another step?  True `mean` times on average. */
+bool law_more(struct law *law, uint64_t mean);
+
 enum law_kind {
     LAW_GCRA = 1,
     LAW_HYBRID = 2,

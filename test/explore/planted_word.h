@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+   planted_word.h - word.c's change and settle with one mistake each, for the explorer to find.
+
+   See planted_word.c. */
+#ifndef WEIR_TEST_PLANTED_WORD_H
+#define WEIR_TEST_PLANTED_WORD_H
+
+#include "share/word.h"
+
+typedef void word_change_function(struct word *word, struct rule *to, uint64_t now_ns, weir_carry carry,
+                                  struct change *change, uint64_t *value);
+typedef bool word_settle_function(struct word *word, uint64_t now_ns, const weir_decision *decision, uint64_t actual);
+
+/* Each new clock begins at tick 1, whatever the word held. */
+word_change_function planted_change_not_growing;
+
+/* Clears only the present value, not what a settle lowered it from. */
+word_change_function planted_change_without_high;
+
+/* The rule that is in use is written, too. */
+word_change_function planted_change_rule_in_use;
+
+/* The word is swapped over before the new rule is written. */
+word_change_function planted_change_swapped_first;
+
+/* Lowers the value without a word to those who set clocks. */
+word_settle_function planted_settle_silently;
+
+/* A denial is given without looking whether the word is still the one that was read. */
+bool planted_decide_hasty(struct word *word, const struct ask *ask, weir_decision *decision);
+
+#endif

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT
+   word_explore.c - src/share/word.c with its limit changing under it, in all interleavings.
+
+   The oracle is a model that nobody shares: the rule in force, the value, the index.  Each call is held against it at
+   the very step at which it took effect, a swap that went through or the last look of a denial: the answer has to be
+   what `decide` says under the rule that is in force at that step, to the last field, and the word what it leaves.  So
+   a commit under a torn or a stale rule is seen at once, whatever its numbers are.  A change takes effect in the middle
+   of word_change; the first who comes to the model after it, by the word's index, brings the model up to it.
+
+   May touch: stdout, its own statics.  Promises: every scene passes and every planted mistake is found, or status 1.
+   Leaves to others: weaker memory orders (the sanitized stress tests), several limits (cell_explore.c). */
+#include "explore.h"
+#include "planted_word.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/algorithm.h"
+#include "core/clock.h"
+#include "core/plan.h"
+
+enum { THREADS = 3, ACTIONS = 4, HISTORY = 64 };
+enum limit_name { SLOW, NARROW, FAST, WIDE, UNLIMITED, ELSEWHERE, LIMITS };
+enum verb { NOTHING, TAKE, SOME, PEEK, SETTLE, CHANGE };
+
+struct action {
+    enum verb verb;
+    uint64_t now_ns, cost; /* SETTLE: the cost as it turned out, of the thread's last take, or else of the first */
+    uint64_t wait_max_ns;
+    enum limit_name to;
+    weir_carry carry;
+};
+
+struct scene {
+    const char *name;
+    uint64_t taken; /* before the threads begin, under SLOW */
+    struct action script[THREADS][ACTIONS];
+    bool large;
+    word_change_function *change;
+    word_settle_function *settle;
+    bool (*decide)(struct word *word, const struct ask *ask, weir_decision *decision);
+    const char *mistake;  /* the message that has to come; NULL: none may */
+    bool by_what_follows; /* a value that comes back is not the failure yet */
+};
+
+static const struct scene *scene;
+static struct rule limits[LIMITS];
+static struct word word;
+static weir_decision last[THREADS];
+
+static struct {
+    struct rule rule;
+    uint64_t value;
+    unsigned index;
+    uint32_t generation;
+    struct rule *next; /* what a change under way leads to */
+    uint64_t next_now_ns;
+    weir_carry next_carry;
+    uint64_t raw[HISTORY]; /* all that the word ever held, and under which rule */
+    uint32_t raw_generation[HISTORY];
+    int raws;
+} model;
+
+/* ---- the model ---- */
+
+static void check_word(void)
+{
+    const uint64_t raw = (uint64_t)model.index << 63 | model.value;
+    explore_check(word.value.value == raw, "wrong commit: the word is not what the rule in force leaves");
+    for (int i = 0; i < model.raws; i++) {
+        const bool same_rule = model.raw_generation[i] == model.rule.generation;
+        explore_check(model.raw[i] != raw || same_rule || scene->by_what_follows,
+                      "a value came back under another rule");
+    }
+    explore_check(model.raws < HISTORY, "more values than HISTORY");
+    model.raw[model.raws] = raw;
+    model.raw_generation[model.raws++] = model.rule.generation;
+}
+
+static uint64_t fresh(const struct rule *rule)
+{
+    return rule->algorithm != ALGORITHM_GCRA || rule->flags & RULE_STARTS_FULL ? rule->anchor_tick
+                                                                               : rule->anchor_tick + rule->burst;
+}
+
+static void follow_change(void)
+{
+    if (model.next == NULL || word.value.value >> 63 == model.index) return;
+    const struct rule *to = model.next;
+    const bool same = to->algorithm == ALGORITHM_GCRA && model.rule.algorithm == ALGORITHM_GCRA;
+    const uint64_t now = tick_at(&model.rule, model.next_now_ns);
+    if (same) algorithm_of(to)->carry(&model.rule, to, &model.value, now, model.next_carry);
+    else model.value = fresh(to);
+    model.rule = *to;
+    model.index = 1 - model.index;
+    model.next = NULL;
+}
+
+/* What a call did whose last step has just been made. */
+static void check_answer(const struct ask *ask, const weir_decision *decision, bool here, bool takes)
+{
+    follow_change();
+    const bool is_here = model.rule.algorithm != ALGORITHM_ELSEWHERE;
+    explore_check(here == is_here, "looked for the state in the wrong home");
+    if (!is_here) return;
+    weir_decision expected;
+    uint64_t value = model.value;
+    const struct rules rules = {&model.rule, 1};
+    const uint64_t cost = ask->some ? passing_now(rules, &value, ask->now_ns, ask->cost) : ask->cost;
+    decide(rules, &value, ask->now_ns, &cost, ask->wait_max_ns, NULL, &expected);
+    const bool same = memcmp(&expected, decision, sizeof expected) == 0;
+    explore_check(same, expected.verdict == WEIR_ALLOW ? "wrong commit: not the answer of the rule in force"
+                                                       : "wrong denial: not the answer of the rule in force");
+    if (takes && value != model.value) {
+        model.value = value;
+        check_word();
+    }
+}
+
+/* ---- what threads do ---- */
+
+static void take(const struct action *action, weir_decision *decision)
+{
+    const struct ask ask = {.now_ns = action->now_ns,
+                            .wait_max_ns = action->wait_max_ns,
+                            .cost = action->cost,
+                            .some = action->verb == SOME};
+    const bool here = action->verb == PEEK ? word_peek(&word, &ask, decision) : scene->decide(&word, &ask, decision);
+    check_answer(&ask, decision, here, action->verb != PEEK);
+}
+
+static void settle_last(const struct action *action, weir_decision *decision)
+{
+    if (decision->verdict != WEIR_ALLOW) return;
+    const bool here = scene->settle(&word, action->now_ns, decision, action->cost);
+    follow_change();
+    explore_check(here == (model.rule.algorithm != ALGORITHM_ELSEWHERE), "looked for the state in the wrong home");
+    const bool foreign = model.rule.generation != (uint32_t)decision->reserved && action->cost < decision->charged;
+    const uint64_t before = model.value;
+    if (here && !foreign) {
+        settle((struct rules){&model.rule, 1}, &model.value, action->now_ns, decision, &decision->charged,
+               &action->cost, &decision->end);
+    }
+    if (model.value != before) check_word();
+    decision->charged = 0;
+}
+
+static void change_limit(const struct action *action)
+{
+    struct rule to = limits[action->to];
+    struct change change;
+    uint64_t value;
+    to.generation = ++model.generation;
+    model.next = &to;
+    model.next_now_ns = action->now_ns;
+    model.next_carry = action->carry;
+    scene->change(&word, &to, action->now_ns, action->carry, &change, &value);
+    follow_change();
+    explore_check(model.next == NULL, "the change is not in force when it returns");
+    explore_check(value > 0, "a word that was changed looks untouched");
+}
+
+static void act(const struct action *action, weir_decision *decision)
+{
+    if (action->verb == CHANGE) change_limit(action);
+    else if (action->verb == SETTLE) settle_last(action, decision);
+    else if (action->verb != NOTHING) take(action, decision);
+}
+
+static void run_script(void)
+{
+    const int thread = explore_thread();
+    for (int i = 0; i < ACTIONS; i++) act(&scene->script[thread][i], &last[thread]);
+}
+
+static void begin(void)
+{
+    memset(&model, 0, sizeof model);
+    memset(&word, 0, sizeof word);
+    model.rule = limits[SLOW];
+    word_open(&word, &limits[SLOW]);
+    weir_decision first = {0};
+    const struct action action = {TAKE, 0, scene->taken, 0, SLOW, WEIR_KEEP};
+    if (scene->taken != 0) take(&action, &first);
+    for (int i = 0; i < THREADS; i++) last[i] = first;
+}
+
+static void end(void)
+{
+    follow_change();
+    explore_check(word.value.value == ((uint64_t)model.index << 63 | model.value), "the word changed in the end");
+}
+
+/* ---- scenes ---- */
+
+#define TAKES(now, cost)                                                                                               \
+    {                                                                                                                  \
+        TAKE, now, cost, 0, SLOW, WEIR_KEEP                                                                            \
+    }
+#define RESERVES(now, cost)                                                                                            \
+    {                                                                                                                  \
+        TAKE, now, cost, WEIR_FOREVER, SLOW, WEIR_KEEP                                                                 \
+    }
+#define TAKES_SOME(now, cost)                                                                                          \
+    {                                                                                                                  \
+        SOME, now, cost, 0, SLOW, WEIR_KEEP                                                                            \
+    }
+#define PEEKS(now, cost)                                                                                               \
+    {                                                                                                                  \
+        PEEK, now, cost, 0, SLOW, WEIR_KEEP                                                                            \
+    }
+#define SETTLES(now, actual)                                                                                           \
+    {                                                                                                                  \
+        SETTLE, now, actual, 0, SLOW, WEIR_KEEP                                                                        \
+    }
+#define CHANGES(now, to, carry)                                                                                        \
+    {                                                                                                                  \
+        CHANGE, now, 0, 0, to, carry                                                                                   \
+    }
+
+static const struct scene scenes[] = {
+    {.name = "two take, A -> B keep",
+     .taken = 2,
+     .script = {{TAKES(5, 1)}, {TAKES(7, 4)}, {CHANGES(6, FAST, WEIR_KEEP)}}},
+    {.name = "one takes, A -> B -> A keep",
+     .taken = 2,
+     .script = {{TAKES(7, 4)}, {CHANGES(6, FAST, WEIR_KEEP), CHANGES(9, SLOW, WEIR_KEEP)}}},
+    {.name = "one reserves, A -> B -> A scale",
+     .taken = 4,
+     .script = {{RESERVES(7, 4)}, {CHANGES(6, FAST, WEIR_SCALE), CHANGES(9, SLOW, WEIR_SCALE)}}},
+    {.name = "one takes some, A -> B -> A reset",
+     .taken = 4,
+     .script = {{TAKES_SOME(5, 9)}, {CHANGES(6, FAST, WEIR_RESET), CHANGES(9, SLOW, WEIR_RESET)}}},
+    {.name = "never under A, passes under B",
+     .taken = 4,
+     .script = {{TAKES(5, 9)}, {PEEKS(7, 9)}, {CHANGES(6, WIDE, WEIR_RESET)}}},
+    {.name = "never under A, passes under B, never again",
+     .taken = 4,
+     .script = {{TAKES(5, 9)}, {CHANGES(6, WIDE, WEIR_RESET), CHANGES(6, SLOW, WEIR_SCALE)}}},
+    {.name = "peeks, never under A, passes under B, never again",
+     .taken = 4,
+     .script = {{PEEKS(5, 9)}, {CHANGES(6, WIDE, WEIR_RESET), CHANGES(6, SLOW, WEIR_SCALE)}}},
+    {.name = "one takes twice, A -> B -> A scale, keep",
+     .taken = 1,
+     .script = {{TAKES(5, 1), TAKES(5, 1)}, {CHANGES(6, FAST, WEIR_SCALE), CHANGES(6, SLOW, WEIR_KEEP)}}},
+    {.name = "one takes, A -> B -> A -> B scale, keep, reset",
+     .taken = 1,
+     .script = {{TAKES(5, 1)},
+                {CHANGES(6, FAST, WEIR_SCALE), CHANGES(6, SLOW, WEIR_KEEP), CHANGES(6, FAST, WEIR_RESET)}}},
+    {.name = "settle down beside a take, A -> B scale",
+     .taken = 3,
+     .script = {{SETTLES(5, 1)}, {TAKES(5, 1)}, {CHANGES(6, FAST, WEIR_SCALE)}}},
+    {.name = "settle down, A -> B -> A reset",
+     .taken = 4,
+     .script = {{SETTLES(0, 1), TAKES(0, 3)}, {CHANGES(0, WIDE, WEIR_RESET), CHANGES(0, SLOW, WEIR_RESET)}}},
+    {.name = "settle up, A -> B -> A keep",
+     .taken = 1,
+     .script = {{SETTLES(5, 3)}, {CHANGES(6, FAST, WEIR_KEEP), CHANGES(6, SLOW, WEIR_KEEP)}}},
+    {.name = "two settle down, A -> B scale",
+     .taken = 2,
+     .script = {{SETTLES(5, 1)}, {SETTLES(5, 0)}, {CHANGES(6, FAST, WEIR_SCALE)}}},
+    {.name = "to unlimited and back",
+     .taken = 2,
+     .script = {{TAKES(5, 3)}, {CHANGES(6, UNLIMITED, WEIR_KEEP), CHANGES(6, SLOW, WEIR_KEEP)}}},
+    {.name = "moved to a cell and back, a take",
+     .taken = 2,
+     .script = {{TAKES(5, 1)}, {CHANGES(6, ELSEWHERE, WEIR_RESET), CHANGES(6, FAST, WEIR_RESET)}}},
+    {.name = "moved to a cell and back, a settle",
+     .taken = 2,
+     .script = {{SETTLES(5, 0)}, {CHANGES(6, ELSEWHERE, WEIR_RESET), CHANGES(6, FAST, WEIR_RESET)}}},
+    {.name = "settle down, a stale take, A -> A -> B reset",
+     .taken = 2,
+     .script = {{SETTLES(0, 0)}, {TAKES(0, 2)}, {CHANGES(0, SLOW, WEIR_RESET), CHANGES(0, NARROW, WEIR_RESET)}},
+     .large = true},
+    {.name = "two take, A -> B -> A keep, scale",
+     .taken = 2,
+     .script = {{RESERVES(5, 3)}, {TAKES(7, 1)}, {CHANGES(6, FAST, WEIR_KEEP), CHANGES(9, SLOW, WEIR_SCALE)}},
+     .large = true},
+};
+
+/* A value comes back only if the numbers meet: on SLOW and NARROW a permit is one tick. */
+static const struct scene planted[] = {
+    {.name = "planted: clocks that do not grow",
+     .taken = 1,
+     .script = {{TAKES(0, 1)}, {TAKES(0, 2)}, {CHANGES(0, SLOW, WEIR_RESET), CHANGES(0, NARROW, WEIR_RESET)}},
+     .change = planted_change_not_growing,
+     .mistake = "wrong commit",
+     .by_what_follows = true},
+    {.name = "planted: the change forgets what was lowered",
+     .taken = 2,
+     .script = {{SETTLES(0, 0)}, {TAKES(0, 2)}, {CHANGES(0, SLOW, WEIR_RESET), CHANGES(0, NARROW, WEIR_RESET)}},
+     .change = planted_change_without_high,
+     .mistake = "wrong commit",
+     .by_what_follows = true},
+    {.name = "planted: settle lowers silently",
+     .taken = 2,
+     .script = {{SETTLES(0, 0)}, {TAKES(0, 2)}, {CHANGES(0, SLOW, WEIR_RESET), CHANGES(0, NARROW, WEIR_RESET)}},
+     .settle = planted_settle_silently,
+     .mistake = "wrong commit",
+     .by_what_follows = true},
+    {.name = "planted: settle lowers silently, the value",
+     .taken = 2,
+     .script = {{SETTLES(0, 0)}, {TAKES(0, 2)}, {CHANGES(0, SLOW, WEIR_RESET), CHANGES(0, NARROW, WEIR_RESET)}},
+     .settle = planted_settle_silently,
+     .mistake = "a value came back"},
+    {.name = "planted: the rule in use is written",
+     .taken = 2,
+     .script = {{TAKES(5, 1)}, {CHANGES(6, FAST, WEIR_SCALE)}},
+     .change = planted_change_rule_in_use,
+     .mistake = "wrong commit"},
+    {.name = "planted: swapped over before the rule is written",
+     .taken = 2,
+     .script = {{TAKES(5, 1)}, {CHANGES(6, FAST, WEIR_SCALE)}},
+     .change = planted_change_swapped_first,
+     .mistake = "wrong commit"},
+    {.name = "planted: a denial without a second look",
+     .taken = 4,
+     .script = {{TAKES(5, 9)}, {CHANGES(6, WIDE, WEIR_SCALE), CHANGES(6, WIDE, WEIR_RESET)}},
+     .decide = planted_decide_hasty,
+     .mistake = "wrong denial"},
+};
+
+/* Under a sanitizer a step takes ten times as long, and the order of steps is what matters here. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+enum { PREEMPTIONS_OF_LARGE = 2 };
+#else
+enum { PREEMPTIONS_OF_LARGE = 0 };
+#endif
+
+static const char *outcome(const struct explore_result *result, bool bounded)
+{
+    if (result->failed) return result->message;
+    if (!result->complete) return "NOT COMPLETE";
+    return bounded ? "complete within 2 preemptions ONLY (sanitized build)" : "complete";
+}
+
+static bool run(const struct scene *chosen)
+{
+    struct scene filled = *chosen;
+    if (filled.change == NULL) filled.change = word_change;
+    if (filled.settle == NULL) filled.settle = word_settle;
+    if (filled.decide == NULL) filled.decide = word_decide;
+    scene = &filled;
+    const struct explore_scenario scenario = {.name = filled.name,
+                                              .threads = filled.script[2][0].verb != NOTHING ? 3 : 2,
+                                              .begin = begin,
+                                              .thread = {run_script, run_script, run_script},
+                                              .end = end,
+                                              .preemptions_max = filled.large ? PREEMPTIONS_OF_LARGE : 0};
+    const struct explore_result result = explore(&scenario);
+    const bool found = result.failed && filled.mistake != NULL && strstr(result.message, filled.mistake) != NULL;
+    const bool good = filled.mistake != NULL ? found : result.complete && !result.failed;
+    printf("%s %s: %" PRIu64 " executions, %" PRIu64 " cut, %" PRIu64 " steps, %s\n", good ? "ok" : "FAILED",
+           filled.name, result.executions, result.cut, result.steps, outcome(&result, scenario.preemptions_max > 0));
+    fflush(stdout);
+    if (!good) explore_print(&result, stdout);
+    return good;
+}
+
+static void parse(enum limit_name name, const char *text)
+{
+    weir_plan plan;
+    if (weir_plan_parse(&plan, text, WEIR_ADMIT, NULL) != 0) abort();
+    limits[name] = plan_inside_const(&plan)->rule[0];
+}
+
+int main(void)
+{
+    bool good = true;
+    parse(SLOW, "1000000000/s burst=4");
+    parse(NARROW, "1000000000/s burst=1");
+    parse(FAST, "3000/s burst=5");
+    parse(WIDE, "7/s burst=20");
+    parse(UNLIMITED, "unlimited");
+    limits[ELSEWHERE] = (struct rule){.algorithm = ALGORITHM_ELSEWHERE};
+    for (size_t i = 0; i < sizeof planted / sizeof planted[0]; i++) good = run(&planted[i]) && good;
+    for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++) good = run(&scenes[i]) && good;
+    return good ? 0 : 1;
+}
