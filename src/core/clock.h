@@ -22,7 +22,7 @@
 static inline uint64_t tick_at(const struct rule *rule, uint64_t now_ns)
 {
     const uint64_t elapsed_ns = subtract_to_zero(now_ns, rule->anchor_ns);
-    return add_saturating(rule->anchor_tick, multiply_shift_floor(elapsed_ns, rule->multiplier, rule->shift));
+    return add_saturating(rule->anchor_tick, multiply_shift_floor_64(elapsed_ns, rule->multiplier, rule->shift));
 }
 
 static inline uint64_t ns_ceil(const struct rule *rule, uint64_t tick)

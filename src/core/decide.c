@@ -42,10 +42,17 @@ struct left {
 static void narrow(struct left *left, int limit, const struct rule *rule, const struct algorithm *algorithm,
                    const uint64_t *state, uint64_t at)
 {
-    const uint64_t permits = algorithm->words != 0 ? permits_floor(rule, algorithm->room(rule, state, at))
-                                                   : (algorithm->possible(rule, 1) ? UINT64_MAX : 0);
+    uint64_t permits = UINT64_MAX;
+    if (algorithm->words != 0) permits = permits_floor(rule, algorithm->room(rule, state, at));
+    else if (!algorithm->possible(rule, 1)) permits = 0;
     if (permits < left->permits) *left = (struct left){permits, limit};
 }
+
+/* What is asked of one limit, in its own ticks. */
+struct asked {
+    const struct algorithm *algorithm;
+    uint64_t now, cost;
+};
 
 /* Reads only; the limit at fault comes first in what is reported. */
 static void refuse(struct rules rules, const uint64_t *state, uint64_t now_ns, weir_verdict verdict, int limit,
@@ -65,70 +72,67 @@ static void refuse(struct rules rules, const uint64_t *state, uint64_t now_ns, w
 }
 
 /* start_ns may lie before now: the schedule was kept while the caller was late. */
-static void allow(struct rules rules, uint64_t *state, uint64_t now_ns, uint64_t start_ns, int latest,
-                  const uint64_t cost[], uint64_t end[], weir_decision *decision)
+static void allow(struct rules rules, const struct asked asked[], uint64_t *state, uint64_t now_ns, uint64_t start_ns,
+                  int latest, uint64_t end[], weir_decision *decision)
 {
-    const uint64_t at_ns = most(start_ns, now_ns);
     const bool waits = start_ns > now_ns;
     struct left left = {UINT64_MAX, 0};
-    uint64_t named_end = 0, differ = 0;
+    uint64_t named_end = 0;
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
-        const struct algorithm *algorithm = algorithm_of(rule);
-        const uint64_t at = tick_at(rule, at_ns);
-        const uint64_t ends = algorithm->words != 0 ? algorithm->commit(rule, state, at, ticks_of(rule, cost[i])) : at;
+        const struct algorithm *algorithm = asked[i].algorithm;
+        const uint64_t at = waits ? tick_at(rule, start_ns) : asked[i].now;
+        const uint64_t ends = algorithm->words != 0 ? algorithm->commit(rule, state, at, asked[i].cost) : at;
         narrow(&left, i, rule, algorithm, state, at);
         if ((waits ? latest : left.limit) == i) named_end = ends;
         if (end != NULL) end[i] = ends;
-        if (cost[i] != cost[0]) differ = DECISION_EACH;
         state += algorithm->words;
     }
-    *decision = (weir_decision){
-        .verdict = WEIR_ALLOW,
-        .limit = (uint32_t)(waits ? latest : left.limit),
-        .start = {start_ns},
-        .delay_ns = at_ns - now_ns,
-        .end = named_end,
-        .remaining = left.permits,
-        .charged = cost[0],
-        .reserved = rules.rule[0].generation | differ,
-    };
+    decision->verdict = WEIR_ALLOW;
+    decision->limit = (uint32_t)(waits ? latest : left.limit);
+    decision->start.ns = start_ns;
+    decision->delay_ns = subtract_to_zero(start_ns, now_ns);
+    decision->retry_ns = 0;
+    decision->end = named_end;
+    decision->remaining = left.permits;
 }
 
 /* When could this limit start the call?  Not before now, unless it keeps a schedule. */
-static uint64_t start_of(const struct rule *rule, const struct algorithm *algorithm, const uint64_t *state,
-                         uint64_t now_ns, uint64_t permits)
+static uint64_t start_of(const struct rule *rule, const struct asked *asked, const uint64_t *state, uint64_t now_ns)
 {
-    if (algorithm->words == 0) return now_ns;
-    const uint64_t now = tick_at(rule, now_ns);
-    const uint64_t start = algorithm->earliest(rule, state, now, ticks_of(rule, permits));
+    if (asked->algorithm->words == 0) return now_ns;
+    const uint64_t start = asked->algorithm->earliest(rule, state, asked->now, asked->cost);
     if (start == UINT64_MAX) return WEIR_FOREVER; /* beyond the clock */
-    if (start > now) return ns_ceil(rule, start);
+    if (start > asked->now) return ns_ceil(rule, start);
     /* Rounded up it may be past now, though within the same tick. */
-    return algorithm->keeps_schedule ? least(ns_ceil(rule, start), now_ns) : now_ns;
+    return asked->algorithm->keeps_schedule ? least(ns_ceil(rule, start), now_ns) : now_ns;
 }
 
 void decide(struct rules rules, uint64_t *state, uint64_t now_ns, const uint64_t cost[], uint64_t wait_max_ns,
             uint64_t end[], weir_decision *decision)
 {
-    uint64_t start_ns = 0;
+    struct asked asked[WEIR_LIMITS_MAX];
+    uint64_t start_ns = 0, differ = 0;
     int latest = 0;
     const uint64_t *of_limit = state;
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
-        const struct algorithm *algorithm = algorithm_of(rule);
-        if (!algorithm->possible(rule, cost[i])) {
+        asked[i] = (struct asked){algorithm_of(rule), tick_at(rule, now_ns), ticks_of(rule, cost[i])};
+        if (!asked[i].algorithm->possible(rule, cost[i])) {
             refuse(rules, state, now_ns, WEIR_NEVER, i, 0, decision);
             return;
         }
-        const uint64_t starts_ns = start_of(rule, algorithm, of_limit, now_ns, cost[i]);
+        const uint64_t starts_ns = start_of(rule, &asked[i], of_limit, now_ns);
         if (starts_ns > start_ns) latest = i;
         start_ns = most(start_ns, starts_ns);
-        of_limit += algorithm->words;
+        if (cost[i] != cost[0]) differ = DECISION_EACH;
+        of_limit += asked[i].algorithm->words;
     }
     const uint64_t delay_ns = start_ns == WEIR_FOREVER ? WEIR_FOREVER : subtract_to_zero(start_ns, now_ns);
     if (start_ns != WEIR_FOREVER && delay_ns <= wait_max_ns) {
-        allow(rules, state, now_ns, start_ns, latest, cost, end, decision);
+        allow(rules, asked, state, now_ns, start_ns, latest, end, decision);
+        decision->charged = cost[0];
+        decision->reserved = rules.rule[0].generation | differ;
     } else {
         const uint64_t retry_ns = start_ns == WEIR_FOREVER ? WEIR_FOREVER : delay_ns - wait_max_ns;
         refuse(rules, state, now_ns, WEIR_DENY, latest, retry_ns, decision);

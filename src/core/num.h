@@ -47,6 +47,14 @@ static inline uint64_t multiply_shift_floor(uint64_t a, uint64_t b, unsigned shi
     return wide_to_64((wide)a * b >> (shift & 127));
 }
 
+/* The same for a shift near 64: one multiplication and its upper half, unless a has bits to lose. */
+static inline uint64_t multiply_shift_floor_64(uint64_t a, uint64_t b, unsigned shift)
+{
+    const unsigned up = (64 - shift) & 63;
+    if (a << up >> up != a) return multiply_shift_floor(a, b, shift);
+    return (uint64_t)((wide)(a << up) * b >> 64);
+}
+
 /* a * 2^shift / divisor, shift up to 64.  By 0: UINT64_MAX. */
 static inline uint64_t shift_divide_ceil(uint64_t a, unsigned shift, uint64_t divisor)
 {
@@ -72,6 +80,7 @@ static inline uint64_t multiply_divide_ceil(uint64_t a, uint64_t b, uint64_t div
 #else
 
 #define multiply_shift_floor portable_multiply_shift_floor
+#define multiply_shift_floor_64 portable_multiply_shift_floor
 #define shift_divide_ceil portable_shift_divide_ceil
 #define multiply_divide_floor portable_multiply_divide_floor
 #define multiply_divide_ceil portable_multiply_divide_ceil

@@ -46,7 +46,8 @@ size_t word(struct reader *reader, const char **start)
 
 static bool add_digit(struct decimal *number, char c, bool fraction)
 {
-    if (number->digits > (UINT64_MAX - 9) / 10 || (fraction && number->places == PLACES_MAX)) return false;
+    if (number->digits > (UINT64_MAX - (uint64_t)(c - '0')) / 10 || (fraction && number->places == PLACES_MAX))
+        return false;
     number->digits = number->digits * 10 + (uint64_t)(c - '0');
     number->places += fraction;
     return true;
