@@ -108,7 +108,7 @@ static void show(struct pace_watch *watch, struct shown *shown)
     write_text(&writer, "  ");
     put_rate(&writer, record_rate(view.granted, 1, view.first_ns, view.last_ns), "/s overall");
     write_text(&writer, "  late p99 ");
-    write_duration(&writer, view.late_p99_ns);
+    write_about(&writer, view.late_p99_ns);
     if (view.items > 0) put_share(&writer, pace, &view, now_ns);
     put_line(shown, text);
     shown->before = view;

@@ -11,6 +11,7 @@
 #include <math.h>
 
 #include "core/algorithm.h"
+#include "core/num.h"
 #include "core/writer.h"
 
 enum { SECOND_NS = 1000000000 };
@@ -89,13 +90,16 @@ double record_rate(uint64_t granted, uint64_t first_cost, uint64_t first_ns, uin
     return (double)(granted - first_cost) * SECOND_NS / (double)(last_ns - first_ns);
 }
 
-/* Three digits are as many as a person reads. */
+/* Not only when something was started, but also now. */
+static uint64_t most_behind(const weir_stats *stats)
+{
+    return most(stats->late_max_ns, stats->late_now_ns);
+}
+
 static void put_duration(struct writer *writer, const char *label, uint64_t ns)
 {
-    uint64_t unit = 1;
-    while (ns / unit >= 1000) unit *= 10;
     write_text(writer, label);
-    write_duration(writer, (ns + unit / 2) / unit * unit);
+    write_about(writer, ns);
 }
 
 static void print_text(const struct record *record, const weir_stats *stats, double rate, FILE *out)
@@ -117,7 +121,7 @@ static void print_text(const struct record *record, const weir_stats *stats, dou
     fprintf(out, "%s\n", text);
     writer.length = 0;
     put_duration(&writer, "behind ", stats->late_now_ns);
-    put_duration(&writer, " now, ", stats->late_max_ns);
+    put_duration(&writer, " now, ", most_behind(stats));
     fprintf(out, "%s at worst; ", text);
     if (record->early == 0) fprintf(out, "never early, ");
     else fprintf(out, "%llu early, ", (unsigned long long)record->early);
@@ -137,7 +141,7 @@ static void print_json(const struct record *record, const weir_stats *stats, dou
             (unsigned long long)histogram_quantile(late, 990), (unsigned long long)histogram_quantile(late, 999),
             (unsigned long long)late->max);
     fprintf(out, "\"behind_ns\":{\"now\":%llu,\"max\":%llu},\"early\":%llu,\"over\":%.3f}\n",
-            (unsigned long long)stats->late_now_ns, (unsigned long long)stats->late_max_ns,
+            (unsigned long long)stats->late_now_ns, (unsigned long long)most_behind(stats),
             (unsigned long long)record->early, fmax(0, record->excess) + 0.0);
 }
 

@@ -118,3 +118,10 @@ void write_duration(struct writer *writer, uint64_t ns)
     write_text(writer, " ");
     write_text(writer, unit == UNIT_YEAR && ns == size ? units[unit].name : units[unit].spoken);
 }
+
+void write_about(struct writer *writer, uint64_t ns)
+{
+    uint64_t unit = 1;
+    while (ns / unit >= 1000) unit *= 10;
+    write_duration(writer, (ns + unit / 2) / unit * unit);
+}

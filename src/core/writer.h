@@ -27,7 +27,10 @@ void write_decimal(struct writer *writer, uint64_t digits, uint32_t places);
 void write_time(struct writer *writer, uint64_t ns);
 void write_period(struct writer *writer, uint64_t ns);
 
-/* For people, three digits or more: 6 s, 1.5 min, 166.667 us. */
+/* For people, to a thousandth of the unit: 6 s, 1.5 min, 166.667 us. */
 void write_duration(struct writer *writer, uint64_t ns);
+
+/* The same, rounded to three digits. */
+void write_about(struct writer *writer, uint64_t ns);
 
 #endif
