@@ -169,6 +169,15 @@ static bool waited_behind(struct rules rules, const uint64_t *state, uint64_t no
     return waited && !last;
 }
 
+/* Part of a slot that has not started: its start would stay, and the state would say that it came earlier. */
+static bool part_of_reservation(struct rules rules, uint64_t now_ns, const weir_decision *decision,
+                                const uint64_t actual[])
+{
+    bool part = false;
+    for (int i = 0; i < rules.count; i++) part = part || actual[i] != 0;
+    return part && now_ns < decision->start.ns;
+}
+
 static struct slot slot_of(const struct rule *rule, int limit, const weir_decision *decision, uint64_t cost,
                            const uint64_t end[])
 {
@@ -183,7 +192,8 @@ static struct slot slot_of(const struct rule *rule, int limit, const weir_decisi
 void settle(struct rules rules, uint64_t *state, uint64_t now_ns, const weir_decision *decision, const uint64_t cost[],
             const uint64_t actual[], const uint64_t end[])
 {
-    const bool waited = waited_behind(rules, state, now_ns, decision, end);
+    const bool keep =
+        waited_behind(rules, state, now_ns, decision, end) || part_of_reservation(rules, now_ns, decision, actual);
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
         const struct algorithm *algorithm = algorithm_of(rule);
@@ -191,7 +201,7 @@ void settle(struct rules rules, uint64_t *state, uint64_t now_ns, const weir_dec
         const struct slot slot = slot_of(rule, i, decision, cost[i], end);
         if (algorithm->words == 0) continue;
         if (actual[i] > cost[i]) algorithm->overcharge(rule, state, now, ticks_of(rule, actual[i] - cost[i]));
-        else if (!waited) algorithm->give_back(rule, state, now, &slot, ticks_of(rule, cost[i] - actual[i]));
+        else if (!keep) algorithm->give_back(rule, state, now, &slot, ticks_of(rule, cost[i] - actual[i]));
         state += algorithm->words;
     }
 }

@@ -105,6 +105,15 @@ static int64_t active_at(const struct rule *rule, const struct pools_now *pools,
     return active > as_signed(rule->over) ? as_signed(rule->over) : active;
 }
 
+/* Where a cap was reached the line goes on from here; elsewhere it stays, and nothing is rounded. */
+static void move_to(const struct rule *rule, struct pools_now *pools, int64_t t)
+{
+    const int64_t active = active_at(rule, pools, t);
+    if (active == straight(rule, pools, t)) return;
+    pools->active = active;
+    pools->since = t;
+}
+
 /* When does a call start that needs `need` while `behind` ticks of schedule have been given out after it? */
 static uint64_t start_with(const struct rule *rule, const struct pools_now *pools, int64_t behind, uint64_t need)
 {
@@ -126,7 +135,8 @@ static uint64_t earliest(const struct rule *rule, const uint64_t *state, uint64_
     if (state[SINCE] == 0) return now;
     const struct pools_now pools = read(state);
     const uint64_t start = start_with(rule, &pools, 0, need);
-    return start >= FAR ? UINT64_MAX : start;
+    const bool beyond = start >= FAR || pools.schedule > FAR - as_signed(cost) || pools.active < as_signed(cost) - FAR;
+    return beyond ? UINT64_MAX : start;
 }
 
 static uint64_t commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t cost)
@@ -134,11 +144,7 @@ static uint64_t commit(const struct rule *rule, uint64_t *state, uint64_t at, ui
     struct pools_now pools = begin(rule, state, at, need_of(rule, cost));
     if (cost == 0) return (uint64_t)pools.schedule;
     const int64_t t = as_signed(at);
-    const int64_t active = active_at(rule, &pools, t);
-    if (active != straight(rule, &pools, t)) {
-        pools.active = active;
-        pools.since = t;
-    }
+    move_to(rule, &pools, t);
     pools.active -= as_signed(cost);
     pools.schedule += as_signed(cost);
     state[SCHEDULE] = (uint64_t)clamp(pools.schedule);
@@ -166,13 +172,10 @@ static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_
     return start_with(rule, &pools, after + as_signed(cost), need_of(rule, cost));
 }
 
-/* Puts `back` ticks into the pools as they are at t; those on the line since would count before a cap that came later. */
+/* Puts `back` ticks into the pools as they are at t. */
 static void correct(const struct rule *rule, uint64_t *state, struct pools_now *pools, int64_t t, int64_t back)
 {
-    if (t > pools->since) {
-        pools->active = active_at(rule, pools, t);
-        pools->since = t;
-    }
+    move_to(rule, pools, t);
     state[SCHEDULE] = (uint64_t)clamp(pools->schedule - back);
     state[ACTIVE] = (uint64_t)clamp(pools->active + back);
     state[SINCE] = most(as_ticks(pools->since), 1);
@@ -189,8 +192,6 @@ static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, co
 {
     struct pools_now pools = read(state);
     const int64_t t = as_signed(now);
-    /* Part of a slot that has not started: its start would stay, and the words would say that it came earlier. */
-    if (now < slot->start && unused < slot->cost) return;
     /* At the fastest, this much of the slot has drained since its start. */
     const int64_t gone = grown(subtract_to_zero(now, slot->start), rule->ratio);
     const int64_t back = as_signed(least(unused, as_ticks(as_signed(slot->cost) - gone)));

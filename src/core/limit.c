@@ -10,6 +10,7 @@
 
 enum { SECOND_NS = 1000000000, MILLISECOND_NS = 1000000, POOL_OPS = 2, SCALE_LENT_MAX = 3, CATCHUP_MAX = 1000 };
 static const uint64_t BURST_TICKS_MAX = UINT64_C(1) << 62;
+static const uint64_t OVER_TICKS_MAX = UINT64_C(1) << 60; /* hybrid adds and doubles */
 static const uint64_t BURST_DEFAULT_MAX = UINT64_C(1) << 32;
 static const uint64_t PER_NS_MAX = 1000; /* 10^12 a second */
 
@@ -127,7 +128,8 @@ static struct limit_problem compile_catchup(const struct limit *limit, struct ru
     }
     if (rule->ratio > (uint64_t)CATCHUP_MAX << 32) return problem(PART_CATCHUP, "catchup is at most 1000");
     rule->over = multiply_divide_floor(rule->burst, limit->factor.digits, power);
-    if (rule->over > BURST_TICKS_MAX) return problem(PART_BURST, "burst times catchup is longer than 70 years");
+    if (rule->over > OVER_TICKS_MAX)
+        return problem(PART_BURST, "burst times catchup is longer than 18 years; choose a smaller burst");
     return problem(PART_NONE, "");
 }
 
