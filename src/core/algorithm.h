@@ -38,16 +38,21 @@ struct slot {
     uint64_t start, end, cost;
 };
 
+/* What a take leaves: the end of its slot, and the ticks that could be taken at once after it. */
+struct taken {
+    uint64_t end, room;
+};
+
 struct algorithm {
     uint8_t words;       /* of state; without any, `possible` is all there is to ask */
     bool keeps_schedule; /* a start may lie in the past, and `behind` says how far the work is behind */
 
     /* May this cost ever pass? */
     bool (*possible)(const struct rule *, uint64_t permits);
-    /* The first tick at which it passes; UINT64_MAX when that is beyond the clock. */
+    /* The first tick at which it passes; UINT64_MAX when it never may, or only beyond the clock. */
     uint64_t (*earliest)(const struct rule *, const uint64_t *state, uint64_t now, uint64_t cost);
-    /* Takes it at a tick not before the earliest; returns the end of its slot.  A cost of 0 changes nothing. */
-    uint64_t (*commit)(const struct rule *, uint64_t *state, uint64_t at, uint64_t cost);
+    /* Takes it at a tick not before the earliest.  A cost of 0 changes nothing. */
+    struct taken (*commit)(const struct rule *, uint64_t *state, uint64_t at, uint64_t cost);
     /* Ticks that could be taken at once. */
     uint64_t (*room)(const struct rule *, const uint64_t *state, uint64_t at);
     /* End of the last slot given. */

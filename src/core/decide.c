@@ -39,13 +39,16 @@ struct left {
     int limit;
 };
 
-static void narrow(struct left *left, int limit, const struct rule *rule, const struct algorithm *algorithm,
-                   const uint64_t *state, uint64_t at)
+static void narrow(struct left *left, int limit, uint64_t permits)
 {
-    uint64_t permits = UINT64_MAX;
-    if (algorithm->words != 0) permits = permits_floor(rule, algorithm->room(rule, state, at));
-    else if (!algorithm->possible(rule, 1)) permits = 0;
     if (permits < left->permits) *left = (struct left){permits, limit};
+}
+
+static uint64_t permits_left(const struct rule *rule, const struct algorithm *algorithm, const uint64_t *state,
+                             uint64_t at)
+{
+    if (algorithm->words != 0) return permits_floor(rule, algorithm->room(rule, state, at));
+    return algorithm->possible(rule, 1) ? UINT64_MAX : 0;
 }
 
 /* What is asked of one limit, in its own ticks. */
@@ -54,20 +57,33 @@ struct asked {
     uint64_t now, cost;
 };
 
-/* Reads only; the limit at fault comes first in what is reported. */
-static void refuse(struct rules rules, const uint64_t *state, uint64_t now_ns, weir_verdict verdict, int limit,
-                   uint64_t retry_ns, weir_decision *decision)
+/* The limit at fault: the first that may never pass this cost, or else the one with the latest start. */
+static int at_fault(struct rules rules, const uint64_t cost[], int latest, weir_decision *decision)
 {
-    *decision = (weir_decision){.verdict = verdict, .limit = (uint32_t)limit, .start = {now_ns}, .retry_ns = retry_ns};
+    for (int i = 0; i < rules.count; i++) {
+        if (algorithm_of(&rules.rule[i])->possible(&rules.rule[i], cost[i])) continue;
+        decision->verdict = WEIR_NEVER;
+        decision->retry_ns = 0;
+        return i;
+    }
+    return latest;
+}
+
+/* Reads only. */
+static void refuse(struct rules rules, const struct asked asked[], const uint64_t *state, const uint64_t cost[],
+                   int latest, weir_decision *decision)
+{
+    const int limit = at_fault(rules, cost, latest, decision);
     struct left left = {UINT64_MAX, 0};
     for (int i = 0; i < rules.count; i++) {
-        const struct rule *rule = &rules.rule[i];
-        const struct algorithm *algorithm = algorithm_of(rule);
-        const uint64_t now = tick_at(rule, now_ns);
-        narrow(&left, i, rule, algorithm, state, now);
-        if (i == limit && algorithm->words != 0) decision->end = algorithm->mark(rule, state, now);
+        const struct algorithm *algorithm = asked[i].algorithm;
+        narrow(&left, i, permits_left(&rules.rule[i], algorithm, state, asked[i].now));
+        if (i == limit && algorithm->words != 0) {
+            decision->end = algorithm->mark(&rules.rule[i], state, asked[i].now);
+        }
         state += algorithm->words;
     }
+    decision->limit = (uint32_t)limit;
     decision->remaining = left.permits;
 }
 
@@ -77,35 +93,32 @@ static void allow(struct rules rules, const struct asked asked[], uint64_t *stat
 {
     const bool waits = start_ns > now_ns;
     struct left left = {UINT64_MAX, 0};
-    uint64_t named_end = 0;
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
         const struct algorithm *algorithm = asked[i].algorithm;
         const uint64_t at = waits ? tick_at(rule, start_ns) : asked[i].now;
-        const uint64_t ends = algorithm->words != 0 ? algorithm->commit(rule, state, at, asked[i].cost) : at;
-        narrow(&left, i, rule, algorithm, state, at);
-        if ((waits ? latest : left.limit) == i) named_end = ends;
-        if (end != NULL) end[i] = ends;
+        struct taken taken = {at, UINT64_MAX};
+        if (algorithm->words != 0) taken = algorithm->commit(rule, state, at, asked[i].cost);
+        narrow(&left, i, permits_floor(rule, taken.room));
+        if ((waits ? latest : left.limit) == i) decision->end = taken.end;
+        if (end != NULL) end[i] = taken.end;
         state += algorithm->words;
     }
-    decision->verdict = WEIR_ALLOW;
     decision->limit = (uint32_t)(waits ? latest : left.limit);
-    decision->start.ns = start_ns;
-    decision->delay_ns = subtract_to_zero(start_ns, now_ns);
-    decision->retry_ns = 0;
-    decision->end = named_end;
     decision->remaining = left.permits;
 }
 
 /* When could this limit start the call?  Not before now, unless it keeps a schedule. */
-static uint64_t start_of(const struct rule *rule, const struct asked *asked, const uint64_t *state, uint64_t now_ns)
+static uint64_t start_of(const struct rule *rule, const struct asked *asked, const uint64_t *state, uint64_t now_ns,
+                         uint64_t permits)
 {
-    if (asked->algorithm->words == 0) return now_ns;
-    const uint64_t start = asked->algorithm->earliest(rule, state, asked->now, asked->cost);
-    if (start == UINT64_MAX) return WEIR_FOREVER; /* beyond the clock */
+    const struct algorithm *algorithm = asked->algorithm;
+    if (algorithm->words == 0) return algorithm->possible(rule, permits) ? now_ns : WEIR_FOREVER;
+    const uint64_t start = algorithm->earliest(rule, state, asked->now, asked->cost);
+    if (start == UINT64_MAX) return WEIR_FOREVER;
     if (start > asked->now) return ns_ceil(rule, start);
     /* Rounded up it may be past now, though within the same tick. */
-    return asked->algorithm->keeps_schedule ? least(ns_ceil(rule, start), now_ns) : now_ns;
+    return algorithm->keeps_schedule ? least(ns_ceil(rule, start), now_ns) : now_ns;
 }
 
 void decide(struct rules rules, uint64_t *state, uint64_t now_ns, const uint64_t cost[], uint64_t wait_max_ns,
@@ -118,25 +131,23 @@ void decide(struct rules rules, uint64_t *state, uint64_t now_ns, const uint64_t
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
         asked[i] = (struct asked){algorithm_of(rule), tick_at(rule, now_ns), ticks_of(rule, cost[i])};
-        if (!asked[i].algorithm->possible(rule, cost[i])) {
-            refuse(rules, state, now_ns, WEIR_NEVER, i, 0, decision);
-            return;
-        }
-        const uint64_t starts_ns = start_of(rule, &asked[i], of_limit, now_ns);
+        const uint64_t starts_ns = start_of(rule, &asked[i], of_limit, now_ns, cost[i]);
         if (starts_ns > start_ns) latest = i;
         start_ns = most(start_ns, starts_ns);
         if (cost[i] != cost[0]) differ = DECISION_EACH;
         of_limit += asked[i].algorithm->words;
     }
     const uint64_t delay_ns = start_ns == WEIR_FOREVER ? WEIR_FOREVER : subtract_to_zero(start_ns, now_ns);
-    if (start_ns != WEIR_FOREVER && delay_ns <= wait_max_ns) {
-        allow(rules, asked, state, now_ns, start_ns, latest, end, decision);
-        decision->charged = cost[0];
-        decision->reserved = rules.rule[0].generation | differ;
-    } else {
-        const uint64_t retry_ns = start_ns == WEIR_FOREVER ? WEIR_FOREVER : delay_ns - wait_max_ns;
-        refuse(rules, state, now_ns, WEIR_DENY, latest, retry_ns, decision);
-    }
+    const bool allowed = start_ns != WEIR_FOREVER && delay_ns <= wait_max_ns;
+    decision->verdict = allowed ? WEIR_ALLOW : WEIR_DENY;
+    decision->start.ns = allowed ? start_ns : now_ns;
+    decision->delay_ns = allowed ? delay_ns : 0;
+    decision->retry_ns = allowed ? 0 : start_ns == WEIR_FOREVER ? WEIR_FOREVER : delay_ns - wait_max_ns;
+    decision->end = 0;
+    decision->charged = allowed ? cost[0] : 0;
+    decision->reserved = allowed ? rules.rule[0].generation | differ : 0;
+    if (allowed) allow(rules, asked, state, now_ns, start_ns, latest, end, decision);
+    else refuse(rules, asked, state, cost, latest, decision);
 }
 
 uint64_t passing_now(struct rules rules, const uint64_t *state, uint64_t now_ns, uint64_t cost_max)
@@ -145,7 +156,7 @@ uint64_t passing_now(struct rules rules, const uint64_t *state, uint64_t now_ns,
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
         const struct algorithm *algorithm = algorithm_of(rule);
-        narrow(&left, i, rule, algorithm, state, tick_at(rule, now_ns));
+        narrow(&left, i, permits_left(rule, algorithm, state, tick_at(rule, now_ns)));
         state += algorithm->words;
     }
     return least(most(left.permits, 1), cost_max);

@@ -35,15 +35,15 @@ static bool possible(const struct rule *rule, uint64_t permits)
 static uint64_t earliest(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost)
 {
     const uint64_t drained = add_saturating(drained_at(rule, state, now), cost);
-    if (drained == UINT64_MAX) return UINT64_MAX;
+    if (drained == UINT64_MAX || cost > rule->burst) return UINT64_MAX;
     return drained - now <= rule->burst ? now : drained - rule->burst;
 }
 
-static uint64_t commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t cost)
+static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t cost)
 {
     const uint64_t drained = add_saturating(drained_at(rule, state, at), cost);
     if (cost != 0) state[0] = drained;
-    return drained;
+    return (struct taken){drained, subtract_to_zero(rule->burst, drained - at)};
 }
 
 static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at)

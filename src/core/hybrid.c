@@ -135,14 +135,21 @@ static uint64_t earliest(const struct rule *rule, const uint64_t *state, uint64_
     if (state[SINCE] == 0) return now;
     const struct pools_now pools = read(state);
     const uint64_t start = start_with(rule, &pools, 0, need);
-    const bool beyond = start >= FAR || pools.schedule > FAR - as_signed(cost) || pools.active < as_signed(cost) - FAR;
+    const bool beyond =
+        cost > FAR || start >= FAR || pools.schedule > FAR - as_signed(cost) || pools.active < as_signed(cost) - FAR;
     return beyond ? UINT64_MAX : start;
 }
 
-static uint64_t commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t cost)
+static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at)
+{
+    const struct pools_now pools = begin(rule, state, at, UINT64_C(1) << (rule->scale & 63));
+    return as_ticks(active_at(rule, &pools, as_signed(at)));
+}
+
+static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t cost)
 {
     struct pools_now pools = begin(rule, state, at, need_of(rule, cost));
-    if (cost == 0) return (uint64_t)pools.schedule;
+    if (cost == 0) return (struct taken){(uint64_t)pools.schedule, room(rule, state, at)};
     const int64_t t = as_signed(at);
     move_to(rule, &pools, t);
     pools.active -= as_signed(cost);
@@ -151,13 +158,7 @@ static uint64_t commit(const struct rule *rule, uint64_t *state, uint64_t at, ui
     state[ACTIVE] = (uint64_t)clamp(pools.active);
     state[SINCE] = most(as_ticks(pools.since), 1);
     state[BEHIND_MAX] = most(state[BEHIND_MAX], as_ticks(t - pools.schedule));
-    return state[SCHEDULE];
-}
-
-static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at)
-{
-    const struct pools_now pools = begin(rule, state, at, UINT64_C(1) << (rule->scale & 63));
-    return as_ticks(active_at(rule, &pools, as_signed(at)));
+    return (struct taken){state[SCHEDULE], as_ticks(active_at(rule, &pools, t))};
 }
 
 static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t now)

@@ -110,8 +110,8 @@ bool word_decide(struct word *word, const struct ask *ask, weir_decision *decisi
         const union rule_words copy = copy_rule(word, index_of(raw));
         const bool elsewhere = copy.rule.algorithm == ALGORITHM_ELSEWHERE;
         uint64_t value = value_of(raw);
-        if (elsewhere) decision->verdict = 0;
-        else decide_one(&copy.rule, &value, ask, decision);
+        decision->verdict = 0;
+        if (!elsewhere) decide_one(&copy.rule, &value, ask, decision);
         const bool writes = decision->verdict == WEIR_ALLOW && value != value_of(raw);
         if (writes ? atom_swap(&word->value, &raw, with_index(index_of(raw), value)) : unchanged(word, raw)) {
             return !elsewhere;
