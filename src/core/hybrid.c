@@ -93,7 +93,9 @@ static int64_t line(const struct rule *rule, const struct pools_now *pools, int6
     const int64_t pool = as_signed(rule->burst);
     const int64_t uncapped = straight(rule, pools, t);
     if (uncapped <= pool || t <= pools->since) return uncapped;
-    const int64_t knee = pools->since + time_to_grow(pool - pools->active, rule->ratio);
+    /* The burst pool fills from when the pool is full: on the line, and with time that has passed. */
+    int64_t knee = pools->since + time_to_grow(pool - pools->active, rule->ratio);
+    if (knee < pools->schedule + pool) knee = pools->schedule + pool;
     const int64_t above = pools->active > pool ? pools->active : pool;
     return clamp(above + grown(as_ticks(t - knee), subtract_to_zero(rule->ratio, UINT64_C(1) << RATIO_BITS)));
 }
@@ -132,6 +134,7 @@ static bool possible(const struct rule *rule, uint64_t permits)
 static uint64_t earliest(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost)
 {
     const uint64_t need = need_of(rule, cost);
+    if (cost > FAR) return UINT64_MAX;
     if (state[SINCE] == 0) return now;
     const struct pools_now pools = read(state);
     const uint64_t start = start_with(rule, &pools, 0, need);

@@ -59,9 +59,17 @@ static void set_unit(struct limit *limit, const char *start, size_t size)
 
 static bool read_unit(struct reader *reader, size_t at, const char *start, size_t size)
 {
+    if (same_word("concurrent", start, size)) {
+        return mistake_of(reader, at, WEIR_EUNSUPPORTED, "limits on how many run at once are kept for later; ", "", 0,
+                          "write a rate; for example 5/s");
+    }
     if (find_period(start, size) != 0 || same_word("r", start, size)) {
         return mistake_of(reader, at, WEIR_EINVAL, "expected a unit or a slash; \"", start, size,
                           "\" is a period: write 10/s, or 10 requests/s");
+    }
+    if (find_option(start, size) >= 0) {
+        return mistake_of(reader, at, WEIR_EINVAL, "\"", start, size,
+                          "\" is an option, not a unit; for example 10/s burst=20");
     }
     if (size >= WEIR_UNIT_SIZE) return mistake(reader, at, "a unit has at most 23 letters");
     set_unit(reader->limit, start, size);
@@ -99,17 +107,14 @@ static bool read_spaced(struct reader *reader, bool *per)
     const char next = peek(reader);
     *per = same_word("per", start, size);
     if (size == 0 || *per) return true;
-    if (same_word("concurrent", start, size)) {
-        return mistake_of(reader, at, WEIR_EUNSUPPORTED, "limits on how many run at once are kept for later; ", "", 0,
-                          "write a rate; for example 5/s");
-    }
     if (next == '=' || find_option(start, size) >= 0) {
         reader->at = before;
         return true;
     }
     skip_spaces(reader);
     const bool then_per = strncmp(reader->text + reader->at, "per", 3) == 0 && !is_letter(reader->text[reader->at + 3]);
-    if (peek(reader) != '/' && !then_per) return unknown_word(reader, at, start, size);
+    const bool kept = same_word("concurrent", start, size);
+    if (peek(reader) != '/' && !then_per && !kept) return unknown_word(reader, at, start, size);
     if (then_per) {
         reader->at += 3;
         *per = true;
