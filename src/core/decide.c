@@ -212,7 +212,8 @@ void settle(struct rules rules, uint64_t *state, uint64_t now_ns, const weir_dec
         const struct slot slot = slot_of(rule, i, decision, cost[i], end);
         if (algorithm->words == 0) continue;
         if (actual[i] > cost[i]) algorithm->overcharge(rule, state, now, ticks_of(rule, actual[i] - cost[i]));
-        else if (!keep) algorithm->give_back(rule, state, now, &slot, ticks_of(rule, cost[i] - actual[i]));
+        else if (!keep && actual[i] < cost[i])
+            algorithm->give_back(rule, state, now, &slot, ticks_of(rule, cost[i] - actual[i]));
         state += algorithm->words;
     }
 }

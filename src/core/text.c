@@ -82,6 +82,10 @@ static bool read_glued(struct reader *reader)
     const char *start;
     const size_t at = reader->at, size = word(reader, &start);
     if (size == 0) return true;
+    if (same_word("per", start, size)) {
+        reader->at = at;
+        return true;
+    }
     struct limit *limit = reader->limit;
     uint64_t factor = find_suffix(start, size);
     if (factor == 0 && size > 1 && (start[size - 1] == 'B' || start[size - 1] == 'b')) {
