@@ -229,8 +229,8 @@ static void print_pipe_floor(const char *weir, bool small)
 
 static void print_microseconds(double microseconds)
 {
-    if (microseconds < 1000) printf(" %7.1fus", microseconds);
-    else printf(" %7.2fms", microseconds / 1e3);
+    if (microseconds < 1000) printf(" %5.1fus", microseconds);
+    else printf(" %5.2fms", microseconds / 1e3);
 }
 
 static void print_accuracy(const char *weir, const char *limit, double rate, double seconds)
@@ -253,7 +253,7 @@ static void print_accuracy(const char *weir, const char *limit, double rate, dou
     printf("%-13s %10.1f", limit, error_ppm);
     for (int i = 0; i < 5; i++) print_microseconds(number_or_fail(&child, "late_ns", QUANTILES[i]) / 1e3);
     print_microseconds(number_or_fail(&child, "behind_ns", "max") / 1e3);
-    printf(" %7.2f", elapsed_s > 0 ? child.processor_s / elapsed_s : 0);
+    printf(" %6.2f", elapsed_s > 0 ? child.processor_s / elapsed_s : 0);
 }
 
 static void print_floors(double rate, double seconds)
@@ -274,10 +274,9 @@ static void print_accuracies(const char *weir, bool small)
 {
     static const double RATES[] = {1, 10, 1000, 12345, 1e6, 1e7};
     const double seconds = small ? 0.05 : 3;
-    printf("\nlimit          error ppm  late p50       p90       p99     p99.9       max behind max   cpu/s |"
-           " bare sleep: slack 50 us        slack 1 ns\n"
-           "                                                                                            |"
-           "       p50       p99       p50       p99\n");
+    printf("\n%72s | %s\n%-13s %10s %7s %7s %7s %7s %7s %7s %6s | %7s %7s %7s %7s\n", "late",
+           "bare sleep, slack 50us / 1ns", "limit", "error ppm", "p50", "p90", "p99", "p99.9", "max", "behind", "cpu/s",
+           "p50", "p99", "p50", "p99");
     for (size_t i = small ? 2 : 0; i < sizeof RATES / sizeof RATES[0]; i++) {
         for (int fast = 0; fast < 2; fast++) {
             char limit[32];
@@ -287,8 +286,10 @@ static void print_accuracies(const char *weir, bool small)
         }
     }
     printf(
-        "error: (lines - 1) / (last - first) against the target, in parts per million.  cpu/s: processor seconds of\n"
-        "weir in a second.  The bare sleep is at the same rate, at most %.0f/s, in the same seconds.\n",
+        "\nerror: (lines - 1) / (last - first) against the target, in millionths.  behind: the most it was behind its\n"
+        "schedule; at catch-up 1 what the machine took away for longer than the pool of 1 ms is not made up.\n"
+        "cpu/s: processor seconds of weir in a second.  bare sleep: how late it wakes at the same rate, at most\n"
+        "%.0f/s, in the seconds after.\n",
         SLEEPS_PER_S_MAX);
 }
 

@@ -75,7 +75,7 @@ typedef enum { WEIR_ADMIT, WEIR_PACE } weir_use;
 
 /* Yours: no pointers inside, copy it freely, keep it in static memory. */
 typedef struct {
-    uint64_t opaque[200];
+    uint64_t opaque[256];
 } weir_plan;
 
 /* Reads "10/s burst=20; 1000/h".  0, or WEIR_EINVAL / WEIR_EUNSUPPORTED with the column.  error may be NULL. */

@@ -87,9 +87,9 @@ static bool carries(const struct cell_content *content, const struct plan *plan)
 
 static uint64_t clock_ends_ns(const struct cell_content *content)
 {
-    const uint64_t half = UINT64_C(1) << 62;
+    const uint64_t quarter = UINT64_C(1) << 61;
     uint64_t earliest = UINT64_MAX;
-    for (int i = 0; i < content->count; i++) earliest = least(earliest, ns_ceil(&content->rule[i], half));
+    for (int i = 0; i < content->count; i++) earliest = least(earliest, ns_ceil(&content->rule[i], quarter));
     return earliest;
 }
 

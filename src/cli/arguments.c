@@ -58,7 +58,8 @@ int next_option(const struct command *command, int argc, char **argv, const char
     }
     if (found >= FIRST_LONG) return found - FIRST_LONG;
     if (found != ':' && found != '?') return row_of_letter(command, found);
-    const char *given = argv[optind - 1];
+    const char letter[] = {'-', (char)optopt, '\0'};
+    const char *given = optopt > 0 && optopt < FIRST_LONG ? letter : argv[optind - 1];
     if (found == ':') trouble("%s: %s wants a value; see weir %s --help", command->name, given, command->name);
     else trouble("%s: there is no option %s; see weir %s --help", command->name, given, command->name);
     return ARGUMENTS_WRONG;

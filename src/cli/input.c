@@ -6,11 +6,12 @@
 #include "cli/input.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { SIZE_AT_FIRST = 1 << 18, SIZE_MAX_BYTES = 1 << 28 };
+enum { SIZE_AT_FIRST = 1 << 18, SIZE_MAX_BYTES = 1 << 28, LOOK_EVERY_MS = 100 };
 
 void input_open(struct input *input, int fd, char delimiter)
 {
@@ -67,6 +68,9 @@ enum input_state input_lines(struct input *input)
             const enum input_state room = make_room(input);
             if (room != INPUT_READY) return room;
         }
+        /* Whichever thread reads, it looks up now and then whether it is still wanted. */
+        struct pollfd wait = {.fd = input->fd, .events = POLLIN};
+        if (poll(&wait, 1, LOOK_EVERY_MS) <= 0) return INPUT_INTERRUPTED;
         const ssize_t got = read(input->fd, input->buffer + input->filled, input->size - input->filled);
         if (got < 0) return errno == EINTR ? INPUT_INTERRUPTED : INPUT_FAILED;
         if (got == 0) input->ended = true;

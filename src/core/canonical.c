@@ -23,10 +23,13 @@ static void write_choice(struct writer *writer, const char *name, int choice, co
 
 static void write_factor(struct writer *writer, const struct limit *limit)
 {
-    if (limit->factor.digits == 0 && !limit->strict) return;
-    const char *name = limit->algorithm == ALGORITHM_WARMUP ? "cold=" : "catchup=";
-    write_option(writer, limit->strict ? "strictness=" : name);
-    write_decimal(writer, limit->factor.digits, limit->factor.places);
+    if (limit->factor.digits != 0) {
+        write_option(writer, limit->algorithm == ALGORITHM_WARMUP ? "cold=" : "catchup=");
+        write_decimal(writer, limit->factor.digits, limit->factor.places);
+    }
+    if (!limit->has_strictness) return;
+    write_option(writer, "strictness=");
+    write_decimal(writer, limit->strictness.digits, limit->strictness.places);
 }
 
 static const char *time_name(int algorithm)
@@ -57,10 +60,10 @@ void text_write(struct writer *writer, const struct limit *limit)
     write_option(writer, "algorithm=");
     write_text(writer, algorithm_text(limit->algorithm));
     if (limit->nodelay) write_option(writer, "nodelay");
-    if (limit->has_extra) {
-        write_option(writer, limit->algorithm == ALGORITHM_LEAKY ? "delay=" : "debt=");
-        write_number(writer, limit->extra);
-    }
+    if (limit->has_delay) write_option(writer, "delay=");
+    if (limit->has_delay) write_number(writer, limit->delay);
+    if (limit->has_debt) write_option(writer, "debt=");
+    if (limit->has_debt) write_number(writer, limit->debt);
     if (limit->has_time) {
         write_option(writer, time_name(limit->algorithm));
         write_time(writer, limit->time_ns);

@@ -97,7 +97,7 @@ static void allow(struct rules rules, const struct asked asked[], uint64_t *stat
         const struct rule *rule = &rules.rule[i];
         const struct algorithm *algorithm = asked[i].algorithm;
         const uint64_t at = waits ? tick_at(rule, start_ns) : asked[i].now;
-        struct taken taken = {at, UINT64_MAX};
+        struct taken taken = {at, algorithm->possible(rule, 1) ? UINT64_MAX : 0};
         if (algorithm->words != 0) taken = algorithm->commit(rule, state, at, asked[i].cost);
         narrow(&left, i, permits_floor(rule, taken.room));
         if ((waits ? latest : left.limit) == i) decision->end = taken.end;

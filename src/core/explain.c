@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/algorithm.h"
+#include "core/clock.h"
 #include "core/num.h"
 #include "core/plan.h"
 #include "core/text.h"
@@ -120,12 +121,12 @@ static void explain_pace(struct writer *writer, const struct limit *limit, const
     write_text(writer, " times as fast until the lost time is made up\n");
 }
 
-static void explain_largest(struct writer *writer, const struct facts *facts)
+static void explain_largest(struct writer *writer, const struct facts *facts, uint64_t pool)
 {
     label(writer, "largest call");
     if (facts->largest == UINT64_MAX) {
         write_text(writer, "any; one above ");
-        write_grouped(writer, facts->at_once);
+        write_grouped(writer, pool);
         write_text(writer, " starts when the pool is full and is paid back after\n");
         return;
     }
@@ -150,7 +151,7 @@ static void explain_limit(struct writer *writer, const struct limit *limit, cons
         explain_window(writer, limit, window_ns);
         write_text(writer, "\n");
     }
-    explain_largest(writer, &facts);
+    explain_largest(writer, &facts, permits_floor(rule, rule->burst));
     label(writer, "back to full");
     write_duration(writer, facts.full_ns);
     write_text(writer, " after the last call\n");

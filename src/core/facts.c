@@ -17,6 +17,11 @@ static uint64_t power_of_ten(uint32_t places)
     return power;
 }
 
+static uint64_t greatest_common_divisor(uint64_t a, uint64_t b)
+{
+    return b == 0 ? a : greatest_common_divisor(b, a % b);
+}
+
 static uint64_t burst_ns(const struct limit *limit, uint64_t permits, uint64_t period_ns)
 {
     if (limit->burst_kind == AMOUNT_TIME) return limit->burst;
@@ -29,7 +34,7 @@ struct facts facts_of(const struct limit *limit, const struct rule *rule)
     limit_rate(limit, &permits, &period_ns);
     const struct algorithm *algorithm = algorithm_of(rule);
     return (struct facts){
-        .at_once = permits_floor(rule, rule->burst),
+        .at_once = permits_floor(rule, limit->algorithm == ALGORITHM_HYBRID ? rule->over : rule->burst),
         .largest = limit->algorithm == ALGORITHM_HYBRID ? UINT64_MAX : permits_floor(rule, rule->burst),
         .spacing_ns = multiply_divide_floor(period_ns, 1, permits) + (period_ns % permits >= permits - permits / 2),
         .full_ns = burst_ns(limit, permits, period_ns),
@@ -37,24 +42,35 @@ struct facts facts_of(const struct limit *limit, const struct rule *rule)
     };
 }
 
-/* The first permit of the window has no need to wait, each further one must lie before the end: ceil(x) - 1. */
-static uint64_t below(uint64_t permits, uint64_t time_ns, uint64_t period_ns)
+/* burst + permits * time / period, times the ratio: as a whole number rounded up.  The first permit of a window has no
+   need to wait and each further one lies before its end, so one less is the most that pass. */
+static uint64_t most_below(uint64_t burst, uint64_t permits, uint64_t time_ns, uint64_t period_ns, struct decimal ratio)
 {
-    return subtract_to_zero(multiply_divide_ceil(permits, time_ns, period_ns), 1);
+    const uint64_t power = power_of_ten(ratio.places);
+    const uint64_t by_period = greatest_common_divisor(ratio.digits, period_ns);
+    const uint64_t by_permits = greatest_common_divisor(permits, power);
+    const uint64_t top = multiply_divide_floor(permits / by_permits, ratio.digits / by_period, 1);
+    const uint64_t bottom = multiply_divide_floor(period_ns / by_period, power / by_permits, 1);
+    const uint64_t in_burst = multiply_divide_floor(burst, ratio.digits, power);
+    const uint64_t in_time = multiply_divide_floor(top, time_ns, bottom);
+    /* What the two divisions left, as parts of their divisors: both together are less than 2. */
+    const uint64_t of_burst = burst * ratio.digits - in_burst * power;
+    const uint64_t of_time = top * time_ns - in_time * bottom;
+    const uint64_t room = multiply_divide_floor(power - of_burst, bottom, power);
+    const uint64_t rounded = of_burst == 0 && of_time == 0 ? 0 : of_time <= room ? 1 : 2;
+    return subtract_to_zero(add_saturating(add_saturating(in_burst, in_time), rounded), 1);
 }
 
 uint64_t facts_most_in(const struct limit *limit, uint64_t window_ns)
 {
+    const struct decimal once = {1, 0};
+    const struct decimal ratio = limit->algorithm == ALGORITHM_HYBRID ? limit->factor : once;
     uint64_t permits = 1, period_ns = 1;
     limit_rate(limit, &permits, &period_ns);
-    if (limit->algorithm == ALGORITHM_HYBRID) {
-        const uint64_t time_ns = add_saturating(window_ns, burst_ns(limit, permits, period_ns));
-        const uint64_t faster_ns =
-            multiply_divide_ceil(time_ns, limit->factor.digits, power_of_ten(limit->factor.places));
-        return most(below(permits, faster_ns, period_ns), 1);
-    }
     if (limit->burst_kind == AMOUNT_TIME) {
-        return most(below(permits, add_saturating(window_ns, limit->burst), period_ns), 1);
+        const uint64_t time_ns = add_saturating(window_ns, limit->burst);
+        return most(most_below(0, permits, time_ns, period_ns, ratio), 1);
     }
-    return window_ns == 0 ? limit->burst : add_saturating(limit->burst, below(permits, window_ns, period_ns));
+    const uint64_t within = most_below(limit->burst, permits, window_ns, period_ns, ratio);
+    return window_ns == 0 ? most(within, limit->burst) : most(within, 1);
 }

@@ -31,7 +31,7 @@ enum { RATIO_BITS = 32 };
 
 _Static_assert((int)WORDS <= (int)STATE_WORDS_MAX, "hybrid fits the state");
 
-#define FAR (INT64_MAX / 4)
+#define FAR (INT64_MAX / 2)
 
 static int64_t clamp(int64_t value)
 {
@@ -48,7 +48,7 @@ static uint64_t as_ticks(int64_t value)
     return value > 0 ? (uint64_t)value : 0;
 }
 
-/* The state in numbers that cannot overflow when a few are added, whatever the words held. */
+/* The state in numbers of which two can be added, whatever the words held. */
 struct pools_now {
     int64_t schedule, active, since;
 };
@@ -119,10 +119,10 @@ static void move_to(const struct rule *rule, struct pools_now *pools, int64_t t)
 /* When does a call start that needs `need` while `behind` ticks of schedule have been given out after it? */
 static uint64_t start_with(const struct rule *rule, const struct pools_now *pools, int64_t behind, uint64_t need)
 {
-    const int64_t missing = as_signed(need) - pools->active - behind;
+    const int64_t missing = clamp(as_signed(need) - pools->active) - behind;
     const int64_t by_line = missing >= 0 ? pools->since + time_to_grow(missing, rule->ratio)
                                          : pools->since - (time_to_grow(1 - missing, rule->ratio) - 1);
-    const int64_t by_schedule = pools->schedule - behind + as_signed(need);
+    const int64_t by_schedule = clamp(pools->schedule - behind) + as_signed(need);
     return as_ticks(by_line > by_schedule ? by_line : by_schedule);
 }
 

@@ -163,7 +163,7 @@ struct limit_problem limit_compile(const struct limit *limit, struct rule *rule)
     if (rule->burst >> rule->scale == 0) {
         return problem(PART_BURST, "burst is at least 1, or nothing could ever pass; for example burst=1");
     }
-    if (limit->has_extra) return problem(PART_DEBT, "debt= is known, but not built yet");
+    if (limit->has_debt) return problem(PART_DEBT, "debt= is known, but not built yet");
     if (limit->shadow) return problem(PART_SHADOW, "shadow is known, but not built yet");
     const bool hybrid = limit->algorithm == ALGORITHM_HYBRID;
     if (limit->start == START_FULL || (limit->start == START_DEFAULT && !hybrid)) rule->flags |= RULE_STARTS_FULL;

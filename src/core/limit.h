@@ -26,14 +26,14 @@ struct limit {
     struct decimal count;  /* permits ... */
     uint64_t period_ns;    /* ... in this time */
     uint64_t burst;        /* permits or ns, see burst_kind */
-    struct decimal factor; /* catchup of hybrid and timeline, strictness of timeline, cold of warmup */
-    uint64_t time_ns;      /* warmup of warmup, gap of sliding-log, block of fixed-window */
-    uint64_t extra;        /* delay of leaky, debt of all others; permits */
-    uint8_t algorithm;     /* an enum algorithm_name */
-    uint8_t burst_kind;    /* an enum amount_kind */
+    struct decimal factor; /* catchup of hybrid and timeline, cold of warmup */
+    struct decimal strictness;
+    uint64_t time_ns;     /* warmup of warmup, gap of sliding-log, block of fixed-window */
+    uint64_t delay, debt; /* permits */
+    uint8_t algorithm;    /* an enum algorithm_name */
+    uint8_t burst_kind;   /* an enum amount_kind */
     uint8_t pay, align, edge, start;
-    bool strict; /* factor is a strictness */
-    bool nodelay, count_refused, shadow, has_time, has_extra;
+    bool nodelay, count_refused, shadow, has_time, has_strictness, has_delay, has_debt;
     char unit[WEIR_UNIT_SIZE];
 };
 

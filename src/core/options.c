@@ -44,31 +44,40 @@ static bool read_kind(struct reader *reader, enum amount_kind wanted, const char
     return kind == wanted ? true : mistake(reader, at, expected);
 }
 
-static bool read_factor(struct reader *reader, const char *expected)
+static bool read_factor(struct reader *reader, const char *expected, const char *least)
 {
     const size_t at = reader->at;
     reader->column[PART_CATCHUP] = at;
     if (!read_number(reader, &reader->limit->factor, expected)) return false;
-    return ends_here(reader) ? true : mistake(reader, at, expected);
+    if (!ends_here(reader)) return mistake(reader, at, expected);
+    return reader->limit->factor.digits != 0 ? true : mistake(reader, at, least);
 }
 
 static bool read_strictness(struct reader *reader)
 {
     const size_t at = reader->at;
     struct limit *limit = reader->limit;
-    if (!read_factor(reader, "expected a number from 0 to 1; for example strictness=0.5")) return false;
+    static const char expected[] = "expected a number from 0 to 1; for example strictness=0.5";
+    if (!read_number(reader, &limit->strictness, expected)) return false;
+    if (!ends_here(reader)) return mistake(reader, at, expected);
     uint64_t one = 1;
-    for (uint32_t i = 0; i < limit->factor.places; i++) one *= 10;
-    limit->strict = true;
-    if (limit->factor.digits <= one) return true;
+    for (uint32_t i = 0; i < limit->strictness.places; i++) one *= 10;
+    limit->has_strictness = true;
+    if (limit->strictness.digits <= one) return true;
     return mistake(reader, at, "strictness is 0 to 1; to run faster while behind write catchup=1.1");
 }
 
-static bool read_extra(struct reader *reader, const char *expected)
+static bool read_delay(struct reader *reader)
+{
+    reader->limit->has_delay = true;
+    return read_kind(reader, AMOUNT_COUNT, "expected a count; for example delay=5", &reader->limit->delay);
+}
+
+static bool read_debt(struct reader *reader)
 {
     reader->column[PART_DEBT] = reader->at;
-    reader->limit->has_extra = true;
-    return read_kind(reader, AMOUNT_COUNT, expected, &reader->limit->extra);
+    reader->limit->has_debt = true;
+    return read_kind(reader, AMOUNT_COUNT, "expected a count; for example debt=1000", &reader->limit->debt);
 }
 
 static bool read_time(struct reader *reader, const char *expected)
@@ -110,15 +119,17 @@ static bool read_value(struct reader *reader, int option)
     case OPTION_ALGORITHM:
         return read_algorithm(reader);
     case OPTION_CATCHUP:
-        return read_factor(reader, "expected a number from 1; for example catchup=1.1");
+        return read_factor(reader, "expected a number from 1; for example catchup=1.1",
+                           "catchup is 1 or more: how much faster to run while behind; for example 1.1");
     case OPTION_STRICTNESS:
         return read_strictness(reader);
     case OPTION_COLD:
-        return read_factor(reader, "expected a number from 1; for example cold=3");
+        return read_factor(reader, "expected a number from 1; for example cold=3",
+                           "cold is 1 or more; for example cold=3");
     case OPTION_DELAY:
-        return read_extra(reader, "expected a count; for example delay=5");
+        return read_delay(reader);
     case OPTION_DEBT:
-        return read_extra(reader, "expected a count; for example debt=1000");
+        return read_debt(reader);
     case OPTION_WARMUP:
         return read_time(reader, "expected a time; for example warmup=10s");
     case OPTION_GAP:

@@ -76,54 +76,63 @@ static bool read_unit(struct reader *reader, size_t at, const char *start, size_
     return true;
 }
 
-/* What is glued to the count: a suffix, a unit, or both (MiB). */
-static bool read_glued(struct reader *reader)
+/* 1000 for k and for kB; *bytes says which. */
+static uint64_t suffix_of(const char *start, size_t size, bool *bytes)
 {
-    const char *start;
-    const size_t at = reader->at, size = word(reader, &start);
-    if (size == 0) return true;
-    if (same_word("per", start, size)) {
-        reader->at = at;
-        return true;
+    const uint64_t factor = find_suffix(start, size);
+    *bytes = factor == 0 && size > 1 && start[size - 1] == 'B';
+    return *bytes ? find_suffix(start, size - 1) : factor;
+}
+
+static bool is_bits(const char *start, size_t size)
+{
+    return size > 1 && start[size - 1] == 'b' && find_suffix(start, size - 1) != 0;
+}
+
+/* Which words have come between the count and its period, and where the unit stands. */
+struct between {
+    bool suffix, unit, per;
+    size_t unit_at;
+};
+
+static bool read_between(struct reader *reader, struct between *between, size_t at, const char *start, size_t size)
+{
+    bool bytes;
+    const uint64_t factor = suffix_of(start, size, &bytes);
+    if (is_bits(start, size)) {
+        return mistake(reader, at, "bits or bytes? write 10MB/s for bytes, 1250kB/s for ten megabits");
     }
-    struct limit *limit = reader->limit;
-    uint64_t factor = find_suffix(start, size);
-    if (factor == 0 && size > 1 && (start[size - 1] == 'B' || start[size - 1] == 'b')) {
-        factor = find_suffix(start, size - 1);
-        if (factor != 0 && start[size - 1] == 'b') {
-            return mistake(reader, at, "bits or bytes? write 10MB/s for bytes, 1250kB/s for ten megabits");
-        }
-        if (factor != 0) set_unit(limit, "bytes", 5);
+    if (between->unit || (between->suffix && factor != 0)) return unknown_word(reader, at, start, size);
+    if (factor == 0 || between->suffix) {
+        between->unit = true;
+        between->unit_at = at;
+        return read_unit(reader, at, start, size);
     }
-    if (factor == 0) return read_unit(reader, at, start, size);
-    if (!scale_number(&limit->count, factor)) return mistake(reader, at, "this count is more than 64 bits hold");
+    if (!scale_number(&reader->limit->count, factor)) return mistake(reader, at, "this is more than 64 bits hold");
+    if (bytes) set_unit(reader->limit, "bytes", 5);
+    between->suffix = true;
+    between->unit = bytes;
+    between->unit_at = at;
     return true;
 }
 
-/* "10 tokens/min", "10 per 2 hours", "5 concurrent": a word behind a space. */
-static bool read_spaced(struct reader *reader, bool *per)
+/* "10tokens/min", "10k tokens/min", "10 per 2 hours", "10 MiB/s": the words up to the slash, to "per" or to the options. */
+static bool read_words(struct reader *reader, struct between *between)
 {
-    const size_t before = reader->at;
-    skip_spaces(reader);
-    const size_t at = reader->at;
-    const char *start;
-    const size_t size = word(reader, &start);
-    const char next = peek(reader);
-    *per = same_word("per", start, size);
-    if (size == 0 || *per) return true;
-    if (next == '=' || find_option(start, size) >= 0) {
-        reader->at = before;
-        return true;
+    for (;;) {
+        const size_t before = reader->at;
+        skip_spaces(reader);
+        const size_t at = reader->at;
+        const char *start;
+        const size_t size = word(reader, &start);
+        between->per = same_word("per", start, size);
+        if (between->per) return true;
+        if (size == 0 || peek(reader) == '=' || find_option(start, size) >= 0) {
+            reader->at = before;
+            return true;
+        }
+        if (!read_between(reader, between, at, start, size)) return false;
     }
-    skip_spaces(reader);
-    const bool then_per = strncmp(reader->text + reader->at, "per", 3) == 0 && !is_letter(reader->text[reader->at + 3]);
-    const bool kept = same_word("concurrent", start, size);
-    if (peek(reader) != '/' && !then_per && !kept) return unknown_word(reader, at, start, size);
-    if (then_per) {
-        reader->at += 3;
-        *per = true;
-    }
-    return read_unit(reader, at, start, size);
 }
 
 /* nginx's own spelling brings nginx's meaning. */
@@ -142,17 +151,16 @@ static bool read_nginx(struct reader *reader)
     return true;
 }
 
-/* After a comma: a ratio, when it is a number and nothing else; else the next limit. */
+/* After a comma: a number without a period is a ratio, anything else the next limit. */
 static bool comma_is_ratio(const struct reader *reader)
 {
     const char *text = reader->text + reader->at + 1;
     while (is_space(*text)) text++;
     if (!is_digit(*text)) return false;
-    while (is_digit(*text) || *text == '.' || *text == '_') text++;
-    if (*text == '\0' || *text == ';' || *text == ',') return true;
-    if (!is_space(*text)) return false;
-    while (is_space(*text)) text++;
-    return *text != '/' && strncmp(text, "per", 3) != 0;
+    for (; *text != '\0' && *text != ';' && *text != ','; text++) {
+        if (*text == '/' || strncmp(text, "per ", 4) == 0) return false;
+    }
+    return true;
 }
 
 /* 12000 or 12000,1.1: nosqlbench's spelling, a second. */
@@ -166,26 +174,33 @@ static bool read_bare(struct reader *reader)
     skip_spaces(reader);
     reader->column[PART_CATCHUP] = reader->at;
     reader->seen |= UINT32_C(1) << OPTION_CATCHUP;
-    return read_number(reader, &limit->factor, "expected a catch-up ratio; for example 12000,1.1");
+    const size_t at = reader->at;
+    static const char expected[] = "catchup is 1 or more; for example 12000,1.1";
+    if (!read_number(reader, &limit->factor, expected)) return false;
+    return limit->factor.digits != 0 ? true : mistake(reader, at, expected);
 }
 
 static bool read_rate(struct reader *reader)
 {
     struct limit *limit = reader->limit;
     const size_t at = reader->at;
-    bool per = false;
+    struct between between = {0};
     reader->column[PART_RATE] = at;
     if (!read_number(reader, &limit->count, expected_rate)) return false;
     const bool nginx = peek(reader) == 'r' && reader->text[reader->at + 1] == '/';
     if (limit->count.digits == 0) return mistake(reader, at, "a rate is above 0; to stop everything write none");
     if (nginx) return read_nginx(reader);
-    if (!read_glued(reader) || !read_spaced(reader, &per)) return false;
-    if (per) return read_period(reader);
+    if (!read_words(reader, &between)) return false;
+    if (between.per) return read_period(reader);
     const size_t before = reader->at;
     skip_spaces(reader);
     if (skip(reader, '/')) return read_period(reader);
     reader->at = before;
-    return read_bare(reader);
+    if (!between.unit) return read_bare(reader);
+    const char *start;
+    reader->at = between.unit_at;
+    const size_t size = word(reader, &start);
+    return unknown_word(reader, between.unit_at, start, size);
 }
 
 static bool read_word_limit(struct reader *reader, bool *found)
@@ -246,6 +261,11 @@ int text_read(const char *text, weir_use use, struct limit limits[], struct rule
         reader.limit = &limits[count];
         if (!read_limit(&reader) || (rules != NULL && !compile(&reader, &rules[count]))) return error->code;
         count++;
+        if (peek(&reader) == ',' && comma_is_ratio(&reader)) {
+            mistake(&reader, reader.at + 1,
+                    "a ratio goes behind a bare number, as in 10,1.1; a limit has a period: 10/s");
+            return error->code;
+        }
         if (!skip(&reader, ';') && !skip(&reader, ',')) return count;
     }
 }

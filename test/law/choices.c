@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { COUNT_TOP = 12, BURST_BITS = 40 };
+enum { COUNT_TOP = 12, BURST_BITS = 40, START_BITS = 59, CLOCK_BITS = 60 };
 
 static const char *const periods[] = {"s", "min", "ms", "h", "us", "d", "7s", "3ms", "year", "2us", "13min", "11d"};
 static const char *const catchups[] = {"1", "1.1", "2", "1.5", "5", "1.01", "3", "4.75", "1.0001"};
@@ -34,8 +34,8 @@ static int write_burst(struct law *law, unsigned kinds, char *out, size_t size)
     const uint64_t kind = law_pick(law, 4);
     if (kind == 0 && !(kinds & LAW_TINY_BURST)) return 0;
     if (kind <= 2 || (kinds & LAW_TINY_BURST)) {
-        const uint64_t burst = kinds & LAW_TINY_BURST || kind == 1 ? law_pick(law, 20)
-                                                                   : law_pick_size(law, UINT64_C(1) << BURST_BITS);
+        const uint64_t burst =
+            kinds & LAW_TINY_BURST || kind == 1 ? law_pick(law, 20) : law_pick_size(law, UINT64_C(1) << BURST_BITS);
         return snprintf(out, size, " burst=%" PRIu64, burst + 1);
     }
     const uint64_t unit = law_pick(law, LENGTH(periods));
@@ -54,8 +54,8 @@ static int write_limit(struct law *law, unsigned kinds, char *out, size_t size)
                           periods[law_pick(law, LENGTH(periods))], hybrid ? "hybrid" : "gcra");
     length += write_burst(law, kinds, out + length, size - (size_t)length);
     if (hybrid) {
-        length += snprintf(out + length, size - (size_t)length, " catchup=%s",
-                           catchups[law_pick(law, LENGTH(catchups))]);
+        length +=
+            snprintf(out + length, size - (size_t)length, " catchup=%s", catchups[law_pick(law, LENGTH(catchups))]);
     }
     const uint64_t start = law_pick(law, 4);
     if (start >= 2) length += snprintf(out + length, size - (size_t)length, " start=%s", start == 2 ? "full" : "empty");
@@ -94,9 +94,19 @@ uint64_t law_pick_time(struct law *law, const weir_plan *plan)
     const uint64_t choice = law_pick(law, 4);
     uint64_t time_ns = choice == 0 ? 0 : choice == 1 ? UINT64_C(1000000000) : law_pick_size(law, UINT64_MAX >> 4);
     for (uint64_t i = 0; i < inside->count; i++) {
-        time_ns = least(time_ns, shift_divide_ceil(UINT64_C(1) << 59, inside->rule[i].shift, inside->rule[i].multiplier));
+        time_ns = least(
+            time_ns, shift_divide_ceil(UINT64_C(1) << START_BITS, inside->rule[i].shift, inside->rule[i].multiplier));
     }
     return time_ns;
+}
+
+bool law_in_clock(const weir_plan *plan, uint64_t now_ns)
+{
+    const struct plan *inside = plan_inside_const(plan);
+    for (uint64_t i = 0; i < inside->count; i++) {
+        if (tick_at(&inside->rule[i], now_ns) >> CLOCK_BITS != 0) return false;
+    }
+    return true;
 }
 
 static uint64_t ns_of(const struct rule *rule, uint64_t ticks)

@@ -38,8 +38,8 @@ enum law_kind {
     LAW_GCRA = 1,
     LAW_HYBRID = 2,
     LAW_RATED = LAW_GCRA | LAW_HYBRID,
-    LAW_LISTS = 4,    /* up to four limits of those kinds */
-    LAW_UNRATED = 8,  /* unlimited and none in lists, too */
+    LAW_LISTS = 4,      /* up to four limits of those kinds */
+    LAW_UNRATED = 8,    /* unlimited and none in lists, too */
     LAW_TINY_BURST = 16 /* bursts of 1 to 20 permits, so that a few calls reach every corner */
 };
 
@@ -50,6 +50,9 @@ void law_pick_plan(struct law *law, unsigned kinds, weir_plan *plan);
 
 /* A time in ns, from 0 to tens of years, at which the ticks of every limit of the plan are far from their end. */
 uint64_t law_pick_time(struct law *law, const weir_plan *plan);
+
+/* Is this time far from the end of every limit's ticks?  Behind it a clock stands still and nothing passes. */
+bool law_in_clock(const weir_plan *plan, uint64_t now_ns);
 
 /* How much later the next call comes: 0, a ns, around a permit, around a burst, or long enough to rest. */
 uint64_t law_pick_gap(struct law *law, const weir_plan *plan);

@@ -12,25 +12,52 @@
 
 enum { STEPS_MEAN = 30 };
 
+struct call {
+    weir_decision decision; /* charged is 0 when it is settled, and of an excess */
+    uint64_t cost[WEIR_LIMITS_MAX], end[WEIR_LIMITS_MAX];
+    bool differ; /* a cost for each limit, or one for all */
+};
+
 struct history {
     weir_plan plan;
+    struct rules rules;
     uint64_t state[LIST_WORDS_MAX];
     uint64_t now_ns;
-    struct uses uses;
-    weir_decision decision[USES_MAX]; /* of the use of the same number; charged is 0 when it is settled */
+    struct uses uses[WEIR_LIMITS_MAX]; /* of each limit, as many as calls */
+    struct call call[USES_MAX];
+    int calls;
 };
+
+static void use(struct history *history, int limit, uint64_t at_ns, uint64_t permits, bool excess)
+{
+    struct uses *uses = &history->uses[limit];
+    uses->use[history->calls] = (struct use){at_ns, permits, excess};
+    uses->count = history->calls + 1;
+}
 
 static void take(struct law *law, struct history *history)
 {
-    const uint64_t cost = law_pick_cost(law, &history->plan), wait_ns = law_pick_wait(law, &history->plan);
-    const weir_decision decision =
-        weir_decide_within(&history->plan, history->state, (weir_instant){history->now_ns}, cost, wait_ns);
-    law_note(law, "%" PRIu64 " ns: take %" PRIu64 ", wait up to %" PRIu64 ": verdict %u, delay %" PRIu64, history->now_ns,
-             cost, wait_ns, decision.verdict, decision.delay_ns);
-    if (!weir_allowed(decision)) return;
-    const int i = history->uses.count++;
-    history->decision[i] = decision;
-    history->uses.use[i] = (struct use){add_saturating(history->now_ns, decision.delay_ns), cost, false};
+    const weir_instant now = {history->now_ns};
+    const uint64_t wait_ns = law_pick_wait(law, &history->plan);
+    struct call *call = &history->call[history->calls];
+    call->differ = history->rules.count > 1 && law_chance(law, 3);
+    for (int i = 0; i < history->rules.count; i++) {
+        call->cost[i] = i == 0 || call->differ ? law_pick_cost(law, &history->plan) : call->cost[0];
+    }
+    if (call->differ) {
+        decide(history->rules, history->state, now.ns, call->cost, wait_ns, call->end, &call->decision);
+    } else {
+        call->decision = weir_decide_within(&history->plan, history->state, now, call->cost[0], wait_ns);
+    }
+    law_note(law, "%" PRIu64 " ns: take %" PRIu64 "%s, wait up to %" PRIu64 ": verdict %u, delay %" PRIu64, now.ns,
+             call->cost[0], call->differ ? " of the first" : "", wait_ns, call->decision.verdict,
+             call->decision.delay_ns);
+    if (!weir_allowed(call->decision)) return;
+    for (int i = 0; i < history->rules.count; i++) {
+        if (call->differ) law_note(law, "  limit %d: %" PRIu64, i, call->cost[i]);
+        use(history, i, add_saturating(now.ns, call->decision.delay_ns), call->cost[i], false);
+    }
+    history->calls++;
 }
 
 static uint64_t pick_actual(struct law *law, uint64_t charged)
@@ -41,19 +68,37 @@ static uint64_t pick_actual(struct law *law, uint64_t charged)
     return charged + 1 + law_pick(law, charged < 4 ? 4 : charged);
 }
 
-static void settle_one(struct law *law, struct history *history, int i)
+/* What was used of a call that has been settled; an excess becomes a use of its own. */
+static void use_settled(struct history *history, const struct call *call, const uint64_t actual[])
 {
-    weir_decision *decision = &history->decision[i];
-    const uint64_t charged = decision->charged;
-    if (charged == 0) return;
-    const uint64_t actual = pick_actual(law, charged);
-    law_note(law, "%" PRIu64 " ns: settle call %d from %" PRIu64 " to %" PRIu64, history->now_ns, i, charged, actual);
-    weir_decide_settle(&history->plan, history->state, (weir_instant){history->now_ns}, decision, actual);
-    law_check(law, decision->charged == 0, "settled, and it still says what was charged");
-    if (actual < charged) history->uses.use[i].permits = actual;
-    if (actual <= charged) return;
-    history->decision[history->uses.count].charged = 0;
-    history->uses.use[history->uses.count++] = (struct use){history->now_ns, actual - charged, true};
+    bool excess = false;
+    for (int i = 0; i < history->rules.count; i++) {
+        if (actual[i] < call->cost[i]) history->uses[i].use[call - history->call].permits = actual[i];
+        use(history, i, history->now_ns, subtract_to_zero(actual[i], call->cost[i]), true);
+        excess = excess || actual[i] > call->cost[i];
+    }
+    history->call[history->calls].decision.charged = 0;
+    if (excess) history->calls++;
+}
+
+static void settle_one(struct law *law, struct history *history, struct call *call)
+{
+    uint64_t actual[WEIR_LIMITS_MAX];
+    if (call->decision.charged == 0) return;
+    const bool cancels = law_chance(law, 3);
+    for (int i = 0; i < history->rules.count; i++) {
+        actual[i] = cancels ? 0 : i == 0 || call->differ ? pick_actual(law, call->cost[i]) : actual[0];
+        law_note(law, "%" PRIu64 " ns: settle call %d of limit %d from %" PRIu64 " to %" PRIu64, history->now_ns,
+                 (int)(call - history->call), i, call->cost[i], actual[i]);
+    }
+    if (call->differ) {
+        settle(history->rules, history->state, history->now_ns, &call->decision, call->cost, actual, call->end);
+        call->decision.charged = 0;
+    } else {
+        weir_decide_settle(&history->plan, history->state, (weir_instant){history->now_ns}, &call->decision, actual[0]);
+        law_check(law, call->decision.charged == 0, "settled, and it still says what was charged");
+    }
+    use_settled(history, call, actual);
 }
 
 static void settle_property(struct law *law)
@@ -61,18 +106,20 @@ static void settle_property(struct law *law)
     struct history history;
     memset(&history, 0, sizeof history);
     law_pick_plan(law, LAW_RATED | LAW_LISTS | (law_chance(law, 2) ? LAW_TINY_BURST : 0), &history.plan);
+    const struct plan *inside = plan_inside_const(&history.plan);
+    history.rules = plan_rules(inside);
     history.now_ns = law_pick_time(law, &history.plan);
-    while (law_more(law, STEPS_MEAN) && history.uses.count < USES_MAX) {
+    while (law_more(law, STEPS_MEAN) && history.calls < USES_MAX) {
         law_step(law);
         history.now_ns = add_saturating(history.now_ns, law_pick_gap(law, &history.plan));
-        const int calls = history.uses.count;
+        const uint64_t calls = (uint64_t)history.calls;
         if (calls == 0 || law_pick(law, 5) < 3) take(law, &history);
-        else settle_one(law, &history, (int)law_pick(law, (uint64_t)calls));
+        else settle_one(law, &history, &history.call[calls - 1 - law_pick(law, law_pick(law, 2) == 0 ? 1 : calls)]);
     }
-    const struct plan *inside = plan_inside_const(&history.plan);
-    for (uint64_t i = 0; i < inside->count; i++) {
-        window_check(law, &inside->limit[i], &inside->rule[i], &history.uses);
+    for (int i = 0; i < history.rules.count; i++) {
+        if (history.uses[i].count > history.calls) history.uses[i].count = history.calls;
+        window_check(law, &inside->limit[i], &inside->rule[i], &history.uses[i]);
     }
 }
 
-LAW("settle", settle_property, 50000);
+LAW("settle", settle_property, 300000);

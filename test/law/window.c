@@ -6,8 +6,8 @@
        permits * q * v  <=  burst * q * u + max(0, largest - burst) * q * v + p * u * t + tolerance
 
    The tolerance is 2 * u / v ticks, that is 2 * q * u / 2^scale.  One tick because a window begins and ends within a
-   tick; less than another because the multiplier is rounded up, by less than 2^-63 of a time below 2^63 ticks.  Hybrid
-   makes ratio times as much of both.
+   tick; less than another because the multiplier is rounded up, by less than 2^-63 of itself: a tick in 2^63, and two
+   in the longest window of all.  Hybrid makes ratio times as much of them.
 
    May touch: its arguments.  Promises: no rounding.  Leaves to others: see window.h. */
 #include "law/window.h"
@@ -18,7 +18,7 @@
 __extension__ typedef __int128 exact;
 
 struct bound {
-    exact permit, at_once, per_ns, tolerance;
+    exact permit, at_once, per_ns, tolerance, tolerance_long;
 };
 
 static struct bound bound_of(const struct limit *limit, const struct rule *rule, uint64_t largest)
@@ -34,6 +34,7 @@ static struct bound bound_of(const struct limit *limit, const struct rule *rule,
     const exact burst = (exact)limit->burst * (limit->burst_kind == AMOUNT_TIME ? permits : period_ns);
     bound.at_once = burst * under;
     bound.tolerance = (2 * (exact)period_ns * under) >> rule->scale;
+    bound.tolerance_long = (3 * (exact)period_ns * under) >> rule->scale;
     const exact longer = largest * bound.permit - burst * over;
     if (hybrid && longer > 0) bound.at_once += longer;
     return bound;
@@ -84,14 +85,16 @@ void window_check(struct law *law, const struct limit *limit, const struct rule 
         for (int to = from; to < count; to++) {
             used += sorted[to].use.permits;
             const uint64_t t = sorted[to].use.at_ns - sorted[from].use.at_ns;
-            const exact over = used * bound.permit - bound.at_once - t * bound.per_ns - bound.tolerance;
+            const exact tolerance = t >> 62 == 0 ? bound.tolerance : bound.tolerance_long;
+            const exact over = used * bound.permit - bound.at_once - t * bound.per_ns - tolerance;
             if (over <= 0 || over <= unasked(sorted, from, to) * bound.permit) continue;
             law_check(law, false,
-                      "%" PRIu64 " permits from %" PRIu64 " to %" PRIu64 " ns: %.9g at once and %.9g for the time, %.9g "
+                      "%" PRIu64 " permits from %" PRIu64 " to %" PRIu64
+                      " ns: %.9g at once and %.9g for the time, %.9g "
                       "too many",
                       (uint64_t)used, sorted[from].use.at_ns, sorted[to].use.at_ns,
-                      (double)bound.at_once / (double)bound.permit, (double)t * (double)bound.per_ns / (double)bound.permit,
-                      (double)over / (double)bound.permit);
+                      (double)bound.at_once / (double)bound.permit,
+                      (double)t * (double)bound.per_ns / (double)bound.permit, (double)over / (double)bound.permit);
         }
     }
 }

@@ -1,0 +1,205 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# explain.sh WEIR: what `weir explain` says, to the letter.
+. "$(dirname "$0")/lib/check.sh" "$@"
+needs jq
+
+# ---- words ----
+explains() # ARGUMENT...; the expected text on stdin
+{
+    cat >expected
+    run "explain $*" "$weir" explain "$@"
+    ends 0
+    silent err
+    same out expected
+}
+
+explains 10/min <<'END'
+10/min burst=10 algorithm=gcra
+  from rest       10 pass at once, then one every 6 s
+  in any minute   at most 19.   For never more than 10 in any minute: '10/min burst=1 algorithm=gcra'
+  largest call    10; a larger one is refused for ever
+  back to full    1 min after the last call
+  memory          8 bytes of state
+END
+
+explains '10/s burst=20' <<'END'
+10/s burst=20 algorithm=gcra
+  from rest       20 pass at once, then one every 100 ms
+  in any second   at most 29.   For never more than 10 in any second: '10/s burst=1 algorithm=gcra'
+  largest call    20; a larger one is refused for ever
+  back to full    2 s after the last call
+  memory          8 bytes of state
+END
+
+explains 12000,1.1 <<'END'
+12000/s burst=1ms catchup=1.1 algorithm=hybrid
+  on schedule     one every 83.333 µs
+  after a stall   12 at once, then 1.1 times as fast until the lost time is made up
+  in any second   at most 13,213
+  largest call    any; one above 12 starts when the pool is full and is paid back after
+  back to full    1 ms after the last call
+  memory          32 bytes of state
+END
+
+explains '10/s burst=20; 1000 tokens/h' <<'END'
+10/s burst=20 algorithm=gcra
+  from rest       20 pass at once, then one every 100 ms
+  in any second   at most 29.   For never more than 10 in any second: '10/s burst=1 algorithm=gcra'
+  largest call    20; a larger one is refused for ever
+  back to full    2 s after the last call
+  memory          8 bytes of state
+1000 tokens/h burst=1000 algorithm=gcra
+  from rest       1,000 pass at once, then one every 3.6 s
+  in any hour     at most 1,999.   For never more than 1,000 in any hour: '1000 tokens/h burst=1 algorithm=gcra'
+  largest call    1,000; a larger one is refused for ever
+  back to full    1 h after the last call
+  memory          8 bytes of state
+all of them hold: a call passes when each lets it, and is charged to none otherwise
+END
+
+explains 10/min --pace <<'END'
+10/min burst=2 catchup=1 algorithm=hybrid
+  on schedule     one every 6 s
+  after a stall   2 at once, then as before; the lost time is reported, not made up
+  in any minute   at most 11
+  largest call    any; one above 2 starts when the pool is full and is paid back after
+  back to full    12 s after the last call
+  memory          32 bytes of state
+END
+
+explains --window 5min 10/min <<'END'
+10/min burst=10 algorithm=gcra
+  from rest       10 pass at once, then one every 6 s
+  in any minute   at most 19.   For never more than 10 in any minute: '10/min burst=1 algorithm=gcra'
+  in any 5 min    at most 59
+  largest call    10; a larger one is refused for ever
+  back to full    1 min after the last call
+  memory          8 bytes of state
+END
+
+explains '5/s burst=1' <<'END'
+5/s burst=1 algorithm=gcra
+  from rest       1 passes, then one every 200 ms
+  in any second   at most 5
+  largest call    1; a larger one is refused for ever
+  back to full    200 ms after the last call
+  memory          8 bytes of state
+END
+
+explains none <<'END'
+none
+  lets through    nothing
+END
+
+explains unlimited <<'END'
+unlimited
+  lets through    everything
+END
+
+# What it prints as the limit, it reads again as the same limit.
+for text in 10/min 12000,1.1 '3/h' '1.5/s' '10k tokens/5h burst=30min' '10MiB/s' '7 per 2 days; 60/min burst=1' 10,2; do
+    run "canonical text of $text" "$weir" explain "$text"
+    cp out first
+    canonical=$(grep -E '^[0-9]' first | paste -sd ';')
+    run "canonical text again: $canonical" "$weir" explain "$canonical"
+    same out first
+done
+
+# ---- JSON ----
+run "explain --json" "$weir" explain '10/s burst=20; 12000,1.1; none' --json --window 5min
+ends 0
+silent err
+json out '(.limits | length) == 3'
+json out '.limits[0] == {limit: "10/s burst=20 algorithm=gcra", algorithm: "gcra", unit: "requests", from_rest: 20,
+    spacing_ns: 100000000, refill_ns: 2000000000, largest: 20, state_bytes: 8,
+    windows: [{window_ns: 1000000000, most: 29}, {window_ns: 300000000000, most: 3019}]}'
+json out '.limits[1] == {limit: "12000/s burst=1ms catchup=1.1 algorithm=hybrid", algorithm: "hybrid",
+    unit: "requests", from_rest: 12, spacing_ns: 83333, refill_ns: 1000000, largest: null, state_bytes: 32,
+    windows: [{window_ns: 1000000000, most: 13213}, {window_ns: 300000000000, most: 3960013}]}'
+json out '.limits[2] == {limit: "none", algorithm: "none", unit: "requests"}'
+if [ "$(wc -l <out)" != 1 ]; then fail "JSON is not one line"; fi
+
+run "explain --json --pace" "$weir" explain '10 tokens/min' --json --pace
+json out '.limits[0].algorithm == "hybrid" and .limits[0].unit == "tokens" and .limits[0].from_rest == 2'
+
+# ---- malformed limits: the column, what was expected or an example, and the place pointed at ----
+count=0
+while IFS='|' read -r column text message; do
+    what="explain '$text'"
+    for command in "explain" "pace"; do
+        "$weir" $command -- "$text" </dev/null >out 2>err
+        status=$?
+        ends 2
+        silent out
+        printf 'weir: column %d: %s\n  %s\n  %*s^\n' "$column" "$message" "$text" $((column - 1)) '' >expected
+        same err expected
+    done
+    count=$((count + 1))
+done <<'END'
+1||expected a rate: a count, a slash and a period; for example 10/s
+1|requests|expected a rate: a count, a slash and a period; for example 10/s
+1|-5/s|expected a rate: a count, a slash and a period; for example 10/s
+4|10/|expected a period: s, min, h, d, w; for example 10/s
+7|10 per|expected a period: s, min, h, d, w; for example 10/s
+4|10/fortnight|expected a period: s, min, h, d, w; for example 10/s
+5|10/0s|a period is longer than 0; for example 10/s
+7|10/0.1ns|a period is a whole number of ns
+4|10/M|M is a million; a minute is min; for example 10/min
+3|5/month|a month has 28 to 31 days; write 5/30d
+3|10s|expected a unit or a slash; "s" is a period: write 10/s, or 10 requests/s
+3|10Mb/s|bits or bytes? write 10MB/s for bytes, 1250kB/s for ten megabits
+1|0/s|a rate is above 0; to stop everything write none
+1|99999999999999999999/s|a number this long is more than 64 bits hold
+4|10 aaaaaaaaaaaaaaaaaaaaaaaa/s|a unit has at most 23 letters
+3|5 concurrent|limits on how many run at once are kept for later; write a rate; for example 5/s
+11|60/min; 9 concurent|unknown word "concurent"; did you mean concurrent?
+6|10/s 1000/h|expected an option or ";" ; two limits are joined by ";": 10/s; 1000/h
+6|10/s;|expected a rate: a count, a slash and a period; for example 10/s
+33|1/s;1/s;1/s;1/s;1/s;1/s;1/s;1/s;1/s|a text holds at most 8 limits
+6|none burst=3|expected ";" or the end
+5|10r/h|r/ is nginx's spelling and knows r/s and r/m only; for example 10r/s
+15|100/sec burst=0|burst is at least 1, or nothing could ever pass; for example burst=1
+12|10/s burst=1e9/s|expected a count or a time; for example burst=20 or burst=2s
+11|10/s burst|expected "=" and a value behind burst
+15|10/s burst=20 burst=30|burst is said twice
+6|10/s burts=20|unknown word "burts"; did you mean burst?
+16|10/s algorithm=leaky|algorithm=leaky is known, but not built yet; this version has gcra and hybrid
+1|10r/s burst=20|algorithm=leaky is known, but not built yet; this version has gcra and hybrid
+17|10/s strictness=1.1|strictness is 0 to 1; to run faster while behind write catchup=1.1
+14|10/s catchup=0.5|catchup is 1 or more: how much faster to run while behind; for example 1.1
+7|12000,0.9|catchup is 1 or more: how much faster to run while behind; for example 1.1
+6|10/s catchup=1.1 algorithm=gcra|this option does not belong to algorithm=gcra
+21|12000,1.1 algorithm=gcra|this spelling of the rate is that of hybrid; for another algorithm write it as 10/s
+12|10/s start=half|expected start=full or start=empty
+11|10/s debt=5|debt= is known, but not built yet
+6|10/s shadow|shadow is known, but not built yet
+END
+if [ "$count" -lt 30 ]; then fail "only $count malformed limits"; fi
+
+# ---- bad usage ----
+wrong() # MESSAGE ARGUMENT...
+{
+    echo "weir: $1" >expected
+    shift
+    run "explain $*" "$weir" explain "$@"
+    ends 2
+    silent out
+    same err expected
+}
+wrong "explain: expected one limit; for example weir explain '10/s burst=20'"
+wrong "explain: expected one limit, in quotes when it has spaces; for example weir explain '10/s burst=20'" 10/s burst=20
+wrong '--window "soon": expected a time; for example 500ms, 10s or 5min' 10/s --window soon
+wrong 'explain: --window wants a value; see weir explain --help' 10/s --window
+wrong 'explain: there is no option --nope; see weir explain --help' 10/s --nope
+wrong 'explain: there is no option -x; see weir explain --help' 10/s -x
+wrong 'explain: there is no option -5; see weir explain --help' -5/s
+
+run "explain to a full disk" "$weir" --version
+if [ -w /dev/full ]; then
+    "$weir" explain 10/s >/dev/full 2>err
+    status=$?
+    ends 2
+    echo 'weir: standard output: No space left on device' >expected
+    same err expected
+fi

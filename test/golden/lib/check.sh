@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# check.sh WEIR, sourced: an empty folder to work in, and the words in which the golden tests say what should be.
+# Nothing in these tests asserts how long something took: whoever shares the machine must not be able to fail them.
+set -uo pipefail
+weir=$(realpath "$1")
+room=$(mktemp -d)
+trap 'rm -rf "$room"' EXIT
+cd "$room" || exit 1
+export LC_ALL=C
+
+needs() # TOOL...: exit status 77 tells ctest that the test was skipped
+{
+    local tool
+    for tool in "$@"; do
+        if ! command -v "$tool" >/dev/null; then echo "$tool is not here"; exit 77; fi
+    done
+}
+
+# The first difference ends the test, and shows what the command left behind.
+fail() # WORDS
+{
+    local file
+    echo "FAILED: $what: $*"
+    for file in out err; do
+        if [ -s "$file" ]; then head -c 2000 "$file" | cat -v | sed "s/^/    $file| /"; fi
+    done
+    exit 1
+}
+
+# Names the check and runs the command: its streams go to the files out and err, its end to $status.
+run() # WHAT COMMAND...
+{
+    what=$1
+    shift
+    "$@" >out 2>err
+    status=$?
+}
+
+ends() # STATUS
+{
+    if [ "$status" != "$1" ]; then fail "exit status $status, expected $1"; fi
+}
+
+same() # FILE EXPECTED_FILE: byte for byte
+{
+    if ! cmp -s "$1" "$2"; then
+        diff -a "$2" "$1" | head -n 8 | cut -c 1-200 | cat -v
+        fail "$1 is not as expected (< expected, > found)"
+    fi
+}
+
+says() # FILE WORDS
+{
+    if ! grep -qF -- "$2" "$1"; then fail "$1 does not say: $2"; fi
+}
+
+silent() # FILE
+{
+    if [ -s "$1" ]; then fail "$1 should be empty"; fi
+}
+
+# A summary is three lines: the limit, the counts, how far behind.
+summary_of() # COUNT NOUN
+{
+    if ! grep -qE "^$1 $2 in [0-9.]+ s, .*/s; late p50 .*, max " err; then fail "no summary of $1 $2"; fi
+    if ! grep -qE '^behind .* now, .* at worst; never early, never over by more than 0$' err; then
+        fail "the summary does not say: never early, never over"
+    fi
+}
+
+json() # FILE FILTER: jq finds it true
+{
+    if ! jq -e "$2" "$1" >/dev/null 2>&1; then fail "$1 is not so: $2"; fi
+}
+
+# Waits for a condition; only a test that would otherwise wait for ever fails here.
+until_true() # COMMAND...
+{
+    local turn
+    for turn in {1..2000}; do
+        if "$@"; then return; fi
+        sleep 0.05
+    done
+    fail "waited in vain for: $*"
+}

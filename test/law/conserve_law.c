@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT
+   conserve_law.c - no time is made or lost, however long it goes on.
+
+   gcra     beside it runs a bucket in exact fractions, filled by rate * time and told only what was granted: the two
+            never differ by more than two ticks
+   hybrid   the schedule moves on by the permits taken, to the tick
+   pools    active and waiting together are what was poured less what was taken; ten tenths of a fill are a fill */
+#include <inttypes.h>
+#include <string.h>
+
+#include "core/algorithm.h"
+#include "core/clock.h"
+#include "core/plan.h"
+#include "core/pools.h"
+#include "law/law.h"
+
+__extension__ typedef __int128 exact;
+
+enum { STEPS_MEAN = 60 };
+
+/* Permits times period_ns, so that a ns fills `permits`. */
+struct bucket {
+    exact level, size, tolerance;
+    uint64_t permits, period_ns, last_ns;
+};
+
+static struct bucket bucket_of(const struct limit *limit, const struct rule *rule, uint64_t now_ns)
+{
+    struct bucket bucket = {.last_ns = now_ns};
+    limit_rate(limit, &bucket.permits, &bucket.period_ns);
+    bucket.size = (exact)limit->burst * (limit->burst_kind == AMOUNT_TIME ? bucket.permits : bucket.period_ns);
+    bucket.level = rule->flags & RULE_STARTS_FULL ? bucket.size : 0;
+    /* A tick where time is read, less than one for the multiplier; see window.c. */
+    bucket.tolerance = (2 * (exact)bucket.period_ns >> rule->scale) + 1;
+    return bucket;
+}
+
+static void fill(struct bucket *bucket, uint64_t now_ns)
+{
+    if (now_ns <= bucket->last_ns) return;
+    bucket->level += (exact)bucket->permits * (now_ns - bucket->last_ns);
+    if (bucket->level > bucket->size) bucket->level = bucket->size;
+    bucket->last_ns = now_ns;
+}
+
+static void gcra_property(struct law *law)
+{
+    weir_plan plan;
+    uint64_t state[LIST_WORDS_MAX] = {0};
+    law_pick_plan(law, LAW_GCRA | (law_chance(law, 2) ? LAW_TINY_BURST : 0), &plan);
+    const struct plan *inside = plan_inside_const(&plan);
+    uint64_t now_ns = law_pick_time(law, &plan);
+    /* An empty start is empty when the clock is set. */
+    const bool full = inside->rule[0].flags & RULE_STARTS_FULL;
+    struct bucket bucket = bucket_of(&inside->limit[0], &inside->rule[0], full ? now_ns : 0);
+    while (law_more(law, STEPS_MEAN)) {
+        law_step(law);
+        now_ns = add_saturating(now_ns, law_pick_gap(law, &plan));
+        if (!law_in_clock(&plan, now_ns)) return;
+        const uint64_t cost = law_chance(law, 8) ? 0 : law_pick_cost(law, &plan);
+        fill(&bucket, now_ns);
+        const weir_decision decision = weir_decide(&plan, state, (weir_instant){now_ns}, cost);
+        law_note(law, "%" PRIu64 " ns: take %" PRIu64 ": verdict %u, remaining %" PRIu64, now_ns, cost,
+                 decision.verdict, decision.remaining);
+        const exact asked = cost * (exact)bucket.period_ns;
+        if (weir_allowed(decision)) {
+            law_check(law, bucket.level - asked >= -bucket.tolerance, "granted what an exact bucket does not hold");
+            bucket.level -= asked;
+        } else {
+            law_check(law, bucket.level - asked <= bucket.tolerance, "refused what an exact bucket holds");
+        }
+        const exact remaining = decision.remaining * (exact)bucket.period_ns;
+        law_check(law, remaining <= bucket.level + bucket.tolerance, "more remains than in an exact bucket");
+        law_check(law, remaining + bucket.period_ns >= bucket.level - bucket.tolerance,
+                  "less remains than in an exact bucket");
+    }
+}
+
+static void hybrid_property(struct law *law)
+{
+    weir_plan plan;
+    uint64_t state[LIST_WORDS_MAX] = {0}, end = 0;
+    law_pick_plan(law, LAW_HYBRID | (law_chance(law, 2) ? LAW_TINY_BURST : 0), &plan);
+    const struct rule *rule = plan_inside(&plan)->rule;
+    uint64_t now_ns = law_pick_time(law, &plan);
+    for (bool first = true; law_more(law, STEPS_MEAN);) {
+        law_step(law);
+        now_ns = add_saturating(now_ns, law_pick_gap(law, &plan));
+        const uint64_t cost = law_pick_cost(law, &plan);
+        const weir_decision decision =
+            weir_decide_within(&plan, state, (weir_instant){now_ns}, cost, law_pick_wait(law, &plan));
+        if (!law_in_clock(&plan, add_saturating(now_ns, decision.delay_ns))) return;
+        if (weir_allowed(decision) && !first) {
+            law_check(law, decision.end - end == ticks_of(rule, cost), "the schedule moved by %" PRIu64 " for %" PRIu64,
+                      decision.end - end, ticks_of(rule, cost));
+        }
+        if (weir_allowed(decision)) end = decision.end;
+        law_check(law, first || !weir_allowed(decision) || hybrid_algorithm()->mark(rule, state, 0) == end,
+                  "the schedule is not the end that was told");
+        if (weir_allowed(decision)) first = false;
+    }
+}
+
+static int64_t total(const struct pools *pools)
+{
+    return pools->active + pools->waiting;
+}
+
+/* From pools that are full, or far from full with nothing waiting, for only then is each tenth the same. */
+static void check_tenths(struct law *law, struct pools whole)
+{
+    struct pools tenths = whole;
+    pools_refill(&whole, whole.pool);
+    for (int i = 0; i < 10; i++) pools_refill(&tenths, tenths.pool / 10);
+    law_check(law, total(&whole) == total(&tenths), "ten tenths are not a whole");
+    law_check(law, whole.active == tenths.active, "active %" PRId64 " by tenths, %" PRId64 " as a whole", tenths.active,
+              whole.active);
+}
+
+static void pools_property(struct law *law)
+{
+    static const double ratios[] = {1, 1.1, 1.25, 2, 3.5, 5};
+    struct pools pools = {0};
+    pools_set_rate(&pools, (double)(1 + law_pick_size(law, 1000000)), ratios[law_pick(law, 6)]);
+    int64_t poured = 0, taken = 0;
+    while (law_more(law, STEPS_MEAN)) {
+        law_step(law);
+        const int64_t tokens = (int64_t)law_pick_size(law, (uint64_t)pools.over * 2);
+        if (law_pick(law, 2) == 0) {
+            poured += tokens;
+            law_check(law, pools_refill(&pools, tokens) == total(&pools), "refill does not tell what is there");
+        } else if (law_pick(law, 2) == 0) {
+            taken += pools_take(&pools, tokens) ? tokens : 0;
+        } else {
+            taken += pools_take_up_to(&pools, tokens);
+        }
+        law_check(law, total(&pools) == poured - taken, "%" PRId64 " in the pools, %" PRId64 " poured less taken",
+                  total(&pools), poured - taken);
+        law_check(law, pools.active >= 0 && pools.active <= pools.over && pools.waiting >= 0, "a pool overflows");
+    }
+    const int64_t pool = 10 * (1 + (int64_t)law_pick(law, 1000)), burst = 10 * (int64_t)law_pick(law, 1000);
+    const bool full = law_pick(law, 2) == 0;
+    check_tenths(law, (struct pools){.pool = pool,
+                                     .over = pool + burst,
+                                     .active = full ? pool : 0,
+                                     .waiting = full ? burst + (int64_t)law_pick(law, 1000) : 0});
+}
+
+static void conserve_property(struct law *law)
+{
+    static law_property *const properties[] = {gcra_property, hybrid_property, pools_property};
+    properties[law_pick(law, 3)](law);
+}
+
+LAW("conserve", conserve_property, 25000);

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT
+   retry_law.c - a refusal says when: one ns earlier the same call is still refused, at that time it passes.
+
+   And what is refused, never possible, or costs nothing, writes nothing. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "core/num.h"
+#include "core/plan.h"
+#include "law/law.h"
+
+enum { STEPS_MEAN = 30 };
+
+struct subject {
+    weir_plan plan;
+    uint64_t state[LIST_WORDS_MAX];
+    uint64_t now_ns;
+};
+
+/* The answer of a copy. */
+static weir_decision would(const struct subject *subject, uint64_t now_ns, uint64_t cost, uint64_t wait_ns)
+{
+    uint64_t copy[LIST_WORDS_MAX];
+    memcpy(copy, subject->state, sizeof copy);
+    return weir_decide_within(&subject->plan, copy, (weir_instant){now_ns}, cost, wait_ns);
+}
+
+static void check_denied(struct law *law, const struct subject *subject, const weir_decision *decision, uint64_t cost,
+                         uint64_t wait_ns)
+{
+    const uint64_t retry_ns = decision->retry_ns, now_ns = subject->now_ns;
+    law_check(law, retry_ns > 0, "refused with nothing to wait for");
+    if (retry_ns == WEIR_FOREVER || !law_in_clock(&subject->plan, add_saturating(now_ns, retry_ns))) return;
+    const weir_decision before = would(subject, now_ns + retry_ns - 1, cost, wait_ns);
+    law_check(law, before.verdict == WEIR_DENY, "verdict %u a ns before the retry of %" PRIu64, before.verdict,
+              retry_ns);
+    const weir_decision then = would(subject, now_ns + retry_ns, cost, wait_ns);
+    law_check(law, then.verdict == WEIR_ALLOW, "verdict %u after the retry of %" PRIu64, then.verdict, retry_ns);
+}
+
+static void check_allowed(struct law *law, const struct subject *subject, const weir_decision *decision, uint64_t cost,
+                          uint64_t wait_ns)
+{
+    law_check(law, decision->retry_ns == 0, "allowed, with a retry");
+    law_check(law, decision->charged == cost, "charged %" PRIu64 " for %" PRIu64, decision->charged, cost);
+    law_check(law, decision->delay_ns <= wait_ns, "a delay of %" PRIu64, decision->delay_ns);
+    law_check(law, decision->delay_ns == subtract_to_zero(decision->start.ns, subject->now_ns),
+              "delay %" PRIu64 " and start %" PRIu64, decision->delay_ns, decision->start.ns);
+}
+
+static void ask(struct law *law, struct subject *subject)
+{
+    uint64_t before[LIST_WORDS_MAX];
+    const uint64_t cost = law_chance(law, 8) ? 0 : law_pick_cost(law, &subject->plan);
+    const uint64_t wait_ns = law_pick_wait(law, &subject->plan);
+    memcpy(before, subject->state, sizeof before);
+    const weir_decision decision =
+        weir_decide_within(&subject->plan, subject->state, (weir_instant){subject->now_ns}, cost, wait_ns);
+    law_note(law,
+             "%" PRIu64 " ns: take %" PRIu64 ", wait up to %" PRIu64 ": verdict %u, delay %" PRIu64 ", retry %" PRIu64,
+             subject->now_ns, cost, wait_ns, decision.verdict, decision.delay_ns, decision.retry_ns);
+    const bool same = memcmp(before, subject->state, sizeof before) == 0;
+    law_check(law, same || (decision.verdict == WEIR_ALLOW && cost > 0), "written to for nothing");
+    if (decision.verdict == WEIR_NEVER) {
+        const weir_decision later =
+            would(subject, add_saturating(subject->now_ns, law_pick_gap(law, &subject->plan)), cost, WEIR_FOREVER);
+        law_check(law, later.verdict == WEIR_NEVER, "never has become %u", later.verdict);
+        law_check(law, decision.retry_ns == 0, "never, with a retry");
+    } else if (decision.verdict == WEIR_DENY) {
+        check_denied(law, subject, &decision, cost, wait_ns);
+    } else {
+        check_allowed(law, subject, &decision, cost, wait_ns);
+    }
+}
+
+static void retry_property(struct law *law)
+{
+    struct subject subject;
+    memset(&subject, 0, sizeof subject);
+    law_pick_plan(law, LAW_RATED | LAW_LISTS | LAW_UNRATED | (law_chance(law, 2) ? LAW_TINY_BURST : 0), &subject.plan);
+    subject.now_ns = law_pick_time(law, &subject.plan);
+    while (law_more(law, STEPS_MEAN)) {
+        law_step(law);
+        const uint64_t gap_ns = law_pick_gap(law, &subject.plan);
+        if (law_chance(law, 8)) subject.now_ns = subtract_to_zero(subject.now_ns, gap_ns);
+        else subject.now_ns = add_saturating(subject.now_ns, gap_ns);
+        ask(law, &subject);
+    }
+}
+
+LAW("retry", retry_property, 50000);

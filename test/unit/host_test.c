@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT
+   host_test.c - numbers of threads, events, sleeps and the ticker.
+
+   May touch: threads, a child process.  Promises: no length of time is asserted but that nothing is early.  Leaves to
+   others: how late a sleep is (bench). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "host/clock.h"
+#include "host/sleep.h"
+#include "host/thread.h"
+
+enum { MORE_THREADS = HOST_SLOTS + 16 };
+static const uint64_t MS = 1000000;
+
+/* ---- numbers ---- */
+
+struct numbered {
+    pthread_t thread;
+    unsigned slot;
+    bool kept;
+};
+
+static atomic_int arrived;
+static atomic_bool leave;
+
+static void *hold_a_slot(void *argument)
+{
+    struct numbered *numbered = argument;
+    numbered->slot = host_slot();
+    atomic_fetch_add(&arrived, 1);
+    while (!atomic_load(&leave)) sched_yield();
+    numbered->kept = host_slot() == numbered->slot;
+    return NULL;
+}
+
+static void start_holders(struct numbered *holders, int count)
+{
+    atomic_store(&arrived, 0);
+    atomic_store(&leave, false);
+    for (int i = 0; i < count; i++) {
+        assert_int_equal(pthread_create(&holders[i].thread, NULL, hold_a_slot, &holders[i]), 0);
+    }
+    while (atomic_load(&arrived) < count) sched_yield();
+}
+
+static void join_holders(const struct numbered *holders, int count)
+{
+    atomic_store(&leave, true);
+    for (int i = 0; i < count; i++) pthread_join(holders[i].thread, NULL);
+    for (int i = 0; i < count; i++) assert_true(holders[i].kept);
+}
+
+static void test_slots_are_unique(void **state)
+{
+    (void)state;
+    static struct numbered holders[MORE_THREADS];
+    const unsigned mine = host_slot();
+    assert_true(mine < HOST_SLOTS);
+    for (int round = 0; round < 20; round++) {
+        int of_slot[HOST_SLOTS + 1] = {0};
+        start_holders(holders, MORE_THREADS);
+        of_slot[host_slot()]++;
+        for (int i = 0; i < MORE_THREADS; i++) {
+            assert_true(holders[i].slot <= HOST_SLOTS);
+            of_slot[holders[i].slot]++;
+        }
+        /* All numbers are in use, each once; those who came too late share the one beyond. */
+        for (int i = 0; i < HOST_SLOTS; i++) assert_int_equal(of_slot[i], 1);
+        assert_int_equal(of_slot[HOST_SLOTS], MORE_THREADS + 1 - HOST_SLOTS);
+        assert_int_equal(host_slot(), mine);
+        join_holders(holders, MORE_THREADS);
+    }
+}
+
+/* One after the other they need one number between them. */
+static void test_slots_are_used_again(void **state)
+{
+    (void)state;
+    struct numbered holder;
+    unsigned first = HOST_SLOTS;
+    for (int i = 0; i < 3 * HOST_SLOTS; i++) {
+        start_holders(&holder, 1);
+        join_holders(&holder, 1);
+        if (i == 0) first = holder.slot;
+        assert_true(holder.slot < HOST_SLOTS);
+        assert_true(holder.slot != host_slot());
+        assert_int_equal(holder.slot, first);
+    }
+}
+
+static void test_forks_are_counted(void **state)
+{
+    (void)state;
+    const uint64_t before = host_forks();
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) _exit(host_forks() == before + 1 ? 0 : 1);
+    int status = 1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(host_forks(), before);
+}
+
+/* ---- memory ---- */
+
+static void test_memory(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {1, 63, 64, 65, 5000};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        unsigned char *memory = host_allocate(sizes[i]);
+        assert_non_null(memory);
+        assert_int_equal((uintptr_t)memory % 64, 0);
+        for (size_t j = 0; j < sizes[i]; j++) assert_int_equal(memory[j], 0);
+        host_free(memory);
+    }
+    host_free(NULL);
+}
+
+/* ---- mutual exclusion ---- */
+
+static struct host_mutex mutex;
+static uint64_t guarded;
+
+static void *add_under_mutex(void *argument)
+{
+    (void)argument;
+    for (int i = 0; i < 10000; i++) {
+        host_lock(&mutex);
+        guarded++;
+        host_unlock(&mutex);
+    }
+    return NULL;
+}
+
+static void test_mutex(void **state)
+{
+    (void)state;
+    pthread_t thread[4];
+    host_mutex_open(&mutex);
+    for (int i = 0; i < 4; i++) assert_int_equal(pthread_create(&thread[i], NULL, add_under_mutex, NULL), 0);
+    for (int i = 0; i < 4; i++) pthread_join(thread[i], NULL);
+    host_mutex_close(&mutex);
+    assert_int_equal(guarded, 40000);
+}
+
+/* ---- time ---- */
+
+static void test_clocks(void **state)
+{
+    (void)state;
+    uint64_t last_ns = 0, last_coarse_ns = 0;
+    for (int i = 0; i < 10000; i++) {
+        const uint64_t coarse_ns = host_now_coarse_ns(), now_ns = host_now_ns();
+        assert_true(now_ns >= last_ns && coarse_ns >= last_coarse_ns);
+        assert_true(coarse_ns <= now_ns);
+        last_ns = now_ns;
+        last_coarse_ns = coarse_ns;
+    }
+    while (host_now_coarse_ns() < last_ns) continue;
+}
+
+static void test_sleep_is_never_early(void **state)
+{
+    (void)state;
+    static const uint64_t lengths_ns[] = {0, 1, 999, 50000, 1000000, 20000000};
+    for (size_t i = 0; i < sizeof lengths_ns / sizeof lengths_ns[0]; i++) {
+        const uint64_t deadline_ns = host_now_ns() + lengths_ns[i];
+        host_sleep_until(deadline_ns);
+        assert_true(host_now_ns() >= deadline_ns);
+    }
+    host_sleep_until(0);
+}
+
+/* ---- events ---- */
+
+/* It may return for no reason, so waiting is a loop, as in api/waiting.c. */
+static void wait_for_change(struct host_event *event, uint32_t seen, uint64_t deadline_ns)
+{
+    while (host_event_seen(event) == seen && host_now_ns() < deadline_ns) host_event_wait(event, seen, deadline_ns);
+}
+
+static void test_event_that_has_happened(void **state)
+{
+    (void)state;
+    struct host_event event = {0};
+    assert_int_equal(host_event_seen(&event), 0);
+    host_event_signal(&event);
+    assert_int_equal(host_event_seen(&event), 1);
+    host_event_wait(&event, 0, HOST_NO_DEADLINE); /* does not wait for a second */
+    const uint64_t deadline_ns = host_now_ns() + 2 * MS;
+    wait_for_change(&event, 1, deadline_ns);
+    assert_true(host_now_ns() >= deadline_ns);
+    host_event_wait(&event, 1, 0);
+}
+
+static struct host_event event;
+static atomic_int waiting;
+
+static void *wait_without_deadline(void *argument)
+{
+    (void)argument;
+    const uint32_t seen = host_event_seen(&event);
+    atomic_fetch_add(&waiting, 1);
+    while (host_event_seen(&event) == seen) host_event_wait(&event, seen, HOST_NO_DEADLINE);
+    return NULL;
+}
+
+/* A lost wake-up would leave somebody there for ever. */
+static void test_signal_wakes_all(void **state)
+{
+    (void)state;
+    pthread_t thread[4];
+    for (int round = 0; round < 200; round++) {
+        atomic_store(&waiting, 0);
+        for (int i = 0; i < 4; i++) {
+            assert_int_equal(pthread_create(&thread[i], NULL, wait_without_deadline, NULL), 0);
+        }
+        while (atomic_load(&waiting) < 4) sched_yield();
+        if (round % 10 == 0) host_sleep_until(host_now_ns() + MS);
+        host_event_signal(&event);
+        for (int i = 0; i < 4; i++) pthread_join(thread[i], NULL);
+    }
+}
+
+/* ---- the ticker ---- */
+
+static void test_ticker(void **state)
+{
+    (void)state;
+    struct host_ticker *ticker = NULL;
+    const uint64_t before_ns = host_now_ns();
+    assert_int_equal(host_ticker_start(&ticker, 100000), 0);
+    const uint64_t first_ns = host_ticker_now_ns(ticker);
+    assert_true(first_ns >= before_ns);
+    uint64_t last_ns = first_ns;
+    while (last_ns < first_ns + 5 * MS) {
+        const uint64_t now_ns = host_ticker_now_ns(ticker);
+        assert_true(now_ns >= last_ns && now_ns <= host_now_ns());
+        last_ns = now_ns;
+        sched_yield();
+    }
+    host_ticker_stop(ticker);
+    host_ticker_stop(NULL);
+}
+
+/* However long its period, it stops at once: its thread is woken. */
+static void test_ticker_stops(void **state)
+{
+    (void)state;
+    static const uint64_t periods_ns[] = {1000, 1000000, UINT64_C(3600000000000), UINT64_MAX / 2};
+    for (int i = 0; i < 200; i++) {
+        struct host_ticker *ticker = NULL;
+        assert_int_equal(host_ticker_start(&ticker, periods_ns[i % 4]), 0);
+        if (i % 8 >= 4) sched_yield();
+        host_ticker_stop(ticker);
+    }
+}
+
+/* A child has no ticker thread, and reads the clock itself. */
+static void test_ticker_after_fork(void **state)
+{
+    (void)state;
+    struct host_ticker *ticker = NULL;
+    assert_int_equal(host_ticker_start(&ticker, UINT64_C(3600000000000)), 0);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        const uint64_t now_ns = host_now_ns();
+        const bool moves = host_ticker_now_ns(ticker) >= now_ns;
+        host_ticker_stop(ticker);
+        _exit(moves ? 0 : 1);
+    }
+    int status = 1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    host_ticker_stop(ticker);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_slots_are_unique),
+        cmocka_unit_test(test_slots_are_used_again),
+        cmocka_unit_test(test_forks_are_counted),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_mutex),
+        cmocka_unit_test(test_clocks),
+        cmocka_unit_test(test_sleep_is_never_early),
+        cmocka_unit_test(test_event_that_has_happened),
+        cmocka_unit_test(test_signal_wakes_all),
+        cmocka_unit_test(test_ticker),
+        cmocka_unit_test(test_ticker_stops),
+        cmocka_unit_test(test_ticker_after_fork),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

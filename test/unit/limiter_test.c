@@ -1,0 +1,761 @@
+/* SPDX-License-Identifier: MIT
+   limiter_test.c - every public function of a limiter, in exact numbers, on the manual clock.
+
+   May touch: threads where a call waits.  Promises: times are those of the manual clock; the others only move on.
+   Leaves to others: many threads at once (test/stress). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+
+#include <weir/weir.h>
+
+#define MS UINT64_C(1000000)
+#define S UINT64_C(1000000000)
+#define DAY (86400 * S)
+
+static weir_limiter *open_for(const char *limits, weir_use use)
+{
+    weir_options options = WEIR_OPTIONS;
+    options.clock = WEIR_CLOCK_MANUAL;
+    options.use = use;
+    weir_limiter *limiter = NULL;
+    assert_int_equal(weir_open(&limiter, limits, &options, NULL), 0);
+    assert_non_null(limiter);
+    return limiter;
+}
+
+static weir_limiter *open_manual(const char *limits)
+{
+    return open_for(limits, WEIR_ADMIT);
+}
+
+static void set_ns(weir_limiter *limiter, uint64_t ns)
+{
+    weir_manual_set(limiter, (weir_instant){ns});
+}
+
+static void change(weir_limiter *limiter, const char *limits, weir_carry carry)
+{
+    assert_int_equal(weir_set_limit(limiter, limits, carry, NULL), 0);
+}
+
+static void assert_allowed(weir_decision decision, uint64_t charged)
+{
+    assert_int_equal(decision.verdict, WEIR_ALLOW);
+    assert_true(weir_allowed(decision));
+    assert_int_equal(decision.charged, charged);
+    assert_int_equal(decision.retry_ns, 0);
+}
+
+/* A change rounds its time against the caller, by a tick at most, and a tick is at most a ns. */
+static void assert_about(uint64_t got, uint64_t wanted)
+{
+    assert_in_range(got, wanted, wanted + 2);
+}
+
+static void assert_denied(weir_decision decision, uint64_t retry_ns)
+{
+    assert_int_equal(decision.verdict, WEIR_DENY);
+    assert_false(weir_allowed(decision));
+    assert_about(decision.retry_ns, retry_ns);
+    assert_int_equal(decision.charged, 0);
+}
+
+static void drain(weir_limiter *limiter, uint64_t permits)
+{
+    for (uint64_t i = 0; i < permits; i++) assert_allowed(weir_take(limiter, 1), 1);
+    assert_int_equal(weir_take(limiter, 1).verdict, WEIR_DENY);
+}
+
+/* ---- opening ---- */
+
+static void refuses_options(const weir_options *options, const char *named)
+{
+    weir_error error;
+    weir_limiter *limiter = (void *)&error;
+    assert_int_equal(weir_open(&limiter, "10/s", options, &error), WEIR_EINVAL);
+    assert_null(limiter);
+    assert_int_equal(error.code, WEIR_EINVAL);
+    assert_int_equal(error.column, 0);
+    assert_non_null(strstr(error.message, named));
+    assert_int_equal(weir_open(&limiter, "10/s", options, NULL), WEIR_EINVAL);
+}
+
+static void test_open_refuses(void **state)
+{
+    (void)state;
+    weir_options options = WEIR_OPTIONS;
+    options.clock = (weir_clock)4;
+    refuses_options(&options, "clock");
+    options = (weir_options)WEIR_OPTIONS;
+    options.use = (weir_use)2;
+    refuses_options(&options, "use");
+    options = (weir_options)WEIR_OPTIONS;
+    options.tick_ns = 999;
+    refuses_options(&options, "tick_ns");
+    weir_error error;
+    weir_limiter *limiter = (void *)&error;
+    assert_int_equal(weir_open(&limiter, "10/", NULL, &error), WEIR_EINVAL);
+    assert_null(limiter);
+    assert_int_equal(error.column, 4);
+    assert_int_equal(weir_open(&limiter, "10/s algorithm=leaky", NULL, &error), WEIR_EUNSUPPORTED);
+    weir_close(NULL);
+}
+
+static void test_options_of_another_version(void **state)
+{
+    (void)state;
+    struct {
+        weir_options known;
+        uint64_t later[4];
+    } longer = {WEIR_OPTIONS, {1, 2, 3, 4}};
+    weir_options shorter = {offsetof(weir_options, clock), WEIR_PACE, (weir_clock)77, 77, 77, 77};
+    weir_limiter *limiter;
+    longer.known.size = sizeof longer;
+    assert_int_equal(weir_open(&limiter, "10/s", &longer.known, NULL), 0);
+    weir_close(limiter);
+    assert_int_equal(weir_open(&limiter, "10/s", &shorter, NULL), 0);
+    assert_true(weir_take(limiter, 1).start.ns <= weir_now().ns);
+    weir_close(limiter);
+    assert_int_equal(weir_open(&limiter, "10/s", NULL, NULL), 0);
+    weir_close(limiter);
+    assert_string_equal(weir_version(), WEIR_VERSION);
+}
+
+/* ---- asking ---- */
+
+static void test_take(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("10/s burst=5");
+    weir_decision decision = weir_take(limiter, 2);
+    assert_allowed(decision, 2);
+    assert_int_equal(decision.remaining, 3);
+    assert_int_equal(decision.delay_ns, 0);
+    assert_int_equal(decision.start.ns, 0);
+    assert_int_equal(weir_take(limiter, 6).verdict, WEIR_NEVER);
+    assert_denied(weir_take(limiter, 4), 100 * MS);
+    assert_allowed(weir_take(limiter, 3), 3);
+    assert_denied(weir_take(limiter, 1), 100 * MS);
+    assert_allowed(weir_take(limiter, 0), 0);
+    set_ns(limiter, 100 * MS - 1);
+    assert_denied(weir_take(limiter, 1), 1);
+    set_ns(limiter, 100 * MS);
+    assert_allowed(weir_take(limiter, 1), 1);
+    set_ns(limiter, 10 * S);
+    assert_int_equal(weir_peek(limiter, 1).remaining, 4);
+    assert_int_equal(weir_peek(limiter, 1).charged, 0);
+    assert_allowed(weir_take(limiter, 5), 5);
+    set_ns(limiter, 9 * S);
+    assert_denied(weir_take(limiter, 1), 1100 * MS);
+    weir_close(limiter);
+}
+
+static void test_take_at(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("10/s burst=1");
+    assert_allowed(weir_take_at(limiter, (weir_instant){5 * S}, 1), 1);
+    assert_denied(weir_take_at(limiter, (weir_instant){5 * S}, 1), 100 * MS);
+    assert_allowed(weir_take_at(limiter, (weir_instant){5 * S + 100 * MS}, 1), 1);
+    assert_denied(weir_take(limiter, 1), 5 * S + 200 * MS);
+    weir_close(limiter);
+}
+
+static void test_take_some(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("10/s burst=5; 1000/s burst=7");
+    assert_allowed(weir_take_some(limiter, 3), 3);
+    assert_allowed(weir_take_some(limiter, 9), 2);
+    assert_denied(weir_take_some(limiter, 9), 100 * MS);
+    weir_close(limiter);
+    limiter = open_manual("10/s burst=5");
+    assert_allowed(weir_take_some(limiter, WEIR_FOREVER), 5);
+    assert_denied(weir_take_some(limiter, 9), 100 * MS);
+    weir_close(limiter);
+}
+
+static void test_take_each(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("10 requests/s; 100 tokens/s");
+    const uint64_t one_and_60[] = {1, 60}, one_and_41[] = {1, 41}, one_and_40[] = {1, 40}, too_many[] = {1, 101};
+    uint64_t end[2] = {0, 0};
+    assert_allowed(weir_take_each(limiter, one_and_60, end), 1);
+    assert_true(end[0] != 0 && end[1] != 0);
+    const weir_decision refused = weir_take_each(limiter, one_and_41, NULL);
+    assert_denied(refused, 10 * MS);
+    assert_int_equal(refused.limit, 1);
+    assert_int_equal(weir_take_each(limiter, too_many, NULL).verdict, WEIR_NEVER);
+    assert_allowed(weir_take_each(limiter, one_and_40, NULL), 1);
+    set_ns(limiter, 10 * S);
+    drain(limiter, 10);
+    weir_close(limiter);
+}
+
+static void test_reserve(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("10/s burst=2");
+    drain(limiter, 2);
+    const weir_decision late = weir_reserve(limiter, 1, 100 * MS);
+    assert_allowed(late, 1);
+    assert_int_equal(late.start.ns, 100 * MS);
+    assert_int_equal(late.delay_ns, 100 * MS);
+    assert_denied(weir_reserve(limiter, 1, 150 * MS), 50 * MS);
+    assert_int_equal(weir_reserve(limiter, 1, WEIR_FOREVER).start.ns, 200 * MS);
+    assert_denied(weir_take(limiter, 1), 300 * MS);
+    weir_close(limiter);
+}
+
+/* No start beyond what the clock can count: refused, and nothing is taken. */
+static void test_reserve_beyond_the_horizon(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("1/year burst=100");
+    uint64_t start_ns = 0;
+    weir_decision decision;
+    int given = 0;
+    do {
+        decision = weir_reserve(limiter, 10, WEIR_FOREVER);
+        if (!weir_allowed(decision)) break;
+        assert_true(decision.start.ns >= start_ns);
+        start_ns = decision.start.ns;
+    } while (++given < 1000);
+    assert_in_range(given, 20, 100);
+    assert_int_equal(decision.verdict, WEIR_DENY);
+    assert_int_equal(decision.retry_ns, WEIR_FOREVER);
+    assert_int_equal(weir_reserve(limiter, 10, WEIR_FOREVER).verdict, WEIR_DENY);
+    assert_true(weir_take(limiter, 1).retry_ns > start_ns);
+    weir_close(limiter);
+}
+
+static void test_limits_without_a_rate(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("none");
+    assert_int_equal(weir_take(limiter, 1).verdict, WEIR_NEVER);
+    assert_int_equal(weir_take_some(limiter, 9).verdict, WEIR_NEVER);
+    assert_int_equal(weir_take_wait(limiter, 1, WEIR_FOREVER).verdict, WEIR_NEVER);
+    change(limiter, "unlimited", WEIR_KEEP);
+    assert_allowed(weir_take(limiter, UINT64_C(1) << 40), UINT64_C(1) << 40);
+    assert_allowed(weir_take_some(limiter, 9), 9);
+    change(limiter, "10/s burst=3", WEIR_SCALE);
+    drain(limiter, 3);
+    weir_close(limiter);
+}
+
+/* ---- settling ---- */
+
+static void test_settle(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("10/s burst=10");
+    weir_decision decision = weir_take(limiter, 8);
+    weir_settle(limiter, &decision, 3);
+    assert_int_equal(decision.charged, 0);
+    assert_int_equal(weir_peek(limiter, 1).remaining, 6);
+    weir_settle(limiter, &decision, 0);
+    assert_int_equal(weir_peek(limiter, 1).remaining, 6);
+    decision = weir_take(limiter, 1);
+    weir_settle(limiter, &decision, 16);
+    assert_denied(weir_take(limiter, 1), S);
+    decision = weir_take(limiter, 1);
+    weir_settle(limiter, &decision, 0);
+    assert_denied(weir_take(limiter, 1), S);
+    set_ns(limiter, 5 * S);
+    decision = weir_take(limiter, 10);
+    set_ns(limiter, 5500 * MS);
+    weir_cancel(limiter, &decision);
+    assert_int_equal(weir_peek(limiter, 1).remaining, 9);
+    weir_close(limiter);
+}
+
+static void test_settle_each(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("10 requests/s; 100 tokens/s");
+    const uint64_t cost[] = {1, 60}, actual[] = {1, 20}, unknown[] = {1, 0}, later[] = {1, 30}, rest[] = {0, 51};
+    uint64_t end[2];
+    weir_decision decision = weir_take_each(limiter, cost, end);
+    weir_settle_each(limiter, &decision, cost, actual, end);
+    weir_settle_each(limiter, &decision, cost, actual, end);
+    assert_int_equal(decision.charged, 0);
+    assert_denied(weir_take_each(limiter, (const uint64_t[]){1, 81}, NULL), 10 * MS);
+    /* The tokens are known only afterwards: the cost of one limit was 0. */
+    decision = weir_take_each(limiter, unknown, end);
+    assert_int_equal(decision.verdict, WEIR_ALLOW);
+    weir_settle_each(limiter, &decision, unknown, later, end);
+    assert_denied(weir_take_each(limiter, rest, NULL), 10 * MS);
+    assert_allowed(weir_take_each(limiter, (const uint64_t[]){8, 50}, NULL), 8);
+    weir_close(limiter);
+}
+
+static void test_cancel_a_reservation(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("10/s burst=1");
+    drain(limiter, 1);
+    weir_decision first = weir_reserve(limiter, 1, WEIR_FOREVER), second = weir_reserve(limiter, 1, WEIR_FOREVER);
+    /* Somebody waits behind the first, whose start is promised: nothing can be given back. */
+    weir_cancel(limiter, &first);
+    assert_denied(weir_take(limiter, 1), 300 * MS);
+    weir_cancel(limiter, &second);
+    assert_denied(weir_take(limiter, 1), 200 * MS);
+    weir_close(limiter);
+}
+
+static void test_settle_after_a_change(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("10/s burst=10");
+    weir_decision down = weir_take(limiter, 5), up = weir_take(limiter, 1);
+    change(limiter, "10/s burst=20", WEIR_KEEP);
+    weir_cancel(limiter, &down);
+    assert_int_equal(weir_peek(limiter, 1).remaining, 13);
+    weir_settle(limiter, &up, 5);
+    assert_int_equal(weir_peek(limiter, 1).remaining, 9);
+    weir_close(limiter);
+}
+
+/* ---- changing the limit ---- */
+
+static void test_carry(void **state)
+{
+    (void)state;
+    static const struct {
+        weir_carry carry;
+        uint64_t wait_ns; /* for 5 permits of 5/s burst=5, after 10 of 10/s burst=10 were used */
+    } rows[] = {{WEIR_KEEP, S}, {WEIR_SCALE, 2 * S}, {WEIR_RESET, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        weir_limiter *limiter = open_manual("10/s burst=10");
+        drain(limiter, 10);
+        change(limiter, "5/s burst=5", rows[i].carry);
+        const weir_decision decision = weir_reserve(limiter, 5, WEIR_FOREVER);
+        assert_allowed(decision, 5);
+        assert_about(decision.delay_ns, rows[i].wait_ns);
+        weir_close(limiter);
+    }
+}
+
+static void test_carry_of_a_list(void **state)
+{
+    (void)state;
+    static const weir_carry carries[] = {WEIR_KEEP, WEIR_SCALE, WEIR_RESET};
+    static const uint64_t waits_ns[] = {S, 2 * S, 0};
+    for (int i = 0; i < 3; i++) {
+        weir_limiter *limiter = open_manual("10/s burst=10; 1000/s burst=1000");
+        drain(limiter, 10);
+        change(limiter, "5/s burst=5; 1000/s burst=1000", carries[i]);
+        assert_about(weir_reserve(limiter, 5, WEIR_FOREVER).delay_ns, waits_ns[i]);
+        weir_close(limiter);
+    }
+}
+
+static void test_changes_that_are_refused(void **state)
+{
+    (void)state;
+    static const char *const others[] = {"10/s algorithm=hybrid", "10/s; 20/s"};
+    weir_error error;
+    weir_limiter *limiter = open_manual("10/s burst=3");
+    drain(limiter, 2 + 1);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(weir_set_limit(limiter, others[i], WEIR_KEEP, &error), WEIR_EUNSUPPORTED);
+        assert_int_equal(error.code, WEIR_EUNSUPPORTED);
+        assert_non_null(strstr(error.message, "WEIR_RESET"));
+        assert_int_equal(weir_set_limit(limiter, others[i], WEIR_SCALE, NULL), WEIR_EUNSUPPORTED);
+    }
+    assert_int_equal(weir_set_limit(limiter, "10/", WEIR_KEEP, &error), WEIR_EINVAL);
+    assert_int_equal(error.column, 4);
+    assert_denied(weir_take(limiter, 1), 100 * MS);
+    change(limiter, "10/s; 20/s", WEIR_RESET);
+    drain(limiter, 10);
+    change(limiter, "10/s burst=4", WEIR_RESET);
+    drain(limiter, 4);
+    weir_close(limiter);
+}
+
+/* Word, cell, hybrid, no state at all, and back. */
+static void test_every_form_after_every_other(void **state)
+{
+    (void)state;
+    static const char *const forms[] = {"10/s burst=3", "10/s burst=3; 1000/s burst=9",
+                                        "10/s burst=3 start=full algorithm=hybrid", "unlimited",
+                                        "7/s burst=3; 9/s burst=4; 1/h burst=5"};
+    for (int from = 0; from < 5; from++) {
+        for (int to = 0; to < 5; to++) {
+            weir_limiter *limiter = open_manual(forms[from]);
+            assert_allowed(weir_take(limiter, 2), 2);
+            weir_decision old = weir_take(limiter, 1);
+            change(limiter, forms[to], WEIR_RESET);
+            weir_cancel(limiter, &old);
+            assert_allowed(weir_take(limiter, 3), 3);
+            if (to != 3) assert_int_equal(weir_take(limiter, 1).verdict, WEIR_DENY);
+            weir_close(limiter);
+        }
+    }
+}
+
+/* Two permits are waited for, of which the given reservation is the second. */
+static weir_decision reserve_second(weir_limiter *limiter)
+{
+    drain(limiter, 10);
+    (void)weir_reserve(limiter, 1, WEIR_FOREVER);
+    return weir_reserve(limiter, 1, WEIR_FOREVER);
+}
+
+static void test_restart(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("10/s burst=10");
+    weir_decision decision = reserve_second(limiter);
+    assert_int_equal(decision.start.ns, 200 * MS);
+    assert_false(weir_restart(limiter, &decision));
+    set_ns(limiter, 100 * MS);
+    change(limiter, "20/s burst=20", WEIR_KEEP);
+    assert_true(weir_restart(limiter, &decision));
+    assert_about(decision.start.ns, 150 * MS);
+    assert_about(decision.delay_ns, 50 * MS);
+    assert_false(weir_restart(limiter, &decision));
+    change(limiter, "2/s burst=2", WEIR_KEEP);
+    change(limiter, "1/s burst=1", WEIR_KEEP);
+    assert_true(weir_restart(limiter, &decision));
+    assert_about(decision.start.ns, 1100 * MS);
+    assert_denied(weir_take(limiter, 1), 2 * S);
+    set_ns(limiter, 600 * MS);
+    change(limiter, "10/s burst=10", WEIR_KEEP);
+    assert_true(weir_restart(limiter, &decision));
+    assert_about(decision.start.ns, 650 * MS);
+    weir_decision refused = weir_take(limiter, 1);
+    change(limiter, "10/s burst=10", WEIR_KEEP);
+    assert_false(weir_restart(limiter, &refused));
+    weir_close(limiter);
+}
+
+/* RESET forgets what was used, and keeps the order of those who wait. */
+static void test_restart_after_reset(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("10/s burst=10");
+    weir_decision decision = reserve_second(limiter);
+    change(limiter, "1/s burst=1", WEIR_RESET);
+    assert_true(weir_restart(limiter, &decision));
+    assert_about(decision.start.ns, S);
+    change(limiter, "10/s; 10/s", WEIR_RESET);
+    assert_false(weir_restart(limiter, &decision));
+    assert_about(decision.start.ns, S);
+    weir_close(limiter);
+}
+
+static void test_restart_of_a_hybrid(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_for("10/s burst=1 algorithm=hybrid", WEIR_PACE);
+    assert_int_equal(weir_reserve(limiter, 1, 0).delay_ns, 0);
+    weir_decision first = weir_reserve(limiter, 1, WEIR_FOREVER), second = weir_reserve(limiter, 1, WEIR_FOREVER);
+    assert_about(second.start.ns, 200 * MS);
+    set_ns(limiter, 50 * MS);
+    change(limiter, "5/s burst=1 algorithm=hybrid", WEIR_KEEP);
+    assert_true(weir_restart(limiter, &first));
+    assert_true(weir_restart(limiter, &second));
+    assert_about(first.start.ns, 150 * MS);
+    assert_about(second.start.ns, 350 * MS);
+    weir_close(limiter);
+}
+
+/* Whose start has passed is not sent to the end of time. */
+static void test_restart_when_long_due(void **state)
+{
+    (void)state;
+    static const char *const limits[][2] = {{"1000/s burst=1", "1/s burst=1"},
+                                            {"1000/s burst=1; 1000/s burst=1", "1/s burst=1; 1/s burst=1"},
+                                            {"1000/s burst=1 algorithm=hybrid", "1/s burst=1 algorithm=hybrid"}};
+    for (int i = 0; i < 3; i++) {
+        weir_limiter *limiter = open_manual(limits[i][0]);
+        (void)weir_take(limiter, 1);
+        weir_decision decision = weir_reserve(limiter, 1, WEIR_FOREVER);
+        set_ns(limiter, S);
+        change(limiter, limits[i][1], WEIR_KEEP);
+        (void)weir_restart(limiter, &decision);
+        assert_int_equal(decision.verdict, WEIR_ALLOW);
+        assert_true(decision.start.ns <= S + 2);
+        assert_true(decision.delay_ns <= 2);
+        weir_close(limiter);
+    }
+}
+
+/* Of a list the start is the latest of all limits', not that of the one with the fewest permits left. */
+static void test_restart_of_a_list(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("10/s burst=1; 1/s burst=3");
+    for (int i = 0; i < 3; i++) (void)weir_reserve(limiter, 1, WEIR_FOREVER);
+    weir_decision decision = weir_reserve(limiter, 1, WEIR_FOREVER);
+    assert_int_equal(decision.start.ns, S);
+    change(limiter, "10/s burst=1; 1/min burst=3", WEIR_SCALE);
+    assert_true(weir_restart(limiter, &decision));
+    assert_about(decision.start.ns, 60 * S);
+    weir_close(limiter);
+}
+
+/* Not one of them is lost, though only so many changes are kept. */
+static void test_restart_after_many_changes(void **state)
+{
+    (void)state;
+    for (int changes = 14; changes < 40; changes++) {
+        weir_limiter *limiter = open_manual("10/s burst=10");
+        weir_decision decision = reserve_second(limiter);
+        for (int i = 0; i < changes; i++) change(limiter, i % 2 == 0 ? "5/s burst=10" : "10/s burst=10", WEIR_SCALE);
+        assert_true(weir_restart(limiter, &decision));
+        assert_in_range(decision.start.ns, changes % 2 == 0 ? 200 * MS : 400 * MS, 401 * MS);
+        assert_false(weir_restart(limiter, &decision));
+        weir_close(limiter);
+    }
+}
+
+/* ---- the end of the clock ---- */
+
+static void asks_as_usual(weir_limiter *limiter, uint64_t now_ns)
+{
+    const uint64_t burst = UINT64_C(1000000);
+    assert_allowed(weir_take(limiter, burst), burst);
+    assert_denied(weir_take(limiter, burst), burst / 1000);
+    const weir_decision decision = weir_reserve(limiter, burst, WEIR_FOREVER);
+    assert_allowed(decision, burst);
+    assert_about(decision.start.ns, now_ns + burst / 1000);
+    set_ns(limiter, now_ns + S);
+    assert_int_equal(weir_peek(limiter, 1).remaining, burst - 1);
+}
+
+/* At 10^12 a second a clock of 2^62 ticks ends after 53 days. */
+static void test_the_clock_is_set_anew(void **state)
+{
+    (void)state;
+    static const uint64_t days[] = {1, 26, 27, 53, 54, 106, 107, 108, 200, 400, 36500};
+    weir_limiter *limiter = open_manual("1000G/s burst=1000000");
+    for (size_t i = 0; i < sizeof days / sizeof days[0]; i++) {
+        set_ns(limiter, days[i] * DAY);
+        asks_as_usual(limiter, days[i] * DAY);
+    }
+    weir_close(limiter);
+}
+
+static void test_every_question_sets_the_clock_anew(void **state)
+{
+    (void)state;
+    for (int question = 0; question < 5; question++) {
+        weir_limiter *limiter = open_manual("1000G/s burst=1000000");
+        set_ns(limiter, 400 * DAY);
+        weir_decision decision = {0};
+        if (question == 0) decision = weir_take_wait(limiter, 1, 0);
+        if (question == 1) decision = weir_take_wait(limiter, 1, 5);
+        if (question == 2) decision = weir_peek(limiter, 1);
+        if (question == 3) decision = weir_take_some(limiter, 1);
+        if (question == 4) decision = weir_take_at(limiter, (weir_instant){500 * DAY}, 1);
+        assert_int_equal(decision.verdict, WEIR_ALLOW);
+        weir_close(limiter);
+    }
+}
+
+/* ---- counting, stopping ---- */
+
+static void test_stats(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("10/s burst=5");
+    weir_stats stats;
+    assert_allowed(weir_take(limiter, 3), 3);
+    assert_int_equal(weir_take(limiter, 3).verdict, WEIR_DENY);
+    assert_int_equal(weir_take(limiter, 6).verdict, WEIR_NEVER);
+    (void)weir_peek(limiter, 1);
+    assert_about(weir_reserve(limiter, 4, WEIR_FOREVER).delay_ns, 200 * MS);
+    weir_read_stats(limiter, &stats, sizeof stats);
+    assert_int_equal(stats.calls, 4);
+    assert_int_equal(stats.granted, 7);
+    assert_int_equal(stats.denied, 2);
+    assert_int_equal(stats.delayed, 1);
+    assert_int_equal(stats.waiting_ns, 200 * MS);
+    assert_int_equal(stats.late_now_ns, 0);
+    stats.granted = 77;
+    weir_read_stats(limiter, &stats, sizeof stats.calls);
+    assert_int_equal(stats.granted, 77);
+    weir_close(limiter);
+}
+
+static void test_stats_of_pacing(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_for("10/s", WEIR_PACE);
+    weir_stats stats;
+    assert_allowed(weir_take(limiter, 1), 1);
+    set_ns(limiter, 2 * S);
+    assert_allowed(weir_take(limiter, 1), 1);
+    weir_read_stats(limiter, &stats, sizeof stats);
+    assert_in_range(stats.late_max_ns, 1900 * MS, 2000 * MS);
+    assert_in_range(stats.late_now_ns, 1800 * MS, 1900 * MS);
+    weir_close(limiter);
+}
+
+static void test_stop(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("10/s");
+    const uint64_t one[] = {1};
+    weir_decision before = weir_take(limiter, 1);
+    weir_stop(limiter);
+    weir_stop(limiter);
+    assert_int_equal(weir_take(limiter, 1).verdict, WEIR_STOPPED);
+    assert_int_equal(weir_take_at(limiter, (weir_instant){S}, 1).verdict, WEIR_STOPPED);
+    assert_int_equal(weir_take_some(limiter, 1).verdict, WEIR_STOPPED);
+    assert_int_equal(weir_take_each(limiter, one, NULL).verdict, WEIR_STOPPED);
+    assert_int_equal(weir_reserve(limiter, 1, 0).verdict, WEIR_STOPPED);
+    assert_int_equal(weir_take_wait(limiter, 1, WEIR_FOREVER).verdict, WEIR_STOPPED);
+    assert_int_equal(weir_peek(limiter, 1).verdict, WEIR_STOPPED);
+    weir_cancel(limiter, &before);
+    weir_close(limiter);
+}
+
+/* ---- waiting ---- */
+
+struct call {
+    weir_limiter *limiter;
+    uint64_t wait_max_ns;
+    weir_decision decision;
+};
+
+static void *wait_for_one(void *argument)
+{
+    struct call *call = argument;
+    call->decision = weir_take_wait(call->limiter, 1, call->wait_max_ns);
+    return NULL;
+}
+
+/* The waiter has his slot once the next free one is later. */
+static void wait_until_retry_is(weir_limiter *limiter, uint64_t retry_ns)
+{
+    while (weir_peek(limiter, 1).retry_ns < retry_ns) sched_yield();
+}
+
+static void test_take_wait_at_once(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("10/s burst=1");
+    assert_allowed(weir_take_wait(limiter, 1, WEIR_FOREVER), 1);
+    assert_denied(weir_take_wait(limiter, 1, 0), 100 * MS);
+    assert_denied(weir_take_wait(limiter, 1, 100 * MS - 1), 1);
+    assert_int_equal(weir_take_wait(limiter, 2, WEIR_FOREVER).verdict, WEIR_NEVER);
+    weir_close(limiter);
+}
+
+static void test_take_wait(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("10/s burst=1");
+    struct call call = {.limiter = limiter, .wait_max_ns = 100 * MS};
+    pthread_t thread;
+    drain(limiter, 1);
+    assert_int_equal(pthread_create(&thread, NULL, wait_for_one, &call), 0);
+    wait_until_retry_is(limiter, 200 * MS);
+    set_ns(limiter, 50 * MS);
+    change(limiter, "1/s burst=1", WEIR_SCALE);
+    set_ns(limiter, 549 * MS);
+    assert_denied(weir_take_wait(limiter, 1, 0), 1001 * MS);
+    set_ns(limiter, 550 * MS + 3);
+    pthread_join(thread, NULL);
+    assert_allowed(call.decision, 1);
+    assert_about(call.decision.start.ns, 550 * MS);
+    assert_int_equal(call.decision.delay_ns, 0);
+    weir_close(limiter);
+}
+
+static void test_stop_wakes(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("10/s burst=1");
+    struct call call = {.limiter = limiter, .wait_max_ns = WEIR_FOREVER};
+    pthread_t thread;
+    drain(limiter, 1);
+    assert_int_equal(pthread_create(&thread, NULL, wait_for_one, &call), 0);
+    wait_until_retry_is(limiter, 200 * MS);
+    weir_stop(limiter);
+    pthread_join(thread, NULL);
+    assert_int_equal(call.decision.verdict, WEIR_STOPPED);
+    weir_close(limiter);
+}
+
+/* ---- the other clocks ---- */
+
+static void test_clocks_move_on(void **state)
+{
+    (void)state;
+    static const weir_clock clocks[] = {WEIR_CLOCK_SYSTEM, WEIR_CLOCK_COARSE, WEIR_CLOCK_TICKER};
+    for (int i = 0; i < 3; i++) {
+        weir_options options = WEIR_OPTIONS;
+        weir_limiter *limiter;
+        options.clock = clocks[i];
+        options.tick_ns = 100000;
+        options.grain_ns = 1000;
+        options.spin_ns = 20000;
+        assert_int_equal(weir_open(&limiter, "1000/s burst=2", &options, NULL), 0);
+        weir_manual_set(limiter, (weir_instant){UINT64_MAX});
+        const uint64_t before_ns = weir_peek(limiter, 1).start.ns;
+        for (int taken = 0; taken < 12; taken++) {
+            const weir_decision decision = weir_take_wait(limiter, 1, WEIR_FOREVER);
+            assert_allowed(decision, 1);
+            assert_true(weir_now().ns >= decision.start.ns);
+        }
+        while (weir_peek(limiter, 1).start.ns < before_ns + 10 * MS)
+            weir_sleep_until((weir_instant){weir_now().ns + MS});
+        weir_close(limiter);
+    }
+    const uint64_t when_ns = weir_now().ns + 2 * MS;
+    weir_sleep_until((weir_instant){when_ns});
+    assert_true(weir_now().ns >= when_ns);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_open_refuses),
+        cmocka_unit_test(test_options_of_another_version),
+        cmocka_unit_test(test_take),
+        cmocka_unit_test(test_take_at),
+        cmocka_unit_test(test_take_some),
+        cmocka_unit_test(test_take_each),
+        cmocka_unit_test(test_reserve),
+        cmocka_unit_test(test_reserve_beyond_the_horizon),
+        cmocka_unit_test(test_limits_without_a_rate),
+        cmocka_unit_test(test_settle),
+        cmocka_unit_test(test_settle_each),
+        cmocka_unit_test(test_cancel_a_reservation),
+        cmocka_unit_test(test_settle_after_a_change),
+        cmocka_unit_test(test_carry),
+        cmocka_unit_test(test_carry_of_a_list),
+        cmocka_unit_test(test_changes_that_are_refused),
+        cmocka_unit_test(test_every_form_after_every_other),
+        cmocka_unit_test(test_restart),
+        cmocka_unit_test(test_restart_after_reset),
+        cmocka_unit_test(test_restart_of_a_hybrid),
+        cmocka_unit_test(test_restart_when_long_due),
+        cmocka_unit_test(test_restart_of_a_list),
+        cmocka_unit_test(test_restart_after_many_changes),
+        cmocka_unit_test(test_the_clock_is_set_anew),
+        cmocka_unit_test(test_every_question_sets_the_clock_anew),
+        cmocka_unit_test(test_stats),
+        cmocka_unit_test(test_stats_of_pacing),
+        cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_take_wait_at_once),
+        cmocka_unit_test(test_take_wait),
+        cmocka_unit_test(test_stop_wakes),
+        cmocka_unit_test(test_clocks_move_on),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
