@@ -44,7 +44,7 @@ static void find_lines(struct input *input)
 /* Room behind `filled`: what is done with goes, and then the buffer grows. */
 static enum input_state make_room(struct input *input)
 {
-    memmove(input->buffer, input->buffer + input->begin, input->filled - input->begin);
+    if (input->begin != 0) memmove(input->buffer, input->buffer + input->begin, input->filled - input->begin);
     input->filled -= input->begin;
     input->scanned -= input->begin;
     input->begin = 0;

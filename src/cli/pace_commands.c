@@ -17,8 +17,6 @@
 
 #include "cli/pace.h"
 
-extern char **environ;
-
 enum { STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127, STATUS_SIGNALLED = 128, SHOWN_MAX = 60 };
 
 struct job {

@@ -4,7 +4,8 @@
    A wake-up finds several starts due, so the lines of all of them leave in one write, straight from the input's buffer.
    Nothing is held back while it sleeps or reads: what was granted has been written.
 
-   May touch: stdin, stdout, the limiter.  Promises: no line leaves before its start.  Leaves to others: the schedule. */
+   May touch: stdin, stdout, the limiter.  Promises: no line leaves before its start.  Leaves to others: the
+   schedule. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -8,8 +8,8 @@
        ns_ceil(T) = anchor_ns + ceil((T - anchor_tick) * 2^shift / multiplier)      the first ns at which tick >= T
 
    The multiplier is rounded up, or an exact multiple of the interval would read one tick short; the error stays below
-   a tick for 2^63 ticks, and below two as long as they fit in 64 bits.  A tick is not longer than a ns, or two ns would share one and a wait
-   would come out a ns short.
+   a tick for 2^63 ticks, and below two as long as they fit in 64 bits.  A tick is not longer than a ns, or two ns would
+   share one and a wait would come out a ns short.
 
    May touch: its arguments.  Promises: ns_ceil is the exact inverse; both saturate; a time before the anchor reads the
    anchor.  Leaves to others: who says what time it is. */

@@ -72,7 +72,7 @@ static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, co
 {
     (void)rule;
     const uint64_t by_end = subtract_to_zero(slot->end, most(now, subtract_to_zero(slot->end, slot->cost)));
-    /* Where an earlier slot was given back, this one has drained sooner than its end says: at its start at the latest. */
+    /* Where an earlier slot was given back, this one has drained sooner than its end says: from its start on. */
     const uint64_t by_start = subtract_to_zero(add_saturating(slot->start, slot->cost), now);
     state[0] = subtract_to_zero(state[0], least(unused, least(by_end, by_start)));
 }

@@ -12,16 +12,17 @@
            0 |  /                                     a call starts when active reaches its cost, or a full pool
              +--since-------------------> t
 
-   The line is kept as one point of it, (since, active).  A take lowers the point and leaves `since` alone, and nothing is
-   rounded however often it happens; only where a cap was reached the point is set anew.  At ratio 1 what does not fit
+   The line is kept as one point of it, (since, active).  A take lowers the point, leaves `since` alone and rounds
+   nothing, however often it happens; only where a cap was reached the point is set anew.  At ratio 1 what does not fit
    into the pool is never made up for, and is still measured: that is the seed's wait time.
 
        | schedule | active | since, 0 = untouched | behind_max |      four words, the first two signed
 
    A cost above the pool starts when the pool is full, and is paid back from below zero.
 
-   May touch: its arguments.  Promises: at most rate * (over + max(0, largest cost - pool)) + ratio * rate * t permits in
-   any window t; never further from the literal pools (pools.c) than two fills.  Leaves to others: the lock around the words. */
+   May touch: its arguments.  Promises: at most rate * (over + max(0, largest cost - pool)) + ratio * rate * t permits
+   in any window t; never further from the literal pools (pools.c) than two fills.  Leaves to others: the lock around
+   the words. */
 #include "core/algorithm.h"
 #include "core/clock.h"
 #include "core/num.h"
@@ -173,7 +174,7 @@ static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_
 {
     const struct pools_now pools = read(state);
     const int64_t after = clamp(pools.schedule - clamp((int64_t)end));
-    return start_with(rule, &pools, after + as_signed(cost), need_of(rule, cost));
+    return start_with(rule, &pools, clamp(after + as_signed(cost)), need_of(rule, cost));
 }
 
 /* Puts `back` ticks into the pools as they are at t. */

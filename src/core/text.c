@@ -116,7 +116,7 @@ static bool read_between(struct reader *reader, struct between *between, size_t 
     return true;
 }
 
-/* "10tokens/min", "10k tokens/min", "10 per 2 hours", "10 MiB/s": the words up to the slash, to "per" or to the options. */
+/* "10tokens/min", "10k tokens/min", "10 per 2 hours": the words up to the slash, to "per" or to the options. */
 static bool read_words(struct reader *reader, struct between *between)
 {
     for (;;) {

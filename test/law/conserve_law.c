@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
    conserve_law.c - no time is made or lost, however long it goes on.
 
-   gcra     beside it runs a bucket in exact fractions, filled by rate * time and told only what was granted: the two
-            never differ by more than two ticks
+   gcra     beside it runs a bucket in exact fractions, filled by rate * time and told only what was granted: what that
+            holds is never refused, and what is granted that holds but for a tick
    hybrid   the schedule moves on by the permits taken, to the tick
    pools    active and waiting together are what was poured less what was taken; ten tenths of a fill are a fill */
 #include <inttypes.h>
@@ -20,7 +20,7 @@ enum { STEPS_MEAN = 60 };
 
 /* Permits times period_ns, so that a ns fills `permits`. */
 struct bucket {
-    exact level, size, tolerance;
+    exact level, size, tolerance, short_of;
     uint64_t permits, period_ns, last_ns;
 };
 
@@ -30,8 +30,10 @@ static struct bucket bucket_of(const struct limit *limit, const struct rule *rul
     limit_rate(limit, &bucket.permits, &bucket.period_ns);
     bucket.size = (exact)limit->burst * (limit->burst_kind == AMOUNT_TIME ? bucket.permits : bucket.period_ns);
     bucket.level = rule->flags & RULE_STARTS_FULL ? bucket.size : 0;
-    /* A tick where time is read, less than one for the multiplier; see window.c. */
-    bucket.tolerance = (2 * (exact)bucket.period_ns >> rule->scale) + 1;
+    /* A tick for reading the time, an eighth for the multiplier in 2^60 ticks; see window.c.  Whole permits are whole
+       ticks, so none is refused for that; a burst said as a time was cut to whole ticks. */
+    bucket.tolerance = (9 * (exact)bucket.period_ns >> (rule->scale + 3)) + 1;
+    bucket.short_of = limit->burst_kind == AMOUNT_TIME ? bucket.tolerance : 0;
     return bucket;
 }
 
@@ -67,7 +69,8 @@ static void gcra_property(struct law *law)
             law_check(law, bucket.level - asked >= -bucket.tolerance, "granted what an exact bucket does not hold");
             bucket.level -= asked;
         } else {
-            law_check(law, bucket.level - asked <= bucket.tolerance, "refused what an exact bucket holds");
+            law_check(law, bucket.level - asked < 0 || bucket.level - asked < bucket.short_of,
+                      "refused what an exact bucket holds");
         }
         const exact remaining = decision.remaining * (exact)bucket.period_ns;
         law_check(law, remaining <= bucket.level + bucket.tolerance, "more remains than in an exact bucket");
@@ -110,8 +113,13 @@ static int64_t total(const struct pools *pools)
 static void check_tenths(struct law *law, struct pools whole)
 {
     struct pools tenths = whole;
+    const bool full = whole.active == whole.pool;
+    for (int i = 1; i <= 10; i++) {
+        pools_refill(&tenths, tenths.pool / 10);
+        const int64_t part = full ? whole.over - whole.pool : whole.pool, from = full ? whole.pool : 0;
+        law_check(law, tenths.active == from + part / 10 * i, "active %" PRId64 " after %d tenths", tenths.active, i);
+    }
     pools_refill(&whole, whole.pool);
-    for (int i = 0; i < 10; i++) pools_refill(&tenths, tenths.pool / 10);
     law_check(law, total(&whole) == total(&tenths), "ten tenths are not a whole");
     law_check(law, whole.active == tenths.active, "active %" PRId64 " by tenths, %" PRId64 " as a whole", tenths.active,
               whole.active);

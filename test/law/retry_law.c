@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
    retry_law.c - a refusal says when: one ns earlier the same call is still refused, at that time it passes.
 
-   And what is refused, never possible, or costs nothing, writes nothing. */
+   And what is refused, never possible, or costs nothing, writes nothing; and what is said to remain passes. */
 #include <inttypes.h>
 #include <string.h>
 
-#include "core/num.h"
+#include "core/algorithm.h"
+#include "core/clock.h"
 #include "core/plan.h"
 #include "law/law.h"
 
@@ -48,6 +49,22 @@ static void check_allowed(struct law *law, const struct subject *subject, const 
               "delay %" PRIu64 " and start %" PRIu64, decision->delay_ns, decision->start.ns);
 }
 
+/* What remains passes, and no more; but hybrid lets pass what is longer than its pool, once that is full. */
+static void check_remaining(struct law *law, const struct subject *subject, uint64_t remaining)
+{
+    const struct plan *inside = plan_inside_const(&subject->plan);
+    const uint64_t pass = remaining > UINT64_MAX >> 4 ? UINT64_MAX >> 4 : remaining;
+    const bool bounded = remaining == pass;
+    const weir_decision all = would(subject, subject->now_ns, pass, 0);
+    law_check(law, pass == 0 || !bounded || all.verdict == WEIR_ALLOW, "%" PRIu64 " remain and do not pass", pass);
+    for (uint64_t i = 0; i < inside->count; i++) {
+        const struct rule *rule = &inside->rule[i];
+        if (rule->algorithm == ALGORITHM_HYBRID && pass >= permits_floor(rule, rule->burst)) return;
+    }
+    const weir_decision more = would(subject, subject->now_ns, pass + 1, 0);
+    law_check(law, !bounded || more.verdict != WEIR_ALLOW, "%" PRIu64 " remain and one more passes", pass);
+}
+
 static void ask(struct law *law, struct subject *subject)
 {
     uint64_t before[LIST_WORDS_MAX];
@@ -70,6 +87,9 @@ static void ask(struct law *law, struct subject *subject)
         check_denied(law, subject, &decision, cost, wait_ns);
     } else {
         check_allowed(law, subject, &decision, cost, wait_ns);
+        /* Of a call that waits it is told what remains at its start. */
+        if (cost == 0 || decision.delay_ns > 0 || !law_in_clock(&subject->plan, subject->now_ns)) return;
+        check_remaining(law, subject, decision.remaining);
     }
 }
 

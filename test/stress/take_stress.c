@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
    take_stress.c - many threads hammer one limiter: exactly what the bound allows passes, and every answer is counted.
 
-   May touch: threads, stdout.  Promises: time is the manual clock's, so the numbers are exact.  Leaves to others: limits
+   take_stress.c - many threads hammer one limiter: exactly what the bound allows passes, and every answer is counted.
    that change (set_limit_stress.c). */
 #include "crowd.h"
 

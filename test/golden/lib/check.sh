@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# check.sh WEIR, sourced: an empty folder to work in, and the words in which the golden tests say what should be.
+# check.sh WEIR, sourced: $weir, $tree (the checkout), $lib (this folder), an empty folder to work in, and the words in which the golden tests say what should be.
 # Nothing in these tests asserts how long something took: whoever shares the machine must not be able to fail them.
 set -uo pipefail
 weir=$(realpath "$1")
+lib=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
+tree=$(realpath "$lib/../../..")
 room=$(mktemp -d)
 trap 'rm -rf "$room"' EXIT
 cd "$room" || exit 1
@@ -60,12 +62,13 @@ silent() # FILE
     if [ -s "$1" ]; then fail "$1 should be empty"; fi
 }
 
-# A summary is three lines: the limit, the counts, how far behind.
+# A summary is three lines: the limit, the counts, how far behind.  How far over it was depends on how late the machine
+# woke it, so that figure is not held to anything.
 summary_of() # COUNT NOUN
 {
     if ! grep -qE "^$1 $2 in [0-9.]+ s, .*/s; late p50 .*, max " err; then fail "no summary of $1 $2"; fi
-    if ! grep -qE '^behind .* now, .* at worst; never early, never over by more than 0$' err; then
-        fail "the summary does not say: never early, never over"
+    if ! grep -qE '^behind .* now, .* at worst; never early, never over by more than [0-9]+$' err; then
+        fail "the summary does not say: never early"
     fi
 }
 

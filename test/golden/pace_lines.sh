@@ -1,0 +1,276 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# pace_lines.sh WEIR: every byte comes through, whatever happens is said, and how it ended can be seen.
+. "$(dirname "$0")/lib/check.sh" "$@"
+needs jq python3
+
+# ---- every byte, in order ----
+unchanged() # WHAT LINES ARGUMENT...: the file in comes through as it is, counted as so many lines
+{
+    local lines=$2 name=$1
+    shift 2
+    run "$name" "$weir" pace "$@" --json --summary summary <in
+    ends 0
+    silent err
+    same out in
+    json summary ".lines == $lines and .early == 0 and .over >= 0 and .dropped == 0"
+}
+
+seq 5000 >in
+unchanged 'lines' 5000 1000000/s
+printf 'one\ntwo\nthree' >in
+unchanged 'a last line without newline' 3 10000/s
+: >in
+unchanged 'empty input' 0 10/s
+printf '\n\n\na\n\n' >in
+unchanged 'empty lines' 5 10000/s
+printf 'a\0b\nstill b\0\0last' >in
+unchanged 'NUL mode' 4 10000/s -0
+unchanged 'NUL mode, long option' 4 10000/s --null
+unchanged 'NULs are bytes of a line' 2 10000/s
+{ head -c 1048576 /dev/zero | tr '\0' x; echo; seq 10; } >in
+unchanged 'a line of 1 MiB' 11 10000/s
+seq 60000 | gzip -nc >in
+unchanged 'binary data' "$(wc -l <in | awk '{ print $1 + 1 }')" 1000000/s
+unchanged 'binary data by bytes' "$(wc -l <in | awk '{ print $1 + 1 }')" 100MB/s --bytes
+json summary ".granted == $(wc -c <in)"
+{ echo small; head -c 300000 /dev/zero | tr '\0' y; echo; echo small; } >in
+unchanged 'a line larger than the pool' 3 20MB/s --bytes
+json summary '.granted == 300013'
+seq 300 >in
+unchanged 'several limits at once' 300 '100000/s burst=10; 50000/s'
+unchanged 'by gcra' 300 '100000/s algorithm=gcra'
+unchanged 'unlimited' 300 unlimited
+unchanged 'fewer wake-ups' 300 3000/s --grain 20ms
+
+run 'a pipe that comes in pieces' bash -c '{ printf "a\nb"; sleep 0.2; printf "c\n"; sleep 0.2; printf d; } | "$0" pace 10000/s' "$weir"
+ends 0
+printf 'a\nbc\nd' >expected
+same out expected
+summary_of 3 lines
+
+# ---- stopping on purpose ----
+seq 100 >in
+head -n 7 in >expected
+run '--count' "$weir" pace 10000/s --count 7 <in
+ends 0
+same out expected
+summary_of 7 lines
+
+head -n 2 in >expected
+run 'a list, its second limit used up' "$weir" pace '10/s burst=5 algorithm=gcra; 2/h algorithm=gcra' --for 50ms <in
+ends 0
+same out expected
+run 'nothing passes' "$weir" pace none <in
+ends 2
+silent out
+says err 'weir: line 1 costs 1, more than none can ever let through'
+
+run '--for, endless input' bash -c 'yes | "$0" pace 1000/s --for 300ms' "$weir"
+ends 0
+if [ ! -s out ]; then fail 'nothing came through'; fi
+summary_of "$(wc -l <out)" lines
+
+mkfifo silence
+exec 8<>silence
+run '--for, silent input' timeout 60 "$weir" pace 1000/s --for 100ms <silence
+ends 0
+summary_of 0 lines
+exec 8>&-
+
+# ---- --drop: what is too late is counted, and nothing else is missing ----
+seq 200000 >in
+stall='read -r line; echo "$line"; sleep 1; cat' # head would take more than its line
+bash -c '"$0" pace 100000/s --drop --json --summary summary <in | { '"$stall"'; } >out' "$weir"
+what='--drop with a stalled pipe'
+json summary '.dropped > 0 and .lines + .dropped == 200000 and .lines == .granted and .early == 0'
+if [ "$(wc -l <out)" != "$(jq .lines summary)" ]; then fail 'lines were lost besides those dropped'; fi
+if ! sort -n -u -c out 2>/dev/null || [ -n "$(comm -13 <(sort in) <(sort out))" ]; then fail 'not the lines of the input'; fi
+run '--drop without a stall' bash -c 'seq 3 | "$0" pace 1000/s --drop --json' "$weir"
+ends 0
+says err '"dropped":'
+json err '.lines + .dropped == 3'
+run '--drop, the words' bash -c '"$0" pace 100000/s --drop <in 2>err2 | { '"$stall"'; } | wc -l' "$weir"
+dropped=$(sed -n 's/ dropped as too late$//p' err2)
+if [ "$((dropped + $(cat out)))" != 200000 ]; then fail "$dropped dropped and $(cat out) lines are not 200000"; fi
+
+# ---- the summary ----
+seq 20 >in
+run '--json' "$weir" pace 1000/s --json <in
+ends 0
+same out in
+if [ "$(wc -l <err)" != 1 ]; then fail 'JSON is not one line, or not alone'; fi
+json err 'keys == ["achieved_per_s", "behind_ns", "dropped", "early", "elapsed_s", "granted", "late_ns", "lines",
+    "over", "target_per_s"]'
+json err '(.late_ns | keys) == ["max", "p50", "p90", "p99", "p999"] and (.behind_ns | keys) == ["max", "now"]'
+json err '[paths(type != "object") as $p | getpath($p) | type] | unique == ["number"]'
+json err '.target_per_s == 1000 and .lines == 20 and .granted == 20 and .elapsed_s > 0 and .achieved_per_s > 0'
+json err '.late_ns | .p50 <= .p90 and .p90 <= .p99 and .p99 <= .p999 and .p999 <= .max'
+json err '.behind_ns.now <= .behind_ns.max'
+
+run 'the summary for people' "$weir" pace 12000,1.1 <in
+ends 0
+summary_of 20 lines
+if [ "$(head -n 1 err)" != '12000/s burst=1ms catchup=1.1 algorithm=hybrid' ]; then fail 'the limit is not shown'; fi
+if [ "$(wc -l <err)" != 3 ]; then fail 'more than three lines'; fi
+
+run '--summary FILE' "$weir" pace 1000/s --summary summary.txt <in
+ends 0
+same out in
+cp summary.txt err
+summary_of 20 lines
+run '--summary in no folder' "$weir" pace 1000/s --summary nowhere/summary <in
+ends 2
+same out in
+says err 'weir: --summary nowhere/summary: No such file or directory'
+
+# ---- the other end ----
+if [ -w /dev/full ]; then
+    run '--summary to a full disk' "$weir" pace 1000/s --summary /dev/full <in
+    ends 2
+    same out in
+    says err 'weir: --summary /dev/full: No space left on device'
+    what='standard output to a full disk'
+    "$weir" pace 1000/s <in >/dev/full 2>err
+    status=$?
+    ends 2
+    says err 'weir: standard output: No space left on device'
+    for arguments in --version --help 'pace --help'; do
+        what="$arguments to a full disk"
+        "$weir" $arguments >/dev/full 2>err
+        status=$?
+        ends 2
+        says err 'weir: standard output: No space left on device'
+    done
+fi
+
+what='a reader that goes'
+yes | python3 "$lib/ending.py" pid end "$weir" pace 100000/s 2>err | head -n 1 >out
+echo y >expected
+same out expected
+if [ "$(cat end)" != -13 ]; then fail "ended with $(cat end), not by SIGPIPE"; fi
+if grep -qi 'weir:\|broken pipe' err; then fail 'it complains'; fi
+
+run 'standard input closed' "$weir" pace 1000/s 0<&-
+ends 2
+silent out
+says err 'weir: standard input: Bad file descriptor'
+run 'standard input a directory' "$weir" pace 1000/s <.
+ends 2
+silent out
+says err 'weir: standard input: Is a directory'
+
+# ---- signals ----
+set -m # or those in the background would ignore SIGINT
+begin() # ARGUMENT...: in the background, on a pipe that stays open as fd 9, with one line through
+{
+    rm -f pipe pid end out err
+    mkfifo pipe
+    python3 "$lib/ending.py" pid end "$weir" pace "$@" <pipe >out 2>err &
+    exec 9>pipe
+    echo first >&9
+    until_true test -s out -a -s pid
+}
+
+finish()
+{
+    until_true test -s end
+    exec 9>&-
+    wait
+    status=$(cat end)
+}
+
+for number in 2 15; do
+    what="signal $number"
+    begin 1000/s
+    kill -$number "$(cat pid)"
+    finish
+    ends -$number
+    summary_of 1 lines
+    what="signal $number during a wait for the start"
+    begin '1/h burst=1 algorithm=gcra'
+    echo second >&9
+    kill -$number "$(cat pid)"
+    finish
+    ends -$number
+    echo first >expected
+    same out expected
+    summary_of 1 lines
+done
+
+what='SIGUSR1'
+begin 1000/s
+kill -USR1 "$(cat pid)"
+until_true grep -q '^behind' err
+summary_of 1 lines
+echo second >&9
+until_true grep -q second out
+exec 9>&-
+finish
+ends 0
+summary_of 2 lines
+if [ "$(grep -c '^behind' err)" != 2 ]; then fail 'not two summaries'; fi
+set +m
+
+# ---- usage ----
+wrong() # MESSAGE ARGUMENT...
+{
+    echo "weir: $1" >expected
+    shift
+    run "weir $*" "$weir" "$@" </dev/null
+    ends 2
+    silent out
+    same err expected
+}
+wrong 'there is no command "nonsense"; weir --help lists them' nonsense
+wrong 'there is no command "--nonsense"; weir --help lists them' --nonsense
+wrong 'pace: expected a limit; for example weir pace 1000/s' pace
+wrong 'pace: expected a limit; for example weir pace 1000/s' pace --count 3
+wrong 'pace: what is "burst=2"? a limit with spaces goes in quotes, a command behind --' pace 10/s burst=2
+wrong 'pace: there is no option --bogus; see weir pace --help' pace 10/s --bogus
+wrong 'pace: there is no option -q; see weir pace --help' pace 10/s -q
+wrong 'pace: there is no option -q; see weir pace --help' pace 10/s -0q
+wrong 'pace: --count wants a value; see weir pace --help' pace 10/s --count
+wrong 'pace: -j wants a value; see weir pace --help' pace 10/s -j
+wrong '--count "0": expected a whole number from 1 to 18446744073709551614' pace 10/s --count 0
+wrong '--count "1.5": expected a whole number from 1 to 18446744073709551614' pace 10/s --count 1.5
+wrong '--count "-1": expected a whole number from 1 to 18446744073709551614' pace 10/s --count -1
+wrong '--jobs "10001": expected a whole number from 1 to 10000' pace 10/s --jobs 10001 -- true
+wrong '--for "10": expected a time; for example 500ms, 10s or 5min' pace 10/s --for 10
+wrong '--grain "": expected a time; for example 500ms, 10s or 5min' pace 10/s --grain ''
+j='pace: -j and --keep-going are for commands; for example weir pace 5/s -j 4 -- curl -fsS {}'
+wrong "$j" pace 10/s -j 3
+wrong "$j" pace 10/s --keep-going
+wrong 'pace: --drop is for lines, not for commands' pace 10/s --drop -- true
+wrong 'pace: --drop needs one limit with a schedule (algorithm=hybrid)' pace '10/s; 20/s' --drop
+wrong 'pace: --drop needs one limit with a schedule (algorithm=hybrid)' pace '10/s algorithm=gcra' --drop
+
+run 'weir' "$weir"
+ends 2
+silent out
+for words in 'usage: weir COMMAND' '  pace ' '  explain ' 'weir COMMAND --help'; do says err "$words"; done
+cp err help
+for argument in --help -h help; do
+    run "weir $argument" "$weir" $argument
+    ends 0
+    silent err
+    same out help
+done
+header=$tree/include/weir/weir.h
+sed -n 's/^#define WEIR_VERSION "\(.*\)"/weir \1/p' "$header" >expected
+for argument in --version version; do
+    run "weir $argument" "$weir" $argument
+    ends 0
+    silent err
+    same out expected
+done
+for command in pace explain; do
+    run "weir $command --help" "$weir" $command --help
+    ends 0
+    silent err
+    says out "usage: weir $command LIMIT"
+    cp out help
+    run "weir $command -h" "$weir" $command -h
+    ends 0
+    same out help
+done
