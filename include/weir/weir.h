@@ -170,7 +170,8 @@ WEIR_API weir_decision weir_peek(weir_limiter *limiter, uint64_t cost);
    weir_take_each with different costs: that wants weir_settle_each. */
 WEIR_API void weir_settle(weir_limiter *limiter, weir_decision *decision, uint64_t actual);
 
-/* The same for weir_take_each: cost and end as they were there, actual as it turned out, one for each limit. */
+/* The same for weir_take_each: cost and end as they were there, actual as it turned out, one for each limit.  Without
+   end (NULL) rather less is given back. */
 WEIR_API void weir_settle_each(weir_limiter *limiter, weir_decision *decision, const uint64_t cost[],
                                const uint64_t actual[], const uint64_t end[]);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
    limiter.h - the inside of a weir_limiter: where the three rooms below meet.
 
-       asked ->  time (host)  ->  word or cell (share)  ->  tally            take, peek, settle       limiter.c
-                                                        ->  line of waiters  take_wait, set_limit     waiting.c */
+       open.c   made, stopped, counted, freed        take.c   asked: time (host) -> word or cell (share) -> tally
+       change.c another limit, in use                wait.c   the line of those who wait */
 #ifndef WEIR_API_LIMITER_H
 #define WEIR_API_LIMITER_H
 
@@ -52,19 +52,39 @@ struct weir_limiter {
     struct change change[CHANGES_KEPT];
 };
 
-uint64_t limiter_now_ns(const weir_limiter *limiter);
-bool limiter_stopped(const weir_limiter *limiter);
+static inline uint64_t limiter_now_ns(const weir_limiter *limiter)
+{
+    switch (limiter->clock) {
+    case WEIR_CLOCK_COARSE:
+        return host_now_coarse_ns();
+    case WEIR_CLOCK_TICKER:
+        return host_ticker_now_ns(limiter->ticker);
+    case WEIR_CLOCK_MANUAL:
+        return atom_load(&limiter->manual_ns);
+    default:
+        return host_now_ns();
+    }
+}
 
-/* When decades have passed on the limit's clock: sets it anew. */
+static inline bool limiter_stopped(const weir_limiter *limiter)
+{
+    return atom_load(&limiter->stopped) != 0;
+}
+
+/* ---- change.c ---- */
+
+/* [under the mutex] Moves everything over to another plan at now_ns. */
+int limiter_change(weir_limiter *limiter, const struct plan *plan, uint64_t now_ns, weir_carry carry,
+                   weir_error *error);
+
+/* When decades have passed on the limit's clock: the same limit, its clock set anew. */
 void limiter_renew(weir_limiter *limiter, uint64_t now_ns);
+
+/* ---- take.c ---- */
 
 /* Decides and takes, uncounted. */
 void limiter_ask(weir_limiter *limiter, const struct ask *ask, weir_decision *decision);
 
 void limiter_count(weir_limiter *limiter, const weir_decision *decision);
-
-/* [under the mutex] Moves everything over to another plan. */
-int limiter_change(weir_limiter *limiter, const struct plan *plan, uint64_t now_ns, weir_carry carry,
-                   weir_error *error);
 
 #endif

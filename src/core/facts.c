@@ -10,18 +10,6 @@
 #include "core/num.h"
 #include "core/plan.h"
 
-static uint64_t power_of_ten(uint32_t places)
-{
-    uint64_t power = 1;
-    while (places-- > 0) power *= 10;
-    return power;
-}
-
-static uint64_t greatest_common_divisor(uint64_t a, uint64_t b)
-{
-    return b == 0 ? a : greatest_common_divisor(b, a % b);
-}
-
 static uint64_t burst_ns(const struct limit *limit, uint64_t permits, uint64_t period_ns)
 {
     if (limit->burst_kind == AMOUNT_TIME) return limit->burst;

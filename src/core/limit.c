@@ -14,23 +14,6 @@ static const uint64_t OVER_TICKS_MAX = UINT64_C(1) << 60; /* hybrid adds and dou
 static const uint64_t BURST_DEFAULT_MAX = UINT64_C(1) << 32;
 static const uint64_t PER_NS_MAX = 1000; /* 10^12 a second */
 
-static uint64_t power_of_ten(uint32_t places)
-{
-    uint64_t power = 1;
-    while (places-- > 0) power *= 10;
-    return power;
-}
-
-static uint64_t greatest_common_divisor(uint64_t a, uint64_t b)
-{
-    while (b != 0) {
-        const uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 bool limit_rate(const struct limit *limit, uint64_t *permits, uint64_t *period_ns)
 {
     const uint64_t power = power_of_ten(limit->count.places);

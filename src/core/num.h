@@ -32,6 +32,24 @@ static inline uint64_t most(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+static inline uint64_t greatest_common_divisor(uint64_t a, uint64_t b)
+{
+    while (b != 0) {
+        const uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* places up to 19. */
+static inline uint64_t power_of_ten(unsigned places)
+{
+    uint64_t power = 1;
+    while (places-- > 0) power *= 10;
+    return power;
+}
+
 #ifdef __SIZEOF_INT128__
 
 __extension__ typedef unsigned __int128 wide;

@@ -235,7 +235,7 @@ static void check_carry(const struct subject *from, const struct subject *to)
 
 /* ---- random rates ---- */
 
-static uint64_t power_of_ten(uint64_t *seed, unsigned powers)
+static uint64_t random_power_of_ten(uint64_t *seed, unsigned powers)
 {
     uint64_t power = 1;
     for (uint64_t i = random_below(seed, powers); i > 0; i--) power *= 10;
@@ -248,7 +248,7 @@ static void choose_rate(uint64_t *seed, struct limit *limit)
     const uint64_t period_ns = periods_s[random_below(seed, 6)] * UINT64_C(1000000000);
     switch (random_below(seed, 4)) {
     case 0: /* what people write */
-        limit->count.digits = (1 + random_below(seed, 99)) * power_of_ten(seed, 13);
+        limit->count.digits = (1 + random_below(seed, 99)) * random_power_of_ten(seed, 13);
         limit->period_ns = period_ns;
         break;
     case 1: /* with a point */

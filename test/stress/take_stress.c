@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   take_stress.c - many threads hammer one limiter: exactly what the bound allows passes, and every answer is counted.
+   take_stress.c - many threads hammer one limiter: exactly what the bound allows passes, every answer is counted.
 
-   take_stress.c - many threads hammer one limiter: exactly what the bound allows passes, and every answer is counted.
-   that change (set_limit_stress.c). */
+   May touch: threads, stdout.  Promises: time is the manual clock's, so the numbers are exact.  Leaves to others:
+   limits that change (set_limit_stress.c). */
 #include "crowd.h"
 
 #include <pthread.h>

@@ -186,7 +186,7 @@ static void test_sleep_is_never_early(void **state)
 
 /* ---- events ---- */
 
-/* It may return for no reason, so waiting is a loop, as in api/waiting.c. */
+/* It may return for no reason, so waiting is a loop, as in api/wait.c. */
 static void wait_for_change(struct host_event *event, uint32_t seen, uint64_t deadline_ns)
 {
     while (host_event_seen(event) == seen && host_now_ns() < deadline_ns) host_event_wait(event, seen, deadline_ns);

@@ -673,6 +673,13 @@ static void test_take_wait(void **state)
     assert_allowed(call.decision, 1);
     assert_about(call.decision.start.ns, 550 * MS);
     assert_int_equal(call.decision.delay_ns, 0);
+    weir_stats stats;
+    weir_read_stats(limiter, &stats, sizeof stats);
+    assert_int_equal(stats.calls, 4);
+    assert_int_equal(stats.granted, 2);
+    assert_int_equal(stats.denied, 2);
+    assert_int_equal(stats.delayed, 1);
+    assert_int_equal(stats.waiting_ns, 100 * MS);
     weir_close(limiter);
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# check.sh WEIR, sourced: $weir, $tree (the checkout), $lib (this folder), an empty folder to work in, and the words in which the golden tests say what should be.
+# check.sh WEIR, sourced: $weir, $tree (the checkout), $lib (this folder), an empty folder to work in, and the words in
+# which the golden tests say what should be.
 # Nothing in these tests asserts how long something took: whoever shares the machine must not be able to fail them.
 set -uo pipefail
 weir=$(realpath "$1")

@@ -1,39 +1,15 @@
 /* SPDX-License-Identifier: MIT
-   waiting.c - who waits for his start, and what a change of the limit does to him.
+   change.c - another limit while the limiter is in use, and what that does to those who wait.
 
    A waiter has taken his permits already and knows where his slot ends.  He stands in a line, so that whoever changes
    the limit can move every slot in one step, under the mutex that is also around every reservation with a delay: no
    slot is given between the change and the moving.
 
-   May touch: the limiter, host.  Promises: nobody returns before his start; a change and a stop reach every waiter.
-   Leaves to others: where the slots are (share). */
+   May touch: the limiter.  Promises: a change reaches every waiter; order is kept.  Leaves to others: where the slots
+   are (share), waking (wait.c sleeps on the limiter's event). */
 #include "api/limiter.h"
-
-#include <string.h>
-
 #include "core/clock.h"
 #include "core/num.h"
-
-/* ---- the line ---- */
-
-static void join_line(weir_limiter *limiter, struct waiter *waiter)
-{
-    waiter->before = limiter->last;
-    waiter->after = NULL;
-    if (limiter->last != NULL) limiter->last->after = waiter;
-    else limiter->first = waiter;
-    limiter->last = waiter;
-}
-
-static void leave_line(weir_limiter *limiter, struct waiter *waiter)
-{
-    if (waiter->before != NULL) waiter->before->after = waiter->after;
-    else limiter->first = waiter->after;
-    if (waiter->after != NULL) waiter->after->before = waiter->before;
-    else limiter->last = waiter->before;
-}
-
-/* ---- changing the limit ---- */
 
 /* The rules and states in force, wherever they are. */
 static void read_content(weir_limiter *limiter, struct cell_content *content)
@@ -136,6 +112,17 @@ int limiter_change(weir_limiter *limiter, const struct plan *plan, uint64_t now_
     return 0;
 }
 
+/* The same limit once more. */
+void limiter_renew(weir_limiter *limiter, uint64_t now_ns)
+{
+    if (now_ns < atom_load(&limiter->clock_ends_ns)) return;
+    host_lock(&limiter->mutex);
+    if (now_ns >= atom_load(&limiter->clock_ends_ns)) {
+        limiter_change(limiter, plan_inside_const(&limiter->plan), now_ns, WEIR_KEEP, NULL);
+    }
+    host_unlock(&limiter->mutex);
+}
+
 int weir_set_limit(weir_limiter *limiter, const char *limits, weir_carry carry, weir_error *error)
 {
     weir_plan plan;
@@ -190,103 +177,4 @@ bool weir_restart(weir_limiter *limiter, weir_decision *decision)
     }
     host_unlock(&limiter->mutex);
     return moved;
-}
-
-/* ---- waiting ---- */
-
-/* Sleeps towards a start; returns early when something happened, and otherwise not before it. */
-static void sleep_towards(weir_limiter *limiter, uint32_t seen, uint64_t start_ns)
-{
-    if (limiter->clock == WEIR_CLOCK_MANUAL) {
-        host_event_wait(&limiter->event, seen, HOST_NO_DEADLINE);
-        return;
-    }
-    const uint64_t now_ns = host_now_ns();
-    const uint64_t deadline_ns = most(start_ns, add_saturating(now_ns, limiter->grain_ns));
-    const uint64_t awake_ns = subtract_to_zero(deadline_ns, limiter->spin_ns);
-    if (now_ns < awake_ns) host_event_wait(&limiter->event, seen, awake_ns);
-    while (host_event_seen(&limiter->event) == seen && host_now_ns() >= awake_ns && host_now_ns() < deadline_ns) {
-        atom_pause();
-    }
-}
-
-static bool due(const weir_limiter *limiter, uint64_t start_ns)
-{
-    const bool manual = limiter->clock == WEIR_CLOCK_MANUAL;
-    return (manual ? limiter_now_ns(limiter) : host_now_ns()) >= start_ns;
-}
-
-static void wait_in_line(weir_limiter *limiter, struct waiter *waiter)
-{
-    for (;;) {
-        const uint32_t seen = host_event_seen(&limiter->event);
-        host_lock(&limiter->mutex);
-        const uint64_t start_ns = waiter->decision.start.ns;
-        const bool over = limiter_stopped(limiter) || due(limiter, start_ns);
-        if (over) leave_line(limiter, waiter);
-        host_unlock(&limiter->mutex);
-        if (over) return;
-        sleep_towards(limiter, seen, start_ns);
-    }
-}
-
-weir_decision weir_take_wait(weir_limiter *limiter, uint64_t cost, uint64_t wait_max_ns)
-{
-    struct waiter waiter;
-    struct ask ask = {.now_ns = limiter_now_ns(limiter), .cost = cost};
-    limiter_renew(limiter, ask.now_ns);
-    limiter_ask(limiter, &ask, &waiter.decision);
-    if (waiter.decision.verdict != WEIR_DENY || wait_max_ns == 0) {
-        limiter_count(limiter, &waiter.decision);
-        return waiter.decision;
-    }
-    for (int i = 0; i < WEIR_LIMITS_MAX; i++) waiter.cost[i] = cost;
-    ask = (struct ask){
-        .now_ns = limiter_now_ns(limiter), .wait_max_ns = wait_max_ns, .each = waiter.cost, .end = waiter.end};
-    host_lock(&limiter->mutex);
-    limiter_ask(limiter, &ask, &waiter.decision);
-    const bool waits = waiter.decision.verdict == WEIR_ALLOW && waiter.decision.delay_ns != 0;
-    if (waits) join_line(limiter, &waiter);
-    host_unlock(&limiter->mutex);
-    limiter_count(limiter, &waiter.decision);
-    if (waits) wait_in_line(limiter, &waiter);
-    if (waits && limiter_stopped(limiter)) return (weir_decision){.verdict = WEIR_STOPPED, .start = {ask.now_ns}};
-    waiter.decision.delay_ns = 0;
-    return waiter.decision;
-}
-
-/* ---- counting ---- */
-
-static void read_lateness(const struct cell_content *content, uint64_t now_ns, weir_stats *stats)
-{
-    const uint64_t *state = content->state;
-    for (int i = 0; i < content->count; i++) {
-        const struct rule *rule = &content->rule[i];
-        const struct algorithm *algorithm = algorithm_of(rule);
-        if (algorithm->behind != NULL) {
-            const uint64_t behind = algorithm->behind(rule, state, tick_at(rule, now_ns));
-            const uint64_t now_late = shift_divide_ceil(behind, rule->shift, rule->multiplier);
-            const uint64_t max_late = shift_divide_ceil(algorithm->behind_max(state), rule->shift, rule->multiplier);
-            stats->late_now_ns = most(stats->late_now_ns, now_late);
-            stats->late_max_ns = most(stats->late_max_ns, max_late);
-        }
-        state += algorithm->words;
-    }
-}
-
-void weir_read_stats(weir_limiter *limiter, weir_stats *stats, size_t size)
-{
-    weir_stats sum = {0};
-    struct cell_content content;
-    for (int i = 0; i <= HOST_SLOTS; i++) {
-        const struct tally *tally = &limiter->tally[i];
-        sum.calls += atom_load(&tally->calls);
-        sum.granted += atom_load(&tally->granted);
-        sum.denied += atom_load(&tally->denied);
-        sum.delayed += atom_load(&tally->delayed);
-        sum.waiting_ns += atom_load(&tally->waiting_ns);
-    }
-    cell_read(&limiter->cell, &content);
-    read_lateness(&content, limiter_now_ns(limiter), &sum);
-    memcpy(stats, &sum, least(size, sizeof sum));
 }

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT
+   open.c - a limiter is made, stopped, counted and freed; the time as everybody may read it.
+
+   May touch: the limiter, host.  Promises: nothing is left behind when opening fails.  Leaves to others: asking
+   (take.c), waiting (wait.c), changing (change.c). */
+#include <string.h>
+
+#include "api/limiter.h"
+#include "core/clock.h"
+#include "core/num.h"
+
+enum { TICK_NS = 1000000, TICK_NS_MIN = 1000 };
+
+static int fail(weir_error *error, int code, const char *message)
+{
+    if (error != NULL) {
+        struct writer writer = {error->message, sizeof error->message, 0};
+        *error = (weir_error){.code = code};
+        write_text(&writer, message);
+    }
+    return code;
+}
+
+static int check_options(const weir_options *options, weir_error *error)
+{
+    if (options->use != WEIR_ADMIT && options->use != WEIR_PACE) {
+        return fail(error, WEIR_EINVAL, "options.use: expected WEIR_ADMIT or WEIR_PACE");
+    }
+    if ((unsigned)options->clock > WEIR_CLOCK_MANUAL) {
+        return fail(error, WEIR_EINVAL, "options.clock: expected one of the four WEIR_CLOCK_*");
+    }
+    if (options->tick_ns != 0 && options->tick_ns < TICK_NS_MIN) {
+        return fail(error, WEIR_EINVAL, "options.tick_ns: expected 1000 (a microsecond) or more, or 0 for 1 ms");
+    }
+    return 0;
+}
+
+/* A caller built with another version knows a shorter or a longer struct; what he does not say is its default. */
+static weir_options options_of(const weir_options *options)
+{
+    weir_options known = WEIR_OPTIONS;
+    if (options != NULL) memcpy(&known, options, least(options->size, sizeof known));
+    known.size = sizeof known;
+    return known;
+}
+
+static int start_clock(weir_limiter *limiter, const weir_options *options, weir_error *error)
+{
+    if (options->clock != WEIR_CLOCK_TICKER) return 0;
+    if (host_ticker_start(&limiter->ticker, options->tick_ns != 0 ? options->tick_ns : TICK_NS) == 0) return 0;
+    return fail(error, WEIR_ESYSTEM, "the ticker's thread could not be started");
+}
+
+int weir_open(weir_limiter **owned, const char *limits, const weir_options *options, weir_error *error)
+{
+    const weir_options chosen = options_of(options);
+    weir_plan plan;
+    *owned = NULL;
+    int failed = check_options(&chosen, error);
+    if (failed == 0) failed = weir_plan_parse(&plan, limits, chosen.use, error);
+    if (failed != 0) return failed;
+    weir_limiter *limiter = host_allocate(sizeof *limiter);
+    if (limiter == NULL) return fail(error, WEIR_ENOMEM, "no memory for a limiter");
+    limiter->clock = chosen.clock;
+    limiter->use = chosen.use;
+    limiter->grain_ns = chosen.grain_ns;
+    limiter->spin_ns = chosen.spin_ns;
+    failed = start_clock(limiter, &chosen, error);
+    if (failed != 0) {
+        host_free(limiter);
+        return failed;
+    }
+    host_mutex_open(&limiter->mutex);
+    word_open(&limiter->word, &(struct rule){.algorithm = ALGORITHM_ELSEWHERE});
+    cell_open(&limiter->cell, NULL, 0, host_yield);
+    host_lock(&limiter->mutex);
+    limiter_change(limiter, plan_inside_const(&plan), limiter_now_ns(limiter), WEIR_RESET, NULL);
+    host_unlock(&limiter->mutex);
+    *owned = limiter;
+    return 0;
+}
+
+void weir_close(weir_limiter *limiter)
+{
+    if (limiter == NULL) return;
+    host_ticker_stop(limiter->ticker);
+    host_mutex_close(&limiter->mutex);
+    host_free(limiter);
+}
+
+void weir_stop(weir_limiter *limiter)
+{
+    atom_store_release(&limiter->stopped, 1);
+    host_event_signal(&limiter->event);
+}
+
+void weir_manual_set(weir_limiter *limiter, weir_instant now)
+{
+    if (limiter->clock != WEIR_CLOCK_MANUAL) return;
+    atom_store(&limiter->manual_ns, now.ns);
+    host_event_signal(&limiter->event);
+}
+
+weir_instant weir_now(void)
+{
+    return (weir_instant){host_now_ns()};
+}
+
+void weir_sleep_until(weir_instant when)
+{
+    host_sleep_until(when.ns);
+}
+
+const char *weir_version(void)
+{
+    return WEIR_VERSION;
+}
+
+static void read_lateness(const struct cell_content *content, uint64_t now_ns, weir_stats *stats)
+{
+    const uint64_t *state = content->state;
+    for (int i = 0; i < content->count; i++) {
+        const struct rule *rule = &content->rule[i];
+        const struct algorithm *algorithm = algorithm_of(rule);
+        if (algorithm->behind != NULL) {
+            const uint64_t behind = algorithm->behind(rule, state, tick_at(rule, now_ns));
+            const uint64_t now_late = shift_divide_ceil(behind, rule->shift, rule->multiplier);
+            const uint64_t max_late = shift_divide_ceil(algorithm->behind_max(state), rule->shift, rule->multiplier);
+            stats->late_now_ns = most(stats->late_now_ns, now_late);
+            stats->late_max_ns = most(stats->late_max_ns, max_late);
+        }
+        state += algorithm->words;
+    }
+}
+
+void weir_read_stats(weir_limiter *limiter, weir_stats *stats, size_t size)
+{
+    weir_stats sum = {0};
+    struct cell_content content;
+    for (int i = 0; i <= HOST_SLOTS; i++) {
+        const struct tally *tally = &limiter->tally[i];
+        sum.calls += atom_load(&tally->calls);
+        sum.granted += atom_load(&tally->granted);
+        sum.denied += atom_load(&tally->denied);
+        sum.delayed += atom_load(&tally->delayed);
+        sum.waiting_ns += atom_load(&tally->waiting_ns);
+    }
+    cell_read(&limiter->cell, &content);
+    read_lateness(&content, limiter_now_ns(limiter), &sum);
+    memcpy(stats, &sum, least(size, sizeof sum));
+}

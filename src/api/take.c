@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT
+   take.c - one limit, or a list of them, asked by all threads of a process.
+
+   May touch: the limiter, host.  Promises: asking takes no lock but a cell's, allocates nothing and writes nothing
+   shared but the state itself.  Leaves to others: waiting (wait.c), arithmetic (core). */
+#include "api/limiter.h"
+
+static void add(struct atom *counter, bool mine, uint64_t more)
+{
+    if (more == 0) return;
+    if (mine) atom_store(counter, atom_load(counter) + more);
+    else atom_add(counter, more);
+}
+
+void limiter_count(weir_limiter *limiter, const weir_decision *decision)
+{
+    const unsigned slot = host_slot();
+    struct tally *tally = &limiter->tally[slot];
+    const bool mine = slot < HOST_SLOTS;
+    add(&tally->calls, mine, 1);
+    if (decision->verdict == WEIR_ALLOW) {
+        add(&tally->granted, mine, decision->charged);
+        add(&tally->delayed, mine, decision->delay_ns != 0);
+        add(&tally->waiting_ns, mine, decision->delay_ns);
+    } else {
+        add(&tally->denied, mine, 1);
+    }
+}
+
+static weir_decision stopped(uint64_t now_ns)
+{
+    return (weir_decision){.verdict = WEIR_STOPPED, .start = {now_ns}};
+}
+
+void limiter_ask(weir_limiter *limiter, const struct ask *ask, weir_decision *decision)
+{
+    if (limiter_stopped(limiter)) {
+        *decision = stopped(ask->now_ns);
+        return;
+    }
+    /* In neither of the two: a change is under way. */
+    while (!word_decide(&limiter->word, ask, decision) && !cell_decide(&limiter->cell, ask, decision)) host_yield();
+}
+
+static weir_decision ask_and_count(weir_limiter *limiter, const struct ask *ask)
+{
+    weir_decision decision;
+    limiter_renew(limiter, ask->now_ns);
+    limiter_ask(limiter, ask, &decision);
+    limiter_count(limiter, &decision);
+    return decision;
+}
+
+weir_decision weir_take_at(weir_limiter *limiter, weir_instant now, uint64_t cost)
+{
+    return ask_and_count(limiter, &(struct ask){.now_ns = now.ns, .cost = cost});
+}
+
+weir_decision weir_take(weir_limiter *limiter, uint64_t cost)
+{
+    return weir_take_at(limiter, (weir_instant){limiter_now_ns(limiter)}, cost);
+}
+
+weir_decision weir_take_some(weir_limiter *limiter, uint64_t cost_max)
+{
+    return ask_and_count(limiter, &(struct ask){.now_ns = limiter_now_ns(limiter), .cost = cost_max, .some = true});
+}
+
+weir_decision weir_take_each(weir_limiter *limiter, const uint64_t cost[], uint64_t end[])
+{
+    return ask_and_count(limiter, &(struct ask){.now_ns = limiter_now_ns(limiter), .each = cost, .end = end});
+}
+
+weir_decision weir_reserve(weir_limiter *limiter, uint64_t cost, uint64_t delay_max_ns)
+{
+    const struct ask ask = {.now_ns = limiter_now_ns(limiter), .wait_max_ns = delay_max_ns, .cost = cost};
+    return ask_and_count(limiter, &ask);
+}
+
+weir_decision weir_peek(weir_limiter *limiter, uint64_t cost)
+{
+    const struct ask ask = {.now_ns = limiter_now_ns(limiter), .cost = cost};
+    weir_decision decision;
+    if (limiter_stopped(limiter)) return stopped(ask.now_ns);
+    limiter_renew(limiter, ask.now_ns);
+    while (!word_peek(&limiter->word, &ask, &decision) && !cell_peek(&limiter->cell, &ask, &decision)) host_yield();
+    decision.charged = 0;
+    return decision;
+}
+
+void weir_settle_each(weir_limiter *limiter, weir_decision *decision, const uint64_t cost[], const uint64_t actual[],
+                      const uint64_t end[])
+{
+    const uint64_t now_ns = limiter_now_ns(limiter);
+    if (decision->verdict != WEIR_ALLOW || decision->reserved & DECISION_SETTLED) return;
+    weir_decision of_word = *decision;
+    of_word.charged = cost[0];
+    while (!word_settle(&limiter->word, now_ns, &of_word, actual[0]) &&
+           !cell_settle(&limiter->cell, now_ns, decision, cost, actual, end)) {
+        host_yield();
+    }
+    decision->charged = 0;
+    decision->reserved |= DECISION_SETTLED;
+}
+
+void weir_settle(weir_limiter *limiter, weir_decision *decision, uint64_t actual)
+{
+    uint64_t charged[WEIR_LIMITS_MAX], used[WEIR_LIMITS_MAX];
+    if (decision->reserved & DECISION_EACH) return;
+    for (int i = 0; i < WEIR_LIMITS_MAX; i++) {
+        charged[i] = decision->charged;
+        used[i] = actual;
+    }
+    weir_settle_each(limiter, decision, charged, used, NULL);
+}
+
+void weir_cancel(weir_limiter *limiter, weir_decision *decision)
+{
+    weir_settle(limiter, decision, 0);
+}
