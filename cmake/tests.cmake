@@ -153,6 +153,7 @@ foreach(source IN LISTS sources)
     get_filename_component(name "${source}" NAME_WE)
     weir_inside_program(bench bench-${name} "${source}")
     set_target_properties(bench-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+    add_dependencies(bench-${name} weir_cli) # bench/pace.c runs it
     weir_test(bench ${name} bench-${name} --small)
 endforeach()
 

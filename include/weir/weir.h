@@ -127,7 +127,7 @@ typedef struct { /* WEIR_OPTIONS fills size; a zero field is its default */
     size_t size;
     weir_use use;
     weir_clock clock;
-    uint64_t grain_ns; /* wake-ups of one thread are at least this far apart; 0 = every deadline its own */
+    uint64_t grain_ns; /* a sleep lasts at least this long: late, never early; 0 = 50 us, or nothing with spin_ns */
     uint64_t spin_ns;  /* spin for the last part of a sleep; 0 = never */
     uint64_t tick_ns;  /* period of WEIR_CLOCK_TICKER, 1000 or more; 0 = 1 ms */
 } weir_options;

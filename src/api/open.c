@@ -9,7 +9,8 @@
 #include "core/clock.h"
 #include "core/num.h"
 
-enum { TICK_NS = 1000000, TICK_NS_MIN = 1000 };
+/* A shorter sleep costs more than it lasts; the schedule makes up for what it is late. */
+enum { GRAIN_NS = 50000, TICK_NS = 1000000, TICK_NS_MIN = 1000 };
 
 static int fail(weir_error *error, int code, const char *message)
 {
@@ -63,7 +64,7 @@ int weir_open(weir_limiter **owned, const char *limits, const weir_options *opti
     if (limiter == NULL) return fail(error, WEIR_ENOMEM, "no memory for a limiter");
     limiter->clock = chosen.clock;
     limiter->use = chosen.use;
-    limiter->grain_ns = chosen.grain_ns;
+    limiter->grain_ns = chosen.grain_ns == 0 && chosen.spin_ns == 0 ? GRAIN_NS : chosen.grain_ns;
     limiter->spin_ns = chosen.spin_ns;
     failed = start_clock(limiter, &chosen, error);
     if (failed != 0) {

@@ -131,4 +131,4 @@ static void total_property(struct law *law)
     }
 }
 
-LAW("total", total_property, 100000);
+LAW("total", total_property, 50000);
