@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # A short front: CMake builds, the scripts in tools/ do the rest.
 PREFIX ?= /usr/local
-DIR ?= test/vectors
+DIR ?= test/vectors/peers
 
 .PHONY: build demo test bench vectors rivals lint install clean help
 build: ## build the command and the libraries into build/

@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# manual.sh WEIR: the manual against what it tells of: the header, the options, and its own example programs.
+. "$(dirname "$0")/lib/check.sh" "$@"
+pages=$tree/doc/man
+tools=$tree/test/manual
+what=manual
+
+# Every public function is in the NAME of a page of section 3, and in its SYNOPSIS just as the header declares it.
+what='functions of weir.h and of the pages (< header, > pages)'
+awk -f "$tools/prototypes.awk" "$tree/include/weir/weir.h" | sort >expected
+awk -f "$tools/prototypes.awk" "$pages"/*.3 | sort >out
+if [ "$(wc -l <expected)" -lt 20 ]; then fail 'the header has hardly any functions'; fi
+same out expected
+what='names of the pages'
+grep -oE 'weir_[a-z_]+\(' expected | tr -d '(' | sort >names
+awk '/^\.Sh/ { in_name = $2 == "NAME" } in_name && /^\.Nm/ { print $2 }' "$pages"/*.3 | sort >out
+same out names
+
+# Every option of the help is in the page, with its short form and whether it takes a value, and the other way round.
+for command in pace explain; do
+    what="options of weir $command (< help, > page)"
+    "$weir" $command --help | grep -E '^  (-., |    )--' |
+        awk '{ short = substr($0, 3, 1) == "-" ? substr($0, 4, 1) : ""; sub(/^  (-., |    )--/, "")
+               split(substr($0, 1, 18), part, " "); print part[1], short, (part[2] ~ /^[A-Z]+$/ ? "value" : "") }' |
+        sort >expected
+    awk '/^\.It .*Fl \\-/ { short = $3 ~ /^.$/ ? $3 : ""; value = / Ar / ? "value" : ""
+             sub(/.*Fl \\-/, ""); sub(/ .*/, ""); gsub(/\\/, ""); print $0, short, value }' \
+        "$pages/weir-$command.1" | sort >out
+    if [ "$(wc -l <expected)" -lt 3 ]; then fail 'the help has hardly any options'; fi
+    same out expected
+done
+
+# What a page refers to is there.
+what='references'
+for page in "$pages"/*.[1-9]; do basename "$page" | tr . ' '; done >there
+sed 's/$/ 3/' names >>there
+while read -r name section; do
+    if ! grep -qx "$name $section" there; then fail "there is no $name($section)"; fi
+done < <(grep -hoE '^\.Xr weir[a-z_-]* [0-9]' "$pages"/*.[1-9] | cut -d ' ' -f 2- | sort -u)
+
+# Mistakes that weir-limit(7) shows are those that weir makes.
+what='mistakes shown in weir-limit(7)'
+sed -n 's/\\-/-/g; s/^\([0-9].*[^ ]\)  *\(column [0-9]*: .*\)$/\1|\2/p' "$pages/weir-limit.7" >shown
+if [ "$(wc -l <shown)" -lt 5 ]; then fail 'it shows hardly any'; fi
+while IFS='|' read -r text message; do
+    text=$(sed 's/ *$//' <<<"$text")
+    "$weir" explain "$text" >out 2>err
+    echo "weir: $message" >expected
+    head -n 1 err >out
+    same out expected
+done <shown
+
+# The formatters find nothing to complain of.
+for page in "$pages"/*.[1-9]; do
+    what=$(basename "$page")
+    if command -v groff >/dev/null; then
+        groff -mdoc -Tutf8 -ww "$page" >/dev/null 2>err
+        if [ -s err ]; then fail 'groff complains'; fi
+    fi
+    if command -v mandoc >/dev/null; then
+        mandoc -Tlint -Wwarning "$page" >err 2>&1 || fail 'mandoc complains'
+    fi
+done
+
+# Every example program compiles without a warning, and prints what the page shows.
+archive=$(dirname "$weir")/libweir.a
+if [ ! -e "$archive" ] || grep -q '__asan_\|__tsan_\|__ubsan_' "$archive"; then
+    echo "no plain libweir.a beside $weir: the examples were not run"
+    exit 77
+fi
+for page in "$pages"/*.3; do
+    name=$(basename "$page" .3)
+    mkdir "$name"
+    awk -v to="$name" -f "$tools/programs.awk" "$page"
+    what="$name(3)"
+    if [ ! -e "$name/1.c" ]; then fail 'no example program'; fi
+    for program in "$name"/*.c; do
+        what="$name(3), example $(basename "$program" .c)"
+        if ! "${CC:-cc}" -std=c11 -Wall -Wextra -Werror "-I$tree/include" "$program" "$archive" -pthread -o example \
+            >out 2>err; then fail 'does not compile'; fi
+        run "$what" ./example
+        ends 0
+        silent err
+        if [ ! -e "${program%.c}.txt" ]; then fail 'the page does not show what it prints'; fi
+        same out "${program%.c}.txt"
+    done
+done
