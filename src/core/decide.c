@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT
    decide.c - (plan, state, now, cost) -> (decision, next state).
 
-   Every limit is asked first when it could start the call; the latest of them is the start, and only if that is soon
-   enough each is charged, at that start.  So nothing has to be undone, and a refusal leaves every state as it was.
+   How that goes is in decide_inline.h; here is what is said of a refusal, and settling.
 
    May touch: its arguments.  Promises: reads no clock, takes no lock, allocates nothing; every input has an answer.
    Leaves to others: what one limit answers (a file each), where the state lives (share). */
-#include "core/decide.h"
-
-#include "core/algorithm.h"
-#include "core/clock.h"
-#include "core/num.h"
+#include "core/decide_inline.h"
 
 const struct algorithm *algorithm_of(const struct rule *rule)
 {
@@ -33,29 +28,12 @@ size_t words_before(struct rules rules, int limit)
     return words;
 }
 
-/* What is left of the tightest limit, and which that is. */
-struct left {
-    uint64_t permits;
-    int limit;
-};
-
-static void narrow(struct left *left, int limit, uint64_t permits)
-{
-    if (permits < left->permits) *left = (struct left){permits, limit};
-}
-
 static uint64_t permits_left(const struct rule *rule, const struct algorithm *algorithm, const uint64_t *state,
                              uint64_t at)
 {
     if (algorithm->words != 0) return permits_floor(rule, algorithm->room(rule, state, at));
     return algorithm->possible(rule, 1) ? UINT64_MAX : 0;
 }
-
-/* What is asked of one limit, in its own ticks. */
-struct asked {
-    const struct algorithm *algorithm;
-    uint64_t now, cost;
-};
 
 /* The limit at fault: the first that may never pass this cost, or else the one with the latest start. */
 static int at_fault(struct rules rules, const uint64_t cost[], int latest, weir_decision *decision)
@@ -69,9 +47,8 @@ static int at_fault(struct rules rules, const uint64_t cost[], int latest, weir_
     return latest;
 }
 
-/* Reads only. */
-static void refuse(struct rules rules, const struct asked asked[], const uint64_t *state, const uint64_t cost[],
-                   int latest, weir_decision *decision)
+void decide_refusal(struct rules rules, const struct asked asked[], const uint64_t *state, const uint64_t cost[],
+                    int latest, weir_decision *decision)
 {
     const int limit = at_fault(rules, cost, latest, decision);
     struct left left = {UINT64_MAX, 0};
@@ -87,67 +64,10 @@ static void refuse(struct rules rules, const struct asked asked[], const uint64_
     decision->remaining = left.permits;
 }
 
-/* start_ns may lie before now: the schedule was kept while the caller was late. */
-static void allow(struct rules rules, const struct asked asked[], uint64_t *state, uint64_t now_ns, uint64_t start_ns,
-                  int latest, uint64_t end[], weir_decision *decision)
-{
-    const bool waits = start_ns > now_ns;
-    struct left left = {UINT64_MAX, 0};
-    for (int i = 0; i < rules.count; i++) {
-        const struct rule *rule = &rules.rule[i];
-        const struct algorithm *algorithm = asked[i].algorithm;
-        const uint64_t at = waits ? tick_at(rule, start_ns) : asked[i].now;
-        struct taken taken = {at, algorithm->possible(rule, 1) ? UINT64_MAX : 0};
-        if (algorithm->words != 0) taken = algorithm->commit(rule, state, at, asked[i].cost);
-        narrow(&left, i, permits_floor(rule, taken.room));
-        if ((waits ? latest : left.limit) == i) decision->end = taken.end;
-        if (end != NULL) end[i] = taken.end;
-        state += algorithm->words;
-    }
-    decision->limit = (uint32_t)(waits ? latest : left.limit);
-    decision->remaining = left.permits;
-}
-
-/* When could this limit start the call?  Not before now, unless it keeps a schedule. */
-static uint64_t start_of(const struct rule *rule, const struct asked *asked, const uint64_t *state, uint64_t now_ns,
-                         uint64_t permits)
-{
-    const struct algorithm *algorithm = asked->algorithm;
-    if (algorithm->words == 0) return algorithm->possible(rule, permits) ? now_ns : WEIR_FOREVER;
-    const uint64_t start = algorithm->earliest(rule, state, asked->now, asked->cost);
-    if (start == UINT64_MAX) return WEIR_FOREVER;
-    if (start > asked->now) return ns_ceil(rule, start);
-    /* Rounded up it may be past now, though within the same tick. */
-    return algorithm->keeps_schedule ? least(ns_ceil(rule, start), now_ns) : now_ns;
-}
-
 void decide(struct rules rules, uint64_t *state, uint64_t now_ns, const uint64_t cost[], uint64_t wait_max_ns,
             uint64_t end[], weir_decision *decision)
 {
-    struct asked asked[WEIR_LIMITS_MAX];
-    uint64_t start_ns = 0, differ = 0;
-    int latest = 0;
-    const uint64_t *of_limit = state;
-    for (int i = 0; i < rules.count; i++) {
-        const struct rule *rule = &rules.rule[i];
-        asked[i] = (struct asked){algorithm_of(rule), tick_at(rule, now_ns), ticks_of(rule, cost[i])};
-        const uint64_t starts_ns = start_of(rule, &asked[i], of_limit, now_ns, cost[i]);
-        if (starts_ns > start_ns) latest = i;
-        start_ns = most(start_ns, starts_ns);
-        if (cost[i] != cost[0]) differ = DECISION_EACH;
-        of_limit += asked[i].algorithm->words;
-    }
-    const uint64_t delay_ns = start_ns == WEIR_FOREVER ? WEIR_FOREVER : subtract_to_zero(start_ns, now_ns);
-    const bool allowed = start_ns != WEIR_FOREVER && delay_ns <= wait_max_ns;
-    decision->verdict = allowed ? WEIR_ALLOW : WEIR_DENY;
-    decision->start.ns = allowed ? start_ns : now_ns;
-    decision->delay_ns = allowed ? delay_ns : 0;
-    decision->retry_ns = allowed ? 0 : start_ns == WEIR_FOREVER ? WEIR_FOREVER : delay_ns - wait_max_ns;
-    decision->end = 0;
-    decision->charged = allowed ? cost[0] : 0;
-    decision->reserved = allowed ? rules.rule[0].generation | differ : 0;
-    if (allowed) allow(rules, asked, state, now_ns, start_ns, latest, end, decision);
-    else refuse(rules, asked, state, cost, latest, decision);
+    decide_inline(rules, state, now_ns, cost, wait_max_ns, end, decision);
 }
 
 uint64_t passing_now(struct rules rules, const uint64_t *state, uint64_t now_ns, uint64_t cost_max)

@@ -18,6 +18,7 @@
 #include "share/word.h"
 
 #include "core/clock.h"
+#include "core/decide_inline.h"
 
 enum { BACK_OFF_AFTER = 2, BACK_OFF_MAX = 32 };
 
@@ -99,7 +100,7 @@ static void decide_one(const struct rule *rule, uint64_t *value, const struct as
     const struct rules rules = {rule, 1};
     uint64_t cost = ask->each != NULL ? ask->each[0] : ask->cost;
     if (ask->some) cost = passing_now(rules, value, ask->now_ns, cost);
-    decide(rules, value, ask->now_ns, &cost, ask->wait_max_ns, ask->end, decision);
+    decide_inline(rules, value, ask->now_ns, &cost, ask->wait_max_ns, ask->end, decision);
     if (*value > VALUE_MAX) *decision = (weir_decision){.verdict = WEIR_DENY, .retry_ns = WEIR_FOREVER};
 }
 

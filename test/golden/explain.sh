@@ -188,7 +188,8 @@ wrong() # MESSAGE ARGUMENT...
     same err expected
 }
 wrong "explain: expected one limit; for example weir explain '10/s burst=20'"
-wrong "explain: expected one limit, in quotes when it has spaces; for example weir explain '10/s burst=20'" 10/s burst=20
+wrong "explain: expected one limit, in quotes when it has spaces; for example weir explain '10/s burst=20'" \
+    10/s burst=20
 wrong '--window "soon": expected a time; for example 500ms, 10s or 5min' 10/s --window soon
 wrong 'explain: --window wants a value; see weir explain --help' 10/s --window
 wrong 'explain: there is no option --nope; see weir explain --help' 10/s --nope

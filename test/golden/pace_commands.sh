@@ -211,7 +211,8 @@ silent out
 says err 'weir: ./no-program: Permission denied'
 run 'a folder' "$weir" pace $fast -- . <in
 ends 126
-run 'a line longer than any argument may be' bash -c 'head -c 3000000 /dev/zero | tr "\0" z | "$0" pace 10/s -- true' "$weir"
+run 'a line longer than any argument may be' \
+    bash -c 'head -c 3000000 /dev/zero | tr "\0" z | "$0" pace 10/s -- true' "$weir"
 ends 126
 says err 'weir: true: Argument list too long'
 

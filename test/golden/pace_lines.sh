@@ -43,7 +43,8 @@ unchanged 'by gcra' 300 '100000/s algorithm=gcra'
 unchanged 'unlimited' 300 unlimited
 unchanged 'fewer wake-ups' 300 3000/s --grain 20ms
 
-run 'a pipe that comes in pieces' bash -c '{ printf "a\nb"; sleep 0.2; printf "c\n"; sleep 0.2; printf d; } | "$0" pace 10000/s' "$weir"
+run 'a pipe that comes in pieces' \
+    bash -c '{ printf "a\nb"; sleep 0.2; printf "c\n"; sleep 0.2; printf d; } | "$0" pace 10000/s' "$weir"
 ends 0
 printf 'a\nbc\nd' >expected
 same out expected
@@ -85,7 +86,9 @@ bash -c '"$0" pace 100000/s --drop --json --summary summary <in | { '"$stall"'; 
 what='--drop with a stalled pipe'
 json summary '.dropped > 0 and .lines + .dropped == 200000 and .lines == .granted and .early == 0'
 if [ "$(wc -l <out)" != "$(jq .lines summary)" ]; then fail 'lines were lost besides those dropped'; fi
-if ! sort -n -u -c out 2>/dev/null || [ -n "$(comm -13 <(sort in) <(sort out))" ]; then fail 'not the lines of the input'; fi
+if ! sort -n -u -c out 2>/dev/null || [ -n "$(comm -13 <(sort in) <(sort out))" ]; then
+    fail 'not the lines of the input, in order'
+fi
 run '--drop without a stall' bash -c 'seq 3 | "$0" pace 1000/s --drop --json' "$weir"
 ends 0
 says err '"dropped":'
