@@ -19,7 +19,7 @@ enum { CHANGES_KEPT = 16 };
 
 /* Counted by one thread each, so that counting writes nothing shared; the last is for threads beyond. */
 struct tally {
-    struct atom calls, granted, denied, delayed, waiting_ns;
+    struct atom allowed, granted, denied, delayed, waiting_ns;
     uint64_t alone[3];
 };
 

@@ -140,7 +140,7 @@ void weir_read_stats(weir_limiter *limiter, weir_stats *stats, size_t size)
     struct cell_content content;
     for (int i = 0; i <= HOST_SLOTS; i++) {
         const struct tally *tally = &limiter->tally[i];
-        sum.calls += atom_load(&tally->calls);
+        sum.calls += atom_load(&tally->allowed) + atom_load(&tally->denied);
         sum.granted += atom_load(&tally->granted);
         sum.denied += atom_load(&tally->denied);
         sum.delayed += atom_load(&tally->delayed);

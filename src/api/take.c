@@ -17,8 +17,8 @@ void limiter_count(weir_limiter *limiter, const weir_decision *decision)
     const unsigned slot = host_slot();
     struct tally *tally = &limiter->tally[slot];
     const bool mine = slot < HOST_SLOTS;
-    add(&tally->calls, mine, 1);
     if (decision->verdict == WEIR_ALLOW) {
+        add(&tally->allowed, mine, 1);
         add(&tally->granted, mine, decision->charged);
         add(&tally->delayed, mine, decision->delay_ns != 0);
         add(&tally->waiting_ns, mine, decision->delay_ns);
