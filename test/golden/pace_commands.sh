@@ -5,11 +5,11 @@
 needs python3
 fast=1000/s
 
-# Prints its arguments so that where each begins and ends can be seen.
+# Prints its arguments, so that where each begins and ends can be seen, in one write.
 cat >show <<'END'
 #!/bin/sh
-for argument in "$@"; do printf '<%s>' "$argument"; done
-echo
+for argument in "$@"; do all="$all<$argument>"; done
+printf '%s\n' "$all"
 END
 chmod +x show
 
@@ -224,7 +224,7 @@ says err "(\"$(head -c 60 in)\")"
 # ---- stopping on purpose, while the input is silent and while a command runs ----
 mkfifo pipe
 exec 9<>pipe
-run '--for, silent input' timeout 60 "$weir" pace $fast --for 100ms -j 2 -- ./show <pipe
+run '--for, silent input' timeout -k 5 30 "$weir" pace $fast --for 100ms -j 2 -- ./show <pipe
 ends 0
 summary_of 0 commands
 

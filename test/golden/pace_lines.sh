@@ -74,7 +74,7 @@ summary_of "$(wc -l <out)" lines
 
 mkfifo silence
 exec 8<>silence
-run '--for, silent input' timeout 60 "$weir" pace 1000/s --for 100ms <silence
+run '--for, silent input' timeout -k 5 30 "$weir" pace 1000/s --for 100ms <silence
 ends 0
 summary_of 0 lines
 exec 8>&-
@@ -206,7 +206,7 @@ begin 1000/s
 kill -USR1 "$(cat pid)"
 until_true grep -q '^behind' err
 summary_of 1 lines
-echo second >&9
+(echo second >&9) || fail 'it did not go on'
 until_true grep -q second out
 exec 9>&-
 finish
