@@ -111,7 +111,7 @@ signals_of() # FILE
 }
 if [ -e /proc/self/status ]; then
     cp /proc/self/status status.here
-    run 'its signals' "$weir" pace $fast -- sh -c 'cat /proc/self/status; :' <<<line
+    run 'its signals' "$weir" pace $fast -- cat <<<'/proc/self/status' # a shell would set them right
     ends 0
     cp out status.there
     if [ $((0x$(awk '/^SigIgn/ { print $2 }' out) & 0x1000)) != 0 ]; then fail 'SIGPIPE is ignored'; fi
