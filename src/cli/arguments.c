@@ -127,6 +127,9 @@ bool read_count_argument(const char *option, const char *text, uint64_t max, uin
 int limit_trouble(const char *text, const weir_error *error)
 {
     if (error->column == 0) return trouble("%s", error->message);
-    fprintf(stderr, "weir: column %d: %s\n  %s\n  %*s^\n", error->column, error->message, text, error->column - 1, "");
+    fprintf(stderr, "weir: column %d: %s\n  ", error->column, error->message);
+    /* A tab or an escape would put the mark elsewhere. */
+    for (const char *at = text; *at != '\0'; at++) fputc((unsigned char)*at < ' ' || *at == 127 ? ' ' : *at, stderr);
+    fprintf(stderr, "\n  %*s^\n", error->column - 1, "");
     return STATUS_TROUBLE;
 }

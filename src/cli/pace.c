@@ -104,21 +104,35 @@ static bool set_option(struct pace *pace, weir_options *options, int option, con
     }
 }
 
-/* The limit, and behind "--" the command. */
+/* What comes behind "--" is the command's, whatever it looks like; returns how many arguments are ours. */
+static int split_command(struct pace *pace, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--") != 0) continue;
+        if (i + 1 < argc) pace->command = &argv[i + 1];
+        argv[i] = NULL;
+        return i;
+    }
+    return argc;
+}
+
 static bool set_operands(struct pace *pace, int argc, char **argv)
 {
-    if (optind == argc) {
+    /* A limit that looks like an option comes behind "--", and its command behind another. */
+    if (optind == argc && pace->command != NULL) {
+        pace->limit = pace->command[0];
+        pace->command += pace->command[1] != NULL && strcmp(pace->command[1], "--") == 0 ? 2 : 1;
+        if (pace->command[0] == NULL) pace->command = NULL;
+    } else if (optind == argc) {
         trouble("pace: expected a limit; for example weir pace 1000/s");
         return false;
+    } else {
+        pace->limit = argv[optind];
     }
-    pace->limit = argv[optind];
-    bool dashes = false;
-    for (int i = 1; i < argc; i++) dashes = dashes || strcmp(argv[i], "--") == 0;
-    if (optind + 1 < argc && !dashes) {
+    if (optind + 1 < argc) {
         trouble("pace: what is \"%s\"? a limit with spaces goes in quotes, a command behind --", argv[optind + 1]);
         return false;
     }
-    if (optind + 1 < argc) pace->command = &argv[optind + 1];
     if (pace->command == NULL && (pace->many_workers || pace->keep_going)) {
         trouble("pace: -j and --keep-going are for commands; for example weir pace 5/s -j 4 -- curl -fsS {}");
         return false;
@@ -134,6 +148,7 @@ static bool set_operands(struct pace *pace, int argc, char **argv)
 static int read_arguments(struct pace *pace, weir_options *options, int argc, char **argv)
 {
     const char *value;
+    argc = split_command(pace, argc, argv);
     for (int option; (option = next_option(pace_command(), argc, argv, &value)) != ARGUMENTS_END;) {
         if (option == ARGUMENTS_HELP) return STATUS_DONE;
         if (option == ARGUMENTS_WRONG || !set_option(pace, options, option, value)) return STATUS_TROUBLE;
@@ -204,10 +219,9 @@ static int finish(struct pace *pace)
     const uint64_t stop = atom_load(&pace->stop);
     weir_close(pace->limiter);
     input_close(&pace->input);
-    if (pace->status == STATUS_DONE && summary == STATUS_DONE) {
-        if (stop > 1) die_of((int)stop - 1);
-        if (pace->reader_gone) die_of(SIGPIPE);
-    }
+    /* The same Ctrl-C has ended the commands, too: that is not their failure. */
+    if (stop > 1 && summary == STATUS_DONE) die_of((int)stop - 1);
+    if (pace->reader_gone && pace->status == STATUS_DONE && summary == STATUS_DONE) die_of(SIGPIPE);
     return pace->status != STATUS_DONE ? pace->status : summary;
 }
 

@@ -58,7 +58,7 @@ void record_start(struct record *record, uint64_t actual_ns, uint64_t intended_n
     record->granted += cost;
     record->level += (double)cost;
     const double bound = record->over + fmax(0, (double)cost - record->pool);
-    record->excess = fmax(record->excess, record->level - bound);
+    if (record->permits != 0) record->excess = fmax(record->excess, record->level - bound);
     if (actual_ns < intended_ns) record->early++;
     histogram_add(&record->late, actual_ns > intended_ns ? actual_ns - intended_ns : 0);
 }
@@ -132,9 +132,11 @@ static void print_text(const struct record *record, const weir_stats *stats, dou
 static void print_json(const struct record *record, const weir_stats *stats, double rate, FILE *out)
 {
     const struct histogram *late = &record->late;
-    fprintf(out, "{\"target_per_s\":%.17g,\"achieved_per_s\":%.17g,\"granted\":%llu,\"%s\":%llu,\"dropped\":%llu,",
-            record->permits_per_ns * SECOND_NS, rate, (unsigned long long)record->granted, record->noun,
-            (unsigned long long)record->items, (unsigned long long)record->dropped);
+    if (record->permits_per_ns == 0) fprintf(out, "{\"target_per_s\":null,");
+    else fprintf(out, "{\"target_per_s\":%.17g,", record->permits_per_ns * SECOND_NS);
+    fprintf(out, "\"achieved_per_s\":%.17g,\"granted\":%llu,\"%s\":%llu,\"dropped\":%llu,", rate,
+            (unsigned long long)record->granted, record->noun, (unsigned long long)record->items,
+            (unsigned long long)record->dropped);
     fprintf(out, "\"elapsed_s\":%.9f,", (double)(record->last_ns - record->first_ns) / SECOND_NS);
     fprintf(out, "\"late_ns\":{\"p50\":%llu,\"p90\":%llu,\"p99\":%llu,\"p999\":%llu,\"max\":%llu},",
             (unsigned long long)histogram_quantile(late, 500), (unsigned long long)histogram_quantile(late, 900),

@@ -128,10 +128,10 @@ struct limit_problem limit_compile(const struct limit *limit, struct rule *rule)
     }
     uint64_t permits, period_ns;
     if (!limit_rate(limit, &permits, &period_ns)) {
-        return problem(PART_RATE, "has more digits than 64 bits hold; write a rounder rate");
+        return problem(PART_RATE, "this rate has more digits than 64 bits hold; write a rounder rate");
     }
     if (permits / PER_NS_MAX >= period_ns && permits != PER_NS_MAX * period_ns) {
-        return problem(PART_RATE, "is over 10^12 a second, the most that weir can count");
+        return problem(PART_RATE, "this rate is over 10^12 a second, the most that weir can count");
     }
     /* A tick of half a ns to a ns; where the burst lasts for centuries, up to 8 times as long. */
     const unsigned scale = log2_ceil(period_ns, permits);
@@ -141,7 +141,7 @@ struct limit_problem limit_compile(const struct limit *limit, struct rule *rule)
         rule->burst = burst_ticks(limit, rule);
     } while (rule->burst > BURST_TICKS_MAX && lent++ < SCALE_LENT_MAX && lent <= scale);
     if (rule->burst > BURST_TICKS_MAX) {
-        return problem(PART_BURST, "would take over 300 years to refill; choose a smaller burst");
+        return problem(PART_BURST, "this burst would take over 300 years to refill; choose a smaller burst");
     }
     if (rule->burst >> rule->scale == 0) {
         return problem(PART_BURST, "burst is at least 1, or nothing could ever pass; for example burst=1");

@@ -145,7 +145,7 @@ static bool read_value(struct reader *reader, int option)
     case OPTION_START:
         return read_word_of(reader, "full", "empty", "expected start=full or start=empty", &limit->start);
     default:
-        return mistake(reader, reader->at, "belongs to limits on how many run at once, which are kept for later");
+        return mistake(reader, reader->at, "hold= belongs to limits on how many run at once, which are kept for later");
     }
 }
 
