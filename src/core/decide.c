@@ -50,7 +50,7 @@ static int at_fault(struct rules rules, const uint64_t cost[], int latest, weir_
 void decide_refusal(struct rules rules, const struct asked asked[], const uint64_t *state, const uint64_t cost[],
                     int latest, weir_decision *decision)
 {
-    const int limit = at_fault(rules, cost, latest, decision);
+    const int limit = decision->retry_ns == WEIR_FOREVER ? at_fault(rules, cost, latest, decision) : latest;
     struct left left = {UINT64_MAX, 0};
     for (int i = 0; i < rules.count; i++) {
         const struct algorithm *algorithm = asked[i].algorithm;
