@@ -54,7 +54,7 @@ struct pools_now {
     int64_t schedule, active, since;
 };
 
-static struct pools_now read(const uint64_t *state)
+static struct pools_now pools_of(const uint64_t *state)
 {
     return (struct pools_now){clamp((int64_t)state[SCHEDULE]), clamp((int64_t)state[ACTIVE]), as_signed(state[SINCE])};
 }
@@ -62,7 +62,7 @@ static struct pools_now read(const uint64_t *state)
 /* Untouched, the schedule begins at the first call, which has what it needs. */
 static struct pools_now begin(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t need)
 {
-    if (state[SINCE] != 0) return read(state);
+    if (state[SINCE] != 0) return pools_of(state);
     const int64_t active = as_signed(rule->flags & RULE_STARTS_FULL ? rule->burst : need);
     return (struct pools_now){as_signed(now) - active, active, as_signed(now)};
 }
@@ -137,10 +137,9 @@ static uint64_t earliest(const struct rule *rule, const uint64_t *state, uint64_
     const uint64_t need = need_of(rule, cost);
     if (cost > FAR) return UINT64_MAX;
     if (state[SINCE] == 0) return now;
-    const struct pools_now pools = read(state);
+    const struct pools_now pools = pools_of(state);
     const uint64_t start = start_with(rule, &pools, 0, need);
-    const bool beyond =
-        cost > FAR || start >= FAR || pools.schedule > FAR - as_signed(cost) || pools.active < as_signed(cost) - FAR;
+    const bool beyond = start >= FAR || pools.schedule > FAR - as_signed(cost) || pools.active < as_signed(cost) - FAR;
     return beyond ? UINT64_MAX : start;
 }
 
@@ -172,7 +171,7 @@ static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t no
 
 static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_t end, uint64_t cost)
 {
-    const struct pools_now pools = read(state);
+    const struct pools_now pools = pools_of(state);
     const int64_t after = clamp(pools.schedule - clamp((int64_t)end));
     return start_with(rule, &pools, clamp(after + as_signed(cost)), need_of(rule, cost));
 }
@@ -188,14 +187,14 @@ static void correct(const struct rule *rule, uint64_t *state, struct pools_now *
 
 static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
-    const struct pools_now pools = read(state);
+    const struct pools_now pools = pools_of(state);
     const int64_t t = as_signed(now);
     return state[SINCE] != 0 && (t < pools.schedule || straight(rule, &pools, t) < 0);
 }
 
 static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)
 {
-    struct pools_now pools = read(state);
+    struct pools_now pools = pools_of(state);
     const int64_t t = as_signed(now);
     /* At the fastest, this much of the slot has drained since its start. */
     const int64_t gone = grown(subtract_to_zero(now, slot->start), rule->ratio);
@@ -219,7 +218,7 @@ static int64_t carried(const struct rule *from, const struct rule *to, int64_t a
 static void carry(const struct rule *from, const struct rule *to, uint64_t *state, uint64_t now, weir_carry how)
 {
     if (state[SINCE] == 0) return;
-    const struct pools_now pools = read(state);
+    const struct pools_now pools = pools_of(state);
     const int64_t t = as_signed(now), anchor = as_signed(to->anchor_tick);
     const int64_t held = active_at(from, &pools, t);
     if (how == WEIR_RESET && held >= 0) {
@@ -237,7 +236,7 @@ static void carry(const struct rule *from, const struct rule *to, uint64_t *stat
 static uint64_t behind(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
     (void)rule;
-    return state[SINCE] == 0 ? 0 : as_ticks(as_signed(now) - read(state).schedule);
+    return state[SINCE] == 0 ? 0 : as_ticks(as_signed(now) - pools_of(state).schedule);
 }
 
 static uint64_t behind_max(const uint64_t *state)
