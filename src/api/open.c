@@ -58,6 +58,7 @@ int weir_open(weir_limiter **owned, const char *limits, const weir_options *opti
     weir_plan plan;
     *owned = NULL;
     int failed = check_options(&chosen, error);
+    if (limits == NULL) failed = fail(error, WEIR_EINVAL, "limits is NULL; expected a text such as 10/s");
     if (failed == 0) failed = weir_plan_parse(&plan, limits, chosen.use, error);
     if (failed != 0) return failed;
     weir_limiter *limiter = host_allocate(sizeof *limiter);
@@ -120,6 +121,7 @@ const char *weir_version(void)
 static void read_lateness(const struct cell_content *content, uint64_t now_ns, weir_stats *stats)
 {
     const uint64_t *state = content->state;
+    uint64_t now_least = UINT64_MAX, max_least = UINT64_MAX;
     for (int i = 0; i < content->count; i++) {
         const struct rule *rule = &content->rule[i];
         const struct algorithm *algorithm = algorithm_of(rule);
@@ -127,8 +129,11 @@ static void read_lateness(const struct cell_content *content, uint64_t now_ns, w
             const uint64_t behind = algorithm->behind(rule, state, tick_at(rule, now_ns));
             const uint64_t now_late = shift_divide_ceil(behind, rule->shift, rule->multiplier);
             const uint64_t max_late = shift_divide_ceil(algorithm->behind_max(state), rule->shift, rule->multiplier);
-            stats->late_now_ns = most(stats->late_now_ns, now_late);
-            stats->late_max_ns = most(stats->late_max_ns, max_late);
+            /* In a list the slowest schedule is the one that the work can be on. */
+            now_least = least(now_least, now_late);
+            max_least = least(max_least, max_late);
+            stats->late_now_ns = now_least;
+            stats->late_max_ns = max_least;
         }
         state += algorithm->words;
     }

@@ -22,7 +22,7 @@ void limiter_count(weir_limiter *limiter, const weir_decision *decision)
         add(&tally->granted, mine, decision->charged);
         add(&tally->delayed, mine, decision->delay_ns != 0);
         add(&tally->waiting_ns, mine, decision->delay_ns);
-    } else {
+    } else if (decision->verdict != WEIR_STOPPED) {
         add(&tally->denied, mine, 1);
     }
 }

@@ -30,10 +30,13 @@ static void find_lines(struct input *input)
     input->next = input->found = 0;
     while (input->found < INPUT_LINES && input->scanned < input->filled) {
         const char *from = input->buffer + input->scanned;
-        const char *delimiter = memchr(from, input->delimiter, input->filled - input->scanned);
+        const size_t left = input->filled - input->scanned;
+        const bool long_enough = input->piece_max != 0 && left >= input->piece_max;
+        const size_t look = long_enough ? input->piece_max : left;
+        const char *delimiter = memchr(from, input->delimiter, look);
         if (delimiter == NULL) {
-            if (!input->ended) break;
-            input->scanned = input->filled;
+            if (!long_enough && !input->ended) break;
+            input->scanned += look;
         } else {
             input->scanned = (size_t)(delimiter - input->buffer) + 1;
         }

@@ -21,6 +21,7 @@ struct input {
     size_t end[INPUT_LINES];
     int next, found;
     bool ended;
+    size_t piece_max; /* a longer line comes in pieces of this size; 0 = every line whole */
     uint64_t consumed;
 };
 

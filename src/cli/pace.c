@@ -15,7 +15,7 @@
 
 #include "core/algorithm.h"
 
-enum { WORKERS_MAX = 10000 };
+enum { WORKERS_MAX = 10000, PIECE_MAX = 1 << 16 };
 
 enum {
     OPTION_WORKERS,
@@ -62,6 +62,9 @@ void pace_print_summary(struct pace *pace, FILE *out)
 {
     weir_stats stats;
     weir_read_stats(pace->limiter, &stats, sizeof stats);
+    /* When all is done, what counts is the last start: nothing has been due since. */
+    const uint64_t idle_ns = pace->ended ? weir_now().ns - pace->record.last_ns : 0;
+    stats.late_now_ns = stats.late_now_ns > idle_ns ? stats.late_now_ns - idle_ns : 0;
     record_print(&pace->record, &stats, pace->json, out);
 }
 
@@ -192,8 +195,7 @@ static int write_summary(struct pace *pace)
         pace_print_summary(pace, stderr);
         return STATUS_DONE;
     }
-    FILE *out = fopen(pace->summary, "w");
-    if (out == NULL) return trouble("--summary %s: %s", pace->summary, strerror(errno));
+    FILE *out = pace->summary_file;
     pace_print_summary(pace, out);
     const bool bad = ferror(out) != 0 || fflush(out) != 0;
     const int why = errno;
@@ -238,14 +240,20 @@ static int run(int argc, char **argv)
     host_mutex_open(&pace->input_mutex);
     int status = read_arguments(pace, &options, argc, argv);
     if (status == ARGUMENTS_END) status = open_limiter(pace, &options);
-    if (pace->limiter != NULL) {
+    if (pace->limiter != NULL && pace->summary != NULL) {
+        pace->summary_file = fopen(pace->summary, "w");
+        if (pace->summary_file == NULL) status = trouble("--summary %s: %s", pace->summary, strerror(errno));
+    }
+    if (pace->limiter != NULL && status == STATUS_DONE) {
         print_limit(pace);
         pace->size = size_of_input();
+        if (pace->bytes && pace->command == NULL) pace->input.piece_max = PIECE_MAX;
         record_open(&pace->record, plan_inside_const(&pace->plan), pace->command != NULL ? "commands" : "lines");
         pace_watch_start(&watch, pace);
         if (pace->command != NULL) pace_commands(pace);
         else pace_lines(pace);
         pace_watch_end(&watch);
+        pace->ended = true;
         status = finish(pace);
     }
     host_free(pace);

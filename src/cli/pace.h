@@ -20,6 +20,8 @@ struct pace {
     uint64_t workers, count_max, for_ns;
     bool bytes, drop, keep_going, json, many_workers;
     const char *summary;
+    FILE *summary_file; /* open when a summary was asked for */
+    bool ended;         /* nothing more is started */
 
     weir_plan plan;
     weir_limiter *limiter;

@@ -147,9 +147,16 @@ static bool next_job(struct pace *pace, struct job *job)
         const char *bytes = input_take(&pace->input, 1, &size);
         job->cost = pace->bytes ? size : 1;
         if (bytes[size - 1] == pace->input.delimiter) size--;
+        if (memchr(bytes, '\0', size) != NULL) {
+            pace->status = trouble("line %llu holds a NUL, which no argument can; see --null",
+                                   (unsigned long long)pace->lines_taken + 1);
+            atom_store(&pace->stop, 1);
+            size = 0;
+        }
         job->line = strndup(bytes, size);
         job->number = ++pace->lines_taken;
-        ready = job->line != NULL;
+        ready = job->line != NULL && !pace_stopped(pace);
+        if (!ready) free(job->line);
     } else if (state != INPUT_INTERRUPTED) {
         pace_input_trouble(pace, state);
     }
