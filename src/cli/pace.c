@@ -15,7 +15,7 @@
 
 #include "core/algorithm.h"
 
-enum { WORKERS_MAX = 10000, PIECE_MAX = 1 << 16 };
+enum { WORKERS_MAX = 10000, PIECE_MAX = 1 << 20 };
 
 enum {
     OPTION_WORKERS,
