@@ -255,6 +255,8 @@ static int run(int argc, char **argv)
         pace_watch_end(&watch);
         pace->ended = true;
         status = finish(pace);
+    } else {
+        weir_close(pace->limiter);
     }
     host_free(pace);
     return status;
