@@ -6,6 +6,7 @@
 #include "core/limit.h"
 
 #include "core/algorithm.h"
+#include "core/clock.h"
 #include "core/num.h"
 
 enum { SECOND_NS = 1000000000, MILLISECOND_NS = 1000000, POOL_OPS = 2, SCALE_LENT_MAX = 3, CATCHUP_MAX = 1000 };
@@ -64,13 +65,7 @@ static void set_clock(struct rule *rule, uint64_t permits, uint64_t period_ns, u
 static uint64_t burst_ticks(const struct limit *limit, const struct rule *rule)
 {
     if (limit->burst_kind == AMOUNT_TIME) return multiply_shift_floor(limit->burst, rule->multiplier, rule->shift);
-    const unsigned scale = rule->scale;
-    return limit->burst > UINT64_MAX >> scale ? UINT64_MAX : limit->burst << scale;
-}
-
-uint64_t limit_burst(const struct limit *limit, const struct rule *rule)
-{
-    return limit->burst_kind == AMOUNT_COUNT ? limit->burst : rule->burst >> rule->scale;
+    return ticks_of(rule, limit->burst);
 }
 
 static void default_burst(struct limit *limit)

@@ -54,7 +54,4 @@ void limit_defaults(struct limit *limit);
 /* permits / period_ns, reduced; false when they do not fit in 64 bits. */
 bool limit_rate(const struct limit *limit, uint64_t *permits, uint64_t *period_ns);
 
-/* Permits of burst, rounded down. */
-uint64_t limit_burst(const struct limit *limit, const struct rule *rule);
-
 #endif
