@@ -18,6 +18,7 @@ function(weir_room name)
 endfunction()
 
 weir_room(core)
+weir_room(plan)
 weir_room(share)
 weir_room(host _GNU_SOURCE)
 weir_room(api _POSIX_C_SOURCE=200809L)

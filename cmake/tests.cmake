@@ -82,7 +82,8 @@ endforeach()
 
 # ---- explore: the very sources of share and core, over atomics that the explorer steps through ----
 weir_split(explore explore "/(self_test|.*_explore)\\.c$")
-file(GLOB explored CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/share/*.c" "${PROJECT_SOURCE_DIR}/src/core/*.c")
+file(GLOB explored CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/share/*.c" "${PROJECT_SOURCE_DIR}/src/core/*.c"
+    "${PROJECT_SOURCE_DIR}/src/plan/*.c")
 if(explore_mains)
     add_library(weir_explored STATIC ${explored} ${explore_helpers})
     # The shim comes first: its share/atomic.h takes the place of the real one.
@@ -167,7 +168,7 @@ weir_test(tidy style bash "${tidy}/style.sh" "${PROJECT_SOURCE_DIR}")
 weir_test(tidy header bash "${tidy}/header.sh" "${PROJECT_SOURCE_DIR}" "${CMAKE_C_COMPILER}")
 weir_test(tidy self-check bash "${tidy}/self_check.sh" "${CMAKE_C_COMPILER}" "${CMAKE_NM}")
 set(inner "")
-foreach(room IN ITEMS core share)
+foreach(room IN ITEMS core plan share)
     if(TARGET weir_${room})
         set(below ${inner}) # what this room may use: the rooms under it
         list(APPEND inner $<TARGET_OBJECTS:weir_${room}>)

@@ -163,8 +163,15 @@ WEIR_API weir_decision weir_reserve(weir_limiter *limiter, uint64_t cost, uint64
 /* Sleeps until the start; answers DENY at once when that is over wait_max_ns away. */
 WEIR_API weir_decision weir_take_wait(weir_limiter *limiter, uint64_t cost, uint64_t wait_max_ns);
 
+/* Takes whatever the balance, for a cost known only afterwards; what is missing delays later calls.  ALLOW, or STOPPED;
+   charged is less than cost where the limit says debt= and that much is owed already. */
+WEIR_API weir_decision weir_charge(weir_limiter *limiter, uint64_t cost);
+
 /* What weir_take would answer; takes nothing. */
 WEIR_API weir_decision weir_peek(weir_limiter *limiter, uint64_t cost);
+
+/* The same of one limit alone, for response headers; NEVER when there is no such limit. */
+WEIR_API weir_decision weir_peek_limit(weir_limiter *limiter, int limit, uint64_t cost);
 
 /* Charges or gives back the difference to what was really used; a second call does nothing.  Nothing either after a
    weir_take_each with different costs: that wants weir_settle_each. */

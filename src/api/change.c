@@ -11,13 +11,14 @@
 #include "core/clock.h"
 #include "core/num.h"
 
-/* The rules and states in force, wherever they are. */
-static void read_content(weir_limiter *limiter, struct cell_content *content)
+void limiter_look(weir_limiter *limiter, void (*look)(const struct cell_content *content, void *context), void *context)
 {
-    cell_read(&limiter->cell, content);
-    if (content->count != 0) return;
-    word_read(&limiter->word, &content->rule[0], &content->state[0]);
-    content->count = 1;
+    struct cell_content of_word = {.count = 1};
+    uint64_t value;
+    word_read(&limiter->word, &of_word.rule[0], &value);
+    of_word.state = &value;
+    if (of_word.rule[0].algorithm != ALGORITHM_ELSEWHERE) look(&of_word, context);
+    else cell_look(&limiter->cell, look, context);
 }
 
 static uint64_t start_of(const struct cell_content *content, int limit, uint64_t end, uint64_t cost)
@@ -30,8 +31,16 @@ static uint64_t start_of(const struct cell_content *content, int limit, uint64_t
     return ns_ceil(rule, algorithm->start_of(rule, state, end, ticks_of(rule, cost)));
 }
 
-static void move_waiters(weir_limiter *limiter, const struct cell_content *content, const struct change *change)
+/* What a change has left to do: those who wait are moved, and the end of the new clock is noted. */
+struct moving {
+    weir_limiter *limiter;
+    const struct change *change;
+};
+
+static void move_waiters(const struct moving *moving, const struct cell_content *content)
 {
+    weir_limiter *limiter = moving->limiter;
+    const struct change *change = moving->change;
     if (change->count == 0) return;
     for (struct waiter *waiter = limiter->first; waiter != NULL; waiter = waiter->after) {
         if ((uint32_t)waiter->decision.reserved != limiter->generation - 1) continue; /* kept its start before */
@@ -46,10 +55,27 @@ static void move_waiters(weir_limiter *limiter, const struct cell_content *conte
     }
 }
 
+static void after_change(const struct cell_content *content, void *context)
+{
+    const struct moving *moving = context;
+    const uint64_t quarter = UINT64_C(1) << 61;
+    uint64_t earliest = UINT64_MAX;
+    for (int i = 0; i < content->count; i++) earliest = least(earliest, ns_ceil(&content->rule[i], quarter));
+    atom_store(&moving->limiter->clock_ends_ns, earliest);
+    move_waiters(moving, content);
+}
+
 /* One limit whose state is a word, or nothing at all. */
 static bool fits_word(const struct plan *plan)
 {
-    return plan->count == 1 && algorithm_of(&plan->rule[0])->words <= 1;
+    const struct algorithm *algorithm = algorithm_of(&plan->rule[0]);
+    return plan->count == 1 && state_words(&plan->rule[0], algorithm) <= 1 && algorithm->refused == NULL;
+}
+
+/* Only the rules in force. */
+static void copy_rules(const struct cell_content *content, void *context)
+{
+    *(struct cell_content *)context = *content;
 }
 
 static bool carries(const struct cell_content *content, const struct plan *plan)
@@ -61,18 +87,11 @@ static bool carries(const struct cell_content *content, const struct plan *plan)
     return same || stateless;
 }
 
-static uint64_t clock_ends_ns(const struct cell_content *content)
-{
-    const uint64_t quarter = UINT64_C(1) << 61;
-    uint64_t earliest = UINT64_MAX;
-    for (int i = 0; i < content->count; i++) earliest = least(earliest, ns_ceil(&content->rule[i], quarter));
-    return earliest;
-}
-
 /* Whoever finds neither word nor cell live asks again, so the new home opens only after the old one has closed. */
-static void move_over(weir_limiter *limiter, struct rule rule[], int count, bool to_word, uint64_t now_ns,
+static void move_over(weir_limiter *limiter, struct rule rule[], int count, uint64_t *state, uint64_t now_ns,
                       weir_carry carry, struct change *change)
 {
+    const bool to_word = state == NULL;
     struct rule elsewhere = {.algorithm = ALGORITHM_ELSEWHERE};
     struct change unused;
     struct rule in_force;
@@ -80,35 +99,49 @@ static void move_over(weir_limiter *limiter, struct rule rule[], int count, bool
     word_read(&limiter->word, &in_force, &value);
     const bool from_word = in_force.algorithm != ALGORITHM_ELSEWHERE;
     if (from_word && !to_word) word_change(&limiter->word, &elsewhere, now_ns, WEIR_RESET, &unused, &value);
-    if (!from_word && to_word) cell_change(&limiter->cell, NULL, 0, now_ns, WEIR_RESET, &unused);
+    if (!from_word && to_word) host_free(cell_change(&limiter->cell, NULL, 0, NULL, now_ns, WEIR_RESET, &unused));
     if (to_word) word_change(&limiter->word, &rule[0], now_ns, carry, change, &value);
-    else cell_change(&limiter->cell, rule, count, now_ns, carry, change);
+    else host_free(cell_change(&limiter->cell, rule, count, state, now_ns, carry, change));
+}
+
+static int refuse(weir_error *error, int code, const char *message)
+{
+    if (error != NULL) {
+        struct writer writer = {error->message, sizeof error->message, 0};
+        *error = (weir_error){.code = code};
+        write_text(&writer, message);
+    }
+    return code;
 }
 
 int limiter_change(weir_limiter *limiter, const struct plan *plan, uint64_t now_ns, weir_carry carry, weir_error *error)
 {
     struct cell_content content;
     struct rule rule[WEIR_LIMITS_MAX];
-    read_content(limiter, &content);
+    uint64_t *state = NULL;
+    limiter_look(limiter, copy_rules, &content);
     if (carry != WEIR_RESET && !carries(&content, plan)) {
-        if (error != NULL) {
-            struct writer writer = {error->message, sizeof error->message, 0};
-            *error = (weir_error){.code = WEIR_EUNSUPPORTED};
-            write_text(&writer, "what is used cannot be carried to other algorithms; change with WEIR_RESET");
-        }
-        return WEIR_EUNSUPPORTED;
+        return refuse(error, WEIR_EUNSUPPORTED,
+                      "what is used cannot be carried to other algorithms; change with WEIR_RESET");
+    }
+    if (!fits_word(plan)) {
+        state = host_allocate(words_before(plan_rules(plan), (int)plan->count) * sizeof *state);
+        if (state == NULL) return refuse(error, WEIR_ENOMEM, "no memory for the state of these limits");
     }
     limiter->generation++;
     for (uint64_t i = 0; i < plan->count; i++) {
         rule[i] = plan->rule[i];
         rule[i].generation = limiter->generation;
+        const struct algorithm *algorithm = algorithm_of(&rule[i]);
+        /* A manual clock is its own epoch. */
+        const uint64_t unix_ns = limiter->clock == WEIR_CLOCK_MANUAL ? now_ns : host_unix_ns();
+        if (algorithm->align != NULL) algorithm->align(&rule[i], now_ns, unix_ns);
     }
     struct change *change = &limiter->change[limiter->generation % CHANGES_KEPT];
-    move_over(limiter, rule, (int)plan->count, fits_word(plan), now_ns, carry, change);
+    move_over(limiter, rule, (int)plan->count, state, now_ns, carry, change);
     if (plan != plan_inside_const(&limiter->plan)) *plan_inside(&limiter->plan) = *plan;
-    read_content(limiter, &content);
-    atom_store(&limiter->clock_ends_ns, clock_ends_ns(&content));
-    move_waiters(limiter, &content, change);
+    struct moving moving = {limiter, change};
+    limiter_look(limiter, after_change, &moving);
     return 0;
 }
 
@@ -158,23 +191,36 @@ static uint64_t last_end(const struct cell_content *content, int limit, uint64_t
     return algorithm_of(rule)->words == 0 ? 0 : algorithm_of(rule)->mark(rule, state, tick_at(rule, now_ns));
 }
 
-bool weir_restart(weir_limiter *limiter, weir_decision *decision)
+struct restarting {
+    weir_limiter *limiter;
+    weir_decision *decision;
+    bool moved;
+};
+
+static void restart(const struct cell_content *content, void *context)
 {
-    struct cell_content content;
-    if (decision->verdict != WEIR_ALLOW) return false;
-    host_lock(&limiter->mutex);
+    struct restarting *restarting = context;
+    weir_limiter *limiter = restarting->limiter;
+    weir_decision *decision = restarting->decision;
     const uint64_t now_ns = limiter_now_ns(limiter);
     const uint32_t since = (uint32_t)decision->reserved, changes = limiter->generation - since;
     const int limit = (int)decision->limit;
-    read_content(limiter, &content);
-    bool moved = changes != 0 && limit < content.count;
-    if (moved && changes > CHANGES_KEPT) decision->end = last_end(&content, limit, now_ns);
-    else if (moved) moved = follow(limiter, &content, since, limit, &decision->end);
-    if (moved) {
-        decision->reserved = (decision->reserved & ~(uint64_t)UINT32_MAX) | limiter->generation;
-        decision->start.ns = start_of(&content, limit, decision->end, decision->charged);
-        decision->delay_ns = subtract_to_zero(decision->start.ns, now_ns);
-    }
+    bool moved = changes != 0 && limit < content->count;
+    if (moved && changes > CHANGES_KEPT) decision->end = last_end(content, limit, now_ns);
+    else if (moved) moved = follow(limiter, content, since, limit, &decision->end);
+    restarting->moved = moved;
+    if (!moved) return;
+    decision->reserved = (decision->reserved & ~(uint64_t)UINT32_MAX) | limiter->generation;
+    decision->start.ns = start_of(content, limit, decision->end, decision->charged);
+    decision->delay_ns = subtract_to_zero(decision->start.ns, now_ns);
+}
+
+bool weir_restart(weir_limiter *limiter, weir_decision *decision)
+{
+    struct restarting restarting = {limiter, decision, false};
+    if (decision->verdict != WEIR_ALLOW) return false;
+    host_lock(&limiter->mutex);
+    limiter_look(limiter, restart, &restarting);
     host_unlock(&limiter->mutex);
-    return moved;
+    return restarting.moved;
 }

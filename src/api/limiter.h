@@ -8,7 +8,7 @@
 
 #include <weir/weir.h>
 
-#include "core/plan.h"
+#include "plan/plan.h"
 #include "host/clock.h"
 #include "host/sleep.h"
 #include "host/thread.h"
@@ -72,6 +72,10 @@ static inline bool limiter_stopped(const weir_limiter *limiter)
 }
 
 /* ---- change.c ---- */
+
+/* Shows the rules and states in force, wherever they are; they hold still meanwhile. */
+void limiter_look(weir_limiter *limiter, void (*look)(const struct cell_content *content, void *context),
+                  void *context);
 
 /* [under the mutex] Moves everything over to another plan at now_ns. */
 int limiter_change(weir_limiter *limiter, const struct plan *plan, uint64_t now_ns, weir_carry carry,

@@ -74,18 +74,21 @@ int weir_open(weir_limiter **owned, const char *limits, const weir_options *opti
     }
     host_mutex_open(&limiter->mutex);
     word_open(&limiter->word, &(struct rule){.algorithm = ALGORITHM_ELSEWHERE});
-    cell_open(&limiter->cell, NULL, 0, host_yield);
+    cell_open(&limiter->cell, host_yield);
     host_lock(&limiter->mutex);
-    limiter_change(limiter, plan_inside_const(&plan), limiter_now_ns(limiter), WEIR_RESET, NULL);
+    failed = limiter_change(limiter, plan_inside_const(&plan), limiter_now_ns(limiter), WEIR_RESET, error);
     host_unlock(&limiter->mutex);
-    *owned = limiter;
-    return 0;
+    if (failed == 0) *owned = limiter;
+    else weir_close(limiter);
+    return failed;
 }
 
 void weir_close(weir_limiter *limiter)
 {
     if (limiter == NULL) return;
+    struct change unused;
     host_ticker_stop(limiter->ticker);
+    host_free(cell_change(&limiter->cell, NULL, 0, NULL, 0, WEIR_RESET, &unused));
     host_mutex_close(&limiter->mutex);
     host_free(limiter);
 }
@@ -118,8 +121,16 @@ const char *weir_version(void)
     return WEIR_VERSION;
 }
 
-static void read_lateness(const struct cell_content *content, uint64_t now_ns, weir_stats *stats)
+struct reading {
+    uint64_t now_ns;
+    weir_stats *stats;
+};
+
+static void read_lateness(const struct cell_content *content, void *context)
 {
+    const struct reading *reading = context;
+    const uint64_t now_ns = reading->now_ns;
+    weir_stats *stats = reading->stats;
     const uint64_t *state = content->state;
     uint64_t now_least = UINT64_MAX, max_least = UINT64_MAX;
     for (int i = 0; i < content->count; i++) {
@@ -135,14 +146,13 @@ static void read_lateness(const struct cell_content *content, uint64_t now_ns, w
             stats->late_now_ns = now_least;
             stats->late_max_ns = max_least;
         }
-        state += algorithm->words;
+        state += state_words(rule, algorithm);
     }
 }
 
 void weir_read_stats(weir_limiter *limiter, weir_stats *stats, size_t size)
 {
     weir_stats sum = {0};
-    struct cell_content content;
     for (int i = 0; i <= HOST_SLOTS; i++) {
         const struct tally *tally = &limiter->tally[i];
         sum.calls += atom_load(&tally->allowed) + atom_load(&tally->denied);
@@ -151,7 +161,6 @@ void weir_read_stats(weir_limiter *limiter, weir_stats *stats, size_t size)
         sum.delayed += atom_load(&tally->delayed);
         sum.waiting_ns += atom_load(&tally->waiting_ns);
     }
-    cell_read(&limiter->cell, &content);
-    read_lateness(&content, limiter_now_ns(limiter), &sum);
+    limiter_look(limiter, read_lateness, &(struct reading){limiter_now_ns(limiter), &sum});
     memcpy(stats, &sum, least(size, sizeof sum));
 }

@@ -77,13 +77,35 @@ weir_decision weir_reserve(weir_limiter *limiter, uint64_t cost, uint64_t delay_
     return ask_and_count(limiter, &ask);
 }
 
+weir_decision weir_charge(weir_limiter *limiter, uint64_t cost)
+{
+    return ask_and_count(limiter, &(struct ask){.now_ns = limiter_now_ns(limiter), .cost = cost, .charge = true});
+}
+
 weir_decision weir_peek(weir_limiter *limiter, uint64_t cost)
 {
-    const struct ask ask = {.now_ns = limiter_now_ns(limiter), .cost = cost};
+    const struct ask ask = {.now_ns = limiter_now_ns(limiter), .cost = cost, .peek = true};
     weir_decision decision;
+    limiter_renew(limiter, ask.now_ns);
+    limiter_ask(limiter, &ask, &decision);
+    decision.charged = 0;
+    return decision;
+}
+
+weir_decision weir_peek_limit(weir_limiter *limiter, int limit, uint64_t cost)
+{
+    const struct ask ask = {.now_ns = limiter_now_ns(limiter), .cost = cost, .peek = true};
+    weir_decision decision = {.verdict = WEIR_NEVER, .limit = (uint32_t)limit, .start = {ask.now_ns}};
+    if (limit < 0 || limit >= WEIR_LIMITS_MAX) return decision;
     if (limiter_stopped(limiter)) return stopped(ask.now_ns);
     limiter_renew(limiter, ask.now_ns);
-    while (!word_peek(&limiter->word, &ask, &decision) && !cell_peek(&limiter->cell, &ask, &decision)) host_yield();
+    while (!cell_peek_limit(&limiter->cell, limit, &ask, &decision)) {
+        weir_decision of_word;
+        const bool here = word_decide(&limiter->word, &ask, &of_word);
+        if (here && limit == 0) decision = of_word;
+        if (here) break;
+        host_yield();
+    }
     decision.charged = 0;
     return decision;
 }

@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/reader.h"
-#include "core/words.h"
+#include "plan/reader.h"
+#include "plan/words.h"
 
 enum { OPTIONS_MAX = 24, FIRST_LONG = 256 };
 

@@ -8,9 +8,9 @@
 
 #include "cli/arguments.h"
 #include "core/algorithm.h"
-#include "core/plan.h"
-#include "core/text.h"
-#include "core/words.h"
+#include "plan/plan.h"
+#include "plan/text.h"
+#include "plan/words.h"
 
 enum { TEXT_MAX = 8192 };
 

@@ -15,7 +15,7 @@
 
 #include "cli/pace.h"
 #include "core/num.h"
-#include "core/writer.h"
+#include "plan/writer.h"
 #include "host/sleep.h"
 
 enum { LOOK_EVERY_NS = 100000000, WIDTH_USUAL = 80, WIDTH_MAX = 200 };

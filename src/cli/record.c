@@ -12,7 +12,7 @@
 
 #include "core/algorithm.h"
 #include "core/num.h"
-#include "core/writer.h"
+#include "plan/writer.h"
 
 enum { SECOND_NS = 1000000000 };
 

@@ -10,7 +10,7 @@
 
 #include <weir/weir.h>
 
-#include "core/plan.h"
+#include "plan/plan.h"
 #include "host/thread.h"
 #include "share/histogram.h"
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
-   algorithm.h - what each algorithm answers, and the table of them.
+   algorithm.h - what each algorithm answers, and the way to the table of them.
 
-   Times and costs are ticks of the rule's clock.  A state is a few words; zeroed, it is fresh.  A slot is
-   the stretch of schedule that one call was given; it is known by its end, a position that only grows.
+   Times are ticks of the rule's clock and costs are permits in its units: a permit is 2^scale.  Two clocks are in use:
+   one that ticks 2^scale times per permit (lines), and one whose tick is a ns and whose permit is 1 (windows, logs).
+   A state is a few words; zeroed, it is fresh.  A slot is the stretch of schedule that one call was given; it is known
+   by its end, a position that only grows and that counts in the units of the costs.
 
    May touch: its arguments.  Promises: functions are total, so a torn rule or a foreign state gives some answer and
    never a fault.  Leaves to others: several limits at once (decide.c), where the state lives (share). */
@@ -10,78 +12,116 @@
 #define WEIR_CORE_ALGORITHM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include <weir/weir.h>
 
+#include "core/algorithms.h"
+#include "core/limit.h"
 #include "core/rule.h"
 
-enum algorithm_name {
-    ALGORITHM_ELSEWHERE, /* no limit: a word says so whose state lives in a cell */
-    ALGORITHM_GCRA,
-    ALGORITHM_HYBRID,
-    ALGORITHM_UNLIMITED,
-    ALGORITHM_NONE,
-    ALGORITHMS_BUILT, /* those from here on have a name, and no code yet */
-    ALGORITHM_TIMELINE = ALGORITHMS_BUILT,
-    ALGORITHM_BURSTY,
-    ALGORITHM_WARMUP,
-    ALGORITHM_LEAKY,
-    ALGORITHM_CYCLE,
-    ALGORITHM_FIXED_WINDOW,
-    ALGORITHM_SLIDING_WINDOW,
-    ALGORITHM_SLIDING_LOG,
-    ALGORITHM_SIMRATE,
-    ALGORITHM_NAMES
+/* When may a call be taken, and when does it start then?  It may be taken from `from` on; taken at once, or else at
+   `from`, it starts at `start`.  UINT64_MAX: never, or only beyond the clock.
+   A line can be taken at any time and makes the caller wait for its start: from = now.  What cannot be taken ahead of
+   its time says from = start. */
+struct offer {
+    uint64_t from, start;
 };
 
 struct slot {
     uint64_t start, end, cost;
 };
 
-/* What a take leaves: the end of its slot, and the ticks that could be taken at once after it. */
+/* What a take leaves: the end of its slot, and what could be taken at once after it. */
 struct taken {
     uint64_t end, room;
 };
 
+/* What a limit lets through, in numbers; computed from what was said, so that a test can hold it against the rule. */
+struct facts {
+    uint64_t at_once;     /* permits that pass at one moment after a rest */
+    uint64_t fresh;       /* the same at the very first moment */
+    uint64_t largest;     /* the largest call that can pass; UINT64_MAX: any */
+    uint64_t group;       /* when saturated, so many permits pass ... */
+    uint64_t spacing_ns;  /* ... every so many ns, rounded to the nearest */
+    uint64_t full_ns;     /* from empty to full, rounded up */
+    uint64_t state_bytes; /* of one subject */
+};
+
 struct algorithm {
+    /* ---- what was said to a rule ---- */
+
+    const char *name;    /* as in algorithm=NAME */
+    uint32_t options;    /* a bit (1 << enum option_kind) for each that it knows; algorithm and shadow go without */
+    const char *note;    /* a line for explain, or NULL */
     uint8_t words;       /* of state; without any, `possible` is all there is to ask */
     bool keeps_schedule; /* a start may lie in the past, and `behind` says how far the work is behind */
+    bool pays_after;     /* a call of any size passes at once, and the next one waits for it */
+
+    /* More words of state than `words`, for those that grow with the limit; NULL: none. */
+    uint64_t (*more_words)(const struct rule *);
+    /* Fills what was not said. */
+    void (*defaults)(struct limit *);
+    /* Fills the rule, whose algorithm is set and the rest zeroed. */
+    struct limit_problem (*compile)(const struct limit *, struct rule *);
+    /* Sets where aligned windows begin: unix_ns - now_ns is the way to the epoch.  NULL: nothing is aligned. */
+    void (*align)(struct rule *, uint64_t now_ns, uint64_t unix_ns);
+    struct facts (*facts)(const struct limit *, const struct rule *);
+    /* The most permits that pass in any window [t, t + window_ns), cost 1 each. */
+    uint64_t (*most_in)(const struct limit *, uint64_t window_ns);
+
+    /* ---- asking ---- */
 
     /* May this cost ever pass? */
     bool (*possible)(const struct rule *, uint64_t permits);
-    /* The first tick at which it passes; UINT64_MAX when it never may, or only beyond the clock. */
-    uint64_t (*earliest)(const struct rule *, const uint64_t *state, uint64_t now, uint64_t cost);
-    /* Takes it at a tick not before the earliest.  A cost of 0 changes nothing. */
-    struct taken (*commit)(const struct rule *, uint64_t *state, uint64_t at, uint64_t cost);
-    /* Ticks that could be taken at once. */
+    /* When, if it may start up to wait_ns after it was taken? */
+    struct offer (*offer)(const struct rule *, const uint64_t *state, uint64_t now, uint64_t cost, uint64_t wait_ns);
+    /* Takes it at `at`, to start at `start`: as offered, or both later when another limit is the later one.  A cost of
+       0 changes nothing. */
+    struct taken (*commit)(const struct rule *, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost);
+    /* A call was refused by this limit; NULL: refusals leave no trace. */
+    void (*refused)(const struct rule *, uint64_t *state, uint64_t now, uint64_t cost);
+    /* What could be taken at once. */
     uint64_t (*room)(const struct rule *, const uint64_t *state, uint64_t at);
+    /* The time at which all is back, after this decision made at `now`. */
+    uint64_t (*full)(const struct rule *, const weir_decision *, uint64_t now);
+    /* How far behind its schedule the work is, and the most that it ever was when a call was granted; may be NULL. */
+    uint64_t (*behind)(const struct rule *, const uint64_t *state, uint64_t now);
+    uint64_t (*behind_max)(const uint64_t *state);
+
+    /* ---- correcting ---- */
+
     /* End of the last slot given. */
     uint64_t (*mark)(const struct rule *, const uint64_t *state, uint64_t now);
     /* Start of the slot that ends there, with what is known now; an end is signed. */
     uint64_t (*start_of)(const struct rule *, const uint64_t *state, uint64_t end, uint64_t cost);
     /* Does somebody wait for a start after now? */
     bool (*waited_for)(const struct rule *, const uint64_t *state, uint64_t now);
-    /* Gives back of `unused` what has not drained. */
+    /* Gives back of `unused` what has not drained; NULL: nothing. */
     void (*give_back)(const struct rule *, uint64_t *state, uint64_t now, const struct slot *, uint64_t unused);
-    /* Takes more than was asked for, whatever the balance. */
-    void (*overcharge)(const struct rule *, uint64_t *state, uint64_t now, uint64_t extra);
-    /* Translates the state to another rule of the same algorithm whose clock is set to `now` (in the old ticks). */
-    void (*carry)(const struct rule *from, const struct rule *to, uint64_t *state, uint64_t now, weir_carry);
-    /* How far behind its schedule the work is, and the most that it ever was when a call was granted; may be NULL. */
-    uint64_t (*behind)(const struct rule *, const uint64_t *state, uint64_t now);
-    uint64_t (*behind_max)(const uint64_t *state);
-    /* The tick at which all is back, after this decision made at `now`. */
-    uint64_t (*full)(const struct rule *, const weir_decision *, uint64_t now);
+    /* Takes whatever the balance, as far as rule->debt allows; returns how much that was. */
+    uint64_t (*overcharge)(const struct rule *, uint64_t *state, uint64_t now, uint64_t extra);
+    /* Translates a state to another rule of the same algorithm whose clock is set to `now` (in the old ticks). */
+    void (*carry)(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next, uint64_t now,
+                  weir_carry);
 };
 
-/* Never NULL: what is not built is as `none`. */
+/* Never NULL: what is unknown is as `none`. */
 const struct algorithm *algorithm_of(const struct rule *rule);
 
+/* By enum algorithm_name; NULL when there is none. */
+const struct algorithm *algorithm_named(unsigned name);
+
+/* Words of state that this rule needs. */
+static inline uint64_t state_words(const struct rule *rule, const struct algorithm *algorithm)
+{
+    return algorithm->more_words == NULL ? algorithm->words : algorithm->words + algorithm->more_words(rule);
+}
+
 /* The rows of the table, a file each. */
-const struct algorithm *gcra_algorithm(void);
-const struct algorithm *hybrid_algorithm(void);
-const struct algorithm *unlimited_algorithm(void);
-const struct algorithm *none_algorithm(void);
+#define ALGORITHM_PROTOTYPE(name, file) const struct algorithm *file##_algorithm(void);
+ALGORITHMS(ALGORITHM_PROTOTYPE)
+#undef ALGORITHM_PROTOTYPE
 
 /* Old ticks to new, rounded up against the caller.  Used permits as `carry` says; waiting ones stay permits. */
 uint64_t carry_used(const struct rule *from, const struct rule *to, uint64_t ticks, weir_carry carry);

@@ -11,6 +11,8 @@
    a tick for 2^63 ticks, and below two as long as they fit in 64 bits.  A tick is not longer than a ns, or two ns would
    share one and a wait would come out a ns short.
 
+   Where a limit counts in windows, its clock is the plain one: a tick is a ns and a permit is 1.
+
    May touch: its arguments.  Promises: ns_ceil is the exact inverse; both saturate; a time before the anchor reads the
    anchor.  Leaves to others: who says what time it is. */
 #ifndef WEIR_CORE_CLOCK_H
@@ -31,11 +33,29 @@ static inline uint64_t ns_ceil(const struct rule *rule, uint64_t tick)
     return add_saturating(rule->anchor_ns, shift_divide_ceil(ticks, rule->shift, rule->multiplier));
 }
 
+/* The last ns at which tick <= T. */
+static inline uint64_t ns_floor(const struct rule *rule, uint64_t tick)
+{
+    const uint64_t ns = ns_ceil(rule, tick);
+    return ns > rule->anchor_ns && tick_at(rule, ns) > tick ? ns - 1 : ns;
+}
+
 /* Permits to ticks; what does not fit is UINT64_MAX. */
 static inline uint64_t ticks_of(const struct rule *rule, uint64_t permits)
 {
     const unsigned scale = rule->scale & 63;
     return permits > UINT64_MAX >> scale ? UINT64_MAX : permits << scale;
+}
+
+/* Of the plain clock: the time that this tick stands for. */
+static inline uint64_t plain_ns(const struct rule *rule, uint64_t tick)
+{
+    return add_saturating(rule->anchor_ns, subtract_to_zero(tick, rule->anchor_tick));
+}
+
+static inline uint64_t plain_tick(const struct rule *rule, uint64_t ns)
+{
+    return add_saturating(rule->anchor_tick, subtract_to_zero(ns, rule->anchor_ns));
 }
 
 static inline uint64_t permits_floor(const struct rule *rule, uint64_t ticks)

@@ -7,24 +7,10 @@
    Leaves to others: what one limit answers (a file each), where the state lives (share). */
 #include "core/decide_inline.h"
 
-const struct algorithm *algorithm_of(const struct rule *rule)
-{
-    switch (rule->algorithm) {
-    case ALGORITHM_GCRA:
-        return gcra_algorithm();
-    case ALGORITHM_HYBRID:
-        return hybrid_algorithm();
-    case ALGORITHM_UNLIMITED:
-        return unlimited_algorithm();
-    default:
-        return none_algorithm();
-    }
-}
-
 size_t words_before(struct rules rules, int limit)
 {
     size_t words = 0;
-    for (int i = 0; i < limit; i++) words += algorithm_of(&rules.rule[i])->words;
+    for (int i = 0; i < limit; i++) words += state_words(&rules.rule[i], algorithm_of(&rules.rule[i]));
     return words;
 }
 
@@ -47,39 +33,83 @@ static int at_fault(struct rules rules, const uint64_t cost[], int latest, weir_
     return latest;
 }
 
-void decide_refusal(struct rules rules, const struct asked asked[], const uint64_t *state, const uint64_t cost[],
-                    int latest, weir_decision *decision)
-{
-    const int limit = decision->retry_ns == WEIR_FOREVER ? at_fault(rules, cost, latest, decision) : latest;
-    struct left left = {UINT64_MAX, 0};
-    for (int i = 0; i < rules.count; i++) {
-        const struct algorithm *algorithm = asked[i].algorithm;
-        narrow(&left, i, permits_left(&rules.rule[i], algorithm, state, asked[i].now));
-        if (i == limit && algorithm->words != 0) {
-            decision->end = algorithm->mark(&rules.rule[i], state, asked[i].now);
-        }
-        state += algorithm->words;
-    }
-    decision->limit = (uint32_t)limit;
-    decision->remaining = left.permits;
-}
-
-void decide(struct rules rules, uint64_t *state, uint64_t now_ns, const uint64_t cost[], uint64_t wait_max_ns,
-            uint64_t end[], weir_decision *decision)
-{
-    decide_inline(rules, state, now_ns, cost, wait_max_ns, end, decision);
-}
-
-uint64_t passing_now(struct rules rules, const uint64_t *state, uint64_t now_ns, uint64_t cost_max)
+/* Of what is left in each limit, the least. */
+static struct left left_now(struct rules rules, const uint64_t *state, uint64_t now_ns)
 {
     struct left left = {UINT64_MAX, 0};
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
         const struct algorithm *algorithm = algorithm_of(rule);
         narrow(&left, i, permits_left(rule, algorithm, state, tick_at(rule, now_ns)));
-        state += algorithm->words;
+        state += state_words(rule, algorithm);
     }
-    return least(most(left.permits, 1), cost_max);
+    return left;
+}
+
+void decide_refusal(struct rules rules, const struct asked asked[], uint64_t *state, const struct question *question,
+                    int latest, weir_decision *decision)
+{
+    const int limit = decision->retry_ns == WEIR_FOREVER ? at_fault(rules, question->cost, latest, decision) : latest;
+    struct left left = {UINT64_MAX, 0};
+    for (int i = 0; i < rules.count; i++) {
+        const struct rule *rule = &rules.rule[i];
+        const struct algorithm *algorithm = asked[i].algorithm;
+        const bool counts = asked[i].refused && !question->peek && algorithm->refused != NULL;
+        if (counts) algorithm->refused(rule, state, asked[i].now, asked[i].cost);
+        narrow(&left, i, permits_left(rule, algorithm, state, asked[i].now));
+        if (i == limit && algorithm->words != 0) decision->end = algorithm->mark(rule, state, asked[i].now);
+        state += state_words(rule, algorithm);
+    }
+    decision->limit = (uint32_t)limit;
+    decision->remaining = left.permits;
+}
+
+void decide_peek(struct rules rules, const struct asked asked[], const uint64_t *state, weir_decision *decision)
+{
+    struct left left = {UINT64_MAX, 0};
+    for (int i = 0; i < rules.count; i++) {
+        const struct rule *rule = &rules.rule[i];
+        const struct algorithm *algorithm = asked[i].algorithm;
+        uint64_t permits = permits_left(rule, algorithm, state, asked[i].now);
+        if (permits != UINT64_MAX) permits = subtract_to_zero(permits, permits_floor(rule, asked[i].cost));
+        narrow(&left, i, permits);
+        if (left.limit == i && algorithm->words != 0) decision->end = algorithm->mark(rule, state, asked[i].now);
+        state += state_words(rule, algorithm);
+    }
+    decision->limit = (uint32_t)left.limit;
+    decision->remaining = left.permits;
+}
+
+void decide(struct rules rules, uint64_t *state, const struct question *question, uint64_t end[],
+            weir_decision *decision)
+{
+    decide_inline(rules, state, question, end, decision);
+}
+
+void charge(struct rules rules, uint64_t *state, uint64_t now_ns, const uint64_t cost[], uint64_t end[],
+            weir_decision *decision)
+{
+    const uint64_t *of_all = state;
+    *decision = (weir_decision){.verdict = WEIR_ALLOW, .start = {now_ns}};
+    for (int i = 0; i < rules.count; i++) {
+        const struct rule *rule = &rules.rule[i];
+        const struct algorithm *algorithm = algorithm_of(rule);
+        const uint64_t now = tick_at(rule, now_ns);
+        uint64_t charged = ticks_of(rule, cost[i]);
+        if (algorithm->words != 0) charged = algorithm->overcharge(rule, state, now, charged);
+        if (i == 0) decision->charged = permits_floor(rule, charged);
+        if (end != NULL) end[i] = algorithm->words != 0 ? algorithm->mark(rule, state, now) : 0;
+        state += state_words(rule, algorithm);
+    }
+    const struct left left = left_now(rules, of_all, now_ns);
+    decision->remaining = left.permits;
+    decision->limit = (uint32_t)left.limit;
+    decision->reserved = rules.rule[0].generation | DECISION_SETTLED;
+}
+
+uint64_t passing_now(struct rules rules, const uint64_t *state, uint64_t now_ns, uint64_t cost_max)
+{
+    return least(most(left_now(rules, state, now_ns).permits, 1), cost_max);
 }
 
 /* Somebody waits behind this decision: his start is fixed, and a newcomer must not be given the same one. */
@@ -95,7 +125,7 @@ static bool waited_behind(struct rules rules, const uint64_t *state, uint64_t no
         if (algorithm->words == 0) continue;
         waited = waited || algorithm->waited_for(rule, state, now);
         if (known && algorithm->mark(rule, state, now) != (end != NULL ? end[i] : decision->end)) last = false;
-        state += algorithm->words;
+        state += state_words(rule, algorithm);
     }
     return waited && !last;
 }
@@ -132,8 +162,8 @@ void settle(struct rules rules, uint64_t *state, uint64_t now_ns, const weir_dec
         const struct slot slot = slot_of(rule, i, decision, cost[i], end);
         if (algorithm->words == 0) continue;
         if (actual[i] > cost[i]) algorithm->overcharge(rule, state, now, ticks_of(rule, actual[i] - cost[i]));
-        else if (!keep && actual[i] < cost[i])
+        else if (!keep && actual[i] < cost[i] && algorithm->give_back != NULL)
             algorithm->give_back(rule, state, now, &slot, ticks_of(rule, cost[i] - actual[i]));
-        state += algorithm->words;
+        state += state_words(rule, algorithm);
     }
 }

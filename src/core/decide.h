@@ -20,9 +20,19 @@ struct rules {
     int count;
 };
 
-/* cost and end: one for each limit; end may be NULL.  Passes all or charges none; a start up to wait_max_ns away. */
-void decide(struct rules rules, uint64_t *state, uint64_t now_ns, const uint64_t cost[], uint64_t wait_max_ns,
-            uint64_t end[], weir_decision *decision);
+struct question {
+    uint64_t now_ns, wait_max_ns; /* a start up to so far away will do */
+    const uint64_t *cost;         /* one for each limit */
+    bool peek;                    /* changes nothing */
+};
+
+/* Passes all or charges none.  end: one for each limit, or NULL. */
+void decide(struct rules rules, uint64_t *state, const struct question *question, uint64_t end[],
+            weir_decision *decision);
+
+/* Takes whatever the balance, from each limit as far as its debt may go.  charged says how much the first took. */
+void charge(struct rules rules, uint64_t *state, uint64_t now_ns, const uint64_t cost[], uint64_t end[],
+            weir_decision *decision);
 
 /* How many permits pass now, up to cost_max; 1 when none do, so that asking for it says why. */
 uint64_t passing_now(struct rules rules, const uint64_t *state, uint64_t now_ns, uint64_t cost_max);

@@ -25,15 +25,19 @@ static inline void narrow(struct left *left, int limit, uint64_t permits)
     if (permits < left->permits) *left = (struct left){permits, limit};
 }
 
-/* What is asked of one limit, in its own ticks. */
+/* What is asked of one limit, in its own ticks, and what it offers. */
 struct asked {
     const struct algorithm *algorithm;
-    uint64_t now, cost;
+    uint64_t now, cost, start_ns;
+    bool refused;
 };
 
-/* Fills in what a refusal says: which limit is at fault, what is left.  Reads only. */
-void decide_refusal(struct rules rules, const struct asked asked[], const uint64_t *state, const uint64_t cost[],
+/* What it says of a refusal, and counts it where that is asked for. */
+void decide_refusal(struct rules rules, const struct asked asked[], uint64_t *state, const struct question *question,
                     int latest, weir_decision *decision);
+
+/* What it would say of a grant. */
+void decide_peek(struct rules rules, const struct asked asked[], const uint64_t *state, weir_decision *decision);
 
 /* start_ns may lie before now: the schedule was kept while the caller was late. */
 static inline void decide_allow(struct rules rules, const struct asked asked[], uint64_t *state, uint64_t now_ns,
@@ -44,58 +48,78 @@ static inline void decide_allow(struct rules rules, const struct asked asked[], 
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
         const struct algorithm *algorithm = asked[i].algorithm;
-        const uint64_t at = waits ? tick_at(rule, start_ns) : asked[i].now;
+        const uint64_t start = waits ? tick_at(rule, start_ns) : asked[i].now;
+        /* When another limit makes the call wait, it is to this one as if it came only then. */
+        const uint64_t at = asked[i].start_ns == start_ns ? asked[i].now : start;
         struct taken taken = {at, algorithm->possible(rule, 1) ? UINT64_MAX : 0};
-        if (algorithm->words != 0) taken = algorithm->commit(rule, state, at, asked[i].cost);
+        if (algorithm->words != 0) taken = algorithm->commit(rule, state, at, start, asked[i].cost);
         narrow(&left, i, permits_floor(rule, taken.room));
         if ((waits ? latest : left.limit) == i) decision->end = taken.end;
         if (end != NULL) end[i] = taken.end;
-        state += algorithm->words;
+        state += state_words(rule, algorithm);
     }
     decision->limit = (uint32_t)(waits ? latest : left.limit);
     decision->remaining = left.permits;
 }
 
-/* When could this limit start the call?  Not before now, unless it keeps a schedule. */
-static inline uint64_t decide_start(const struct rule *rule, const struct asked *asked, const uint64_t *state,
-                                    uint64_t now_ns, uint64_t permits)
+/* Asks one limit: when could it start the call, and how long until this same call passes? */
+static inline uint64_t decide_ask(const struct rule *rule, struct asked *asked, const uint64_t *state, uint64_t now_ns,
+                                  uint64_t permits, uint64_t wait_max_ns)
 {
     const struct algorithm *algorithm = asked->algorithm;
-    if (algorithm->words == 0) return algorithm->possible(rule, permits) ? now_ns : WEIR_FOREVER;
-    const uint64_t start = algorithm->earliest(rule, state, asked->now, asked->cost);
-    if (start == UINT64_MAX) return WEIR_FOREVER;
-    if (start > asked->now) return ns_ceil(rule, start);
+    if (algorithm->words == 0) {
+        asked->start_ns = algorithm->possible(rule, permits) ? now_ns : WEIR_FOREVER;
+        asked->refused = asked->start_ns == WEIR_FOREVER;
+        return asked->refused ? WEIR_FOREVER : 0;
+    }
+    const struct offer offer = algorithm->offer(rule, state, asked->now, asked->cost, wait_max_ns);
+    asked->start_ns = WEIR_FOREVER;
+    asked->refused = true;
+    if (offer.start == UINT64_MAX || offer.from == UINT64_MAX) return WEIR_FOREVER;
+    uint64_t start_ns = now_ns;
+    if (offer.start > asked->now && rule->flags & RULE_CUTS_WAITS) start_ns = ns_floor(rule, offer.start);
+    else if (offer.start > asked->now) start_ns = ns_ceil(rule, offer.start);
     /* Rounded up it may be past now, though within the same tick. */
-    return algorithm->keeps_schedule ? least(ns_ceil(rule, start), now_ns) : now_ns;
+    else if (algorithm->keeps_schedule) start_ns = least(ns_ceil(rule, offer.start), now_ns);
+    if (start_ns == WEIR_FOREVER) return WEIR_FOREVER;
+    asked->start_ns = start_ns;
+    const uint64_t by_start = subtract_to_zero(subtract_to_zero(start_ns, now_ns), wait_max_ns);
+    const uint64_t by_from = offer.from > asked->now ? ns_ceil(rule, offer.from) - now_ns : 0;
+    asked->refused = by_start != 0 || by_from != 0;
+    return most(by_start, by_from);
 }
 
-static inline void decide_inline(struct rules rules, uint64_t *state, uint64_t now_ns, const uint64_t cost[],
-                                 uint64_t wait_max_ns, uint64_t end[], weir_decision *decision)
+static inline void decide_inline(struct rules rules, uint64_t *state, const struct question *question, uint64_t end[],
+                                 weir_decision *decision)
 {
     struct asked asked[WEIR_LIMITS_MAX];
-    uint64_t start_ns = 0, differ = 0;
-    int latest = 0;
+    const uint64_t now_ns = question->now_ns, *cost = question->cost;
+    uint64_t start_ns = 0, retry_ns = 0, differ = 0;
+    int latest = 0, refuses = 0;
     const uint64_t *of_limit = state;
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
-        asked[i] = (struct asked){algorithm_of(rule), tick_at(rule, now_ns), ticks_of(rule, cost[i])};
-        const uint64_t starts_ns = decide_start(rule, &asked[i], of_limit, now_ns, cost[i]);
-        if (starts_ns > start_ns) latest = i;
-        start_ns = most(start_ns, starts_ns);
+        const struct algorithm *algorithm = algorithm_of(rule);
+        asked[i] = (struct asked){algorithm, tick_at(rule, now_ns), ticks_of(rule, cost[i]), 0, false};
+        const uint64_t wait_ns = decide_ask(rule, &asked[i], of_limit, now_ns, cost[i], question->wait_max_ns);
+        if (wait_ns > retry_ns) refuses = i;
+        if (asked[i].start_ns > start_ns) latest = i;
+        retry_ns = most(retry_ns, wait_ns);
+        start_ns = most(start_ns, asked[i].start_ns);
         if (cost[i] != cost[0]) differ = DECISION_EACH;
-        of_limit += asked[i].algorithm->words;
+        of_limit += state_words(rule, algorithm);
     }
-    const uint64_t delay_ns = start_ns == WEIR_FOREVER ? WEIR_FOREVER : subtract_to_zero(start_ns, now_ns);
-    const bool allowed = start_ns != WEIR_FOREVER && delay_ns <= wait_max_ns;
+    const bool allowed = retry_ns == 0;
     decision->verdict = allowed ? WEIR_ALLOW : WEIR_DENY;
     decision->start.ns = allowed ? start_ns : now_ns;
-    decision->delay_ns = allowed ? delay_ns : 0;
-    decision->retry_ns = allowed ? 0 : start_ns == WEIR_FOREVER ? WEIR_FOREVER : delay_ns - wait_max_ns;
+    decision->delay_ns = allowed ? subtract_to_zero(start_ns, now_ns) : 0;
+    decision->retry_ns = retry_ns;
     decision->end = 0;
     decision->charged = allowed ? cost[0] : 0;
     decision->reserved = allowed ? rules.rule[0].generation | differ : 0;
-    if (allowed) decide_allow(rules, asked, state, now_ns, start_ns, latest, end, decision);
-    else decide_refusal(rules, asked, state, cost, latest, decision);
+    if (!allowed) decide_refusal(rules, asked, state, question, refuses, decision);
+    else if (question->peek) decide_peek(rules, asked, state, decision);
+    else decide_allow(rules, asked, state, now_ns, start_ns, latest, end, decision);
 }
 
 #endif

@@ -1,33 +1,30 @@
 /* SPDX-License-Identifier: MIT
-   facts.c - what a limit lets through, in numbers: for explain, for documents, for tests to hold the limit against.
+   facts.c - what a limit lets through, in numbers; the lines' share of it is here, the rest in the file of each.
 
    Computed from what was said, not from the rule, so that the two can contradict each other in a test.
 
    May touch: its arguments.  Promises: exact for counts, rounded as the header says for times.  Leaves to others:
    words. */
-#include "core/algorithm.h"
-#include "core/clock.h"
-#include "core/num.h"
-#include "core/plan.h"
+#include "core/facts.h"
 
-static uint64_t burst_ns(const struct limit *limit, uint64_t permits, uint64_t period_ns)
-{
-    if (limit->burst_kind == AMOUNT_TIME) return limit->burst;
-    return multiply_divide_ceil(limit->burst, period_ns, permits);
-}
+#include "core/num.h"
 
 struct facts facts_of(const struct limit *limit, const struct rule *rule)
 {
+    return algorithm_of(rule)->facts(limit, rule);
+}
+
+uint64_t facts_most_in(const struct limit *limit, uint64_t window_ns)
+{
+    return algorithm_named(limit->algorithm)->most_in(limit, window_ns);
+}
+
+uint64_t line_full_ns(const struct limit *limit)
+{
     uint64_t permits = 1, period_ns = 1;
+    if (limit->burst_kind == AMOUNT_TIME) return limit->burst;
     limit_rate(limit, &permits, &period_ns);
-    const struct algorithm *algorithm = algorithm_of(rule);
-    return (struct facts){
-        .at_once = permits_floor(rule, limit->algorithm == ALGORITHM_HYBRID ? rule->over : rule->burst),
-        .largest = limit->algorithm == ALGORITHM_HYBRID ? UINT64_MAX : permits_floor(rule, rule->burst),
-        .spacing_ns = multiply_divide_floor(period_ns, 1, permits) + (period_ns % permits >= permits - permits / 2),
-        .full_ns = burst_ns(limit, permits, period_ns),
-        .state_bytes = algorithm->words * sizeof(uint64_t),
-    };
+    return multiply_divide_ceil(limit->burst, period_ns, permits);
 }
 
 /* burst + permits * time / period, times the ratio: as a whole number rounded up.  The first permit of a window has no
@@ -49,10 +46,8 @@ static uint64_t most_below(uint64_t burst, uint64_t permits, uint64_t time_ns, u
     return subtract_to_zero(add_saturating(add_saturating(in_burst, in_time), rounded), 1);
 }
 
-uint64_t facts_most_in(const struct limit *limit, uint64_t window_ns)
+uint64_t line_most_in(const struct limit *limit, struct decimal ratio, uint64_t window_ns)
 {
-    const struct decimal once = {1, 0};
-    const struct decimal ratio = limit->algorithm == ALGORITHM_HYBRID ? limit->factor : once;
     uint64_t permits = 1, period_ns = 1;
     limit_rate(limit, &permits, &period_ns);
     if (limit->burst_kind == AMOUNT_TIME) {

@@ -18,6 +18,7 @@
    word lives. */
 #include "core/algorithm.h"
 #include "core/clock.h"
+#include "core/facts.h"
 #include "core/num.h"
 
 static uint64_t drained_at(const struct rule *rule, const uint64_t *state, uint64_t now)
@@ -27,23 +28,34 @@ static uint64_t drained_at(const struct rule *rule, const uint64_t *state, uint6
     return rule->flags & RULE_STARTS_FULL ? now : most(now, add_saturating(rule->anchor_tick, rule->burst));
 }
 
+static struct limit_problem compile(const struct limit *limit, struct rule *rule)
+{
+    const struct limit_problem problem = limit_line(limit, rule);
+    if (problem.message != NULL) return problem;
+    if (limit->start != START_EMPTY) rule->flags |= RULE_STARTS_FULL;
+    if (rule->burst >> rule->scale != 0) return limit_fine();
+    return limit_wrong(OPTION_BURST, "burst is at least 1, or nothing could ever pass; for example burst=1");
+}
+
 static bool possible(const struct rule *rule, uint64_t permits)
 {
     return permits <= permits_floor(rule, rule->burst);
 }
 
-static uint64_t earliest(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost)
+static struct offer offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost, uint64_t wait_ns)
 {
+    (void)wait_ns;
     const uint64_t drained = add_saturating(drained_at(rule, state, now), cost);
-    if (drained == UINT64_MAX || cost > rule->burst) return UINT64_MAX;
-    return drained - now <= rule->burst ? now : drained - rule->burst;
+    if (drained == UINT64_MAX || cost > rule->burst) return (struct offer){now, UINT64_MAX};
+    return (struct offer){now, drained - now <= rule->burst ? now : drained - rule->burst};
 }
 
-static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t cost)
+static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
 {
-    const uint64_t drained = add_saturating(drained_at(rule, state, at), cost);
+    (void)at;
+    const uint64_t drained = add_saturating(drained_at(rule, state, start), cost);
     if (cost != 0) state[0] = drained;
-    return (struct taken){drained, subtract_to_zero(rule->burst, drained - at)};
+    return (struct taken){drained, subtract_to_zero(rule->burst, drained - start)};
 }
 
 static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at)
@@ -77,18 +89,23 @@ static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, co
     state[0] = subtract_to_zero(state[0], least(unused, least(by_end, by_start)));
 }
 
-static void overcharge(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t extra)
+static uint64_t overcharge(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t extra)
 {
-    state[0] = add_saturating(drained_at(rule, state, now), extra);
+    const uint64_t drained = drained_at(rule, state, now);
+    const uint64_t last = add_saturating(add_saturating(now, rule->burst), rule->debt);
+    const uint64_t charged = least(extra, subtract_to_zero(last, drained));
+    if (charged != 0) state[0] = drained + charged;
+    return charged;
 }
 
-static void carry(const struct rule *from, const struct rule *to, uint64_t *state, uint64_t now, weir_carry how)
+static void carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next, uint64_t now,
+                  weir_carry how)
 {
     const uint64_t debt = drained_at(from, state, now) - now;
     const uint64_t used = least(debt, from->burst);
     const bool empty = how == WEIR_RESET && !(to->flags & RULE_STARTS_FULL);
     const uint64_t owed = empty ? to->burst : carry_used(from, to, used, how);
-    state[0] = add_saturating(to->anchor_tick, add_saturating(owed, carry_waiting(from, to, debt - used)));
+    next[0] = add_saturating(to->anchor_tick, add_saturating(owed, carry_waiting(from, to, debt - used)));
 }
 
 static uint64_t full(const struct rule *rule, const weir_decision *decision, uint64_t now)
@@ -97,13 +114,35 @@ static uint64_t full(const struct rule *rule, const weir_decision *decision, uin
     return most(decision->end, now);
 }
 
+static struct facts facts(const struct limit *limit, const struct rule *rule)
+{
+    const uint64_t permits = permits_floor(rule, rule->burst);
+    return (struct facts){.at_once = permits,
+                          .fresh = limit->start == START_EMPTY ? 0 : permits,
+                          .largest = permits,
+                          .group = 1,
+                          .spacing_ns = limit_spacing_ns(limit),
+                          .full_ns = line_full_ns(limit),
+                          .state_bytes = sizeof(uint64_t)};
+}
+
+static uint64_t most_in(const struct limit *limit, uint64_t window_ns)
+{
+    return line_most_in(limit, (struct decimal){1, 0}, window_ns);
+}
+
 const struct algorithm *gcra_algorithm(void)
 {
     static const struct algorithm gcra = {
+        .name = "gcra",
+        .options = WITH(BURST) | WITH(START) | WITH(DEBT),
         .words = 1,
-        .keeps_schedule = false,
+        .defaults = limit_default_burst,
+        .compile = compile,
+        .facts = facts,
+        .most_in = most_in,
         .possible = possible,
-        .earliest = earliest,
+        .offer = offer,
         .commit = commit,
         .room = room,
         .mark = mark,

@@ -25,10 +25,12 @@
    the words. */
 #include "core/algorithm.h"
 #include "core/clock.h"
+#include "core/facts.h"
 #include "core/num.h"
 
 enum { SCHEDULE, ACTIVE, SINCE, BEHIND_MAX, WORDS };
-enum { RATIO_BITS = 32 };
+enum { RATIO_BITS = 32, CATCHUP_MAX = 1000, POOL_OPS = 2, MILLISECOND_NS = 1000000 };
+static const uint64_t OVER_TICKS_MAX = UINT64_C(1) << 60; /* they are added and doubled */
 
 _Static_assert((int)WORDS <= (int)STATE_WORDS_MAX, "hybrid fits the state");
 
@@ -127,20 +129,53 @@ static uint64_t start_with(const struct rule *rule, const struct pools_now *pool
     return as_ticks(by_line > by_schedule ? by_line : by_schedule);
 }
 
+/* The seed's pool: two operations, and a millisecond at least. */
+static void defaults(struct limit *limit)
+{
+    uint64_t permits, period_ns;
+    if (limit->factor.digits == 0) limit->factor.digits = 1;
+    if (limit->burst_kind != AMOUNT_NONE) return;
+    const bool rated = limit_rate(limit, &permits, &period_ns);
+    const bool fast = rated && multiply_divide_ceil(POOL_OPS, period_ns, permits) <= MILLISECOND_NS;
+    limit->burst_kind = fast ? AMOUNT_TIME : AMOUNT_COUNT;
+    limit->burst = fast ? MILLISECOND_NS : POOL_OPS;
+}
+
+static struct limit_problem compile(const struct limit *limit, struct rule *rule)
+{
+    const struct limit_problem problem = limit_line(limit, rule);
+    if (problem.message != NULL) return problem;
+    if (limit->start == START_FULL) rule->flags |= RULE_STARTS_FULL;
+    if (rule->burst >> rule->scale == 0) {
+        return limit_wrong(OPTION_BURST, "burst is at least 1, or nothing could ever pass; for example burst=1");
+    }
+    rule->ratio = limit_factor(limit->factor);
+    rule->over = multiply_divide_floor(rule->burst, limit->factor.digits, power_of_ten(limit->factor.places));
+    if (rule->ratio < UINT64_C(1) << RATIO_BITS) {
+        return limit_wrong(OPTION_CATCHUP,
+                           "catchup is 1 or more: how much faster to run while behind; for example 1.1");
+    }
+    if (rule->ratio > (uint64_t)CATCHUP_MAX << RATIO_BITS)
+        return limit_wrong(OPTION_CATCHUP, "catchup is at most 1000");
+    if (rule->over <= OVER_TICKS_MAX) return limit_fine();
+    return limit_wrong(OPTION_BURST, "burst times catchup is longer than 18 years; choose a smaller burst");
+}
+
 static bool possible(const struct rule *rule, uint64_t permits)
 {
     return ticks_of(rule, permits) <= FAR;
 }
 
-static uint64_t earliest(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost)
+static struct offer offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost, uint64_t wait_ns)
 {
+    (void)wait_ns;
     const uint64_t need = need_of(rule, cost);
-    if (cost > FAR) return UINT64_MAX;
-    if (state[SINCE] == 0) return now;
+    if (cost > FAR) return (struct offer){now, UINT64_MAX};
+    if (state[SINCE] == 0) return (struct offer){now, now};
     const struct pools_now pools = pools_of(state);
     const uint64_t start = start_with(rule, &pools, 0, need);
     const bool beyond = start >= FAR || pools.schedule > FAR - as_signed(cost) || pools.active < as_signed(cost) - FAR;
-    return beyond ? UINT64_MAX : start;
+    return (struct offer){now, beyond ? UINT64_MAX : start};
 }
 
 static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at)
@@ -149,11 +184,12 @@ static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at
     return as_ticks(active_at(rule, &pools, as_signed(at)));
 }
 
-static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t cost)
+static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
 {
-    struct pools_now pools = begin(rule, state, at, need_of(rule, cost));
-    if (cost == 0) return (struct taken){(uint64_t)pools.schedule, room(rule, state, at)};
-    const int64_t t = as_signed(at);
+    (void)at;
+    struct pools_now pools = begin(rule, state, start, need_of(rule, cost));
+    if (cost == 0) return (struct taken){(uint64_t)pools.schedule, room(rule, state, start)};
+    const int64_t t = as_signed(start);
     move_to(rule, &pools, t);
     pools.active -= as_signed(cost);
     pools.schedule += as_signed(cost);
@@ -202,10 +238,14 @@ static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, co
     correct(rule, state, &pools, t, back);
 }
 
-static void overcharge(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t extra)
+static uint64_t overcharge(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t extra)
 {
     struct pools_now pools = begin(rule, state, now, 0);
-    correct(rule, state, &pools, as_signed(now), -as_signed(extra));
+    const int64_t t = as_signed(now);
+    const int64_t room = clamp(active_at(rule, &pools, t) + as_signed(rule->debt));
+    const uint64_t charged = least(extra, as_ticks(room));
+    if (charged != 0) correct(rule, state, &pools, t, -as_signed(charged));
+    return charged;
 }
 
 /* A signed amount: what is there is used time or permits, what is missing is waited for. */
@@ -215,22 +255,21 @@ static int64_t carried(const struct rule *from, const struct rule *to, int64_t a
     return as_signed(carry_used(from, to, (uint64_t)amount, how));
 }
 
-static void carry(const struct rule *from, const struct rule *to, uint64_t *state, uint64_t now, weir_carry how)
+static void carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next, uint64_t now,
+                  weir_carry how)
 {
+    for (int i = 0; i < WORDS; i++) next[i] = 0;
     if (state[SINCE] == 0) return;
     const struct pools_now pools = pools_of(state);
     const int64_t t = as_signed(now), anchor = as_signed(to->anchor_tick);
     const int64_t held = active_at(from, &pools, t);
-    if (how == WEIR_RESET && held >= 0) {
-        for (int i = 0; i < WORDS; i++) state[i] = 0;
-        return;
-    }
+    if (how == WEIR_RESET && held >= 0) return;
     const int64_t active = carried(from, to, held, how);
     const int64_t lag = carried(from, to, t - pools.schedule, how);
-    state[SCHEDULE] = (uint64_t)(anchor - (lag > active ? lag : active));
-    state[ACTIVE] = (uint64_t)active;
-    state[SINCE] = most(as_ticks(anchor), 1);
-    state[BEHIND_MAX] = carry_used(from, to, state[BEHIND_MAX], WEIR_KEEP);
+    next[SCHEDULE] = (uint64_t)(anchor - (lag > active ? lag : active));
+    next[ACTIVE] = (uint64_t)active;
+    next[SINCE] = most(as_ticks(anchor), 1);
+    next[BEHIND_MAX] = carry_used(from, to, state[BEHIND_MAX], WEIR_KEEP);
 }
 
 static uint64_t behind(const struct rule *rule, const uint64_t *state, uint64_t now)
@@ -249,13 +288,35 @@ static uint64_t full(const struct rule *rule, const weir_decision *decision, uin
     return add_saturating(now, subtract_to_zero(rule->burst, ticks_of(rule, decision->remaining)));
 }
 
+static struct facts facts(const struct limit *limit, const struct rule *rule)
+{
+    return (struct facts){.at_once = permits_floor(rule, rule->over),
+                          .fresh = limit->start == START_FULL ? permits_floor(rule, rule->burst) : 1,
+                          .largest = UINT64_MAX,
+                          .group = 1,
+                          .spacing_ns = limit_spacing_ns(limit),
+                          .full_ns = line_full_ns(limit),
+                          .state_bytes = WORDS * sizeof(uint64_t)};
+}
+
+static uint64_t most_in(const struct limit *limit, uint64_t window_ns)
+{
+    return line_most_in(limit, limit->factor, window_ns);
+}
+
 const struct algorithm *hybrid_algorithm(void)
 {
     static const struct algorithm hybrid = {
+        .name = "hybrid",
+        .options = WITH(BURST) | WITH(CATCHUP) | WITH(START) | WITH(DEBT),
         .words = WORDS,
         .keeps_schedule = true,
+        .defaults = defaults,
+        .compile = compile,
+        .facts = facts,
+        .most_in = most_in,
         .possible = possible,
-        .earliest = earliest,
+        .offer = offer,
         .commit = commit,
         .room = room,
         .mark = mark,

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT
    limit.c - from what a person says to the numbers of a rule, once, with every argument checked.
 
+   What all algorithms share is here: the rate and the two kinds of clock; the rest is in the file of each.
+
    May touch: its arguments.  Promises: the rule is exact but for the multiplier, which is rounded up in its last bit;
-   what cannot be kept is refused with the argument named.  Leaves to others: reading the text (text.c). */
+   what cannot be kept is refused with the argument named.  Leaves to others: reading the text (src/plan). */
 #include "core/limit.h"
 
 #include "core/algorithm.h"
 #include "core/clock.h"
 #include "core/num.h"
 
-enum { SECOND_NS = 1000000000, MILLISECOND_NS = 1000000, POOL_OPS = 2, SCALE_LENT_MAX = 3, CATCHUP_MAX = 1000 };
+enum { SCALE_LENT_MAX = 3 };
 static const uint64_t BURST_TICKS_MAX = UINT64_C(1) << 62;
-static const uint64_t OVER_TICKS_MAX = UINT64_C(1) << 60; /* hybrid adds and doubles */
 static const uint64_t BURST_DEFAULT_MAX = UINT64_C(1) << 32;
 static const uint64_t PER_NS_MAX = 1000; /* 10^12 a second */
 
@@ -68,66 +69,27 @@ static uint64_t burst_ticks(const struct limit *limit, const struct rule *rule)
     return ticks_of(rule, limit->burst);
 }
 
-static void default_burst(struct limit *limit)
+void limit_plain_clock(struct rule *rule)
 {
-    const uint64_t whole = limit->count.digits / power_of_ten(limit->count.places);
-    limit->burst_kind = AMOUNT_COUNT;
-    if (limit->algorithm != ALGORITHM_HYBRID) {
-        limit->burst = least(most(whole, 1), BURST_DEFAULT_MAX);
-        return;
+    set_clock(rule, 1, 1, 0);
+}
+
+static struct limit_problem read_rate(const struct limit *limit, uint64_t *permits, uint64_t *period_ns)
+{
+    if (!limit_rate(limit, permits, period_ns)) {
+        return limit_wrong(OPTION_RATE, "this rate has more digits than 64 bits hold; write a rounder rate");
     }
-    /* The seed's pool: two operations, and a millisecond at least. */
+    if (*permits / PER_NS_MAX >= *period_ns && *permits != PER_NS_MAX * *period_ns) {
+        return limit_wrong(OPTION_RATE, "this rate is over 10^12 a second, the most that weir can count");
+    }
+    return limit_fine();
+}
+
+struct limit_problem limit_line(const struct limit *limit, struct rule *rule)
+{
     uint64_t permits, period_ns;
-    limit->burst = POOL_OPS;
-    if (limit_rate(limit, &permits, &period_ns) &&
-        multiply_divide_ceil(POOL_OPS, period_ns, permits) <= MILLISECOND_NS) {
-        limit->burst_kind = AMOUNT_TIME;
-        limit->burst = MILLISECOND_NS;
-    }
-}
-
-void limit_defaults(struct limit *limit)
-{
-    if (limit->burst_kind == AMOUNT_NONE) default_burst(limit);
-    if (limit->algorithm == ALGORITHM_HYBRID && limit->factor.digits == 0) limit->factor.digits = 1;
-}
-
-static struct limit_problem problem(enum limit_part part, const char *message)
-{
-    return (struct limit_problem){part, message};
-}
-
-static struct limit_problem compile_catchup(const struct limit *limit, struct rule *rule)
-{
-    const uint64_t power = power_of_ten(limit->factor.places);
-    rule->ratio = multiply_divide_floor(limit->factor.digits, UINT64_C(1) << 32, power);
-    if (rule->ratio < UINT64_C(1) << 32) {
-        return problem(PART_CATCHUP, "catchup is 1 or more: how much faster to run while behind; for example 1.1");
-    }
-    if (rule->ratio > (uint64_t)CATCHUP_MAX << 32) return problem(PART_CATCHUP, "catchup is at most 1000");
-    rule->over = multiply_divide_floor(rule->burst, limit->factor.digits, power);
-    if (rule->over > OVER_TICKS_MAX)
-        return problem(PART_BURST, "burst times catchup is longer than 18 years; choose a smaller burst");
-    return problem(PART_NONE, "");
-}
-
-struct limit_problem limit_compile(const struct limit *limit, struct rule *rule)
-{
-    *rule = (struct rule){.algorithm = limit->algorithm};
-    if (limit->algorithm == ALGORITHM_UNLIMITED || limit->algorithm == ALGORITHM_NONE) {
-        set_clock(rule, 1, 1, 0);
-        return problem(PART_NONE, "");
-    }
-    if (limit->algorithm >= ALGORITHMS_BUILT) {
-        return problem(PART_ALGORITHM, " is known, but not built yet; this version has gcra and hybrid");
-    }
-    uint64_t permits, period_ns;
-    if (!limit_rate(limit, &permits, &period_ns)) {
-        return problem(PART_RATE, "this rate has more digits than 64 bits hold; write a rounder rate");
-    }
-    if (permits / PER_NS_MAX >= period_ns && permits != PER_NS_MAX * period_ns) {
-        return problem(PART_RATE, "this rate is over 10^12 a second, the most that weir can count");
-    }
+    const struct limit_problem problem = read_rate(limit, &permits, &period_ns);
+    if (problem.message != NULL) return problem;
     /* A tick of half a ns to a ns; where the burst lasts for centuries, up to 8 times as long. */
     const unsigned scale = log2_ceil(period_ns, permits);
     unsigned lent = 0;
@@ -136,14 +98,59 @@ struct limit_problem limit_compile(const struct limit *limit, struct rule *rule)
         rule->burst = burst_ticks(limit, rule);
     } while (rule->burst > BURST_TICKS_MAX && lent++ < SCALE_LENT_MAX && lent <= scale);
     if (rule->burst > BURST_TICKS_MAX) {
-        return problem(PART_BURST, "this burst would take over 300 years to refill; choose a smaller burst");
+        return limit_wrong(OPTION_BURST, "this burst would take over 300 years to refill; choose a smaller burst");
     }
-    if (rule->burst >> rule->scale == 0) {
-        return problem(PART_BURST, "burst is at least 1, or nothing could ever pass; for example burst=1");
+    rule->debt = limit_debt(limit, rule);
+    return limit_fine();
+}
+
+struct limit_problem limit_window(const struct limit *limit, struct rule *rule)
+{
+    limit_plain_clock(rule);
+    rule->burst = limit->count.digits;
+    rule->period_ns = limit->period_ns;
+    if (limit->count.places != 0) {
+        return limit_wrong(OPTION_RATE, "a window holds whole permits; write 1/2s for half a permit a second");
     }
-    if (limit->has_debt) return problem(PART_DEBT, "debt= is known, but not built yet");
-    if (limit->shadow) return problem(PART_SHADOW, "shadow is known, but not built yet");
-    const bool hybrid = limit->algorithm == ALGORITHM_HYBRID;
-    if (limit->start == START_FULL || (limit->start == START_DEFAULT && !hybrid)) rule->flags |= RULE_STARTS_FULL;
-    return hybrid ? compile_catchup(limit, rule) : problem(PART_NONE, "");
+    return limit_fine();
+}
+
+uint64_t limit_debt(const struct limit *limit, const struct rule *rule)
+{
+    return limit->has_debt ? ticks_of(rule, limit->debt) : UINT64_MAX;
+}
+
+uint64_t limit_factor(struct decimal factor)
+{
+    return multiply_divide_floor(factor.digits, UINT64_C(1) << 32, power_of_ten(factor.places));
+}
+
+void limit_default_burst(struct limit *limit)
+{
+    const uint64_t whole = limit->count.digits / power_of_ten(limit->count.places);
+    if (limit->burst_kind != AMOUNT_NONE) return;
+    limit->burst_kind = AMOUNT_COUNT;
+    limit->burst = least(most(whole, 1), BURST_DEFAULT_MAX);
+}
+
+uint64_t limit_spacing_ns(const struct limit *limit)
+{
+    uint64_t permits = 1, period_ns = 1;
+    limit_rate(limit, &permits, &period_ns);
+    return period_ns / permits + (period_ns % permits >= permits - permits / 2);
+}
+
+void limit_defaults(struct limit *limit)
+{
+    const struct algorithm *algorithm = algorithm_named(limit->algorithm);
+    if (algorithm != NULL && algorithm->defaults != NULL) algorithm->defaults(limit);
+}
+
+struct limit_problem limit_compile(const struct limit *limit, struct rule *rule)
+{
+    const struct algorithm *algorithm = algorithm_named(limit->algorithm);
+    *rule = (struct rule){.algorithm = limit->algorithm};
+    if (algorithm == NULL) return limit_wrong(OPTION_ALGORITHM, " is unknown");
+    if (limit->shadow) return limit_wrong(OPTION_SHADOW, "shadow is known, but not built yet");
+    return algorithm->compile(limit, rule);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   limit.h - a limit as a person says it, and its way to a rule.
+   limit.h - a limit as a person says it, and the tools that make a rule of it.
 
    See limit.c. */
 #ifndef WEIR_CORE_LIMIT_H
@@ -8,6 +8,31 @@
 #include <weir/weir.h>
 
 #include "core/rule.h"
+
+enum option_kind {
+    OPTION_BURST,
+    OPTION_ALGORITHM,
+    OPTION_CATCHUP,
+    OPTION_STRICTNESS,
+    OPTION_COLD,
+    OPTION_DELAY,
+    OPTION_NODELAY,
+    OPTION_WARMUP,
+    OPTION_GAP,
+    OPTION_HOLD,
+    OPTION_BLOCK,
+    OPTION_PAY,
+    OPTION_ALIGN,
+    OPTION_EDGE,
+    OPTION_START,
+    OPTION_DEBT,
+    OPTION_COUNT_REFUSED,
+    OPTION_SHADOW,
+    OPTIONS,
+    OPTION_RATE = OPTIONS /* what stands before the options */
+};
+
+#define WITH(option) (UINT32_C(1) << (OPTION_##option))
 
 /* digits / 10^places, exact. */
 struct decimal {
@@ -24,7 +49,7 @@ enum start { START_DEFAULT, START_FULL, START_EMPTY };
 
 struct limit {
     struct decimal count;  /* permits ... */
-    uint64_t period_ns;    /* ... in this time */
+    uint64_t period_ns;    /* ... in this time; 0: unlimited */
     uint64_t burst;        /* permits or ns, see burst_kind */
     struct decimal factor; /* catchup of hybrid and timeline, cold of warmup */
     struct decimal strictness;
@@ -37,21 +62,52 @@ struct limit {
     char unit[WEIR_UNIT_SIZE];
 };
 
-/* The argument at fault, so that whoever read the text can point at it. */
-enum limit_part { PART_NONE, PART_RATE, PART_BURST, PART_CATCHUP, PART_ALGORITHM, PART_DEBT, PART_SHADOW, PARTS };
-
+/* The option at fault, so that whoever read the text can point at it; message NULL when all is well. */
 struct limit_problem {
-    enum limit_part part;
+    int option; /* an enum option_kind */
     const char *message;
 };
 
-/* Fills the rule, its clock set to tick 1 at 0 ns; PART_NONE when all is well. */
+static inline struct limit_problem limit_fine(void)
+{
+    return (struct limit_problem){OPTION_RATE, NULL};
+}
+
+static inline struct limit_problem limit_wrong(enum option_kind option, const char *message)
+{
+    return (struct limit_problem){(int)option, message};
+}
+
+/* Fills the rule, its clock set to tick 1 at 0 ns. */
 struct limit_problem limit_compile(const struct limit *limit, struct rule *rule);
 
-/* Fills what was not said and depends on nothing but the rest: burst and catchup. */
+/* Fills what was not said and depends on nothing but the rest. */
 void limit_defaults(struct limit *limit);
 
 /* permits / period_ns, reduced; false when they do not fit in 64 bits. */
 bool limit_rate(const struct limit *limit, uint64_t *permits, uint64_t *period_ns);
+
+/* ---- for the algorithms' own compile and defaults ---- */
+
+/* The clock of a line, 2^scale ticks per permit; and burst in its ticks, which may be 0. */
+struct limit_problem limit_line(const struct limit *limit, struct rule *rule);
+
+/* The plain clock, a tick is a ns; burst = whole permits per period, and the period. */
+struct limit_problem limit_window(const struct limit *limit, struct rule *rule);
+
+/* Only the plain clock. */
+void limit_plain_clock(struct rule *rule);
+
+/* The debt that was said, in the rule's units of cost; UINT64_MAX when none was. */
+uint64_t limit_debt(const struct limit *limit, const struct rule *rule);
+
+/* A decimal in 2^-32, rounded down; UINT64_MAX when it does not fit. */
+uint64_t limit_factor(struct decimal factor);
+
+/* Burst = the count, as 3/h says it. */
+void limit_default_burst(struct limit *limit);
+
+/* ns between two permits, rounded to the nearest. */
+uint64_t limit_spacing_ns(const struct limit *limit);
 
 #endif

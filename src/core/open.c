@@ -5,6 +5,13 @@
    else. */
 #include "core/algorithm.h"
 
+static struct limit_problem compile(const struct limit *limit, struct rule *rule)
+{
+    (void)limit;
+    limit_plain_clock(rule);
+    return limit_fine();
+}
+
 static bool always(const struct rule *rule, uint64_t permits)
 {
     (void)rule;
@@ -20,12 +27,12 @@ static bool never(const struct rule *rule, uint64_t permits)
 
 const struct algorithm *unlimited_algorithm(void)
 {
-    static const struct algorithm unlimited = {.possible = always};
+    static const struct algorithm unlimited = {.name = "unlimited", .compile = compile, .possible = always};
     return &unlimited;
 }
 
 const struct algorithm *none_algorithm(void)
 {
-    static const struct algorithm none = {.possible = never};
+    static const struct algorithm none = {.name = "none", .compile = compile, .possible = never};
     return &none;
 }

@@ -1,33 +1,59 @@
 /* SPDX-License-Identifier: MIT
    rule.h - a limit compiled to numbers: all that a decision needs, in one cache line.
 
-       | anchor_ns | anchor_tick | multiplier | burst | over | ratio | generation, scale, shift, algorithm, flags | - |
-         8           8             8            8       8      8       8                                            8
+       | anchor_ns | anchor_tick | multiplier | burst | second | third | generation, scale, ... flags | fourth |
+         8           8             8            8       8        8       8                              8
+
+   The first three are the limit's clock (clock.h).  What the others hold is said by the algorithm; where a tick is a
+   ns, a permit is 1.
 
    May touch: nothing, it is data.  Promises: 64 bytes without pointers, so it can be copied word by word while another
-   thread rewrites it.  Leaves to others: making it (limit.c), reading it (clock.h and a file per algorithm). */
+   thread rewrites it.  Leaves to others: making it (limit.c and a file per algorithm), reading it. */
 #ifndef WEIR_CORE_RULE_H
 #define WEIR_CORE_RULE_H
 
 #include <stdint.h>
 
-enum { RULE_WORDS = 8, STATE_WORDS_MAX = 4 };
+enum { RULE_WORDS = 8, STATE_WORDS_MAX = 4 /* of those whose state does not grow with the limit */ };
 
-enum rule_flag { RULE_STARTS_FULL = 1 };
+enum rule_flag {
+    RULE_STARTS_FULL = 1,
+    RULE_FREE = 2,          /* an unlimited rate: permits cost nothing, what is owed stays owed */
+    RULE_FOLLOWS_CLOCK = 4, /* for comparing with peers: a clock that goes back is taken over as they do */
+    RULE_CUTS_WAITS = 8,    /* for comparing with peers: a wait below a ns is none */
+    RULE_A = 16,            /* four for each algorithm to name */
+    RULE_B = 32,
+    RULE_C = 64,
+    RULE_D = 128
+};
 
 struct rule {
     uint64_t anchor_ns;   /* where the limit's clock was set ... */
     uint64_t anchor_tick; /* ... to this tick */
     uint64_t multiplier;  /* ticks per ns, in 2^-shift */
-    uint64_t burst;       /* ticks of tolerance: gcra's burst, hybrid's pool */
-    uint64_t over;        /* hybrid: ticks of pool and burst pool together */
-    uint64_t ratio;       /* hybrid: how much faster while behind, in 2^-32 */
-    uint32_t generation;  /* which change of its limiter this is */
-    uint8_t scale;        /* one permit is 2^scale ticks */
-    uint8_t shift;        /* see multiplier */
-    uint8_t algorithm;    /* an enum algorithm_name */
-    uint8_t flags;        /* of enum rule_flag */
-    uint64_t spare;
+    uint64_t burst;       /* how much at once: ticks, or permits where a tick is a ns */
+    union {
+        uint64_t over;      /* hybrid: ticks of pool and burst pool together */
+        uint64_t period_ns; /* cycle, windows, sliding-log */
+        uint64_t threshold; /* warmup: ticks stored at which it is warm */
+        uint64_t second;
+    };
+    union {
+        uint64_t ratio;     /* hybrid: how much faster while behind, warmup: the cold factor, in 2^-32 */
+        uint64_t offset_ns; /* aligned windows: from the limit's time to the epoch they are aligned to */
+        uint64_t gap_ns;    /* sliding-log: at least this long between two calls */
+        uint64_t third;
+    };
+    uint32_t generation; /* which change of its limiter this is */
+    uint8_t scale;       /* one permit is 2^scale ticks */
+    uint8_t shift;       /* see multiplier */
+    uint8_t algorithm;   /* an enum algorithm_name */
+    uint8_t flags;       /* of enum rule_flag */
+    union {
+        uint64_t debt;     /* the most that may be owed beyond an empty state, in units of burst; UINT64_MAX: any */
+        uint64_t block_ns; /* fixed-window: how long a key is blocked once it asks for too much */
+        uint64_t fourth;
+    };
 };
 
 /* The same as words, for copying one by one. */

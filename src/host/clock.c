@@ -37,6 +37,11 @@ uint64_t host_now_coarse_ns(void)
     return read_ns(CLOCK_MONOTONIC_COARSE);
 }
 
+uint64_t host_unix_ns(void)
+{
+    return read_ns(CLOCK_REALTIME);
+}
+
 struct host_ticker {
     _Atomic uint64_t now_ns;
     uint64_t period_ns;

@@ -13,6 +13,9 @@ uint64_t host_now_ns(void);
 /* Up to a few ms behind, several times as fast to read. */
 uint64_t host_now_coarse_ns(void);
 
+/* ns since the epoch, as the machine's clock on the wall has it: it may jump. */
+uint64_t host_unix_ns(void);
+
 /* A thread that publishes the time every period, so that callers read no clock.  0, or an errno value. */
 struct host_ticker;
 int host_ticker_start(struct host_ticker **owned, uint64_t period_ns);

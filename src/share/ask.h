@@ -11,6 +11,8 @@ struct ask {
     const uint64_t *each; /* a cost for each limit, or NULL: cost for all */
     uint64_t *end;        /* filled with an end for each limit; may be NULL */
     bool some;            /* cost is a maximum: as many as pass now */
+    bool peek;            /* answers, and takes nothing */
+    bool charge;          /* takes whatever the balance */
 };
 
 #endif

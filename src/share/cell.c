@@ -37,41 +37,45 @@ static struct rules rules_of(const struct cell_content *content)
     return (struct rules){content->rule, content->count};
 }
 
-void cell_open(struct cell *cell, const struct rule rule[], int count, void (*yield)(void))
+void cell_open(struct cell *cell, void (*yield)(void))
 {
     memset(&cell->content, 0, sizeof cell->content);
-    for (int i = 0; i < count; i++) cell->content.rule[i] = rule[i];
-    cell->content.count = count;
     cell->yield = yield;
     atom_store_release(&cell->lock, 0);
 }
 
-static void decide_all(struct cell_content *content, const struct ask *ask, weir_decision *decision)
+static void decide_all(struct rules rules, uint64_t *state, const struct ask *ask, weir_decision *decision)
 {
-    const struct rules rules = rules_of(content);
-    const uint64_t cost = ask->some ? passing_now(rules, content->state, ask->now_ns, ask->cost) : ask->cost;
+    const uint64_t cost = ask->some ? passing_now(rules, state, ask->now_ns, ask->cost) : ask->cost;
     uint64_t same[WEIR_LIMITS_MAX];
     for (int i = 0; i < rules.count && ask->each == NULL; i++) same[i] = cost;
     const uint64_t *each = ask->each != NULL ? ask->each : same;
-    decide(rules, content->state, ask->now_ns, each, ask->wait_max_ns, ask->end, decision);
+    const struct question question = {ask->now_ns, ask->wait_max_ns, each, ask->peek};
+    if (ask->charge) charge(rules, state, ask->now_ns, each, ask->end, decision);
+    else decide(rules, state, &question, ask->end, decision);
 }
 
 bool cell_decide(struct cell *cell, const struct ask *ask, weir_decision *decision)
 {
     lock(cell);
     const bool here = cell->content.count != 0;
-    if (here) decide_all(&cell->content, ask, decision);
+    if (here) decide_all(rules_of(&cell->content), cell->content.state, ask, decision);
     unlock(cell);
     return here;
 }
 
-bool cell_peek(struct cell *cell, const struct ask *ask, weir_decision *decision)
+bool cell_peek_limit(struct cell *cell, int limit, const struct ask *ask, weir_decision *decision)
 {
-    struct cell_content content;
-    cell_read(cell, &content);
-    if (content.count == 0) return false;
-    decide_all(&content, ask, decision);
-    return true;
+    lock(cell);
+    const struct rules rules = rules_of(&cell->content);
+    const bool here = rules.count != 0;
+    if (limit < rules.count) {
+        const struct rules one = {&rules.rule[limit], 1};
+        decide_all(one, cell->content.state + words_before(rules, limit), ask, decision);
+        decision->limit = (uint32_t)limit;
+    }
+    unlock(cell);
+    return here;
 }
 
 bool cell_settle(struct cell *cell, uint64_t now_ns, const weir_decision *decision, const uint64_t cost[],
@@ -98,25 +102,26 @@ static bool same_algorithms(const struct cell_content *content, const struct rul
     return same;
 }
 
-static void carry_all(struct cell_content *content, const struct rule to[], uint64_t now_ns, weir_carry carry,
-                      struct change *change)
+static void carry_all(const struct cell_content *content, const struct rule to[], uint64_t *next, uint64_t now_ns,
+                      weir_carry carry, struct change *change)
 {
-    uint64_t *state = content->state;
+    const uint64_t *state = content->state;
     for (int i = 0; i < content->count; i++) {
         const struct rule *from = &content->rule[i];
         const struct algorithm *algorithm = algorithm_of(from);
         if (algorithm->words == 0) continue;
         const uint64_t now = tick_at(from, now_ns);
         change->mark_from[i] = algorithm->mark(from, state, now);
-        algorithm->carry(from, &to[i], state, now, carry);
-        change->mark_to[i] = algorithm->mark(&to[i], state, to[i].anchor_tick);
+        algorithm->carry(from, &to[i], state, next, now, carry);
+        change->mark_to[i] = algorithm->mark(&to[i], next, to[i].anchor_tick);
         change->rule[i] = *from;
-        state += algorithm->words;
+        state += state_words(from, algorithm);
+        next += state_words(&to[i], algorithm);
     }
 }
 
-void cell_change(struct cell *cell, struct rule rule[], int count, uint64_t now_ns, weir_carry carry,
-                 struct change *change)
+uint64_t *cell_change(struct cell *cell, struct rule rule[], int count, uint64_t *state, uint64_t now_ns,
+                      weir_carry carry, struct change *change)
 {
     for (int i = 0; i < count; i++) {
         rule[i].anchor_ns = now_ns;
@@ -124,18 +129,20 @@ void cell_change(struct cell *cell, struct rule rule[], int count, uint64_t now_
     }
     lock(cell);
     struct cell_content *content = &cell->content;
+    uint64_t *before = content->state;
     const bool same = same_algorithms(content, rule, count);
     change->count = same ? count : 0;
-    if (same) carry_all(content, rule, now_ns, carry, change);
-    else memset(content->state, 0, sizeof content->state);
+    if (same) carry_all(content, rule, state, now_ns, carry, change);
     for (int i = 0; i < count; i++) content->rule[i] = rule[i];
     content->count = count;
+    content->state = state;
     unlock(cell);
+    return before;
 }
 
-void cell_read(struct cell *cell, struct cell_content *content)
+void cell_look(struct cell *cell, void (*look)(const struct cell_content *content, void *context), void *context)
 {
     lock(cell);
-    *content = cell->content;
+    look(&cell->content, context);
     unlock(cell);
 }

@@ -14,8 +14,8 @@
 
 struct cell_content {
     struct rule rule[WEIR_LIMITS_MAX];
-    uint64_t state[LIST_WORDS_MAX];
-    int count; /* 0: the state lives elsewhere */
+    uint64_t *state; /* borrowed: as many words as the rules need */
+    int count;       /* 0: the state lives elsewhere */
 };
 
 struct cell {
@@ -25,19 +25,21 @@ struct cell {
     struct cell_content content;
 };
 
-/* [one thread] count 0 opens an empty cell.  yield gives the processor to others. */
-void cell_open(struct cell *cell, const struct rule rule[], int count, void (*yield)(void));
+/* [one thread] Opens an empty cell.  yield gives the processor to others. */
+void cell_open(struct cell *cell, void (*yield)(void));
 
 /* These answer false when the state lives elsewhere. */
 bool cell_decide(struct cell *cell, const struct ask *ask, weir_decision *decision);
-bool cell_peek(struct cell *cell, const struct ask *ask, weir_decision *decision);
+bool cell_peek_limit(struct cell *cell, int limit, const struct ask *ask, weir_decision *decision);
 bool cell_settle(struct cell *cell, uint64_t now_ns, const weir_decision *decision, const uint64_t cost[],
                  const uint64_t actual[], const uint64_t end[]);
 
-/* Changes the limits; the clocks of rule[] are set here.  count 0 empties the cell. */
-void cell_change(struct cell *cell, struct rule rule[], int count, uint64_t now_ns, weir_carry carry,
-                 struct change *change);
+/* Changes the limits; the clocks of rule[] are set here.  state, zeroed, is for the new ones and stays with the cell;
+   returns what the old ones had.  count 0 empties the cell. */
+uint64_t *cell_change(struct cell *cell, struct rule rule[], int count, uint64_t *state, uint64_t now_ns,
+                      weir_carry carry, struct change *change);
 
-void cell_read(struct cell *cell, struct cell_content *content);
+/* Shows what is in the cell, which holds still meanwhile. */
+void cell_look(struct cell *cell, void (*look)(const struct cell_content *content, void *context), void *context);
 
 #endif

@@ -100,7 +100,9 @@ static void decide_one(const struct rule *rule, uint64_t *value, const struct as
     const struct rules rules = {rule, 1};
     uint64_t cost = ask->each != NULL ? ask->each[0] : ask->cost;
     if (ask->some) cost = passing_now(rules, value, ask->now_ns, cost);
-    decide_inline(rules, value, ask->now_ns, &cost, ask->wait_max_ns, ask->end, decision);
+    const struct question question = {ask->now_ns, ask->wait_max_ns, &cost, ask->peek};
+    if (ask->charge) charge(rules, value, ask->now_ns, &cost, ask->end, decision);
+    else decide_inline(rules, value, &question, ask->end, decision);
     if (*value > VALUE_MAX) *decision = (weir_decision){.verdict = WEIR_DENY, .retry_ns = WEIR_FOREVER};
 }
 
@@ -119,15 +121,6 @@ bool word_decide(struct word *word, const struct ask *ask, weir_decision *decisi
         }
         if (!writes) raw = atom_load_acquire(&word->value);
     }
-}
-
-bool word_peek(struct word *word, const struct ask *ask, weir_decision *decision)
-{
-    struct rule rule;
-    uint64_t value;
-    word_read(word, &rule, &value);
-    decide_one(&rule, &value, ask, decision);
-    return rule.algorithm != ALGORITHM_ELSEWHERE;
 }
 
 static void raise_high(struct word *word, uint64_t value)
@@ -190,7 +183,8 @@ void word_change(struct word *word, struct rule *to, uint64_t now_ns, weir_carry
         const uint64_t now = tick_at(from, now_ns);
         if (same) {
             change->mark_from[0] = algorithm->mark(from, value, now);
-            algorithm->carry(from, to, value, now, carry);
+            const uint64_t before = *value;
+            algorithm->carry(from, to, &before, value, now, carry);
         } else {
             *value = fresh(to);
         }

@@ -34,9 +34,6 @@ void word_open(struct word *word, const struct rule *rule);
 /* False when the state lives elsewhere; else *decision is the answer. */
 bool word_decide(struct word *word, const struct ask *ask, weir_decision *decision);
 
-/* The same, taking nothing. */
-bool word_peek(struct word *word, const struct ask *ask, weir_decision *decision);
-
 /* False when the state lives elsewhere. */
 bool word_settle(struct word *word, uint64_t now_ns, const weir_decision *decision, uint64_t actual);
 

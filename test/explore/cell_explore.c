@@ -19,7 +19,7 @@
 
 #include "core/algorithm.h"
 #include "core/clock.h"
-#include "core/plan.h"
+#include "plan/plan.h"
 
 static struct cell shared;
 
@@ -29,13 +29,13 @@ static void announce(const uint64_t *state)
     if (state == shared.content.state) explore_touch(state);
 }
 
-static void announced_decide(struct rules rules, uint64_t *state, uint64_t now_ns, const uint64_t cost[],
-                             uint64_t wait_max_ns, uint64_t end[], weir_decision *decision)
+static void announced_decide(struct rules rules, uint64_t *state, const struct question *question, uint64_t end[],
+                             weir_decision *decision)
 {
     uint64_t copy[LIST_WORDS_MAX];
     announce(state);
     memcpy(copy, state, sizeof copy);
-    decide(rules, copy, now_ns, cost, wait_max_ns, end, decision);
+    decide(rules, copy, question, end, decision);
     announce(state);
     memcpy(state, copy, sizeof copy);
 }
@@ -89,7 +89,12 @@ struct scene {
 
 static const struct scene *scene;
 static struct plan plans[PLANS];
-static struct cell_content model;
+static struct {
+    struct rule rule[WEIR_LIMITS_MAX];
+    uint64_t state[LIST_WORDS_MAX];
+    int count;
+} model;
+static uint64_t memory[THREADS * ACTIONS + 1][LIST_WORDS_MAX]; /* one for the beginning and for each change */
 static uint32_t generation;
 static struct {
     weir_decision decision;
@@ -99,6 +104,11 @@ static struct {
 static void yield(void)
 {
     atom_pause();
+}
+
+static struct rules model_rules(void)
+{
+    return (struct rules){model.rule, model.count};
 }
 
 static void check_states(void)
@@ -117,23 +127,26 @@ static void take(const struct action *action, int thread)
                       .wait_max_ns = action->wait_max_ns,
                       .cost = action->cost,
                       .end = last[thread].end,
-                      .some = action->verb == SOME};
+                      .some = action->verb == SOME,
+                      .peek = action->verb == PEEK};
     for (int i = 0; i < WEIR_LIMITS_MAX; i++) last[thread].cost[i] = action->cost + (action->verb == EACH && i == 1);
     if (action->verb == EACH) ask.each = last[thread].cost;
     const bool here =
-        action->verb == PEEK ? cell_peek(&shared, &ask, decision) : scene->decide(&shared, &ask, decision);
+        action->verb == PEEK ? cell_decide(&shared, &ask, decision) : scene->decide(&shared, &ask, decision);
     explore_check(here == (model.count != 0), "looked for the state in the wrong home");
     if (!here) return;
     ask.end = expected_end;
-    struct cell_content after = model;
-    const struct rules rules = rules_of(&model);
+    uint64_t after[LIST_WORDS_MAX];
+    const struct rules rules = model_rules();
+    memcpy(after, model.state, sizeof after);
     uint64_t cost[WEIR_LIMITS_MAX];
     for (int i = 0; i < WEIR_LIMITS_MAX; i++) {
         cost[i] = action->verb == SOME ? passing_now(rules, model.state, ask.now_ns, ask.cost) : last[thread].cost[i];
     }
-    decide(rules, after.state, ask.now_ns, cost, ask.wait_max_ns, expected_end, &expected);
+    const struct question question = {ask.now_ns, ask.wait_max_ns, cost, ask.peek};
+    decide(rules, after, &question, expected_end, &expected);
     explore_check(memcmp(&expected, decision, sizeof expected) == 0, "not the answer after the calls before");
-    if (action->verb != PEEK) model = after;
+    if (action->verb != PEEK) memcpy(model.state, after, sizeof after);
     if (action->verb != PEEK) check_states();
 }
 
@@ -146,7 +159,7 @@ static void settle_last(const struct action *action, int thread)
     cell_settle(&shared, action->now_ns, decision, last[thread].cost, actual, last[thread].end);
     const bool foreign = model.rule[0].generation != (uint32_t)decision->reserved;
     for (int i = 0; i < WEIR_LIMITS_MAX; i++) used[i] = foreign ? most(actual[i], last[thread].cost[i]) : actual[i];
-    settle(rules_of(&model), model.state, action->now_ns, decision, last[thread].cost, used, last[thread].end);
+    settle(model_rules(), model.state, action->now_ns, decision, last[thread].cost, used, last[thread].end);
     check_states();
 }
 
@@ -155,13 +168,14 @@ static void change_model(const struct rule to[], int count, uint64_t now_ns, wei
 {
     bool same = model.count == count;
     for (int i = 0; same && i < count; i++) same = model.rule[i].algorithm == to[i].algorithm;
-    if (!same) memset(model.state, 0, sizeof model.state);
-    uint64_t *state = model.state;
-    for (int i = 0; same && i < count; i++) {
+    uint64_t next[LIST_WORDS_MAX] = {0};
+    for (int i = 0, at = 0; same && i < count; i++) {
         const struct algorithm *algorithm = algorithm_of(&to[i]);
-        algorithm->carry(&model.rule[i], &to[i], state, tick_at(&model.rule[i], now_ns), carry);
-        state += algorithm->words;
+        const uint64_t now = tick_at(&model.rule[i], now_ns);
+        algorithm->carry(&model.rule[i], &to[i], model.state + at, next + at, now, carry);
+        at += algorithm->words;
     }
+    memcpy(model.state, next, sizeof next);
     memcpy(model.rule, to, (size_t)count * sizeof to[0]);
     model.count = count;
 }
@@ -179,17 +193,21 @@ static void change_limits(const struct action *action)
         to[i].anchor_ns = action->now_ns;
         to[i].anchor_tick = 1;
     }
-    cell_change(&shared, rule, count, action->now_ns, action->carry, &change);
+    cell_change(&shared, rule, count, memory[generation], action->now_ns, action->carry, &change);
     change_model(to, count, action->now_ns, action->carry);
     check_states();
 }
 
+static void look_at(const struct cell_content *content, void *context)
+{
+    (void)context;
+    const bool same = content->count == model.count && memcmp(content->state, model.state, sizeof model.state) == 0;
+    explore_check(same, "read what never was");
+}
+
 static void read_all(void)
 {
-    struct cell_content content;
-    cell_read(&shared, &content);
-    const bool same = content.count == model.count && memcmp(content.state, model.state, sizeof model.state) == 0;
-    explore_check(same, "read what never was");
+    cell_look(&shared, look_at, NULL);
 }
 
 static void run_script(void)
@@ -213,7 +231,11 @@ static void begin(void)
     generation = 0;
     memcpy(model.rule, plan->rule, (size_t)plan->count * sizeof model.rule[0]);
     model.count = (int)plan->count;
-    cell_open(&shared, plan->rule, (int)plan->count, yield);
+    memset(memory, 0, sizeof memory);
+    cell_open(&shared, yield);
+    memcpy(shared.content.rule, plan->rule, (size_t)plan->count * sizeof plan->rule[0]);
+    shared.content.count = (int)plan->count;
+    shared.content.state = memory[0];
     const struct action first = {TAKE, 0, scene->taken, 0, PAIR, WEIR_KEEP};
     if (scene->taken != 0) take(&first, 0);
     for (int i = 1; i < THREADS; i++) last[i] = last[0];

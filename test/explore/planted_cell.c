@@ -20,21 +20,21 @@ static void lock(struct cell *cell)
 static void read_states(struct cell *cell, uint64_t state[LIST_WORDS_MAX])
 {
     explore_touch(cell->content.state);
-    memcpy(state, cell->content.state, sizeof cell->content.state);
+    memcpy(state, cell->content.state, LIST_WORDS_MAX * sizeof *state);
 }
 
 static void write_states(struct cell *cell, const uint64_t state[LIST_WORDS_MAX])
 {
     explore_touch(cell->content.state);
-    memcpy(cell->content.state, state, sizeof cell->content.state);
+    memcpy(cell->content.state, state, LIST_WORDS_MAX * sizeof *state);
 }
 
 static void decide_in(const struct cell *cell, uint64_t *state, const struct ask *ask, weir_decision *decision)
 {
     uint64_t each[WEIR_LIMITS_MAX];
     for (int i = 0; i < WEIR_LIMITS_MAX; i++) each[i] = ask->each != NULL ? ask->each[i] : ask->cost;
-    decide((struct rules){cell->content.rule, cell->content.count}, state, ask->now_ns, each, ask->wait_max_ns,
-           ask->end, decision);
+    const struct question question = {ask->now_ns, ask->wait_max_ns, each, false};
+    decide((struct rules){cell->content.rule, cell->content.count}, state, &question, ask->end, decision);
 }
 
 bool planted_decide_lock_by_store(struct cell *cell, const struct ask *ask, weir_decision *decision)

@@ -37,8 +37,9 @@ static void store_rule(struct word *word, unsigned index, const struct rule *rul
 
 static uint64_t carried(const struct rule *from, const struct rule *to, uint64_t value, uint64_t now_ns, weir_carry how)
 {
-    algorithm_of(from)->carry(from, to, &value, tick_at(from, now_ns), how);
-    return value;
+    uint64_t next = 0;
+    algorithm_of(from)->carry(from, to, &value, &next, tick_at(from, now_ns), how);
+    return next;
 }
 
 /* Which mistake: what the next clock starts above, and which rules are written when. */
@@ -111,7 +112,8 @@ bool planted_decide_hasty(struct word *word, const struct ask *ask, weir_decisio
     for (;;) {
         const struct rule rule = load_rule(word, index_of(raw));
         uint64_t value = raw & VALUE_MASK;
-        decide((struct rules){&rule, 1}, &value, ask->now_ns, &ask->cost, ask->wait_max_ns, NULL, decision);
+        const struct question question = {ask->now_ns, ask->wait_max_ns, &ask->cost, false};
+        decide((struct rules){&rule, 1}, &value, &question, NULL, decision);
         if (decision->verdict != WEIR_ALLOW) return true;
         if (atom_swap(&word->value, &raw, with_index(index_of(raw), value))) return true;
     }

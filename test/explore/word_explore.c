@@ -18,7 +18,7 @@
 
 #include "core/algorithm.h"
 #include "core/clock.h"
-#include "core/plan.h"
+#include "plan/plan.h"
 
 enum { THREADS = 3, ACTIONS = 4, HISTORY = 64 };
 enum limit_name { SLOW, NARROW, FAST, WIDE, UNLIMITED, ELSEWHERE, LIMITS };
@@ -101,7 +101,8 @@ static void follow_change(void)
     const struct rule *to = model.next;
     const bool same = to->algorithm == ALGORITHM_GCRA && model.rule.algorithm == ALGORITHM_GCRA;
     const uint64_t now = tick_at(&model.rule, model.next_now_ns);
-    if (same) algorithm_of(to)->carry(&model.rule, to, &model.value, now, model.next_carry);
+    const uint64_t was = model.value;
+    if (same) algorithm_of(to)->carry(&model.rule, to, &was, &model.value, now, model.next_carry);
     else model.value = fresh(to);
     model.rule = *to;
     model.index = 1 - model.index;
@@ -120,7 +121,8 @@ static void check_answer(const struct ask *ask, const weir_decision *decision, b
     uint64_t value = model.value;
     const struct rules rules = {&model.rule, 1};
     const uint64_t cost = ask->some ? passing_now(rules, &value, ask->now_ns, ask->cost) : ask->cost;
-    decide(rules, &value, ask->now_ns, &cost, ask->wait_max_ns, NULL, &expected);
+    const struct question question = {ask->now_ns, ask->wait_max_ns, &cost, ask->peek};
+    decide(rules, &value, &question, NULL, &expected);
     const bool same = memcmp(&expected, decision, sizeof expected) == 0;
     explore_check(same, decision->verdict == WEIR_ALLOW ? "wrong commit: not the answer of the rule in force"
                                                         : "wrong denial: not the answer of the rule in force");
@@ -137,8 +139,9 @@ static void take(const struct action *action, weir_decision *decision)
     const struct ask ask = {.now_ns = action->now_ns,
                             .wait_max_ns = action->wait_max_ns,
                             .cost = action->cost,
-                            .some = action->verb == SOME};
-    const bool here = action->verb == PEEK ? word_peek(&word, &ask, decision) : scene->decide(&word, &ask, decision);
+                            .some = action->verb == SOME,
+                            .peek = action->verb == PEEK};
+    const bool here = action->verb == PEEK ? word_decide(&word, &ask, decision) : scene->decide(&word, &ask, decision);
     check_answer(&ask, decision, here, action->verb != PEEK);
 }
 

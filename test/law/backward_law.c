@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/num.h"
-#include "core/plan.h"
+#include "plan/plan.h"
 #include "law/law.h"
 
 enum { STEPS_MEAN = 30 };

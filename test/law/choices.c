@@ -7,7 +7,7 @@
    May touch: its arguments.  Promises: nothing overflows that a law computes in 128 bits.  Leaves to others: where the
    choices come from (law.c). */
 #include "core/clock.h"
-#include "core/plan.h"
+#include "plan/plan.h"
 #include "law/law.h"
 
 #include <inttypes.h>

@@ -10,7 +10,7 @@
 
 #include "core/algorithm.h"
 #include "core/clock.h"
-#include "core/plan.h"
+#include "plan/plan.h"
 #include "core/pools.h"
 #include "law/law.h"
 

@@ -8,7 +8,7 @@
 
 #include "core/algorithm.h"
 #include "core/clock.h"
-#include "core/plan.h"
+#include "plan/plan.h"
 #include "law/law.h"
 
 enum { STEPS_MEAN = 20, PARTS_MAX = 12, POSITION_WORDS = 3 };

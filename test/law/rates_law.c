@@ -200,7 +200,8 @@ static void check_anchoring(struct subject subject)
         const uint64_t now = tick_at(&subject.rule, now_ns);
         to.anchor_ns = now_ns;
         to.anchor_tick = random_one_in(subject.seed, 2) ? 1 : now + random_sized(subject.seed, 60);
-        gcra->carry(&subject.rule, &to, &drained, now, WEIR_KEEP);
+        const uint64_t was = drained;
+        gcra->carry(&subject.rule, &to, &was, &drained, now, WEIR_KEEP);
         subject.rule = to;
         const uint64_t due_now_ns = ns_ceil(&to, drained);
         const uint64_t late_max_ns = (uint64_t)(i + 1) * tick_ns(&subject);
@@ -277,8 +278,8 @@ static struct subject choose(uint64_t *seed, struct seen *seen)
         if (random_one_in(seed, 8)) subject.limit.burst = random_positive(seed, 40);
         if (!exact_rate(&subject.limit, &subject.rate)) continue;
         const struct limit_problem problem = limit_compile(&subject.limit, &subject.rule);
-        if (problem.part == PART_NONE) return subject;
-        if (problem.part != PART_BURST) offence(&subject, problem.message, 0, problem.part, 0);
+        if (problem.message == NULL) return subject;
+        if (problem.option != OPTION_BURST) offence(&subject, problem.message, 0, (uint64_t)problem.option, 0);
         seen->refused++;
     }
 }

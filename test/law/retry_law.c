@@ -7,7 +7,7 @@
 
 #include "core/algorithm.h"
 #include "core/clock.h"
-#include "core/plan.h"
+#include "plan/plan.h"
 #include "law/law.h"
 
 enum { STEPS_MEAN = 30 };

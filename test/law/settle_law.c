@@ -45,7 +45,8 @@ static void take(struct law *law, struct history *history)
         call->cost[i] = i == 0 || call->differ ? law_pick_cost(law, &history->plan) : call->cost[0];
     }
     if (call->differ) {
-        decide(history->rules, history->state, now.ns, call->cost, wait_ns, call->end, &call->decision);
+        const struct question question = {now.ns, wait_ns, call->cost, false};
+        decide(history->rules, history->state, &question, call->end, &call->decision);
     } else {
         call->decision = weir_decide_within(&history->plan, history->state, now, call->cost[0], wait_ns);
     }

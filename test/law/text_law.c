@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
    text_law.c - any bytes are read, or refused at a column with words; what was read is written as it reads back. */
-#include "core/text.h"
+#include "plan/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/algorithm.h"
-#include "core/plan.h"
+#include "plan/plan.h"
 #include "law/law.h"
 
 enum { STEPS_MEAN = 12 };
@@ -50,8 +50,10 @@ static struct rule torn(struct law *law)
     for (int i = 0; i < RULE_WORDS; i++) {
         if (how == 3 || (how > 0 && law_pick(law, 4) == 0)) words.word[i] = any(law);
     }
-    /* Of the values of a byte few name an algorithm that has code. */
-    if (law_pick(law, 4) > 0) words.rule.algorithm = (uint8_t)law_pick(law, ALGORITHMS_BUILT + 1);
+    /* Of the values of a byte few name an algorithm. */
+    if (law_pick(law, 4) > 0) words.rule.algorithm = (uint8_t)law_pick(law, ALGORITHM_NAMES);
+    /* A state that grows with its rule lives where no rule is torn. */
+    if (algorithm_of(&words.rule)->more_words != NULL) words.rule.algorithm = ALGORITHM_NONE;
     return words.rule;
 }
 
@@ -60,19 +62,27 @@ static struct rules rules_of(const struct subject *subject)
     return (struct rules){subject->rule, subject->count};
 }
 
+static bool counts_refused(const struct subject *subject)
+{
+    bool counts = false;
+    for (int i = 0; i < subject->count; i++) counts = counts || algorithm_of(&subject->rule[i])->refused != NULL;
+    return counts;
+}
+
 static void ask(struct law *law, struct subject *subject)
 {
     uint64_t cost[WEIR_LIMITS_MAX], before[LIST_WORDS_MAX];
     for (int i = 0; i < WEIR_LIMITS_MAX; i++) cost[i] = any(law);
     memcpy(before, subject->state, sizeof before);
     const uint64_t wait_ns = any(law);
-    decide(rules_of(subject), subject->state, any(law), cost, wait_ns, subject->end, &subject->decision);
+    const struct question question = {any(law), wait_ns, cost, law_chance(law, 8)};
+    decide(rules_of(subject), subject->state, &question, subject->end, &subject->decision);
     const weir_decision *decision = &subject->decision;
     law_check(law, decision->verdict >= WEIR_ALLOW && decision->verdict <= WEIR_NEVER, "verdict %u", decision->verdict);
     law_check(law, decision->limit < (uint32_t)subject->count, "limit %u", decision->limit);
     if (decision->verdict == WEIR_ALLOW) {
         law_check(law, decision->delay_ns <= wait_ns, "told to wait for longer than asked");
-    } else {
+    } else if (question.peek || !counts_refused(subject)) {
         law_check(law, memcmp(before, subject->state, sizeof before) == 0, "a refusal writes");
     }
     const uint64_t cost_max = any(law), passing = passing_now(rules_of(subject), subject->state, any(law), cost_max);
@@ -107,7 +117,9 @@ static void ask_each(struct law *law, struct subject *subject)
         algorithm->full(rule, &subject->decision, any(law));
         if (algorithm->behind != NULL) algorithm->behind(rule, state, any(law));
         if (algorithm->behind_max != NULL) algorithm->behind_max(state);
-        algorithm->carry(rule, &subject->other[i], state, any(law), (weir_carry)law_pick(law, 3));
+        uint64_t next[STATE_WORDS_MAX] = {0};
+        algorithm->carry(rule, &subject->other[i], state, next, any(law), (weir_carry)law_pick(law, 3));
+        memcpy(state, next, algorithm->words * sizeof *state);
         state += algorithm->words;
     }
 }

@@ -7,7 +7,7 @@
 #ifndef TEST_LAW_WINDOW_H
 #define TEST_LAW_WINDOW_H
 
-#include "core/plan.h"
+#include "plan/plan.h"
 #include "law/law.h"
 
 enum { USES_MAX = 64 };

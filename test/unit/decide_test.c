@@ -14,7 +14,7 @@
 
 #include "core/algorithm.h"
 #include "core/clock.h"
-#include "core/plan.h"
+#include "plan/plan.h"
 #include "unit/random.h"
 
 enum { RANDOM_STEPS = 200000, STATE_MAX = LIST_WORDS_MAX };
@@ -397,7 +397,7 @@ static void a_cost_for_each(void **unused)
         weir_decision got;
         uint64_t end[WEIR_LIMITS_MAX] = {0};
         memcpy(before, state, sizeof state);
-        decide(rules, state, steps[i].now_ns, steps[i].cost, 0, end, &got);
+        decide(rules, state, &(struct question){.now_ns = steps[i].now_ns, .cost = steps[i].cost}, end, &got);
         if (got.verdict != steps[i].verdict || got.limit != steps[i].limit || got.retry_ns != steps[i].retry_ns ||
             got.remaining != steps[i].remaining) {
             fail_msg("step %zu: verdict %ju, limit %ju, retry %ju, remaining %ju", i, (uintmax_t)got.verdict,
@@ -635,10 +635,10 @@ static void settle_each_limit(void **unused)
     static const uint64_t cost[] = {1, 5000, 7}, actual[] = {1, 1200, 3}, more[] = {1, 99000, 7};
     uint64_t state[STATE_MAX] = {0}, end[WEIR_LIMITS_MAX];
     weir_decision decision;
-    decide(rules, state, 0, cost, 0, end, &decision);
+    decide(rules, state, &(struct question){.now_ns = 0, .cost = cost}, end, &decision);
     assert_true(weir_allowed(decision));
     settle(rules, state, 0, &decision, cost, actual, end);
-    decide(rules, state, 0, more, 0, end, &decision);
+    decide(rules, state, &(struct question){.now_ns = 0, .cost = more}, end, &decision);
     assert_int_equal(decision.verdict, WEIR_DENY); /* 98,800 are left */
     assert_int_equal(decision.limit, 1);
     assert_int_equal(decision.retry_ns, 120 * MS);

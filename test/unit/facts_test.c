@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "core/algorithm.h"
-#include "core/plan.h"
+#include "plan/plan.h"
 #include "unit/random.h"
 
 enum { GRANTS_MAX = 300000, STATE_MAX = STATE_WORDS_MAX, RANDOM_LIMITS = 300 };

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "core/plan.h"
+#include "plan/plan.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof(array)[0])
 

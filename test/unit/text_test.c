@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #include "core/algorithm.h"
-#include "core/plan.h"
-#include "core/text.h"
+#include "plan/plan.h"
+#include "plan/text.h"
 #include "unit/random.h"
 
 enum { TEXT_SIZE = 4096, RANDOM_LIMITS = 20000, RANDOM_TEXTS = 200000, GARBAGE_SIZE = 48 };

@@ -214,8 +214,9 @@ static void run_case(const struct family *family, struct scene *scene)
 
 static const struct family *family_of(const char *system)
 {
-    const struct family *families[] = {family_governor(), family_throttled(), family_redis_cell(), family_go_rate(),
-                                       family_token_pool()};
+#define FAMILY_CALL(name) family_##name(),
+    const struct family *families[] = {FAMILIES(FAMILY_CALL)};
+#undef FAMILY_CALL
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
         if (strncmp(system, families[i]->system, strlen(families[i]->system)) == 0) return families[i];
     return NULL;

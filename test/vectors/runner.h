@@ -74,11 +74,16 @@ struct family {                     /* one system; the lists end in NULL */
     void (*close)(void *subject);
 };
 
-const struct family *family_governor(void);
-const struct family *family_throttled(void);
-const struct family *family_redis_cell(void);
-const struct family *family_go_rate(void);
-const struct family *family_token_pool(void);
+/* The systems, a file each. */
+#define FAMILIES(row)                                                                                                  \
+    row(governor) row(throttled) row(redis_cell) row(go_rate) row(token_pool) row(engineblock) row(envoy)              \
+        row(flexible) row(limits_fixed) row(limits_moving) row(limits_sliding) row(guava_bursty) row(guava_warmup)     \
+            row(gubernator) row(khenidak_log) row(nginx) row(simrate) row(resilience_atomic) row(resilience_semaphore) \
+                row(rolling_log)
+
+#define FAMILY_PROTOTYPE(name) const struct family *family_##name(void);
+FAMILIES(FAMILY_PROTOTYPE)
+#undef FAMILY_PROTOTYPE
 
 /* file.c: 0, or -1 after a message when the file cannot be read as vectors. */
 int file_run(struct tally *tally, const char *path);

@@ -3,13 +3,13 @@
 
    May touch: the reader.  Promises: never reads behind the final NUL; a number that does not fit is a mistake, not
    another number.  Leaves to others: what the words mean. */
-#include "core/reader.h"
+#include "plan/reader.h"
 
 #include <string.h>
 
 #include "core/num.h"
-#include "core/words.h"
-#include "core/writer.h"
+#include "plan/words.h"
+#include "plan/writer.h"
 
 enum { PLACES_MAX = 18 };
 

@@ -2,8 +2,8 @@
    reader.h - where the reading of a text stands, and the pieces that every part of the grammar needs.
 
    See reader.c. */
-#ifndef WEIR_CORE_READER_H
-#define WEIR_CORE_READER_H
+#ifndef WEIR_PLAN_READER_H
+#define WEIR_PLAN_READER_H
 
 #include <weir/weir.h>
 
@@ -15,10 +15,11 @@ struct reader {
     weir_error *error;
     struct limit *limit;
     weir_use use;
-    bool nginx;           /* in nginx's spelling, whose burst counts differently */
-    uint8_t brought;      /* the algorithm that the spelling of the rate brings, or 0 */
-    uint32_t seen;        /* a bit for each option that was said */
-    size_t column[PARTS]; /* where each part was said, as an offset */
+    bool nginx;                 /* in nginx's spelling, whose burst counts differently */
+    uint8_t brought;            /* the algorithm that the spelling of the rate brings, or 0 */
+    uint32_t seen;              /* a bit for each option that was said */
+    size_t column[OPTIONS + 1]; /* where each option was said, as an offset: its name ... */
+    size_t value[OPTIONS + 1];  /* ... and its value */
 };
 
 static inline char peek(const struct reader *reader)

@@ -1,50 +1,32 @@
 /* SPDX-License-Identifier: MIT
-   words.c - the tables behind the text of a limit; a new algorithm or option is a row here.
+   words.c - the tables behind the text of a limit; a new option is a row here, a new algorithm is not.
 
    May touch: its arguments.  Promises: no table is written to.  Leaves to others: grammar (text.c). */
-#include "core/words.h"
+#include "plan/words.h"
 
 #include <string.h>
 
 #include "core/algorithm.h"
 
-#define OF(algorithm) (UINT32_C(1) << (ALGORITHM_##algorithm))
-
 static const struct option_row option_rows[OPTIONS] = {
-    [OPTION_BURST] = {"burst", 0, 0, true},
-    [OPTION_ALGORITHM] = {"algorithm", 0, 0, true},
-    [OPTION_CATCHUP] = {"catchup", OF(HYBRID) | OF(TIMELINE), ALGORITHM_HYBRID, true},
-    [OPTION_STRICTNESS] = {"strictness", OF(TIMELINE), ALGORITHM_TIMELINE, true},
-    [OPTION_COLD] = {"cold", OF(WARMUP), ALGORITHM_WARMUP, true},
-    [OPTION_DELAY] = {"delay", OF(LEAKY), ALGORITHM_LEAKY, true},
-    [OPTION_NODELAY] = {"nodelay", OF(LEAKY), ALGORITHM_LEAKY, false},
-    [OPTION_WARMUP] = {"warmup", OF(WARMUP), ALGORITHM_WARMUP, true},
-    [OPTION_GAP] = {"gap", OF(SLIDING_LOG), ALGORITHM_SLIDING_LOG, true},
-    [OPTION_HOLD] = {"hold", 0, 0, true},
-    [OPTION_BLOCK] = {"block", OF(FIXED_WINDOW), ALGORITHM_FIXED_WINDOW, true},
-    [OPTION_PAY] = {"pay", OF(BURSTY) | OF(WARMUP), ALGORITHM_BURSTY, true},
-    [OPTION_ALIGN] = {"align", OF(FIXED_WINDOW) | OF(CYCLE), ALGORITHM_FIXED_WINDOW, true},
-    [OPTION_EDGE] = {"edge", OF(SLIDING_LOG), ALGORITHM_SLIDING_LOG, true},
-    [OPTION_START] = {"start", 0, 0, true},
-    [OPTION_DEBT] = {"debt", 0, 0, true},
-    [OPTION_COUNT_REFUSED] = {"count-refused", OF(SLIDING_LOG) | OF(FIXED_WINDOW), ALGORITHM_SLIDING_LOG, false},
-    [OPTION_SHADOW] = {"shadow", 0, 0, false},
-};
-
-static const char *const algorithm_names[ALGORITHM_NAMES] = {
-    [ALGORITHM_GCRA] = "gcra",
-    [ALGORITHM_HYBRID] = "hybrid",
-    [ALGORITHM_UNLIMITED] = "unlimited",
-    [ALGORITHM_NONE] = "none",
-    [ALGORITHM_TIMELINE] = "timeline",
-    [ALGORITHM_BURSTY] = "bursty",
-    [ALGORITHM_WARMUP] = "warmup",
-    [ALGORITHM_LEAKY] = "leaky",
-    [ALGORITHM_CYCLE] = "cycle",
-    [ALGORITHM_FIXED_WINDOW] = "fixed-window",
-    [ALGORITHM_SLIDING_WINDOW] = "sliding-window",
-    [ALGORITHM_SLIDING_LOG] = "sliding-log",
-    [ALGORITHM_SIMRATE] = "simrate",
+    [OPTION_BURST] = {"burst", 0, true},
+    [OPTION_ALGORITHM] = {"algorithm", 0, true},
+    [OPTION_CATCHUP] = {"catchup", ALGORITHM_HYBRID, true},
+    [OPTION_STRICTNESS] = {"strictness", ALGORITHM_TIMELINE, true},
+    [OPTION_COLD] = {"cold", ALGORITHM_WARMUP, true},
+    [OPTION_DELAY] = {"delay", ALGORITHM_LEAKY, true},
+    [OPTION_NODELAY] = {"nodelay", ALGORITHM_LEAKY, false},
+    [OPTION_WARMUP] = {"warmup", ALGORITHM_WARMUP, true},
+    [OPTION_GAP] = {"gap", ALGORITHM_SLIDING_LOG, true},
+    [OPTION_HOLD] = {"hold", 0, true},
+    [OPTION_BLOCK] = {"block", ALGORITHM_FIXED_WINDOW, true},
+    [OPTION_PAY] = {"pay", ALGORITHM_BURSTY, true},
+    [OPTION_ALIGN] = {"align", ALGORITHM_FIXED_WINDOW, true},
+    [OPTION_EDGE] = {"edge", ALGORITHM_SLIDING_LOG, true},
+    [OPTION_START] = {"start", 0, true},
+    [OPTION_DEBT] = {"debt", 0, true},
+    [OPTION_COUNT_REFUSED] = {"count-refused", ALGORITHM_SLIDING_LOG, false},
+    [OPTION_SHADOW] = {"shadow", 0, false},
 };
 
 static const struct {
@@ -107,11 +89,18 @@ const struct option_row *option_row(int option)
     return &option_rows[option];
 }
 
+bool option_fits(int option, int algorithm)
+{
+    const uint32_t of_all = WITH(ALGORITHM) | WITH(SHADOW) | WITH(HOLD);
+    const struct algorithm *row = algorithm_named((unsigned)algorithm);
+    return row != NULL && (of_all | row->options) >> option & 1;
+}
+
 int find_algorithm(const char *word, size_t size)
 {
-    for (int i = 0; i < ALGORITHM_NAMES; i++) {
-        const bool rated = i != ALGORITHM_UNLIMITED && i != ALGORITHM_NONE && algorithm_names[i] != NULL;
-        if (rated && same_word(algorithm_names[i], word, size)) return i;
+    for (int i = 1; i < ALGORITHM_NAMES; i++) {
+        const bool rated = i != ALGORITHM_UNLIMITED && i != ALGORITHM_NONE;
+        if (rated && same_word(algorithm_text(i), word, size)) return i;
     }
     for (size_t i = 0; i < LENGTH(aliases); i++) {
         if (same_word(aliases[i].name, word, size)) return aliases[i].algorithm;
@@ -121,8 +110,8 @@ int find_algorithm(const char *word, size_t size)
 
 const char *algorithm_text(int algorithm)
 {
-    const char *name = algorithm >= 0 && algorithm < ALGORITHM_NAMES ? algorithm_names[algorithm] : NULL;
-    return name != NULL ? name : "?";
+    const struct algorithm *row = algorithm_named((unsigned)algorithm);
+    return row != NULL ? row->name : "?";
 }
 
 uint64_t find_period(const char *word, size_t size)
@@ -180,9 +169,7 @@ const char *nearest_word(const char *word, size_t size)
     size_t best_edits = NEAR_EDITS_MAX + 1;
     if (size < 3 || size > NEAR_WORD_MAX) return NULL;
     for (int i = 0; i < OPTIONS; i++) consider(option_rows[i].name, word, size, &best, &best_edits);
-    for (int i = 0; i < ALGORITHM_NAMES; i++) {
-        if (algorithm_names[i] != NULL) consider(algorithm_names[i], word, size, &best, &best_edits);
-    }
+    for (int i = 1; i < ALGORITHM_NAMES; i++) consider(algorithm_text(i), word, size, &best, &best_edits);
     for (size_t i = 0; i < LENGTH(periods); i++) {
         if (strlen(periods[i].name) > 2) consider(periods[i].name, word, size, &best, &best_edits);
     }

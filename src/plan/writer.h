@@ -2,8 +2,8 @@
    writer.h - text into a buffer of the caller, cut where it ends, with the length it needed.
 
    See writer.c. */
-#ifndef WEIR_CORE_WRITER_H
-#define WEIR_CORE_WRITER_H
+#ifndef WEIR_PLAN_WRITER_H
+#define WEIR_PLAN_WRITER_H
 
 #include <stddef.h>
 #include <stdint.h>

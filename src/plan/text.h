@@ -2,13 +2,13 @@
    text.h - the text of a limit to and from what it says.
 
    See text.c. */
-#ifndef WEIR_CORE_TEXT_H
-#define WEIR_CORE_TEXT_H
+#ifndef WEIR_PLAN_TEXT_H
+#define WEIR_PLAN_TEXT_H
 
 #include <weir/weir.h>
 
 #include "core/limit.h"
-#include "core/writer.h"
+#include "plan/writer.h"
 
 /* Reads up to WEIR_LIMITS_MAX limits, each compiled as well; returns how many, or a negative code with *error filled.
    With rules NULL nothing is compiled, so that every spelling can be read, built or not. */

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "core/algorithm.h"
-#include "core/reader.h"
-#include "core/words.h"
+#include "plan/reader.h"
+#include "plan/words.h"
 
 static bool read_word_of(struct reader *reader, const char *first, const char *second, const char *expected,
                          uint8_t *choice)
@@ -47,7 +47,6 @@ static bool read_kind(struct reader *reader, enum amount_kind wanted, const char
 static bool read_factor(struct reader *reader, const char *expected, const char *least)
 {
     const size_t at = reader->at;
-    reader->column[PART_CATCHUP] = at;
     if (!read_number(reader, &reader->limit->factor, expected)) return false;
     if (!ends_here(reader)) return mistake(reader, at, expected);
     return reader->limit->factor.digits != 0 ? true : mistake(reader, at, least);
@@ -75,7 +74,6 @@ static bool read_delay(struct reader *reader)
 
 static bool read_debt(struct reader *reader)
 {
-    reader->column[PART_DEBT] = reader->at;
     reader->limit->has_debt = true;
     return read_kind(reader, AMOUNT_COUNT, "expected a count; for example debt=1000", &reader->limit->debt);
 }
@@ -98,14 +96,12 @@ static bool read_algorithm(struct reader *reader)
                           "sliding-window, sliding-log or simrate");
     }
     reader->limit->algorithm = (uint8_t)found;
-    reader->column[PART_ALGORITHM] = at;
     return true;
 }
 
 static bool read_burst(struct reader *reader)
 {
     struct limit *limit = reader->limit;
-    reader->column[PART_BURST] = reader->at;
     return read_amount(reader, "expected a count or a time; for example burst=20 or burst=2s", &limit->burst_kind,
                        &limit->burst);
 }
@@ -149,17 +145,16 @@ static bool read_value(struct reader *reader, int option)
     }
 }
 
-static void set_flag(struct reader *reader, int option, size_t at)
+static void set_flag(struct reader *reader, int option)
 {
     if (option == OPTION_NODELAY) reader->limit->nodelay = true;
     if (option == OPTION_COUNT_REFUSED) reader->limit->count_refused = true;
     if (option == OPTION_SHADOW) {
         reader->limit->shadow = true;
-        reader->column[PART_SHADOW] = at;
     }
 }
 
-static bool read_option(struct reader *reader, size_t columns[OPTIONS])
+static bool read_option(struct reader *reader)
 {
     const size_t at = reader->at;
     const char *start;
@@ -172,39 +167,38 @@ static bool read_option(struct reader *reader, size_t columns[OPTIONS])
     if (reader->seen & UINT32_C(1) << option)
         return mistake_of(reader, at, WEIR_EINVAL, "", start, size, " is said twice");
     reader->seen |= UINT32_C(1) << option;
-    columns[option] = at;
+    reader->column[option] = reader->value[option] = at;
     if (!option_row(option)->has_value) {
-        set_flag(reader, option, at);
+        set_flag(reader, option);
     } else if (!skip(reader, '=')) {
         return mistake_of(reader, reader->at, WEIR_EINVAL, "expected \"=\" and a value behind ", start, size, "");
-    } else if (!read_value(reader, option)) {
-        return false;
+    } else {
+        reader->value[option] = reader->at;
+        if (!read_value(reader, option)) return false;
     }
     return ends_here(reader) ? true : mistake(reader, reader->at, "expected a space, \";\" or the end");
 }
 
 /* The algorithm that the options and the use bring when none was said, and whether all options belong to it. */
-static bool choose_algorithm(struct reader *reader, const size_t columns[OPTIONS])
+static bool choose_algorithm(struct reader *reader)
 {
     struct limit *limit = reader->limit;
     for (int i = 0; i < OPTIONS && limit->algorithm == 0; i++) {
         if (reader->seen & UINT32_C(1) << i && option_row(i)->implies != 0) {
             limit->algorithm = option_row(i)->implies;
-            reader->column[PART_ALGORITHM] = columns[i];
+            reader->value[OPTION_ALGORITHM] = reader->column[i];
         }
     }
     if (limit->algorithm == 0) limit->algorithm = reader->use == WEIR_PACE ? ALGORITHM_HYBRID : ALGORITHM_GCRA;
     if (reader->brought != 0 && limit->algorithm != reader->brought) {
-        return mistake_of(reader, reader->column[PART_ALGORITHM], WEIR_EINVAL, "this spelling of the rate is that of ",
+        return mistake_of(reader, reader->value[OPTION_ALGORITHM], WEIR_EINVAL, "this spelling of the rate is that of ",
                           algorithm_text(reader->brought), strlen(algorithm_text(reader->brought)),
                           "; for another algorithm write it as 10/s");
     }
     for (int i = 0; i < OPTIONS; i++) {
-        const struct option_row *row = option_row(i);
-        const bool fits = row->algorithms == 0 || row->algorithms & UINT32_C(1) << limit->algorithm;
-        if (reader->seen & UINT32_C(1) << i && !fits) {
+        if (reader->seen & UINT32_C(1) << i && !option_fits(i, limit->algorithm)) {
             const char *name = algorithm_text(limit->algorithm);
-            return mistake_of(reader, columns[i], WEIR_EINVAL, "this option does not belong to algorithm=", name,
+            return mistake_of(reader, reader->column[i], WEIR_EINVAL, "this option does not belong to algorithm=", name,
                               strlen(name), "");
         }
     }
@@ -216,7 +210,7 @@ static bool count_nginx_burst(struct reader *reader)
 {
     struct limit *limit = reader->limit;
     if (!reader->nginx || limit->algorithm != ALGORITHM_LEAKY || limit->burst_kind == AMOUNT_TIME) return true;
-    if (limit->burst == UINT64_MAX) return mistake(reader, reader->column[PART_BURST], "this burst is too large");
+    if (limit->burst == UINT64_MAX) return mistake(reader, reader->value[OPTION_BURST], "this burst is too large");
     limit->burst_kind = AMOUNT_COUNT;
     limit->burst++;
     return true;
@@ -224,12 +218,11 @@ static bool count_nginx_burst(struct reader *reader)
 
 bool read_options(struct reader *reader)
 {
-    size_t columns[OPTIONS] = {0};
     for (;;) {
         skip_spaces(reader);
         const char c = peek(reader);
         if (c == '\0' || c == ';' || c == ',') break;
-        if (!read_option(reader, columns)) return false;
+        if (!read_option(reader)) return false;
     }
-    return choose_algorithm(reader, columns) && count_nginx_burst(reader);
+    return choose_algorithm(reader) && count_nginx_burst(reader);
 }

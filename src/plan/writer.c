@@ -3,7 +3,7 @@
 
    May touch: the buffer it is given.  Promises: never writes past size; the length is right even when the text was
    cut.  Leaves to others: what to say. */
-#include "core/writer.h"
+#include "plan/writer.h"
 
 #include <string.h>
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "core/algorithm.h"
-#include "core/text.h"
-#include "core/words.h"
+#include "plan/text.h"
+#include "plan/words.h"
 
 static void write_option(struct writer *writer, const char *name)
 {
@@ -24,7 +24,7 @@ static void write_choice(struct writer *writer, const char *name, int choice, co
 static void write_factor(struct writer *writer, const struct limit *limit)
 {
     if (limit->factor.digits != 0) {
-        write_option(writer, limit->algorithm == ALGORITHM_WARMUP ? "cold=" : "catchup=");
+        write_option(writer, option_fits(OPTION_COLD, limit->algorithm) ? "cold=" : "catchup=");
         write_decimal(writer, limit->factor.digits, limit->factor.places);
     }
     if (!limit->has_strictness) return;
@@ -34,8 +34,8 @@ static void write_factor(struct writer *writer, const struct limit *limit)
 
 static const char *time_name(int algorithm)
 {
-    if (algorithm == ALGORITHM_WARMUP) return "warmup=";
-    return algorithm == ALGORITHM_SLIDING_LOG ? "gap=" : "block=";
+    if (option_fits(OPTION_WARMUP, algorithm)) return "warmup=";
+    return option_fits(OPTION_GAP, algorithm) ? "gap=" : "block=";
 }
 
 static void write_rate(struct writer *writer, const struct limit *limit)

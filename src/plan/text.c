@@ -9,13 +9,13 @@
 
    May touch: its arguments.  Promises: any bytes are read without a fault; numbers are exact decimals.  Leaves to
    others: the vocabulary (words.c), what the numbers mean (limit.c). */
-#include "core/text.h"
+#include "plan/text.h"
 
 #include <string.h>
 
 #include "core/algorithm.h"
-#include "core/reader.h"
-#include "core/words.h"
+#include "plan/reader.h"
+#include "plan/words.h"
 
 enum { SECOND_NS = 1000000000 };
 
@@ -172,7 +172,7 @@ static bool read_bare(struct reader *reader)
     if (peek(reader) != ',' || !comma_is_ratio(reader)) return true;
     reader->at++;
     skip_spaces(reader);
-    reader->column[PART_CATCHUP] = reader->at;
+    reader->column[OPTION_CATCHUP] = reader->value[OPTION_CATCHUP] = reader->at;
     reader->seen |= UINT32_C(1) << OPTION_CATCHUP;
     const size_t at = reader->at;
     static const char expected[] = "catchup is 1 or more; for example 12000,1.1";
@@ -185,7 +185,7 @@ static bool read_rate(struct reader *reader)
     struct limit *limit = reader->limit;
     const size_t at = reader->at;
     struct between between = {0};
-    reader->column[PART_RATE] = at;
+    reader->column[OPTION_RATE] = reader->value[OPTION_RATE] = at;
     if (!read_number(reader, &limit->count, expected_rate)) return false;
     const bool nginx = peek(reader) == 'r' && reader->text[reader->at + 1] == '/';
     if (limit->count.digits == 0) return mistake(reader, at, "a rate is above 0; to stop everything write none");
@@ -226,12 +226,13 @@ static bool read_limit(struct reader *reader)
     bool found;
     memset(reader->limit, 0, sizeof *reader->limit);
     memset(reader->column, 0, sizeof reader->column);
+    memset(reader->value, 0, sizeof reader->value);
     reader->nginx = false;
     reader->brought = 0;
     reader->seen = 0;
     set_unit(reader->limit, "requests", 8);
     skip_spaces(reader);
-    reader->column[PART_ALGORITHM] = reader->at;
+    reader->value[OPTION_ALGORITHM] = reader->at;
     if (!read_word_limit(reader, &found)) return false;
     if (found) return true;
     if (!read_rate(reader) || !read_options(reader)) return false;
@@ -242,9 +243,10 @@ static bool read_limit(struct reader *reader)
 static bool compile(struct reader *reader, struct rule *rule)
 {
     const struct limit_problem problem = limit_compile(reader->limit, rule);
-    if (problem.part == PART_NONE) return true;
-    const size_t at = reader->column[problem.part];
-    if (problem.part != PART_ALGORITHM) return mistake(reader, at, problem.message);
+    if (problem.message == NULL) return true;
+    const size_t at = reader->value[problem.option];
+    if (problem.option == OPTION_SHADOW) return mistake_of(reader, at, WEIR_EUNSUPPORTED, problem.message, "", 0, "");
+    if (problem.option != OPTION_ALGORITHM) return mistake(reader, at, problem.message);
     return mistake_of(reader, at, WEIR_EUNSUPPORTED, "algorithm=", algorithm_text(reader->limit->algorithm),
                       strlen(algorithm_text(reader->limit->algorithm)), problem.message);
 }

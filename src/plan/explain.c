@@ -7,8 +7,8 @@
 #include "core/algorithm.h"
 #include "core/clock.h"
 #include "core/num.h"
-#include "core/plan.h"
-#include "core/text.h"
+#include "plan/plan.h"
+#include "plan/text.h"
 
 enum { LABEL_WIDTH = 16 };
 
@@ -98,7 +98,10 @@ static void explain_admission(struct writer *writer, const struct facts *facts)
 {
     label(writer, "from rest");
     write_grouped(writer, facts->at_once);
-    write_text(writer, facts->at_once == 1 ? " passes, then one every " : " pass at once, then one every ");
+    write_text(writer, facts->at_once == 1 ? " passes, then " : " pass at once, then ");
+    if (facts->group == 1) write_text(writer, "one");
+    else write_grouped(writer, facts->group);
+    write_text(writer, " every ");
     write_duration(writer, facts->spacing_ns);
     write_text(writer, "\n");
 }
@@ -121,9 +124,14 @@ static void explain_pace(struct writer *writer, const struct limit *limit, const
     write_text(writer, " times as fast until the lost time is made up\n");
 }
 
-static void explain_largest(struct writer *writer, const struct facts *facts, uint64_t pool)
+static void explain_largest(struct writer *writer, const struct algorithm *algorithm, const struct facts *facts,
+                            uint64_t pool)
 {
     label(writer, "largest call");
+    if (algorithm->pays_after) {
+        write_text(writer, "any; the next call waits for it\n");
+        return;
+    }
     if (facts->largest == UINT64_MAX) {
         write_text(writer, "any; one above ");
         write_grouped(writer, pool);
@@ -143,21 +151,26 @@ static void explain_limit(struct writer *writer, const struct limit *limit, cons
         write_text(writer, limit->algorithm == ALGORITHM_NONE ? "nothing\n" : "everything\n");
         return;
     }
+    const struct algorithm *algorithm = algorithm_of(rule);
     const struct facts facts = facts_of(limit, rule);
-    if (limit->algorithm == ALGORITHM_HYBRID) explain_pace(writer, limit, &facts);
+    if (algorithm->keeps_schedule) explain_pace(writer, limit, &facts);
     else explain_admission(writer, &facts);
     explain_period(writer, limit);
     if (window_ns != 0 && window_ns != limit->period_ns) {
         explain_window(writer, limit, window_ns);
         write_text(writer, "\n");
     }
-    explain_largest(writer, &facts, permits_floor(rule, rule->burst));
+    explain_largest(writer, algorithm, &facts, permits_floor(rule, rule->burst));
     label(writer, "back to full");
     write_duration(writer, facts.full_ns);
     write_text(writer, " after the last call\n");
     label(writer, "memory");
     write_number(writer, facts.state_bytes);
     write_text(writer, " bytes of state\n");
+    if (algorithm->note == NULL) return;
+    label(writer, "note");
+    write_text(writer, algorithm->note);
+    write_text(writer, "\n");
 }
 
 void explain(const struct plan *plan, uint64_t window_ns, struct writer *writer)

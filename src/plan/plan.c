@@ -3,14 +3,14 @@
 
    May touch: its arguments.  Promises: a plan holds no pointers and is never written to by asking.  Leaves to others:
    text (text.c), deciding (decide.c). */
-#include "core/plan.h"
+#include "plan/plan.h"
 
 #include <string.h>
 
 #include "core/algorithm.h"
 #include "core/clock.h"
 #include "core/num.h"
-#include "core/text.h"
+#include "plan/text.h"
 
 int weir_plan_parse(weir_plan *plan, const char *limits, weir_use use, weir_error *error)
 {
@@ -87,7 +87,8 @@ weir_decision weir_decide_within(const weir_plan *plan, void *state, weir_instan
     weir_decision decision;
     uint64_t each[WEIR_LIMITS_MAX];
     same_cost(each, cost);
-    decide(plan_rules(plan_inside_const(plan)), state, now.ns, each, wait_max_ns, NULL, &decision);
+    const struct question question = {.now_ns = now.ns, .wait_max_ns = wait_max_ns, .cost = each};
+    decide(plan_rules(plan_inside_const(plan)), state, &question, NULL, &decision);
     return decision;
 }
 

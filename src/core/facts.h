@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+   facts.h - what a limit lets through, in numbers: for explain, for documents, for tests to hold the limit against.
+
+   See facts.c. */
+#ifndef WEIR_CORE_FACTS_H
+#define WEIR_CORE_FACTS_H
+
+#include "core/algorithm.h"
+
+/* Only for limits with a rate. */
+struct facts facts_of(const struct limit *limit, const struct rule *rule);
+
+/* The most permits that pass in any window [t, t + window_ns), cost 1 each. */
+uint64_t facts_most_in(const struct limit *limit, uint64_t window_ns);
+
+/* ---- for the lines' own facts ---- */
+
+/* From empty to full. */
+uint64_t line_full_ns(const struct limit *limit);
+
+/* The most in a window of ratio * (burst + permits * time / period). */
+uint64_t line_most_in(const struct limit *limit, struct decimal ratio, uint64_t window_ns);
+
+#endif

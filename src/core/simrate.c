@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+   simrate.c - known, and not built yet. */
+#include "core/algorithm.h"
+
+static struct limit_problem compile(const struct limit *limit, struct rule *rule)
+{
+    (void)limit;
+    (void)rule;
+    return limit_wrong(OPTION_ALGORITHM, " is known, but not built yet");
+}
+
+static bool possible(const struct rule *rule, uint64_t permits)
+{
+    (void)rule;
+    return permits == 0;
+}
+
+const struct algorithm *simrate_algorithm(void)
+{
+    static const struct algorithm simrate = {
+        .name = "simrate",
+        .options = WITH(CATCHUP),
+        .compile = compile,
+        .possible = possible,
+    };
+    return &simrate;
+}
