@@ -160,7 +160,8 @@ WEIR_API weir_decision weir_take_each(weir_limiter *limiter, const uint64_t cost
 /* Takes now what starts up to delay_max_ns later; you sleep delay_ns.  Never blocks. */
 WEIR_API weir_decision weir_reserve(weir_limiter *limiter, uint64_t cost, uint64_t delay_max_ns);
 
-/* Sleeps until the start; answers DENY at once when that is over wait_max_ns away. */
+/* Sleeps until the start; answers DENY at once when that is over wait_max_ns away.  Callers start in the order in which
+   they came; where a limit cannot be taken ahead (windows), they come back when it passes, in no order. */
 WEIR_API weir_decision weir_take_wait(weir_limiter *limiter, uint64_t cost, uint64_t wait_max_ns);
 
 /* Takes whatever the balance, for a cost known only afterwards; what is missing delays later calls.  ALLOW, or STOPPED;

@@ -60,8 +60,13 @@ static void after_change(const struct cell_content *content, void *context)
     const struct moving *moving = context;
     const uint64_t quarter = UINT64_C(1) << 61;
     uint64_t earliest = UINT64_MAX;
-    for (int i = 0; i < content->count; i++) earliest = least(earliest, ns_ceil(&content->rule[i], quarter));
+    bool counts = false;
+    for (int i = 0; i < content->count; i++) {
+        earliest = least(earliest, ns_ceil(&content->rule[i], quarter));
+        counts = counts || algorithm_of(&content->rule[i])->refused != NULL;
+    }
     atom_store(&moving->limiter->clock_ends_ns, earliest);
+    atom_store(&moving->limiter->counts_refused, counts);
     move_waiters(moving, content);
 }
 

@@ -38,7 +38,8 @@ struct weir_limiter {
     struct host_ticker *ticker;
     struct atom manual_ns;
     struct atom stopped;
-    struct atom clock_ends_ns; /* when the limit's clock has to be set anew */
+    struct atom clock_ends_ns;  /* when the limit's clock has to be set anew */
+    struct atom counts_refused; /* 1: a refusal is written down, so none may be made on the way */
 
     struct word word; /* one limit of one word; says "elsewhere" when the cell has it */
     struct cell cell;

@@ -59,27 +59,60 @@ static void wait_in_line(weir_limiter *limiter, struct waiter *waiter)
     }
 }
 
-weir_decision weir_take_wait(weir_limiter *limiter, uint64_t cost, uint64_t wait_max_ns)
+/* Takes ahead of its time and waits in line for the start; false when the limits cannot be taken ahead, or not so far. */
+static bool wait_for_start(weir_limiter *limiter, uint64_t cost, uint64_t wait_max_ns, weir_decision *decision)
 {
     struct waiter waiter;
-    struct ask ask = {.now_ns = limiter_now_ns(limiter), .cost = cost};
-    limiter_renew(limiter, ask.now_ns);
-    limiter_ask(limiter, &ask, &waiter.decision);
-    if (waiter.decision.verdict != WEIR_DENY || wait_max_ns == 0) {
-        limiter_count(limiter, &waiter.decision);
-        return waiter.decision;
-    }
     for (int i = 0; i < WEIR_LIMITS_MAX; i++) waiter.cost[i] = cost;
-    ask = (struct ask){
+    const struct ask ask = {
         .now_ns = limiter_now_ns(limiter), .wait_max_ns = wait_max_ns, .each = waiter.cost, .end = waiter.end};
     host_lock(&limiter->mutex);
     limiter_ask(limiter, &ask, &waiter.decision);
     const bool waits = waiter.decision.verdict == WEIR_ALLOW && waiter.decision.delay_ns != 0;
     if (waits) join_line(limiter, &waiter);
     host_unlock(&limiter->mutex);
-    limiter_count(limiter, &waiter.decision);
-    if (waits) wait_in_line(limiter, &waiter);
-    if (waits && limiter_stopped(limiter)) return (weir_decision){.verdict = WEIR_STOPPED, .start = {ask.now_ns}};
-    waiter.decision.delay_ns = 0;
-    return waiter.decision;
+    *decision = waiter.decision;
+    if (decision->verdict == WEIR_DENY) return false;
+    limiter_count(limiter, decision);
+    if (!waits) return true;
+    wait_in_line(limiter, &waiter);
+    *decision = waiter.decision;
+    decision->delay_ns = 0;
+    if (limiter_stopped(limiter)) *decision = (weir_decision){.verdict = WEIR_STOPPED, .start = {ask.now_ns}};
+    return true;
+}
+
+/* Now or not.  Where a refusal is counted, one that is only on the way to a wait is none. */
+static void ask_now(weir_limiter *limiter, uint64_t now_ns, uint64_t cost, uint64_t wait_max_ns,
+                    weir_decision *decision)
+{
+    struct ask ask = {.now_ns = now_ns, .cost = cost, .peek = atom_load(&limiter->counts_refused) != 0};
+    limiter_ask(limiter, &ask, decision);
+    const bool waits = decision->verdict == WEIR_DENY && decision->retry_ns <= wait_max_ns;
+    if (!ask.peek || waits) return;
+    ask.peek = false;
+    limiter_ask(limiter, &ask, decision);
+}
+
+weir_decision weir_take_wait(weir_limiter *limiter, uint64_t cost, uint64_t wait_max_ns)
+{
+    const uint64_t until_ns = add_saturating(limiter_now_ns(limiter), wait_max_ns);
+    for (;;) {
+        weir_decision decision;
+        const uint32_t seen = host_event_seen(&limiter->event);
+        const uint64_t now_ns = limiter_now_ns(limiter);
+        const uint64_t left_ns = wait_max_ns == WEIR_FOREVER ? WEIR_FOREVER : subtract_to_zero(until_ns, now_ns);
+        limiter_renew(limiter, now_ns);
+        ask_now(limiter, now_ns, cost, left_ns, &decision);
+        const uint64_t passes_in_ns = decision.retry_ns;
+        const bool waits = decision.verdict == WEIR_DENY && left_ns != 0;
+        const bool ahead = waits && atom_load(&limiter->counts_refused) == 0;
+        if (ahead && wait_for_start(limiter, cost, left_ns, &decision)) return decision;
+        if (!waits || passes_in_ns > left_ns) {
+            limiter_count(limiter, &decision);
+            return decision;
+        }
+        /* It cannot be taken ahead: come back when it passes. */
+        sleep_towards(limiter, seen, add_saturating(now_ns, passes_in_ns));
+    }
 }

@@ -644,6 +644,69 @@ static void wait_until_retry_is(weir_limiter *limiter, uint64_t retry_ns)
     while (weir_peek(limiter, 1).retry_ns < retry_ns) sched_yield();
 }
 
+static void test_charge(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("10/s burst=4 debt=6");
+    weir_decision decision = weir_charge(limiter, 3);
+    assert_allowed(decision, 3);
+    assert_int_equal(decision.remaining, 1);
+    assert_allowed(weir_charge(limiter, 4), 4);
+    assert_denied(weir_take(limiter, 1), 400 * MS);
+    assert_allowed(weir_charge(limiter, 100), 3); /* six are owed now, no more */
+    assert_denied(weir_take(limiter, 1), 700 * MS);
+    decision = weir_charge(limiter, 1);
+    assert_allowed(decision, 0);
+    weir_settle(limiter, &decision, 50); /* was known when it was charged: nothing to settle */
+    assert_denied(weir_take(limiter, 1), 700 * MS);
+    set_ns(limiter, 700 * MS);
+    assert_allowed(weir_take(limiter, 1), 1);
+    weir_close(limiter);
+}
+
+static void test_charge_of_a_list(void **state)
+{
+    (void)state;
+    weir_limiter *limiter =
+        open_manual("10/s burst=4 debt=2; 1000/s burst=1000; 100/s burst=50 algorithm=hybrid start=full");
+    assert_allowed(weir_charge(limiter, 40), 6);
+    assert_denied(weir_peek_limit(limiter, 0, 1), 300 * MS);
+    assert_int_equal(weir_peek_limit(limiter, 1, 1).remaining, 959);
+    assert_int_equal(weir_peek_limit(limiter, 2, 1).remaining, 9);
+    assert_int_equal(weir_peek_limit(limiter, 2, 1).limit, 2);
+    weir_close(limiter);
+}
+
+static void test_settle_up_to_the_debt(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("10/s burst=4 debt=2");
+    weir_decision decision = weir_take(limiter, 1);
+    weir_settle(limiter, &decision, 1000);
+    assert_denied(weir_take(limiter, 1), 300 * MS);
+    weir_close(limiter);
+}
+
+static void test_peek_limit(void **state)
+{
+    (void)state;
+    weir_limiter *one = open_manual("10/s burst=4");
+    assert_int_equal(weir_peek_limit(one, 0, 1).remaining, 3);
+    assert_int_equal(weir_peek_limit(one, 1, 1).verdict, WEIR_NEVER);
+    assert_int_equal(weir_peek_limit(one, -1, 1).verdict, WEIR_NEVER);
+    assert_int_equal(weir_peek_limit(one, 8, 1).verdict, WEIR_NEVER);
+    weir_stop(one);
+    assert_int_equal(weir_peek_limit(one, 0, 1).verdict, WEIR_STOPPED);
+    weir_close(one);
+    weir_limiter *list = open_manual("10/s burst=4; 1/min burst=2");
+    drain(list, 2);
+    assert_int_equal(weir_peek_limit(list, 0, 1).verdict, WEIR_ALLOW);
+    assert_denied(weir_peek_limit(list, 1, 1), 60000 * MS);
+    assert_int_equal(weir_peek_limit(list, 1, 3).verdict, WEIR_NEVER);
+    assert_int_equal(weir_peek_limit(list, 2, 1).verdict, WEIR_NEVER);
+    weir_close(list);
+}
+
 static void test_take_wait_at_once(void **state)
 {
     (void)state;
@@ -759,6 +822,10 @@ int main(void)
         cmocka_unit_test(test_stats),
         cmocka_unit_test(test_stats_of_pacing),
         cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_charge),
+        cmocka_unit_test(test_charge_of_a_list),
+        cmocka_unit_test(test_settle_up_to_the_debt),
+        cmocka_unit_test(test_peek_limit),
         cmocka_unit_test(test_take_wait_at_once),
         cmocka_unit_test(test_take_wait),
         cmocka_unit_test(test_stop_wakes),
