@@ -28,6 +28,7 @@ enum {
     OPTION_LINES,
     OPTION_JSON,
     OPTION_SUMMARY,
+    OPTION_RATE_FILE,
     OPTION_COUNT
 };
 
@@ -41,6 +42,7 @@ static const struct option_help option_rows[OPTION_COUNT] = {
     [OPTION_FOR] = {"for", 0, "TIME", "stop after this time"},
     [OPTION_LINES] = {"count", 0, "N", "stop after N lines"},
     [OPTION_JSON] = {"json", 0, NULL, "the summary as one JSON object"},
+    [OPTION_RATE_FILE] = {"rate-file", 0, "FILE", "follow the limit in FILE, also while running"},
     [OPTION_SUMMARY] = {"summary", 0, "FILE", "write the summary to FILE instead of stderr"},
 };
 
@@ -99,6 +101,9 @@ static bool set_option(struct pace *pace, weir_options *options, int option, con
     case OPTION_JSON:
         pace->json = true;
         return true;
+    case OPTION_RATE_FILE:
+        pace->follow.path = value;
+        return true;
     case OPTION_SUMMARY:
         pace->summary = value;
         return true;
@@ -122,10 +127,12 @@ static int split_command(struct pace *pace, int argc, char **argv)
 static bool set_operands(struct pace *pace, int argc, char **argv)
 {
     /* A limit that looks like an option comes behind "--", and its command behind another. */
-    if (optind == argc && pace->command != NULL) {
+    if (optind == argc && pace->command != NULL && pace->follow.path == NULL) {
         pace->limit = pace->command[0];
         pace->command += pace->command[1] != NULL && strcmp(pace->command[1], "--") == 0 ? 2 : 1;
         if (pace->command[0] == NULL) pace->command = NULL;
+    } else if (optind == argc && pace->follow.path != NULL) {
+        pace->limit = NULL; /* it stands in the file */
     } else if (optind == argc) {
         trouble("pace: expected a limit; for example weir pace 1000/s");
         return false;
@@ -161,10 +168,47 @@ static int read_arguments(struct pace *pace, weir_options *options, int argc, ch
 
 /* ---- the limiter ---- */
 
+/* A limit in the file goes before one on the command line, which is for as long as there is no file. */
+static int choose_limit(struct pace *pace)
+{
+    if (pace->follow.path == NULL) return STATUS_DONE;
+    const enum follow_state state = follow_look(&pace->follow);
+    if (state == FOLLOW_CHANGED) pace->limit = strcpy(pace->first, pace->follow.text);
+    if (state == FOLLOW_WRONG) return STATUS_TROUBLE;
+    if (pace->limit != NULL) return STATUS_DONE;
+    return trouble("--rate-file %s: %s", pace->follow.path, errno != 0 ? strerror(errno) : "not a file");
+}
+
+void pace_follow(struct pace *pace)
+{
+    weir_plan plan;
+    weir_error error;
+    char text[FOLLOW_TEXT_MAX];
+    const char *path = pace->follow.path;
+    if (path == NULL || follow_look(&pace->follow) != FOLLOW_CHANGED) return;
+    if (weir_plan_parse(&plan, pace->follow.text, WEIR_PACE, &error) != 0) {
+        trouble("%s:%d:%d: %s; the limit before goes on", path, pace->follow.line, error.column, error.message);
+        return;
+    }
+    if (weir_set_limit(pace->limiter, pace->follow.text, WEIR_KEEP, &error) != 0) {
+        trouble("%s:%d: while running only the numbers can change, not the algorithm; the limit before goes on", path,
+                pace->follow.line);
+        return;
+    }
+    record_limit(&pace->record, plan_inside_const(&plan));
+    weir_plan_text(&plan, text, sizeof text);
+    if (!pace->json) fprintf(stderr, "%s\n", text);
+}
+
 static int open_limiter(struct pace *pace, const weir_options *options)
 {
     weir_error error;
-    if (weir_plan_parse(&pace->plan, pace->limit, WEIR_PACE, &error) != 0) return limit_trouble(pace->limit, &error);
+    if (choose_limit(pace) != STATUS_DONE) return STATUS_TROUBLE;
+    const bool bad = weir_plan_parse(&pace->plan, pace->limit, WEIR_PACE, &error) != 0;
+    if (bad && pace->limit == pace->first) {
+        return trouble("%s:%d:%d: %s", pace->follow.path, pace->follow.line, error.column, error.message);
+    }
+    if (bad) return limit_trouble(pace->limit, &error);
     const struct plan *plan = plan_inside_const(&pace->plan);
     const bool hybrid = plan->count == 1 && plan->limit[0].algorithm == ALGORITHM_HYBRID;
     if (pace->drop && !hybrid) return trouble("pace: --drop needs one limit with a schedule (algorithm=hybrid)");

@@ -9,6 +9,7 @@
 #include <signal.h>
 
 #include "cli/arguments.h"
+#include "cli/follow.h"
 #include "cli/input.h"
 #include "cli/record.h"
 #include "share/atomic.h"
@@ -20,8 +21,10 @@ struct pace {
     uint64_t workers, count_max, for_ns;
     bool bytes, drop, keep_going, json, many_workers;
     const char *summary;
-    FILE *summary_file; /* open when a summary was asked for */
-    bool ended;         /* nothing more is started */
+    FILE *summary_file;          /* open when a summary was asked for */
+    struct follow follow;        /* --rate-file ... */
+    char first[FOLLOW_TEXT_MAX]; /* ... and the limit that it began with */
+    bool ended;                  /* nothing more is started */
 
     weir_plan plan;
     weir_limiter *limiter;
@@ -52,6 +55,9 @@ void pace_watch_end(struct pace_watch *watch);
 
 void pace_print_summary(struct pace *pace, FILE *out);
 bool pace_stopped(const struct pace *pace);
+
+/* The limit that has come to stand in the rate file, put in force; the one before goes on when that fails. */
+void pace_follow(struct pace *pace);
 
 /* Prints what is wrong with the input; sets status. */
 void pace_input_trouble(struct pace *pace, enum input_state state);

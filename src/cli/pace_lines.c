@@ -36,10 +36,10 @@ static bool keeps_schedule(const struct pace *pace)
 static void add_run(struct pace *pace, struct batch *batch, const weir_decision *decision)
 {
     const uint64_t permits = decision->charged;
+    const struct record_rate rate = record_rate_now(&pace->record);
     for (uint64_t i = 0; i < permits; i++) {
         const uint64_t before_ns =
-            keeps_schedule(pace) ? multiply_divide_floor(permits - 1 - i, pace->record.period_ns, pace->record.permits)
-                                 : 0;
+            keeps_schedule(pace) ? multiply_divide_floor(permits - 1 - i, rate.period_ns, rate.permits) : 0;
         const uint64_t previous_ns = batch->count > 0 ? batch->start_ns[batch->count - 1] : 0;
         add(batch, most(subtract_to_zero(decision->start.ns, before_ns), previous_ns), 1);
     }
@@ -117,11 +117,11 @@ static bool let_through(struct pace *pace, const struct batch *batch)
 static void drop_late(struct pace *pace, int lines)
 {
     weir_stats stats;
-    const struct record *record = &pace->record;
+    const struct record_rate rate = record_rate_now(&pace->record);
     weir_read_stats(pace->limiter, &stats, sizeof stats);
-    const double pool_ns = record->pool / record->permits_per_ns;
-    const double late_ns = (double)stats.late_now_ns - (double)record->dropped / record->permits_per_ns - pool_ns;
-    const double too_late = late_ns * record->permits_per_ns;
+    const double pool_ns = rate.pool / rate.permits_per_ns;
+    const double late_ns = (double)stats.late_now_ns - (double)pace->record.dropped / rate.permits_per_ns - pool_ns;
+    const double too_late = late_ns * rate.permits_per_ns;
     const int count = too_late < 1 ? 0 : too_late < lines ? (int)too_late : lines;
     size_t size;
     if (count == 0) return;

@@ -146,6 +146,7 @@ static void *observe(void *argument)
         if (pace_stopped(pace) || timed_out) stop(watch, timed_out ? 1 : atom_load(&pace->stop));
         const struct timespec nap = {0, (long)nap_ns};
         on_signal(watch, &shown, sigtimedwait(&set, NULL, &nap));
+        pace_follow(watch->pace);
         if (shown.live) show(watch, &shown);
     }
     clear(&shown);

@@ -21,26 +21,66 @@ static double value_of(struct decimal number)
     return (double)number.digits / pow(10, number.places);
 }
 
-void record_open(struct record *record, const struct plan *plan, const char *noun)
+/* The most above a steady rate that any window holds: exact for what has a burst, by trying windows for the rest. */
+static double most_above(const struct limit *limit, double per_ns)
 {
-    host_mutex_open(&record->mutex);
-    record->noun = noun;
+    double above = 1;
+    for (uint64_t parts = 0; parts <= 8; parts++) {
+        const uint64_t window_ns = limit->period_ns / 4 * parts + 1;
+        above = fmax(above, (double)facts_most_in(limit, window_ns) - per_ns * (double)window_ns);
+    }
+    return above;
+}
+
+static void use_limit(struct record *record, const struct limit *limit, uint64_t permits, uint64_t period_ns)
+{
+    const double per_ns = (double)permits / (double)period_ns;
+    const double ratio = limit->algorithm == ALGORITHM_HYBRID ? value_of(limit->factor) : 1;
+    double burst = limit->burst_kind == AMOUNT_TIME ? (double)limit->burst * per_ns : (double)limit->burst;
+    if (limit->burst_kind == AMOUNT_NONE) burst = most_above(limit, per_ns);
+    record->permits_per_ns = per_ns;
+    record->faster_per_ns = ratio * per_ns;
+    record->pool = burst;
+    record->over = ratio * burst;
+    record->permits = permits;
+    record->period_ns = period_ns;
+}
+
+static void use_slowest(struct record *record, const struct plan *plan)
+{
+    record->permits_per_ns = record->faster_per_ns = 0;
+    record->permits = 0;
     for (uint64_t i = 0; i < plan->count; i++) {
         const struct limit *limit = &plan->limit[i];
         uint64_t permits, period_ns;
         if (!limit_rate(limit, &permits, &period_ns)) continue;
         const double per_ns = (double)permits / (double)period_ns;
-        if (record->permits_per_ns != 0 && per_ns >= record->permits_per_ns) continue;
-        const bool hybrid = limit->algorithm == ALGORITHM_HYBRID;
-        const double ratio = hybrid ? value_of(limit->factor) : 1;
-        const double burst = limit->burst_kind == AMOUNT_TIME ? (double)limit->burst * per_ns : (double)limit->burst;
-        record->permits_per_ns = per_ns;
-        record->faster_per_ns = ratio * per_ns;
-        record->pool = burst;
-        record->over = ratio * burst;
-        record->permits = permits;
-        record->period_ns = period_ns;
+        if (record->permits == 0 || per_ns < record->permits_per_ns) use_limit(record, limit, permits, period_ns);
     }
+}
+
+void record_open(struct record *record, const struct plan *plan, const char *noun)
+{
+    host_mutex_open(&record->mutex);
+    record->noun = noun;
+    use_slowest(record, plan);
+}
+
+void record_limit(struct record *record, const struct plan *plan)
+{
+    host_lock(&record->mutex);
+    const double before = record->faster_per_ns;
+    use_slowest(record, plan);
+    if (before > 0) record->level *= record->faster_per_ns / before;
+    host_unlock(&record->mutex);
+}
+
+struct record_rate record_rate_now(struct record *record)
+{
+    host_lock(&record->mutex);
+    const struct record_rate now = {record->permits_per_ns, record->pool, record->period_ns, record->permits};
+    host_unlock(&record->mutex);
+    return now;
 }
 
 void record_begin(struct record *record, uint64_t actual_ns)

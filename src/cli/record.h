@@ -32,6 +32,16 @@ struct record_view {
 
 void record_open(struct record *record, const struct plan *plan, const char *noun);
 
+/* From now on by another limit; what stands in the bucket stays the same time. */
+void record_limit(struct record *record, const struct plan *plan);
+
+/* The limit as it is now. */
+struct record_rate {
+    double permits_per_ns, pool;
+    uint64_t period_ns, permits;
+};
+struct record_rate record_rate_now(struct record *record);
+
 /* Between begin and end: each operation that starts at actual_ns, with its intended start. */
 void record_begin(struct record *record, uint64_t actual_ns);
 void record_start(struct record *record, uint64_t actual_ns, uint64_t intended_ns, uint64_t cost);
