@@ -3,10 +3,13 @@
 
    May touch: argv, stdout, stderr.  Promises: the numbers of core/facts.c, in words or as JSON.  Leaves to others: the
    numbers. */
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/arguments.h"
+#include "cli/plot.h"
 #include "core/algorithm.h"
 #include "plan/plan.h"
 #include "plan/text.h"
@@ -14,11 +17,12 @@
 
 enum { TEXT_MAX = 8192 };
 
-enum { OPTION_PACE, OPTION_WINDOW, OPTION_JSON, OPTION_COUNT };
+enum { OPTION_PACE, OPTION_WINDOW, OPTION_JSON, OPTION_SVG, OPTION_COUNT };
 
 static const struct option_help option_rows[OPTION_COUNT] = {
     [OPTION_PACE] = {"pace", 0, NULL, "with the defaults of weir pace (hybrid) instead of admission (gcra)"},
     [OPTION_WINDOW] = {"window", 0, "TIME", "also: the most in any window of this length"},
+    [OPTION_SVG] = {"svg", 0, "FILE", "write the drawing to FILE as a picture, and nothing else"},
     [OPTION_JSON] = {"json", 0, NULL, "one JSON object instead of words"},
 };
 
@@ -31,7 +35,8 @@ static void print_window(const struct limit *limit, uint64_t window_ns)
 static void print_facts(const struct limit *limit, const struct rule *rule, uint64_t window_ns)
 {
     const struct facts facts = facts_of(limit, rule);
-    printf(",\"from_rest\":%llu,\"spacing_ns\":%llu,\"refill_ns\":%llu", (unsigned long long)facts.at_once,
+    printf(",\"fresh\":%llu,\"from_rest\":%llu,\"group\":%llu,\"spacing_ns\":%llu,\"refill_ns\":%llu",
+           (unsigned long long)facts.fresh, (unsigned long long)facts.at_once, (unsigned long long)facts.group,
            (unsigned long long)facts.spacing_ns, (unsigned long long)facts.full_ns);
     if (facts.largest == UINT64_MAX) printf(",\"largest\":null");
     else printf(",\"largest\":%llu", (unsigned long long)facts.largest);
@@ -68,6 +73,26 @@ static void print_words(const struct plan *plan, uint64_t window_ns)
     struct writer writer = {text, sizeof text, 0};
     explain(plan, window_ns, &writer);
     fputs(text, stdout);
+    struct plot plot;
+    if (plot_make(&plot, plan)) plot_print(&plot, stdout);
+}
+
+static int write_picture(const struct plan *plan, const char *path)
+{
+    struct plot plot;
+    char title[TEXT_MAX];
+    struct writer writer = {title, sizeof title, 0};
+    for (uint64_t i = 0; i < plan->count; i++) {
+        if (i > 0) write_text(&writer, "; ");
+        text_write(&writer, &plan->limit[i]);
+    }
+    if (!plot_make(&plot, plan)) return trouble("--svg %s: there is nothing to draw of %s", path, title);
+    FILE *out = fopen(path, "w");
+    if (out == NULL) return trouble("--svg %s: %s", path, strerror(errno));
+    plot_svg(&plot, title, out);
+    const bool bad = ferror(out) != 0;
+    if (fclose(out) != 0 || bad) return trouble("--svg %s: %s", path, strerror(errno));
+    return STATUS_DONE;
 }
 
 static int run(int argc, char **argv)
@@ -75,12 +100,14 @@ static int run(int argc, char **argv)
     weir_use use = WEIR_ADMIT;
     uint64_t window_ns = 0;
     bool json = false;
+    const char *picture = NULL;
     const char *value;
     for (int option; (option = next_option(explain_command(), argc, argv, &value)) != ARGUMENTS_END;) {
         if (option == ARGUMENTS_HELP) return STATUS_DONE;
         if (option == ARGUMENTS_WRONG) return STATUS_TROUBLE;
         if (option == OPTION_PACE) use = WEIR_PACE;
         if (option == OPTION_JSON) json = true;
+        if (option == OPTION_SVG) picture = value;
         if (option == OPTION_WINDOW && !read_time_argument("window", value, &window_ns)) return STATUS_TROUBLE;
     }
     if (argc - optind != 1) {
@@ -90,6 +117,7 @@ static int run(int argc, char **argv)
     weir_plan plan;
     weir_error error;
     if (weir_plan_parse(&plan, argv[optind], use, &error) != 0) return limit_trouble(argv[optind], &error);
+    if (picture != NULL) return write_picture(plan_inside_const(&plan), picture);
     if (json) print_json(plan_inside_const(&plan), window_ns);
     else print_words(plan_inside_const(&plan), window_ns);
     return STATUS_DONE;
@@ -99,7 +127,7 @@ const struct command *explain_command(void)
 {
     static const struct command explain_row = {
         .name = "explain",
-        .synopsis = "LIMIT [--pace] [--window TIME] [--json]",
+        .synopsis = "LIMIT [--pace] [--window TIME] [--json] [--svg FILE]",
         .summary = "say in words and numbers what a limit lets through",
         .details = "  weir explain 10/min\n"
                    "  weir explain '10/s burst=20; 1000/h' --window 5min\n"

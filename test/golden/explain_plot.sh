@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# explain_plot.sh WEIR: what `weir explain` draws, on the terminal and as a picture.
+. "$(dirname "$0")/lib/check.sh" "$@"
+needs python3
+
+draws() # ARGUMENT...; the expected drawing on stdin
+{
+    cat >expected
+    run "drawing of $*" "$weir" explain "$@"
+    ends 0
+    silent err
+    sed -i '1,/arrivals/{/arrivals/!d}' out
+    same out expected
+}
+
+draws 5/s <<'END'
+  43 arrivals, how many a column (# is 10 or more); 23 pass at once
+  came      #....11.1..........55.1111111111..................#
+  at once   5....11.1..........5..1.1.1.1.1...................5
+  waiting   5.1.1.1.1.1.1.1.1..11.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1
+            |---------|---------|---------|---------|---------|---------
+            0         1 s
+END
+
+draws '1000000/s algorithm=gcra burst=100000' <<'END'
+  85 arrivals of 100,000 each, how many a column (# is 10 or more); 19 pass at once
+  came      #....11111.........##.2222222222..................#
+  at once   1....11111.........11.1111111111..................1
+  waiting   111111111111111111111111111111111111111111111111111111111111
+            |---------|---------|---------|---------|---------|---------
+            0         1 s
+END
+
+# Less than a permit in the period that was said, and nothing to draw.
+run 'half a permit' "$weir" explain 0.5/s
+says out '            0         2 s'
+for limit in none unlimited; do
+    run "$limit" "$weir" explain $limit
+    ends 0
+    if grep -q arrivals out; then fail 'draws something'; fi
+    run "$limit as a picture" "$weir" explain $limit --svg picture
+    ends 2
+    says err "weir: --svg picture: there is nothing to draw of $limit"
+done
+
+run 'a picture' "$weir" explain '10/s burst=20; 100 tokens/min' --svg picture
+ends 0
+silent out
+silent err
+python3 -c 'import sys, xml.dom.minidom as x
+bars = x.parse("picture").getElementsByTagName("rect")
+sys.exit(len(bars) < 20)' || fail 'is no picture'
+says picture '10/s burst=20 algorithm=gcra; 100 tokens/min burst=100 algorithm=gcra: 70 of 85 pass at once'
+run 'a picture where there is no folder' "$weir" explain 5/s --svg no/where
+ends 2
+says err 'weir: --svg no/where: No such file or directory'
