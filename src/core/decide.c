@@ -46,16 +46,35 @@ static struct left left_now(struct rules rules, const uint64_t *state, uint64_t 
     return left;
 }
 
-void decide_refusal(struct rules rules, const struct asked asked[], uint64_t *state, const struct question *question,
-                    int latest, weir_decision *decision)
+/* Counted, a refusal makes the wait for the next try of the same call longer; returns which limit refuses for longest. */
+static int count_refusals(struct rules rules, const struct asked asked[], uint64_t *state,
+                          const struct question *question, int longest, weir_decision *decision)
 {
-    const int limit = decision->retry_ns == WEIR_FOREVER ? at_fault(rules, question->cost, latest, decision) : latest;
+    for (int i = 0; i < rules.count; i++) {
+        const struct rule *rule = &rules.rule[i];
+        struct asked again = asked[i];
+        if (again.refused && again.algorithm->refused != NULL) {
+            again.algorithm->refused(rule, state, again.now, again.cost);
+            const uint64_t wait_ns =
+                decide_ask(rule, &again, state, question->now_ns, question->cost[i], question->wait_max_ns);
+            if (wait_ns > decision->retry_ns) longest = i;
+            decision->retry_ns = most(decision->retry_ns, wait_ns);
+        }
+        state += state_words(rule, again.algorithm);
+    }
+    return longest;
+}
+
+void decide_refusal(struct rules rules, const struct asked asked[], uint64_t *state, const struct question *question,
+                    int longest, weir_decision *decision)
+{
+    if (!question->peek) longest = count_refusals(rules, asked, state, question, longest, decision);
+    const bool never = decision->retry_ns == WEIR_FOREVER;
+    const int limit = never ? at_fault(rules, question->cost, longest, decision) : longest;
     struct left left = {UINT64_MAX, 0};
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
         const struct algorithm *algorithm = asked[i].algorithm;
-        const bool counts = asked[i].refused && !question->peek && algorithm->refused != NULL;
-        if (counts) algorithm->refused(rule, state, asked[i].now, asked[i].cost);
         narrow(&left, i, permits_left(rule, algorithm, state, asked[i].now));
         if (i == limit && algorithm->words != 0) decision->end = algorithm->mark(rule, state, asked[i].now);
         state += state_words(rule, algorithm);

@@ -34,7 +34,7 @@ struct asked {
 
 /* What it says of a refusal, and counts it where that is asked for. */
 void decide_refusal(struct rules rules, const struct asked asked[], uint64_t *state, const struct question *question,
-                    int latest, weir_decision *decision);
+                    int longest, weir_decision *decision);
 
 /* What it would say of a grant. */
 void decide_peek(struct rules rules, const struct asked asked[], const uint64_t *state, weir_decision *decision);
