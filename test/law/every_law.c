@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT
+   every_law.c - what holds for every algorithm of the table, alone and in lists of any of them.
+
+   A refusal says when the call passes, to the ns, and leaves all other limits as they were; what remains passes and no
+   more; peeking is taking without taking; and no window holds more than the limit's own facts say.
+
+   A call counts at its start.  When the clock goes back there are two ways to see when that was: as it was told (lines),
+   or the latest time that there has been (what stands still meanwhile); one of them has to hold. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/decide.h"
+#include "core/facts.h"
+#include "core/num.h"
+#include "law/law.h"
+#include "plan/plan.h"
+#include "plan/words.h"
+
+enum { STEPS_MEAN = 40, WORDS_MAX = 2048, STARTS_MAX = 128, REMAINING_MAX = 40, LIMITS_MAX = 3, COUNT_MAX = 12 };
+
+static const char *const periods[] = {"s", "min", "100ms", "7us", "h", "10ns", "3s"};
+
+#define LENGTH(array) (sizeof(array) / sizeof(array)[0])
+
+/* What options a limit may have; each is left out half of the time. */
+static const struct {
+    int option;
+    const char *text[4];
+} choices[] = {
+    {OPTION_BURST, {" burst=1", " burst=3", " burst=20", " burst=1s"}},
+    {OPTION_CATCHUP, {" catchup=1", " catchup=1.5", " catchup=3", " catchup=1.01"}},
+    {OPTION_STRICTNESS, {" strictness=1", " strictness=0.5", " strictness=0.1", " strictness=0"}},
+    {OPTION_COLD, {" cold=3", " cold=1", " cold=2.5", " cold=10"}},
+    {OPTION_DELAY, {" delay=1", " delay=2", " delay=5", " delay=0"}},
+    {OPTION_NODELAY, {" nodelay", " nodelay", " nodelay", " nodelay"}},
+    {OPTION_GAP, {" gap=1ms", " gap=1ns", " gap=1s", " gap=50us"}},
+    {OPTION_BLOCK, {" block=1s", " block=1ms", " block=1min", " block=10ns"}},
+    {OPTION_PAY, {" pay=self", " pay=next", " pay=self", " pay=next"}},
+    {OPTION_ALIGN, {" align=first", " align=clock", " align=first", " align=clock"}},
+    {OPTION_EDGE, {" edge=open", " edge=closed", " edge=open", " edge=closed"}},
+    {OPTION_START, {" start=full", " start=empty", " start=full", " start=empty"}},
+    {OPTION_DEBT, {" debt=0", " debt=1", " debt=7", " debt=1000"}},
+    {OPTION_COUNT_REFUSED, {" count-refused", " count-refused", " count-refused", " count-refused"}},
+};
+
+struct subject {
+    weir_plan plan;
+    const struct plan *inside;
+    size_t size;
+    uint64_t state[WORDS_MAX];
+    uint64_t now_ns, latest_ns;
+    uint64_t told_ns[STARTS_MAX], latest_start_ns[STARTS_MAX];
+    int starts;
+    bool unlimited; /* more was taken than is in the list */
+};
+
+static int write_limit(struct law *law, char *out, size_t size)
+{
+    int algorithm = 0;
+    do algorithm = 1 + (int)law_pick(law, ALGORITHM_NAMES - 1);
+    while (algorithm == ALGORITHM_UNLIMITED || algorithm == ALGORITHM_NONE);
+    int length = snprintf(out, size, "%" PRIu64 "/%s algorithm=%s", 1 + law_pick(law, COUNT_MAX),
+                          periods[law_pick(law, LENGTH(periods))], algorithm_text(algorithm));
+    if (option_fits(OPTION_WARMUP, algorithm)) {
+        length += snprintf(out + length, size - (size_t)length, law_chance(law, 2) ? " warmup=2s" : " warmup=1ms");
+    }
+    for (size_t i = 0; i < LENGTH(choices); i++) {
+        if (!option_fits(choices[i].option, algorithm) || law_pick(law, 2) == 0) continue;
+        length += snprintf(out + length, size - (size_t)length, "%s", choices[i].text[law_pick(law, 4)]);
+    }
+    return length;
+}
+
+static void pick_plan(struct law *law, struct subject *subject)
+{
+    char text[LAW_TEXT_SIZE];
+    memset(subject, 0, sizeof *subject);
+    for (int tries = 0; tries < 20; tries++) {
+        int length = write_limit(law, text, sizeof text);
+        for (uint64_t more = law_chance(law, 3) ? law_pick(law, LIMITS_MAX) : 0; more > 0; more--) {
+            length += snprintf(text + length, sizeof text - (size_t)length, "; ");
+            length += write_limit(law, text + length, sizeof text - (size_t)length);
+        }
+        const bool good = weir_plan_parse(&subject->plan, text, WEIR_ADMIT, NULL) == 0;
+        if (good && weir_state_size(&subject->plan) <= sizeof subject->state) break;
+        snprintf(text, sizeof text, "1/s");
+        weir_plan_parse(&subject->plan, text, WEIR_ADMIT, NULL);
+    }
+    subject->inside = plan_inside_const(&subject->plan);
+    subject->size = weir_state_size(&subject->plan);
+    law_note(law, "plan \"%s\"", text);
+}
+
+static weir_decision decide_in(const struct subject *subject, uint64_t *state, uint64_t now_ns, uint64_t cost,
+                               uint64_t wait_ns, bool peek)
+{
+    uint64_t each[WEIR_LIMITS_MAX];
+    weir_decision decision;
+    for (int i = 0; i < WEIR_LIMITS_MAX; i++) each[i] = cost;
+    const struct question question = {now_ns, wait_ns, each, peek};
+    decide(plan_rules(subject->inside), state, &question, NULL, &decision);
+    return decision;
+}
+
+/* The answer of a copy. */
+static weir_decision would(const struct subject *subject, uint64_t now_ns, uint64_t cost, uint64_t wait_ns)
+{
+    static uint64_t copy[WORDS_MAX];
+    memcpy(copy, subject->state, subject->size);
+    return decide_in(subject, copy, now_ns, cost, wait_ns, false);
+}
+
+static void check_denied(struct law *law, const struct subject *subject, const weir_decision *decision, uint64_t cost,
+                         uint64_t wait_ns)
+{
+    const uint64_t retry_ns = decision->retry_ns, now_ns = subject->now_ns;
+    law_check(law, retry_ns > 0, "refused with nothing to wait for");
+    if (retry_ns > UINT64_MAX / 4) return;
+    const weir_decision before = would(subject, now_ns + retry_ns - 1, cost, wait_ns);
+    law_check(law, before.verdict == WEIR_DENY, "verdict %u a ns before the retry of %" PRIu64, before.verdict,
+              retry_ns);
+    const weir_decision then = would(subject, now_ns + retry_ns, cost, wait_ns);
+    law_check(law, then.verdict == WEIR_ALLOW, "verdict %u after the retry of %" PRIu64, then.verdict, retry_ns);
+}
+
+/* So many calls of one permit pass now, and then none. */
+static void check_remaining(struct law *law, const struct subject *subject, uint64_t remaining)
+{
+    static uint64_t copy[WORDS_MAX];
+    memcpy(copy, subject->state, subject->size);
+    if (remaining > REMAINING_MAX) return;
+    for (uint64_t i = 0; i < remaining; i++) {
+        const weir_decision one = decide_in(subject, copy, subject->now_ns, 1, 0, false);
+        law_check(law, one.verdict == WEIR_ALLOW, "%" PRIu64 " remain and only %" PRIu64 " pass", remaining, i);
+    }
+    const weir_decision more = decide_in(subject, copy, subject->now_ns, 1, 0, false);
+    law_check(law, more.verdict != WEIR_ALLOW, "%" PRIu64 " remain and one more passes", remaining);
+}
+
+/* Of a list those that did not refuse are as they were, and without counting all are. */
+static void check_untouched(struct law *law, const struct subject *subject, const uint64_t *before, uint32_t refused)
+{
+    size_t at = 0;
+    for (uint64_t i = 0; i < subject->inside->count; i++) {
+        const struct rule *rule = &subject->inside->rule[i];
+        const struct algorithm *algorithm = algorithm_of(rule);
+        const size_t words = state_words(rule, algorithm);
+        const bool may = algorithm->refused != NULL && (refused == i || subject->inside->count > 1);
+        const bool same = memcmp(before + at, subject->state + at, words * sizeof *before) == 0;
+        law_check(law, same || may, "limit %" PRIu64 " was written to by a refusal", i);
+        at += words;
+    }
+}
+
+static void check_peek(struct law *law, const weir_decision *peek, const weir_decision *take)
+{
+    law_check(law, peek->verdict == take->verdict, "peek says %u, take %u", peek->verdict, take->verdict);
+    law_check(law, peek->delay_ns == take->delay_ns, "peek says a delay of %" PRIu64 ", take %" PRIu64, peek->delay_ns,
+              take->delay_ns);
+    if (take->delay_ns > 0 || take->verdict != WEIR_ALLOW) return;
+    law_check(law, peek->remaining == take->remaining, "peek says %" PRIu64 " remain, take %" PRIu64, peek->remaining,
+              take->remaining);
+}
+
+static void remember(struct subject *subject, const weir_decision *decision, uint64_t cost)
+{
+    const uint64_t start_ns = subject->now_ns + decision->delay_ns;
+    if (cost != 1 || subject->starts == STARTS_MAX) subject->unlimited = true;
+    if (subject->unlimited) return;
+    subject->told_ns[subject->starts] = start_ns;
+    subject->latest_start_ns[subject->starts++] = most(start_ns, subject->latest_ns);
+}
+
+static void ask(struct law *law, struct subject *subject)
+{
+    static uint64_t before[WORDS_MAX];
+    const uint64_t cost = law_chance(law, 12) ? 0 : subject->unlimited ? law_pick(law, COUNT_MAX) : 1;
+    const uint64_t period_ns = subject->inside->limit[0].period_ns;
+    const uint64_t waits[] = {0, 0, WEIR_FOREVER, law_pick(law, 3 * period_ns)};
+    const uint64_t wait_ns = waits[law_pick(law, LENGTH(waits))];
+    const weir_decision peek = decide_in(subject, subject->state, subject->now_ns, cost, wait_ns, true);
+    memcpy(before, subject->state, subject->size);
+    const weir_decision decision = decide_in(subject, subject->state, subject->now_ns, cost, wait_ns, false);
+    law_note(law, "%" PRIu64 " ns: take %" PRIu64 ", wait %" PRIu64 ": verdict %u, delay %" PRIu64 ", retry %" PRIu64,
+             subject->now_ns, cost, wait_ns, decision.verdict, decision.delay_ns, decision.retry_ns);
+    check_peek(law, &peek, &decision);
+    if (decision.verdict != WEIR_ALLOW) check_untouched(law, subject, before, decision.limit);
+    if (decision.verdict == WEIR_DENY) check_denied(law, subject, &decision, cost, wait_ns);
+    if (decision.verdict != WEIR_ALLOW || cost == 0) return;
+    law_check(law, decision.delay_ns <= wait_ns, "a delay of %" PRIu64, decision.delay_ns);
+    if (decision.delay_ns == 0) check_remaining(law, subject, decision.remaining);
+    remember(subject, &decision, cost);
+}
+
+static void sort(uint64_t *start_ns, int count)
+{
+    for (int i = 1; i < count; i++) {
+        const uint64_t one_ns = start_ns[i];
+        int at = i;
+        for (; at > 0 && start_ns[at - 1] > one_ns; at--) start_ns[at] = start_ns[at - 1];
+        start_ns[at] = one_ns;
+    }
+}
+
+/* The first window that holds too much; false when there is none. */
+static bool too_much(const struct limit *limit, const uint64_t *start_ns, int count, int *from, int *to)
+{
+    for (*from = 0; *from < count; (*from)++) {
+        for (*to = *from; *to < count; (*to)++) {
+            const uint64_t window_ns = start_ns[*to] - start_ns[*from] + 1;
+            if ((uint64_t)(*to - *from + 1) > facts_most_in(limit, window_ns)) return true;
+        }
+    }
+    return false;
+}
+
+static void check_windows(struct law *law, struct subject *subject)
+{
+    sort(subject->told_ns, subject->starts);
+    sort(subject->latest_start_ns, subject->starts);
+    for (uint64_t i = 0; i < subject->inside->count; i++) {
+        const struct limit *limit = &subject->inside->limit[i];
+        int from, to;
+        if (!too_much(limit, subject->latest_start_ns, subject->starts, &from, &to)) continue;
+        if (!too_much(limit, subject->told_ns, subject->starts, &from, &to)) continue;
+        const uint64_t window_ns = subject->told_ns[to] - subject->told_ns[from] + 1;
+        law_check(law, false,
+                  "%d started from %" PRIu64 " to %" PRIu64 " ns, limit %" PRIu64 " says %" PRIu64 " at most",
+                  to - from + 1, subject->told_ns[from], subject->told_ns[to], i, facts_most_in(limit, window_ns));
+    }
+}
+
+static uint64_t pick_gap(struct law *law, const struct subject *subject)
+{
+    const struct limit *limit = &subject->inside->limit[law_pick(law, subject->inside->count)];
+    const uint64_t around[] = {0, 1, limit->period_ns, limit->period_ns / limit->count.digits};
+    switch (law_pick(law, 4)) {
+    case 0:
+        return 0;
+    case 1:
+        return around[law_pick(law, LENGTH(around))] + law_pick(law, 3);
+    case 2:
+        return law_pick(law, around[law_pick(law, LENGTH(around))] + 1);
+    default:
+        return law_pick_size(law, 8 * limit->period_ns);
+    }
+}
+
+static void every_property(struct law *law)
+{
+    static struct subject subject;
+    pick_plan(law, &subject);
+    subject.now_ns = law_pick_size(law, UINT64_MAX >> 8);
+    subject.unlimited = law_chance(law, 3);
+    while (law_more(law, STEPS_MEAN)) {
+        law_step(law);
+        const uint64_t gap_ns = pick_gap(law, &subject);
+        if (law_chance(law, 12)) subject.now_ns = subtract_to_zero(subject.now_ns, gap_ns);
+        else subject.now_ns += gap_ns;
+        subject.latest_ns = most(subject.latest_ns, subject.now_ns);
+        ask(law, &subject);
+    }
+    if (!subject.unlimited) check_windows(law, &subject);
+}
+
+LAW("every", every_property, 40000);
