@@ -327,14 +327,7 @@ static bool run(const struct scene *chosen)
                                               .begin = begin,
                                               .thread = {run_script, run_script, run_script},
                                               .end = end};
-    const struct explore_result result = explore(&scenario);
-    const bool good = filled.fails ? result.failed : result.complete && !result.failed;
-    printf("%s %s: %" PRIu64 " executions, %" PRIu64 " cut, %" PRIu64 " steps, %s\n", good ? "ok" : "FAILED",
-           filled.name, result.executions, result.cut, result.steps,
-           result.failed ? result.message : (result.complete ? "complete" : "NOT COMPLETE"));
-    fflush(stdout);
-    if (!good) explore_print(&result, stdout);
-    return good;
+    return explore_judge(&scenario, filled.fails ? "" : NULL);
 }
 
 static void parse(enum plan_name name, const char *text)

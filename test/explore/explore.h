@@ -77,6 +77,10 @@ struct explore_result explore(const struct explore_scenario *scenario);
 /* One line; after a failure also its message and steps. */
 void explore_print(const struct explore_result *result, FILE *file);
 
+/* Explores it and prints a line; true when it holds in all interleavings, or, where a mistake was planted, when what is
+   found speaks of it ("": whatever it is). */
+bool explore_judge(const struct explore_scenario *scenario, const char *mistake);
+
 /* The following are for begin, threads and end. */
 
 /* If it does not hold: the execution stops here (the call does not return) and the exploration fails. */

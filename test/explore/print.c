@@ -6,6 +6,7 @@
 #include "explore.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static void print_step(const struct explore_step *step, FILE *file)
 {
@@ -32,4 +33,23 @@ void explore_print(const struct explore_result *result, FILE *file)
         fprintf(file, "  %4d  ", i + 1);
         print_step(&result->trace[i], file);
     }
+}
+
+static const char *outcome(const struct explore_result *result, bool bounded)
+{
+    if (result->failed) return result->message;
+    if (!result->complete) return "NOT COMPLETE";
+    return bounded ? "complete up to its preemptions" : "complete";
+}
+
+bool explore_judge(const struct explore_scenario *scenario, const char *mistake)
+{
+    const struct explore_result result = explore(scenario);
+    const bool found = result.failed && mistake != NULL && strstr(result.message, mistake) != NULL;
+    const bool good = mistake != NULL ? found : result.complete && !result.failed;
+    printf("%s %s: %" PRIu64 " executions, %" PRIu64 " cut, %" PRIu64 " steps, %s\n", good ? "ok" : "FAILED",
+           result.name, result.executions, result.cut, result.steps, outcome(&result, scenario->preemptions_max > 0));
+    fflush(stdout);
+    if (!good) explore_print(&result, stdout);
+    return good;
 }

@@ -343,13 +343,6 @@ enum { PREEMPTIONS_OF_LARGE = 2 };
 enum { PREEMPTIONS_OF_LARGE = 0 };
 #endif
 
-static const char *outcome(const struct explore_result *result, bool bounded)
-{
-    if (result->failed) return result->message;
-    if (!result->complete) return "NOT COMPLETE";
-    return bounded ? "complete within 2 preemptions ONLY (sanitized build)" : "complete";
-}
-
 static bool run(const struct scene *chosen)
 {
     struct scene filled = *chosen;
@@ -363,14 +356,7 @@ static bool run(const struct scene *chosen)
                                               .thread = {run_script, run_script, run_script},
                                               .end = end,
                                               .preemptions_max = filled.large ? PREEMPTIONS_OF_LARGE : 0};
-    const struct explore_result result = explore(&scenario);
-    const bool found = result.failed && filled.mistake != NULL && strstr(result.message, filled.mistake) != NULL;
-    const bool good = filled.mistake != NULL ? found : result.complete && !result.failed;
-    printf("%s %s: %" PRIu64 " executions, %" PRIu64 " cut, %" PRIu64 " steps, %s\n", good ? "ok" : "FAILED",
-           filled.name, result.executions, result.cut, result.steps, outcome(&result, scenario.preemptions_max > 0));
-    fflush(stdout);
-    if (!good) explore_print(&result, stdout);
-    return good;
+    return explore_judge(&scenario, filled.mistake);
 }
 
 static void parse(enum limit_name name, const char *text)

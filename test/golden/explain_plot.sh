@@ -55,3 +55,11 @@ says picture '10/s burst=20 algorithm=gcra; 100 tokens/min burst=100 algorithm=g
 run 'a picture where there is no folder' "$weir" explain 5/s --svg no/where
 ends 2
 says err 'weir: --svg no/where: No such file or directory'
+
+# The pictures of the documentation are what the command draws.
+for picture in "$tree"/doc/plots/*.svg; do
+    limit=$(sed -n 's/^<text[^>]*>\(.*\): [0-9]* of [0-9]* pass at once<.*/\1/p' "$picture")
+    run "the picture of $limit (tools/plots draws them anew)" "$weir" explain "$limit" --svg picture
+    ends 0
+    same picture "$picture"
+done
