@@ -56,7 +56,7 @@ static inline void decide_allow(struct rules rules, const struct asked asked[], 
         narrow(&left, i, permits_floor(rule, taken.room));
         if ((waits ? latest : left.limit) == i) decision->end = taken.end;
         if (end != NULL) end[i] = taken.end;
-        state += state_words(rule, algorithm);
+        if (i + 1 < rules.count) state += state_words(rule, algorithm);
     }
     decision->limit = (uint32_t)(waits ? latest : left.limit);
     decision->remaining = left.permits;
@@ -107,7 +107,7 @@ static inline void decide_inline(struct rules rules, uint64_t *state, const stru
         retry_ns = most(retry_ns, wait_ns);
         start_ns = most(start_ns, asked[i].start_ns);
         if (cost[i] != cost[0]) differ = DECISION_EACH;
-        of_limit += state_words(rule, algorithm);
+        if (i + 1 < rules.count) of_limit += state_words(rule, algorithm);
     }
     const bool allowed = retry_ns == 0;
     decision->verdict = allowed ? WEIR_ALLOW : WEIR_DENY;
