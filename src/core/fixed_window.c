@@ -223,8 +223,8 @@ static void carry(const struct rule *from, const struct rule *to, const uint64_t
 {
     for (int i = 0; i < WORDS; i++) next[i] = 0;
     if (how == WEIR_RESET || !is_open(state, now)) return;
-    const bool blocked = from->block_ns != 0 && state[COUNT] > from->burst;
-    const uint64_t period = period_of(from), lasts = period_of(to);
+    const uint64_t count = counted(from, state, now), period = period_of(from), lasts = period_of(to);
+    const bool blocked = from->block_ns != 0 && count > from->burst;
     uint64_t left = state[END] - now;
     if (!blocked && (left <= period || from->flags & RULE_FOLLOWS_CLOCK)) {
         const uint64_t moved = add_saturating(left, lasts);
@@ -232,8 +232,7 @@ static void carry(const struct rule *from, const struct rule *to, const uint64_t
         else left = moved > period ? moved - period : least(left, lasts);
     }
     next[END] = add_saturating(to->anchor_tick, left);
-    next[COUNT] = counted(from, state, now);
-    if (blocked) next[COUNT] = most(next[COUNT], add_saturating(to->burst, 1));
+    next[COUNT] = blocked ? most(count, add_saturating(to->burst, 1)) : count;
 }
 
 const struct algorithm *fixed_window_algorithm(void)
