@@ -99,7 +99,7 @@ static struct limit_problem compile(const struct limit *limit, struct rule *rule
     const struct limit_problem problem = limit_window(limit, rule);
     if (problem.message != NULL) return problem;
     if (limit->align == ALIGN_CLOCK) rule->flags |= ALIGNED;
-    if (limit->count_refused || limit->has_time) rule->flags |= COUNTS_REFUSED;
+    if (limit->count_refused) rule->flags |= COUNTS_REFUSED;
     rule->block_ns = limit->time_ns;
     if (!limit->has_time || limit->time_ns != 0) return limit_fine();
     return limit_wrong(OPTION_BLOCK, "block is above 0; to block nobody leave it out; for example block=1min");

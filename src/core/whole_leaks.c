@@ -71,7 +71,7 @@ struct whole_leaks_answer whole_leaks_take(struct whole_leaks *leaks, const stru
         return answer(limit, true, whole(leaks->left));
     }
     struct whole_leaks_answer refusal = answer(limit, false, left);
-    if (mode == WHOLE_LEAKS_DRAIN && left != 0) {
+    if (mode == WHOLE_LEAKS_DRAIN) {
         leaks->left = 0;
         refusal.remaining = 0; /* and when it would be full is told as before */
     }

@@ -456,6 +456,32 @@ static void changes(void **unused)
     check_change("5/s block=10s", 6, "50/s align=first", WEIR_RESET, 50, 0);
 }
 
+/* With the flags that only the vectors set. */
+static void as_the_peers_do(void **unused)
+{
+    (void)unused;
+    struct subject subject = fresh("2/min block=1s"), after = fresh("2/40s align=first");
+    struct rule *rule = &plan_inside(&subject.plan)->rule[0], *next = &plan_inside(&after.plan)->rule[0];
+    rule->flags |= RULE_FOLLOWS_CLOCK;
+    allows(&subject, 100 * S, 2, 0, 60 * S);
+    weir_decision refused = take(&subject, 110 * S, 1);
+    assert_int_equal(weir_full_ns(&subject.plan, &refused), 1 * S); /* a short block ends the window */
+    allows(&subject, 111 * S, 1, 1, 60 * S);
+    refused = take(&subject, 50 * S, 2);
+    assert_int_equal(weir_full_ns(&subject.plan, &refused), 1 * S); /* also when the clock has gone back */
+    rule->block_ns = 0;
+    allows(&subject, 60 * S, 1, 1, 60 * S);
+    /* Changed while the clock has gone back, the window is counted from its start all the same. */
+    next->anchor_ns = 30 * S;
+    algorithm_of(rule)->carry(rule, next, subject.state, after.state, tick_at(rule, 30 * S), WEIR_KEEP);
+    allows(&after, 30 * S, 0, 1, 70 * S);
+    subject = fresh("2/s align=first");
+    rule->flags |= RULE_C; /* any call opens a window */
+    allows(&subject, 1 * S, 0, 2, S);
+    never(&subject, 3 * S, 3, 2);
+    allows(&subject, 3500 * MS, 1, 1, 500 * MS);
+}
+
 /* ---- a limiter ---- */
 
 static weir_limiter *open_with(const char *limits, weir_clock clock)
@@ -552,6 +578,17 @@ static void whole_leaks(void **unused)
     leaks(&state, &small, 190, 1, WHOLE_LEAKS_PLAIN, true, 2, 800); /* 3.9 */
     leaks(&state, &small, 290, 0, WHOLE_LEAKS_PLAIN, true, 3, 700); /* 3.9 again */
     assert_true(state.left > 3.89 && state.left < 3.91);
+    /* Asking for nothing does not make it be remembered for longer. */
+    state = (struct whole_leaks){0};
+    leaks(&state, &ten, 0, 10, WHOLE_LEAKS_PLAIN, true, 0, 1000);
+    leaks(&state, &ten, 999, 0, WHOLE_LEAKS_PLAIN, true, 9, 100);
+    leaks(&state, &ten, 1001, 1, WHOLE_LEAKS_PLAIN, true, 9, 100);
+    /* A burst that shrinks takes nothing but what is above it, in whole permits. */
+    state = (struct whole_leaks){0};
+    leaks(&state, &ten, 0, 8, WHOLE_LEAKS_PLAIN, true, 2, 800);
+    leaks(&state, &ten, 190, 0, WHOLE_LEAKS_PLAIN, true, 3, 700);
+    leaks(&state, &small, 190, 1, WHOLE_LEAKS_PLAIN, true, 2, 800);
+    assert_true(state.left > 2.89 && state.left < 2.91);
     const struct whole_leaks_limit nothing = {0, 0, 1000}, no_time = {5, 5, 0};
     state = (struct whole_leaks){0};
     leaks(&state, &nothing, 5, 1, WHOLE_LEAKS_PLAIN, false, 0, 0);
@@ -582,6 +619,7 @@ int main(void)
         cmocka_unit_test(a_list_opens_windows_ahead),
         cmocka_unit_test(settling_within_the_window),
         cmocka_unit_test(changes),
+        cmocka_unit_test(as_the_peers_do),
         cmocka_unit_test(through_a_limiter),
         cmocka_unit_test(waiting_for_a_window),
         cmocka_unit_test(whole_leaks),

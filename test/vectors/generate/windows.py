@@ -202,12 +202,13 @@ def gap(pick, window):
 
 def case(model, pick, number):
     subject = model(pick)
-    t = pick.choice([0, 0, SECOND, pick.randrange(2 * 10**18), 1699488000 * SECOND + pick.randrange(10**12)])
+    t = pick.choice([0, 0, SECOND, pick.randrange(2 * 10**18), 1699488000 * SECOND + pick.randrange(10**12),
+                     -pick.randrange(10**13)])
     back = pick.random() < 0.2
     steps = []
     for _ in range(pick.choice([10, 40, 80])):
-        t += -min(gap(pick, subject.window), t) if back and pick.random() < 0.2 else gap(pick, subject.window)
-        t = min(t, 2**63 + 2**62)
+        t += -gap(pick, subject.window) if back and pick.random() < 0.2 else gap(pick, subject.window)
+        t = max(min(t, 2**63 + 2**62), -10**17)
         t -= t % subject.grain
         op = pick.choice(subject.ops)
         if op == "set_limit":
