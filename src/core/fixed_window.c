@@ -8,18 +8,17 @@
            |----W----|  rest   |----W----|                |---W---|---W----|---W----|
                      end                                         end
 
-   A call passes while count + cost <= N, and is counted.  With count-refused one that does not pass is counted as well,
-   so that whoever keeps asking for more than there is empties the window for the others.  With block=T the first excess
-   of a window moves its end to T from then on (never to an earlier time); until then nothing passes.  Nothing is taken
-   ahead of its window.
+   A call passes while count + cost <= N, and is counted.  With count-refused one that does not pass is counted too, so
+   that nothing passes any more in its window.  With block=T the first excess of a window moves its end to T from then
+   on, never to an earlier time; until then nothing passes.  Nothing is taken ahead of its window.
 
        | end, 0 = never opened | count | end of those before | count of the fullest of them |        a cell, four words
 
    A call that waits because of another limit of its list is counted at its start, so the open window may lie ahead.
    Whoever comes before it has to fit into both, and is counted in both.  So a clock that goes back earns nothing.
 
-   May touch: its arguments.  Promises: at most N permits in a window, and windows do not overlap.  Leaves to others: the
-   lock around the words, the way to the epoch (api).
+   May touch: its arguments.  Promises: at most N permits in a window, and windows do not overlap.  Leaves to others:
+   the lock around the words, the way to the epoch (api).
 
    envoy ratelimit (clock, count-refused), limits and rate-limiter-flexible (first, count-refused, block), gubernator's
    TOKEN_BUCKET (first, and a ms longer). */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
    fixed_window_law.c - the counter against a list of windows, and what passes in any window.
 
-   list     every window that there ever was, with its begin, its end and its count.  A call that lies in several of them
-            (the clock went back, or the last one was opened ahead) has to fit into each.  weir remembers the last window
-            and the fullest of those before, so where three of them hold it may refuse what the list lets pass; elsewhere
-            verdict, retry, remaining and the time to full are equal.  The limit is changed now and then.
+   list     every window that there ever was, with its begin, its end and its count.  A call that lies in several of
+            them (the clock went back) has to fit into each.  weir remembers the last window and the fullest of those
+            before, so where three of them hold it may refuse what the list lets pass; elsewhere verdict, retry,
+            remaining and the time to full are equal.  The limit is changed now and then.
    slots    in a list with gcra, which makes calls wait, with cancelling and settling, and a clock that goes back: the
             time between two ends of windows is a slot, and no slot holds more than N */
 #include <inttypes.h>

@@ -14,8 +14,8 @@ enum { FIXED_WINDOW_TEXT_SIZE = 128 };
 
 void fixed_window_write(char *text, uint64_t count, uint64_t window_ns, const char *options);
 
-/* Of a plan of that text: a count that may be 0, and as the peers do: any call opens a window, a clock that goes back is
-   taken over. */
+/* Of a plan of that text: a count that may be 0, and as the peers do: any call opens a window, a clock that goes back
+   is taken over. */
 void fixed_window_follow(weir_plan *plan, uint64_t count);
 
 struct rule *fixed_window_rule(weir_plan *plan);

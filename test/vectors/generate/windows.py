@@ -151,7 +151,8 @@ class Leaky:
         return self.request
 
     def step(self, op, t, n, _):
-        limit, duration, burst, t = self.request["limit"], self.request["duration_ns"] // MS, self.request["burst"], t // MS
+        limit, duration, burst = self.request["limit"], self.request["duration_ns"] // MS, self.request["burst"]
+        t //= MS
         rate = float(duration) / float(limit)
 
         def told(over, remaining, counted=None):
