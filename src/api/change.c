@@ -229,3 +229,31 @@ bool weir_restart(weir_limiter *limiter, weir_decision *decision)
     host_unlock(&limiter->mutex);
     return restarting.moved;
 }
+
+struct filling {
+    const weir_decision *decision;
+    uint64_t now_ns, full_ns;
+};
+
+static void fill(const struct cell_content *content, void *context)
+{
+    struct filling *filling = context;
+    weir_decision decision = *filling->decision;
+    const int limit = (int)decision.limit;
+    if (limit >= content->count || algorithm_of(&content->rule[limit])->words == 0) return;
+    const struct rule *rule = &content->rule[limit];
+    uint64_t then_ns = subtract_to_zero(decision.start.ns, decision.delay_ns);
+    if (rule->generation != (uint32_t)decision.reserved) {
+        then_ns = filling->now_ns;
+        decision.end = last_end(content, limit, then_ns);
+    }
+    const uint64_t full = algorithm_of(rule)->full(rule, &decision, tick_at(rule, then_ns));
+    filling->full_ns = subtract_to_zero(ns_ceil(rule, full), then_ns);
+}
+
+uint64_t weir_limiter_full_ns(weir_limiter *limiter, const weir_decision *decision)
+{
+    struct filling filling = {.decision = decision, .now_ns = limiter_now_ns(limiter)};
+    limiter_look(limiter, fill, &filling);
+    return filling.full_ns;
+}

@@ -59,7 +59,7 @@ static void wait_in_line(weir_limiter *limiter, struct waiter *waiter)
     }
 }
 
-/* Takes ahead of its time and waits in line for the start; false when the limits cannot be taken ahead, or not so far. */
+/* Takes ahead of its time and waits in line for the start; false when that is too far, or cannot be. */
 static bool wait_for_start(weir_limiter *limiter, uint64_t cost, uint64_t wait_max_ns, weir_decision *decision)
 {
     struct waiter waiter;

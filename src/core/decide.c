@@ -46,7 +46,7 @@ static struct left left_now(struct rules rules, const uint64_t *state, uint64_t 
     return left;
 }
 
-/* Counted, a refusal makes the wait for the next try of the same call longer; returns which limit refuses for longest. */
+/* Counted, a refusal makes the wait for the same call longer; returns which limit refuses for longest. */
 static int count_refusals(struct rules rules, const struct asked asked[], uint64_t *state,
                           const struct question *question, int longest, weir_decision *decision)
 {
