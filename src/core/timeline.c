@@ -322,7 +322,9 @@ static bool is_strict(const struct rule *rule)
 static struct facts facts(const struct limit *limit, const struct rule *rule)
 {
     const uint64_t spacing_ns = limit_spacing_ns(limit);
-    return (struct facts){.at_once = is_spaced(rule) ? 1 : is_strict(rule) ? STRICT_AT_ONCE : UINT64_MAX,
+    return (struct facts){.at_once = is_spaced(rule)   ? 1
+                                     : is_strict(rule) ? STRICT_AT_ONCE
+                                                       : UINT64_MAX,
                           .fresh = 1,
                           .largest = UINT64_MAX,
                           .group = 1,

@@ -11,8 +11,8 @@
        early draft          strictness 0; a share of a wait above the cost is booked on top: the call costs that more
        dual timeline        catchup; a wait is left out for some calls in a row, and below a threshold
 
-   The burst time is cut to whole ns, weir's is rounded up from cost / catchup: so catchup is chosen half a ns from the
-   cut.  weir's schedule begins with the first call, the peer's when it is made: so the slot is set to the beginning.
+   The burst time is cut to whole ns, weir's is rounded up from cost / catchup: so catchup is chosen a part of a ns above
+   the cut.  weir's schedule begins with the first call, the peer's when it is made: so the slot is set to the beginning.
 
    May touch: its subject, the tally through judge.  Promises: waits and lags equal to the ns.  Leaves to weir: when a
    call starts, what is closed, how fast the work catches up. */
@@ -26,7 +26,9 @@
 #include "inside.h"
 #include "runner.h"
 
-enum { SECOND_NS = 1000000000, TEXT_SIZE = 96, TENS = 10, UNTOLD_NS = 500, UNTOLD_CALLS = 500, PLACES = 17 };
+enum { SECOND_NS = 1000000000, TEXT_SIZE = 64, DIGITS = 19, TENS = 10 };
+enum { UNTOLD_NS = 500, UNTOLD_CALLS = 500 };
+enum { PARTS = 1 << 20, PARTED_MAX_NS = 1 << 30 };
 static const double NS_MAX = 9223372036854775808.0;
 
 enum form { AVERAGE, AVERAGE_KEEPS, COMPENSATION, TENTHS, DRAFT, DUAL };
@@ -76,44 +78,53 @@ static bool parse(weir_plan *plan, const char *text)
     return true;
 }
 
-/* per_op / (burst - 1/2) with as many places as fit: rounded up to whole ns the quotient is the burst time. */
+/* 10 * *rest / by: the digit; *rest becomes what is left.  By additions, for ten times *rest may not fit. */
+static char next_digit(uint64_t *rest, uint64_t by)
+{
+    char digit = '0';
+    uint64_t sum = 0;
+    for (int i = 0; i < TENS; i++) {
+        const bool over = sum >= by - *rest;
+        sum = over ? sum - (by - *rest) : sum + *rest;
+        digit = (char)(digit + over);
+    }
+    *rest = sum;
+    return digit;
+}
+
+/* per_op / (burst time - a part of a ns), to 19 digits: cost / catchup rounded up to whole ns is the burst time. */
 static void write_catchup(char *text, const struct subject *subject)
 {
-    const uint64_t by = 2 * (uint64_t)subject->burst_ns - 1;
-    uint64_t rest = (2 * (uint64_t)subject->per_op_ns) % by;
-    int length = snprintf(text, TEXT_SIZE, "1000000000/s catchup=%" PRIu64 ".", 2 * (uint64_t)subject->per_op_ns / by);
-    for (int i = 0; i < PLACES; i++) {
-        uint64_t digit = 0;
-        /* rest * 10 may not fit */
-        uint64_t sum = 0;
-        for (int j = 0; j < TENS; j++) {
-            const bool over = sum >= by - rest;
-            sum = over ? sum - (by - rest) : sum + rest;
-            digit += over;
-        }
-        rest = sum;
-        text[length++] = (char)('0' + digit);
+    const uint64_t parts = subject->burst_ns < PARTED_MAX_NS ? PARTS : 2;
+    const uint64_t by = parts * (uint64_t)subject->burst_ns - 1, of = parts * (uint64_t)subject->per_op_ns;
+    uint64_t rest = of % by;
+    int length = snprintf(text, TEXT_SIZE, "%" PRIu64, of / by);
+    for (const int point = length; length <= DIGITS;) {
+        text[length] = length == point ? '.' : next_digit(&rest, by);
+        length++;
     }
     text[length] = '\0';
-    strcat(text, " algorithm=timeline");
 }
 
 /* false: the peer would refuse this rate, and so does the adapter: it has no whole ns for it. */
 static bool set_rate(struct subject *subject, double rate_per_s)
 {
-    char text[TEXT_SIZE];
+    static const char plain[] = "1000000000/s algorithm=timeline";
     if (!(rate_per_s > 0) || rate_per_s > SECOND_NS) return false;
     subject->rate_per_s = rate_per_s;
     subject->per_op_ns = cut(SECOND_NS / rate_per_s);
     subject->burst_ns = cut(SECOND_NS / (subject->ratio * rate_per_s));
     const bool closes = subject->form == COMPENSATION || subject->form == TENTHS;
-    snprintf(text, sizeof text, "1000000000/s strictness=%.18f algorithm=timeline", closes ? subject->ratio : 0);
+    char text[2 * TEXT_SIZE], catchup[TEXT_SIZE];
     /* Where the burst time is cut to nothing, nothing spaces the calls. */
-    if (subject->form == DUAL && subject->burst_ns != 0) write_catchup(text, subject);
+    const bool spaces = subject->form == DUAL && subject->burst_ns != 0;
+    if (spaces) write_catchup(catchup, subject);
+    if (spaces) snprintf(text, sizeof text, "%s catchup=%s", plain, catchup);
+    else snprintf(text, sizeof text, "%s strictness=%.18f", plain, closes ? subject->ratio : 0);
     const double share = rate_per_s <= 100000 ? 1000 : rate_per_s <= 500000 ? 50 : rate_per_s <= 10000000 ? 10 : 5;
     subject->untold_max = cut(rate_per_s) / (int64_t)share;
     if (subject->untold_max < UNTOLD_CALLS) subject->untold_max = UNTOLD_CALLS;
-    return parse(&subject->average, "1000000000/s strictness=0 algorithm=timeline") && parse(&subject->plan, text);
+    return parse(&subject->average, plain) && parse(&subject->plan, text);
 }
 
 static uint64_t position_of(const struct subject *subject, uint64_t now_ns)
@@ -246,8 +257,8 @@ static void close_case(void *subject)
 
 const struct family *family_engineblock(void)
 {
-    static const char *const limiter_key[] = {"algorithm",   "rate_per_s", "compensation_ratio", "compensation_shift_in_peer",
-                                              "burst_ratio", NULL};
+    static const char *const limiter_key[] = {
+        "algorithm", "rate_per_s", "compensation_ratio", "compensation_shift_in_peer", "burst_ratio", NULL};
     static const char *const op[] = {"acquire", "acquire_time", "set_rate", NULL};
     static const char *const step_key[] = {"t_ns", "op", "n", "time_ns", "rate_per_s", "expect", "state_after", NULL};
     static const struct family family = {.system = "EngineBlock core",
