@@ -39,6 +39,7 @@ struct weir_limiter {
     struct atom manual_ns;
     struct atom stopped;
     struct atom clock_ends_ns; /* when the limit's clock has to be set anew */
+    struct atom knows;         /* 1: its state may know without the clock that a call passes */
 
     struct word word; /* one limit of one word; says "elsewhere" when the cell has it */
     struct cell cell;

@@ -98,8 +98,9 @@ static uint64_t passing(const struct rule *rule, struct line line, uint64_t now)
     const unsigned scale = rule->scale & 63;
     uint64_t permits = 0;
     for (int readings = 0; readings < 2; readings++) {
-        if (next_start(&line) <= line.seen) {
-            const uint64_t more = is_spaced(rule) ? 1 : ((line.seen - line.slot) >> scale) + 1;
+        const uint64_t covered = least(line.seen, now);
+        if (next_start(&line) <= covered) {
+            const uint64_t more = is_spaced(rule) ? 1 : ((covered - line.slot) >> scale) + 1;
             permits = add_saturating(permits, more);
             pass(rule, &line, now, ticks_of(rule, more));
         }
@@ -181,14 +182,13 @@ static void call(const struct rule *rule, uint64_t *state, uint64_t now, uint64_
     state[TIMELINE_BEHIND_MAX] = most(state[TIMELINE_BEHIND_MAX], subtract_to_zero(line.seen, mine));
 }
 
-/* What is left is told as of the reading that decided, or it would depend on whether the clock was read. */
 static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
 {
     (void)start;
     const uint64_t now = position_of(at);
     if (cost != 0 || rule->flags & RULE_FOLLOWS_CLOCK) call(rule, state, now, cost);
     const struct line line = line_of(state, now);
-    return (struct taken){end_of(line.slot), passing(rule, line, cost != 0 ? line.seen : now)};
+    return (struct taken){end_of(line.slot), passing(rule, line, now)};
 }
 
 static bool knows(const struct rule *rule, const uint64_t *state, uint64_t *now)
