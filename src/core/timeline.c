@@ -226,16 +226,25 @@ static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t 
     return next_start(&line) > position_of(now);
 }
 
+/* Lets the next call start earlier, if this one was the last. */
+static void free_spacing(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t back)
+{
+    const uint64_t whole = spacing_of(rule, slot->cost), end = add_saturating(position_of(slot->start), whole);
+    if (state[TIMELINE_SPACED] > add_saturating(end, ROUNDED)) return;
+    const uint64_t held = subtract_to_zero(end, add_saturating(position_of(now), ROUNDED));
+    const uint64_t freed = subtract_to_zero(whole, spacing_of(rule, slot->cost - back));
+    state[TIMELINE_SPACED] = subtract_to_zero(state[TIMELINE_SPACED], least(freed, held));
+    /* An old reading covers no start: two would pass on it, one as of then and one as of now. */
+    state[TIMELINE_SEEN] = least(state[TIMELINE_SEEN], subtract_to_zero(state[TIMELINE_SPACED], 1));
+}
+
 /* Of `unused`, what has not drained; where nothing is ever closed the schedule takes it all back. */
 static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)
 {
     uint64_t back = least(unused, slot->cost);
     if (state[TIMELINE_SLOT] == 0) return;
     if (is_spaced(rule)) {
-        const uint64_t whole = spacing_of(rule, slot->cost);
-        const uint64_t held = subtract_to_zero(add_saturating(slot->start, whole), add_saturating(now, ROUNDED));
-        const uint64_t freed = subtract_to_zero(whole, spacing_of(rule, slot->cost - back));
-        state[TIMELINE_SPACED] = subtract_to_zero(state[TIMELINE_SPACED], least(freed, held));
+        free_spacing(rule, state, now, slot, back);
     } else if (close_shift(rule) != CLOSES_NOTHING) {
         const uint64_t end = slot->end + TIMELINE_ZERO;
         const uint64_t by_end = subtract_to_zero(end, most(position_of(now), subtract_to_zero(end, slot->cost)));

@@ -18,7 +18,15 @@
 #include "law/law.h"
 #include "plan/plan.h"
 
-enum { STEPS_MEAN = 40, CALLS_MAX = 160, TEXT_SIZE = 96, COST_MAX = 9, SLACK = 2, START_BITS = 56 };
+enum {
+    STEPS_MEAN = 40,
+    CALLS_MAX = 160,
+    TEXT_SIZE = 96,
+    COST_MAX = 9,
+    SLACK = 2,
+    CLOSES_NOTHING = 64,
+    START_BITS = 56
+};
 
 __extension__ typedef __int128 exact;
 __extension__ typedef unsigned __int128 exact_unsigned;
@@ -225,7 +233,10 @@ static void settle_one(struct law *law, struct history *history)
 {
     struct call *call = &history->call[law_pick(law, (uint64_t)history->calls)];
     if (call->decision.charged == 0) return;
-    const uint64_t actual = law_pick(law, call->charged + 1);
+    /* More than was asked for is used without asking, which only the average can bound. */
+    const struct rule *rule = rule_of(history);
+    const uint64_t more = rule->second == CLOSES_NOTHING && rule->third == 0 ? COST_MAX : 0;
+    const uint64_t actual = law_pick(law, call->charged + more + 1);
     law_note(law, "%" PRIu64 " ns: call %d used %" PRIu64, history->now_ns, (int)(call - history->call), actual);
     weir_decide_settle(&history->plan, history->state, (weir_instant){history->now_ns}, &call->decision, actual);
     call->used = actual;
@@ -237,7 +248,7 @@ static void check_average(struct law *law, struct history *history)
     exact used = 0, charged = 0;
     for (int i = 0; i < history->calls; i++) {
         used += ticks_of(rule_of(history), history->call[i].used);
-        charged += ticks_of(rule_of(history), history->call[i].charged);
+        charged += ticks_of(rule_of(history), most(history->call[i].charged, history->call[i].used));
     }
     if (history->calls == 0) return;
     const exact slot = (exact)history->state[TIMELINE_SLOT] - (exact)TIMELINE_ZERO + history->offset - history->began;
