@@ -117,7 +117,7 @@ static uint64_t shift_for(struct decimal strictness)
     const uint64_t one = power_of_ten(strictness.places);
     for (unsigned shift = 0; shift < CLOSES_NOTHING; shift++) {
         const uint64_t share = (one >> shift) + ((one & ((UINT64_C(1) << shift) - 1)) != 0);
-        if (strictness.digits != 0 && strictness.digits >= share) return shift;
+        if (strictness.digits >= share) return shift;
     }
     return CLOSES_NOTHING;
 }
@@ -227,13 +227,12 @@ static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t 
 }
 
 /* Lets the next call start earlier, if this one was the last. */
-static void free_spacing(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t back)
+static void free_spacing(const struct rule *rule, uint64_t *state, const struct slot *slot, uint64_t back)
 {
     const uint64_t whole = spacing_of(rule, slot->cost), end = add_saturating(position_of(slot->start), whole);
     if (state[TIMELINE_SPACED] > add_saturating(end, ROUNDED)) return;
-    const uint64_t held = subtract_to_zero(end, add_saturating(position_of(now), ROUNDED));
     const uint64_t freed = subtract_to_zero(whole, spacing_of(rule, slot->cost - back));
-    state[TIMELINE_SPACED] = subtract_to_zero(state[TIMELINE_SPACED], least(freed, held));
+    state[TIMELINE_SPACED] = subtract_to_zero(state[TIMELINE_SPACED], freed);
     /* An old reading covers no start: two would pass on it, one as of then and one as of now. */
     state[TIMELINE_SEEN] = least(state[TIMELINE_SEEN], subtract_to_zero(state[TIMELINE_SPACED], 1));
 }
@@ -244,7 +243,7 @@ static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, co
     uint64_t back = least(unused, slot->cost);
     if (state[TIMELINE_SLOT] == 0) return;
     if (is_spaced(rule)) {
-        free_spacing(rule, state, now, slot, back);
+        free_spacing(rule, state, slot, back);
     } else if (close_shift(rule) != CLOSES_NOTHING) {
         const uint64_t end = slot->end + TIMELINE_ZERO;
         const uint64_t by_end = subtract_to_zero(end, most(position_of(now), subtract_to_zero(end, slot->cost)));
