@@ -36,10 +36,10 @@ struct weir_limiter {
     weir_use use;
     uint64_t grain_ns, spin_ns;
     struct host_ticker *ticker;
+    struct atom knows; /* 1: its state may know without the clock that a call passes */
     struct atom manual_ns;
     struct atom stopped;
     struct atom clock_ends_ns; /* when the limit's clock has to be set anew */
-    struct atom knows;         /* 1: its state may know without the clock that a call passes */
 
     struct word word; /* one limit of one word; says "elsewhere" when the cell has it */
     struct cell cell;

@@ -32,7 +32,7 @@ void cell_open(struct cell *cell, void (*yield)(void));
 /* These answer false when the state lives elsewhere. */
 bool cell_decide(struct cell *cell, const struct ask *ask, weir_decision *decision);
 
-/* Without the clock, where the state knows enough; so many times in a row and no more.  False: read it, and ask again. */
+/* Without the clock where the state knows enough, so many times in a row at most.  False: read it, and ask again. */
 bool cell_decide_unread(struct cell *cell, const struct ask *ask, weir_decision *decision);
 bool cell_peek_limit(struct cell *cell, int limit, const struct ask *ask, weir_decision *decision);
 bool cell_settle(struct cell *cell, uint64_t now_ns, const weir_decision *decision, const uint64_t cost[],

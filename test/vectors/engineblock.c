@@ -11,8 +11,9 @@
        early draft          strictness 0; a share of a wait above the cost is booked on top: the call costs that more
        dual timeline        catchup; a wait is left out for some calls in a row, and below a threshold
 
-   The burst time is cut to whole ns, weir's is rounded up from cost / catchup: so catchup is chosen a part of a ns above
-   the cut.  weir's schedule begins with the first call, the peer's when it is made: so the slot is set to the beginning.
+   The burst time is cut to whole ns, weir's is rounded up from cost / catchup: so catchup is chosen such that the
+   quotient lies a part of a ns below what the cut leaves.  weir's schedule begins with the first call, the peer's when
+   it is made: so the slot is set to the beginning.
 
    May touch: its subject, the tally through judge.  Promises: waits and lags equal to the ns.  Leaves to weir: when a
    call starts, what is closed, how fast the work catches up. */
