@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-enum { RULE_WORDS = 8, STATE_WORDS_MAX = 6 /* of those whose state does not grow with the limit */ };
+enum { RULE_WORDS = 8, STATE_WORDS_MAX = 7 /* of those whose state does not grow with the limit */ };
 
 enum rule_flag {
     RULE_STARTS_FULL = 1,

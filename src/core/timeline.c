@@ -16,7 +16,7 @@
      catchup     a second pointer, `spaced`, moves on from each start by the call's time / catchup, and no call starts
                  before it: behind its schedule the work runs that much faster and no more.  Nothing is closed.
 
-   Six words, see timeline.h.  The form is a cell.
+   Seven words, see timeline.h.  The form is a cell.
 
    May touch: its arguments.  Promises: strictness 1: at most 3 permits and then rate * t in any window t (one on a
    reading of long ago, one that reads the clock, one in the slot that this closes up to); catchup c: c * rate * t;
@@ -61,14 +61,14 @@ static uint64_t tick_of(uint64_t position)
 }
 
 struct line {
-    uint64_t slot, seen, spaced;
+    uint64_t slot, seen, latest, spaced;
 };
 
 /* Untouched, the schedule begins now. */
 static struct line line_of(const uint64_t *state, uint64_t now)
 {
-    if (state[TIMELINE_SLOT] == 0) return (struct line){now, now, 0};
-    return (struct line){state[TIMELINE_SLOT], state[TIMELINE_SEEN], state[TIMELINE_SPACED]};
+    if (state[TIMELINE_SLOT] == 0) return (struct line){now, now, now, 0};
+    return (struct line){state[TIMELINE_SLOT], state[TIMELINE_SEEN], state[TIMELINE_LATEST], state[TIMELINE_SPACED]};
 }
 
 static uint64_t next_start(const struct line *line)
@@ -80,7 +80,9 @@ static uint64_t next_start(const struct line *line)
 static uint64_t pass(const struct rule *rule, struct line *line, uint64_t now, uint64_t cost)
 {
     const bool reads = line->seen < next_start(line);
-    if (reads) line->seen = now;
+    /* Each reading closes up to itself and so covers a slot: one that goes back would cover another. */
+    line->latest = rule->flags & RULE_FOLLOWS_CLOCK ? now : most(line->latest, now);
+    if (reads) line->seen = line->latest;
     line->slot = add_saturating(line->slot, cost);
     if (is_spaced(rule)) {
         line->spaced = add_saturating(most(line->spaced, line->seen), spacing_of(rule, cost));
@@ -176,6 +178,7 @@ static void call(const struct rule *rule, uint64_t *state, uint64_t now, uint64_
     const uint64_t mine = line.slot, closed = pass(rule, &line, now, cost);
     state[TIMELINE_SLOT] = most(line.slot, 1);
     state[TIMELINE_SEEN] = line.seen;
+    state[TIMELINE_LATEST] = line.latest;
     state[TIMELINE_SPACED] = line.spaced;
     state[TIMELINE_ALLOCATED] = add_saturating(state[TIMELINE_ALLOCATED], cost);
     state[TIMELINE_IDLE] = add_saturating(state[TIMELINE_IDLE], closed);
@@ -292,6 +295,7 @@ static void carry(const struct rule *from, const struct rule *to, const uint64_t
     const bool covered = seen >= slot && how != WEIR_RESET;
     const uint64_t covers = carry_missed(from, to, subtract_to_zero(seen, slot), how);
     next[TIMELINE_SEEN] = covered ? least(next[TIMELINE_SLOT] + covers, anchor) : next[TIMELINE_SLOT] - 1;
+    next[TIMELINE_LATEST] = anchor;
     const uint64_t ahead = carry_waiting(from, to, permits_ahead(from, state, at));
     if (is_spaced(to)) next[TIMELINE_SPACED] = add_saturating(anchor, spacing_of(to, ahead));
     next[TIMELINE_ALLOCATED] = carry_used(from, to, state[TIMELINE_ALLOCATED], WEIR_KEEP);

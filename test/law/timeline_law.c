@@ -77,7 +77,7 @@ static uint64_t pick_cost(struct law *law)
 /* ---- literal ---- */
 
 struct literal {
-    exact slot, seen, spaced, allocated, idle, behind_max;
+    exact slot, seen, latest, spaced, allocated, idle, behind_max;
     bool begun;
 };
 
@@ -102,15 +102,17 @@ static exact closed_of(const struct limit *limit, exact gap)
     return gap;
 }
 
-/* The peer's rule; returns the tick at which the call starts. */
+/* The peer's rule on a clock that stands while it goes back; returns the tick at which the call starts. */
 static exact literal_call(struct literal *literal, const struct limit *limit, exact now, exact cost)
 {
     const bool spaced = limit->factor.digits != 0;
-    if (!literal->begun) *literal = (struct literal){.slot = now, .seen = now, .spaced = now, .begun = true};
+    if (!literal->begun)
+        *literal = (struct literal){.slot = now, .seen = now, .latest = now, .spaced = now, .begun = true};
     const exact mine = literal->slot;
     exact at = spaced && literal->spaced > mine ? literal->spaced : mine;
     const bool reads = literal->seen < at;
-    if (reads) literal->seen = now;
+    if (now > literal->latest) literal->latest = now;
+    if (reads) literal->seen = literal->latest;
     literal->slot += cost;
     literal->allocated += cost;
     const exact closed = reads && !spaced ? closed_of(limit, literal->seen - literal->slot) : 0;

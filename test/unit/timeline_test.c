@@ -233,6 +233,18 @@ static void a_clock_that_goes_back_changes_no_slot(void **unused)
     passes(&subject, 2 * S + 2 * MS, 1, MS);
 }
 
+/* Two threads, of which one read the clock before the other and is decided after it. */
+static void a_clock_that_goes_back_covers_no_second_slot(void **unused)
+{
+    (void)unused;
+    struct subject subject = open_plan("1000/s strictness=1");
+    take(&subject, 0, 1);
+    take(&subject, 10 * MS, 1);
+    assert_true(weir_allowed(take(&subject, 30 * MS, 1)));
+    assert_true(weir_allowed(take(&subject, 25 * MS, 1)));
+    passes(&subject, 30 * MS, 1, MS);
+}
+
 static void peek_says_what_take_will(void **unused)
 {
     (void)unused;
@@ -612,6 +624,7 @@ int main(void)
         cmocka_unit_test(no_cost_changes_nothing),
         cmocka_unit_test(too_much_and_too_late),
         cmocka_unit_test(a_clock_that_goes_back_changes_no_slot),
+        cmocka_unit_test(a_clock_that_goes_back_covers_no_second_slot),
         cmocka_unit_test(peek_says_what_take_will),
         cmocka_unit_test(average_takes_all_back),
         cmocka_unit_test(strict_takes_back_what_has_not_drained),

@@ -116,7 +116,7 @@ static bool set_rate(struct subject *subject, double rate_per_s)
     if (rate_per_s < 0) return false; /* the peer's schedule would run backwards */
     subject->refused = !(rate_per_s > 0) || rate_per_s > SECOND_NS;
     subject->per_op_ns = cut(SECOND_NS / rate_per_s);
-    subject->burst_ns = cut(SECOND_NS / (subject->ratio * rate_per_s));
+    subject->burst_ns = subject->form == DUAL ? cut(SECOND_NS / (subject->ratio * rate_per_s)) : 0;
     const bool closes = subject->form == COMPENSATION || subject->form == TENS_ONLY || subject->form == DRAFT;
     /* Where the burst time is cut to nothing, nothing spaces the calls. */
     const bool spaces = subject->form == DUAL && subject->burst_ns != 0;
