@@ -201,14 +201,16 @@ WEIR_API int weir_set_limit(weir_limiter *limiter, const char *limits, weir_carr
    the limit that had set the start is followed. */
 WEIR_API bool weir_restart(weir_limiter *limiter, weir_decision *decision);
 
-typedef struct {          /* since the limiter was opened */
-    uint64_t calls;       /* decisions asked for */
-    uint64_t granted;     /* permits given */
-    uint64_t denied;      /* calls answered DENY or NEVER */
-    uint64_t delayed;     /* calls granted with a start after now */
-    uint64_t waiting_ns;  /* total of those delays */
-    uint64_t late_now_ns; /* pacing: how far behind its schedule the work is ("wait time" in nosqlbench) */
-    uint64_t late_max_ns; /* the most that any granted call was behind */
+typedef struct {           /* since the limiter was opened */
+    uint64_t calls;        /* decisions asked for */
+    uint64_t granted;      /* permits given */
+    uint64_t denied;       /* calls answered DENY or NEVER */
+    uint64_t delayed;      /* calls granted with a start after now */
+    uint64_t waiting_ns;   /* total of those delays */
+    uint64_t late_now_ns;  /* pacing: how far behind its schedule the work is ("wait time" in nosqlbench) */
+    uint64_t late_max_ns;  /* the most that any granted call was behind */
+    uint64_t allocated_ns; /* timeline: schedule given to calls; 0 with other algorithms */
+    uint64_t idle_ns;      /* timeline: schedule closed by strictness; 0 with other algorithms */
 } weir_stats;
 
 /* Sums the counters into the first size bytes of stats. */

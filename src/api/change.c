@@ -144,6 +144,7 @@ int limiter_change(weir_limiter *limiter, const struct plan *plan, uint64_t now_
     }
     struct change *change = &limiter->change[limiter->generation % CHANGES_KEPT];
     move_over(limiter, rule, (int)plan->count, state, now_ns, carry, change);
+    atom_store(&limiter->knows, plan->count == 1 && algorithm_of(&rule[0])->knows != NULL);
     if (plan != plan_inside_const(&limiter->plan)) *plan_inside(&limiter->plan) = *plan;
     struct moving moving = {limiter, change};
     limiter_look(limiter, after_change, &moving);

@@ -36,6 +36,7 @@ struct weir_limiter {
     weir_use use;
     uint64_t grain_ns, spin_ns;
     struct host_ticker *ticker;
+    struct atom knows; /* 1: its state may know without the clock that a call passes */
     struct atom manual_ns;
     struct atom stopped;
     struct atom clock_ends_ns;  /* when the limit's clock has to be set anew */

@@ -126,6 +126,14 @@ struct reading {
     weir_stats *stats;
 };
 
+/* Of a list, what the busiest and the idlest of its schedules say. */
+static void read_spent(const struct rule *rule, const uint64_t *state, weir_stats *stats)
+{
+    const struct spent spent = algorithm_of(rule)->spent(state);
+    stats->allocated_ns = most(stats->allocated_ns, shift_divide_ceil(spent.allocated, rule->shift, rule->multiplier));
+    stats->idle_ns = most(stats->idle_ns, shift_divide_ceil(spent.idle, rule->shift, rule->multiplier));
+}
+
 static void read_lateness(const struct cell_content *content, void *context)
 {
     const struct reading *reading = context;
@@ -146,6 +154,7 @@ static void read_lateness(const struct cell_content *content, void *context)
             stats->late_now_ns = now_least;
             stats->late_max_ns = max_least;
         }
+        if (algorithm->spent != NULL) read_spent(rule, state, stats);
         state += state_words(rule, algorithm);
     }
 }

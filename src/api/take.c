@@ -51,6 +51,19 @@ static weir_decision ask_and_count(weir_limiter *limiter, const struct ask *ask)
     return decision;
 }
 
+/* Where an earlier reading of the clock decides the call, it is not read again. */
+static weir_decision ask_now(weir_limiter *limiter, struct ask *ask)
+{
+    weir_decision decision;
+    const bool may = atom_load(&limiter->knows) != 0 && !limiter_stopped(limiter);
+    if (may && cell_decide_unread(&limiter->cell, ask, &decision)) {
+        limiter_count(limiter, &decision);
+        return decision;
+    }
+    ask->now_ns = limiter_now_ns(limiter);
+    return ask_and_count(limiter, ask);
+}
+
 weir_decision weir_take_at(weir_limiter *limiter, weir_instant now, uint64_t cost)
 {
     return ask_and_count(limiter, &(struct ask){.now_ns = now.ns, .cost = cost});
@@ -58,7 +71,7 @@ weir_decision weir_take_at(weir_limiter *limiter, weir_instant now, uint64_t cos
 
 weir_decision weir_take(weir_limiter *limiter, uint64_t cost)
 {
-    return weir_take_at(limiter, (weir_instant){limiter_now_ns(limiter)}, cost);
+    return ask_now(limiter, &(struct ask){.cost = cost});
 }
 
 weir_decision weir_take_some(weir_limiter *limiter, uint64_t cost_max)
@@ -73,8 +86,7 @@ weir_decision weir_take_each(weir_limiter *limiter, const uint64_t cost[], uint6
 
 weir_decision weir_reserve(weir_limiter *limiter, uint64_t cost, uint64_t delay_max_ns)
 {
-    const struct ask ask = {.now_ns = limiter_now_ns(limiter), .wait_max_ns = delay_max_ns, .cost = cost};
-    return ask_and_count(limiter, &ask);
+    return ask_now(limiter, &(struct ask){.wait_max_ns = delay_max_ns, .cost = cost});
 }
 
 weir_decision weir_charge(weir_limiter *limiter, uint64_t cost)

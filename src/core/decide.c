@@ -7,6 +7,8 @@
    Leaves to others: what one limit answers (a file each), where the state lives (share). */
 #include "core/decide_inline.h"
 
+#include <string.h>
+
 size_t words_before(struct rules rules, int limit)
 {
     size_t words = 0;
@@ -83,14 +85,25 @@ void decide_refusal(struct rules rules, const struct asked asked[], uint64_t *st
     decision->remaining = left.permits;
 }
 
+/* What would be left.  Where a call leaves less or more than its own permits, only taking them shows it. */
+static uint64_t permits_after(const struct rule *rule, const struct asked *asked, const uint64_t *state)
+{
+    const struct algorithm *algorithm = asked->algorithm;
+    const uint64_t permits = permits_left(rule, algorithm, state, asked->now);
+    if (permits == UINT64_MAX) return permits;
+    if (!algorithm->pays_after) return subtract_to_zero(permits, permits_floor(rule, asked->cost));
+    uint64_t copy[STATE_WORDS_MAX];
+    memcpy(copy, state, algorithm->words * sizeof *copy);
+    return permits_floor(rule, algorithm->commit(rule, copy, asked->now, asked->now, asked->cost).room);
+}
+
 void decide_peek(struct rules rules, const struct asked asked[], const uint64_t *state, weir_decision *decision)
 {
     struct left left = {UINT64_MAX, 0};
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
         const struct algorithm *algorithm = asked[i].algorithm;
-        uint64_t permits = permits_left(rule, algorithm, state, asked[i].now);
-        if (permits != UINT64_MAX) permits = subtract_to_zero(permits, permits_floor(rule, asked[i].cost));
+        const uint64_t permits = permits_after(rule, &asked[i], state);
         narrow(&left, i, permits);
         if (left.limit == i && algorithm->words != 0) decision->end = algorithm->mark(rule, state, asked[i].now);
         state += state_words(rule, algorithm);

@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-enum { RULE_WORDS = 8, STATE_WORDS_MAX = 4 /* of those whose state does not grow with the limit */ };
+enum { RULE_WORDS = 8, STATE_WORDS_MAX = 7 /* of those whose state does not grow with the limit */ };
 
 enum rule_flag {
     RULE_STARTS_FULL = 1,
@@ -36,13 +36,13 @@ struct rule {
         uint64_t over;      /* hybrid: ticks of pool and burst pool together */
         uint64_t period_ns; /* cycle, windows, sliding-log */
         uint64_t threshold; /* warmup: ticks stored at which it is warm */
-        uint64_t second;
+        uint64_t second;    /* timeline: the share of a gap that is closed is 2^-this; 64: none */
     };
     union {
         uint64_t ratio;     /* hybrid: how much faster while behind, warmup: the cold factor, in 2^-32 */
         uint64_t offset_ns; /* aligned windows: from the limit's time to the epoch they are aligned to */
         uint64_t gap_ns;    /* sliding-log: at least this long between two calls */
-        uint64_t third;
+        uint64_t third;     /* timeline: 1 / catchup in 2^-64, rounded up; 0: no catchup */
     };
     uint32_t generation; /* which change of its limiter this is */
     uint8_t scale;       /* one permit is 2^scale ticks */
