@@ -30,33 +30,34 @@ static bool is_endless(double rate_per_s)
     return SECOND_US / rate_per_s >= (double)INT64_MAX;
 }
 
-/* us from one permit to the next; 0 where that does not matter. */
-static double interval_us(struct json_object *object)
+/* us from one permit to the next, where that matters; the peer refuses other rates, and keeps the one before. */
+static void read_interval(struct json_object *object, double *interval_us)
 {
     double rate_per_s = 0;
-    if (!field_double(object, "rate_per_s", &rate_per_s) || !(rate_per_s > 0) || is_endless(rate_per_s)) return 0;
-    return SECOND_US / rate_per_s;
+    if (!field_double(object, "rate_per_s", &rate_per_s) || !(rate_per_s > 0)) return;
+    *interval_us = is_endless(rate_per_s) ? 0 : SECOND_US / rate_per_s;
 }
 
 /* No later time comes up in the case: whoever waits for one call has slept by the next, so two costs are owed at most. */
-static double horizon_us(const struct scene *scene, double dearest)
+static double horizon_us(const struct scene *scene, double more_us)
 {
-    double latest_us = 0, most_us = 0, permit_us = interval_us(scene->limiter);
+    double latest_us = 0, most_us = 0, permit_us = 0;
+    read_interval(scene->limiter, &permit_us);
     for (size_t i = 0; i < json_object_array_length(scene->steps); i++) {
         struct json_object *step = json_object_array_get_idx(scene->steps, i);
         double t_ns = 0, n = 0;
-        if (json_object_object_get_ex(step, "rate_per_s", NULL)) permit_us = interval_us(step);
+        read_interval(step, &permit_us);
         field_double(step, "t_ns", &t_ns);
         field_double(step, "n", &n);
         latest_us = fmax(latest_us, (t_ns + (double)scene->shift_ns) / 1000);
-        most_us = fmax(most_us, n * permit_us * dearest);
+        most_us = fmax(most_us, n * permit_us);
     }
-    return latest_us + 2 * most_us;
+    return latest_us + 2 * (most_us + more_us);
 }
 
-void guava_units(struct guava *guava, const struct scene *scene, double dearest)
+void guava_units(struct guava *guava, const struct scene *scene, double more_us)
 {
-    const double end_us = horizon_us(scene, dearest), clock_end = (double)INT64_MAX / 2;
+    const double end_us = horizon_us(scene, more_us), clock_end = (double)INT64_MAX / 2;
     guava->per_us = 1000;
     guava->per_ns = PER_NS_MAX;
     while (guava->per_us > 1 && end_us * (double)guava->per_us > clock_end) guava->per_us /= 10;
@@ -130,23 +131,20 @@ static void judge_wait_us(struct step *step, uint64_t wait_us)
         judge_mismatch(step, "wait_ns", "less", "a wait over 64 bits");
 }
 
-/* wait_us: UINT64_MAX for any. */
+/* wait_us: UINT64_MAX for any.  The peer's clock has an end: whoever can wait until then is let in, whatever is owed. */
 static void take(struct guava *guava, struct step *step, int64_t n, uint64_t wait_us)
 {
-    const uint64_t now_us = step->now.ns / 1000, half = (guava->per_us - 1) / 2, cost = cost_of(guava, n);
-    const bool forever = wait_us > (UINT64_MAX - half) / guava->per_us;
-    const uint64_t now = now_us * guava->per_us, wait = forever ? WEIR_FOREVER : wait_us * guava->per_us + half;
-    const weir_decision decision = inside_take(&guava->inside, now, cost, wait);
-    uint64_t got_us = (decision.delay_ns + half) / guava->per_us;
-    bool allowed = weir_allowed(decision);
+    const uint64_t now_us = step->now.ns / 1000, to_end_us = subtract_to_zero(guava->last_us, now_us);
+    const uint64_t now = now_us * guava->per_us, half = (guava->per_us - 1) / 2;
+    const bool any = wait_us >= to_end_us;
+    const weir_decision decision =
+        inside_take(&guava->inside, now, cost_of(guava, n), any ? WEIR_FOREVER : wait_us * guava->per_us + half);
+    const bool allowed = weir_allowed(decision);
     if (allowed) guava->started = most(guava->started, now + decision.delay_ns);
-    /* The end of the peer's clock comes first: whoever can wait until then is let in, and it stays there. */
-    const uint64_t to_end_us = subtract_to_zero(guava->last_us, now_us);
-    const bool beyond = !allowed && decision.retry_ns == WEIR_FOREVER;
-    if (beyond && wait_us >= to_end_us) allowed = true;
-    if (beyond || got_us > to_end_us) got_us = to_end_us;
-    judge_bool(step, "allowed", allowed);
-    judge_wait_us(step, allowed ? got_us : 0);
+    uint64_t got_us = allowed ? least((decision.delay_ns + half) / guava->per_us, to_end_us) : 0;
+    if (any && !allowed) got_us = to_end_us;
+    judge_bool(step, "allowed", allowed || any);
+    judge_wait_us(step, got_us);
 }
 
 static uint64_t timeout_us(struct step *step)
@@ -156,7 +154,7 @@ static uint64_t timeout_us(struct step *step)
     if (strcmp(step->op, "acquire") == 0) return UINT64_MAX;
     if (field_i64(step->json, "max_wait_ns", &below_zero) && below_zero < 0) return 0;
     if (!json_object_object_get_ex(step->json, "max_wait_ns", NULL)) return 0;
-    return field_u64(step->json, "max_wait_ns", &wait_ns) ? wait_ns / 1000 : UINT64_MAX;
+    return field_u64(step->json, "max_wait_ns", &wait_ns) ? wait_ns / 1000 : INT64_MAX; /* the longest it can be told */
 }
 
 /* False when weir refuses the rate. */

@@ -20,8 +20,8 @@ struct guava {
     uint64_t last_us;  /* where the peer's clock ends */
 };
 
-/* Chooses the units of this case; dearest: what a permit costs at most, in intervals of the rate. */
-void guava_units(struct guava *guava, const struct scene *scene, double dearest);
+/* Chooses the units of this case; more_us: what a call costs at most beside its permits. */
+void guava_units(struct guava *guava, const struct scene *scene, double more_us);
 
 /* The units and options are filled; starts the peer at its own time 0. */
 const char *guava_start(struct guava *guava, const struct scene *scene);

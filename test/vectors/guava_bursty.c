@@ -12,7 +12,7 @@ static const char *open_case(void *subject, const struct scene *scene)
 {
     struct guava *guava = subject;
     double burst_s = 1, stored = 0;
-    guava_units(guava, scene, 1);
+    guava_units(guava, scene, 0);
     if (!field_double(scene->limiter, "max_burst_s", &burst_s) || !(burst_s >= 0))
         return "not yet (limiter: no burst of seconds)";
     if (field_double(scene->limiter, "initial_stored_permits", &stored) && stored != 0)
