@@ -111,7 +111,7 @@ static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at
     if (pays_itself(rule)) {
         store = left(rule, state);
         const uint64_t due = add_saturating(store.next, fresh(rule, &store, cost));
-        begun = most(start, due);
+        begun = most(at, due);
         /* Time that was not needed is stored again, beside the call: together they are no more than burst. */
         const uint64_t spare = add_saturating(begun - due, subtract_to_zero(store.stored, cost));
         store = (struct store){begun, least(spare, subtract_to_zero(rule->burst, cost))};

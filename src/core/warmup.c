@@ -168,7 +168,7 @@ static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at
 {
     const struct store store = pays_itself(rule) ? left(rule, state) : store_at(rule, state, at);
     if (cost == 0) return (struct taken){store_at(rule, state, at).next, room(rule, state, start)};
-    write(rule, state, store, start, cost);
+    write(rule, state, store, at, cost);
     return (struct taken){state[NEXT], room(rule, state, start)};
 }
 
