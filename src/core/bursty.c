@@ -88,6 +88,7 @@ static struct offer offer(const struct rule *rule, const uint64_t *state, uint64
 {
     (void)wait_ns;
     const struct store store = left(rule, state);
+    if (pays_itself(rule) && cost == UINT64_MAX) return (struct offer){now, UINT64_MAX};
     const uint64_t own = pays_itself(rule) ? fresh(rule, &store, cost) : 0;
     return (struct offer){now, most(now, add_saturating(store.next, own))};
 }
