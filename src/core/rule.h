@@ -39,7 +39,7 @@ struct rule {
         uint64_t second;    /* timeline: the share of a gap that is closed is 2^-this; 64: none */
     };
     union {
-        uint64_t ratio;     /* hybrid: how much faster while behind, warmup: the cold factor, in 2^-32 */
+        uint64_t ratio;     /* hybrid: how much faster while behind, in 2^-32 */
         uint64_t offset_ns; /* aligned windows: from the limit's time to the epoch they are aligned to */
         uint64_t gap_ns;    /* sliding-log: at least this long between two calls */
         uint64_t third;     /* timeline: 1 / catchup in 2^-64, rounded up; 0: no catchup */

@@ -129,10 +129,14 @@ static void explain_pace(struct writer *writer, const struct limit *limit, const
     write_text(writer, " times as fast until the lost time is made up\n");
 }
 
-static void explain_largest(struct writer *writer, const struct algorithm *algorithm, const struct facts *facts,
-                            uint64_t pool)
+static void explain_largest(struct writer *writer, const struct limit *limit, const struct algorithm *algorithm,
+                            const struct facts *facts, uint64_t pool)
 {
     label(writer, "largest call");
+    if (limit->pay == PAY_SELF) {
+        write_text(writer, "any; it waits until it is paid for\n");
+        return;
+    }
     if (algorithm->pays_after) {
         write_text(writer, "any; the next call waits for it\n");
         return;
@@ -165,7 +169,7 @@ static void explain_limit(struct writer *writer, const struct limit *limit, cons
         explain_window(writer, limit, window_ns);
         write_text(writer, "\n");
     }
-    explain_largest(writer, algorithm, &facts, permits_floor(rule, rule->burst));
+    explain_largest(writer, limit, algorithm, &facts, permits_floor(rule, rule->burst));
     label(writer, "back to full");
     write_duration(writer, facts.full_ns);
     write_text(writer, " after the last call\n");
