@@ -102,7 +102,9 @@ static int64_t refilled(int64_t left, uint64_t permits, uint64_t cycles)
 static int64_t owing(int64_t left, uint64_t permits, uint64_t cycles)
 {
     const uint64_t owed = times(cycles, permits);
-    return owed >= (uint64_t)(left + FAR) ? -FAR : left - (int64_t)owed;
+    if (cycles == 0) return left;
+    if (owed >= (uint64_t)(left + FAR)) return -FAR;
+    return left - (int64_t)owed < (int64_t)permits ? left - (int64_t)owed : (int64_t)permits;
 }
 
 static struct cycle written(const struct rule *rule, const uint64_t *state)
@@ -197,21 +199,19 @@ static struct offer never(void)
     return (struct offer){UINT64_MAX, UINT64_MAX};
 }
 
-/* A cost above N that cannot be waited for now.  As long as the cycles fill up, its start stays and comes nearer; once
-   one is full it moves on with each cycle, and is nearest at the end of one. */
+/* A cost above N that is too far away now.  As long as the cycles fill up its start stays, and time comes nearer; once one
+   is full the start moves on with each cycle.  Only what could be waited for even then is told when to come back. */
 static struct offer approach(const struct rule *rule, struct cycle cycle, uint64_t cost, uint64_t start_ns,
                              uint64_t wait_ns)
 {
-    const uint64_t permits = permits_of(rule), period = period_of(rule);
+    const uint64_t permits = permits_of(rule), from_ns = start_ns - wait_ns;
     const int64_t missing = (int64_t)permits - cycle.left;
     const uint64_t fills = missing > 0 ? (uint64_t)missing / permits : 0;
-    const uint64_t full_ns = begins_ns(rule, cycle, fills + 1), from_ns = start_ns - wait_ns;
+    const uint64_t full_ns = begins_ns(rule, cycle, fills + 1);
+    const uint64_t span_ns = times(cycles_until(rule, (int64_t)permits, cost), period_of(rule));
+    if (span_ns > wait_ns || !possible(rule, cost)) return never();
     if (from_ns < full_ns) return (struct offer){ticks_at(rule, from_ns), ticks_at(rule, start_ns)};
-    const uint64_t span_ns = times(cycles_until(rule, (int64_t)permits, cost), period);
-    const uint64_t into_ns = subtract_to_zero(span_ns, wait_ns);
-    if (into_ns >= period || cost - permits > rule->debt) return never();
-    return (struct offer){ticks_at(rule, add_saturating(full_ns, into_ns)),
-                          ticks_at(rule, add_saturating(full_ns, span_ns))};
+    return (struct offer){ticks_at(rule, full_ns), ticks_at(rule, add_saturating(full_ns, span_ns))};
 }
 
 static struct offer offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost, uint64_t wait_ns)

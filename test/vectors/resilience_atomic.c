@@ -7,14 +7,11 @@
 
    May touch: its subject, the tally through judge.  Promises: answers, balance and cycle equal to the ns.
    Leaves: cycles and reservations to weir. */
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "core/algorithm.h"
-#include "core/clock.h"
 #include "core/cycle.h"
-#include "plan/plan.h"
+#include "core/num.h"
+#include "resilience.h"
 #include "runner.h"
 
 struct atomic {
@@ -22,18 +19,8 @@ struct atomic {
     uint64_t period_ns, created_ns; /* a whole number of periods */
     uint64_t before_ns;             /* created_ns less the peer's time zero */
     uint64_t extra_ns;              /* what the present time is told too late */
-    uint64_t booked;                /* tick of the last booking */
+    uint64_t booked_ns;             /* when its cycles were booked last */
 };
-
-static const struct rule *rule_of(const struct atomic *atomic)
-{
-    return &plan_inside_const(&atomic->limit.plan)->rule[0];
-}
-
-static void write_limit(char *text, size_t size, int64_t limit, uint64_t period_ns)
-{
-    snprintf(text, size, "%" PRId64 "/%" PRIu64 "ns algorithm=cycle", limit, period_ns);
-}
 
 /* The peer's time in weir's: from the creation on as it is, before it cut to where the next cycle begins. */
 static void set_time(struct atomic *atomic, struct step *step)
@@ -49,41 +36,32 @@ static void set_time(struct atomic *atomic, struct step *step)
     step->now.ns = atomic->created_ns - (back_ns - atomic->extra_ns);
 }
 
-static void book(struct atomic *atomic, const struct step *step)
+static void book(struct atomic *atomic, uint64_t now_ns)
 {
-    atomic->booked = tick_at(rule_of(atomic), step->now.ns);
-    cycle_book(rule_of(atomic), atomic->limit.state, atomic->booked);
+    atomic->booked_ns = now_ns;
+    resilience_book(&atomic->limit.plan, atomic->limit.state, now_ns);
 }
 
 static const char *open_case(void *subject, const struct scene *scene)
 {
     struct atomic *atomic = subject;
     int64_t limit = 0, initial = 0, zero_ns = 0;
-    char text[128];
+    char text[RESILIENCE_TEXT_SIZE];
     if (!field_u64(scene->limiter, "period_ns", &atomic->period_ns) || atomic->period_ns == 0 ||
         !field_i64(scene->limiter, "limit_per_period", &limit))
         return "not yet (limiter: limit or period is no number)";
     if (!field_i64(scene->limiter, "initial_permissions", &initial)) initial = limit;
     if (field_i64(scene->limiter, "cycle_zero_starts_ns", &zero_ns) && zero_ns < 0)
         return "not yet (limiter: made before time zero)";
-    write_limit(text, sizeof text, limit, atomic->period_ns);
+    resilience_write(text, limit, atomic->period_ns, "");
     const char *unfit = limit_open(&atomic->limit, text, 0, 0);
     if (unfit != NULL || !atomic->limit.accepted) return unfit;
     const uint64_t from_ns = scene->shift_ns + (uint64_t)zero_ns, past_ns = from_ns % atomic->period_ns;
     atomic->before_ns = past_ns == 0 ? 0 : atomic->period_ns - past_ns;
     atomic->created_ns = from_ns + atomic->before_ns;
-    atomic->booked = tick_at(rule_of(atomic), atomic->created_ns);
-    cycle_book(rule_of(atomic), atomic->limit.state, atomic->booked);
+    book(atomic, atomic->created_ns);
     cycle_set_left(atomic->limit.state, initial);
     return NULL;
-}
-
-static uint64_t wait_for_one(const struct atomic *atomic, weir_instant now)
-{
-    uint64_t copy[STATE_WORDS_MAX];
-    memcpy(copy, atomic->limit.state, atomic->limit.state_size);
-    const weir_decision one = weir_decide_within(&atomic->limit.plan, copy, now, 1, WEIR_FOREVER);
-    return one.delay_ns == 0 ? 0 : one.delay_ns + atomic->extra_ns;
 }
 
 static void judge_books(const struct atomic *atomic, struct step *step)
@@ -91,7 +69,8 @@ static void judge_books(const struct atomic *atomic, struct step *step)
     const int64_t ends_ns = (int64_t)(cycle_ends_ns(atomic->limit.state) - atomic->created_ns);
     judge_after_i64(step, "permissions", cycle_left(atomic->limit.state));
     judge_after_i64(step, "cycle", ends_ns / (int64_t)atomic->period_ns - 1);
-    judge_after_i64(step, "wait_for_one_ns", (int64_t)wait_for_one(atomic, step->now));
+    const uint64_t one_ns = resilience_wait_for_one(&atomic->limit.plan, atomic->limit.state, step->now.ns);
+    judge_after_i64(step, "wait_for_one_ns", (int64_t)(one_ns == 0 ? 0 : one_ns + atomic->extra_ns));
 }
 
 static void try_it(struct atomic *atomic, struct step *step)
@@ -104,7 +83,7 @@ static void try_it(struct atomic *atomic, struct step *step)
         return;
     }
     if (limit_refused(&atomic->limit, step)) return;
-    book(atomic, step);
+    book(atomic, step->now.ns);
     if (json_object_object_get_ex(step->json, "max_wait_ns", NULL) &&
         !field_u64(step->json, "max_wait_ns", &wait_max_ns)) {
         wait_max_ns = WEIR_FOREVER;
@@ -115,7 +94,6 @@ static void try_it(struct atomic *atomic, struct step *step)
         }
     }
     if (!limit_ask(&atomic->limit, step, subtract_to_zero(wait_max_ns, atomic->extra_ns), &decision)) return;
-    /* Told too late, it may seem to be soon enough only because the rest of the wait is not told. */
     judge_bool(step, "allowed", weir_allowed(decision));
     judge_wait(step, "wait_ns", decision.delay_ns == 0 ? 0 : decision.delay_ns + atomic->extra_ns);
     judge_books(atomic, step);
@@ -124,25 +102,18 @@ static void try_it(struct atomic *atomic, struct step *step)
 static void set_limit(struct atomic *atomic, struct step *step)
 {
     int64_t limit = 0;
-    char text[128];
-    weir_plan plan;
+    char text[RESILIENCE_TEXT_SIZE];
     if (!field_i64(step->json, "limit_per_period", &limit)) {
         judge_stop(step, "limit_per_period", "a whole number of 63 bits", "another value");
         return;
     }
-    write_limit(text, sizeof text, limit, atomic->period_ns);
-    const bool accepted = weir_plan_parse(&plan, text, WEIR_ADMIT, NULL) == 0;
+    resilience_write(text, limit, atomic->period_ns, "");
+    const bool accepted = resilience_change(&atomic->limit.plan, atomic->limit.state, atomic->booked_ns, text);
     if (judge_has(step, "error")) {
         if (accepted) judge_mismatch(step, "error", "a refusal of the limit", "none: weir_plan_parse accepts it");
         return;
     }
     judge_bool(step, "ok", accepted);
-    if (!accepted) return;
-    uint64_t next[STATE_WORDS_MAX] = {0};
-    cycle_algorithm()->carry(rule_of(atomic), &plan_inside(&plan)->rule[0], atomic->limit.state, next, atomic->booked,
-                             WEIR_KEEP);
-    memcpy(atomic->limit.state, next, atomic->limit.state_size);
-    atomic->limit.plan = plan;
 }
 
 /* The peer takes what was left when it was asked last, also when that cycle is over. */
@@ -150,7 +121,7 @@ static void drain(struct atomic *atomic, struct step *step)
 {
     uint64_t *state = atomic->limit.state;
     const int64_t before = cycle_left(state);
-    book(atomic, step);
+    book(atomic, step->now.ns);
     cycle_set_left(state, cycle_left(state) - before);
     judge_bool(step, "ok", true);
     judge_books(atomic, step);

@@ -4,30 +4,15 @@
    The peer's clock is its ticks: time is what they say.
 
    May touch: its subject, the tally through judge.  Promises: answers and balance equal.  Leaves: cycles to weir. */
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "core/algorithm.h"
-#include "core/clock.h"
-#include "core/cycle.h"
-#include "plan/plan.h"
+#include "resilience.h"
 #include "runner.h"
 
 struct semaphore {
     struct limit limit;
     uint64_t period_ns, ticks;
 };
-
-static void write_limit(char *text, size_t size, int64_t limit, uint64_t period_ns)
-{
-    snprintf(text, size, "%" PRId64 "/%" PRIu64 "ns algorithm=cycle debt=0", limit, period_ns);
-}
-
-static const struct rule *rule_of(const struct semaphore *semaphore)
-{
-    return &plan_inside_const(&semaphore->limit.plan)->rule[0];
-}
 
 static uint64_t now_of(const struct semaphore *semaphore)
 {
@@ -38,19 +23,18 @@ static const char *open_case(void *subject, const struct scene *scene)
 {
     struct semaphore *semaphore = subject;
     int64_t limit = 0;
-    char text[128];
+    char text[RESILIENCE_TEXT_SIZE];
     if (!field_u64(scene->limiter, "period_ns", &semaphore->period_ns) ||
         !field_i64(scene->limiter, "limit_per_period", &limit))
         return "not yet (limiter: limit or period is no number)";
-    write_limit(text, sizeof text, limit, semaphore->period_ns);
+    resilience_write(text, limit, semaphore->period_ns, " debt=0");
     return limit_open(&semaphore->limit, text, 0, 0);
 }
 
 static void judge_balance(const struct semaphore *semaphore, struct step *step)
 {
-    const struct rule *rule = rule_of(semaphore);
-    const uint64_t now = tick_at(rule, now_of(semaphore));
-    judge_after_i64(step, "permissions", (int64_t)cycle_algorithm()->room(rule, semaphore->limit.state, now));
+    const struct limit *limit = &semaphore->limit;
+    judge_after_i64(step, "permissions", (int64_t)resilience_room(&limit->plan, limit->state, now_of(semaphore)));
 }
 
 static void try_it(struct semaphore *semaphore, struct step *step)
@@ -72,33 +56,24 @@ static void try_it(struct semaphore *semaphore, struct step *step)
 static void set_limit(struct semaphore *semaphore, struct step *step)
 {
     int64_t limit = 0;
-    char text[128];
-    weir_plan plan;
+    char text[RESILIENCE_TEXT_SIZE];
     if (!field_i64(step->json, "limit_per_period", &limit)) {
         judge_stop(step, "limit_per_period", "a whole number of 63 bits", "another value");
         return;
     }
-    write_limit(text, sizeof text, limit, semaphore->period_ns);
-    const bool accepted = weir_plan_parse(&plan, text, WEIR_ADMIT, NULL) == 0;
+    resilience_write(text, limit, semaphore->period_ns, " debt=0");
+    const bool accepted = resilience_change(&semaphore->limit.plan, semaphore->limit.state, now_of(semaphore), text);
     if (judge_has(step, "error")) {
         if (accepted) judge_mismatch(step, "error", "a refusal of the limit", "none: weir_plan_parse accepts it");
         return;
     }
     judge_bool(step, "ok", accepted);
-    if (!accepted) return;
-    uint64_t next[STATE_WORDS_MAX] = {0};
-    const struct rule *rule = rule_of(semaphore);
-    cycle_algorithm()->carry(rule, &plan_inside(&plan)->rule[0], semaphore->limit.state, next,
-                             tick_at(rule, now_of(semaphore)), WEIR_KEEP);
-    memcpy(semaphore->limit.state, next, semaphore->limit.state_size);
-    semaphore->limit.plan = plan;
 }
 
 /* All that is there is taken; nobody can owe. */
 static void drain(struct semaphore *semaphore, struct step *step)
 {
-    const struct rule *rule = rule_of(semaphore);
-    cycle_algorithm()->overcharge(rule, semaphore->limit.state, tick_at(rule, now_of(semaphore)), UINT64_MAX);
+    resilience_drain(&semaphore->limit.plan, semaphore->limit.state, now_of(semaphore));
     judge_bool(step, "ok", true);
 }
 
