@@ -199,8 +199,8 @@ static struct offer never(void)
     return (struct offer){UINT64_MAX, UINT64_MAX};
 }
 
-/* A cost above N that is too far away now.  As long as the cycles fill up its start stays, and time comes nearer; once one
-   is full the start moves on with each cycle.  Only what could be waited for even then is told when to come back. */
+/* When may a cost above N be taken that is too far away now?  As long as the cycles fill up its start stays, and time
+   comes nearer; once one is full the start moves on with each cycle, and is nearest at the end of one. */
 static struct offer approach(const struct rule *rule, struct cycle cycle, uint64_t cost, uint64_t start_ns,
                              uint64_t wait_ns)
 {
@@ -209,9 +209,11 @@ static struct offer approach(const struct rule *rule, struct cycle cycle, uint64
     const uint64_t fills = missing > 0 ? (uint64_t)missing / permits : 0;
     const uint64_t full_ns = begins_ns(rule, cycle, fills + 1);
     const uint64_t span_ns = times(cycles_until(rule, (int64_t)permits, cost), period_of(rule));
-    if (span_ns > wait_ns || !possible(rule, cost)) return never();
+    const uint64_t into_ns = subtract_to_zero(span_ns, wait_ns);
     if (from_ns < full_ns) return (struct offer){ticks_at(rule, from_ns), ticks_at(rule, start_ns)};
-    return (struct offer){ticks_at(rule, full_ns), ticks_at(rule, add_saturating(full_ns, span_ns))};
+    if (into_ns >= period_of(rule) || !possible(rule, cost)) return never();
+    return (struct offer){ticks_at(rule, add_saturating(full_ns, into_ns)),
+                          ticks_at(rule, add_saturating(full_ns, span_ns))};
 }
 
 static struct offer offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost, uint64_t wait_ns)
