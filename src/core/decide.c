@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+enum { AGREE_TRIES_MAX = 8 };
+
 size_t words_before(struct rules rules, int limit)
 {
     size_t words = 0;
@@ -67,10 +69,35 @@ static int count_refusals(struct rules rules, const struct asked asked[], uint64
     return longest;
 }
 
+/* By the time that one limit passes another may do so no more: when do all of them?  Most often then. */
+static int agree(struct rules rules, const struct asked asked[], const uint64_t *state, const struct question *question,
+                 int longest, weir_decision *decision)
+{
+    for (int tries = 0; decision->retry_ns != WEIR_FOREVER; tries++) {
+        const uint64_t then_ns = add_saturating(question->now_ns, decision->retry_ns);
+        const uint64_t *of_limit = state;
+        uint64_t more_ns = tries == AGREE_TRIES_MAX ? WEIR_FOREVER : 0;
+        for (int i = 0; i < rules.count; i++) {
+            const struct rule *rule = &rules.rule[i];
+            struct asked again = asked[i];
+            again.now = tick_at(rule, then_ns);
+            const uint64_t wait_ns =
+                decide_ask(rule, &again, of_limit, then_ns, question->cost[i], question->wait_max_ns);
+            if (wait_ns > more_ns) longest = i;
+            more_ns = most(more_ns, wait_ns);
+            of_limit += state_words(rule, again.algorithm);
+        }
+        if (more_ns == 0) break;
+        decision->retry_ns = add_saturating(decision->retry_ns, more_ns);
+    }
+    return longest;
+}
+
 void decide_refusal(struct rules rules, const struct asked asked[], uint64_t *state, const struct question *question,
                     int longest, weir_decision *decision)
 {
     if (!question->peek) longest = count_refusals(rules, asked, state, question, longest, decision);
+    if (rules.count > 1) longest = agree(rules, asked, state, question, longest, decision);
     const bool never = decision->retry_ns == WEIR_FOREVER;
     const int limit = never ? at_fault(rules, question->cost, longest, decision) : longest;
     struct left left = {UINT64_MAX, 0};
