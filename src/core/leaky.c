@@ -88,14 +88,9 @@ static uint64_t highest(const struct rule *rule, uint64_t wait_ns)
     return least(thousandths(rule->burst), add_saturating(calm(rule), subtract_to_zero(late, 1)));
 }
 
-static uint64_t delay_ms(const struct rule *rule, uint64_t level)
-{
-    return level <= calm(rule) ? 0 : multiply_divide_floor(level - calm(rule), rule->third, rule->second);
-}
-
-/* The bucket at a time: its height, and the words from which it goes on. */
+/* The bucket at a time: its height, the words from which it goes on, and the time at which their level is known. */
 struct bucket {
-    uint64_t height, level, last;
+    uint64_t height, level, last, known;
 };
 
 static struct bucket bucket_at(const struct rule *rule, const uint64_t *state, uint64_t ms)
@@ -103,12 +98,12 @@ static struct bucket bucket_at(const struct rule *rule, const uint64_t *state, u
     const uint64_t level = least(state[LEVEL], LEVEL_MAX), last = state[LAST];
     uint64_t elapsed_ms = subtract_to_zero(ms, last);
     if (ms < last && !(rule->flags & RULE_FOLLOWS_CLOCK)) {
-        return (struct bucket){add_saturating(level, leak_ceil(rule, last - ms)), level, last};
+        return (struct bucket){add_saturating(level, leak_ceil(rule, last - ms)), level, last, last};
     }
-    if (ms < last && last - ms <= BACK_MAX_MS) return (struct bucket){level, level, last};
+    if (ms < last && last - ms <= BACK_MAX_MS) return (struct bucket){level, level, last, ms};
     if (ms < last) elapsed_ms = 1;
     const uint64_t left = subtract_to_zero(level, leak(rule, elapsed_ms));
-    return (struct bucket){left, left, ms};
+    return (struct bucket){left, left, ms, ms};
 }
 
 /* The first ms at which the bucket is no higher than this. */
@@ -162,6 +157,16 @@ static bool possible(const struct rule *rule, uint64_t permits)
     return permits <= rule->burst;
 }
 
+/* When the bucket has leaked down to `calm`, the call with it: cut to whole ms. */
+static uint64_t start_from(const struct rule *rule, const struct bucket *bucket, uint64_t from, uint64_t poured)
+{
+    const uint64_t level = bucket->level + poured, ms = ms_at(rule, from);
+    const uint64_t above = subtract_to_zero(level, calm(rule)), below = subtract_to_zero(calm(rule), level);
+    const uint64_t later_ms = multiply_divide_floor(above, rule->third, rule->second);
+    const uint64_t at_ms = subtract_to_zero(add_saturating(bucket->known, later_ms), ms_to_leak(rule, below));
+    return add_saturating(from, ns_of(subtract_to_zero(at_ms, ms)));
+}
+
 static struct offer offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost, uint64_t wait_ns)
 {
     const uint64_t poured = thousandths(cost), top = highest(rule, wait_ns);
@@ -172,7 +177,7 @@ static struct offer offer(const struct rule *rule, const uint64_t *state, uint64
         from = tick_of(rule, ms_when(rule, state, top - poured));
         bucket = bucket_at(rule, state, ms_at(rule, from));
     }
-    return (struct offer){from, add_saturating(from, ns_of(delay_ms(rule, bucket.height + poured)))};
+    return (struct offer){from, start_from(rule, &bucket, from, poured)};
 }
 
 static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at)

@@ -12,9 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/algorithm.h"
 #include "core/num.h"
-#include "plan/plan.h"
+#include "inside.h"
 #include "runner.h"
 
 enum { ENDS, PREVIOUS, CURRENT, WORDS };
@@ -40,11 +39,7 @@ static const char *open_case(void *subject, const struct scene *scene)
         return "not yet (limiter: limit or window is no whole number)";
     snprintf(text, sizeof text, "%" PRId64 "/%" PRIu64 "ns algorithm=sliding-window", limit, counter->window_ns);
     const char *unfit = limit_open(&counter->limit, text, 0, limit);
-    if (!counter->limit.accepted) return unfit;
-    /* Time 0, where the windows begin, is here. */
-    struct rule *rule = &plan_inside(&counter->limit.plan)->rule[0];
-    algorithm_of(rule)->align(rule, scene->shift_ns, 0);
-    counter->offset_ns = rule->offset_ns;
+    if (counter->limit.accepted) counter->offset_ns = inside_align(&counter->limit.plan, scene->shift_ns);
     return unfit;
 }
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plan/plan.h"
+#include "inside.h"
 #include "runner.h"
 
 enum { LEVEL, LAST, WORDS, PERMIT = 1000 };
@@ -20,11 +20,6 @@ struct zone {
     struct limit limit;
     weir_plan brimless;
 };
-
-static void follow_clock(weir_plan *plan)
-{
-    plan_inside(plan)->rule[0].flags |= RULE_FOLLOWS_CLOCK;
-}
 
 static void write_delay(char *text, size_t size, const struct scene *scene)
 {
@@ -44,11 +39,11 @@ static const char *open_case(void *subject, const struct scene *scene)
     char delay[48];
     if (rate == NULL || !field_i64(scene->limiter, "burst", &burst)) return "not yet (limiter: no rate or burst)";
     snprintf(text, sizeof text, "%s burst=%" PRIu64 " nodelay", rate, BRIMLESS);
-    if (weir_plan_parse(&zone->brimless, text, WEIR_ADMIT, NULL) == 0) follow_clock(&zone->brimless);
+    if (weir_plan_parse(&zone->brimless, text, WEIR_ADMIT, NULL) == 0) inside_follow_clock(&zone->brimless);
     write_delay(delay, sizeof delay, scene);
     snprintf(text, sizeof text, "%s burst=%" PRId64 "%s", rate, burst, delay);
     const char *unfit = limit_open(&zone->limit, text, 0, burst);
-    if (zone->limit.accepted) follow_clock(&zone->limit.plan);
+    if (zone->limit.accepted) inside_follow_clock(&zone->limit.plan);
     return unfit;
 }
 
@@ -81,8 +76,8 @@ static void close_case(void *subject)
 
 const struct family *family_nginx(void)
 {
-    static const char *const limiter_key[] = {
-        "algorithm", "rate", "rate_thousandths_per_s", "burst", "delay", "nodelay", "delay_requests", NULL};
+    static const char *const limiter_key[] = {"algorithm", "rate",    "rate_thousandths_per_s", "burst",
+                                              "delay",     "nodelay", "delay_requests",         NULL};
     static const char *const op[] = {"try", NULL};
     static const char *const step_key[] = {"t_ns", "op", "n", "expect", "state_after", NULL};
     static const struct family family = {.system = "nginx limit_req",
