@@ -216,12 +216,15 @@ static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t 
     return bucket.last > ms || bucket.height > highest(rule, 0);
 }
 
-/* What has leaked since the slot began has been used, whoever was in the bucket before it. */
+/* At its start no more of a slot is left in the bucket than starts at once; the rest has leaked, and been used. */
 static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)
 {
-    const uint64_t elapsed_ms = subtract_to_zero(ms_at(rule, now), ms_at(rule, slot->start));
-    const uint64_t left = subtract_to_zero(thousandths(slot->cost), leak_ceil(rule, elapsed_ms));
-    state[LEVEL] = subtract_to_zero(least(state[LEVEL], LEVEL_MAX), least(thousandths(unused), left));
+    const uint64_t now_ms = ms_at(rule, now), start_ms = ms_at(rule, slot->start), at_start = highest(rule, 0);
+    const uint64_t before = leak(rule, subtract_to_zero(start_ms, now_ms));
+    const uint64_t since = leak_ceil(rule, subtract_to_zero(now_ms, start_ms));
+    const uint64_t left = subtract_to_zero(least(thousandths(slot->cost), add_saturating(at_start, before)), since);
+    const uint64_t back = least(thousandths(unused), left);
+    state[LEVEL] = subtract_to_zero(least(state[LEVEL], LEVEL_MAX), back);
 }
 
 static uint64_t overcharge(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t extra)
@@ -234,16 +237,16 @@ static uint64_t overcharge(const struct rule *rule, uint64_t *state, uint64_t no
     return charged;
 }
 
-/* As many thousandths as the new rate leaks in the time in which the old one leaked these.  Rates that 64 bits do not
-   relate: as if all was used. */
+/* As many thousandths as the new rate leaks in the time in which the old one leaked these; in whole ms where 64 bits do
+   not hold what relates the rates. */
 static uint64_t same_time(const struct rule *from, const struct rule *to, uint64_t level)
 {
     const uint64_t tops = most(greatest_common_divisor(from->second, to->second), 1);
     const uint64_t bottoms = most(greatest_common_divisor(from->third, to->third), 1);
     const uint64_t top = multiply_divide_floor(to->second / tops, from->third / bottoms, 1);
     const uint64_t bottom = multiply_divide_floor(from->second / tops, to->third / bottoms, 1);
-    const uint64_t all = most(level, thousandths(to->burst));
-    return least(bottom == UINT64_MAX ? all : multiply_divide_ceil(level, top, bottom), LEVEL_MAX);
+    if (most(top, bottom) == UINT64_MAX) return leak_ceil(to, ms_to_leak(from, level));
+    return multiply_divide_ceil(level, top, bottom);
 }
 
 static void carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next, uint64_t now,
@@ -254,7 +257,7 @@ static void carry(const struct rule *from, const struct rule *to, const uint64_t
     const uint64_t waiting = bucket.level - used;
     if (how == WEIR_RESET) used = 0;
     if (how == WEIR_KEEP) used = same_time(from, to, used);
-    next[LEVEL] = least(used + waiting, LEVEL_MAX);
+    next[LEVEL] = least(add_saturating(used, waiting), LEVEL_MAX);
     next[LAST] = bucket.last;
 }
 

@@ -15,8 +15,8 @@
    The share only falls, within a window and from one to the next, so a refusal knows when it ends.  Permits that came
    all at the end of their window were not evenly spread: then twice the count passes in one period.
 
-   Windows begin where `align` says, or at time 0, and go on from there while something is counted: a clock on the wall
-   that is set anew moves the next ones.  A window that was counted in is not left again: where the clock goes back
+   Windows begin where `align` says, or at time 0, and one follows the other while something is counted: a clock on the
+   wall that is set anew moves only those after a rest.  A window that was counted in is not left again: where the clock goes back
    behind it, or a list made a call wait into it, nothing passes until it begins.
 
    May touch: its arguments.  Promises: at most count * (1 + t / period) permits, rounded up, in any window t.  Leaves to
@@ -50,8 +50,8 @@ static struct counters counters_at(const struct rule *rule, const uint64_t *stat
 {
     const uint64_t period_ns = period_of(rule), ns = plain_ns(rule, tick), ends_ns = state[ENDS];
     const uint64_t previous = state[PREVIOUS], current = state[CURRENT];
-    if ((previous == 0 && current == 0) || subtract_to_zero(ns, ends_ns) >= period_ns) return fresh_at(rule, ns);
     if (ns >= ends_ns) {
+        if (current == 0 || ns - ends_ns >= period_ns) return fresh_at(rule, ns);
         const uint64_t next_ns = add_saturating(ends_ns, period_ns);
         return (struct counters){next_ns, next_ns - ns, current, 0, false};
     }
@@ -198,18 +198,19 @@ static uint64_t carried(const struct rule *from, const struct rule *to, uint64_t
     return multiply_divide_ceil(ns, to->burst, to->period_ns);
 }
 
-/* Into windows of another length all that counts goes as of now. */
+/* A window of another length begins at once, with all that counts.  Permits that somebody waits for stay permits. */
 static void carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next, uint64_t now,
                   weir_carry how)
 {
     struct counters counters = counters_at(from, state, now);
     for (int i = 0; i < WORDS; i++) next[i] = 0;
-    if (how == WEIR_RESET) return;
+    if (counters.early) how = WEIR_SCALE;
+    if (how == WEIR_RESET || (!counters.early && counters.previous == 0 && counters.current == 0)) return;
     if (from->period_ns != to->period_ns) {
         const uint64_t share = multiply_divide_ceil(counters.previous, counters.left_ns, period_of(from));
-        const uint64_t current = add_saturating(counters.current, share);
-        counters = fresh_at(to, counters.ends_ns - counters.left_ns);
-        counters.current = current;
+        counters.current = add_saturating(counters.current, share);
+        counters.previous = 0;
+        counters.ends_ns = add_saturating(counters.ends_ns - counters.left_ns, period_of(to));
     }
     counters.previous = carried(from, to, counters.previous, how);
     counters.current = carried(from, to, counters.current, how);
