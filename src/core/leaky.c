@@ -305,7 +305,7 @@ const struct algorithm *leaky_algorithm(void)
     static const struct algorithm leaky = {
         .name = "leaky",
         .options = WITH(BURST) | WITH(DELAY) | WITH(NODELAY),
-        .note = "counts whole ms, as nginx does; what is above 1 + delay waits its turn, or with nodelay nothing does",
+        .note = "counts in whole ms, as nginx does; without nodelay all above 1 + delay has to be reserved, and waits",
         .words = WORDS,
         .defaults = limit_default_burst,
         .compile = compile,
