@@ -29,8 +29,14 @@
 #include "core/clock.h"
 #include "core/num.h"
 
-enum { ENTRIES_MAX = 1 << 28, WIDEST = STAMPS_OWNER /* the most permits of one call among those who wait */ };
-static const uint64_t BRIEF_PERIOD_NS_MAX = INT32_MAX;
+enum { ENTRIES_MAX = 1 << 28 };
+enum {
+    WIDEST = STAMPS_OWNER, /* the most permits of one call among those who wait */
+    SPARE,                 /* so many entries belong to nobody, which a change put ahead of the line ... */
+    SPARE_UNTIL,           /* ... up to this index */
+    UNCOUNTED_UNTIL        /* until this ns refusals are not entered: they would push out who waits since a change */
+};
+static const uint64_t BRIEF_NS_MAX = INT32_MAX;
 
 /* As long an entry counts. */
 static uint64_t span_of(const struct rule *rule)
@@ -43,13 +49,16 @@ static struct limit_problem compile(const struct limit *limit, struct rule *rule
     const struct limit_problem problem = limit_window(limit, rule);
     if (problem.message != NULL) return problem;
     if (rule->burst > ENTRIES_MAX) {
-        return limit_wrong(OPTION_RATE, "a log keeps a time for each permit, for at most 268435456 of them; shorten the "
-                                        "period, for example 1000/s for 60000/min, or write algorithm=sliding-window");
+        return limit_wrong(OPTION_RATE,
+                           "a log keeps a time for each permit, for at most 268435456 of them; shorten the "
+                           "period, for example 1000/s for 60000/min, or write algorithm=sliding-window");
     }
     if (limit->has_time) rule->gap_ns = limit->time_ns;
     if (limit->edge == EDGE_CLOSED) rule->flags |= SLIDING_LOG_CLOSED;
     if (limit->count_refused) rule->flags |= SLIDING_LOG_COUNTS_REFUSED;
-    if (rule->period_ns <= BRIEF_PERIOD_NS_MAX) rule->flags |= STAMPS_BRIEF;
+    /* So long are those in the ring apart while they come one on the other. */
+    const uint64_t longest_ns = most(rule->period_ns, multiply_divide_floor(rule->burst, rule->gap_ns, 1));
+    if (longest_ns <= BRIEF_NS_MAX) rule->flags |= STAMPS_BRIEF;
     return limit_fine();
 }
 
@@ -85,6 +94,11 @@ static uint64_t entered_at(const struct rule *rule, const uint64_t *state, uint6
     return rule->flags & RULE_FOLLOWS_CLOCK ? ns : most(ns, state[STAMPS_NEWEST]);
 }
 
+static bool counts_refused(const struct rule *rule, const uint64_t *state, uint64_t now_ns)
+{
+    return rule->flags & SLIDING_LOG_COUNTS_REFUSED && now_ns >= state[UNCOUNTED_UNTIL];
+}
+
 /* When this call passes if its refusal now is entered first. */
 static uint64_t passes_after_refusal(const struct rule *rule, const uint64_t *state, uint64_t now_ns, uint64_t permits)
 {
@@ -103,8 +117,9 @@ static struct offer offer(const struct rule *rule, const uint64_t *state, uint64
     const uint64_t passes_ns = most(fits_at(rule, state, cost), cost != 0 ? gap_ends_at(rule, state) : 0);
     if (passes_ns <= now_ns) return (struct offer){now, now};
     if (!(rule->flags & SLIDING_LOG_COUNTS_REFUSED)) return (struct offer){now, plain_tick(rule, passes_ns)};
-    const uint64_t again = plain_tick(rule, passes_after_refusal(rule, state, now_ns, cost));
-    return (struct offer){again, again};
+    const bool counts = counts_refused(rule, state, now_ns);
+    const uint64_t again_ns = counts ? passes_after_refusal(rule, state, now_ns, cost) : passes_ns;
+    return (struct offer){plain_tick(rule, again_ns), plain_tick(rule, again_ns)};
 }
 
 static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at)
@@ -131,7 +146,8 @@ static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at
 
 static void refused(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t cost)
 {
-    if (rule->flags & SLIDING_LOG_COUNTS_REFUSED) enter(rule, state, plain_ns(rule, now), cost);
+    const uint64_t now_ns = plain_ns(rule, now);
+    if (counts_refused(rule, state, now_ns)) enter(rule, state, now_ns, cost);
 }
 
 static uint64_t full(const struct rule *rule, const weir_decision *decision, uint64_t now)
@@ -142,39 +158,62 @@ static uint64_t full(const struct rule *rule, const weir_decision *decision, uin
 
 /* ---- what is known of entries that the ring has lost ---- */
 
-/* `turns` bursts before a known one, and at least `gap` before each next; where each was entered as the rule says. */
-static uint64_t before(const struct rule *rule, const uint64_t *state, uint64_t index, uint64_t burst, uint64_t gap)
+/* How entries are apart at least: so many of them by a time, and one from the next. */
+struct apart {
+    uint64_t entries, ns, next_ns;
+};
+
+/* Those whose own time is kept. */
+static uint64_t kept(const struct rule *rule, const uint64_t *state)
 {
-    const uint64_t known = stamps_known(rule, state), oldest = state[STAMPS_HEAD] - known, before_it = oldest - index;
-    const uint64_t turns = (before_it - 1) / burst, turn_ns = most(span_of(rule), multiply_divide_floor(burst, gap, 1));
-    const uint64_t turns_ns = multiply_divide_floor(turns, turn_ns, 1);
-    const uint64_t by_gap = multiply_divide_floor(before_it - turns * burst, gap, 1);
-    const uint64_t after = burst - (before_it - turns * burst); /* entries behind the oldest, one turn later */
-    const uint64_t back = known > after ? known - after : 1;
-    return least(subtract_to_zero(stamps_get(rule, state, back), add_saturating(turns_ns, turn_ns)),
-                 subtract_to_zero(stamps_get(rule, state, known), add_saturating(turns_ns, by_gap)));
+    return least(stamps_known(rule, state), subtract_to_zero(state[STAMPS_HEAD], state[STAMPS_FROM]));
+}
+
+/* What lies beyond the clock stays there. */
+static uint64_t earlier(uint64_t ns, uint64_t by_ns)
+{
+    return ns == UINT64_MAX ? UINT64_MAX : subtract_to_zero(ns, by_ns);
+}
+
+/* When an entry was made at the latest that lies so far before the oldest whose time is kept: whole turns before one
+   that is kept; or one by one to the oldest, and the other turns from there. */
+static uint64_t before_kept(const struct rule *rule, const uint64_t *state, uint64_t distance, struct apart apart)
+{
+    const uint64_t oldest = kept(rule, state), turns = (distance - 1) / apart.entries;
+    if (oldest == 0) return state[STAMPS_FLOOR];
+    const uint64_t steps = distance - turns * apart.entries, behind_oldest = apart.entries - steps;
+    const uint64_t turns_ns = multiply_divide_floor(turns, apart.ns, 1);
+    const uint64_t steps_ns = add_saturating(turns_ns, multiply_divide_floor(steps, apart.next_ns, 1));
+    const uint64_t by_steps = earlier(stamps_get(rule, state, oldest), steps_ns);
+    if (behind_oldest >= oldest) return by_steps;
+    const uint64_t same = stamps_get(rule, state, oldest - behind_oldest);
+    return least(by_steps, earlier(same, add_saturating(turns_ns, apart.ns)));
 }
 
 /* When an entry was made, at the latest. */
 static uint64_t latest(const struct rule *rule, const uint64_t *state, uint64_t index)
 {
-    const uint64_t known = stamps_known(rule, state);
-    if (state[STAMPS_HEAD] - index <= known) return stamps_get(rule, state, state[STAMPS_HEAD] - index);
+    const uint64_t head = state[STAMPS_HEAD], known = stamps_known(rule, state), exact = kept(rule, state);
+    if (head - index <= known) return stamps_get(rule, state, head - index);
     const uint64_t oldest_ns = stamps_get(rule, state, known);
     if (rule->flags & SLIDING_LOG_COUNTS_REFUSED) return oldest_ns;
-    return least(oldest_ns, most(state[STAMPS_FLOOR], before(rule, state, index, most(rule->burst, 1), 0)));
+    const struct apart apart = {most(rule->burst, 1), span_of(rule), 0};
+    return least(oldest_ns, most(state[STAMPS_FLOOR], before_kept(rule, state, head - exact - index, apart)));
 }
 
 /* Permits whose start lies after now. */
 static uint64_t waiting_at(const struct rule *rule, const uint64_t *state, uint64_t now_ns)
 {
-    const uint64_t known = stamps_known(rule, state), burst = most(rule->burst, 1);
-    uint64_t waiting = stamps_after(rule, state, now_ns);
-    if (waiting < known || rule->flags & SLIDING_LOG_COUNTS_REFUSED) return waiting;
-    const uint64_t gaps = burst / most(state[WIDEST], 1);
-    const uint64_t turn_ns = most(most(span_of(rule), multiply_divide_floor(gaps, rule->gap_ns, 1)), 1);
-    for (uint64_t back = known; back > 0 && back + burst > known; back--) {
-        waiting = add_saturating(waiting, (stamps_get(rule, state, back) - now_ns - 1) / turn_ns);
+    const uint64_t exact = kept(rule, state), lost = state[STAMPS_HEAD] - exact, widest = most(state[WIDEST], 1);
+    uint64_t waiting = least(stamps_after(rule, state, now_ns), exact);
+    const bool all_started = state[STAMPS_FROM] >= lost && state[STAMPS_FLOOR] <= now_ns;
+    if (waiting < exact || all_started || counts_refused(rule, state, now_ns)) return waiting;
+    struct apart apart = {most(rule->burst, 1), 0, widest == 1 ? rule->gap_ns : 0};
+    apart.ns = most(most(span_of(rule), 1), multiply_divide_floor(apart.entries / widest, rule->gap_ns, 1));
+    for (uint64_t distance = 1; distance <= least(apart.entries, lost); distance++) {
+        const uint64_t ns = before_kept(rule, state, distance, apart);
+        if (ns <= now_ns) break;
+        waiting = add_saturating(waiting, ns == UINT64_MAX ? UINT64_MAX : (ns - now_ns - 1) / apart.ns + 1);
     }
     return least(waiting, state[STAMPS_HEAD]);
 }
@@ -196,11 +235,13 @@ static uint64_t burst_beside(const struct rule *rule, uint64_t widest)
 
 static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_t end, uint64_t cost)
 {
-    const uint64_t head = state[STAMPS_HEAD], first = end - cost;
+    const uint64_t head = state[STAMPS_HEAD], first = end - cost, exact = kept(rule, state);
     if (end > INT64_MAX || end < cost || head == 0) return 0;
     const uint64_t back = head > first ? head - first : 1;
-    if (back <= stamps_known(rule, state)) return plain_tick(rule, stamps_get(rule, state, back));
-    return plain_tick(rule, before(rule, state, first, burst_beside(rule, state[WIDEST]), rule->gap_ns));
+    if (back <= exact) return plain_tick(rule, stamps_get(rule, state, back));
+    struct apart apart = {burst_beside(rule, state[WIDEST]), 0, rule->gap_ns};
+    apart.ns = most(span_of(rule), multiply_divide_floor(apart.entries, rule->gap_ns, 1));
+    return plain_tick(rule, before_kept(rule, state, back - exact, apart));
 }
 
 static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t now)
@@ -212,11 +253,10 @@ static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, co
 {
     (void)now;
     const uint64_t start_ns = plain_ns(rule, slot->start), newer = stamps_after(rule, state, start_ns);
-    const uint64_t exact = subtract_to_zero(state[STAMPS_HEAD], state[STAMPS_FROM]); /* entries whose time is kept */
-    const uint64_t known = least(stamps_known(rule, state), exact);
+    const uint64_t exact = kept(rule, state);
     const uint64_t lost_ns = latest(rule, state, state[STAMPS_HEAD] - stamps_known(rule, state) - 1);
     uint64_t count = 0;
-    while (count < unused && newer + count < known && stamps_get(rule, state, newer + count + 1) == start_ns) count++;
+    while (count < unused && newer + count < exact && stamps_get(rule, state, newer + count + 1) == start_ns) count++;
     stamps_remove(rule, state, newer, count, lost_ns);
 }
 
@@ -246,7 +286,7 @@ static uint64_t overcharge(const struct rule *rule, uint64_t *state, uint64_t no
 {
     const uint64_t now_ns = plain_ns(rule, now);
     if (state[STAMPS_NEWEST] <= now_ns) state[WIDEST] = 1;
-    if (!(rule->flags & SLIDING_LOG_COUNTS_REFUSED)) {
+    if (!counts_refused(rule, state, now_ns)) {
         book(rule, state, now_ns, extra);
         return extra;
     }
@@ -270,14 +310,18 @@ static void carry(const struct rule *from, const struct rule *to, const uint64_t
                   weir_carry how)
 {
     const uint64_t now_ns = plain_ns(from, now), waiting = waiting_at(from, state, now_ns);
-    const uint64_t widest = most(state[WIDEST], 1);
-    if (how != WEIR_RESET) take_over(from, to, state, next, state[STAMPS_HEAD] - waiting, now_ns);
+    const uint64_t widest = most(state[WIDEST], 1), started = state[STAMPS_HEAD] - waiting;
+    const uint64_t spare = least(state[SPARE], least(subtract_to_zero(state[SPARE_UNTIL], started), waiting));
+    if (how != WEIR_RESET) take_over(from, to, state, next, started, now_ns);
     if (waiting == 0) return;
     struct rule narrow = *to;
     narrow.burst = burst_beside(to, widest);
     narrow.fourth = stamps_capacity(to);
     next[WIDEST] = widest;
-    book(&narrow, next, now_ns, add_saturating(waiting, widest - 1));
+    next[SPARE] = widest - 1;
+    next[SPARE_UNTIL] = next[STAMPS_HEAD] + next[SPARE];
+    book(&narrow, next, now_ns, add_saturating(waiting - spare, next[SPARE]));
+    next[UNCOUNTED_UNTIL] = next[STAMPS_NEWEST];
 }
 
 /* ---- for comparing with peers ---- */

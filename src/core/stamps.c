@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
    stamps.c - the ring of times that a log keeps.
 
-       | head | at | newest | from | floor | owner |      the header, a word each
+       | head | at | newest | from | floor | owner | | | |      the header, a word each
        |  t4  | t5 |   t6   |  t1  |  t2   |  t3   |      a ring of 6 after 6 entries and more
                            at ^
 
@@ -128,8 +128,11 @@ void stamps_advance(const struct rule *rule, uint64_t *state, uint64_t entries, 
         const uint64_t value = read_slot(rule, state, slot);
         write_slot(rule, state, slot, brief(rule) ? value + by_ns : add_saturating(value, by_ns));
     }
+    /* Of some in the ring only the floor is known: they move along with it. */
+    if (state[STAMPS_FROM] > state[STAMPS_HEAD] - stamps_known(rule, state)) {
+        state[STAMPS_FROM] = add_saturating(state[STAMPS_FROM], entries);
+        state[STAMPS_FLOOR] = add_saturating(state[STAMPS_FLOOR], by_ns);
+    }
     state[STAMPS_HEAD] = add_saturating(state[STAMPS_HEAD], entries);
-    state[STAMPS_FROM] = add_saturating(state[STAMPS_FROM], entries);
-    state[STAMPS_FLOOR] = add_saturating(state[STAMPS_FLOOR], by_ns);
     state[STAMPS_NEWEST] = add_saturating(state[STAMPS_NEWEST], by_ns);
 }

@@ -17,8 +17,8 @@ enum {
     STAMPS_NEWEST, /* ns of the last entry; 0 without one */
     STAMPS_FROM,   /* of entries before this index is only known ... */
     STAMPS_FLOOR,  /* ... that they lie at this ns at the latest */
-    STAMPS_OWNER,  /* of the owner */
-    STAMPS_HEADER
+    STAMPS_OWNER,  /* four words of the owner */
+    STAMPS_HEADER = STAMPS_OWNER + 4
 };
 
 enum { STAMPS_BRIEF = RULE_C }; /* a rule's flag: 4 bytes each; then entries come in order */

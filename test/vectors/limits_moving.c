@@ -38,8 +38,10 @@ static struct rule open_edge(const struct moving *moving)
     return rule;
 }
 
-static bool in_order(const struct moving *moving)
+/* Entered in the order of time, and now not before the last? */
+static bool in_order(const struct moving *moving, weir_instant now)
 {
+    if (peer_log_entries(&moving->limit) != 0 && peer_log_entry_ns(&moving->limit, 1) > now.ns) return false;
     for (uint64_t back = peer_log_entries(&moving->limit); back > 1; back--) {
         if (peer_log_entry_ns(&moving->limit, back) > peer_log_entry_ns(&moving->limit, back - 1)) return false;
     }
@@ -61,14 +63,14 @@ static uint64_t found_by_halves(const struct moving *moving, uint64_t now_ns)
 static uint64_t counted(const struct moving *moving, weir_instant now)
 {
     const struct rule rule = open_edge(moving);
-    if (!in_order(moving)) return found_by_halves(moving, now.ns);
+    if (!in_order(moving, now)) return found_by_halves(moving, now.ns);
     return moving->count - peer_log_peek(&moving->limit, &rule, now, 0).remaining;
 }
 
 static bool peeked(const struct moving *moving, weir_instant now, uint64_t n)
 {
     const struct rule rule = open_edge(moving);
-    if (!in_order(moving)) return n <= moving->count && found_by_halves(moving, now.ns) <= moving->count - n;
+    if (!in_order(moving, now)) return n <= moving->count && found_by_halves(moving, now.ns) <= moving->count - n;
     return weir_allowed(peer_log_peek(&moving->limit, &rule, now, n));
 }
 

@@ -13,7 +13,6 @@
 #include "core/sliding_log.h"
 #include "inside.h"
 
-
 struct rule peer_log_rule(const struct limit *limit)
 {
     return *inside_rule_const(&limit->plan);
