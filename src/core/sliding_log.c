@@ -258,6 +258,10 @@ static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, co
     uint64_t count = 0;
     while (count < unused && newer + count < exact && stamps_get(rule, state, newer + count + 1) == start_ns) count++;
     stamps_remove(rule, state, newer, count, lost_ns);
+    /* The call before came a gap before, and is perhaps lost. */
+    const uint64_t call_before_ns = subtract_to_zero(start_ns, rule->gap_ns);
+    const bool last = count != 0 && newer == 0 && state[STAMPS_NEWEST] < start_ns;
+    if (last) state[STAMPS_NEWEST] = least(state[STAMPS_NEWEST], call_before_ns);
 }
 
 static void book_each(const struct rule *rule, uint64_t *state, uint64_t now_ns, uint64_t permits)

@@ -82,14 +82,15 @@ uint64_t stamps_after(const struct rule *rule, const uint64_t *state, uint64_t n
     return after;
 }
 
-/* Before an entry at ns is appended: what it leaves behind is known as `floor` from now on. */
+/* Before an entry at ns is appended: what it leaves behind was made when the last of them was, at the latest. */
 static void leave_behind(const struct rule *rule, uint64_t *state, uint64_t ns)
 {
     const uint64_t head = state[STAMPS_HEAD], behind_ns = subtract_to_zero(ns, REACH_NS + 1);
-    const uint64_t oldest = least(stamps_known(rule, state), subtract_to_zero(head, state[STAMPS_FROM]));
-    if (oldest == 0 || stamps_get(rule, state, oldest) > behind_ns || ns <= REACH_NS) return;
-    state[STAMPS_FROM] = head - least(stamps_after(rule, state, behind_ns), oldest);
-    state[STAMPS_FLOOR] = behind_ns;
+    const uint64_t kept = least(stamps_known(rule, state), subtract_to_zero(head, state[STAMPS_FROM]));
+    if (ns <= REACH_NS || kept == 0 || stamps_get(rule, state, kept) > behind_ns) return;
+    const uint64_t within = least(stamps_after(rule, state, behind_ns), kept - 1);
+    state[STAMPS_FLOOR] = stamps_get(rule, state, within + 1);
+    state[STAMPS_FROM] = head - within;
 }
 
 void stamps_append(const struct rule *rule, uint64_t *state, uint64_t ns)

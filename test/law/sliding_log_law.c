@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
    sliding_log_law.c - a log against a list that forgets nothing, and against what must never happen.
 
-   As long as nothing is corrected or changed, every answer is that of the list: entries are counted one by one at the
-   time asked for, and while there are too many the time moves on to when the next one leaves.
+   As long as nothing is corrected and no limit grows, every answer is that of the list: entries are counted one by one
+   at the time asked for, and while there are too many the time moves on to when the next one leaves.  After a change
+   those who wait are entered into the list anew in their order, and are told so.  A call that is given back at once was
+   as if never made.
 
    Whatever is corrected, charged and changed: of any calls that were asked for and not given back, those that are so
    many places apart as the rule allowed when the later one was granted (or was given a new start) are its period apart;
@@ -20,7 +22,10 @@
 #include "law/law.h"
 
 enum { STEPS_MEAN = 30, COUNT_MAX = 8, CALLS_MAX = 96, ENTRIES_MAX = 256, STATE_MAX = 24 };
-enum { TEXT_SIZE = 160, WAYS = 4 };
+enum { TEXT_SIZE = 160 };
+
+/* What a run is about. */
+enum way { ASKED, CLOCK_BACK, CHANGED, CORRECTED, CORRECTED_AND_CHANGED, GARBAGE, WAYS };
 
 static const uint64_t spans[] = {1000, 1, 2, 7, 1000000000, 2147483647, 2147483648, 60000000000, 31536000000000000};
 
@@ -40,6 +45,7 @@ struct subject {
     uint64_t entry[ENTRIES_MAX]; /* of the list */
     int entries;
     bool exact, goes_back; /* the list knows all; the clock may go back */
+    enum way way;
 };
 
 static uint64_t span_of(const struct rule *rule)
@@ -65,6 +71,14 @@ static struct rule pick_rule(struct law *law, uint32_t generation, uint64_t now_
     if (law_chance(law, 4)) rule.flags &= (uint8_t)~STAMPS_BRIEF;
     law_check(law, STAMPS_HEADER + stamps_words(&rule) <= STATE_MAX, "the state is larger than planned");
     return rule;
+}
+
+/* Of a change where the list knows what must come of it: calls of one permit, and no more than before. */
+static void make_simple(struct rule *rule, uint64_t burst_max)
+{
+    rule->burst = least(rule->burst, burst_max);
+    rule->gap_ns = 0;
+    rule->flags &= (uint8_t)~SLIDING_LOG_COUNTS_REFUSED;
 }
 
 static struct rules rules_of(const struct subject *subject)
@@ -158,6 +172,29 @@ static void check_retry(struct law *law, const struct subject *subject, uint64_t
     law_check(law, !weir_allowed(decision), "allowed a ns before it was told to come back, at %" PRIu64, passes_ns);
 }
 
+/* Taken and given back, all or in part: as if only the rest had been taken. */
+static void check_given_back(struct law *law, const struct subject *subject, uint64_t cost)
+{
+    uint64_t with[STATE_MAX], without[STATE_MAX];
+    const uint64_t used = law_pick(law, cost + 1);
+    memcpy(with, subject->state, sizeof with);
+    memcpy(without, subject->state, sizeof without);
+    weir_decision decision = ask(subject, with, subject->now_ns, cost, 0);
+    if (!weir_allowed(decision) || subject->rule.flags & SLIDING_LOG_COUNTS_REFUSED) return;
+    ask(subject, without, subject->now_ns, used, 0);
+    settle(rules_of(subject), with, subject->now_ns, &decision, &cost, &used, NULL);
+    for (uint64_t more = 0; more <= subject->rule.burst; more++) {
+        uint64_t copy[STATE_MAX];
+        memcpy(copy, with, sizeof copy);
+        const weir_decision given_back = ask(subject, copy, subject->now_ns, more, 0);
+        memcpy(copy, without, sizeof copy);
+        const weir_decision never_taken = ask(subject, copy, subject->now_ns, more, 0);
+        law_check(law, given_back.verdict == never_taken.verdict && given_back.retry_ns == never_taken.retry_ns,
+                  "%" PRIu64 " of %" PRIu64 " used: %" PRIu64 " more in %" PRIu64 " ns, not %" PRIu64, used, cost, more,
+                  given_back.retry_ns, never_taken.retry_ns);
+    }
+}
+
 static void remember(struct subject *subject, const weir_decision *decision, uint64_t cost)
 {
     const struct rule *rule = &subject->rule;
@@ -176,9 +213,11 @@ static void remember(struct subject *subject, const weir_decision *decision, uin
 static void take(struct law *law, struct subject *subject)
 {
     static const uint64_t turns[] = {0, 0, 1, 100};
-    const uint64_t cost = law_pick(law, 2) == 0 ? 1 : law_pick(law, subject->rule.burst + 2);
+    const bool single = subject->way == CHANGED || law_pick(law, 2) == 0;
+    const uint64_t cost = single ? 1 : law_pick(law, subject->rule.burst + 2);
     const uint64_t wait_ns = span_of(&subject->rule) * turns[law_pick(law, sizeof turns / sizeof *turns)];
     check_retry(law, subject, cost);
+    if (!subject->goes_back && law_chance(law, 8)) check_given_back(law, subject, cost);
     const weir_decision decision = ask(subject, subject->state, subject->now_ns, cost, wait_ns);
     law_note(law,
              "%" PRIu64 " ns: take %" PRIu64 ", wait up to %" PRIu64 ": verdict %u, delay %" PRIu64 ", retry %" PRIu64,
@@ -212,6 +251,21 @@ static void settle_one(struct law *law, struct subject *subject)
     call->cost = least(call->cost, actual);
 }
 
+/* In the list each one that waits is entered anew, when it passes first. */
+static void move_in_list(struct law *law, struct subject *subject)
+{
+    int first = subject->entries;
+    while (first > 0 && subject->entry[first - 1] > subject->now_ns) first--;
+    const int waiting = subject->entries - first;
+    subject->entries = first;
+    for (int i = 0; i < waiting; i++) {
+        const struct call *call = &subject->call[subject->calls - waiting + i];
+        const uint64_t start_ns = passes_at(subject, 1);
+        law_check(law, call->start_ns == start_ns, "the list starts it at %" PRIu64, start_ns);
+        enter(subject, start_ns, 1);
+    }
+}
+
 static void move_waiters(struct law *law, struct subject *subject, uint64_t mark_from, uint64_t mark_to)
 {
     const struct rule *rule = &subject->rule;
@@ -234,9 +288,12 @@ static void move_waiters(struct law *law, struct subject *subject, uint64_t mark
 static void change(struct law *law, struct subject *subject)
 {
     const struct algorithm *algorithm = algorithm_of(&subject->rule);
-    const weir_carry how = (weir_carry)law_pick(law, 3);
+    const weir_carry how = subject->exact ? WEIR_KEEP : (weir_carry)law_pick(law, 3);
     const struct rule from = subject->rule;
     subject->rule = law_chance(law, 4) ? from : pick_rule(law, from.generation + 1, subject->now_ns);
+    if (subject->exact) make_simple(&subject->rule, from.burst);
+    /* 4 bytes are enough for the period that they were made for. */
+    if (from.flags & STAMPS_BRIEF && span_of(&subject->rule) > span_of(&from)) subject->exact = false;
     subject->rule.generation = from.generation + 1;
     uint64_t next[STATE_MAX] = {0};
     const uint64_t now = tick_at(&from, subject->now_ns), mark_from = algorithm->mark(&from, subject->state, now);
@@ -247,6 +304,32 @@ static void change(struct law *law, struct subject *subject)
         if (subject->call[i].start_ns <= subject->now_ns) subject->call[i].forgotten = true;
     }
     move_waiters(law, subject, mark_from, algorithm->mark(&subject->rule, next, subject->rule.anchor_tick));
+    if (subject->exact) move_in_list(law, subject);
+}
+
+/* ---- any words ---- */
+
+/* Whatever the state holds, there is an answer, and soon. */
+static void use_garbage(struct law *law, struct subject *subject)
+{
+    const struct algorithm *algorithm = algorithm_of(&subject->rule);
+    weir_decision decision;
+    uint64_t next[STATE_MAX] = {0};
+    for (uint64_t i = law_pick(law, STATE_MAX); i > 0; i--) {
+        const uint64_t value = law_pick(law, 3) == 0 ? UINT64_MAX - law_pick(law, 3) : law_pick_size(law, UINT64_MAX);
+        subject->state[law_pick(law, STATE_MAX)] = value;
+    }
+    const uint64_t cost = law_pick_size(law, UINT64_MAX), actual = law_pick_size(law, UINT64_MAX);
+    decision = ask(subject, subject->state, law_pick_size(law, UINT64_MAX), cost, law_pick_size(law, UINT64_MAX));
+    law_check(law, decision.verdict >= WEIR_ALLOW && decision.verdict <= WEIR_NEVER, "verdict %u", decision.verdict);
+    decision.start.ns = law_pick_size(law, UINT64_MAX);
+    settle(rules_of(subject), subject->state, law_pick_size(law, UINT64_MAX), &decision, &cost, &actual, NULL);
+    charge(rules_of(subject), subject->state, law_pick_size(law, UINT64_MAX), &cost, NULL, &decision);
+    algorithm->start_of(&subject->rule, subject->state, law_pick_size(law, UINT64_MAX), cost);
+    const struct rule from = subject->rule;
+    subject->rule = pick_rule(law, 1, law_pick_size(law, UINT64_MAX));
+    algorithm->carry(&from, &subject->rule, subject->state, next, cost, (weir_carry)law_pick(law, 3));
+    memcpy(subject->state, next, sizeof next);
 }
 
 /* ---- what must hold ---- */
@@ -304,28 +387,38 @@ static void move_clock(struct law *law, struct subject *subject)
     subject->now_ns = most(subtract_to_zero(subject->now_ns, pause_ns), least_ns);
 }
 
+static void step(struct law *law, struct subject *subject)
+{
+    if (subject->way == GARBAGE) {
+        use_garbage(law, subject);
+        return;
+    }
+    move_clock(law, subject);
+    const uint64_t what = law_pick(law, 12);
+    const bool corrected = subject->way >= CORRECTED;
+    if (what == 11 && (subject->way == CHANGED || subject->way == CORRECTED_AND_CHANGED)) change(law, subject);
+    else if (what == 10 && corrected && law_chance(law, 2)) charge_some(law, subject);
+    else if (what >= 8 && corrected) settle_one(law, subject);
+    else take(law, subject);
+}
+
 static void sliding_log_property(struct law *law)
 {
     static struct subject subject;
     memset(&subject, 0, offsetof(struct subject, call));
     subject.calls = subject.entries = 0;
-    const uint64_t way = law_pick(law, WAYS);
-    subject.exact = way < 2;
-    subject.goes_back = way == 1;
+    subject.way = (enum way)law_pick(law, WAYS);
+    subject.exact = subject.way < CORRECTED;
+    subject.goes_back = subject.way == CLOCK_BACK;
     subject.now_ns = law_pick(law, 2) == 0 ? 0 : law_pick_size(law, UINT64_C(1) << 58);
     subject.rule = pick_rule(law, 0, subject.now_ns);
+    if (subject.way == CHANGED) make_simple(&subject.rule, COUNT_MAX);
     while (law_more(law, STEPS_MEAN) && subject.calls < CALLS_MAX && subject.now_ns >> 62 == 0 &&
            subject.entries < ENTRIES_MAX - COUNT_MAX) {
         law_step(law);
-        move_clock(law, &subject);
-        const uint64_t what = subject.exact ? 0 : law_pick(law, 12);
-        if (what < 8) take(law, &subject);
-        else if (what < 10) settle_one(law, &subject);
-        else if (what == 10 && way == 3) change(law, &subject);
-        else if (law_chance(law, 2)) charge_some(law, &subject);
+        step(law, &subject);
     }
-    if (subject.goes_back) return;
-    for (int i = 0; i < subject.calls; i++) check_call(law, &subject, i);
+    for (int i = 0; i < subject.calls && !subject.goes_back; i++) check_call(law, &subject, i);
 }
 
 LAW("sliding_log", sliding_log_property, 40000);
