@@ -172,15 +172,17 @@ static void check_retry(struct law *law, const struct subject *subject, uint64_t
     law_check(law, !weir_allowed(decision), "allowed a ns before it was told to come back, at %" PRIu64, passes_ns);
 }
 
-/* Taken and given back, all or in part: as if only the rest had been taken. */
+/* Taken and given back, all or in part: as if only the rest had been taken, unless somebody waits. */
 static void check_given_back(struct law *law, const struct subject *subject, uint64_t cost)
 {
     uint64_t with[STATE_MAX], without[STATE_MAX];
     const uint64_t used = law_pick(law, cost + 1);
     memcpy(with, subject->state, sizeof with);
     memcpy(without, subject->state, sizeof without);
+    const bool waits =
+        algorithm_of(&subject->rule)->waited_for(&subject->rule, with, tick_at(&subject->rule, subject->now_ns));
     weir_decision decision = ask(subject, with, subject->now_ns, cost, 0);
-    if (!weir_allowed(decision) || subject->rule.flags & SLIDING_LOG_COUNTS_REFUSED) return;
+    if (waits || !weir_allowed(decision) || subject->rule.flags & SLIDING_LOG_COUNTS_REFUSED) return;
     ask(subject, without, subject->now_ns, used, 0);
     settle(rules_of(subject), with, subject->now_ns, &decision, &cost, &used, NULL);
     for (uint64_t more = 0; more <= subject->rule.burst; more++) {
