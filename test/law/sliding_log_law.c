@@ -40,6 +40,7 @@ struct subject {
     struct rule rule;
     uint64_t state[STATE_MAX];
     uint64_t now_ns, latest_ns;
+    uint64_t brief_ns; /* the shortest period of which times were kept in 4 bytes */
     struct call call[CALLS_MAX];
     int calls;
     uint64_t entry[ENTRIES_MAX]; /* of the list */
@@ -294,8 +295,9 @@ static void change(struct law *law, struct subject *subject)
     const struct rule from = subject->rule;
     subject->rule = law_chance(law, 4) ? from : pick_rule(law, from.generation + 1, subject->now_ns);
     if (subject->exact) make_simple(&subject->rule, from.burst);
-    /* 4 bytes are enough for the period that they were made for. */
-    if (from.flags & STAMPS_BRIEF && span_of(&subject->rule) > span_of(&from)) subject->exact = false;
+    /* 4 bytes are enough for the period that they were made for; what fell behind is known less well after. */
+    if (from.flags & STAMPS_BRIEF) subject->brief_ns = least(subject->brief_ns, span_of(&from));
+    if (span_of(&subject->rule) > subject->brief_ns) subject->exact = false;
     subject->rule.generation = from.generation + 1;
     uint64_t next[STATE_MAX] = {0};
     const uint64_t now = tick_at(&from, subject->now_ns), mark_from = algorithm->mark(&from, subject->state, now);
@@ -413,6 +415,7 @@ static void sliding_log_property(struct law *law)
     subject.exact = subject.way < CORRECTED;
     subject.goes_back = subject.way == CLOCK_BACK;
     subject.now_ns = law_pick(law, 2) == 0 ? 0 : law_pick_size(law, UINT64_C(1) << 58);
+    subject.brief_ns = UINT64_MAX;
     subject.rule = pick_rule(law, 0, subject.now_ns);
     if (subject.way == CHANGED) make_simple(&subject.rule, COUNT_MAX);
     while (law_more(law, STEPS_MEAN) && subject.calls < CALLS_MAX && subject.now_ns >> 62 == 0 &&
