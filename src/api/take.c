@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
    take.c - one limit, or a list of them, asked by all threads of a process.
 
-   May touch: the limiter, host.  Promises: asking takes no lock but a cell's, allocates nothing and writes nothing
-   shared but the state itself.  Leaves to others: waiting (wait.c), arithmetic (core). */
+   May touch: the limiter, host.  Promises: asking takes no lock but a cell's, allocates nothing (but where more wait than
+   a log has room for) and writes nothing shared but the state itself.  Leaves to others: waiting (wait.c), arithmetic (core). */
 #include "api/limiter.h"
 
 static void add(struct atom *counter, bool mine, uint64_t more)
@@ -32,14 +32,33 @@ static weir_decision stopped(uint64_t now_ns)
     return (weir_decision){.verdict = WEIR_STOPPED, .start = {now_ns}};
 }
 
-void limiter_ask(weir_limiter *limiter, const struct ask *ask, weir_decision *decision)
+/* False when the log has no room for one more who waits: *decision is what he is told if there can be none. */
+static bool ask_homes(weir_limiter *limiter, const struct ask *ask, weir_decision *decision)
 {
     if (limiter_stopped(limiter)) {
         *decision = stopped(ask->now_ns);
-        return;
+        return true;
     }
-    /* In neither of the two: a change is under way. */
-    while (!word_decide(&limiter->word, ask, decision) && !cell_decide(&limiter->cell, ask, decision)) host_yield();
+    for (;;) {
+        struct log *log = limiter_log(limiter);
+        const enum log_answer answer = log == NULL ? LOG_ELSEWHERE : log_decide(log, ask, decision);
+        if (answer != LOG_ELSEWHERE) return answer == LOG_HERE;
+        if (word_decide(&limiter->word, ask, decision) || cell_decide(&limiter->cell, ask, decision)) return true;
+        host_yield(); /* in none of them: a change is under way */
+    }
+}
+
+void limiter_ask_inside(weir_limiter *limiter, const struct ask *ask, weir_decision *decision)
+{
+    while (!ask_homes(limiter, ask, decision) && limiter_grow_log(limiter, ask->now_ns) == 0) continue;
+}
+
+void limiter_ask(weir_limiter *limiter, const struct ask *ask, weir_decision *decision)
+{
+    if (ask_homes(limiter, ask, decision)) return;
+    host_lock(&limiter->mutex);
+    limiter_ask_inside(limiter, ask, decision);
+    host_unlock(&limiter->mutex);
 }
 
 static weir_decision ask_and_count(weir_limiter *limiter, const struct ask *ask)
@@ -100,9 +119,11 @@ weir_decision weir_peek_limit(weir_limiter *limiter, int limit, uint64_t cost)
     if (limiter_stopped(limiter)) return stopped(ask.now_ns);
     limiter_renew(limiter, ask.now_ns);
     while (!cell_peek_limit(&limiter->cell, limit, &ask, &decision)) {
-        weir_decision of_word;
-        const bool here = word_decide(&limiter->word, &ask, &of_word);
-        if (here && limit == 0) decision = of_word;
+        struct log *log = limiter_log(limiter);
+        weir_decision of_one;
+        const bool in_log = log != NULL && log_decide(log, &ask, &of_one) != LOG_ELSEWHERE;
+        const bool here = in_log || word_decide(&limiter->word, &ask, &of_one);
+        if (here && limit == 0) decision = of_one;
         if (here) break;
         host_yield();
     }
@@ -115,11 +136,13 @@ void weir_settle_each(weir_limiter *limiter, weir_decision *decision, const uint
 {
     const uint64_t now_ns = limiter_now_ns(limiter);
     if (decision->verdict != WEIR_ALLOW || decision->reserved & DECISION_SETTLED) return;
-    weir_decision of_word = *decision;
-    of_word.charged = cost[0];
-    while (!word_settle(&limiter->word, now_ns, &of_word, actual[0]) &&
-           !cell_settle(&limiter->cell, now_ns, decision, cost, actual, end)) {
-        host_yield();
+    weir_decision of_one = *decision;
+    of_one.charged = cost[0];
+    for (;; host_yield()) {
+        struct log *log = limiter_log(limiter);
+        if (log != NULL && log_settle(log, now_ns, &of_one, actual[0])) break;
+        if (word_settle(&limiter->word, now_ns, &of_one, actual[0])) break;
+        if (cell_settle(&limiter->cell, now_ns, decision, cost, actual, end)) break;
     }
     decision->charged = 0;
     decision->reserved |= DECISION_SETTLED;

@@ -73,7 +73,7 @@ weir_decision weir_take_wait(weir_limiter *limiter, uint64_t cost, uint64_t wait
     ask = (struct ask){
         .now_ns = limiter_now_ns(limiter), .wait_max_ns = wait_max_ns, .each = waiter.cost, .end = waiter.end};
     host_lock(&limiter->mutex);
-    limiter_ask(limiter, &ask, &waiter.decision);
+    limiter_ask_inside(limiter, &ask, &waiter.decision);
     const bool waits = waiter.decision.verdict == WEIR_ALLOW && waiter.decision.delay_ns != 0;
     if (waits) join_line(limiter, &waiter);
     host_unlock(&limiter->mutex);
