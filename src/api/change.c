@@ -11,6 +11,9 @@
 #include "core/clock.h"
 #include "core/num.h"
 
+/* A log remembers no more calls than about so many that wait for their start: 32 MB of them. */
+enum { WAITING_MAX = 1 << 22 };
+
 void limiter_look(weir_limiter *limiter, void (*look)(const struct cell_content *content, void *context), void *context)
 {
     struct cell_content of_word = {.count = 1};
@@ -127,8 +130,10 @@ static void use_log(weir_limiter *limiter, struct log *log, uint64_t now_ns)
 
 int limiter_grow_log(weir_limiter *limiter, uint64_t now_ns)
 {
-    if (limiter->home != HOME_LOG) return 0;
-    struct log *log = make_log(limiter, 2 * (limiter_log(limiter)->mask + 1), now_ns);
+    if (limiter->home != HOME_LOG) return 0; /* it has moved meanwhile */
+    const uint64_t capacity = limiter_log(limiter)->mask + 1;
+    if (capacity >= WAITING_MAX && capacity / 4 >= plan_inside_const(&limiter->plan)->rule[0].burst) return WEIR_ENOMEM;
+    struct log *log = make_log(limiter, 2 * capacity, now_ns);
     if (log == NULL) return WEIR_ENOMEM;
     use_log(limiter, log, now_ns);
     atom_store(&limiter->clock_ends_ns, log_ends_ns(log));

@@ -32,7 +32,7 @@ static weir_decision stopped(uint64_t now_ns)
     return (weir_decision){.verdict = WEIR_STOPPED, .start = {now_ns}};
 }
 
-/* False when the log has no room for one more who waits: *decision is what he is told if there can be none. */
+/* False when the log is full, see log.h. */
 static bool ask_homes(weir_limiter *limiter, const struct ask *ask, weir_decision *decision)
 {
     if (limiter_stopped(limiter)) {
@@ -48,16 +48,29 @@ static bool ask_homes(weir_limiter *limiter, const struct ask *ask, weir_decisio
     }
 }
 
+/* [under the mutex] With a larger log, as long as one is to be had. */
+static void ask_larger(weir_limiter *limiter, const struct ask *ask, weir_decision *decision)
+{
+    struct ask rest = *ask;
+    uint64_t charged = 0;
+    for (bool all = false; !all && limiter_grow_log(limiter, ask->now_ns) == 0;) {
+        if (ask->charge) charged += decision->charged;
+        rest.cost = ask->cost - charged;
+        all = ask_homes(limiter, &rest, decision);
+    }
+    decision->charged += charged;
+}
+
 void limiter_ask_inside(weir_limiter *limiter, const struct ask *ask, weir_decision *decision)
 {
-    while (!ask_homes(limiter, ask, decision) && limiter_grow_log(limiter, ask->now_ns) == 0) continue;
+    if (!ask_homes(limiter, ask, decision)) ask_larger(limiter, ask, decision);
 }
 
 void limiter_ask(weir_limiter *limiter, const struct ask *ask, weir_decision *decision)
 {
     if (ask_homes(limiter, ask, decision)) return;
     host_lock(&limiter->mutex);
-    limiter_ask_inside(limiter, ask, decision);
+    ask_larger(limiter, ask, decision);
     host_unlock(&limiter->mutex);
 }
 
@@ -131,6 +144,20 @@ weir_decision weir_peek_limit(weir_limiter *limiter, int limit, uint64_t cost)
     return decision;
 }
 
+/* False when the state lives elsewhere. */
+static bool settle_log(weir_limiter *limiter, uint64_t now_ns, weir_decision *decision, uint64_t actual)
+{
+    for (bool larger = true; larger;) {
+        struct log *log = limiter_log(limiter);
+        const enum log_answer answer = log == NULL ? LOG_ELSEWHERE : log_settle(log, now_ns, decision, actual);
+        if (answer != LOG_FULL) return answer == LOG_HERE;
+        host_lock(&limiter->mutex);
+        larger = limiter_grow_log(limiter, now_ns) == 0;
+        host_unlock(&limiter->mutex);
+    }
+    return true;
+}
+
 void weir_settle_each(weir_limiter *limiter, weir_decision *decision, const uint64_t cost[], const uint64_t actual[],
                       const uint64_t end[])
 {
@@ -138,11 +165,10 @@ void weir_settle_each(weir_limiter *limiter, weir_decision *decision, const uint
     if (decision->verdict != WEIR_ALLOW || decision->reserved & DECISION_SETTLED) return;
     weir_decision of_one = *decision;
     of_one.charged = cost[0];
-    for (;; host_yield()) {
-        struct log *log = limiter_log(limiter);
-        if (log != NULL && log_settle(log, now_ns, &of_one, actual[0])) break;
-        if (word_settle(&limiter->word, now_ns, &of_one, actual[0])) break;
-        if (cell_settle(&limiter->cell, now_ns, decision, cost, actual, end)) break;
+    while (!settle_log(limiter, now_ns, &of_one, actual[0]) &&
+           !word_settle(&limiter->word, now_ns, &of_one, actual[0]) &&
+           !cell_settle(&limiter->cell, now_ns, decision, cost, actual, end)) {
+        host_yield();
     }
     decision->charged = 0;
     decision->reserved |= DECISION_SETTLED;

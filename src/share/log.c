@@ -71,23 +71,24 @@ static struct log_call look_up(const struct log_view *view, const struct ask *as
     *decision = (weir_decision){.verdict = WEIR_DENY, .start = {ask->now_ns}, .end = view->position};
     const bool never = cost > view->set.count;
     const uint64_t start = never ? UINT64_MAX : most(now, log_earliest(view, cost));
-    const bool later = start != now;
-    const uint64_t wait_ns = later ? view->log->origin_ns + start - ask->now_ns : 0;
-    /* The commonest refusal says itself what is left. */
-    if (cost != 1 || !later) decision->remaining = log_room(view, now);
+    const uint64_t wait_ns = start == now ? 0 : view->log->origin_ns + start - ask->now_ns;
     if (never) decision->verdict = WEIR_NEVER;
     else if (start > LOG_NS_MAX) decision->retry_ns = WEIR_FOREVER;
     else if (wait_ns > ask->wait_max_ns) decision->retry_ns = wait_ns - ask->wait_max_ns;
     else decision->verdict = WEIR_ALLOW;
-    if (decision->verdict != WEIR_ALLOW) return (struct log_call){.cost = cost};
+    if (decision->verdict != WEIR_ALLOW) {
+        /* The commonest refusal says itself what is left. */
+        decision->remaining = cost == 1 ? 0 : log_room(view, now);
+        return (struct log_call){.cost = cost, .start = now};
+    }
     decision->start.ns += wait_ns;
     decision->delay_ns = wait_ns;
-    decision->remaining = later ? 0 : decision->remaining - cost;
+    decision->remaining = subtract_to_zero(log_room(view, ask->peek ? now : start), cost);
     decision->charged = cost;
     decision->reserved = (uint32_t)view->set.generation;
     const bool takes = cost != 0 && !ask->peek;
     if (takes) decision->end += cost;
-    return (struct log_call){cost, start, takes, later};
+    return (struct log_call){cost, start, takes, wait_ns != 0};
 }
 
 /* For a call that this log cannot remember: what it would be told that must not wait. */
@@ -99,7 +100,7 @@ static enum log_answer refuse_full(const struct log_view *view, const struct ask
     return LOG_FULL;
 }
 
-static void charge_held(struct log_view *view, const struct ask *ask, weir_decision *decision)
+static enum log_answer charge_held(struct log_view *view, const struct ask *ask, weir_decision *decision)
 {
     const uint64_t now = log_time(view->log, ask->now_ns), cost = ask->each != NULL ? ask->each[0] : ask->cost;
     *decision = (weir_decision){.verdict = WEIR_ALLOW, .start = {ask->now_ns}};
@@ -107,6 +108,7 @@ static void charge_held(struct log_view *view, const struct ask *ask, weir_decis
     decision->remaining = log_room(view, now);
     decision->reserved = (uint32_t)view->set.generation | DECISION_SETTLED;
     if (ask->end != NULL) ask->end[0] = view->position;
+    return decision->charged < cost ? LOG_FULL : LOG_HERE;
 }
 
 /* The same question once more, while nobody else can commit. */
@@ -116,7 +118,7 @@ static enum log_answer decide_held(struct log *log, const struct ask *ask, weir_
     enum log_answer answer = LOG_HERE;
     if (!log_hold(log, &view)) return LOG_ELSEWHERE;
     if (ask->charge) {
-        charge_held(&view, ask, decision);
+        answer = charge_held(&view, ask, decision);
     } else {
         const struct log_call call = look_up(&view, ask, decision);
         const uint64_t waiting = call.waits ? log_waiting(&view, log_time(log, ask->now_ns)) + call.cost : 0;

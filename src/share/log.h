@@ -48,7 +48,8 @@ struct log {
 _Static_assert(sizeof(struct log) == 256 && offsetof(struct log, slot) == 256, "no false sharing");
 _Static_assert(sizeof(struct log_set) == LOG_SET_WORDS * sizeof(uint64_t), "a set is one cache line");
 
-/* FULL: more would wait than it can remember; *decision is the denial, and a larger log would allow it. */
+/* FULL: more would wait than it can remember.  *decision is the denial, but a larger log would allow it; of what was
+   charged or settled up, decision->charged says how much was taken, and a larger log takes the rest. */
 enum log_answer { LOG_ELSEWHERE, LOG_HERE, LOG_FULL };
 
 /* Can a log serve this rule alone? */
@@ -63,8 +64,7 @@ void log_make(struct log *log, uint64_t capacity, uint64_t now_ns, void (*yield)
 
 enum log_answer log_decide(struct log *log, const struct ask *ask, weir_decision *decision);
 
-/* False when the state lives elsewhere. */
-bool log_settle(struct log *log, uint64_t now_ns, const weir_decision *decision, uint64_t actual);
+enum log_answer log_settle(struct log *log, uint64_t now_ns, weir_decision *decision, uint64_t actual);
 
 /* ---- setters, one at a time ---- */
 

@@ -100,24 +100,18 @@ void log_append(struct log_view *view, uint64_t cost, uint64_t start, bool waits
 
 /* ---- corrections ---- */
 
+/* Where the newest does not wait, stamps after now are those of clocks that are ahead of this one. */
 uint64_t log_waiting(const struct log_view *view, uint64_t now)
 {
-    if (!log_ahead(log_newest(view))) return 0;
-    uint64_t waiting = 0, left = least(view->position - view->set.base, view->log->mask);
-    /* Starts only grow: halve. */
-    for (uint64_t half = (left + 1) / 2; left > 0; half = (left + 1) / 2) {
-        const bool waits = log_ns_of(log_read(view, view->position - waiting - half)) > now;
-        if (waits) waiting += half;
-        left = waits ? left - half : half - 1;
-    }
-    return waiting;
+    const uint64_t known = least(view->position - view->set.base, view->log->mask);
+    return log_ahead(log_newest(view)) ? log_after(view, now, known) : 0;
 }
 
-/* A debt larger than N is not remembered: the entries that decide would be gone. */
 uint64_t log_overcharge(struct log_view *view, uint64_t now, uint64_t extra)
 {
-    const uint64_t charged =
-        least(extra, subtract_to_zero(view->set.count + log_room(view, now), log_waiting(view, now)));
+    const uint64_t can_wait = subtract_to_zero(view->log->mask, 2 * view->set.count);
+    const uint64_t more = subtract_to_zero(can_wait, log_waiting(view, now));
+    const uint64_t charged = least(extra, log_room(view, now) + more);
     for (uint64_t i = 0; i < charged; i++) {
         const uint64_t start = least(most(now, log_earliest(view, 1)), LOG_NS_MAX);
         log_append(view, 1, start, start > now);
@@ -126,14 +120,14 @@ uint64_t log_overcharge(struct log_view *view, uint64_t now, uint64_t extra)
 }
 
 /* Takes out up to `unused` entries of a call that was stamped `start`; false when none is there any more. */
-static bool give_back(struct log_view *view, uint64_t now, uint64_t start, uint64_t unused)
+static bool give_back(struct log_view *view, uint64_t start, uint64_t unused)
 {
-    const uint64_t mask = view->log->mask, high = most(view->set.high, view->position);
-    const uint64_t oldest = log_oldest_counting(view, now);
-    uint64_t after = view->position, found = 0;
-    while (after > oldest && log_ns_of(log_read(view, after - 1)) > start) after--;
-    while (found < unused && after - found > oldest && log_ns_of(log_read(view, after - found - 1)) == start) found++;
-    if (found == 0 || high - (view->position - found) + view->set.count > mask) return false;
+    const uint64_t high = most(view->set.high, view->position);
+    const uint64_t known = least(view->position - view->set.base, view->set.count),
+                   newer = log_after(view, start, known);
+    uint64_t after = view->position - newer, found = 0;
+    while (found < unused && newer + found < known && log_ns_of(log_read(view, after - found - 1)) == start) found++;
+    if (found == 0 || high - (view->position - found) + view->set.count > view->log->mask) return false;
     view->set.high = high;
     for (; after < view->position; after++) {
         /* The lap bit belongs to the position. */
@@ -149,25 +143,25 @@ static bool give_back(struct log_view *view, uint64_t now, uint64_t start, uint6
 
 /* As settle() of decide.c: nothing is given back under another rule, nor before somebody who waits, nor a part of what
    has not started. */
-bool log_settle(struct log *log, uint64_t now_ns, const weir_decision *decision, uint64_t actual)
+enum log_answer log_settle(struct log *log, uint64_t now_ns, weir_decision *decision, uint64_t actual)
 {
     struct log_view view;
     bool changed = false;
-    if (actual == decision->charged) return !(atom_load_acquire(&log->head) & LOG_CLOSED);
-    if (!log_hold(log, &view)) return false;
-    const uint64_t now = log_time(log, now_ns), newest = log_newest(&view);
+    const bool even = actual == decision->charged;
+    if (even) return atom_load_acquire(&log->head) & LOG_CLOSED ? LOG_ELSEWHERE : LOG_HERE;
+    if (!log_hold(log, &view)) return LOG_ELSEWHERE;
+    const uint64_t now = log_time(log, now_ns);
     const bool foreign = (uint32_t)view.set.generation != (uint32_t)decision->reserved;
-    const bool behind = log_ahead(newest) && log_ns_of(newest) > now && decision->end != view.position;
+    const bool behind = log_waiting(&view, now) != 0 && decision->end != view.position;
     const bool part = actual != 0 && now_ns < decision->start.ns;
-    const bool keeps = foreign || behind || part;
     if (actual > decision->charged) {
-        log_overcharge(&view, now, actual - decision->charged);
-    } else if (!keeps) {
-        changed = give_back(&view, now, log_time(log, decision->start.ns), decision->charged - actual);
+        decision->charged += log_overcharge(&view, now, actual - decision->charged);
+    } else if (!foreign && !behind && !part) {
+        changed = give_back(&view, log_time(log, decision->start.ns), decision->charged - actual);
     }
     if (changed) log_publish(&view, 0);
     else log_let_go(&view);
-    return true;
+    return actual > decision->charged ? LOG_FULL : LOG_HERE;
 }
 
 /* ---- another limit ---- */

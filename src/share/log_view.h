@@ -119,37 +119,32 @@ static inline uint64_t log_newest(const struct log_view *view)
     return view->position > view->set.base ? log_read(view, view->position - 1) : 0;
 }
 
-/* The start of a call that has to be behind everybody who waits, and no earlier than the log allows: its last permit is
-   the one that the entry N before it decides.  cost is at most N. */
-static inline uint64_t log_earliest(const struct log_view *view, uint64_t cost)
+/* How many of the newest entries, looking at `known` of them, lie after this ns. */
+static inline uint64_t log_after(const struct log_view *view, uint64_t ns, uint64_t known)
 {
-    const uint64_t newest = log_newest(view);
-    const uint64_t behind = log_ahead(newest) ? log_ns_of(newest) : 0;
-    if (cost == 0 || view->position - view->set.base + cost <= view->set.count) return behind;
-    const uint64_t decides = log_read(view, view->position + cost - 1 - view->set.count);
-    return most(behind, add_saturating(log_ns_of(decides), view->set.span_ns));
+    uint64_t after = 0, not_after = known;
+    while (after < not_after) {
+        const uint64_t middle = after + (not_after - after) / 2;
+        if (log_ns_of(log_read(view, view->position - middle - 1)) > ns) after = middle + 1;
+        else not_after = middle;
+    }
+    return after;
 }
 
-/* The first position whose entry still counts at this time. */
-static inline uint64_t log_oldest_counting(const struct log_view *view, uint64_t now)
+/* The first ns at which the log allows it: the last permit of a call is the one that the entry N before it decides.
+   Who waits is behind the same entries, so nobody gets ahead of him.  cost is at most N. */
+static inline uint64_t log_earliest(const struct log_view *view, uint64_t cost)
 {
-    const uint64_t known = least(view->position - view->set.base, view->set.count);
-    uint64_t low = view->position - known, left = known;
-    while (left > 0) {
-        const uint64_t half = left / 2;
-        const bool counts = add_saturating(log_ns_of(log_read(view, low + half)), view->set.span_ns) > now;
-        if (!counts) low += half + 1;
-        left = counts ? half : left - half - 1;
-    }
-    return low;
+    if (cost == 0 || view->position - view->set.base + cost <= view->set.count) return 0;
+    const uint64_t decides = log_read(view, view->position + cost - 1 - view->set.count);
+    return add_saturating(log_ns_of(decides), view->set.span_ns);
 }
 
 /* What could be taken at once. */
 static inline uint64_t log_room(const struct log_view *view, uint64_t now)
 {
-    const uint64_t newest = log_newest(view);
-    if (log_ahead(newest) && log_ns_of(newest) > now) return 0;
-    return view->set.count - (view->position - log_oldest_counting(view, now));
+    const uint64_t known = least(view->position - view->set.base, view->set.count), span = view->set.span_ns;
+    return view->set.count - (now < span ? known : log_after(view, now - span, known));
 }
 
 /* Below neither the last stamp nor the floor. */
@@ -173,7 +168,7 @@ void log_append(struct log_view *view, uint64_t cost, uint64_t start, bool waits
 /* How many permits are taken of which the start lies ahead. */
 uint64_t log_waiting(const struct log_view *view, uint64_t now);
 
-/* Takes up to so many, each when it may be taken at the earliest; returns how many. */
+/* Takes up to so many, each when it may be taken at the earliest; returns how many: less where it is full. */
 uint64_t log_overcharge(struct log_view *view, uint64_t now, uint64_t extra);
 
 /* Spins, then yields. */

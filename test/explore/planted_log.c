@@ -49,6 +49,13 @@ enum log_answer planted_decide_head_first(struct log *log, const struct ask *ask
     }
 }
 
+/* As one would who does not know whether the slot's owner is still about to move the head on. */
+static enum log_answer refuse(const struct log_view *view, const struct ask *ask, weir_decision *decision)
+{
+    *decision = (weir_decision){.verdict = WEIR_DENY, .start = {ask->now_ns}, .retry_ns = 1, .end = view->position};
+    return LOG_HERE;
+}
+
 struct mistake {
     bool no_lap, no_second_look, hasty;
 };
@@ -62,8 +69,8 @@ static enum log_answer decide_with(struct mistake mistake, struct log *log, cons
         struct atom *slot = log_slot(&view, view.position);
         uint64_t was = atom_load(slot);
         if (log_written(&view, was)) {
-            if (!mistake.no_lap) advance(log, head);
-            else atom_pause();
+            if (mistake.no_lap) return refuse(&view, ask, decision);
+            advance(log, head);
             continue;
         }
         const bool takes = may_take(&view, ask, decision);

@@ -12,7 +12,7 @@ typedef enum log_answer log_decide_function(struct log *log, const struct ask *a
 /* The head is moved on first, then the slot is written. */
 log_decide_function planted_decide_head_first;
 
-/* The slot first, but nobody looks whether it was written in this lap: he who finds it changed waits his turn. */
+/* The slot first, but nobody helps: who finds it written, in whatever lap, refuses. */
 log_decide_function planted_decide_without_lap;
 
 /* The slot first, but the head is not looked at again. */
