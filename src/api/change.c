@@ -33,16 +33,19 @@ static void look_inside(weir_limiter *limiter, void (*look)(const struct cell_co
     else limiter_look(limiter, look, context);
 }
 
-static uint64_t start_of(weir_limiter *limiter, const struct cell_content *content, int limit, uint64_t end,
-                         uint64_t cost)
+/* False when nobody knows any more, as it has long come. */
+static bool start_of(weir_limiter *limiter, const struct cell_content *content, int limit, uint64_t end, uint64_t cost,
+                     uint64_t *start_ns)
 {
     const struct rules rules = {content->rule, content->count};
     const struct rule *rule = &content->rule[limit];
     const struct algorithm *algorithm = algorithm_of(rule);
-    if (limiter->home == HOME_LOG) return log_start_ns(limiter_log(limiter), end);
-    if (algorithm->words == 0) return 0;
+    *start_ns = 0;
+    if (limiter->home == HOME_LOG) return log_start_ns(limiter_log(limiter), end, start_ns);
+    if (algorithm->words == 0) return true;
     const uint64_t *state = content->state + words_before(rules, limit);
-    return ns_ceil(rule, algorithm->start_of(rule, state, end, ticks_of(rule, cost)));
+    *start_ns = ns_ceil(rule, algorithm->start_of(rule, state, end, ticks_of(rule, cost)));
+    return true;
 }
 
 /* What a change has left to do: those who wait are moved, and the end of the new clock is noted. */
@@ -58,10 +61,11 @@ static void move_waiters(const struct moving *moving, const struct cell_content 
     if (change->count == 0) return;
     for (struct waiter *waiter = limiter->first; waiter != NULL; waiter = waiter->after) {
         if ((uint32_t)waiter->decision.reserved != limiter->generation - 1) continue; /* kept its start before */
-        uint64_t start_ns = 0;
+        uint64_t start_ns = 0, of_limit_ns;
         for (int i = 0; i < change->count; i++) {
             waiter->end[i] = change_end(change, i, &content->rule[i], waiter->end[i]);
-            start_ns = most(start_ns, start_of(limiter, content, i, waiter->end[i], waiter->cost[i]));
+            if (start_of(limiter, content, i, waiter->end[i], waiter->cost[i], &of_limit_ns))
+                start_ns = most(start_ns, of_limit_ns);
         }
         waiter->decision.start.ns = start_ns;
         waiter->decision.end = waiter->end[waiter->decision.limit];
@@ -295,9 +299,8 @@ static void restart(const struct cell_content *content, void *context)
     bool moved = changes != 0 && limit < content->count;
     if (moved && changes > CHANGES_KEPT) decision->end = last_end(limiter, content, limit, now_ns);
     else if (moved) moved = follow(limiter, content, since, limit, &decision->end);
-    const uint64_t start_ns = moved ? start_of(limiter, content, limit, decision->end, decision->charged) : 0;
-    /* A log that does not know a start any more has let it pass. */
-    if (limiter->home == HOME_LOG && start_ns == 0) moved = false;
+    uint64_t start_ns = 0;
+    if (moved) moved = start_of(limiter, content, limit, decision->end, decision->charged, &start_ns);
     restarting->moved = moved;
     if (!moved) return;
     decision->reserved = (decision->reserved & ~(uint64_t)UINT32_MAX) | limiter->generation;

@@ -37,7 +37,7 @@
    He cannot.  Let S be the stamp in v.  What is written in positions from h on has stamps >= S, since the ring never
    goes back so far that the entries between v and h are gone (log_held.c, give_back).  What stands in v's slot two laps
    later has a position p > h + N, so that its stamp is above that of p - N, by W, and hence above S.  Only a reset
-   forgets who is N before; so it raises the floor of stamps above S, by a sixteenth of a ns; what is compared with
+   forgets who is N before; so it raises the floor of stamps above S, by 1/64 ns; what is compared with
    times are whole ns.
 
    Orders: a view is read relaxed between two looks at the head, the first acquire and the second behind an acquire
@@ -164,7 +164,7 @@ enum log_answer log_decide(struct log *log, const struct ask *ask, weir_decision
 bool log_fits(const struct rule *rule)
 {
     return rule->algorithm == ALGORITHM_SLIDING_LOG && rule->gap_ns == 0 && !(rule->flags & RULE_B) &&
-           rule->period_ns <= UINT64_C(1) << (LOG_NS_BITS - 3) && rule->burst <= UINT64_C(1) << 48;
+           rule->period_ns <= UINT64_C(1) << (LOG_NS_BITS - 2) && rule->burst <= UINT64_C(1) << 48;
 }
 
 uint64_t log_capacity(uint64_t count)
@@ -179,22 +179,14 @@ size_t log_size(uint64_t capacity)
     return sizeof(struct log) + capacity * sizeof(struct atom);
 }
 
-/* An entry, or 0 when it is not known any more. */
-static uint64_t entry_before(const struct log_view *view, uint64_t end)
-{
-    if (end > view->position) return log_newest(view);
-    const bool known = end > view->set.base && view->position - end < view->log->mask;
-    return known ? log_read(view, end - 1) : 0;
-}
-
-uint64_t log_start_ns(struct log *log, uint64_t end)
+bool log_start_ns(struct log *log, uint64_t end, uint64_t *start_ns)
 {
     for (unsigned turn = 1;; log_wait(log, turn++)) {
         const uint64_t head = atom_load_acquire(&log->head);
         const struct log_view view = log_view_at(log, head);
-        const uint64_t entry = entry_before(&view, end);
-        const bool whole = !(head & LOG_HELD) && still(&log->head, head);
-        if (whole || head & LOG_CLOSED) return entry == 0 ? 0 : log->origin_ns + log_ns_of(entry);
+        const uint64_t known = least(view.position - view.set.base, log->mask), last = least(end, view.position);
+        *start_ns = log->origin_ns + log_ns_of(log_read(&view, last - 1));
+        if ((head & LOG_HELD) == 0 && still(&log->head, head)) return view.position - last < known;
     }
 }
 
@@ -203,7 +195,7 @@ uint64_t log_mark(struct log *log)
     for (unsigned turn = 1;; log_wait(log, turn++)) {
         const uint64_t head = atom_load_acquire(&log->head);
         const struct log_view view = log_view_at(log, head);
-        if ((!(head & LOG_HELD) && still(&log->head, head)) || head & LOG_CLOSED) return view.position;
+        if ((head & LOG_HELD) == 0 && still(&log->head, head)) return view.position;
     }
 }
 

@@ -42,7 +42,7 @@ struct log {
     void (*yield)(void);
     struct log *older; /* whoever made it may chain it here */
     uint64_t apart[4];
-    struct atom slot[]; /* lap:1 | kind:2 | stamp:61 = ns:57, and 4 bits more, see log.c */
+    struct atom slot[]; /* lap:1 | kind:2 | stamp:61 = ns:55, and 6 bits more, see log.c */
 };
 
 _Static_assert(sizeof(struct log) == 256 && offsetof(struct log, slot) == 256, "no false sharing");
@@ -81,8 +81,8 @@ void log_reopen(struct log *log);
 /* Until when stamps fit; before that it has to be moved. */
 uint64_t log_ends_ns(const struct log *log);
 
-/* When the call starts whose last permit ends there; 0 when that was long ago. */
-uint64_t log_start_ns(struct log *log, uint64_t end);
+/* When the call starts that ends there; false when that is not known any more, as it lies in the past. */
+bool log_start_ns(struct log *log, uint64_t end, uint64_t *start_ns);
 
 /* The end of the last call. */
 uint64_t log_mark(struct log *log);

@@ -231,7 +231,7 @@ void log_make(struct log *log, uint64_t capacity, uint64_t now_ns, void (*yield)
     log->mask = capacity - 1;
     log->yield = yield;
     /* Calls with a somewhat older time than this one are told apart, too. */
-    log->origin_ns = subtract_to_zero(now_ns, UINT64_C(1) << (LOG_NS_BITS - 3));
+    log->origin_ns = subtract_to_zero(now_ns, UINT64_C(1) << (LOG_NS_BITS - 2));
     atom_store_release(&log->head, LOG_HELD | LOG_CLOSED);
 }
 

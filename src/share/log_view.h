@@ -3,7 +3,7 @@
 
        head   held:1 | closed:1 | set:1 | serial:61         slot   lap:1 | kind:2 | stamp:61
 
-   Entry k stands in slot k mod C.  Its stamp counts 16 to the ns, from the log's origin; only whole ns are compared
+   Entry k stands in slot k mod C.  Its stamp counts 64 to the ns, from the log's origin; only whole ns are compared
    with times.  Stamps never decrease along the positions, so what still counts is found by halving.
 
            base                    position - N            position
@@ -23,7 +23,7 @@
 #define LOG_SET_1 (UINT64_C(1) << 61)
 #define LOG_SERIAL_MAX (LOG_SET_1 - 1)
 
-enum { LOG_FINE_BITS = 4, LOG_NS_BITS = 57, LOG_KIND_SHIFT = 61 };
+enum { LOG_FINE_BITS = 6, LOG_NS_BITS = 55, LOG_KIND_SHIFT = 61 };
 
 #define LOG_STAMP_MAX ((UINT64_C(1) << LOG_KIND_SHIFT) - 1)
 #define LOG_NS_MAX ((UINT64_C(1) << LOG_NS_BITS) - 1)
