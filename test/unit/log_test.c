@@ -337,10 +337,11 @@ static void a_waiter_is_woken_by_a_change(void **state)
 
 /* ---- against the core ---- */
 
+/* But for the end, which counts what is given back after it has drained. */
 static bool same(const weir_decision *a, const weir_decision *b)
 {
     return a->verdict == b->verdict && a->start.ns == b->start.ns && a->delay_ns == b->delay_ns &&
-           a->retry_ns == b->retry_ns && a->end == b->end && a->remaining == b->remaining && a->charged == b->charged;
+           a->retry_ns == b->retry_ns && a->remaining == b->remaining && a->charged == b->charged;
 }
 
 enum { KEPT = 8, STEPS = 2000 };
