@@ -75,6 +75,7 @@ int weir_open(weir_limiter **owned, const char *limits, const weir_options *opti
     host_mutex_open(&limiter->mutex);
     word_open(&limiter->word, &(struct rule){.algorithm = ALGORITHM_ELSEWHERE});
     cell_open(&limiter->cell, host_yield);
+    limiter->home = HOME_CELL; /* which is empty */
     host_lock(&limiter->mutex);
     failed = limiter_change(limiter, plan_inside_const(&plan), limiter_now_ns(limiter), WEIR_RESET, error);
     host_unlock(&limiter->mutex);
@@ -89,6 +90,10 @@ void weir_close(weir_limiter *limiter)
     struct change unused;
     host_ticker_stop(limiter->ticker);
     host_free(cell_change(&limiter->cell, NULL, 0, NULL, 0, WEIR_RESET, &unused));
+    for (struct log *log = limiter_log(limiter), *older; log != NULL; log = older) {
+        older = log->older;
+        host_free(log);
+    }
     host_mutex_close(&limiter->mutex);
     host_free(limiter);
 }

@@ -28,9 +28,9 @@
 
 enum { END, COUNT, BEFORE_END, BEFORE_COUNT, WORDS };
 enum {
-    COUNTS_REFUSED = RULE_A,
-    ALIGNED = RULE_B,
-    OPENS_ALWAYS = RULE_C /* for comparing with peers: a call of 0 opens a window, and a refused one too */
+    COUNTS_REFUSED = RULE_COUNTS_REFUSED,
+    ALIGNED = RULE_A,
+    OPENS_ALWAYS = RULE_B /* for comparing with peers: a call of 0 opens a window, and a refused one too */
 };
 
 _Static_assert((int)WORDS <= (int)STATE_WORDS_MAX, "a fixed window fits the state");

@@ -10,7 +10,7 @@
 
 enum {
     SLIDING_LOG_CLOSED = RULE_A,        /* an entry exactly one period old still counts */
-    SLIDING_LOG_COUNTS_REFUSED = RULE_B /* refused calls are entered, too */
+    SLIDING_LOG_COUNTS_REFUSED = RULE_COUNTS_REFUSED /* refused calls are entered, too */
 };
 
 /* Entries kept, and the time of one: back 1 is the newest, and goes up to that number. */

@@ -14,7 +14,7 @@
 #include "plan/plan.h"
 
 /* As src/core/fixed_window.c has them. */
-enum { OPENS_ALWAYS = RULE_C, COUNT_WORD = 1 };
+enum { OPENS_ALWAYS = RULE_B, COUNT_WORD = 1 };
 
 void fixed_window_write(char *text, uint64_t count, uint64_t window_ns, const char *options)
 {
