@@ -426,10 +426,12 @@ static struct tokens left_of(const struct reservation *its, wide last_event_ns)
     return (struct tokens){rescaled((struct tokens){(int64_t)its->n, 0}, scale) + (later ? -ticks : ticks), scale};
 }
 
+/* The peer's least duration is -2^63 ns. */
 static wide lasts_ns(const struct reservation *its)
 {
-    const wide units = ((wide)its->n * its->rate.q) / its->rate.p;
-    return its->fine < 0 ? units << -its->fine : units >> its->fine;
+    const wide units = ((wide)its->n * its->rate.q) / its->rate.p, most_ns = (wide)1 << 63;
+    const wide ns = its->fine < 0 ? units << -its->fine : units >> its->fine;
+    return ns > most_ns ? most_ns : ns;
 }
 
 /* The last event goes back to the one before, unless that lies in the past. */

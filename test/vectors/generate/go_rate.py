@@ -61,7 +61,7 @@ class Limiter:
         if restore <= 0:
             return
         self.tokens, self.last = min(self.balance(t) + restore, self.number(self.burst)), t
-        before = start + FOREVER if rate <= 0 else start - int(min(n / self.number(rate) * SECOND, 2**90))
+        before = start + FOREVER if rate <= 0 else start - int(min(n / self.number(rate) * SECOND, 2**63))
         if start == self.event and before >= t:
             self.event = before
 
