@@ -99,16 +99,6 @@ static bool counts_refused(const struct rule *rule, const uint64_t *state, uint6
     return rule->flags & SLIDING_LOG_COUNTS_REFUSED && now_ns >= state[UNCOUNTED_UNTIL];
 }
 
-/* When this call passes if its refusal now is entered first. */
-static uint64_t passes_after_refusal(const struct rule *rule, const uint64_t *state, uint64_t now_ns, uint64_t permits)
-{
-    const uint64_t entered_ns = entered_at(rule, state, now_ns), back = rule->burst - permits + 1;
-    uint64_t passes_ns = rule->gap_ns != 0 ? add_saturating(entered_ns, rule->gap_ns) : 0;
-    if (back <= permits) passes_ns = most(passes_ns, add_saturating(entered_ns, span_of(rule)));
-    else passes_ns = most(passes_ns, fits_at(rule, state, permits + permits));
-    return passes_ns;
-}
-
 static struct offer offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost, uint64_t wait_ns)
 {
     (void)wait_ns;
@@ -117,9 +107,7 @@ static struct offer offer(const struct rule *rule, const uint64_t *state, uint64
     const uint64_t passes_ns = most(fits_at(rule, state, cost), cost != 0 ? gap_ends_at(rule, state) : 0);
     if (passes_ns <= now_ns) return (struct offer){now, now};
     if (!(rule->flags & SLIDING_LOG_COUNTS_REFUSED)) return (struct offer){now, plain_tick(rule, passes_ns)};
-    const bool counts = counts_refused(rule, state, now_ns);
-    const uint64_t again_ns = counts ? passes_after_refusal(rule, state, now_ns, cost) : passes_ns;
-    return (struct offer){plain_tick(rule, again_ns), plain_tick(rule, again_ns)};
+    return (struct offer){plain_tick(rule, passes_ns), plain_tick(rule, passes_ns)};
 }
 
 static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at)
@@ -128,6 +116,12 @@ static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at
     if (gap_ends_at(rule, state) > at_ns) return 0;
     const uint64_t counting = at_ns < span ? stamps_known(rule, state) : stamps_after(rule, state, at_ns - span);
     return subtract_to_zero(rule->burst, counting);
+}
+
+/* Right after a call none passes before the gap is over. */
+static uint64_t room_after(const struct rule *rule, const uint64_t *state, uint64_t at, uint64_t cost)
+{
+    return cost != 0 && rule->gap_ns != 0 ? 0 : subtract_to_zero(room(rule, state, at), cost);
 }
 
 static void enter(const struct rule *rule, uint64_t *state, uint64_t ns, uint64_t permits)
@@ -385,6 +379,7 @@ const struct algorithm *sliding_log_algorithm(void)
         .commit = commit,
         .refused = refused,
         .room = room,
+        .room_after = room_after,
         .mark = mark,
         .start_of = start_of,
         .waited_for = waited_for,
