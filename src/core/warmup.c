@@ -112,7 +112,7 @@ static struct limit_problem compile(const struct limit *limit, struct rule *rule
 {
     static const char too_long[] = "this warmup is longer than the clock of this rate; choose a shorter one";
     if (!limit->has_time) {
-        return limit_wrong(OPTION_RATE, "algorithm=warmup needs to know for how long; for example 10/s warmup=10s");
+        return limit_wrong(OPTION_WARMUP, "algorithm=warmup needs to know for how long; for example 10/s warmup=10s");
     }
     if (limit->factor.digits < power_of_ten(limit->factor.places)) {
         return limit_wrong(OPTION_COLD, "cold is 1 or more: how much slower a cold start is; for example cold=3");
