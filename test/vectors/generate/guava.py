@@ -95,8 +95,8 @@ def pick_rate(r, group):
     return math.exp(r.uniform(math.log(1e-5), math.log(1e6)))
 
 
-def pick_n(r, rate):
-    kind = r.randrange(12 if rate >= 0.1 else 10)
+def pick_n(r):
+    kind = r.randrange(12)
     if kind < 7:
         return r.choice([1, 1, 1, 2, 3, 5, 10])
     return r.randrange(1, 200) if kind < 9 else r.randrange(1, 10**r.randrange(1, 9)) if kind < 11 else 2**31 - 1
@@ -156,7 +156,7 @@ def make_case(r, bursty, index):
                 return None
             mutating += 1
         else:
-            n = pick_n(r, rate)
+            n = pick_n(r)
             acquire = r.randrange(2) == 0
             timeout = r.choice([0, 0, -10**6, 10**6, r.randrange(10**r.randrange(1, 14)), max(peer.next - now, 0),
                                 max(peer.next - now - 1, 0), peer.next - now + 1, MAX // 1000])
