@@ -7,6 +7,10 @@
    Leaves to others: what one limit answers (a file each), where the state lives (share). */
 #include "core/decide_inline.h"
 
+#include <string.h>
+
+enum { AGREE_TRIES_MAX = 8 };
+
 size_t words_before(struct rules rules, int limit)
 {
     size_t words = 0;
@@ -46,7 +50,7 @@ static struct left left_now(struct rules rules, const uint64_t *state, uint64_t 
     return left;
 }
 
-/* Counted, a refusal makes the wait for the next try of the same call longer; returns which limit refuses for longest. */
+/* Counted, a refusal makes the wait for the same call longer; returns which limit refuses for longest. */
 static int count_refusals(struct rules rules, const struct asked asked[], uint64_t *state,
                           const struct question *question, int longest, weir_decision *decision)
 {
@@ -65,10 +69,35 @@ static int count_refusals(struct rules rules, const struct asked asked[], uint64
     return longest;
 }
 
+/* By the time that one limit passes another may do so no more: when do all of them?  Most often then. */
+static int agree(struct rules rules, const struct asked asked[], const uint64_t *state, const struct question *question,
+                 int longest, weir_decision *decision)
+{
+    for (int tries = 0; decision->retry_ns != WEIR_FOREVER; tries++) {
+        const uint64_t then_ns = add_saturating(question->now_ns, decision->retry_ns);
+        const uint64_t *of_limit = state;
+        uint64_t more_ns = tries == AGREE_TRIES_MAX ? WEIR_FOREVER : 0;
+        for (int i = 0; i < rules.count; i++) {
+            const struct rule *rule = &rules.rule[i];
+            struct asked again = asked[i];
+            again.now = tick_at(rule, then_ns);
+            const uint64_t wait_ns =
+                decide_ask(rule, &again, of_limit, then_ns, question->cost[i], question->wait_max_ns);
+            if (wait_ns > more_ns) longest = i;
+            more_ns = most(more_ns, wait_ns);
+            of_limit += state_words(rule, again.algorithm);
+        }
+        if (more_ns == 0) break;
+        decision->retry_ns = add_saturating(decision->retry_ns, more_ns);
+    }
+    return longest;
+}
+
 void decide_refusal(struct rules rules, const struct asked asked[], uint64_t *state, const struct question *question,
                     int longest, weir_decision *decision)
 {
     if (!question->peek) longest = count_refusals(rules, asked, state, question, longest, decision);
+    if (rules.count > 1) longest = agree(rules, asked, state, question, longest, decision);
     const bool never = decision->retry_ns == WEIR_FOREVER;
     const int limit = never ? at_fault(rules, question->cost, longest, decision) : longest;
     struct left left = {UINT64_MAX, 0};
@@ -83,14 +112,25 @@ void decide_refusal(struct rules rules, const struct asked asked[], uint64_t *st
     decision->remaining = left.permits;
 }
 
+/* What would be left.  Where a call leaves less or more than its own permits, only taking them shows it. */
+static uint64_t permits_after(const struct rule *rule, const struct asked *asked, const uint64_t *state)
+{
+    const struct algorithm *algorithm = asked->algorithm;
+    const uint64_t permits = permits_left(rule, algorithm, state, asked->now);
+    if (permits == UINT64_MAX) return permits;
+    if (!algorithm->pays_after) return subtract_to_zero(permits, permits_floor(rule, asked->cost));
+    uint64_t copy[STATE_WORDS_MAX];
+    memcpy(copy, state, algorithm->words * sizeof *copy);
+    return permits_floor(rule, algorithm->commit(rule, copy, asked->now, asked->now, asked->cost).room);
+}
+
 void decide_peek(struct rules rules, const struct asked asked[], const uint64_t *state, weir_decision *decision)
 {
     struct left left = {UINT64_MAX, 0};
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
         const struct algorithm *algorithm = asked[i].algorithm;
-        uint64_t permits = permits_left(rule, algorithm, state, asked[i].now);
-        if (permits != UINT64_MAX) permits = subtract_to_zero(permits, permits_floor(rule, asked[i].cost));
+        const uint64_t permits = permits_after(rule, &asked[i], state);
         narrow(&left, i, permits);
         if (left.limit == i && algorithm->words != 0) decision->end = algorithm->mark(rule, state, asked[i].now);
         state += state_words(rule, algorithm);

@@ -116,7 +116,7 @@ static inline void decide_inline(struct rules rules, uint64_t *state, const stru
     decision->retry_ns = retry_ns;
     decision->end = 0;
     decision->charged = allowed ? cost[0] : 0;
-    decision->reserved = allowed ? rules.rule[0].generation | differ : 0;
+    decision->reserved = rules.rule[0].generation | (allowed ? differ : 0);
     if (!allowed) decide_refusal(rules, asked, state, question, refuses, decision);
     else if (question->peek) decide_peek(rules, asked, state, decision);
     else decide_allow(rules, asked, state, now_ns, start_ns, latest, end, decision);

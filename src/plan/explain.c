@@ -69,9 +69,10 @@ static void label_window(struct writer *writer, uint64_t ns)
 
 static void explain_window(struct writer *writer, const struct limit *limit, uint64_t window_ns)
 {
+    const uint64_t most = facts_most_in(limit, window_ns);
     label_window(writer, window_ns);
-    write_text(writer, "at most ");
-    write_grouped(writer, facts_most_in(limit, window_ns));
+    write_text(writer, most == UINT64_MAX ? "any number: the schedule is the only bound" : "at most ");
+    if (most != UINT64_MAX) write_grouped(writer, most);
 }
 
 /* A burst is never silent: the line that shows what it lets through shows how to do without. */
@@ -113,9 +114,13 @@ static void explain_pace(struct writer *writer, const struct limit *limit, const
     write_duration(writer, facts->spacing_ns);
     write_text(writer, "\n");
     label(writer, "after a stall");
+    if (facts->at_once == UINT64_MAX) {
+        write_text(writer, "all that is left of it on the schedule, at once\n");
+        return;
+    }
     write_grouped(writer, facts->at_once);
     write_text(writer, " at once, then ");
-    const bool catches_up = limit->factor.digits != 1 || limit->factor.places != 0;
+    const bool catches_up = limit->factor.digits > 1 || limit->factor.places != 0;
     if (!catches_up) {
         write_text(writer, "as before; the lost time is reported, not made up\n");
         return;

@@ -1,11 +1,169 @@
 /* SPDX-License-Identifier: MIT
-   simrate.c - nosqlbench SimRate: not yet. */
+   simrate.c - nosqlbench's present limiter in weir's words: fills are steps, and between them no time passes.
+
+   The peer divides in doubles and cuts; its numbers are taken over where they are not what weir makes of the rate, which
+   may differ by the last digit.
+
+   May touch: its subject, the tally through judge.  Promises: sizes, answers and pools equal to the tick.
+   Leaves: the filler's clock to the case, the pools to weir. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/simrate.h"
 #include "runner.h"
+#include "simrate_rule.h"
+
+enum { SECOND_NS = 1000000000, POOL_TICKS = 1000000000 };
+
+struct simrate {
+    struct limit limit;
+    struct simrate_numbers numbers;
+};
+
+/* Cut towards zero; what is no number is 0. */
+static uint64_t cut(double value)
+{
+    if (!(value > 0)) return 0;
+    return value < 0x1p62 ? (uint64_t)value : UINT64_C(1) << 62;
+}
+
+static struct simrate_numbers numbers_of(double rate_per_s, double burst_ratio)
+{
+    struct simrate_numbers numbers = {.tick_ns = SECOND_NS, .over = cut(POOL_TICKS * burst_ratio)};
+    if (rate_per_s > 1) numbers.tick_ns = 1;
+    else if (rate_per_s > 0.001) numbers.tick_ns = 1000;
+    else if (rate_per_s > 0.000001) numbers.tick_ns = 1000000;
+    numbers.per_op = cut((double)(SECOND_NS / numbers.tick_ns) / rate_per_s);
+    return numbers;
+}
+
+/* Apart by more than the last digit that a double has. */
+static bool far_apart(uint64_t a, uint64_t b)
+{
+    const uint64_t apart = a > b ? a - b : b - a;
+    return apart > 1 + (a >> 51);
+}
+
+/* The plan that weir makes of the rate where it can, with the peer's numbers. */
+static const char *make(struct simrate *simrate, weir_plan *plan, double rate_per_s, double burst_ratio)
+{
+    struct fraction rate;
+    char text[128];
+    const bool sayable = isfinite(rate_per_s) && rate_per_s > 0 && fraction_of(rate_per_s, &rate) && burst_ratio >= 1 &&
+                         burst_ratio <= 1000;
+    if (sayable) {
+        snprintf(text, sizeof text, "%" PRIu64 "/%" PRIu64 "s algorithm=simrate catchup=%.12f", rate.p, rate.q,
+                 burst_ratio);
+    }
+    const bool said = sayable && weir_plan_parse(plan, text, WEIR_ADMIT, NULL) == 0;
+    if (!said && weir_plan_parse(plan, "1/s algorithm=simrate", WEIR_ADMIT, NULL) != 0) return "no simrate";
+    simrate->numbers = numbers_of(rate_per_s, burst_ratio);
+    const struct simrate_numbers own = simrate_rule_set(plan, simrate->numbers), peer = simrate->numbers;
+    if (!said) return NULL;
+    const bool same = own.tick_ns == peer.tick_ns && !far_apart(own.per_op, peer.per_op);
+    return same && !far_apart(own.over, peer.over) ? NULL : "other numbers than the peer's";
+}
+
+static const char *read_and_make(struct simrate *simrate, weir_plan *plan, struct json_object *from)
+{
+    double rate_per_s = 0, burst_ratio = 0;
+    if (!field_double(from, "rate_per_s", &rate_per_s) || !field_double(from, "burst_ratio", &burst_ratio))
+        return "no rate and burst ratio";
+    return make(simrate, plan, rate_per_s, burst_ratio);
+}
+
+static const char *open_case(void *subject, const struct scene *scene)
+{
+    struct simrate *simrate = subject;
+    const char *unfit = limit_open(&simrate->limit, "1/s algorithm=simrate", 0, 0);
+    if (unfit != NULL) return unfit;
+    unfit = read_and_make(simrate, &simrate->limit.plan, scene->limiter);
+    if (unfit == NULL) simrate_rule_fill(&simrate->limit.plan, simrate->limit.state, scene->shift_ns);
+    return unfit;
+}
+
+/* The sizes that the case's limiter lists are answers too. */
+static void judge_sizes(const struct simrate *simrate, const struct step *step)
+{
+    struct step of_limiter = *step;
+    of_limiter.expect = step->scene->limiter;
+    judge_u64(&of_limiter, "tick_ns", simrate->numbers.tick_ns);
+    judge_u64(&of_limiter, "ticks_per_op", simrate->numbers.per_op);
+    judge_u64(&of_limiter, "pool_size_ticks", POOL_TICKS);
+    judge_u64(&of_limiter, "pool_and_burst_size_ticks", simrate->numbers.over);
+    judge_i64(&of_limiter, "initial_active_ticks", simrate_active(simrate->limit.state));
+}
+
+static int64_t total(const struct simrate *simrate)
+{
+    return simrate_active(simrate->limit.state) + simrate_waiting(simrate->limit.state);
+}
+
+static void set_rate(struct simrate *simrate, struct step *step)
+{
+    weir_plan plan;
+    const char *unfit = read_and_make(simrate, &plan, step->json);
+    if (unfit != NULL) {
+        judge_stop(step, "rate_per_s", "a rate", unfit);
+        return;
+    }
+    simrate_rule_change(&simrate->limit.plan, &plan, simrate->limit.state);
+    simrate->limit.plan = plan;
+    judge_bool(step, "ok", true);
+}
+
+static void try_op(struct simrate *simrate, struct step *step)
+{
+    weir_decision decision;
+    step->now.ns = simrate_filled_ns(simrate->limit.state);
+    if (!limit_ask(&simrate->limit, step, 0, &decision)) return;
+    judge_bool(step, "allowed", weir_allowed(decision));
+    judge_i64(step, "backlog_ticks", total(simrate));
+}
+
+static void step_case(void *subject, struct step *step)
+{
+    struct simrate *simrate = subject;
+    if (step->index == 0) judge_sizes(simrate, step);
+    if (strcmp(step->op, "set_rate") == 0) set_rate(simrate, step);
+    else if (strcmp(step->op, "try_op") == 0) try_op(simrate, step);
+    else {
+        simrate_rule_fill(&simrate->limit.plan, simrate->limit.state, step->now.ns);
+        judge_i64(step, "total_ticks", total(simrate));
+    }
+    judge_after_i64(step, "active_ticks", simrate_active(simrate->limit.state));
+    judge_after_i64(step, "waiting_ticks", simrate_waiting(simrate->limit.state));
+}
+
+static void close_case(void *subject)
+{
+    struct simrate *simrate = subject;
+    limit_close(&simrate->limit);
+}
 
 const struct family *family_simrate(void)
 {
-    static const char *const none[] = {NULL};
-    static const struct family family = {
-        .system = "nosqlbench SimRate", .limiter_key = none, .op = none, .step_key = none};
+    static const char *const limiter_key[] = {"algorithm",
+                                              "rate_per_s",
+                                              "burst_ratio",
+                                              "tick_ns",
+                                              "ticks_per_op",
+                                              "pool_size_ticks",
+                                              "pool_and_burst_size_ticks",
+                                              "initial_active_ticks",
+                                              NULL};
+    static const char *const op[] = {"refill", "try_op", "set_rate", NULL};
+    static const char *const step_key[] = {"t_ns",        "op",     "n",           "rate_per_s",
+                                           "burst_ratio", "expect", "state_after", NULL};
+    static const struct family family = {.system = "nosqlbench SimRate",
+                                         .limiter_key = limiter_key,
+                                         .op = op,
+                                         .step_key = step_key,
+                                         .subject_size = sizeof(struct simrate),
+                                         .open = open_case,
+                                         .step = step_case,
+                                         .close = close_case};
     return &family;
 }

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+   resilience.c - the core's side of both families of resilience4j.
+
+   May touch: its arguments.  Promises: decides nothing itself.  Leaves to others: the peers' words (a file each). */
+#include "resilience.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/algorithm.h"
+#include "core/clock.h"
+#include "core/cycle.h"
+#include "plan/plan.h"
+
+static const struct rule *rule_of(const weir_plan *plan)
+{
+    return &plan_inside_const(plan)->rule[0];
+}
+
+void resilience_write(char *text, int64_t limit, uint64_t period_ns, const char *options)
+{
+    snprintf(text, RESILIENCE_TEXT_SIZE, "%" PRId64 "/%" PRIu64 "ns algorithm=cycle%s", limit, period_ns, options);
+}
+
+void resilience_book(const weir_plan *plan, void *state, uint64_t now_ns)
+{
+    cycle_book(rule_of(plan), state, tick_at(rule_of(plan), now_ns));
+}
+
+bool resilience_change(weir_plan *plan, void *state, uint64_t now_ns, const char *text)
+{
+    weir_plan to;
+    uint64_t next[STATE_WORDS_MAX] = {0};
+    if (weir_plan_parse(&to, text, WEIR_ADMIT, NULL) != 0) return false;
+    cycle_algorithm()->carry(rule_of(plan), rule_of(&to), state, next, tick_at(rule_of(plan), now_ns), WEIR_KEEP);
+    memcpy(state, next, weir_state_size(&to));
+    *plan = to;
+    return true;
+}
+
+void resilience_drain(const weir_plan *plan, void *state, uint64_t now_ns)
+{
+    cycle_algorithm()->overcharge(rule_of(plan), state, tick_at(rule_of(plan), now_ns), UINT64_MAX);
+}
+
+uint64_t resilience_room(const weir_plan *plan, const void *state, uint64_t now_ns)
+{
+    return cycle_algorithm()->room(rule_of(plan), state, tick_at(rule_of(plan), now_ns));
+}
+
+uint64_t resilience_wait_for_one(const weir_plan *plan, const void *state, uint64_t now_ns)
+{
+    uint64_t copy[STATE_WORDS_MAX];
+    memcpy(copy, state, weir_state_size(plan));
+    return weir_decide_within(plan, copy, (weir_instant){now_ns}, 1, WEIR_FOREVER).delay_ns;
+}

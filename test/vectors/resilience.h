@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+   resilience.h - what resilience4j's two families do to the books of a cycle, beyond asking.
+
+   Apart from runner.h, whose `struct limit` is another than the core's.  See resilience.c. */
+#ifndef VECTORS_RESILIENCE_H
+#define VECTORS_RESILIENCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <weir/weir.h>
+
+enum { RESILIENCE_TEXT_SIZE = 96 };
+
+void resilience_write(char *text, int64_t limit, uint64_t period_ns, const char *options);
+
+/* Cycles that have gone by are written down. */
+void resilience_book(const weir_plan *plan, void *state, uint64_t now_ns);
+
+/* The limit is changed at that time; false when the text is refused. */
+bool resilience_change(weir_plan *plan, void *state, uint64_t now_ns, const char *text);
+
+/* Takes all that is there now. */
+void resilience_drain(const weir_plan *plan, void *state, uint64_t now_ns);
+
+uint64_t resilience_room(const weir_plan *plan, const void *state, uint64_t now_ns);
+
+/* How long one permit would have to wait. */
+uint64_t resilience_wait_for_one(const weir_plan *plan, const void *state, uint64_t now_ns);
+
+#endif
