@@ -23,8 +23,8 @@
        | next, 0 = untouched | stored | from | before |      a cell of four words on a line's clock
 
    The price of a call delays the next one: it starts at max(now, next), and next = start + price.  With pay=self it
-   delays the call itself: it starts at next + price, or at once where so much time has passed.  from and before are what
-   next and stored were when the last call was priced, so that it can be priced again.
+   delays the call itself: it starts at next + price, or at once where so much time has passed.  from and before are
+   what next and stored were when the last call was priced, so that it can be priced again.
 
    Guava's SmoothWarmingUp (seeds 002 and 003), with its cold factor free.
 
