@@ -110,18 +110,14 @@ static struct offer offer(const struct rule *rule, const uint64_t *state, uint64
     return (struct offer){plain_tick(rule, passes_ns), plain_tick(rule, passes_ns)};
 }
 
+/* With a gap one call passes, and whoever asks for as many as pass means calls. */
 static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at)
 {
     const uint64_t at_ns = plain_ns(rule, at), span = span_of(rule);
     if (gap_ends_at(rule, state) > at_ns) return 0;
     const uint64_t counting = at_ns < span ? stamps_known(rule, state) : stamps_after(rule, state, at_ns - span);
-    return subtract_to_zero(rule->burst, counting);
-}
-
-/* Right after a call none passes before the gap is over. */
-static uint64_t room_after(const struct rule *rule, const uint64_t *state, uint64_t at, uint64_t cost)
-{
-    return cost != 0 && rule->gap_ns != 0 ? 0 : subtract_to_zero(room(rule, state, at), cost);
+    const uint64_t left = subtract_to_zero(rule->burst, counting);
+    return rule->gap_ns != 0 ? least(left, 1) : left;
 }
 
 static void enter(const struct rule *rule, uint64_t *state, uint64_t ns, uint64_t permits)
@@ -379,7 +375,6 @@ const struct algorithm *sliding_log_algorithm(void)
         .commit = commit,
         .refused = refused,
         .room = room,
-        .room_after = room_after,
         .mark = mark,
         .start_of = start_of,
         .waited_for = waited_for,
