@@ -251,11 +251,12 @@ static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t 
 
 static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)
 {
-    (void)now;
     const uint64_t start_ns = plain_ns(rule, slot->start), newer = stamps_after(rule, state, start_ns);
     const uint64_t exact = kept(rule, state);
     const uint64_t lost_ns = latest(rule, state, state[STAMPS_HEAD] - stamps_known(rule, state) - 1);
     uint64_t count = 0;
+    /* Who waits behind it is known by his place. */
+    if (newer != 0 && waited_for(rule, state, now)) return;
     while (count < unused && newer + count < exact && stamps_get(rule, state, newer + count + 1) == start_ns) count++;
     stamps_remove(rule, state, newer, count, lost_ns);
     /* The call before came a gap before, and is perhaps lost. */
