@@ -153,7 +153,7 @@ static void refused(const struct rule *rule, uint64_t *state, uint64_t now, uint
 static uint64_t full(const struct rule *rule, const weir_decision *decision, uint64_t now)
 {
     if (decision->remaining >= rule->burst) return now;
-    return add_saturating(most(now, plain_tick(rule, decision->start.ns)), span_of(rule));
+    return add_saturating(most(now, plain_tick(rule, decision->start.ns)), most(span_of(rule), rule->gap_ns));
 }
 
 /* ---- what is known of entries that the ring has lost ---- */
@@ -350,12 +350,14 @@ void sliding_log_forget(const struct rule *rule, uint64_t *state, uint64_t back)
 
 static struct facts facts(const struct limit *limit, const struct rule *rule)
 {
-    return (struct facts){.at_once = limit->has_time && limit->time_ns != 0 ? 1 : rule->burst,
-                          .fresh = limit->has_time && limit->time_ns != 0 ? 1 : rule->burst,
-                          .largest = limit->count.digits,
-                          .group = limit->count.digits,
-                          .spacing_ns = limit->period_ns,
-                          .full_ns = span_of(rule),
+    const uint64_t count = limit->count.digits, gap_ns = limit->has_time ? limit->time_ns : 0;
+    const bool by_gap = gap_ns != 0 && multiply_divide_floor(count, gap_ns, 1) >= span_of(rule);
+    return (struct facts){.at_once = gap_ns != 0 ? 1 : count,
+                          .fresh = gap_ns != 0 ? 1 : count,
+                          .largest = count,
+                          .group = by_gap ? 1 : count,
+                          .spacing_ns = by_gap ? gap_ns : span_of(rule),
+                          .full_ns = most(span_of(rule), gap_ns),
                           .state_bytes = (STAMPS_HEADER + stamps_words(rule)) * sizeof(uint64_t)};
 }
 
