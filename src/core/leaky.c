@@ -195,9 +195,9 @@ static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at
 
 static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
-    const uint64_t end = position(rule, state[LAST]) + least(state[LEVEL], LEVEL_MAX);
-    const uint64_t leaked = position(rule, ms_at(rule, now));
-    return end - leaked <= INT64_MAX ? end : leaked;
+    const uint64_t ms = ms_at(rule, now);
+    if (bucket_at(rule, state, ms).height == 0) return position(rule, ms);
+    return position(rule, state[LAST]) + least(state[LEVEL], LEVEL_MAX);
 }
 
 /* Up to a ms after the start that was told: the bucket knows whole ms, and nobody starts before his turn. */

@@ -79,9 +79,8 @@ static uint64_t tick_when(const struct rule *rule, const struct counters *counte
                    next_ends_ns = add_saturating(counters->ends_ns, period_of(rule));
     uint64_t ns = subtract_to_zero(next_ends_ns, left_when(rule, counters->current, room));
     if (counters->current <= room) {
-        const uint64_t left_ns =
-            least(left_when(rule, counters->previous, room - counters->current), counters->left_ns);
-        if (left_ns != 0) ns = counters->ends_ns - left_ns;
+        const uint64_t left_ns = left_when(rule, counters->previous, room - counters->current);
+        ns = counters->ends_ns - least(left_ns, counters->left_ns);
     }
     return next_ends_ns == UINT64_MAX ? UINT64_MAX : plain_tick(rule, ns);
 }
