@@ -287,7 +287,7 @@ static struct facts facts(const struct limit *limit, const struct rule *rule)
     return facts;
 }
 
-/* The window's first and last ns lie up to this many ms apart.  Where calls are delayed, each start is cut to its ms. */
+/* The window's first and last ns lie up to this many ms apart.  A delayed start is cut to its ms. */
 static uint64_t most_in(const struct limit *limit, uint64_t window_ns)
 {
     struct rule rule = {.burst = limit->burst, .fourth = limit->nodelay ? UINT64_MAX : limit->delay};

@@ -16,11 +16,11 @@
    all at the end of their window were not evenly spread: then twice the count passes in one period.
 
    Windows begin where `align` says, or at time 0, and one follows the other while something is counted: a clock on the
-   wall that is set anew moves only those after a rest.  A window that was counted in is not left again: where the clock goes back
-   behind it, or a list made a call wait into it, nothing passes until it begins.
+   wall that is set anew moves only those after a rest.  A window that was counted in is not left again: where
+   the clock goes back behind it, or a list made a call wait into it, nothing passes until it begins.
 
-   May touch: its arguments.  Promises: at most count * (1 + t / period) permits, rounded up, in any window t.  Leaves to
-   others: the lock around the words.  Source: limits 5.8.0 (Python). */
+   May touch: its arguments.  Promises: at most count * (1 + t / period) permits, rounded up, in any window t.  Leaves
+   to others: the lock around the words.  Source: limits 5.8.0 (Python). */
 #include "core/algorithm.h"
 #include "core/clock.h"
 #include "core/facts.h"
