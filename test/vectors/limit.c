@@ -90,7 +90,8 @@ static void set_anchor(struct limit *limit, uint64_t now_ns)
     const uint64_t back = back_ns / limit->interval_ns + (back_ns % limit->interval_ns != 0);
     rule->anchor_ns = from_ns + ahead * limit->interval_ns - back * limit->interval_ns;
     *word = limit->kept_word;
-    if (*word != 0) *word = most(subtract_to_zero(add_saturating(*word, ticks_of(rule, back)), ticks_of(rule, ahead)), 1);
+    if (*word != 0)
+        *word = most(subtract_to_zero(add_saturating(*word, ticks_of(rule, back)), ticks_of(rule, ahead)), 1);
 }
 
 bool limit_drained(const struct limit *limit, uint64_t *drained_ns)
