@@ -200,12 +200,12 @@ struct shape {
 /* A burst that is out of reach is cut where that makes the clock finer. */
 static struct shape shape_for(const struct bucket *bucket, const struct need *need)
 {
-    const double full = fmax((double)need->burst, 0);
+    const double full = fmax((double)need->burst, 1);
     const double owed = fmax((double)need->n - number_of(need->tokens), 0);
     const double besides = fmax(owed, -(double)need->burst);
     const double reached = fmin(full, ceil(fmax(need->most, 0)) + 1);
     const bool coarse = is_coarse(besides + full) || fine_for(price_of(bucket), besides + full) < 0;
-    const double burst = fmax(coarse ? reached : full, 1);
+    const double burst = coarse ? reached : full;
     return (struct shape){burst, fine_for(price_of(bucket), besides + burst)};
 }
 
