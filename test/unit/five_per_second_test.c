@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT
    five_per_second_test.c - "5 per second" by every algorithm: the same tries, and how many of them pass at once.
 
-   The numbers are those of the limiters that the algorithms come from, each as its users would set it up.
+   The numbers are those of the limiters that the algorithms come from, each as its users would set it up: the table
+   "Same nominal limit, different answers" of the vectors' README, but for one number.  For EngineBlock's compensation of
+   0.5 it has 6 at 10 s, which is what closing a part of the gap at every call would give.  Its own rule and vectors
+   close only where the clock is read, and while a backlog is caught up it is not: all 12 tries pass.
 
    May touch: plans and states through weir.h.  Promises: each row is a plan's public text.
    Leaves to others: every other question to an algorithm (its own test, the vectors). */
@@ -48,7 +51,7 @@ static struct row rows[] = {
     {"rolling-rate-limiter", "5/s algorithm=sliding-log count-refused", {5, 0, 0, 0, 0, 0, 0, 5}},
     {"limits (sliding window counter)", "5/s algorithm=sliding-window", {5, 0, 0, 0, 1, 4, 0, 5}},
     {"EngineBlock average", "5/s algorithm=timeline strictness=0", {1, 0, 1, 4, 0, 4, 1, 12}},
-    {"EngineBlock compensation 0.5", "5/s algorithm=timeline strictness=0.5", {1, 0, 1, 3, 0, 3, 0, 6}},
+    {"EngineBlock compensation 0.5", "5/s algorithm=timeline strictness=0.5", {1, 0, 1, 3, 0, 3, 0, 12}},
     {"EngineBlock compensation 1.0", "5/s algorithm=timeline strictness=1", {1, 0, 1, 2, 0, 2, 0, 2}},
 };
 
