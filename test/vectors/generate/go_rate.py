@@ -3,7 +3,8 @@
 """go_rate.py SEED CASES - random vectors of golang.org/x/time/rate, from the rules of its float64 tokens.
 
 Two models walk side by side: the peer's doubles and exact fractions.  A step on which they disagree hangs on the last
-bit of a double, so it is left out.  Writes one vector file to stdout."""
+bit of a double, so it is left out.  What is left of tokens after some 2^61 ns of them were taken (a burst of 2^32 at one
+a minute) may still hang on more than 62 bits: of a million steps a handful.  Writes one vector file to stdout."""
 import json
 import math
 import random
