@@ -38,7 +38,8 @@ class Governor:
         if t < earliest:
             return {"allowed": False, "retry_after_ns": earliest - t}
         self.tat = max(tat, t) + self.interval * n
-        return {"allowed": True, "remaining": min(t + tau + self.interval - self.tat, tau + self.interval) // self.interval}
+        rest = min(t + tau + self.interval - self.tat, tau + self.interval)
+        return {"allowed": True, "remaining": rest // self.interval}
 
 
 class Throttled:
@@ -112,7 +113,8 @@ def pick_burst(pick, most):
 
 def pick_peer(pick, peer):
     if peer is RedisCell:
-        count, period_s = pick.choice([1, 1, 2, 3, 7, 30, 100, 999, 10**6]), pick.choice([1, 2, 60, 3600, 86400, 31536000])
+        count = pick.choice([1, 1, 2, 3, 7, 30, 100, 999, 10**6])
+        period_s = pick.choice([1, 2, 60, 3600, 86400, 31536000])
         return peer(count, period_s, pick_burst(pick, INT64_MAX // 4 * count // (period_s * SECOND) or 1))
     interval = pick.choice([1, 1, 2, 3, 7, 1000, 333333333, 200000000, SECOND, 86400 * SECOND, 31536000 * SECOND,
                             pick.randint(1, 10**10), pick.randint(1, 2**61), pick.randint(1, 2**62)])
