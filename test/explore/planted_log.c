@@ -32,7 +32,7 @@ static bool advance(struct log *log, uint64_t head)
     return atom_swap(&log->head, &head, head + 1);
 }
 
-enum log_answer planted_decide_head_first(struct log *log, const struct ask *ask, weir_decision *decision)
+enum log_answer planted_log_head_first(struct log *log, const struct ask *ask, weir_decision *decision)
 {
     for (;;) {
         const uint64_t head = atom_load_acquire(&log->head);
@@ -83,22 +83,22 @@ static enum log_answer decide_with(struct mistake mistake, struct log *log, cons
     }
 }
 
-enum log_answer planted_decide_without_lap(struct log *log, const struct ask *ask, weir_decision *decision)
+enum log_answer planted_log_without_lap(struct log *log, const struct ask *ask, weir_decision *decision)
 {
     return decide_with((struct mistake){.no_lap = true}, log, ask, decision);
 }
 
-enum log_answer planted_decide_without_second_look(struct log *log, const struct ask *ask, weir_decision *decision)
+enum log_answer planted_log_without_second_look(struct log *log, const struct ask *ask, weir_decision *decision)
 {
     return decide_with((struct mistake){.no_second_look = true}, log, ask, decision);
 }
 
-enum log_answer planted_decide_hasty(struct log *log, const struct ask *ask, weir_decision *decision)
+enum log_answer planted_log_hasty(struct log *log, const struct ask *ask, weir_decision *decision)
 {
     return decide_with((struct mistake){.hasty = true}, log, ask, decision);
 }
 
-enum log_answer planted_decide_without_seal(struct log *log, const struct ask *ask, weir_decision *decision)
+enum log_answer planted_log_without_seal(struct log *log, const struct ask *ask, weir_decision *decision)
 {
     if (ask->cost == 1) return log_decide(log, ask, decision);
     uint64_t head = atom_load_acquire(&log->head);
