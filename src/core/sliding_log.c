@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
    sliding_log.c - the time of each permit is kept, so no window of the period ever holds more than the count.
 
-       |<--------- period --------->|
-    ---x--------x-----x--x----------|--> now         burst = 4: 3 more would be too many, 1 fits;
-       |        `-- burst - n + 1 entries back: n fit once this one is a period old
+              |<------------ period ------------>|
+       ---x-------x-----------x----x-------------|--> now        burst = 4: one more fits;
+                  `-- burst - n + 1 entries back                 n fit once this is a period old
 
    A ring of as many times as permits are allowed is enough: the one that is overwritten is out of the window by then.
    edge=open: an entry exactly a period old is out; closed: it counts for that ns, which makes the period a ns longer.
@@ -32,8 +32,8 @@
 enum { ENTRIES_MAX = 1 << 28 };
 enum {
     WIDEST = STAMPS_OWNER, /* the most permits of one call among those who wait */
-    SPARE,                 /* so many entries belong to nobody, which a change put ahead of the line ... */
-    SPARE_UNTIL,           /* ... up to this index */
+    STARTED,               /* entries that had started at the last change */
+    SPARE,                 /* so many behind them belong to nobody: the change put them ahead of the line */
     UNCOUNTED_UNTIL        /* until this ns refusals are not entered: they would push out who waits since a change */
 };
 static const uint64_t BRIEF_NS_MAX = INT32_MAX;
@@ -196,8 +196,7 @@ static uint64_t waiting_at(const struct rule *rule, const uint64_t *state, uint6
 {
     const uint64_t exact = kept(rule, state), lost = state[STAMPS_HEAD] - exact, widest = most(state[WIDEST], 1);
     uint64_t waiting = least(stamps_after(rule, state, now_ns), exact);
-    const bool all_started = state[STAMPS_FROM] >= lost && state[STAMPS_FLOOR] <= now_ns;
-    if (waiting < exact || all_started || counts_refused(rule, state, now_ns)) return waiting;
+    if (counts_refused(rule, state, now_ns)) return waiting;
     struct apart apart = {most(rule->burst, 1), 0, widest == 1 ? rule->gap_ns : 0};
     apart.ns = most(most(span_of(rule), 1), multiply_divide_floor(apart.entries / widest, rule->gap_ns, 1));
     for (uint64_t distance = 1; distance <= least(apart.entries, lost); distance++) {
@@ -205,7 +204,7 @@ static uint64_t waiting_at(const struct rule *rule, const uint64_t *state, uint6
         if (ns <= now_ns) break;
         waiting = add_saturating(waiting, ns == UINT64_MAX ? UINT64_MAX : (ns - now_ns - 1) / apart.ns + 1);
     }
-    return least(waiting, state[STAMPS_HEAD]);
+    return least(waiting, subtract_to_zero(state[STAMPS_HEAD], state[STARTED]));
 }
 
 /* ---- correcting ---- */
@@ -251,7 +250,7 @@ static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, co
     stamps_remove(rule, state, newer, count, lost_ns);
     /* The call before came a gap before, and is perhaps lost. */
     const uint64_t call_before_ns = subtract_to_zero(start_ns, rule->gap_ns);
-    const bool last = count != 0 && newer == 0 && state[STAMPS_NEWEST] < start_ns;
+    const bool last = count != 0 && state[STAMPS_NEWEST] < start_ns;
     if (last) state[STAMPS_NEWEST] = least(state[STAMPS_NEWEST], call_before_ns);
 }
 
@@ -306,15 +305,15 @@ static void carry(const struct rule *from, const struct rule *to, const uint64_t
 {
     const uint64_t now_ns = plain_ns(from, now), waiting = waiting_at(from, state, now_ns);
     const uint64_t widest = most(state[WIDEST], 1), started = state[STAMPS_HEAD] - waiting;
-    const uint64_t spare = least(state[SPARE], least(subtract_to_zero(state[SPARE_UNTIL], started), waiting));
+    const uint64_t spare = least(waiting, subtract_to_zero(add_saturating(state[STARTED], state[SPARE]), started));
     if (how != WEIR_RESET) take_over(from, to, state, next, started, now_ns);
+    next[STARTED] = next[STAMPS_HEAD];
     if (waiting == 0) return;
     struct rule narrow = *to;
     narrow.burst = burst_beside(to, widest);
     narrow.fourth = stamps_capacity(to);
     next[WIDEST] = widest;
     next[SPARE] = widest - 1;
-    next[SPARE_UNTIL] = next[STAMPS_HEAD] + next[SPARE];
     book(&narrow, next, now_ns, add_saturating(waiting - spare, next[SPARE]));
     next[UNCOUNTED_UNTIL] = next[STAMPS_NEWEST];
 }

@@ -274,6 +274,35 @@ static void test_settle(void **state)
     weir_close(limiter);
 }
 
+/* What refused calls have pushed out of the log is still within the period. */
+static void test_cancel_where_refused_calls_count(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("2/s count-refused", S);
+    assert_int_equal(weir_take(limiter, 1).verdict, WEIR_ALLOW);
+    weir_decision second = weir_take(limiter, 1);
+    weir_manual_set(limiter, (weir_instant){1100 * MS});
+    assert_int_equal(weir_take(limiter, 1).verdict, WEIR_DENY);
+    weir_cancel(limiter, &second);
+    assert_int_equal(weir_peek(limiter, 0).remaining, 0);
+    weir_manual_set(limiter, (weir_instant){2 * S});
+    assert_int_equal(weir_peek(limiter, 0).remaining, 1);
+    weir_close(limiter);
+}
+
+/* What was charged is owed permit by permit, however large the call before was. */
+static void test_change_while_in_debt(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("100/s algorithm=sliding-log", S);
+    assert_int_equal(weir_take(limiter, 100).verdict, WEIR_ALLOW);
+    assert_int_equal(weir_charge(limiter, 5).charged, 5);
+    change(limiter, "100/s algorithm=sliding-log", WEIR_KEEP);
+    assert_int_equal(retry_of(limiter, 95), S);
+    assert_int_equal(retry_of(limiter, 96), 2 * S);
+    weir_close(limiter);
+}
+
 /* What a charge takes beyond the count comes due a count each period. */
 static void test_charge(void **state)
 {
@@ -352,6 +381,61 @@ static void test_restart(void **state)
     }
     assert_int_equal(retry_of(limiter, 1), S);
     assert_int_equal(retry_of(limiter, 2), 2 * S);
+    weir_close(limiter);
+}
+
+/* Moved as if no permit more waited, changed as often as one likes. */
+static void test_restart_of_calls_of_several_permits(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("4/s algorithm=sliding-log", 0);
+    assert_int_equal(weir_take(limiter, 4).verdict, WEIR_ALLOW);
+    weir_decision three = weir_reserve(limiter, 3, WEIR_FOREVER), next;
+    assert_int_equal(three.start.ns, S);
+    for (int i = 0; i < 4; i++) {
+        change(limiter, "4/s algorithm=sliding-log", WEIR_KEEP);
+        assert_true(weir_restart(limiter, &three));
+        assert_int_equal(three.start.ns, 2 * S);
+    }
+    next = weir_reserve(limiter, 2, WEIR_FOREVER);
+    assert_int_equal(next.start.ns, 3 * S);
+    weir_close(limiter);
+}
+
+/* Of a line from which somebody has gone only those who are left wait. */
+static void test_restart_after_a_cancel(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("2/s algorithm=sliding-log", 0);
+    assert_int_equal(weir_take(limiter, 1).verdict, WEIR_ALLOW);
+    weir_manual_set(limiter, (weir_instant){200 * MS});
+    assert_int_equal(weir_take(limiter, 1).verdict, WEIR_ALLOW);
+    weir_decision first = weir_reserve(limiter, 1, WEIR_FOREVER), second = weir_reserve(limiter, 1, WEIR_FOREVER);
+    weir_cancel(limiter, &second);
+    change(limiter, "2/s algorithm=sliding-log", WEIR_KEEP);
+    assert_true(weir_restart(limiter, &first));
+    assert_int_equal(first.start.ns, 1200 * MS);
+    weir_close(limiter);
+}
+
+/* Given back from the middle of the log while others wait behind it, they would lose their places. */
+static void test_cancel_while_others_wait(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("4/s gap=100ms", 0);
+    weir_decision a = weir_take(limiter, 1);
+    weir_manual_set(limiter, (weir_instant){100 * MS});
+    weir_decision b = weir_take(limiter, 1);
+    weir_cancel(limiter, &a);
+    weir_decision c = weir_reserve(limiter, 1, WEIR_FOREVER);
+    weir_cancel(limiter, &b);
+    weir_decision d = weir_reserve(limiter, 1, WEIR_FOREVER);
+    assert_int_equal(c.start.ns, 200 * MS);
+    assert_int_equal(d.start.ns, 300 * MS);
+    change(limiter, "1/h algorithm=sliding-log", WEIR_KEEP);
+    assert_true(weir_restart(limiter, &c));
+    assert_true(weir_restart(limiter, &d));
+    assert_int_equal(d.start.ns, c.start.ns + 3600 * S);
     weir_close(limiter);
 }
 
@@ -528,10 +612,15 @@ int main(void)
         cmocka_unit_test(test_reserve),
         cmocka_unit_test(test_refused_calls_that_count_do_not_wait),
         cmocka_unit_test(test_settle),
+        cmocka_unit_test(test_cancel_where_refused_calls_count),
+        cmocka_unit_test(test_change_while_in_debt),
         cmocka_unit_test(test_charge),
         cmocka_unit_test(test_change_of_count_and_period),
         cmocka_unit_test(test_growth_under_load),
         cmocka_unit_test(test_restart),
+        cmocka_unit_test(test_restart_of_calls_of_several_permits),
+        cmocka_unit_test(test_restart_after_a_cancel),
+        cmocka_unit_test(test_cancel_while_others_wait),
         cmocka_unit_test(test_who_waits_is_moved),
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_mistakes),
