@@ -211,7 +211,7 @@ static struct offer approach(const struct rule *rule, struct cycle cycle, uint64
     const uint64_t span_ns = times(cycles_until(rule, (int64_t)permits, cost), period_of(rule));
     const uint64_t into_ns = subtract_to_zero(span_ns, wait_ns);
     if (from_ns < full_ns) return (struct offer){ticks_at(rule, from_ns), ticks_at(rule, start_ns)};
-    if (into_ns >= period_of(rule) || !possible(rule, cost)) return never();
+    if (into_ns >= period_of(rule)) return never();
     return (struct offer){ticks_at(rule, add_saturating(full_ns, into_ns)),
                           ticks_at(rule, add_saturating(full_ns, span_ns))};
 }
