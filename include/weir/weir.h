@@ -93,7 +93,7 @@ WEIR_API int weir_plan_limits(const weir_plan *plan);
 /* The unit of one limit ("requests", "tokens", "bytes"); false when there is no such limit. */
 WEIR_API bool weir_plan_unit(const weir_plan *plan, int limit, char out[WEIR_UNIT_SIZE]);
 
-/* From the time of the decision until the limit it names holds all its permits again. */
+/* Of a decision by weir_decide: from its time until the limit it names holds all its permits again. */
 WEIR_API uint64_t weir_full_ns(const weir_plan *plan, const weir_decision *decision);
 
 /* ---- the pure core: no clock, no lock, no memory of its own ------------------------------------------------ */
@@ -174,6 +174,10 @@ WEIR_API weir_decision weir_peek(weir_limiter *limiter, uint64_t cost);
 /* The same of one limit alone, for response headers; NEVER when there is no such limit. */
 WEIR_API weir_decision weir_peek_limit(weir_limiter *limiter, int limit, uint64_t cost);
 
+/* From the time of the decision until the limit it names holds all its permits again; after a change of limit, what is
+   so now. */
+WEIR_API uint64_t weir_limiter_full_ns(weir_limiter *limiter, const weir_decision *decision);
+
 /* Charges or gives back the difference to what was really used; a second call does nothing.  Nothing either after a
    weir_take_each with different costs: that wants weir_settle_each. */
 WEIR_API void weir_settle(weir_limiter *limiter, weir_decision *decision, uint64_t actual);
@@ -197,14 +201,16 @@ WEIR_API int weir_set_limit(weir_limiter *limiter, const char *limits, weir_carr
    the limit that had set the start is followed. */
 WEIR_API bool weir_restart(weir_limiter *limiter, weir_decision *decision);
 
-typedef struct {          /* since the limiter was opened */
-    uint64_t calls;       /* decisions asked for */
-    uint64_t granted;     /* permits given */
-    uint64_t denied;      /* calls answered DENY or NEVER */
-    uint64_t delayed;     /* calls granted with a start after now */
-    uint64_t waiting_ns;  /* total of those delays */
-    uint64_t late_now_ns; /* pacing: how far behind its schedule the work is ("wait time" in nosqlbench) */
-    uint64_t late_max_ns; /* the most that any granted call was behind */
+typedef struct {           /* since the limiter was opened */
+    uint64_t calls;        /* decisions asked for */
+    uint64_t granted;      /* permits given */
+    uint64_t denied;       /* calls answered DENY or NEVER */
+    uint64_t delayed;      /* calls granted with a start after now */
+    uint64_t waiting_ns;   /* total of those delays */
+    uint64_t late_now_ns;  /* pacing: how far behind its schedule the work is ("wait time" in nosqlbench) */
+    uint64_t late_max_ns;  /* the most that any granted call was behind */
+    uint64_t allocated_ns; /* timeline: schedule given to calls; 0 with other algorithms */
+    uint64_t idle_ns;      /* timeline: schedule closed by strictness; 0 with other algorithms */
 } weir_stats;
 
 /* Sums the counters into the first size bytes of stats. */

@@ -11,6 +11,9 @@
 #include "core/clock.h"
 #include "core/num.h"
 
+/* A log remembers no more calls than about so many that wait for their start: 32 MB of them. */
+enum { WAITING_MAX = 1 << 22 };
+
 void limiter_look(weir_limiter *limiter, void (*look)(const struct cell_content *content, void *context), void *context)
 {
     struct cell_content of_word = {.count = 1};
@@ -21,14 +24,28 @@ void limiter_look(weir_limiter *limiter, void (*look)(const struct cell_content 
     else cell_look(&limiter->cell, look, context);
 }
 
-static uint64_t start_of(const struct cell_content *content, int limit, uint64_t end, uint64_t cost)
+/* [under the mutex] Also of a log: then without a state, which only its own functions can read. */
+static void look_inside(weir_limiter *limiter, void (*look)(const struct cell_content *content, void *context),
+                        void *context)
+{
+    struct cell_content of_log = {.rule = {plan_inside_const(&limiter->plan)->rule[0]}, .count = 1};
+    if (limiter->home == HOME_LOG) look(&of_log, context);
+    else limiter_look(limiter, look, context);
+}
+
+/* False when nobody knows any more, as it has long come. */
+static bool start_of(weir_limiter *limiter, const struct cell_content *content, int limit, uint64_t end, uint64_t cost,
+                     uint64_t *start_ns)
 {
     const struct rules rules = {content->rule, content->count};
     const struct rule *rule = &content->rule[limit];
     const struct algorithm *algorithm = algorithm_of(rule);
-    if (algorithm->words == 0) return 0;
+    *start_ns = 0;
+    if (limiter->home == HOME_LOG) return log_start_ns(limiter_log(limiter), end, start_ns);
+    if (algorithm->words == 0) return true;
     const uint64_t *state = content->state + words_before(rules, limit);
-    return ns_ceil(rule, algorithm->start_of(rule, state, end, ticks_of(rule, cost)));
+    *start_ns = ns_ceil(rule, algorithm->start_of(rule, state, end, ticks_of(rule, cost)));
+    return true;
 }
 
 /* What a change has left to do: those who wait are moved, and the end of the new clock is noted. */
@@ -44,10 +61,11 @@ static void move_waiters(const struct moving *moving, const struct cell_content 
     if (change->count == 0) return;
     for (struct waiter *waiter = limiter->first; waiter != NULL; waiter = waiter->after) {
         if ((uint32_t)waiter->decision.reserved != limiter->generation - 1) continue; /* kept its start before */
-        uint64_t start_ns = 0;
+        uint64_t start_ns = 0, of_limit_ns;
         for (int i = 0; i < change->count; i++) {
             waiter->end[i] = change_end(change, i, &content->rule[i], waiter->end[i]);
-            start_ns = most(start_ns, start_of(content, i, waiter->end[i], waiter->cost[i]));
+            if (start_of(limiter, content, i, waiter->end[i], waiter->cost[i], &of_limit_ns))
+                start_ns = most(start_ns, of_limit_ns);
         }
         waiter->decision.start.ns = start_ns;
         waiter->decision.end = waiter->end[waiter->decision.limit];
@@ -63,8 +81,9 @@ static void after_change(const struct cell_content *content, void *context)
     bool counts = false;
     for (int i = 0; i < content->count; i++) {
         earliest = least(earliest, ns_ceil(&content->rule[i], quarter));
-        counts = counts || algorithm_of(&content->rule[i])->refused != NULL;
+        counts = counts || content->rule[i].flags & RULE_COUNTS_REFUSED;
     }
+    if (moving->limiter->home == HOME_LOG) earliest = log_ends_ns(limiter_log(moving->limiter));
     atom_store(&moving->limiter->clock_ends_ns, earliest);
     atom_store(&moving->limiter->counts_refused, counts);
     move_waiters(moving, content);
@@ -92,21 +111,90 @@ static bool carries(const struct cell_content *content, const struct plan *plan)
     return same || stateless;
 }
 
-/* Whoever finds neither word nor cell live asks again, so the new home opens only after the old one has closed. */
-static void move_over(weir_limiter *limiter, struct rule rule[], int count, uint64_t *state, uint64_t now_ns,
-                      weir_carry carry, struct change *change)
+static enum home home_of(const struct plan *plan)
 {
-    const bool to_word = state == NULL;
+    if (plan->count == 1 && log_fits(&plan->rule[0])) return HOME_LOG;
+    return fits_word(plan) ? HOME_WORD : HOME_CELL;
+}
+
+/* A closed log with room for so many, older ones hanging on it. */
+static struct log *make_log(const weir_limiter *limiter, uint64_t capacity, uint64_t now_ns)
+{
+    struct log *log = host_allocate(log_size(capacity));
+    if (log == NULL) return NULL;
+    log_make(log, capacity, now_ns, host_yield);
+    log->older = limiter_log(limiter);
+    return log;
+}
+
+/* Whoever still looks at the old log finds it closed.  It is kept until the limiter is closed; each is at least twice as
+   large as the one before, or comes decades after it. */
+static void use_log(weir_limiter *limiter, struct log *log, uint64_t now_ns)
+{
+    const bool moves = limiter->home == HOME_LOG;
+    if (moves) log_move(log, log->older, now_ns);
+    atom_store_release(&limiter->log, (uintptr_t)log);
+    if (moves) log_reopen(log);
+}
+
+int limiter_grow_log(weir_limiter *limiter, uint64_t now_ns)
+{
+    if (limiter->home != HOME_LOG) return 0; /* it has moved meanwhile */
+    const uint64_t capacity = limiter_log(limiter)->mask + 1;
+    if (capacity >= WAITING_MAX && capacity / 4 >= plan_inside_const(&limiter->plan)->rule[0].burst) return WEIR_ENOMEM;
+    struct log *log = make_log(limiter, 2 * capacity, now_ns);
+    if (log == NULL) return WEIR_ENOMEM;
+    use_log(limiter, log, now_ns);
+    atom_store(&limiter->clock_ends_ns, log_ends_ns(log));
+    return 0;
+}
+
+/* What the new home needs; NULL where it has all, or on failure. */
+struct room {
+    uint64_t *state;
+    struct log *log;
+    bool failed;
+};
+
+static struct room make_room(const weir_limiter *limiter, const struct plan *plan, uint64_t now_ns)
+{
+    const enum home home = home_of(plan);
+    struct room room = {NULL, NULL, false};
+    if (home == HOME_CELL) {
+        room.state = host_allocate(words_before(plan_rules(plan), (int)plan->count) * sizeof *room.state);
+        room.failed = room.state == NULL;
+    }
+    if (home == HOME_LOG) {
+        const struct log *log = limiter_log(limiter);
+        const uint64_t capacity = log_capacity(plan->rule[0].burst);
+        const bool small = log == NULL || log->mask + 1 < capacity, old = log != NULL && now_ns >= log_ends_ns(log);
+        if (small || old) room.log = make_log(limiter, most(capacity, log == NULL ? 0 : log->mask + 1), now_ns);
+        room.failed = (small || old) && room.log == NULL;
+    }
+    return room;
+}
+
+static void leave_home(weir_limiter *limiter, uint64_t now_ns)
+{
     struct rule elsewhere = {.algorithm = ALGORITHM_ELSEWHERE};
     struct change unused;
-    struct rule in_force;
     uint64_t value;
-    word_read(&limiter->word, &in_force, &value);
-    const bool from_word = in_force.algorithm != ALGORITHM_ELSEWHERE;
-    if (from_word && !to_word) word_change(&limiter->word, &elsewhere, now_ns, WEIR_RESET, &unused, &value);
-    if (!from_word && to_word) host_free(cell_change(&limiter->cell, NULL, 0, NULL, now_ns, WEIR_RESET, &unused));
-    if (to_word) word_change(&limiter->word, &rule[0], now_ns, carry, change, &value);
-    else host_free(cell_change(&limiter->cell, rule, count, state, now_ns, carry, change));
+    if (limiter->home == HOME_WORD) word_change(&limiter->word, &elsewhere, now_ns, WEIR_RESET, &unused, &value);
+    if (limiter->home == HOME_LOG) log_close(limiter_log(limiter));
+    if (limiter->home == HOME_CELL) host_free(cell_change(&limiter->cell, NULL, 0, NULL, now_ns, WEIR_RESET, &unused));
+}
+
+/* Whoever finds no home open asks again, so the new one opens only after the old one has closed. */
+static void move_over(weir_limiter *limiter, enum home home, struct rule rule[], int count, const struct room *room,
+                      uint64_t now_ns, weir_carry carry, struct change *change)
+{
+    uint64_t value;
+    if (home != limiter->home) leave_home(limiter, now_ns);
+    if (room->log != NULL) use_log(limiter, room->log, now_ns);
+    if (home == HOME_WORD) word_change(&limiter->word, &rule[0], now_ns, carry, change, &value);
+    if (home == HOME_LOG) log_change(limiter_log(limiter), &rule[0], now_ns, carry, change);
+    if (home == HOME_CELL) host_free(cell_change(&limiter->cell, rule, count, room->state, now_ns, carry, change));
+    limiter->home = home;
 }
 
 static int refuse(weir_error *error, int code, const char *message)
@@ -123,16 +211,18 @@ int limiter_change(weir_limiter *limiter, const struct plan *plan, uint64_t now_
 {
     struct cell_content content;
     struct rule rule[WEIR_LIMITS_MAX];
-    uint64_t *state = NULL;
-    limiter_look(limiter, copy_rules, &content);
+    const enum home home = home_of(plan);
+    look_inside(limiter, copy_rules, &content);
     if (carry != WEIR_RESET && !carries(&content, plan)) {
         return refuse(error, WEIR_EUNSUPPORTED,
                       "what is used cannot be carried to other algorithms; change with WEIR_RESET");
     }
-    if (!fits_word(plan)) {
-        state = host_allocate(words_before(plan_rules(plan), (int)plan->count) * sizeof *state);
-        if (state == NULL) return refuse(error, WEIR_ENOMEM, "no memory for the state of these limits");
+    if (carry != WEIR_RESET && home != limiter->home && (home == HOME_LOG || limiter->home == HOME_LOG)) {
+        return refuse(error, WEIR_EUNSUPPORTED,
+                      "a log cannot be carried to or from one with gap= or count-refused; change with WEIR_RESET");
     }
+    const struct room room = make_room(limiter, plan, now_ns);
+    if (room.failed) return refuse(error, WEIR_ENOMEM, "no memory for the state of these limits");
     limiter->generation++;
     for (uint64_t i = 0; i < plan->count; i++) {
         rule[i] = plan->rule[i];
@@ -143,10 +233,11 @@ int limiter_change(weir_limiter *limiter, const struct plan *plan, uint64_t now_
         if (algorithm->align != NULL) algorithm->align(&rule[i], now_ns, unix_ns);
     }
     struct change *change = &limiter->change[limiter->generation % CHANGES_KEPT];
-    move_over(limiter, rule, (int)plan->count, state, now_ns, carry, change);
+    move_over(limiter, home, rule, (int)plan->count, &room, now_ns, carry, change);
+    atom_store(&limiter->knows, plan->count == 1 && algorithm_of(&rule[0])->knows != NULL);
     if (plan != plan_inside_const(&limiter->plan)) *plan_inside(&limiter->plan) = *plan;
     struct moving moving = {limiter, change};
-    limiter_look(limiter, after_change, &moving);
+    look_inside(limiter, after_change, &moving);
     return 0;
 }
 
@@ -188,8 +279,9 @@ static bool follow(const weir_limiter *limiter, const struct cell_content *conte
 }
 
 /* The end of the last slot given: for a reservation from before everything that is still known. */
-static uint64_t last_end(const struct cell_content *content, int limit, uint64_t now_ns)
+static uint64_t last_end(weir_limiter *limiter, const struct cell_content *content, int limit, uint64_t now_ns)
 {
+    if (limiter->home == HOME_LOG) return log_mark(limiter_log(limiter));
     const struct rules rules = {content->rule, content->count};
     const struct rule *rule = &content->rule[limit];
     const uint64_t *state = content->state + words_before(rules, limit);
@@ -211,12 +303,14 @@ static void restart(const struct cell_content *content, void *context)
     const uint32_t since = (uint32_t)decision->reserved, changes = limiter->generation - since;
     const int limit = (int)decision->limit;
     bool moved = changes != 0 && limit < content->count;
-    if (moved && changes > CHANGES_KEPT) decision->end = last_end(content, limit, now_ns);
+    if (moved && changes > CHANGES_KEPT) decision->end = last_end(limiter, content, limit, now_ns);
     else if (moved) moved = follow(limiter, content, since, limit, &decision->end);
+    uint64_t start_ns = 0;
+    if (moved) moved = start_of(limiter, content, limit, decision->end, decision->charged, &start_ns);
     restarting->moved = moved;
     if (!moved) return;
     decision->reserved = (decision->reserved & ~(uint64_t)UINT32_MAX) | limiter->generation;
-    decision->start.ns = start_of(content, limit, decision->end, decision->charged);
+    decision->start.ns = start_ns;
     decision->delay_ns = subtract_to_zero(decision->start.ns, now_ns);
 }
 
@@ -225,7 +319,44 @@ bool weir_restart(weir_limiter *limiter, weir_decision *decision)
     struct restarting restarting = {limiter, decision, false};
     if (decision->verdict != WEIR_ALLOW) return false;
     host_lock(&limiter->mutex);
-    limiter_look(limiter, restart, &restarting);
+    look_inside(limiter, restart, &restarting);
     host_unlock(&limiter->mutex);
     return restarting.moved;
+}
+
+struct filling {
+    weir_limiter *limiter;
+    const weir_decision *decision;
+    uint64_t now_ns, full_ns;
+};
+
+static void fill(const struct cell_content *content, void *context)
+{
+    struct filling *filling = context;
+    weir_decision decision = *filling->decision;
+    const int limit = (int)decision.limit;
+    if (limit >= content->count || algorithm_of(&content->rule[limit])->words == 0) return;
+    const struct rule *rule = &content->rule[limit];
+    uint64_t then_ns = subtract_to_zero(decision.start.ns, decision.delay_ns), last_ns;
+    if (filling->limiter->home == HOME_LOG) {
+        struct log *log = limiter_log(filling->limiter);
+        const bool known = log_start_ns(log, log_mark(log), &last_ns);
+        if (known) filling->full_ns = subtract_to_zero(add_saturating(last_ns, rule->period_ns), then_ns);
+        return;
+    }
+    if (rule->generation != (uint32_t)decision.reserved) {
+        then_ns = filling->now_ns;
+        decision.end = last_end(filling->limiter, content, limit, then_ns);
+    }
+    const uint64_t full = algorithm_of(rule)->full(rule, &decision, tick_at(rule, then_ns));
+    filling->full_ns = subtract_to_zero(ns_ceil(rule, full), then_ns);
+}
+
+uint64_t weir_limiter_full_ns(weir_limiter *limiter, const weir_decision *decision)
+{
+    struct filling filling = {limiter, decision, limiter_now_ns(limiter), 0};
+    host_lock(&limiter->mutex);
+    look_inside(limiter, fill, &filling);
+    host_unlock(&limiter->mutex);
+    return filling.full_ns;
 }

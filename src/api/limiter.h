@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
    limiter.h - the inside of a weir_limiter: where the three rooms below meet.
 
-       open.c   made, stopped, counted, freed        take.c   asked: time (host) -> word or cell (share) -> tally
+       open.c   made, stopped, counted, freed        take.c   asked: time (host) -> a home (share) -> tally
        change.c another limit, in use                wait.c   the line of those who wait */
 #ifndef WEIR_API_LIMITER_H
 #define WEIR_API_LIMITER_H
@@ -13,6 +13,7 @@
 #include "host/sleep.h"
 #include "host/thread.h"
 #include "share/cell.h"
+#include "share/log.h"
 #include "share/word.h"
 
 enum { CHANGES_KEPT = 16 };
@@ -30,18 +31,23 @@ struct waiter {
     uint64_t cost[WEIR_LIMITS_MAX], end[WEIR_LIMITS_MAX];
 };
 
+/* Where the state lives: only one of them is open. */
+enum home { HOME_WORD, HOME_LOG, HOME_CELL };
+
 struct weir_limiter {
     /* Read by every call, written by none. */
     weir_clock clock;
     weir_use use;
     uint64_t grain_ns, spin_ns;
     struct host_ticker *ticker;
+    struct atom knows; /* 1: its state may know without the clock that a call passes */
     struct atom manual_ns;
     struct atom stopped;
     struct atom clock_ends_ns;  /* when the limit's clock has to be set anew */
     struct atom counts_refused; /* 1: a refusal is written down, so none may be made on the way */
+    struct atom log;            /* the address of a sliding log's ring, 0 until one is needed; older ones hang on it */
 
-    struct word word; /* one limit of one word; says "elsewhere" when the cell has it */
+    struct word word; /* one limit of one word; says "elsewhere" when another has it */
     struct cell cell;
     struct tally tally[HOST_SLOTS + 1];
 
@@ -49,6 +55,7 @@ struct weir_limiter {
     struct host_mutex mutex; /* around what follows, and around every change */
     struct waiter *first, *last;
     weir_plan plan;
+    enum home home;
     uint32_t generation; /* how many changes there have been */
     struct change change[CHANGES_KEPT];
 };
@@ -67,6 +74,12 @@ static inline uint64_t limiter_now_ns(const weir_limiter *limiter)
     }
 }
 
+/* NULL until one was needed; closed when the state lives elsewhere. */
+static inline struct log *limiter_log(const weir_limiter *limiter)
+{
+    return (struct log *)(uintptr_t)atom_load_acquire(&limiter->log);
+}
+
 static inline bool limiter_stopped(const weir_limiter *limiter)
 {
     return atom_load(&limiter->stopped) != 0;
@@ -74,13 +87,16 @@ static inline bool limiter_stopped(const weir_limiter *limiter)
 
 /* ---- change.c ---- */
 
-/* Shows the rules and states in force, wherever they are; they hold still meanwhile. */
+/* Shows the rules and states in force, in word or cell; they hold still meanwhile.  Of a log it shows nothing. */
 void limiter_look(weir_limiter *limiter, void (*look)(const struct cell_content *content, void *context),
                   void *context);
 
 /* [under the mutex] Moves everything over to another plan at now_ns. */
 int limiter_change(weir_limiter *limiter, const struct plan *plan, uint64_t now_ns, weir_carry carry,
                    weir_error *error);
+
+/* [under the mutex] A larger ring, for more that wait. */
+int limiter_grow_log(weir_limiter *limiter, uint64_t now_ns);
 
 /* When decades have passed on the limit's clock: the same limit, its clock set anew. */
 void limiter_renew(weir_limiter *limiter, uint64_t now_ns);
@@ -89,6 +105,9 @@ void limiter_renew(weir_limiter *limiter, uint64_t now_ns);
 
 /* Decides and takes, uncounted. */
 void limiter_ask(weir_limiter *limiter, const struct ask *ask, weir_decision *decision);
+
+/* [under the mutex] The same. */
+void limiter_ask_inside(weir_limiter *limiter, const struct ask *ask, weir_decision *decision);
 
 void limiter_count(weir_limiter *limiter, const weir_decision *decision);
 

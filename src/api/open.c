@@ -75,6 +75,7 @@ int weir_open(weir_limiter **owned, const char *limits, const weir_options *opti
     host_mutex_open(&limiter->mutex);
     word_open(&limiter->word, &(struct rule){.algorithm = ALGORITHM_ELSEWHERE});
     cell_open(&limiter->cell, host_yield);
+    limiter->home = HOME_CELL; /* which is empty */
     host_lock(&limiter->mutex);
     failed = limiter_change(limiter, plan_inside_const(&plan), limiter_now_ns(limiter), WEIR_RESET, error);
     host_unlock(&limiter->mutex);
@@ -89,6 +90,10 @@ void weir_close(weir_limiter *limiter)
     struct change unused;
     host_ticker_stop(limiter->ticker);
     host_free(cell_change(&limiter->cell, NULL, 0, NULL, 0, WEIR_RESET, &unused));
+    for (struct log *log = limiter_log(limiter), *older; log != NULL; log = older) {
+        older = log->older;
+        host_free(log);
+    }
     host_mutex_close(&limiter->mutex);
     host_free(limiter);
 }
@@ -126,6 +131,14 @@ struct reading {
     weir_stats *stats;
 };
 
+/* Of a list, what the busiest and the idlest of its schedules say. */
+static void read_spent(const struct rule *rule, const uint64_t *state, weir_stats *stats)
+{
+    const struct spent spent = algorithm_of(rule)->spent(state);
+    stats->allocated_ns = most(stats->allocated_ns, shift_divide_ceil(spent.allocated, rule->shift, rule->multiplier));
+    stats->idle_ns = most(stats->idle_ns, shift_divide_ceil(spent.idle, rule->shift, rule->multiplier));
+}
+
 static void read_lateness(const struct cell_content *content, void *context)
 {
     const struct reading *reading = context;
@@ -146,6 +159,7 @@ static void read_lateness(const struct cell_content *content, void *context)
             stats->late_now_ns = now_least;
             stats->late_max_ns = max_least;
         }
+        if (algorithm->spent != NULL) read_spent(rule, state, stats);
         state += state_words(rule, algorithm);
     }
 }

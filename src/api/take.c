@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
    take.c - one limit, or a list of them, asked by all threads of a process.
 
-   May touch: the limiter, host.  Promises: asking takes no lock but a cell's, allocates nothing and writes nothing
-   shared but the state itself.  Leaves to others: waiting (wait.c), arithmetic (core). */
+   May touch: the limiter, host.  Promises: asking takes no lock but a cell's, allocates nothing (but where more wait than
+   a log has room for) and writes nothing shared but the state itself.  Leaves to others: waiting (wait.c), arithmetic (core). */
 #include "api/limiter.h"
 
 static void add(struct atom *counter, bool mine, uint64_t more)
@@ -32,14 +32,46 @@ static weir_decision stopped(uint64_t now_ns)
     return (weir_decision){.verdict = WEIR_STOPPED, .start = {now_ns}};
 }
 
-void limiter_ask(weir_limiter *limiter, const struct ask *ask, weir_decision *decision)
+/* False when the log is full, see log.h. */
+static bool ask_homes(weir_limiter *limiter, const struct ask *ask, weir_decision *decision)
 {
     if (limiter_stopped(limiter)) {
         *decision = stopped(ask->now_ns);
-        return;
+        return true;
     }
-    /* In neither of the two: a change is under way. */
-    while (!word_decide(&limiter->word, ask, decision) && !cell_decide(&limiter->cell, ask, decision)) host_yield();
+    for (;;) {
+        struct log *log = limiter_log(limiter);
+        const enum log_answer answer = log == NULL ? LOG_ELSEWHERE : log_decide(log, ask, decision);
+        if (answer != LOG_ELSEWHERE) return answer == LOG_HERE;
+        if (word_decide(&limiter->word, ask, decision) || cell_decide(&limiter->cell, ask, decision)) return true;
+        host_yield(); /* in none of them: a change is under way */
+    }
+}
+
+/* [under the mutex] With a larger log, as long as one is to be had. */
+static void ask_larger(weir_limiter *limiter, const struct ask *ask, weir_decision *decision)
+{
+    struct ask rest = *ask;
+    uint64_t charged = 0;
+    for (bool all = false; !all && limiter_grow_log(limiter, ask->now_ns) == 0;) {
+        if (ask->charge) charged += decision->charged;
+        rest.cost = ask->cost - charged;
+        all = ask_homes(limiter, &rest, decision);
+    }
+    decision->charged += charged;
+}
+
+void limiter_ask_inside(weir_limiter *limiter, const struct ask *ask, weir_decision *decision)
+{
+    if (!ask_homes(limiter, ask, decision)) ask_larger(limiter, ask, decision);
+}
+
+void limiter_ask(weir_limiter *limiter, const struct ask *ask, weir_decision *decision)
+{
+    if (ask_homes(limiter, ask, decision)) return;
+    host_lock(&limiter->mutex);
+    ask_larger(limiter, ask, decision);
+    host_unlock(&limiter->mutex);
 }
 
 static weir_decision ask_and_count(weir_limiter *limiter, const struct ask *ask)
@@ -51,6 +83,19 @@ static weir_decision ask_and_count(weir_limiter *limiter, const struct ask *ask)
     return decision;
 }
 
+/* Where an earlier reading of the clock decides the call, it is not read again. */
+static weir_decision ask_now(weir_limiter *limiter, struct ask *ask)
+{
+    weir_decision decision;
+    const bool may = atom_load(&limiter->knows) != 0 && !limiter_stopped(limiter);
+    if (may && cell_decide_unread(&limiter->cell, ask, &decision)) {
+        limiter_count(limiter, &decision);
+        return decision;
+    }
+    ask->now_ns = limiter_now_ns(limiter);
+    return ask_and_count(limiter, ask);
+}
+
 weir_decision weir_take_at(weir_limiter *limiter, weir_instant now, uint64_t cost)
 {
     return ask_and_count(limiter, &(struct ask){.now_ns = now.ns, .cost = cost});
@@ -58,7 +103,7 @@ weir_decision weir_take_at(weir_limiter *limiter, weir_instant now, uint64_t cos
 
 weir_decision weir_take(weir_limiter *limiter, uint64_t cost)
 {
-    return weir_take_at(limiter, (weir_instant){limiter_now_ns(limiter)}, cost);
+    return ask_now(limiter, &(struct ask){.cost = cost});
 }
 
 weir_decision weir_take_some(weir_limiter *limiter, uint64_t cost_max)
@@ -73,8 +118,7 @@ weir_decision weir_take_each(weir_limiter *limiter, const uint64_t cost[], uint6
 
 weir_decision weir_reserve(weir_limiter *limiter, uint64_t cost, uint64_t delay_max_ns)
 {
-    const struct ask ask = {.now_ns = limiter_now_ns(limiter), .wait_max_ns = delay_max_ns, .cost = cost};
-    return ask_and_count(limiter, &ask);
+    return ask_now(limiter, &(struct ask){.wait_max_ns = delay_max_ns, .cost = cost});
 }
 
 weir_decision weir_charge(weir_limiter *limiter, uint64_t cost)
@@ -100,9 +144,11 @@ weir_decision weir_peek_limit(weir_limiter *limiter, int limit, uint64_t cost)
     if (limiter_stopped(limiter)) return stopped(ask.now_ns);
     limiter_renew(limiter, ask.now_ns);
     while (!cell_peek_limit(&limiter->cell, limit, &ask, &decision)) {
-        weir_decision of_word;
-        const bool here = word_decide(&limiter->word, &ask, &of_word);
-        if (here && limit == 0) decision = of_word;
+        struct log *log = limiter_log(limiter);
+        weir_decision of_one;
+        const bool in_log = log != NULL && log_decide(log, &ask, &of_one) != LOG_ELSEWHERE;
+        const bool here = in_log || word_decide(&limiter->word, &ask, &of_one);
+        if (here && limit == 0) decision = of_one;
         if (here) break;
         host_yield();
     }
@@ -110,14 +156,29 @@ weir_decision weir_peek_limit(weir_limiter *limiter, int limit, uint64_t cost)
     return decision;
 }
 
+/* False when the state lives elsewhere. */
+static bool settle_log(weir_limiter *limiter, uint64_t now_ns, weir_decision *decision, uint64_t actual)
+{
+    for (bool larger = true; larger;) {
+        struct log *log = limiter_log(limiter);
+        const enum log_answer answer = log == NULL ? LOG_ELSEWHERE : log_settle(log, now_ns, decision, actual);
+        if (answer != LOG_FULL) return answer == LOG_HERE;
+        host_lock(&limiter->mutex);
+        larger = limiter_grow_log(limiter, now_ns) == 0;
+        host_unlock(&limiter->mutex);
+    }
+    return true;
+}
+
 void weir_settle_each(weir_limiter *limiter, weir_decision *decision, const uint64_t cost[], const uint64_t actual[],
                       const uint64_t end[])
 {
     const uint64_t now_ns = limiter_now_ns(limiter);
     if (decision->verdict != WEIR_ALLOW || decision->reserved & DECISION_SETTLED) return;
-    weir_decision of_word = *decision;
-    of_word.charged = cost[0];
-    while (!word_settle(&limiter->word, now_ns, &of_word, actual[0]) &&
+    weir_decision of_one = *decision;
+    of_one.charged = cost[0];
+    while (!settle_log(limiter, now_ns, &of_one, actual[0]) &&
+           !word_settle(&limiter->word, now_ns, &of_one, actual[0]) &&
            !cell_settle(&limiter->cell, now_ns, decision, cost, actual, end)) {
         host_yield();
     }

@@ -59,7 +59,7 @@ static void wait_in_line(weir_limiter *limiter, struct waiter *waiter)
     }
 }
 
-/* Takes ahead of its time and waits in line for the start; false when the limits cannot be taken ahead, or not so far. */
+/* Takes ahead of its time and waits in line for the start; false when that is too far, or cannot be. */
 static bool wait_for_start(weir_limiter *limiter, uint64_t cost, uint64_t wait_max_ns, weir_decision *decision)
 {
     struct waiter waiter;
@@ -67,7 +67,7 @@ static bool wait_for_start(weir_limiter *limiter, uint64_t cost, uint64_t wait_m
     const struct ask ask = {
         .now_ns = limiter_now_ns(limiter), .wait_max_ns = wait_max_ns, .each = waiter.cost, .end = waiter.end};
     host_lock(&limiter->mutex);
-    limiter_ask(limiter, &ask, &waiter.decision);
+    limiter_ask_inside(limiter, &ask, &waiter.decision);
     const bool waits = waiter.decision.verdict == WEIR_ALLOW && waiter.decision.delay_ns != 0;
     if (waits) join_line(limiter, &waiter);
     host_unlock(&limiter->mutex);

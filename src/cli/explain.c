@@ -11,17 +11,20 @@
 #include "cli/arguments.h"
 #include "cli/plot.h"
 #include "core/algorithm.h"
+#include "plan/dialect.h"
 #include "plan/plan.h"
 #include "plan/text.h"
 #include "plan/words.h"
 
 enum { TEXT_MAX = 8192 };
 
-enum { OPTION_PACE, OPTION_WINDOW, OPTION_JSON, OPTION_SVG, OPTION_COUNT };
+enum { OPTION_PACE, OPTION_WINDOW, OPTION_AS, OPTION_JSON, OPTION_SVG, OPTION_COUNT };
 
 static const struct option_help option_rows[OPTION_COUNT] = {
     [OPTION_PACE] = {"pace", 0, NULL, "with the defaults of weir pace (hybrid) instead of admission (gcra)"},
     [OPTION_WINDOW] = {"window", 0, "TIME", "also: the most in any window of this length"},
+    [OPTION_AS] = {"as", 0, "SYSTEM",
+                   "the limit in the words of nginx, haproxy, envoy or redis-cell, and nothing else"},
     [OPTION_SVG] = {"svg", 0, "FILE", "write the drawing to FILE as a picture, and nothing else"},
     [OPTION_JSON] = {"json", 0, NULL, "one JSON object instead of words"},
 };
@@ -95,12 +98,27 @@ static int write_picture(const struct plan *plan, const char *path)
     return STATUS_DONE;
 }
 
+static int print_as(const struct plan *plan, const char *system)
+{
+    char text[TEXT_MAX];
+    struct writer writer = {text, sizeof text, 0};
+    const int dialect = find_dialect(system);
+    if (dialect < 0) return trouble("--as \"%s\": expected nginx, haproxy, envoy or redis-cell", system);
+    const char *reason = write_dialect(&writer, dialect, plan);
+    if (reason != NULL) {
+        trouble("%s cannot say this limit: %s", system, reason);
+        return STATUS_REFUSED;
+    }
+    fputs(text, stdout);
+    return STATUS_DONE;
+}
+
 static int run(int argc, char **argv)
 {
     weir_use use = WEIR_ADMIT;
     uint64_t window_ns = 0;
     bool json = false;
-    const char *picture = NULL;
+    const char *picture = NULL, *system = NULL;
     const char *value;
     for (int option; (option = next_option(explain_command(), argc, argv, &value)) != ARGUMENTS_END;) {
         if (option == ARGUMENTS_HELP) return STATUS_DONE;
@@ -108,6 +126,7 @@ static int run(int argc, char **argv)
         if (option == OPTION_PACE) use = WEIR_PACE;
         if (option == OPTION_JSON) json = true;
         if (option == OPTION_SVG) picture = value;
+        if (option == OPTION_AS) system = value;
         if (option == OPTION_WINDOW && !read_time_argument("window", value, &window_ns)) return STATUS_TROUBLE;
     }
     if (argc - optind != 1) {
@@ -117,6 +136,7 @@ static int run(int argc, char **argv)
     weir_plan plan;
     weir_error error;
     if (weir_plan_parse(&plan, argv[optind], use, &error) != 0) return limit_trouble(argv[optind], &error);
+    if (system != NULL) return print_as(plan_inside_const(&plan), system);
     if (picture != NULL) return write_picture(plan_inside_const(&plan), picture);
     if (json) print_json(plan_inside_const(&plan), window_ns);
     else print_words(plan_inside_const(&plan), window_ns);
@@ -127,11 +147,12 @@ const struct command *explain_command(void)
 {
     static const struct command explain_row = {
         .name = "explain",
-        .synopsis = "LIMIT [--pace] [--window TIME] [--json] [--svg FILE]",
+        .synopsis = "LIMIT [--pace] [--window TIME] [--as SYSTEM] [--json] [--svg FILE]",
         .summary = "say in words and numbers what a limit lets through",
         .details = "  weir explain 10/min\n"
                    "  weir explain '10/s burst=20; 1000/h' --window 5min\n"
-                   "  weir explain 12000,1.1\n",
+                   "  weir explain 12000,1.1\n"
+                   "  weir explain '10/s burst=21' --as nginx\n",
         .options = option_rows,
         .option_count = OPTION_COUNT,
         .run = run,

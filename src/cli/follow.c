@@ -4,8 +4,8 @@
    Whoever changes the file should write another one and rename it over this one; a file that is caught half written is
    read again, because its time or size changes once more.
 
-   May touch: the file, stderr.  Promises: at most 4 KiB are read; what is no text is refused.  Leaves to others: when to
-   look, what the text means. */
+   May touch: the file, stderr.  Promises: at most 4 KiB are read; what is no text is refused.  Leaves to others: when
+   to look, what the text means. */
 #include "cli/follow.h"
 
 #include <errno.h>

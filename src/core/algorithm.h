@@ -32,6 +32,11 @@ struct slot {
     uint64_t start, end, cost;
 };
 
+/* What became of the schedule so far: given to calls, and closed because nobody came. */
+struct spent {
+    uint64_t allocated, idle;
+};
+
 /* What a take leaves: the end of its slot, and what could be taken at once after it. */
 struct taken {
     uint64_t end, room;
@@ -79,15 +84,21 @@ struct algorithm {
     /* Takes it at `at`, to start at `start`: as offered, or both later when another limit is the later one.  A cost of
        0 changes nothing. */
     struct taken (*commit)(const struct rule *, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost);
+    /* Will the next call pass at once, and does the state know it without the clock?  *now: a time that gives the same
+       answer as any later one.  NULL: never. */
+    bool (*knows)(const struct rule *, const uint64_t *state, uint64_t *now);
     /* A call was refused by this limit; NULL: refusals leave no trace. */
     void (*refused)(const struct rule *, uint64_t *state, uint64_t now, uint64_t cost);
     /* What could be taken at once. */
     uint64_t (*room)(const struct rule *, const uint64_t *state, uint64_t at);
+    /* What could be taken at once after this cost; NULL: so much less, or what taking it from a copy shows. */
+    uint64_t (*room_after)(const struct rule *, const uint64_t *state, uint64_t at, uint64_t cost);
     /* The time at which all is back, after this decision made at `now`. */
     uint64_t (*full)(const struct rule *, const weir_decision *, uint64_t now);
     /* How far behind its schedule the work is, and the most that it ever was when a call was granted; may be NULL. */
     uint64_t (*behind)(const struct rule *, const uint64_t *state, uint64_t now);
     uint64_t (*behind_max)(const uint64_t *state);
+    struct spent (*spent)(const uint64_t *state); /* may be NULL */
 
     /* ---- correcting ---- */
 

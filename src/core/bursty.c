@@ -1,18 +1,235 @@
 /* SPDX-License-Identifier: MIT
-   bursty.c - known, and not built yet. */
+   bursty.c - time that nobody used is stored, and who takes more than the store holds leaves a debt to the next caller.
+
+   A pacer that forgets makes a caller who was away pay like one who never left.  So keep what was not used, up to
+   `burst`, and give it out for nothing; only permits above it cost time.  And since a caller can say nothing of what
+   comes after him, he need not wait for his own cost: he starts when what was taken before is paid, and the next one
+   waits for him.
+
+       stored = burst .-------                    next: all that was taken is paid from here on
+              |     .'                            now <= next: nothing is stored, so time that stands or goes
+              |   .'                              back earns nothing and loses nothing
+            0 +-next---------now---> ticks
+                                                  take c:  start = max(now, next)        (or pay=self, see below)
+       a tick of time stores a tick of permit              next  = start + max(0, c - stored)
+
+       | next, 0 = untouched | stored | last: start of the last call |      a cell of three words on a line's clock
+
+   With pay=self a caller waits for his own cost: he starts at next + max(0, c - stored), which does not move while he
+   asks again, so time in which nothing is taken pays for him, be he larger than the store.
+
+   Guava's SmoothBursty (seeds 002 and 003), and what seed 003 wants of it.
+
+   May touch: its arguments.  Promises: in any window t at most burst + largest cost + rate * t permits, and with
+   pay=self max(burst, largest cost) + rate * t.  Leaves to others: the lock around the words. */
 #include "core/algorithm.h"
+#include "core/clock.h"
+#include "core/facts.h"
+#include "core/num.h"
+
+enum { NEXT, STORED, LAST, WORDS };
+enum { PAYS_ITSELF = RULE_A };
+enum { SECOND_NS = 1000000000 };
+
+_Static_assert((int)WORDS <= (int)STATE_WORDS_MAX, "bursty fits the state");
+
+struct store {
+    uint64_t next, stored;
+};
+
+/* As it was left behind.  Fresh, it begins when the clock was set. */
+static struct store left(const struct rule *rule, const uint64_t *state)
+{
+    if (state[NEXT] != 0) return (struct store){state[NEXT], least(state[STORED], rule->burst)};
+    return (struct store){rule->anchor_tick, rule->flags & RULE_STARTS_FULL ? rule->burst : 0};
+}
+
+static struct store store_at(const struct rule *rule, const uint64_t *state, uint64_t now)
+{
+    const struct store store = left(rule, state);
+    if (now <= store.next) return store;
+    return (struct store){now, least(add_saturating(store.stored, now - store.next), rule->burst)};
+}
+
+/* What the store does not hold. */
+static uint64_t fresh(const struct rule *rule, const struct store *store, uint64_t cost)
+{
+    return rule->flags & RULE_FREE ? 0 : subtract_to_zero(cost, store->stored);
+}
+
+static bool pays_itself(const struct rule *rule)
+{
+    return (rule->flags & PAYS_ITSELF) != 0;
+}
+
+static void defaults(struct limit *limit)
+{
+    if (limit->pay == PAY_DEFAULT) limit->pay = PAY_NEXT;
+    if (limit->start == START_DEFAULT) limit->start = START_EMPTY;
+    if (limit->burst_kind != AMOUNT_NONE) return;
+    limit->burst_kind = AMOUNT_TIME;
+    limit->burst = SECOND_NS;
+}
 
 static struct limit_problem compile(const struct limit *limit, struct rule *rule)
 {
-    (void)limit;
-    (void)rule;
-    return limit_wrong(OPTION_ALGORITHM, " is known, but not built yet");
+    if (limit->start == START_FULL) rule->flags |= RULE_STARTS_FULL;
+    if (limit->pay == PAY_SELF) rule->flags |= PAYS_ITSELF;
+    return limit_line(limit, rule);
 }
 
+/* Any size passes; but what the clock cannot count nobody can wait for. */
 static bool possible(const struct rule *rule, uint64_t permits)
 {
+    return !pays_itself(rule) || ticks_of(rule, permits) != UINT64_MAX;
+}
+
+static struct offer offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost, uint64_t wait_ns)
+{
+    (void)wait_ns;
+    const struct store store = left(rule, state);
+    if (pays_itself(rule) && cost == UINT64_MAX) return (struct offer){now, UINT64_MAX};
+    const uint64_t own = pays_itself(rule) ? fresh(rule, &store, cost) : 0;
+    return (struct offer){now, most(now, add_saturating(store.next, own))};
+}
+
+/* What calls of one permit could take: where the next one pays, one more than is stored.  Who pays himself may bring a
+   permit that the store is too small for. */
+static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at)
+{
+    const struct store was = left(rule, state), store = store_at(rule, state, at);
+    const uint64_t permit = ticks_of(rule, 1), unused = add_saturating(was.stored, subtract_to_zero(at, was.next));
+    if (store.next > at) return 0;
+    if (rule->flags & RULE_FREE) return UINT64_MAX;
+    return pays_itself(rule) ? least(unused, most(rule->burst, permit)) : add_saturating(store.stored, permit);
+}
+
+static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
+{
+    struct store store = store_at(rule, state, at);
+    uint64_t begun = store.next;
+    if (cost == 0) return (struct taken){store.next, room(rule, state, start)};
+    if (pays_itself(rule)) {
+        store = left(rule, state);
+        const uint64_t due = add_saturating(store.next, fresh(rule, &store, cost));
+        begun = most(at, due);
+        /* Time that was not needed is stored again, beside the call: together they are no more than burst. */
+        const uint64_t spare = add_saturating(begun - due, subtract_to_zero(store.stored, cost));
+        store = (struct store){begun, least(spare, subtract_to_zero(rule->burst, cost))};
+    } else {
+        store.next = add_saturating(begun, fresh(rule, &store, cost));
+        store.stored = subtract_to_zero(store.stored, cost);
+    }
+    state[NEXT] = store.next;
+    state[STORED] = store.stored;
+    state[LAST] = begun;
+    return (struct taken){store.next, room(rule, state, start)};
+}
+
+static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t now)
+{
+    return store_at(rule, state, now).next;
+}
+
+/* Of a call that waits: nothing was stored, so its slot is as long as its cost. */
+static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_t end, uint64_t cost)
+{
+    (void)state;
+    const uint64_t length = pays_itself(rule) || rule->flags & RULE_FREE ? 0 : cost;
+    return end > INT64_MAX ? 0 : subtract_to_zero(end, length); /* a negative end lies before the clock was set */
+}
+
+static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t now)
+{
     (void)rule;
-    return permits == 0;
+    return state[LAST] > now;
+}
+
+/* First the debt, then the store.  Since its start a call may have been stored again, tick for tick. */
+static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)
+{
+    struct store store = store_at(rule, state, now);
+    /* Whoever has waited for more than the store holds has it no longer. */
+    const bool lost = pays_itself(rule) && slot->start <= now;
+    const uint64_t held = lost ? least(slot->cost, rule->burst) : slot->cost;
+    const uint64_t undrained = subtract_to_zero(add_saturating(slot->start, held), now);
+    const uint64_t back = least(subtract_to_zero(unused, slot->cost - held), undrained);
+    const uint64_t owed = least(back, subtract_to_zero(store.next, most(now, 1)));
+    if (back == 0 || rule->flags & RULE_FREE) return;
+    state[NEXT] = store.next - owed;
+    state[STORED] = least(add_saturating(store.stored, back - owed), rule->burst);
+}
+
+static uint64_t overcharge(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t extra)
+{
+    struct store store = store_at(rule, state, now);
+    const uint64_t may_owe = subtract_to_zero(rule->debt, subtract_to_zero(store.next, now));
+    const uint64_t charged = least(extra, add_saturating(store.stored, may_owe));
+    if (charged == 0) return 0;
+    state[NEXT] = add_saturating(store.next, fresh(rule, &store, charged));
+    state[STORED] = subtract_to_zero(store.stored, charged);
+    return charged;
+}
+
+/* The store stays as full as it was; behind an unlimited rate, full. */
+static uint64_t carried_store(const struct rule *from, const struct rule *to, uint64_t stored, weir_carry how)
+{
+    if (how == WEIR_RESET) return to->flags & RULE_STARTS_FULL ? to->burst : 0;
+    if (from->flags & RULE_FREE) return to->burst;
+    if (how == WEIR_SCALE) return subtract_to_zero(to->burst, carry_waiting(from, to, from->burst - stored));
+    return from->burst == 0 ? 0 : multiply_divide_floor(stored, to->burst, from->burst);
+}
+
+/* What is owed stays the same time, to the ns; but where somebody waits behind it, all of it is permits. */
+static void carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next, uint64_t now,
+                  weir_carry how)
+{
+    const struct store store = store_at(from, state, now);
+    const uint64_t owed = subtract_to_zero(store.next, now), anchor = to->anchor_tick;
+    const bool waits = state[LAST] > now;
+    next[NEXT] = next[LAST] = anchor;
+    if (waits || how == WEIR_SCALE) next[NEXT] = add_saturating(anchor, carry_waiting(from, to, owed));
+    else if (how == WEIR_KEEP) next[NEXT] = tick_at(to, ns_ceil(from, store.next));
+    if (waits) next[LAST] = least(add_saturating(anchor, carry_waiting(from, to, state[LAST] - now)), next[NEXT]);
+    next[STORED] = carried_store(from, to, store.stored, how);
+}
+
+static uint64_t full(const struct rule *rule, const weir_decision *decision, uint64_t now)
+{
+    const uint64_t stored = subtract_to_zero(decision->remaining, !pays_itself(rule));
+    return add_saturating(most(decision->end, now), subtract_to_zero(rule->burst, ticks_of(rule, stored)));
+}
+
+static struct facts facts(const struct limit *limit, const struct rule *rule)
+{
+    const uint64_t stored = permits_floor(rule, rule->burst);
+    const bool self = limit->pay == PAY_SELF;
+    const uint64_t at_once = self ? most(stored, 1) : add_saturating(stored, 1);
+    return (struct facts){.at_once = at_once,
+                          .fresh = limit->start == START_FULL ? at_once : !self,
+                          .largest = UINT64_MAX,
+                          .group = 1,
+                          .spacing_ns = limit_spacing_ns(limit),
+                          .full_ns = line_full_ns(limit),
+                          .state_bytes = WORDS * sizeof(uint64_t)};
+}
+
+/* Where the next one pays it is a line with one permit more; who pays himself has one at least. */
+static uint64_t most_in(const struct limit *limit, uint64_t window_ns)
+{
+    struct limit line = *limit;
+    uint64_t permits = 1, period_ns = 1, stored = limit->burst;
+    limit_rate(limit, &permits, &period_ns);
+    if (limit->burst_kind == AMOUNT_TIME) stored = multiply_divide_floor(limit->burst, permits, period_ns);
+    const bool self = limit->pay == PAY_SELF, timed = limit->burst_kind == AMOUNT_TIME;
+    line.burst_kind = AMOUNT_COUNT;
+    line.burst = self ? most(stored, 1) : add_saturating(stored, 1);
+    if (!timed || window_ns == 0 || (self && stored == 0))
+        return line_most_in(&line, (struct decimal){1, 0}, window_ns);
+    /* The store holds a time, so one that is stored is one more that passes. */
+    line.burst_kind = self ? AMOUNT_TIME : AMOUNT_COUNT;
+    line.burst = self ? limit->burst : 1;
+    return line_most_in(&line, (struct decimal){1, 0}, self ? window_ns : add_saturating(window_ns, limit->burst));
 }
 
 const struct algorithm *bursty_algorithm(void)
@@ -20,8 +237,24 @@ const struct algorithm *bursty_algorithm(void)
     static const struct algorithm bursty = {
         .name = "bursty",
         .options = WITH(BURST) | WITH(PAY) | WITH(START) | WITH(DEBT),
+        .note = "unused time is stored; the store begins empty unless start=full is said",
+        .words = WORDS,
+        .pays_after = true,
+        .defaults = defaults,
         .compile = compile,
+        .facts = facts,
+        .most_in = most_in,
         .possible = possible,
+        .offer = offer,
+        .commit = commit,
+        .room = room,
+        .full = full,
+        .mark = mark,
+        .start_of = start_of,
+        .waited_for = waited_for,
+        .give_back = give_back,
+        .overcharge = overcharge,
+        .carry = carry,
     };
     return &bursty;
 }

@@ -57,3 +57,10 @@ uint64_t line_most_in(const struct limit *limit, struct decimal ratio, uint64_t 
     const uint64_t within = most_below(limit->burst, permits, window_ns, period_ns, ratio);
     return window_ns == 0 ? most(within, limit->burst) : most(within, 1);
 }
+
+uint64_t line_most_spaced(const struct limit *limit, struct decimal ratio, uint64_t window_ns)
+{
+    uint64_t permits = 1, period_ns = 1;
+    limit_rate(limit, &permits, &period_ns);
+    return add_saturating(most_below(0, permits, window_ns, period_ns, ratio), 1);
+}

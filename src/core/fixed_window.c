@@ -1,18 +1,237 @@
 /* SPDX-License-Identifier: MIT
-   fixed_window.c - known, and not built yet. */
+   fixed_window.c - a counter that begins anew with every window.
+
+       align=first                                    align=clock
+       a call opens a window when none is open        windows stand where the clock has them, from 1970 on
+
+           x  xx    x|         x    xx   |                     xx|xx       |    x    xx|
+           |----W----|  rest   |----W----|                |---W---|---W----|---W----|
+                     end                                         end
+
+   A call passes while count + cost <= N, and is counted.  With count-refused one that does not pass is counted too, so
+   that nothing passes any more in its window.  With block=T the first excess of a window moves its end to T from then
+   on, never to an earlier time; until then nothing passes.  Nothing is taken ahead of its window.
+
+       | end, 0 = never opened | count | end of those before | count of the fullest of them |        a cell, four words
+
+   A call that waits because of another limit of its list is counted at its start, so the open window may lie ahead.
+   Whoever comes before it has to fit into both, and is counted in both.  So a clock that goes back earns nothing.
+
+   May touch: its arguments.  Promises: at most N permits in a window, and windows do not overlap.  Leaves to others:
+   the lock around the words, the way to the epoch (api).
+
+   envoy ratelimit (clock, count-refused), limits and rate-limiter-flexible (first, count-refused, block), gubernator's
+   TOKEN_BUCKET (first, and a ms longer). */
 #include "core/algorithm.h"
+#include "core/clock.h"
+#include "core/num.h"
+
+enum { END, COUNT, BEFORE_END, BEFORE_COUNT, WORDS };
+enum {
+    COUNTS_REFUSED = RULE_COUNTS_REFUSED,
+    ALIGNED = RULE_A,
+    OPENS_ALWAYS = RULE_B /* for comparing with peers: a call of 0 opens a window, and a refused one too */
+};
+
+_Static_assert((int)WORDS <= (int)STATE_WORDS_MAX, "a fixed window fits the state");
+
+static uint64_t period_of(const struct rule *rule)
+{
+    return most(rule->period_ns, 1);
+}
+
+/* From `at` to the end of the window that is opened there. */
+static uint64_t window_left(const struct rule *rule, uint64_t at)
+{
+    const uint64_t period = period_of(rule);
+    if (!(rule->flags & ALIGNED)) return period;
+    const uint64_t offset = rule->offset_ns % period, behind = plain_ns(rule, at) % period;
+    const uint64_t inside = behind < period - offset ? behind + offset : behind - (period - offset);
+    return period - inside;
+}
+
+static bool is_open(const uint64_t *state, uint64_t at)
+{
+    return at < state[END];
+}
+
+static bool lies_before(const struct rule *rule, const uint64_t *state, uint64_t at)
+{
+    return at < state[BEFORE_END] && !(rule->flags & RULE_FOLLOWS_CLOCK);
+}
+
+/* What counts against a call at this time. */
+static uint64_t counted(const struct rule *rule, const uint64_t *state, uint64_t at)
+{
+    if (!is_open(state, at)) return 0;
+    return lies_before(rule, state, at) ? most(state[COUNT], state[BEFORE_COUNT]) : state[COUNT];
+}
+
+static bool fits(const struct rule *rule, uint64_t count, uint64_t cost)
+{
+    return count <= rule->burst && cost <= rule->burst - count;
+}
+
+static void count_at(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t cost)
+{
+    if (!is_open(state, at)) {
+        state[BEFORE_COUNT] = most(state[BEFORE_COUNT], state[COUNT]);
+        state[BEFORE_END] = state[END];
+        state[COUNT] = 0;
+        state[END] = add_saturating(at, window_left(rule, at));
+    } else if (lies_before(rule, state, at)) {
+        state[BEFORE_COUNT] = add_saturating(state[BEFORE_COUNT], cost);
+    }
+    state[COUNT] = add_saturating(state[COUNT], cost);
+}
+
+/* ---- what was said ---- */
+
+static void defaults(struct limit *limit)
+{
+    if (limit->align == ALIGN_DEFAULT) limit->align = ALIGN_FIRST;
+    if (limit->has_time) limit->count_refused = true;
+}
 
 static struct limit_problem compile(const struct limit *limit, struct rule *rule)
 {
-    (void)limit;
-    (void)rule;
-    return limit_wrong(OPTION_ALGORITHM, " is known, but not built yet");
+    const struct limit_problem problem = limit_window(limit, rule);
+    if (problem.message != NULL) return problem;
+    if (limit->align == ALIGN_CLOCK) rule->flags |= ALIGNED;
+    if (limit->count_refused) rule->flags |= COUNTS_REFUSED;
+    rule->block_ns = limit->time_ns;
+    if (!limit->has_time || limit->time_ns != 0) return limit_fine();
+    return limit_wrong(OPTION_BLOCK, "block is above 0; to block nobody leave it out; for example block=1min");
 }
+
+static void align(struct rule *rule, uint64_t now_ns, uint64_t unix_ns)
+{
+    const uint64_t period = period_of(rule), behind = now_ns % period, unix_behind = unix_ns % period;
+    rule->offset_ns = unix_behind >= behind ? unix_behind - behind : unix_behind + (period - behind);
+}
+
+static struct facts facts(const struct limit *limit, const struct rule *rule)
+{
+    return (struct facts){.at_once = rule->burst,
+                          .fresh = rule->burst,
+                          .largest = rule->burst,
+                          .group = rule->burst,
+                          .spacing_ns = limit->period_ns,
+                          .full_ns = limit->period_ns,
+                          .state_bytes = WORDS * sizeof(uint64_t)};
+}
+
+/* Either windows are opened at the first ns and at the end of each, or the first was opened before and used up at its
+   last ns: all of it when the clock has opened it, all but the call that did when a call has. */
+static uint64_t most_in(const struct limit *limit, uint64_t window_ns)
+{
+    const uint64_t count = limit->count.digits, period = most(limit->period_ns, 1), ns = most(window_ns, 1);
+    const uint64_t opened_inside = multiply_divide_floor(count, 1 + (ns - 1) / period, 1);
+    if (ns == 1) return opened_inside;
+    const uint64_t opened_before = multiply_divide_floor(count, 2 + (ns - 2) / period, 1);
+    return most(opened_inside, limit->align == ALIGN_CLOCK ? opened_before : subtract_to_zero(opened_before, 1));
+}
+
+/* ---- asking ---- */
 
 static bool possible(const struct rule *rule, uint64_t permits)
 {
+    return permits <= rule->burst;
+}
+
+static struct offer offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost, uint64_t wait_ns)
+{
+    (void)wait_ns;
+    if (cost > rule->burst) return (struct offer){now, UINT64_MAX};
+    if (fits(rule, counted(rule, state, now), cost)) return (struct offer){now, now};
+    const uint64_t from = fits(rule, state[COUNT], cost) ? state[BEFORE_END] : state[END];
+    return (struct offer){from, from};
+}
+
+static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at)
+{
+    return subtract_to_zero(rule->burst, counted(rule, state, at));
+}
+
+static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t now)
+{
     (void)rule;
-    return permits == 0;
+    return most(state[END], now);
+}
+
+static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
+{
+    (void)at;
+    if (cost != 0 || rule->flags & OPENS_ALWAYS) count_at(rule, state, start, cost);
+    return (struct taken){mark(rule, state, start), room(rule, state, start)};
+}
+
+static void refused(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t cost)
+{
+    const bool counts = rule->flags & COUNTS_REFUSED;
+    const bool blocked = is_open(state, now) && state[COUNT] > rule->burst; /* what follows does not block again */
+    if (counts || rule->flags & OPENS_ALWAYS) count_at(rule, state, now, counts ? cost : 0);
+    if (!counts || blocked || rule->block_ns == 0) return;
+    const uint64_t until = add_saturating(now, rule->block_ns);
+    state[COUNT] = most(state[COUNT], add_saturating(rule->burst, 1));
+    state[END] = rule->flags & RULE_FOLLOWS_CLOCK ? until : most(until, state[END]);
+}
+
+static uint64_t full(const struct rule *rule, const weir_decision *decision, uint64_t now)
+{
+    (void)rule;
+    return most(decision->end, now);
+}
+
+/* ---- correcting ---- */
+
+static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_t end, uint64_t cost)
+{
+    (void)rule;
+    (void)state;
+    (void)end;
+    (void)cost;
+    return 0; /* nobody waits for this limit */
+}
+
+static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t now)
+{
+    (void)rule;
+    (void)state;
+    (void)now;
+    return false;
+}
+
+static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)
+{
+    (void)rule;
+    if (!is_open(state, now) || slot->end != state[END]) return;
+    state[COUNT] = subtract_to_zero(state[COUNT], least(unused, slot->cost));
+}
+
+static uint64_t overcharge(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t extra)
+{
+    if (extra != 0) count_at(rule, state, now, extra);
+    return extra;
+}
+
+/* The open window stays open and keeps its count: from its start on it lasts as long as the new ones do, but if that is
+   over by now as long as it still did.  A block stays, and so does an end that lies further off than a window. */
+static void carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next, uint64_t now,
+                  weir_carry how)
+{
+    for (int i = 0; i < WORDS; i++) next[i] = 0;
+    if (how == WEIR_RESET || !is_open(state, now)) return;
+    const uint64_t count = counted(from, state, now), period = period_of(from), lasts = period_of(to);
+    const bool blocked = from->block_ns != 0 && count > from->burst;
+    uint64_t left = state[END] - now;
+    if (!blocked && (left <= period || from->flags & RULE_FOLLOWS_CLOCK)) {
+        const uint64_t moved = add_saturating(left, lasts);
+        if (to->flags & ALIGNED) left = window_left(to, to->anchor_tick);
+        else left = moved > period ? moved - period : least(left, lasts);
+    }
+    next[END] = add_saturating(to->anchor_tick, left);
+    next[COUNT] = blocked ? most(count, add_saturating(to->burst, 1)) : count;
 }
 
 const struct algorithm *fixed_window_algorithm(void)
@@ -20,8 +239,25 @@ const struct algorithm *fixed_window_algorithm(void)
     static const struct algorithm fixed_window = {
         .name = "fixed-window",
         .options = WITH(ALIGN) | WITH(BLOCK) | WITH(COUNT_REFUSED),
+        .note = "nothing is taken ahead of its window: a call that waits comes back when the next one begins",
+        .words = WORDS,
+        .defaults = defaults,
         .compile = compile,
+        .align = align,
+        .facts = facts,
+        .most_in = most_in,
         .possible = possible,
+        .offer = offer,
+        .commit = commit,
+        .refused = refused,
+        .room = room,
+        .full = full,
+        .mark = mark,
+        .start_of = start_of,
+        .waited_for = waited_for,
+        .give_back = give_back,
+        .overcharge = overcharge,
+        .carry = carry,
     };
     return &fixed_window;
 }

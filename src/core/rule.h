@@ -14,17 +14,17 @@
 
 #include <stdint.h>
 
-enum { RULE_WORDS = 8, STATE_WORDS_MAX = 4 /* of those whose state does not grow with the limit */ };
+enum { RULE_WORDS = 8, STATE_WORDS_MAX = 7 /* of those whose state does not grow with the limit */ };
 
 enum rule_flag {
     RULE_STARTS_FULL = 1,
     RULE_FREE = 2,          /* an unlimited rate: permits cost nothing, what is owed stays owed */
     RULE_FOLLOWS_CLOCK = 4, /* for comparing with peers: a clock that goes back is taken over as they do */
     RULE_CUTS_WAITS = 8,    /* for comparing with peers: a wait below a ns is none */
-    RULE_A = 16,            /* four for each algorithm to name */
-    RULE_B = 32,
-    RULE_C = 64,
-    RULE_D = 128
+    RULE_COUNTS_REFUSED = 16,
+    RULE_A = 32, /* three for each algorithm to name */
+    RULE_B = 64,
+    RULE_C = 128
 };
 
 struct rule {
@@ -36,13 +36,13 @@ struct rule {
         uint64_t over;      /* hybrid: ticks of pool and burst pool together */
         uint64_t period_ns; /* cycle, windows, sliding-log */
         uint64_t threshold; /* warmup: ticks stored at which it is warm */
-        uint64_t second;
+        uint64_t second;    /* timeline: the share of a gap that is closed is 2^-this; 64: none */
     };
     union {
-        uint64_t ratio;     /* hybrid: how much faster while behind, warmup: the cold factor, in 2^-32 */
+        uint64_t ratio;     /* hybrid: how much faster while behind, in 2^-32 */
         uint64_t offset_ns; /* aligned windows: from the limit's time to the epoch they are aligned to */
         uint64_t gap_ns;    /* sliding-log: at least this long between two calls */
-        uint64_t third;
+        uint64_t third;     /* timeline: 1 / catchup in 2^-64, rounded up; 0: no catchup */
     };
     uint32_t generation; /* which change of its limiter this is */
     uint8_t scale;       /* one permit is 2^scale ticks */

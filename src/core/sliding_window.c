@@ -1,27 +1,271 @@
 /* SPDX-License-Identifier: MIT
-   sliding_window.c - known, and not built yet. */
+   sliding_window.c - the sliding window counter: this window's permits, and of the last one's the share still in sight.
+
+   Windows of `period` follow one another.  A call looks back over one period, and takes the permits of the window
+   before for evenly spread; of those it counts the share that it still sees:
+
+            previous            current
+       |------.------------|------x-----|           left = ends - x
+              `---- one period ----'   ends         weighted = floor(previous * left / period) + current
+
+       allowed  <=>  weighted + cost <= count       only what was allowed is counted
+
+       | ends, ns | previous | current |      a cell of three words, all 0: fresh
+
+   The share only falls, within a window and from one to the next, so a refusal knows when it ends.  Permits that came
+   all at the end of their window were not evenly spread: then twice the count passes in one period.
+
+   Windows begin where `align` says, or at time 0, and one follows the other while something is counted: a clock on the
+   wall that is set anew moves only those after a rest.  A window that was counted in is not left again: where the clock goes back
+   behind it, or a list made a call wait into it, nothing passes until it begins.
+
+   May touch: its arguments.  Promises: at most count * (1 + t / period) permits, rounded up, in any window t.  Leaves to
+   others: the lock around the words.  Source: limits 5.8.0 (Python). */
 #include "core/algorithm.h"
+#include "core/clock.h"
+#include "core/facts.h"
+#include "core/num.h"
+
+enum { ENDS, PREVIOUS, CURRENT, WORDS };
+
+/* As they are at a time, or at the beginning of the window that was counted in, if that is later. */
+struct counters {
+    uint64_t ends_ns, left_ns; /* 1 to a period */
+    uint64_t previous, current;
+    bool early; /* it is later */
+};
+
+static uint64_t period_of(const struct rule *rule)
+{
+    return most(rule->period_ns, 1);
+}
+
+static struct counters fresh_at(const struct rule *rule, uint64_t ns)
+{
+    const uint64_t period_ns = period_of(rule), left_ns = period_ns - add_saturating(ns, rule->offset_ns) % period_ns;
+    return (struct counters){.ends_ns = add_saturating(ns, left_ns), .left_ns = left_ns};
+}
+
+static struct counters counters_at(const struct rule *rule, const uint64_t *state, uint64_t tick)
+{
+    const uint64_t period_ns = period_of(rule), ns = plain_ns(rule, tick), ends_ns = state[ENDS];
+    const uint64_t previous = state[PREVIOUS], current = state[CURRENT];
+    if (ns >= ends_ns) {
+        if (current == 0 || ns - ends_ns >= period_ns) return fresh_at(rule, ns);
+        const uint64_t next_ns = add_saturating(ends_ns, period_ns);
+        return (struct counters){next_ns, next_ns - ns, current, 0, false};
+    }
+    if (ends_ns - ns > period_ns) return (struct counters){ends_ns, period_ns, previous, current, true};
+    return (struct counters){ends_ns, ends_ns - ns, previous, current, false};
+}
+
+static uint64_t weighted(const struct rule *rule, const struct counters *counters)
+{
+    const uint64_t share = multiply_divide_floor(counters->previous, counters->left_ns, period_of(rule));
+    return add_saturating(share, counters->current);
+}
+
+/* How much of a window is left when at most `room` of the previous one's permits count; 0: none. */
+static uint64_t left_when(const struct rule *rule, uint64_t previous, uint64_t room)
+{
+    if (previous <= room) return period_of(rule);
+    return multiply_divide_ceil(add_saturating(room, 1), period_of(rule), previous) - 1;
+}
+
+/* When `cost` more fit: in this window, in the next, or where that one ends and nothing is left of this one. */
+static uint64_t tick_when(const struct rule *rule, const struct counters *counters, uint64_t cost)
+{
+    const uint64_t room = subtract_to_zero(rule->burst, cost),
+                   next_ends_ns = add_saturating(counters->ends_ns, period_of(rule));
+    uint64_t ns = subtract_to_zero(next_ends_ns, left_when(rule, counters->current, room));
+    if (counters->current <= room) {
+        const uint64_t left_ns =
+            least(left_when(rule, counters->previous, room - counters->current), counters->left_ns);
+        if (left_ns != 0) ns = counters->ends_ns - left_ns;
+    }
+    return next_ends_ns == UINT64_MAX ? UINT64_MAX : plain_tick(rule, ns);
+}
+
+static void write(uint64_t *state, const struct counters *counters)
+{
+    state[ENDS] = counters->ends_ns;
+    state[PREVIOUS] = counters->previous;
+    state[CURRENT] = counters->current;
+}
 
 static struct limit_problem compile(const struct limit *limit, struct rule *rule)
 {
-    (void)limit;
-    (void)rule;
-    return limit_wrong(OPTION_ALGORITHM, " is known, but not built yet");
+    const struct limit_problem problem = limit_window(limit, rule);
+    rule->debt = limit_debt(limit, rule);
+    return problem;
+}
+
+static void align(struct rule *rule, uint64_t now_ns, uint64_t unix_ns)
+{
+    const uint64_t period_ns = period_of(rule), now_at = now_ns % period_ns, unix_at = unix_ns % period_ns;
+    rule->offset_ns = unix_at >= now_at ? unix_at - now_at : period_ns - (now_at - unix_at);
 }
 
 static bool possible(const struct rule *rule, uint64_t permits)
 {
+    return permits <= rule->burst;
+}
+
+static struct offer offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost, uint64_t wait_ns)
+{
+    (void)wait_ns;
+    const struct counters counters = counters_at(rule, state, now);
+    if (cost > rule->burst) return (struct offer){now, UINT64_MAX};
+    if (!counters.early && weighted(rule, &counters) <= rule->burst - cost) return (struct offer){now, now};
+    const uint64_t from = tick_when(rule, &counters, cost);
+    return (struct offer){from, from};
+}
+
+/* When no permit counts any more: the end of a slot, and of all before it. */
+static uint64_t end_of(const struct rule *rule, const struct counters *counters)
+{
+    return tick_when(rule, counters, rule->burst);
+}
+
+static uint64_t room_in(const struct rule *rule, const struct counters *counters)
+{
+    return counters->early ? 0 : subtract_to_zero(rule->burst, weighted(rule, counters));
+}
+
+static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
+{
+    (void)start;
+    struct counters counters = counters_at(rule, state, at);
+    counters.current = add_saturating(counters.current, cost);
+    if (cost != 0) write(state, &counters);
+    return (struct taken){end_of(rule, &counters), room_in(rule, &counters)};
+}
+
+static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at)
+{
+    const struct counters counters = counters_at(rule, state, at);
+    return room_in(rule, &counters);
+}
+
+static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t now)
+{
+    const struct counters counters = counters_at(rule, state, now);
+    return end_of(rule, &counters);
+}
+
+/* Nobody waits here for a start. */
+static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_t end, uint64_t cost)
+{
     (void)rule;
-    return permits == 0;
+    (void)state;
+    (void)end;
+    (void)cost;
+    return 0;
+}
+
+static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t now)
+{
+    return counters_at(rule, state, now).early;
+}
+
+/* As if it had never been counted; what was decided in between was decided with more. */
+static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)
+{
+    (void)now;
+    const uint64_t period_ns = period_of(rule), start_ns = plain_ns(rule, slot->start);
+    const uint64_t before_end_ns = subtract_to_zero(state[ENDS], start_ns), back = least(unused, slot->cost);
+    if (before_end_ns == 0 || before_end_ns > 2 * least(period_ns, INT64_MAX)) return;
+    const int counter = before_end_ns <= period_ns ? CURRENT : PREVIOUS;
+    state[counter] = subtract_to_zero(state[counter], back);
+}
+
+static uint64_t overcharge(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t extra)
+{
+    struct counters counters = counters_at(rule, state, now);
+    const uint64_t most_owed = add_saturating(rule->burst, rule->debt);
+    const uint64_t charged = least(extra, subtract_to_zero(most_owed, weighted(rule, &counters)));
+    counters.current = add_saturating(counters.current, charged);
+    if (charged != 0) write(state, &counters);
+    return charged;
+}
+
+/* A count is the time in which so many come back. */
+static uint64_t carried(const struct rule *from, const struct rule *to, uint64_t count, weir_carry how)
+{
+    if (how == WEIR_SCALE || (from->burst == to->burst && from->period_ns == to->period_ns)) return count;
+    if (from->period_ns == to->period_ns) return multiply_divide_ceil(count, to->burst, from->burst);
+    const uint64_t ns = multiply_divide_ceil(count, from->period_ns, from->burst);
+    return multiply_divide_ceil(ns, to->burst, to->period_ns);
+}
+
+/* A window of another length begins at once, with all that counts.  Permits that somebody waits for stay permits. */
+static void carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next, uint64_t now,
+                  weir_carry how)
+{
+    struct counters counters = counters_at(from, state, now);
+    for (int i = 0; i < WORDS; i++) next[i] = 0;
+    if (counters.early) how = WEIR_SCALE;
+    if (how == WEIR_RESET || (!counters.early && counters.previous == 0 && counters.current == 0)) return;
+    if (from->period_ns != to->period_ns) {
+        const uint64_t share = multiply_divide_ceil(counters.previous, counters.left_ns, period_of(from));
+        counters.current = add_saturating(counters.current, share);
+        counters.previous = 0;
+        counters.ends_ns = add_saturating(counters.ends_ns - counters.left_ns, period_of(to));
+    }
+    counters.previous = carried(from, to, counters.previous, how);
+    counters.current = carried(from, to, counters.current, how);
+    write(next, &counters);
+}
+
+static uint64_t full(const struct rule *rule, const weir_decision *decision, uint64_t now)
+{
+    (void)rule;
+    return most(decision->end, now);
+}
+
+/* Back to full at the latest: all were taken as their window began. */
+static struct facts facts(const struct limit *limit, const struct rule *rule)
+{
+    const uint64_t period_ns = period_of(rule);
+    return (struct facts){.at_once = rule->burst,
+                          .fresh = rule->burst,
+                          .largest = rule->burst,
+                          .group = 1,
+                          .spacing_ns = limit_spacing_ns(limit),
+                          .full_ns = add_saturating(period_ns, period_ns - left_when(rule, rule->burst, 0)),
+                          .state_bytes = WORDS * sizeof(uint64_t)};
+}
+
+/* The worst: all at the last ns of a window, the next ones whole, and of the last as many as are out of sight. */
+static uint64_t most_in(const struct limit *limit, uint64_t window_ns)
+{
+    const uint64_t count = limit->count.digits, after_ns = subtract_to_zero(window_ns, 2);
+    const uint64_t whole = multiply_divide_floor(count, add_saturating(after_ns / limit->period_ns, 1), 1);
+    return add_saturating(whole, multiply_divide_ceil(count, after_ns % limit->period_ns, limit->period_ns));
 }
 
 const struct algorithm *sliding_window_algorithm(void)
 {
     static const struct algorithm sliding_window = {
         .name = "sliding-window",
-        .options = 0,
+        .options = WITH(DEBT),
+        .note = "takes the calls of the window before for evenly spread; where they were not, twice the count passes",
+        .words = WORDS,
         .compile = compile,
+        .align = align,
+        .facts = facts,
+        .most_in = most_in,
         .possible = possible,
+        .offer = offer,
+        .commit = commit,
+        .room = room,
+        .mark = mark,
+        .start_of = start_of,
+        .waited_for = waited_for,
+        .give_back = give_back,
+        .overcharge = overcharge,
+        .carry = carry,
+        .full = full,
     };
     return &sliding_window;
 }

@@ -1,18 +1,268 @@
 /* SPDX-License-Identifier: MIT
-   warmup.c - known, and not built yet. */
+   warmup.c - a pace that is slower after a rest: what nobody used makes the next calls dearer, not cheaper.
+
+   A store of unused permits can mean two things.  To a network it means empty buffers, and they are given out at once
+   (bursty).  To a server it means cold caches: after a rest it wants to be woken gently.  So stored permits are taken
+   first and have a price, which rises with how many there are:
+
+       price of a permit
+        cold |                  .       Taking walks from right to left, and the area passed over is the time it
+             |               .' |       takes: the rectangle is half the warm-up, the trapezoid all of it.  Resting
+             |            .'    |       walks from left to right, from 0 to max in the warm-up time.  Permits that
+           1 +----------'       |       the store does not hold cost 1, the interval of the rate.
+             |          |       |
+           0 +----------+-------+-->    stored: begins at max, cold
+             0      threshold  max
+
+   Only the area up to a point is ever rounded, never a piece of it: so a take is the difference of two areas, and n
+   permits at once cost what they cost one by one.
+
+       area(s) = s + excess * ((s - threshold) / (max - threshold))^2      the square only above the threshold
+       threshold = warmup / 2    max - threshold = 2 * warmup / (1 + cold)    excess = warmup - (max - threshold)
+
+       | next, 0 = untouched | stored | from | before |      a cell of four words on a line's clock
+
+   The price of a call delays the next one: it starts at max(now, next), and next = start + price.  With pay=self it
+   delays the call itself: it starts at next + price, or at once where so much time has passed.  from and before are
+   what next and stored were when the last call was priced, so that it can be priced again.
+
+   Guava's SmoothWarmingUp (seeds 002 and 003), with its cold factor free.
+
+   May touch: its arguments.  Promises: in any window t at most largest cost + rate * t permits, and never sooner than
+   the prices say but for two ticks.  Leaves to others: the lock around the words. */
 #include "core/algorithm.h"
+#include "core/clock.h"
+#include "core/facts.h"
+#include "core/num.h"
+
+enum { NEXT, STORED, FROM, BEFORE, WORDS };
+enum { PAYS_ITSELF = RULE_A };
+enum { COLD_DEFAULT = 3 };
+/* Twice the warm-up is room for max, and fits the clock as a burst does. */
+static const uint64_t WARMUP_NS_MAX = UINT64_C(1) << 62;
+
+_Static_assert((int)WORDS <= (int)STATE_WORDS_MAX, "warmup fits the state");
+
+struct store {
+    uint64_t next, stored;
+};
+
+static uint64_t warmup_of(const struct rule *rule)
+{
+    return add_saturating(rule->threshold, rule->threshold);
+}
+
+/* As it was left behind.  Fresh, it begins when the clock was set. */
+static struct store left(const struct rule *rule, const uint64_t *state)
+{
+    if (state[NEXT] != 0) return (struct store){state[NEXT], least(state[STORED], rule->burst)};
+    return (struct store){rule->anchor_tick, rule->flags & RULE_STARTS_FULL ? rule->burst : 0};
+}
+
+static struct store rested(const struct rule *rule, struct store store, uint64_t until)
+{
+    if (until <= store.next) return store;
+    const uint64_t more = multiply_divide_ceil(until - store.next, rule->burst, warmup_of(rule));
+    return (struct store){until, least(add_saturating(store.stored, more), rule->burst)};
+}
+
+static struct store store_at(const struct rule *rule, const uint64_t *state, uint64_t now)
+{
+    return rested(rule, left(rule, state), now);
+}
+
+/* What it takes to empty the store. */
+static uint64_t area(const struct rule *rule, uint64_t stored)
+{
+    const uint64_t above = subtract_to_zero(stored, rule->threshold);
+    const uint64_t span = subtract_to_zero(rule->burst, rule->threshold);
+    const uint64_t excess = subtract_to_zero(warmup_of(rule), span);
+    if (above == 0) return stored;
+    return add_saturating(stored, multiply_divide_floor(multiply_divide_floor(excess, above, span), above, span));
+}
+
+static uint64_t price(const struct rule *rule, uint64_t stored, uint64_t cost)
+{
+    const uint64_t rest = subtract_to_zero(stored, cost), fresh = subtract_to_zero(cost, stored);
+    if (rule->flags & RULE_FREE) return 0;
+    return add_saturating(area(rule, stored) - area(rule, rest), fresh);
+}
+
+static bool pays_itself(const struct rule *rule)
+{
+    return (rule->flags & PAYS_ITSELF) != 0;
+}
+
+static void defaults(struct limit *limit)
+{
+    if (limit->factor.digits == 0) limit->factor = (struct decimal){COLD_DEFAULT, 0};
+    if (limit->pay == PAY_DEFAULT) limit->pay = PAY_NEXT;
+    if (limit->start == START_DEFAULT) limit->start = START_FULL;
+}
+
+/* 2 * warmup / (1 + cold), the cold factor down to its last digit that fits. */
+static uint64_t span_of(uint64_t warmup, struct decimal cold)
+{
+    uint64_t power = power_of_ten(cold.places), digits = cold.digits;
+    for (; digits > UINT64_MAX - power; digits /= 10) power /= 10;
+    return multiply_divide_floor(2 * warmup, power, power + digits);
+}
 
 static struct limit_problem compile(const struct limit *limit, struct rule *rule)
 {
-    (void)limit;
-    (void)rule;
-    return limit_wrong(OPTION_ALGORITHM, " is known, but not built yet");
+    static const char too_long[] = "this warmup is longer than the clock of this rate; choose a shorter one";
+    if (!limit->has_time) {
+        return limit_wrong(OPTION_WARMUP, "algorithm=warmup needs to know for how long; for example 10/s warmup=10s");
+    }
+    if (limit->factor.digits < power_of_ten(limit->factor.places)) {
+        return limit_wrong(OPTION_COLD, "cold is 1 or more: how much slower a cold start is; for example cold=3");
+    }
+    if (limit->time_ns > WARMUP_NS_MAX) return limit_wrong(OPTION_WARMUP, too_long);
+    struct limit twice = *limit;
+    twice.burst_kind = AMOUNT_TIME;
+    twice.burst = 2 * limit->time_ns;
+    const struct limit_problem problem = limit_line(&twice, rule);
+    if (problem.option == OPTION_BURST) return limit_wrong(OPTION_WARMUP, too_long);
+    rule->threshold = rule->burst / 4;
+    rule->burst = rule->threshold + span_of(warmup_of(rule), limit->factor);
+    if (limit->start != START_EMPTY) rule->flags |= RULE_STARTS_FULL;
+    if (limit->pay == PAY_SELF) rule->flags |= PAYS_ITSELF;
+    return problem;
 }
 
+/* Any size passes; but what the clock cannot count nobody can wait for. */
 static bool possible(const struct rule *rule, uint64_t permits)
 {
+    return !pays_itself(rule) || ticks_of(rule, permits) != UINT64_MAX;
+}
+
+/* Before what he pays himself nobody has to wait, so it does not grow while he asks again. */
+static struct offer offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost, uint64_t wait_ns)
+{
+    (void)wait_ns;
+    const struct store store = left(rule, state);
+    if (pays_itself(rule) && cost == UINT64_MAX) return (struct offer){now, UINT64_MAX};
+    const uint64_t own = pays_itself(rule) ? price(rule, store.stored, cost) : 0;
+    return (struct offer){now, most(now, add_saturating(store.next, own))};
+}
+
+/* One permit passes, and then there is something to pay. */
+static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at)
+{
+    const uint64_t permit = ticks_of(rule, 1);
+    if (offer(rule, state, at, permit, 0).start > at) return 0;
+    return rule->flags & RULE_FREE ? UINT64_MAX : permit;
+}
+
+static void write(const struct rule *rule, uint64_t *state, struct store store, uint64_t start, uint64_t cost)
+{
+    const uint64_t paid = add_saturating(store.next, price(rule, store.stored, cost));
+    struct store after = {paid, subtract_to_zero(store.stored, cost)};
+    if (pays_itself(rule)) after = rested(rule, after, start);
+    state[NEXT] = after.next;
+    state[STORED] = after.stored;
+    state[FROM] = store.next;
+    state[BEFORE] = store.stored;
+}
+
+static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
+{
+    const struct store store = pays_itself(rule) ? left(rule, state) : store_at(rule, state, at);
+    if (cost == 0) return (struct taken){store_at(rule, state, at).next, room(rule, state, start)};
+    write(rule, state, store, at, cost);
+    return (struct taken){state[NEXT], room(rule, state, start)};
+}
+
+static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t now)
+{
+    return store_at(rule, state, now).next;
+}
+
+/* Of a call that waits: the last one's is known; before it, as if each permit had its plain price. */
+static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_t end, uint64_t cost)
+{
+    const bool behind = !pays_itself(rule);
+    if (end > INT64_MAX) return 0; /* a negative end lies before the clock was set */
+    if (behind && end == state[NEXT]) return least(state[FROM], end);
+    return behind && !(rule->flags & RULE_FREE) ? subtract_to_zero(end, cost) : end;
+}
+
+static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t now)
+{
+    return (pays_itself(rule) ? state[NEXT] : state[FROM]) > now;
+}
+
+/* The last call is priced again, for what was used of it; those before it have set the price of those behind. */
+static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)
+{
+    (void)now;
+    const struct store before = {state[FROM], least(state[BEFORE], rule->burst)};
+    const uint64_t paid = add_saturating(before.next, price(rule, before.stored, slot->cost));
+    const bool last = slot->end == state[NEXT] && (pays_itself(rule) ? paid <= state[NEXT] : paid == state[NEXT]);
+    if (!last) return;
+    const uint64_t used = subtract_to_zero(slot->cost, unused);
+    write(rule, state, before, used == 0 ? before.next : slot->end, used);
+}
+
+static uint64_t overcharge(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t extra)
+{
+    const uint64_t from = state[FROM], charged = least(extra, rule->debt);
+    if (charged == 0) return 0;
+    write(rule, state, store_at(rule, state, now), now, charged);
+    state[FROM] = from; /* nobody starts there */
+    return charged;
+}
+
+/* As cold as it was; behind an unlimited rate, warm. */
+static uint64_t carried_store(const struct rule *from, const struct rule *to, uint64_t stored, weir_carry how)
+{
+    if (how == WEIR_RESET) return to->flags & RULE_STARTS_FULL ? to->burst : 0;
+    if (from->flags & RULE_FREE) return 0;
+    return least(multiply_divide_ceil(stored, to->burst, from->burst), to->burst);
+}
+
+/* What is owed stays the same time, to the ns; but where somebody waits behind it, all of it is permits. */
+static void carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next, uint64_t now,
+                  weir_carry how)
+{
+    const struct store store = store_at(from, state, now);
+    const uint64_t owed = subtract_to_zero(store.next, now), anchor = to->anchor_tick;
+    const bool waits = waited_for(from, state, now);
+    next[NEXT] = next[FROM] = anchor;
+    if (waits || how == WEIR_SCALE) next[NEXT] = add_saturating(anchor, carry_waiting(from, to, owed));
+    else if (how == WEIR_KEEP) next[NEXT] = tick_at(to, ns_ceil(from, store.next));
+    if (waits) {
+        const uint64_t until = add_saturating(anchor, carry_waiting(from, to, subtract_to_zero(state[FROM], now)));
+        next[FROM] = least(until, next[NEXT]);
+    }
+    next[STORED] = carried_store(from, to, store.stored, how);
+    next[BEFORE] = carried_store(from, to, least(state[BEFORE], from->burst), how);
+}
+
+static uint64_t full(const struct rule *rule, const weir_decision *decision, uint64_t now)
+{
     (void)rule;
-    return permits == 0;
+    return most(decision->end, now);
+}
+
+static struct facts facts(const struct limit *limit, const struct rule *rule)
+{
+    (void)rule;
+    return (struct facts){.at_once = 1,
+                          .fresh = limit->pay != PAY_SELF,
+                          .largest = UINT64_MAX,
+                          .group = 1,
+                          .spacing_ns = limit_spacing_ns(limit),
+                          .full_ns = limit->time_ns,
+                          .state_bytes = WORDS * sizeof(uint64_t)};
+}
+
+static uint64_t most_in(const struct limit *limit, uint64_t window_ns)
+{
+    struct limit line = *limit;
+    line.burst_kind = AMOUNT_COUNT;
+    line.burst = 1;
+    return line_most_in(&line, (struct decimal){1, 0}, window_ns);
 }
 
 const struct algorithm *warmup_algorithm(void)
@@ -20,8 +270,24 @@ const struct algorithm *warmup_algorithm(void)
     static const struct algorithm warmup = {
         .name = "warmup",
         .options = WITH(WARMUP) | WITH(COLD) | WITH(PAY) | WITH(START),
+        .note = "cold at first and after a rest: calls are up to `cold` times as far apart until it is warm",
+        .words = WORDS,
+        .pays_after = true,
+        .defaults = defaults,
         .compile = compile,
+        .facts = facts,
+        .most_in = most_in,
         .possible = possible,
+        .offer = offer,
+        .commit = commit,
+        .room = room,
+        .full = full,
+        .mark = mark,
+        .start_of = start_of,
+        .waited_for = waited_for,
+        .give_back = give_back,
+        .overcharge = overcharge,
+        .carry = carry,
     };
     return &warmup;
 }

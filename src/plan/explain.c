@@ -69,9 +69,10 @@ static void label_window(struct writer *writer, uint64_t ns)
 
 static void explain_window(struct writer *writer, const struct limit *limit, uint64_t window_ns)
 {
+    const uint64_t most = facts_most_in(limit, window_ns);
     label_window(writer, window_ns);
-    write_text(writer, "at most ");
-    write_grouped(writer, facts_most_in(limit, window_ns));
+    write_text(writer, most == UINT64_MAX ? "any number: the schedule is the only bound" : "at most ");
+    if (most != UINT64_MAX) write_grouped(writer, most);
 }
 
 /* A burst is never silent: the line that shows what it lets through shows how to do without. */
@@ -113,9 +114,13 @@ static void explain_pace(struct writer *writer, const struct limit *limit, const
     write_duration(writer, facts->spacing_ns);
     write_text(writer, "\n");
     label(writer, "after a stall");
+    if (facts->at_once == UINT64_MAX) {
+        write_text(writer, "all that is left of it on the schedule, at once\n");
+        return;
+    }
     write_grouped(writer, facts->at_once);
     write_text(writer, " at once, then ");
-    const bool catches_up = limit->factor.digits != 1 || limit->factor.places != 0;
+    const bool catches_up = limit->factor.digits > 1 || limit->factor.places != 0;
     if (!catches_up) {
         write_text(writer, "as before; the lost time is reported, not made up\n");
         return;
@@ -124,10 +129,14 @@ static void explain_pace(struct writer *writer, const struct limit *limit, const
     write_text(writer, " times as fast until the lost time is made up\n");
 }
 
-static void explain_largest(struct writer *writer, const struct algorithm *algorithm, const struct facts *facts,
-                            uint64_t pool)
+static void explain_largest(struct writer *writer, const struct limit *limit, const struct algorithm *algorithm,
+                            const struct facts *facts, uint64_t pool)
 {
     label(writer, "largest call");
+    if (limit->pay == PAY_SELF) {
+        write_text(writer, "any; it waits until it is paid for\n");
+        return;
+    }
     if (algorithm->pays_after) {
         write_text(writer, "any; the next call waits for it\n");
         return;
@@ -160,7 +169,7 @@ static void explain_limit(struct writer *writer, const struct limit *limit, cons
         explain_window(writer, limit, window_ns);
         write_text(writer, "\n");
     }
-    explain_largest(writer, algorithm, &facts, permits_floor(rule, rule->burst));
+    explain_largest(writer, limit, algorithm, &facts, permits_floor(rule, rule->burst));
     label(writer, "back to full");
     write_duration(writer, facts.full_ns);
     write_text(writer, " after the last call\n");

@@ -17,7 +17,7 @@
 #include "plan/reader.h"
 #include "plan/words.h"
 
-enum { SECOND_NS = 1000000000 };
+enum { SECOND_NS = 1000000000, SECONDS_A_MINUTE = 60 };
 
 static const char expected_rate[] = "expected a rate: a count, a slash and a period; for example 10/s";
 static const char expected_period[] = "expected a period: s, min, h, d, w; for example 10/s";
@@ -135,6 +135,20 @@ static bool read_words(struct reader *reader, struct between *between)
     }
 }
 
+/* nginx counts whole thousandths of a permit a second: 10r/m is 0.166 a second to it. */
+static bool read_nginx_rate(struct reader *reader)
+{
+    struct limit *limit = reader->limit;
+    struct decimal count = limit->count;
+    const size_t at = reader->value[OPTION_RATE];
+    if (count.places != 0) return mistake(reader, at, "nginx's rates are whole; for example 30r/m, one every 2 s");
+    if (limit->period_ns == SECOND_NS || count.digits % 3 == 0) return true;
+    if (!scale_number(&count, 1000)) return mistake(reader, at, "this is more than 64 bits hold");
+    limit->count = (struct decimal){count.digits / SECONDS_A_MINUTE, 3};
+    limit->period_ns = SECOND_NS;
+    return true;
+}
+
 /* nginx's own spelling brings nginx's meaning. */
 static bool read_nginx(struct reader *reader)
 {
@@ -148,7 +162,7 @@ static bool read_nginx(struct reader *reader)
     reader->limit->period_ns = find_period(start, size);
     reader->limit->algorithm = reader->brought = ALGORITHM_LEAKY;
     reader->nginx = true;
-    return true;
+    return read_nginx_rate(reader);
 }
 
 /* After a comma: a number without a period is a ratio, anything else the next limit. */
@@ -244,7 +258,8 @@ static bool compile(struct reader *reader, struct rule *rule)
 {
     const struct limit_problem problem = limit_compile(reader->limit, rule);
     if (problem.message == NULL) return true;
-    const size_t at = reader->value[problem.option];
+    const bool said = problem.option == OPTION_RATE || reader->seen & UINT32_C(1) << problem.option;
+    const size_t at = reader->value[said ? problem.option : OPTION_ALGORITHM];
     if (problem.option == OPTION_SHADOW) return mistake_of(reader, at, WEIR_EUNSUPPORTED, problem.message, "", 0, "");
     if (problem.option != OPTION_ALGORITHM) return mistake(reader, at, problem.message);
     return mistake_of(reader, at, WEIR_EUNSUPPORTED, "algorithm=", algorithm_text(reader->limit->algorithm),

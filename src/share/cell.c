@@ -13,7 +13,7 @@
 
 #include "core/clock.h"
 
-enum { SPINS_BEFORE_YIELD = 100 };
+enum { SPINS_BEFORE_YIELD = 100, UNREAD_MAX = 64 };
 
 static void lock(struct cell *cell)
 {
@@ -41,6 +41,7 @@ void cell_open(struct cell *cell, void (*yield)(void))
 {
     memset(&cell->content, 0, sizeof cell->content);
     cell->yield = yield;
+    cell->unread = 0;
     atom_store_release(&cell->lock, 0);
 }
 
@@ -62,6 +63,24 @@ bool cell_decide(struct cell *cell, const struct ask *ask, weir_decision *decisi
     if (here) decide_all(rules_of(&cell->content), cell->content.state, ask, decision);
     unlock(cell);
     return here;
+}
+
+bool cell_decide_unread(struct cell *cell, const struct ask *ask, weir_decision *decision)
+{
+    lock(cell);
+    const struct rules rules = rules_of(&cell->content);
+    const struct algorithm *algorithm = algorithm_of(rules.rule);
+    uint64_t seen = 0;
+    const bool may = rules.count == 1 && algorithm->knows != NULL && cell->unread < UNREAD_MAX;
+    const bool known = may && algorithm->knows(rules.rule, cell->content.state, &seen);
+    cell->unread = known ? cell->unread + 1 : 0;
+    if (known) {
+        struct ask as_seen = *ask;
+        as_seen.now_ns = ns_ceil(rules.rule, seen);
+        decide_all(rules, cell->content.state, &as_seen, decision);
+    }
+    unlock(cell);
+    return known;
 }
 
 bool cell_peek_limit(struct cell *cell, int limit, const struct ask *ask, weir_decision *decision)

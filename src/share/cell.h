@@ -21,7 +21,8 @@ struct cell_content {
 struct cell {
     struct atom lock; /* 1 while held */
     void (*yield)(void);
-    uint64_t alone[6];
+    uint64_t unread; /* calls in a row that were decided without the clock */
+    uint64_t alone[5];
     struct cell_content content;
 };
 
@@ -30,6 +31,9 @@ void cell_open(struct cell *cell, void (*yield)(void));
 
 /* These answer false when the state lives elsewhere. */
 bool cell_decide(struct cell *cell, const struct ask *ask, weir_decision *decision);
+
+/* Without the clock where the state knows enough, so many times in a row at most.  False: read it, and ask again. */
+bool cell_decide_unread(struct cell *cell, const struct ask *ask, weir_decision *decision);
 bool cell_peek_limit(struct cell *cell, int limit, const struct ask *ask, weir_decision *decision);
 bool cell_settle(struct cell *cell, uint64_t now_ns, const weir_decision *decision, const uint64_t cost[],
                  const uint64_t actual[], const uint64_t end[]);

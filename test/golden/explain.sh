@@ -113,11 +113,12 @@ run "explain --json" "$weir" explain '10/s burst=20; 12000,1.1; none' --json --w
 ends 0
 silent err
 json out '(.limits | length) == 3'
-json out '.limits[0] == {limit: "10/s burst=20 algorithm=gcra", algorithm: "gcra", unit: "requests", fresh: 20, from_rest: 20, group: 1,
-    spacing_ns: 100000000, refill_ns: 2000000000, largest: 20, state_bytes: 8,
+json out '.limits[0] == {limit: "10/s burst=20 algorithm=gcra", algorithm: "gcra", unit: "requests",
+    fresh: 20, from_rest: 20, group: 1, spacing_ns: 100000000, refill_ns: 2000000000, largest: 20, state_bytes: 8,
     windows: [{window_ns: 1000000000, most: 29}, {window_ns: 300000000000, most: 3019}]}'
 json out '.limits[1] == {limit: "12000/s burst=1ms catchup=1.1 algorithm=hybrid", algorithm: "hybrid",
-    unit: "requests", fresh: 1, from_rest: 13, group: 1, spacing_ns: 83333, refill_ns: 1000000, largest: null, state_bytes: 32,
+    unit: "requests", fresh: 1, from_rest: 13, group: 1, spacing_ns: 83333, refill_ns: 1000000, largest: null,
+    state_bytes: 32,
     windows: [{window_ns: 1000000000, most: 13213}, {window_ns: 300000000000, most: 3960013}]}'
 json out '.limits[2] == {limit: "none", algorithm: "none", unit: "requests"}'
 if [ "$(wc -l <out)" != 1 ]; then fail "JSON is not one line"; fi

@@ -4,8 +4,8 @@
    A refusal says when the call passes, to the ns, and leaves all other limits as they were; what remains passes and no
    more; peeking is taking without taking; and no window holds more than the limit's own facts say.
 
-   A call counts at its start.  When the clock goes back there are two ways to see when that was: as it was told (lines),
-   or the latest time that there has been (what stands still meanwhile); one of them has to hold. */
+   A call counts at its start.  When the clock goes back there are two ways to see when that was: as it was told
+   (lines), or the latest time that there has been (what stands still meanwhile); one of them has to hold. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

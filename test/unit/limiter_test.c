@@ -105,7 +105,7 @@ static void test_open_refuses(void **state)
     assert_int_equal(weir_open(&limiter, "10/", NULL, &error), WEIR_EINVAL);
     assert_null(limiter);
     assert_int_equal(error.column, 4);
-    assert_int_equal(weir_open(&limiter, "10/s algorithm=leaky", NULL, &error), WEIR_EUNSUPPORTED);
+    assert_int_equal(weir_open(&limiter, "10/s shadow", NULL, &error), WEIR_EUNSUPPORTED);
     weir_close(NULL);
 }
 
@@ -707,6 +707,30 @@ static void test_peek_limit(void **state)
     weir_close(list);
 }
 
+static void test_full(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("10/s burst=4; 2/min algorithm=fixed-window");
+    set_ns(limiter, 777 * MS);
+    const weir_decision first = weir_take(limiter, 1);
+    assert_int_equal(first.limit, 1);
+    assert_int_equal(weir_limiter_full_ns(limiter, &first), 60000 * MS);
+    assert_allowed(weir_take(limiter, 1), 1);
+    const weir_decision refused = weir_take(limiter, 1);
+    assert_int_equal(weir_limiter_full_ns(limiter, &refused), 60000 * MS);
+    change(limiter, "10/s burst=4", WEIR_RESET);
+    assert_allowed(weir_take(limiter, 3), 3);
+    const weir_decision last = weir_take(limiter, 1);
+    assert_int_equal(weir_limiter_full_ns(limiter, &last), 400 * MS);
+    set_ns(limiter, 877 * MS);
+    assert_int_equal(weir_limiter_full_ns(limiter, &last), 400 * MS);
+    change(limiter, "20/s burst=4", WEIR_SCALE);
+    assert_int_equal(weir_limiter_full_ns(limiter, &last), 150 * MS);
+    change(limiter, "none", WEIR_RESET);
+    assert_int_equal(weir_limiter_full_ns(limiter, &last), 0);
+    weir_close(limiter);
+}
+
 static void test_take_wait_at_once(void **state)
 {
     (void)state;
@@ -826,6 +850,7 @@ int main(void)
         cmocka_unit_test(test_charge_of_a_list),
         cmocka_unit_test(test_settle_up_to_the_debt),
         cmocka_unit_test(test_peek_limit),
+        cmocka_unit_test(test_full),
         cmocka_unit_test(test_take_wait_at_once),
         cmocka_unit_test(test_take_wait),
         cmocka_unit_test(test_stop_wakes),

@@ -1,11 +1,127 @@
 /* SPDX-License-Identifier: MIT
-   envoy.c - envoy ratelimit fixed window: not yet. */
+   envoy.c - envoy ratelimit in weir's words: windows of the unix clock in whole seconds, all calls count.
+
+   May touch: its subject, the tally through judge.  Promises: answers equal to the ns.
+   Leaves: windows to weir.  Only here: whole seconds; a counter for each window, so that a clock that goes back finds
+   the one that it left. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fixed_window.h"
 #include "runner.h"
+
+struct left { /* the state of a window that the clock has left */
+    uint64_t window;
+    void *state; /* owned */
+};
+
+struct counters {
+    struct limit limit;
+    uint64_t resolution_ns, to_whole_ns; /* added to a time so that whole seconds stay whole */
+    bool begun;
+    uint64_t window, last_window;
+    struct left *left; /* owned */
+    size_t count;
+};
+
+static void *owned(void *memory)
+{
+    if (memory != NULL) return memory;
+    fprintf(stderr, "weir-vectors: no memory\n");
+    exit(EXIT_TROUBLE);
+}
+
+static const char *open_case(void *subject, const struct scene *scene)
+{
+    struct counters *counters = subject;
+    uint64_t count = 0, window_ns = 0, resolution_ns = 0;
+    if (!field_u64(scene->limiter, "limit", &count) || !field_u64(scene->limiter, "window_ns", &window_ns) ||
+        !field_u64(scene->limiter, "clock_resolution_ns", &resolution_ns) || resolution_ns == 0)
+        return "not yet (limiter: limit, window or resolution is no 64-bit number)";
+    char text[FIXED_WINDOW_TEXT_SIZE];
+    fixed_window_write(text, count, window_ns, "align=clock count-refused");
+    const char *unfit = limit_open(&counters->limit, text, 0, 0);
+    if (unfit != NULL || !counters->limit.accepted) return unfit;
+    fixed_window_follow(&counters->limit.plan, count);
+    counters->resolution_ns = resolution_ns;
+    counters->to_whole_ns = (resolution_ns - scene->shift_ns % resolution_ns) % resolution_ns;
+    const uint64_t past_epoch_ns = (scene->shift_ns + counters->to_whole_ns) % window_ns;
+    fixed_window_rule(&counters->limit.plan)->offset_ns = (window_ns - past_epoch_ns) % window_ns;
+    return NULL;
+}
+
+static struct left *find(struct counters *counters, uint64_t window)
+{
+    for (size_t i = 0; i < counters->count; i++)
+        if (counters->left[i].window == window) return &counters->left[i];
+    return NULL;
+}
+
+static void keep(struct counters *counters)
+{
+    struct left *left = find(counters, counters->window);
+    if (left == NULL) {
+        counters->left = owned(realloc(counters->left, (counters->count + 1) * sizeof *counters->left));
+        left = &counters->left[counters->count++];
+        *left = (struct left){counters->window, owned(malloc(counters->limit.state_size))};
+    }
+    memcpy(left->state, counters->limit.state, counters->limit.state_size);
+}
+
+/* Forwards into a new window weir's own state goes on. */
+static void turn_to(struct counters *counters, uint64_t window)
+{
+    if (counters->begun && window != counters->window) {
+        keep(counters);
+        const struct left *left = find(counters, window);
+        if (left != NULL) memcpy(counters->limit.state, left->state, counters->limit.state_size);
+        else if (window < counters->last_window) limit_forget(&counters->limit);
+    }
+    counters->begun = true;
+    counters->window = window;
+    if (window > counters->last_window) counters->last_window = window;
+}
+
+static void step_case(void *subject, struct step *step)
+{
+    struct counters *counters = subject;
+    struct limit *limit = &counters->limit;
+    weir_decision decision;
+    if (limit_refused(limit, step)) return;
+    if (limit->accepted) {
+        const struct rule *rule = fixed_window_rule(&limit->plan);
+        step->now.ns += counters->to_whole_ns;
+        step->now.ns -= step->now.ns % counters->resolution_ns;
+        turn_to(counters,
+                step->now.ns / rule->period_ns + (step->now.ns % rule->period_ns + rule->offset_ns) / rule->period_ns);
+    }
+    if (!limit_ask(limit, step, 0, &decision)) return;
+    judge_bool(step, "allowed", weir_allowed(decision));
+    judge_u64(step, "remaining", decision.remaining);
+    judge_wait(step, "reset_in_ns", weir_full_ns(&limit->plan, &decision));
+}
+
+static void close_case(void *subject)
+{
+    struct counters *counters = subject;
+    for (size_t i = 0; i < counters->count; i++) free(counters->left[i].state);
+    free(counters->left);
+    limit_close(&counters->limit);
+}
 
 const struct family *family_envoy(void)
 {
-    static const char *const none[] = {NULL};
-    static const struct family family = {
-        .system = "envoy ratelimit fixed window", .limiter_key = none, .op = none, .step_key = none};
+    static const char *const limiter_key[] = {"algorithm", "limit", "window_ns", "clock_resolution_ns", NULL};
+    static const char *const op[] = {"try", NULL};
+    static const char *const step_key[] = {"t_ns", "op", "n", "expect", "state_after", NULL};
+    static const struct family family = {.system = "envoy ratelimit fixed window",
+                                         .limiter_key = limiter_key,
+                                         .op = op,
+                                         .step_key = step_key,
+                                         .subject_size = sizeof(struct counters),
+                                         .open = open_case,
+                                         .step = step_case,
+                                         .close = close_case};
     return &family;
 }

@@ -145,7 +145,8 @@ static bool step_fits(const struct family *family, struct json_object *step, cha
     const char *key = unlisted_key(step, family->step_key);
     if (!listed(family->op, op)) return not_yet(reason, "", op);
     if (key != NULL) return not_yet(reason, "argument ", key);
-    if (field_i64(step, "n", &signed_value) && signed_value < 0) return not_yet(reason, "", "n below 0");
+    if (!family->any_cost && field_i64(step, "n", &signed_value) && signed_value < 0)
+        return not_yet(reason, "", "n below 0");
     if (!field_u64(step, "t_ns", &unsigned_ns) && !field_i64(step, "t_ns", &signed_value))
         return not_yet(reason, "", "a time over 64 bits");
     return true;

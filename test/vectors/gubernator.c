@@ -1,11 +1,214 @@
 /* SPDX-License-Identifier: MIT
-   gubernator.c - gubernator token and leaky bucket: not yet. */
+   gubernator.c - gubernator in weir's words: TOKEN_BUCKET is a fixed window opened by the first call and a ms longer
+   than it says, LEAKY_BUCKET is core/whole_leaks.h.
+
+   May touch: its subject, the tally through judge.  Promises: answers equal to the ns.
+   Leaves: windows and leaks to weir.  Only here: whole ms; the limit travels with each call, and a call under another
+   one changes it first; what the peer tells instead of what it did:
+     - once it has refused a call because nothing was left, it says "over" of every call of that window, also of those
+       that it grants;
+     - a call that finds its window ended by a shorter duration is told what was left in that one, and is refused when
+       that was nothing. */
+#include <string.h>
+
+#include "core/whole_leaks.h"
+#include "fixed_window.h"
 #include "runner.h"
+
+enum { MS_NS = 1000000 };
+
+struct bucket {
+    struct limit limit;
+    uint64_t asked_count, asked_window_ns; /* what later calls bring along */
+    bool says_over;
+    bool leaky;
+    struct whole_leaks leaks;
+    struct whole_leaks_limit asked_leaks;
+};
+
+static const char *open_leaky(struct bucket *bucket, struct json_object *limiter)
+{
+    int64_t duration_ns = 0;
+    struct whole_leaks_limit *asked = &bucket->asked_leaks;
+    if (!field_i64(limiter, "limit", &asked->limit) || !field_i64(limiter, "duration_ns", &duration_ns) ||
+        (json_object_object_get_ex(limiter, "burst", NULL) && !field_i64(limiter, "burst", &asked->burst)))
+        return "not yet (limiter: limit, duration or burst is no 63-bit number)";
+    asked->duration_ms = duration_ns / MS_NS;
+    bucket->leaky = true;
+    return NULL;
+}
+
+static bool read_token(struct bucket *bucket, struct json_object *from)
+{
+    uint64_t duration_ns = 0;
+    if (!field_u64(from, "limit", &bucket->asked_count) || !field_u64(from, "duration_ns", &duration_ns)) return false;
+    /* Its last ms is the one in which it ends. */
+    bucket->asked_window_ns = duration_ns - duration_ns % MS_NS + MS_NS;
+    return true;
+}
+
+static const char *open_case(void *subject, const struct scene *scene)
+{
+    struct bucket *bucket = subject;
+    const char *algorithm = json_object_get_string(json_object_object_get(scene->limiter, "algorithm"));
+    if (algorithm != NULL && strstr(algorithm, "LEAKY_BUCKET") != NULL) return open_leaky(bucket, scene->limiter);
+    if (!read_token(bucket, scene->limiter)) return "not yet (limiter: limit or duration is no 64-bit number)";
+    char text[FIXED_WINDOW_TEXT_SIZE];
+    fixed_window_write(text, bucket->asked_count, bucket->asked_window_ns, "align=first");
+    const char *unfit = limit_open(&bucket->limit, text, 0, 0);
+    if (unfit == NULL && bucket->limit.accepted) fixed_window_follow(&bucket->limit.plan, bucket->asked_count);
+    return unfit;
+}
+
+/* ---- TOKEN_BUCKET ---- */
+
+static uint64_t full_ns(struct bucket *bucket, weir_instant now)
+{
+    const weir_decision decision = fixed_window_peek(&bucket->limit.plan, bucket->limit.state, now, 0);
+    return weir_full_ns(&bucket->limit.plan, &decision);
+}
+
+static uint64_t left(struct bucket *bucket, weir_instant now)
+{
+    return fixed_window_peek(&bucket->limit.plan, bucket->limit.state, now, 0).remaining;
+}
+
+/* What is used of the old count stays used, as far as the new one goes. */
+static void change_count(struct bucket *bucket, weir_instant now)
+{
+    const struct rule *rule = fixed_window_rule(&bucket->limit.plan);
+    if (rule->burst == bucket->asked_count) return;
+    const uint64_t used = rule->burst - left(bucket, now);
+    fixed_window_change(&bucket->limit.plan, bucket->limit.state, now, bucket->asked_count, rule->period_ns);
+    if (used <= bucket->asked_count) return;
+    fixed_window_give_back(&bucket->limit.plan, bucket->limit.state, now, used - bucket->asked_count);
+}
+
+/* Counted from when the window was opened; true when that has ended it. */
+static bool change_window(struct bucket *bucket, weir_instant now)
+{
+    const struct rule *rule = fixed_window_rule(&bucket->limit.plan);
+    if (rule->period_ns == bucket->asked_window_ns) return false;
+    const bool ended = full_ns(bucket, now) + bucket->asked_window_ns - MS_NS <= rule->period_ns;
+    fixed_window_change(&bucket->limit.plan, bucket->limit.state, now, rule->burst, bucket->asked_window_ns);
+    if (ended) limit_forget(&bucket->limit);
+    return ended;
+}
+
+static void refill(struct bucket *bucket, struct step *step)
+{
+    change_count(bucket, step->now);
+    fixed_window_give_back(&bucket->limit.plan, bucket->limit.state, step->now, bucket->asked_count);
+    bucket->says_over = false;
+    judge_bool(step, "allowed", true);
+    judge_u64(step, "remaining", bucket->asked_count);
+    judge_u64(step, "reset_in_ns", 0); /* the peer does not tell */
+}
+
+static void begin(struct bucket *bucket)
+{
+    limit_forget(&bucket->limit);
+    fixed_window_rule(&bucket->limit.plan)->burst = bucket->asked_count;
+    fixed_window_rule(&bucket->limit.plan)->period_ns = bucket->asked_window_ns;
+    bucket->says_over = false;
+}
+
+static void judge_told(struct bucket *bucket, struct step *step, bool allowed, uint64_t remaining)
+{
+    judge_bool(step, "allowed", allowed && !bucket->says_over);
+    judge_u64(step, "remaining", remaining);
+    judge_wait(step, "reset_in_ns", full_ns(bucket, step->now) - MS_NS);
+}
+
+static void take(struct bucket *bucket, struct step *step)
+{
+    const bool known = full_ns(bucket, step->now) > 0;
+    uint64_t cost = 0;
+    weir_decision decision;
+    if (known && strcmp(step->op, "try_reset") == 0) {
+        refill(bucket, step);
+        return;
+    }
+    if (known) change_count(bucket, step->now);
+    else begin(bucket);
+    const uint64_t told = left(bucket, step->now);
+    const bool ended = known && change_window(bucket, step->now);
+    if (ended && told == 0 && field_u64(step->json, "n", &cost) && cost > 0) {
+        weir_decide(&bucket->limit.plan, bucket->limit.state, step->now, 0); /* opens the window */
+        bucket->says_over = true;
+        judge_told(bucket, step, false, 0);
+        return;
+    }
+    if (!limit_ask(&bucket->limit, step, 0, &decision)) return;
+    if (weir_allowed(decision)) {
+        judge_told(bucket, step, true, decision.charged > 0 ? decision.remaining : told);
+        return;
+    }
+    if (known && told == 0) bucket->says_over = true;
+    const bool drains = known && strcmp(step->op, "try_drain") == 0;
+    if (drains) weir_decide(&bucket->limit.plan, bucket->limit.state, step->now, decision.remaining);
+    judge_told(bucket, step, false, drains ? 0 : told);
+}
+
+/* ---- LEAKY_BUCKET ---- */
+
+static void leak(struct bucket *bucket, struct step *step)
+{
+    int64_t permits = 0;
+    struct whole_leaks_limit limit = bucket->asked_leaks;
+    enum whole_leaks_mode mode = WHOLE_LEAKS_PLAIN;
+    if (!field_i64(step->json, "n", &permits)) {
+        judge_stop(step, "n", "a whole number from 0 to 2^63 - 1", "another value");
+        return;
+    }
+    if (strcmp(step->op, "try_drain") == 0) mode = WHOLE_LEAKS_DRAIN;
+    if (strcmp(step->op, "try_reset") == 0) mode = WHOLE_LEAKS_REFILL;
+    if (limit.burst == 0) limit.burst = limit.limit;
+    const struct whole_leaks_answer answer =
+        whole_leaks_take(&bucket->leaks, &limit, (int64_t)(step->now.ns / MS_NS), permits, mode);
+    judge_bool(step, "allowed", answer.allowed);
+    judge_i64(step, "remaining", answer.remaining);
+    judge_i64(step, "reset_in_ns", (int64_t)((uint64_t)answer.reset_ms * MS_NS));
+}
+
+/* ---- both ---- */
+
+static bool read_limit(struct bucket *bucket, struct json_object *from)
+{
+    return bucket->leaky ? open_leaky(bucket, from) == NULL : read_token(bucket, from);
+}
+
+static void step_case(void *subject, struct step *step)
+{
+    struct bucket *bucket = subject;
+    step->now.ns -= step->now.ns % MS_NS;
+    if (!bucket->leaky && limit_refused(&bucket->limit, step)) return;
+    if (!bucket->leaky && !bucket->limit.accepted)
+        judge_stop(step, "limiter", "an accepted limit", bucket->limit.error.message);
+    else if (strcmp(step->op, "set_limit") == 0) judge_bool(step, "ok", read_limit(bucket, step->json));
+    else if (bucket->leaky) leak(bucket, step);
+    else take(bucket, step);
+}
+
+static void close_case(void *subject)
+{
+    struct bucket *bucket = subject;
+    limit_close(&bucket->limit);
+}
 
 const struct family *family_gubernator(void)
 {
-    static const char *const none[] = {NULL};
-    static const struct family family = {
-        .system = "gubernator token and leaky bucket", .limiter_key = none, .op = none, .step_key = none};
+    static const char *const limiter_key[] = {"algorithm", "limit", "duration_ns", "burst", NULL};
+    static const char *const op[] = {"try", "try_drain", "try_reset", "set_limit", NULL};
+    static const char *const step_key[] = {"t_ns",  "op",     "n",           "limit", "duration_ns",
+                                           "burst", "expect", "state_after", NULL};
+    static const struct family family = {.system = "gubernator token and leaky bucket",
+                                         .limiter_key = limiter_key,
+                                         .op = op,
+                                         .step_key = step_key,
+                                         .subject_size = sizeof(struct bucket),
+                                         .open = open_case,
+                                         .step = step_case,
+                                         .close = close_case};
     return &family;
 }

@@ -1,11 +1,63 @@
 /* SPDX-License-Identifier: MIT
-   khenidak_log.c - khenidak/Throttling sliding log: not yet. */
-#include "runner.h"
+   khenidak_log.c - khenidak/Throttling's log in weir's words: a list of ticks of 100 ns, cleared from its old end.
+
+   May touch: its subject, the tally through judge.  Promises: answers equal to the ns.
+   Leaves: the log to weir.  Only here: the clock in ticks, that the peer says the last ns of the closed edge as the
+   time to come back, and that it clears at every call, also where its clock then goes back. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "peer_log.h"
+
+enum { TICK_NS = 100 };
+
+struct list {
+    struct limit limit;
+    uint64_t period_ns;
+};
+
+static const char *open_case(void *subject, const struct scene *scene)
+{
+    struct list *list = subject;
+    int64_t count = 0, period_ns = 0;
+    if (!field_i64(scene->limiter, "max_in_period", &count) || !field_i64(scene->limiter, "period_ns", &period_ns))
+        return "not yet (limiter: count or period is no 63-bit number)";
+    list->period_ns = (uint64_t)period_ns / TICK_NS * TICK_NS;
+    char text[128];
+    snprintf(text, sizeof text, "%" PRId64 "/%" PRIu64 "ns edge=closed algorithm=sliding-log", count, list->period_ns);
+    return peer_log_open(&list->limit, text, scene);
+}
+
+static void step_case(void *subject, struct step *step)
+{
+    struct list *list = subject;
+    weir_decision decision;
+    if (limit_refused(&list->limit, step)) return;
+    step->now.ns = step->now.ns / TICK_NS * TICK_NS;
+    if (list->limit.accepted) peer_log_forget(&list->limit, step->now.ns, list->period_ns + 1, false);
+    if (!limit_ask(&list->limit, step, 0, &decision)) return;
+    judge_bool(step, "allowed", weir_allowed(decision));
+    judge_wait(step, "retry_after_ns", decision.verdict == WEIR_DENY ? decision.retry_ns - 1 : 0);
+}
+
+static void close_case(void *subject)
+{
+    struct list *list = subject;
+    limit_close(&list->limit);
+}
 
 const struct family *family_khenidak_log(void)
 {
-    static const char *const none[] = {NULL};
-    static const struct family family = {
-        .system = "khenidak/Throttling sliding log", .limiter_key = none, .op = none, .step_key = none};
+    static const char *const limiter_key[] = {"algorithm", "max_in_period", "period_ns", NULL};
+    static const char *const op[] = {"try", NULL};
+    static const char *const step_key[] = {"t_ns", "op", "n", "expect", "state_after", NULL};
+    static const struct family family = {.system = "khenidak/Throttling sliding log",
+                                         .limiter_key = limiter_key,
+                                         .op = op,
+                                         .step_key = step_key,
+                                         .subject_size = sizeof(struct list),
+                                         .open = open_case,
+                                         .step = step_case,
+                                         .close = close_case};
     return &family;
 }

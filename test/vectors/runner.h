@@ -67,6 +67,7 @@ struct family {                     /* one system; the lists end in NULL */
     const char *const *op;
     const char *const *step_key;
     bool starts_at_zero; /* a time below 0 reads 0; else the whole case is shifted */
+    bool any_cost;       /* n may be below 0: the peer refuses it */
     size_t subject_size;
     /* The subject is zeroed.  NULL = ready; else why the case is skipped.  close is called either way. */
     const char *(*open)(void *subject, const struct scene *scene);

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT
+   log.c - at most N in any time W, exactly: the stamps of the last calls, asked and written without a lock.
+
+   The plain way is a list of stamps under a lock: drop the old ones, count the rest.  But whether one more may pass is
+   said by a single entry, the one N before it: nothing has to be dropped or counted.  So keep a ring of C > N slots and
+   a head, the position that is written next.  N is only a number: it may change at any time.
+
+              position - N                        position
+       .... | d | . | . | . | . | . | . | newest | v | .....       allowed  <=>  d + W <= now
+
+   Two words have to change, the slot and the head, and whoever changes only one of them may die.
+
+       again:  h = head;  v = slot[h];  if v was written in this lap: head h -> h + 1, again      (helps who was faster)
+               d = slot[h - N], newest = slot[h - 1];  if head != h: again                        (the view was whole)
+       DENY    counts if slot[h] is still v, else again
+       ALLOW   swap slot[h]: v -> (lap, max(now, newest)), else again      <- here it is taken
+               swap head: h -> h + 1; if not, somebody helped
+
+   * The slot goes first.  Head first, a caller would decide by a slot that is not written yet, and over-admit.
+   * The lap bit says whether a slot was written in this lap.  Without it, nobody could tell that a caller died between
+     the two swaps, and all would wait for him for ever.
+   * The second look at the head.  Without it, d and v may stem from different laps, and the swap of v would commit
+     what was decided by a d of long ago.
+   * A stamp is never below the one before it, though clocks of threads are read out of order.  The call itself is
+     decided by its own time: starts as told to callers keep the bound, and so do stamps.  For N + 1 calls in the order
+     of the log, the last one's now >= (stamp of the first) + W >= (start of the first) + W.
+
+   Everything else (costs above 1, a start that lies ahead, charging, giving back, another N or W) is done by whoever
+   holds the head: he sets its `held` bit, and then nobody's second look succeeds.  Somebody may have looked before and
+   not swapped yet.  So the holder replaces v by a number that was never there (VOID); if that fails, somebody was
+   faster, and his entry counts.  See log_held.c.
+
+   Heads: no two are alike, ever, unless nothing happened in between: the serial grows with every entry and with every
+   change of the set of numbers (N, W, ...) that stands beside; two sets take turns, as the rules of word.c do.
+
+   Slots: whoever swaps v must not meet the same v, come back two laps later (or after entries were given back).
+   He cannot.  Let S be the stamp in v.  What is written in positions from h on has stamps >= S, since the ring never
+   goes back so far that the entries between v and h are gone (log_held.c, give_back).  What stands in v's slot two laps
+   later has a position p > h + N, so that its stamp is above that of p - N, by W, and hence above S.  Only a reset
+   forgets who is N before; so it raises the floor of stamps above S, by 1/64 ns; what is compared with
+   times are whole ns.
+
+   Orders: a view is read relaxed between two looks at the head, the first acquire and the second behind an acquire
+   fence.  All that makes a view untrue is written with release by somebody who had held or advanced the head before:
+   who sees it sees that head, too, at his second look.  Both swaps are acquire-release: an entry is there before the
+   head passes it.
+
+   May touch: the log.  Promises: at most N permits with starts in any [t, t + W) ([t, t + W] with a closed edge), for
+   the largest N and shortest W in force; cost 1 takes no lock and waits for nobody but a holder.  Leaves to others: the
+   clock, memory, mutual exclusion of setters, gaps and counted refusals (cell.c). */
+#include "share/log.h"
+
+#include "core/algorithm.h"
+#include "core/decide.h"
+#include "share/log_view.h"
+
+enum { BACK_OFF_AFTER = 2 };
+
+static bool still(const struct atom *atom, uint64_t seen)
+{
+    atom_fence_acquire();
+    return atom_load(atom) == seen;
+}
+
+/* What this view says to a call; *decision as decide() would give it. */
+static struct log_call look_up(const struct log_view *view, const struct ask *ask, weir_decision *decision)
+{
+    const uint64_t now = log_time(view->log, ask->now_ns);
+    uint64_t cost = ask->each != NULL ? ask->each[0] : ask->cost;
+    if (ask->some) cost = least(most(log_room(view, now), 1), cost);
+    *decision = (weir_decision){.verdict = WEIR_DENY, .start = {ask->now_ns}, .end = view->position};
+    const bool never = cost > view->set.count;
+    const uint64_t start = never ? UINT64_MAX : most(now, log_earliest(view, cost));
+    const uint64_t wait_ns = start == now ? 0 : view->log->origin_ns + start - ask->now_ns;
+    if (never) decision->verdict = WEIR_NEVER;
+    else if (start > LOG_NS_MAX) decision->retry_ns = WEIR_FOREVER;
+    else if (wait_ns > ask->wait_max_ns) decision->retry_ns = wait_ns - ask->wait_max_ns;
+    else decision->verdict = WEIR_ALLOW;
+    if (decision->verdict != WEIR_ALLOW) {
+        /* The commonest refusal says itself what is left. */
+        decision->remaining = cost == 1 ? 0 : log_room(view, now);
+        return (struct log_call){.cost = cost, .start = now};
+    }
+    decision->start.ns += wait_ns;
+    decision->delay_ns = wait_ns;
+    decision->remaining = subtract_to_zero(log_room(view, ask->peek ? now : start), cost);
+    decision->charged = cost;
+    decision->reserved = (uint32_t)view->set.generation;
+    const bool takes = cost != 0 && !ask->peek;
+    if (takes) decision->end += cost;
+    return (struct log_call){cost, start, takes, wait_ns != 0};
+}
+
+/* For a call that this log cannot remember: what it would be told that must not wait. */
+static enum log_answer refuse_full(const struct log_view *view, const struct ask *ask, weir_decision *decision)
+{
+    struct ask now = *ask;
+    now.wait_max_ns = 0;
+    look_up(view, &now, decision);
+    return LOG_FULL;
+}
+
+static enum log_answer charge_held(struct log_view *view, const struct ask *ask, weir_decision *decision)
+{
+    const uint64_t now = log_time(view->log, ask->now_ns), cost = ask->each != NULL ? ask->each[0] : ask->cost;
+    *decision = (weir_decision){.verdict = WEIR_ALLOW, .start = {ask->now_ns}};
+    decision->charged = log_overcharge(view, now, cost);
+    decision->remaining = log_room(view, now);
+    decision->reserved = (uint32_t)view->set.generation | DECISION_SETTLED;
+    if (ask->end != NULL) ask->end[0] = view->position;
+    return decision->charged < cost ? LOG_FULL : LOG_HERE;
+}
+
+/* The same question once more, while nobody else can commit. */
+static enum log_answer decide_held(struct log *log, const struct ask *ask, weir_decision *decision)
+{
+    struct log_view view;
+    enum log_answer answer = LOG_HERE;
+    if (!log_hold(log, &view)) return LOG_ELSEWHERE;
+    if (ask->charge) {
+        answer = charge_held(&view, ask, decision);
+    } else {
+        const struct log_call call = look_up(&view, ask, decision);
+        const uint64_t waiting = call.waits ? log_waiting(&view, log_time(log, ask->now_ns)) + call.cost : 0;
+        if (call.waits && waiting + 2 * view.set.count > log->mask) answer = refuse_full(&view, ask, decision);
+        else if (call.takes) log_append(&view, call.cost, call.start, call.waits);
+        if (ask->end != NULL) ask->end[0] = decision->end;
+    }
+    log_let_go(&view);
+    return answer;
+}
+
+static bool advance(struct log *log, uint64_t head)
+{
+    return atom_swap(&log->head, &head, head + 1);
+}
+
+enum log_answer log_decide(struct log *log, const struct ask *ask, weir_decision *decision)
+{
+    for (unsigned turn = 0;; turn++) {
+        if (turn > BACK_OFF_AFTER) log_wait(log, turn);
+        const uint64_t head = atom_load_acquire(&log->head);
+        if (head & LOG_CLOSED) return LOG_ELSEWHERE;
+        if (head & LOG_HELD) continue;
+        const struct log_view view = log_view_at(log, head);
+        struct atom *slot = log_slot(&view, view.position);
+        uint64_t was = atom_load(slot);
+        if (log_written(&view, was)) {
+            advance(log, head);
+            continue;
+        }
+        const struct log_call call = look_up(&view, ask, decision);
+        const uint64_t entry = log_entry(&view, view.position, LOG_PLAIN, log_stamp(&view, call.start));
+        if (!still(&log->head, head)) continue;
+        if (ask->charge || (call.takes && (call.cost != 1 || call.waits))) return decide_held(log, ask, decision);
+        if (!call.takes && !still(slot, was)) continue;
+        if (call.takes && !atom_swap(slot, &was, entry)) continue;
+        if (call.takes) advance(log, head);
+        if (ask->end != NULL) ask->end[0] = decision->end;
+        return LOG_HERE;
+    }
+}
+
+bool log_fits(const struct rule *rule)
+{
+    return rule->algorithm == ALGORITHM_SLIDING_LOG && rule->gap_ns == 0 && !(rule->flags & RULE_COUNTS_REFUSED) &&
+           rule->period_ns <= UINT64_C(1) << (LOG_NS_BITS - 2) && rule->burst <= UINT64_C(1) << 48;
+}
+
+uint64_t log_capacity(uint64_t count)
+{
+    uint64_t capacity = LOG_CAPACITY_MIN;
+    while (capacity / 2 <= count) capacity *= 2;
+    return capacity;
+}
+
+size_t log_size(uint64_t capacity)
+{
+    return sizeof(struct log) + capacity * sizeof(struct atom);
+}
+
+bool log_start_ns(struct log *log, uint64_t end, uint64_t *start_ns)
+{
+    for (unsigned turn = 1;; log_wait(log, turn++)) {
+        const uint64_t head = atom_load_acquire(&log->head);
+        const struct log_view view = log_view_at(log, head);
+        const uint64_t known = least(view.position - view.set.base, log->mask), last = least(end, view.position);
+        *start_ns = log->origin_ns + log_ns_of(log_read(&view, last - 1));
+        if ((head & LOG_HELD) == 0 && still(&log->head, head)) return view.position - last < known;
+    }
+}
+
+uint64_t log_mark(struct log *log)
+{
+    for (unsigned turn = 1;; log_wait(log, turn++)) {
+        const uint64_t head = atom_load_acquire(&log->head);
+        const struct log_view view = log_view_at(log, head);
+        if ((head & LOG_HELD) == 0 && still(&log->head, head)) return view.position;
+    }
+}
+
+uint64_t log_ends_ns(const struct log *log)
+{
+    return add_saturating(log->origin_ns, UINT64_C(1) << (LOG_NS_BITS - 1));
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT
+   log.h - one limit as a ring of stamps, shared by threads, changeable while in use.
+
+   See log.c. */
+#ifndef WEIR_SHARE_LOG_H
+#define WEIR_SHARE_LOG_H
+
+#include <stddef.h>
+
+#include <weir/weir.h>
+
+#include "core/rule.h"
+#include "share/ask.h"
+#include "share/atomic.h"
+#include "share/change.h"
+
+enum { LOG_SET_WORDS = 8, LOG_CAPACITY_MIN = 64 };
+
+/* What a caller has to know beside the stamps, in the order of the words of a set. */
+struct log_set {
+    uint64_t count;      /* N: so many ... */
+    uint64_t span_ns;    /* ... and an entry of this age no longer counts */
+    uint64_t base;       /* entries before this position are forgotten */
+    uint64_t skew;       /* position = serial - skew */
+    uint64_t floor;      /* no new stamp is below this: see log.c */
+    uint64_t high;       /* no position at or above this was ever written; if below the present one, that one */
+    uint64_t generation; /* of the rule */
+    uint64_t unused;
+};
+
+/*      line 0            1        2        3             4 ...
+     | head | seals | .. | set[0] | set[1] | origin, mask | slot[0] slot[1] ... slot[C-1] |
+       written by every    read by all      read by all,    a ring; each written once a lap
+       take                                 never written                                    */
+struct log {
+    struct atom head;  /* held:1 | closed:1 | set:1 | serial:61 */
+    struct atom seals; /* how often somebody held it; his to write */
+    uint64_t alone[6];
+    struct atom set[2][LOG_SET_WORDS];
+    uint64_t origin_ns; /* stamps count from here */
+    uint64_t mask;      /* C - 1 */
+    void (*yield)(void);
+    struct log *older; /* whoever made it may chain it here */
+    uint64_t apart[4];
+    struct atom slot[]; /* lap:1 | kind:2 | stamp:61 = ns:55, and 6 bits more, see log.c */
+};
+
+_Static_assert(sizeof(struct log) == 256 && offsetof(struct log, slot) == 256, "no false sharing");
+_Static_assert(sizeof(struct log_set) == LOG_SET_WORDS * sizeof(uint64_t), "a set is one cache line");
+
+/* FULL: more would wait than it can remember.  *decision is the denial, but a larger log would allow it; of what was
+   charged or settled up, decision->charged says how much was taken, and a larger log takes the rest. */
+enum log_answer { LOG_ELSEWHERE, LOG_HERE, LOG_FULL };
+
+/* Can a log serve this rule alone? */
+bool log_fits(const struct rule *rule);
+
+/* Slots for a limit of so many: a power of two, at least LOG_CAPACITY_MIN and above twice the count. */
+uint64_t log_capacity(uint64_t count);
+size_t log_size(uint64_t capacity);
+
+/* [one thread] Makes a closed log in zeroed memory of log_size(capacity).  yield gives the processor to others. */
+void log_make(struct log *log, uint64_t capacity, uint64_t now_ns, void (*yield)(void));
+
+enum log_answer log_decide(struct log *log, const struct ask *ask, weir_decision *decision);
+
+enum log_answer log_settle(struct log *log, uint64_t now_ns, weir_decision *decision, uint64_t actual);
+
+/* ---- setters, one at a time ---- */
+
+/* Changes the limit; opens a closed log anew, forgetting all.  The capacity is at least log_capacity of the count. */
+void log_change(struct log *log, const struct rule *to, uint64_t now_ns, weir_carry carry, struct change *change);
+
+/* From here on the state lives elsewhere. */
+void log_close(struct log *log);
+
+/* Closes `from` and takes all that it holds over into `to`, as made; log_reopen makes that public. */
+void log_move(struct log *to, struct log *from, uint64_t now_ns);
+void log_reopen(struct log *log);
+
+/* Until when stamps fit; before that it has to be moved. */
+uint64_t log_ends_ns(const struct log *log);
+
+/* When the call starts that ends there; false when that is not known any more, as it lies in the past. */
+bool log_start_ns(struct log *log, uint64_t end, uint64_t *start_ns);
+
+/* The end of the last call. */
+uint64_t log_mark(struct log *log);
+
+#endif

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT
+   log_held.c - what is done to a log while nobody else can: several permits, starts that lie ahead, corrections,
+   another limit, another ring.
+
+   Whoever holds the head has the ring and the sets to himself.  What he wrote is public when he lets go: a head with a
+   serial that is larger by the entries, or by one if he wrote the other set.
+
+   Somebody who waits has his entry in the ring already, stamped with his start and marked AHEAD.  As long as the newest
+   start lies ahead nobody else passes, so starts stay in the order of the calls.  The ring holds all that wait and the
+   N entries before them, or else a call that would wait is refused as FULL and the limiter makes a larger ring.
+
+   Giving back takes entries out, and the later ones move down:
+
+       ... 3 3 5 5 7 | 9 9          take out one 5:        ... 3 3 5 7 9 | 9 void
+                     position                                          position
+
+   Which of two entries with the same stamp is taken out makes no difference.  What remains is what the log would be,
+   had the call not been made, so the bound holds; but somebody who waits is not moved up.  Positions may go back by
+   so much only that the N entries before are still there: the ring overwrote what is C before `high`.
+
+   May touch: the log.  Promises: as log.c.  Leaves to others: see log.c. */
+#include "core/algorithm.h"
+#include "share/log_view.h"
+
+enum { PAUSES_BEFORE_YIELD = 100 };
+
+void log_wait(const struct log *log, unsigned turn)
+{
+    if (turn % PAUSES_BEFORE_YIELD == 0) log->yield();
+    else atom_pause();
+}
+
+/* ---- holding ---- */
+
+/* With numbers that are never used again. */
+static uint64_t next_void(struct log *log)
+{
+    const uint64_t seal = atom_load(&log->seals) + 1;
+    atom_store(&log->seals, seal);
+    return seal & LOG_STAMP_MAX;
+}
+
+static uint64_t void_entry(const struct log_view *view, uint64_t position, uint64_t number)
+{
+    return log_entry(view, position, LOG_VOID, number) ^ UINT64_C(1) << 63; /* not written in this lap */
+}
+
+bool log_hold(struct log *log, struct log_view *view)
+{
+    uint64_t head = atom_load_acquire(&log->head);
+    for (unsigned turn = 1;; turn++) {
+        if (head & LOG_CLOSED) return false;
+        if (!(head & LOG_HELD) && atom_swap(&log->head, &head, head | LOG_HELD)) break;
+        log_wait(log, turn);
+        head = atom_load_acquire(&log->head);
+    }
+    *view = log_view_at(log, head);
+    struct atom *slot = log_slot(view, view->position);
+    uint64_t was = atom_load(slot);
+    const uint64_t seal = void_entry(view, view->position, next_void(log));
+    /* Behind an entry that was written before the seal nobody can be, as the head was never there. */
+    if (log_written(view, was) || !atom_swap(slot, &was, seal)) view->position++;
+    return true;
+}
+
+void log_let_go(const struct log_view *view)
+{
+    const uint64_t serial = view->position + view->set.skew;
+    atom_store_release(&view->log->head, (view->head & LOG_SET_1) | serial);
+}
+
+/* Writes the set that is not in use; the release is for those who still read it from two changes ago. */
+void log_publish(struct log_view *view, uint64_t flags)
+{
+    struct log_set *set = &view->set;
+    const uint64_t serial = view->position + set->skew + 1, other = (view->head & LOG_SET_1) ^ LOG_SET_1;
+    set->high = most(set->high, view->position);
+    set->base = most(set->base, subtract_to_zero(set->high, view->log->mask));
+    set->skew = serial - view->position;
+    struct atom *to = view->log->set[other != 0];
+    const uint64_t words[] = {set->count, set->span_ns, set->base, set->skew, set->floor, set->high, set->generation};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) atom_store_release(&to[i], words[i]);
+    atom_store_release(&view->log->head, flags | other | serial);
+}
+
+static void write_slot(const struct log_view *view, uint64_t position, uint64_t entry)
+{
+    atom_store_release(log_slot(view, position), entry);
+}
+
+void log_append(struct log_view *view, uint64_t cost, uint64_t start, bool waits)
+{
+    const uint64_t stamp = log_stamp(view, start);
+    for (uint64_t left = cost; left > 0; left--) {
+        const enum log_kind kind = !waits ? LOG_PLAIN : left > 1 ? LOG_JOINED : LOG_AHEAD;
+        write_slot(view, view->position, log_entry(view, view->position, kind, stamp));
+        view->position++;
+    }
+}
+
+/* ---- corrections ---- */
+
+/* Where the newest does not wait, stamps after now are those of clocks that are ahead of this one. */
+uint64_t log_waiting(const struct log_view *view, uint64_t now)
+{
+    const uint64_t known = least(view->position - view->set.base, view->log->mask);
+    return log_ahead(log_newest(view)) ? log_after(view, now, known) : 0;
+}
+
+uint64_t log_overcharge(struct log_view *view, uint64_t now, uint64_t extra)
+{
+    const uint64_t can_wait = subtract_to_zero(view->log->mask, 2 * view->set.count);
+    const uint64_t more = subtract_to_zero(can_wait, log_waiting(view, now));
+    const uint64_t charged = least(extra, log_room(view, now) + more);
+    for (uint64_t i = 0; i < charged; i++) {
+        const uint64_t start = least(most(now, log_earliest(view, 1)), LOG_NS_MAX);
+        log_append(view, 1, start, start > now);
+    }
+    return charged;
+}
+
+/* Takes out up to `unused` entries of a call that was stamped `start`; false when none is there any more. */
+static bool give_back(struct log_view *view, uint64_t start, uint64_t unused)
+{
+    const uint64_t high = most(view->set.high, view->position);
+    const uint64_t known = least(view->position - view->set.base, view->set.count),
+                   newer = log_after(view, start, known);
+    uint64_t after = view->position - newer, found = 0;
+    while (found < unused && newer + found < known && log_ns_of(log_read(view, after - found - 1)) == start) found++;
+    if (found == 0 || high - (view->position - found) + view->set.count > view->log->mask) return false;
+    view->set.high = high;
+    for (; after < view->position; after++) {
+        /* The lap bit belongs to the position. */
+        const uint64_t entry = log_read(view, after);
+        write_slot(view, after - found, log_entry(view, after - found, log_kind_of(entry), log_stamp_of(entry)));
+    }
+    for (; found > 0; found--) {
+        view->position--;
+        write_slot(view, view->position, void_entry(view, view->position, next_void(view->log)));
+    }
+    return true;
+}
+
+/* As settle() of decide.c: nothing is given back under another rule, nor before somebody who waits, nor a part of what
+   has not started. */
+enum log_answer log_settle(struct log *log, uint64_t now_ns, weir_decision *decision, uint64_t actual)
+{
+    struct log_view view;
+    bool changed = false;
+    const bool even = actual == decision->charged;
+    if (even) return atom_load_acquire(&log->head) & LOG_CLOSED ? LOG_ELSEWHERE : LOG_HERE;
+    if (!log_hold(log, &view)) return LOG_ELSEWHERE;
+    const uint64_t now = log_time(log, now_ns);
+    const bool foreign = (uint32_t)view.set.generation != (uint32_t)decision->reserved;
+    const bool behind = log_waiting(&view, now) != 0 && decision->end != view.position;
+    const bool part = actual != 0 && now_ns < decision->start.ns;
+    if (actual > decision->charged) {
+        decision->charged += log_overcharge(&view, now, actual - decision->charged);
+    } else if (!foreign && !behind && !part) {
+        changed = give_back(&view, log_time(log, decision->start.ns), decision->charged - actual);
+    }
+    if (changed) log_publish(&view, 0);
+    else log_let_go(&view);
+    return actual > decision->charged ? LOG_FULL : LOG_HERE;
+}
+
+/* ---- another limit ---- */
+
+/* The first position of those that wait: they are the newest, and at most as many as the ring remembers. */
+static uint64_t first_waiting(const struct log_view *view, uint64_t now)
+{
+    uint64_t first = view->position;
+    const uint64_t known = least(view->position - view->set.base, subtract_to_zero(view->log->mask, view->set.count));
+    while (view->position - first < known) {
+        const uint64_t entry = log_read(view, first - 1);
+        if (!log_ahead(entry) || log_ns_of(entry) <= now) break;
+        first--;
+    }
+    return first;
+}
+
+/* All that wait, one call after the other, get the start that the limit of now gives them. */
+static void retime(struct log_view *view, uint64_t first, uint64_t now)
+{
+    const uint64_t end = view->position;
+    view->position = first;
+    while (view->position < end) {
+        uint64_t cost = 1;
+        while (view->position + cost < end && log_kind_of(log_read(view, view->position + cost - 1)) == LOG_JOINED)
+            cost++;
+        /* A call that could not pass under this limit waits as the largest would. */
+        const uint64_t start = most(now, log_earliest(view, least(cost, view->set.count)));
+        log_append(view, cost, least(start, LOG_NS_MAX), true);
+    }
+}
+
+void log_change(struct log *log, const struct rule *to, uint64_t now_ns, weir_carry carry, struct change *change)
+{
+    struct log_view view;
+    const uint64_t now = log_time(log, now_ns);
+    const bool open = log_hold(log, &view);
+    if (!open) view = log_view_at(log, atom_load_acquire(&log->head));
+    const uint64_t first = open ? first_waiting(&view, now) : view.position;
+    if (!open || carry == WEIR_RESET) {
+        /* What was is forgotten, and no stamp of it comes back. */
+        const uint64_t last = first > 0 ? log_stamp_of(log_read(&view, first - 1)) + 1 : 0;
+        view.set.floor = most(view.set.floor, first > view.set.base ? last : 0);
+        view.set.base = first;
+    }
+    view.set.count = to->burst;
+    view.set.span_ns = to->period_ns + ((to->flags & RULE_A) != 0);
+    view.set.generation = to->generation;
+    retime(&view, first, now);
+    /* Ends are positions, and these stay. */
+    change->count = open;
+    change->rule[0] = *to;
+    change->mark_from[0] = change->mark_to[0] = view.position;
+    log_publish(&view, 0);
+}
+
+void log_close(struct log *log)
+{
+    struct log_view view;
+    if (log_hold(log, &view)) log_publish(&view, LOG_HELD | LOG_CLOSED);
+}
+
+/* ---- another ring ---- */
+
+void log_make(struct log *log, uint64_t capacity, uint64_t now_ns, void (*yield)(void))
+{
+    log->mask = capacity - 1;
+    log->yield = yield;
+    /* Calls with a somewhat older time than this one are told apart, too. */
+    log->origin_ns = subtract_to_zero(now_ns, UINT64_C(1) << (LOG_NS_BITS - 2));
+    atom_store_release(&log->head, LOG_HELD | LOG_CLOSED);
+}
+
+void log_move(struct log *to, struct log *from, uint64_t now_ns)
+{
+    struct log_view view, next;
+    if (!log_hold(from, &view)) return;
+    if (now_ns < log_ends_ns(from)) to->origin_ns = from->origin_ns;
+    const uint64_t shift = (to->origin_ns - from->origin_ns) << LOG_FINE_BITS;
+    const uint64_t known = least(view.position - view.set.base, from->mask);
+    next = view;
+    next.log = to;
+    next.set.base = view.position - known;
+    next.set.high = view.position;
+    next.set.floor = subtract_to_zero(view.set.floor, shift);
+    for (uint64_t at = next.set.base; at < view.position; at++) {
+        const uint64_t entry = log_read(&view, at), stamp = subtract_to_zero(log_stamp_of(entry), shift);
+        write_slot(&next, at, log_entry(&next, at, log_kind_of(entry), stamp));
+    }
+    for (uint64_t at = view.position; at - next.set.base <= to->mask; at++) {
+        write_slot(&next, at, void_entry(&next, at, next_void(to)));
+    }
+    log_publish(&next, LOG_HELD | LOG_CLOSED);
+    log_publish(&view, LOG_HELD | LOG_CLOSED);
+}
+
+void log_reopen(struct log *log)
+{
+    const uint64_t head = atom_load(&log->head);
+    atom_store_release(&log->head, head & ~(LOG_HELD | LOG_CLOSED));
+}

@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: MIT
+   bursty_test.c - bursty: what is stored, who pays, what a change keeps.
+
+   May touch: its own plans, states and limiters.  Promises: expected answers are worked out by hand from the rule in
+   bursty.c.  Leaves to others: long runs (bursty_law.c), Guava's own answers (vectors). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/algorithm.h"
+#include "core/clock.h"
+#include "plan/plan.h"
+
+#define LENGTH(array) (sizeof(array) / sizeof(array)[0])
+#define MS UINT64_C(1000000)
+#define S UINT64_C(1000000000)
+
+enum { TEXT_SIZE = 2048 };
+
+static weir_plan plan_of(const char *text)
+{
+    weir_plan plan;
+    weir_error error = {0};
+    if (weir_plan_parse(&plan, text, WEIR_ADMIT, &error) != 0) fail_msg("\"%s\": %s", text, error.message);
+    return plan;
+}
+
+/* ---- steps ---- */
+
+struct step {
+    uint64_t now_ns, cost, wait_ns;
+    uint32_t verdict;
+    uint64_t delay_ns, retry_ns, remaining;
+};
+
+static void walk(const char *text, const struct step steps[], size_t count)
+{
+    const weir_plan plan = plan_of(text);
+    uint64_t state[STATE_WORDS_MAX] = {0}, before[STATE_WORDS_MAX];
+    for (size_t i = 0; i < count; i++) {
+        const struct step *step = &steps[i];
+        memcpy(before, state, sizeof state);
+        const weir_decision got =
+            weir_decide_within(&plan, state, (weir_instant){step->now_ns}, step->cost, step->wait_ns);
+        if (got.verdict != step->verdict || got.delay_ns != step->delay_ns || got.retry_ns != step->retry_ns ||
+            got.remaining != step->remaining) {
+            fail_msg("%s, step %zu: verdict %u, delay %ju, retry %ju, remaining %ju", text, i, got.verdict,
+                     (uintmax_t)got.delay_ns, (uintmax_t)got.retry_ns, (uintmax_t)got.remaining);
+        }
+        if (got.verdict != WEIR_ALLOW || step->cost == 0) assert_memory_equal(state, before, sizeof state);
+    }
+}
+
+#define WALK(text, steps) walk(text, steps, LENGTH(steps))
+
+static void the_next_one_pays(void **unused)
+{
+    (void)unused;
+    static const struct step steps[] = {
+        /* now, cost, wait,       verdict,    delay,   retry,    remaining */
+        {0, 1, 0, WEIR_ALLOW, 0, 0, 0},
+        {0, 1, 0, WEIR_DENY, 0, 100 * MS, 0},
+        {100 * MS - 1, 1, 0, WEIR_DENY, 0, 1, 0},
+        {100 * MS, 50, 0, WEIR_ALLOW, 0, 0, 0},
+        {100 * MS, 1, 5 * S - 1, WEIR_DENY, 0, 1, 0},
+        {100 * MS, 1, 5 * S, WEIR_ALLOW, 5 * S, 0, 0},
+        /* a day later 10 are stored, and one more passes */
+        {86400 * S, 0, 0, WEIR_ALLOW, 0, 0, 11},
+        {86400 * S, 4, 0, WEIR_ALLOW, 0, 0, 7},
+        {86400 * S, 6, 0, WEIR_ALLOW, 0, 0, 1},
+        {86400 * S, 1, 0, WEIR_ALLOW, 0, 0, 0},
+        {86400 * S, 1, 0, WEIR_DENY, 0, 100 * MS, 0},
+        /* time that goes back earns nothing and loses nothing */
+        {86399 * S, 1, 0, WEIR_DENY, 0, S + 100 * MS, 0},
+        {86400 * S + 100 * MS, 1, 0, WEIR_ALLOW, 0, 0, 0},
+    };
+    WALK("10/s algorithm=bursty", steps);
+}
+
+static void half_a_permit_is_stored(void **unused)
+{
+    (void)unused;
+    static const struct step steps[] = {
+        {0, 1, 0, WEIR_ALLOW, 0, 0, 0},
+        {300 * MS, 1, 0, WEIR_ALLOW, 0, 0, 0},
+        {300 * MS, 1, WEIR_FOREVER, WEIR_ALLOW, 100 * MS, 0, 0},
+        {400 * MS, 1, WEIR_FOREVER, WEIR_ALLOW, 200 * MS, 0, 0},
+    };
+    WALK("5/s algorithm=bursty", steps);
+}
+
+static void without_a_store_it_is_a_pace(void **unused)
+{
+    (void)unused;
+    static const struct step steps[] = {
+        {100 * S, 1, 0, WEIR_ALLOW, 0, 0, 0},
+        {100 * S, 1, WEIR_FOREVER, WEIR_ALLOW, 100 * MS, 0, 0},
+        {300 * S, 1, 0, WEIR_ALLOW, 0, 0, 0},
+        {300 * S, 1, 0, WEIR_DENY, 0, 100 * MS, 0},
+    };
+    WALK("10/s algorithm=bursty burst=0", steps);
+}
+
+static void it_starts_full_when_told(void **unused)
+{
+    (void)unused;
+    static const struct step steps[] = {
+        {0, 0, 0, WEIR_ALLOW, 0, 0, 4},
+        {0, 3, 0, WEIR_ALLOW, 0, 0, 1},
+        {0, 2, 0, WEIR_ALLOW, 0, 0, 0},
+        {0, 1, 0, WEIR_DENY, 0, 200 * MS, 0},
+    };
+    WALK("10/s algorithm=bursty burst=3 start=full", steps);
+}
+
+/* Seed 003's problem: at 1/s a hundred pass at once, and the next one waits for them.  Or else they wait themselves. */
+static void a_large_call_pays_itself(void **unused)
+{
+    (void)unused;
+    static const struct step next[] = {
+        {0, 100, 0, WEIR_ALLOW, 0, 0, 0},
+        {0, 1, 0, WEIR_DENY, 0, 100 * S, 0},
+    };
+    static const struct step self[] = {
+        {0, 100, 0, WEIR_DENY, 0, 99 * S, 1},
+        {0, 100, 99 * S - 1, WEIR_DENY, 0, 1, 1},
+        /* refused, it does not stand in the way of another */
+        {0, 1, 0, WEIR_ALLOW, 0, 0, 0},
+        {0, 100, WEIR_FOREVER, WEIR_ALLOW, 100 * S, 0, 0},
+        {50 * S, 1, 0, WEIR_DENY, 0, 51 * S, 0},
+        {100 * S, 1, S, WEIR_ALLOW, S, 0, 0},
+        /* time in which nothing is taken pays for it, too; what is stored beside it is no more than burst */
+        {200 * S, 100, 0, WEIR_DENY, 0, S, 1},
+        {201 * S, 100, 0, WEIR_ALLOW, 0, 0, 0},
+        {1000 * S, 100, 0, WEIR_ALLOW, 0, 0, 0},
+        {1000 * S, 1, 0, WEIR_DENY, 0, S, 0},
+    };
+    WALK("1/s algorithm=bursty", next);
+    WALK("1/s algorithm=bursty pay=self burst=1 start=full", self);
+}
+
+static void who_pays_himself_may_be_above_a_small_store(void **unused)
+{
+    (void)unused;
+    static const struct step steps[] = {
+        {0, 1, 0, WEIR_DENY, 0, S, 0},  {S - 1, 1, 0, WEIR_DENY, 0, 1, 0},  {S, 0, 0, WEIR_ALLOW, 0, 0, 1},
+        {S, 1, 0, WEIR_ALLOW, 0, 0, 0}, {5 * S, 0, 0, WEIR_ALLOW, 0, 0, 1},
+    };
+    WALK("1/s algorithm=bursty pay=self burst=10ms", steps);
+}
+
+static void any_cost_passes(void **unused)
+{
+    (void)unused;
+    static const struct step next[] = {
+        {0, UINT64_MAX, 0, WEIR_ALLOW, 0, 0, 0},
+        {S, 1, WEIR_FOREVER, WEIR_DENY, 0, WEIR_FOREVER, 0},
+    };
+    static const struct step self[] = {
+        {0, UINT64_MAX, 0, WEIR_NEVER, 0, 0, 1},
+        {0, 1, 0, WEIR_ALLOW, 0, 0, 0},
+    };
+    WALK("1/s algorithm=bursty", next);
+    WALK("1/s algorithm=bursty pay=self burst=1 start=full", self);
+}
+
+/* ---- settling ---- */
+
+static uint64_t delay_of(const weir_plan *plan, const uint64_t *state, uint64_t now_ns)
+{
+    uint64_t copy[STATE_WORDS_MAX];
+    memcpy(copy, state, sizeof copy);
+    return weir_decide_within(plan, copy, (weir_instant){now_ns}, 1, WEIR_FOREVER).delay_ns;
+}
+
+static void what_was_not_used_comes_back(void **unused)
+{
+    (void)unused;
+    const weir_plan plan = plan_of("10/s algorithm=bursty burst=10");
+    uint64_t state[STATE_WORDS_MAX] = {0};
+    weir_decision decision = weir_decide(&plan, state, (weir_instant){0}, 50);
+    weir_decide_settle(&plan, state, (weir_instant){0}, &decision, 20);
+    assert_int_equal(delay_of(&plan, state, 0), 2 * S);
+    /* what has drained does not: of 50, 10 a second */
+    decision = weir_decide(&plan, state, (weir_instant){2 * S}, 50);
+    weir_decide_settle(&plan, state, (weir_instant){6 * S}, &decision, 0);
+    assert_int_equal(delay_of(&plan, state, 6 * S), 0);
+    assert_int_equal(weir_decide(&plan, state, (weir_instant){6 * S}, 0).remaining, 1);
+    /* from the store, and no more than fits */
+    decision = weir_decide(&plan, state, (weir_instant){60 * S}, 10);
+    assert_int_equal(decision.remaining, 1);
+    weir_decide_settle(&plan, state, (weir_instant){60 * S + 500 * MS}, &decision, 0);
+    assert_int_equal(weir_decide(&plan, state, (weir_instant){60 * S + 500 * MS}, 0).remaining, 11);
+}
+
+static void nothing_comes_back_in_front_of_a_waiter(void **unused)
+{
+    (void)unused;
+    const weir_plan plan = plan_of("10/s algorithm=bursty burst=10");
+    uint64_t state[STATE_WORDS_MAX] = {0};
+    weir_decision first = weir_decide(&plan, state, (weir_instant){0}, 50);
+    weir_decision waits = weir_decide_within(&plan, state, (weir_instant){0}, 10, WEIR_FOREVER);
+    assert_int_equal(waits.delay_ns, 5 * S);
+    weir_decide_settle(&plan, state, (weir_instant){S}, &first, 0);
+    assert_int_equal(delay_of(&plan, state, S), 5 * S);
+    /* he himself may go, before or after his start */
+    weir_decide_settle(&plan, state, (weir_instant){S}, &waits, 0);
+    assert_int_equal(delay_of(&plan, state, S), 4 * S);
+}
+
+static void a_cancelled_large_call_that_pays_itself(void **unused)
+{
+    (void)unused;
+    const weir_plan plan = plan_of("10/s algorithm=bursty pay=self burst=10 start=full");
+    uint64_t state[STATE_WORDS_MAX] = {0};
+    weir_decision decision = weir_decide_within(&plan, state, (weir_instant){0}, 100, WEIR_FOREVER);
+    assert_int_equal(decision.delay_ns, 9 * S);
+    uint64_t late[STATE_WORDS_MAX];
+    weir_decision again = decision;
+    memcpy(late, state, sizeof late);
+    weir_decide_settle(&plan, state, (weir_instant){S}, &decision, 0);
+    assert_int_equal(weir_decide(&plan, state, (weir_instant){S}, 0).remaining, 10);
+    /* 5 used at its start leave room for 5 more, not for 95 */
+    weir_decide_settle(&plan, late, (weir_instant){9 * S}, &again, 5);
+    assert_int_equal(weir_decide(&plan, late, (weir_instant){9 * S}, 0).remaining, 5);
+}
+
+/* ---- a limiter ---- */
+
+static weir_limiter *opened(const char *text)
+{
+    weir_limiter *limiter = NULL;
+    weir_options options = WEIR_OPTIONS;
+    weir_error error = {0};
+    options.clock = WEIR_CLOCK_MANUAL;
+    if (weir_open(&limiter, text, &options, &error) != 0) fail_msg("\"%s\": %s", text, error.message);
+    return limiter;
+}
+
+static void at(weir_limiter *limiter, uint64_t now_ns)
+{
+    weir_manual_set(limiter, (weir_instant){now_ns});
+}
+
+static void change(weir_limiter *limiter, const char *text, weir_carry carry)
+{
+    weir_error error = {0};
+    if (weir_set_limit(limiter, text, carry, &error) != 0) fail_msg("\"%s\": %s", text, error.message);
+}
+
+static void debt_stays_time(void **unused)
+{
+    (void)unused;
+    weir_limiter *limiter = opened("10/s algorithm=bursty");
+    assert_int_equal(weir_reserve(limiter, 50, 0).delay_ns, 0);
+    change(limiter, "1/s algorithm=bursty", WEIR_KEEP);
+    change(limiter, "7/min algorithm=bursty", WEIR_KEEP);
+    change(limiter, "1/s algorithm=bursty", WEIR_KEEP);
+    assert_int_equal(weir_take(limiter, 1).retry_ns, 5 * S);
+    at(limiter, 5 * S);
+    assert_int_equal(weir_take(limiter, 1).verdict, WEIR_ALLOW);
+    assert_int_equal(weir_take(limiter, 1).retry_ns, S);
+    /* as permits: one at 1/s is one at 10/s */
+    change(limiter, "10/s algorithm=bursty", WEIR_SCALE);
+    assert_int_equal(weir_take(limiter, 1).retry_ns, 100 * MS);
+    change(limiter, "10/s algorithm=bursty start=full burst=4", WEIR_RESET);
+    assert_int_equal(weir_peek(limiter, 0).remaining, 5);
+    weir_close(limiter);
+}
+
+static void the_store_stays_as_full(void **unused)
+{
+    (void)unused;
+    weir_limiter *limiter = opened("10/s algorithm=bursty burst=10");
+    at(limiter, 500 * MS);
+    assert_int_equal(weir_peek(limiter, 0).remaining, 6);
+    change(limiter, "1000/s algorithm=bursty burst=100", WEIR_KEEP);
+    assert_int_equal(weir_peek(limiter, 0).remaining, 51);
+    /* as used permits: 50 of 100 are used, and 50 of 60 */
+    change(limiter, "1000/s algorithm=bursty burst=60", WEIR_SCALE);
+    assert_int_equal(weir_peek(limiter, 0).remaining, 11);
+    change(limiter, "1000/s algorithm=bursty burst=0", WEIR_KEEP);
+    change(limiter, "1000/s algorithm=bursty burst=60", WEIR_KEEP);
+    assert_int_equal(weir_peek(limiter, 0).remaining, 1);
+    weir_close(limiter);
+}
+
+/* A waiter keeps his permit number, so where somebody waits all that is owed is permits. */
+static void waiters_move_with_the_rate(void **unused)
+{
+    (void)unused;
+    weir_limiter *limiter = opened("10/s algorithm=bursty");
+    assert_int_equal(weir_take(limiter, 50).verdict, WEIR_ALLOW);
+    weir_decision first = weir_reserve(limiter, 10, WEIR_FOREVER), second = weir_reserve(limiter, 1, WEIR_FOREVER);
+    assert_int_equal(first.start.ns, 5 * S);
+    assert_int_equal(second.start.ns, 6 * S);
+    change(limiter, "1/s algorithm=bursty", WEIR_KEEP);
+    assert_true(weir_restart(limiter, &first));
+    assert_true(weir_restart(limiter, &second));
+    assert_int_equal(first.start.ns, 50 * S);
+    assert_int_equal(second.start.ns, 60 * S);
+    change(limiter, "10/s algorithm=bursty", WEIR_KEEP);
+    assert_true(weir_restart(limiter, &second));
+    assert_int_equal(second.start.ns, 6 * S);
+    weir_close(limiter);
+}
+
+static void debt_is_bounded_where_said(void **unused)
+{
+    (void)unused;
+    weir_limiter *limiter = opened("10/s algorithm=bursty burst=3 start=full debt=5");
+    const weir_decision charged = weir_charge(limiter, 100);
+    assert_int_equal(charged.charged, 8);
+    assert_int_equal(weir_take(limiter, 1).retry_ns, 500 * MS);
+    assert_int_equal(weir_charge(limiter, 1).charged, 0);
+    at(limiter, 500 * MS);
+    assert_int_equal(weir_take(limiter, 1).verdict, WEIR_ALLOW);
+    weir_close(limiter);
+}
+
+/* ---- an unlimited rate: no text says it ---- */
+
+static void an_unlimited_rate_costs_nothing(void **unused)
+{
+    (void)unused;
+    weir_plan plan = plan_of("10/s algorithm=bursty burst=4"), free_plan = plan;
+    struct rule *rule = &plan_inside(&plan)->rule[0], *free_rule = &plan_inside(&free_plan)->rule[0];
+    uint64_t state[STATE_WORDS_MAX] = {0}, next[STATE_WORDS_MAX] = {0};
+    limit_plain_clock(free_rule);
+    free_rule->flags |= RULE_FREE;
+    assert_int_equal(weir_decide(&plan, state, (weir_instant){0}, 20).verdict, WEIR_ALLOW);
+    bursty_algorithm()->carry(rule, free_rule, state, next, tick_at(rule, 0), WEIR_KEEP);
+    /* what is owed stays owed */
+    assert_int_equal(weir_decide(&free_plan, next, (weir_instant){0}, 1).retry_ns, 2 * S);
+    for (int i = 0; i < 3; i++) {
+        const weir_decision decision = weir_decide(&free_plan, next, (weir_instant){2 * S}, UINT64_MAX);
+        assert_int_equal(decision.verdict, WEIR_ALLOW);
+        assert_int_equal(decision.remaining, UINT64_MAX);
+    }
+    rule->anchor_ns = 2 * S;
+    bursty_algorithm()->carry(free_rule, rule, next, state, tick_at(free_rule, 2 * S), WEIR_KEEP);
+    assert_int_equal(weir_decide(&plan, state, (weir_instant){2 * S}, 0).remaining, 5);
+}
+
+/* ---- what is said ---- */
+
+static void canonical(void **unused)
+{
+    (void)unused;
+    static const char *const rows[][2] = {
+        {"10/s algorithm=bursty", "10/s burst=1s algorithm=bursty pay=next start=empty"},
+        {"10/s pay=self burst=3", "10/s burst=3 algorithm=bursty pay=self start=empty"},
+        {"10/s pay=next burst=0 start=full debt=7", "10/s burst=0 algorithm=bursty debt=7 pay=next start=full"},
+    };
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        char text[TEXT_SIZE], again[TEXT_SIZE];
+        const weir_plan plan = plan_of(rows[i][0]);
+        weir_plan_text(&plan, text, sizeof text);
+        assert_string_equal(text, rows[i][1]);
+        const weir_plan back = plan_of(text);
+        weir_plan_text(&back, again, sizeof again);
+        assert_string_equal(again, text);
+    }
+}
+
+static void mistakes(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *text;
+        int column;
+        const char *message;
+    } rows[] = {
+        {"10/s algorithm=bursty cold=3", 23, "this option does not belong to algorithm=bursty"},
+        {"10/s algorithm=bursty pay=me", 27, "expected pay=self or pay=next"},
+        {"1000000000/s algorithm=bursty burst=400year", 37,
+         "this burst would take over 300 years to refill; choose a smaller burst"},
+        {"10/s algorithm=bursty burst=-1", 29, "expected a count or a time; for example burst=20 or burst=2s"},
+    };
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        weir_plan plan;
+        weir_error error = {0};
+        assert_int_equal(weir_plan_parse(&plan, rows[i].text, WEIR_ADMIT, &error), WEIR_EINVAL);
+        assert_int_equal(error.column, rows[i].column);
+        assert_string_equal(error.message, rows[i].message);
+    }
+}
+
+static void numbers(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *text;
+        uint64_t at_once, fresh, full_ns, most_in_0, most_in_second, most_in_more;
+    } rows[] = {
+        {"10/s algorithm=bursty", 11, 1, S, 11, 20, 21},
+        {"10/s algorithm=bursty burst=10 start=full", 11, 11, S, 11, 20, 21},
+        {"10/s algorithm=bursty burst=250ms", 3, 1, 250 * MS, 3, 13, 13},
+        {"10/s algorithm=bursty burst=0", 1, 1, 0, 1, 10, 11},
+        {"10/s algorithm=bursty burst=10 pay=self", 10, 0, S, 10, 19, 20},
+        {"10/s algorithm=bursty burst=1s pay=self start=full", 10, 10, S, 10, 19, 20},
+        {"10/s algorithm=bursty burst=1ms pay=self", 1, 0, MS, 1, 10, 11},
+    };
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        const weir_plan plan = plan_of(rows[i].text);
+        const struct plan *inside = plan_inside_const(&plan);
+        const struct facts facts = facts_of(&inside->limit[0], &inside->rule[0]);
+        assert_int_equal(facts.at_once, rows[i].at_once);
+        assert_int_equal(facts.fresh, rows[i].fresh);
+        assert_int_equal(facts.full_ns, rows[i].full_ns);
+        assert_int_equal(facts.largest, UINT64_MAX);
+        assert_int_equal(facts.spacing_ns, 100 * MS);
+        assert_int_equal(facts_most_in(&inside->limit[0], 0), rows[i].most_in_0);
+        assert_int_equal(facts_most_in(&inside->limit[0], S), rows[i].most_in_second);
+        assert_int_equal(facts_most_in(&inside->limit[0], S + 1), rows[i].most_in_more);
+    }
+}
+
+static void full_again(void **unused)
+{
+    (void)unused;
+    const weir_plan plan = plan_of("10/s algorithm=bursty burst=5 start=full");
+    uint64_t state[STATE_WORDS_MAX] = {0};
+    weir_decision decision = weir_decide(&plan, state, (weir_instant){S}, 2);
+    assert_int_equal(weir_full_ns(&plan, &decision), 200 * MS);
+    decision = weir_decide(&plan, state, (weir_instant){S}, 6);
+    assert_int_equal(weir_full_ns(&plan, &decision), 800 * MS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_next_one_pays),
+        cmocka_unit_test(half_a_permit_is_stored),
+        cmocka_unit_test(without_a_store_it_is_a_pace),
+        cmocka_unit_test(it_starts_full_when_told),
+        cmocka_unit_test(a_large_call_pays_itself),
+        cmocka_unit_test(who_pays_himself_may_be_above_a_small_store),
+        cmocka_unit_test(any_cost_passes),
+        cmocka_unit_test(what_was_not_used_comes_back),
+        cmocka_unit_test(nothing_comes_back_in_front_of_a_waiter),
+        cmocka_unit_test(a_cancelled_large_call_that_pays_itself),
+        cmocka_unit_test(debt_stays_time),
+        cmocka_unit_test(the_store_stays_as_full),
+        cmocka_unit_test(waiters_move_with_the_rate),
+        cmocka_unit_test(debt_is_bounded_where_said),
+        cmocka_unit_test(an_unlimited_rate_costs_nothing),
+        cmocka_unit_test(canonical),
+        cmocka_unit_test(mistakes),
+        cmocka_unit_test(numbers),
+        cmocka_unit_test(full_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: MIT
+   log_test.c - a sliding log shared by threads: by hand on the manual clock, and step by step against the pure core.
+
+   May touch: threads where a call waits.  Promises: exact numbers.  Leaves to others: many threads at once (test/stress,
+   test/explore), the rule itself (test/law). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/limiter.h"
+#include "core/algorithm.h"
+#include "core/decide.h"
+#include "random.h"
+
+#define MS UINT64_C(1000000)
+#define S UINT64_C(1000000000)
+
+static weir_limiter *open_manual(const char *limits)
+{
+    weir_options options = WEIR_OPTIONS;
+    weir_limiter *limiter = NULL;
+    weir_error error;
+    options.clock = WEIR_CLOCK_MANUAL;
+    if (weir_open(&limiter, limits, &options, &error) != 0) fail_msg("%s: %s", limits, error.message);
+    return limiter;
+}
+
+static weir_limiter *open_log(const char *limits)
+{
+    weir_limiter *limiter = open_manual(limits);
+    assert_int_equal(limiter->home, HOME_LOG);
+    return limiter;
+}
+
+static void set_ns(weir_limiter *limiter, uint64_t ns)
+{
+    weir_manual_set(limiter, (weir_instant){ns});
+}
+
+static void change(weir_limiter *limiter, const char *limits, weir_carry carry)
+{
+    assert_int_equal(weir_set_limit(limiter, limits, carry, NULL), 0);
+}
+
+static uint64_t slots(const weir_limiter *limiter)
+{
+    return limiter_log(limiter)->mask + 1;
+}
+
+static void takes(weir_limiter *limiter, uint64_t cost, uint64_t remaining)
+{
+    const weir_decision decision = weir_take(limiter, cost);
+    assert_int_equal(decision.verdict, WEIR_ALLOW);
+    assert_int_equal(decision.charged, cost);
+    assert_int_equal(decision.delay_ns, 0);
+    assert_int_equal(decision.remaining, remaining);
+}
+
+static void denies(weir_limiter *limiter, uint64_t cost, uint64_t retry_ns)
+{
+    const weir_decision decision = weir_take(limiter, cost);
+    assert_int_equal(decision.verdict, WEIR_DENY);
+    assert_int_equal(decision.retry_ns, retry_ns);
+    assert_int_equal(decision.charged, 0);
+}
+
+/* ---- by hand ---- */
+
+static void exactly_so_many_in_any_period(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_log("3/s algorithm=sliding-log");
+    set_ns(limiter, 5 * S);
+    takes(limiter, 1, 2);
+    set_ns(limiter, 5 * S + 400 * MS);
+    takes(limiter, 2, 0);
+    denies(limiter, 1, 600 * MS);
+    denies(limiter, 2, 1000 * MS);
+    assert_int_equal(weir_take(limiter, 4).verdict, WEIR_NEVER);
+    set_ns(limiter, 6 * S - 1);
+    denies(limiter, 1, 1);
+    set_ns(limiter, 6 * S);
+    denies(limiter, 2, 400 * MS);
+    takes(limiter, 1, 0);
+    denies(limiter, 1, 400 * MS);
+    set_ns(limiter, 6 * S + 400 * MS);
+    assert_int_equal(weir_take_some(limiter, 9).charged, 2);
+    assert_int_equal(weir_take_some(limiter, 9).verdict, WEIR_DENY);
+    takes(limiter, 0, 0);
+    weir_close(limiter);
+}
+
+static void a_closed_edge_lasts_a_ns_longer(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_log("1/s algorithm=sliding-log edge=closed");
+    takes(limiter, 1, 0);
+    denies(limiter, 1, S + 1);
+    set_ns(limiter, S);
+    denies(limiter, 1, 1);
+    set_ns(limiter, S + 1);
+    takes(limiter, 1, 0);
+    weir_close(limiter);
+}
+
+static void a_clock_that_goes_back_earns_and_loses_nothing(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_log("2/s algorithm=sliding-log");
+    const weir_instant late = {20 * S}, early = {19 * S};
+    assert_int_equal(weir_take_at(limiter, late, 1).verdict, WEIR_ALLOW);
+    const weir_decision decision = weir_take_at(limiter, early, 1);
+    assert_int_equal(decision.verdict, WEIR_ALLOW);
+    assert_int_equal(decision.start.ns, early.ns);
+    assert_int_equal(weir_take_at(limiter, early, 1).retry_ns, 2 * S);
+    assert_int_equal(weir_take_at(limiter, late, 1).retry_ns, S);
+    assert_int_equal(weir_take_at(limiter, (weir_instant){21 * S}, 2).verdict, WEIR_ALLOW);
+    weir_close(limiter);
+}
+
+static void reservations_start_when_they_may(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_log("2/s algorithm=sliding-log");
+    takes(limiter, 1, 1);
+    set_ns(limiter, 200 * MS);
+    takes(limiter, 1, 0);
+    weir_decision first = weir_reserve(limiter, 1, S), second = weir_reserve(limiter, 2, 10 * S);
+    assert_int_equal(first.start.ns, S);
+    assert_int_equal(first.delay_ns, 800 * MS);
+    assert_int_equal(second.start.ns, 2 * S);
+    assert_int_equal(weir_reserve(limiter, 1, S).retry_ns, 1800 * MS);
+    denies(limiter, 1, 2800 * MS);
+    /* Somebody waits behind: nothing is given back; then nobody does. */
+    weir_decision kept = first;
+    weir_cancel(limiter, &kept);
+    denies(limiter, 1, 2800 * MS);
+    weir_cancel(limiter, &second);
+    denies(limiter, 1, 1000 * MS);
+    weir_cancel(limiter, &first);
+    denies(limiter, 1, 800 * MS);
+    set_ns(limiter, S);
+    takes(limiter, 1, 0);
+    weir_close(limiter);
+}
+
+static void what_was_taken_is_given_back(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_log("3/s algorithm=sliding-log");
+    weir_decision first = weir_take(limiter, 1);
+    set_ns(limiter, 100 * MS);
+    weir_decision second = weir_take(limiter, 2);
+    denies(limiter, 1, 900 * MS);
+    weir_cancel(limiter, &first);
+    weir_cancel(limiter, &first);
+    assert_int_equal(weir_peek(limiter, 1).remaining, 0);
+    assert_int_equal(weir_peek(limiter, 1).verdict, WEIR_ALLOW);
+    weir_settle(limiter, &second, 1);
+    assert_int_equal(weir_take_some(limiter, 9).charged, 2);
+    denies(limiter, 1, S);
+    for (int i = 0; i < 1000; i++) {
+        set_ns(limiter, 10 * S + (uint64_t)i);
+        weir_decision decision = weir_take(limiter, 3);
+        assert_int_equal(decision.verdict, WEIR_ALLOW);
+        weir_cancel(limiter, &decision);
+    }
+    assert_int_equal(slots(limiter), 64);
+    weir_close(limiter);
+}
+
+static void a_charge_delays_those_after_it(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_log("2/s algorithm=sliding-log");
+    weir_decision decision = weir_take(limiter, 1);
+    assert_int_equal(weir_charge(limiter, 1000).charged, 1000);
+    denies(limiter, 1, 500 * S);
+    assert_true(slots(limiter) >= 1024);
+    weir_settle(limiter, &decision, 2001);
+    denies(limiter, 1, 1500 * S);
+    set_ns(limiter, 1501 * S);
+    takes(limiter, 1, 1);
+    assert_true(weir_charge(limiter, WEIR_FOREVER).charged > 1000000);
+    weir_close(limiter);
+}
+
+static void as_many_as_want_can_wait(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_log("3/s algorithm=sliding-log");
+    weir_decision decision[1000];
+    for (uint64_t i = 0; i < 1000; i++) {
+        decision[i] = weir_reserve(limiter, 1, WEIR_FOREVER);
+        assert_int_equal(decision[i].start.ns, i / 3 * S);
+    }
+    assert_int_equal(slots(limiter), 1024);
+    set_ns(limiter, 100 * S);
+    /* 303 have started. */
+    change(limiter, "1000/s algorithm=sliding-log", WEIR_SCALE);
+    for (uint64_t i = 303; i < 1000; i++) {
+        assert_true(weir_restart(limiter, &decision[i]));
+        assert_int_equal(decision[i].start.ns, 100 * S);
+    }
+    takes(limiter, 300, 0);
+    change(limiter, "1/h algorithm=sliding-log", WEIR_KEEP);
+    assert_int_equal(weir_reserve(limiter, 1, WEIR_FOREVER).delay_ns, 3600 * S);
+    weir_close(limiter);
+}
+
+static void reservations_are_moved_call_by_call(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_log("4/s algorithm=sliding-log");
+    takes(limiter, 4, 0);
+    weir_decision three = weir_reserve(limiter, 3, WEIR_FOREVER), two = weir_reserve(limiter, 2, WEIR_FOREVER);
+    assert_int_equal(three.start.ns, S);
+    assert_int_equal(two.start.ns, 2 * S);
+    change(limiter, "3/2s algorithm=sliding-log", WEIR_KEEP);
+    assert_true(weir_restart(limiter, &three) && weir_restart(limiter, &two));
+    assert_int_equal(three.start.ns, 2 * S);
+    assert_int_equal(two.start.ns, 4 * S);
+    change(limiter, "5/s algorithm=sliding-log", WEIR_RESET);
+    assert_true(weir_restart(limiter, &three) && weir_restart(limiter, &two));
+    assert_int_equal(three.start.ns, 0);
+    assert_int_equal(two.start.ns, 0);
+    denies(limiter, 1, S);
+    weir_close(limiter);
+}
+
+/* ---- changes ---- */
+
+static void the_limit_changes_in_use(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_log("3/s algorithm=sliding-log");
+    takes(limiter, 3, 0);
+    set_ns(limiter, 500 * MS);
+    change(limiter, "5/s algorithm=sliding-log", WEIR_KEEP);
+    takes(limiter, 2, 0);
+    change(limiter, "4/s algorithm=sliding-log", WEIR_SCALE);
+    denies(limiter, 1, 500 * MS);
+    set_ns(limiter, S);
+    takes(limiter, 2, 0);
+    change(limiter, "4/100ms algorithm=sliding-log", WEIR_KEEP);
+    takes(limiter, 2, 0);
+    change(limiter, "40/s algorithm=sliding-log", WEIR_KEEP);
+    takes(limiter, 34, 0);
+    change(limiter, "2/s algorithm=sliding-log", WEIR_RESET);
+    takes(limiter, 2, 0);
+    denies(limiter, 1, S);
+    change(limiter, "100000/s algorithm=sliding-log", WEIR_KEEP);
+    takes(limiter, 99998, 0);
+    denies(limiter, 1, S);
+    assert_true(slots(limiter) > 200000);
+    weir_close(limiter);
+}
+
+static void other_homes_are_reached_by_a_reset(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_log("3/s algorithm=sliding-log");
+    weir_error error;
+    takes(limiter, 3, 0);
+    assert_int_equal(weir_set_limit(limiter, "3/s gap=1ms algorithm=sliding-log", WEIR_KEEP, &error),
+                     WEIR_EUNSUPPORTED);
+    assert_string_equal(error.message,
+                        "a log cannot be carried to or from one with gap= or count-refused; change with WEIR_RESET");
+    assert_int_equal(weir_set_limit(limiter, "3/s", WEIR_KEEP, &error), WEIR_EUNSUPPORTED);
+    denies(limiter, 1, S);
+    static const char *const others[] = {"3/s gap=1ns algorithm=sliding-log", "3/s", "5/s; 3/s algorithm=sliding-log",
+                                         "3/s count-refused algorithm=sliding-log", "3/s algorithm=hybrid burst=3"};
+    for (int i = 0; i < 50; i++) {
+        change(limiter, others[i % 5], WEIR_RESET);
+        assert_int_not_equal(limiter->home, HOME_LOG);
+        assert_int_equal(weir_take(limiter, 1).verdict, WEIR_ALLOW);
+        change(limiter, "3/s algorithm=sliding-log", WEIR_RESET);
+        takes(limiter, 3, 0);
+        denies(limiter, 1, S);
+    }
+    assert_int_equal(slots(limiter), 64);
+    assert_null(limiter_log(limiter)->older);
+    weir_close(limiter);
+}
+
+static void decades_pass(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_log("2/day algorithm=sliding-log");
+    const uint64_t day = 86400 * S, year = 365 * day;
+    for (uint64_t now = 0; now < 60 * year; now += year / 2 + 3) {
+        set_ns(limiter, now);
+        takes(limiter, 1, 1);
+        set_ns(limiter, now + day / 2);
+        takes(limiter, 1, 0);
+        denies(limiter, 1, day / 2);
+    }
+    set_ns(limiter, UINT64_MAX - 5 * S);
+    takes(limiter, 2, 0);
+    weir_close(limiter);
+}
+
+static void *wait_for_one(void *limiter)
+{
+    static weir_decision decision;
+    decision = weir_take_wait(limiter, 1, WEIR_FOREVER);
+    return &decision;
+}
+
+static void a_waiter_is_woken_by_a_change(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_log("1/h algorithm=sliding-log");
+    pthread_t thread;
+    void *returned;
+    takes(limiter, 1, 0);
+    assert_int_equal(pthread_create(&thread, NULL, wait_for_one, limiter), 0);
+    while (weir_peek(limiter, 1).retry_ns != 7200 * S) sched_yield();
+    change(limiter, "1/s algorithm=sliding-log", WEIR_KEEP);
+    set_ns(limiter, S);
+    pthread_join(thread, &returned);
+    const weir_decision *decision = returned;
+    assert_int_equal(decision->verdict, WEIR_ALLOW);
+    assert_int_equal(decision->start.ns, S);
+    weir_close(limiter);
+}
+
+/* ---- against the core ---- */
+
+/* But for the end, which counts what is given back after it has drained. */
+static bool same(const weir_decision *a, const weir_decision *b)
+{
+    return a->verdict == b->verdict && a->start.ns == b->start.ns && a->delay_ns == b->delay_ns &&
+           a->retry_ns == b->retry_ns && a->remaining == b->remaining && a->charged == b->charged;
+}
+
+enum { KEPT = 8, STEPS = 2000 };
+
+struct pair {
+    weir_limiter *limiter;
+    struct rules rules;
+    uint64_t *state;
+    weir_decision shared[KEPT], pure[KEPT];
+    uint64_t now_ns;
+};
+
+static void compare(struct pair *pair, const struct ask *ask, uint64_t *seed)
+{
+    const int at = (int)random_below(seed, KEPT);
+    weir_decision shared, pure;
+    uint64_t cost = ask->cost;
+    if (ask->some) cost = passing_now(pair->rules, pair->state, ask->now_ns, ask->cost);
+    const struct question question = {ask->now_ns, ask->wait_max_ns, &cost, ask->peek};
+    limiter_ask(pair->limiter, ask, &shared);
+    if (ask->charge) charge(pair->rules, pair->state, ask->now_ns, &cost, NULL, &pure);
+    else decide(pair->rules, pair->state, &question, NULL, &pure);
+    if (!same(&shared, &pure)) {
+        fail_msg("cost %" PRIu64 " wait %" PRIu64 " at %" PRIu64 ": the log says %u %" PRIu64 " %" PRIu64 " %" PRIu64
+                 " %" PRIu64 " %" PRIu64 ", the core %u %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64,
+                 ask->cost, ask->wait_max_ns, ask->now_ns, shared.verdict, shared.start.ns, shared.retry_ns, shared.end,
+                 shared.remaining, shared.charged, pure.verdict, pure.start.ns, pure.retry_ns, pure.end, pure.remaining,
+                 pure.charged);
+    }
+    if (ask->charge || ask->peek) return;
+    pair->shared[at] = shared;
+    pair->pure[at] = pure;
+}
+
+static void settle_both(struct pair *pair, uint64_t *seed)
+{
+    const int at = (int)random_below(seed, KEPT);
+    weir_decision *pure = &pair->pure[at];
+    if (pure->verdict != WEIR_ALLOW) return;
+    const uint64_t actual = random_below(seed, pure->charged + 2);
+    settle(pair->rules, pair->state, pair->now_ns, pure, &pure->charged, &actual, &pure->end);
+    weir_settle(pair->limiter, &pair->shared[at], actual);
+    pure->verdict = 0;
+    pair->shared[at].verdict = 0;
+}
+
+static void run_against_core(const char *limits, uint64_t seed)
+{
+    weir_plan plan;
+    assert_int_equal(weir_plan_parse(&plan, limits, WEIR_ADMIT, NULL), 0);
+    struct rule rule = plan_inside_const(&plan)->rule[0];
+    const uint64_t count = rule.burst, period = rule.period_ns;
+    /* A core that keeps no more than the count does not know what was before a reservation that is cancelled. */
+    rule.fourth = 16 * count + 64;
+    struct pair pair = {.limiter = open_log(limits), .rules = {&rule, 1}};
+    pair.state = calloc(state_words(&rule, algorithm_of(&rule)), sizeof *pair.state);
+    for (int i = 0; i < STEPS; i++) {
+        const uint64_t step = random_below(&seed, 4);
+        pair.now_ns += step == 0   ? random_below(&seed, 2 * period)
+                       : step == 1 ? random_below(&seed, period / count + 2)
+                                   : 0;
+        set_ns(pair.limiter, pair.now_ns);
+        struct ask ask = {.now_ns = pair.now_ns, .cost = 1};
+        const uint64_t verb = random_below(&seed, 12);
+        if (verb >= 6) ask.cost = 1 + random_below(&seed, count + 1);
+        if (verb == 7) ask.some = true;
+        if (verb == 8 || verb == 5) ask.wait_max_ns = random_below(&seed, 3 * period);
+        if (verb == 9) ask.peek = true;
+        if (verb == 10) ask.charge = random_below(&seed, 3) == 0;
+        if (verb == 11) settle_both(&pair, &seed);
+        else compare(&pair, &ask, &seed);
+    }
+    free(pair.state);
+    weir_close(pair.limiter);
+}
+
+static void the_log_answers_as_the_core(void **state)
+{
+    (void)state;
+    static const char *const limits[] = {"1/s", "2/s", "3/100ns", "7/h", "20/min", "1000/s"};
+    for (uint64_t i = 0; i < 200; i++) {
+        char text[80];
+        snprintf(text, sizeof text, "%s algorithm=sliding-log edge=%s", limits[i % 6], i / 6 % 2 ? "closed" : "open");
+        run_against_core(text, i + 1);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exactly_so_many_in_any_period),
+        cmocka_unit_test(a_closed_edge_lasts_a_ns_longer),
+        cmocka_unit_test(a_clock_that_goes_back_earns_and_loses_nothing),
+        cmocka_unit_test(reservations_start_when_they_may),
+        cmocka_unit_test(what_was_taken_is_given_back),
+        cmocka_unit_test(a_charge_delays_those_after_it),
+        cmocka_unit_test(as_many_as_want_can_wait),
+        cmocka_unit_test(reservations_are_moved_call_by_call),
+        cmocka_unit_test(the_limit_changes_in_use),
+        cmocka_unit_test(other_homes_are_reached_by_a_reset),
+        cmocka_unit_test(decades_pass),
+        cmocka_unit_test(a_waiter_is_woken_by_a_change),
+        cmocka_unit_test(the_log_answers_as_the_core),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
