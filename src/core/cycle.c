@@ -299,7 +299,7 @@ static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, co
     if (plain_ns(rule, slot->start) < begins_ns(rule, cycle, 0) || sold <= 0) return;
     if (after <= -FAR || after >= sold) return;
     const uint64_t here = (uint64_t)(after > 0 ? sold - after : sold);
-    const uint64_t back = least(least(unused, slot->cost), here);
+    const uint64_t back = least(unused, here);
     cycle.left += (int64_t)back;
     write_down(state, cycle);
     state[SOLD] -= back;
@@ -341,7 +341,6 @@ static void carry(const struct rule *from, const struct rule *to, const uint64_t
         ends_ns = boundary_from(to, most(add_saturating(now_ns, 1), least(cycle.ends_ns, as_new_ns)));
     }
     write_down(next, (struct cycle){ends_ns, carried(from, to, cycle.left, how)});
-    next[SOLD] = state[SOLD];
 }
 
 /* ---- the books in the open ---- */

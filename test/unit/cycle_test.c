@@ -159,6 +159,16 @@ static void huge(void **unused)
     assert_int_equal(weir_decide_within(&slow, state, at(0), 9, WEIR_FOREVER).retry_ns, WEIR_FOREVER);
 }
 
+static weir_limiter *open_at(const char *text, uint64_t now_ns)
+{
+    const weir_options options = {.size = sizeof options, .clock = WEIR_CLOCK_MANUAL};
+    weir_limiter *limiter;
+    assert_int_equal(weir_open(&limiter, "1/s", &options, NULL), 0);
+    weir_manual_set(limiter, at(now_ns));
+    assert_int_equal(weir_set_limit(limiter, text, WEIR_RESET, NULL), 0);
+    return limiter;
+}
+
 /* ---- giving back ---- */
 
 static weir_decision take(const weir_plan *plan, uint64_t *state, uint64_t now_ns, uint64_t cost)
@@ -223,6 +233,25 @@ static void not_of_a_cycle_that_is_over(void **unused)
     take(&plan, state, S, 1);
     cancel(&plan, state, S, second);
     assert_int_equal(remaining(&plan, state, S), 2);
+}
+
+/* Of a list only the limit that is named knows its slot; all of them do when they are told. */
+static void given_back_in_a_list(void **unused)
+{
+    (void)unused;
+    const uint64_t cost[] = {2, 2}, none[] = {0, 0};
+    uint64_t end[2];
+    weir_limiter *limiter = open_at("3/s algorithm=cycle; 2/s burst=2", 0);
+    weir_decision decision = weir_take(limiter, 2);
+    assert_int_equal(decision.limit, 1);
+    weir_cancel(limiter, &decision);
+    assert_int_equal(weir_peek_limit(limiter, 0, 0).remaining, 1);
+    assert_int_equal(weir_peek_limit(limiter, 1, 0).remaining, 2);
+    weir_manual_set(limiter, at(S));
+    decision = weir_take_each(limiter, cost, end);
+    weir_settle_each(limiter, &decision, cost, none, end);
+    assert_int_equal(weir_peek_limit(limiter, 0, 0).remaining, 3);
+    weir_close(limiter);
 }
 
 static void owed(void **unused)
@@ -299,6 +328,17 @@ static void in_numbers(void **unused)
         assert_int_equal(facts_most_in(&inside->limit[0], windows[i][0]), windows[i][1]);
 }
 
+static void in_words(void **unused)
+{
+    (void)unused;
+    char words[2048];
+    const weir_plan plan = plan_of("5/s algorithm=cycle");
+    weir_plan_explain(&plan, words, sizeof words);
+    assert_non_null(strstr(words, "from rest       5 pass at once, then 5 every 1 s\n"));
+    assert_non_null(strstr(words, "in any second   at most 10\n"));
+    assert_non_null(strstr(words, "any; one above 5 has to wait, for the permits of several periods\n"));
+}
+
 static void full_again(void **unused)
 {
     (void)unused;
@@ -316,16 +356,6 @@ static void full_again(void **unused)
 }
 
 /* ---- a limiter ---- */
-
-static weir_limiter *open_at(const char *text, uint64_t now_ns)
-{
-    const weir_options options = {.size = sizeof options, .clock = WEIR_CLOCK_MANUAL};
-    weir_limiter *limiter;
-    assert_int_equal(weir_open(&limiter, "1/s", &options, NULL), 0);
-    weir_manual_set(limiter, at(now_ns));
-    assert_int_equal(weir_set_limit(limiter, text, WEIR_RESET, NULL), 0);
-    return limiter;
-}
 
 static void begins_when_it_is_made(void **unused)
 {
@@ -393,6 +423,13 @@ static void another_period(void **unused)
     assert_int_equal(weir_set_limit(limiter, "5/7s algorithm=cycle align=clock", WEIR_KEEP, NULL), 0);
     assert_int_equal(weir_take(limiter, 1).retry_ns, 8 * S);
     weir_close(limiter);
+    /* The minute began long ago: the second of now ends it, and not at once. */
+    limiter = open_at("5/min algorithm=cycle align=clock", 0);
+    assert_true(weir_allowed(weir_take_at(limiter, at(0), 5)));
+    weir_manual_set(limiter, at(61 * S / 2));
+    assert_int_equal(weir_set_limit(limiter, "5/s algorithm=cycle align=clock", WEIR_KEEP, NULL), 0);
+    assert_int_equal(weir_take(limiter, 1).retry_ns, S / 2);
+    weir_close(limiter);
 }
 
 /* Reservations keep their place in line. */
@@ -407,6 +444,7 @@ static void retimed(void **unused)
     assert_int_equal(second.delay_ns, 3 * S);
     assert_int_equal(third.delay_ns, 5 * S);
     weir_cancel(limiter, &third);
+    weir_charge(limiter, 1);
     assert_int_equal(weir_set_limit(limiter, "4/s algorithm=cycle", WEIR_KEEP, NULL), 0);
     assert_true(weir_restart(limiter, &first));
     assert_true(weir_restart(limiter, &second));
@@ -465,10 +503,12 @@ int main(void)
         cmocka_unit_test(given_back),
         cmocka_unit_test(only_its_own),
         cmocka_unit_test(not_of_a_cycle_that_is_over),
+        cmocka_unit_test(given_back_in_a_list),
         cmocka_unit_test(owed),
         cmocka_unit_test(mistakes),
         cmocka_unit_test(canonical),
         cmocka_unit_test(in_numbers),
+        cmocka_unit_test(in_words),
         cmocka_unit_test(full_again),
         cmocka_unit_test(begins_when_it_is_made),
         cmocka_unit_test(changed),

@@ -204,7 +204,7 @@ static void in_numbers(void **unused)
         {"1/s algorithm=simrate", 1000, 1000000, 1100000000, 1100, S},
         {"0.001/s algorithm=simrate catchup=2", 1000000, 1000000, 2000000000, 2000, 1000 * S},
         {"1/11d algorithm=simrate", 1000000, 950400000, 1100000000, 1, 950400 * S},
-        {"1000/s algorithm=simrate catchup=1.00000009", 1, 1000000, 1000000090, 1000, MS}, /* never moves */
+        {"1G/s algorithm=simrate catchup=1.00000009", 1, 1, 1000000090, 1000000000, 1}, /* never moves */
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
         const weir_plan plan = plan_of(rows[i].text);
@@ -264,7 +264,10 @@ static void in_a_limiter(void **unused)
     assert_int_equal(weir_peek(limiter, 0).remaining, 1);
     weir_read_stats(limiter, &stats, sizeof stats);
     assert_int_equal(stats.late_now_ns, 0);
-    weir_charge(limiter, 4);
+    weir_take(limiter, 1);
+    weir_read_stats(limiter, &stats, sizeof stats);
+    assert_int_equal(stats.late_max_ns, 3 * S - 1100 * MS);
+    weir_charge(limiter, 3);
     assert_int_equal(weir_set_limit(limiter, "1000/s algorithm=simrate", WEIR_KEEP, NULL), 0);
     assert_int_equal(weir_take(limiter, 1).retry_ns, 10 * MS);
     weir_manual_set(limiter, at(3 * S + 10 * MS));

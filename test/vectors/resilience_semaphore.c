@@ -111,6 +111,7 @@ const struct family *family_resilience_semaphore(void)
                                          .limiter_key = limiter_key,
                                          .op = op,
                                          .step_key = step_key,
+                                         .any_cost = true,
                                          .subject_size = sizeof(struct semaphore),
                                          .open = open_case,
                                          .step = step_case,
