@@ -27,8 +27,9 @@
    the cycle that is now; debt=0 is the plain semaphore.
 
    May touch: its arguments.  Promises: at most N permits are of one cycle; so at most N start in it, and what the first
-   call that had to wait took of those before, less than its cost.  Leaves to others: the lock around the words.  Seed 002; resilience4j's AtomicRateLimiter and SemaphoreBasedRateLimiter
-   answer the same. */
+   call that had to wait took of those before, less than its cost.  Leaves to others: the lock around the words.
+
+   Seed 002; resilience4j's AtomicRateLimiter and SemaphoreBasedRateLimiter answer the same. */
 #include "core/cycle.h"
 
 #include "core/algorithm.h"

@@ -3,8 +3,8 @@
 
    told      every answer is that of the boxes: verdict, start, what remains, and to the ns when to come back; also when
              time goes back, and when the limit is changed under those who wait
-   settled   however decisions are settled and cancelled, no more start in a cycle than N, and what the first of them had
-             laid into cycles before, which is a permit less than it asked for; but what was used without asking */
+   settled   however decisions are settled and cancelled, no more start in a cycle than N, and what the first of them
+             had laid into cycles before, at most a permit less than it asked for; but what was used without asking */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

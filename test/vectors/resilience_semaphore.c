@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
-   resilience_semaphore.c - resilience4j's SemaphoreBasedRateLimiter in weir's words: a cycle that nobody reserves ahead.
+   resilience_semaphore.c - resilience4j's SemaphoreBasedRateLimiter in weir's words: a cycle without
+   reservations.
 
    The peer's clock is its ticks: time is what they say.
 
