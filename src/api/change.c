@@ -127,8 +127,8 @@ static struct log *make_log(const weir_limiter *limiter, uint64_t capacity, uint
     return log;
 }
 
-/* Whoever still looks at the old log finds it closed.  It is kept until the limiter is closed; each is at least twice as
-   large as the one before, or comes decades after it. */
+/* Whoever still looks at the old log finds it closed.  It is kept until the limiter is closed; each is at least twice
+   as large as the one before, or comes months after it. */
 static void use_log(weir_limiter *limiter, struct log *log, uint64_t now_ns)
 {
     const bool moves = limiter->home == HOME_LOG;

@@ -91,8 +91,6 @@ struct algorithm {
     void (*refused)(const struct rule *, uint64_t *state, uint64_t now, uint64_t cost);
     /* What could be taken at once. */
     uint64_t (*room)(const struct rule *, const uint64_t *state, uint64_t at);
-    /* What could be taken at once after this cost; NULL: so much less, or what taking it from a copy shows. */
-    uint64_t (*room_after)(const struct rule *, const uint64_t *state, uint64_t at, uint64_t cost);
     /* The time at which all is back, after this decision made at `now`. */
     uint64_t (*full)(const struct rule *, const weir_decision *, uint64_t now);
     /* How far behind its schedule the work is, and the most that it ever was when a call was granted; may be NULL. */

@@ -119,9 +119,6 @@ static uint64_t permits_after(const struct rule *rule, const struct asked *asked
     const struct algorithm *algorithm = asked->algorithm;
     const uint64_t permits = permits_left(rule, algorithm, state, asked->now);
     if (permits == UINT64_MAX) return permits;
-    if (algorithm->room_after != NULL) {
-        return permits_floor(rule, algorithm->room_after(rule, state, asked->now, asked->cost));
-    }
     if (!algorithm->pays_after) return subtract_to_zero(permits, permits_floor(rule, asked->cost));
     uint64_t copy[STATE_WORDS_MAX];
     memcpy(copy, state, algorithm->words * sizeof *copy);

@@ -75,8 +75,7 @@ static inline void decide_ask(const struct rule *rule, struct asked *asked, cons
     const struct offer offer = algorithm->offer(rule, state, asked->now, asked->cost, wait_max_ns);
     if (offer.start == UINT64_MAX || offer.from == UINT64_MAX) return;
     uint64_t start_ns = now_ns;
-    if (offer.start > asked->now && rule->flags & RULE_CUTS_WAITS) start_ns = ns_floor(rule, offer.start);
-    else if (offer.start > asked->now) start_ns = ns_ceil(rule, offer.start);
+    if (offer.start > asked->now) start_ns = ns_ceil(rule, offer.start);
     /* Rounded up it may be past now, though within the same tick. */
     else if (algorithm->keeps_schedule) start_ns = least(ns_ceil(rule, offer.start), now_ns);
     if (start_ns == WEIR_FOREVER) return;

@@ -110,18 +110,14 @@ static struct offer offer(const struct rule *rule, const uint64_t *state, uint64
     return (struct offer){plain_tick(rule, passes_ns), plain_tick(rule, passes_ns)};
 }
 
+/* With a gap one call passes, and whoever asks for as many as pass means calls. */
 static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at)
 {
     const uint64_t at_ns = plain_ns(rule, at), span = span_of(rule);
     if (gap_ends_at(rule, state) > at_ns) return 0;
     const uint64_t counting = at_ns < span ? stamps_known(rule, state) : stamps_after(rule, state, at_ns - span);
-    return subtract_to_zero(rule->burst, counting);
-}
-
-/* Right after a call none passes before the gap is over. */
-static uint64_t room_after(const struct rule *rule, const uint64_t *state, uint64_t at, uint64_t cost)
-{
-    return cost != 0 && rule->gap_ns != 0 ? 0 : subtract_to_zero(room(rule, state, at), cost);
+    const uint64_t left = subtract_to_zero(rule->burst, counting);
+    return rule->gap_ns != 0 ? least(left, 1) : left;
 }
 
 static void enter(const struct rule *rule, uint64_t *state, uint64_t ns, uint64_t permits)
@@ -147,7 +143,7 @@ static void refused(const struct rule *rule, uint64_t *state, uint64_t now, uint
 static uint64_t full(const struct rule *rule, const weir_decision *decision, uint64_t now)
 {
     if (decision->remaining >= rule->burst) return now;
-    return add_saturating(most(now, plain_tick(rule, decision->start.ns)), span_of(rule));
+    return add_saturating(most(now, plain_tick(rule, decision->start.ns)), most(span_of(rule), rule->gap_ns));
 }
 
 /* ---- what is known of entries that the ring has lost ---- */
@@ -245,11 +241,12 @@ static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t 
 
 static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)
 {
-    (void)now;
     const uint64_t start_ns = plain_ns(rule, slot->start), newer = stamps_after(rule, state, start_ns);
     const uint64_t exact = kept(rule, state);
     const uint64_t lost_ns = latest(rule, state, state[STAMPS_HEAD] - stamps_known(rule, state) - 1);
     uint64_t count = 0;
+    /* Who waits behind it is known by his place. */
+    if (newer != 0 && waited_for(rule, state, now)) return;
     while (count < unused && newer + count < exact && stamps_get(rule, state, newer + count + 1) == start_ns) count++;
     stamps_remove(rule, state, newer, count, lost_ns);
     /* The call before came a gap before, and is perhaps lost. */
@@ -343,12 +340,14 @@ void sliding_log_forget(const struct rule *rule, uint64_t *state, uint64_t back)
 
 static struct facts facts(const struct limit *limit, const struct rule *rule)
 {
-    return (struct facts){.at_once = limit->has_time && limit->time_ns != 0 ? 1 : rule->burst,
-                          .fresh = limit->has_time && limit->time_ns != 0 ? 1 : rule->burst,
-                          .largest = limit->count.digits,
-                          .group = limit->count.digits,
-                          .spacing_ns = limit->period_ns,
-                          .full_ns = span_of(rule),
+    const uint64_t count = limit->count.digits, gap_ns = limit->has_time ? limit->time_ns : 0;
+    const bool by_gap = gap_ns != 0 && multiply_divide_floor(count, gap_ns, 1) >= span_of(rule);
+    return (struct facts){.at_once = gap_ns != 0 ? 1 : count,
+                          .fresh = gap_ns != 0 ? 1 : count,
+                          .largest = count,
+                          .group = by_gap ? 1 : count,
+                          .spacing_ns = by_gap ? gap_ns : span_of(rule),
+                          .full_ns = most(span_of(rule), gap_ns),
                           .state_bytes = (STAMPS_HEADER + stamps_words(rule)) * sizeof(uint64_t)};
 }
 
@@ -379,7 +378,6 @@ const struct algorithm *sliding_log_algorithm(void)
         .commit = commit,
         .refused = refused,
         .room = room,
-        .room_after = room_after,
         .mark = mark,
         .start_of = start_of,
         .waited_for = waited_for,

@@ -33,17 +33,17 @@
    Heads: no two are alike, ever, unless nothing happened in between: the serial grows with every entry and with every
    change of the set of numbers (N, W, ...) that stands beside; two sets take turns, as the rules of word.c do.
 
-   Slots: whoever swaps v must not meet the same v, come back two laps later (or after entries were given back).
-   He cannot.  Let S be the stamp in v.  What is written in positions from h on has stamps >= S, since the ring never
-   goes back so far that the entries between v and h are gone (log_held.c, give_back).  What stands in v's slot two laps
-   later has a position p > h + N, so that its stamp is above that of p - N, by W, and hence above S.  Only a reset
-   forgets who is N before; so it raises the floor of stamps above S, by 1/64 ns; what is compared with
-   times are whole ns.
+   Slots: whoever swaps v must not meet the same v, come back two laps later.  He cannot.  Let S be the stamp in v, the
+   entry at h - C.  What is written at h and after has stamps >= S, since positions never go back so far that those
+   between are gone (log_held.c, give_back).  What stands in this slot two laps later is at h + C, and was decided by
+   the entry N before, which is behind h and so >= S too: its stamp is by W above that.  Only a reset forgets the entry
+   N before; so it raises the floor of stamps above those that were, by 1/64 ns: what is compared with times are whole
+   ns.
 
    Orders: a view is read relaxed between two looks at the head, the first acquire and the second behind an acquire
-   fence.  All that makes a view untrue is written with release by somebody who had held or advanced the head before:
-   who sees it sees that head, too, at his second look.  Both swaps are acquire-release: an entry is there before the
-   head passes it.
+   fence.  All that makes a view untrue is written with release, by somebody who had made or seen a later head: who
+   reads it sees that head at his second look.  Both swaps are acquire-release: an entry is there before the head passes
+   it, and an entry that is seen by who moves the head on is seen by all who see that head.
 
    May touch: the log.  Promises: at most N permits with starts in any [t, t + W) ([t, t + W] with a closed edge), for
    the largest N and shortest W in force; cost 1 takes no lock and waits for nobody but a holder.  Leaves to others: the
@@ -121,8 +121,8 @@ static enum log_answer decide_held(struct log *log, const struct ask *ask, weir_
         answer = charge_held(&view, ask, decision);
     } else {
         const struct log_call call = look_up(&view, ask, decision);
-        const uint64_t waiting = call.waits ? log_waiting(&view, log_time(log, ask->now_ns)) + call.cost : 0;
-        if (call.waits && waiting + 2 * view.set.count > log->mask) answer = refuse_full(&view, ask, decision);
+        const bool full = call.waits && log_can_wait(&view, log_time(log, ask->now_ns)) < call.cost;
+        if (full) answer = refuse_full(&view, ask, decision);
         else if (call.takes) log_append(&view, call.cost, call.start, call.waits);
         if (ask->end != NULL) ask->end[0] = decision->end;
     }

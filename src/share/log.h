@@ -25,7 +25,7 @@ struct log_set {
     uint64_t floor;      /* no new stamp is below this: see log.c */
     uint64_t high;       /* no position at or above this was ever written; if below the present one, that one */
     uint64_t generation; /* of the rule */
-    uint64_t unused;
+    uint64_t widest;     /* the largest N there ever was: so many entries are kept behind those that wait */
 };
 
 /*      line 0            1        2        3             4 ...

@@ -5,9 +5,10 @@
    Whoever holds the head has the ring and the sets to himself.  What he wrote is public when he lets go: a head with a
    serial that is larger by the entries, or by one if he wrote the other set.
 
-   Somebody who waits has his entry in the ring already, stamped with his start and marked AHEAD.  As long as the newest
-   start lies ahead nobody else passes, so starts stay in the order of the calls.  The ring holds all that wait and the
-   N entries before them, or else a call that would wait is refused as FULL and the limiter makes a larger ring.
+   Somebody who waits has his entry in the ring already, stamped with his start and marked AHEAD.  Who comes later is
+   decided by the same entries or later ones, so starts stay in the order of the calls.  The ring holds all that wait
+   and twice N entries before them, or else a call that would wait is refused as FULL, and the limiter makes a larger
+   ring.
 
    Giving back takes entries out, and the later ones move down:
 
@@ -16,7 +17,8 @@
 
    Which of two entries with the same stamp is taken out makes no difference.  What remains is what the log would be,
    had the call not been made, so the bound holds; but somebody who waits is not moved up.  Positions may go back by
-   so much only that the N entries before are still there: the ring overwrote what is C before `high`.
+   so much only that the N entries before are still there: the ring overwrote what is C before `high`.  Here N is the
+   largest there ever was, since it may come back and ask for its entries.
 
    May touch: the log.  Promises: as log.c.  Leaves to others: see log.c. */
 #include "core/algorithm.h"
@@ -78,8 +80,9 @@ void log_publish(struct log_view *view, uint64_t flags)
     set->base = most(set->base, subtract_to_zero(set->high, view->log->mask));
     set->skew = serial - view->position;
     struct atom *to = view->log->set[other != 0];
-    const uint64_t words[] = {set->count, set->span_ns, set->base, set->skew, set->floor, set->high, set->generation};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) atom_store_release(&to[i], words[i]);
+    const uint64_t words[LOG_SET_WORDS] = {set->count, set->span_ns, set->base,       set->skew,
+                                           set->floor, set->high,    set->generation, set->widest};
+    for (int i = 0; i < LOG_SET_WORDS; i++) atom_store_release(&to[i], words[i]);
     atom_store_release(&view->log->head, flags | other | serial);
 }
 
@@ -101,17 +104,21 @@ void log_append(struct log_view *view, uint64_t cost, uint64_t start, bool waits
 /* ---- corrections ---- */
 
 /* Where the newest does not wait, stamps after now are those of clocks that are ahead of this one. */
-uint64_t log_waiting(const struct log_view *view, uint64_t now)
+static uint64_t waiting(const struct log_view *view, uint64_t now)
 {
     const uint64_t known = least(view->position - view->set.base, view->log->mask);
     return log_ahead(log_newest(view)) ? log_after(view, now, known) : 0;
 }
 
+/* Behind them stay the N that count, and the N that will count again if those are given back. */
+uint64_t log_can_wait(const struct log_view *view, uint64_t now)
+{
+    return subtract_to_zero(view->log->mask, 2 * view->set.widest + waiting(view, now));
+}
+
 uint64_t log_overcharge(struct log_view *view, uint64_t now, uint64_t extra)
 {
-    const uint64_t can_wait = subtract_to_zero(view->log->mask, 2 * view->set.count);
-    const uint64_t more = subtract_to_zero(can_wait, log_waiting(view, now));
-    const uint64_t charged = least(extra, log_room(view, now) + more);
+    const uint64_t charged = least(extra, log_room(view, now) + log_can_wait(view, now));
     for (uint64_t i = 0; i < charged; i++) {
         const uint64_t start = least(most(now, log_earliest(view, 1)), LOG_NS_MAX);
         log_append(view, 1, start, start > now);
@@ -127,7 +134,7 @@ static bool give_back(struct log_view *view, uint64_t start, uint64_t unused)
                    newer = log_after(view, start, known);
     uint64_t after = view->position - newer, found = 0;
     while (found < unused && newer + found < known && log_ns_of(log_read(view, after - found - 1)) == start) found++;
-    if (found == 0 || high - (view->position - found) + view->set.count > view->log->mask) return false;
+    if (found == 0 || high - (view->position - found) + view->set.widest > view->log->mask) return false;
     view->set.high = high;
     for (; after < view->position; after++) {
         /* The lap bit belongs to the position. */
@@ -152,7 +159,7 @@ enum log_answer log_settle(struct log *log, uint64_t now_ns, weir_decision *deci
     if (!log_hold(log, &view)) return LOG_ELSEWHERE;
     const uint64_t now = log_time(log, now_ns);
     const bool foreign = (uint32_t)view.set.generation != (uint32_t)decision->reserved;
-    const bool behind = log_waiting(&view, now) != 0 && decision->end != view.position;
+    const bool behind = waiting(&view, now) != 0 && decision->end != view.position;
     const bool part = actual != 0 && now_ns < decision->start.ns;
     if (actual > decision->charged) {
         decision->charged += log_overcharge(&view, now, actual - decision->charged);
@@ -170,7 +177,7 @@ enum log_answer log_settle(struct log *log, uint64_t now_ns, weir_decision *deci
 static uint64_t first_waiting(const struct log_view *view, uint64_t now)
 {
     uint64_t first = view->position;
-    const uint64_t known = least(view->position - view->set.base, subtract_to_zero(view->log->mask, view->set.count));
+    const uint64_t known = least(view->position - view->set.base, subtract_to_zero(view->log->mask, view->set.widest));
     while (view->position - first < known) {
         const uint64_t entry = log_read(view, first - 1);
         if (!log_ahead(entry) || log_ns_of(entry) <= now) break;
@@ -208,6 +215,7 @@ void log_change(struct log *log, const struct rule *to, uint64_t now_ns, weir_ca
         view.set.base = first;
     }
     view.set.count = to->burst;
+    view.set.widest = most(view.set.widest, to->burst);
     view.set.span_ns = to->period_ns + ((to->flags & RULE_A) != 0);
     view.set.generation = to->generation;
     retime(&view, first, now);

@@ -53,7 +53,8 @@ static inline struct log_set log_copy_set(const struct log *log, uint64_t head)
                             .skew = atom_load(&from[3]),
                             .floor = atom_load(&from[4]),
                             .high = atom_load(&from[5]),
-                            .generation = atom_load(&from[6])};
+                            .generation = atom_load(&from[6]),
+                            .widest = atom_load(&from[7])};
 }
 
 static inline struct log_view log_view_at(struct log *log, uint64_t head)
@@ -165,8 +166,8 @@ void log_publish(struct log_view *view, uint64_t flags);
 /* Writes the entries of one call. */
 void log_append(struct log_view *view, uint64_t cost, uint64_t start, bool waits);
 
-/* How many permits are taken of which the start lies ahead. */
-uint64_t log_waiting(const struct log_view *view, uint64_t now);
+/* How many more may wait for a start that lies ahead. */
+uint64_t log_can_wait(const struct log_view *view, uint64_t now);
 
 /* Takes up to so many, each when it may be taken at the earliest; returns how many: less where it is full. */
 uint64_t log_overcharge(struct log_view *view, uint64_t now, uint64_t extra);

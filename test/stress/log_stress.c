@@ -21,12 +21,12 @@
 #endif
 
 #ifdef WITH_SANITIZER
-enum { ROUNDS = 20000, CALLS = 5000 };
+enum { CALLS = 5000 };
 #else
-enum { ROUNDS = 100000, CALLS = 50000 };
+enum { CALLS = 50000 };
 #endif
 
-enum { THREADS = 8, N_MAX = 24, OFFERED_MAX = 6, COST_MAX = 5 };
+enum { THREADS = 8, ROUNDS = 100000, N_MAX = 24, OFFERED_MAX = 6, COST_MAX = 5 };
 static const uint64_t PERIOD_NS = 1000;
 
 static struct crowd crowd;

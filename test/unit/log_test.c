@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
    log_test.c - a sliding log shared by threads: by hand on the manual clock, and step by step against the pure core.
 
-   May touch: threads where a call waits.  Promises: exact numbers.  Leaves to others: many threads at once (test/stress,
-   test/explore), the rule itself (test/law). */
+   May touch: threads where a call waits.  Promises: exact numbers.  Leaves to others: many threads at once
+   (test/stress, test/explore), the rule itself (test/law). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -240,6 +240,25 @@ static void reservations_are_moved_call_by_call(void **state)
 
 /* ---- changes ---- */
 
+/* Also those that the ring would have forgotten for who wait and cancel. */
+static void a_count_that_comes_back_finds_its_entries(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_log("24/s algorithm=sliding-log");
+    weir_decision waiting[100];
+    for (int i = 0; i < 24; i++) takes(limiter, 1, 23 - (uint64_t)i);
+    change(limiter, "1/s algorithm=sliding-log", WEIR_KEEP);
+    for (int i = 0; i < 100; i++) waiting[i] = weir_reserve(limiter, 1, WEIR_FOREVER);
+    assert_int_equal(waiting[99].start.ns, 100 * S);
+    for (int i = 99; i >= 0; i--) weir_cancel(limiter, &waiting[i]);
+    denies(limiter, 1, S);
+    change(limiter, "24/s algorithm=sliding-log", WEIR_KEEP);
+    denies(limiter, 1, S);
+    change(limiter, "30/s algorithm=sliding-log", WEIR_KEEP);
+    takes(limiter, 6, 0);
+    weir_close(limiter);
+}
+
 static void the_limit_changes_in_use(void **state)
 {
     (void)state;
@@ -293,7 +312,7 @@ static void other_homes_are_reached_by_a_reset(void **state)
     weir_close(limiter);
 }
 
-static void decades_pass(void **state)
+static void years_pass(void **state)
 {
     (void)state;
     weir_limiter *limiter = open_log("2/day algorithm=sliding-log");
@@ -441,8 +460,9 @@ int main(void)
         cmocka_unit_test(as_many_as_want_can_wait),
         cmocka_unit_test(reservations_are_moved_call_by_call),
         cmocka_unit_test(the_limit_changes_in_use),
+        cmocka_unit_test(a_count_that_comes_back_finds_its_entries),
         cmocka_unit_test(other_homes_are_reached_by_a_reset),
-        cmocka_unit_test(decades_pass),
+        cmocka_unit_test(years_pass),
         cmocka_unit_test(a_waiter_is_woken_by_a_change),
         cmocka_unit_test(the_log_answers_as_the_core),
     };
