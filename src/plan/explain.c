@@ -144,7 +144,8 @@ static void explain_largest(struct writer *writer, const struct limit *limit, co
     if (facts->largest == UINT64_MAX) {
         write_text(writer, "any; one above ");
         write_grouped(writer, pool);
-        write_text(writer, " starts when the pool is full and is paid back after\n");
+        write_text(writer, algorithm->keeps_schedule ? " starts when the pool is full and is paid back after\n"
+                                                     : " has to wait, for the permits of several periods\n");
         return;
     }
     write_grouped(writer, facts->largest);
