@@ -173,7 +173,10 @@ static int choose_limit(struct pace *pace)
 {
     if (pace->follow.path == NULL) return STATUS_DONE;
     const enum follow_state state = follow_look(&pace->follow);
-    if (state == FOLLOW_CHANGED) pace->limit = strcpy(pace->first, pace->follow.text);
+    if (state == FOLLOW_CHANGED) {
+        memcpy(pace->first, pace->follow.text, sizeof pace->first);
+        pace->limit = pace->first;
+    }
     if (state == FOLLOW_WRONG) return STATUS_TROUBLE;
     if (pace->limit != NULL) return STATUS_DONE;
     return trouble("--rate-file %s: %s", pace->follow.path, errno != 0 ? strerror(errno) : "not a file");
