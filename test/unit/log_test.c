@@ -179,6 +179,23 @@ static void what_was_taken_is_given_back(void **state)
     weir_close(limiter);
 }
 
+/* No further back than to where the ring knows what was before. */
+static void what_is_long_over_is_given_back_too(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_log("20/s algorithm=sliding-log");
+    weir_decision decision[100];
+    for (uint64_t i = 0; i < 100; i++) {
+        set_ns(limiter, i * S);
+        decision[i] = weir_take(limiter, 1);
+    }
+    for (int i = 99; i >= 0; i--) weir_cancel(limiter, &decision[i]);
+    assert_int_equal(log_mark(limiter_log(limiter)), 100 - (64 - 1 - 20));
+    takes(limiter, 20, 0);
+    denies(limiter, 1, S);
+    weir_close(limiter);
+}
+
 static void a_charge_delays_those_after_it(void **state)
 {
     (void)state;
@@ -456,6 +473,7 @@ int main(void)
         cmocka_unit_test(a_clock_that_goes_back_earns_and_loses_nothing),
         cmocka_unit_test(reservations_start_when_they_may),
         cmocka_unit_test(what_was_taken_is_given_back),
+        cmocka_unit_test(what_is_long_over_is_given_back_too),
         cmocka_unit_test(a_charge_delays_those_after_it),
         cmocka_unit_test(as_many_as_want_can_wait),
         cmocka_unit_test(reservations_are_moved_call_by_call),
