@@ -130,8 +130,8 @@ uint64_t log_overcharge(struct log_view *view, uint64_t now, uint64_t extra)
 static bool give_back(struct log_view *view, uint64_t start, uint64_t unused)
 {
     const uint64_t high = most(view->set.high, view->position);
-    const uint64_t known = least(view->position - view->set.base, view->set.count),
-                   newer = log_after(view, start, known);
+    const uint64_t known = least(view->position - view->set.base, view->log->mask);
+    const uint64_t newer = log_after(view, start, known);
     uint64_t after = view->position - newer, found = 0;
     while (found < unused && newer + found < known && log_ns_of(log_read(view, after - found - 1)) == start) found++;
     if (found == 0 || high - (view->position - found) + view->set.widest > view->log->mask) return false;

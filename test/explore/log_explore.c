@@ -167,8 +167,7 @@ static void settle_list(uint64_t now, const weir_decision *decision, uint64_t ac
     const bool part = actual != 0 && now < decision->start.ns;
     if (actual > decision->charged) overcharge(now, actual - decision->charged);
     if (foreign || kept || part) return;
-    const uint64_t oldest = subtract_to_zero(model.entries, model.count); /* what is older counts for nobody */
-    for (uint64_t left = subtract_to_zero(decision->charged, actual), i = model.entries; left > 0 && i > oldest; i--) {
+    for (uint64_t left = subtract_to_zero(decision->charged, actual), i = model.entries; left > 0 && i > 0; i--) {
         if (model.stamp[i - 1] != decision->start.ns) continue;
         memmove(&model.stamp[i - 1], &model.stamp[i], (model.entries - i) * sizeof model.stamp[0]);
         memmove(&model.ahead[i - 1], &model.ahead[i], (model.entries - i) * sizeof model.ahead[0]);
