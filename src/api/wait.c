@@ -104,10 +104,12 @@ weir_decision weir_take_wait(weir_limiter *limiter, uint64_t cost, uint64_t wait
         const uint64_t left_ns = wait_max_ns == WEIR_FOREVER ? WEIR_FOREVER : subtract_to_zero(until_ns, now_ns);
         limiter_renew(limiter, now_ns);
         ask_now(limiter, now_ns, cost, left_ns, &decision);
-        const uint64_t passes_in_ns = decision.retry_ns;
+        uint64_t passes_in_ns = decision.retry_ns;
         const bool waits = decision.verdict == WEIR_DENY && left_ns != 0;
         const bool ahead = waits && atom_load(&limiter->counts_refused) == 0;
         if (ahead && wait_for_start(limiter, cost, left_ns, &decision)) return decision;
+        /* With no end of the wait it is enough that it can be taken ahead by then. */
+        if (ahead && left_ns == WEIR_FOREVER) passes_in_ns = decision.retry_ns;
         if (!waits || passes_in_ns > left_ns) {
             limiter_count(limiter, &decision);
             return decision;

@@ -158,7 +158,6 @@ static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, co
     if (back == 0 || rule->flags & RULE_FREE) return;
     state[NEXT] = store.next - owed;
     state[STORED] = least(add_saturating(store.stored, back - owed), rule->burst);
-    state[LAST] = least(state[LAST], state[NEXT]);
 }
 
 static uint64_t overcharge(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t extra)

@@ -33,13 +33,6 @@ static inline uint64_t ns_ceil(const struct rule *rule, uint64_t tick)
     return add_saturating(rule->anchor_ns, shift_divide_ceil(ticks, rule->shift, rule->multiplier));
 }
 
-/* The last ns at which tick <= T. */
-static inline uint64_t ns_floor(const struct rule *rule, uint64_t tick)
-{
-    const uint64_t ns = ns_ceil(rule, tick);
-    return ns > rule->anchor_ns && tick_at(rule, ns) > tick ? ns - 1 : ns;
-}
-
 /* Permits to ticks; what does not fit is UINT64_MAX. */
 static inline uint64_t ticks_of(const struct rule *rule, uint64_t permits)
 {

@@ -27,8 +27,9 @@
    the cycle that is now; debt=0 is the plain semaphore.
 
    May touch: its arguments.  Promises: at most N permits are of one cycle; so at most N start in it, and what the first
-   call that had to wait took of those before, less than its cost.  Leaves to others: the lock around the words.  Seed 002; resilience4j's AtomicRateLimiter and SemaphoreBasedRateLimiter
-   answer the same. */
+   call that had to wait took of those before, less than its cost.  Leaves to others: the lock around the words.
+
+   Seed 002; resilience4j's AtomicRateLimiter and SemaphoreBasedRateLimiter answer the same. */
 #include "core/cycle.h"
 
 #include "core/algorithm.h"
@@ -211,7 +212,7 @@ static struct offer approach(const struct rule *rule, struct cycle cycle, uint64
     const uint64_t span_ns = times(cycles_until(rule, (int64_t)permits, cost), period_of(rule));
     const uint64_t into_ns = subtract_to_zero(span_ns, wait_ns);
     if (from_ns < full_ns) return (struct offer){ticks_at(rule, from_ns), ticks_at(rule, start_ns)};
-    if (into_ns >= period_of(rule) || !possible(rule, cost)) return never();
+    if (into_ns >= period_of(rule)) return never();
     return (struct offer){ticks_at(rule, add_saturating(full_ns, into_ns)),
                           ticks_at(rule, add_saturating(full_ns, span_ns))};
 }
@@ -299,7 +300,7 @@ static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, co
     if (plain_ns(rule, slot->start) < begins_ns(rule, cycle, 0) || sold <= 0) return;
     if (after <= -FAR || after >= sold) return;
     const uint64_t here = (uint64_t)(after > 0 ? sold - after : sold);
-    const uint64_t back = least(least(unused, slot->cost), here);
+    const uint64_t back = least(unused, here);
     cycle.left += (int64_t)back;
     write_down(state, cycle);
     state[SOLD] -= back;
@@ -341,7 +342,6 @@ static void carry(const struct rule *from, const struct rule *to, const uint64_t
         ends_ns = boundary_from(to, most(add_saturating(now_ns, 1), least(cycle.ends_ns, as_new_ns)));
     }
     write_down(next, (struct cycle){ends_ns, carried(from, to, cycle.left, how)});
-    next[SOLD] = state[SOLD];
 }
 
 /* ---- the books in the open ---- */

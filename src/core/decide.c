@@ -50,20 +50,22 @@ static struct left left_now(struct rules rules, const uint64_t *state, uint64_t 
     return left;
 }
 
-/* Counted, a refusal makes the wait for the same call longer; returns which limit refuses for longest. */
+/* Where refusals are counted this one is, and then it is asked once more how long the wait is for the same call.
+   Returns which limit refuses for longest. */
 static int count_refusals(struct rules rules, const struct asked asked[], uint64_t *state,
-                          const struct question *question, int longest, weir_decision *decision)
+                          const struct question *question, weir_decision *decision)
 {
+    int longest = 0;
+    decision->retry_ns = 0;
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
         struct asked again = asked[i];
-        if (again.refused && again.algorithm->refused != NULL) {
+        if (again.wait_ns != 0 && again.algorithm->refused != NULL) {
             again.algorithm->refused(rule, state, again.now, again.cost);
-            const uint64_t wait_ns =
-                decide_ask(rule, &again, state, question->now_ns, question->cost[i], question->wait_max_ns);
-            if (wait_ns > decision->retry_ns) longest = i;
-            decision->retry_ns = most(decision->retry_ns, wait_ns);
+            decide_ask(rule, &again, state, question->now_ns, question->cost[i], question->wait_max_ns);
         }
+        if (again.wait_ns > decision->retry_ns) longest = i;
+        decision->retry_ns = most(decision->retry_ns, again.wait_ns);
         state += state_words(rule, again.algorithm);
     }
     return longest;
@@ -81,10 +83,9 @@ static int agree(struct rules rules, const struct asked asked[], const uint64_t 
             const struct rule *rule = &rules.rule[i];
             struct asked again = asked[i];
             again.now = tick_at(rule, then_ns);
-            const uint64_t wait_ns =
-                decide_ask(rule, &again, of_limit, then_ns, question->cost[i], question->wait_max_ns);
-            if (wait_ns > more_ns) longest = i;
-            more_ns = most(more_ns, wait_ns);
+            decide_ask(rule, &again, of_limit, then_ns, question->cost[i], question->wait_max_ns);
+            if (again.wait_ns > more_ns) longest = i;
+            more_ns = most(more_ns, again.wait_ns);
             of_limit += state_words(rule, again.algorithm);
         }
         if (more_ns == 0) break;
@@ -96,7 +97,7 @@ static int agree(struct rules rules, const struct asked asked[], const uint64_t 
 void decide_refusal(struct rules rules, const struct asked asked[], uint64_t *state, const struct question *question,
                     int longest, weir_decision *decision)
 {
-    if (!question->peek) longest = count_refusals(rules, asked, state, question, longest, decision);
+    if (!question->peek) longest = count_refusals(rules, asked, state, question, decision);
     if (rules.count > 1) longest = agree(rules, asked, state, question, longest, decision);
     const bool never = decision->retry_ns == WEIR_FOREVER;
     const int limit = never ? at_fault(rules, question->cost, longest, decision) : longest;

@@ -29,7 +29,7 @@ static inline void narrow(struct left *left, int limit, uint64_t permits)
 struct asked {
     const struct algorithm *algorithm;
     uint64_t now, cost, start_ns;
-    bool refused;
+    uint64_t wait_ns; /* until this same call passes */
 };
 
 /* What it says of a refusal, and counts it where that is asked for. */
@@ -63,30 +63,26 @@ static inline void decide_allow(struct rules rules, const struct asked asked[], 
 }
 
 /* Asks one limit: when could it start the call, and how long until this same call passes? */
-static inline uint64_t decide_ask(const struct rule *rule, struct asked *asked, const uint64_t *state, uint64_t now_ns,
-                                  uint64_t permits, uint64_t wait_max_ns)
+static inline void decide_ask(const struct rule *rule, struct asked *asked, const uint64_t *state, uint64_t now_ns,
+                              uint64_t permits, uint64_t wait_max_ns)
 {
     const struct algorithm *algorithm = asked->algorithm;
+    asked->start_ns = asked->wait_ns = WEIR_FOREVER;
     if (algorithm->words == 0) {
-        asked->start_ns = algorithm->possible(rule, permits) ? now_ns : WEIR_FOREVER;
-        asked->refused = asked->start_ns == WEIR_FOREVER;
-        return asked->refused ? WEIR_FOREVER : 0;
+        if (algorithm->possible(rule, permits)) *asked = (struct asked){algorithm, asked->now, asked->cost, now_ns, 0};
+        return;
     }
     const struct offer offer = algorithm->offer(rule, state, asked->now, asked->cost, wait_max_ns);
-    asked->start_ns = WEIR_FOREVER;
-    asked->refused = true;
-    if (offer.start == UINT64_MAX || offer.from == UINT64_MAX) return WEIR_FOREVER;
+    if (offer.start == UINT64_MAX || offer.from == UINT64_MAX) return;
     uint64_t start_ns = now_ns;
-    if (offer.start > asked->now && rule->flags & RULE_CUTS_WAITS) start_ns = ns_floor(rule, offer.start);
-    else if (offer.start > asked->now) start_ns = ns_ceil(rule, offer.start);
+    if (offer.start > asked->now) start_ns = ns_ceil(rule, offer.start);
     /* Rounded up it may be past now, though within the same tick. */
     else if (algorithm->keeps_schedule) start_ns = least(ns_ceil(rule, offer.start), now_ns);
-    if (start_ns == WEIR_FOREVER) return WEIR_FOREVER;
-    asked->start_ns = start_ns;
+    if (start_ns == WEIR_FOREVER) return;
     const uint64_t by_start = subtract_to_zero(subtract_to_zero(start_ns, now_ns), wait_max_ns);
     const uint64_t by_from = offer.from > asked->now ? ns_ceil(rule, offer.from) - now_ns : 0;
-    asked->refused = by_start != 0 || by_from != 0;
-    return most(by_start, by_from);
+    asked->start_ns = start_ns;
+    asked->wait_ns = most(by_start, by_from);
 }
 
 static inline void decide_inline(struct rules rules, uint64_t *state, const struct question *question, uint64_t end[],
@@ -100,11 +96,11 @@ static inline void decide_inline(struct rules rules, uint64_t *state, const stru
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
         const struct algorithm *algorithm = algorithm_of(rule);
-        asked[i] = (struct asked){algorithm, tick_at(rule, now_ns), ticks_of(rule, cost[i]), 0, false};
-        const uint64_t wait_ns = decide_ask(rule, &asked[i], of_limit, now_ns, cost[i], question->wait_max_ns);
-        if (wait_ns > retry_ns) refuses = i;
+        asked[i] = (struct asked){algorithm, tick_at(rule, now_ns), ticks_of(rule, cost[i]), 0, 0};
+        decide_ask(rule, &asked[i], of_limit, now_ns, cost[i], question->wait_max_ns);
+        if (asked[i].wait_ns > retry_ns) refuses = i;
         if (asked[i].start_ns > start_ns) latest = i;
-        retry_ns = most(retry_ns, wait_ns);
+        retry_ns = most(retry_ns, asked[i].wait_ns);
         start_ns = most(start_ns, asked[i].start_ns);
         if (cost[i] != cost[0]) differ = DECISION_EACH;
         if (i + 1 < rules.count) of_limit += state_words(rule, algorithm);

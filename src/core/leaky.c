@@ -195,9 +195,9 @@ static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at
 
 static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
-    const uint64_t end = position(rule, state[LAST]) + least(state[LEVEL], LEVEL_MAX);
-    const uint64_t leaked = position(rule, ms_at(rule, now));
-    return end - leaked <= INT64_MAX ? end : leaked;
+    const uint64_t ms = ms_at(rule, now);
+    if (bucket_at(rule, state, ms).height == 0) return position(rule, ms);
+    return position(rule, state[LAST]) + least(state[LEVEL], LEVEL_MAX);
 }
 
 /* Up to a ms after the start that was told: the bucket knows whole ms, and nobody starts before his turn. */
@@ -287,7 +287,7 @@ static struct facts facts(const struct limit *limit, const struct rule *rule)
     return facts;
 }
 
-/* The window's first and last ns lie up to this many ms apart.  Where calls are delayed, each start is cut to its ms. */
+/* The window's first and last ns lie up to this many ms apart.  A delayed start is cut to its ms. */
 static uint64_t most_in(const struct limit *limit, uint64_t window_ns)
 {
     struct rule rule = {.burst = limit->burst, .fourth = limit->nodelay ? UINT64_MAX : limit->delay};

@@ -5,7 +5,7 @@
    number of them, cut off.  Each 10 ms a filler pours the ticks that have passed into the pools of pools.c, which here
    always hold 10^9 ticks, and forgets what is less than a tick:
 
-       every 10 ms -> active (up to 10^9) -> waiting -> active (up to over), a hundredth of the burst pool for 10^7 ticks
+       every 10 ms -> active (to 10^9) -> waiting -> active (to over), a hundredth of the burst pool for 10^7 ticks
                          |
                          an operation takes its ticks when all of them are there, or waits for a fill that brings them
 
@@ -17,7 +17,7 @@
 
        | active | waiting | filled_ns + 1, 0 = untouched | behind_max_ns |      four words, the first signed
 
-   The fills begin with the first call, which has the ticks that it needs.  Calls cannot be taken ahead of their time, as
+   The fills begin with the first call, which has the ticks that it needs.  Calls cannot be taken ahead of their time:
    the original's semaphore has no places.  Before the last fill nothing can be had: time that goes back earns nothing.
 
    May touch: its arguments.  Promises: after each fill the pools of the original, but for its 32 bits: its doubles are
@@ -160,7 +160,7 @@ static struct filled begin(const struct rule *rule, const uint64_t *state, uint6
     return (struct filled){pools_with(rule, as_signed(times(most(permits, 1), per_op_of(rule))), 0), ns};
 }
 
-/* The most that active ever holds: when a fill is too small to move a whole tick of the burst pool, that stays empty. */
+/* The most that active ever holds.  When a fill moves less than a tick of the burst pool, that pool stays empty. */
 static uint64_t top_of(const struct rule *rule)
 {
     struct pools pools = pools_with(rule, POOL, FAR);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
    sliding_log.c - the time of each permit is kept, so no window of the period ever holds more than the count.
 
-       |<--------- period --------->|
-    ---x--------x-----x--x----------|--> now         burst = 4: 3 more would be too many, 1 fits;
-       |        `-- burst - n + 1 entries back: n fit once this one is a period old
+              |<------------ period ------------>|
+       ---x-------x-----------x----x-------------|--> now        burst = 4: one more fits;
+                  `-- burst - n + 1 entries back                 n fit once this is a period old
 
    A ring of as many times as permits are allowed is enough: the one that is overwritten is out of the window by then.
    edge=open: an entry exactly a period old is out; closed: it counts for that ns, which makes the period a ns longer.
@@ -32,8 +32,8 @@
 enum { ENTRIES_MAX = 1 << 28 };
 enum {
     WIDEST = STAMPS_OWNER, /* the most permits of one call among those who wait */
-    SPARE,                 /* so many entries belong to nobody, which a change put ahead of the line ... */
-    SPARE_UNTIL,           /* ... up to this index */
+    STARTED,               /* entries that had started at the last change */
+    SPARE,                 /* so many behind them belong to nobody: the change put them ahead of the line */
     UNCOUNTED_UNTIL        /* until this ns refusals are not entered: they would push out who waits since a change */
 };
 static const uint64_t BRIEF_NS_MAX = INT32_MAX;
@@ -99,16 +99,6 @@ static bool counts_refused(const struct rule *rule, const uint64_t *state, uint6
     return rule->flags & SLIDING_LOG_COUNTS_REFUSED && now_ns >= state[UNCOUNTED_UNTIL];
 }
 
-/* When this call passes if its refusal now is entered first. */
-static uint64_t passes_after_refusal(const struct rule *rule, const uint64_t *state, uint64_t now_ns, uint64_t permits)
-{
-    const uint64_t entered_ns = entered_at(rule, state, now_ns), back = rule->burst - permits + 1;
-    uint64_t passes_ns = rule->gap_ns != 0 ? add_saturating(entered_ns, rule->gap_ns) : 0;
-    if (back <= permits) passes_ns = most(passes_ns, add_saturating(entered_ns, span_of(rule)));
-    else passes_ns = most(passes_ns, fits_at(rule, state, permits + permits));
-    return passes_ns;
-}
-
 static struct offer offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost, uint64_t wait_ns)
 {
     (void)wait_ns;
@@ -117,17 +107,17 @@ static struct offer offer(const struct rule *rule, const uint64_t *state, uint64
     const uint64_t passes_ns = most(fits_at(rule, state, cost), cost != 0 ? gap_ends_at(rule, state) : 0);
     if (passes_ns <= now_ns) return (struct offer){now, now};
     if (!(rule->flags & SLIDING_LOG_COUNTS_REFUSED)) return (struct offer){now, plain_tick(rule, passes_ns)};
-    const bool counts = counts_refused(rule, state, now_ns);
-    const uint64_t again_ns = counts ? passes_after_refusal(rule, state, now_ns, cost) : passes_ns;
-    return (struct offer){plain_tick(rule, again_ns), plain_tick(rule, again_ns)};
+    return (struct offer){plain_tick(rule, passes_ns), plain_tick(rule, passes_ns)};
 }
 
+/* With a gap one call passes, and whoever asks for as many as pass means calls. */
 static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at)
 {
     const uint64_t at_ns = plain_ns(rule, at), span = span_of(rule);
     if (gap_ends_at(rule, state) > at_ns) return 0;
     const uint64_t counting = at_ns < span ? stamps_known(rule, state) : stamps_after(rule, state, at_ns - span);
-    return subtract_to_zero(rule->burst, counting);
+    const uint64_t left = subtract_to_zero(rule->burst, counting);
+    return rule->gap_ns != 0 ? least(left, 1) : left;
 }
 
 static void enter(const struct rule *rule, uint64_t *state, uint64_t ns, uint64_t permits)
@@ -153,7 +143,7 @@ static void refused(const struct rule *rule, uint64_t *state, uint64_t now, uint
 static uint64_t full(const struct rule *rule, const weir_decision *decision, uint64_t now)
 {
     if (decision->remaining >= rule->burst) return now;
-    return add_saturating(most(now, plain_tick(rule, decision->start.ns)), span_of(rule));
+    return add_saturating(most(now, plain_tick(rule, decision->start.ns)), most(span_of(rule), rule->gap_ns));
 }
 
 /* ---- what is known of entries that the ring has lost ---- */
@@ -206,8 +196,7 @@ static uint64_t waiting_at(const struct rule *rule, const uint64_t *state, uint6
 {
     const uint64_t exact = kept(rule, state), lost = state[STAMPS_HEAD] - exact, widest = most(state[WIDEST], 1);
     uint64_t waiting = least(stamps_after(rule, state, now_ns), exact);
-    const bool all_started = state[STAMPS_FROM] >= lost && state[STAMPS_FLOOR] <= now_ns;
-    if (waiting < exact || all_started || counts_refused(rule, state, now_ns)) return waiting;
+    if (counts_refused(rule, state, now_ns)) return waiting;
     struct apart apart = {most(rule->burst, 1), 0, widest == 1 ? rule->gap_ns : 0};
     apart.ns = most(most(span_of(rule), 1), multiply_divide_floor(apart.entries / widest, rule->gap_ns, 1));
     for (uint64_t distance = 1; distance <= least(apart.entries, lost); distance++) {
@@ -215,7 +204,7 @@ static uint64_t waiting_at(const struct rule *rule, const uint64_t *state, uint6
         if (ns <= now_ns) break;
         waiting = add_saturating(waiting, ns == UINT64_MAX ? UINT64_MAX : (ns - now_ns - 1) / apart.ns + 1);
     }
-    return least(waiting, state[STAMPS_HEAD]);
+    return least(waiting, subtract_to_zero(state[STAMPS_HEAD], state[STARTED]));
 }
 
 /* ---- correcting ---- */
@@ -251,16 +240,17 @@ static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t 
 
 static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)
 {
-    (void)now;
     const uint64_t start_ns = plain_ns(rule, slot->start), newer = stamps_after(rule, state, start_ns);
     const uint64_t exact = kept(rule, state);
     const uint64_t lost_ns = latest(rule, state, state[STAMPS_HEAD] - stamps_known(rule, state) - 1);
     uint64_t count = 0;
+    /* Who waits behind it is known by his place. */
+    if (newer != 0 && waited_for(rule, state, now)) return;
     while (count < unused && newer + count < exact && stamps_get(rule, state, newer + count + 1) == start_ns) count++;
     stamps_remove(rule, state, newer, count, lost_ns);
     /* The call before came a gap before, and is perhaps lost. */
     const uint64_t call_before_ns = subtract_to_zero(start_ns, rule->gap_ns);
-    const bool last = count != 0 && newer == 0 && state[STAMPS_NEWEST] < start_ns;
+    const bool last = count != 0 && state[STAMPS_NEWEST] < start_ns;
     if (last) state[STAMPS_NEWEST] = least(state[STAMPS_NEWEST], call_before_ns);
 }
 
@@ -315,15 +305,15 @@ static void carry(const struct rule *from, const struct rule *to, const uint64_t
 {
     const uint64_t now_ns = plain_ns(from, now), waiting = waiting_at(from, state, now_ns);
     const uint64_t widest = most(state[WIDEST], 1), started = state[STAMPS_HEAD] - waiting;
-    const uint64_t spare = least(state[SPARE], least(subtract_to_zero(state[SPARE_UNTIL], started), waiting));
+    const uint64_t spare = least(waiting, subtract_to_zero(add_saturating(state[STARTED], state[SPARE]), started));
     if (how != WEIR_RESET) take_over(from, to, state, next, started, now_ns);
+    next[STARTED] = next[STAMPS_HEAD];
     if (waiting == 0) return;
     struct rule narrow = *to;
     narrow.burst = burst_beside(to, widest);
     narrow.fourth = stamps_capacity(to);
     next[WIDEST] = widest;
     next[SPARE] = widest - 1;
-    next[SPARE_UNTIL] = next[STAMPS_HEAD] + next[SPARE];
     book(&narrow, next, now_ns, add_saturating(waiting - spare, next[SPARE]));
     next[UNCOUNTED_UNTIL] = next[STAMPS_NEWEST];
 }
@@ -349,12 +339,14 @@ void sliding_log_forget(const struct rule *rule, uint64_t *state, uint64_t back)
 
 static struct facts facts(const struct limit *limit, const struct rule *rule)
 {
-    return (struct facts){.at_once = limit->has_time && limit->time_ns != 0 ? 1 : rule->burst,
-                          .fresh = limit->has_time && limit->time_ns != 0 ? 1 : rule->burst,
-                          .largest = limit->count.digits,
-                          .group = limit->count.digits,
-                          .spacing_ns = limit->period_ns,
-                          .full_ns = span_of(rule),
+    const uint64_t count = limit->count.digits, gap_ns = limit->has_time ? limit->time_ns : 0;
+    const bool by_gap = gap_ns != 0 && multiply_divide_floor(count, gap_ns, 1) >= span_of(rule);
+    return (struct facts){.at_once = gap_ns != 0 ? 1 : count,
+                          .fresh = gap_ns != 0 ? 1 : count,
+                          .largest = count,
+                          .group = by_gap ? 1 : count,
+                          .spacing_ns = by_gap ? gap_ns : span_of(rule),
+                          .full_ns = most(span_of(rule), gap_ns),
                           .state_bytes = (STAMPS_HEADER + stamps_words(rule)) * sizeof(uint64_t)};
 }
 

@@ -9,7 +9,7 @@
 #include "core/stamps.h"
 
 enum {
-    SLIDING_LOG_CLOSED = RULE_A,        /* an entry exactly one period old still counts */
+    SLIDING_LOG_CLOSED = RULE_A,                     /* an entry exactly one period old still counts */
     SLIDING_LOG_COUNTS_REFUSED = RULE_COUNTS_REFUSED /* refused calls are entered, too */
 };
 

@@ -16,11 +16,11 @@
    all at the end of their window were not evenly spread: then twice the count passes in one period.
 
    Windows begin where `align` says, or at time 0, and one follows the other while something is counted: a clock on the
-   wall that is set anew moves only those after a rest.  A window that was counted in is not left again: where the clock goes back
-   behind it, or a list made a call wait into it, nothing passes until it begins.
+   wall that is set anew moves only those after a rest.  A window that was counted in is not left again: where
+   the clock goes back behind it, or a list made a call wait into it, nothing passes until it begins.
 
-   May touch: its arguments.  Promises: at most count * (1 + t / period) permits, rounded up, in any window t.  Leaves to
-   others: the lock around the words.  Source: limits 5.8.0 (Python). */
+   May touch: its arguments.  Promises: at most count * (1 + t / period) permits, rounded up, in any window t.  Leaves
+   to others: the lock around the words.  Source: limits 5.8.0 (Python). */
 #include "core/algorithm.h"
 #include "core/clock.h"
 #include "core/facts.h"
@@ -79,9 +79,8 @@ static uint64_t tick_when(const struct rule *rule, const struct counters *counte
                    next_ends_ns = add_saturating(counters->ends_ns, period_of(rule));
     uint64_t ns = subtract_to_zero(next_ends_ns, left_when(rule, counters->current, room));
     if (counters->current <= room) {
-        const uint64_t left_ns =
-            least(left_when(rule, counters->previous, room - counters->current), counters->left_ns);
-        if (left_ns != 0) ns = counters->ends_ns - left_ns;
+        const uint64_t left_ns = left_when(rule, counters->previous, room - counters->current);
+        ns = counters->ends_ns - least(left_ns, counters->left_ns);
     }
     return next_ends_ns == UINT64_MAX ? UINT64_MAX : plain_tick(rule, ns);
 }

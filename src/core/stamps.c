@@ -136,4 +136,7 @@ void stamps_advance(const struct rule *rule, uint64_t *state, uint64_t entries, 
     }
     state[STAMPS_HEAD] = add_saturating(state[STAMPS_HEAD], entries);
     state[STAMPS_NEWEST] = add_saturating(state[STAMPS_NEWEST], by_ns);
+    if (state[STAMPS_NEWEST] != UINT64_MAX) return;
+    state[STAMPS_FROM] = state[STAMPS_HEAD];
+    state[STAMPS_FLOOR] = UINT64_MAX;
 }

@@ -23,8 +23,8 @@
        | next, 0 = untouched | stored | from | before |      a cell of four words on a line's clock
 
    The price of a call delays the next one: it starts at max(now, next), and next = start + price.  With pay=self it
-   delays the call itself: it starts at next + price, or at once where so much time has passed.  from and before are what
-   next and stored were when the last call was priced, so that it can be priced again.
+   delays the call itself: it starts at next + price, or at once where so much time has passed.  from and before are
+   what next and stored were when the last call was priced, so that it can be priced again.
 
    Guava's SmoothWarmingUp (seeds 002 and 003), with its cold factor free.
 
@@ -112,7 +112,7 @@ static struct limit_problem compile(const struct limit *limit, struct rule *rule
 {
     static const char too_long[] = "this warmup is longer than the clock of this rate; choose a shorter one";
     if (!limit->has_time) {
-        return limit_wrong(OPTION_RATE, "algorithm=warmup needs to know for how long; for example 10/s warmup=10s");
+        return limit_wrong(OPTION_WARMUP, "algorithm=warmup needs to know for how long; for example 10/s warmup=10s");
     }
     if (limit->factor.digits < power_of_ten(limit->factor.places)) {
         return limit_wrong(OPTION_COLD, "cold is 1 or more: how much slower a cold start is; for example cold=3");
@@ -199,8 +199,8 @@ static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, co
     const struct store before = {state[FROM], least(state[BEFORE], rule->burst)};
     const uint64_t paid = add_saturating(before.next, price(rule, before.stored, slot->cost));
     const bool last = slot->end == state[NEXT] && (pays_itself(rule) ? paid <= state[NEXT] : paid == state[NEXT]);
-    if (!last || state[NEXT] == 0 || before.next == 0 || unused > slot->cost) return;
-    const uint64_t used = slot->cost - unused;
+    if (!last) return;
+    const uint64_t used = subtract_to_zero(slot->cost, unused);
     write(rule, state, before, used == 0 ? before.next : slot->end, used);
 }
 

@@ -20,7 +20,8 @@ static const char *const names[DIALECTS] = {"nginx", "haproxy", "envoy", "redis-
 #define MS UINT64_C(1000000)
 #define SECOND UINT64_C(1000000000)
 #define MINUTE (60 * SECOND)
-#define DAY (24 * 60 * MINUTE)
+#define HOUR (60 * MINUTE)
+#define DAY (24 * HOUR)
 
 #define LENGTH(array) (sizeof(array) / sizeof(array)[0])
 
@@ -274,7 +275,7 @@ static const char *envoy_unit(uint64_t ns)
     static const struct {
         const char *name;
         uint64_t ns;
-    } units[] = {{"second", SECOND}, {"minute", MINUTE},  {"hour", 60 * MINUTE}, {"day", DAY},
+    } units[] = {{"second", SECOND}, {"minute", MINUTE},  {"hour", HOUR},     {"day", DAY},
                  {"week", 7 * DAY},  {"month", 30 * DAY}, {"year", 365 * DAY}};
     for (size_t i = 0; i < LENGTH(units); i++) {
         if (units[i].ns == ns) return units[i].name;

@@ -75,15 +75,27 @@ static void explain_window(struct writer *writer, const struct limit *limit, uin
     if (most != UINT64_MAX) write_grouped(writer, most);
 }
 
-/* A burst is never silent: the line that shows what it lets through shows how to do without. */
-static void explain_period(struct writer *writer, const struct limit *limit)
+/* The same with never more than the count in any period: by a log, or one by one where a log cannot count so. */
+static struct limit strict_form(const struct limit *limit)
 {
-    struct limit strict = *limit;
-    strict.burst_kind = AMOUNT_COUNT;
-    strict.burst = 1;
+    struct limit log = {.count = limit->count, .period_ns = limit->period_ns, .algorithm = ALGORITHM_SLIDING_LOG};
+    struct rule rule;
+    memcpy(log.unit, limit->unit, sizeof log.unit);
+    if (limit_compile(&log, &rule).message == NULL) return log;
+    struct limit spaced = *limit;
+    spaced.algorithm = ALGORITHM_GCRA;
+    spaced.burst_kind = AMOUNT_COUNT;
+    spaced.burst = 1;
+    return spaced;
+}
+
+/* What passes beyond the count is never silent: the line that shows it shows how to do without. */
+static void explain_period(struct writer *writer, const struct limit *limit, const struct algorithm *algorithm)
+{
+    const struct limit strict = strict_form(limit);
     explain_window(writer, limit, limit->period_ns);
     const uint64_t strict_most = facts_most_in(&strict, limit->period_ns);
-    if (limit->algorithm == ALGORITHM_GCRA && facts_most_in(limit, limit->period_ns) > strict_most) {
+    if (!algorithm->keeps_schedule && facts_most_in(limit, limit->period_ns) > strict_most) {
         write_text(writer, ".   For never more than ");
         write_grouped(writer, strict_most);
         write_text(writer, " in any ");
@@ -144,7 +156,8 @@ static void explain_largest(struct writer *writer, const struct limit *limit, co
     if (facts->largest == UINT64_MAX) {
         write_text(writer, "any; one above ");
         write_grouped(writer, pool);
-        write_text(writer, " starts when the pool is full and is paid back after\n");
+        write_text(writer, algorithm->keeps_schedule ? " starts when the pool is full and is paid back after\n"
+                                                     : " has to wait, for the permits of several periods\n");
         return;
     }
     write_grouped(writer, facts->largest);
@@ -164,7 +177,7 @@ static void explain_limit(struct writer *writer, const struct limit *limit, cons
     const struct facts facts = facts_of(limit, rule);
     if (algorithm->keeps_schedule) explain_pace(writer, limit, &facts);
     else explain_admission(writer, &facts);
-    explain_period(writer, limit);
+    explain_period(writer, limit, algorithm);
     if (window_ns != 0 && window_ns != limit->period_ns) {
         explain_window(writer, limit, window_ns);
         write_text(writer, "\n");

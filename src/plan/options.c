@@ -149,9 +149,7 @@ static void set_flag(struct reader *reader, int option)
 {
     if (option == OPTION_NODELAY) reader->limit->nodelay = true;
     if (option == OPTION_COUNT_REFUSED) reader->limit->count_refused = true;
-    if (option == OPTION_SHADOW) {
-        reader->limit->shadow = true;
-    }
+    if (option == OPTION_SHADOW) reader->limit->shadow = true;
 }
 
 static bool read_option(struct reader *reader)

@@ -258,7 +258,8 @@ static bool compile(struct reader *reader, struct rule *rule)
 {
     const struct limit_problem problem = limit_compile(reader->limit, rule);
     if (problem.message == NULL) return true;
-    const size_t at = reader->value[problem.option];
+    const bool said = problem.option == OPTION_RATE || reader->seen & UINT32_C(1) << problem.option;
+    const size_t at = reader->value[said ? problem.option : OPTION_ALGORITHM];
     if (problem.option == OPTION_SHADOW) return mistake_of(reader, at, WEIR_EUNSUPPORTED, problem.message, "", 0, "");
     if (problem.option != OPTION_ALGORITHM) return mistake(reader, at, problem.message);
     return mistake_of(reader, at, WEIR_EUNSUPPORTED, "algorithm=", algorithm_text(reader->limit->algorithm),

@@ -19,7 +19,7 @@ explains() # ARGUMENT...; the expected text on stdin
 explains 10/min <<'END'
 10/min burst=10 algorithm=gcra
   from rest       10 pass at once, then one every 6 s
-  in any minute   at most 19.   For never more than 10 in any minute: '10/min burst=1 algorithm=gcra'
+  in any minute   at most 19.   For never more than 10 in any minute: '10/min algorithm=sliding-log'
   largest call    10; a larger one is refused for ever
   back to full    1 min after the last call
   memory          8 bytes of state
@@ -28,7 +28,7 @@ END
 explains '10/s burst=20' <<'END'
 10/s burst=20 algorithm=gcra
   from rest       20 pass at once, then one every 100 ms
-  in any second   at most 29.   For never more than 10 in any second: '10/s burst=1 algorithm=gcra'
+  in any second   at most 29.   For never more than 10 in any second: '10/s algorithm=sliding-log'
   largest call    20; a larger one is refused for ever
   back to full    2 s after the last call
   memory          8 bytes of state
@@ -47,13 +47,13 @@ END
 explains '10/s burst=20; 1000 tokens/h' <<'END'
 10/s burst=20 algorithm=gcra
   from rest       20 pass at once, then one every 100 ms
-  in any second   at most 29.   For never more than 10 in any second: '10/s burst=1 algorithm=gcra'
+  in any second   at most 29.   For never more than 10 in any second: '10/s algorithm=sliding-log'
   largest call    20; a larger one is refused for ever
   back to full    2 s after the last call
   memory          8 bytes of state
 1000 tokens/h burst=1000 algorithm=gcra
   from rest       1,000 pass at once, then one every 3.6 s
-  in any hour     at most 1,999.   For never more than 1,000 in any hour: '1000 tokens/h burst=1 algorithm=gcra'
+  in any hour     at most 1,999.   For never more than 1,000 in any hour: '1000 tokens/h algorithm=sliding-log'
   largest call    1,000; a larger one is refused for ever
   back to full    1 h after the last call
   memory          8 bytes of state
@@ -73,7 +73,7 @@ END
 explains --window 5min 10/min <<'END'
 10/min burst=10 algorithm=gcra
   from rest       10 pass at once, then one every 6 s
-  in any minute   at most 19.   For never more than 10 in any minute: '10/min burst=1 algorithm=gcra'
+  in any minute   at most 19.   For never more than 10 in any minute: '10/min algorithm=sliding-log'
   in any 5 min    at most 59
   largest call    10; a larger one is refused for ever
   back to full    1 min after the last call

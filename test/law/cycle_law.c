@@ -3,8 +3,8 @@
 
    told      every answer is that of the boxes: verdict, start, what remains, and to the ns when to come back; also when
              time goes back, and when the limit is changed under those who wait
-   settled   however decisions are settled and cancelled, no more start in a cycle than N, and what the first of them had
-             laid into cycles before, which is a permit less than it asked for; but what was used without asking */
+   settled   however decisions are settled and cancelled, no more start in a cycle than N, and what the first of them
+             had laid into cycles before, at most a permit less than it asked for; but what was used without asking */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -281,13 +281,14 @@ struct history {
     struct subject subject;
     struct call call[CALLS_MAX];
     int calls;
+    bool ones; /* all calls take one permit */
 };
 
 static void take(struct law *law, struct history *history)
 {
     struct subject *subject = &history->subject;
     struct call *call = &history->call[history->calls];
-    const uint64_t permits = 1 + law_pick(law, law_chance(law, 4) ? 3 * subject->permits : 3);
+    const uint64_t permits = history->ones ? 1 : 1 + law_pick(law, law_chance(law, 4) ? 3 * subject->permits : 3);
     const uint64_t wait_ns = pick_wait(law, subject);
     *call = (struct call){.asked = permits, .used = permits};
     call->decision =
@@ -331,6 +332,7 @@ static void settled_property(struct law *law)
     static struct history history;
     memset(&history, 0, sizeof history);
     begin(law, &history.subject);
+    history.ones = law_pick(law, 2) == 1;
     while (law_more(law, STEPS_MEAN) && history.calls < CALLS_MAX) {
         law_step(law);
         if (!move_on(law, &history.subject)) break;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   leaky_law.c - leaky against a literal simulation: the list of calls that were let in, poured in again for each answer.
+   leaky_law.c - leaky against a literal simulation: the list of calls let in, poured in again for each answer.
 
    The rate is the fraction that the text says, in 128 bits; each leak is rounded down from one call to the next, as the
    rule has it.  And what does not hang on rounding: no window of starts holds more than the largest call or what starts

@@ -132,7 +132,7 @@ static uint64_t room_in(const struct subject *subject)
 {
     uint64_t cost = subject->rule.burst, next_ns;
     while (cost > 0 && !fits(subject, subject->now_ns, cost, &next_ns)) cost--;
-    return cost;
+    return subject->rule.gap_ns != 0 ? least(cost, 1) : cost;
 }
 
 static void compare(struct law *law, struct subject *subject, const weir_decision *decision, uint64_t cost,

@@ -2,8 +2,8 @@
    sliding_window_law.c - sliding-window against the list of its calls: each window's permits counted from the stamps.
 
    The list forgets nothing and weighs in 128 bits, wherever the windows begin.  What is settled is as if it had been
-   used so from the beginning; a change of limit keeps the stamps; no window of any length holds more than the facts say,
-   and a caller who is greedy at the right times gets exactly that. */
+   used so from the beginning; a change of limit keeps the stamps; no window holds more than the facts say, and a caller
+   who is greedy at the right times gets exactly that. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

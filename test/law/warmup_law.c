@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
    warmup_law.c - warmup against the trapezoids of its rule, the printed bound, settling, and changes of limit.
 
-   The oracle knows no areas: it takes heights from the line, as Guava does, in long doubles, from where weir's state is:
-   a ns of rest may cost `cold` ns later, so what two of them differ by grows with each rest and says nothing.  Step by
-   step they are a few ticks apart, each of which costs up to `cold` ticks.
+   The oracle knows no areas: it takes heights from the line, as Guava does, in long doubles, from where weir's state
+   is: a ns of rest may cost `cold` ns later, so what two of them differ by grows with each rest and says nothing.  Step
+   by step they are a few ticks apart, each of which costs up to `cold` ticks.
 
    What is exact is held exactly: n permits cost what they cost one by one, and a call that is settled leaves what a
    call of that size leaves. */

@@ -304,6 +304,9 @@ static void waiters_move_with_the_rate(void **unused)
     assert_true(weir_restart(limiter, &second));
     assert_int_equal(first.start.ns, 50 * S);
     assert_int_equal(second.start.ns, 60 * S);
+    change(limiter, "10/s algorithm=bursty", WEIR_KEEP);
+    assert_true(weir_restart(limiter, &second));
+    assert_int_equal(second.start.ns, 6 * S);
     weir_close(limiter);
 }
 

@@ -289,21 +289,21 @@ static const struct explanation explanations[] = {
     {"10/min", WEIR_ADMIT, 0,
      "10/min burst=10 algorithm=gcra\n"
      "  from rest       10 pass at once, then one every 6 s\n"
-     "  in any minute   at most 19.   For never more than 10 in any minute: '10/min burst=1 algorithm=gcra'\n"
+     "  in any minute   at most 19.   For never more than 10 in any minute: '10/min algorithm=sliding-log'\n"
      "  largest call    10; a larger one is refused for ever\n"
      "  back to full    1 min after the last call\n"
      "  memory          8 bytes of state\n"},
     {"10/s burst=20", WEIR_ADMIT, 0,
      "10/s burst=20 algorithm=gcra\n"
      "  from rest       20 pass at once, then one every 100 ms\n"
-     "  in any second   at most 29.   For never more than 10 in any second: '10/s burst=1 algorithm=gcra'\n"
+     "  in any second   at most 29.   For never more than 10 in any second: '10/s algorithm=sliding-log'\n"
      "  largest call    20; a larger one is refused for ever\n"
      "  back to full    2 s after the last call\n"
      "  memory          8 bytes of state\n"},
     {"10/s burst=20", WEIR_ADMIT, 60000000000,
      "10/s burst=20 algorithm=gcra\n"
      "  from rest       20 pass at once, then one every 100 ms\n"
-     "  in any second   at most 29.   For never more than 10 in any second: '10/s burst=1 algorithm=gcra'\n"
+     "  in any second   at most 29.   For never more than 10 in any second: '10/s algorithm=sliding-log'\n"
      "  in any minute   at most 619\n"
      "  largest call    20; a larger one is refused for ever\n"
      "  back to full    2 s after the last call\n"
@@ -343,7 +343,7 @@ static const struct explanation explanations[] = {
      "100000 tokens/90s burst=5000 algorithm=gcra\n"
      "  from rest       5,000 pass at once, then one every 900 \xc2\xb5s\n"
      "  in any 1.5 min  at most 104,999.   For never more than 100,000 in any 1.5 min: "
-     "'100000 tokens/90s burst=1 algorithm=gcra'\n"
+     "'100000 tokens/90s algorithm=sliding-log'\n"
      "  largest call    5,000; a larger one is refused for ever\n"
      "  back to full    4.5 s after the last call\n"
      "  memory          8 bytes of state\n"

@@ -192,6 +192,49 @@ static void cancelled(void **unused)
     assert_delay(reserve(&plan, state, 400 * MS, 1, WEIR_FOREVER), 600 * MS);
 }
 
+/* Five permits of which two start at once: three have leaked at the start, and none yet when it is cancelled. */
+static void cancelled_before_it_starts(void **unused)
+{
+    (void)unused;
+    const weir_plan plan = plan_of("1r/s burst=9 delay=1");
+    uint64_t state[WORDS] = {0};
+    weir_decision five = reserve(&plan, state, 0, 5, WEIR_FOREVER);
+    weir_decide_settle(&plan, state, (weir_instant){S}, &five, 0);
+    assert_int_equal(state[LEVEL], 1000); /* leaks until 1 s */
+    assert_delay(take(&plan, state, S, 2), 0);
+}
+
+/* The first has leaked where the level is known, whatever the clock shows since. */
+static void cancelled_while_the_clock_is_behind(void **unused)
+{
+    (void)unused;
+    const weir_plan plan = plan_of("1/s burst=5 algorithm=leaky nodelay");
+    uint64_t state[WORDS] = {0};
+    weir_decision first = take(&plan, state, 10 * S, 1);
+    take(&plan, state, 11 * S, 1);
+    weir_decide_settle(&plan, state, (weir_instant){10 * S}, &first, 0);
+    assert_int_equal(state[LEVEL], 1000);
+}
+
+/* Positions wrap: what leaked months ago does not count. */
+static void full_after_a_long_rest(void **unused)
+{
+    (void)unused;
+    weir_options options = WEIR_OPTIONS;
+    options.clock = WEIR_CLOCK_MANUAL;
+    weir_limiter *limiter = NULL;
+    const weir_plan plan = plan_of("1000000000r/s burst=9 nodelay");
+    assert_int_equal(weir_open(&limiter, "1000000000r/s burst=9 nodelay", &options, NULL), 0);
+    assert_int_equal(weir_take(limiter, 10).verdict, WEIR_ALLOW);
+    weir_decision decision = weir_peek(limiter, 1);
+    assert_int_equal(weir_full_ns(&plan, &decision), MS);
+    weir_manual_set(limiter, (weir_instant){150 * 86400 * S});
+    decision = weir_peek(limiter, 1);
+    assert_int_equal(decision.remaining, 9);
+    assert_int_equal(weir_full_ns(&plan, &decision), 0);
+    weir_close(limiter);
+}
+
 static void settled_after_it_has_leaked(void **unused)
 {
     (void)unused;
@@ -239,7 +282,9 @@ static void waiters_are_moved(void **unused)
     assert_int_equal(weir_set_limit(limiter, "10r/s burst=5", WEIR_KEEP, NULL), 0);
     assert_true(weir_restart(limiter, &decision[2]));
     assert_true(weir_restart(limiter, &decision[1]));
-    assert_int_equal(decision[2].start.ns - decision[1].start.ns, 100 * MS);
+    /* A second of what was used, at ten a second, and then the two that wait. */
+    assert_int_equal(decision[1].start.ns, S);
+    assert_int_equal(decision[2].start.ns, 1100 * MS);
     assert_int_equal(weir_take(limiter, 1).verdict, WEIR_DENY);
     weir_manual_set(limiter, (weir_instant){20 * S});
     assert_int_equal(weir_take(limiter, 1).verdict, WEIR_ALLOW);
@@ -258,6 +303,7 @@ static void spellings(void **unused)
         {"10r/m", "0.166/s burst=1 algorithm=leaky"},
         {"1r/m", "0.016/s burst=1 algorithm=leaky"},
         {"59r/m", "0.983/s burst=1 algorithm=leaky"},
+        {"9r/m", "9/min burst=1 algorithm=leaky"},
         {"60r/m", "60/min burst=1 algorithm=leaky"},
         {"1000000007r/m", "16666666.783/s burst=1 algorithm=leaky"},
         {"10/min algorithm=leaky-bucket", "10/min burst=10 algorithm=leaky"},
@@ -389,6 +435,9 @@ int main(void)
         cmocka_unit_test(clock_goes_back_as_in_nginx),
         cmocka_unit_test(ends_of_the_range),
         cmocka_unit_test(cancelled),
+        cmocka_unit_test(cancelled_before_it_starts),
+        cmocka_unit_test(cancelled_while_the_clock_is_behind),
+        cmocka_unit_test(full_after_a_long_rest),
         cmocka_unit_test(settled_after_it_has_leaked),
         cmocka_unit_test(carried),
         cmocka_unit_test(waiters_are_moved),

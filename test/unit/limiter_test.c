@@ -105,7 +105,7 @@ static void test_open_refuses(void **state)
     assert_int_equal(weir_open(&limiter, "10/", NULL, &error), WEIR_EINVAL);
     assert_null(limiter);
     assert_int_equal(error.column, 4);
-    assert_int_equal(weir_open(&limiter, "10/s algorithm=leaky", NULL, &error), WEIR_EUNSUPPORTED);
+    assert_int_equal(weir_open(&limiter, "10/s shadow", NULL, &error), WEIR_EUNSUPPORTED);
     weir_close(NULL);
 }
 

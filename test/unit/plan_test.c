@@ -112,7 +112,7 @@ static void errors_may_be_ignored(void **unused)
     weir_plan plan = plan_of("10/s", WEIR_ADMIT);
     const weir_plan before = plan;
     assert_int_equal(weir_plan_parse(&plan, "10/", WEIR_ADMIT, NULL), WEIR_EINVAL);
-    assert_int_equal(weir_plan_parse(&plan, "10/s algorithm=cycle", WEIR_ADMIT, NULL), WEIR_EUNSUPPORTED);
+    assert_int_equal(weir_plan_parse(&plan, "10/s shadow", WEIR_ADMIT, NULL), WEIR_EUNSUPPORTED);
     assert_memory_equal(&plan, &before, sizeof plan);
     assert_int_equal(weir_plan_parse(&plan, "20/s", WEIR_ADMIT, NULL), 0);
     assert_int_equal(weir_plan_limits(&plan), 1);

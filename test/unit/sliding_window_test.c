@@ -132,9 +132,13 @@ static void settled(void **unused)
     const weir_plan plan = plan_of("10/s algorithm=sliding-window");
     uint64_t state[WORDS] = {0};
     weir_decision six = take(&plan, state, 0, 6), three = take(&plan, state, 500 * MS, 3);
+    const struct rule *rule = plan_inside_const(&plan)->rule;
+    assert_false(algorithm_of(rule)->waited_for(rule, state, tick_at(rule, 0)));
     weir_decide_settle(&plan, state, (weir_instant){S + 1}, &six, 2);
     assert_int_equal(state[CURRENT], 5);
     assert_allowed(take(&plan, state, S, 1), 4);
+    assert_true(algorithm_of(rule)->waited_for(rule, state, tick_at(rule, S - 1)));
+    assert_false(algorithm_of(rule)->waited_for(rule, state, tick_at(rule, S)));
     weir_decide_settle(&plan, state, (weir_instant){S + 1}, &three, 0);
     assert_int_equal(state[PREVIOUS], 2);
     assert_int_equal(state[CURRENT], 1);
@@ -173,6 +177,12 @@ static void carried(void **unused)
     assert_int_equal(weir_peek(limiter, 0).remaining, 597);
     change(limiter, "600/min algorithm=sliding-window", WEIR_RESET);
     assert_int_equal(weir_peek(limiter, 0).remaining, 600);
+    /* Half of the ten of the window before. */
+    change(limiter, "10/s algorithm=sliding-window", WEIR_RESET);
+    assert_int_equal(weir_take(limiter, 10).verdict, WEIR_ALLOW);
+    weir_manual_set(limiter, (weir_instant){2500 * MS});
+    change(limiter, "600/min algorithm=sliding-window", WEIR_SCALE);
+    assert_int_equal(weir_peek(limiter, 0).remaining, 595);
     weir_close(limiter);
 }
 

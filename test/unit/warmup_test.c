@@ -193,6 +193,17 @@ static void one_before_the_last_is_not(void **unused)
     assert_int_equal(owed(&subject, 0), 4 * S);
 }
 
+/* With the last one cancelled it is the last, and what it left is not known any more. */
+static void the_one_before_is_not_priced_as_the_last(void **unused)
+{
+    (void)unused;
+    struct subject subject = subject_of("2/s warmup=4s");
+    weir_decision first = take(&subject, 0, 4, 0), last = take(&subject, 0, 1, WEIR_FOREVER);
+    weir_decide_settle(&subject.plan, subject.state, (weir_instant){0}, &last, 0);
+    weir_decide_settle(&subject.plan, subject.state, (weir_instant){0}, &first, 1);
+    assert_int_equal(owed(&subject, 0), 4 * S);
+}
+
 /* ---- a limiter ---- */
 
 static weir_limiter *opened(const char *text)
@@ -246,6 +257,30 @@ static void waiters_move_with_the_rate(void **unused)
     weir_close(limiter);
 }
 
+static void a_cold_waiter_keeps_his_start(void **unused)
+{
+    (void)unused;
+    weir_limiter *limiter = opened("2/s warmup=4s");
+    weir_take(limiter, 1);
+    weir_decision waits = weir_reserve(limiter, 1, WEIR_FOREVER);
+    assert_int_equal(waits.start.ns, 1375 * MS);
+    change(limiter, "2/s warmup=4s", WEIR_KEEP);
+    assert_true(weir_restart(limiter, &waits));
+    assert_int_equal(waits.start.ns, 1375 * MS);
+    weir_close(limiter);
+}
+
+static void nobody_waits_behind_a_charge(void **unused)
+{
+    (void)unused;
+    weir_limiter *limiter = opened("10/s warmup=1s cold=1 start=empty");
+    assert_int_equal(weir_charge(limiter, 50).charged, 50);
+    assert_int_equal(weir_charge(limiter, 10).charged, 10);
+    change(limiter, "1/s warmup=1s cold=1", WEIR_KEEP);
+    assert_int_equal(weir_take(limiter, 1).retry_ns, 6 * S);
+    weir_close(limiter);
+}
+
 /* From an unlimited rate it comes warm: that is how Guava does it, and no text says it. */
 static void an_unlimited_rate_costs_nothing(void **unused)
 {
@@ -292,8 +327,8 @@ static void mistakes(void **unused)
         int column;
         const char *message;
     } rows[] = {
-        {"10/s algorithm=warmup", 1, "algorithm=warmup needs to know for how long; for example 10/s warmup=10s"},
-        {"1/s; 10/s cold=2", 6, "algorithm=warmup needs to know for how long; for example 10/s warmup=10s"},
+        {"10/s algorithm=warmup", 16, "algorithm=warmup needs to know for how long; for example 10/s warmup=10s"},
+        {"1/s; 10/s cold=2", 11, "algorithm=warmup needs to know for how long; for example 10/s warmup=10s"},
         {"10/s warmup=1s cold=0.99", 21, "cold is 1 or more: how much slower a cold start is; for example cold=3"},
         {"10/s warmup=1s cold=0", 21, "cold is 1 or more; for example cold=3"},
         {"10/s warmup=10", 13, "expected a time; for example warmup=10s"},
@@ -332,6 +367,15 @@ static void numbers(void **unused)
     assert_int_equal(facts_of(&plan_inside_const(&self)->limit[0], &plan_inside_const(&self)->rule[0]).fresh, 0);
 }
 
+/* So cold that nothing is left above the threshold: what is stored below it still costs its interval. */
+static void a_line_that_is_a_wall(void **unused)
+{
+    (void)unused;
+    struct subject subject = subject_of("10/s warmup=1s cold=10000000000");
+    take(&subject, 0, 1, 0);
+    assert_int_equal(owed(&subject, 0), 100 * MS);
+}
+
 /* The last digit of a long factor is given up, not the factor. */
 static void a_long_cold_factor(void **unused)
 {
@@ -351,12 +395,16 @@ int main(void)
         cmocka_unit_test(any_cost_passes),
         cmocka_unit_test(the_last_call_is_priced_again),
         cmocka_unit_test(one_before_the_last_is_not),
+        cmocka_unit_test(the_one_before_is_not_priced_as_the_last),
         cmocka_unit_test(debt_stays_time_and_cold_stays_cold),
         cmocka_unit_test(waiters_move_with_the_rate),
+        cmocka_unit_test(a_cold_waiter_keeps_his_start),
+        cmocka_unit_test(nobody_waits_behind_a_charge),
         cmocka_unit_test(an_unlimited_rate_costs_nothing),
         cmocka_unit_test(canonical),
         cmocka_unit_test(mistakes),
         cmocka_unit_test(numbers),
+        cmocka_unit_test(a_line_that_is_a_wall),
         cmocka_unit_test(a_long_cold_factor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

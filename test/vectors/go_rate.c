@@ -26,8 +26,8 @@ enum { SECOND_NS = 1000000000, FILL_BITS = 62, DOUBLE_BITS = 53 };
 static const uint64_t ROOM = INT64_MAX; /* of ticks */
 static const int64_t BURST_MAX = INT64_C(1) << 56;
 static const uint64_t MEANT_MAX = UINT64_C(1) << 44; /* p times q: few doubles are so simple by chance */
-static const double RATE_MIN = 0x1p-100; /* below, not even the end of time brings a token that can be seen */
-static const double RATE_MAX = 0x1p100;  /* above, a ns fills any bucket */
+static const double RATE_MIN = 0x1p-90; /* below, not even the end of time brings a token that can be seen */
+static const double RATE_MAX = 0x1p90;  /* above, a ns fills any bucket */
 
 struct tokens { /* ticks / 2^scale */
     int64_t ticks;
@@ -200,12 +200,12 @@ struct shape {
 /* A burst that is out of reach is cut where that makes the clock finer. */
 static struct shape shape_for(const struct bucket *bucket, const struct need *need)
 {
-    const double full = fmax((double)need->burst, 0);
+    const double full = fmax((double)need->burst, 1);
     const double owed = fmax((double)need->n - number_of(need->tokens), 0);
     const double besides = fmax(owed, -(double)need->burst);
     const double reached = fmin(full, ceil(fmax(need->most, 0)) + 1);
     const bool coarse = is_coarse(besides + full) || fine_for(price_of(bucket), besides + full) < 0;
-    const double burst = fmax(coarse ? reached : full, 1);
+    const double burst = coarse ? reached : full;
     return (struct shape){burst, fine_for(price_of(bucket), besides + burst)};
 }
 
@@ -301,7 +301,7 @@ static uint64_t plan_wait(const struct bucket *bucket, const struct line *line, 
 static uint64_t peer_wait(const struct bucket *bucket, const struct line *line, const weir_decision *decision)
 {
     if (decision->delay_ns == 0) return 0;
-    if (!has_price(bucket)) return INT64_MAX;
+    if (!has_price(bucket) || line->fine <= -63) return INT64_MAX;
     if (line->fine >= 0) return least(shifted(decision->delay_ns, -line->fine), INT64_MAX);
     return least(wide_to_64(((wide)decision->start.ns << -line->fine) - line->now_ns), INT64_MAX);
 }
@@ -402,7 +402,8 @@ static const struct reservation *find(const struct bucket *bucket, struct step *
 static struct tokens tokens_in(const struct reservation *its, wide ns)
 {
     wide top = (wide)least(wide_to_64(ns), INT64_MAX) * its->rate.p, bottom = its->rate.q;
-    if (its->fine < 0) bottom <<= -its->fine;
+    if (its->fine < 0) bottom <<= -its->fine & 63;
+    if (its->fine <= -64) top >>= -its->fine / 64 * 64;
     for (int fine = its->fine; fine > 0 && top >> 126 == 0; fine--) top *= 2;
     wide ticks = top / bottom, rest = top % bottom;
     int scale = 0;
@@ -420,16 +421,18 @@ static struct tokens left_of(const struct reservation *its, wide last_event_ns)
     const bool later = last_event_ns > its->start_ns;
     const wide apart_ns = later ? last_event_ns - its->start_ns : its->start_ns - last_event_ns;
     const struct tokens taken = tokens_in(its, apart_ns);
+    const struct tokens all = {(int64_t)least(its->n, ROOM / 2), 0};
     int scale = taken.scale;
-    while (scale > 0 && its->n >> (FILL_BITS - scale) != 0) scale--;
+    while (scale > 0 && all.ticks >> (FILL_BITS - scale) != 0) scale--;
     const int64_t ticks = rescaled(taken, scale);
-    return (struct tokens){rescaled((struct tokens){(int64_t)its->n, 0}, scale) + (later ? -ticks : ticks), scale};
+    return (struct tokens){rescaled(all, scale) + (later ? -ticks : ticks), scale};
 }
 
 /* The peer's least duration is -2^63 ns. */
 static wide lasts_ns(const struct reservation *its)
 {
     const wide units = ((wide)its->n * its->rate.q) / its->rate.p, most_ns = (wide)1 << 63;
+    if (units != 0 && its->fine <= -63) return most_ns;
     const wide ns = its->fine < 0 ? units << -its->fine : units >> its->fine;
     return ns > most_ns ? most_ns : ns;
 }

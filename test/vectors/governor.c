@@ -3,20 +3,16 @@
 
    May touch: its subject, the tally through judge.  Promises: answers equal to the ns.
    Leaves: GCRA itself to weir. */
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "runner.h"
 
 static const char *open_case(void *subject, const struct scene *scene)
 {
-    int64_t interval_ns = 0;
+    uint64_t interval_ns = 0;
     int64_t burst = 0;
-    if (!field_i64(scene->limiter, "emission_interval_ns", &interval_ns) || !field_i64(scene->limiter, "burst", &burst))
-        return "not yet (limiter: interval or burst is no 63-bit number)";
-    char text[128];
-    snprintf(text, sizeof text, "1/%" PRId64 "ns burst=%" PRId64 " algorithm=gcra", interval_ns, burst);
-    return limit_open(subject, text, interval_ns, burst);
+    if (!field_u64(scene->limiter, "emission_interval_ns", &interval_ns) || !field_i64(scene->limiter, "burst", &burst))
+        return "not yet (limiter: interval or burst is no number)";
+    limit_open_gcra(subject, scene, interval_ns, burst);
+    return NULL;
 }
 
 static void step_case(void *subject, struct step *step)

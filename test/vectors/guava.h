@@ -8,24 +8,29 @@
 #include "guava_inside.h"
 #include "runner.h"
 
-enum { GUAVA_OPTIONS_SIZE = 128 };
+enum { GUAVA_VIEWS = 4, GUAVA_OPTIONS_SIZE = 96 };
 
-struct guava {
+/* The limiter in units of its own. */
+struct guava_view {
     struct inside inside;
-    char options[GUAVA_OPTIONS_SIZE]; /* of the limit's text, behind the rate */
-    uint64_t per_us;                  /* weir's ns to a us of the peer's clock */
-    uint64_t per_ns;                  /* the most of weir's permits in one of weir's ns */
+    uint64_t per_us;   /* weir's ns to a us of the peer's clock */
     double per_permit; /* weir's permits to one of the peer's: below 1 above what weir counts, INFINITY: endless */
     uint64_t started;  /* the latest start that was given or change, in weir's ns */
-    uint64_t last_us;  /* where the peer's clock ends */
 };
 
-/* Chooses the units of this case; more_us: what a call costs at most beside its permits. */
-void guava_units(struct guava *guava, const struct scene *scene, double more_us);
+struct guava {
+    struct guava_view view[GUAVA_VIEWS]; /* from fine to coarse */
+    int finest;                          /* of those whose clock is long enough */
+    const char *time_name;               /* the option that is a time ... */
+    double time_us;
+    char options[GUAVA_OPTIONS_SIZE]; /* ... and the others */
+    uint64_t last_us;                 /* where the peer's clock ends */
+};
 
-/* The units and options are filled; starts the peer at its own time 0. */
+/* Time and options are filled; starts the peer at its own time 0. */
 const char *guava_start(struct guava *guava, const struct scene *scene);
 
 void guava_step(void *subject, struct step *step);
 void guava_close(void *subject);
+
 #endif

@@ -2,26 +2,21 @@
    guava_bursty.c - Guava's SmoothBursty: its burst is a time.
 
    See guava.c. */
-#include <inttypes.h>
 #include <stdio.h>
 
-#include "core/num.h"
 #include "guava.h"
 
 static const char *open_case(void *subject, const struct scene *scene)
 {
     struct guava *guava = subject;
     double burst_s = 1, stored = 0;
-    guava_units(guava, scene, 0);
     if (!field_double(scene->limiter, "max_burst_s", &burst_s) || !(burst_s >= 0))
         return "not yet (limiter: no burst of seconds)";
     if (field_double(scene->limiter, "initial_stored_permits", &stored) && stored != 0)
         return "not yet (limiter: something is stored)";
-    /* Whatever nobody can be away for as long is the same. */
-    const double burst = burst_s * 1e6 * (double)guava->per_us;
-    const uint64_t burst_max = UINT64_C(1) << 61;
-    snprintf(guava->options, sizeof guava->options, " burst=%" PRIu64 "ns algorithm=bursty",
-             burst < (double)burst_max ? (uint64_t)(burst + 0.5) : burst_max);
+    guava->time_name = "burst";
+    guava->time_us = burst_s * 1e6;
+    snprintf(guava->options, sizeof guava->options, " algorithm=bursty");
     return guava_start(guava, scene);
 }
 

@@ -42,6 +42,11 @@ void inside_change(struct inside *inside, const struct rule *rule, uint64_t now_
     carry(inside, rule, now_ns, WEIR_KEEP);
 }
 
+uint64_t inside_owed(const struct inside *inside, uint64_t now_ns)
+{
+    return algorithm_of(&inside->rule)->mark(&inside->rule, inside->state, tick_at(&inside->rule, now_ns));
+}
+
 weir_decision inside_take(struct inside *inside, uint64_t now_ns, uint64_t cost, uint64_t wait_max_ns)
 {
     weir_decision decision;

@@ -22,6 +22,9 @@ void inside_open(struct inside *inside, const struct rule *rule, uint64_t now_ns
 
 weir_decision inside_take(struct inside *inside, uint64_t now_ns, uint64_t cost, uint64_t wait_max_ns);
 
+/* The tick from which the next call is free. */
+uint64_t inside_owed(const struct inside *inside, uint64_t now_ns);
+
 /* What is owed stays the same time. */
 void inside_change(struct inside *inside, const struct rule *rule, uint64_t now_ns);
 

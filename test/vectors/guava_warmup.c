@@ -2,7 +2,6 @@
    guava_warmup.c - Guava's SmoothWarmingUp: a time to warm up in, and how much slower it is when cold.
 
    See guava.c. */
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -16,10 +15,9 @@ static const char *open_case(void *subject, const struct scene *scene)
     if (!field_u64(scene->limiter, "warmup_ns", &warmup_ns)) return "not yet (limiter: no warm-up)";
     if (!field_double(scene->limiter, "cold_factor", &cold) || !(cold >= 1) || !(cold < 1e9))
         return "beyond weir (cold factor below 1)";
-    guava_units(guava, scene, 2 * (double)warmup_ns / 1000);
-    const int places = 17 - (int)log10(cold);
-    snprintf(guava->options, sizeof guava->options, " warmup=%" PRIu64 "ns cold=%.*f algorithm=warmup",
-             warmup_ns / (1000 / guava->per_us), places, cold);
+    guava->time_name = "warmup";
+    guava->time_us = (double)warmup_ns / 1000;
+    snprintf(guava->options, sizeof guava->options, " cold=%.*f algorithm=warmup", 17 - (int)log10(cold), cold);
     return guava_start(guava, scene);
 }
 

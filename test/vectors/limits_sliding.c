@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
    limits_sliding.c - limits' sliding window counter in weir's words.
 
-   Its storage keeps a count for each window by its number, and goes back with the clock; weir keeps two counts, and does
-   not go back.  So when the clock shows less than it ever did, or did at the step before, the counts of this window and
-   of the one before are put back into weir's state.
+   Its storage keeps a count for each window by its number, and goes back with the clock; weir keeps two counts, and
+   does not go back.  So when the clock shows less than it ever did, or did at the step before, the counts of this
+   window and of the one before are put back into weir's state.
 
    May touch: its subject, the tally through judge.  Promises: answers equal; no tolerance.
    Leaves: counting and weighing to weir. */
@@ -37,9 +37,12 @@ static const char *open_case(void *subject, const struct scene *scene)
     char text[96];
     if (!field_i64(scene->limiter, "limit", &limit) || !field_u64(scene->limiter, "window_ns", &counter->window_ns))
         return "not yet (limiter: limit or window is no whole number)";
-    snprintf(text, sizeof text, "%" PRId64 "/%" PRIu64 "ns algorithm=sliding-window", limit, counter->window_ns);
+    const char *format = "%" PRId64 "/%" PRIu64 "ns algorithm=sliding-window";
+    snprintf(text, sizeof text, format, limit != 0 ? limit : 1, counter->window_ns);
     const char *unfit = limit_open(&counter->limit, text, 0, limit);
-    if (counter->limit.accepted) counter->offset_ns = inside_align(&counter->limit.plan, scene->shift_ns);
+    if (!counter->limit.accepted) return unfit;
+    if (limit == 0) inside_rule(&counter->limit.plan)->burst = 0; /* which is no rate to weir */
+    counter->offset_ns = inside_align(&counter->limit.plan, scene->shift_ns);
     return unfit;
 }
 

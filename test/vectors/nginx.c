@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
    nginx.c - limit_req in weir's words: its own spelling, and a bucket without a brim to read an excess from.
 
-   nginx logs the excess of a refused request too: what the bucket would then hold.  That is asked of a copy of the state
-   under the same rate with a burst that nothing reaches.
+   nginx logs the excess of a refused request too: what the bucket would then hold.  That is asked of a copy of the
+   state under the same rate with a burst that nothing reaches.
 
    May touch: its subject, the tally through judge.  Promises: answers equal to the thousandth and the ms.
    Leaves: the bucket itself to weir. */

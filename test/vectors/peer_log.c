@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
-   peer_log.c - what the three peers with a log have in common: raw times in the order of the calls, forgotten when the peer
-   clears.
+   peer_log.c - what the three peers with a log have in common: raw times in the order of the calls, which are forgotten
+   when the peer clears.
 
    May touch: the limit's rule and state.  Promises: decides nothing.  Leaves: which entries a peer clears, and when, to
    the families. */

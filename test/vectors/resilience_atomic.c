@@ -157,6 +157,7 @@ const struct family *family_resilience_atomic(void)
                                          .limiter_key = limiter_key,
                                          .op = op,
                                          .step_key = step_key,
+                                         .any_cost = true,
                                          .subject_size = sizeof(struct atomic),
                                          .open = open_case,
                                          .step = step_case,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
-   resilience_semaphore.c - resilience4j's SemaphoreBasedRateLimiter in weir's words: a cycle that nobody reserves ahead.
+   resilience_semaphore.c - resilience4j's SemaphoreBasedRateLimiter in weir's words: a cycle without
+   reservations.
 
    The peer's clock is its ticks: time is what they say.
 
@@ -111,6 +112,7 @@ const struct family *family_resilience_semaphore(void)
                                          .limiter_key = limiter_key,
                                          .op = op,
                                          .step_key = step_key,
+                                         .any_cost = true,
                                          .subject_size = sizeof(struct semaphore),
                                          .open = open_case,
                                          .step = step_case,

@@ -122,9 +122,21 @@ struct limit {
     void *state; /* owned */
     size_t state_size;
     uint64_t capacity; /* what a fresh state has remaining */
+    /* Of limit_open_gcra: */
+    uint64_t permits;     /* of weir for one of the peer; 0 is another limit */
+    uint64_t interval_ns; /* between two of weir's */
+    uint64_t kept_word, kept_anchor_ns;
 };
 /* interval_ns and burst only judge a refusal: over the span of one limit is a reason to skip. */
 const char *limit_open(struct limit *limit, const char *text, int64_t interval_ns, int64_t burst);
+/* One permit each interval, burst at once, by gcra, exact to the ns at any time: before each question the limit's clock
+   is set anew at a whole interval, where that rounds nothing; where the burst or a step back lasts long, a ns is a
+   permit. */
+void limit_open_gcra(struct limit *limit, const struct scene *scene, uint64_t interval_ns, int64_t burst);
+/* When was, or will be, all of it drained?  false: it is fresh. */
+bool limit_drained(const struct limit *limit, uint64_t *drained_ns);
+/* As if this time had been written down: what comes at an earlier one finds less. */
+void limit_keep_time(struct limit *limit, weir_instant now);
 void limit_close(struct limit *limit);
 void limit_forget(struct limit *limit); /* as if never used */
 /* Does the step expect the peer's refusal of the arguments?  Then judges ours and returns true. */

@@ -49,7 +49,7 @@ expect_lines() { # WHAT FILE PATTERN COUNT
 mkdir "$dir/right" "$dir/tampered" "$dir/many" "$dir/malformed" "$dir/empty" "$dir/other"
 
 # One file of every family.  Run: governor 3, go 3, pool 3.  Skipped: a quirk, an op, a limiter key, an answer that
-# no adapter knows, a rate of which 1 ns is no whole part; and a system without an adapter.
+# no adapter knows, a rate that is no number; and a system without an adapter.
 cat >"$dir/right/b_governor.json" <<'EOF'
 {"system": "governor (tiny)", "cases": [
  {"name": "two at once", "limiter": {"emission_interval_ns": 100000000, "burst": 2}, "tolerance_ns": 0, "steps": [
@@ -72,7 +72,7 @@ cat >"$dir/right/a_go.json" <<'EOF'
   {"t_ns": 0, "op": "try", "n": 1, "max_wait_ns": 0, "expect": {"allowed": true}, "state_after": {"tokens": 0}},
   {"t_ns": 0, "op": "reserve", "n": 1, "expect": {"allowed": true, "wait_ns": 2999999999}},
   {"t_ns": 1500000000, "op": "tokens", "expect": {"tokens": -0.5}}]},
- {"name": "three", "tolerance_ns": 2, "limiter": {"rate_per_s": 3, "burst": 1, "initial_tokens": 1}, "steps": [
+ {"name": "none", "tolerance_ns": 2, "limiter": {"rate_per_s": "nan", "burst": 1, "initial_tokens": 1}, "steps": [
   {"t_ns": 0, "op": "try", "n": 1, "expect": {"allowed": false}}]}]}
 EOF
 cat >"$dir/right/c_pool.json" <<'EOF'

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
    simrate.c - nosqlbench's present limiter in weir's words: fills are steps, and between them no time passes.
 
-   The peer divides in doubles and cuts; its numbers are taken over where they are not what weir makes of the rate, which
-   may differ by the last digit.
+   The peer divides in doubles and cuts, so its numbers are taken over; what weir makes of the same rate may differ from
+   them by the last digit only.
 
    May touch: its subject, the tally through judge.  Promises: sizes, answers and pools equal to the tick.
    Leaves: the filler's clock to the case, the pools to weir. */

@@ -3,22 +3,17 @@
 
    May touch: its subject, the tally through judge.  Promises: answers equal to the ns.
    Leaves: GCRA itself to weir.  Only here: for what can never pass throttled reports an untouched limit. */
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "runner.h"
 
 static const char *open_case(void *subject, const struct scene *scene)
 {
-    int64_t interval_ns = 0;
+    uint64_t interval_ns = 0;
     int64_t max_burst = 0;
-    if (!field_i64(scene->limiter, "emission_interval_ns", &interval_ns) ||
+    if (!field_u64(scene->limiter, "emission_interval_ns", &interval_ns) ||
         !field_i64(scene->limiter, "max_burst", &max_burst) || max_burst == INT64_MAX)
-        return "not yet (limiter: interval or burst is no 63-bit number)";
-    const int64_t burst = max_burst + 1;
-    char text[128];
-    snprintf(text, sizeof text, "1/%" PRId64 "ns burst=%" PRId64 " algorithm=gcra", interval_ns, burst);
-    return limit_open(subject, text, interval_ns, burst);
+        return "not yet (limiter: interval or burst is no number)";
+    limit_open_gcra(subject, scene, interval_ns, max_burst + 1);
+    return NULL;
 }
 
 static void create(struct limit *limit, struct step *step)
@@ -38,6 +33,7 @@ static void step_case(void *subject, struct step *step)
     weir_decision decision;
     if (limit_refused(limit, step) || !limit_ask(limit, step, 0, &decision)) return;
     const bool never = decision.verdict == WEIR_NEVER;
+    if (weir_allowed(decision)) limit_keep_time(limit, step->now); /* also when nothing was taken */
     judge_bool(step, "allowed", weir_allowed(decision));
     judge_bool(step, "never", never);
     judge_u64(step, "limit", limit->capacity);

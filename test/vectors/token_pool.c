@@ -9,56 +9,36 @@
 #include "core/pools.h"
 #include "runner.h"
 
-static bool usable_rate(struct json_object *from, double *rate_per_s, double *burst_ratio)
-{
-    return field_double(from, "rate_per_s", rate_per_s) && field_double(from, "burst_ratio", burst_ratio) &&
-           isfinite(*rate_per_s) && isfinite(*burst_ratio) && *rate_per_s > 0 && *burst_ratio >= 0;
-}
+struct subject {
+    struct pools pools;
+    double burst_ratio;
+};
 
-/* In core/pools.h a backlog over 63 bits is undefined. */
-static const char *unfit_steps(const struct scene *scene, bool has_rate)
+/* What is over 63 bits in the pools is undefined there. */
+static const char *unfit_steps(const struct scene *scene)
 {
-    int64_t sum = 0;
+    double sum = 0;
     for (size_t i = 0; i < json_object_array_length(scene->steps); i++) {
-        struct json_object *step = json_object_array_get_idx(scene->steps, i);
-        const char *op = json_object_get_string(json_object_object_get(step, "op"));
         int64_t tokens = 0;
-        double rate_per_s = 0;
-        double burst_ratio = 0;
-        const bool one_op = strcmp(op, "try_op") == 0;
-        if (strcmp(op, "set_rate") == 0) {
-            if (!usable_rate(step, &rate_per_s, &burst_ratio)) return "not yet (set_rate: no finite rate above 0)";
-            has_rate = true;
-        }
-        if (one_op && !has_rate) return "not yet (try_op without a rate)";
-        if (one_op && (!field_i64(step, "n", &tokens) || tokens != 1)) return "not yet (try_op of other than 1)";
-        if (strcmp(op, "refill") != 0) continue;
-        if (!field_i64(step, "tokens", &tokens) || tokens < 0) return "not yet (refill below 0)";
-        if (tokens > INT64_MAX - sum) return "not yet (backlog over 63 bits)";
-        sum += tokens;
+        struct json_object *step = json_object_array_get_idx(scene->steps, i);
+        if (!field_i64(step, "tokens", &tokens)) continue;
+        sum += fabs((double)tokens);
     }
-    return NULL;
+    return sum >= 0x1p63 ? "not yet (backlog over 63 bits)" : NULL;
 }
 
 static const char *open_case(void *subject, const struct scene *scene)
 {
-    struct pools *pools = subject;
+    struct subject *own = subject;
     double rate_per_s = 0;
-    double burst_ratio = 0;
     int64_t pool = 0;
-    const bool has_rate = json_object_object_get_ex(scene->limiter, "rate_per_s", NULL);
-    const char *unfit = unfit_steps(scene, has_rate);
-    if (unfit != NULL) return unfit;
-    if (has_rate) {
-        if (!usable_rate(scene->limiter, &rate_per_s, &burst_ratio)) return "not yet (limiter: no finite rate above 0)";
-        pools_set_rate(pools, rate_per_s, burst_ratio);
-        return NULL;
-    }
-    if (!field_i64(scene->limiter, "pool_size", &pool) || pool < 1 ||
-        !field_double(scene->limiter, "burst_ratio", &burst_ratio) || !isfinite(burst_ratio))
-        return "not yet (limiter: no pool size above 0 or no finite burst ratio)";
-    pools_set_size(pools, pool, burst_ratio);
-    return NULL;
+    own->burst_ratio = 1;
+    field_double(scene->limiter, "burst_ratio", &own->burst_ratio);
+    if (field_double(scene->limiter, "rate_per_s", &rate_per_s))
+        pools_set_rate(&own->pools, rate_per_s, own->burst_ratio);
+    else if (field_i64(scene->limiter, "pool_size", &pool)) pools_set_size(&own->pools, pool, own->burst_ratio);
+    else return "not yet (limiter: neither rate nor pool size)";
+    return unfit_steps(scene);
 }
 
 static void judge_sizes(const struct pools *pools, struct step *step)
@@ -83,17 +63,27 @@ static void take(struct pools *pools, struct step *step, int64_t tokens)
     judge_i64(step, "backlog", pools->active + pools->waiting);
 }
 
-static void set_rate(struct pools *pools, struct step *step)
+/* What is not said stays. */
+static void set_rate(struct subject *own, struct step *step)
 {
     double rate_per_s = 0;
-    double burst_ratio = 0;
-    if (usable_rate(step->json, &rate_per_s, &burst_ratio)) pools_set_rate(pools, rate_per_s, burst_ratio);
-    judge_sizes(pools, step);
+    field_double(step->json, "burst_ratio", &own->burst_ratio);
+    if (field_double(step->json, "rate_per_s", &rate_per_s)) pools_set_rate(&own->pools, rate_per_s, own->burst_ratio);
+    else judge_stop(step, "rate_per_s", "a number", "another value");
+    judge_sizes(&own->pools, step);
+}
+
+static int64_t tokens_of_ops(const struct pools *pools, const struct step *step)
+{
+    int64_t ops = 1;
+    field_i64(step->json, "n", &ops);
+    return (int64_t)((uint64_t)ops * (uint64_t)pools->per_op);
 }
 
 static void step_case(void *subject, struct step *step)
 {
-    struct pools *pools = subject;
+    struct subject *own = subject;
+    struct pools *pools = &own->pools;
     int64_t tokens = 0;
     const bool has_tokens = field_i64(step->json, "tokens", &tokens);
     const bool needs_tokens =
@@ -103,9 +93,9 @@ static void step_case(void *subject, struct step *step)
     else if (strcmp(step->op, "refill") == 0) judge_i64(step, "total", pools_refill(pools, tokens));
     else if (strcmp(step->op, "take_up_to") == 0) judge_i64(step, "taken", pools_take_up_to(pools, tokens));
     else if (strcmp(step->op, "try_take") == 0) take(pools, step, tokens);
-    else if (strcmp(step->op, "try_op") == 0) take(pools, step, pools->per_op);
+    else if (strcmp(step->op, "try_op") == 0) take(pools, step, tokens_of_ops(pools, step));
     else if (strcmp(step->op, "restart") == 0) judge_i64(step, "dropped", pools_restart(pools));
-    else if (strcmp(step->op, "set_rate") == 0) set_rate(pools, step);
+    else if (strcmp(step->op, "set_rate") == 0) set_rate(own, step);
     judge_after_i64(step, "active", pools->active);
     judge_after_i64(step, "waiting", pools->waiting);
 }
@@ -126,7 +116,7 @@ const struct family *family_token_pool(void)
                                          .limiter_key = limiter_key,
                                          .op = op,
                                          .step_key = step_key,
-                                         .subject_size = sizeof(struct pools),
+                                         .subject_size = sizeof(struct subject),
                                          .open = open_case,
                                          .step = step_case,
                                          .close = close_case};

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """limits_sliding.py SEED CASES [peer] - random vectors of limits' sliding window counter, in exact fractions.
 
-With `peer` the answers are those of the installed package limits, run at a clock of its own; times are then multiples of
-1/512 s and windows powers of two, so that its doubles are exact.  Writes one vector file to stdout."""
+With `peer` the answers are those of the installed package limits, run at a clock of its own; times are then multiples
+of 1/512 s and windows powers of two, so that its doubles are exact.  Writes one vector file to stdout."""
 import json
 import random
 import sys
@@ -87,7 +87,7 @@ def make_case(pick, number, peer):
     grid = GRID if peer else 1
     window = SECOND * 2**pick.randrange(8) if peer else pick.choice([SECOND, 7, 1000, 60 * SECOND, 3 * SECOND + 1,
                                                                      pick.randrange(1, 10**12)])
-    limit = pick.choice([1, 2, 3, 5, 8, 10, 100, pick.randrange(1, 10**6)])
+    limit = pick.choice([0, 1, 2, 3, 5, 8, 10, 100, pick.randrange(1, 10**6)])
     counter = (Peer if peer else Model)(limit, window)
     t, steps = pick.choice([0, 0, window // 2, pick.randrange(10**12), -pick.randrange(10**12)]) // grid * grid, []
     t = abs(t) if peer else t

@@ -71,7 +71,7 @@ def atomic_case(rng, number):
         elif roll < 0.1:
             peer.drain(t)
             step |= {"op": "drain", "expect": {"ok": True}, "state_after": peer.after(t)}
-            if peer.wait(t, 1) > 2**62:
+            if peer.wait(t, 1) > 2**62 or abs(peer.balance) > 2**60:
                 break
         else:
             n = rng.choice([0, 1, 1, 1, 2, 3, around(rng, limit), rng.randint(0, 3 * limit)])
@@ -81,7 +81,7 @@ def atomic_case(rng, number):
             exact = exact.wait(t, n)
             wait = rng.choice([0, 0, exact, max(0, exact - 1), exact + 1, around(rng, period), 2**63 - 1])
             step |= {"op": "try", "n": n, "max_wait_ns": wait, "expect": peer.take(t, n, wait)}
-            if peer.balance - limit < -(2**60) or exact > 2**62:
+            if abs(peer.balance) > 2**60 or exact > 2**62:
                 break
             step["state_after"] = peer.after(t)
         steps.append(step)

@@ -8,7 +8,7 @@ import random
 import sys
 from pathlib import Path
 
-POOL, FIRST_MAX = 10**9, 2**31 - 1
+POOL, FIRST_MAX, CENTURY = 10**9, 2**31 - 1, 100 * 365 * 86400 * 10**9
 
 
 class SimRate:
@@ -48,7 +48,7 @@ class SimRate:
 def pick_rate(rng):
     return rng.choice(
         [
-            rng.choice([1e9, 1e6, 1e3, 100.0, 1.0000001, 1.0, 0.5, 0.002, 0.0010001, 0.001, 5e-4, 1e-6, 1e-7, 3.0, 7.7]),
+            rng.choice([1e9, 1e6, 1e3, 100.0, 1.0000001, 1.0, 0.5, 0.002, 0.001, 5e-4, 1e-6, 1e-7, 3.0, 7.7]),
             10 ** rng.uniform(-8, 9),
             round(10 ** rng.uniform(-3, 6), 3) or 1.0,
             1e9 / rng.randint(1, 10**6),
@@ -62,7 +62,7 @@ def pick_gap(rng, peer):
         [
             0, 1, peer.tick - 1, peer.tick + 1, 10**7, 10**7, rng.randint(0, 10**7), rng.randint(0, 10**9),
             rng.randint(0, 3 * 10**9), FIRST_MAX, FIRST_MAX + 1, FIRST_MAX + peer.tick, rng.randint(0, 4 * 10**9),
-            peer.per_op * peer.tick, POOL * peer.tick, rng.randint(0, 100 * 365 * 86400 * 10**9) if rng.random() < 0.01 else 0,
+            peer.per_op * peer.tick, POOL * peer.tick, rng.randint(0, CENTURY) if rng.random() < 0.01 else 0,
         ]
     )
 

@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: MIT
+   cycle_test.c - permits anew each period: what the rule says at its edges, what a person may say, what a limiter does.
+
+   May touch: its own plans, states and limiters.  Promises: expected answers are worked out by hand.  Leaves to others:
+   long runs (test/law/cycle_law.c), the peers (test/vectors). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/algorithm.h"
+#include "core/clock.h"
+#include "plan/plan.h"
+
+#define LENGTH(array) (sizeof(array) / sizeof(array)[0])
+#define S UINT64_C(1000000000)
+#define YEAR (UINT64_C(31536000) * S)
+
+static weir_plan plan_of(const char *text)
+{
+    weir_plan plan;
+    weir_error error = {0};
+    if (weir_plan_parse(&plan, text, WEIR_ADMIT, &error) != 0) fail_msg("\"%s\": %s", text, error.message);
+    return plan;
+}
+
+static weir_instant at(uint64_t ns)
+{
+    return (weir_instant){ns};
+}
+
+/* ---- what one caller after the other is told ---- */
+
+struct step {
+    uint64_t now_ns, cost, wait_ns;
+    uint32_t verdict;
+    uint64_t delay_ns, retry_ns, remaining;
+};
+
+static void run(const char *text, const struct step *steps, size_t count)
+{
+    const weir_plan plan = plan_of(text);
+    uint64_t state[STATE_WORDS_MAX] = {0};
+    for (size_t i = 0; i < count; i++) {
+        const struct step *step = &steps[i];
+        const weir_decision got = weir_decide_within(&plan, state, at(step->now_ns), step->cost, step->wait_ns);
+        if (got.verdict == step->verdict && got.delay_ns == step->delay_ns && got.retry_ns == step->retry_ns &&
+            got.remaining == step->remaining)
+            continue;
+        fail_msg("%s, step %zu: verdict %u, delay %ju, retry %ju, remaining %ju", text, i, got.verdict,
+                 (uintmax_t)got.delay_ns, (uintmax_t)got.retry_ns, (uintmax_t)got.remaining);
+    }
+}
+
+static void each_cycle_anew(void **unused)
+{
+    (void)unused;
+    const struct step steps[] = {
+        {S / 2, 3, 0, WEIR_ALLOW, 0, 0, 2},      {S / 2, 3, 0, WEIR_DENY, 0, S / 2, 2},
+        {S - 1, 2, 0, WEIR_ALLOW, 0, 0, 0},      {S - 1, 0, 0, WEIR_ALLOW, 0, 0, 0},
+        {S - 1, 1, 0, WEIR_DENY, 0, 1, 0},       {S, 5, 0, WEIR_ALLOW, 0, 0, 0},
+        {2 * S - 1, 1, 0, WEIR_DENY, 0, 1, 0},   {90 * S + 1, 1, 0, WEIR_ALLOW, 0, 0, 4}, /* what was left is lost */
+        {290 * YEAR, 5, 0, WEIR_ALLOW, 0, 0, 0}, {290 * YEAR, 1, 0, WEIR_DENY, 0, S, 0},
+    };
+    run("5/s algorithm=cycle", steps, LENGTH(steps));
+}
+
+static void reserved_ahead(void **unused)
+{
+    (void)unused;
+    const struct step steps[] = {
+        {100, 4, 0, WEIR_ALLOW, 0, 0, 1},
+        {100, 2, S - 101, WEIR_DENY, 0, 1, 1},
+        {100, 2, S - 100, WEIR_ALLOW, S - 100, 0, 4}, /* one of this cycle, one of the next, where 4 are left */
+        {100, 0, 0, WEIR_DENY, 0, S - 100, 0},        /* n = 0 waits while permits are owed */
+        {100, 0, S, WEIR_ALLOW, S - 100, 0, 4},
+        {100, 9, WEIR_FOREVER, WEIR_ALLOW, 2 * S - 100, 0, 0},
+        {S + 1, 1, 0, WEIR_DENY, 0, 2 * S - 1, 0},
+        {2 * S, 1, 0, WEIR_DENY, 0, S, 0},
+        {3 * S, 5, 0, WEIR_ALLOW, 0, 0, 0},
+    };
+    run("5/s algorithm=cycle", steps, LENGTH(steps));
+}
+
+/* 12 of 5 a cycle take all of this one, the next, and two of the one after. */
+static void above_the_count(void **unused)
+{
+    (void)unused;
+    const struct step steps[] = {
+        {S / 4, 12, 0, WEIR_DENY, 0, WEIR_FOREVER, 5}, /* not at once, whenever it asks */
+        {S / 4, 12, S, WEIR_DENY, 0, WEIR_FOREVER, 5}, /* a cycle is never so near its end */
+        {S / 4, 12, S + 1, WEIR_DENY, 0, 3 * S / 4 - 1, 5},
+        {S - 1, 12, S + 1, WEIR_ALLOW, S + 1, 0, 3},
+        {S, 12, 3 * S, WEIR_ALLOW, 3 * S, 0, 1}, /* the line ends at 12 + 12 */
+        {S, 12, 3 * S, WEIR_DENY, 0, 3 * S, 0},
+        {4 * S, 1, 0, WEIR_ALLOW, 0, 0, 0},
+    };
+    run("5/s algorithm=cycle", steps, LENGTH(steps));
+}
+
+static void nobody_ahead(void **unused)
+{
+    (void)unused;
+    const struct step steps[] = {
+        {0, 6, WEIR_FOREVER, WEIR_NEVER, 0, 0, 5},
+        {0, 3, 0, WEIR_ALLOW, 0, 0, 2},
+        {10, 3, WEIR_FOREVER, WEIR_DENY, 0, S - 10, 2},
+        {10, 2, 0, WEIR_ALLOW, 0, 0, 0},
+        {10, 0, 0, WEIR_ALLOW, 0, 0, 0},
+        {S, 5, 0, WEIR_ALLOW, 0, 0, 0},
+    };
+    run("5/s algorithm=cycle debt=0", steps, LENGTH(steps));
+}
+
+static void a_few_ahead(void **unused)
+{
+    (void)unused;
+    const struct step steps[] = {
+        {0, 8, WEIR_FOREVER, WEIR_NEVER, 0, 0, 5},     {0, 7, WEIR_FOREVER, WEIR_ALLOW, S, 0, 3},
+        {0, 1, WEIR_FOREVER, WEIR_DENY, 0, S, 0}, /* nothing more before the next cycle */
+        {S, 5, WEIR_FOREVER, WEIR_ALLOW, S, 0, 3},     {S, 7, WEIR_FOREVER, WEIR_DENY, 0, 2 * S, 0},
+        {3 * S, 7, WEIR_FOREVER, WEIR_ALLOW, S, 0, 3},
+    };
+    run("5/s algorithm=cycle debt=2", steps, LENGTH(steps));
+}
+
+static void time_that_goes_back(void **unused)
+{
+    (void)unused;
+    const struct step steps[] = {
+        {5 * S, 1, 0, WEIR_ALLOW, 0, 0, 2}, {4 * S, 1, 0, WEIR_DENY, 0, S, 0},
+        {4 * S, 1, S, WEIR_ALLOW, S, 0, 1}, {0, 1, WEIR_FOREVER, WEIR_ALLOW, 5 * S, 0, 0},
+        {5 * S, 1, 0, WEIR_DENY, 0, S, 0},  {6 * S, 3, 0, WEIR_ALLOW, 0, 0, 0},
+    };
+    run("3/s algorithm=cycle", steps, LENGTH(steps));
+}
+
+static void huge(void **unused)
+{
+    (void)unused;
+    const uint64_t most = (UINT64_C(1) << 62) - 1;
+    const struct step steps[] = {
+        {0, most, 0, WEIR_ALLOW, 0, 0, 0},
+        {0, most, WEIR_FOREVER, WEIR_ALLOW, 1, 0, 0},
+        {0, most, WEIR_FOREVER, WEIR_DENY, 0, WEIR_FOREVER, 0}, /* more than can be counted */
+        {1, 1, 0, WEIR_DENY, 0, 1, 0},
+        {UINT64_MAX / 2, most, 0, WEIR_ALLOW, 0, 0, 0},
+        {0, 1, WEIR_FOREVER, WEIR_DENY, 0, WEIR_FOREVER, 0},
+        {UINT64_MAX / 2 + 1, most, 0, WEIR_ALLOW, 0, 0, 0},
+    };
+    run("4611686018427387903/ns algorithm=cycle", steps, LENGTH(steps));
+    const weir_plan slow = plan_of("1/292year algorithm=cycle");
+    uint64_t state[STATE_WORDS_MAX] = {0};
+    assert_true(weir_allowed(weir_decide_within(&slow, state, at(0), 2, WEIR_FOREVER)));
+    assert_int_equal(weir_decide_within(&slow, state, at(0), 9, WEIR_FOREVER).retry_ns, WEIR_FOREVER);
+}
+
+static weir_limiter *open_at(const char *text, uint64_t now_ns)
+{
+    const weir_options options = {.size = sizeof options, .clock = WEIR_CLOCK_MANUAL};
+    weir_limiter *limiter;
+    assert_int_equal(weir_open(&limiter, "1/s", &options, NULL), 0);
+    weir_manual_set(limiter, at(now_ns));
+    assert_int_equal(weir_set_limit(limiter, text, WEIR_RESET, NULL), 0);
+    return limiter;
+}
+
+/* ---- giving back ---- */
+
+static weir_decision take(const weir_plan *plan, uint64_t *state, uint64_t now_ns, uint64_t cost)
+{
+    const weir_decision decision = weir_decide_within(plan, state, at(now_ns), cost, WEIR_FOREVER);
+    assert_true(weir_allowed(decision));
+    return decision;
+}
+
+static uint64_t remaining(const weir_plan *plan, const uint64_t *state, uint64_t now_ns)
+{
+    uint64_t copy[STATE_WORDS_MAX];
+    memcpy(copy, state, sizeof copy);
+    return weir_decide(plan, copy, at(now_ns), 0).remaining;
+}
+
+static void cancel(const weir_plan *plan, uint64_t *state, uint64_t now_ns, weir_decision decision)
+{
+    weir_decide_settle(plan, state, at(now_ns), &decision, 0);
+}
+
+static void given_back(void **unused)
+{
+    (void)unused;
+    const weir_plan plan = plan_of("3/s algorithm=cycle");
+    uint64_t state[STATE_WORDS_MAX] = {0};
+    const weir_decision first = take(&plan, state, 0, 2);
+    cancel(&plan, state, S - 1, first);
+    assert_int_equal(remaining(&plan, state, S - 1), 3);
+    const weir_decision second = take(&plan, state, S - 1, 2);
+    cancel(&plan, state, S, second); /* its cycle is over */
+    assert_int_equal(remaining(&plan, state, S), 3);
+    take(&plan, state, S, 2);
+    const weir_decision ahead = take(&plan, state, S, 3); /* one of this cycle */
+    assert_int_equal(ahead.delay_ns, S);
+    cancel(&plan, state, S, ahead);
+    assert_int_equal(remaining(&plan, state, S), 1);
+}
+
+/* Of a call that took permits of two cycles, and of what was bought after it, only its own of now come back. */
+static void only_its_own(void **unused)
+{
+    (void)unused;
+    const weir_plan plan = plan_of("3/s algorithm=cycle");
+    uint64_t state[STATE_WORDS_MAX] = {0};
+    take(&plan, state, 0, 2);
+    const weir_decision spans = take(&plan, state, 0, 3); /* one of cycle 0, two of cycle 1 */
+    take(&plan, state, S, 1);
+    cancel(&plan, state, S, spans);
+    assert_int_equal(remaining(&plan, state, S), 2);
+}
+
+/* What one got back must not be taken for what another, of a cycle that is over, still has. */
+static void not_of_a_cycle_that_is_over(void **unused)
+{
+    (void)unused;
+    const weir_plan plan = plan_of("3/s algorithm=cycle");
+    uint64_t state[STATE_WORDS_MAX] = {0};
+    const weir_decision first = take(&plan, state, 0, 1), second = take(&plan, state, 0, 1);
+    cancel(&plan, state, 0, first);
+    assert_int_equal(remaining(&plan, state, 0), 2);
+    take(&plan, state, S, 1);
+    cancel(&plan, state, S, second);
+    assert_int_equal(remaining(&plan, state, S), 2);
+}
+
+/* Of a list only the limit that is named knows its slot; all of them do when they are told. */
+static void given_back_in_a_list(void **unused)
+{
+    (void)unused;
+    const uint64_t cost[] = {2, 2}, none[] = {0, 0};
+    uint64_t end[2];
+    weir_limiter *limiter = open_at("3/s algorithm=cycle; 2/s burst=2", 0);
+    weir_decision decision = weir_take(limiter, 2);
+    assert_int_equal(decision.limit, 1);
+    weir_cancel(limiter, &decision);
+    assert_int_equal(weir_peek_limit(limiter, 0, 0).remaining, 1);
+    assert_int_equal(weir_peek_limit(limiter, 1, 0).remaining, 2);
+    weir_manual_set(limiter, at(S));
+    decision = weir_take_each(limiter, cost, end);
+    weir_settle_each(limiter, &decision, cost, none, end);
+    assert_int_equal(weir_peek_limit(limiter, 0, 0).remaining, 3);
+    weir_close(limiter);
+}
+
+static void owed(void **unused)
+{
+    (void)unused;
+    const weir_plan plan = plan_of("3/s algorithm=cycle"), strict = plan_of("3/s algorithm=cycle debt=1");
+    uint64_t state[STATE_WORDS_MAX] = {0}, of_strict[STATE_WORDS_MAX] = {0};
+    weir_decision decision = take(&plan, state, 0, 1);
+    weir_decide_settle(&plan, state, at(0), &decision, 8);
+    assert_int_equal(weir_decide(&plan, state, at(0), 1).retry_ns, 2 * S);
+    decision = take(&strict, of_strict, 0, 1);
+    weir_decide_settle(&strict, of_strict, at(0), &decision, 8);
+    assert_int_equal(remaining(&strict, of_strict, S), 2);
+}
+
+/* ---- what a person may say ---- */
+
+static void mistakes(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *text;
+        int column;
+        const char *message;
+    } rows[] = {
+        {"0.5/s algorithm=cycle", 1, "a window holds whole permits; write 1/2s for half a permit a second"},
+        {"4611686018427387904/s algorithm=cycle", 1, "a cycle holds fewer than 2^62 permits; choose a smaller rate"},
+        {"5/s algorithm=cycle burst=3", 21, "this option does not belong to algorithm=cycle"},
+        {"5/s algorithm=cycle align=noon", 27, "expected align=clock or align=first"},
+        {"5/s algorithm=cycle debt=1s", 26, "expected a count; for example debt=1000"},
+    };
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        weir_plan plan;
+        weir_error error = {0};
+        assert_int_equal(weir_plan_parse(&plan, rows[i].text, WEIR_ADMIT, &error), WEIR_EINVAL);
+        assert_string_equal(error.message, rows[i].message);
+        assert_int_equal(error.column, rows[i].column);
+    }
+}
+
+static void canonical(void **unused)
+{
+    (void)unused;
+    static const char *const rows[][2] = {
+        {"5/s algorithm=cycle", "5/s algorithm=cycle align=first"},
+        {"60 per min algorithm=cycle debt=0 align=clock", "60/min algorithm=cycle debt=0 align=clock"},
+    };
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        char text[128], again[128];
+        weir_plan plan = plan_of(rows[i][0]);
+        weir_plan_text(&plan, text, sizeof text);
+        assert_string_equal(text, rows[i][1]);
+        plan = plan_of(text);
+        weir_plan_text(&plan, again, sizeof again);
+        assert_string_equal(again, text);
+    }
+}
+
+static void in_numbers(void **unused)
+{
+    (void)unused;
+    const weir_plan plan = plan_of("5/s algorithm=cycle debt=2");
+    const struct plan *inside = plan_inside_const(&plan);
+    const struct facts facts = facts_of(&inside->limit[0], &inside->rule[0]);
+    assert_int_equal(facts.at_once, 5);
+    assert_int_equal(facts.fresh, 5);
+    assert_int_equal(facts.largest, 7);
+    assert_int_equal(facts.group, 5);
+    assert_int_equal(facts.spacing_ns, S);
+    assert_int_equal(facts.full_ns, S);
+    assert_int_equal(facts.state_bytes, weir_state_size(&plan));
+    static const uint64_t windows[][2] = {{0, 5}, {1, 5}, {2, 10}, {S, 10}, {S + 1, 10}, {S + 2, 15}, {10 * S, 55}};
+    for (size_t i = 0; i < LENGTH(windows); i++)
+        assert_int_equal(facts_most_in(&inside->limit[0], windows[i][0]), windows[i][1]);
+}
+
+static void in_words(void **unused)
+{
+    (void)unused;
+    char words[2048];
+    const weir_plan plan = plan_of("5/s algorithm=cycle");
+    weir_plan_explain(&plan, words, sizeof words);
+    assert_non_null(strstr(words, "from rest       5 pass at once, then 5 every 1 s\n"));
+    assert_non_null(strstr(words, "in any second   at most 10\n"));
+    assert_non_null(strstr(words, "any; one above 5 has to wait, for the permits of several periods\n"));
+}
+
+static void full_again(void **unused)
+{
+    (void)unused;
+    const weir_plan plan = plan_of("5/s algorithm=cycle");
+    uint64_t state[STATE_WORDS_MAX] = {0};
+    weir_decision decision = weir_decide(&plan, state, at(S / 4), 0);
+    assert_int_equal(weir_full_ns(&plan, &decision), 0);
+    decision = weir_decide(&plan, state, at(S / 4), 1);
+    assert_int_equal(weir_full_ns(&plan, &decision), 3 * S / 4);
+    decision = weir_decide(&plan, state, at(S / 4), 5);
+    assert_int_equal(decision.verdict, WEIR_DENY);
+    assert_int_equal(weir_full_ns(&plan, &decision), 3 * S / 4);
+    decision = weir_decide_within(&plan, state, at(S / 4), 5, S);
+    assert_int_equal(weir_full_ns(&plan, &decision), 7 * S / 4);
+}
+
+/* ---- a limiter ---- */
+
+static void begins_when_it_is_made(void **unused)
+{
+    (void)unused;
+    weir_limiter *limiter = open_at("5/s algorithm=cycle", 700);
+    assert_true(weir_allowed(weir_take_at(limiter, at(900), 5)));
+    assert_int_equal(weir_take_at(limiter, at(900), 1).retry_ns, S - 200);
+    weir_close(limiter);
+    limiter = open_at("5/s algorithm=cycle align=clock", 700);
+    assert_true(weir_allowed(weir_take_at(limiter, at(900), 5)));
+    assert_int_equal(weir_take_at(limiter, at(900), 1).retry_ns, S - 900);
+    weir_close(limiter);
+}
+
+/* Whatever the limit becomes, the present cycle goes on with what is left of it. */
+static void changed(void **unused)
+{
+    (void)unused;
+    weir_limiter *limiter = open_at("5/s algorithm=cycle", 700);
+    assert_true(weir_allowed(weir_take_at(limiter, at(900), 2)));
+    weir_manual_set(limiter, at(1000));
+    assert_int_equal(weir_set_limit(limiter, "9/s algorithm=cycle", WEIR_KEEP, NULL), 0);
+    assert_int_equal(weir_peek(limiter, 0).remaining, 3);
+    assert_int_equal(weir_set_limit(limiter, "2/s algorithm=cycle", WEIR_KEEP, NULL), 0);
+    assert_int_equal(weir_peek(limiter, 0).remaining, 3);
+    assert_true(weir_allowed(weir_take(limiter, 3)));
+    assert_int_equal(weir_take(limiter, 1).retry_ns, S - 300);
+    weir_manual_set(limiter, at(S + 700));
+    assert_int_equal(weir_peek(limiter, 0).remaining, 2);
+    assert_int_equal(weir_set_limit(limiter, "6/s algorithm=cycle", WEIR_SCALE, NULL), 0);
+    assert_int_equal(weir_peek(limiter, 0).remaining, 6);
+    assert_true(weir_allowed(weir_take(limiter, 5)));
+    assert_int_equal(weir_set_limit(limiter, "3/s algorithm=cycle", WEIR_SCALE, NULL), 0);
+    assert_int_equal(weir_peek(limiter, 0).remaining, 0);
+    assert_int_equal(weir_take(limiter, 1).retry_ns, S);
+    assert_int_equal(weir_set_limit(limiter, "3/s algorithm=cycle", WEIR_RESET, NULL), 0);
+    assert_int_equal(weir_peek(limiter, 0).remaining, 3);
+    weir_close(limiter);
+}
+
+/* The present cycle ends as it would have, or a new period from now. */
+static void another_period(void **unused)
+{
+    (void)unused;
+    weir_limiter *limiter = open_at("5/s algorithm=cycle", 0);
+    assert_true(weir_allowed(weir_take_at(limiter, at(0), 5)));
+    weir_manual_set(limiter, at(S / 2));
+    assert_int_equal(weir_set_limit(limiter, "5/100s algorithm=cycle", WEIR_KEEP, NULL), 0);
+    assert_int_equal(weir_take(limiter, 1).retry_ns, S / 2);
+    assert_true(weir_allowed(weir_take_at(limiter, at(S), 5)));
+    assert_int_equal(weir_take_at(limiter, at(S), 1).retry_ns, 100 * S);
+    weir_manual_set(limiter, at(2 * S));
+    assert_int_equal(weir_set_limit(limiter, "5/s algorithm=cycle", WEIR_KEEP, NULL), 0);
+    assert_int_equal(weir_take(limiter, 1).retry_ns, S);
+    weir_close(limiter);
+    /* On the wall's clock minutes are minutes, but the cycle that began in the second is not cut below it. */
+    limiter = open_at("5/7s algorithm=cycle align=clock", 0);
+    assert_true(weir_allowed(weir_take_at(limiter, at(0), 5)));
+    weir_manual_set(limiter, at(4 * S));
+    assert_int_equal(weir_set_limit(limiter, "5/5s algorithm=cycle align=clock", WEIR_KEEP, NULL), 0);
+    assert_int_equal(weir_take(limiter, 1).retry_ns, S);
+    weir_manual_set(limiter, at(10 * S));
+    assert_true(weir_allowed(weir_take(limiter, 5)));
+    weir_manual_set(limiter, at(13 * S));
+    assert_int_equal(weir_set_limit(limiter, "5/7s algorithm=cycle align=clock", WEIR_KEEP, NULL), 0);
+    assert_int_equal(weir_take(limiter, 1).retry_ns, 8 * S);
+    weir_close(limiter);
+    /* The minute began long ago: the second of now ends it, and not at once. */
+    limiter = open_at("5/min algorithm=cycle align=clock", 0);
+    assert_true(weir_allowed(weir_take_at(limiter, at(0), 5)));
+    weir_manual_set(limiter, at(61 * S / 2));
+    assert_int_equal(weir_set_limit(limiter, "5/s algorithm=cycle align=clock", WEIR_KEEP, NULL), 0);
+    assert_int_equal(weir_take(limiter, 1).retry_ns, S / 2);
+    weir_close(limiter);
+}
+
+/* Reservations keep their place in line. */
+static void retimed(void **unused)
+{
+    (void)unused;
+    weir_limiter *limiter = open_at("2/s algorithm=cycle", 0);
+    weir_take(limiter, 2);
+    weir_decision first = weir_reserve(limiter, 2, WEIR_FOREVER), second = weir_reserve(limiter, 3, WEIR_FOREVER);
+    weir_decision third = weir_reserve(limiter, 4, WEIR_FOREVER);
+    assert_int_equal(first.delay_ns, S);
+    assert_int_equal(second.delay_ns, 3 * S);
+    assert_int_equal(third.delay_ns, 5 * S);
+    weir_cancel(limiter, &third);
+    weir_charge(limiter, 1);
+    assert_int_equal(weir_set_limit(limiter, "4/s algorithm=cycle", WEIR_KEEP, NULL), 0);
+    assert_true(weir_restart(limiter, &first));
+    assert_true(weir_restart(limiter, &second));
+    assert_int_equal(first.start.ns, S);
+    assert_int_equal(second.start.ns, 2 * S);
+    assert_int_equal(weir_set_limit(limiter, "1/s algorithm=cycle", WEIR_KEEP, NULL), 0);
+    assert_true(weir_restart(limiter, &second));
+    assert_int_equal(second.start.ns, 5 * S);
+    assert_int_equal(weir_set_limit(limiter, "3/s algorithm=cycle", WEIR_RESET, NULL), 0);
+    assert_true(weir_restart(limiter, &second));
+    assert_int_equal(second.start.ns, S);
+    weir_close(limiter);
+}
+
+/* Lowered to 2 with 3 left, 4 may be taken in this cycle only. */
+static void lowered_and_too_far(void **unused)
+{
+    (void)unused;
+    weir_limiter *limiter = open_at("3/s algorithm=cycle debt=1", 0);
+    assert_int_equal(weir_set_limit(limiter, "2/s algorithm=cycle debt=1", WEIR_KEEP, NULL), 0);
+    assert_int_equal(weir_reserve(limiter, 4, 0).verdict, WEIR_NEVER);
+    assert_int_equal(weir_reserve(limiter, 4, S / 4).retry_ns, 3 * S / 4);
+    assert_int_equal(weir_reserve(limiter, 4, S).delay_ns, S);
+    weir_close(limiter);
+}
+
+static void waits(void **unused)
+{
+    (void)unused;
+    weir_limiter *limiter;
+    assert_int_equal(weir_open(&limiter, "2/20ms algorithm=cycle; 1000/s", NULL, NULL), 0);
+    const uint64_t begin_ns = weir_now().ns;
+    assert_true(weir_allowed(weir_take_wait(limiter, 5, S))); /* with a later cycle's permits */
+    const uint64_t waited_ns = weir_now().ns - begin_ns;
+    assert_true(waited_ns > 15000000);
+    assert_int_equal(weir_take_wait(limiter, 9, 20000000).verdict, WEIR_DENY);
+    assert_int_equal(weir_set_limit(limiter, "2/20ms algorithm=cycle debt=0", WEIR_RESET, NULL), 0);
+    weir_take(limiter, 2);
+    assert_true(weir_allowed(weir_take_wait(limiter, 2, S))); /* comes back when the cycle begins */
+    assert_int_equal(weir_set_limit(limiter, "2/20ms algorithm=cycle debt=2", WEIR_RESET, NULL), 0);
+    weir_reserve(limiter, 4, WEIR_FOREVER);
+    assert_true(weir_allowed(weir_take_wait(limiter, 4, WEIR_FOREVER))); /* comes back, and takes ahead then */
+    weir_close(limiter);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_cycle_anew),
+        cmocka_unit_test(reserved_ahead),
+        cmocka_unit_test(above_the_count),
+        cmocka_unit_test(nobody_ahead),
+        cmocka_unit_test(a_few_ahead),
+        cmocka_unit_test(time_that_goes_back),
+        cmocka_unit_test(huge),
+        cmocka_unit_test(given_back),
+        cmocka_unit_test(only_its_own),
+        cmocka_unit_test(not_of_a_cycle_that_is_over),
+        cmocka_unit_test(given_back_in_a_list),
+        cmocka_unit_test(owed),
+        cmocka_unit_test(mistakes),
+        cmocka_unit_test(canonical),
+        cmocka_unit_test(in_numbers),
+        cmocka_unit_test(in_words),
+        cmocka_unit_test(full_again),
+        cmocka_unit_test(begins_when_it_is_made),
+        cmocka_unit_test(changed),
+        cmocka_unit_test(another_period),
+        cmocka_unit_test(retimed),
+        cmocka_unit_test(lowered_and_too_far),
+        cmocka_unit_test(waits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,640 @@
+/* SPDX-License-Identifier: MIT
+   sliding_log_test.c - the telling cases of a sliding log by hand, to the ns: edges, gap, refused calls that count,
+   those who wait, changes; its text and its numbers.
+
+   May touch: its own plans, states and limiters; one thread that waits.  Leaves to others: everything at random
+   (sliding_log_law.c), the peers (vectors). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+
+#include "core/sliding_log.h"
+#include "plan/plan.h"
+
+static const uint64_t S = UINT64_C(1000000000), MS = UINT64_C(1000000);
+
+#define LENGTH(array) (sizeof(array) / sizeof(array)[0])
+
+struct log {
+    weir_plan plan;
+    void *state;
+};
+
+static struct log log_of(const char *text)
+{
+    struct log log;
+    weir_error error;
+    if (weir_plan_parse(&log.plan, text, WEIR_ADMIT, &error) != 0) fail_msg("\"%s\": %s", text, error.message);
+    log.state = calloc(1, weir_state_size(&log.plan));
+    assert_non_null(log.state);
+    return log;
+}
+
+static void allows(struct log *log, uint64_t now_ns, uint64_t cost, uint64_t remaining)
+{
+    const weir_decision decision = weir_decide(&log->plan, log->state, (weir_instant){now_ns}, cost);
+    assert_int_equal(decision.verdict, WEIR_ALLOW);
+    assert_int_equal(decision.start.ns, now_ns);
+    assert_int_equal(decision.remaining, remaining);
+}
+
+static void denies(struct log *log, uint64_t now_ns, uint64_t cost, uint64_t retry_ns)
+{
+    const weir_decision decision = weir_decide(&log->plan, log->state, (weir_instant){now_ns}, cost);
+    assert_int_equal(decision.verdict, WEIR_DENY);
+    assert_int_equal(decision.retry_ns, retry_ns);
+}
+
+/* ---- the rule ---- */
+
+static void test_the_count_in_any_period(void **state)
+{
+    (void)state;
+    struct log log = log_of("3/s algorithm=sliding-log");
+    allows(&log, 0, 1, 2);
+    allows(&log, 400 * MS, 1, 1);
+    allows(&log, 900 * MS, 1, 0);
+    denies(&log, 900 * MS, 1, 100 * MS);
+    denies(&log, S - 1, 1, 1);
+    allows(&log, S, 1, 0);
+    denies(&log, S, 1, 400 * MS);
+    denies(&log, S, 2, 900 * MS);
+    denies(&log, S, 3, S);
+    allows(&log, 1900 * MS, 2, 0);
+    denies(&log, 1900 * MS, 1, 100 * MS);
+    allows(&log, 100 * S, 3, 0);
+    allows(&log, 100 * S, 0, 0);
+    free(log.state);
+}
+
+/* Exactly one period old: out by the open edge, counted by the closed one. */
+static void test_the_two_edges(void **state)
+{
+    (void)state;
+    struct log open = log_of("2/s algorithm=sliding-log edge=open"), closed = log_of("2/s edge=closed");
+    allows(&open, 5, 2, 0);
+    denies(&open, S + 4, 1, 1);
+    allows(&open, S + 5, 2, 0);
+    allows(&closed, 5, 2, 0);
+    denies(&closed, S + 4, 1, 2);
+    denies(&closed, S + 5, 1, 1);
+    allows(&closed, S + 6, 2, 0);
+    free(open.state);
+    free(closed.state);
+}
+
+static void test_never(void **state)
+{
+    (void)state;
+    struct log log = log_of("3/s algorithm=sliding-log");
+    const weir_decision decision = weir_decide(&log.plan, log.state, (weir_instant){7}, 4);
+    assert_int_equal(decision.verdict, WEIR_NEVER);
+    assert_int_equal(decision.remaining, 3);
+    allows(&log, 7, 3, 0);
+    free(log.state);
+}
+
+/* The gap is between calls, not between their permits; refused calls do not begin it anew. */
+static void test_gap(void **state)
+{
+    (void)state;
+    struct log log = log_of("10/s gap=50ms");
+    allows(&log, S, 4, 0);
+    denies(&log, S, 1, 50 * MS);
+    denies(&log, S + 30 * MS, 1, 20 * MS);
+    allows(&log, S + 30 * MS, 0, 0);
+    allows(&log, S + 50 * MS, 5, 0);
+    denies(&log, S + 50 * MS, 2, 950 * MS);
+    denies(&log, S + 99 * MS, 1, MS);
+    allows(&log, S + 100 * MS, 1, 0);
+    free(log.state);
+}
+
+static void test_refused_calls_count(void **state)
+{
+    (void)state;
+    struct log log = log_of("2/s count-refused");
+    allows(&log, 0, 1, 1);
+    allows(&log, 100 * MS, 1, 0);
+    /* Entered itself, the call passes when the one before it has left. */
+    denies(&log, 200 * MS, 1, 900 * MS);
+    denies(&log, 1100 * MS - 1, 1, 100 * MS + 1);
+    denies(&log, 1100 * MS, 1, S - 1);
+    allows(&log, 2100 * MS - 1, 1, 0);
+    denies(&log, 2200 * MS, 2, S);
+    allows(&log, 3200 * MS, 2, 0);
+    /* More than ever passes is entered as far as it counts. */
+    assert_int_equal(weir_decide(&log.plan, log.state, (weir_instant){5 * S}, UINT64_MAX).verdict, WEIR_NEVER);
+    denies(&log, 5 * S, 1, S);
+    free(log.state);
+}
+
+static void test_refused_calls_count_for_the_gap(void **state)
+{
+    (void)state;
+    struct log log = log_of("100/s gap=5ms count-refused");
+    allows(&log, 0, 1, 0);
+    for (uint64_t ms = 3; ms <= 12; ms += 3) denies(&log, ms * MS, 1, 5 * MS);
+    allows(&log, 17 * MS, 1, 0);
+    free(log.state);
+}
+
+/* A clock that goes back earns nothing: what was entered later keeps counting. */
+static void test_clock_goes_back(void **state)
+{
+    (void)state;
+    struct log log = log_of("2/min algorithm=sliding-log");
+    allows(&log, 100 * S, 1, 1);
+    allows(&log, 70 * S, 1, 0);
+    denies(&log, 70 * S, 1, 90 * S);
+    denies(&log, 159 * S, 1, S);
+    allows(&log, 160 * S, 2, 0);
+    free(log.state);
+}
+
+static void test_far_ahead_and_at_the_end_of_time(void **state)
+{
+    (void)state;
+    struct log log = log_of("3/s algorithm=sliding-log"), slow = log_of("1/year algorithm=sliding-log");
+    allows(&log, 0, 3, 0);
+    allows(&log, UINT64_C(290) * 31536000 * S, 3, 0);
+    denies(&log, UINT64_C(290) * 31536000 * S, 1, S);
+    allows(&log, UINT64_C(500) * 31536000 * S, 3, 0);
+    allows(&slow, UINT64_MAX - 5, 1, 0);
+    const weir_decision decision = weir_decide(&slow.plan, slow.state, (weir_instant){UINT64_MAX - 4}, 1);
+    assert_int_equal(decision.verdict, WEIR_DENY);
+    assert_int_equal(decision.retry_ns, WEIR_FOREVER);
+    free(log.state);
+    free(slow.state);
+}
+
+/* 4 bytes wrap each 4.3 s: an entry that they cannot tell apart from a new one must not come back. */
+static void test_brief_stamps(void **state)
+{
+    (void)state;
+    struct log log = log_of("3/2s algorithm=sliding-log");
+    const uint64_t lap = UINT64_C(1) << 32;
+    assert_int_equal(weir_state_size(&log.plan), (STAMPS_HEADER + 2) * sizeof(uint64_t));
+    for (uint64_t i = 1; i < 20; i++) {
+        allows(&log, i * lap, 1, 2);
+        allows(&log, i * lap + S, 1, 1);
+    }
+    for (uint64_t i = 20; i < 40; i++) allows(&log, i * lap, 3, 0);
+    denies(&log, 39 * lap + 2 * S - 1, 1, 1);
+    free(log.state);
+    log = log_of("3/3s algorithm=sliding-log");
+    assert_int_equal(weir_state_size(&log.plan), (STAMPS_HEADER + 3) * sizeof(uint64_t));
+    free(log.state);
+}
+
+/* ---- a limiter ---- */
+
+/* A list has its state in a cell; alone a log has a home of its own (log_test.c). */
+static const char *in_a_list(const char *limits)
+{
+    static char text[256];
+    snprintf(text, sizeof text, "%s; unlimited", limits);
+    return text;
+}
+
+static weir_limiter *open_manual(const char *limits, uint64_t now_ns)
+{
+    weir_options options = WEIR_OPTIONS;
+    weir_limiter *limiter;
+    weir_error error;
+    options.clock = WEIR_CLOCK_MANUAL;
+    if (weir_open(&limiter, in_a_list(limits), &options, &error) != 0) fail_msg("\"%s\": %s", limits, error.message);
+    weir_manual_set(limiter, (weir_instant){now_ns});
+    return limiter;
+}
+
+static void change(weir_limiter *limiter, const char *limits, weir_carry carry)
+{
+    weir_error error;
+    if (weir_set_limit(limiter, in_a_list(limits), carry, &error) != 0) fail_msg("\"%s\": %s", limits, error.message);
+}
+
+static uint64_t retry_of(weir_limiter *limiter, uint64_t cost)
+{
+    return weir_peek(limiter, cost).retry_ns;
+}
+
+static void test_reserve(void **state)
+{
+    (void)state;
+    static const uint64_t starts_s[] = {10, 10, 11, 11, 12, 12, 13};
+    weir_limiter *limiter = open_manual("2/s algorithm=sliding-log", 10 * S);
+    for (size_t i = 0; i < LENGTH(starts_s); i++) {
+        const weir_decision decision = weir_reserve(limiter, 1, WEIR_FOREVER);
+        assert_int_equal(decision.verdict, WEIR_ALLOW);
+        assert_int_equal(decision.start.ns, starts_s[i] * S);
+    }
+    assert_int_equal(weir_reserve(limiter, 1, S).verdict, WEIR_DENY);
+    assert_int_equal(retry_of(limiter, 1), 3 * S);
+    assert_int_equal(retry_of(limiter, 2), 4 * S);
+    weir_manual_set(limiter, (weir_instant){12 * S});
+    weir_decision decision = weir_reserve(limiter, 1, WEIR_FOREVER);
+    assert_int_equal(decision.start.ns, 13 * S);
+    weir_cancel(limiter, &decision);
+    assert_int_equal(retry_of(limiter, 1), S);
+    weir_close(limiter);
+}
+
+static void test_refused_calls_that_count_do_not_wait(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("1/s count-refused", 0);
+    assert_int_equal(weir_take(limiter, 1).verdict, WEIR_ALLOW);
+    assert_int_equal(weir_peek(limiter, 1).retry_ns, S);
+    assert_int_equal(weir_reserve(limiter, 1, WEIR_FOREVER).verdict, WEIR_DENY);
+    weir_manual_set(limiter, (weir_instant){300 * MS});
+    assert_int_equal(weir_take(limiter, 1).retry_ns, S);
+    weir_manual_set(limiter, (weir_instant){1300 * MS});
+    assert_int_equal(weir_take(limiter, 1).verdict, WEIR_ALLOW);
+    weir_close(limiter);
+}
+
+static void test_settle(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("10/s algorithm=sliding-log", S);
+    weir_decision first = weir_take(limiter, 6), second = weir_take(limiter, 2), third;
+    weir_settle(limiter, &first, 1);
+    assert_int_equal(weir_peek(limiter, 0).remaining, 7);
+    weir_manual_set(limiter, (weir_instant){1500 * MS});
+    third = weir_take(limiter, 7);
+    weir_cancel(limiter, &second);
+    assert_int_equal(weir_peek(limiter, 0).remaining, 2);
+    /* Of the 3 more one is too many, and takes the next place that becomes free. */
+    weir_settle(limiter, &third, 10);
+    assert_int_equal(retry_of(limiter, 1), S);
+    weir_manual_set(limiter, (weir_instant){2 * S});
+    assert_int_equal(weir_peek(limiter, 0).remaining, 0);
+    weir_manual_set(limiter, (weir_instant){2500 * MS});
+    assert_int_equal(weir_peek(limiter, 0).remaining, 9);
+    weir_close(limiter);
+}
+
+/* What refused calls have pushed out of the log is still within the period. */
+static void test_cancel_where_refused_calls_count(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("2/s count-refused", S);
+    assert_int_equal(weir_take(limiter, 1).verdict, WEIR_ALLOW);
+    weir_decision second = weir_take(limiter, 1);
+    weir_manual_set(limiter, (weir_instant){1100 * MS});
+    assert_int_equal(weir_take(limiter, 1).verdict, WEIR_DENY);
+    weir_cancel(limiter, &second);
+    assert_int_equal(weir_peek(limiter, 0).remaining, 0);
+    weir_manual_set(limiter, (weir_instant){2 * S});
+    assert_int_equal(weir_peek(limiter, 0).remaining, 1);
+    weir_close(limiter);
+}
+
+/* What was charged is owed permit by permit, however large the call before was. */
+static void test_change_while_in_debt(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("100/s algorithm=sliding-log", S);
+    assert_int_equal(weir_take(limiter, 100).verdict, WEIR_ALLOW);
+    assert_int_equal(weir_charge(limiter, 5).charged, 5);
+    change(limiter, "100/s algorithm=sliding-log", WEIR_KEEP);
+    assert_int_equal(retry_of(limiter, 95), S);
+    assert_int_equal(retry_of(limiter, 96), 2 * S);
+    weir_close(limiter);
+}
+
+/* What a charge takes beyond the count comes due a count each period. */
+static void test_charge(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("3/s algorithm=sliding-log", S);
+    assert_int_equal(weir_charge(limiter, 7).charged, 7);
+    assert_int_equal(retry_of(limiter, 1), 2 * S);
+    assert_int_equal(retry_of(limiter, 2), 2 * S);
+    assert_int_equal(retry_of(limiter, 3), 3 * S);
+    assert_int_equal(weir_charge(limiter, UINT64_C(3000000)).charged, 3000000);
+    assert_int_equal(retry_of(limiter, 1), (2 + UINT64_C(1000000)) * S);
+    assert_int_equal(weir_charge(limiter, UINT64_MAX).charged, UINT64_MAX);
+    assert_int_equal(retry_of(limiter, 1), WEIR_FOREVER);
+    weir_close(limiter);
+}
+
+/* The new rule holds for what was granted before it, too. */
+static void test_change_of_count_and_period(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("5/s algorithm=sliding-log", S);
+    assert_int_equal(weir_take(limiter, 5).verdict, WEIR_ALLOW);
+    change(limiter, "8/s algorithm=sliding-log", WEIR_KEEP);
+    assert_int_equal(weir_take(limiter, 3).verdict, WEIR_ALLOW);
+    assert_int_equal(retry_of(limiter, 1), S);
+    change(limiter, "2/s algorithm=sliding-log", WEIR_SCALE);
+    weir_manual_set(limiter, (weir_instant){1500 * MS});
+    assert_int_equal(retry_of(limiter, 1), 500 * MS);
+    change(limiter, "2/min algorithm=sliding-log", WEIR_KEEP);
+    assert_int_equal(retry_of(limiter, 1), 59500 * MS);
+    change(limiter, "2/100ms algorithm=sliding-log", WEIR_KEEP);
+    assert_int_equal(weir_take(limiter, 2).verdict, WEIR_ALLOW);
+    change(limiter, "1/h algorithm=sliding-log", WEIR_RESET);
+    assert_int_equal(weir_take(limiter, 1).verdict, WEIR_ALLOW);
+    weir_close(limiter);
+}
+
+/* Grown after it was full for long: what the ring has lost is known to be a period older, so the more pass at once. */
+static void test_growth_under_load(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("4/s algorithm=sliding-log", 0);
+    for (uint64_t t = 1; t < 20; t++) {
+        weir_manual_set(limiter, (weir_instant){t * 250 * MS});
+        assert_int_equal(weir_take(limiter, 1).verdict, WEIR_ALLOW);
+    }
+    change(limiter, "6/s algorithm=sliding-log", WEIR_KEEP);
+    assert_int_equal(weir_take(limiter, 2).verdict, WEIR_ALLOW);
+    assert_int_equal(retry_of(limiter, 1), 250 * MS);
+    /* Longer than what is known: the lost ones may have come as closely as they were allowed to. */
+    change(limiter, "12/2s algorithm=sliding-log", WEIR_KEEP);
+    assert_int_equal(weir_peek(limiter, 0).remaining, 0);
+    assert_int_equal(retry_of(limiter, 1), 500 * MS);
+    weir_close(limiter);
+}
+
+static void test_restart(void **state)
+{
+    (void)state;
+    weir_decision waiting[7];
+    weir_limiter *limiter = open_manual("2/s algorithm=sliding-log", 10 * S);
+    assert_int_equal(weir_take(limiter, 2).verdict, WEIR_ALLOW);
+    for (size_t i = 0; i < 7; i++) waiting[i] = weir_reserve(limiter, 1, WEIR_FOREVER);
+    assert_int_equal(waiting[6].start.ns, 14 * S);
+    weir_manual_set(limiter, (weir_instant){10500 * MS});
+    change(limiter, "1/s algorithm=sliding-log", WEIR_KEEP);
+    for (size_t i = 0; i < 7; i++) {
+        assert_true(weir_restart(limiter, &waiting[i]));
+        assert_int_equal(waiting[i].start.ns, (11 + i) * S);
+    }
+    weir_manual_set(limiter, (weir_instant){11 * S});
+    change(limiter, "4/s algorithm=sliding-log", WEIR_KEEP);
+    for (size_t i = 1; i < 7; i++) {
+        assert_true(weir_restart(limiter, &waiting[i]));
+        assert_int_equal(waiting[i].start.ns, (i < 4 ? 11 : 12) * S);
+    }
+    assert_int_equal(retry_of(limiter, 1), S);
+    assert_int_equal(retry_of(limiter, 2), 2 * S);
+    weir_close(limiter);
+}
+
+/* Moved as if no permit more waited, changed as often as one likes. */
+static void test_restart_of_calls_of_several_permits(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("4/s algorithm=sliding-log", 0);
+    assert_int_equal(weir_take(limiter, 4).verdict, WEIR_ALLOW);
+    weir_decision three = weir_reserve(limiter, 3, WEIR_FOREVER), next;
+    assert_int_equal(three.start.ns, S);
+    for (int i = 0; i < 4; i++) {
+        change(limiter, "4/s algorithm=sliding-log", WEIR_KEEP);
+        assert_true(weir_restart(limiter, &three));
+        assert_int_equal(three.start.ns, 2 * S);
+    }
+    next = weir_reserve(limiter, 2, WEIR_FOREVER);
+    assert_int_equal(next.start.ns, 3 * S);
+    weir_close(limiter);
+}
+
+/* Of a line from which somebody has gone only those who are left wait. */
+static void test_restart_after_a_cancel(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("2/s algorithm=sliding-log", 0);
+    assert_int_equal(weir_take(limiter, 1).verdict, WEIR_ALLOW);
+    weir_manual_set(limiter, (weir_instant){200 * MS});
+    assert_int_equal(weir_take(limiter, 1).verdict, WEIR_ALLOW);
+    weir_decision first = weir_reserve(limiter, 1, WEIR_FOREVER), second = weir_reserve(limiter, 1, WEIR_FOREVER);
+    weir_cancel(limiter, &second);
+    change(limiter, "2/s algorithm=sliding-log", WEIR_KEEP);
+    assert_true(weir_restart(limiter, &first));
+    assert_int_equal(first.start.ns, 1200 * MS);
+    weir_close(limiter);
+}
+
+/* Given back from the middle of the log while others wait behind it, they would lose their places. */
+static void test_cancel_while_others_wait(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("4/s gap=100ms", 0);
+    weir_decision a = weir_take(limiter, 1);
+    weir_manual_set(limiter, (weir_instant){100 * MS});
+    weir_decision b = weir_take(limiter, 1);
+    weir_cancel(limiter, &a);
+    weir_decision c = weir_reserve(limiter, 1, WEIR_FOREVER);
+    weir_cancel(limiter, &b);
+    weir_decision d = weir_reserve(limiter, 1, WEIR_FOREVER);
+    assert_int_equal(c.start.ns, 200 * MS);
+    assert_int_equal(d.start.ns, 300 * MS);
+    change(limiter, "1/h algorithm=sliding-log", WEIR_KEEP);
+    assert_true(weir_restart(limiter, &c));
+    assert_true(weir_restart(limiter, &d));
+    assert_int_equal(d.start.ns, c.start.ns + 3600 * S);
+    weir_close(limiter);
+}
+
+static void *wait_in_line(void *limiter)
+{
+    static weir_decision decision;
+    decision = weir_take_wait(limiter, 1, WEIR_FOREVER);
+    return &decision;
+}
+
+static void test_who_waits_is_moved(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    void *result;
+    weir_limiter *limiter = open_manual("1/h algorithm=sliding-log", S);
+    assert_int_equal(weir_take(limiter, 1).verdict, WEIR_ALLOW);
+    assert_int_equal(pthread_create(&thread, NULL, wait_in_line, limiter), 0);
+    while (retry_of(limiter, 1) != 7200 * S) continue;
+    change(limiter, "2/s algorithm=sliding-log", WEIR_KEEP);
+    pthread_join(thread, &result);
+    assert_int_equal(((weir_decision *)result)->verdict, WEIR_ALLOW);
+    assert_int_equal(((weir_decision *)result)->start.ns, S);
+    assert_int_equal(retry_of(limiter, 1), S);
+    weir_close(limiter);
+}
+
+/* ---- text and numbers ---- */
+
+static void test_text(void **state)
+{
+    (void)state;
+    static const char *const rows[][2] = {
+        {"10/min algorithm=sliding-log", "10/min algorithm=sliding-log edge=open"},
+        {"10/min edge=closed", "10/min algorithm=sliding-log edge=closed"},
+        {"5 tokens/2s count-refused", "5 tokens/2s algorithm=sliding-log edge=open count-refused"},
+        {"10/s gap=50ms edge=closed count-refused", "10/s algorithm=sliding-log gap=50ms edge=closed count-refused"},
+    };
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        char text[128], again[128];
+        weir_plan plan;
+        assert_int_equal(weir_plan_parse(&plan, rows[i][0], WEIR_ADMIT, NULL), 0);
+        weir_plan_text(&plan, text, sizeof text);
+        assert_string_equal(text, rows[i][1]);
+        assert_int_equal(weir_plan_parse(&plan, text, WEIR_PACE, NULL), 0);
+        weir_plan_text(&plan, again, sizeof again);
+        assert_string_equal(again, text);
+    }
+}
+
+static void test_mistakes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int column;
+        const char *message;
+    } rows[] = {
+        {"300M/s algorithm=sliding-log", 1,
+         "a log keeps a time for each permit, for at most 268435456 of them; shorten the period, for example 1000/s "
+         "for "
+         "60000/min, or write algorithm=sliding-window"},
+        {"1.5/s algorithm=sliding-log", 1, "a window holds whole permits; write 1/2s for half a permit a second"},
+        {"10/s algorithm=sliding-log burst=3", 28, "this option does not belong to algorithm=sliding-log"},
+        {"10/s gap=3", 10, "expected a time; for example gap=100ms"},
+        {"10/s edge=shut", 11, "expected edge=open or edge=closed"},
+    };
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        weir_plan plan;
+        weir_error error;
+        assert_int_equal(weir_plan_parse(&plan, rows[i].text, WEIR_ADMIT, &error), WEIR_EINVAL);
+        assert_string_equal(error.message, rows[i].message);
+        assert_int_equal(error.column, rows[i].column);
+    }
+    struct log log = log_of("268435456/s algorithm=sliding-log");
+    assert_int_equal(weir_state_size(&log.plan), STAMPS_HEADER * sizeof(uint64_t) + (UINT64_C(1) << 30));
+    free(log.state);
+}
+
+static const char *const texts[] = {
+    "10/s algorithm=sliding-log",
+    "1/3s edge=closed",
+    "7/2s gap=100ms",
+    "7/2s gap=300ms edge=closed",
+    "3/s gap=333ms",
+    "3/s gap=334ms",
+    "4/s gap=5s",
+    "5/1us edge=closed",
+    "2/2ns algorithm=sliding-log",
+};
+
+/* Against a caller who takes what he can get. */
+static void test_most_in(void **state)
+{
+    (void)state;
+    enum { GRANTS = 400 };
+    for (size_t i = 0; i < LENGTH(texts); i++) {
+        struct log log = log_of(texts[i]);
+        const struct plan *inside = plan_inside_const(&log.plan);
+        uint64_t grant[GRANTS], now_ns = S;
+        for (int j = 0; j < GRANTS;) {
+            const weir_decision decision = weir_decide(&log.plan, log.state, (weir_instant){now_ns}, 1);
+            if (weir_allowed(decision)) grant[j++] = now_ns;
+            else now_ns += decision.retry_ns;
+        }
+        for (uint64_t part = 0; part < 60; part++) {
+            const uint64_t window_ns = 1 + inside->limit[0].period_ns * part / 7 + part % 3;
+            uint64_t taken = 0;
+            while (grant[taken] - grant[0] < window_ns) taken++;
+            const uint64_t said = facts_most_in(&inside->limit[0], window_ns);
+            if (said != taken)
+                fail_msg("%s in %ju ns: %ju, not %ju", texts[i], (uintmax_t)window_ns, (uintmax_t)taken,
+                         (uintmax_t)said);
+        }
+        assert_int_equal(facts_most_in(&inside->limit[0], 0), facts_of(inside->limit, inside->rule).at_once);
+        free(log.state);
+    }
+}
+
+static void test_facts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t at_once, group, spacing_ns, full_ns, bytes;
+    } rows[] = {
+        {"10/min algorithm=sliding-log", 10, 10, 60000000000, 60000000000, (STAMPS_HEADER + 10) * 8},
+        {"10/s edge=closed", 10, 10, 1000000001, 1000000001, (STAMPS_HEADER + 5) * 8},
+        {"7/s gap=100ms", 1, 7, 1000000000, 1000000000, (STAMPS_HEADER + 4) * 8},
+        {"7/s gap=2s", 1, 1, 2000000000, 2000000000, (STAMPS_HEADER + 7) * 8},
+    };
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct log log = log_of(rows[i].text);
+        const struct plan *inside = plan_inside_const(&log.plan);
+        const struct facts facts = facts_of(inside->limit, inside->rule);
+        assert_int_equal(facts.at_once, rows[i].at_once);
+        assert_int_equal(facts.fresh, rows[i].at_once);
+        assert_int_equal(facts.largest, inside->limit[0].count.digits);
+        assert_int_equal(facts.group, rows[i].group);
+        assert_int_equal(facts.spacing_ns, rows[i].spacing_ns);
+        assert_int_equal(facts.full_ns, rows[i].full_ns);
+        assert_int_equal(facts.state_bytes, rows[i].bytes);
+        assert_int_equal(weir_state_size(&log.plan), rows[i].bytes);
+        free(log.state);
+    }
+}
+
+static void test_full(void **state)
+{
+    (void)state;
+    struct log log = log_of("2/s algorithm=sliding-log");
+    weir_decision decision = weir_decide(&log.plan, log.state, (weir_instant){S}, 0);
+    assert_int_equal(weir_full_ns(&log.plan, &decision), 0);
+    decision = weir_decide(&log.plan, log.state, (weir_instant){S}, 1);
+    assert_int_equal(weir_full_ns(&log.plan, &decision), S);
+    decision = weir_decide_within(&log.plan, log.state, (weir_instant){S}, 2, WEIR_FOREVER);
+    assert_int_equal(decision.delay_ns, S);
+    assert_int_equal(weir_full_ns(&log.plan, &decision), 2 * S);
+    free(log.state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_count_in_any_period),
+        cmocka_unit_test(test_the_two_edges),
+        cmocka_unit_test(test_never),
+        cmocka_unit_test(test_gap),
+        cmocka_unit_test(test_refused_calls_count),
+        cmocka_unit_test(test_refused_calls_count_for_the_gap),
+        cmocka_unit_test(test_clock_goes_back),
+        cmocka_unit_test(test_far_ahead_and_at_the_end_of_time),
+        cmocka_unit_test(test_brief_stamps),
+        cmocka_unit_test(test_reserve),
+        cmocka_unit_test(test_refused_calls_that_count_do_not_wait),
+        cmocka_unit_test(test_settle),
+        cmocka_unit_test(test_cancel_where_refused_calls_count),
+        cmocka_unit_test(test_change_while_in_debt),
+        cmocka_unit_test(test_charge),
+        cmocka_unit_test(test_change_of_count_and_period),
+        cmocka_unit_test(test_growth_under_load),
+        cmocka_unit_test(test_restart),
+        cmocka_unit_test(test_restart_of_calls_of_several_permits),
+        cmocka_unit_test(test_restart_after_a_cancel),
+        cmocka_unit_test(test_cancel_while_others_wait),
+        cmocka_unit_test(test_who_waits_is_moved),
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_most_in),
+        cmocka_unit_test(test_facts),
+        cmocka_unit_test(test_full),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
