@@ -130,8 +130,8 @@ uint64_t log_overcharge(struct log_view *view, uint64_t now, uint64_t extra)
 static bool give_back(struct log_view *view, uint64_t start, uint64_t unused)
 {
     const uint64_t high = most(view->set.high, view->position);
-    const uint64_t known = least(view->position - view->set.base, view->set.count),
-                   newer = log_after(view, start, known);
+    const uint64_t known = least(view->position - view->set.base, view->log->mask);
+    const uint64_t newer = log_after(view, start, known);
     uint64_t after = view->position - newer, found = 0;
     while (found < unused && newer + found < known && log_ns_of(log_read(view, after - found - 1)) == start) found++;
     if (found == 0 || high - (view->position - found) + view->set.widest > view->log->mask) return false;
@@ -249,15 +249,18 @@ void log_move(struct log *to, struct log *from, uint64_t now_ns)
     if (!log_hold(from, &view)) return;
     if (now_ns < log_ends_ns(from)) to->origin_ns = from->origin_ns;
     const uint64_t shift = (to->origin_ns - from->origin_ns) << LOG_FINE_BITS;
-    const uint64_t known = least(view.position - view.set.base, from->mask);
+    const uint64_t entries = view.position - view.set.base, oldest = view.position - least(entries, from->mask);
+    const uint64_t known = least(entries, to->mask);
     next = view;
     next.log = to;
     next.set.base = view.position - known;
     next.set.high = view.position;
     next.set.floor = subtract_to_zero(view.set.floor, shift);
     for (uint64_t at = next.set.base; at < view.position; at++) {
-        const uint64_t entry = log_read(&view, at), stamp = subtract_to_zero(log_stamp_of(entry), shift);
-        write_slot(&next, at, log_entry(&next, at, log_kind_of(entry), stamp));
+        /* Those that the smaller ring has lost were there no later than the oldest that it knows. */
+        const uint64_t entry = log_read(&view, most(at, oldest));
+        const uint64_t stamp = subtract_to_zero(log_stamp_of(entry), shift);
+        write_slot(&next, at, log_entry(&next, at, at < oldest ? LOG_PLAIN : log_kind_of(entry), stamp));
     }
     for (uint64_t at = view.position; at - next.set.base <= to->mask; at++) {
         write_slot(&next, at, void_entry(&next, at, next_void(to)));

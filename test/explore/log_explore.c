@@ -23,7 +23,7 @@ static bool noted_swap(struct atom *atom, uint64_t *expected, uint64_t desired);
 #include "share/log.c" /* NOLINT(bugprone-suspicious-include) */
 #undef atom_swap
 
-enum { THREADS = 3, ACTIONS = 4, LARGE = 8, ENTRIES = 64, W = 10, BEGIN = 1000 };
+enum { THREADS = 3, ACTIONS = 6, LARGE = 8, ENTRIES = 64, W = 10, BEGIN = 1000 };
 enum verb { NOTHING, TAKE, SOME, PEEK, CHARGE, SETTLE, CHANGE, CLOSE, MOVE };
 
 struct action {
@@ -38,9 +38,10 @@ struct scene {
     uint64_t count, capacity;   /* N, and C: 0 for LARGE */
     uint64_t taken, taken_late; /* before the threads begin: at time 0, and at W */
     struct action script[THREADS][ACTIONS];
-    bool dies;   /* thread 0 may, between its two swaps */
-    bool plain;  /* every order: where steps at different words have to be told apart */
-    bool closed; /* the edge */
+    bool dies;       /* thread 0 may, between its two swaps */
+    int preemptions; /* all orders with so many, where the order of steps at different words is what matters */
+    bool forgotten;  /* a reset between what was taken before */
+    bool closed;     /* the edge */
     log_decide_function *decide;
     const char *mistake; /* the message that has to come; NULL: none may */
 };
@@ -166,8 +167,7 @@ static void settle_list(uint64_t now, const weir_decision *decision, uint64_t ac
     const bool part = actual != 0 && now < decision->start.ns;
     if (actual > decision->charged) overcharge(now, actual - decision->charged);
     if (foreign || kept || part) return;
-    const uint64_t oldest = subtract_to_zero(model.entries, model.count); /* what is older counts for nobody */
-    for (uint64_t left = subtract_to_zero(decision->charged, actual), i = model.entries; left > 0 && i > oldest; i--) {
+    for (uint64_t left = subtract_to_zero(decision->charged, actual), i = model.entries; left > 0 && i > 0; i--) {
         if (model.stamp[i - 1] != decision->start.ns) continue;
         memmove(&model.stamp[i - 1], &model.stamp[i], (model.entries - i) * sizeof model.stamp[0]);
         memmove(&model.ahead[i - 1], &model.ahead[i], (model.entries - i) * sizeof model.ahead[0]);
@@ -327,6 +327,14 @@ static void take_before(uint64_t now, uint64_t cost)
     }
 }
 
+static void forget(void)
+{
+    const struct rule rule = rule_of(scene->count, W, model.generation + 1);
+    struct change unused;
+    log_change(log_number(0), &rule, BEGIN, WEIR_RESET, &unused);
+    change_list(&rule, BEGIN, true);
+}
+
 static void begin(void)
 {
     memset(&model, 0, sizeof model);
@@ -334,13 +342,11 @@ static void begin(void)
     memset(last, 0, sizeof last);
     memset(doing, 0, sizeof doing);
     current.value = 0;
-    const struct rule rule = rule_of(scene->count, W, 1);
-    struct change unused;
     log_make(log_number(0), scene->capacity != 0 ? scene->capacity : LARGE, BEGIN, yield);
-    log_change(log_number(0), &rule, BEGIN, WEIR_RESET, &unused);
-    change_list(&rule, BEGIN, true);
+    forget();
     take_before(0, scene->taken);
-    take_before(W, scene->taken_late);
+    if (scene->forgotten) forget();
+    take_before(scene->forgotten ? 0 : W, scene->taken_late);
     for (int i = 1; i < THREADS; i++) last[i] = last[0];
 }
 
@@ -355,6 +361,9 @@ static void end(void)
     for (uint64_t i = 1; i <= known; i++) {
         const uint64_t stamp = log->origin_ns + log_ns_of(log_read(&view, view.position - i));
         explore_check(stamp == model.stamp[model.entries - i], "a stamp is not the list's");
+    }
+    for (uint64_t i = 1; i <= least(view.position - view.set.base, log->mask); i++) {
+        explore_check(log_kind_of(log_read(&view, view.position - i)) != LOG_VOID, "what is no entry counts as one");
     }
     explore_check(model.closed == ((log->head.value & LOG_HELD) != 0), "the head is left held");
 }
@@ -401,9 +410,14 @@ static const struct scene scenes[] = {
      .count = 1,
      .taken = 1,
      .script = {{TAKES(5)}, {TAKES(W)}},
-     .plain = true,
+     .preemptions = 2,
      .decide = planted_log_hasty,
      .mistake = "not the answer"},
+    {.name = "a denial beside a take, in two preemptions",
+     .count = 1,
+     .taken = 1,
+     .script = {{TAKES(5)}, {TAKES(W)}},
+     .preemptions = 2},
     {.name = "planted: held without a seal",
      .count = 2,
      .script = {{TAKES(5)}, {TAKES_MANY(5, 2)}},
@@ -472,6 +486,22 @@ static const struct scene scenes[] = {
      .capacity = 4,
      .taken = 1,
      .script = {{TAKES(5)}, {CHANGES(5, 1, W, WEIR_RESET), TAKES(5), CHANGES(5, 1, W, WEIR_RESET), TAKES(5)}}},
+    {.name = "forgotten through the laps, within a ns, in two preemptions",
+     .count = 1,
+     .capacity = 2,
+     .taken = 1,
+     .taken_late = 1,
+     .forgotten = true,
+     .preemptions = 2,
+     .script = {{TAKES(0)},
+                {CHANGES(0, 1, W, WEIR_RESET), TAKES(0), CHANGES(0, 1, W, WEIR_RESET), TAKES(0),
+                 CHANGES(0, 1, W, WEIR_RESET), TAKES(0)}}},
+    {.name = "reserved and cancelled through the laps",
+     .count = 1,
+     .capacity = 4,
+     .taken = 1,
+     .taken_late = 1,
+     .script = {{TAKES(2 * W), RESERVES(2 * W, 1), SETTLES(2 * W, 0)}, {TAKES(3 * W)}}},
     {.name = "another limit for one that waits",
      .count = 2,
      .taken = 2,
@@ -503,7 +533,7 @@ static bool run(const struct scene *chosen)
                                               .begin = begin,
                                               .thread = {run_script, run_script, run_script},
                                               .end = end,
-                                              .plain = filled.plain};
+                                              .preemptions_max = filled.preemptions};
     const struct explore_result result = explore(&scenario);
     const bool found = result.failed && filled.mistake != NULL && strstr(result.message, filled.mistake) != NULL;
     const bool good = filled.mistake != NULL ? found : result.complete && !result.failed;

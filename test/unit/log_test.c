@@ -19,6 +19,7 @@
 
 #include "api/limiter.h"
 #include "core/algorithm.h"
+#include "core/clock.h"
 #include "core/decide.h"
 #include "random.h"
 
@@ -167,7 +168,11 @@ static void what_was_taken_is_given_back(void **state)
     assert_int_equal(weir_peek(limiter, 1).remaining, 0);
     assert_int_equal(weir_peek(limiter, 1).verdict, WEIR_ALLOW);
     weir_settle(limiter, &second, 1);
-    assert_int_equal(weir_take_some(limiter, 9).charged, 2);
+    second = weir_take_some(limiter, 9);
+    assert_int_equal(second.charged, 2);
+    denies(limiter, 1, S);
+    change(limiter, "3/s algorithm=sliding-log", WEIR_KEEP);
+    weir_cancel(limiter, &second);
     denies(limiter, 1, S);
     for (int i = 0; i < 1000; i++) {
         set_ns(limiter, 10 * S + (uint64_t)i);
@@ -176,6 +181,23 @@ static void what_was_taken_is_given_back(void **state)
         weir_cancel(limiter, &decision);
     }
     assert_int_equal(slots(limiter), 64);
+    weir_close(limiter);
+}
+
+/* No further back than to where the ring knows what was before. */
+static void what_is_long_over_is_given_back_too(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_log("20/s algorithm=sliding-log");
+    weir_decision decision[100];
+    for (uint64_t i = 0; i < 100; i++) {
+        set_ns(limiter, i * S);
+        decision[i] = weir_take(limiter, 1);
+    }
+    for (int i = 99; i >= 0; i--) weir_cancel(limiter, &decision[i]);
+    assert_int_equal(log_mark(limiter_log(limiter)), 100 - (64 - 1 - 20));
+    takes(limiter, 20, 0);
+    denies(limiter, 1, S);
     weir_close(limiter);
 }
 
@@ -367,7 +389,7 @@ enum { KEPT = 8, STEPS = 2000 };
 
 struct pair {
     weir_limiter *limiter;
-    struct rules rules;
+    struct rule rule;
     uint64_t *state;
     weir_decision shared[KEPT], pure[KEPT];
     uint64_t now_ns;
@@ -376,13 +398,14 @@ struct pair {
 static void compare(struct pair *pair, const struct ask *ask, uint64_t *seed)
 {
     const int at = (int)random_below(seed, KEPT);
+    const struct rules rules = {&pair->rule, 1};
     weir_decision shared, pure;
     uint64_t cost = ask->cost;
-    if (ask->some) cost = passing_now(pair->rules, pair->state, ask->now_ns, ask->cost);
+    if (ask->some) cost = passing_now(rules, pair->state, ask->now_ns, ask->cost);
     const struct question question = {ask->now_ns, ask->wait_max_ns, &cost, ask->peek};
     limiter_ask(pair->limiter, ask, &shared);
-    if (ask->charge) charge(pair->rules, pair->state, ask->now_ns, &cost, NULL, &pure);
-    else decide(pair->rules, pair->state, &question, NULL, &pure);
+    if (ask->charge) charge(rules, pair->state, ask->now_ns, &cost, NULL, &pure);
+    else decide(rules, pair->state, &question, NULL, &pure);
     if (!same(&shared, &pure)) {
         fail_msg("cost %" PRIu64 " wait %" PRIu64 " at %" PRIu64 ": the log says %u %" PRIu64 " %" PRIu64 " %" PRIu64
                  " %" PRIu64 " %" PRIu64 ", the core %u %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64,
@@ -401,36 +424,72 @@ static void settle_both(struct pair *pair, uint64_t *seed)
     weir_decision *pure = &pair->pure[at];
     if (pure->verdict != WEIR_ALLOW) return;
     const uint64_t actual = random_below(seed, pure->charged + 2);
-    settle(pair->rules, pair->state, pair->now_ns, pure, &pure->charged, &actual, &pure->end);
+    settle((struct rules){&pair->rule, 1}, pair->state, pair->now_ns, pure, &pure->charged, &actual, &pure->end);
     weir_settle(pair->limiter, &pair->shared[at], actual);
     pure->verdict = 0;
     pair->shared[at].verdict = 0;
 }
 
-static void run_against_core(const char *limits, uint64_t seed)
+static struct rule rule_of(const char *limits)
 {
     weir_plan plan;
     assert_int_equal(weir_plan_parse(&plan, limits, WEIR_ADMIT, NULL), 0);
     struct rule rule = plan_inside_const(&plan)->rule[0];
-    const uint64_t count = rule.burst, period = rule.period_ns;
     /* A core that keeps no more than the count does not know what was before a reservation that is cancelled. */
-    rule.fourth = 16 * count + 64;
-    struct pair pair = {.limiter = open_log(limits), .rules = {&rule, 1}};
-    pair.state = calloc(state_words(&rule, algorithm_of(&rule)), sizeof *pair.state);
+    rule.fourth = 4096;
+    return rule;
+}
+
+static void open_both(struct pair *pair, const char *limits)
+{
+    pair->rule = rule_of(limits);
+    pair->limiter = open_log(limits);
+    pair->state = calloc(state_words(&pair->rule, algorithm_of(&pair->rule)), sizeof *pair->state);
+}
+
+/* What was granted before is not settled any more. */
+static void change_both(struct pair *pair, uint64_t *seed)
+{
+    const weir_carry carry = (weir_carry)random_below(seed, 3);
+    char text[80];
+    snprintf(text, sizeof text, "%u/%uns algorithm=sliding-log edge=%s", (unsigned)(1 + random_below(seed, 30)),
+             (unsigned)(1 + random_below(seed, 2000)), random_below(seed, 2) != 0 ? "closed" : "open");
+    const struct rule from = pair->rule;
+    uint64_t *before = pair->state;
+    pair->rule = rule_of(text);
+    pair->state = calloc(state_words(&pair->rule, algorithm_of(&pair->rule)), sizeof *pair->state);
+    algorithm_of(&from)->carry(&from, &pair->rule, before, pair->state, tick_at(&from, pair->now_ns), carry);
+    free(before);
+    change(pair->limiter, text, carry);
+    memset(pair->pure, 0, sizeof pair->pure);
+    memset(pair->shared, 0, sizeof pair->shared);
+}
+
+static struct ask any_question(const struct pair *pair, uint64_t *seed, bool one)
+{
+    const uint64_t count = pair->rule.burst, verb = random_below(seed, 12);
+    struct ask ask = {.now_ns = pair->now_ns, .cost = 1};
+    if (verb >= 6 && !one) ask.cost = 1 + random_below(seed, count + 1);
+    if (verb == 7) ask.some = true;
+    if (verb == 8 || verb == 5) ask.wait_max_ns = random_below(seed, 3 * pair->rule.period_ns);
+    if (verb == 9) ask.peek = true;
+    if (verb == 10) ask.charge = random_below(seed, 3) == 0;
+    return ask;
+}
+
+/* With changes all costs are 1: the core moves those that wait permit by permit, the log call by call. */
+static void run_against_core(const char *limits, uint64_t seed, bool changes)
+{
+    struct pair pair = {0};
+    open_both(&pair, limits);
     for (int i = 0; i < STEPS; i++) {
-        const uint64_t step = random_below(&seed, 4);
-        pair.now_ns += step == 0   ? random_below(&seed, 2 * period)
-                       : step == 1 ? random_below(&seed, period / count + 2)
-                                   : 0;
+        const uint64_t step = random_below(&seed, 4), period = pair.rule.period_ns;
+        if (step == 0) pair.now_ns += random_below(&seed, 2 * period);
+        if (step == 1) pair.now_ns += random_below(&seed, period / pair.rule.burst + 2);
         set_ns(pair.limiter, pair.now_ns);
-        struct ask ask = {.now_ns = pair.now_ns, .cost = 1};
-        const uint64_t verb = random_below(&seed, 12);
-        if (verb >= 6) ask.cost = 1 + random_below(&seed, count + 1);
-        if (verb == 7) ask.some = true;
-        if (verb == 8 || verb == 5) ask.wait_max_ns = random_below(&seed, 3 * period);
-        if (verb == 9) ask.peek = true;
-        if (verb == 10) ask.charge = random_below(&seed, 3) == 0;
-        if (verb == 11) settle_both(&pair, &seed);
+        const struct ask ask = any_question(&pair, &seed, changes);
+        if (changes && random_below(&seed, 20) == 0) change_both(&pair, &seed);
+        else if (random_below(&seed, 12) == 0) settle_both(&pair, &seed);
         else compare(&pair, &ask, &seed);
     }
     free(pair.state);
@@ -441,10 +500,11 @@ static void the_log_answers_as_the_core(void **state)
 {
     (void)state;
     static const char *const limits[] = {"1/s", "2/s", "3/100ns", "7/h", "20/min", "1000/s"};
-    for (uint64_t i = 0; i < 200; i++) {
+    for (uint64_t i = 0; i < 240; i++) {
         char text[80];
-        snprintf(text, sizeof text, "%s algorithm=sliding-log edge=%s", limits[i % 6], i / 6 % 2 ? "closed" : "open");
-        run_against_core(text, i + 1);
+        snprintf(text, sizeof text, "%s algorithm=sliding-log edge=%s", limits[i / 2 % 6],
+                 i / 12 % 2 ? "closed" : "open");
+        run_against_core(text, i + 1, i % 2 != 0);
     }
 }
 
@@ -456,6 +516,7 @@ int main(void)
         cmocka_unit_test(a_clock_that_goes_back_earns_and_loses_nothing),
         cmocka_unit_test(reservations_start_when_they_may),
         cmocka_unit_test(what_was_taken_is_given_back),
+        cmocka_unit_test(what_is_long_over_is_given_back_too),
         cmocka_unit_test(a_charge_delays_those_after_it),
         cmocka_unit_test(as_many_as_want_can_wait),
         cmocka_unit_test(reservations_are_moved_call_by_call),
