@@ -281,6 +281,20 @@ static void a_count_that_comes_back_finds_its_entries(void **state)
     weir_close(limiter);
 }
 
+/* A ring made for five a second has lost most of a minute; a limit by the minute takes that for used. */
+static void what_is_lost_counts_under_a_longer_period(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("5/s algorithm=sliding-log");
+    for (uint64_t t = 0; t < 30; t++) {
+        weir_manual_set(limiter, (weir_instant){t * S});
+        assert_int_equal(weir_take_some(limiter, 5).charged, 5);
+    }
+    assert_int_equal(weir_set_limit(limiter, "200/min algorithm=sliding-log", WEIR_KEEP, NULL), 0);
+    assert_int_equal(weir_peek(limiter, 0).remaining, 50);
+    weir_close(limiter);
+}
+
 static void the_limit_changes_in_use(void **state)
 {
     (void)state;
@@ -520,6 +534,7 @@ int main(void)
         cmocka_unit_test(a_charge_delays_those_after_it),
         cmocka_unit_test(as_many_as_want_can_wait),
         cmocka_unit_test(reservations_are_moved_call_by_call),
+        cmocka_unit_test(what_is_lost_counts_under_a_longer_period),
         cmocka_unit_test(the_limit_changes_in_use),
         cmocka_unit_test(a_count_that_comes_back_finds_its_entries),
         cmocka_unit_test(other_homes_are_reached_by_a_reset),
