@@ -177,30 +177,7 @@ static void refused(const struct rule *rule, uint64_t *state, uint64_t now, uint
     state[END] = rule->flags & RULE_FOLLOWS_CLOCK ? until : most(until, state[END]);
 }
 
-static uint64_t full(const struct rule *rule, const weir_decision *decision, uint64_t now)
-{
-    (void)rule;
-    return most(decision->end, now);
-}
-
 /* ---- correcting ---- */
-
-static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_t end, uint64_t cost)
-{
-    (void)rule;
-    (void)state;
-    (void)end;
-    (void)cost;
-    return 0; /* nobody waits for this limit */
-}
-
-static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t now)
-{
-    (void)rule;
-    (void)state;
-    (void)now;
-    return false;
-}
 
 static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)
 {
@@ -251,10 +228,10 @@ const struct algorithm *fixed_window_algorithm(void)
         .commit = commit,
         .refused = refused,
         .room = room,
-        .full = full,
+        .full = full_at_end,
         .mark = mark,
-        .start_of = start_of,
-        .waited_for = waited_for,
+        .start_of = started,
+        .waited_for = nobody_waits,
         .give_back = give_back,
         .overcharge = overcharge,
         .carry = carry,

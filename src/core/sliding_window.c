@@ -154,15 +154,6 @@ static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t no
 }
 
 /* Nobody waits here for a start. */
-static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_t end, uint64_t cost)
-{
-    (void)rule;
-    (void)state;
-    (void)end;
-    (void)cost;
-    return 0;
-}
-
 static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
     return counters_at(rule, state, now).early;
@@ -217,12 +208,6 @@ static void carry(const struct rule *from, const struct rule *to, const uint64_t
     write(next, &counters);
 }
 
-static uint64_t full(const struct rule *rule, const weir_decision *decision, uint64_t now)
-{
-    (void)rule;
-    return most(decision->end, now);
-}
-
 /* Back to full at the latest: all were taken as their window began. */
 static struct facts facts(const struct limit *limit, const struct rule *rule)
 {
@@ -260,12 +245,12 @@ const struct algorithm *sliding_window_algorithm(void)
         .commit = commit,
         .room = room,
         .mark = mark,
-        .start_of = start_of,
+        .start_of = started,
         .waited_for = waited_for,
         .give_back = give_back,
         .overcharge = overcharge,
         .carry = carry,
-        .full = full,
+        .full = full_at_end,
     };
     return &sliding_window;
 }
