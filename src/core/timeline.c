@@ -57,6 +57,12 @@ static uint64_t spacing_of(const struct rule *rule, uint64_t cost)
     return multiply_shift_floor(cost, rule->third, SHARE_BITS) + (cost * rule->third != 0);
 }
 
+/* Behind its schedule a call is held by the spacing, and that looks at the clock. */
+static bool covers(const struct rule *rule, const uint64_t *state)
+{
+    return !is_spaced(rule) && timeline_covers(state);
+}
+
 static bool closes(const struct rule *rule)
 {
     return rule->second < CLOSES_NOTHING;
@@ -76,7 +82,7 @@ static uint64_t start_at(const uint64_t *state, uint64_t now)
 static void pass(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t cost)
 {
     if (state[TIMELINE_SLOT] == 0) state[TIMELINE_SLOT] = state[TIMELINE_SEEN] = now;
-    const bool reads = !timeline_covers(state);
+    const bool reads = !covers(rule, state);
     /* Each reading closes up to itself and so covers a slot: one that goes back would cover another. */
     state[TIMELINE_LATEST] = rule->flags & RULE_FOLLOWS_CLOCK ? now : most(state[TIMELINE_LATEST], now);
     if (reads) state[TIMELINE_SEEN] = state[TIMELINE_LATEST];
@@ -97,7 +103,7 @@ static void pass(const struct rule *rule, uint64_t *state, uint64_t now, uint64_
 static uint64_t pass_covered(const struct rule *rule, uint64_t *state, uint64_t now)
 {
     const uint64_t slot = state[TIMELINE_SLOT];
-    if (!timeline_covers(state) || slot > now) return 0;
+    if (!covers(rule, state) || slot > now) return 0;
     const uint64_t ticks = ticks_of(rule, permits_floor(rule, least(state[TIMELINE_SEEN], now) - slot) + 1);
     state[TIMELINE_SLOT] = add_saturating(slot, ticks);
     return ticks;
@@ -193,9 +199,8 @@ static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at
 
 static bool knows(const struct rule *rule, const uint64_t *state, uint64_t *now)
 {
-    (void)rule;
     *now = tick_of(state[TIMELINE_SEEN]);
-    return timeline_covers(state);
+    return covers(rule, state);
 }
 
 static uint64_t behind(const struct rule *rule, const uint64_t *state, uint64_t now)

@@ -22,10 +22,11 @@ enum timeline_word {
 
 #define TIMELINE_ZERO (UINT64_C(1) << 62)
 
-/* The clock need not be read for the next call: an earlier reading lies behind its slot, and nothing else holds it. */
+/* The clock need not be read for the next call: an earlier reading lies behind its start. */
 static inline bool timeline_covers(const uint64_t *state)
 {
-    return state[TIMELINE_SLOT] != 0 && state[TIMELINE_SEEN] >= state[TIMELINE_SLOT] && state[TIMELINE_SPACED] == 0;
+    return state[TIMELINE_SLOT] != 0 && state[TIMELINE_SEEN] >= state[TIMELINE_SLOT] &&
+           state[TIMELINE_SEEN] >= state[TIMELINE_SPACED];
 }
 
 #endif
