@@ -25,6 +25,12 @@ const struct algorithm *algorithm_of(const struct rule *rule)
     return algorithm != NULL ? algorithm : none_algorithm();
 }
 
+void align_to_epoch(struct rule *rule, uint64_t now_ns, uint64_t unix_ns)
+{
+    const uint64_t period_ns = most(rule->period_ns, 1), ours_ns = now_ns % period_ns, unix_at_ns = unix_ns % period_ns;
+    rule->offset_ns = unix_at_ns >= ours_ns ? unix_at_ns - ours_ns : period_ns - (ours_ns - unix_at_ns);
+}
+
 uint64_t full_at_end(const struct rule *rule, const weir_decision *decision, uint64_t now)
 {
     (void)rule;

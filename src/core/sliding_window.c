@@ -100,12 +100,6 @@ static struct limit_problem compile(const struct limit *limit, struct rule *rule
     return problem;
 }
 
-static void align(struct rule *rule, uint64_t now_ns, uint64_t unix_ns)
-{
-    const uint64_t period_ns = period_of(rule), now_at = now_ns % period_ns, unix_at = unix_ns % period_ns;
-    rule->offset_ns = unix_at >= now_at ? unix_at - now_at : period_ns - (now_at - unix_at);
-}
-
 static bool possible(const struct rule *rule, uint64_t permits)
 {
     return permits <= rule->burst;
@@ -237,7 +231,7 @@ const struct algorithm *sliding_window_algorithm(void)
         .note = "takes the calls of the window before for evenly spread; where they were not, twice the count passes",
         .words = WORDS,
         .compile = compile,
-        .align = align,
+        .align = align_to_epoch,
         .facts = facts,
         .most_in = most_in,
         .possible = possible,
