@@ -53,11 +53,6 @@ static bool as_peers(const struct rule *rule)
     return rule->flags & RULE_FOLLOWS_CLOCK;
 }
 
-static bool is_open(const uint64_t *state, uint64_t at)
-{
-    return at < state[END];
-}
-
 static bool lies_before(const struct rule *rule, const uint64_t *state, uint64_t at)
 {
     return at < state[BEFORE_END] && !as_peers(rule);
@@ -66,13 +61,13 @@ static bool lies_before(const struct rule *rule, const uint64_t *state, uint64_t
 /* What counts against a call at this time. */
 static uint64_t counted(const struct rule *rule, const uint64_t *state, uint64_t at)
 {
-    if (!is_open(state, at)) return 0;
-    return lies_before(rule, state, at) ? most(state[COUNT], state[BEFORE_COUNT]) : state[COUNT];
+    if (lies_before(rule, state, at)) return most(state[COUNT], state[BEFORE_COUNT]);
+    return at < state[END] ? state[COUNT] : 0;
 }
 
 static void count_at(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t cost)
 {
-    if (!is_open(state, at)) {
+    if (at >= state[END]) {
         state[BEFORE_COUNT] = most(state[BEFORE_COUNT], state[COUNT]);
         state[BEFORE_END] = state[END];
         state[COUNT] = 0;
@@ -82,8 +77,6 @@ static void count_at(const struct rule *rule, uint64_t *state, uint64_t at, uint
     }
     state[COUNT] = add_saturating(state[COUNT], cost);
 }
-
-/* ---- what was said ---- */
 
 static void defaults(struct limit *limit)
 {
@@ -124,8 +117,6 @@ static uint64_t most_in(const struct limit *limit, uint64_t window_ns)
     return most(opened_inside, limit->align == ALIGN_CLOCK ? opened_before : subtract_to_zero(opened_before, 1));
 }
 
-/* ---- asking ---- */
-
 static bool possible(const struct rule *rule, uint64_t permits)
 {
     return permits <= rule->burst;
@@ -161,7 +152,7 @@ static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at
 static void refused(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t cost)
 {
     const bool counts = rule->flags & COUNTS_REFUSED;
-    const bool blocked = is_open(state, now) && state[COUNT] > rule->burst; /* what follows does not block again */
+    const bool blocked = now < state[END] && state[COUNT] > rule->burst; /* what follows does not block again */
     if (counts || as_peers(rule)) count_at(rule, state, now, counts ? cost : 0);
     if (!counts || blocked || rule->block_ns == 0) return;
     const uint64_t until = add_saturating(now, rule->block_ns);
@@ -169,12 +160,10 @@ static void refused(const struct rule *rule, uint64_t *state, uint64_t now, uint
     state[END] = as_peers(rule) ? until : most(until, state[END]);
 }
 
-/* ---- correcting ---- */
-
 static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)
 {
     (void)rule;
-    if (!is_open(state, now) || slot->end != state[END]) return;
+    if (now >= state[END] || slot->end != state[END]) return;
     state[COUNT] = subtract_to_zero(state[COUNT], least(unused, slot->cost));
 }
 
