@@ -51,7 +51,7 @@ static bool is_spaced(const struct rule *rule)
     return rule->third != 0;
 }
 
-/* cost / catchup, rounded up. */
+/* cost / catchup, rounded up: the lower half of the product is what the shift cuts off. */
 static uint64_t spacing_of(const struct rule *rule, uint64_t cost)
 {
     return multiply_shift_floor(cost, rule->third, SHARE_BITS) + (cost * rule->third != 0);
