@@ -22,16 +22,14 @@
 
    envoy ratelimit (clock, count-refused), limits and rate-limiter-flexible (first, count-refused, block), gubernator's
    TOKEN_BUCKET (first, and a ms longer). */
+#include <string.h>
+
 #include "core/algorithm.h"
 #include "core/clock.h"
 #include "core/num.h"
 
 enum { END, COUNT, BEFORE_END, BEFORE_COUNT, WORDS };
-enum {
-    COUNTS_REFUSED = RULE_COUNTS_REFUSED,
-    ALIGNED = RULE_A,
-    OPENS_ALWAYS = RULE_B /* for comparing with peers: a call of 0 opens a window, and a refused one too */
-};
+enum { COUNTS_REFUSED = RULE_COUNTS_REFUSED, ALIGNED = RULE_A };
 
 _Static_assert((int)WORDS <= (int)STATE_WORDS_MAX, "a fixed window fits the state");
 
@@ -45,36 +43,31 @@ static uint64_t window_left(const struct rule *rule, uint64_t at)
 {
     const uint64_t period = period_of(rule);
     if (!(rule->flags & ALIGNED)) return period;
-    const uint64_t offset = rule->offset_ns % period, behind = plain_ns(rule, at) % period;
-    const uint64_t inside = behind < period - offset ? behind + offset : behind - (period - offset);
-    return period - inside;
+    const uint64_t begins = period - rule->offset_ns % period, at_ns = plain_ns(rule, at) % period;
+    return at_ns < begins ? begins - at_ns : period - (at_ns - begins);
 }
 
-static bool is_open(const uint64_t *state, uint64_t at)
+/* For comparing with peers: a clock that goes back forgets the windows ahead, and a call of 0 opens one. */
+static bool as_peers(const struct rule *rule)
 {
-    return at < state[END];
+    return rule->flags & RULE_FOLLOWS_CLOCK;
 }
 
 static bool lies_before(const struct rule *rule, const uint64_t *state, uint64_t at)
 {
-    return at < state[BEFORE_END] && !(rule->flags & RULE_FOLLOWS_CLOCK);
+    return at < state[BEFORE_END] && !as_peers(rule);
 }
 
 /* What counts against a call at this time. */
 static uint64_t counted(const struct rule *rule, const uint64_t *state, uint64_t at)
 {
-    if (!is_open(state, at)) return 0;
-    return lies_before(rule, state, at) ? most(state[COUNT], state[BEFORE_COUNT]) : state[COUNT];
-}
-
-static bool fits(const struct rule *rule, uint64_t count, uint64_t cost)
-{
-    return count <= rule->burst && cost <= rule->burst - count;
+    if (lies_before(rule, state, at)) return most(state[COUNT], state[BEFORE_COUNT]);
+    return at < state[END] ? state[COUNT] : 0;
 }
 
 static void count_at(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t cost)
 {
-    if (!is_open(state, at)) {
+    if (at >= state[END]) {
         state[BEFORE_COUNT] = most(state[BEFORE_COUNT], state[COUNT]);
         state[BEFORE_END] = state[END];
         state[COUNT] = 0;
@@ -84,8 +77,6 @@ static void count_at(const struct rule *rule, uint64_t *state, uint64_t at, uint
     }
     state[COUNT] = add_saturating(state[COUNT], cost);
 }
-
-/* ---- what was said ---- */
 
 static void defaults(struct limit *limit)
 {
@@ -102,12 +93,6 @@ static struct limit_problem compile(const struct limit *limit, struct rule *rule
     rule->block_ns = limit->time_ns;
     if (!limit->has_time || limit->time_ns != 0) return limit_fine();
     return limit_wrong(OPTION_BLOCK, "block is above 0; to block nobody leave it out; for example block=1min");
-}
-
-static void align(struct rule *rule, uint64_t now_ns, uint64_t unix_ns)
-{
-    const uint64_t period = period_of(rule), behind = now_ns % period, unix_behind = unix_ns % period;
-    rule->offset_ns = unix_behind >= behind ? unix_behind - behind : unix_behind + (period - behind);
 }
 
 static struct facts facts(const struct limit *limit, const struct rule *rule)
@@ -132,8 +117,6 @@ static uint64_t most_in(const struct limit *limit, uint64_t window_ns)
     return most(opened_inside, limit->align == ALIGN_CLOCK ? opened_before : subtract_to_zero(opened_before, 1));
 }
 
-/* ---- asking ---- */
-
 static bool possible(const struct rule *rule, uint64_t permits)
 {
     return permits <= rule->burst;
@@ -143,8 +126,8 @@ static struct offer offer(const struct rule *rule, const uint64_t *state, uint64
 {
     (void)wait_ns;
     if (cost > rule->burst) return (struct offer){now, UINT64_MAX};
-    if (fits(rule, counted(rule, state, now), cost)) return (struct offer){now, now};
-    const uint64_t from = fits(rule, state[COUNT], cost) ? state[BEFORE_END] : state[END];
+    if (add_saturating(counted(rule, state, now), cost) <= rule->burst) return (struct offer){now, now};
+    const uint64_t from = add_saturating(state[COUNT], cost) <= rule->burst ? state[BEFORE_END] : state[END];
     return (struct offer){from, from};
 }
 
@@ -162,50 +145,25 @@ static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t no
 static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
 {
     (void)at;
-    if (cost != 0 || rule->flags & OPENS_ALWAYS) count_at(rule, state, start, cost);
+    if (cost != 0 || as_peers(rule)) count_at(rule, state, start, cost);
     return (struct taken){mark(rule, state, start), room(rule, state, start)};
 }
 
 static void refused(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t cost)
 {
     const bool counts = rule->flags & COUNTS_REFUSED;
-    const bool blocked = is_open(state, now) && state[COUNT] > rule->burst; /* what follows does not block again */
-    if (counts || rule->flags & OPENS_ALWAYS) count_at(rule, state, now, counts ? cost : 0);
+    const bool blocked = now < state[END] && state[COUNT] > rule->burst; /* what follows does not block again */
+    if (counts || as_peers(rule)) count_at(rule, state, now, counts ? cost : 0);
     if (!counts || blocked || rule->block_ns == 0) return;
     const uint64_t until = add_saturating(now, rule->block_ns);
     state[COUNT] = most(state[COUNT], add_saturating(rule->burst, 1));
-    state[END] = rule->flags & RULE_FOLLOWS_CLOCK ? until : most(until, state[END]);
-}
-
-static uint64_t full(const struct rule *rule, const weir_decision *decision, uint64_t now)
-{
-    (void)rule;
-    return most(decision->end, now);
-}
-
-/* ---- correcting ---- */
-
-static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_t end, uint64_t cost)
-{
-    (void)rule;
-    (void)state;
-    (void)end;
-    (void)cost;
-    return 0; /* nobody waits for this limit */
-}
-
-static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t now)
-{
-    (void)rule;
-    (void)state;
-    (void)now;
-    return false;
+    state[END] = as_peers(rule) ? until : most(until, state[END]);
 }
 
 static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)
 {
     (void)rule;
-    if (!is_open(state, now) || slot->end != state[END]) return;
+    if (now >= state[END] || slot->end != state[END]) return;
     state[COUNT] = subtract_to_zero(state[COUNT], least(unused, slot->cost));
 }
 
@@ -220,17 +178,15 @@ static uint64_t overcharge(const struct rule *rule, uint64_t *state, uint64_t no
 static void carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next, uint64_t now,
                   weir_carry how)
 {
-    for (int i = 0; i < WORDS; i++) next[i] = 0;
-    if (how == WEIR_RESET || !is_open(state, now)) return;
     const uint64_t count = counted(from, state, now), period = period_of(from), lasts = period_of(to);
+    const uint64_t left = subtract_to_zero(state[END], now), moved = add_saturating(left, lasts);
     const bool blocked = from->block_ns != 0 && count > from->burst;
-    uint64_t left = state[END] - now;
-    if (!blocked && (left <= period || from->flags & RULE_FOLLOWS_CLOCK)) {
-        const uint64_t moved = add_saturating(left, lasts);
-        if (to->flags & ALIGNED) left = window_left(to, to->anchor_tick);
-        else left = moved > period ? moved - period : least(left, lasts);
-    }
-    next[END] = add_saturating(to->anchor_tick, left);
+    memset(next, 0, WORDS * sizeof *next);
+    if (how == WEIR_RESET || left == 0) return;
+    uint64_t stays = moved > period ? moved - period : least(left, lasts);
+    if (to->flags & ALIGNED) stays = window_left(to, to->anchor_tick);
+    if (blocked || (left > period && !as_peers(from))) stays = left;
+    next[END] = add_saturating(to->anchor_tick, stays);
     next[COUNT] = blocked ? most(count, add_saturating(to->burst, 1)) : count;
 }
 
@@ -243,7 +199,7 @@ const struct algorithm *fixed_window_algorithm(void)
         .words = WORDS,
         .defaults = defaults,
         .compile = compile,
-        .align = align,
+        .align = align_to_epoch,
         .facts = facts,
         .most_in = most_in,
         .possible = possible,
@@ -251,10 +207,10 @@ const struct algorithm *fixed_window_algorithm(void)
         .commit = commit,
         .refused = refused,
         .room = room,
-        .full = full,
+        .full = full_at_end,
         .mark = mark,
-        .start_of = start_of,
-        .waited_for = waited_for,
+        .start_of = started,
+        .waited_for = nobody_waits,
         .give_back = give_back,
         .overcharge = overcharge,
         .carry = carry,

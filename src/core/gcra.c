@@ -108,12 +108,6 @@ static void carry(const struct rule *from, const struct rule *to, const uint64_t
     next[0] = add_saturating(to->anchor_tick, add_saturating(owed, carry_waiting(from, to, debt - used)));
 }
 
-static uint64_t full(const struct rule *rule, const weir_decision *decision, uint64_t now)
-{
-    (void)rule;
-    return most(decision->end, now);
-}
-
 static struct facts facts(const struct limit *limit, const struct rule *rule)
 {
     const uint64_t permits = permits_floor(rule, rule->burst);
@@ -151,7 +145,7 @@ const struct algorithm *gcra_algorithm(void)
         .give_back = give_back,
         .overcharge = overcharge,
         .carry = carry,
-        .full = full,
+        .full = full_at_end,
     };
     return &gcra;
 }

@@ -29,7 +29,7 @@
 #include "core/num.h"
 
 enum { SCHEDULE, ACTIVE, SINCE, BEHIND_MAX, WORDS };
-enum { RATIO_BITS = 32, CATCHUP_MAX = 1000, POOL_OPS = 2, MILLISECOND_NS = 1000000 };
+enum { RATIO_BITS = 32, POOL_OPS = 2, MILLISECOND_NS = 1000000 };
 static const uint64_t OVER_TICKS_MAX = UINT64_C(1) << 60; /* they are added and doubled */
 
 _Static_assert((int)WORDS <= (int)STATE_WORDS_MAX, "hybrid fits the state");
@@ -143,7 +143,7 @@ static void defaults(struct limit *limit)
 
 static struct limit_problem compile(const struct limit *limit, struct rule *rule)
 {
-    const struct limit_problem problem = limit_line(limit, rule);
+    struct limit_problem problem = limit_line(limit, rule);
     if (problem.message != NULL) return problem;
     if (limit->start == START_FULL) rule->flags |= RULE_STARTS_FULL;
     if (rule->burst >> rule->scale == 0) {
@@ -151,12 +151,8 @@ static struct limit_problem compile(const struct limit *limit, struct rule *rule
     }
     rule->ratio = limit_factor(limit->factor);
     rule->over = multiply_divide_floor(rule->burst, limit->factor.digits, power_of_ten(limit->factor.places));
-    if (rule->ratio < UINT64_C(1) << RATIO_BITS) {
-        return limit_wrong(OPTION_CATCHUP,
-                           "catchup is 1 or more: how much faster to run while behind; for example 1.1");
-    }
-    if (rule->ratio > (uint64_t)CATCHUP_MAX << RATIO_BITS)
-        return limit_wrong(OPTION_CATCHUP, "catchup is at most 1000");
+    problem = limit_catchup(limit);
+    if (problem.message != NULL) return problem;
     if (rule->over <= OVER_TICKS_MAX) return limit_fine();
     return limit_wrong(OPTION_BURST, "burst times catchup is longer than 18 years; choose a smaller burst");
 }

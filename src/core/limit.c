@@ -11,7 +11,7 @@
 #include "core/clock.h"
 #include "core/num.h"
 
-enum { SCALE_LENT_MAX = 3 };
+enum { SCALE_LENT_MAX = 3, FACTOR_BITS = 32, CATCHUP_MAX = 1000 };
 static const uint64_t BURST_TICKS_MAX = UINT64_C(1) << 62;
 static const uint64_t BURST_DEFAULT_MAX = UINT64_C(1) << 32;
 static const uint64_t PER_NS_MAX = 1000; /* 10^12 a second */
@@ -122,7 +122,18 @@ uint64_t limit_debt(const struct limit *limit, const struct rule *rule)
 
 uint64_t limit_factor(struct decimal factor)
 {
-    return multiply_divide_floor(factor.digits, UINT64_C(1) << 32, power_of_ten(factor.places));
+    return multiply_divide_floor(factor.digits, UINT64_C(1) << FACTOR_BITS, power_of_ten(factor.places));
+}
+
+struct limit_problem limit_catchup(const struct limit *limit)
+{
+    const uint64_t factor = limit_factor(limit->factor);
+    if (factor < UINT64_C(1) << FACTOR_BITS) {
+        return limit_wrong(OPTION_CATCHUP,
+                           "catchup is 1 or more: how much faster to run while behind; for example 1.1");
+    }
+    if (factor <= (uint64_t)CATCHUP_MAX << FACTOR_BITS) return limit_fine();
+    return limit_wrong(OPTION_CATCHUP, "catchup is at most 1000");
 }
 
 void limit_default_burst(struct limit *limit)

@@ -104,6 +104,9 @@ uint64_t limit_debt(const struct limit *limit, const struct rule *rule);
 /* A decimal in 2^-32, rounded down; UINT64_MAX when it does not fit. */
 uint64_t limit_factor(struct decimal factor);
 
+/* Is the factor a catchup? */
+struct limit_problem limit_catchup(const struct limit *limit);
+
 /* Burst = the count, as 3/h says it. */
 void limit_default_burst(struct limit *limit);
 

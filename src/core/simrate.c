@@ -319,23 +319,6 @@ static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t no
     return 0;
 }
 
-static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_t end, uint64_t cost)
-{
-    (void)rule;
-    (void)state;
-    (void)end;
-    (void)cost;
-    return 0;
-}
-
-static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t now)
-{
-    (void)rule;
-    (void)state;
-    (void)now;
-    return false;
-}
-
 /* As if it had never been taken, which is known until the next fill. */
 static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)
 {
@@ -415,8 +398,8 @@ const struct algorithm *simrate_algorithm(void)
         .behind = behind,
         .behind_max = behind_max,
         .mark = mark,
-        .start_of = start_of,
-        .waited_for = waited_for,
+        .start_of = started,
+        .waited_for = nobody_waits,
         .give_back = give_back,
         .overcharge = overcharge,
         .carry = carry,

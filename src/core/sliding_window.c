@@ -99,12 +99,6 @@ static struct limit_problem compile(const struct limit *limit, struct rule *rule
     return problem;
 }
 
-static void align(struct rule *rule, uint64_t now_ns, uint64_t unix_ns)
-{
-    const uint64_t period_ns = period_of(rule), now_at = now_ns % period_ns, unix_at = unix_ns % period_ns;
-    rule->offset_ns = unix_at >= now_at ? unix_at - now_at : period_ns - (now_at - unix_at);
-}
-
 static bool possible(const struct rule *rule, uint64_t permits)
 {
     return permits <= rule->burst;
@@ -153,15 +147,6 @@ static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t no
 }
 
 /* Nobody waits here for a start. */
-static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_t end, uint64_t cost)
-{
-    (void)rule;
-    (void)state;
-    (void)end;
-    (void)cost;
-    return 0;
-}
-
 static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
     return counters_at(rule, state, now).early;
@@ -216,12 +201,6 @@ static void carry(const struct rule *from, const struct rule *to, const uint64_t
     write(next, &counters);
 }
 
-static uint64_t full(const struct rule *rule, const weir_decision *decision, uint64_t now)
-{
-    (void)rule;
-    return most(decision->end, now);
-}
-
 /* Back to full at the latest: all were taken as their window began. */
 static struct facts facts(const struct limit *limit, const struct rule *rule)
 {
@@ -251,7 +230,7 @@ const struct algorithm *sliding_window_algorithm(void)
         .note = "takes the calls of the window before for evenly spread; where they were not, twice the count passes",
         .words = WORDS,
         .compile = compile,
-        .align = align,
+        .align = align_to_epoch,
         .facts = facts,
         .most_in = most_in,
         .possible = possible,
@@ -259,12 +238,12 @@ const struct algorithm *sliding_window_algorithm(void)
         .commit = commit,
         .room = room,
         .mark = mark,
-        .start_of = start_of,
+        .start_of = started,
         .waited_for = waited_for,
         .give_back = give_back,
         .overcharge = overcharge,
         .carry = carry,
-        .full = full,
+        .full = full_at_end,
     };
     return &sliding_window;
 }

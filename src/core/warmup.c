@@ -239,12 +239,6 @@ static void carry(const struct rule *from, const struct rule *to, const uint64_t
     next[BEFORE] = carried_store(from, to, least(state[BEFORE], from->burst), how);
 }
 
-static uint64_t full(const struct rule *rule, const weir_decision *decision, uint64_t now)
-{
-    (void)rule;
-    return most(decision->end, now);
-}
-
 static struct facts facts(const struct limit *limit, const struct rule *rule)
 {
     (void)rule;
@@ -281,7 +275,7 @@ const struct algorithm *warmup_algorithm(void)
         .offer = offer,
         .commit = commit,
         .room = room,
-        .full = full,
+        .full = full_at_end,
         .mark = mark,
         .start_of = start_of,
         .waited_for = waited_for,

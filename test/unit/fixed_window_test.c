@@ -476,7 +476,7 @@ static void as_the_peers_do(void **unused)
     algorithm_of(rule)->carry(rule, next, subject.state, after.state, tick_at(rule, 30 * S), WEIR_KEEP);
     allows(&after, 30 * S, 0, 1, 70 * S);
     subject = fresh("2/s align=first");
-    rule->flags |= RULE_B; /* any call opens a window */
+    rule->flags |= RULE_FOLLOWS_CLOCK; /* any call opens a window */
     allows(&subject, 1 * S, 0, 2, S);
     never(&subject, 3 * S, 3, 2);
     allows(&subject, 3500 * MS, 1, 1, 500 * MS);

@@ -580,6 +580,27 @@ static void what_is_missed_is_carried(void **unused)
     }
 }
 
+/* At 20 ms half of 18 is closed, so that the slot is 11; 11 to 19 are covered, and at 30 the call after them closes half
+   of 9.  After a reset it is the first. */
+static void what_is_covered_is_carried(void **unused)
+{
+    (void)unused;
+    static const struct {
+        weir_carry carry;
+        uint64_t passing;
+    } rows[] = {{WEIR_KEEP, 9 + 6}, {WEIR_SCALE, 9 + 6}, {WEIR_RESET, 6}};
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        weir_limiter *limiter = open_limiter("1000/s strictness=0.5");
+        weir_take(limiter, 1);
+        set_ns(limiter, 20 * MS);
+        weir_take(limiter, 1);
+        assert_int_equal(weir_set_limit(limiter, "1000/s strictness=0.5", rows[i].carry, NULL), 0);
+        set_ns(limiter, 30 * MS);
+        assert_int_equal(passing(limiter), rows[i].passing);
+        weir_close(limiter);
+    }
+}
+
 static void waiters_are_carried_as_permits(void **unused)
 {
     (void)unused;
@@ -639,6 +660,7 @@ int main(void)
         cmocka_unit_test(unread_the_answers_are_the_same),
         cmocka_unit_test(totals),
         cmocka_unit_test(what_is_missed_is_carried),
+        cmocka_unit_test(what_is_covered_is_carried),
         cmocka_unit_test(waiters_are_carried_as_permits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,8 +13,7 @@
 #include "core/decide.h"
 #include "plan/plan.h"
 
-/* As src/core/fixed_window.c has them. */
-enum { OPENS_ALWAYS = RULE_B, COUNT_WORD = 1 };
+enum { COUNT_WORD = 1 }; /* as src/core/fixed_window.c has it */
 
 void fixed_window_write(char *text, uint64_t count, uint64_t window_ns, const char *options)
 {
@@ -30,7 +29,7 @@ struct rule *fixed_window_rule(weir_plan *plan)
 void fixed_window_follow(weir_plan *plan, uint64_t count)
 {
     fixed_window_rule(plan)->burst = count;
-    fixed_window_rule(plan)->flags |= RULE_FOLLOWS_CLOCK | OPENS_ALWAYS;
+    fixed_window_rule(plan)->flags |= RULE_FOLLOWS_CLOCK;
 }
 
 uint64_t fixed_window_count(const void *state)
