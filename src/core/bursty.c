@@ -52,9 +52,9 @@ static struct store rested(const struct rule *rule, struct store store, uint64_t
 }
 
 /* What is stored goes first, for nothing; the rest takes its time. */
-static struct store drawn(const struct rule *rule, struct store store, uint64_t cost)
+static struct store drawn(struct store store, uint64_t cost)
 {
-    const uint64_t fresh = rule->flags & RULE_FREE ? 0 : subtract_to_zero(cost, store.stored);
+    const uint64_t fresh = subtract_to_zero(cost, store.stored);
     return (struct store){add_saturating(store.next, fresh), subtract_to_zero(store.stored, cost)};
 }
 
@@ -90,7 +90,7 @@ static struct offer offer(const struct rule *rule, const uint64_t *state, uint64
     (void)wait_ns;
     const struct store store = left(rule, state);
     if (pays_itself(rule) && cost == UINT64_MAX) return (struct offer){now, UINT64_MAX};
-    return (struct offer){now, most(now, pays_itself(rule) ? drawn(rule, store, cost).next : store.next)};
+    return (struct offer){now, most(now, pays_itself(rule) ? drawn(store, cost).next : store.next)};
 }
 
 /* What calls of one permit could take: where the next one pays, one more than is stored.  Who pays himself may bring a
@@ -99,7 +99,6 @@ static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at
 {
     const uint64_t permit = ticks_of(rule, 1), stored = rested(rule, left(rule, state), at).stored;
     if (offer(rule, state, at, permit, 0).start > at) return 0;
-    if (rule->flags & RULE_FREE) return UINT64_MAX;
     return pays_itself(rule) ? most(stored, permit) : add_saturating(stored, permit);
 }
 
@@ -107,7 +106,7 @@ static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at
 {
     const bool self = pays_itself(rule);
     const struct store before = self ? left(rule, state) : rested(rule, left(rule, state), at);
-    struct store after = drawn(rule, before, cost);
+    struct store after = drawn(before, cost);
     if (self) {
         /* Time that was not needed is stored again, beside the call: together they are no more than burst. */
         after = rested(rule, after, at);
@@ -130,8 +129,9 @@ static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t no
 static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_t end, uint64_t cost)
 {
     (void)state;
-    const uint64_t length = pays_itself(rule) || rule->flags & RULE_FREE ? 0 : cost;
-    return end > INT64_MAX ? 0 : subtract_to_zero(end, length); /* a negative end lies before the clock was set */
+    return end > INT64_MAX
+               ? 0
+               : subtract_to_zero(end, pays_itself(rule) ? 0 : cost); /* a negative end lies before the clock was set */
 }
 
 static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t now)
@@ -149,7 +149,7 @@ static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, co
     const uint64_t held = lost ? least(slot->cost, rule->burst) : slot->cost, used = slot->cost - unused;
     const uint64_t undrained = subtract_to_zero(add_saturating(slot->start, held), now);
     const uint64_t back = least(subtract_to_zero(held, used), undrained), owed = least(back, store.next - now);
-    if (back == 0 || rule->flags & RULE_FREE) return;
+    if (back == 0) return;
     state[NEXT] = store.next - owed;
     state[STORED] = least(add_saturating(store.stored, back - owed), rule->burst);
 }
@@ -159,18 +159,17 @@ static uint64_t overcharge(const struct rule *rule, uint64_t *state, uint64_t no
     const struct store store = rested(rule, left(rule, state), now);
     const uint64_t may_owe = subtract_to_zero(rule->debt, store.next - now);
     const uint64_t charged = least(extra, add_saturating(store.stored, may_owe));
-    const struct store after = drawn(rule, store, charged);
+    const struct store after = drawn(store, charged);
     if (charged == 0) return 0;
     state[NEXT] = after.next;
     state[STORED] = after.stored;
     return charged;
 }
 
-/* The store stays as full as it was; behind an unlimited rate, full. */
+/* The store stays as full as it was. */
 static uint64_t carried_store(const struct rule *from, const struct rule *to, uint64_t stored, weir_carry how)
 {
     if (how == WEIR_RESET) return to->flags & RULE_STARTS_FULL ? to->burst : 0;
-    if (from->flags & RULE_FREE) return to->burst;
     if (how == WEIR_SCALE) return subtract_to_zero(to->burst, carry_waiting(from, to, from->burst - stored));
     return from->burst == 0 ? 0 : multiply_divide_floor(stored, to->burst, from->burst);
 }

@@ -18,13 +18,12 @@ enum { RULE_WORDS = 8, STATE_WORDS_MAX = 7 /* of those whose state does not grow
 
 enum rule_flag {
     RULE_STARTS_FULL = 1,
-    RULE_FREE = 2,          /* an unlimited rate: permits cost nothing, what is owed stays owed */
-    RULE_FOLLOWS_CLOCK = 4, /* for comparing with peers: a clock that goes back is taken over as they do */
-    RULE_CUTS_WAITS = 8,    /* for comparing with peers: a wait below a ns is none */
-    RULE_COUNTS_REFUSED = 16,
-    RULE_A = 32, /* three for each algorithm to name */
-    RULE_B = 64,
-    RULE_C = 128
+    RULE_FOLLOWS_CLOCK = 2, /* for comparing with peers: a clock that goes back is taken over as they do */
+    RULE_CUTS_WAITS = 4,    /* for comparing with peers: a wait below a ns is none */
+    RULE_COUNTS_REFUSED = 8,
+    RULE_A = 16, /* three for each algorithm to name */
+    RULE_B = 32,
+    RULE_C = 64
 };
 
 struct rule {

@@ -82,7 +82,7 @@ static struct store drawn(const struct rule *rule, struct store store, uint64_t 
 {
     const uint64_t rest = subtract_to_zero(store.stored, cost), fresh = subtract_to_zero(cost, store.stored);
     const uint64_t price = add_saturating(area(rule, store.stored) - area(rule, rest), fresh);
-    return (struct store){add_saturating(store.next, rule->flags & RULE_FREE ? 0 : price), rest};
+    return (struct store){add_saturating(store.next, price), rest};
 }
 
 static bool pays_itself(const struct rule *rule)
@@ -146,7 +146,7 @@ static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at
 {
     const uint64_t permit = ticks_of(rule, 1);
     if (offer(rule, state, at, permit, 0).start > at) return 0;
-    return rule->flags & RULE_FREE ? UINT64_MAX : permit;
+    return permit;
 }
 
 static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
@@ -167,10 +167,9 @@ static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t no
 /* Of a call that waits: the last one's is known; before it, as if each permit had its plain price. */
 static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_t end, uint64_t cost)
 {
-    const bool behind = !pays_itself(rule);
     if (end > INT64_MAX) return 0; /* a negative end lies before the clock was set */
-    if (behind && end == state[NEXT]) return least(state[FROM], end);
-    return behind && !(rule->flags & RULE_FREE) ? subtract_to_zero(end, cost) : end;
+    if (pays_itself(rule)) return end;
+    return end == state[NEXT] ? least(state[FROM], end) : subtract_to_zero(end, cost);
 }
 
 static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t now)
@@ -201,11 +200,10 @@ static uint64_t overcharge(const struct rule *rule, uint64_t *state, uint64_t no
     return extra;
 }
 
-/* As cold as it was; behind an unlimited rate, warm. */
+/* As cold as it was. */
 static uint64_t carried_store(const struct rule *from, const struct rule *to, uint64_t stored, weir_carry how)
 {
     if (how == WEIR_RESET) return to->flags & RULE_STARTS_FULL ? to->burst : 0;
-    if (from->flags & RULE_FREE) return 0;
     return least(multiply_divide_ceil(stored, to->burst, from->burst), to->burst);
 }
 
