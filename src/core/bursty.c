@@ -54,8 +54,8 @@ static struct store rested(const struct rule *rule, struct store store, uint64_t
 /* What is stored goes first, for nothing; the rest takes its time. */
 static struct store drawn(struct store store, uint64_t cost)
 {
-    const uint64_t fresh = subtract_to_zero(cost, store.stored);
-    return (struct store){add_saturating(store.next, fresh), subtract_to_zero(store.stored, cost)};
+    const uint64_t rest = subtract_to_zero(store.stored, cost), fresh = subtract_to_zero(cost, store.stored);
+    return (struct store){add_saturating(store.next, fresh), rest};
 }
 
 static bool pays_itself(const struct rule *rule)
@@ -112,11 +112,8 @@ static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at
         after = rested(rule, after, at);
         after.stored = least(after.stored, subtract_to_zero(rule->burst, cost));
     }
-    if (cost != 0) {
-        state[NEXT] = after.next;
-        state[STORED] = after.stored;
-        state[LAST] = self ? after.next : before.next;
-    }
+    const uint64_t words[WORDS] = {after.next, after.stored, self ? after.next : before.next};
+    for (int i = 0; i < WORDS && cost != 0; i++) state[i] = words[i];
     return (struct taken){after.next, room(rule, state, start)};
 }
 
@@ -206,9 +203,8 @@ static uint64_t at_once(const struct limit *limit)
 static struct facts facts(const struct limit *limit, const struct rule *rule)
 {
     (void)rule;
-    const uint64_t from_empty = limit->pay == PAY_SELF ? 0 : 1;
     return (struct facts){.at_once = at_once(limit),
-                          .fresh = limit->start == START_FULL ? at_once(limit) : from_empty,
+                          .fresh = limit->start == START_FULL ? at_once(limit) : limit->pay != PAY_SELF,
                           .largest = UINT64_MAX,
                           .group = 1,
                           .spacing_ns = limit_spacing_ns(limit),

@@ -49,7 +49,7 @@ struct store {
 
 static uint64_t warmup_of(const struct rule *rule)
 {
-    return add_saturating(rule->threshold, rule->threshold);
+    return 2 * rule->threshold;
 }
 
 /* As it was left behind.  Fresh, it begins when the clock was set. */
@@ -145,8 +145,7 @@ static struct offer offer(const struct rule *rule, const uint64_t *state, uint64
 static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at)
 {
     const uint64_t permit = ticks_of(rule, 1);
-    if (offer(rule, state, at, permit, 0).start > at) return 0;
-    return permit;
+    return offer(rule, state, at, permit, 0).start > at ? 0 : permit;
 }
 
 static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
