@@ -323,6 +323,20 @@ static void debt_is_bounded_where_said(void **unused)
     weir_close(limiter);
 }
 
+/* Time that nobody booked pays for a call larger than the store, and is not booked by a correction of nothing. */
+static void a_correction_of_nothing_changes_nothing(void **unused)
+{
+    (void)unused;
+    weir_limiter *limiter = opened("1/s algorithm=bursty pay=self burst=1");
+    at(limiter, S);
+    weir_decision drained = weir_reserve(limiter, 1, 0);
+    at(limiter, 10 * S);
+    assert_int_equal(weir_charge(limiter, 0).charged, 0);
+    weir_settle(limiter, &drained, 0);
+    assert_int_equal(weir_take(limiter, 9).verdict, WEIR_ALLOW);
+    weir_close(limiter);
+}
+
 /* ---- what is said ---- */
 
 static void canonical(void **unused)
@@ -425,6 +439,7 @@ int main(void)
         cmocka_unit_test(the_store_stays_as_full),
         cmocka_unit_test(waiters_move_with_the_rate),
         cmocka_unit_test(debt_is_bounded_where_said),
+        cmocka_unit_test(a_correction_of_nothing_changes_nothing),
         cmocka_unit_test(canonical),
         cmocka_unit_test(mistakes),
         cmocka_unit_test(numbers),

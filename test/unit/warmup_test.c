@@ -281,6 +281,16 @@ static void nobody_waits_behind_a_charge(void **unused)
     weir_close(limiter);
 }
 
+static void a_charge_of_nothing_changes_nothing(void **unused)
+{
+    (void)unused;
+    weir_limiter *limiter = opened("2/s warmup=4s pay=self");
+    weir_manual_set(limiter, (weir_instant){4 * S});
+    assert_int_equal(weir_charge(limiter, 0).charged, 0);
+    assert_int_equal(weir_take(limiter, 4).verdict, WEIR_ALLOW);
+    weir_close(limiter);
+}
+
 /* ---- what is said ---- */
 
 static void canonical(void **unused)
@@ -383,6 +393,7 @@ int main(void)
         cmocka_unit_test(waiters_move_with_the_rate),
         cmocka_unit_test(a_cold_waiter_keeps_his_start),
         cmocka_unit_test(nobody_waits_behind_a_charge),
+        cmocka_unit_test(a_charge_of_nothing_changes_nothing),
         cmocka_unit_test(canonical),
         cmocka_unit_test(mistakes),
         cmocka_unit_test(numbers),
