@@ -44,17 +44,18 @@ static struct store left(const struct rule *rule, const uint64_t *state)
     return (struct store){rule->anchor_tick, rule->flags & RULE_STARTS_FULL ? rule->burst : 0};
 }
 
-static struct store store_at(const struct rule *rule, const uint64_t *state, uint64_t now)
+/* Nobody came until then. */
+static struct store rested(const struct rule *rule, struct store store, uint64_t until)
 {
-    const struct store store = left(rule, state);
-    if (now <= store.next) return store;
-    return (struct store){now, least(add_saturating(store.stored, now - store.next), rule->burst)};
+    if (until <= store.next) return store;
+    return (struct store){until, least(add_saturating(store.stored, until - store.next), rule->burst)};
 }
 
-/* What the store does not hold. */
-static uint64_t fresh(const struct rule *rule, const struct store *store, uint64_t cost)
+/* What is stored goes first, for nothing; the rest takes its time. */
+static struct store drawn(struct store store, uint64_t cost)
 {
-    return rule->flags & RULE_FREE ? 0 : subtract_to_zero(cost, store->stored);
+    const uint64_t rest = subtract_to_zero(store.stored, cost), fresh = subtract_to_zero(cost, store.stored);
+    return (struct store){add_saturating(store.next, fresh), rest};
 }
 
 static bool pays_itself(const struct rule *rule)
@@ -89,54 +90,45 @@ static struct offer offer(const struct rule *rule, const uint64_t *state, uint64
     (void)wait_ns;
     const struct store store = left(rule, state);
     if (pays_itself(rule) && cost == UINT64_MAX) return (struct offer){now, UINT64_MAX};
-    const uint64_t own = pays_itself(rule) ? fresh(rule, &store, cost) : 0;
-    return (struct offer){now, most(now, add_saturating(store.next, own))};
+    return (struct offer){now, most(now, pays_itself(rule) ? drawn(store, cost).next : store.next)};
 }
 
 /* What calls of one permit could take: where the next one pays, one more than is stored.  Who pays himself may bring a
    permit that the store is too small for. */
 static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at)
 {
-    const struct store was = left(rule, state), store = store_at(rule, state, at);
-    const uint64_t permit = ticks_of(rule, 1), unused = add_saturating(was.stored, subtract_to_zero(at, was.next));
-    if (store.next > at) return 0;
-    if (rule->flags & RULE_FREE) return UINT64_MAX;
-    return pays_itself(rule) ? least(unused, most(rule->burst, permit)) : add_saturating(store.stored, permit);
+    const uint64_t permit = ticks_of(rule, 1), stored = rested(rule, left(rule, state), at).stored;
+    if (offer(rule, state, at, permit, 0).start > at) return 0;
+    return pays_itself(rule) ? most(stored, permit) : add_saturating(stored, permit);
 }
 
 static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
 {
-    struct store store = store_at(rule, state, at);
-    uint64_t begun = store.next;
-    if (cost == 0) return (struct taken){store.next, room(rule, state, start)};
-    if (pays_itself(rule)) {
-        store = left(rule, state);
-        const uint64_t due = add_saturating(store.next, fresh(rule, &store, cost));
-        begun = most(at, due);
+    const bool self = pays_itself(rule);
+    const struct store before = self ? left(rule, state) : rested(rule, left(rule, state), at);
+    struct store after = drawn(before, cost);
+    if (self) {
         /* Time that was not needed is stored again, beside the call: together they are no more than burst. */
-        const uint64_t spare = add_saturating(begun - due, subtract_to_zero(store.stored, cost));
-        store = (struct store){begun, least(spare, subtract_to_zero(rule->burst, cost))};
-    } else {
-        store.next = add_saturating(begun, fresh(rule, &store, cost));
-        store.stored = subtract_to_zero(store.stored, cost);
+        after = rested(rule, after, at);
+        after.stored = least(after.stored, subtract_to_zero(rule->burst, cost));
     }
-    state[NEXT] = store.next;
-    state[STORED] = store.stored;
-    state[LAST] = begun;
-    return (struct taken){store.next, room(rule, state, start)};
+    const uint64_t words[WORDS] = {after.next, after.stored, self ? after.next : before.next};
+    for (int i = 0; i < WORDS && cost != 0; i++) state[i] = words[i];
+    return (struct taken){after.next, room(rule, state, start)};
 }
 
 static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
-    return store_at(rule, state, now).next;
+    return most(now, left(rule, state).next);
 }
 
 /* Of a call that waits: nothing was stored, so its slot is as long as its cost. */
 static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_t end, uint64_t cost)
 {
     (void)state;
-    const uint64_t length = pays_itself(rule) || rule->flags & RULE_FREE ? 0 : cost;
-    return end > INT64_MAX ? 0 : subtract_to_zero(end, length); /* a negative end lies before the clock was set */
+    return end > INT64_MAX
+               ? 0
+               : subtract_to_zero(end, pays_itself(rule) ? 0 : cost); /* a negative end lies before the clock was set */
 }
 
 static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t now)
@@ -148,34 +140,33 @@ static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t 
 /* First the debt, then the store.  Since its start a call may have been stored again, tick for tick. */
 static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)
 {
-    struct store store = store_at(rule, state, now);
+    const struct store store = rested(rule, left(rule, state), now);
     /* Whoever has waited for more than the store holds has it no longer. */
     const bool lost = pays_itself(rule) && slot->start <= now;
-    const uint64_t held = lost ? least(slot->cost, rule->burst) : slot->cost;
+    const uint64_t held = lost ? least(slot->cost, rule->burst) : slot->cost, used = slot->cost - unused;
     const uint64_t undrained = subtract_to_zero(add_saturating(slot->start, held), now);
-    const uint64_t back = least(subtract_to_zero(unused, slot->cost - held), undrained);
-    const uint64_t owed = least(back, subtract_to_zero(store.next, most(now, 1)));
-    if (back == 0 || rule->flags & RULE_FREE) return;
+    const uint64_t back = least(subtract_to_zero(held, used), undrained), owed = least(back, store.next - now);
+    if (back == 0) return;
     state[NEXT] = store.next - owed;
     state[STORED] = least(add_saturating(store.stored, back - owed), rule->burst);
 }
 
 static uint64_t overcharge(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t extra)
 {
-    struct store store = store_at(rule, state, now);
-    const uint64_t may_owe = subtract_to_zero(rule->debt, subtract_to_zero(store.next, now));
+    const struct store store = rested(rule, left(rule, state), now);
+    const uint64_t may_owe = subtract_to_zero(rule->debt, store.next - now);
     const uint64_t charged = least(extra, add_saturating(store.stored, may_owe));
+    const struct store after = drawn(store, charged);
     if (charged == 0) return 0;
-    state[NEXT] = add_saturating(store.next, fresh(rule, &store, charged));
-    state[STORED] = subtract_to_zero(store.stored, charged);
+    state[NEXT] = after.next;
+    state[STORED] = after.stored;
     return charged;
 }
 
-/* The store stays as full as it was; behind an unlimited rate, full. */
+/* The store stays as full as it was. */
 static uint64_t carried_store(const struct rule *from, const struct rule *to, uint64_t stored, weir_carry how)
 {
     if (how == WEIR_RESET) return to->flags & RULE_STARTS_FULL ? to->burst : 0;
-    if (from->flags & RULE_FREE) return to->burst;
     if (how == WEIR_SCALE) return subtract_to_zero(to->burst, carry_waiting(from, to, from->burst - stored));
     return from->burst == 0 ? 0 : multiply_divide_floor(stored, to->burst, from->burst);
 }
@@ -184,14 +175,14 @@ static uint64_t carried_store(const struct rule *from, const struct rule *to, ui
 static void carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next, uint64_t now,
                   weir_carry how)
 {
-    const struct store store = store_at(from, state, now);
-    const uint64_t owed = subtract_to_zero(store.next, now), anchor = to->anchor_tick;
-    const bool waits = state[LAST] > now;
-    next[NEXT] = next[LAST] = anchor;
+    const struct store store = rested(from, left(from, state), now);
+    const uint64_t owed = store.next - now, behind = subtract_to_zero(state[LAST], now), anchor = to->anchor_tick;
+    const bool waits = behind != 0;
+    next[NEXT] = anchor;
     if (waits || how == WEIR_SCALE) next[NEXT] = add_saturating(anchor, carry_waiting(from, to, owed));
     else if (how == WEIR_KEEP) next[NEXT] = tick_at(to, ns_ceil(from, store.next));
-    if (waits) next[LAST] = least(add_saturating(anchor, carry_waiting(from, to, state[LAST] - now)), next[NEXT]);
     next[STORED] = carried_store(from, to, store.stored, how);
+    next[LAST] = least(add_saturating(anchor, carry_waiting(from, to, behind)), next[NEXT]);
 }
 
 static uint64_t full(const struct rule *rule, const weir_decision *decision, uint64_t now)
@@ -200,13 +191,20 @@ static uint64_t full(const struct rule *rule, const weir_decision *decision, uin
     return add_saturating(most(decision->end, now), subtract_to_zero(rule->burst, ticks_of(rule, stored)));
 }
 
+/* Where the next one pays it is one more than is stored; who pays himself has one at least. */
+static uint64_t at_once(const struct limit *limit)
+{
+    uint64_t permits = 1, period_ns = 1, stored = limit->burst;
+    limit_rate(limit, &permits, &period_ns);
+    if (limit->burst_kind == AMOUNT_TIME) stored = multiply_divide_floor(limit->burst, permits, period_ns);
+    return limit->pay == PAY_SELF ? most(stored, 1) : add_saturating(stored, 1);
+}
+
 static struct facts facts(const struct limit *limit, const struct rule *rule)
 {
-    const uint64_t stored = permits_floor(rule, rule->burst);
-    const bool self = limit->pay == PAY_SELF;
-    const uint64_t at_once = self ? most(stored, 1) : add_saturating(stored, 1);
-    return (struct facts){.at_once = at_once,
-                          .fresh = limit->start == START_FULL ? at_once : !self,
+    (void)rule;
+    return (struct facts){.at_once = at_once(limit),
+                          .fresh = limit->start == START_FULL ? at_once(limit) : limit->pay != PAY_SELF,
                           .largest = UINT64_MAX,
                           .group = 1,
                           .spacing_ns = limit_spacing_ns(limit),
@@ -214,22 +212,14 @@ static struct facts facts(const struct limit *limit, const struct rule *rule)
                           .state_bytes = WORDS * sizeof(uint64_t)};
 }
 
-/* Where the next one pays it is a line with one permit more; who pays himself has one at least. */
 static uint64_t most_in(const struct limit *limit, uint64_t window_ns)
 {
-    struct limit line = *limit;
-    uint64_t permits = 1, period_ns = 1, stored = limit->burst;
-    limit_rate(limit, &permits, &period_ns);
-    if (limit->burst_kind == AMOUNT_TIME) stored = multiply_divide_floor(limit->burst, permits, period_ns);
-    const bool self = limit->pay == PAY_SELF, timed = limit->burst_kind == AMOUNT_TIME;
-    line.burst_kind = AMOUNT_COUNT;
-    line.burst = self ? most(stored, 1) : add_saturating(stored, 1);
-    if (!timed || window_ns == 0 || (self && stored == 0))
-        return line_most_in(&line, (struct decimal){1, 0}, window_ns);
-    /* The store holds a time, so one that is stored is one more that passes. */
-    line.burst_kind = self ? AMOUNT_TIME : AMOUNT_COUNT;
-    line.burst = self ? limit->burst : 1;
-    return line_most_in(&line, (struct decimal){1, 0}, self ? window_ns : add_saturating(window_ns, limit->burst));
+    const struct decimal one = {1, 0};
+    const uint64_t paced = line_most_spaced(limit, one, window_ns);
+    if (window_ns == 0) return at_once(limit);
+    if (limit->pay == PAY_SELF) return most(paced, line_most_in(limit, one, window_ns));
+    if (limit->burst_kind == AMOUNT_COUNT) return add_saturating(limit->burst, paced);
+    return line_most_spaced(limit, one, add_saturating(window_ns, limit->burst)); /* the store holds a time */
 }
 
 const struct algorithm *bursty_algorithm(void)

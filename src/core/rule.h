@@ -18,12 +18,11 @@ enum { RULE_WORDS = 8, STATE_WORDS_MAX = 7 /* of those whose state does not grow
 
 enum rule_flag {
     RULE_STARTS_FULL = 1,
-    RULE_FREE = 2,          /* an unlimited rate: permits cost nothing, what is owed stays owed */
-    RULE_FOLLOWS_CLOCK = 4, /* for comparing with peers: a clock that goes back is taken over as they do */
-    RULE_COUNTS_REFUSED = 16,
-    RULE_A = 32, /* three for each algorithm to name */
-    RULE_B = 64,
-    RULE_C = 128
+    RULE_FOLLOWS_CLOCK = 2,  /* for comparing with peers: a clock that goes back is taken over as they do */
+    RULE_COUNTS_REFUSED = 4, /* refused calls are counted like those that pass */
+    RULE_A = 8,              /* three for each algorithm to name */
+    RULE_B = 16,
+    RULE_C = 32
 };
 
 struct rule {

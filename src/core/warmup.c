@@ -49,7 +49,7 @@ struct store {
 
 static uint64_t warmup_of(const struct rule *rule)
 {
-    return add_saturating(rule->threshold, rule->threshold);
+    return 2 * rule->threshold;
 }
 
 /* As it was left behind.  Fresh, it begins when the clock was set. */
@@ -59,16 +59,12 @@ static struct store left(const struct rule *rule, const uint64_t *state)
     return (struct store){rule->anchor_tick, rule->flags & RULE_STARTS_FULL ? rule->burst : 0};
 }
 
+/* Nobody came until then. */
 static struct store rested(const struct rule *rule, struct store store, uint64_t until)
 {
     if (until <= store.next) return store;
     const uint64_t more = multiply_divide_ceil(until - store.next, rule->burst, warmup_of(rule));
     return (struct store){until, least(add_saturating(store.stored, more), rule->burst)};
-}
-
-static struct store store_at(const struct rule *rule, const uint64_t *state, uint64_t now)
-{
-    return rested(rule, left(rule, state), now);
 }
 
 /* What it takes to empty the store. */
@@ -81,11 +77,12 @@ static uint64_t area(const struct rule *rule, uint64_t stored)
     return add_saturating(stored, multiply_divide_floor(multiply_divide_floor(excess, above, span), above, span));
 }
 
-static uint64_t price(const struct rule *rule, uint64_t stored, uint64_t cost)
+/* What is stored goes first, for its price. */
+static struct store drawn(const struct rule *rule, struct store store, uint64_t cost)
 {
-    const uint64_t rest = subtract_to_zero(stored, cost), fresh = subtract_to_zero(cost, stored);
-    if (rule->flags & RULE_FREE) return 0;
-    return add_saturating(area(rule, stored) - area(rule, rest), fresh);
+    const uint64_t rest = subtract_to_zero(store.stored, cost), fresh = subtract_to_zero(cost, store.stored);
+    const uint64_t price = add_saturating(area(rule, store.stored) - area(rule, rest), fresh);
+    return (struct store){add_saturating(store.next, price), rest};
 }
 
 static bool pays_itself(const struct rule *rule)
@@ -136,55 +133,42 @@ static bool possible(const struct rule *rule, uint64_t permits)
     return !pays_itself(rule) || ticks_of(rule, permits) != UINT64_MAX;
 }
 
-/* Before what he pays himself nobody has to wait, so it does not grow while he asks again. */
 static struct offer offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost, uint64_t wait_ns)
 {
     (void)wait_ns;
     const struct store store = left(rule, state);
     if (pays_itself(rule) && cost == UINT64_MAX) return (struct offer){now, UINT64_MAX};
-    const uint64_t own = pays_itself(rule) ? price(rule, store.stored, cost) : 0;
-    return (struct offer){now, most(now, add_saturating(store.next, own))};
+    return (struct offer){now, most(now, pays_itself(rule) ? drawn(rule, store, cost).next : store.next)};
 }
 
 /* One permit passes, and then there is something to pay. */
 static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at)
 {
     const uint64_t permit = ticks_of(rule, 1);
-    if (offer(rule, state, at, permit, 0).start > at) return 0;
-    return rule->flags & RULE_FREE ? UINT64_MAX : permit;
-}
-
-static void write(const struct rule *rule, uint64_t *state, struct store store, uint64_t start, uint64_t cost)
-{
-    const uint64_t paid = add_saturating(store.next, price(rule, store.stored, cost));
-    struct store after = {paid, subtract_to_zero(store.stored, cost)};
-    if (pays_itself(rule)) after = rested(rule, after, start);
-    state[NEXT] = after.next;
-    state[STORED] = after.stored;
-    state[FROM] = store.next;
-    state[BEFORE] = store.stored;
+    return offer(rule, state, at, permit, 0).start > at ? 0 : permit;
 }
 
 static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
 {
-    const struct store store = pays_itself(rule) ? left(rule, state) : store_at(rule, state, at);
-    if (cost == 0) return (struct taken){store_at(rule, state, at).next, room(rule, state, start)};
-    write(rule, state, store, at, cost);
-    return (struct taken){state[NEXT], room(rule, state, start)};
+    const bool self = pays_itself(rule);
+    const struct store before = self ? left(rule, state) : rested(rule, left(rule, state), at);
+    const struct store paid = drawn(rule, before, cost), after = self ? rested(rule, paid, at) : paid;
+    const uint64_t words[WORDS] = {after.next, after.stored, before.next, before.stored};
+    for (int i = 0; i < WORDS && cost != 0; i++) state[i] = words[i];
+    return (struct taken){after.next, room(rule, state, start)};
 }
 
 static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
-    return store_at(rule, state, now).next;
+    return most(now, left(rule, state).next);
 }
 
 /* Of a call that waits: the last one's is known; before it, as if each permit had its plain price. */
 static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_t end, uint64_t cost)
 {
-    const bool behind = !pays_itself(rule);
     if (end > INT64_MAX) return 0; /* a negative end lies before the clock was set */
-    if (behind && end == state[NEXT]) return least(state[FROM], end);
-    return behind && !(rule->flags & RULE_FREE) ? subtract_to_zero(end, cost) : end;
+    if (pays_itself(rule)) return end;
+    return end == state[NEXT] ? least(state[FROM], end) : subtract_to_zero(end, cost);
 }
 
 static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t now)
@@ -197,27 +181,28 @@ static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, co
 {
     (void)now;
     const struct store before = {state[FROM], least(state[BEFORE], rule->burst)};
-    const uint64_t paid = add_saturating(before.next, price(rule, before.stored, slot->cost));
-    const bool last = slot->end == state[NEXT] && (pays_itself(rule) ? paid <= state[NEXT] : paid == state[NEXT]);
-    if (!last) return;
-    const uint64_t used = subtract_to_zero(slot->cost, unused);
-    write(rule, state, before, used == 0 ? before.next : slot->end, used);
+    const uint64_t paid = drawn(rule, before, slot->cost).next, used = subtract_to_zero(slot->cost, unused);
+    const bool self = pays_itself(rule), last = self ? paid <= state[NEXT] : paid == state[NEXT];
+    struct store after = drawn(rule, before, used);
+    if (!last || slot->end != state[NEXT]) return;
+    if (self && used != 0) after = rested(rule, after, slot->end);
+    state[NEXT] = after.next;
+    state[STORED] = after.stored;
 }
 
 static uint64_t overcharge(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t extra)
 {
-    const uint64_t from = state[FROM], charged = least(extra, rule->debt);
-    if (charged == 0) return 0;
-    write(rule, state, store_at(rule, state, now), now, charged);
-    state[FROM] = from; /* nobody starts there */
-    return charged;
+    const struct store after = drawn(rule, rested(rule, left(rule, state), now), extra);
+    if (extra == 0) return 0;
+    state[NEXT] = after.next;
+    state[STORED] = after.stored;
+    return extra;
 }
 
-/* As cold as it was; behind an unlimited rate, warm. */
+/* As cold as it was. */
 static uint64_t carried_store(const struct rule *from, const struct rule *to, uint64_t stored, weir_carry how)
 {
     if (how == WEIR_RESET) return to->flags & RULE_STARTS_FULL ? to->burst : 0;
-    if (from->flags & RULE_FREE) return 0;
     return least(multiply_divide_ceil(stored, to->burst, from->burst), to->burst);
 }
 
@@ -225,17 +210,14 @@ static uint64_t carried_store(const struct rule *from, const struct rule *to, ui
 static void carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next, uint64_t now,
                   weir_carry how)
 {
-    const struct store store = store_at(from, state, now);
-    const uint64_t owed = subtract_to_zero(store.next, now), anchor = to->anchor_tick;
+    const struct store store = rested(from, left(from, state), now);
+    const uint64_t owed = store.next - now, behind = subtract_to_zero(state[FROM], now), anchor = to->anchor_tick;
     const bool waits = waited_for(from, state, now);
-    next[NEXT] = next[FROM] = anchor;
+    next[NEXT] = anchor;
     if (waits || how == WEIR_SCALE) next[NEXT] = add_saturating(anchor, carry_waiting(from, to, owed));
     else if (how == WEIR_KEEP) next[NEXT] = tick_at(to, ns_ceil(from, store.next));
-    if (waits) {
-        const uint64_t until = add_saturating(anchor, carry_waiting(from, to, subtract_to_zero(state[FROM], now)));
-        next[FROM] = least(until, next[NEXT]);
-    }
     next[STORED] = carried_store(from, to, store.stored, how);
+    next[FROM] = add_saturating(anchor, carry_waiting(from, to, behind));
     next[BEFORE] = carried_store(from, to, least(state[BEFORE], from->burst), how);
 }
 
@@ -253,10 +235,7 @@ static struct facts facts(const struct limit *limit, const struct rule *rule)
 
 static uint64_t most_in(const struct limit *limit, uint64_t window_ns)
 {
-    struct limit line = *limit;
-    line.burst_kind = AMOUNT_COUNT;
-    line.burst = 1;
-    return line_most_in(&line, (struct decimal){1, 0}, window_ns);
+    return line_most_spaced(limit, (struct decimal){1, 0}, window_ns);
 }
 
 const struct algorithm *warmup_algorithm(void)

@@ -323,28 +323,18 @@ static void debt_is_bounded_where_said(void **unused)
     weir_close(limiter);
 }
 
-/* ---- an unlimited rate: no text says it ---- */
-
-static void an_unlimited_rate_costs_nothing(void **unused)
+/* Time that nobody booked pays for a call larger than the store, and is not booked by a correction of nothing. */
+static void a_correction_of_nothing_changes_nothing(void **unused)
 {
     (void)unused;
-    weir_plan plan = plan_of("10/s algorithm=bursty burst=4"), free_plan = plan;
-    struct rule *rule = &plan_inside(&plan)->rule[0], *free_rule = &plan_inside(&free_plan)->rule[0];
-    uint64_t state[STATE_WORDS_MAX] = {0}, next[STATE_WORDS_MAX] = {0};
-    limit_plain_clock(free_rule);
-    free_rule->flags |= RULE_FREE;
-    assert_int_equal(weir_decide(&plan, state, (weir_instant){0}, 20).verdict, WEIR_ALLOW);
-    bursty_algorithm()->carry(rule, free_rule, state, next, tick_at(rule, 0), WEIR_KEEP);
-    /* what is owed stays owed */
-    assert_int_equal(weir_decide(&free_plan, next, (weir_instant){0}, 1).retry_ns, 2 * S);
-    for (int i = 0; i < 3; i++) {
-        const weir_decision decision = weir_decide(&free_plan, next, (weir_instant){2 * S}, UINT64_MAX);
-        assert_int_equal(decision.verdict, WEIR_ALLOW);
-        assert_int_equal(decision.remaining, UINT64_MAX);
-    }
-    rule->anchor_ns = 2 * S;
-    bursty_algorithm()->carry(free_rule, rule, next, state, tick_at(free_rule, 2 * S), WEIR_KEEP);
-    assert_int_equal(weir_decide(&plan, state, (weir_instant){2 * S}, 0).remaining, 5);
+    weir_limiter *limiter = opened("1/s algorithm=bursty pay=self burst=1");
+    at(limiter, S);
+    weir_decision drained = weir_reserve(limiter, 1, 0);
+    at(limiter, 10 * S);
+    assert_int_equal(weir_charge(limiter, 0).charged, 0);
+    weir_settle(limiter, &drained, 0);
+    assert_int_equal(weir_take(limiter, 9).verdict, WEIR_ALLOW);
+    weir_close(limiter);
 }
 
 /* ---- what is said ---- */
@@ -449,7 +439,7 @@ int main(void)
         cmocka_unit_test(the_store_stays_as_full),
         cmocka_unit_test(waiters_move_with_the_rate),
         cmocka_unit_test(debt_is_bounded_where_said),
-        cmocka_unit_test(an_unlimited_rate_costs_nothing),
+        cmocka_unit_test(a_correction_of_nothing_changes_nothing),
         cmocka_unit_test(canonical),
         cmocka_unit_test(mistakes),
         cmocka_unit_test(numbers),

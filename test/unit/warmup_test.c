@@ -281,21 +281,14 @@ static void nobody_waits_behind_a_charge(void **unused)
     weir_close(limiter);
 }
 
-/* From an unlimited rate it comes warm: that is how Guava does it, and no text says it. */
-static void an_unlimited_rate_costs_nothing(void **unused)
+static void a_charge_of_nothing_changes_nothing(void **unused)
 {
     (void)unused;
-    weir_plan plan = plan_of("1/s warmup=10s");
-    struct subject free = {.plan = plan};
-    struct rule *rule = &plan_inside(&plan)->rule[0], *free_rule = &plan_inside(&free.plan)->rule[0];
-    limit_plain_clock(free_rule);
-    free_rule->flags |= RULE_FREE;
-    for (int i = 0; i < 3; i++) assert_int_equal(take(&free, S, UINT64_MAX, 0).remaining, UINT64_MAX);
-    struct subject after = {.plan = plan};
-    plan_inside(&after.plan)->rule[0].anchor_ns = rule->anchor_ns = S;
-    warmup_algorithm()->carry(free_rule, rule, free.state, after.state, tick_at(free_rule, S), WEIR_KEEP);
-    assert_int_equal(take(&after, S, 1, 0).verdict, WEIR_ALLOW);
-    assert_int_equal(owed(&after, S), S);
+    weir_limiter *limiter = opened("2/s warmup=4s pay=self");
+    weir_manual_set(limiter, (weir_instant){4 * S});
+    assert_int_equal(weir_charge(limiter, 0).charged, 0);
+    assert_int_equal(weir_take(limiter, 4).verdict, WEIR_ALLOW);
+    weir_close(limiter);
 }
 
 /* ---- what is said ---- */
@@ -400,7 +393,7 @@ int main(void)
         cmocka_unit_test(waiters_move_with_the_rate),
         cmocka_unit_test(a_cold_waiter_keeps_his_start),
         cmocka_unit_test(nobody_waits_behind_a_charge),
-        cmocka_unit_test(an_unlimited_rate_costs_nothing),
+        cmocka_unit_test(a_charge_of_nothing_changes_nothing),
         cmocka_unit_test(canonical),
         cmocka_unit_test(mistakes),
         cmocka_unit_test(numbers),

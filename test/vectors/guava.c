@@ -7,8 +7,8 @@
    answers, and the coarser ones take what it has let in.
 
    acquire is a reservation without bound, tryAcquire one within its timeout.  setRate is a change of limit that keeps
-   what is owed in time; whoever was told to wait has slept by then, whatever the clock says.  An infinite rate is a
-   rule that costs nothing.
+   what is owed in time; whoever was told to wait has slept by then, whatever the clock says.  At an infinite
+   rate a permit is none of weir's; behind it the store is full, or warm.
 
    May touch: its subject, the tally through judge.  Promises: decisions equal, waits within the case's tolerance.
    Leaves: what the store does to weir. */
@@ -49,7 +49,7 @@ static struct fraction long_rate(double rate_per_s, uint64_t second)
 
 static double permits_of(double rate_per_s, double fastest)
 {
-    if (isinf(rate_per_s)) return 1;
+    if (isinf(rate_per_s)) return 0;
     if (SECOND_US / rate_per_s >= (double)INT64_MAX) return INFINITY; /* one lasts until the end of the clock */
     return rate_per_s > fastest ? fastest / rate_per_s : 1;
 }
@@ -59,14 +59,15 @@ static bool read_rule(const struct guava *guava, uint64_t per_us, double rate_pe
 {
     char text[2 * TEXT_SIZE], options[TEXT_SIZE];
     const uint64_t second = per_us * SECOND_US;
-    struct fraction rate = {PER_NS_MAX, 1};
+    struct fraction rate = {1, 1};
+    if (rate_per_s > (double)(second * PER_NS_MAX) && !isinf(rate_per_s)) rate.p = PER_NS_MAX;
     if (rate_per_s > 0 && rate_per_s <= (double)(second * PER_NS_MAX) && !simple_rate(rate_per_s, second, &rate))
         rate = long_rate(rate_per_s, second);
     const double time = fmin(round(guava->time_us * (double)per_us), time_max);
     snprintf(options, sizeof options, " %s=%" PRIu64 "ns%s", guava->time_name, (uint64_t)time, guava->options);
     if (rate_per_s > 0) snprintf(text, sizeof text, "%" PRIu64 "/%" PRIu64 "ns%s", rate.p, rate.q, options);
     else snprintf(text, sizeof text, "%g/s%s", rate_per_s, options);
-    return inside_read(text, isinf(rate_per_s), rule);
+    return inside_read(text, rule);
 }
 
 /* To another rate in all units, or to the first one. */
@@ -81,10 +82,12 @@ static bool set_rate(struct guava *guava, double rate_per_s, bool first, uint64_
             guava->finest = i + 1; /* its time is too long in these units */
             continue;
         }
+        const bool was_infinite = !first && view->per_permit == 0;
         view->per_permit = permits_of(rate_per_s, (double)(view->per_us * SECOND_US * PER_NS_MAX));
         view->started = most(view->started, now_us * view->per_us);
         if (first) inside_open(&view->inside, &rule, view->started);
         else inside_change(&view->inside, &rule, view->started);
+        if (was_infinite) inside_fill(&view->inside, guava->comes_full);
     }
     return true;
 }
@@ -119,6 +122,8 @@ static weir_decision take_in(struct guava_view *view, uint64_t now_us, int64_t n
     const uint64_t cost = view->per_permit == 1 ? (uint64_t)n : isinf(permits) ? UINT64_MAX : (uint64_t)permits;
     const uint64_t now = now_us * view->per_us;
     const weir_decision decision = inside_take(&view->inside, now, cost, wait);
+    /* A call that is free still moves the peer's time on. */
+    if (weir_allowed(decision) && cost == 0) inside_change(&view->inside, &view->inside.rule, now);
     if (weir_allowed(decision)) view->started = most(view->started, now + decision.delay_ns);
     return decision;
 }

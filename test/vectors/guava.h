@@ -13,9 +13,10 @@ enum { GUAVA_VIEWS = 4, GUAVA_OPTIONS_SIZE = 96 };
 /* The limiter in units of its own. */
 struct guava_view {
     struct inside inside;
-    uint64_t per_us;   /* weir's ns to a us of the peer's clock */
-    double per_permit; /* weir's permits to one of the peer's: below 1 above what weir counts, INFINITY: endless */
-    uint64_t started;  /* the latest start that was given or change, in weir's ns */
+    uint64_t per_us; /* weir's ns to a us of the peer's clock */
+    double
+        per_permit; /* weir's permits to one of the peer's: below 1 above what weir counts; 0: free, INFINITY: endless */
+    uint64_t started; /* the latest start that was given or change, in weir's ns */
 };
 
 struct guava {
@@ -24,6 +25,7 @@ struct guava {
     const char *time_name;               /* the option that is a time ... */
     double time_us;
     char options[GUAVA_OPTIONS_SIZE]; /* ... and the others */
+    bool comes_full;                  /* from an infinite rate */
     uint64_t last_us;                 /* where the peer's clock ends */
 };
 

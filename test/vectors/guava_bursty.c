@@ -16,6 +16,7 @@ static const char *open_case(void *subject, const struct scene *scene)
         return "not yet (limiter: something is stored)";
     guava->time_name = "burst";
     guava->time_us = burst_s * 1e6;
+    guava->comes_full = true;
     snprintf(guava->options, sizeof guava->options, " algorithm=bursty");
     return guava_start(guava, scene);
 }

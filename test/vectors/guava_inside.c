@@ -9,14 +9,11 @@
 #include "core/clock.h"
 #include "plan/plan.h"
 
-bool inside_read(const char *text, bool free, struct rule *rule)
+bool inside_read(const char *text, struct rule *rule)
 {
     weir_plan plan;
     if (weir_plan_parse(&plan, text, WEIR_ADMIT, NULL) != 0) return false;
     *rule = plan_inside(&plan)->rule[0];
-    if (!free) return true;
-    limit_plain_clock(rule);
-    rule->flags |= RULE_FREE;
     return true;
 }
 
@@ -40,6 +37,12 @@ void inside_open(struct inside *inside, const struct rule *rule, uint64_t now_ns
 void inside_change(struct inside *inside, const struct rule *rule, uint64_t now_ns)
 {
     carry(inside, rule, now_ns, WEIR_KEEP);
+}
+
+void inside_fill(struct inside *inside, bool full)
+{
+    enum { STORED = 1 };
+    inside->state[STORED] = full ? inside->rule.burst : 0;
 }
 
 uint64_t inside_owed(const struct inside *inside, uint64_t now_ns)

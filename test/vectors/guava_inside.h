@@ -14,8 +14,8 @@ struct inside {
     uint64_t state[STATE_WORDS_MAX];
 };
 
-/* False when weir refuses the text.  free: permits cost nothing. */
-bool inside_read(const char *text, bool free, struct rule *rule);
+/* False when weir refuses the text. */
+bool inside_read(const char *text, struct rule *rule);
 
 /* Begins at this time, with nothing owed. */
 void inside_open(struct inside *inside, const struct rule *rule, uint64_t now_ns);
@@ -27,5 +27,8 @@ uint64_t inside_owed(const struct inside *inside, uint64_t now_ns);
 
 /* What is owed stays the same time. */
 void inside_change(struct inside *inside, const struct rule *rule, uint64_t now_ns);
+
+/* What is stored: all that fits, or nothing. */
+void inside_fill(struct inside *inside, bool full);
 
 #endif
