@@ -245,7 +245,7 @@ static void refuses_in_every_way(struct list *list, int tight, bool counts)
     }
     weir_decision decision = weir_take_each(list->limiter, each, end);
     refuses(list, &decision, WEIR_DENY, tight, "take_each");
-    assert_memory_equal(end, untouched, sizeof end);
+    assert_memory_equal(end, untouched, (size_t)list->limits * sizeof *end);
     decision = weir_take_some(list->limiter, 5);
     refuses(list, &decision, WEIR_DENY, tight, "take_some");
     decision = weir_reserve(list->limiter, 1, MS);
