@@ -291,12 +291,11 @@ static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t 
     return cycle_at(rule, state, plain_ns(rule, now)).left < 0;
 }
 
-/* Without its end: nobody bought permits of the next cycle, and none of its own are from the one before, which are those
-   of a call that starts as soon as a cycle begins. */
+/* None of its permits are of the cycle before: that is so only where a call starts as soon as a cycle begins. */
 static bool all_here(const struct rule *rule, struct cycle cycle, const struct slot *slot)
 {
     const uint64_t begins = begins_ns(rule, cycle, 0);
-    return cycle.left >= 0 && (plain_ns(rule, slot->start) > begins || begins <= rule->anchor_ns);
+    return plain_ns(rule, slot->start) > begins || begins <= rule->anchor_ns;
 }
 
 /* Of its permits those of a cycle that is over are gone, and those that others bought since stay where they are. */

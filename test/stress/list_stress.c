@@ -180,7 +180,7 @@ static void finish_all(struct hand *mine, bool much)
     for (int slot = 0; slot < SLOTS; slot++) finish(mine, slot, much);
 }
 
-/* The charged permits that a thread still has none of, after all of its calls. */
+/* What was charged and not given back since these calls. */
 static uint64_t charged_of(int limit, size_t first_call[])
 {
     uint64_t sum = 0;

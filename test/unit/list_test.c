@@ -306,6 +306,10 @@ static void both_refuse(void **unused)
             }
             same_number(&list, decision.verdict, WEIR_DENY, "take");
             const int refusing = (int)decision.limit, other = 1 - refusing;
+            if (a == b) {
+                same_number(&list, decision.limit, 0, "of equals the first is named");
+                same_number(&list, weir_peek(list.limiter, 1).limit, 0, "of equals the first is named");
+            }
             const bool refuses_too = before.of[other][NOW][ONE].verdict != WEIR_ALLOW;
             const bool counts = rows[other == 0 ? a : b].counts && refuses_too;
             struct view after;
@@ -423,6 +427,50 @@ static void requests_and_tokens(void **unused)
     }
 }
 
+/* As many as are left in the tightest, wherever it stands. */
+static void some_are_as_many_as_are_left(void **unused)
+{
+    (void)unused;
+    for (int a = 0; a < ROWS; a++) {
+        for (int b = 0; b < 2 * ROWS; b++) {
+            const bool swapped = b % 2 != 0;
+            struct list list = open_pair(rows[a].tight, rows[b / 2].roomy, swapped);
+            go_to(&list, S);
+            same_number(&list, weir_take(list.limiter, 1).verdict, WEIR_ALLOW, "history");
+            go_to(&list, 2 * S);
+            const uint64_t first = weir_peek_limit(list.limiter, 0, 0).remaining;
+            const uint64_t second = weir_peek_limit(list.limiter, 1, 0).remaining;
+            const uint64_t left = first < second ? first : second, wanted = left < 900 ? left : 900;
+            const weir_decision decision = weir_take_some(list.limiter, 900);
+            same_number(&list, decision.verdict, wanted != 0 ? WEIR_ALLOW : WEIR_DENY, "take_some");
+            same_number(&list, decision.charged, wanted, "as many as are left");
+            weir_close(list.limiter);
+        }
+    }
+}
+
+/* When the line has drained, the cycle is at a point from which it is too far to the next: both pass only later. */
+static void wait_until_both_agree(void **unused)
+{
+    (void)unused;
+    struct list list = open_list((const char *const[]){"10/10s", "5/s algorithm=cycle"}, 2);
+    go_to(&list, 400 * MS);
+    weir_decision decision = weir_take_each(list.limiter, (const uint64_t[]){10, 0}, NULL);
+    same_number(&list, decision.verdict, WEIR_ALLOW, "take_each");
+    decision = weir_reserve(list.limiter, 8, 300 * MS);
+    refuses(&list, &decision, WEIR_DENY, 1, "reserve");
+    same_number(&list, decision.retry_ns, 8300 * MS, "both are near enough");
+    go_to(&list, 8700 * MS - 1);
+    decision = weir_reserve(list.limiter, 8, 300 * MS);
+    refuses(&list, &decision, WEIR_DENY, 1, "a ns before");
+    same_number(&list, decision.retry_ns, 1, "a ns before");
+    go_to(&list, 8700 * MS);
+    decision = weir_reserve(list.limiter, 8, 300 * MS);
+    same_number(&list, decision.verdict, WEIR_ALLOW, "reserve");
+    same_number(&list, decision.delay_ns, 300 * MS, "delay");
+    weir_close(list.limiter);
+}
+
 /* ---- what is taken back ---- */
 
 static enum undone undone_of(int row, bool ends_known)
@@ -474,6 +522,86 @@ static void cancelled_at_once(void **unused)
             weir_close(list.limiter);
         }
     }
+}
+
+/* Two lists take and wait alike, but one takes a call more and cancels it late: it never has more than the other. */
+static void cancelled_late(int a, int b, uint64_t wait_ns, bool with_ends)
+{
+    struct list with = open_pair(rows[a].roomy, rows[b].roomy, false);
+    struct list without = open_pair(rows[a].roomy, rows[b].roomy, false);
+    struct view more, less;
+    const uint64_t one[2] = {1, 1}, none[2] = {0, 0};
+    uint64_t end[2];
+    go_to(&with, S);
+    go_to(&without, S);
+    weir_take(with.limiter, 1);
+    weir_take(without.limiter, 1);
+    go_to(&with, 2 * S + 300 * MS);
+    weir_decision decision = weir_take_each(with.limiter, one, end);
+    same_number(&with, decision.verdict, WEIR_ALLOW, "take_each");
+    go_to(&with, with.now_ns + wait_ns);
+    go_to(&without, with.now_ns);
+    const bool both = weir_take(with.limiter, 1).verdict == WEIR_ALLOW;
+    if (both) same_number(&without, weir_take(without.limiter, 1).verdict, WEIR_ALLOW, "take");
+    go_to(&with, with.now_ns + MS);
+    go_to(&without, with.now_ns);
+    if (with_ends) weir_settle_each(with.limiter, &decision, one, none, end);
+    else weir_cancel(with.limiter, &decision);
+    look(&with, &more);
+    look(&without, &less);
+    for (int i = 0; i < 2; i++) compare(&with, i, &less, &more, no_more_than_before, "cancelled late, or never taken");
+    weir_close(with.limiter);
+    weir_close(without.limiter);
+}
+
+static void cancelled_late_is_no_more_than_never_taken(void **unused)
+{
+    (void)unused;
+    static const uint64_t waited_ns[] = {0, MS, 650 * MS, 1100 * MS, 70 * S};
+    for (int a = 0; a < ROWS; a++) {
+        for (int b = 0; b < ROWS; b++) {
+            for (size_t k = 0; k < LENGTH(waited_ns); k++) {
+                cancelled_late(a, b, waited_ns[k], false);
+                cancelled_late(a, b, waited_ns[k], true);
+            }
+        }
+    }
+}
+
+/* What a limit may give back whose end the decision does not know. */
+static void cancelled_without_an_end(void **unused)
+{
+    (void)unused;
+    struct list list = open_list((const char *const[]){"10/s burst=5", "10/s algorithm=cycle", "10/s align=first"}, 3);
+    weir_decision decision = weir_take(list.limiter, 2);
+    same_number(&list, decision.limit, 0, "the tightest");
+    weir_cancel(list.limiter, &decision);
+    same_number(&list, weir_peek_limit(list.limiter, 1, 0).remaining, 10, "of the first cycle");
+    same_number(&list, weir_peek_limit(list.limiter, 2, 0).remaining, 10, "of the first window");
+    weir_close(list.limiter);
+
+    /* Three of its five are of the cycle before, and with them nobody can do anything any more. */
+    list = open_list((const char *const[]){"10/s algorithm=cycle", "10/s algorithm=cycle"}, 2);
+    same_number(&list, weir_take(list.limiter, 7).verdict, WEIR_ALLOW, "take");
+    decision = weir_reserve(list.limiter, 5, S);
+    same_number(&list, decision.delay_ns, S, "delay");
+    go_to(&list, S);
+    same_number(&list, weir_take(list.limiter, 3).verdict, WEIR_ALLOW, "take");
+    go_to(&list, S + 100 * MS);
+    weir_cancel(list.limiter, &decision);
+    same_number(&list, weir_peek_limit(list.limiter, 0, 0).remaining, 7, "with its end");
+    same_number(&list, weir_peek_limit(list.limiter, 1, 0).remaining, 5, "without");
+    weir_close(list.limiter);
+
+    /* A block is over when it is over. */
+    list = open_list((const char *const[]){"3/h", "5/h block=10min"}, 2);
+    decision = weir_take(list.limiter, 3);
+    same_number(&list, decision.limit, 0, "the tightest");
+    const weir_decision refused = weir_take_each(list.limiter, (const uint64_t[]){0, 3}, NULL);
+    refuses(&list, &refused, WEIR_DENY, 1, "blocked");
+    weir_cancel(list.limiter, &decision);
+    same_number(&list, weir_peek_limit(list.limiter, 1, 1).retry_ns, H, "still blocked");
+    weir_close(list.limiter);
 }
 
 /* A reservation that one limit delays and that is cancelled gives nothing away; where one has used up what is ahead of
@@ -549,6 +677,22 @@ static void charges_up_to_each_debt(void **unused)
             for (int k = 0; k < 2; k++) compare(&list, k, &before, &after, no_more_than_before, "a charge of nothing");
             weir_close(list.limiter);
         }
+    }
+}
+
+/* The debt of one limit is not that of another. */
+static void each_is_charged_by_itself(void **unused)
+{
+    (void)unused;
+    static const char *const others[] = {"1000/s burst=5000", "5000/s algorithm=fixed-window", "5000/s algorithm=cycle",
+                                         "5000/s algorithm=sliding-log", "5000/s algorithm=sliding-window"};
+    for (size_t i = 0; i < 2 * LENGTH(others); i++) {
+        const bool swapped = i % 2 != 0;
+        struct list list = open_pair("2/h debt=3", others[i / 2], swapped);
+        same_number(&list, weir_charge(list.limiter, 10).charged, swapped ? 10 : 5, "charged");
+        same_number(&list, weir_peek_limit(list.limiter, !swapped, 0).remaining, 4990, "of the other");
+        same_number(&list, weir_peek_limit(list.limiter, swapped, 1).retry_ns, 2 * H, "of this one");
+        weir_close(list.limiter);
     }
 }
 
@@ -658,9 +802,14 @@ int main(void)
         cmocka_unit_test(never_names_the_limit),
         cmocka_unit_test(each_pays_its_own),
         cmocka_unit_test(requests_and_tokens),
+        cmocka_unit_test(some_are_as_many_as_are_left),
+        cmocka_unit_test(wait_until_both_agree),
         cmocka_unit_test(cancelled_at_once),
+        cmocka_unit_test(cancelled_late_is_no_more_than_never_taken),
+        cmocka_unit_test(cancelled_without_an_end),
         cmocka_unit_test(cancelled_reservations),
         cmocka_unit_test(charges_up_to_each_debt),
+        cmocka_unit_test(each_is_charged_by_itself),
         cmocka_unit_test(keeps_beside_a_change),
         cmocka_unit_test(a_change_that_is_refused),
         cmocka_unit_test(eight_limits),
