@@ -30,6 +30,7 @@ struct offer {
 
 struct slot {
     uint64_t start, end, cost;
+    bool guessed; /* the end is the least it can be; the start is known all the same */
 };
 
 /* What became of the schedule so far: given to calls, and closed because nobody came. */

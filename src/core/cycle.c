@@ -292,12 +292,21 @@ static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t 
     return cycle_at(rule, state, plain_ns(rule, now)).left < 0;
 }
 
+/* None of its permits are of the cycle before: that is so only where a call starts as soon as a cycle begins. */
+static bool all_here(const struct rule *rule, struct cycle cycle, const struct slot *slot)
+{
+    const uint64_t begins = begins_ns(rule, cycle, 0);
+    return plain_ns(rule, slot->start) > begins || begins <= rule->anchor_ns;
+}
+
 /* Of its permits those of a cycle that is over are gone, and those that others bought since stay where they are. */
 static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)
 {
     struct cycle cycle = latest(rule, state, plain_ns(rule, now));
-    const int64_t sold = (int64_t)permits_of(rule) - cycle.left, after = sold_after(state, slot->end);
+    const int64_t sold = (int64_t)permits_of(rule) - cycle.left;
+    const int64_t after = slot->guessed ? 0 : sold_after(state, slot->end);
     if (plain_ns(rule, slot->start) < begins_ns(rule, cycle, 0) || sold <= 0) return;
+    if (slot->guessed && !all_here(rule, cycle, slot)) return;
     if (after <= -FAR || after >= sold) return;
     const uint64_t here = (uint64_t)(after > 0 ? sold - after : sold);
     const uint64_t back = least(unused, here);

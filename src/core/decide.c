@@ -203,10 +203,10 @@ static struct slot slot_of(const struct rule *rule, int limit, const weir_decisi
                            const uint64_t end[])
 {
     struct slot slot = {.start = tick_at(rule, decision->start.ns), .cost = ticks_of(rule, cost)};
+    slot.guessed = end == NULL && decision->limit != (uint32_t)limit;
     /* Not known: the least it can be, so that rather less is given back. */
-    slot.end = add_saturating(slot.start, slot.cost);
-    if (end != NULL) slot.end = end[limit];
-    else if (decision->limit == (uint32_t)limit) slot.end = decision->end;
+    if (slot.guessed) slot.end = add_saturating(slot.start, slot.cost);
+    else slot.end = end != NULL ? end[limit] : decision->end;
     return slot;
 }
 

@@ -160,10 +160,17 @@ static void refused(const struct rule *rule, uint64_t *state, uint64_t now, uint
     state[END] = as_peers(rule) ? until : most(until, state[END]);
 }
 
+/* Windows do not overlap, so who started in this one was counted in it; a block only has an end. */
+static bool counted_here(const struct rule *rule, const uint64_t *state, const struct slot *slot)
+{
+    const bool blocked = rule->block_ns != 0 && state[COUNT] > rule->burst;
+    if (!slot->guessed) return slot->end == state[END];
+    return slot->start < state[END] && state[END] - slot->start <= period_of(rule) && !blocked;
+}
+
 static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)
 {
-    (void)rule;
-    if (now >= state[END] || slot->end != state[END]) return;
+    if (now >= state[END] || !counted_here(rule, state, slot)) return;
     state[COUNT] = subtract_to_zero(state[COUNT], least(unused, slot->cost));
 }
 

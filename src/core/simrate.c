@@ -276,7 +276,7 @@ static struct offer offer(const struct rule *rule, const uint64_t *state, uint64
 static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at)
 {
     const struct filled filled = begin(rule, state, plain_ns(rule, at), 1);
-    if (filled.pools.active <= 0) return 0;
+    if (filled.pools.active <= 0 || filled.at_ns > plain_ns(rule, at)) return 0;
     return per_op_of(rule) == 0 ? UINT64_MAX : (uint64_t)filled.pools.active / per_op_of(rule);
 }
 

@@ -66,6 +66,6 @@ void fixed_window_give_back(weir_plan *plan, void *state, weir_instant now, uint
     const struct rule *rule = fixed_window_rule(plan);
     const struct algorithm *algorithm = algorithm_of(rule);
     const uint64_t tick = tick_at(rule, now.ns);
-    const struct slot slot = {tick, algorithm->mark(rule, state, tick), permits};
+    const struct slot slot = {.start = tick, .end = algorithm->mark(rule, state, tick), .cost = permits};
     algorithm->give_back(rule, state, tick, &slot, permits);
 }
