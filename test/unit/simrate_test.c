@@ -102,7 +102,7 @@ static void time_that_goes_back(void **unused)
     (void)unused;
     const struct step steps[] = {
         {S, 1, WEIR_ALLOW, 0, 0},           {S + 10 * MS, 1, WEIR_ALLOW, 0, 9},
-        {S, 1, WEIR_DENY, 10 * MS, 9}, /* before the last fill nothing can be had */
+        {S, 1, WEIR_DENY, 10 * MS, 0}, /* before the last fill nothing can be had */
         {S + 10 * MS, 9, WEIR_ALLOW, 0, 0}, {0, 1, WEIR_DENY, S + 20 * MS, 0},
     };
     run("1000/s algorithm=simrate", steps, LENGTH(steps));
