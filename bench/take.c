@@ -29,7 +29,7 @@ struct shared {
     alignas(BENCH_CACHE_LINE) _Atomic uint64_t counter;
     alignas(BENCH_CACHE_LINE) pthread_mutex_t mutex;
     uint64_t guarded;
-    weir_limiter *gcra, *coarse, *hybrid, *wide, *shut;
+    weir_limiter *gcra, *coarse, *hybrid, *log, *wide, *shut;
 };
 
 /* CALLS calls; returns how many units of work were done, or refused where that is the work. */
@@ -115,6 +115,11 @@ static uint64_t run_take_hybrid(struct shared *shared)
     return take_all(shared->hybrid);
 }
 
+static uint64_t run_take_log(struct shared *shared)
+{
+    return take_all(shared->log);
+}
+
 static uint64_t run_take_at(struct shared *shared)
 {
     const weir_instant now = weir_now();
@@ -152,6 +157,7 @@ static const struct work {
     {"weir_take, coarse clock", "grant", run_take_coarse, 1},
     {"weir_take_at, now passed in", "grant", run_take_at, 1},
     {"weir_take, hybrid (cell)", "grant", run_take_hybrid, 1},
+    {"weir_take, sliding log", "grant", run_take_log, 1},
     {"weir_take_some(64), a permit", "grant", run_take_some, MANY},
     {"weir_take, refused", "deny", run_refused, 1},
 };
@@ -244,6 +250,7 @@ static void open_all(struct shared *shared)
     shared->gcra = open_limiter(never_refuses, WEIR_ADMIT, WEIR_CLOCK_SYSTEM);
     shared->coarse = open_limiter(never_refuses, WEIR_ADMIT, WEIR_CLOCK_COARSE);
     shared->hybrid = open_limiter("1000000000/s burst=1s start=full algorithm=hybrid catchup=1.1", WEIR_PACE, 0);
+    shared->log = open_limiter("4096/10us algorithm=sliding-log", WEIR_ADMIT, WEIR_CLOCK_SYSTEM);
     shared->wide = open_limiter("10000000000/s burst=4294967295", WEIR_ADMIT, WEIR_CLOCK_SYSTEM);
     shared->shut = open_limiter("1/d burst=1", WEIR_ADMIT, WEIR_CLOCK_SYSTEM);
     weir_take(shared->shut, 1);
@@ -251,7 +258,7 @@ static void open_all(struct shared *shared)
 
 static void close_all(struct shared *shared)
 {
-    weir_limiter *all[] = {shared->gcra, shared->coarse, shared->hybrid, shared->wide, shared->shut};
+    weir_limiter *all[] = {shared->gcra, shared->coarse, shared->hybrid, shared->log, shared->wide, shared->shut};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) weir_close(all[i]);
     pthread_mutex_destroy(&shared->mutex);
 }
