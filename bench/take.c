@@ -250,7 +250,7 @@ static void open_all(struct shared *shared)
     shared->gcra = open_limiter(never_refuses, WEIR_ADMIT, WEIR_CLOCK_SYSTEM);
     shared->coarse = open_limiter(never_refuses, WEIR_ADMIT, WEIR_CLOCK_COARSE);
     shared->hybrid = open_limiter("1000000000/s burst=1s start=full algorithm=hybrid catchup=1.1", WEIR_PACE, 0);
-    shared->log = open_limiter("4096/10us algorithm=sliding-log", WEIR_ADMIT, WEIR_CLOCK_SYSTEM);
+    shared->log = open_limiter("1000000/10ms algorithm=sliding-log", WEIR_ADMIT, WEIR_CLOCK_SYSTEM);
     shared->wide = open_limiter("10000000000/s burst=4294967295", WEIR_ADMIT, WEIR_CLOCK_SYSTEM);
     shared->shut = open_limiter("1/d burst=1", WEIR_ADMIT, WEIR_CLOCK_SYSTEM);
     weir_take(shared->shut, 1);
