@@ -132,6 +132,14 @@ static inline uint64_t state_words(const struct rule *rule, const struct algorit
 ALGORITHMS(ALGORITHM_PROTOTYPE)
 #undef ALGORITHM_PROTOTYPE
 
+/* Of windows that begin every period_ns since the epoch: sets offset_ns. */
+void align_to_epoch(struct rule *, uint64_t now_ns, uint64_t unix_ns);
+
+/* Answers that several give: all is back at the end of the slot; nobody waits, so every slot has started. */
+uint64_t full_at_end(const struct rule *, const weir_decision *, uint64_t now);
+uint64_t started(const struct rule *, const uint64_t *state, uint64_t end, uint64_t cost);
+bool nobody_waits(const struct rule *, const uint64_t *state, uint64_t now);
+
 /* Old ticks to new, rounded up against the caller.  Used permits as `carry` says; waiting ones stay permits. */
 uint64_t carry_used(const struct rule *from, const struct rule *to, uint64_t ticks, weir_carry carry);
 uint64_t carry_waiting(const struct rule *from, const struct rule *to, uint64_t ticks);
