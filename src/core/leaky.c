@@ -229,7 +229,7 @@ static uint64_t overcharge(const struct rule *rule, uint64_t *state, uint64_t no
     return charged;
 }
 
-/* What was used stays the whole ms in which it leaks. */
+/* What was used stays the whole ms in which it leaks; more of them than 64 bits hold fill the bucket. */
 static void carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next, uint64_t now,
                   weir_carry how)
 {
@@ -237,7 +237,8 @@ static void carry(const struct rule *from, const struct rule *to, const uint64_t
     const struct bucket bucket = bucket_at(from, state, now);
     const uint64_t used = least(bucket.level, highest(from, 0)), waiting = bucket.level - used;
     uint64_t kept = how == WEIR_RESET ? 0 : used;
-    if (how == WEIR_KEEP && !same) kept = leak_ceil(to, ms_to_leak(from, used));
+    const uint64_t used_ms = ms_to_leak(from, used);
+    if (how == WEIR_KEEP && !same) kept = used_ms == UINT64_MAX ? LEVEL_MAX : leak_ceil(to, used_ms);
     next[LEVEL] = least(add_saturating(kept, waiting), LEVEL_MAX);
     next[LAST] = bucket.last;
 }

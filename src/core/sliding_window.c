@@ -134,8 +134,8 @@ static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t 
 static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)
 {
     (void)now;
-    const uint64_t period_ns = period_of(rule),
-                   before_end_ns = subtract_to_zero(state[ENDS], plain_ns(rule, slot->start));
+    const uint64_t period_ns = period_of(rule), start_ns = plain_ns(rule, slot->start);
+    const uint64_t before_end_ns = subtract_to_zero(state[ENDS], start_ns);
     if (before_end_ns == 0 || before_end_ns > add_saturating(period_ns, period_ns)) return;
     uint64_t *counter = &state[before_end_ns <= period_ns ? CURRENT : PREVIOUS];
     *counter = subtract_to_zero(*counter, least(unused, slot->cost));
