@@ -111,7 +111,8 @@ struct algorithm {
     void (*give_back)(const struct rule *, uint64_t *state, uint64_t now, const struct slot *, uint64_t unused);
     /* Takes whatever the balance, as far as rule->debt allows; returns how much that was. */
     uint64_t (*overcharge)(const struct rule *, uint64_t *state, uint64_t now, uint64_t extra);
-    /* Translates a state to another rule of the same algorithm whose clock is set to `now` (in the old ticks). */
+    /* Translates a state to another rule of the same algorithm whose clock is set to `now` (in the old ticks); next is
+       zeroed. */
     void (*carry)(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next, uint64_t now,
                   weir_carry);
 };

@@ -12,12 +12,10 @@
 
        level = max(0, level - floor(rate * ms)) + 1000 * permits          last = now
 
-   The leak of each call is rounded down, and a refusal writes nothing, so the answers depend on when the calls came; a
-   permit loses less than a thousandth of itself.  nginx counts an excess: the level before the call, level - 1000.
-
        | level, thousandths | last, ms |      a cell of two words, both 0: fresh
 
-   A position is the thousandths leaked since time 0, and so an end: that of `last` with the level on top.  It wraps.
+   The leak of each call is rounded down, so the answers depend on when the calls came; a permit loses less than a
+   thousandth of itself.  nginx counts an excess: the level before the call.
 
    Where the clock goes back, weir's level is as high as it was then: it leaks down to what is stored at `last`.  nginx
    stands still for up to a minute, and then begins anew from the earlier time: RULE_FOLLOWS_CLOCK.
@@ -55,6 +53,7 @@ static uint64_t ms_to_leak(const struct rule *rule, uint64_t level)
     return multiply_divide_ceil(level, rule->third, rule->second);
 }
 
+/* Leaked since time 0.  It wraps; with the level on top it is the end of the last slot. */
 static uint64_t position(const struct rule *rule, uint64_t ms)
 {
     const uint64_t group_ms = most(rule->third, 1);
@@ -76,53 +75,60 @@ static uint64_t tick_of(const struct rule *rule, uint64_t ms)
     return plain_tick(rule, ns_of(ms));
 }
 
-/* As high as the bucket may be, if the call may wait: the wait is cut to whole ms, and so is the delay. */
 static uint64_t calm(const struct rule *rule)
 {
     return thousandths(add_saturating(rule->fourth, 1));
 }
 
+/* As high as the bucket may be, if the call may wait: the wait is cut to whole ms, and so is the delay. */
 static uint64_t highest(const struct rule *rule, uint64_t wait_ns)
 {
     const uint64_t late = leak_ceil(rule, wait_ns / MILLISECOND_NS + 1);
     return least(thousandths(rule->burst), add_saturating(calm(rule), subtract_to_zero(late, 1)));
 }
 
-/* The bucket at a time: its height, the words from which it goes on, and the time at which their level is known. */
+/* How high the bucket stands, and the words from which it goes on: where the clock went back they are known later. */
 struct bucket {
-    uint64_t height, level, last, known;
+    uint64_t height, level, last, later_ms;
 };
 
-static struct bucket bucket_at(const struct rule *rule, const uint64_t *state, uint64_t ms)
+static struct bucket bucket_at(const struct rule *rule, const uint64_t *state, uint64_t tick)
 {
-    const uint64_t level = least(state[LEVEL], LEVEL_MAX), last = state[LAST];
-    uint64_t elapsed_ms = subtract_to_zero(ms, last);
-    if (ms < last && !(rule->flags & RULE_FOLLOWS_CLOCK)) {
-        return (struct bucket){add_saturating(level, leak_ceil(rule, last - ms)), level, last, last};
+    const uint64_t level = state[LEVEL], last = state[LAST], ms = ms_at(rule, tick);
+    const uint64_t back_ms = subtract_to_zero(last, ms);
+    const bool follows = rule->flags & RULE_FOLLOWS_CLOCK;
+    if (back_ms == 0 || (follows && back_ms > BACK_MAX_MS)) {
+        const uint64_t left = subtract_to_zero(level, leak(rule, back_ms == 0 ? ms - last : 1));
+        return (struct bucket){left, left, ms, 0};
     }
-    if (ms < last && last - ms <= BACK_MAX_MS) return (struct bucket){level, level, last, ms};
-    if (ms < last) elapsed_ms = 1;
-    const uint64_t left = subtract_to_zero(level, leak(rule, elapsed_ms));
-    return (struct bucket){left, left, ms, ms};
+    const uint64_t later_ms = follows ? 0 : back_ms;
+    return (struct bucket){add_saturating(level, leak_ceil(rule, later_ms)), level, last, later_ms};
 }
 
 /* The first ms at which the bucket is no higher than this. */
 static uint64_t ms_when(const struct rule *rule, const uint64_t *state, uint64_t height)
 {
-    const uint64_t level = least(state[LEVEL], LEVEL_MAX), last = state[LAST];
+    const uint64_t level = state[LEVEL], last = state[LAST];
     if (level > height) return add_saturating(last, ms_to_leak(rule, level - height));
     return subtract_to_zero(last, multiply_divide_floor(height - level, rule->third, rule->second));
 }
 
-/* Thousandths a ms, reduced. */
-static bool leak_rate(const struct limit *limit, uint64_t *top, uint64_t *bottom)
+/* Until it has leaked down to `calm`, with what is poured in: cut to whole ms. */
+static uint64_t delay_ms(const struct rule *rule, const struct bucket *bucket, uint64_t poured)
+{
+    const uint64_t level = add_saturating(bucket->level, poured), at_once = calm(rule);
+    if (level < at_once) return subtract_to_zero(bucket->later_ms, ms_to_leak(rule, at_once - level));
+    return add_saturating(bucket->later_ms, multiply_divide_floor(level - at_once, rule->third, rule->second));
+}
+
+static bool leak_rate(const struct limit *limit, struct rule *rule)
 {
     uint64_t permits, period_ns;
     if (!limit_rate(limit, &permits, &period_ns)) return false;
     const uint64_t common = greatest_common_divisor(period_ns, SECOND_NS);
-    *top = multiply_divide_floor(permits, SECOND_NS / common, 1);
-    *bottom = period_ns / common;
-    return *top != UINT64_MAX;
+    rule->second = multiply_divide_floor(permits, SECOND_NS / common, 1);
+    rule->third = period_ns / common;
+    return rule->second != UINT64_MAX;
 }
 
 static struct limit_problem compile(const struct limit *limit, struct rule *rule)
@@ -130,7 +136,7 @@ static struct limit_problem compile(const struct limit *limit, struct rule *rule
     limit_plain_clock(rule);
     rule->burst = limit->burst;
     rule->fourth = limit->nodelay ? UINT64_MAX : limit->delay;
-    if (!leak_rate(limit, &rule->second, &rule->third)) {
+    if (!leak_rate(limit, rule)) {
         return limit_wrong(OPTION_RATE, "this rate has more digits than 64 bits hold; write a rounder rate");
     }
     if (leak_ceil(rule, 1) > RATE_MAX) {
@@ -157,37 +163,27 @@ static bool possible(const struct rule *rule, uint64_t permits)
     return permits <= rule->burst;
 }
 
-/* When the bucket has leaked down to `calm`, the call with it: cut to whole ms. */
-static uint64_t start_from(const struct rule *rule, const struct bucket *bucket, uint64_t from, uint64_t poured)
-{
-    const uint64_t level = bucket->level + poured, ms = ms_at(rule, from);
-    const uint64_t above = subtract_to_zero(level, calm(rule)), below = subtract_to_zero(calm(rule), level);
-    const uint64_t later_ms = multiply_divide_floor(above, rule->third, rule->second);
-    const uint64_t at_ms = subtract_to_zero(add_saturating(bucket->known, later_ms), ms_to_leak(rule, below));
-    return add_saturating(from, ns_of(subtract_to_zero(at_ms, ms)));
-}
-
 static struct offer offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost, uint64_t wait_ns)
 {
     const uint64_t poured = thousandths(cost), top = highest(rule, wait_ns);
-    struct bucket bucket = bucket_at(rule, state, ms_at(rule, now));
+    struct bucket bucket = bucket_at(rule, state, now);
     uint64_t from = now;
     if (poured > top) return (struct offer){now, UINT64_MAX};
     if (bucket.height > top - poured) {
         from = tick_of(rule, ms_when(rule, state, top - poured));
-        bucket = bucket_at(rule, state, ms_at(rule, from));
+        bucket = bucket_at(rule, state, from);
     }
-    return (struct offer){from, start_from(rule, &bucket, from, poured)};
+    return (struct offer){from, add_saturating(from, ns_of(delay_ms(rule, &bucket, poured)))};
 }
 
 static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at)
 {
-    return subtract_to_zero(highest(rule, 0), bucket_at(rule, state, ms_at(rule, at)).height) / THOUSAND;
+    return subtract_to_zero(highest(rule, 0), bucket_at(rule, state, at).height) / THOUSAND;
 }
 
 static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
 {
-    const struct bucket bucket = bucket_at(rule, state, ms_at(rule, at));
+    const struct bucket bucket = bucket_at(rule, state, at);
     const uint64_t next[WORDS] = {least(add_saturating(bucket.level, thousandths(cost)), LEVEL_MAX), bucket.last};
     for (int i = 0; i < WORDS && cost != 0; i++) state[i] = next[i];
     return (struct taken){position(rule, bucket.last) + next[LEVEL], room(rule, next, start)};
@@ -195,9 +191,8 @@ static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at
 
 static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
-    const uint64_t ms = ms_at(rule, now);
-    if (bucket_at(rule, state, ms).height == 0) return position(rule, ms);
-    return position(rule, state[LAST]) + least(state[LEVEL], LEVEL_MAX);
+    const struct bucket bucket = bucket_at(rule, state, now);
+    return bucket.height == 0 ? position(rule, bucket.last) : position(rule, state[LAST]) + state[LEVEL];
 }
 
 /* Up to a ms after the start that was told: the bucket knows whole ms, and nobody starts before his turn. */
@@ -211,9 +206,8 @@ static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_
 
 static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
-    const uint64_t ms = ms_at(rule, now);
-    const struct bucket bucket = bucket_at(rule, state, ms);
-    return bucket.last > ms || bucket.height > highest(rule, 0);
+    const struct bucket bucket = bucket_at(rule, state, now);
+    return bucket.later_ms != 0 || bucket.height > highest(rule, 0);
 }
 
 /* At its start no more of a slot is left in the bucket than starts at once; the rest has leaked, and been used. */
@@ -224,40 +218,28 @@ static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, co
     const uint64_t since = leak_ceil(rule, subtract_to_zero(now_ms, start_ms));
     const uint64_t left = subtract_to_zero(least(thousandths(slot->cost), add_saturating(at_start, before)), since);
     const uint64_t back = least(thousandths(unused), left);
-    state[LEVEL] = subtract_to_zero(least(state[LEVEL], LEVEL_MAX), back);
+    state[LEVEL] = subtract_to_zero(state[LEVEL], back);
 }
 
 static uint64_t overcharge(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t extra)
 {
-    const struct bucket bucket = bucket_at(rule, state, ms_at(rule, now));
-    const uint64_t charged = least(extra, (LEVEL_MAX - bucket.level) / THOUSAND);
-    if (charged == 0) return 0;
-    state[LEVEL] = bucket.level + thousandths(charged);
-    state[LAST] = bucket.last;
+    const uint64_t level = bucket_at(rule, state, now).level;
+    const uint64_t charged = least(extra, subtract_to_zero(LEVEL_MAX, level) / THOUSAND);
+    commit(rule, state, now, now, charged);
     return charged;
 }
 
-/* As many thousandths as the new rate leaks in the time in which the old one leaked these; in whole ms where 64 bits do
-   not hold what relates the rates. */
-static uint64_t same_time(const struct rule *from, const struct rule *to, uint64_t level)
-{
-    const uint64_t tops = most(greatest_common_divisor(from->second, to->second), 1);
-    const uint64_t bottoms = most(greatest_common_divisor(from->third, to->third), 1);
-    const uint64_t top = multiply_divide_floor(to->second / tops, from->third / bottoms, 1);
-    const uint64_t bottom = multiply_divide_floor(from->second / tops, to->third / bottoms, 1);
-    if (most(top, bottom) == UINT64_MAX) return leak_ceil(to, ms_to_leak(from, level));
-    return multiply_divide_ceil(level, top, bottom);
-}
-
+/* What was used stays the whole ms in which it leaks; more of them than 64 bits hold fill the bucket. */
 static void carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next, uint64_t now,
                   weir_carry how)
 {
-    const struct bucket bucket = bucket_at(from, state, ms_at(from, now));
-    uint64_t used = least(bucket.level, highest(from, 0));
-    const uint64_t waiting = bucket.level - used;
-    if (how == WEIR_RESET) used = 0;
-    if (how == WEIR_KEEP) used = same_time(from, to, used);
-    next[LEVEL] = least(add_saturating(used, waiting), LEVEL_MAX);
+    const bool same = from->second == to->second && from->third == to->third;
+    const struct bucket bucket = bucket_at(from, state, now);
+    const uint64_t used = least(bucket.level, highest(from, 0)), waiting = bucket.level - used;
+    uint64_t kept = how == WEIR_RESET ? 0 : used;
+    const uint64_t used_ms = ms_to_leak(from, used);
+    if (how == WEIR_KEEP && !same) kept = used_ms == UINT64_MAX ? LEVEL_MAX : leak_ceil(to, used_ms);
+    next[LEVEL] = least(add_saturating(kept, waiting), LEVEL_MAX);
     next[LAST] = bucket.last;
 }
 
@@ -268,36 +250,34 @@ static uint64_t full(const struct rule *rule, const weir_decision *decision, uin
     return most(tick_of(rule, add_saturating(ms, ms_to_leak(rule, left))), now);
 }
 
-/* A bucket that one permit fills has to leak empty, in whole ms; a larger one loses nothing to them, unless it leaks
-   empty within a ms. */
+/* Does it leak empty before it can be filled again?  Then whole ms cost it part of the rate, and else nothing. */
+static bool leaks_empty(const struct rule *rule)
+{
+    return rule->burst == 1 || thousandths(rule->burst) <= leak(rule, 1);
+}
+
 static struct facts facts(const struct limit *limit, const struct rule *rule)
 {
-    const uint64_t at_once = highest(rule, 0) / THOUSAND;
-    struct facts facts = {.at_once = at_once,
+    const uint64_t at_once = highest(rule, 0) / THOUSAND, full_ns = ns_of(ms_to_leak(rule, thousandths(rule->burst)));
+    return (struct facts){.at_once = at_once,
                           .fresh = at_once,
                           .largest = rule->burst,
-                          .group = 1,
-                          .spacing_ns = limit_spacing_ns(limit),
-                          .full_ns = ns_of(ms_to_leak(rule, thousandths(rule->burst))),
+                          .group = leaks_empty(rule) ? rule->burst : 1,
+                          .spacing_ns = leaks_empty(rule) ? full_ns : limit_spacing_ns(limit),
+                          .full_ns = full_ns,
                           .state_bytes = WORDS * sizeof(uint64_t)};
-    if (rule->burst == 1) facts.spacing_ns = ns_of(ms_to_leak(rule, THOUSAND));
-    if (thousandths(rule->burst) > leak(rule, 1)) return facts;
-    facts.group = rule->burst;
-    facts.spacing_ns = MILLISECOND_NS;
-    return facts;
 }
 
 /* The window's first and last ns lie up to this many ms apart.  A delayed start is cut to its ms. */
 static uint64_t most_in(const struct limit *limit, uint64_t window_ns)
 {
-    struct rule rule = {.burst = limit->burst, .fourth = limit->nodelay ? UINT64_MAX : limit->delay};
-    if (!leak_rate(limit, &rule.second, &rule.third)) return UINT64_MAX;
+    struct rule rule = {0};
+    if (compile(limit, &rule).message != NULL) return UINT64_MAX;
     const uint64_t ms = multiply_divide_ceil(subtract_to_zero(window_ns, 1), 1, MILLISECOND_NS);
     const uint64_t full = thousandths(limit->burst), at_once = least(full, calm(&rule));
-    if (limit->burst == 1) return add_saturating(1, ms / ms_to_leak(&rule, THOUSAND));
-    if (at_once < full) return add_saturating(at_once, leak_ceil(&rule, ms + 1) - 1) / THOUSAND;
-    const uint64_t each_ms = multiply_divide_floor(limit->burst, ms + 1, 1);
-    return least(each_ms, add_saturating(full, leak(&rule, ms)) / THOUSAND);
+    if (leaks_empty(&rule)) return multiply_divide_floor(limit->burst, 1 + ms / ms_to_leak(&rule, full), 1);
+    const uint64_t leaked = at_once < full ? leak_ceil(&rule, ms + 1) - 1 : leak(&rule, ms);
+    return add_saturating(at_once, leaked) / THOUSAND;
 }
 
 const struct algorithm *leaky_algorithm(void)

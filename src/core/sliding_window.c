@@ -28,6 +28,11 @@
 
 enum { ENDS, PREVIOUS, CURRENT, WORDS };
 
+static uint64_t period_of(const struct rule *rule)
+{
+    return most(rule->period_ns, 1);
+}
+
 /* As they are at a time, or at the beginning of the window that was counted in, if that is later. */
 struct counters {
     uint64_t ends_ns, left_ns; /* 1 to a period */
@@ -35,28 +40,21 @@ struct counters {
     bool early; /* it is later */
 };
 
-static uint64_t period_of(const struct rule *rule)
-{
-    return most(rule->period_ns, 1);
-}
-
-static struct counters fresh_at(const struct rule *rule, uint64_t ns)
-{
-    const uint64_t period_ns = period_of(rule), left_ns = period_ns - add_saturating(ns, rule->offset_ns) % period_ns;
-    return (struct counters){.ends_ns = add_saturating(ns, left_ns), .left_ns = left_ns};
-}
-
 static struct counters counters_at(const struct rule *rule, const uint64_t *state, uint64_t tick)
 {
-    const uint64_t period_ns = period_of(rule), ns = plain_ns(rule, tick), ends_ns = state[ENDS];
-    const uint64_t previous = state[PREVIOUS], current = state[CURRENT];
-    if (ns >= ends_ns) {
-        if (current == 0 || ns - ends_ns >= period_ns) return fresh_at(rule, ns);
-        const uint64_t next_ns = add_saturating(ends_ns, period_ns);
-        return (struct counters){next_ns, next_ns - ns, current, 0, false};
+    const uint64_t period_ns = period_of(rule), ns = plain_ns(rule, tick);
+    struct counters counters = {.ends_ns = state[ENDS], .previous = state[PREVIOUS], .current = state[CURRENT]};
+    if (ns >= counters.ends_ns) {
+        const bool follows = counters.current != 0 && ns - counters.ends_ns < period_ns;
+        const uint64_t inside_ns = add_saturating(ns, rule->offset_ns) % period_ns;
+        counters.ends_ns =
+            follows ? add_saturating(counters.ends_ns, period_ns) : add_saturating(ns, period_ns - inside_ns);
+        counters.previous = follows ? counters.current : 0;
+        counters.current = 0;
     }
-    if (ends_ns - ns > period_ns) return (struct counters){ends_ns, period_ns, previous, current, true};
-    return (struct counters){ends_ns, ends_ns - ns, previous, current, false};
+    counters.early = counters.ends_ns - ns > period_ns;
+    counters.left_ns = least(counters.ends_ns - ns, period_ns);
+    return counters;
 }
 
 static uint64_t weighted(const struct rule *rule, const struct counters *counters)
@@ -72,24 +70,15 @@ static uint64_t left_when(const struct rule *rule, uint64_t previous, uint64_t r
     return multiply_divide_ceil(add_saturating(room, 1), period_of(rule), previous) - 1;
 }
 
-/* When `cost` more fit: in this window, in the next, or where that one ends and nothing is left of this one. */
+/* When `cost` more fit: in the next window, or in this one until its end; UINT64_MAX where the clock ends before. */
 static uint64_t tick_when(const struct rule *rule, const struct counters *counters, uint64_t cost)
 {
-    const uint64_t room = subtract_to_zero(rule->burst, cost),
-                   next_ends_ns = add_saturating(counters->ends_ns, period_of(rule));
-    uint64_t ns = subtract_to_zero(next_ends_ns, left_when(rule, counters->current, room));
-    if (counters->current <= room) {
-        const uint64_t left_ns = left_when(rule, counters->previous, room - counters->current);
-        ns = counters->ends_ns - least(left_ns, counters->left_ns);
-    }
-    return next_ends_ns == UINT64_MAX ? UINT64_MAX : plain_tick(rule, ns);
-}
-
-static void write(uint64_t *state, const struct counters *counters)
-{
-    state[ENDS] = counters->ends_ns;
-    state[PREVIOUS] = counters->previous;
-    state[CURRENT] = counters->current;
+    const uint64_t room = subtract_to_zero(rule->burst, cost);
+    const uint64_t next_ends_ns = add_saturating(counters->ends_ns, period_of(rule));
+    if (next_ends_ns == UINT64_MAX) return UINT64_MAX;
+    if (counters->current > room) return plain_tick(rule, next_ends_ns - left_when(rule, counters->current, room));
+    const uint64_t left_ns = left_when(rule, counters->previous, room - counters->current);
+    return plain_tick(rule, counters->ends_ns - least(left_ns, counters->left_ns));
 }
 
 static struct limit_problem compile(const struct limit *limit, struct rule *rule)
@@ -109,44 +98,33 @@ static struct offer offer(const struct rule *rule, const uint64_t *state, uint64
     (void)wait_ns;
     const struct counters counters = counters_at(rule, state, now);
     if (cost > rule->burst) return (struct offer){now, UINT64_MAX};
-    if (!counters.early && weighted(rule, &counters) <= rule->burst - cost) return (struct offer){now, now};
-    const uint64_t from = tick_when(rule, &counters, cost);
+    const bool fits = !counters.early && weighted(rule, &counters) <= rule->burst - cost;
+    const uint64_t from = fits ? now : tick_when(rule, &counters, cost);
     return (struct offer){from, from};
-}
-
-/* When no permit counts any more: the end of a slot, and of all before it. */
-static uint64_t end_of(const struct rule *rule, const struct counters *counters)
-{
-    return tick_when(rule, counters, rule->burst);
-}
-
-static uint64_t room_in(const struct rule *rule, const struct counters *counters)
-{
-    return counters->early ? 0 : subtract_to_zero(rule->burst, weighted(rule, counters));
-}
-
-static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
-{
-    (void)start;
-    struct counters counters = counters_at(rule, state, at);
-    counters.current = add_saturating(counters.current, cost);
-    if (cost != 0) write(state, &counters);
-    return (struct taken){end_of(rule, &counters), room_in(rule, &counters)};
 }
 
 static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at)
 {
     const struct counters counters = counters_at(rule, state, at);
-    return room_in(rule, &counters);
+    return counters.early ? 0 : subtract_to_zero(rule->burst, weighted(rule, &counters));
 }
 
+/* When no permit counts any more. */
 static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
     const struct counters counters = counters_at(rule, state, now);
-    return end_of(rule, &counters);
+    return tick_when(rule, &counters, rule->burst);
 }
 
-/* Nobody waits here for a start. */
+static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
+{
+    (void)start;
+    const struct counters counters = counters_at(rule, state, at);
+    const uint64_t next[WORDS] = {counters.ends_ns, counters.previous, add_saturating(counters.current, cost)};
+    for (int i = 0; i < WORDS && cost != 0; i++) state[i] = next[i];
+    return (struct taken){mark(rule, state, at), room(rule, state, at)};
+}
+
 static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
     return counters_at(rule, state, now).early;
@@ -157,26 +135,25 @@ static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, co
 {
     (void)now;
     const uint64_t period_ns = period_of(rule), start_ns = plain_ns(rule, slot->start);
-    const uint64_t before_end_ns = subtract_to_zero(state[ENDS], start_ns), back = least(unused, slot->cost);
-    if (before_end_ns == 0 || before_end_ns > 2 * least(period_ns, INT64_MAX)) return;
-    const int counter = before_end_ns <= period_ns ? CURRENT : PREVIOUS;
-    state[counter] = subtract_to_zero(state[counter], back);
+    const uint64_t before_end_ns = subtract_to_zero(state[ENDS], start_ns);
+    if (before_end_ns == 0 || before_end_ns > add_saturating(period_ns, period_ns)) return;
+    uint64_t *counter = &state[before_end_ns <= period_ns ? CURRENT : PREVIOUS];
+    *counter = subtract_to_zero(*counter, least(unused, slot->cost));
 }
 
 static uint64_t overcharge(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t extra)
 {
-    struct counters counters = counters_at(rule, state, now);
+    const struct counters counters = counters_at(rule, state, now);
     const uint64_t most_owed = add_saturating(rule->burst, rule->debt);
     const uint64_t charged = least(extra, subtract_to_zero(most_owed, weighted(rule, &counters)));
-    counters.current = add_saturating(counters.current, charged);
-    if (charged != 0) write(state, &counters);
+    commit(rule, state, now, now, charged);
     return charged;
 }
 
 /* A count is the time in which so many come back. */
 static uint64_t carried(const struct rule *from, const struct rule *to, uint64_t count, weir_carry how)
 {
-    if (how == WEIR_SCALE || (from->burst == to->burst && from->period_ns == to->period_ns)) return count;
+    if (how == WEIR_SCALE) return count;
     if (from->period_ns == to->period_ns) return multiply_divide_ceil(count, to->burst, from->burst);
     const uint64_t ns = multiply_divide_ceil(count, from->period_ns, from->burst);
     return multiply_divide_ceil(ns, to->burst, to->period_ns);
@@ -187,18 +164,17 @@ static void carry(const struct rule *from, const struct rule *to, const uint64_t
                   weir_carry how)
 {
     struct counters counters = counters_at(from, state, now);
-    for (int i = 0; i < WORDS; i++) next[i] = 0;
     if (counters.early) how = WEIR_SCALE;
-    if (how == WEIR_RESET || (!counters.early && counters.previous == 0 && counters.current == 0)) return;
+    if (how == WEIR_RESET || (counters.previous == 0 && counters.current == 0)) return;
     if (from->period_ns != to->period_ns) {
         const uint64_t share = multiply_divide_ceil(counters.previous, counters.left_ns, period_of(from));
         counters.current = add_saturating(counters.current, share);
         counters.previous = 0;
         counters.ends_ns = add_saturating(counters.ends_ns - counters.left_ns, period_of(to));
     }
-    counters.previous = carried(from, to, counters.previous, how);
-    counters.current = carried(from, to, counters.current, how);
-    write(next, &counters);
+    next[ENDS] = counters.ends_ns;
+    next[PREVIOUS] = carried(from, to, counters.previous, how);
+    next[CURRENT] = carried(from, to, counters.current, how);
 }
 
 /* Back to full at the latest: all were taken as their window began. */

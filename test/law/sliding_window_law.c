@@ -213,7 +213,7 @@ static void be_greedy(struct law *law, struct subject *subject)
 static void change(struct law *law, struct subject *subject)
 {
     weir_plan other;
-    uint64_t next[WORDS], kept[WORDS], again[WORDS];
+    uint64_t next[WORDS] = {0}, kept[WORDS] = {0}, again[WORDS] = {0};
     const struct rule from = *subject->rule;
     const uint64_t now = tick_at(&from, subject->now_ns), used = weighted(subject, subject->now_ns);
     write_limit(law, &other);

@@ -406,6 +406,7 @@ static void most_in_a_window(void **unused)
                                         "7r/s burst=2 nodelay",
                                         "1000r/s burst=10 nodelay",
                                         "10000r/s",
+                                        "10000r/s burst=3",
                                         "16r/s",
                                         "90r/m"};
     static const uint64_t windows[] = {1, 2,     999999, MS,        MS + 1, 100 * MS, 333 * MS + 1,
