@@ -336,7 +336,7 @@ static void take(struct bucket *bucket, struct step *step)
     uint64_t n = 0;
     const uint64_t now_ns = step->now.ns;
     if (!field_u64(step->json, "n", &n)) {
-        judge_stop(step, "n", "a whole number from 0 to 2^64 - 2", "another value");
+        judge_stop(step, "n", "a whole number from 0 to 2^64 - 1", "another value");
         return;
     }
     struct line line = line_at(bucket, now_ns, n);
