@@ -108,7 +108,7 @@ static void close_case(void *subject)
 const struct family *family_envoy(void)
 {
     static const char *const limiter_key[] = {"algorithm", "limit", "window_ns", "clock_resolution_ns", NULL};
-    static const char *const op[] = {"try", NULL};
+    static const char *const op[] = {"create", "try", NULL};
     static const char *const step_key[] = {"t_ns", "op", "n", "expect", "state_after", NULL};
     static const struct family family = {.system = "envoy ratelimit fixed window",
                                          .limiter_key = limiter_key,

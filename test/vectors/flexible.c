@@ -60,7 +60,7 @@ static void close_case(void *subject)
 const struct family *family_flexible(void)
 {
     static const char *const limiter_key[] = {"algorithm", "limit", "window_ns", "block_ns", NULL};
-    static const char *const op[] = {"try", NULL};
+    static const char *const op[] = {"create", "try", NULL};
     static const char *const step_key[] = {"t_ns", "op", "n", "expect", "state_after", NULL};
     static const struct family family = {.system = "rate-limiter-flexible",
                                          .limiter_key = limiter_key,

@@ -283,8 +283,8 @@ static void judge_tokens(struct bucket *bucket, struct step *step)
 static int64_t wait_max_of(struct step *step)
 {
     int64_t wait_max_ns = 0;
-    if (strcmp(step->op, "try") != 0) return INT64_MAX;
-    if (!json_object_object_get_ex(step->json, "max_wait_ns", NULL)) return 0;
+    const bool is_try = strcmp(step->op, "try") == 0;
+    if (!json_object_object_get_ex(step->json, "max_wait_ns", NULL)) return is_try ? 0 : INT64_MAX;
     return field_i64(step->json, "max_wait_ns", &wait_max_ns) ? wait_max_ns : INT64_MAX;
 }
 

@@ -35,7 +35,7 @@ static void close_case(void *subject)
 const struct family *family_governor(void)
 {
     static const char *const limiter_key[] = {"algorithm", "emission_interval_ns", "burst", NULL};
-    static const char *const op[] = {"try", NULL};
+    static const char *const op[] = {"create", "try", NULL};
     static const char *const step_key[] = {"t_ns", "op", "n", "expect", "state_after", NULL};
     static const struct family family = {.system = "governor",
                                          .limiter_key = limiter_key,

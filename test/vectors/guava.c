@@ -44,25 +44,27 @@ struct guava {
 };
 
 static const uint64_t per_us_of[VIEWS] = {1000, 100, 10, 1};
+static const uint64_t MEANT_MAX = UINT64_C(1) << 44; /* p times q: few doubles are so simple by chance */
 static const double time_max = 0x1p61; /* longer than anybody rests */
 
 /* ---- a rate of doubles to a rule ---- */
 
+/* A fraction that a person may have meant. */
 static bool simple_rate(double rate_per_s, uint64_t second, struct fraction *rate)
 {
-    if (!fraction_of(rate_per_s, rate)) return false;
+    if (!fraction_of(rate_per_s, rate) || (wide)rate->p * rate->q > MEANT_MAX) return false;
     const uint64_t common = greatest_common_divisor(second, rate->p);
     if (rate->q > INT64_MAX / (second / common)) return false;
     *rate = (struct fraction){rate->p / common, rate->q * (second / common)};
     return true;
 }
 
-/* The same to 63 bits: as many permits as make the time fill them. */
+/* The very double to 63 bits: as many permits as make the time fill them. */
 static struct fraction long_rate(double rate_per_s, uint64_t second)
 {
     struct fraction rate = {1, 0};
     long double time = (long double)second / rate_per_s;
-    for (; time < 0x1p62L; time *= 2) rate.p *= 2;
+    for (; time < 0x1p62L && rate.p < UINT64_C(1) << 62; time *= 2) rate.p *= 2;
     rate.q = time >= 0x1p64L ? UINT64_MAX : (uint64_t)roundl(time);
     return rate;
 }

@@ -217,7 +217,7 @@ static void close_case(void *subject)
 const struct family *family_gubernator(void)
 {
     static const char *const limiter_key[] = {"algorithm", "limit", "duration_ns", "burst", NULL};
-    static const char *const op[] = {"try", "try_drain", "try_reset", "set_limit", NULL};
+    static const char *const op[] = {"create", "try", "try_drain", "try_reset", "set_limit", NULL};
     static const char *const step_key[] = {"t_ns",  "op",     "n",           "limit", "duration_ns",
                                            "burst", "expect", "state_after", NULL};
     static const struct family family = {.system = "gubernator token and leaky bucket",

@@ -45,7 +45,7 @@ static void close_case(void *subject)
 const struct family *family_khenidak_log(void)
 {
     static const char *const limiter_key[] = {"algorithm", "max_in_period", "period_ns", NULL};
-    static const char *const op[] = {"try", NULL};
+    static const char *const op[] = {"create", "try", NULL};
     static const char *const step_key[] = {"t_ns", "op", "n", "expect", "state_after", NULL};
     static const struct family family = {.system = "khenidak/Throttling sliding log",
                                          .limiter_key = limiter_key,

@@ -116,7 +116,7 @@ static void close_case(void *subject)
 const struct family *family_limits_moving(void)
 {
     static const char *const limiter_key[] = {"algorithm", "limit", "window_ns", NULL};
-    static const char *const op[] = {"try", "peek", NULL};
+    static const char *const op[] = {"create", "try", "peek", NULL};
     static const char *const step_key[] = {"t_ns", "op", "n", "expect", "state_after", NULL};
     static const struct family family = {.system = "limits (Python) moving window",
                                          .limiter_key = limiter_key,

@@ -115,7 +115,7 @@ static void close_case(void *subject)
 const struct family *family_limits_sliding(void)
 {
     static const char *const limiter_key[] = {"algorithm", "limit", "window_ns", NULL};
-    static const char *const op[] = {"try", "peek", NULL};
+    static const char *const op[] = {"create", "try", "peek", NULL};
     static const char *const step_key[] = {"t_ns", "op", "n", "expect", "state_after", NULL};
     static const struct family family = {.system = "limits (Python) sliding window counter",
                                          .limiter_key = limiter_key,

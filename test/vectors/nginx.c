@@ -83,7 +83,7 @@ const struct family *family_nginx(void)
 {
     static const char *const limiter_key[] = {"algorithm", "rate",    "rate_thousandths_per_s", "burst",
                                               "delay",     "nodelay", "delay_requests",         NULL};
-    static const char *const op[] = {"try", NULL};
+    static const char *const op[] = {"create", "try", NULL};
     static const char *const step_key[] = {"t_ns", "op", "n", "expect", "state_after", NULL};
     static const struct family family = {.system = "nginx limit_req",
                                          .limiter_key = limiter_key,

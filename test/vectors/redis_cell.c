@@ -96,7 +96,7 @@ static void close_case(void *subject)
 const struct family *family_redis_cell(void)
 {
     static const char *const limiter_key[] = {"algorithm", "max_burst", "count", "period_s", NULL};
-    static const char *const op[] = {"try", NULL};
+    static const char *const op[] = {"create", "try", NULL};
     static const char *const step_key[] = {"t_ns", "op", "n", "expect", "state_after", NULL};
     static const struct family family = {.system = "redis-cell",
                                          .limiter_key = limiter_key,

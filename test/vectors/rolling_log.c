@@ -104,7 +104,7 @@ static void close_case(void *subject)
 const struct family *family_rolling_log(void)
 {
     static const char *const limiter_key[] = {"algorithm", "interval_ns", "max_in_interval", "min_gap_ns", NULL};
-    static const char *const op[] = {"try", "peek", NULL};
+    static const char *const op[] = {"create", "try", "peek", NULL};
     static const char *const step_key[] = {"t_ns", "op", "n", "expect", "state_after", NULL};
     static const struct family family = {.system = "rolling-rate-limiter in memory",
                                          .limiter_key = limiter_key,

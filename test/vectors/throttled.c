@@ -39,7 +39,7 @@ static void close_case(void *subject)
 const struct family *family_throttled(void)
 {
     static const char *const limiter_key[] = {"algorithm", "emission_interval_ns", "max_burst", "limit", NULL};
-    static const char *const op[] = {"try", "create", NULL};
+    static const char *const op[] = {"create", "try", NULL};
     static const char *const step_key[] = {"t_ns", "op", "n", "expect", "state_after", NULL};
     static const struct family family = {.system = "throttled",
                                          .limiter_key = limiter_key,
