@@ -69,10 +69,12 @@ static struct fraction long_rate(double rate_per_s, uint64_t second)
     return rate;
 }
 
-static double permits_of(double rate_per_s, double fastest)
+/* In units of which so many are a second. */
+static double permits_of(double rate_per_s, double second)
 {
+    const double fastest = second * PER_NS_MAX;
     if (isinf(rate_per_s)) return 1;
-    if (SECOND_US / rate_per_s >= (double)INT64_MAX) return INFINITY; /* one lasts until the end of the clock */
+    if (second / rate_per_s >= (double)INT64_MAX) return INFINITY; /* one lasts until the end of the clock */
     return rate_per_s > fastest ? fastest / rate_per_s : 1;
 }
 
@@ -120,7 +122,7 @@ static bool set_rate(struct guava *guava, double rate_per_s, bool first, uint64_
             guava->finest = i + 1; /* its time is too long in these units */
             continue;
         }
-        view->per_permit = permits_of(rate_per_s, (double)(view->per_us * SECOND_US * PER_NS_MAX));
+        view->per_permit = permits_of(rate_per_s, (double)(view->per_us * SECOND_US));
         view->started = most(view->started, now_us * view->per_us);
         if (first) begin(view, &rule);
         else inside_change(&view->rule, &rule, view->state, view->started);

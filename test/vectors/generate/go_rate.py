@@ -3,8 +3,8 @@
 """golang.org/x/time/rate, from the rules of its float64 tokens.
 
 Two models walk side by side: the peer's doubles and exact fractions.  A step on which they disagree hangs on the last
-bit of a double, so it is left out.  A burst is worth no more than SPAN_MAX: what is left of tokens after that much time
-of them was taken (2^32 at one a minute) hangs on more than the 62 bits that weir has."""
+bit of a double, so it is left out.  A burst and a wait are no longer than SPAN_MAX: what is left of tokens after that
+much time of them was taken (2^32 at one a minute) hangs on more than the 62 bits that weir has."""
 import math
 from fractions import Fraction
 
@@ -173,7 +173,8 @@ def one_step(pick, t, peer, exact, reservations, number):
         n = pick_n(pick, peer.burst)
         max_wait = FOREVER if kind < 9 else pick.choice([0, 0, 0, -1, 10**9, pick.randint(0, 10**12), FOREVER])
         takes = [model.take(t, n, max_wait) for model in (peer, exact)]
-        if takes[0][0] != takes[1][0] or abs(takes[0][1] - takes[1][1]) > 1:
+        too_long = SPAN_MAX < takes[0][1] < FOREVER
+        if takes[0][0] != takes[1][0] or abs(takes[0][1] - takes[1][1]) > 1 or too_long:
             peer.__dict__, exact.__dict__ = was[0].__dict__, was[1].__dict__
             return None
         step.update(op="reserve" if kind < 9 else "try", id=number, n=n)
