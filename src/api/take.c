@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
    take.c - one limit, or a list of them, asked by all threads of a process.
 
-   May touch: the limiter, host.  Promises: asking takes no lock but a cell's, or that of a log for more than one permit;
-   allocates nothing, but where more wait than a log remembers; writes nothing shared but the state itself.  Leaves to
-   others: waiting (wait.c), arithmetic (core). */
+   May touch: the limiter, host.  Promises: asking takes no lock but a cell's, or that of a log for more than one
+   permit; allocates nothing, but where more wait than a log remembers; writes nothing shared but the state itself.
+   Leaves to others: waiting (wait.c), arithmetic (core). */
 #include "api/limiter.h"
 
 static void add(struct atom *counter, bool mine, uint64_t more)

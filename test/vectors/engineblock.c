@@ -263,8 +263,7 @@ const struct family *family_engineblock(void)
     static const char *const limiter_key[] = {
         "algorithm", "rate_per_s", "compensation_ratio", "compensation_shift_in_peer", "burst_ratio", NULL};
     static const char *const op[] = {"acquire", "acquire_time", "set_rate", NULL};
-    static const char *const step_key[] = {"t_ns", "op", "n", "time_ns", "rate_per_s",
-                                           "expect", "state_after", NULL};
+    static const char *const step_key[] = {"t_ns", "op", "n", "time_ns", "rate_per_s", "expect", "state_after", NULL};
     static const struct family family = {.system = "EngineBlock core",
                                          .limiter_key = limiter_key,
                                          .op = op,

@@ -45,7 +45,7 @@ struct guava {
 
 static const uint64_t per_us_of[VIEWS] = {1000, 100, 10, 1};
 static const uint64_t MEANT_MAX = UINT64_C(1) << 44; /* p times q: few doubles are so simple by chance */
-static const double time_max = 0x1p61; /* longer than anybody rests */
+static const double time_max = 0x1p61;               /* longer than anybody rests */
 
 /* ---- a rate of doubles to a rule ---- */
 

@@ -26,22 +26,30 @@ struct bucket {
     struct whole_leaks_limit asked_leaks;
 };
 
-static const char *open_leaky(struct bucket *bucket, struct json_object *limiter)
+/* What is not said stays. */
+static bool read_leaky(struct bucket *bucket, struct json_object *from)
 {
     int64_t duration_ns = 0;
     struct whole_leaks_limit *asked = &bucket->asked_leaks;
-    if (!field_i64(limiter, "limit", &asked->limit) || !field_i64(limiter, "duration_ns", &duration_ns) ||
-        (json_object_object_get_ex(limiter, "burst", NULL) && !field_i64(limiter, "burst", &asked->burst)))
-        return "not yet (limiter: limit, duration or burst is no 63-bit number)";
-    asked->duration_ms = duration_ns / MS_NS;
-    bucket->leaky = true;
-    return NULL;
+    const bool lasts = field_i64(from, "duration_ns", &duration_ns), counts = field_i64(from, "limit", &asked->limit);
+    if (lasts) asked->duration_ms = duration_ns / MS_NS;
+    return field_i64(from, "burst", &asked->burst) || lasts || counts;
 }
 
+static const char *open_leaky(struct bucket *bucket, struct json_object *limiter)
+{
+    bucket->leaky = true;
+    read_leaky(bucket, limiter);
+    const bool whole = bucket->asked_leaks.limit != 0 && bucket->asked_leaks.duration_ms != 0;
+    return whole ? NULL : "not yet (limiter: limit or duration is no 63-bit number)";
+}
+
+/* What is not said stays. */
 static bool read_token(struct bucket *bucket, struct json_object *from)
 {
     uint64_t duration_ns = 0;
-    if (!field_u64(from, "limit", &bucket->asked_count) || !field_u64(from, "duration_ns", &duration_ns)) return false;
+    const bool counts = field_u64(from, "limit", &bucket->asked_count);
+    if (!field_u64(from, "duration_ns", &duration_ns)) return counts;
     /* Its last ms is the one in which it ends. */
     bucket->asked_window_ns = duration_ns - duration_ns % MS_NS + MS_NS;
     return true;
@@ -52,7 +60,8 @@ static const char *open_case(void *subject, const struct scene *scene)
     struct bucket *bucket = subject;
     const char *algorithm = json_object_get_string(json_object_object_get(scene->limiter, "algorithm"));
     if (algorithm != NULL && strstr(algorithm, "LEAKY_BUCKET") != NULL) return open_leaky(bucket, scene->limiter);
-    if (!read_token(bucket, scene->limiter)) return "not yet (limiter: limit or duration is no 64-bit number)";
+    read_token(bucket, scene->limiter);
+    if (bucket->asked_window_ns == 0) return "not yet (limiter: limit or duration is no 64-bit number)";
     limiter_open_window(&bucket->limiter, bucket->asked_count, bucket->asked_window_ns, "align=first");
     return NULL;
 }
@@ -195,7 +204,7 @@ static void leak(struct bucket *bucket, struct step *step)
 
 static bool read_limit(struct bucket *bucket, struct json_object *from)
 {
-    return bucket->leaky ? open_leaky(bucket, from) == NULL : read_token(bucket, from);
+    return bucket->leaky ? read_leaky(bucket, from) : read_token(bucket, from);
 }
 
 static void step_case(void *subject, struct step *step)

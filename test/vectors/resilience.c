@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
-   resilience.c - resilience4j's two limiters in weir's words: a cycle that may be reserved ahead (AtomicRateLimiter), and
-   one that may not (SemaphoreBasedRateLimiter).
+   resilience.c - resilience4j's two limiters in weir's words: a cycle that may be reserved ahead (AtomicRateLimiter),
+   and one that may not (SemaphoreBasedRateLimiter).
 
    The atomic one books the cycles that have gone by at each call, granted or not, so a change of limit finds the
    balance of the last call.  Before its creation its cycles are cut towards zero: the one that a time belongs to begins
@@ -88,11 +88,11 @@ static const char *open_atomic(void *subject, const struct scene *scene)
     int64_t initial = 0, zero_ns = 0;
     const char *unfit = open_peer(peer, scene, "", &initial);
     if (unfit != NULL || !peer->limiter.accepted) return unfit;
-    if (field_i64(scene->limiter, "cycle_zero_starts_ns", &zero_ns) && zero_ns < 0)
-        return "not yet (limiter: made before time zero)";
+    field_i64(scene->limiter, "cycle_zero_starts_ns", &zero_ns);
+    const bool from_zero = zero_ns >= 0 || scene->shift_ns >= 0 - (uint64_t)zero_ns;
     const uint64_t from_ns = scene->shift_ns + (uint64_t)zero_ns, past_ns = from_ns % peer->period_ns;
-    peer->before_ns = past_ns == 0 ? 0 : peer->period_ns - past_ns;
-    peer->created_ns = from_ns + peer->before_ns;
+    peer->created_ns = from_zero ? add_saturating(from_ns, past_ns == 0 ? 0 : peer->period_ns - past_ns) : 0;
+    peer->before_ns = peer->created_ns - from_ns;
     book(peer, peer->created_ns);
     cycle_set_left(peer->limiter.state, initial);
     return NULL;
@@ -101,7 +101,7 @@ static const char *open_atomic(void *subject, const struct scene *scene)
 /* The peer's time in weir's: from the creation on as it is, before it cut to where the next cycle begins. */
 static void set_time(struct peer *peer, struct step *step)
 {
-    const uint64_t zero_ns = peer->created_ns - peer->before_ns;
+    const uint64_t zero_ns = subtract_to_zero(peer->created_ns, peer->before_ns);
     peer->extra_ns = 0;
     if (step->now.ns >= zero_ns) {
         step->now.ns = add_saturating(step->now.ns, peer->before_ns);

@@ -5,7 +5,8 @@
        file.c      one file: which cases can run, which family runs them
        judge.c     expected against got; counts; prints
        fields.c    numbers out of JSON, a rate as a fraction
-       limiter.c     a limit and one state through weir.h
+       limiter.c   a limit and one state through weir.h
+       inside.c    the core's side of a plan: what no text says, looks, changes of limit
        <system>.c  one family each: what the peer's words are in weir's words */
 #ifndef VECTORS_RUNNER_H
 #define VECTORS_RUNNER_H
@@ -150,8 +151,8 @@ bool limiter_drained(const struct limiter *limiter, uint64_t *drained_ns);
 void limiter_keep_time(struct limiter *limiter, weir_instant now);
 void limiter_close(struct limiter *limiter);
 void limiter_forget(struct limiter *limiter); /* as if never used */
-/* Is that all that the step asks: whether weir refuses the arguments as the peer does, or makes the limiter?  Then judges
-   it and returns true.  If not, the limit is accepted. */
+/* Is that all that the step asks: whether weir refuses the arguments as the peer does, or makes the limiter?  Then
+   judges it and returns true.  If not, the limit is accepted. */
 bool limiter_answered(struct limiter *limiter, struct step *step);
 /* false after a mismatch: the step has no n, or the answer is none. */
 bool limiter_ask(struct limiter *limiter, struct step *step, uint64_t wait_max_ns, weir_decision *decision);

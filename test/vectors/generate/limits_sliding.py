@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """limits' sliding window counter, in exact fractions.
 
-With a fourth argument `peer` the answers are those of the installed package limits, run at a clock of its own; times are then multiples
-of 1/512 s and windows powers of two, so that its doubles are exact."""
+With a fourth argument `peer` the answers are those of the installed package limits, run at a clock of its own; times
+are then multiples of 1/512 s and windows powers of two, so that its doubles are exact."""
 import sys
 
 import peers
