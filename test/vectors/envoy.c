@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fixed_window.h"
+#include "inside.h"
 #include "runner.h"
 
 struct left { /* the state of a window that the clock has left */
@@ -17,7 +17,7 @@ struct left { /* the state of a window that the clock has left */
 };
 
 struct counters {
-    struct limit limit;
+    struct limiter limiter;
     uint64_t resolution_ns, to_whole_ns; /* added to a time so that whole seconds stay whole */
     bool begun;
     uint64_t window, last_window;
@@ -39,15 +39,12 @@ static const char *open_case(void *subject, const struct scene *scene)
     if (!field_u64(scene->limiter, "limit", &count) || !field_u64(scene->limiter, "window_ns", &window_ns) ||
         !field_u64(scene->limiter, "clock_resolution_ns", &resolution_ns) || resolution_ns == 0)
         return "not yet (limiter: limit, window or resolution is no 64-bit number)";
-    char text[FIXED_WINDOW_TEXT_SIZE];
-    fixed_window_write(text, count, window_ns, "align=clock count-refused");
-    const char *unfit = limit_open(&counters->limit, text, 0, 0);
-    if (unfit != NULL || !counters->limit.accepted) return unfit;
-    fixed_window_follow(&counters->limit.plan, count);
+    limiter_open_window(&counters->limiter, count, window_ns, "align=clock count-refused");
+    if (!counters->limiter.accepted) return NULL;
     counters->resolution_ns = resolution_ns;
     counters->to_whole_ns = (resolution_ns - scene->shift_ns % resolution_ns) % resolution_ns;
     const uint64_t past_epoch_ns = (scene->shift_ns + counters->to_whole_ns) % window_ns;
-    fixed_window_rule(&counters->limit.plan)->offset_ns = (window_ns - past_epoch_ns) % window_ns;
+    inside_rule(&counters->limiter.plan)->offset_ns = (window_ns - past_epoch_ns) % window_ns;
     return NULL;
 }
 
@@ -64,9 +61,9 @@ static void keep(struct counters *counters)
     if (left == NULL) {
         counters->left = owned(realloc(counters->left, (counters->count + 1) * sizeof *counters->left));
         left = &counters->left[counters->count++];
-        *left = (struct left){counters->window, owned(malloc(counters->limit.state_size))};
+        *left = (struct left){counters->window, owned(malloc(counters->limiter.state_size))};
     }
-    memcpy(left->state, counters->limit.state, counters->limit.state_size);
+    memcpy(left->state, counters->limiter.state, counters->limiter.state_size);
 }
 
 /* Forwards into a new window weir's own state goes on. */
@@ -75,8 +72,8 @@ static void turn_to(struct counters *counters, uint64_t window)
     if (counters->begun && window != counters->window) {
         keep(counters);
         const struct left *left = find(counters, window);
-        if (left != NULL) memcpy(counters->limit.state, left->state, counters->limit.state_size);
-        else if (window < counters->last_window) limit_forget(&counters->limit);
+        if (left != NULL) memcpy(counters->limiter.state, left->state, counters->limiter.state_size);
+        else if (window < counters->last_window) limiter_forget(&counters->limiter);
     }
     counters->begun = true;
     counters->window = window;
@@ -86,20 +83,18 @@ static void turn_to(struct counters *counters, uint64_t window)
 static void step_case(void *subject, struct step *step)
 {
     struct counters *counters = subject;
-    struct limit *limit = &counters->limit;
+    struct limiter *limiter = &counters->limiter;
     weir_decision decision;
-    if (limit_refused(limit, step)) return;
-    if (limit->accepted) {
-        const struct rule *rule = fixed_window_rule(&limit->plan);
-        step->now.ns += counters->to_whole_ns;
-        step->now.ns -= step->now.ns % counters->resolution_ns;
-        turn_to(counters,
-                step->now.ns / rule->period_ns + (step->now.ns % rule->period_ns + rule->offset_ns) / rule->period_ns);
-    }
-    if (!limit_ask(limit, step, 0, &decision)) return;
+    if (limiter_answered(limiter, step)) return;
+    const struct rule *rule = inside_rule(&limiter->plan);
+    step->now.ns += counters->to_whole_ns;
+    step->now.ns -= step->now.ns % counters->resolution_ns;
+    turn_to(counters,
+            step->now.ns / rule->period_ns + (step->now.ns % rule->period_ns + rule->offset_ns) / rule->period_ns);
+    if (!limiter_ask(limiter, step, 0, &decision)) return;
     judge_bool(step, "allowed", weir_allowed(decision));
     judge_u64(step, "remaining", decision.remaining);
-    judge_wait(step, "reset_in_ns", weir_full_ns(&limit->plan, &decision));
+    judge_wait(step, "reset_in_ns", weir_full_ns(&limiter->plan, &decision));
 }
 
 static void close_case(void *subject)
@@ -107,13 +102,13 @@ static void close_case(void *subject)
     struct counters *counters = subject;
     for (size_t i = 0; i < counters->count; i++) free(counters->left[i].state);
     free(counters->left);
-    limit_close(&counters->limit);
+    limiter_close(&counters->limiter);
 }
 
 const struct family *family_envoy(void)
 {
     static const char *const limiter_key[] = {"algorithm", "limit", "window_ns", "clock_resolution_ns", NULL};
-    static const char *const op[] = {"try", NULL};
+    static const char *const op[] = {"create", "try", NULL};
     static const char *const step_key[] = {"t_ns", "op", "n", "expect", "state_after", NULL};
     static const struct family family = {.system = "envoy ratelimit fixed window",
                                          .limiter_key = limiter_key,

@@ -4,18 +4,51 @@
    May touch: its arguments.  Promises: no number is rounded or cut on the way: what does not fit is refused.
    Leaves: what a missing number means to the caller. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runner.h"
 
-/* json-c reads what is over 64 bits as the greatest number, so that one is refused with them. */
-bool field_u64(struct json_object *object, const char *key, uint64_t *value)
+enum { WIDE_DIGITS = 38 /* fit in 127 bits */ };
+
+static bool wide_of_text(const char *text, wide *value)
+{
+    const size_t digits = strspn(text, "0123456789");
+    if (digits == 0 || digits > WIDE_DIGITS || text[digits] != '\0') return false;
+    *value = 0;
+    for (; *text != '\0'; text++) {
+        const uint64_t digit = (uint64_t)(*text - '0');
+        *value = *value * 10 + digit;
+    }
+    return true;
+}
+
+bool field_wide(struct json_object *object, const char *key, wide *value)
 {
     struct json_object *field = NULL;
     if (!json_object_object_get_ex(object, key, &field)) return false;
+    if (json_object_is_type(field, json_type_string)) return wide_of_text(json_object_get_string(field), value);
     if (!json_object_is_type(field, json_type_int) || json_object_get_int64(field) < 0) return false;
     *value = json_object_get_uint64(field);
-    return *value != UINT64_MAX;
+    return true;
+}
+
+bool field_u64(struct json_object *object, const char *key, uint64_t *value)
+{
+    wide whole = 0;
+    if (!field_wide(object, key, &whole) || whole > UINT64_MAX) return false;
+    *value = (uint64_t)whole;
+    return true;
+}
+
+bool field_wait(struct json_object *object, const char *key, uint64_t *wait_ns)
+{
+    wide whole = 0;
+    *wait_ns = 0;
+    if (!json_object_object_get_ex(object, key, NULL)) return true;
+    if (!field_wide(object, key, &whole)) return false;
+    *wait_ns = wide_to_64(whole);
+    return true;
 }
 
 bool field_i64(struct json_object *object, const char *key, int64_t *value)
@@ -24,15 +57,19 @@ bool field_i64(struct json_object *object, const char *key, int64_t *value)
     if (!json_object_object_get_ex(object, key, &field)) return false;
     if (!json_object_is_type(field, json_type_int)) return false;
     *value = json_object_get_int64(field);
-    return *value != INT64_MIN && (*value < 0 || json_object_get_uint64(field) <= INT64_MAX);
+    return *value < 0 || json_object_get_uint64(field) <= INT64_MAX;
 }
 
-static bool double_of_name(const char *name, double *value)
+static bool double_of_text(const char *text, double *value)
 {
-    if (strcmp(name, "inf") == 0) *value = INFINITY;
-    else if (strcmp(name, "-inf") == 0) *value = -INFINITY;
-    else if (strcmp(name, "nan") == 0) *value = NAN;
-    else return false;
+    if (strcmp(text, "inf") == 0) *value = INFINITY;
+    else if (strcmp(text, "-inf") == 0) *value = -INFINITY;
+    else if (strcmp(text, "nan") == 0) *value = NAN;
+    else {
+        char *end = NULL;
+        *value = strtod(text, &end);
+        return end != text && *end == '\0';
+    }
     return true;
 }
 
@@ -40,7 +77,7 @@ bool field_double(struct json_object *object, const char *key, double *value)
 {
     struct json_object *field = NULL;
     if (!json_object_object_get_ex(object, key, &field)) return false;
-    if (json_object_is_type(field, json_type_string)) return double_of_name(json_object_get_string(field), value);
+    if (json_object_is_type(field, json_type_string)) return double_of_text(json_object_get_string(field), value);
     if (!json_object_is_type(field, json_type_int) && !json_object_is_type(field, json_type_double)) return false;
     *value = json_object_get_double(field);
     return true;

@@ -38,6 +38,7 @@ static char *read_open_file(FILE *file, size_t *size)
         bytes = more;
         *size += fread(bytes + *size, 1, room - *size, file);
     } while (*size == room);
+    bytes[*size] = '\0';
     if (!ferror(file)) return bytes;
     free(bytes);
     return NULL;
@@ -50,6 +51,38 @@ static char *read_file(const char *path, size_t *size)
     if (bytes == NULL) complain(path, strerror(errno));
     if (file != NULL) fclose(file);
     return bytes;
+}
+
+/* Is this number a whole one that does not fit in 64 bits? */
+static bool is_wide(const char *number, size_t size)
+{
+    if (size == 0 || strcspn(number, ".Ee") < size) return false;
+    errno = 0;
+    if (*number == '-') strtoll(number, NULL, 10);
+    else strtoull(number, NULL, 10);
+    return errno == ERANGE;
+}
+
+/* A copy in which such numbers are texts: json-c would cut them to the greatest that fits. */
+static char *quote_wide(const char *bytes, size_t *size)
+{
+    char *copy = malloc(*size + *size / 4 + 3); /* two quotes to 18 digits or more; an escape may end it */
+    bool in_text = false;
+    size_t to = 0;
+    for (size_t from = 0; copy != NULL && from < *size;) {
+        const char *at = bytes + from;
+        const size_t digits = in_text ? 0 : strspn(at, "+-.0123456789Ee");
+        const bool wide_number = is_wide(at, digits);
+        const size_t length = most(digits, in_text && *at == '\\' ? 2 : 1);
+        if (*at == '"') in_text = !in_text;
+        if (wide_number) copy[to++] = '"';
+        memcpy(copy + to, at, length);
+        to += length;
+        from += length;
+        if (wide_number) copy[to++] = '"';
+    }
+    *size = to;
+    return copy;
 }
 
 /* NULL after a message. */
@@ -139,16 +172,14 @@ static bool not_yet(char *reason, const char *kind, const char *what)
 
 static bool step_fits(const struct family *family, struct json_object *step, char *reason)
 {
-    uint64_t unsigned_ns = 0;
-    int64_t signed_value = 0;
+    wide from_zero_ns = 0;
+    int64_t before_zero_ns = 0;
     const char *op = json_object_get_string(json_object_object_get(step, "op"));
     const char *key = unlisted_key(step, family->step_key);
     if (!listed(family->op, op)) return not_yet(reason, "", op);
     if (key != NULL) return not_yet(reason, "argument ", key);
-    if (!family->any_cost && field_i64(step, "n", &signed_value) && signed_value < 0)
-        return not_yet(reason, "", "n below 0");
-    if (!field_u64(step, "t_ns", &unsigned_ns) && !field_i64(step, "t_ns", &signed_value))
-        return not_yet(reason, "", "a time over 64 bits");
+    if (!field_wide(step, "t_ns", &from_zero_ns) && !field_i64(step, "t_ns", &before_zero_ns))
+        return not_yet(reason, "", "a time of over 126 bits, or below 0 of over 64");
     return true;
 }
 
@@ -170,20 +201,28 @@ static uint64_t shift_of(struct json_object *steps)
     for (size_t i = 0; i < json_object_array_length(steps); i++) {
         int64_t t_ns = 0;
         if (!field_i64(json_object_array_get_idx(steps, i), "t_ns", &t_ns) || t_ns >= 0) continue;
-        const uint64_t needed_ns = ((uint64_t)-t_ns + MS_NS - 1) / MS_NS * MS_NS;
+        const uint64_t needed_ns = (0 - (uint64_t)t_ns + MS_NS - 1) / MS_NS * MS_NS;
         if (needed_ns > shift_ns) shift_ns = needed_ns;
     }
     return shift_ns;
 }
 
-static uint64_t time_of(struct json_object *step, uint64_t shift_ns)
+static wide time_of(struct json_object *step, uint64_t shift_ns)
 {
-    uint64_t t_ns = 0;
-    int64_t before_zero = 0;
-    if (field_u64(step, "t_ns", &t_ns)) return t_ns > UINT64_MAX - shift_ns ? UINT64_MAX : t_ns + shift_ns;
-    if (!field_i64(step, "t_ns", &before_zero)) return 0;
-    const uint64_t back_ns = (uint64_t)-before_zero;
-    return back_ns > shift_ns ? 0 : shift_ns - back_ns;
+    wide t_ns = 0;
+    int64_t before_zero_ns = 0;
+    if (field_wide(step, "t_ns", &t_ns)) return t_ns + shift_ns;
+    if (!field_i64(step, "t_ns", &before_zero_ns)) return 0;
+    return subtract_to_zero(shift_ns, 0 - (uint64_t)before_zero_ns);
+}
+
+/* To weir a cost is never below 0, so it is refused before it is asked about. */
+static bool refuses_cost(struct step *step)
+{
+    int64_t n = 0;
+    if (!field_i64(step->json, "n", &n) || n >= 0) return false;
+    if (!judge_has(step, "error")) judge_stop(step, "n", "an answer", "a refusal: it is below 0");
+    return true;
 }
 
 static void run_steps(const struct family *family, struct scene *scene, void *subject)
@@ -193,8 +232,9 @@ static void run_steps(const struct family *family, struct scene *scene, void *su
         struct step step = {.scene = scene, .index = i, .json = json};
         step.expect = member(json, "expect", json_type_object);
         step.op = json_object_get_string(json_object_object_get(json, "op"));
-        step.now.ns = time_of(json, scene->shift_ns);
-        family->step(subject, &step);
+        step.at_ns = time_of(json, scene->shift_ns);
+        step.now.ns = wide_to_64(step.at_ns);
+        if (!refuses_cost(&step)) family->step(subject, &step);
         judge_end(&step);
     }
 }
@@ -247,7 +287,10 @@ int file_run(struct tally *tally, const char *path)
     size_t size = 0;
     char *bytes = read_file(path, &size);
     if (bytes == NULL) return -1;
-    struct json_object *root = parse(path, bytes, size);
+    char *quoted = quote_wide(bytes, &size);
+    struct json_object *root = quoted == NULL ? NULL : parse(path, quoted, size);
+    if (quoted == NULL) complain(path, strerror(ENOMEM));
+    free(quoted);
     free(bytes);
     if (root == NULL) return -1;
     const int status = check_file(root, path);

@@ -3,13 +3,13 @@
 
    May touch: its subject, the tally through judge.  Promises: answers equal to the ns.
    Leaves: windows and blocks to weir.  Only here: whole ms; a window of 0 is one that never ends. */
-#include "fixed_window.h"
+#include "inside.h"
 #include "runner.h"
 
-enum { MS_NS = 1000000 };
+enum { MS_NS = 1000000, COUNT_WORD = 1 /* as src/core/fixed_window.c has it: refused calls too */ };
 
 struct key {
-    struct limit limit;
+    struct limiter limiter;
     bool endless;
 };
 
@@ -23,23 +23,21 @@ static const char *open_case(void *subject, const struct scene *scene)
     if (has_block && !field_u64(scene->limiter, "block_ns", &block_ns))
         return "not yet (limiter: block is no 64-bit number)";
     key->endless = window_ns == 0;
-    char text[FIXED_WINDOW_TEXT_SIZE];
-    fixed_window_write(text, count, key->endless ? 1 : window_ns, "align=first count-refused");
-    const char *unfit = limit_open(&key->limit, text, 0, 0);
-    if (unfit != NULL || !key->limit.accepted) return unfit;
-    fixed_window_follow(&key->limit.plan, count);
-    fixed_window_rule(&key->limit.plan)->block_ns = block_ns; /* in weir's words it never shortens a window */
-    if (key->endless) fixed_window_rule(&key->limit.plan)->period_ns = UINT64_MAX;
+    limiter_open_window(&key->limiter, count, key->endless ? 1 : window_ns, "align=first count-refused");
+    if (!key->limiter.accepted) return NULL;
+    struct rule *rule = inside_rule(&key->limiter.plan);
+    rule->block_ns = block_ns; /* in weir's words it never shortens a window */
+    if (key->endless) rule->period_ns = UINT64_MAX;
     return NULL;
 }
 
 static void judge_reset(struct key *key, struct step *step, const weir_decision *decision)
 {
-    const uint64_t full_ns = weir_full_ns(&key->limit.plan, decision);
+    const uint64_t full_ns = weir_full_ns(&key->limiter.plan, decision);
     const bool never_ends = key->endless && full_ns >= UINT64_MAX - 1 - step->now.ns;
     if (never_ends) judge_i64(step, "reset_in_ns", -MS_NS); /* as the peer says it */
     else judge_wait(step, "reset_in_ns", full_ns);
-    judge_u64(step, "consumed", fixed_window_count(key->limit.state));
+    judge_u64(step, "consumed", ((const uint64_t *)key->limiter.state)[COUNT_WORD]);
 }
 
 static void step_case(void *subject, struct step *step)
@@ -47,7 +45,7 @@ static void step_case(void *subject, struct step *step)
     struct key *key = subject;
     weir_decision decision;
     step->now.ns -= step->now.ns % MS_NS;
-    if (limit_refused(&key->limit, step) || !limit_ask(&key->limit, step, 0, &decision)) return;
+    if (limiter_answered(&key->limiter, step) || !limiter_ask(&key->limiter, step, 0, &decision)) return;
     judge_bool(step, "allowed", weir_allowed(decision));
     judge_u64(step, "remaining", decision.remaining);
     judge_reset(key, step, &decision);
@@ -56,13 +54,13 @@ static void step_case(void *subject, struct step *step)
 static void close_case(void *subject)
 {
     struct key *key = subject;
-    limit_close(&key->limit);
+    limiter_close(&key->limiter);
 }
 
 const struct family *family_flexible(void)
 {
     static const char *const limiter_key[] = {"algorithm", "limit", "window_ns", "block_ns", NULL};
-    static const char *const op[] = {"try", NULL};
+    static const char *const op[] = {"create", "try", NULL};
     static const char *const step_key[] = {"t_ns", "op", "n", "expect", "state_after", NULL};
     static const struct family family = {.system = "rate-limiter-flexible",
                                          .limiter_key = limiter_key,

@@ -22,7 +22,7 @@
 #include "inside.h"
 #include "runner.h"
 
-enum { SECOND_NS = 1000000000, FILL_BITS = 62, DOUBLE_BITS = 53 };
+enum { SECOND_NS = 1000000000, FILL_BITS = 62, DOUBLE_BITS = 53, BITS_MAX = 1 << 10 };
 static const uint64_t ROOM = INT64_MAX; /* of ticks */
 static const int64_t BURST_MAX = INT64_C(1) << 56;
 static const uint64_t MEANT_MAX = UINT64_C(1) << 44; /* p times q: few doubles are so simple by chance */
@@ -139,7 +139,8 @@ static struct fraction rate_on(double rate_per_s, int fine)
 /* The finest clock on which so many permits take up to 2^62: finer than the peer's doubles. */
 static int fine_for(double rate_per_s, double permits)
 {
-    return FILL_BITS - (int)ceil(log2(permits * SECOND_NS / rate_per_s));
+    const double bits = ceil(log2(permits * SECOND_NS / rate_per_s));
+    return FILL_BITS - (int)fmax(fmin(bits, BITS_MAX), -BITS_MAX); /* also of what is 0, endless or no number */
 }
 
 /* ---- tokens as a line -------------------------------------------------------------------------------------- */
@@ -283,8 +284,8 @@ static void judge_tokens(struct bucket *bucket, struct step *step)
 static int64_t wait_max_of(struct step *step)
 {
     int64_t wait_max_ns = 0;
-    if (strcmp(step->op, "try") != 0) return INT64_MAX;
-    if (!json_object_object_get_ex(step->json, "max_wait_ns", NULL)) return 0;
+    const bool is_try = strcmp(step->op, "try") == 0;
+    if (!json_object_object_get_ex(step->json, "max_wait_ns", NULL)) return is_try ? 0 : INT64_MAX;
     return field_i64(step->json, "max_wait_ns", &wait_max_ns) ? wait_max_ns : INT64_MAX;
 }
 
@@ -336,7 +337,7 @@ static void take(struct bucket *bucket, struct step *step)
     uint64_t n = 0;
     const uint64_t now_ns = step->now.ns;
     if (!field_u64(step->json, "n", &n)) {
-        judge_stop(step, "n", "a whole number from 0 to 2^64 - 2", "another value");
+        judge_stop(step, "n", "a whole number from 0 to 2^64 - 1", "another value");
         return;
     }
     struct line line = line_at(bucket, now_ns, n);

@@ -11,38 +11,38 @@ static const char *open_case(void *subject, const struct scene *scene)
     int64_t burst = 0;
     if (!field_u64(scene->limiter, "emission_interval_ns", &interval_ns) || !field_i64(scene->limiter, "burst", &burst))
         return "not yet (limiter: interval or burst is no number)";
-    limit_open_gcra(subject, scene, interval_ns, burst);
+    limiter_open_gcra(subject, scene, interval_ns, burst);
     return NULL;
 }
 
 static void step_case(void *subject, struct step *step)
 {
-    struct limit *limit = subject;
+    struct limiter *limiter = subject;
     weir_decision decision;
-    if (limit_refused(limit, step) || !limit_ask(limit, step, 0, &decision)) return;
+    if (limiter_answered(limiter, step) || !limiter_ask(limiter, step, 0, &decision)) return;
     judge_bool(step, "allowed", weir_allowed(decision));
     judge_bool(step, "never", decision.verdict == WEIR_NEVER);
-    judge_u64(step, "capacity", limit->capacity);
+    judge_u64(step, "capacity", limiter->capacity);
     judge_u64(step, "remaining", decision.remaining);
     judge_wait(step, "retry_after_ns", decision.retry_ns);
 }
 
 static void close_case(void *subject)
 {
-    limit_close(subject);
+    limiter_close(subject);
 }
 
 const struct family *family_governor(void)
 {
     static const char *const limiter_key[] = {"algorithm", "emission_interval_ns", "burst", NULL};
-    static const char *const op[] = {"try", NULL};
+    static const char *const op[] = {"create", "try", NULL};
     static const char *const step_key[] = {"t_ns", "op", "n", "expect", "state_after", NULL};
     static const struct family family = {.system = "governor",
                                          .limiter_key = limiter_key,
                                          .op = op,
                                          .step_key = step_key,
                                          .starts_at_zero = true,
-                                         .subject_size = sizeof(struct limit),
+                                         .subject_size = sizeof(struct limiter),
                                          .open = open_case,
                                          .step = step_case,
                                          .close = close_case};

@@ -12,13 +12,13 @@
 #include <string.h>
 
 #include "core/whole_leaks.h"
-#include "fixed_window.h"
+#include "inside.h"
 #include "runner.h"
 
 enum { MS_NS = 1000000 };
 
 struct bucket {
-    struct limit limit;
+    struct limiter limiter;
     uint64_t asked_count, asked_window_ns; /* what later calls bring along */
     bool says_over;
     bool leaky;
@@ -26,22 +26,30 @@ struct bucket {
     struct whole_leaks_limit asked_leaks;
 };
 
-static const char *open_leaky(struct bucket *bucket, struct json_object *limiter)
+/* What is not said stays. */
+static bool read_leaky(struct bucket *bucket, struct json_object *from)
 {
     int64_t duration_ns = 0;
     struct whole_leaks_limit *asked = &bucket->asked_leaks;
-    if (!field_i64(limiter, "limit", &asked->limit) || !field_i64(limiter, "duration_ns", &duration_ns) ||
-        (json_object_object_get_ex(limiter, "burst", NULL) && !field_i64(limiter, "burst", &asked->burst)))
-        return "not yet (limiter: limit, duration or burst is no 63-bit number)";
-    asked->duration_ms = duration_ns / MS_NS;
-    bucket->leaky = true;
-    return NULL;
+    const bool lasts = field_i64(from, "duration_ns", &duration_ns), counts = field_i64(from, "limit", &asked->limit);
+    if (lasts) asked->duration_ms = duration_ns / MS_NS;
+    return field_i64(from, "burst", &asked->burst) || lasts || counts;
 }
 
+static const char *open_leaky(struct bucket *bucket, struct json_object *limiter)
+{
+    bucket->leaky = true;
+    read_leaky(bucket, limiter);
+    const bool whole = bucket->asked_leaks.limit != 0 && bucket->asked_leaks.duration_ms != 0;
+    return whole ? NULL : "not yet (limiter: limit or duration is no 63-bit number)";
+}
+
+/* What is not said stays. */
 static bool read_token(struct bucket *bucket, struct json_object *from)
 {
     uint64_t duration_ns = 0;
-    if (!field_u64(from, "limit", &bucket->asked_count) || !field_u64(from, "duration_ns", &duration_ns)) return false;
+    const bool counts = field_u64(from, "limit", &bucket->asked_count);
+    if (!field_u64(from, "duration_ns", &duration_ns)) return counts;
     /* Its last ms is the one in which it ends. */
     bucket->asked_window_ns = duration_ns - duration_ns % MS_NS + MS_NS;
     return true;
@@ -52,53 +60,75 @@ static const char *open_case(void *subject, const struct scene *scene)
     struct bucket *bucket = subject;
     const char *algorithm = json_object_get_string(json_object_object_get(scene->limiter, "algorithm"));
     if (algorithm != NULL && strstr(algorithm, "LEAKY_BUCKET") != NULL) return open_leaky(bucket, scene->limiter);
-    if (!read_token(bucket, scene->limiter)) return "not yet (limiter: limit or duration is no 64-bit number)";
-    char text[FIXED_WINDOW_TEXT_SIZE];
-    fixed_window_write(text, bucket->asked_count, bucket->asked_window_ns, "align=first");
-    const char *unfit = limit_open(&bucket->limit, text, 0, 0);
-    if (unfit == NULL && bucket->limit.accepted) fixed_window_follow(&bucket->limit.plan, bucket->asked_count);
-    return unfit;
+    read_token(bucket, scene->limiter);
+    if (bucket->asked_window_ns == 0) return "not yet (limiter: limit or duration is no 64-bit number)";
+    limiter_open_window(&bucket->limiter, bucket->asked_count, bucket->asked_window_ns, "align=first");
+    return NULL;
 }
 
 /* ---- TOKEN_BUCKET ---- */
 
+static weir_decision look(struct bucket *bucket, weir_instant now)
+{
+    return inside_peek(inside_rule(&bucket->limiter.plan), bucket->limiter.state, now, 0);
+}
+
 static uint64_t full_ns(struct bucket *bucket, weir_instant now)
 {
-    const weir_decision decision = fixed_window_peek(&bucket->limit.plan, bucket->limit.state, now, 0);
-    return weir_full_ns(&bucket->limit.plan, &decision);
+    const weir_decision decision = look(bucket, now);
+    return weir_full_ns(&bucket->limiter.plan, &decision);
 }
 
 static uint64_t left(struct bucket *bucket, weir_instant now)
 {
-    return fixed_window_peek(&bucket->limit.plan, bucket->limit.state, now, 0).remaining;
+    return look(bucket, now).remaining;
+}
+
+static void change(struct bucket *bucket, weir_instant now, uint64_t count, uint64_t window_ns)
+{
+    struct rule *rule = inside_rule(&bucket->limiter.plan), to = *rule;
+    to.burst = count;
+    to.period_ns = window_ns;
+    inside_change(rule, &to, bucket->limiter.state, now.ns);
+    *rule = to;
+}
+
+/* Of what is counted in the open window. */
+static void give_back(struct bucket *bucket, weir_instant now, uint64_t permits)
+{
+    const struct rule *rule = inside_rule(&bucket->limiter.plan);
+    const struct algorithm *algorithm = algorithm_of(rule);
+    const uint64_t tick = tick_at(rule, now.ns);
+    const struct slot slot = {
+        .start = tick, .end = algorithm->mark(rule, bucket->limiter.state, tick), .cost = permits};
+    algorithm->give_back(rule, bucket->limiter.state, tick, &slot, permits);
 }
 
 /* What is used of the old count stays used, as far as the new one goes. */
 static void change_count(struct bucket *bucket, weir_instant now)
 {
-    const struct rule *rule = fixed_window_rule(&bucket->limit.plan);
+    const struct rule *rule = inside_rule(&bucket->limiter.plan);
     if (rule->burst == bucket->asked_count) return;
     const uint64_t used = rule->burst - left(bucket, now);
-    fixed_window_change(&bucket->limit.plan, bucket->limit.state, now, bucket->asked_count, rule->period_ns);
-    if (used <= bucket->asked_count) return;
-    fixed_window_give_back(&bucket->limit.plan, bucket->limit.state, now, used - bucket->asked_count);
+    change(bucket, now, bucket->asked_count, rule->period_ns);
+    if (used > bucket->asked_count) give_back(bucket, now, used - bucket->asked_count);
 }
 
 /* Counted from when the window was opened; true when that has ended it. */
 static bool change_window(struct bucket *bucket, weir_instant now)
 {
-    const struct rule *rule = fixed_window_rule(&bucket->limit.plan);
+    const struct rule *rule = inside_rule(&bucket->limiter.plan);
     if (rule->period_ns == bucket->asked_window_ns) return false;
     const bool ended = full_ns(bucket, now) + bucket->asked_window_ns - MS_NS <= rule->period_ns;
-    fixed_window_change(&bucket->limit.plan, bucket->limit.state, now, rule->burst, bucket->asked_window_ns);
-    if (ended) limit_forget(&bucket->limit);
+    change(bucket, now, rule->burst, bucket->asked_window_ns);
+    if (ended) limiter_forget(&bucket->limiter);
     return ended;
 }
 
 static void refill(struct bucket *bucket, struct step *step)
 {
     change_count(bucket, step->now);
-    fixed_window_give_back(&bucket->limit.plan, bucket->limit.state, step->now, bucket->asked_count);
+    give_back(bucket, step->now, bucket->asked_count);
     bucket->says_over = false;
     judge_bool(step, "allowed", true);
     judge_u64(step, "remaining", bucket->asked_count);
@@ -107,9 +137,9 @@ static void refill(struct bucket *bucket, struct step *step)
 
 static void begin(struct bucket *bucket)
 {
-    limit_forget(&bucket->limit);
-    fixed_window_rule(&bucket->limit.plan)->burst = bucket->asked_count;
-    fixed_window_rule(&bucket->limit.plan)->period_ns = bucket->asked_window_ns;
+    limiter_forget(&bucket->limiter);
+    inside_rule(&bucket->limiter.plan)->burst = bucket->asked_count;
+    inside_rule(&bucket->limiter.plan)->period_ns = bucket->asked_window_ns;
     bucket->says_over = false;
 }
 
@@ -134,19 +164,19 @@ static void take(struct bucket *bucket, struct step *step)
     const uint64_t told = left(bucket, step->now);
     const bool ended = known && change_window(bucket, step->now);
     if (ended && told == 0 && field_u64(step->json, "n", &cost) && cost > 0) {
-        weir_decide(&bucket->limit.plan, bucket->limit.state, step->now, 0); /* opens the window */
+        weir_decide(&bucket->limiter.plan, bucket->limiter.state, step->now, 0); /* opens the window */
         bucket->says_over = true;
         judge_told(bucket, step, false, 0);
         return;
     }
-    if (!limit_ask(&bucket->limit, step, 0, &decision)) return;
+    if (!limiter_ask(&bucket->limiter, step, 0, &decision)) return;
     if (weir_allowed(decision)) {
         judge_told(bucket, step, true, decision.charged > 0 ? decision.remaining : told);
         return;
     }
     if (known && told == 0) bucket->says_over = true;
     const bool drains = known && strcmp(step->op, "try_drain") == 0;
-    if (drains) weir_decide(&bucket->limit.plan, bucket->limit.state, step->now, decision.remaining);
+    if (drains) weir_decide(&bucket->limiter.plan, bucket->limiter.state, step->now, decision.remaining);
     judge_told(bucket, step, false, drains ? 0 : told);
 }
 
@@ -175,17 +205,15 @@ static void leak(struct bucket *bucket, struct step *step)
 
 static bool read_limit(struct bucket *bucket, struct json_object *from)
 {
-    return bucket->leaky ? open_leaky(bucket, from) == NULL : read_token(bucket, from);
+    return bucket->leaky ? read_leaky(bucket, from) : read_token(bucket, from);
 }
 
 static void step_case(void *subject, struct step *step)
 {
     struct bucket *bucket = subject;
     step->now.ns -= step->now.ns % MS_NS;
-    if (!bucket->leaky && limit_refused(&bucket->limit, step)) return;
-    if (!bucket->leaky && !bucket->limit.accepted)
-        judge_stop(step, "limiter", "an accepted limit", bucket->limit.error.message);
-    else if (strcmp(step->op, "set_limit") == 0) judge_bool(step, "ok", read_limit(bucket, step->json));
+    if (!bucket->leaky && limiter_answered(&bucket->limiter, step)) return;
+    if (strcmp(step->op, "set_limit") == 0) judge_bool(step, "ok", read_limit(bucket, step->json));
     else if (bucket->leaky) leak(bucket, step);
     else take(bucket, step);
 }
@@ -193,13 +221,13 @@ static void step_case(void *subject, struct step *step)
 static void close_case(void *subject)
 {
     struct bucket *bucket = subject;
-    limit_close(&bucket->limit);
+    limiter_close(&bucket->limiter);
 }
 
 const struct family *family_gubernator(void)
 {
     static const char *const limiter_key[] = {"algorithm", "limit", "duration_ns", "burst", NULL};
-    static const char *const op[] = {"try", "try_drain", "try_reset", "set_limit", NULL};
+    static const char *const op[] = {"create", "try", "try_drain", "try_reset", "set_limit", NULL};
     static const char *const step_key[] = {"t_ns",  "op",     "n",           "limit", "duration_ns",
                                            "burst", "expect", "state_after", NULL};
     static const struct family family = {.system = "gubernator token and leaky bucket",

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT
    inside.c - the way into a plan.
 
-   May touch: the plan.  Promises: decides nothing.  Leaves to others: when to set what (a file per family). */
+   May touch: its arguments.  Promises: decides nothing itself.  Leaves to others: when to set what (a file per
+   family). */
 #include "inside.h"
 
-#include "core/algorithm.h"
+#include <string.h>
+
+#include "core/decide.h"
 #include "plan/plan.h"
 
 struct rule *inside_rule(weir_plan *plan)
@@ -17,14 +20,20 @@ const struct rule *inside_rule_const(const weir_plan *plan)
     return &plan_inside_const(plan)->rule[0];
 }
 
-void inside_follow_clock(weir_plan *plan)
+weir_decision inside_peek(const struct rule *rule, void *state, weir_instant now, uint64_t cost)
 {
-    inside_rule(plan)->flags |= RULE_FOLLOWS_CLOCK;
+    weir_decision decision;
+    const struct question question = {.now_ns = now.ns, .cost = &cost, .peek = true};
+    decide((struct rules){rule, 1}, state, &question, NULL, &decision);
+    return decision;
 }
 
-uint64_t inside_align(weir_plan *plan, uint64_t zero_ns)
+void inside_change(const struct rule *from, const struct rule *to, void *state, uint64_t now_ns)
 {
-    struct rule *rule = inside_rule(plan);
-    algorithm_of(rule)->align(rule, zero_ns, 0);
-    return rule->offset_ns;
+    uint64_t next[STATE_WORDS_MAX] = {0};
+    struct rule from_now = *to;
+    from_now.anchor_ns = now_ns;
+    from_now.anchor_tick = tick_at(to, now_ns);
+    algorithm_of(from)->carry(from, &from_now, state, next, tick_at(from, now_ns), WEIR_KEEP);
+    memcpy(state, next, algorithm_of(from)->words * sizeof *next);
 }

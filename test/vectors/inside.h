@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   inside.h - the compiled rule inside a plan, for adapters that read its clock or set what no text can say.
+   inside.h - the core's side of a plan: for adapters that set what no text can say, look without taking, or change a
+   limit under a state.
 
-   Apart from runner.h, whose `struct limit` is another than the core's.  See inside.c. */
+   See inside.c. */
 #ifndef VECTORS_INSIDE_H
 #define VECTORS_INSIDE_H
 
+#include "core/algorithm.h"
 #include "core/clock.h"
 #include "weir/weir.h"
 
@@ -12,10 +14,10 @@
 struct rule *inside_rule(weir_plan *plan);
 const struct rule *inside_rule_const(const weir_plan *plan);
 
-/* As the peer: a clock that goes back is taken over. */
-void inside_follow_clock(weir_plan *plan);
+/* What a call would be told; takes nothing. */
+weir_decision inside_peek(const struct rule *rule, void *state, weir_instant now, uint64_t cost);
 
-/* Windows begin where zero_ns would; returns how far a time is to be moved to count from a window's beginning. */
-uint64_t inside_align(weir_plan *plan, uint64_t zero_ns);
+/* The state is another limit's from now_ns on: `to` at that time, what is owed stays time. */
+void inside_change(const struct rule *from, const struct rule *to, void *state, uint64_t now_ns);
 
 #endif

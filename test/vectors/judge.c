@@ -74,7 +74,8 @@ static bool is_i64(struct json_object *expected, int64_t got)
 
 static bool is_near(struct json_object *expected, double got, double tolerance)
 {
-    if (!json_object_is_type(expected, json_type_int) && !json_object_is_type(expected, json_type_double)) return false;
+    const enum json_type type = json_object_get_type(expected);
+    if (type != json_type_int && type != json_type_double && type != json_type_string) return false;
     return fabs(json_object_get_double(expected) - got) <= tolerance;
 }
 
@@ -109,17 +110,19 @@ void judge_i64(struct step *step, const char *key, int64_t got)
     if (expected != NULL) compare_i64(step, key, expected, got);
 }
 
-void judge_wait(struct step *step, const char *key, uint64_t got_ns)
+void judge_wait(struct step *step, const char *key, wide got_ns)
 {
     struct json_object *expected = expected_of(step, key);
     if (expected == NULL) return;
-    uint64_t expected_ns = 0;
-    if (field_u64(step->expect, key, &expected_ns)) {
-        const uint64_t apart = got_ns > expected_ns ? got_ns - expected_ns : expected_ns - got_ns;
+    wide expected_ns = 0;
+    if (field_wide(step->expect, key, &expected_ns)) {
+        const wide apart = got_ns > expected_ns ? got_ns - expected_ns : expected_ns - got_ns;
         if (apart <= step->scene->tolerance_ns) return;
     }
     char text[GOT_SIZE];
-    snprintf(text, sizeof text, "%" PRIu64, got_ns);
+    const uint64_t part = UINT64_C(10000000000000000000), high = wide_to_64(got_ns / part);
+    if (high != 0) snprintf(text, sizeof text, "%" PRIu64 "%019" PRIu64, high, (uint64_t)(got_ns % part));
+    else snprintf(text, sizeof text, "%" PRIu64, (uint64_t)got_ns);
     differs(step, key, expected, text);
 }
 

@@ -4,15 +4,12 @@
    May touch: its subject, the tally through judge.  Promises: answers equal to the ns.
    Leaves: the log to weir.  Only here: the clock in ticks, that the peer says the last ns of the closed edge as the
    time to come back, and that it clears at every call, also where its clock then goes back. */
-#include <inttypes.h>
-#include <stdio.h>
-
-#include "peer_log.h"
+#include "runner.h"
 
 enum { TICK_NS = 100 };
 
 struct list {
-    struct limit limit;
+    struct limiter limiter;
     uint64_t period_ns;
 };
 
@@ -23,19 +20,18 @@ static const char *open_case(void *subject, const struct scene *scene)
     if (!field_i64(scene->limiter, "max_in_period", &count) || !field_i64(scene->limiter, "period_ns", &period_ns))
         return "not yet (limiter: count or period is no 63-bit number)";
     list->period_ns = (uint64_t)period_ns / TICK_NS * TICK_NS;
-    char text[128];
-    snprintf(text, sizeof text, "%" PRId64 "/%" PRIu64 "ns edge=closed algorithm=sliding-log", count, list->period_ns);
-    return peer_log_open(&list->limit, text, scene);
+    limiter_open_log(&list->limiter, scene, count, list->period_ns, "edge=closed");
+    return NULL;
 }
 
 static void step_case(void *subject, struct step *step)
 {
     struct list *list = subject;
     weir_decision decision;
-    if (limit_refused(&list->limit, step)) return;
+    if (limiter_answered(&list->limiter, step)) return;
     step->now.ns = step->now.ns / TICK_NS * TICK_NS;
-    if (list->limit.accepted) peer_log_forget(&list->limit, step->now.ns, list->period_ns + 1, false);
-    if (!limit_ask(&list->limit, step, 0, &decision)) return;
+    limiter_clear_log(&list->limiter, step->now.ns, list->period_ns + 1, false);
+    if (!limiter_ask(&list->limiter, step, 0, &decision)) return;
     judge_bool(step, "allowed", weir_allowed(decision));
     judge_wait(step, "retry_after_ns", decision.verdict == WEIR_DENY ? decision.retry_ns - 1 : 0);
 }
@@ -43,13 +39,13 @@ static void step_case(void *subject, struct step *step)
 static void close_case(void *subject)
 {
     struct list *list = subject;
-    limit_close(&list->limit);
+    limiter_close(&list->limiter);
 }
 
 const struct family *family_khenidak_log(void)
 {
     static const char *const limiter_key[] = {"algorithm", "max_in_period", "period_ns", NULL};
-    static const char *const op[] = {"try", NULL};
+    static const char *const op[] = {"create", "try", NULL};
     static const char *const step_key[] = {"t_ns", "op", "n", "expect", "state_after", NULL};
     static const struct family family = {.system = "khenidak/Throttling sliding log",
                                          .limiter_key = limiter_key,

@@ -6,71 +6,69 @@
    it when it looks at one that is over (should the clock go back into it). */
 #include <string.h>
 
-#include "fixed_window.h"
+#include "inside.h"
 #include "runner.h"
 
 static const char *open_case(void *subject, const struct scene *scene)
 {
-    struct limit *limit = subject;
+    struct limiter *limiter = subject;
     uint64_t count = 0, window_ns = 0;
     if (!field_u64(scene->limiter, "limit", &count) || !field_u64(scene->limiter, "window_ns", &window_ns))
         return "not yet (limiter: limit or window is no 64-bit number)";
-    char text[FIXED_WINDOW_TEXT_SIZE];
-    fixed_window_write(text, count, window_ns, "align=first count-refused");
-    const char *unfit = limit_open(limit, text, 0, 0);
-    if (unfit == NULL && limit->accepted) fixed_window_follow(&limit->plan, count);
-    return unfit;
+    limiter_open_window(limiter, count, window_ns, "align=first count-refused");
+    return NULL;
 }
 
-static void take(struct limit *limit, struct step *step)
+static void take(struct limiter *limiter, struct step *step)
 {
-    const weir_decision before = fixed_window_peek(&limit->plan, limit->state, step->now, 0);
-    if (weir_allowed(before) && before.remaining == fixed_window_rule(&limit->plan)->burst) limit_forget(limit);
+    const struct rule *rule = inside_rule(&limiter->plan);
+    const weir_decision before = inside_peek(rule, limiter->state, step->now, 0);
+    if (weir_allowed(before) && before.remaining == rule->burst) limiter_forget(limiter);
     weir_decision decision;
-    if (!limit_ask(limit, step, 0, &decision)) return;
+    if (!limiter_ask(limiter, step, 0, &decision)) return;
     judge_bool(step, "allowed", weir_allowed(decision));
     judge_u64(step, "remaining", decision.remaining);
-    judge_wait(step, "reset_in_ns", weir_full_ns(&limit->plan, &decision));
+    judge_wait(step, "reset_in_ns", weir_full_ns(&limiter->plan, &decision));
 }
 
-static void look(struct limit *limit, struct step *step)
+static void look(struct limiter *limiter, struct step *step)
 {
     uint64_t cost = 0;
     if (!field_u64(step->json, "n", &cost)) {
-        judge_stop(step, "n", "a whole number from 0 to 2^64 - 2", "another value");
+        judge_stop(step, "n", "a whole number from 0 to 2^64 - 1", "another value");
         return;
     }
-    const weir_decision decision = fixed_window_peek(&limit->plan, limit->state, step->now, 0);
-    if (weir_full_ns(&limit->plan, &decision) == 0) limit_forget(limit);
-    judge_bool(step, "allowed", weir_allowed(fixed_window_peek(&limit->plan, limit->state, step->now, cost)));
+    const struct rule *rule = inside_rule(&limiter->plan);
+    const weir_decision decision = inside_peek(rule, limiter->state, step->now, 0);
+    if (weir_full_ns(&limiter->plan, &decision) == 0) limiter_forget(limiter);
+    judge_bool(step, "allowed", weir_allowed(inside_peek(rule, limiter->state, step->now, cost)));
     judge_u64(step, "remaining", decision.remaining);
-    judge_wait(step, "reset_in_ns", weir_full_ns(&limit->plan, &decision));
+    judge_wait(step, "reset_in_ns", weir_full_ns(&limiter->plan, &decision));
 }
 
 static void step_case(void *subject, struct step *step)
 {
-    struct limit *limit = subject;
-    if (limit_refused(limit, step)) return;
-    if (!limit->accepted) judge_stop(step, "limiter", "an accepted limit", limit->error.message);
-    else if (strcmp(step->op, "peek") == 0) look(limit, step);
-    else take(limit, step);
+    struct limiter *limiter = subject;
+    if (limiter_answered(limiter, step)) return;
+    if (strcmp(step->op, "peek") == 0) look(limiter, step);
+    else take(limiter, step);
 }
 
 static void close_case(void *subject)
 {
-    limit_close(subject);
+    limiter_close(subject);
 }
 
 const struct family *family_limits_fixed(void)
 {
     static const char *const limiter_key[] = {"algorithm", "limit", "window_ns", NULL};
-    static const char *const op[] = {"try", "peek", NULL};
+    static const char *const op[] = {"create", "try", "peek", NULL};
     static const char *const step_key[] = {"t_ns", "op", "n", "expect", "state_after", NULL};
     static const struct family family = {.system = "limits (Python) fixed window",
                                          .limiter_key = limiter_key,
                                          .op = op,
                                          .step_key = step_key,
-                                         .subject_size = sizeof(struct limit),
+                                         .subject_size = sizeof(struct limiter),
                                          .open = open_case,
                                          .step = step_case,
                                          .close = close_case};

@@ -6,15 +6,14 @@
    Leaves: the log to weir.  Only here: the peer's peek and counts leave out an entry exactly a window old, which its
    decisions count, as does a log with an open edge; it finds them by halves, in a list that a clock that went back has
    left out of order; and when nothing counts, its reset is that of the first entry ever. */
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "core/sliding_log.h"
-#include "peer_log.h"
+#include "inside.h"
+#include "runner.h"
 
 struct moving {
-    struct limit limit;
+    struct limiter limiter;
     uint64_t count, window_ns;
 };
 
@@ -26,14 +25,23 @@ static const char *open_case(void *subject, const struct scene *scene)
         return "not yet (limiter: limit or window is no 63-bit number)";
     moving->count = (uint64_t)count;
     moving->window_ns = (uint64_t)window_ns;
-    char text[128];
-    snprintf(text, sizeof text, "%" PRId64 "/%" PRId64 "ns edge=closed algorithm=sliding-log", count, window_ns);
-    return peer_log_open(&moving->limit, text, scene);
+    limiter_open_log(&moving->limiter, scene, count, moving->window_ns, "edge=closed");
+    return NULL;
+}
+
+static uint64_t entries(const struct moving *moving)
+{
+    return sliding_log_entries(inside_rule_const(&moving->limiter.plan), moving->limiter.state);
+}
+
+static uint64_t entry_ns(const struct moving *moving, uint64_t back)
+{
+    return sliding_log_entry_ns(inside_rule_const(&moving->limiter.plan), moving->limiter.state, back);
 }
 
 static struct rule open_edge(const struct moving *moving)
 {
-    struct rule rule = peer_log_rule(&moving->limit);
+    struct rule rule = *inside_rule_const(&moving->limiter.plan);
     rule.flags &= (uint8_t)~SLIDING_LOG_CLOSED;
     return rule;
 }
@@ -41,9 +49,9 @@ static struct rule open_edge(const struct moving *moving)
 /* Entered in the order of time, and now not before the last? */
 static bool in_order(const struct moving *moving, weir_instant now)
 {
-    if (peer_log_entries(&moving->limit) != 0 && peer_log_entry_ns(&moving->limit, 1) > now.ns) return false;
-    for (uint64_t back = peer_log_entries(&moving->limit); back > 1; back--) {
-        if (peer_log_entry_ns(&moving->limit, back) > peer_log_entry_ns(&moving->limit, back - 1)) return false;
+    if (entries(moving) != 0 && entry_ns(moving, 1) > now.ns) return false;
+    for (uint64_t back = entries(moving); back > 1; back--) {
+        if (entry_ns(moving, back) > entry_ns(moving, back - 1)) return false;
     }
     return true;
 }
@@ -51,10 +59,10 @@ static bool in_order(const struct moving *moving, weir_instant now)
 /* Where the search by halves ends, in entries from the newest. */
 static uint64_t found_by_halves(const struct moving *moving, uint64_t now_ns)
 {
-    uint64_t low = 0, high = peer_log_entries(&moving->limit);
+    uint64_t low = 0, high = entries(moving);
     while (low < high) {
         const uint64_t middle = (low + high) / 2;
-        if (peer_log_entry_ns(&moving->limit, middle + 1) + moving->window_ns > now_ns) low = middle + 1;
+        if (entry_ns(moving, middle + 1) + moving->window_ns > now_ns) low = middle + 1;
         else high = middle;
     }
     return low;
@@ -64,22 +72,21 @@ static uint64_t counted(const struct moving *moving, weir_instant now)
 {
     const struct rule rule = open_edge(moving);
     if (!in_order(moving, now)) return found_by_halves(moving, now.ns);
-    return moving->count - peer_log_peek(&moving->limit, &rule, now, 0).remaining;
+    return moving->count - inside_peek(&rule, moving->limiter.state, now, 0).remaining;
 }
 
 static bool peeked(const struct moving *moving, weir_instant now, uint64_t n)
 {
     const struct rule rule = open_edge(moving);
     if (!in_order(moving, now)) return n <= moving->count && found_by_halves(moving, now.ns) <= moving->count - n;
-    return weir_allowed(peer_log_peek(&moving->limit, &rule, now, n));
+    return weir_allowed(inside_peek(&rule, moving->limiter.state, now, n));
 }
 
 static int64_t reset_in_ns(const struct moving *moving, weir_instant now, uint64_t counting)
 {
-    const uint64_t entries = peer_log_entries(&moving->limit);
-    if (entries == 0) return (int64_t)moving->window_ns;
-    const uint64_t entry_ns = peer_log_entry_ns(&moving->limit, counting != 0 ? counting : entries);
-    return (int64_t)(entry_ns + moving->window_ns - now.ns);
+    const uint64_t all = entries(moving);
+    if (all == 0) return (int64_t)moving->window_ns;
+    return (int64_t)(entry_ns(moving, counting != 0 ? counting : all) + moving->window_ns - now.ns);
 }
 
 static void step_case(void *subject, struct step *step)
@@ -87,9 +94,9 @@ static void step_case(void *subject, struct step *step)
     struct moving *moving = subject;
     weir_decision decision;
     uint64_t n = 0;
-    if (limit_refused(&moving->limit, step)) return;
-    if (!moving->limit.accepted || strcmp(step->op, "try") == 0) {
-        if (!limit_ask(&moving->limit, step, 0, &decision)) return;
+    if (limiter_answered(&moving->limiter, step)) return;
+    if (strcmp(step->op, "try") == 0) {
+        if (!limiter_ask(&moving->limiter, step, 0, &decision)) return;
         judge_bool(step, "allowed", weir_allowed(decision));
     } else {
         if (!field_u64(step->json, "n", &n)) judge_stop(step, "n", "a whole number", "another value");
@@ -103,13 +110,13 @@ static void step_case(void *subject, struct step *step)
 static void close_case(void *subject)
 {
     struct moving *moving = subject;
-    limit_close(&moving->limit);
+    limiter_close(&moving->limiter);
 }
 
 const struct family *family_limits_moving(void)
 {
     static const char *const limiter_key[] = {"algorithm", "limit", "window_ns", NULL};
-    static const char *const op[] = {"try", "peek", NULL};
+    static const char *const op[] = {"create", "try", "peek", NULL};
     static const char *const step_key[] = {"t_ns", "op", "n", "expect", "state_after", NULL};
     static const struct family family = {.system = "limits (Python) moving window",
                                          .limiter_key = limiter_key,

@@ -23,7 +23,7 @@ struct window {
 };
 
 struct counter {
-    struct limit limit;
+    struct limiter limiter;
     uint64_t window_ns, offset_ns, latest_ns;
     bool went_back;
     struct window *window; /* owned: those that were counted in */
@@ -39,11 +39,13 @@ static const char *open_case(void *subject, const struct scene *scene)
         return "not yet (limiter: limit or window is no whole number)";
     const char *format = "%" PRId64 "/%" PRIu64 "ns algorithm=sliding-window";
     snprintf(text, sizeof text, format, limit != 0 ? limit : 1, counter->window_ns);
-    const char *unfit = limit_open(&counter->limit, text, 0, limit);
-    if (!counter->limit.accepted) return unfit;
-    if (limit == 0) inside_rule(&counter->limit.plan)->burst = 0; /* which is no rate to weir */
-    counter->offset_ns = inside_align(&counter->limit.plan, scene->shift_ns);
-    return unfit;
+    limiter_open(&counter->limiter, text);
+    if (!counter->limiter.accepted) return NULL;
+    struct rule *rule = inside_rule(&counter->limiter.plan);
+    if (limit == 0) rule->burst = 0; /* which is no rate to weir */
+    algorithm_of(rule)->align(rule, scene->shift_ns, 0);
+    counter->offset_ns = rule->offset_ns;
+    return NULL;
 }
 
 static uint64_t number_at(const struct counter *counter, const struct step *step)
@@ -67,7 +69,7 @@ static uint64_t *count_of(struct counter *counter, uint64_t number)
 
 static void follow_clock(struct counter *counter, const struct step *step)
 {
-    uint64_t *state = counter->limit.state;
+    uint64_t *state = counter->limiter.state;
     const uint64_t number = number_at(counter, step);
     const bool back = step->now.ns < counter->latest_ns;
     if (back || counter->went_back) {
@@ -82,12 +84,12 @@ static void follow_clock(struct counter *counter, const struct step *step)
 static void ask(struct counter *counter, struct step *step)
 {
     const bool peek = strcmp(step->op, "peek") == 0;
-    uint64_t *state = counter->limit.state, before[WORDS];
+    uint64_t *state = counter->limiter.state, before[WORDS];
     weir_decision decision;
     memcpy(before, state, sizeof before);
-    if (!limit_ask(&counter->limit, step, 0, &decision)) return;
+    if (!limiter_ask(&counter->limiter, step, 0, &decision)) return;
     if (peek) memcpy(state, before, sizeof before);
-    if (peek) decision.remaining = weir_decide(&counter->limit.plan, state, step->now, 0).remaining;
+    if (peek) decision.remaining = weir_decide(&counter->limiter.plan, state, step->now, 0).remaining;
     else if (decision.charged != 0) *count_of(counter, number_at(counter, step)) = state[CURRENT];
     judge_bool(step, "allowed", weir_allowed(decision));
     judge_bool(step, "never", decision.verdict == WEIR_NEVER);
@@ -98,8 +100,8 @@ static void ask(struct counter *counter, struct step *step)
 static void step_case(void *subject, struct step *step)
 {
     struct counter *counter = subject;
-    if (limit_refused(&counter->limit, step)) return;
-    if (counter->limit.accepted) follow_clock(counter, step);
+    if (limiter_answered(&counter->limiter, step)) return;
+    follow_clock(counter, step);
     ask(counter, step);
 }
 
@@ -107,13 +109,13 @@ static void close_case(void *subject)
 {
     struct counter *counter = subject;
     free(counter->window);
-    limit_close(&counter->limit);
+    limiter_close(&counter->limiter);
 }
 
 const struct family *family_limits_sliding(void)
 {
     static const char *const limiter_key[] = {"algorithm", "limit", "window_ns", NULL};
-    static const char *const op[] = {"try", "peek", NULL};
+    static const char *const op[] = {"create", "try", "peek", NULL};
     static const char *const step_key[] = {"t_ns", "op", "n", "expect", "state_after", NULL};
     static const struct family family = {.system = "limits (Python) sliding window counter",
                                          .limiter_key = limiter_key,

@@ -17,9 +17,14 @@ enum { LEVEL, LAST, WORDS, PERMIT = 1000 };
 static const uint64_t BRIMLESS = UINT64_C(1) << 50;
 
 struct zone {
-    struct limit limit;
+    struct limiter limiter;
     weir_plan brimless;
 };
+
+static void follow_clock(weir_plan *plan)
+{
+    inside_rule(plan)->flags |= RULE_FOLLOWS_CLOCK;
+}
 
 static void write_delay(char *text, size_t size, const struct scene *scene)
 {
@@ -39,12 +44,12 @@ static const char *open_case(void *subject, const struct scene *scene)
     char delay[48];
     if (rate == NULL || !field_i64(scene->limiter, "burst", &burst)) return "not yet (limiter: no rate or burst)";
     snprintf(text, sizeof text, "%s burst=%" PRIu64 " nodelay", rate, BRIMLESS);
-    if (weir_plan_parse(&zone->brimless, text, WEIR_ADMIT, NULL) == 0) inside_follow_clock(&zone->brimless);
+    if (weir_plan_parse(&zone->brimless, text, WEIR_ADMIT, NULL) == 0) follow_clock(&zone->brimless);
     write_delay(delay, sizeof delay, scene);
     snprintf(text, sizeof text, "%s burst=%" PRId64 "%s", rate, burst, delay);
-    const char *unfit = limit_open(&zone->limit, text, 0, burst);
-    if (zone->limit.accepted) inside_follow_clock(&zone->limit.plan);
-    return unfit;
+    limiter_open(&zone->limiter, text);
+    if (zone->limiter.accepted) follow_clock(&zone->limiter.plan);
+    return NULL;
 }
 
 static uint64_t excess_of(const struct zone *zone, const uint64_t before[WORDS], const struct step *step)
@@ -59,9 +64,9 @@ static void step_case(void *subject, struct step *step)
     struct zone *zone = subject;
     uint64_t before[WORDS] = {0};
     weir_decision decision;
-    if (limit_refused(&zone->limit, step)) return;
-    if (zone->limit.accepted) memcpy(before, zone->limit.state, sizeof before);
-    if (!limit_ask(&zone->limit, step, WEIR_FOREVER, &decision)) return;
+    if (limiter_answered(&zone->limiter, step)) return;
+    memcpy(before, zone->limiter.state, sizeof before);
+    if (!limiter_ask(&zone->limiter, step, WEIR_FOREVER, &decision)) return;
     judge_bool(step, "allowed", weir_allowed(decision));
     judge_bool(step, "never", decision.verdict == WEIR_NEVER);
     judge_u64(step, "excess_thousandths", excess_of(zone, before, step));
@@ -71,14 +76,14 @@ static void step_case(void *subject, struct step *step)
 static void close_case(void *subject)
 {
     struct zone *zone = subject;
-    limit_close(&zone->limit);
+    limiter_close(&zone->limiter);
 }
 
 const struct family *family_nginx(void)
 {
     static const char *const limiter_key[] = {"algorithm", "rate",    "rate_thousandths_per_s", "burst",
                                               "delay",     "nodelay", "delay_requests",         NULL};
-    static const char *const op[] = {"try", NULL};
+    static const char *const op[] = {"create", "try", NULL};
     static const char *const step_key[] = {"t_ns", "op", "n", "expect", "state_after", NULL};
     static const struct family family = {.system = "nginx limit_req",
                                          .limiter_key = limiter_key,

@@ -8,7 +8,7 @@
 enum { US_NS = 1000, MS_NS = 1000000, SECOND_MS = 1000, SECOND_NS = 1000000000 };
 
 struct key {
-    struct limit limit;
+    struct limiter limiter;
     int64_t interval_ns;
     int64_t burst;
     bool expires;
@@ -27,7 +27,7 @@ static const char *open_case(void *subject, const struct scene *scene)
     key->burst = max_burst + 1;
     if (count > 0 && period_s > 0 && period_s <= INT64_MAX / SECOND_NS)
         key->interval_ns = (int64_t)((double)(period_s * SECOND_NS) / (double)count);
-    limit_open_gcra(&key->limit, scene, (uint64_t)key->interval_ns, key->burst);
+    limiter_open_gcra(&key->limiter, scene, (uint64_t)key->interval_ns, key->burst);
     if (key->interval_ns > 0 && key->interval_ns < US_NS)
         return "not yet (interval under 1 us: the peer divides by 0 us)";
     return NULL;
@@ -37,9 +37,9 @@ static const char *open_case(void *subject, const struct scene *scene)
 static int64_t ttl_of(const struct key *key, weir_instant now, const weir_decision *decision)
 {
     uint64_t drained_ns = 0;
-    const bool used = limit_drained(&key->limit, &drained_ns);
+    const bool used = limiter_drained(&key->limiter, &drained_ns);
     const bool past = decision->verdict == WEIR_NEVER && used && drained_ns < now.ns;
-    return past ? -(int64_t)(now.ns - drained_ns) : (int64_t)weir_full_ns(&key->limit.plan, decision);
+    return past ? -(int64_t)(now.ns - drained_ns) : (int64_t)weir_full_ns(&key->limiter.plan, decision);
 }
 
 static int64_t remaining(const struct key *key, int64_t ttl_ns)
@@ -58,7 +58,7 @@ static int64_t reply_seconds(int64_t ns)
 static void judge_reply(struct step *step, const struct key *key, const weir_decision *decision, int64_t ttl_ns)
 {
     const int64_t retry_s = decision->verdict == WEIR_DENY ? reply_seconds((int64_t)decision->retry_ns) : -1;
-    const int64_t reply[] = {weir_allowed(*decision) ? 0 : 1, (int64_t)key->limit.capacity, remaining(key, ttl_ns),
+    const int64_t reply[] = {weir_allowed(*decision) ? 0 : 1, (int64_t)key->limiter.capacity, remaining(key, ttl_ns),
                              retry_s, reply_seconds(ttl_ns)};
     judge_i64s(step, "reply", reply, sizeof reply / sizeof *reply);
 }
@@ -67,21 +67,21 @@ static void step_case(void *subject, struct step *step)
 {
     struct key *key = subject;
     if (key->expires && step->now.ns / MS_NS > key->expires_ms) {
-        limit_forget(&key->limit);
+        limiter_forget(&key->limiter);
         key->expires = false;
     }
     weir_decision decision;
-    if (limit_refused(&key->limit, step) || !limit_ask(&key->limit, step, 0, &decision)) return;
+    if (limiter_answered(&key->limiter, step) || !limiter_ask(&key->limiter, step, 0, &decision)) return;
     const int64_t ttl_ns = ttl_of(key, step->now, &decision);
     if (weir_allowed(decision)) {
-        limit_keep_time(&key->limit, step->now); /* also when nothing was taken */
+        limiter_keep_time(&key->limiter, step->now); /* also when nothing was taken */
         key->expires = true;
         key->expires_ms = step->now.ns / MS_NS + (uint64_t)ttl_ns / MS_NS;
     }
     judge_reply(step, key, &decision, ttl_ns);
     judge_bool(step, "allowed", weir_allowed(decision));
     judge_bool(step, "never", decision.verdict == WEIR_NEVER);
-    judge_u64(step, "limit", key->limit.capacity);
+    judge_u64(step, "limit", key->limiter.capacity);
     judge_i64(step, "remaining", remaining(key, ttl_ns));
     judge_i64(step, "reset_in_ns", ttl_ns);
     judge_wait(step, "retry_after_ns", decision.retry_ns);
@@ -90,13 +90,13 @@ static void step_case(void *subject, struct step *step)
 static void close_case(void *subject)
 {
     struct key *key = subject;
-    limit_close(&key->limit);
+    limiter_close(&key->limiter);
 }
 
 const struct family *family_redis_cell(void)
 {
     static const char *const limiter_key[] = {"algorithm", "max_burst", "count", "period_s", NULL};
-    static const char *const op[] = {"try", NULL};
+    static const char *const op[] = {"create", "try", NULL};
     static const char *const step_key[] = {"t_ns", "op", "n", "expect", "state_after", NULL};
     static const struct family family = {.system = "redis-cell",
                                          .limiter_key = limiter_key,

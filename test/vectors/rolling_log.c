@@ -10,12 +10,13 @@
 #include <string.h>
 
 #include "core/sliding_log.h"
-#include "peer_log.h"
+#include "inside.h"
+#include "runner.h"
 
 enum { US_NS = 1000, MS_NS = 1000000 };
 
 struct rolling {
-    struct limit limit;
+    struct limiter limiter;
     uint64_t interval_ns, gap_ns;
 };
 
@@ -28,41 +29,40 @@ static const char *open_case(void *subject, const struct scene *scene)
         return "not yet (limiter: count, interval or gap is no 63-bit number)";
     rolling->interval_ns = (uint64_t)interval_ns;
     rolling->gap_ns = (uint64_t)gap_ns;
-    char text[160];
-    snprintf(text, sizeof text,
-             "%" PRId64 "/%" PRId64 "ns gap=%" PRId64 "ns edge=open count-refused algorithm=sliding-log", count,
-             interval_ns, gap_ns);
-    return peer_log_open(&rolling->limit, text, scene);
+    char options[64];
+    snprintf(options, sizeof options, "gap=%" PRId64 "ns edge=open count-refused", gap_ns);
+    limiter_open_log(&rolling->limiter, scene, count, rolling->interval_ns, options);
+    return NULL;
 }
 
 /* Would the rule refuse, without its gap or without its count? */
 static bool refused_by(const struct rolling *rolling, weir_instant now, bool by_count)
 {
-    struct rule rule = peer_log_rule(&rolling->limit);
+    struct rule rule = *inside_rule_const(&rolling->limiter.plan);
     if (by_count) rule.gap_ns = 0;
     else rule.burst = rule.fourth;
-    return !weir_allowed(peer_log_peek(&rolling->limit, &rule, now, 1));
+    return !weir_allowed(inside_peek(&rule, rolling->limiter.state, now, 1));
 }
 
 static uint64_t left(const struct rolling *rolling, weir_instant now)
 {
-    struct rule rule = peer_log_rule(&rolling->limit);
+    struct rule rule = *inside_rule_const(&rolling->limiter.plan);
     rule.gap_ns = 0;
-    return peer_log_peek(&rolling->limit, &rule, now, 0).remaining;
+    return inside_peek(&rule, rolling->limiter.state, now, 0).remaining;
 }
 
 /* When another call would pass; nobody tries until then. */
 static uint64_t next_in_ns(const struct rolling *rolling, weir_instant now)
 {
-    struct rule rule = peer_log_rule(&rolling->limit);
+    struct rule rule = *inside_rule_const(&rolling->limiter.plan);
     rule.flags &= (uint8_t)~SLIDING_LOG_COUNTS_REFUSED;
-    return peer_log_peek(&rolling->limit, &rule, now, 1).retry_ns;
+    return inside_peek(&rule, rolling->limiter.state, now, 1).retry_ns;
 }
 
 static void try_now(struct rolling *rolling, struct step *step)
 {
     const bool by_count = refused_by(rolling, step->now, true), by_gap = refused_by(rolling, step->now, false);
-    const weir_decision decision = weir_decide(&rolling->limit.plan, rolling->limit.state, step->now, 1);
+    const weir_decision decision = weir_decide(&rolling->limiter.plan, rolling->limiter.state, step->now, 1);
     const uint64_t next_ns = next_in_ns(rolling, step->now);
     if (!weir_allowed(decision) && decision.retry_ns != next_ns)
         judge_mismatch(step, "retry_ns", "when another call would pass", "another time");
@@ -76,36 +76,35 @@ static void try_now(struct rolling *rolling, struct step *step)
 /* As if tried, on a copy of the log. */
 static void peek(struct rolling *rolling, struct step *step)
 {
-    void *state = rolling->limit.state;
-    rolling->limit.state = malloc(rolling->limit.state_size);
-    if (rolling->limit.state == NULL) exit(EXIT_TROUBLE);
-    memcpy(rolling->limit.state, state, rolling->limit.state_size);
+    void *state = rolling->limiter.state;
+    rolling->limiter.state = malloc(rolling->limiter.state_size);
+    if (rolling->limiter.state == NULL) exit(EXIT_TROUBLE);
+    memcpy(rolling->limiter.state, state, rolling->limiter.state_size);
     try_now(rolling, step);
-    free(rolling->limit.state);
-    rolling->limit.state = state;
+    free(rolling->limiter.state);
+    rolling->limiter.state = state;
 }
 
 static void step_case(void *subject, struct step *step)
 {
     struct rolling *rolling = subject;
-    if (limit_refused(&rolling->limit, step)) return;
+    if (limiter_answered(&rolling->limiter, step)) return;
     step->now.ns = step->now.ns / US_NS * US_NS;
-    if (rolling->limit.accepted) peer_log_forget(&rolling->limit, step->now.ns, rolling->interval_ns, true);
-    if (!rolling->limit.accepted) judge_stop(step, "limiter", "an accepted limit", rolling->limit.error.message);
-    else if (strcmp(step->op, "peek") == 0) peek(rolling, step);
+    limiter_clear_log(&rolling->limiter, step->now.ns, rolling->interval_ns, true);
+    if (strcmp(step->op, "peek") == 0) peek(rolling, step);
     else try_now(rolling, step);
 }
 
 static void close_case(void *subject)
 {
     struct rolling *rolling = subject;
-    limit_close(&rolling->limit);
+    limiter_close(&rolling->limiter);
 }
 
 const struct family *family_rolling_log(void)
 {
     static const char *const limiter_key[] = {"algorithm", "interval_ns", "max_in_interval", "min_gap_ns", NULL};
-    static const char *const op[] = {"try", "peek", NULL};
+    static const char *const op[] = {"create", "try", "peek", NULL};
     static const char *const step_key[] = {"t_ns", "op", "n", "expect", "state_after", NULL};
     static const struct family family = {.system = "rolling-rate-limiter in memory",
                                          .limiter_key = limiter_key,

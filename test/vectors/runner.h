@@ -5,7 +5,8 @@
        file.c      one file: which cases can run, which family runs them
        judge.c     expected against got; counts; prints
        fields.c    numbers out of JSON, a rate as a fraction
-       limit.c     a limit and one state through weir.h
+       limiter.c   a limit and one state through weir.h
+       inside.c    the core's side of a plan: what no text says, looks, changes of limit
        <system>.c  one family each: what the peer's words are in weir's words */
 #ifndef VECTORS_RUNNER_H
 #define VECTORS_RUNNER_H
@@ -15,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/num.h"
 #include "weir/weir.h"
 
 enum { EXIT_DIFFERS = 1, EXIT_TROUBLE = 2 };
@@ -56,6 +58,7 @@ struct step { /* one step; everything borrowed */
     struct json_object *expect; /* NULL when absent */
     const char *op;
     weir_instant now;
+    wide at_ns;   /* the same, also beyond 64 bits */
     bool stopped; /* after a mismatch that left no answer to compare */
     size_t compared;
     const char *key[COMPARED_MAX]; /* of expect, that have been compared */
@@ -67,7 +70,6 @@ struct family {                     /* one system; the lists end in NULL */
     const char *const *op;
     const char *const *step_key;
     bool starts_at_zero; /* a time below 0 reads 0; else the whole case is shifted */
-    bool any_cost;       /* n may be below 0: the peer refuses it */
     size_t subject_size;
     /* The subject is zeroed.  NULL = ready; else why the case is skipped.  close is called either way. */
     const char *(*open)(void *subject, const struct scene *scene);
@@ -97,51 +99,62 @@ bool judge_has(struct step *step, const char *key); /* and counts it as compared
 void judge_bool(struct step *step, const char *key, bool got);
 void judge_u64(struct step *step, const char *key, uint64_t got);
 void judge_i64(struct step *step, const char *key, int64_t got);
-void judge_wait(struct step *step, const char *key, uint64_t got_ns); /* within the case's tolerance */
+void judge_wait(struct step *step, const char *key, wide got_ns); /* within the case's tolerance */
 void judge_near(struct step *step, const char *key, double got, double tolerance);
 void judge_i64s(struct step *step, const char *key, const int64_t *got, size_t count);
 void judge_after_i64(struct step *step, const char *key, int64_t got); /* these two: of state_after */
 void judge_after_near(struct step *step, const char *key, double got, double tolerance);
 void judge_end(struct step *step); /* run, or skipped if a key of expect was not compared */
 
-/* fields.c: false when the key is absent or no whole number of that type. */
+/* fields.c: false when the key is absent or no number of that type.  What JSON's reader would cut to 64 bits comes as
+   text (file.c), here and wherever else numbers are read. */
+bool field_wide(struct json_object *object, const char *key, wide *value);
 bool field_u64(struct json_object *object, const char *key, uint64_t *value);
 bool field_i64(struct json_object *object, const char *key, int64_t *value);
 bool field_double(struct json_object *object, const char *key, double *value); /* finite or "inf", "-inf", "nan" */
+/* Over 64 bits is for ever, absent is none; false when it is below 0. */
+bool field_wait(struct json_object *object, const char *key, uint64_t *wait_ns);
 struct fraction {
     uint64_t p, q;
 };
 /* The simplest fraction that rounds to value, which is finite and above 0; false when it needs over 53 bits. */
 bool fraction_of(double value, struct fraction *fraction);
 
-/* limit.c */
-struct limit {
+/* limiter.c */
+struct limiter {
     bool accepted;
     weir_error error;
     weir_plan plan;
-    void *state; /* owned */
+    void *state; /* owned; these two only of what was accepted */
     size_t state_size;
     uint64_t capacity; /* what a fresh state has remaining */
-    /* Of limit_open_gcra: */
+    /* Of limiter_open_gcra: */
     uint64_t permits;     /* of weir for one of the peer; 0 is another limit */
     uint64_t interval_ns; /* between two of weir's */
     uint64_t kept_word, kept_anchor_ns;
 };
-/* interval_ns and burst only judge a refusal: over the span of one limit is a reason to skip. */
-const char *limit_open(struct limit *limit, const char *text, int64_t interval_ns, int64_t burst);
+void limiter_open(struct limiter *limiter, const char *text);
+/* So many, or none, in a fixed window that any call opens; a clock that goes back is taken over. */
+void limiter_open_window(struct limiter *limiter, uint64_t count, uint64_t window_ns, const char *options);
+/* A sliding log whose entries come as the clock says, back or not; none is lost until the peer clears it: */
+void limiter_open_log(struct limiter *limiter, const struct scene *scene, int64_t count, uint64_t window_ns,
+                      const char *options);
+/* of what is this old all, or what comes before the first that is not. */
+void limiter_clear_log(struct limiter *limiter, uint64_t now_ns, uint64_t age_ns, bool all);
 /* One permit each interval, burst at once, by gcra, exact to the ns at any time: before each question the limit's clock
    is set anew at a whole interval, where that rounds nothing; where the burst or a step back lasts long, a ns is a
    permit. */
-void limit_open_gcra(struct limit *limit, const struct scene *scene, uint64_t interval_ns, int64_t burst);
+void limiter_open_gcra(struct limiter *limiter, const struct scene *scene, uint64_t interval_ns, int64_t burst);
 /* When was, or will be, all of it drained?  false: it is fresh. */
-bool limit_drained(const struct limit *limit, uint64_t *drained_ns);
+bool limiter_drained(const struct limiter *limiter, uint64_t *drained_ns);
 /* As if this time had been written down: what comes at an earlier one finds less. */
-void limit_keep_time(struct limit *limit, weir_instant now);
-void limit_close(struct limit *limit);
-void limit_forget(struct limit *limit); /* as if never used */
-/* Does the step expect the peer's refusal of the arguments?  Then judges ours and returns true. */
-bool limit_refused(struct limit *limit, struct step *step);
-/* false after a mismatch: the limit was refused, the step has no n, or the answer is none. */
-bool limit_ask(struct limit *limit, struct step *step, uint64_t wait_max_ns, weir_decision *decision);
+void limiter_keep_time(struct limiter *limiter, weir_instant now);
+void limiter_close(struct limiter *limiter);
+void limiter_forget(struct limiter *limiter); /* as if never used */
+/* Is that all that the step asks: whether weir refuses the arguments as the peer does, or makes the limiter?  Then
+   judges it and returns true.  If not, the limit is accepted. */
+bool limiter_answered(struct limiter *limiter, struct step *step);
+/* false after a mismatch: the step has no n, or the answer is none. */
+bool limiter_ask(struct limiter *limiter, struct step *step, uint64_t wait_max_ns, weir_decision *decision);
 
 #endif

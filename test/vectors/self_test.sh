@@ -48,7 +48,7 @@ expect_lines() { # WHAT FILE PATTERN COUNT
 
 mkdir "$dir/right" "$dir/tampered" "$dir/many" "$dir/malformed" "$dir/empty" "$dir/other"
 
-# One file of every family.  Run: governor 3, go 3, pool 3.  Skipped: a quirk, an op, a limiter key, an answer that
+# Files of several families.  Run: governor 3, go 3, pool 3.  Skipped: a quirk, an op, a limiter key, an answer that
 # no adapter knows, a rate that is no number; and a system without an adapter.
 cat >"$dir/right/b_governor.json" <<'EOF'
 {"system": "governor (tiny)", "cases": [
@@ -109,6 +109,19 @@ cat >"$dir/right/f_cell.json" <<'EOF'
   {"t_ns": 0, "op": "try", "n": 1, "expect": {"error": "refused"}}]}]}
 EOF
 
+cat >"$dir/right/g_guava.json" <<'EOF'
+{"system": "Guava SmoothBursty", "cases": [
+ {"name": "beyond 64 bits", "tolerance_ns": 4000, "limiter": {"rate_per_s": 0.1, "max_burst_s": 1.0}, "steps": [
+  {"t_ns": 0, "op": "acquire", "n": -1, "expect": {"error": "a \"18446744073709551616\""}},
+  {"t_ns": 0, "op": "acquire", "n": 2147483647, "expect": {"allowed": true, "wait_ns": 0}},
+  {"t_ns": 0, "op": "try", "n": 1, "max_wait_ns": 21474836469999990000, "expect": {"allowed": false}},
+  {"t_ns": 0, "op": "try", "n": 1, "max_wait_ns": 21474836470000010000,
+   "expect": {"allowed": true, "wait_ns": 21474836470000000000}},
+  {"t_ns": 21474836470000000000, "op": "acquire", "n": 1, "expect": {"allowed": true, "wait_ns": 10000000000}}]},
+ {"name": "no rate", "limiter": {"rate_per_s": 0.0, "max_burst_s": 1.0}, "steps": [
+  {"t_ns": 0, "op": "create", "expect": {"error": "refused"}}]}]}
+EOF
+
 run "$dir/right"
 expect_status right 0
 cat >"$dir/wanted" <<'EOF'
@@ -118,6 +131,7 @@ c_pool.json: 3 steps, 0 mismatches, 0 skipped
 d_other.json: 0 steps, 0 mismatches, 2 skipped
 e_throttled.json: 4 steps, 0 mismatches, 0 skipped
 f_cell.json: 6 steps, 0 mismatches, 0 skipped
+g_guava.json: 6 steps, 0 mismatches, 0 skipped
 EOF
 diff "$dir/wanted" "$dir/out" >&2 || fail "right: other lines than expected"
 expect_line right err \
@@ -135,6 +149,7 @@ tamper b_governor.json '"retry_after_ns": 100000000' '"retry_after_ns": 10000000
 tamper c_pool.json '"waiting": 750' '"waiting": 751'
 tamper e_throttled.json '"remaining": 2, "reset_in_ns": 8' '"remaining": 1, "reset_in_ns": 9'
 tamper f_cell.json '\[1, 1, 1, 0, 0\]' '[1, 1, 1, 0, 1]'
+tamper g_guava.json '"wait_ns": 21474836470000000000' '"wait_ns": 21474836470000006000'
 run "$dir/tampered"
 expect_status tampered 1
 expect_line tampered out 'a_go.json: 3 steps, 1 mismatches, 1 skipped'
@@ -148,7 +163,9 @@ expect_line tampered err 'c_pool.json: case "pool" step 0: waiting: expected 751
 expect_line tampered err 'e_throttled.json: case "peek and never" step 1: remaining: expected 1, got 2'
 expect_line tampered err 'e_throttled.json: case "peek and never" step 1: reset_in_ns: expected 9, got 8'
 expect_line tampered err 'f_cell.json: case "three a second" step 1: reply: expected [1,1,1,0,1], got [1,1,1,0,0]'
-expect_lines tampered err ': case "' 6
+expect_line tampered err \
+    'g_guava.json: case "beyond 64 bits" step 3: wait_ns: expected "21474836470000006000", got 21474836470000000000'
+expect_lines tampered err ': case "' 7
 
 # A limit that weir refuses is a difference at each step; an accepted one where a refusal is expected is one too;
 # all are counted, twenty are shown.

@@ -12,14 +12,19 @@
 #include <string.h>
 
 #include "core/simrate.h"
+#include "inside.h"
 #include "runner.h"
-#include "simrate_rule.h"
 
 enum { SECOND_NS = 1000000000, POOL_TICKS = 1000000000 };
 
+struct numbers {
+    uint64_t tick_ns, per_op, over;
+};
+
 struct simrate {
-    struct limit limit;
-    struct simrate_numbers numbers;
+    struct limiter limiter;
+    double burst_ratio;
+    struct numbers numbers;
 };
 
 /* Cut towards zero; what is no number is 0. */
@@ -29,9 +34,9 @@ static uint64_t cut(double value)
     return value < 0x1p62 ? (uint64_t)value : UINT64_C(1) << 62;
 }
 
-static struct simrate_numbers numbers_of(double rate_per_s, double burst_ratio)
+static struct numbers numbers_of(double rate_per_s, double burst_ratio)
 {
-    struct simrate_numbers numbers = {.tick_ns = SECOND_NS, .over = cut(POOL_TICKS * burst_ratio)};
+    struct numbers numbers = {.tick_ns = SECOND_NS, .over = cut(POOL_TICKS * burst_ratio)};
     if (rate_per_s > 1) numbers.tick_ns = 1;
     else if (rate_per_s > 0.001) numbers.tick_ns = 1000;
     else if (rate_per_s > 0.000001) numbers.tick_ns = 1000000;
@@ -44,6 +49,18 @@ static bool far_apart(uint64_t a, uint64_t b)
 {
     const uint64_t apart = a > b ? a - b : b - a;
     return apart > 1 + (a >> 51);
+}
+
+/* Puts the peer's numbers in the place of those that weir made of the text, as src/core/simrate.c has them; returns
+   weir's. */
+static struct numbers exchange(struct rule *rule, struct numbers numbers)
+{
+    const struct numbers own = {rule->fourth, rule->third, rule->over};
+    rule->fourth = numbers.tick_ns;
+    rule->third = numbers.per_op;
+    rule->over = numbers.over;
+    rule->flags |= RULE_FOLLOWS_CLOCK;
+    return own;
 }
 
 /* The plan that weir makes of the rate where it can, with the peer's numbers. */
@@ -60,7 +77,7 @@ static const char *make(struct simrate *simrate, weir_plan *plan, double rate_pe
     const bool said = sayable && weir_plan_parse(plan, text, WEIR_ADMIT, NULL) == 0;
     if (!said && weir_plan_parse(plan, "1/s algorithm=simrate", WEIR_ADMIT, NULL) != 0) return "no simrate";
     simrate->numbers = numbers_of(rate_per_s, burst_ratio);
-    const struct simrate_numbers own = simrate_rule_set(plan, simrate->numbers), peer = simrate->numbers;
+    const struct numbers own = exchange(inside_rule(plan), simrate->numbers), peer = simrate->numbers;
     if (!said) return NULL;
     const bool same = own.tick_ns == peer.tick_ns && !far_apart(own.per_op, peer.per_op);
     return same && !far_apart(own.over, peer.over) ? NULL : "other numbers than the peer's";
@@ -68,19 +85,26 @@ static const char *make(struct simrate *simrate, weir_plan *plan, double rate_pe
 
 static const char *read_and_make(struct simrate *simrate, weir_plan *plan, struct json_object *from)
 {
-    double rate_per_s = 0, burst_ratio = 0;
-    if (!field_double(from, "rate_per_s", &rate_per_s) || !field_double(from, "burst_ratio", &burst_ratio))
-        return "no rate and burst ratio";
-    return make(simrate, plan, rate_per_s, burst_ratio);
+    double rate_per_s = 0;
+    if (!field_double(from, "rate_per_s", &rate_per_s)) return "no rate";
+    field_double(from, "burst_ratio", &simrate->burst_ratio); /* what is not said stays */
+    return make(simrate, plan, rate_per_s, simrate->burst_ratio);
+}
+
+/* A fill at that time, also when that is before the last one. */
+static void fill(struct simrate *simrate, uint64_t now_ns)
+{
+    const struct rule *rule = inside_rule(&simrate->limiter.plan);
+    simrate_refill(rule, simrate->limiter.state, tick_at(rule, now_ns));
 }
 
 static const char *open_case(void *subject, const struct scene *scene)
 {
     struct simrate *simrate = subject;
-    const char *unfit = limit_open(&simrate->limit, "1/s algorithm=simrate", 0, 0);
-    if (unfit != NULL) return unfit;
-    unfit = read_and_make(simrate, &simrate->limit.plan, scene->limiter);
-    if (unfit == NULL) simrate_rule_fill(&simrate->limit.plan, simrate->limit.state, scene->shift_ns);
+    limiter_open(&simrate->limiter, "1/s algorithm=simrate");
+    simrate->burst_ratio = 1;
+    const char *unfit = read_and_make(simrate, &simrate->limiter.plan, scene->limiter);
+    if (unfit == NULL) fill(simrate, scene->shift_ns);
     return unfit;
 }
 
@@ -93,12 +117,12 @@ static void judge_sizes(const struct simrate *simrate, const struct step *step)
     judge_u64(&of_limiter, "ticks_per_op", simrate->numbers.per_op);
     judge_u64(&of_limiter, "pool_size_ticks", POOL_TICKS);
     judge_u64(&of_limiter, "pool_and_burst_size_ticks", simrate->numbers.over);
-    judge_i64(&of_limiter, "initial_active_ticks", simrate_active(simrate->limit.state));
+    judge_i64(&of_limiter, "initial_active_ticks", simrate_active(simrate->limiter.state));
 }
 
 static int64_t total(const struct simrate *simrate)
 {
-    return simrate_active(simrate->limit.state) + simrate_waiting(simrate->limit.state);
+    return simrate_active(simrate->limiter.state) + simrate_waiting(simrate->limiter.state);
 }
 
 static void set_rate(struct simrate *simrate, struct step *step)
@@ -109,16 +133,17 @@ static void set_rate(struct simrate *simrate, struct step *step)
         judge_stop(step, "rate_per_s", "a rate", unfit);
         return;
     }
-    simrate_rule_change(&simrate->limit.plan, &plan, simrate->limit.state);
-    simrate->limit.plan = plan;
+    uint64_t *state = simrate->limiter.state;
+    inside_change(inside_rule(&simrate->limiter.plan), inside_rule(&plan), state, simrate_filled_ns(state));
+    simrate->limiter.plan = plan;
     judge_bool(step, "ok", true);
 }
 
 static void try_op(struct simrate *simrate, struct step *step)
 {
     weir_decision decision;
-    step->now.ns = simrate_filled_ns(simrate->limit.state);
-    if (!limit_ask(&simrate->limit, step, 0, &decision)) return;
+    step->now.ns = simrate_filled_ns(simrate->limiter.state);
+    if (!limiter_ask(&simrate->limiter, step, 0, &decision)) return;
     judge_bool(step, "allowed", weir_allowed(decision));
     judge_i64(step, "backlog_ticks", total(simrate));
 }
@@ -130,17 +155,17 @@ static void step_case(void *subject, struct step *step)
     if (strcmp(step->op, "set_rate") == 0) set_rate(simrate, step);
     else if (strcmp(step->op, "try_op") == 0) try_op(simrate, step);
     else {
-        simrate_rule_fill(&simrate->limit.plan, simrate->limit.state, step->now.ns);
+        fill(simrate, step->now.ns);
         judge_i64(step, "total_ticks", total(simrate));
     }
-    judge_after_i64(step, "active_ticks", simrate_active(simrate->limit.state));
-    judge_after_i64(step, "waiting_ticks", simrate_waiting(simrate->limit.state));
+    judge_after_i64(step, "active_ticks", simrate_active(simrate->limiter.state));
+    judge_after_i64(step, "waiting_ticks", simrate_waiting(simrate->limiter.state));
 }
 
 static void close_case(void *subject)
 {
     struct simrate *simrate = subject;
-    limit_close(&simrate->limit);
+    limiter_close(&simrate->limiter);
 }
 
 const struct family *family_simrate(void)

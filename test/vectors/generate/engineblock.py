@@ -1,13 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Random cases for the EngineBlock core limiters, by a model of the rules in the vectors' README, section 5.
-
-    engineblock.py CASES SEED > DIR/engineblock_random.json; build/weir-vectors DIR
-"""
-import json
-import math
-import random
-import sys
+"""EngineBlock's core limiters, by a model of the rules in the vectors' README, section 5."""
+import peers
 
 MAX = 2**63 - 1
 FORMS = {
@@ -156,10 +150,4 @@ def case(pick, number):
     return {"name": f"{form} {number}", "limiter": limiter, "tolerance_ns": 0, "steps": steps}
 
 
-def main():
-    pick = random.Random(int(sys.argv[2]))
-    cases = [case(pick, i) for i in range(int(sys.argv[1]))]
-    json.dump({"system": "EngineBlock core, random", "cases": cases}, sys.stdout)
-
-
-main()
+peers.write(("engineblock_core", "EngineBlock core", case))

@@ -1,12 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""gcra.py SYSTEM SEED CASES - random vectors of governor, throttled or redis-cell, from their rules.
+"""governor, throttled and redis-cell, from their rules.
 
 All three keep one time, the theoretical arrival time; they differ in what a burst is, in what nothing (n = 0) does,
-and in what they answer.  Whole numbers throughout.  Writes one vector file to stdout."""
-import json
-import random
-import sys
+and in what they answer.  Whole numbers throughout."""
+import peers
 
 SECOND, MS, US = 10**9, 10**6, 1000
 INT64_MAX, UINT64_MAX = 2**63 - 1, 2**64 - 1
@@ -18,7 +16,7 @@ def trunc(a, b):
 
 
 class Governor:
-    system, tat_max = "governor (GCRA)", UINT64_MAX
+    tat_max = UINT64_MAX
 
     def __init__(self, interval, burst):
         self.interval, self.burst, self.tat = interval, burst, None
@@ -43,7 +41,7 @@ class Governor:
 
 
 class Throttled:
-    system, tat_max = "throttled (GCRA)", INT64_MAX
+    tat_max = INT64_MAX
 
     def __init__(self, interval, burst):
         self.interval, self.limit, self.tat = interval, burst, None
@@ -70,7 +68,7 @@ class Throttled:
 
 
 class RedisCell:
-    system, tat_max = "redis-cell CL.THROTTLE", INT64_MAX
+    tat_max = INT64_MAX
 
     def __init__(self, count, period_s, burst):
         self.interval, self.limit, self.tat, self.dies_ms = int(float(period_s * SECOND) / float(count)), burst, None, 0
@@ -156,13 +154,9 @@ def one_case(pick, kind, name):
     return {"name": name, "limiter": peer.limiter, "tolerance_ns": 0, "steps": steps}
 
 
-def main():
-    kind = {"governor": Governor, "throttled": Throttled, "redis-cell": RedisCell}[sys.argv[1]]
-    seed, cases = int(sys.argv[2]), int(sys.argv[3])
-    pick = random.Random(seed)
-    made = [one_case(pick, kind, f"seed {seed} case {i}") for i in range(cases)]
-    json.dump({"system": kind.system, "produced_by": "derived", "cases": made}, sys.stdout)
+def of(kind):
+    return lambda pick, number: one_case(pick, kind, f"random {number}")
 
 
-if __name__ == "__main__":
-    main()
+peers.write(("governor_gcra", "governor (GCRA)", of(Governor)), ("throttled_gcra", "throttled (GCRA)", of(Throttled)),
+            ("redis_cell", "redis-cell CL.THROTTLE", of(RedisCell)))

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""limits_sliding.py SEED CASES [peer] - random vectors of limits' sliding window counter, in exact fractions.
+"""limits' sliding window counter, in exact fractions.
 
-With `peer` the answers are those of the installed package limits, run at a clock of its own; times are then multiples
-of 1/512 s and windows powers of two, so that its doubles are exact.  Writes one vector file to stdout."""
-import json
-import random
+With a fourth argument `peer` the answers are those of the installed package limits, run at a clock of its own; times
+are then multiples of 1/512 s and windows powers of two, so that its doubles are exact."""
 import sys
+
+import peers
 
 SECOND = 10**9
 GRID = SECOND // 512
@@ -104,11 +104,5 @@ def make_case(pick, number, peer):
         "limit": limit, "window_ns": window}}
 
 
-def main():
-    seed, cases, peer = int(sys.argv[1]), int(sys.argv[2]), len(sys.argv) > 3
-    pick = random.Random(seed)
-    json.dump({"system": "limits (Python) sliding window counter", "produced_by": "ran" if peer else "derived",
-               "cases": [make_case(pick, i, peer) for i in range(cases)]}, sys.stdout)
-
-
-main()
+peers.write(("sliding_window_counter", "limits (Python) sliding window counter",
+             lambda pick, number: make_case(pick, number, sys.argv[4:] == ["peer"])))

@@ -1,15 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""logs.py DIR [CASES [SEED]]: random vectors of the three peers with a sliding log, for people; no test needs it.
+"""The three peers with a sliding log.
 
 Each peer is written down as it works: a list that is cleared, searched and appended to, with its own units.  Times
-stand still, hit edges, jump by centuries and go back.  Then: build/weir-vectors DIR
-"""
+stand still, hit edges, jump by centuries and go back."""
 import bisect
-import json
-import os
-import random
-import sys
+
+import peers
 
 MS = 1_000_000
 YEAR = 31_536_000_000_000_000
@@ -111,16 +108,10 @@ def case(rnd, peer, name, goes_back):
     return {"name": name, "limiter": peer.limiter, "tolerance_ns": 0, "steps": steps}
 
 
-def main():
-    folder, cases = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 300
-    rnd = random.Random(int(sys.argv[3]) if len(sys.argv) > 3 else 1)
-    os.makedirs(folder, exist_ok=True)
-    for kind, file, system in [(Rolling, "rolling_log", "rolling-rate-limiter in memory"),
-                               (Khenidak, "sliding_log_accepted_only", "khenidak/Throttling sliding log"),
-                               (Moving, "moving_window_limits", "limits (Python) moving window")]:
-        made = [case(rnd, kind(rnd), f"random {i}", i % 2 == 1) for i in range(cases)]
-        with open(os.path.join(folder, file + ".json"), "w", encoding="ascii") as out:
-            json.dump({"system": system, "produced_by": "derived", "cases": made}, out)
+def of(peer):
+    return lambda pick, number: case(pick, peer(pick), f"random {number}", number % 2 == 1)
 
 
-main()
+peers.write(("rolling_log", "rolling-rate-limiter in memory", of(Rolling)),
+            ("sliding_log_accepted_only", "khenidak/Throttling sliding log", of(Khenidak)),
+            ("moving_window_limits", "limits (Python) moving window", of(Moving)))

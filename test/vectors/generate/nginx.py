@@ -1,11 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""nginx.py SEED CASES - random vectors of nginx's limit_req, from the rules of its excess in thousandths.
-
-Writes one vector file to stdout."""
-import json
-import random
-import sys
+"""nginx's limit_req, from the rules of its excess in thousandths."""
+import peers
 
 MS = 10**6
 MINUTE_MS = 60000
@@ -84,11 +80,4 @@ def make_case(pick, number):
     return {"name": f"random {number}", "limiter": limiter, "tolerance_ns": 0, "steps": steps}
 
 
-def main():
-    seed, cases = int(sys.argv[1]), int(sys.argv[2])
-    pick = random.Random(seed)
-    json.dump({"system": "nginx limit_req", "produced_by": "derived",
-               "cases": [make_case(pick, i) for i in range(cases)]}, sys.stdout)
-
-
-main()
+peers.write(("nginx_limit_req", "nginx limit_req", make_case))

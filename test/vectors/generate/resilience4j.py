@@ -1,12 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""resilience4j.py DIR [CASES [SEED]]: random vectors of resilience4j's two limiters, by the rules of its documents.
+"""resilience4j's two limiters, by the rules of its documents.
 
 Balances and cycles are Python's whole numbers, so nothing overflows; times before the creation are cut towards zero."""
-import json
-import random
-import sys
-from pathlib import Path
+import peers
 
 YEAR = 365 * 86400 * 10**9
 
@@ -116,15 +113,5 @@ def semaphore_case(rng, number):
     return {"name": f"random {number}", "limiter": limiter, "tolerance_ns": 0, "steps": steps}
 
 
-def main():
-    folder, cases = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1000
-    rng = random.Random(int(sys.argv[3]) if len(sys.argv) > 3 else 1)
-    for name, system, make in (
-        ("resilience4j_atomic", "resilience4j AtomicRateLimiter", atomic_case),
-        ("resilience4j_semaphore", "resilience4j SemaphoreBasedRateLimiter", semaphore_case),
-    ):
-        made = {"system": system, "produced_by": "derived", "cases": [make(rng, i) for i in range(cases)]}
-        (folder / f"{name}_random.json").write_text(json.dumps(made, separators=(",", ":")))
-
-
-main()
+peers.write(("resilience4j_atomic", "resilience4j AtomicRateLimiter", atomic_case),
+            ("resilience4j_semaphore", "resilience4j SemaphoreBasedRateLimiter", semaphore_case))

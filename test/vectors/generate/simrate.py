@@ -1,12 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""simrate.py DIR [CASES [SEED]]: random vectors of nosqlbench's present limiter, by the rules of its document.
+"""nosqlbench's present limiter, by the rules of its document.
 
 Doubles where it has doubles, whole numbers without end where it has 32 bits."""
-import json
-import random
-import sys
-from pathlib import Path
+import peers
 
 POOL, FIRST_MAX, CENTURY = 10**9, 2**31 - 1, 100 * 365 * 86400 * 10**9
 
@@ -92,11 +89,4 @@ def case(rng, number):
     return {"name": f"random {number}", "limiter": limiter, "tolerance_ns": 0, "steps": steps}
 
 
-def main():
-    folder, cases = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1000
-    rng = random.Random(int(sys.argv[3]) if len(sys.argv) > 3 else 1)
-    made = {"system": "nosqlbench SimRate", "produced_by": "derived", "cases": [case(rng, i) for i in range(cases)]}
-    (folder / "nosqlbench_simrate_random.json").write_text(json.dumps(made, separators=(",", ":")))
-
-
-main()
+peers.write(("nosqlbench_simrate", "nosqlbench SimRate", case))

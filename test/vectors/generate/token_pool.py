@@ -1,12 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""token_pool.py SEED CASES - random vectors of nosqlbench's and EngineBlock's token pools, from their rules.
-
-Doubles truncated to 64 bits, as in the peers.  Writes one vector file to stdout."""
-import json
+"""nosqlbench's and EngineBlock's token pools, from their rules: doubles truncated to 64 bits, as in the peers."""
 import math
-import random
-import sys
+
+import peers
 
 INT64_MAX, INT64_MIN = 2**63 - 1, -(2**63)
 
@@ -91,7 +88,7 @@ def one_step(pick, pools, t):
     return {"op": "restart", "expect": {"dropped": dropped}}
 
 
-def one_case(pick, name):
+def one_case(pick, index):
     pools, ratio = Pools(), pick_ratio(pick)
     limiter = {"algorithm": "three token pools (active, burst, waiting)", "burst_ratio": ratio}
     if pick.randrange(3) == 0:
@@ -111,15 +108,7 @@ def one_case(pick, name):
             continue
         t += step["tokens"] if step["op"] == "refill" else 0
         steps.append(dict(step, t_ns=t, state_after={"active": pools.active, "waiting": pools.waiting}))
-    return {"name": name, "limiter": limiter, "tolerance_ns": 0, "steps": steps}
+    return {"name": f"random {index}", "limiter": limiter, "tolerance_ns": 0, "steps": steps}
 
 
-def main():
-    seed, cases = int(sys.argv[1]), int(sys.argv[2])
-    pick = random.Random(seed)
-    made = [one_case(pick, f"seed {seed} case {i}") for i in range(cases)]
-    json.dump({"system": "nosqlbench/EngineBlock token pool", "produced_by": "derived", "cases": made}, sys.stdout)
-
-
-if __name__ == "__main__":
-    main()
+peers.write(("nosqlbench_tokenpool", "nosqlbench/EngineBlock token pool", one_case))

@@ -1,13 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""windows.py DIR [cases [seed]]: random steps of the systems with fixed windows, answered by models of them.
+"""The systems with fixed windows, answered by models of them.
 
-The models are dumb on purpose: dictionaries, exact integers, and gubernator's own doubles.  For people who change
-src/core/fixed_window.c: python3 test/vectors/generate/windows.py DIR && build/weir-vectors DIR"""
-import json
-import os
-import random
-import sys
+The models are dumb on purpose: dictionaries, exact integers, and gubernator's own doubles."""
+import peers
 
 MS, SECOND, YEAR = 10**6, 10**9, 365 * 86400 * 10**9
 
@@ -223,15 +219,8 @@ def case(model, pick, number):
             "steps": steps}
 
 
-def main():
-    folder, cases, seed = sys.argv[1], int((sys.argv[2:] or [300])[0]), int((sys.argv[3:] or [1])[0])
-    os.makedirs(folder, exist_ok=True)
-    for model in [Envoy, Limits, Flexible, Token, Leaky]:
-        pick = random.Random("%s %d" % (model.name, seed))
-        data = {"system": model.system, "cases": [case(model, pick, i) for i in range(cases)]}
-        with open(os.path.join(folder, model.name + ".json"), "w") as out:
-            json.dump(data, out)
+def of(model):
+    return lambda pick, number: case(model, pick, number)
 
 
-if __name__ == "__main__":
-    main()
+peers.write(*((model.name, model.system, of(model)) for model in (Envoy, Limits, Flexible, Token, Leaky)))
