@@ -10,8 +10,9 @@
 
 #include "core/algorithm.h"
 #include "core/clock.h"
-#include "core/cycle.h"
 #include "plan/plan.h"
+
+enum { ENDS, USED }; /* as src/core/cycle.c has them */
 
 static const struct rule *rule_of(const weir_plan *plan)
 {
@@ -23,9 +24,25 @@ void resilience_write(char *text, int64_t limit, uint64_t period_ns, const char 
     snprintf(text, RESILIENCE_TEXT_SIZE, "%" PRId64 "/%" PRIu64 "ns algorithm=cycle%s", limit, period_ns, options);
 }
 
-void resilience_book(const weir_plan *plan, void *state, uint64_t now_ns)
+/* A permit is charged, and taken off again. */
+void resilience_book(const weir_plan *plan, uint64_t *state, uint64_t now_ns)
 {
-    cycle_book(rule_of(plan), state, tick_at(rule_of(plan), now_ns));
+    state[USED] -= cycle_algorithm()->overcharge(rule_of(plan), state, tick_at(rule_of(plan), now_ns), 1);
+}
+
+int64_t resilience_left(const weir_plan *plan, const uint64_t *state)
+{
+    return (int64_t)(rule_of(plan)->burst - state[USED]);
+}
+
+void resilience_set_left(const weir_plan *plan, uint64_t *state, int64_t left)
+{
+    state[USED] = rule_of(plan)->burst - (uint64_t)left;
+}
+
+uint64_t resilience_ends_ns(const uint64_t *state)
+{
+    return state[ENDS];
 }
 
 bool resilience_change(weir_plan *plan, void *state, uint64_t now_ns, const char *text)

@@ -9,7 +9,6 @@
    Leaves: cycles and reservations to weir. */
 #include <string.h>
 
-#include "core/cycle.h"
 #include "core/num.h"
 #include "resilience.h"
 #include "runner.h"
@@ -60,14 +59,14 @@ static const char *open_case(void *subject, const struct scene *scene)
     atomic->before_ns = past_ns == 0 ? 0 : atomic->period_ns - past_ns;
     atomic->created_ns = from_ns + atomic->before_ns;
     book(atomic, atomic->created_ns);
-    cycle_set_left(atomic->limit.state, initial);
+    resilience_set_left(&atomic->limit.plan, atomic->limit.state, initial);
     return NULL;
 }
 
 static void judge_books(const struct atomic *atomic, struct step *step)
 {
-    const int64_t ends_ns = (int64_t)(cycle_ends_ns(atomic->limit.state) - atomic->created_ns);
-    judge_after_i64(step, "permissions", cycle_left(atomic->limit.state));
+    const int64_t ends_ns = (int64_t)(resilience_ends_ns(atomic->limit.state) - atomic->created_ns);
+    judge_after_i64(step, "permissions", resilience_left(&atomic->limit.plan, atomic->limit.state));
     judge_after_i64(step, "cycle", ends_ns / (int64_t)atomic->period_ns - 1);
     const uint64_t one_ns = resilience_wait_for_one(&atomic->limit.plan, atomic->limit.state, step->now.ns);
     judge_after_i64(step, "wait_for_one_ns", (int64_t)(one_ns == 0 ? 0 : one_ns + atomic->extra_ns));
@@ -119,10 +118,11 @@ static void set_limit(struct atomic *atomic, struct step *step)
 /* The peer takes what was left when it was asked last, also when that cycle is over. */
 static void drain(struct atomic *atomic, struct step *step)
 {
+    const weir_plan *plan = &atomic->limit.plan;
     uint64_t *state = atomic->limit.state;
-    const int64_t before = cycle_left(state);
+    const int64_t before = resilience_left(plan, state);
     book(atomic, step->now.ns);
-    cycle_set_left(state, cycle_left(state) - before);
+    resilience_set_left(plan, state, resilience_left(plan, state) - before);
     judge_bool(step, "ok", true);
     judge_books(atomic, step);
 }

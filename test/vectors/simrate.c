@@ -22,6 +22,12 @@ struct simrate {
     struct simrate_numbers numbers;
 };
 
+static int64_t word_of(const struct simrate *simrate, enum simrate_word word)
+{
+    const uint64_t *state = simrate->limit.state;
+    return (int64_t)state[word];
+}
+
 /* Cut towards zero; what is no number is 0. */
 static uint64_t cut(double value)
 {
@@ -93,12 +99,12 @@ static void judge_sizes(const struct simrate *simrate, const struct step *step)
     judge_u64(&of_limiter, "ticks_per_op", simrate->numbers.per_op);
     judge_u64(&of_limiter, "pool_size_ticks", POOL_TICKS);
     judge_u64(&of_limiter, "pool_and_burst_size_ticks", simrate->numbers.over);
-    judge_i64(&of_limiter, "initial_active_ticks", simrate_active(simrate->limit.state));
+    judge_i64(&of_limiter, "initial_active_ticks", word_of(simrate, SIMRATE_ACTIVE));
 }
 
 static int64_t total(const struct simrate *simrate)
 {
-    return simrate_active(simrate->limit.state) + simrate_waiting(simrate->limit.state);
+    return word_of(simrate, SIMRATE_ACTIVE) + word_of(simrate, SIMRATE_WAITING);
 }
 
 static void set_rate(struct simrate *simrate, struct step *step)
@@ -117,7 +123,7 @@ static void set_rate(struct simrate *simrate, struct step *step)
 static void try_op(struct simrate *simrate, struct step *step)
 {
     weir_decision decision;
-    step->now.ns = simrate_filled_ns(simrate->limit.state);
+    step->now.ns = (uint64_t)word_of(simrate, SIMRATE_FILLED) - 1;
     if (!limit_ask(&simrate->limit, step, 0, &decision)) return;
     judge_bool(step, "allowed", weir_allowed(decision));
     judge_i64(step, "backlog_ticks", total(simrate));
@@ -133,8 +139,8 @@ static void step_case(void *subject, struct step *step)
         simrate_rule_fill(&simrate->limit.plan, simrate->limit.state, step->now.ns);
         judge_i64(step, "total_ticks", total(simrate));
     }
-    judge_after_i64(step, "active_ticks", simrate_active(simrate->limit.state));
-    judge_after_i64(step, "waiting_ticks", simrate_waiting(simrate->limit.state));
+    judge_after_i64(step, "active_ticks", word_of(simrate, SIMRATE_ACTIVE));
+    judge_after_i64(step, "waiting_ticks", word_of(simrate, SIMRATE_WAITING));
 }
 
 static void close_case(void *subject)

@@ -24,6 +24,7 @@ struct simrate_numbers simrate_rule_set(weir_plan *plan, struct simrate_numbers 
     rule->fourth = numbers.tick_ns;
     rule->third = numbers.per_op;
     rule->over = numbers.over;
+    rule->burst = numbers.per_op == 0 ? UINT64_MAX : numbers.over / numbers.per_op;
     rule->flags |= RULE_FOLLOWS_CLOCK;
     return own;
 }
@@ -36,7 +37,8 @@ void simrate_rule_fill(const weir_plan *plan, void *state, uint64_t now_ns)
 void simrate_rule_change(const weir_plan *from, const weir_plan *to, void *state)
 {
     uint64_t next[STATE_WORDS_MAX] = {0};
-    const uint64_t now = tick_at(rule_of(from), simrate_filled_ns(state));
+    const uint64_t *words = state;
+    const uint64_t now = tick_at(rule_of(from), words[SIMRATE_FILLED] - 1);
     simrate_algorithm()->carry(rule_of(from), rule_of(to), state, next, now, WEIR_KEEP);
     memcpy(state, next, weir_state_size(to));
 }
