@@ -7,14 +7,10 @@
 
 #include "core/rule.h"
 
+/* | ticks in active, signed | ticks in waiting | ns of the last fill + 1, 0 = untouched | the most it was behind | */
+enum simrate_word { SIMRATE_ACTIVE, SIMRATE_WAITING, SIMRATE_FILLED, SIMRATE_BEHIND_MAX, SIMRATE_WORDS };
+
 /* One fill with all the time since the last one; the first only begins. */
 void simrate_refill(const struct rule *rule, uint64_t *state, uint64_t now);
-
-/* Ticks in the pools, as they are written down. */
-int64_t simrate_active(const uint64_t *state);
-int64_t simrate_waiting(const uint64_t *state);
-
-/* When they were filled last. */
-uint64_t simrate_filled_ns(const uint64_t *state);
 
 #endif

@@ -171,15 +171,14 @@ static void check_told(struct law *law, struct subject *subject, const weir_deci
               behind, filler->waiting * filler->tick_ns);
 }
 
-/* In the same 10 ms as if it had never been taken, later not at all; more than was asked for is owed. */
+/* Nothing is given back; more than was asked for is owed. */
 static void settle_one(struct law *law, struct subject *subject, weir_decision *decision, uint64_t taken)
 {
     struct filler *filler = &subject->filler;
     const uint64_t actual = law_pick(law, taken + 3);
     weir_decide_settle(&subject->plan, subject->state, (weir_instant){subject->now_ns}, decision, actual);
     law_note(law, "%" PRIu64 " ns: settled from %" PRIu64 " to %" PRIu64, subject->now_ns, taken, actual);
-    const int64_t back = ((int64_t)taken - (int64_t)actual) * filler->per_op;
-    if (back < 0 || decision->start.ns >= filler->last_ns) filler->active += back;
+    if (actual > taken) filler->active -= (int64_t)(actual - taken) * filler->per_op;
 }
 
 static bool ask(struct law *law, struct subject *subject, bool first)
@@ -248,10 +247,12 @@ static void poured_property(struct law *law)
             if (weir_allowed(decision)) filler->active -= filler->per_op;
         }
         subject.now_ns = filler->last_ns;
-        law_check(law, simrate_active(subject.state) == filler->active, "active %" PRId64 ", the filler has %" PRId64,
-                  simrate_active(subject.state), filler->active);
-        law_check(law, simrate_waiting(subject.state) == filler->waiting,
-                  "waiting %" PRId64 ", the filler has %" PRId64, simrate_waiting(subject.state), filler->waiting);
+        law_check(law, (int64_t)subject.state[SIMRATE_ACTIVE] == filler->active,
+                  "active %" PRId64 ", the filler has %" PRId64, (int64_t)subject.state[SIMRATE_ACTIVE],
+                  filler->active);
+        law_check(law, (int64_t)subject.state[SIMRATE_WAITING] == filler->waiting,
+                  "waiting %" PRId64 ", the filler has %" PRId64, (int64_t)subject.state[SIMRATE_WAITING],
+                  filler->waiting);
     }
 }
 

@@ -241,13 +241,13 @@ static void given_back_in_a_list(void **unused)
     (void)unused;
     const uint64_t cost[] = {2, 2}, none[] = {0, 0};
     uint64_t end[2];
-    weir_limiter *limiter = open_at("3/s algorithm=cycle; 2/s burst=2", 0);
+    weir_limiter *limiter = open_at("3/s algorithm=cycle; 2/s burst=2", 100 * S);
     weir_decision decision = weir_take(limiter, 2);
     assert_int_equal(decision.limit, 1);
     weir_cancel(limiter, &decision);
     assert_int_equal(weir_peek_limit(limiter, 0, 0).remaining, 3);
     assert_int_equal(weir_peek_limit(limiter, 1, 0).remaining, 2);
-    weir_manual_set(limiter, at(S));
+    weir_manual_set(limiter, at(101 * S));
     decision = weir_take_each(limiter, cost, end);
     weir_settle_each(limiter, &decision, cost, none, end);
     assert_int_equal(weir_peek_limit(limiter, 0, 0).remaining, 3);
@@ -411,24 +411,24 @@ static void another_period(void **unused)
     assert_int_equal(weir_set_limit(limiter, "5/s algorithm=cycle", WEIR_KEEP, NULL), 0);
     assert_int_equal(weir_take(limiter, 1).retry_ns, S);
     weir_close(limiter);
-    /* On the wall's clock minutes are minutes, but the cycle that began in the second is not cut below it. */
+    /* On the wall's clock with the first boundary after that. */
     limiter = open_at("5/7s algorithm=cycle align=clock", 0);
     assert_true(weir_allowed(weir_take_at(limiter, at(0), 5)));
     weir_manual_set(limiter, at(4 * S));
     assert_int_equal(weir_set_limit(limiter, "5/5s algorithm=cycle align=clock", WEIR_KEEP, NULL), 0);
-    assert_int_equal(weir_take(limiter, 1).retry_ns, S);
+    assert_int_equal(weir_take(limiter, 1).retry_ns, 6 * S);
     weir_manual_set(limiter, at(10 * S));
     assert_true(weir_allowed(weir_take(limiter, 5)));
     weir_manual_set(limiter, at(13 * S));
     assert_int_equal(weir_set_limit(limiter, "5/7s algorithm=cycle align=clock", WEIR_KEEP, NULL), 0);
     assert_int_equal(weir_take(limiter, 1).retry_ns, 8 * S);
     weir_close(limiter);
-    /* The minute began long ago: the second of now ends it, and not at once. */
+    /* A second from now is no boundary. */
     limiter = open_at("5/min algorithm=cycle align=clock", 0);
     assert_true(weir_allowed(weir_take_at(limiter, at(0), 5)));
     weir_manual_set(limiter, at(61 * S / 2));
     assert_int_equal(weir_set_limit(limiter, "5/s algorithm=cycle align=clock", WEIR_KEEP, NULL), 0);
-    assert_int_equal(weir_take(limiter, 1).retry_ns, S / 2);
+    assert_int_equal(weir_take(limiter, 1).retry_ns, 3 * S / 2);
     weir_close(limiter);
 }
 

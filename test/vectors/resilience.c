@@ -12,11 +12,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/cycle.h"
+#include "core/algorithm.h"
+#include "core/num.h"
 #include "inside.h"
 #include "runner.h"
 
 enum { TEXT_SIZE = 96 };
+enum { ENDS, USED }; /* as src/core/cycle.c has them */
 
 struct peer {
     struct limiter limiter;
@@ -49,7 +51,21 @@ static void book(struct peer *peer, uint64_t now_ns)
 {
     const struct rule *rule = inside_rule(&peer->limiter.plan);
     peer->booked_ns = now_ns;
-    cycle_book(rule, peer->limiter.state, tick_at(rule, now_ns));
+    uint64_t *state = peer->limiter.state;
+    /* A permit is charged, and taken off again. */
+    state[USED] -= cycle_algorithm()->overcharge(rule, state, tick_at(rule, now_ns), 1);
+}
+
+static int64_t left(const struct peer *peer)
+{
+    const uint64_t *state = peer->limiter.state;
+    return (int64_t)(inside_rule_const(&peer->limiter.plan)->burst - state[USED]);
+}
+
+static void set_left(struct peer *peer, int64_t permits)
+{
+    uint64_t *state = peer->limiter.state;
+    state[USED] = inside_rule(&peer->limiter.plan)->burst - (uint64_t)permits;
 }
 
 static void set_limit(struct peer *peer, struct step *step)
@@ -94,7 +110,7 @@ static const char *open_atomic(void *subject, const struct scene *scene)
     peer->created_ns = from_zero ? add_saturating(from_ns, past_ns == 0 ? 0 : peer->period_ns - past_ns) : 0;
     peer->before_ns = peer->created_ns - from_ns;
     book(peer, peer->created_ns);
-    cycle_set_left(peer->limiter.state, initial);
+    set_left(peer, initial);
     return NULL;
 }
 
@@ -123,8 +139,8 @@ static uint64_t wait_for_one_ns(const struct peer *peer, weir_instant now)
 static void judge_books(const struct peer *peer, struct step *step)
 {
     const uint64_t *state = peer->limiter.state;
-    const int64_t ends_ns = (int64_t)(cycle_ends_ns(state) - peer->created_ns);
-    judge_after_i64(step, "permissions", cycle_left(state));
+    const int64_t ends_ns = (int64_t)(state[ENDS] - peer->created_ns);
+    judge_after_i64(step, "permissions", left(peer));
     judge_after_i64(step, "cycle", ends_ns / (int64_t)peer->period_ns - 1);
     judge_after_i64(step, "wait_for_one_ns", (int64_t)wait_for_one_ns(peer, step->now));
 }
@@ -147,10 +163,9 @@ static void try_atomic(struct peer *peer, struct step *step)
 /* The peer takes what was left when it was asked last, also when that cycle is over. */
 static void drain_atomic(struct peer *peer, struct step *step)
 {
-    uint64_t *state = peer->limiter.state;
-    const int64_t before = cycle_left(state);
+    const int64_t before = left(peer);
     book(peer, step->now.ns);
-    cycle_set_left(state, cycle_left(state) - before);
+    set_left(peer, left(peer) - before);
     judge_bool(step, "ok", true);
     judge_books(peer, step);
 }
@@ -192,7 +207,7 @@ static const char *open_semaphore(void *subject, const struct scene *scene)
     const char *unfit = open_peer(peer, scene, " debt=0", &initial);
     if (unfit != NULL || !peer->limiter.accepted) return unfit;
     book(peer, 0);
-    cycle_set_left(peer->limiter.state, initial);
+    set_left(peer, initial);
     return NULL;
 }
 

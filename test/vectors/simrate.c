@@ -27,6 +27,17 @@ struct simrate {
     struct numbers numbers;
 };
 
+static int64_t word_of(const struct simrate *simrate, enum simrate_word word)
+{
+    const uint64_t *state = simrate->limiter.state;
+    return (int64_t)state[word];
+}
+
+static uint64_t filled_ns(const struct simrate *simrate)
+{
+    return (uint64_t)word_of(simrate, SIMRATE_FILLED) - 1;
+}
+
 /* Cut towards zero; what is no number is 0. */
 static uint64_t cut(double value)
 {
@@ -59,6 +70,7 @@ static struct numbers exchange(struct rule *rule, struct numbers numbers)
     rule->fourth = numbers.tick_ns;
     rule->third = numbers.per_op;
     rule->over = numbers.over;
+    rule->burst = numbers.per_op == 0 ? UINT64_MAX : numbers.over / numbers.per_op;
     rule->flags |= RULE_FOLLOWS_CLOCK;
     return own;
 }
@@ -117,12 +129,12 @@ static void judge_sizes(const struct simrate *simrate, const struct step *step)
     judge_u64(&of_limiter, "ticks_per_op", simrate->numbers.per_op);
     judge_u64(&of_limiter, "pool_size_ticks", POOL_TICKS);
     judge_u64(&of_limiter, "pool_and_burst_size_ticks", simrate->numbers.over);
-    judge_i64(&of_limiter, "initial_active_ticks", simrate_active(simrate->limiter.state));
+    judge_i64(&of_limiter, "initial_active_ticks", word_of(simrate, SIMRATE_ACTIVE));
 }
 
 static int64_t total(const struct simrate *simrate)
 {
-    return simrate_active(simrate->limiter.state) + simrate_waiting(simrate->limiter.state);
+    return word_of(simrate, SIMRATE_ACTIVE) + word_of(simrate, SIMRATE_WAITING);
 }
 
 static void set_rate(struct simrate *simrate, struct step *step)
@@ -134,7 +146,7 @@ static void set_rate(struct simrate *simrate, struct step *step)
         return;
     }
     uint64_t *state = simrate->limiter.state;
-    inside_change(inside_rule(&simrate->limiter.plan), inside_rule(&plan), state, simrate_filled_ns(state));
+    inside_change(inside_rule(&simrate->limiter.plan), inside_rule(&plan), state, filled_ns(simrate));
     simrate->limiter.plan = plan;
     judge_bool(step, "ok", true);
 }
@@ -142,7 +154,7 @@ static void set_rate(struct simrate *simrate, struct step *step)
 static void try_op(struct simrate *simrate, struct step *step)
 {
     weir_decision decision;
-    step->now.ns = simrate_filled_ns(simrate->limiter.state);
+    step->now.ns = filled_ns(simrate);
     if (!limiter_ask(&simrate->limiter, step, 0, &decision)) return;
     judge_bool(step, "allowed", weir_allowed(decision));
     judge_i64(step, "backlog_ticks", total(simrate));
@@ -158,8 +170,8 @@ static void step_case(void *subject, struct step *step)
         fill(simrate, step->now.ns);
         judge_i64(step, "total_ticks", total(simrate));
     }
-    judge_after_i64(step, "active_ticks", simrate_active(simrate->limiter.state));
-    judge_after_i64(step, "waiting_ticks", simrate_waiting(simrate->limiter.state));
+    judge_after_i64(step, "active_ticks", word_of(simrate, SIMRATE_ACTIVE));
+    judge_after_i64(step, "waiting_ticks", word_of(simrate, SIMRATE_WAITING));
 }
 
 static void close_case(void *subject)
