@@ -69,9 +69,9 @@ static bool wait_for_start(weir_limiter *limiter, uint64_t cost, uint64_t wait_m
     host_lock(&limiter->mutex);
     limiter_ask_inside(limiter, &ask, &waiter.decision);
     const bool waits = waiter.decision.verdict == WEIR_ALLOW && waiter.decision.delay_ns != 0;
+    *decision = waiter.decision; /* whoever stands in the line may be moved */
     if (waits) join_line(limiter, &waiter);
     host_unlock(&limiter->mutex);
-    *decision = waiter.decision;
     if (decision->verdict == WEIR_DENY) return false;
     limiter_count(limiter, decision);
     if (!waits) return true;

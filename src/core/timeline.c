@@ -15,7 +15,7 @@
      catchup     a second pointer, `spaced`, moves on from each start by the call's time / catchup, and no call starts
                  before it: behind its schedule the work runs that much faster and no more.  Every call reads the clock.
 
-       | slot, 0 = untouched | seen | latest | spaced | allocated | idle | behind_max |    a cell, seven words: timeline.h
+       | slot, 0 = untouched | seen | latest | spaced | allocated | idle | behind_max |   a cell, seven words
 
    May touch: its arguments.  Promises: strictness 1: at most 3 permits and then rate * t in any window t (one on a
    reading of long ago, one that reads the clock, one in the slot that this closes up to); catchup c: c * rate * t;

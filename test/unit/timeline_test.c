@@ -580,8 +580,8 @@ static void what_is_missed_is_carried(void **unused)
     }
 }
 
-/* At 20 ms half of 18 is closed, so that the slot is 11; 11 to 19 are covered, and at 30 the call after them closes half
-   of 9.  After a reset it is the first. */
+/* At 20 ms half of 18 is closed, so that the slot is 11; 11 to 19 are covered, and at 30 the call after them closes
+   half of 9.  After a reset it is the first. */
 static void what_is_covered_is_carried(void **unused)
 {
     (void)unused;
