@@ -235,7 +235,7 @@ static uint64_t waiting_at(const struct rule *rule, const uint64_t *state, uint6
 {
     const uint64_t kept = stamps_kept(rule, state), burst = most(rule->burst, 1);
     const struct turn turn = turn_of(rule, burst, burst / most(state[WIDEST], 1));
-    uint64_t waiting = 0;
+    uint64_t waiting = state[STAMPS_NEWEST] == UINT64_MAX ? UINT64_MAX : 0;
     for (uint64_t back = 1; back <= kept + burst; back++) {
         const uint64_t ns = entry_ns(rule, state, back, turn);
         if (ns <= now_ns) break;
