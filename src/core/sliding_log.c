@@ -178,7 +178,7 @@ static void book(const struct rule *rule, uint64_t *state, uint64_t now_ns, uint
     book_each(rule, state, now_ns, singly);
     if (turns != 0) {
         const uint64_t turn_ns = passes_at(rule, state, 1) - stamps_get(rule, state, burst);
-        stamps_advance(rule, state, multiply_divide_floor(turns, turn_ns, 1));
+        stamps_advance(rule, state, turns * burst, multiply_divide_floor(turns, turn_ns, 1));
         state[END] = add_saturating(state[END], turns * burst);
     }
     book_each(rule, state, now_ns, (permits - singly) % burst);
@@ -257,6 +257,7 @@ static void take_over(const struct rule *from, const struct rule *to, const uint
         if (!(from->flags & SLIDING_LOG_COUNTS_REFUSED)) ns = least(ns, entry_ns(from, state, in_place, turn));
         if (stamps_has(from, state, back)) enter(to, next, ns, 1);
     }
+    next[STAMPS_EVER] = subtract_to_zero(state[STAMPS_EVER], waiting);
 }
 
 /* Who waits is entered anew in his order. */

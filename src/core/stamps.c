@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
    stamps.c - the ring of times that a log keeps.
 
-       | at | kept | lost | newest | | |     the header, a word each
-       | t4 | t5 | t6 | t1 | t2 | t3 |       a ring of 6 after 6 entries and more
+       | at | kept | ever | lost | newest | | |     the header, a word each
+       | t4 | t5 | t6 | t1 | t2 | t3 |              a ring of 6 after 6 entries and more
                       at ^
 
    A stamp is 8 bytes, or 4: the lower half of the time.  The upper half follows from the newest entry as long as that
@@ -40,7 +40,7 @@ uint64_t stamps_kept(const struct rule *rule, const uint64_t *state)
 
 bool stamps_has(const struct rule *rule, const uint64_t *state, uint64_t back)
 {
-    return back <= stamps_kept(rule, state) || state[STAMPS_LOST] != 0;
+    return back <= most(state[STAMPS_EVER], stamps_kept(rule, state));
 }
 
 /* back is up to the capacity; 0 is the one that is written next. */
@@ -66,7 +66,7 @@ static void write_slot(const struct rule *rule, uint64_t *state, uint64_t slot, 
 
 uint64_t stamps_get(const struct rule *rule, const uint64_t *state, uint64_t back)
 {
-    if (back > stamps_kept(rule, state)) return subtract_to_zero(state[STAMPS_LOST], 1);
+    if (back > stamps_kept(rule, state)) return state[STAMPS_LOST];
     const uint64_t value = read_slot(rule, state, slot_of(rule, state, back)), newest = state[STAMPS_NEWEST];
     return brief(rule) ? newest - (uint32_t)(newest - value) : value;
 }
@@ -74,7 +74,7 @@ uint64_t stamps_get(const struct rule *rule, const uint64_t *state, uint64_t bac
 static void lose_oldest(const struct rule *rule, uint64_t *state)
 {
     const uint64_t kept = stamps_kept(rule, state);
-    state[STAMPS_LOST] = add_saturating(stamps_get(rule, state, kept), 1);
+    state[STAMPS_LOST] = stamps_get(rule, state, kept);
     state[STAMPS_KEPT] = kept - 1;
 }
 
@@ -92,6 +92,7 @@ void stamps_append(const struct rule *rule, uint64_t *state, uint64_t ns)
     write_slot(rule, state, slot, ns);
     state[STAMPS_AT] = slot + 1;
     state[STAMPS_KEPT]++;
+    state[STAMPS_EVER] = add_saturating(state[STAMPS_EVER], 1);
     state[STAMPS_NEWEST] = ns;
 }
 
@@ -106,10 +107,12 @@ void stamps_remove(const struct rule *rule, uint64_t *state, uint64_t newer, uin
     }
     state[STAMPS_AT] = slot_of(rule, state, count);
     state[STAMPS_KEPT] = kept - count;
+    state[STAMPS_EVER] = subtract_to_zero(state[STAMPS_EVER], count);
 }
 
-void stamps_advance(const struct rule *rule, uint64_t *state, uint64_t by_ns)
+void stamps_advance(const struct rule *rule, uint64_t *state, uint64_t entries, uint64_t by_ns)
 {
+    state[STAMPS_EVER] = add_saturating(state[STAMPS_EVER], entries);
     if (by_ns > UINT64_MAX - state[STAMPS_NEWEST]) {
         state[STAMPS_KEPT] = 0;
         state[STAMPS_LOST] = state[STAMPS_NEWEST] = UINT64_MAX;
@@ -119,5 +122,5 @@ void stamps_advance(const struct rule *rule, uint64_t *state, uint64_t by_ns)
         write_slot(rule, state, slot, read_slot(rule, state, slot) + by_ns);
     }
     state[STAMPS_NEWEST] += by_ns;
-    state[STAMPS_LOST] = add_saturating(stamps_get(rule, state, stamps_kept(rule, state)), 1);
+    state[STAMPS_LOST] = stamps_get(rule, state, stamps_kept(rule, state));
 }

@@ -13,7 +13,8 @@
 enum {
     STAMPS_AT,     /* the slot that is written next */
     STAMPS_KEPT,   /* so many before it hold an entry */
-    STAMPS_LOST,   /* all other entries lie before this ns; 0: there are none */
+    STAMPS_EVER,   /* entries there were; of those that are not kept ... */
+    STAMPS_LOST,   /* ... the last was at this ns */
     STAMPS_NEWEST, /* ns of the last entry; 0 without one */
     STAMPS_OWNER,  /* two words of the owner */
     STAMPS_HEADER = STAMPS_OWNER + 2
@@ -29,7 +30,7 @@ uint64_t stamps_words(const struct rule *rule);
 
 uint64_t stamps_kept(const struct rule *rule, const uint64_t *state);
 
-/* Was there ever an entry so far back, as far as one can know? */
+/* Was there ever an entry so far back? */
 bool stamps_has(const struct rule *rule, const uint64_t *state, uint64_t back);
 
 /* When it was made; of one that is not kept, when at the latest. */
@@ -40,7 +41,7 @@ void stamps_append(const struct rule *rule, uint64_t *state, uint64_t ns);
 /* Takes out `count` entries behind the `newer` newest. */
 void stamps_remove(const struct rule *rule, uint64_t *state, uint64_t newer, uint64_t count);
 
-/* As if many more had been appended, and each kept one had come so much later in the end. */
-void stamps_advance(const struct rule *rule, uint64_t *state, uint64_t by_ns);
+/* As if `entries` more had been appended, each by_ns after the one that stood in its place. */
+void stamps_advance(const struct rule *rule, uint64_t *state, uint64_t entries, uint64_t by_ns);
 
 #endif
