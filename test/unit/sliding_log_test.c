@@ -411,6 +411,23 @@ static void test_restart_of_calls_of_several_permits(void **state)
     weir_close(limiter);
 }
 
+/* However often the limit is changed, a line that is longer than the ring does not grow. */
+static void test_restart_of_a_long_line(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("4/s algorithm=sliding-log", 0);
+    weir_decision last = weir_reserve(limiter, 3, WEIR_FOREVER);
+    for (int i = 0; i < 20; i++) last = weir_reserve(limiter, 3, WEIR_FOREVER);
+    uint64_t start_ns = 0;
+    for (int i = 0; i < 5; i++) {
+        change(limiter, "4/s algorithm=sliding-log", WEIR_KEEP);
+        assert_true(weir_restart(limiter, &last));
+        if (i > 0) assert_int_equal(last.start.ns, start_ns);
+        start_ns = last.start.ns;
+    }
+    weir_close(limiter);
+}
+
 /* Of a line from which somebody has gone only those who are left wait. */
 static void test_restart_after_a_cancel(void **state)
 {
@@ -628,6 +645,7 @@ int main(void)
         cmocka_unit_test(test_growth_under_load),
         cmocka_unit_test(test_restart),
         cmocka_unit_test(test_restart_of_calls_of_several_permits),
+        cmocka_unit_test(test_restart_of_a_long_line),
         cmocka_unit_test(test_restart_after_a_cancel),
         cmocka_unit_test(test_cancel_while_others_wait),
         cmocka_unit_test(test_who_waits_is_moved),
