@@ -193,15 +193,15 @@ static uint64_t overcharge(const struct rule *rule, uint64_t *state, uint64_t no
 
 /* ---- changing the limit while others wait ---- */
 
-/* So many entries come in one turn of a line, and so long after those of the turn before. */
+/* So many entries come in one turn of a line, so long after those of the turn before, each so long after the last. */
 struct turn {
-    uint64_t permits, ns;
+    uint64_t permits, ns, next_ns;
 };
 
 static struct turn turn_of(const struct rule *rule, uint64_t permits, uint64_t calls)
 {
     const uint64_t gaps_ns = multiply_divide_floor(calls, rule->gap_ns, 1);
-    return (struct turn){permits, most(most(span_of(rule), gaps_ns), 1)};
+    return (struct turn){permits, most(most(span_of(rule), gaps_ns), 1), calls == permits ? rule->gap_ns : 0};
 }
 
 /* While calls of w permits wait, a change enters so many at a time: then their calls may start with their first. */
@@ -211,7 +211,7 @@ static uint64_t burst_beside(const struct rule *rule, uint64_t widest)
 }
 
 /* When an entry of a line was made, at the latest.  One that the ring has lost lies a turn before the one in its place,
-   and before all that are kept. */
+   and a gap before those that are kept. */
 static uint64_t entry_ns(const struct rule *rule, const uint64_t *state, uint64_t back, struct turn turn)
 {
     const uint64_t kept = stamps_kept(rule, state);
@@ -219,6 +219,8 @@ static uint64_t entry_ns(const struct rule *rule, const uint64_t *state, uint64_
     if (back <= kept) return stamps_get(rule, state, back);
     const uint64_t turns = (back - kept - 1) / turn.permits, first = back - turns * turn.permits;
     uint64_t ns = stamps_get(rule, state, first);
+    if (kept != 0) ns = least(ns, subtract_to_zero(stamps_get(rule, state, kept), turn.next_ns));
+    ns = subtract_to_zero(ns, multiply_divide_floor(first - kept - 1, turn.next_ns, 1));
     if (first > turn.permits) ns = least(ns, subtract_to_zero(stamps_get(rule, state, first - turn.permits), turn.ns));
     return subtract_to_zero(ns, multiply_divide_floor(turns, turn.ns, 1));
 }
