@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   stamps.h - the ring of times that a log keeps, 8 or 4 bytes each.
+   stamps.h - the ring of times that a log keeps, 8 or 4 bytes each; see stamps.c.
 
-   Entries are named by how far back they lie, 1 is the newest; or by their index, the count of all entries before.
-   See stamps.c. */
+   An entry is named by how far back it lies: 1 is the newest. */
 #ifndef WEIR_CORE_STAMPS_H
 #define WEIR_CORE_STAMPS_H
 
@@ -12,13 +11,13 @@
 #include "core/rule.h"
 
 enum {
-    STAMPS_HEAD,   /* entries ever: the index of the next */
-    STAMPS_AT,     /* the slot that it goes to */
+    STAMPS_AT,     /* the slot that is written next */
+    STAMPS_KEPT,   /* so many before it hold an entry */
+    STAMPS_EVER,   /* entries there were; of those that are not kept ... */
+    STAMPS_LOST,   /* ... the last was at this ns */
     STAMPS_NEWEST, /* ns of the last entry; 0 without one */
-    STAMPS_FROM,   /* of entries before this index is only known ... */
-    STAMPS_FLOOR,  /* ... that they lie at this ns at the latest */
-    STAMPS_OWNER,  /* four words of the owner */
-    STAMPS_HEADER = STAMPS_OWNER + 4
+    STAMPS_OWNER,  /* two words of the owner */
+    STAMPS_HEADER = STAMPS_OWNER + 2
 };
 
 enum { STAMPS_BRIEF = RULE_C }; /* a rule's flag: 4 bytes each; then entries come in order */
@@ -29,18 +28,18 @@ uint64_t stamps_capacity(const struct rule *rule);
 /* Words behind the header. */
 uint64_t stamps_words(const struct rule *rule);
 
-/* How many entries can be asked for: back is 1 to this. */
-uint64_t stamps_known(const struct rule *rule, const uint64_t *state);
+uint64_t stamps_kept(const struct rule *rule, const uint64_t *state);
 
+/* Was there ever an entry so far back? */
+bool stamps_has(const struct rule *rule, const uint64_t *state, uint64_t back);
+
+/* When it was made; of one that is not kept, when at the latest. */
 uint64_t stamps_get(const struct rule *rule, const uint64_t *state, uint64_t back);
-
-/* How many of the newest lie after this ns, where they are in order. */
-uint64_t stamps_after(const struct rule *rule, const uint64_t *state, uint64_t ns);
 
 void stamps_append(const struct rule *rule, uint64_t *state, uint64_t ns);
 
-/* Takes out `count` entries behind the `newer` newest.  What the ring has lost lies at lost_ns at the latest. */
-void stamps_remove(const struct rule *rule, uint64_t *state, uint64_t newer, uint64_t count, uint64_t lost_ns);
+/* Takes out `count` entries behind the `newer` newest. */
+void stamps_remove(const struct rule *rule, uint64_t *state, uint64_t newer, uint64_t count);
 
 /* As if `entries` more had been appended, each by_ns after the one that stood in its place. */
 void stamps_advance(const struct rule *rule, uint64_t *state, uint64_t entries, uint64_t by_ns);

@@ -147,7 +147,8 @@ static void compare(struct law *law, struct subject *subject, const weir_decisio
         law_check(law, subject->now_ns + decision->delay_ns == start_ns, "the list starts it at %" PRIu64, start_ns);
         enter(subject, start_ns, cost);
     } else {
-        if (counts) enter(subject, subject->now_ns, least(cost, subject->rule.burst));
+        const bool waited_for = subject->entries != 0 && subject->entry[subject->entries - 1] > subject->now_ns;
+        if (counts && !waited_for) enter(subject, subject->now_ns, least(cost, subject->rule.burst));
         if (!never && counts) start_ns = passes_at(subject, cost);
         const uint64_t wait = never ? 0 : start_ns - subject->now_ns - (counts ? 0 : wait_ns);
         law_check(law, decision->retry_ns == wait, "by the list it passes in %" PRIu64, wait);
