@@ -170,7 +170,7 @@ static void book_each(const struct rule *rule, uint64_t *state, uint64_t now_ns,
     for (uint64_t i = 0; i < permits; i++) enter(rule, state, most(now_ns, passes_at(rule, state, 1)), 1);
 }
 
-/* Enters permits one by one, each when it passes at the earliest; once the ring is full of them, whole turns at once. */
+/* Enters permits one by one, each when it passes at the earliest; once they fill the ring, whole turns at once. */
 static void book(const struct rule *rule, uint64_t *state, uint64_t now_ns, uint64_t permits)
 {
     const uint64_t burst = most(rule->burst, 1), singly = least(permits, stamps_capacity(rule));
