@@ -7,56 +7,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
 #include <cmocka.h>
 
 #include "core/algorithm.h"
-#include "core/clock.h"
-#include "plan/plan.h"
-
-#define LENGTH(array) (sizeof(array) / sizeof(array)[0])
-#define MS UINT64_C(1000000)
-#define S UINT64_C(1000000000)
-
-enum { TEXT_SIZE = 2048 };
-
-static weir_plan plan_of(const char *text)
-{
-    weir_plan plan;
-    weir_error error = {0};
-    if (weir_plan_parse(&plan, text, WEIR_ADMIT, &error) != 0) fail_msg("\"%s\": %s", text, error.message);
-    return plan;
-}
+#include "unit/plans.h"
 
 /* ---- steps ---- */
-
-struct step {
-    uint64_t now_ns, cost, wait_ns;
-    uint32_t verdict;
-    uint64_t delay_ns, retry_ns, remaining;
-};
-
-static void walk(const char *text, const struct step steps[], size_t count)
-{
-    const weir_plan plan = plan_of(text);
-    uint64_t state[STATE_WORDS_MAX] = {0}, before[STATE_WORDS_MAX];
-    for (size_t i = 0; i < count; i++) {
-        const struct step *step = &steps[i];
-        memcpy(before, state, sizeof state);
-        const weir_decision got =
-            weir_decide_within(&plan, state, (weir_instant){step->now_ns}, step->cost, step->wait_ns);
-        if (got.verdict != step->verdict || got.delay_ns != step->delay_ns || got.retry_ns != step->retry_ns ||
-            got.remaining != step->remaining) {
-            fail_msg("%s, step %zu: verdict %u, delay %ju, retry %ju, remaining %ju", text, i, got.verdict,
-                     (uintmax_t)got.delay_ns, (uintmax_t)got.retry_ns, (uintmax_t)got.remaining);
-        }
-        if (got.verdict != WEIR_ALLOW || step->cost == 0) assert_memory_equal(state, before, sizeof state);
-    }
-}
-
-#define WALK(text, steps) walk(text, steps, LENGTH(steps))
 
 static void the_next_one_pays(void **unused)
 {
@@ -79,7 +36,7 @@ static void the_next_one_pays(void **unused)
         {86399 * S, 1, 0, WEIR_DENY, 0, S + 100 * MS, 0},
         {86400 * S + 100 * MS, 1, 0, WEIR_ALLOW, 0, 0, 0},
     };
-    WALK("10/s algorithm=bursty", steps);
+    CHECK_STEPS("10/s algorithm=bursty", steps);
 }
 
 static void half_a_permit_is_stored(void **unused)
@@ -91,7 +48,7 @@ static void half_a_permit_is_stored(void **unused)
         {300 * MS, 1, WEIR_FOREVER, WEIR_ALLOW, 100 * MS, 0, 0},
         {400 * MS, 1, WEIR_FOREVER, WEIR_ALLOW, 200 * MS, 0, 0},
     };
-    WALK("5/s algorithm=bursty", steps);
+    CHECK_STEPS("5/s algorithm=bursty", steps);
 }
 
 static void without_a_store_it_is_a_pace(void **unused)
@@ -103,7 +60,7 @@ static void without_a_store_it_is_a_pace(void **unused)
         {300 * S, 1, 0, WEIR_ALLOW, 0, 0, 0},
         {300 * S, 1, 0, WEIR_DENY, 0, 100 * MS, 0},
     };
-    WALK("10/s algorithm=bursty burst=0", steps);
+    CHECK_STEPS("10/s algorithm=bursty burst=0", steps);
 }
 
 static void it_starts_full_when_told(void **unused)
@@ -115,7 +72,7 @@ static void it_starts_full_when_told(void **unused)
         {0, 2, 0, WEIR_ALLOW, 0, 0, 0},
         {0, 1, 0, WEIR_DENY, 0, 200 * MS, 0},
     };
-    WALK("10/s algorithm=bursty burst=3 start=full", steps);
+    CHECK_STEPS("10/s algorithm=bursty burst=3 start=full", steps);
 }
 
 /* Seed 003's problem: at 1/s a hundred pass at once, and the next one waits for them.  Or else they wait themselves. */
@@ -140,8 +97,8 @@ static void a_large_call_pays_itself(void **unused)
         {1000 * S, 100, 0, WEIR_ALLOW, 0, 0, 0},
         {1000 * S, 1, 0, WEIR_DENY, 0, S, 0},
     };
-    WALK("1/s algorithm=bursty", next);
-    WALK("1/s algorithm=bursty pay=self burst=1 start=full", self);
+    CHECK_STEPS("1/s algorithm=bursty", next);
+    CHECK_STEPS("1/s algorithm=bursty pay=self burst=1 start=full", self);
 }
 
 static void who_pays_himself_may_be_above_a_small_store(void **unused)
@@ -151,7 +108,7 @@ static void who_pays_himself_may_be_above_a_small_store(void **unused)
         {0, 1, 0, WEIR_DENY, 0, S, 0},  {S - 1, 1, 0, WEIR_DENY, 0, 1, 0},  {S, 0, 0, WEIR_ALLOW, 0, 0, 1},
         {S, 1, 0, WEIR_ALLOW, 0, 0, 0}, {5 * S, 0, 0, WEIR_ALLOW, 0, 0, 1},
     };
-    WALK("1/s algorithm=bursty pay=self burst=10ms", steps);
+    CHECK_STEPS("1/s algorithm=bursty pay=self burst=10ms", steps);
 }
 
 static void any_cost_passes(void **unused)
@@ -165,104 +122,78 @@ static void any_cost_passes(void **unused)
         {0, UINT64_MAX, 0, WEIR_NEVER, 0, 0, 1},
         {0, 1, 0, WEIR_ALLOW, 0, 0, 0},
     };
-    WALK("1/s algorithm=bursty", next);
-    WALK("1/s algorithm=bursty pay=self burst=1 start=full", self);
+    CHECK_STEPS("1/s algorithm=bursty", next);
+    CHECK_STEPS("1/s algorithm=bursty pay=self burst=1 start=full", self);
 }
 
 /* ---- settling ---- */
 
-static uint64_t delay_of(const weir_plan *plan, const uint64_t *state, uint64_t now_ns)
+static uint64_t delay_of(const struct subject *subject, uint64_t now_ns)
 {
-    uint64_t copy[STATE_WORDS_MAX];
-    memcpy(copy, state, sizeof copy);
-    return weir_decide_within(plan, copy, (weir_instant){now_ns}, 1, WEIR_FOREVER).delay_ns;
+    struct subject copy = *subject;
+    return reserve(&copy, now_ns, 1).delay_ns;
 }
 
 static void what_was_not_used_comes_back(void **unused)
 {
     (void)unused;
-    const weir_plan plan = plan_of("10/s algorithm=bursty burst=10");
-    uint64_t state[STATE_WORDS_MAX] = {0};
-    weir_decision decision = weir_decide(&plan, state, (weir_instant){0}, 50);
-    weir_decide_settle(&plan, state, (weir_instant){0}, &decision, 20);
-    assert_int_equal(delay_of(&plan, state, 0), 2 * S);
+    struct subject subject = fresh("10/s algorithm=bursty burst=10");
+    weir_decision decision = take(&subject, 0, 50);
+    settle_at(&subject, 0, &decision, 20);
+    assert_int_equal(delay_of(&subject, 0), 2 * S);
     /* what has drained does not: of 50, 10 a second */
-    decision = weir_decide(&plan, state, (weir_instant){2 * S}, 50);
-    weir_decide_settle(&plan, state, (weir_instant){6 * S}, &decision, 0);
-    assert_int_equal(delay_of(&plan, state, 6 * S), 0);
-    assert_int_equal(weir_decide(&plan, state, (weir_instant){6 * S}, 0).remaining, 1);
+    decision = take(&subject, 2 * S, 50);
+    settle_at(&subject, 6 * S, &decision, 0);
+    assert_int_equal(delay_of(&subject, 6 * S), 0);
+    assert_int_equal(take(&subject, 6 * S, 0).remaining, 1);
     /* from the store, and no more than fits */
-    decision = weir_decide(&plan, state, (weir_instant){60 * S}, 10);
+    decision = take(&subject, 60 * S, 10);
     assert_int_equal(decision.remaining, 1);
-    weir_decide_settle(&plan, state, (weir_instant){60 * S + 500 * MS}, &decision, 0);
-    assert_int_equal(weir_decide(&plan, state, (weir_instant){60 * S + 500 * MS}, 0).remaining, 11);
+    settle_at(&subject, 60 * S + 500 * MS, &decision, 0);
+    assert_int_equal(take(&subject, 60 * S + 500 * MS, 0).remaining, 11);
 }
 
 static void nothing_comes_back_in_front_of_a_waiter(void **unused)
 {
     (void)unused;
-    const weir_plan plan = plan_of("10/s algorithm=bursty burst=10");
-    uint64_t state[STATE_WORDS_MAX] = {0};
-    weir_decision first = weir_decide(&plan, state, (weir_instant){0}, 50);
-    weir_decision waits = weir_decide_within(&plan, state, (weir_instant){0}, 10, WEIR_FOREVER);
+    struct subject subject = fresh("10/s algorithm=bursty burst=10");
+    weir_decision first = take(&subject, 0, 50);
+    weir_decision waits = reserve(&subject, 0, 10);
     assert_int_equal(waits.delay_ns, 5 * S);
-    weir_decide_settle(&plan, state, (weir_instant){S}, &first, 0);
-    assert_int_equal(delay_of(&plan, state, S), 5 * S);
+    settle_at(&subject, S, &first, 0);
+    assert_int_equal(delay_of(&subject, S), 5 * S);
     /* he himself may go, before or after his start */
-    weir_decide_settle(&plan, state, (weir_instant){S}, &waits, 0);
-    assert_int_equal(delay_of(&plan, state, S), 4 * S);
+    settle_at(&subject, S, &waits, 0);
+    assert_int_equal(delay_of(&subject, S), 4 * S);
 }
 
 static void a_cancelled_large_call_that_pays_itself(void **unused)
 {
     (void)unused;
-    const weir_plan plan = plan_of("10/s algorithm=bursty pay=self burst=10 start=full");
-    uint64_t state[STATE_WORDS_MAX] = {0};
-    weir_decision decision = weir_decide_within(&plan, state, (weir_instant){0}, 100, WEIR_FOREVER);
+    struct subject subject = fresh("10/s algorithm=bursty pay=self burst=10 start=full");
+    weir_decision decision = reserve(&subject, 0, 100);
     assert_int_equal(decision.delay_ns, 9 * S);
-    uint64_t late[STATE_WORDS_MAX];
+    struct subject late = subject;
     weir_decision again = decision;
-    memcpy(late, state, sizeof late);
-    weir_decide_settle(&plan, state, (weir_instant){S}, &decision, 0);
-    assert_int_equal(weir_decide(&plan, state, (weir_instant){S}, 0).remaining, 10);
+    settle_at(&subject, S, &decision, 0);
+    assert_int_equal(take(&subject, S, 0).remaining, 10);
     /* 5 used at its start leave room for 5 more, not for 95 */
-    weir_decide_settle(&plan, late, (weir_instant){9 * S}, &again, 5);
-    assert_int_equal(weir_decide(&plan, late, (weir_instant){9 * S}, 0).remaining, 5);
+    settle_at(&late, 9 * S, &again, 5);
+    assert_int_equal(take(&late, 9 * S, 0).remaining, 5);
 }
 
 /* ---- a limiter ---- */
 
-static weir_limiter *opened(const char *text)
-{
-    weir_limiter *limiter = NULL;
-    weir_options options = WEIR_OPTIONS;
-    weir_error error = {0};
-    options.clock = WEIR_CLOCK_MANUAL;
-    if (weir_open(&limiter, text, &options, &error) != 0) fail_msg("\"%s\": %s", text, error.message);
-    return limiter;
-}
-
-static void at(weir_limiter *limiter, uint64_t now_ns)
-{
-    weir_manual_set(limiter, (weir_instant){now_ns});
-}
-
-static void change(weir_limiter *limiter, const char *text, weir_carry carry)
-{
-    weir_error error = {0};
-    if (weir_set_limit(limiter, text, carry, &error) != 0) fail_msg("\"%s\": %s", text, error.message);
-}
-
 static void debt_stays_time(void **unused)
 {
     (void)unused;
-    weir_limiter *limiter = opened("10/s algorithm=bursty");
+    weir_limiter *limiter = open_manual("10/s algorithm=bursty");
     assert_int_equal(weir_reserve(limiter, 50, 0).delay_ns, 0);
     change(limiter, "1/s algorithm=bursty", WEIR_KEEP);
     change(limiter, "7/min algorithm=bursty", WEIR_KEEP);
     change(limiter, "1/s algorithm=bursty", WEIR_KEEP);
     assert_int_equal(weir_take(limiter, 1).retry_ns, 5 * S);
-    at(limiter, 5 * S);
+    set_ns(limiter, 5 * S);
     assert_int_equal(weir_take(limiter, 1).verdict, WEIR_ALLOW);
     assert_int_equal(weir_take(limiter, 1).retry_ns, S);
     /* as permits: one at 1/s is one at 10/s */
@@ -276,8 +207,8 @@ static void debt_stays_time(void **unused)
 static void the_store_stays_as_full(void **unused)
 {
     (void)unused;
-    weir_limiter *limiter = opened("10/s algorithm=bursty burst=10");
-    at(limiter, 500 * MS);
+    weir_limiter *limiter = open_manual("10/s algorithm=bursty burst=10");
+    set_ns(limiter, 500 * MS);
     assert_int_equal(weir_peek(limiter, 0).remaining, 6);
     change(limiter, "1000/s algorithm=bursty burst=100", WEIR_KEEP);
     assert_int_equal(weir_peek(limiter, 0).remaining, 51);
@@ -294,7 +225,7 @@ static void the_store_stays_as_full(void **unused)
 static void waiters_move_with_the_rate(void **unused)
 {
     (void)unused;
-    weir_limiter *limiter = opened("10/s algorithm=bursty");
+    weir_limiter *limiter = open_manual("10/s algorithm=bursty");
     assert_int_equal(weir_take(limiter, 50).verdict, WEIR_ALLOW);
     weir_decision first = weir_reserve(limiter, 10, WEIR_FOREVER), second = weir_reserve(limiter, 1, WEIR_FOREVER);
     assert_int_equal(first.start.ns, 5 * S);
@@ -313,12 +244,12 @@ static void waiters_move_with_the_rate(void **unused)
 static void debt_is_bounded_where_said(void **unused)
 {
     (void)unused;
-    weir_limiter *limiter = opened("10/s algorithm=bursty burst=3 start=full debt=5");
+    weir_limiter *limiter = open_manual("10/s algorithm=bursty burst=3 start=full debt=5");
     const weir_decision charged = weir_charge(limiter, 100);
     assert_int_equal(charged.charged, 8);
     assert_int_equal(weir_take(limiter, 1).retry_ns, 500 * MS);
     assert_int_equal(weir_charge(limiter, 1).charged, 0);
-    at(limiter, 500 * MS);
+    set_ns(limiter, 500 * MS);
     assert_int_equal(weir_take(limiter, 1).verdict, WEIR_ALLOW);
     weir_close(limiter);
 }
@@ -327,10 +258,10 @@ static void debt_is_bounded_where_said(void **unused)
 static void a_correction_of_nothing_changes_nothing(void **unused)
 {
     (void)unused;
-    weir_limiter *limiter = opened("1/s algorithm=bursty pay=self burst=1");
-    at(limiter, S);
+    weir_limiter *limiter = open_manual("1/s algorithm=bursty pay=self burst=1");
+    set_ns(limiter, S);
     weir_decision drained = weir_reserve(limiter, 1, 0);
-    at(limiter, 10 * S);
+    set_ns(limiter, 10 * S);
     assert_int_equal(weir_charge(limiter, 0).charged, 0);
     weir_settle(limiter, &drained, 0);
     assert_int_equal(weir_take(limiter, 9).verdict, WEIR_ALLOW);
@@ -342,43 +273,25 @@ static void a_correction_of_nothing_changes_nothing(void **unused)
 static void canonical(void **unused)
 {
     (void)unused;
-    static const char *const rows[][2] = {
+    static const struct spelling rows[] = {
         {"10/s algorithm=bursty", "10/s burst=1s algorithm=bursty pay=next start=empty"},
         {"10/s pay=self burst=3", "10/s burst=3 algorithm=bursty pay=self start=empty"},
         {"10/s pay=next burst=0 start=full debt=7", "10/s burst=0 algorithm=bursty debt=7 pay=next start=full"},
     };
-    for (size_t i = 0; i < LENGTH(rows); i++) {
-        char text[TEXT_SIZE], again[TEXT_SIZE];
-        const weir_plan plan = plan_of(rows[i][0]);
-        weir_plan_text(&plan, text, sizeof text);
-        assert_string_equal(text, rows[i][1]);
-        const weir_plan back = plan_of(text);
-        weir_plan_text(&back, again, sizeof again);
-        assert_string_equal(again, text);
-    }
+    CHECK_SPELLINGS(rows);
 }
 
 static void mistakes(void **unused)
 {
     (void)unused;
-    static const struct {
-        const char *text;
-        int column;
-        const char *message;
-    } rows[] = {
+    static const struct mistake rows[] = {
         {"10/s algorithm=bursty cold=3", 23, "this option does not belong to algorithm=bursty"},
         {"10/s algorithm=bursty pay=me", 27, "expected pay=self or pay=next"},
         {"1000000000/s algorithm=bursty burst=400year", 37,
          "this burst would take over 300 years to refill; choose a smaller burst"},
         {"10/s algorithm=bursty burst=-1", 29, "expected a count or a time; for example burst=20 or burst=2s"},
     };
-    for (size_t i = 0; i < LENGTH(rows); i++) {
-        weir_plan plan;
-        weir_error error = {0};
-        assert_int_equal(weir_plan_parse(&plan, rows[i].text, WEIR_ADMIT, &error), WEIR_EINVAL);
-        assert_int_equal(error.column, rows[i].column);
-        assert_string_equal(error.message, rows[i].message);
-    }
+    CHECK_MISTAKES(rows);
 }
 
 static void numbers(void **unused)
@@ -398,28 +311,26 @@ static void numbers(void **unused)
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
         const weir_plan plan = plan_of(rows[i].text);
-        const struct plan *inside = plan_inside_const(&plan);
-        const struct facts facts = facts_of(&inside->limit[0], &inside->rule[0]);
+        const struct facts facts = facts_in(&plan);
         assert_int_equal(facts.at_once, rows[i].at_once);
         assert_int_equal(facts.fresh, rows[i].fresh);
         assert_int_equal(facts.full_ns, rows[i].full_ns);
         assert_int_equal(facts.largest, UINT64_MAX);
         assert_int_equal(facts.spacing_ns, 100 * MS);
-        assert_int_equal(facts_most_in(&inside->limit[0], 0), rows[i].most_in_0);
-        assert_int_equal(facts_most_in(&inside->limit[0], S), rows[i].most_in_second);
-        assert_int_equal(facts_most_in(&inside->limit[0], S + 1), rows[i].most_in_more);
+        assert_int_equal(most_in(&plan, 0), rows[i].most_in_0);
+        assert_int_equal(most_in(&plan, S), rows[i].most_in_second);
+        assert_int_equal(most_in(&plan, S + 1), rows[i].most_in_more);
     }
 }
 
 static void full_again(void **unused)
 {
     (void)unused;
-    const weir_plan plan = plan_of("10/s algorithm=bursty burst=5 start=full");
-    uint64_t state[STATE_WORDS_MAX] = {0};
-    weir_decision decision = weir_decide(&plan, state, (weir_instant){S}, 2);
-    assert_int_equal(weir_full_ns(&plan, &decision), 200 * MS);
-    decision = weir_decide(&plan, state, (weir_instant){S}, 6);
-    assert_int_equal(weir_full_ns(&plan, &decision), 800 * MS);
+    struct subject subject = fresh("10/s algorithm=bursty burst=5 start=full");
+    weir_decision decision = take(&subject, S, 2);
+    assert_int_equal(weir_full_ns(&subject.plan, &decision), 200 * MS);
+    decision = take(&subject, S, 6);
+    assert_int_equal(weir_full_ns(&subject.plan, &decision), 800 * MS);
 }
 
 int main(void)

@@ -7,54 +7,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "core/algorithm.h"
-#include "core/clock.h"
-#include "plan/plan.h"
-
-#define LENGTH(array) (sizeof(array) / sizeof(array)[0])
-#define S UINT64_C(1000000000)
-#define YEAR (UINT64_C(31536000) * S)
-
-static weir_plan plan_of(const char *text)
-{
-    weir_plan plan;
-    weir_error error = {0};
-    if (weir_plan_parse(&plan, text, WEIR_ADMIT, &error) != 0) fail_msg("\"%s\": %s", text, error.message);
-    return plan;
-}
-
-static weir_instant at(uint64_t ns)
-{
-    return (weir_instant){ns};
-}
+#include "unit/plans.h"
 
 /* ---- what one caller after the other is told ---- */
-
-struct step {
-    uint64_t now_ns, cost, wait_ns;
-    uint32_t verdict;
-    uint64_t delay_ns, retry_ns, remaining;
-};
-
-static void run(const char *text, const struct step *steps, size_t count)
-{
-    const weir_plan plan = plan_of(text);
-    uint64_t state[STATE_WORDS_MAX] = {0};
-    for (size_t i = 0; i < count; i++) {
-        const struct step *step = &steps[i];
-        const weir_decision got = weir_decide_within(&plan, state, at(step->now_ns), step->cost, step->wait_ns);
-        if (got.verdict == step->verdict && got.delay_ns == step->delay_ns && got.retry_ns == step->retry_ns &&
-            got.remaining == step->remaining)
-            continue;
-        fail_msg("%s, step %zu: verdict %u, delay %ju, retry %ju, remaining %ju", text, i, got.verdict,
-                 (uintmax_t)got.delay_ns, (uintmax_t)got.retry_ns, (uintmax_t)got.remaining);
-    }
-}
 
 static void each_cycle_anew(void **unused)
 {
@@ -66,7 +26,7 @@ static void each_cycle_anew(void **unused)
         {2 * S - 1, 1, 0, WEIR_DENY, 0, 1, 0},   {90 * S + 1, 1, 0, WEIR_ALLOW, 0, 0, 4}, /* what was left is lost */
         {290 * YEAR, 5, 0, WEIR_ALLOW, 0, 0, 0}, {290 * YEAR, 1, 0, WEIR_DENY, 0, S, 0},
     };
-    run("5/s algorithm=cycle", steps, LENGTH(steps));
+    CHECK_STEPS("5/s algorithm=cycle", steps);
 }
 
 static void reserved_ahead(void **unused)
@@ -83,7 +43,7 @@ static void reserved_ahead(void **unused)
         {2 * S, 1, 0, WEIR_DENY, 0, S, 0},
         {3 * S, 5, 0, WEIR_ALLOW, 0, 0, 0},
     };
-    run("5/s algorithm=cycle", steps, LENGTH(steps));
+    CHECK_STEPS("5/s algorithm=cycle", steps);
 }
 
 /* 12 of 5 a cycle take all of this one, the next, and two of the one after. */
@@ -99,7 +59,7 @@ static void above_the_count(void **unused)
         {S, 12, 3 * S, WEIR_DENY, 0, 3 * S, 0},
         {4 * S, 1, 0, WEIR_ALLOW, 0, 0, 0},
     };
-    run("5/s algorithm=cycle", steps, LENGTH(steps));
+    CHECK_STEPS("5/s algorithm=cycle", steps);
 }
 
 static void nobody_ahead(void **unused)
@@ -113,7 +73,7 @@ static void nobody_ahead(void **unused)
         {10, 0, 0, WEIR_ALLOW, 0, 0, 0},
         {S, 5, 0, WEIR_ALLOW, 0, 0, 0},
     };
-    run("5/s algorithm=cycle debt=0", steps, LENGTH(steps));
+    CHECK_STEPS("5/s algorithm=cycle debt=0", steps);
 }
 
 static void a_few_ahead(void **unused)
@@ -125,7 +85,7 @@ static void a_few_ahead(void **unused)
         {S, 5, WEIR_FOREVER, WEIR_ALLOW, S, 0, 3},     {S, 7, WEIR_FOREVER, WEIR_DENY, 0, 2 * S, 0},
         {3 * S, 7, WEIR_FOREVER, WEIR_ALLOW, S, 0, 3},
     };
-    run("5/s algorithm=cycle debt=2", steps, LENGTH(steps));
+    CHECK_STEPS("5/s algorithm=cycle debt=2", steps);
 }
 
 static void time_that_goes_back(void **unused)
@@ -136,7 +96,7 @@ static void time_that_goes_back(void **unused)
         {4 * S, 1, S, WEIR_ALLOW, S, 0, 1}, {0, 1, WEIR_FOREVER, WEIR_ALLOW, 5 * S, 0, 0},
         {5 * S, 1, 0, WEIR_DENY, 0, S, 0},  {6 * S, 3, 0, WEIR_ALLOW, 0, 0, 0},
     };
-    run("3/s algorithm=cycle", steps, LENGTH(steps));
+    CHECK_STEPS("3/s algorithm=cycle", steps);
 }
 
 static void huge(void **unused)
@@ -152,7 +112,7 @@ static void huge(void **unused)
         {0, 1, WEIR_FOREVER, WEIR_DENY, 0, WEIR_FOREVER, 0},
         {UINT64_MAX / 2 + 1, most, 0, WEIR_ALLOW, 0, 0, 0},
     };
-    run("4611686018427387903/ns algorithm=cycle", steps, LENGTH(steps));
+    CHECK_STEPS("4611686018427387903/ns algorithm=cycle", steps);
     const weir_plan slow = plan_of("1/292year algorithm=cycle");
     uint64_t state[STATE_WORDS_MAX] = {0};
     assert_true(weir_allowed(weir_decide_within(&slow, state, at(0), 2, WEIR_FOREVER)));
@@ -161,78 +121,72 @@ static void huge(void **unused)
 
 static weir_limiter *open_at(const char *text, uint64_t now_ns)
 {
-    const weir_options options = {.size = sizeof options, .clock = WEIR_CLOCK_MANUAL};
-    weir_limiter *limiter;
-    assert_int_equal(weir_open(&limiter, "1/s", &options, NULL), 0);
-    weir_manual_set(limiter, at(now_ns));
-    assert_int_equal(weir_set_limit(limiter, text, WEIR_RESET, NULL), 0);
+    weir_limiter *limiter = open_manual("1/s");
+    set_ns(limiter, now_ns);
+    change(limiter, text, WEIR_RESET);
     return limiter;
 }
 
 /* ---- giving back ---- */
 
-static weir_decision take(const weir_plan *plan, uint64_t *state, uint64_t now_ns, uint64_t cost)
+static weir_decision granted(struct subject *subject, uint64_t now_ns, uint64_t cost)
 {
-    const weir_decision decision = weir_decide_within(plan, state, at(now_ns), cost, WEIR_FOREVER);
+    const weir_decision decision = reserve(subject, now_ns, cost);
     assert_true(weir_allowed(decision));
     return decision;
 }
 
-static uint64_t remaining(const weir_plan *plan, const uint64_t *state, uint64_t now_ns)
+static uint64_t remaining(const struct subject *subject, uint64_t now_ns)
 {
-    uint64_t copy[STATE_WORDS_MAX];
-    memcpy(copy, state, sizeof copy);
-    return weir_decide(plan, copy, at(now_ns), 0).remaining;
+    struct subject copy = *subject;
+    return take(&copy, now_ns, 0).remaining;
 }
 
-static void cancel(const weir_plan *plan, uint64_t *state, uint64_t now_ns, weir_decision decision)
+static void cancel(struct subject *subject, uint64_t now_ns, weir_decision decision)
 {
-    weir_decide_settle(plan, state, at(now_ns), &decision, 0);
+    settle_at(subject, now_ns, &decision, 0);
 }
 
 static void given_back(void **unused)
 {
     (void)unused;
-    const weir_plan plan = plan_of("3/s algorithm=cycle");
-    uint64_t state[STATE_WORDS_MAX] = {0};
-    const weir_decision first = take(&plan, state, 0, 2);
-    cancel(&plan, state, S - 1, first);
-    assert_int_equal(remaining(&plan, state, S - 1), 3);
-    const weir_decision second = take(&plan, state, S - 1, 2);
-    cancel(&plan, state, S, second); /* its cycle is over */
-    assert_int_equal(remaining(&plan, state, S), 3);
-    take(&plan, state, S, 2);
-    const weir_decision ahead = take(&plan, state, S, 3); /* one of this cycle */
+    struct subject subject = fresh("3/s algorithm=cycle");
+    const weir_decision first = granted(&subject, 0, 2);
+    cancel(&subject, S - 1, first);
+    assert_int_equal(remaining(&subject, S - 1), 3);
+    const weir_decision second = granted(&subject, S - 1, 2);
+    cancel(&subject, S, second); /* its cycle is over */
+    assert_int_equal(remaining(&subject, S), 3);
+    granted(&subject, S, 2);
+    const weir_decision ahead = granted(&subject, S, 3); /* one of this cycle */
     assert_int_equal(ahead.delay_ns, S);
-    cancel(&plan, state, S, ahead);
-    assert_int_equal(remaining(&plan, state, S), 1);
+    cancel(&subject, S, ahead);
+    assert_int_equal(remaining(&subject, S), 1);
 }
 
 /* Of a call that took permits of two cycles, and of what was bought after it, only its own of now come back. */
 static void only_its_own(void **unused)
 {
     (void)unused;
-    const weir_plan plan = plan_of("3/s algorithm=cycle");
-    uint64_t state[STATE_WORDS_MAX] = {0};
-    take(&plan, state, 0, 2);
-    const weir_decision spans = take(&plan, state, 0, 3); /* one of cycle 0, two of cycle 1 */
-    take(&plan, state, S, 1);
-    cancel(&plan, state, S, spans);
-    assert_int_equal(remaining(&plan, state, S), 2);
+    struct subject subject = fresh("3/s algorithm=cycle");
+    granted(&subject, 0, 2);
+    const weir_decision spans = granted(&subject, 0, 3); /* one of cycle 0, two of cycle 1 */
+    granted(&subject, S, 1);
+    cancel(&subject, S, spans);
+    assert_int_equal(remaining(&subject, S), 2);
 }
 
 /* What one got back must not be taken for what another, of a cycle that is over, still has. */
 static void not_of_a_cycle_that_is_over(void **unused)
 {
     (void)unused;
-    const weir_plan plan = plan_of("3/s algorithm=cycle");
-    uint64_t state[STATE_WORDS_MAX] = {0};
-    const weir_decision first = take(&plan, state, 0, 1), second = take(&plan, state, 0, 1);
-    cancel(&plan, state, 0, first);
-    assert_int_equal(remaining(&plan, state, 0), 2);
-    take(&plan, state, S, 1);
-    cancel(&plan, state, S, second);
-    assert_int_equal(remaining(&plan, state, S), 2);
+    struct subject subject = fresh("3/s algorithm=cycle");
+    const weir_decision first = granted(&subject, 0, 1), second = granted(&subject, 0, 1);
+    cancel(&subject, 0, first);
+    assert_int_equal(remaining(&subject, 0), 2);
+    granted(&subject, S, 1);
+    cancel(&subject, S, second);
+    assert_int_equal(remaining(&subject, S), 2);
 }
 
 /* Of a list also the limit that is not named: it goes by the start. */
@@ -247,7 +201,7 @@ static void given_back_in_a_list(void **unused)
     weir_cancel(limiter, &decision);
     assert_int_equal(weir_peek_limit(limiter, 0, 0).remaining, 3);
     assert_int_equal(weir_peek_limit(limiter, 1, 0).remaining, 2);
-    weir_manual_set(limiter, at(101 * S));
+    set_ns(limiter, 101 * S);
     decision = weir_take_each(limiter, cost, end);
     weir_settle_each(limiter, &decision, cost, none, end);
     assert_int_equal(weir_peek_limit(limiter, 0, 0).remaining, 3);
@@ -257,14 +211,13 @@ static void given_back_in_a_list(void **unused)
 static void owed(void **unused)
 {
     (void)unused;
-    const weir_plan plan = plan_of("3/s algorithm=cycle"), strict = plan_of("3/s algorithm=cycle debt=1");
-    uint64_t state[STATE_WORDS_MAX] = {0}, of_strict[STATE_WORDS_MAX] = {0};
-    weir_decision decision = take(&plan, state, 0, 1);
-    weir_decide_settle(&plan, state, at(0), &decision, 8);
-    assert_int_equal(weir_decide(&plan, state, at(0), 1).retry_ns, 2 * S);
-    decision = take(&strict, of_strict, 0, 1);
-    weir_decide_settle(&strict, of_strict, at(0), &decision, 8);
-    assert_int_equal(remaining(&strict, of_strict, S), 2);
+    struct subject subject = fresh("3/s algorithm=cycle"), strict = fresh("3/s algorithm=cycle debt=1");
+    weir_decision decision = granted(&subject, 0, 1);
+    settle_at(&subject, 0, &decision, 8);
+    assert_int_equal(take(&subject, 0, 1).retry_ns, 2 * S);
+    decision = granted(&strict, 0, 1);
+    settle_at(&strict, 0, &decision, 8);
+    assert_int_equal(remaining(&strict, S), 2);
 }
 
 /* ---- what a person may say ---- */
@@ -272,60 +225,39 @@ static void owed(void **unused)
 static void mistakes(void **unused)
 {
     (void)unused;
-    static const struct {
-        const char *text;
-        int column;
-        const char *message;
-    } rows[] = {
+    static const struct mistake rows[] = {
         {"0.5/s algorithm=cycle", 1, "a window holds whole permits; write 1/2s for half a permit a second"},
         {"4611686018427387904/s algorithm=cycle", 1, "a cycle holds fewer than 2^62 permits; choose a smaller rate"},
         {"5/s algorithm=cycle burst=3", 21, "this option does not belong to algorithm=cycle"},
         {"5/s algorithm=cycle align=noon", 27, "expected align=clock or align=first"},
         {"5/s algorithm=cycle debt=1s", 26, "expected a count; for example debt=1000"},
     };
-    for (size_t i = 0; i < LENGTH(rows); i++) {
-        weir_plan plan;
-        weir_error error = {0};
-        assert_int_equal(weir_plan_parse(&plan, rows[i].text, WEIR_ADMIT, &error), WEIR_EINVAL);
-        assert_string_equal(error.message, rows[i].message);
-        assert_int_equal(error.column, rows[i].column);
-    }
+    CHECK_MISTAKES(rows);
 }
 
 static void canonical(void **unused)
 {
     (void)unused;
-    static const char *const rows[][2] = {
+    static const struct spelling rows[] = {
         {"5/s algorithm=cycle", "5/s algorithm=cycle align=first"},
         {"60 per min algorithm=cycle debt=0 align=clock", "60/min algorithm=cycle debt=0 align=clock"},
     };
-    for (size_t i = 0; i < LENGTH(rows); i++) {
-        char text[128], again[128];
-        weir_plan plan = plan_of(rows[i][0]);
-        weir_plan_text(&plan, text, sizeof text);
-        assert_string_equal(text, rows[i][1]);
-        plan = plan_of(text);
-        weir_plan_text(&plan, again, sizeof again);
-        assert_string_equal(again, text);
-    }
+    CHECK_SPELLINGS(rows);
 }
 
 static void in_numbers(void **unused)
 {
     (void)unused;
     const weir_plan plan = plan_of("5/s algorithm=cycle debt=2");
-    const struct plan *inside = plan_inside_const(&plan);
-    const struct facts facts = facts_of(&inside->limit[0], &inside->rule[0]);
-    assert_int_equal(facts.at_once, 5);
-    assert_int_equal(facts.fresh, 5);
-    assert_int_equal(facts.largest, 7);
-    assert_int_equal(facts.group, 5);
-    assert_int_equal(facts.spacing_ns, S);
-    assert_int_equal(facts.full_ns, S);
-    assert_int_equal(facts.state_bytes, weir_state_size(&plan));
+    check_facts(&plan, (struct facts){.at_once = 5,
+                                      .fresh = 5,
+                                      .largest = 7,
+                                      .group = 5,
+                                      .spacing_ns = S,
+                                      .full_ns = S,
+                                      .state_bytes = weir_state_size(&plan)});
     static const uint64_t windows[][2] = {{0, 5}, {1, 5}, {2, 10}, {S, 10}, {S + 1, 10}, {S + 2, 15}, {10 * S, 55}};
-    for (size_t i = 0; i < LENGTH(windows); i++)
-        assert_int_equal(facts_most_in(&inside->limit[0], windows[i][0]), windows[i][1]);
+    CHECK_MOST_IN(&plan, windows);
 }
 
 static void in_words(void **unused)
@@ -342,17 +274,16 @@ static void in_words(void **unused)
 static void full_again(void **unused)
 {
     (void)unused;
-    const weir_plan plan = plan_of("5/s algorithm=cycle");
-    uint64_t state[STATE_WORDS_MAX] = {0};
-    weir_decision decision = weir_decide(&plan, state, at(S / 4), 0);
-    assert_int_equal(weir_full_ns(&plan, &decision), 0);
-    decision = weir_decide(&plan, state, at(S / 4), 1);
-    assert_int_equal(weir_full_ns(&plan, &decision), 3 * S / 4);
-    decision = weir_decide(&plan, state, at(S / 4), 5);
+    struct subject subject = fresh("5/s algorithm=cycle");
+    weir_decision decision = take(&subject, S / 4, 0);
+    assert_int_equal(weir_full_ns(&subject.plan, &decision), 0);
+    decision = take(&subject, S / 4, 1);
+    assert_int_equal(weir_full_ns(&subject.plan, &decision), 3 * S / 4);
+    decision = take(&subject, S / 4, 5);
     assert_int_equal(decision.verdict, WEIR_DENY);
-    assert_int_equal(weir_full_ns(&plan, &decision), 3 * S / 4);
-    decision = weir_decide_within(&plan, state, at(S / 4), 5, S);
-    assert_int_equal(weir_full_ns(&plan, &decision), 7 * S / 4);
+    assert_int_equal(weir_full_ns(&subject.plan, &decision), 3 * S / 4);
+    decision = take_within(&subject, S / 4, 5, S);
+    assert_int_equal(weir_full_ns(&subject.plan, &decision), 7 * S / 4);
 }
 
 /* ---- a limiter ---- */
@@ -376,22 +307,22 @@ static void changed(void **unused)
     (void)unused;
     weir_limiter *limiter = open_at("5/s algorithm=cycle", 700);
     assert_true(weir_allowed(weir_take_at(limiter, at(900), 2)));
-    weir_manual_set(limiter, at(1000));
-    assert_int_equal(weir_set_limit(limiter, "9/s algorithm=cycle", WEIR_KEEP, NULL), 0);
+    set_ns(limiter, 1000);
+    change(limiter, "9/s algorithm=cycle", WEIR_KEEP);
     assert_int_equal(weir_peek(limiter, 0).remaining, 3);
-    assert_int_equal(weir_set_limit(limiter, "2/s algorithm=cycle", WEIR_KEEP, NULL), 0);
+    change(limiter, "2/s algorithm=cycle", WEIR_KEEP);
     assert_int_equal(weir_peek(limiter, 0).remaining, 3);
     assert_true(weir_allowed(weir_take(limiter, 3)));
     assert_int_equal(weir_take(limiter, 1).retry_ns, S - 300);
-    weir_manual_set(limiter, at(S + 700));
+    set_ns(limiter, S + 700);
     assert_int_equal(weir_peek(limiter, 0).remaining, 2);
-    assert_int_equal(weir_set_limit(limiter, "6/s algorithm=cycle", WEIR_SCALE, NULL), 0);
+    change(limiter, "6/s algorithm=cycle", WEIR_SCALE);
     assert_int_equal(weir_peek(limiter, 0).remaining, 6);
     assert_true(weir_allowed(weir_take(limiter, 5)));
-    assert_int_equal(weir_set_limit(limiter, "3/s algorithm=cycle", WEIR_SCALE, NULL), 0);
+    change(limiter, "3/s algorithm=cycle", WEIR_SCALE);
     assert_int_equal(weir_peek(limiter, 0).remaining, 0);
     assert_int_equal(weir_take(limiter, 1).retry_ns, S);
-    assert_int_equal(weir_set_limit(limiter, "3/s algorithm=cycle", WEIR_RESET, NULL), 0);
+    change(limiter, "3/s algorithm=cycle", WEIR_RESET);
     assert_int_equal(weir_peek(limiter, 0).remaining, 3);
     weir_close(limiter);
 }
@@ -402,32 +333,32 @@ static void another_period(void **unused)
     (void)unused;
     weir_limiter *limiter = open_at("5/s algorithm=cycle", 0);
     assert_true(weir_allowed(weir_take_at(limiter, at(0), 5)));
-    weir_manual_set(limiter, at(S / 2));
-    assert_int_equal(weir_set_limit(limiter, "5/100s algorithm=cycle", WEIR_KEEP, NULL), 0);
+    set_ns(limiter, S / 2);
+    change(limiter, "5/100s algorithm=cycle", WEIR_KEEP);
     assert_int_equal(weir_take(limiter, 1).retry_ns, S / 2);
     assert_true(weir_allowed(weir_take_at(limiter, at(S), 5)));
     assert_int_equal(weir_take_at(limiter, at(S), 1).retry_ns, 100 * S);
-    weir_manual_set(limiter, at(2 * S));
-    assert_int_equal(weir_set_limit(limiter, "5/s algorithm=cycle", WEIR_KEEP, NULL), 0);
+    set_ns(limiter, 2 * S);
+    change(limiter, "5/s algorithm=cycle", WEIR_KEEP);
     assert_int_equal(weir_take(limiter, 1).retry_ns, S);
     weir_close(limiter);
     /* On the wall's clock with the first boundary after that. */
     limiter = open_at("5/7s algorithm=cycle align=clock", 0);
     assert_true(weir_allowed(weir_take_at(limiter, at(0), 5)));
-    weir_manual_set(limiter, at(4 * S));
-    assert_int_equal(weir_set_limit(limiter, "5/5s algorithm=cycle align=clock", WEIR_KEEP, NULL), 0);
+    set_ns(limiter, 4 * S);
+    change(limiter, "5/5s algorithm=cycle align=clock", WEIR_KEEP);
     assert_int_equal(weir_take(limiter, 1).retry_ns, 6 * S);
-    weir_manual_set(limiter, at(10 * S));
+    set_ns(limiter, 10 * S);
     assert_true(weir_allowed(weir_take(limiter, 5)));
-    weir_manual_set(limiter, at(13 * S));
-    assert_int_equal(weir_set_limit(limiter, "5/7s algorithm=cycle align=clock", WEIR_KEEP, NULL), 0);
+    set_ns(limiter, 13 * S);
+    change(limiter, "5/7s algorithm=cycle align=clock", WEIR_KEEP);
     assert_int_equal(weir_take(limiter, 1).retry_ns, 8 * S);
     weir_close(limiter);
     /* A second from now is no boundary. */
     limiter = open_at("5/min algorithm=cycle align=clock", 0);
     assert_true(weir_allowed(weir_take_at(limiter, at(0), 5)));
-    weir_manual_set(limiter, at(61 * S / 2));
-    assert_int_equal(weir_set_limit(limiter, "5/s algorithm=cycle align=clock", WEIR_KEEP, NULL), 0);
+    set_ns(limiter, 61 * S / 2);
+    change(limiter, "5/s algorithm=cycle align=clock", WEIR_KEEP);
     assert_int_equal(weir_take(limiter, 1).retry_ns, 3 * S / 2);
     weir_close(limiter);
 }
@@ -445,15 +376,15 @@ static void retimed(void **unused)
     assert_int_equal(third.delay_ns, 5 * S);
     weir_cancel(limiter, &third);
     weir_charge(limiter, 1);
-    assert_int_equal(weir_set_limit(limiter, "4/s algorithm=cycle", WEIR_KEEP, NULL), 0);
+    change(limiter, "4/s algorithm=cycle", WEIR_KEEP);
     assert_true(weir_restart(limiter, &first));
     assert_true(weir_restart(limiter, &second));
     assert_int_equal(first.start.ns, S);
     assert_int_equal(second.start.ns, 2 * S);
-    assert_int_equal(weir_set_limit(limiter, "1/s algorithm=cycle", WEIR_KEEP, NULL), 0);
+    change(limiter, "1/s algorithm=cycle", WEIR_KEEP);
     assert_true(weir_restart(limiter, &second));
     assert_int_equal(second.start.ns, 5 * S);
-    assert_int_equal(weir_set_limit(limiter, "3/s algorithm=cycle", WEIR_RESET, NULL), 0);
+    change(limiter, "3/s algorithm=cycle", WEIR_RESET);
     assert_true(weir_restart(limiter, &second));
     assert_int_equal(second.start.ns, S);
     weir_close(limiter);
@@ -464,7 +395,7 @@ static void lowered_and_too_far(void **unused)
 {
     (void)unused;
     weir_limiter *limiter = open_at("3/s algorithm=cycle debt=1", 0);
-    assert_int_equal(weir_set_limit(limiter, "2/s algorithm=cycle debt=1", WEIR_KEEP, NULL), 0);
+    change(limiter, "2/s algorithm=cycle debt=1", WEIR_KEEP);
     assert_int_equal(weir_reserve(limiter, 4, 0).verdict, WEIR_NEVER);
     assert_int_equal(weir_reserve(limiter, 4, S / 4).retry_ns, 3 * S / 4);
     assert_int_equal(weir_reserve(limiter, 4, S).delay_ns, S);
@@ -474,17 +405,16 @@ static void lowered_and_too_far(void **unused)
 static void waits(void **unused)
 {
     (void)unused;
-    weir_limiter *limiter;
-    assert_int_equal(weir_open(&limiter, "2/20ms algorithm=cycle; 1000/s", NULL, NULL), 0);
+    weir_limiter *limiter = open_limiter("2/20ms algorithm=cycle; 1000/s", WEIR_CLOCK_SYSTEM, WEIR_ADMIT);
     const uint64_t begin_ns = weir_now().ns;
     assert_true(weir_allowed(weir_take_wait(limiter, 5, S))); /* with a later cycle's permits */
     const uint64_t waited_ns = weir_now().ns - begin_ns;
     assert_true(waited_ns > 15000000);
     assert_int_equal(weir_take_wait(limiter, 9, 20000000).verdict, WEIR_DENY);
-    assert_int_equal(weir_set_limit(limiter, "2/20ms algorithm=cycle debt=0", WEIR_RESET, NULL), 0);
+    change(limiter, "2/20ms algorithm=cycle debt=0", WEIR_RESET);
     weir_take(limiter, 2);
     assert_true(weir_allowed(weir_take_wait(limiter, 2, S))); /* comes back when the cycle begins */
-    assert_int_equal(weir_set_limit(limiter, "2/20ms algorithm=cycle debt=2", WEIR_RESET, NULL), 0);
+    change(limiter, "2/20ms algorithm=cycle debt=2", WEIR_RESET);
     weir_reserve(limiter, 4, WEIR_FOREVER);
     assert_true(weir_allowed(weir_take_wait(limiter, 4, WEIR_FOREVER))); /* comes back, and takes ahead then */
     weir_close(limiter);

@@ -15,31 +15,16 @@
 #include "core/algorithm.h"
 #include "core/clock.h"
 #include "plan/plan.h"
+#include "unit/plans.h"
 #include "unit/random.h"
 
 enum { RANDOM_STEPS = 200000, STATE_MAX = LIST_WORDS_MAX };
 
-#define LENGTH(array) (sizeof(array) / sizeof(array)[0])
-#define MS UINT64_C(1000000)
-#define S UINT64_C(1000000000)
 #define TWO(power) (UINT64_C(1) << (power))
-
-static weir_plan plan_of(const char *text)
-{
-    weir_plan plan;
-    weir_error error = {0};
-    if (weir_plan_parse(&plan, text, WEIR_ADMIT, &error) != 0) fail_msg("\"%s\": %s", text, error.message);
-    return plan;
-}
-
-static weir_instant at(uint64_t ns)
-{
-    return (weir_instant){ns};
-}
 
 /* ---- steps: what one caller after the other is told ---- */
 
-struct step {
+struct answer {
     uint64_t now_ns, cost, wait_ns;
     uint32_t verdict;
     uint64_t delay_ns, retry_ns, remaining, start_ns;
@@ -71,7 +56,7 @@ static void check_decision(const weir_decision *decision, uint64_t now_ns, uint6
     assert_int_equal(decision->retry_ns != 0, decision->verdict == WEIR_DENY);
 }
 
-static void check_step(const struct walk *walk, size_t index, const struct step *step, const weir_decision *got)
+static void check_step(const struct walk *walk, size_t index, const struct answer *step, const weir_decision *got)
 {
     const uint64_t start_ns = step->start_ns + walk->base_ns;
     if (got->verdict == step->verdict && near(got->delay_ns, step->delay_ns, walk->off_ns) &&
@@ -86,12 +71,12 @@ static void check_step(const struct walk *walk, size_t index, const struct step 
              (uintmax_t)got->remaining, (uintmax_t)step->remaining, (uintmax_t)got->start.ns, (uintmax_t)start_ns);
 }
 
-static void walk_steps(const struct walk *walk, const struct step steps[], size_t count)
+static void walk_steps(const struct walk *walk, const struct answer steps[], size_t count)
 {
     const weir_plan plan = plan_of(walk->text);
     uint64_t state[STATE_MAX] = {0}, before[STATE_MAX];
     for (size_t i = 0; i < count; i++) {
-        const struct step *step = &steps[i];
+        const struct answer *step = &steps[i];
         const uint64_t now_ns = walk->base_ns + step->now_ns;
         memcpy(before, state, sizeof state);
         const weir_decision got = weir_decide_within(&plan, state, at(now_ns), step->cost, step->wait_ns);
@@ -111,7 +96,7 @@ static void walk_steps(const struct walk *walk, const struct step steps[], size_
 static void gcra_step_by_step(void **unused)
 {
     (void)unused;
-    static const struct step steps[] = {
+    static const struct answer steps[] = {
         /* now, cost, wait,       verdict,    delay,    retry,    remaining, start */
         {0, 1, 0, WEIR_ALLOW, 0, 0, 2, 0},
         {0, 2, 0, WEIR_ALLOW, 0, 0, 0, 0},
@@ -143,7 +128,7 @@ static void gcra_step_by_step(void **unused)
 static void gcra_does_not_drift(void **unused)
 {
     (void)unused;
-    static const struct step steps[] = {
+    static const struct answer steps[] = {
         {0, 3, 0, WEIR_ALLOW, 0, 0, 0, 0},
         {0, 1, 0, WEIR_DENY, 0, 333333334, 0, 0},
         {333333333, 1, 0, WEIR_DENY, 0, 1, 0, 333333333},
@@ -160,7 +145,7 @@ static void gcra_does_not_drift(void **unused)
 static void gcra_starts_empty(void **unused)
 {
     (void)unused;
-    static const struct step steps[] = {
+    static const struct answer steps[] = {
         {0, 1, 0, WEIR_DENY, 0, 100 * MS, 0, 0},
         {0, 3, 0, WEIR_DENY, 0, 300 * MS, 0, 0},
         {0, 4, 0, WEIR_NEVER, 0, 0, 0, 0},
@@ -168,7 +153,7 @@ static void gcra_starts_empty(void **unused)
         {300 * MS, 3, 0, WEIR_ALLOW, 0, 0, 0, 300 * MS},
         {300 * MS, 1, 0, WEIR_DENY, 0, 100 * MS, 0, 300 * MS},
     };
-    static const struct step full[] = {{0, 3, 0, WEIR_ALLOW, 0, 0, 0, 0}};
+    static const struct answer full[] = {{0, 3, 0, WEIR_ALLOW, 0, 0, 0, 0}};
     WALK("10/s burst=3 start=empty", 0, 0, steps);
     WALK("10/s burst=3 start=full", 0, 0, full);
 }
@@ -176,7 +161,7 @@ static void gcra_starts_empty(void **unused)
 static void gcra_with_a_burst_in_time(void **unused)
 {
     (void)unused;
-    static const struct step steps[] = {
+    static const struct answer steps[] = {
         {0, 3, 0, WEIR_NEVER, 0, 0, 2, 0},
         {0, 2, 0, WEIR_ALLOW, 0, 0, 0, 0}, /* half a permit is left */
         {0, 1, 0, WEIR_DENY, 0, 50 * MS, 0, 0},
@@ -186,7 +171,7 @@ static void gcra_with_a_burst_in_time(void **unused)
     WALK("10/s burst=250ms", 0, 1, steps);
 }
 
-static const struct step hybrid_steps[] = {
+static const struct answer hybrid_steps[] = {
     {0, 1, 0, WEIR_ALLOW, 0, 0, 0, 0}, /* empty at first: no volley */
     {0, 1, 0, WEIR_DENY, 0, 100 * MS, 0, 0},
     {0, 1, 100 * MS, WEIR_ALLOW, 100 * MS, 0, 0, 100 * MS},
@@ -227,7 +212,7 @@ static void hybrid_with_unix_times(void **unused)
 static void hybrid_catches_up(void **unused)
 {
     (void)unused;
-    static const struct step steps[] = {
+    static const struct answer steps[] = {
         {0, 1, 0, WEIR_ALLOW, 0, 0, 0, 0},
         {0, 1, 0, WEIR_DENY, 0, 100 * MS, 0, 0}, /* on time, it is no faster than the rate */
         {100 * MS, 1, 0, WEIR_ALLOW, 0, 0, 0, 100 * MS},
@@ -242,7 +227,7 @@ static void hybrid_catches_up(void **unused)
         {10150 * MS, 2, 0, WEIR_ALLOW, 0, 0, 0, 10150 * MS},
     };
     /* Behind by 150 ms only: made up for, and then at the rate again. */
-    static const struct step little[] = {
+    static const struct answer little[] = {
         {0, 1, 0, WEIR_ALLOW, 0, 0, 0, 0},
         {250 * MS, 1, 0, WEIR_ALLOW, 0, 0, 1, 100 * MS},
         {250 * MS, 1, 0, WEIR_ALLOW, 0, 0, 0, 225 * MS}, /* half a permit was missing: 25 ms ago at twice the rate */
@@ -258,7 +243,7 @@ static void hybrid_catches_up(void **unused)
 static void hybrid_starts_full(void **unused)
 {
     (void)unused;
-    static const struct step steps[] = {
+    static const struct answer steps[] = {
         {0, 0, 0, WEIR_ALLOW, 0, 0, 2, 0},
         {0, 1, 0, WEIR_ALLOW, 0, 0, 1, 0},
         {0, 1, 0, WEIR_ALLOW, 0, 0, 0, 0},
@@ -270,12 +255,12 @@ static void hybrid_starts_full(void **unused)
 static void without_a_rate(void **unused)
 {
     (void)unused;
-    static const struct step unlimited[] = {
+    static const struct answer unlimited[] = {
         {0, 1, 0, WEIR_ALLOW, 0, 0, UINT64_MAX, 0},
         {5, UINT64_MAX, 0, WEIR_ALLOW, 0, 0, UINT64_MAX, 5},
         {UINT64_MAX - 1, 0, 0, WEIR_ALLOW, 0, 0, UINT64_MAX, UINT64_MAX - 1},
     };
-    static const struct step none[] = {
+    static const struct answer none[] = {
         {0, 1, 0, WEIR_NEVER, 0, 0, 0, 0},
         {7, UINT64_MAX, WEIR_FOREVER, WEIR_NEVER, 0, 0, 0, 7},
         {7, 0, 0, WEIR_ALLOW, 0, 0, 0, 7},

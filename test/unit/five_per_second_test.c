@@ -12,18 +12,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
 
-#include "weir/weir.h"
+#include "unit/plans.h"
 
 enum { MOMENTS = 8 };
-
-#define LENGTH(array) (sizeof(array) / sizeof(array)[0])
-#define MS UINT64_C(1000000)
-#define S UINT64_C(1000000000)
 
 struct moment {
     uint64_t t_ns;
@@ -66,9 +61,7 @@ static int passed(const weir_plan *plan, void *state, const struct moment *momen
 static void row_test(void **parameter)
 {
     const struct row *row = *parameter;
-    weir_plan plan;
-    weir_error error = {0};
-    if (weir_plan_parse(&plan, row->text, WEIR_ADMIT, &error) != 0) fail_msg("\"%s\": %s", row->text, error.message);
+    const weir_plan plan = plan_of(row->text);
     void *state = calloc(1, weir_state_size(&plan));
     assert_non_null(state);
     int wrong = 0;

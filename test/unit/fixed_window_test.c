@@ -9,38 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 
 #include <cmocka.h>
 
 #include "core/algorithm.h"
 #include "core/clock.h"
 #include "core/decide.h"
-#include "core/facts.h"
 #include "core/whole_leaks.h"
 #include "plan/plan.h"
-
-#define LENGTH(array) (sizeof(array) / sizeof(array)[0])
-#define MS UINT64_C(1000000)
-#define S UINT64_C(1000000000)
-
-struct subject {
-    weir_plan plan;
-    uint64_t state[LIST_WORDS_MAX];
-};
-
-static struct subject fresh(const char *text)
-{
-    struct subject subject = {.state = {0}};
-    weir_error error;
-    if (weir_plan_parse(&subject.plan, text, WEIR_ADMIT, &error) != 0) fail_msg("\"%s\": %s", text, error.message);
-    return subject;
-}
-
-static weir_decision take(struct subject *subject, uint64_t now_ns, uint64_t cost)
-{
-    return weir_decide(&subject->plan, subject->state, (weir_instant){now_ns}, cost);
-}
+#include "unit/plans.h"
 
 static void allows(struct subject *subject, uint64_t now_ns, uint64_t cost, uint64_t remaining, uint64_t full_ns)
 {
@@ -74,7 +51,7 @@ static void never(struct subject *subject, uint64_t now_ns, uint64_t cost, uint6
 static void texts(void **unused)
 {
     (void)unused;
-    static const char *const rows[][2] = {
+    static const struct spelling rows[] = {
         {"10/s algorithm=fixed-window", "10/s algorithm=fixed-window align=first"},
         {"10/s align=first", "10/s algorithm=fixed-window align=first"},
         {"10/s align=clock", "10/s algorithm=fixed-window align=clock"},
@@ -82,25 +59,13 @@ static void texts(void **unused)
         {"10/s block=10min", "10/s algorithm=fixed-window block=10min align=first count-refused"},
         {"10/s block=1ns count-refused", "10/s algorithm=fixed-window block=1ns align=first count-refused"},
     };
-    for (size_t i = 0; i < LENGTH(rows); i++) {
-        char text[128], again[128];
-        struct subject subject = fresh(rows[i][0]);
-        weir_plan_text(&subject.plan, text, sizeof text);
-        assert_string_equal(text, rows[i][1]);
-        subject = fresh(text);
-        weir_plan_text(&subject.plan, again, sizeof again);
-        assert_string_equal(again, text);
-    }
+    CHECK_SPELLINGS(rows);
 }
 
 static void mistakes(void **unused)
 {
     (void)unused;
-    static const struct {
-        const char *text;
-        int column;
-        const char *message;
-    } rows[] = {
+    static const struct mistake rows[] = {
         {"10/s block=0s", 12, "block is above 0; to block nobody leave it out; for example block=1min"},
         {"10/s align=first block=0ns", 24, "block is above 0; to block nobody leave it out; for example block=1min"},
         {"1.5/s algorithm=fixed-window", 1, "a window holds whole permits; write 1/2s for half a permit a second"},
@@ -110,29 +75,20 @@ static void mistakes(void **unused)
         {"10/s algorithm=fixed-window debt=3", 29, "this option does not belong to algorithm=fixed-window"},
         {"10/s align=last", 12, "expected align=clock or align=first"},
     };
-    for (size_t i = 0; i < LENGTH(rows); i++) {
-        weir_plan plan;
-        weir_error error;
-        assert_int_equal(weir_plan_parse(&plan, rows[i].text, WEIR_ADMIT, &error), WEIR_EINVAL);
-        assert_string_equal(error.message, rows[i].message);
-        assert_int_equal(error.column, rows[i].column);
-    }
+    CHECK_MISTAKES(rows);
 }
 
 static void numbers_of_facts(void **unused)
 {
     (void)unused;
-    struct subject subject = fresh("7/min align=clock");
-    const struct plan *plan = plan_inside_const(&subject.plan);
-    const struct facts facts = facts_of(&plan->limit[0], &plan->rule[0]);
-    assert_int_equal(facts.at_once, 7);
-    assert_int_equal(facts.fresh, 7);
-    assert_int_equal(facts.largest, 7);
-    assert_int_equal(facts.group, 7);
-    assert_int_equal(facts.spacing_ns, 60 * S);
-    assert_int_equal(facts.full_ns, 60 * S);
-    assert_int_equal(facts.state_bytes, 32);
-    assert_int_equal(weir_state_size(&subject.plan), 32);
+    const weir_plan plan = plan_of("7/min align=clock");
+    check_facts(&plan, (struct facts){.at_once = 7,
+                                      .fresh = 7,
+                                      .largest = 7,
+                                      .group = 7,
+                                      .spacing_ns = 60 * S,
+                                      .full_ns = 60 * S,
+                                      .state_bytes = 32});
 }
 
 /* The most that can still pass in `left` ns when the open window lasts `open` more ns and has `room`. */
@@ -171,21 +127,20 @@ static void most_in_any_window(void **unused)
                 char text[64];
                 snprintf(text, sizeof text, "%u/%uns align=%s", (unsigned)count, (unsigned)period,
                          by_clock ? "clock" : "first");
-                struct subject subject = fresh(text);
-                const struct limit *limit = &plan_inside_const(&subject.plan)->limit[0];
+                const weir_plan plan = plan_of(text);
                 for (uint64_t window_ns = 1; window_ns <= 14; window_ns++) {
-                    assert_int_equal(facts_most_in(limit, window_ns), most_of_all(count, period, by_clock, window_ns));
+                    assert_int_equal(most_in(&plan, window_ns), most_of_all(count, period, by_clock, window_ns));
                 }
             }
         }
     }
-    struct subject subject = fresh("10/min align=first");
-    assert_int_equal(facts_most_in(&plan_inside_const(&subject.plan)->limit[0], 60 * S), 19);
-    subject = fresh("10/min align=clock");
-    assert_int_equal(facts_most_in(&plan_inside_const(&subject.plan)->limit[0], 60 * S), 20);
-    assert_int_equal(facts_most_in(&plan_inside_const(&subject.plan)->limit[0], 0), 10);
-    subject = fresh("18446744073709551614/ns align=clock");
-    assert_int_equal(facts_most_in(&plan_inside_const(&subject.plan)->limit[0], 2), UINT64_MAX);
+    weir_plan plan = plan_of("10/min align=first");
+    assert_int_equal(most_in(&plan, 60 * S), 19);
+    plan = plan_of("10/min align=clock");
+    assert_int_equal(most_in(&plan, 60 * S), 20);
+    assert_int_equal(most_in(&plan, 0), 10);
+    plan = plan_of("18446744073709551614/ns align=clock");
+    assert_int_equal(most_in(&plan, 2), UINT64_MAX);
 }
 
 /* ---- windows ---- */
@@ -322,8 +277,7 @@ static void nothing_is_taken_ahead(void **unused)
     (void)unused;
     struct subject subject = fresh("1/s align=first");
     allows(&subject, 1 * S, 1, 0, S);
-    const weir_decision decision =
-        weir_decide_within(&subject.plan, subject.state, (weir_instant){1500 * MS}, 1, WEIR_FOREVER);
+    const weir_decision decision = reserve(&subject, 1500 * MS, 1);
     assert_int_equal(decision.verdict, WEIR_DENY);
     assert_int_equal(decision.retry_ns, 500 * MS);
 }
@@ -389,19 +343,19 @@ static void settling_within_the_window(void **unused)
     (void)unused;
     struct subject subject = fresh("10/s align=first");
     weir_decision first = take(&subject, 1 * S, 6), second = take(&subject, 1500 * MS, 3);
-    weir_decide_settle(&subject.plan, subject.state, (weir_instant){1600 * MS}, &first, 1);
+    settle_at(&subject, 1600 * MS, &first, 1);
     allows(&subject, 1600 * MS, 0, 6, 400 * MS);
-    weir_decide_settle(&subject.plan, subject.state, (weir_instant){2 * S}, &second, 0);
+    settle_at(&subject, 2 * S, &second, 0);
     allows(&subject, 1700 * MS, 0, 6, 300 * MS); /* its window was over: nothing is given back */
     weir_decision third = take(&subject, 3 * S, 4);
-    weir_decide_settle(&subject.plan, subject.state, (weir_instant){3100 * MS}, &third, 15);
+    settle_at(&subject, 3100 * MS, &third, 15);
     denies(&subject, 3100 * MS, 1, 0, 900 * MS);
     allows(&subject, 4 * S, 10, 0, S); /* what was over is forgotten with its window */
     weir_decision fourth = take(&subject, 5 * S, 10);
     weir_decision none = take(&subject, 6 * S, 2);
-    weir_decide_settle(&subject.plan, subject.state, (weir_instant){6 * S}, &fourth, 0);
+    settle_at(&subject, 6 * S, &fourth, 0);
     allows(&subject, 6 * S, 8, 0, S); /* of another window */
-    weir_decide_settle(&subject.plan, subject.state, (weir_instant){6 * S}, &none, 0);
+    settle_at(&subject, 6 * S, &none, 0);
     allows(&subject, 6 * S, 2, 0, S);
 }
 
@@ -412,7 +366,7 @@ struct changed {
 };
 
 /* Uses up `used` of one limit at 100 s, changes it 6 s later, and looks. */
-static struct changed change(const char *from, uint64_t used, const char *to, weir_carry how)
+static struct changed carried(const char *from, uint64_t used, const char *to, weir_carry how)
 {
     struct subject before = fresh(from), after = fresh(to);
     const struct rule *rule = &plan_inside(&before.plan)->rule[0];
@@ -426,10 +380,10 @@ static struct changed change(const char *from, uint64_t used, const char *to, we
     return (struct changed){look.remaining, weir_full_ns(&after.plan, &look)};
 }
 
-static void check_change(const char *from, uint64_t used, const char *to, weir_carry how, uint64_t room,
-                         uint64_t left_ns)
+static void check_carried(const char *from, uint64_t used, const char *to, weir_carry how, uint64_t room,
+                          uint64_t left_ns)
 {
-    const struct changed got = change(from, used, to, how);
+    const struct changed got = carried(from, used, to, how);
     if (got.room != room || got.left_ns != left_ns) {
         fail_msg("%s to %s: %ju left, full in %ju", from, to, (uintmax_t)got.room, (uintmax_t)got.left_ns);
     }
@@ -438,22 +392,22 @@ static void check_change(const char *from, uint64_t used, const char *to, weir_c
 static void changes(void **unused)
 {
     (void)unused;
-    check_change("5/10s align=first", 3, "5/10s align=first", WEIR_KEEP, 2, 4 * S);
-    check_change("5/10s align=first", 3, "8/15s align=first", WEIR_KEEP, 5, 9 * S);
-    check_change("5/10s align=first", 3, "2/7s align=first", WEIR_SCALE, 0, 1 * S);
+    check_carried("5/10s align=first", 3, "5/10s align=first", WEIR_KEEP, 2, 4 * S);
+    check_carried("5/10s align=first", 3, "8/15s align=first", WEIR_KEEP, 5, 9 * S);
+    check_carried("5/10s align=first", 3, "2/7s align=first", WEIR_SCALE, 0, 1 * S);
     /* Over by now under the new one: it ends when the old one would have, or one window later. */
-    check_change("5/10s align=first", 3, "5/5s align=first", WEIR_KEEP, 2, 4 * S);
-    check_change("5/10s align=first", 3, "5/3s align=first", WEIR_KEEP, 2, 3 * S);
-    check_change("5/10s align=first", 3, "5/10s align=clock", WEIR_KEEP, 2, 4 * S);
-    check_change("5/10s align=clock", 3, "5/min align=clock", WEIR_KEEP, 2, 14 * S);
-    check_change("5/10s align=clock", 3, "5/4s align=clock", WEIR_KEEP, 2, 2 * S);
-    check_change("5/10s align=clock", 3, "5/9s align=first", WEIR_KEEP, 2, 3 * S);
-    check_change("5/10s align=first", 3, "5/10s align=first", WEIR_RESET, 5, 0);
-    check_change("5/5s align=first", 3, "5/10s align=first", WEIR_KEEP, 5, 0); /* it was over */
+    check_carried("5/10s align=first", 3, "5/5s align=first", WEIR_KEEP, 2, 4 * S);
+    check_carried("5/10s align=first", 3, "5/3s align=first", WEIR_KEEP, 2, 3 * S);
+    check_carried("5/10s align=first", 3, "5/10s align=clock", WEIR_KEEP, 2, 4 * S);
+    check_carried("5/10s align=clock", 3, "5/min align=clock", WEIR_KEEP, 2, 14 * S);
+    check_carried("5/10s align=clock", 3, "5/4s align=clock", WEIR_KEEP, 2, 2 * S);
+    check_carried("5/10s align=clock", 3, "5/9s align=first", WEIR_KEEP, 2, 3 * S);
+    check_carried("5/10s align=first", 3, "5/10s align=first", WEIR_RESET, 5, 0);
+    check_carried("5/5s align=first", 3, "5/10s align=first", WEIR_KEEP, 5, 0); /* it was over */
     /* A block stays, whatever the new limit holds. */
-    check_change("5/s block=10s", 6, "50/s align=first", WEIR_KEEP, 0, 4 * S);
-    check_change("5/s block=10s", 6, "50/min align=clock", WEIR_SCALE, 0, 4 * S);
-    check_change("5/s block=10s", 6, "50/s align=first", WEIR_RESET, 50, 0);
+    check_carried("5/s block=10s", 6, "50/s align=first", WEIR_KEEP, 0, 4 * S);
+    check_carried("5/s block=10s", 6, "50/min align=clock", WEIR_SCALE, 0, 4 * S);
+    check_carried("5/s block=10s", 6, "50/s align=first", WEIR_RESET, 50, 0);
 }
 
 /* With the flags that only the vectors set. */
@@ -484,24 +438,10 @@ static void as_the_peers_do(void **unused)
 
 /* ---- a limiter ---- */
 
-static weir_limiter *open_with(const char *limits, weir_clock clock)
-{
-    weir_options options = WEIR_OPTIONS;
-    weir_limiter *limiter = NULL;
-    options.clock = clock;
-    assert_int_equal(weir_open(&limiter, limits, &options, NULL), 0);
-    return limiter;
-}
-
-static void set_ns(weir_limiter *limiter, uint64_t ns)
-{
-    weir_manual_set(limiter, (weir_instant){ns});
-}
-
 static void through_a_limiter(void **unused)
 {
     (void)unused;
-    weir_limiter *limiter = open_with("3/min align=clock count-refused", WEIR_CLOCK_MANUAL);
+    weir_limiter *limiter = open_manual("3/min align=clock count-refused");
     set_ns(limiter, 90 * S);
     assert_int_equal(weir_take(limiter, 2).remaining, 1);
     assert_int_equal(weir_peek(limiter, 2).retry_ns, 30 * S);
@@ -516,10 +456,10 @@ static void through_a_limiter(void **unused)
     assert_int_equal(weir_take(limiter, 3).verdict, WEIR_ALLOW);
     assert_int_equal(weir_charge(limiter, 2).charged, 2);
     set_ns(limiter, 150 * S);
-    assert_int_equal(weir_set_limit(limiter, "10/min align=clock", WEIR_KEEP, NULL), 0);
+    change(limiter, "10/min align=clock", WEIR_KEEP);
     assert_int_equal(weir_take(limiter, 6).retry_ns, 30 * S); /* 5 are used */
     assert_int_equal(weir_take(limiter, 5).verdict, WEIR_ALLOW);
-    assert_int_equal(weir_set_limit(limiter, "10/min align=first", WEIR_RESET, NULL), 0);
+    change(limiter, "10/min align=first", WEIR_RESET);
     assert_int_equal(weir_take(limiter, 10).verdict, WEIR_ALLOW);
     weir_close(limiter);
 }
@@ -527,13 +467,13 @@ static void through_a_limiter(void **unused)
 static void waiting_for_a_window(void **unused)
 {
     (void)unused;
-    weir_limiter *limiter = open_with("2/20ms align=first", WEIR_CLOCK_SYSTEM);
+    weir_limiter *limiter = open_limiter("2/20ms align=first", WEIR_CLOCK_SYSTEM, WEIR_ADMIT);
     const uint64_t begun_ns = weir_now().ns;
     for (int i = 0; i < 3; i++) assert_int_equal(weir_take_wait(limiter, 2, 5 * S).verdict, WEIR_ALLOW);
     assert_true(weir_now().ns - begun_ns >= 40 * MS);
     weir_close(limiter);
     /* The host's clock is not at 0 of an hour for ever: an aligned window ends at the next full 50 ms of the epoch. */
-    limiter = open_with("1/50ms align=clock", WEIR_CLOCK_SYSTEM);
+    limiter = open_limiter("1/50ms align=clock", WEIR_CLOCK_SYSTEM, WEIR_ADMIT);
     weir_take_wait(limiter, 1, 5 * S);
     const weir_decision first = weir_take_wait(limiter, 1, 5 * S), second = weir_take_wait(limiter, 1, 5 * S);
     assert_int_equal(first.verdict, WEIR_ALLOW);

@@ -14,37 +14,9 @@
 #include <sched.h>
 #include <string.h>
 
-#include <weir/weir.h>
+#include "unit/plans.h"
 
-#define MS UINT64_C(1000000)
-#define S UINT64_C(1000000000)
 #define DAY (86400 * S)
-
-static weir_limiter *open_for(const char *limits, weir_use use)
-{
-    weir_options options = WEIR_OPTIONS;
-    options.clock = WEIR_CLOCK_MANUAL;
-    options.use = use;
-    weir_limiter *limiter = NULL;
-    assert_int_equal(weir_open(&limiter, limits, &options, NULL), 0);
-    assert_non_null(limiter);
-    return limiter;
-}
-
-static weir_limiter *open_manual(const char *limits)
-{
-    return open_for(limits, WEIR_ADMIT);
-}
-
-static void set_ns(weir_limiter *limiter, uint64_t ns)
-{
-    weir_manual_set(limiter, (weir_instant){ns});
-}
-
-static void change(weir_limiter *limiter, const char *limits, weir_carry carry)
-{
-    assert_int_equal(weir_set_limit(limiter, limits, carry, NULL), 0);
-}
 
 static void assert_allowed(weir_decision decision, uint64_t charged)
 {
@@ -458,7 +430,7 @@ static void test_restart_after_reset(void **state)
 static void test_restart_of_a_hybrid(void **state)
 {
     (void)state;
-    weir_limiter *limiter = open_for("10/s burst=1 algorithm=hybrid", WEIR_PACE);
+    weir_limiter *limiter = open_limiter("10/s burst=1 algorithm=hybrid", WEIR_CLOCK_MANUAL, WEIR_PACE);
     assert_int_equal(weir_reserve(limiter, 1, 0).delay_ns, 0);
     weir_decision first = weir_reserve(limiter, 1, WEIR_FOREVER), second = weir_reserve(limiter, 1, WEIR_FOREVER);
     assert_about(second.start.ns, 200 * MS);
@@ -593,7 +565,7 @@ static void test_stats(void **state)
 static void test_stats_of_pacing(void **state)
 {
     (void)state;
-    weir_limiter *limiter = open_for("10/s", WEIR_PACE);
+    weir_limiter *limiter = open_limiter("10/s", WEIR_CLOCK_MANUAL, WEIR_PACE);
     weir_stats stats;
     assert_allowed(weir_take(limiter, 1), 1);
     set_ns(limiter, 2 * S);

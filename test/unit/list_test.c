@@ -15,11 +15,8 @@
 
 #include <cmocka.h>
 
-#include <weir/weir.h>
+#include "unit/plans.h"
 
-#define LENGTH(array) (sizeof(array) / sizeof(array)[0])
-#define MS UINT64_C(1000000)
-#define S UINT64_C(1000000000)
 #define H (3600 * S)
 
 /* What cancelling a call at once leaves of the limit, however it stands in the list. */
@@ -91,14 +88,11 @@ static void go_to(struct list *list, uint64_t now_ns)
 static struct list open_list(const char *const text[], int limits)
 {
     struct list list = {.limits = limits};
-    weir_options options = WEIR_OPTIONS;
-    weir_error error = {0};
     size_t length = 0;
-    options.clock = WEIR_CLOCK_MANUAL;
     for (int i = 0; i < limits; i++) {
         length += (size_t)snprintf(list.text + length, TEXT_SIZE - length, "%s%s", i != 0 ? "; " : "", text[i]);
     }
-    if (weir_open(&list.limiter, list.text, &options, &error) != 0) fail_msg("\"%s\": %s", list.text, error.message);
+    list.limiter = open_manual(list.text);
     return list;
 }
 
@@ -698,7 +692,7 @@ static void each_is_charged_by_itself(void **unused)
 
 /* ---- changes ---- */
 
-static void change(struct list *list, const char *const text[], int limits, weir_carry carry, int wanted)
+static void change_list(struct list *list, const char *const text[], int limits, weir_carry carry, int wanted)
 {
     struct list next = open_list(text, limits);
     const int failed = weir_set_limit(list->limiter, next.text, carry, NULL);
@@ -719,12 +713,12 @@ static void keeps_beside_a_change(void **unused)
             exhaust(&list, swapped, rows[a].counts);
             look(&list, &before);
             const char *const to[2] = {swapped ? other->tight : rows[a].tight, swapped ? rows[a].tight : other->tight};
-            change(&list, to, 2, WEIR_KEEP, 0);
+            change_list(&list, to, 2, WEIR_KEEP, 0);
             look(&list, &after);
             if (!rows[a].anew) compare(&list, swapped, &before, &after, no_more_but_for_ticks, "KEEP");
             const char *const back[2] = {swapped ? other->roomy : rows[a].tight,
                                          swapped ? rows[a].tight : other->roomy};
-            change(&list, back, 2, WEIR_KEEP, 0);
+            change_list(&list, back, 2, WEIR_KEEP, 0);
             look(&list, &after);
             if (!rows[a].anew) compare(&list, swapped, &before, &after, no_more_but_for_ticks, "KEEP, twice");
             const weir_decision decision = weir_take(list.limiter, 1);
@@ -742,9 +736,9 @@ static void a_change_that_is_refused(void **unused)
         struct view before;
         exhaust(&list, 0, rows[a].counts);
         look(&list, &before);
-        change(&list, (const char *const[]){rows[a].tight}, 1, WEIR_KEEP, WEIR_EUNSUPPORTED);
-        change(&list, (const char *const[]){rows[a].tight, "unlimited"}, 2, WEIR_SCALE, WEIR_EUNSUPPORTED);
-        change(&list, (const char *const[]){"unlimited", rows[a].tight}, 2, WEIR_KEEP, WEIR_EUNSUPPORTED);
+        change_list(&list, (const char *const[]){rows[a].tight}, 1, WEIR_KEEP, WEIR_EUNSUPPORTED);
+        change_list(&list, (const char *const[]){rows[a].tight, "unlimited"}, 2, WEIR_SCALE, WEIR_EUNSUPPORTED);
+        change_list(&list, (const char *const[]){"unlimited", rows[a].tight}, 2, WEIR_KEEP, WEIR_EUNSUPPORTED);
         stays(&list, &before, -1, "a change that is refused");
         weir_close(list.limiter);
     }

@@ -21,36 +21,14 @@
 #include "core/algorithm.h"
 #include "core/clock.h"
 #include "core/decide.h"
-#include "random.h"
-
-#define MS UINT64_C(1000000)
-#define S UINT64_C(1000000000)
-
-static weir_limiter *open_manual(const char *limits)
-{
-    weir_options options = WEIR_OPTIONS;
-    weir_limiter *limiter = NULL;
-    weir_error error;
-    options.clock = WEIR_CLOCK_MANUAL;
-    if (weir_open(&limiter, limits, &options, &error) != 0) fail_msg("%s: %s", limits, error.message);
-    return limiter;
-}
+#include "unit/random.h"
+#include "unit/plans.h"
 
 static weir_limiter *open_log(const char *limits)
 {
     weir_limiter *limiter = open_manual(limits);
     assert_int_equal(limiter->home, HOME_LOG);
     return limiter;
-}
-
-static void set_ns(weir_limiter *limiter, uint64_t ns)
-{
-    weir_manual_set(limiter, (weir_instant){ns});
-}
-
-static void change(weir_limiter *limiter, const char *limits, weir_carry carry)
-{
-    assert_int_equal(weir_set_limit(limiter, limits, carry, NULL), 0);
 }
 
 static uint64_t slots(const weir_limiter *limiter)

@@ -7,29 +7,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "plan/plan.h"
-
-#define LENGTH(array) (sizeof(array) / sizeof(array)[0])
+#include "unit/plans.h"
 
 static weir_plan in_static_memory;
-
-static weir_plan plan_of(const char *text, weir_use use)
-{
-    weir_plan plan;
-    weir_error error = {0};
-    if (weir_plan_parse(&plan, text, use, &error) != 0) fail_msg("\"%s\": %s", text, error.message);
-    return plan;
-}
-
-static weir_instant at(uint64_t ns)
-{
-    return (weir_instant){ns};
-}
 
 static void sizes_are_for_ever(void **unused)
 {
@@ -74,14 +59,14 @@ static void parse_into_static_memory(void **unused)
 static void a_copy_is_a_plan(void **unused)
 {
     (void)unused;
-    weir_plan plan = plan_of("10/s burst=3; 5 tokens/min", WEIR_ADMIT), copy;
+    weir_plan plan = plan_for("10/s burst=3; 5 tokens/min", WEIR_ADMIT), copy;
     char text[128];
     uint64_t state[2] = {0}, state_of_copy[2] = {0};
     memcpy(&copy, &plan, sizeof plan);
     memset(&plan, 0xAA, sizeof plan);
     weir_plan_text(&copy, text, sizeof text);
     assert_string_equal(text, "10/s burst=3 algorithm=gcra; 5 tokens/min burst=5 algorithm=gcra");
-    plan = plan_of("10/s burst=3; 5 tokens/min", WEIR_ADMIT);
+    plan = plan_for("10/s burst=3; 5 tokens/min", WEIR_ADMIT);
     for (uint64_t i = 0; i < 10; i++) {
         const weir_decision a = weir_decide(&plan, state, at(i * 50000000), 1);
         const weir_decision b = weir_decide(&copy, state_of_copy, at(i * 50000000), 1);
@@ -93,7 +78,7 @@ static void a_copy_is_a_plan(void **unused)
 static void asking_writes_no_plan(void **unused)
 {
     (void)unused;
-    weir_plan plan = plan_of("10/s; 12000,1.1; none", WEIR_ADMIT);
+    weir_plan plan = plan_for("10/s; 12000,1.1; none", WEIR_ADMIT);
     const weir_plan before = plan;
     uint64_t state[8] = {0};
     char out[1024];
@@ -109,7 +94,7 @@ static void asking_writes_no_plan(void **unused)
 static void errors_may_be_ignored(void **unused)
 {
     (void)unused;
-    weir_plan plan = plan_of("10/s", WEIR_ADMIT);
+    weir_plan plan = plan_for("10/s", WEIR_ADMIT);
     const weir_plan before = plan;
     assert_int_equal(weir_plan_parse(&plan, "10/", WEIR_ADMIT, NULL), WEIR_EINVAL);
     assert_int_equal(weir_plan_parse(&plan, "10/s shadow", WEIR_ADMIT, NULL), WEIR_EUNSUPPORTED);
@@ -145,7 +130,7 @@ static void check_truncation(const weir_plan *plan, printer print)
 static void texts_are_cut(void **unused)
 {
     (void)unused;
-    const weir_plan plan = plan_of("10/s burst=20; 100k tokens/min; 12000,1.1", WEIR_ADMIT);
+    const weir_plan plan = plan_for("10/s burst=20; 100k tokens/min; 12000,1.1", WEIR_ADMIT);
     check_truncation(&plan, weir_plan_text);
     check_truncation(&plan, weir_plan_explain);
 }
@@ -154,7 +139,7 @@ static void limits_and_units(void **unused)
 {
     (void)unused;
     const weir_plan plan =
-        plan_of("60 requests/min; 100k tokens/min; 10MiB/s; none; 5 abcdefghijklmnopqrstuvw/s", WEIR_ADMIT);
+        plan_for("60 requests/min; 100k tokens/min; 10MiB/s; none; 5 abcdefghijklmnopqrstuvw/s", WEIR_ADMIT);
     static const char *const expected[] = {"requests", "tokens", "bytes", "requests", "abcdefghijklmnopqrstuvw"};
     char unit[WEIR_UNIT_SIZE];
     assert_int_equal(weir_plan_limits(&plan), LENGTH(expected));
@@ -168,7 +153,7 @@ static void limits_and_units(void **unused)
     assert_false(weir_plan_unit(&plan, -1, unit));
     assert_false(weir_plan_unit(&plan, INT32_MAX, unit));
     assert_int_equal(unit[0], '#');
-    const weir_plan most = plan_of("1/s;2/s;3/s;4/s;5/s;6/s;7/s;8/s", WEIR_ADMIT);
+    const weir_plan most = plan_for("1/s;2/s;3/s;4/s;5/s;6/s;7/s;8/s", WEIR_ADMIT);
     assert_int_equal(weir_plan_limits(&most), WEIR_LIMITS_MAX);
 }
 
@@ -189,11 +174,11 @@ static void state_sizes(void **unused)
         {"1;2;3;4;5;6;7;8", WEIR_ADMIT, 8 * 32},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        const weir_plan plan = plan_of(rows[i].text, rows[i].use);
+        const weir_plan plan = plan_for(rows[i].text, rows[i].use);
         assert_int_equal(weir_state_size(&plan), rows[i].bytes);
         assert_int_equal(weir_state_size(&plan) % 8, 0);
     }
-    const weir_plan one = plan_of("10/s", WEIR_ADMIT);
+    const weir_plan one = plan_for("10/s", WEIR_ADMIT);
     assert_true(weir_state_size(&one) <= sizeof(weir_state));
 }
 
@@ -223,7 +208,7 @@ static void defaults_are_written_out(void **unused)
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
         char text[128];
-        const weir_plan admit = plan_of(rows[i].text, WEIR_ADMIT), pace = plan_of(rows[i].text, WEIR_PACE);
+        const weir_plan admit = plan_for(rows[i].text, WEIR_ADMIT), pace = plan_for(rows[i].text, WEIR_PACE);
         weir_plan_text(&admit, text, sizeof text);
         assert_string_equal(text, rows[i].admit);
         weir_plan_text(&pace, text, sizeof text);
@@ -254,7 +239,7 @@ static void defaults_act(void **unused)
         {"unlimited", WEIR_ADMIT, UINT64_MAX},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        const weir_plan plan = plan_of(rows[i].text, rows[i].use);
+        const weir_plan plan = plan_for(rows[i].text, rows[i].use);
         uint64_t state[4] = {0};
         const weir_decision decision = weir_decide(&plan, state, at(1000000000), 1);
         assert_true(weir_allowed(decision));
@@ -292,7 +277,7 @@ static void time_until_full(void **unused)
     uint64_t state[8] = {0};
     for (size_t i = 0; i < LENGTH(rows); i++) {
         if (i > 0 && strcmp(rows[i].text, rows[i - 1].text) != 0) memset(state, 0, sizeof state);
-        const weir_plan plan = plan_of(rows[i].text, WEIR_ADMIT);
+        const weir_plan plan = plan_for(rows[i].text, WEIR_ADMIT);
         const weir_decision decision =
             weir_decide_within(&plan, state, at(rows[i].now_ns), rows[i].cost, rows[i].wait_ns);
         const uint64_t full_ns = weir_full_ns(&plan, &decision);
@@ -301,7 +286,7 @@ static void time_until_full(void **unused)
                      (uintmax_t)rows[i].full_ns);
         }
     }
-    const weir_plan plan = plan_of("10/s", WEIR_ADMIT);
+    const weir_plan plan = plan_for("10/s", WEIR_ADMIT);
     const weir_decision elsewhere = {.verdict = WEIR_DENY, .limit = 1, .end = 5};
     assert_int_equal(weir_full_ns(&plan, &elsewhere), 0);
 }

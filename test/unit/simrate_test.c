@@ -7,8 +7,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
 #include <cmocka.h>
 
@@ -16,66 +14,29 @@
 #include "core/clock.h"
 #include "core/simrate.h"
 #include "plan/plan.h"
-
-#define LENGTH(array) (sizeof(array) / sizeof(array)[0])
-#define MS UINT64_C(1000000)
-#define S UINT64_C(1000000000)
-#define YEAR (UINT64_C(31536000) * S)
-
-static weir_plan plan_of(const char *text)
-{
-    weir_plan plan;
-    weir_error error = {0};
-    if (weir_plan_parse(&plan, text, WEIR_ADMIT, &error) != 0) fail_msg("\"%s\": %s", text, error.message);
-    return plan;
-}
-
-static weir_instant at(uint64_t ns)
-{
-    return (weir_instant){ns};
-}
-
-struct step {
-    uint64_t now_ns, cost;
-    uint32_t verdict;
-    uint64_t retry_ns, remaining;
-};
-
-static void run(const char *text, const struct step *steps, size_t count)
-{
-    const weir_plan plan = plan_of(text);
-    uint64_t state[STATE_WORDS_MAX] = {0};
-    for (size_t i = 0; i < count; i++) {
-        const struct step *step = &steps[i];
-        const weir_decision got = weir_decide(&plan, state, at(step->now_ns), step->cost);
-        if (got.verdict == step->verdict && got.retry_ns == step->retry_ns && got.remaining == step->remaining)
-            continue;
-        fail_msg("%s, step %zu: verdict %u, retry %ju, remaining %ju", text, i, got.verdict, (uintmax_t)got.retry_ns,
-                 (uintmax_t)got.remaining);
-    }
-}
+#include "unit/plans.h"
 
 static void in_lumps(void **unused)
 {
     (void)unused;
     const struct step steps[] = {
-        {7 * MS, 1, WEIR_ALLOW, 0, 0},
-        {7 * MS, 1, WEIR_DENY, 10 * MS, 0},
-        {17 * MS - 1, 1, WEIR_DENY, 1, 0},
-        {17 * MS, 1, WEIR_ALLOW, 0, 9},
-        {17 * MS, 9, WEIR_ALLOW, 0, 0},
-        {20 * MS, 25, WEIR_DENY, 27 * MS, 0},
-        {20 * MS, 1101, WEIR_NEVER, 0, 0},
-        {47 * MS, 30, WEIR_ALLOW, 0, 0},
+        {7 * MS, 1, 0, WEIR_ALLOW, 0, 0, 0},
+        {7 * MS, 1, 0, WEIR_DENY, 0, 10 * MS, 0},
+        {17 * MS - 1, 1, 0, WEIR_DENY, 0, 1, 0},
+        {17 * MS, 1, 0, WEIR_ALLOW, 0, 0, 9},
+        {17 * MS, 9, 0, WEIR_ALLOW, 0, 0, 0},
+        {20 * MS, 25, 0, WEIR_DENY, 0, 27 * MS, 0},
+        {20 * MS, 1101, 0, WEIR_NEVER, 0, 0, 0},
+        {47 * MS, 30, 0, WEIR_ALLOW, 0, 0, 0},
         /* full after 100 fills, the burst pool after 100 more */
-        {1047 * MS, 0, WEIR_ALLOW, 0, 1000},
-        {1057 * MS, 0, WEIR_ALLOW, 0, 1001},
-        {2047 * MS, 0, WEIR_ALLOW, 0, 1100},
-        {290 * YEAR, 1100, WEIR_ALLOW, 0, 0},
-        {290 * YEAR, 11, WEIR_DENY, 7 * MS, 0},
-        {290 * YEAR + 7 * MS, 11, WEIR_ALLOW, 0, 0}, /* what waited pays one */
+        {1047 * MS, 0, 0, WEIR_ALLOW, 0, 0, 1000},
+        {1057 * MS, 0, 0, WEIR_ALLOW, 0, 0, 1001},
+        {2047 * MS, 0, 0, WEIR_ALLOW, 0, 0, 1100},
+        {290 * YEAR, 1100, 0, WEIR_ALLOW, 0, 0, 0},
+        {290 * YEAR, 11, 0, WEIR_DENY, 0, 7 * MS, 0},
+        {290 * YEAR + 7 * MS, 11, 0, WEIR_ALLOW, 0, 0, 0}, /* what waited pays one */
     };
-    run("1000/s algorithm=simrate", steps, LENGTH(steps));
+    CHECK_STEPS("1000/s algorithm=simrate", steps);
 }
 
 /* Ticks of a us; an operation of 7 s is 700 fills. */
@@ -83,29 +44,29 @@ static void slow(void **unused)
 {
     (void)unused;
     const struct step steps[] = {
-        {S, 1, WEIR_ALLOW, 0, 0},       {S, 1, WEIR_DENY, 7 * S, 0},
-        {8 * S, 1, WEIR_ALLOW, 0, 0},   {8 * S, 142, WEIR_DENY, 994 * S, 0},
-        {8 * S, 143, WEIR_NEVER, 0, 0}, {YEAR, 142, WEIR_ALLOW, 0, 0},
+        {S, 1, 0, WEIR_ALLOW, 0, 0, 0},       {S, 1, 0, WEIR_DENY, 0, 7 * S, 0},
+        {8 * S, 1, 0, WEIR_ALLOW, 0, 0, 0},   {8 * S, 142, 0, WEIR_DENY, 0, 994 * S, 0},
+        {8 * S, 143, 0, WEIR_NEVER, 0, 0, 0}, {YEAR, 142, 0, WEIR_ALLOW, 0, 0, 0},
     };
-    run("1/7s algorithm=simrate catchup=1", steps, LENGTH(steps));
+    CHECK_STEPS("1/7s algorithm=simrate catchup=1", steps);
 }
 
 static void first_call(void **unused)
 {
     (void)unused;
-    const struct step steps[] = {{5, 2, WEIR_ALLOW, 0, 0}, {5, 1, WEIR_DENY, 10 * MS, 0}};
-    run("100/s algorithm=simrate", steps, LENGTH(steps));
+    const struct step steps[] = {{5, 2, 0, WEIR_ALLOW, 0, 0, 0}, {5, 1, 0, WEIR_DENY, 0, 10 * MS, 0}};
+    CHECK_STEPS("100/s algorithm=simrate", steps);
 }
 
 static void time_that_goes_back(void **unused)
 {
     (void)unused;
     const struct step steps[] = {
-        {S, 1, WEIR_ALLOW, 0, 0},           {S + 10 * MS, 1, WEIR_ALLOW, 0, 9},
-        {S, 1, WEIR_DENY, 10 * MS, 0}, /* before the last fill nothing can be had */
-        {S + 10 * MS, 9, WEIR_ALLOW, 0, 0}, {0, 1, WEIR_DENY, S + 20 * MS, 0},
+        {S, 1, 0, WEIR_ALLOW, 0, 0, 0},           {S + 10 * MS, 1, 0, WEIR_ALLOW, 0, 0, 9},
+        {S, 1, 0, WEIR_DENY, 0, 10 * MS, 0}, /* before the last fill nothing can be had */
+        {S + 10 * MS, 9, 0, WEIR_ALLOW, 0, 0, 0}, {0, 1, 0, WEIR_DENY, 0, S + 20 * MS, 0},
     };
-    run("1000/s algorithm=simrate", steps, LENGTH(steps));
+    CHECK_STEPS("1000/s algorithm=simrate", steps);
 }
 
 /* Told to fill, as the original's filler does it: 1 us ticks, the rest of each fill is lost. */
@@ -139,26 +100,21 @@ static void told_to_fill(void **unused)
 static void settled(void **unused)
 {
     (void)unused;
-    const weir_plan plan = plan_of("1000/s algorithm=simrate");
-    uint64_t state[STATE_WORDS_MAX] = {0};
-    weir_decide(&plan, state, at(0), 1);
-    weir_decision decision = weir_decide(&plan, state, at(10 * MS), 8);
-    weir_decide_settle(&plan, state, at(10 * MS), &decision, 3);
-    assert_int_equal(weir_decide(&plan, state, at(10 * MS), 0).remaining, 2);
-    decision = weir_decide(&plan, state, at(10 * MS), 1);
-    weir_decide_settle(&plan, state, at(10 * MS), &decision, 7);
-    assert_int_equal(weir_decide(&plan, state, at(10 * MS), 1).retry_ns, 10 * MS);
-    assert_int_equal(weir_decide(&plan, state, at(20 * MS), 0).remaining, 5);
+    struct subject subject = fresh("1000/s algorithm=simrate");
+    take(&subject, 0, 1);
+    weir_decision decision = take(&subject, 10 * MS, 8);
+    settle_at(&subject, 10 * MS, &decision, 3);
+    assert_int_equal(take(&subject, 10 * MS, 0).remaining, 2);
+    decision = take(&subject, 10 * MS, 1);
+    settle_at(&subject, 10 * MS, &decision, 7);
+    assert_int_equal(take(&subject, 10 * MS, 1).retry_ns, 10 * MS);
+    assert_int_equal(take(&subject, 20 * MS, 0).remaining, 5);
 }
 
 static void mistakes(void **unused)
 {
     (void)unused;
-    static const struct {
-        const char *text;
-        int column;
-        const char *message;
-    } rows[] = {
+    static const struct mistake rows[] = {
         {"1000000001/s algorithm=simrate", 1,
          "simrate counts whole ns for each operation: at most 1G/s; choose another algorithm"},
         {"1/1000000s algorithm=simrate", 1, "simrate never fills at 1 in 1000000s or less; choose another algorithm"},
@@ -167,25 +123,14 @@ static void mistakes(void **unused)
         {"10/s algorithm=simrate catchup=1001", 32, "catchup is at most 1000"},
         {"10/s algorithm=simrate burst=3", 24, "this option does not belong to algorithm=simrate"},
     };
-    for (size_t i = 0; i < LENGTH(rows); i++) {
-        weir_plan plan;
-        weir_error error = {0};
-        assert_int_equal(weir_plan_parse(&plan, rows[i].text, WEIR_ADMIT, &error), WEIR_EINVAL);
-        assert_string_equal(error.message, rows[i].message);
-        assert_int_equal(error.column, rows[i].column);
-    }
+    CHECK_MISTAKES(rows);
 }
 
 static void canonical(void **unused)
 {
     (void)unused;
-    char text[128], again[128];
-    weir_plan plan = plan_of("10/s algorithm=simrate");
-    weir_plan_text(&plan, text, sizeof text);
-    assert_string_equal(text, "10/s catchup=1.1 algorithm=simrate");
-    plan = plan_of(text);
-    weir_plan_text(&plan, again, sizeof again);
-    assert_string_equal(again, text);
+    static const struct spelling rows[] = {{"10/s algorithm=simrate", "10/s catchup=1.1 algorithm=simrate"}};
+    CHECK_SPELLINGS(rows);
 }
 
 /* The scale of ticks, the ticks of an operation, and what the pools hold. */
@@ -207,7 +152,7 @@ static void in_numbers(void **unused)
     for (size_t i = 0; i < LENGTH(rows); i++) {
         const weir_plan plan = plan_of(rows[i].text);
         const struct rule *rule = &plan_inside_const(&plan)->rule[0];
-        const struct facts facts = facts_of(&plan_inside_const(&plan)->limit[0], rule);
+        const struct facts facts = facts_in(&plan);
         assert_int_equal(rule->fourth, rows[i].tick_ns);
         assert_int_equal(rule->third, rows[i].per_op);
         assert_int_equal(rule->over, rows[i].over);
@@ -217,33 +162,24 @@ static void in_numbers(void **unused)
         assert_int_equal(facts.state_bytes, weir_state_size(&plan));
     }
     const weir_plan plan = plan_of("1000/s algorithm=simrate");
-    const struct limit *limit = &plan_inside_const(&plan)->limit[0];
     static const uint64_t windows[][2] = {{1, 1100}, {2, 1111}, {10 * MS + 1, 1111}, {10 * MS + 2, 1122}, {S, 2200}};
-    for (size_t i = 0; i < LENGTH(windows); i++) assert_int_equal(facts_most_in(limit, windows[i][0]), windows[i][1]);
+    CHECK_MOST_IN(&plan, windows);
 }
 
 /* As many as there may be, greedily, just before a fill and after the following ones. */
 static void worst_window(void **unused)
 {
     (void)unused;
-    const weir_plan plan = plan_of("1000/s algorithm=simrate");
-    uint64_t state[STATE_WORDS_MAX] = {0}, taken = 0;
-    weir_decide(&plan, state, at(0), 1);
+    struct subject subject = fresh("1000/s algorithm=simrate");
+    uint64_t taken = 0;
+    take(&subject, 0, 1);
     const uint64_t from_ns = 1000 * S - 1;
     for (uint64_t now_ns = from_ns; now_ns < from_ns + S;) {
-        const weir_decision decision = weir_decide(&plan, state, at(now_ns), 1);
+        const weir_decision decision = take(&subject, now_ns, 1);
         if (weir_allowed(decision)) taken++;
         else now_ns += decision.retry_ns;
     }
-    assert_int_equal(taken, facts_most_in(&plan_inside_const(&plan)->limit[0], S));
-}
-
-static weir_limiter *open_manual(const char *text)
-{
-    const weir_options options = {.size = sizeof options, .clock = WEIR_CLOCK_MANUAL};
-    weir_limiter *limiter;
-    assert_int_equal(weir_open(&limiter, text, &options, NULL), 0);
-    return limiter;
+    assert_int_equal(taken, most_in(&subject.plan, S));
 }
 
 static void in_a_limiter(void **unused)
@@ -253,12 +189,12 @@ static void in_a_limiter(void **unused)
     weir_stats stats;
     assert_true(weir_allowed(weir_take(limiter, 1)));
     assert_int_equal(weir_reserve(limiter, 1, S).verdict, WEIR_DENY); /* has no places */
-    weir_manual_set(limiter, at(3 * S));
+    set_ns(limiter, 3 * S);
     assert_true(weir_allowed(weir_take(limiter, 100)));
     weir_read_stats(limiter, &stats, sizeof stats);
     assert_int_equal(stats.late_now_ns, 3 * S - 1100 * MS);
     assert_int_equal(stats.late_max_ns, 3 * S - 1100 * MS);
-    assert_int_equal(weir_set_limit(limiter, "100/s algorithm=simrate", WEIR_KEEP, NULL), 0);
+    change(limiter, "100/s algorithm=simrate", WEIR_KEEP);
     assert_int_equal(weir_peek(limiter, 0).remaining, 1);
     weir_read_stats(limiter, &stats, sizeof stats);
     assert_int_equal(stats.late_now_ns, 0);
@@ -266,11 +202,11 @@ static void in_a_limiter(void **unused)
     weir_read_stats(limiter, &stats, sizeof stats);
     assert_int_equal(stats.late_max_ns, 3 * S - 1100 * MS);
     weir_charge(limiter, 3);
-    assert_int_equal(weir_set_limit(limiter, "1000/s algorithm=simrate", WEIR_KEEP, NULL), 0);
+    change(limiter, "1000/s algorithm=simrate", WEIR_KEEP);
     assert_int_equal(weir_take(limiter, 1).retry_ns, 10 * MS);
-    weir_manual_set(limiter, at(3 * S + 10 * MS));
+    set_ns(limiter, 3 * S + 10 * MS);
     assert_int_equal(weir_peek(limiter, 0).remaining, 7);
-    assert_int_equal(weir_set_limit(limiter, "1000/s algorithm=simrate", WEIR_RESET, NULL), 0);
+    change(limiter, "1000/s algorithm=simrate", WEIR_RESET);
     assert_true(weir_allowed(weir_take(limiter, 3)));
     assert_false(weir_allowed(weir_take(limiter, 1)));
     weir_close(limiter);
@@ -279,8 +215,7 @@ static void in_a_limiter(void **unused)
 static void waits_for_a_fill(void **unused)
 {
     (void)unused;
-    weir_limiter *limiter;
-    assert_int_equal(weir_open(&limiter, "1000/s algorithm=simrate", NULL, NULL), 0);
+    weir_limiter *limiter = open_limiter("1000/s algorithm=simrate", WEIR_CLOCK_SYSTEM, WEIR_ADMIT);
     assert_true(weir_allowed(weir_take(limiter, 1)));
     const uint64_t begin_ns = weir_now().ns;
     assert_true(weir_allowed(weir_take_wait(limiter, 15, S)));

@@ -10,17 +10,13 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <cmocka.h>
 #include <pthread.h>
 
 #include "core/sliding_log.h"
 #include "plan/plan.h"
-
-static const uint64_t S = UINT64_C(1000000000), MS = UINT64_C(1000000);
-
-#define LENGTH(array) (sizeof(array) / sizeof(array)[0])
+#include "unit/plans.h"
 
 struct log {
     weir_plan plan;
@@ -29,9 +25,7 @@ struct log {
 
 static struct log log_of(const char *text)
 {
-    struct log log;
-    weir_error error;
-    if (weir_plan_parse(&log.plan, text, WEIR_ADMIT, &error) != 0) fail_msg("\"%s\": %s", text, error.message);
+    struct log log = {.plan = plan_of(text)};
     log.state = calloc(1, weir_state_size(&log.plan));
     assert_non_null(log.state);
     return log;
@@ -39,7 +33,7 @@ static struct log log_of(const char *text)
 
 static void allows(struct log *log, uint64_t now_ns, uint64_t cost, uint64_t remaining)
 {
-    const weir_decision decision = weir_decide(&log->plan, log->state, (weir_instant){now_ns}, cost);
+    const weir_decision decision = weir_decide(&log->plan, log->state, at(now_ns), cost);
     assert_int_equal(decision.verdict, WEIR_ALLOW);
     assert_int_equal(decision.start.ns, now_ns);
     assert_int_equal(decision.remaining, remaining);
@@ -47,9 +41,7 @@ static void allows(struct log *log, uint64_t now_ns, uint64_t cost, uint64_t rem
 
 static void denies(struct log *log, uint64_t now_ns, uint64_t cost, uint64_t retry_ns)
 {
-    const weir_decision decision = weir_decide(&log->plan, log->state, (weir_instant){now_ns}, cost);
-    assert_int_equal(decision.verdict, WEIR_DENY);
-    assert_int_equal(decision.retry_ns, retry_ns);
+    assert_retry(weir_decide(&log->plan, log->state, at(now_ns), cost), retry_ns);
 }
 
 /* ---- the rule ---- */
@@ -94,7 +86,7 @@ static void test_never(void **state)
 {
     (void)state;
     struct log log = log_of("3/s algorithm=sliding-log");
-    const weir_decision decision = weir_decide(&log.plan, log.state, (weir_instant){7}, 4);
+    const weir_decision decision = weir_decide(&log.plan, log.state, at(7), 4);
     assert_int_equal(decision.verdict, WEIR_NEVER);
     assert_int_equal(decision.remaining, 3);
     allows(&log, 7, 3, 0);
@@ -131,7 +123,7 @@ static void test_refused_calls_count(void **state)
     denies(&log, 2200 * MS, 2, S);
     allows(&log, 3200 * MS, 2, 0);
     /* More than ever passes is entered as far as it counts. */
-    assert_int_equal(weir_decide(&log.plan, log.state, (weir_instant){5 * S}, UINT64_MAX).verdict, WEIR_NEVER);
+    assert_int_equal(weir_decide(&log.plan, log.state, at(5 * S), UINT64_MAX).verdict, WEIR_NEVER);
     denies(&log, 5 * S, 1, S);
     free(log.state);
 }
@@ -168,7 +160,7 @@ static void test_far_ahead_and_at_the_end_of_time(void **state)
     denies(&log, UINT64_C(290) * 31536000 * S, 1, S);
     allows(&log, UINT64_C(500) * 31536000 * S, 3, 0);
     allows(&slow, UINT64_MAX - 5, 1, 0);
-    const weir_decision decision = weir_decide(&slow.plan, slow.state, (weir_instant){UINT64_MAX - 4}, 1);
+    const weir_decision decision = weir_decide(&slow.plan, slow.state, at(UINT64_MAX - 4), 1);
     assert_int_equal(decision.verdict, WEIR_DENY);
     assert_int_equal(decision.retry_ns, WEIR_FOREVER);
     free(log.state);
@@ -204,21 +196,16 @@ static const char *in_a_list(const char *limits)
     return text;
 }
 
-static weir_limiter *open_manual(const char *limits, uint64_t now_ns)
+static weir_limiter *open_list(const char *limits, uint64_t now_ns)
 {
-    weir_options options = WEIR_OPTIONS;
-    weir_limiter *limiter;
-    weir_error error;
-    options.clock = WEIR_CLOCK_MANUAL;
-    if (weir_open(&limiter, in_a_list(limits), &options, &error) != 0) fail_msg("\"%s\": %s", limits, error.message);
-    weir_manual_set(limiter, (weir_instant){now_ns});
+    weir_limiter *limiter = open_manual(in_a_list(limits));
+    set_ns(limiter, now_ns);
     return limiter;
 }
 
-static void change(weir_limiter *limiter, const char *limits, weir_carry carry)
+static void change_list(weir_limiter *limiter, const char *limits, weir_carry carry)
 {
-    weir_error error;
-    if (weir_set_limit(limiter, in_a_list(limits), carry, &error) != 0) fail_msg("\"%s\": %s", limits, error.message);
+    change(limiter, in_a_list(limits), carry);
 }
 
 static uint64_t retry_of(weir_limiter *limiter, uint64_t cost)
@@ -230,7 +217,7 @@ static void test_reserve(void **state)
 {
     (void)state;
     static const uint64_t starts_s[] = {10, 10, 11, 11, 12, 12, 13};
-    weir_limiter *limiter = open_manual("2/s algorithm=sliding-log", 10 * S);
+    weir_limiter *limiter = open_list("2/s algorithm=sliding-log", 10 * S);
     for (size_t i = 0; i < LENGTH(starts_s); i++) {
         const weir_decision decision = weir_reserve(limiter, 1, WEIR_FOREVER);
         assert_int_equal(decision.verdict, WEIR_ALLOW);
@@ -239,7 +226,7 @@ static void test_reserve(void **state)
     assert_int_equal(weir_reserve(limiter, 1, S).verdict, WEIR_DENY);
     assert_int_equal(retry_of(limiter, 1), 3 * S);
     assert_int_equal(retry_of(limiter, 2), 4 * S);
-    weir_manual_set(limiter, (weir_instant){12 * S});
+    set_ns(limiter, 12 * S);
     weir_decision decision = weir_reserve(limiter, 1, WEIR_FOREVER);
     assert_int_equal(decision.start.ns, 13 * S);
     weir_cancel(limiter, &decision);
@@ -250,13 +237,13 @@ static void test_reserve(void **state)
 static void test_refused_calls_that_count_do_not_wait(void **state)
 {
     (void)state;
-    weir_limiter *limiter = open_manual("1/s count-refused", 0);
+    weir_limiter *limiter = open_list("1/s count-refused", 0);
     assert_int_equal(weir_take(limiter, 1).verdict, WEIR_ALLOW);
     assert_int_equal(weir_peek(limiter, 1).retry_ns, S);
     assert_int_equal(weir_reserve(limiter, 1, WEIR_FOREVER).verdict, WEIR_DENY);
-    weir_manual_set(limiter, (weir_instant){300 * MS});
+    set_ns(limiter, 300 * MS);
     assert_int_equal(weir_take(limiter, 1).retry_ns, S);
-    weir_manual_set(limiter, (weir_instant){1300 * MS});
+    set_ns(limiter, 1300 * MS);
     assert_int_equal(weir_take(limiter, 1).verdict, WEIR_ALLOW);
     weir_close(limiter);
 }
@@ -264,20 +251,20 @@ static void test_refused_calls_that_count_do_not_wait(void **state)
 static void test_settle(void **state)
 {
     (void)state;
-    weir_limiter *limiter = open_manual("10/s algorithm=sliding-log", S);
+    weir_limiter *limiter = open_list("10/s algorithm=sliding-log", S);
     weir_decision first = weir_take(limiter, 6), second = weir_take(limiter, 2), third;
     weir_settle(limiter, &first, 1);
     assert_int_equal(weir_peek(limiter, 0).remaining, 7);
-    weir_manual_set(limiter, (weir_instant){1500 * MS});
+    set_ns(limiter, 1500 * MS);
     third = weir_take(limiter, 7);
     weir_cancel(limiter, &second);
     assert_int_equal(weir_peek(limiter, 0).remaining, 2);
     /* Of the 3 more one is too many, and takes the next place that becomes free. */
     weir_settle(limiter, &third, 10);
     assert_int_equal(retry_of(limiter, 1), S);
-    weir_manual_set(limiter, (weir_instant){2 * S});
+    set_ns(limiter, 2 * S);
     assert_int_equal(weir_peek(limiter, 0).remaining, 0);
-    weir_manual_set(limiter, (weir_instant){2500 * MS});
+    set_ns(limiter, 2500 * MS);
     assert_int_equal(weir_peek(limiter, 0).remaining, 9);
     weir_close(limiter);
 }
@@ -286,14 +273,14 @@ static void test_settle(void **state)
 static void test_cancel_where_refused_calls_count(void **state)
 {
     (void)state;
-    weir_limiter *limiter = open_manual("2/s count-refused", S);
+    weir_limiter *limiter = open_list("2/s count-refused", S);
     assert_int_equal(weir_take(limiter, 1).verdict, WEIR_ALLOW);
     weir_decision second = weir_take(limiter, 1);
-    weir_manual_set(limiter, (weir_instant){1100 * MS});
+    set_ns(limiter, 1100 * MS);
     assert_int_equal(weir_take(limiter, 1).verdict, WEIR_DENY);
     weir_cancel(limiter, &second);
     assert_int_equal(weir_peek(limiter, 0).remaining, 0);
-    weir_manual_set(limiter, (weir_instant){2 * S});
+    set_ns(limiter, 2 * S);
     assert_int_equal(weir_peek(limiter, 0).remaining, 1);
     weir_close(limiter);
 }
@@ -302,10 +289,10 @@ static void test_cancel_where_refused_calls_count(void **state)
 static void test_change_while_in_debt(void **state)
 {
     (void)state;
-    weir_limiter *limiter = open_manual("100/s algorithm=sliding-log", S);
+    weir_limiter *limiter = open_list("100/s algorithm=sliding-log", S);
     assert_int_equal(weir_take(limiter, 100).verdict, WEIR_ALLOW);
     assert_int_equal(weir_charge(limiter, 5).charged, 5);
-    change(limiter, "100/s algorithm=sliding-log", WEIR_KEEP);
+    change_list(limiter, "100/s algorithm=sliding-log", WEIR_KEEP);
     assert_int_equal(retry_of(limiter, 95), S);
     assert_int_equal(retry_of(limiter, 96), 2 * S);
     weir_close(limiter);
@@ -315,7 +302,7 @@ static void test_change_while_in_debt(void **state)
 static void test_charge(void **state)
 {
     (void)state;
-    weir_limiter *limiter = open_manual("3/s algorithm=sliding-log", S);
+    weir_limiter *limiter = open_list("3/s algorithm=sliding-log", S);
     assert_int_equal(weir_charge(limiter, 7).charged, 7);
     assert_int_equal(retry_of(limiter, 1), 2 * S);
     assert_int_equal(retry_of(limiter, 2), 2 * S);
@@ -331,19 +318,19 @@ static void test_charge(void **state)
 static void test_change_of_count_and_period(void **state)
 {
     (void)state;
-    weir_limiter *limiter = open_manual("5/s algorithm=sliding-log", S);
+    weir_limiter *limiter = open_list("5/s algorithm=sliding-log", S);
     assert_int_equal(weir_take(limiter, 5).verdict, WEIR_ALLOW);
-    change(limiter, "8/s algorithm=sliding-log", WEIR_KEEP);
+    change_list(limiter, "8/s algorithm=sliding-log", WEIR_KEEP);
     assert_int_equal(weir_take(limiter, 3).verdict, WEIR_ALLOW);
     assert_int_equal(retry_of(limiter, 1), S);
-    change(limiter, "2/s algorithm=sliding-log", WEIR_SCALE);
-    weir_manual_set(limiter, (weir_instant){1500 * MS});
+    change_list(limiter, "2/s algorithm=sliding-log", WEIR_SCALE);
+    set_ns(limiter, 1500 * MS);
     assert_int_equal(retry_of(limiter, 1), 500 * MS);
-    change(limiter, "2/min algorithm=sliding-log", WEIR_KEEP);
+    change_list(limiter, "2/min algorithm=sliding-log", WEIR_KEEP);
     assert_int_equal(retry_of(limiter, 1), 59500 * MS);
-    change(limiter, "2/100ms algorithm=sliding-log", WEIR_KEEP);
+    change_list(limiter, "2/100ms algorithm=sliding-log", WEIR_KEEP);
     assert_int_equal(weir_take(limiter, 2).verdict, WEIR_ALLOW);
-    change(limiter, "1/h algorithm=sliding-log", WEIR_RESET);
+    change_list(limiter, "1/h algorithm=sliding-log", WEIR_RESET);
     assert_int_equal(weir_take(limiter, 1).verdict, WEIR_ALLOW);
     weir_close(limiter);
 }
@@ -352,16 +339,16 @@ static void test_change_of_count_and_period(void **state)
 static void test_growth_under_load(void **state)
 {
     (void)state;
-    weir_limiter *limiter = open_manual("4/s algorithm=sliding-log", 0);
+    weir_limiter *limiter = open_list("4/s algorithm=sliding-log", 0);
     for (uint64_t t = 1; t < 20; t++) {
-        weir_manual_set(limiter, (weir_instant){t * 250 * MS});
+        set_ns(limiter, t * 250 * MS);
         assert_int_equal(weir_take(limiter, 1).verdict, WEIR_ALLOW);
     }
-    change(limiter, "6/s algorithm=sliding-log", WEIR_KEEP);
+    change_list(limiter, "6/s algorithm=sliding-log", WEIR_KEEP);
     assert_int_equal(weir_take(limiter, 2).verdict, WEIR_ALLOW);
     assert_int_equal(retry_of(limiter, 1), 250 * MS);
     /* Longer than what is known: the lost ones may all have come with the last of them. */
-    change(limiter, "12/2s algorithm=sliding-log", WEIR_KEEP);
+    change_list(limiter, "12/2s algorithm=sliding-log", WEIR_KEEP);
     assert_int_equal(weir_peek(limiter, 0).remaining, 0);
     assert_int_equal(retry_of(limiter, 1), S);
     weir_close(limiter);
@@ -371,19 +358,19 @@ static void test_restart(void **state)
 {
     (void)state;
     weir_decision waiting[7];
-    weir_limiter *limiter = open_manual("2/s algorithm=sliding-log", 10 * S);
+    weir_limiter *limiter = open_list("2/s algorithm=sliding-log", 10 * S);
     assert_int_equal(weir_take(limiter, 2).verdict, WEIR_ALLOW);
     for (size_t i = 0; i < 7; i++) waiting[i] = weir_reserve(limiter, 1, WEIR_FOREVER);
     assert_int_equal(waiting[6].start.ns, 14 * S);
-    weir_manual_set(limiter, (weir_instant){10500 * MS});
-    change(limiter, "1/s algorithm=sliding-log", WEIR_KEEP);
+    set_ns(limiter, 10500 * MS);
+    change_list(limiter, "1/s algorithm=sliding-log", WEIR_KEEP);
     for (size_t i = 0; i < 7; i++) {
         assert_true(weir_restart(limiter, &waiting[i]));
         assert_int_equal(waiting[i].start.ns, (11 + i) * S);
     }
     /* Of the two before the one at 11 a ring of one knows no more than that they came no later. */
-    weir_manual_set(limiter, (weir_instant){11 * S});
-    change(limiter, "4/s algorithm=sliding-log", WEIR_KEEP);
+    set_ns(limiter, 11 * S);
+    change_list(limiter, "4/s algorithm=sliding-log", WEIR_KEEP);
     for (size_t i = 1; i < 7; i++) {
         assert_true(weir_restart(limiter, &waiting[i]));
         assert_int_equal(waiting[i].start.ns, (i < 2 ? 11 : i < 6 ? 12 : 13) * S);
@@ -397,12 +384,12 @@ static void test_restart(void **state)
 static void test_restart_of_calls_of_several_permits(void **state)
 {
     (void)state;
-    weir_limiter *limiter = open_manual("4/s algorithm=sliding-log", 0);
+    weir_limiter *limiter = open_list("4/s algorithm=sliding-log", 0);
     assert_int_equal(weir_take(limiter, 4).verdict, WEIR_ALLOW);
     weir_decision three = weir_reserve(limiter, 3, WEIR_FOREVER), next;
     assert_int_equal(three.start.ns, S);
     for (int i = 0; i < 4; i++) {
-        change(limiter, "4/s algorithm=sliding-log", WEIR_KEEP);
+        change_list(limiter, "4/s algorithm=sliding-log", WEIR_KEEP);
         assert_true(weir_restart(limiter, &three));
         assert_int_equal(three.start.ns, S);
     }
@@ -415,12 +402,12 @@ static void test_restart_of_calls_of_several_permits(void **state)
 static void test_restart_of_a_long_line(void **state)
 {
     (void)state;
-    weir_limiter *limiter = open_manual("4/s algorithm=sliding-log", 0);
+    weir_limiter *limiter = open_list("4/s algorithm=sliding-log", 0);
     weir_decision last = weir_reserve(limiter, 3, WEIR_FOREVER);
     for (int i = 0; i < 20; i++) last = weir_reserve(limiter, 3, WEIR_FOREVER);
     uint64_t start_ns = 0;
     for (int i = 0; i < 5; i++) {
-        change(limiter, "4/s algorithm=sliding-log", WEIR_KEEP);
+        change_list(limiter, "4/s algorithm=sliding-log", WEIR_KEEP);
         assert_true(weir_restart(limiter, &last));
         if (i > 0) assert_int_equal(last.start.ns, start_ns);
         start_ns = last.start.ns;
@@ -432,13 +419,13 @@ static void test_restart_of_a_long_line(void **state)
 static void test_restart_after_a_cancel(void **state)
 {
     (void)state;
-    weir_limiter *limiter = open_manual("2/s algorithm=sliding-log", 0);
+    weir_limiter *limiter = open_list("2/s algorithm=sliding-log", 0);
     assert_int_equal(weir_take(limiter, 1).verdict, WEIR_ALLOW);
-    weir_manual_set(limiter, (weir_instant){200 * MS});
+    set_ns(limiter, 200 * MS);
     assert_int_equal(weir_take(limiter, 1).verdict, WEIR_ALLOW);
     weir_decision first = weir_reserve(limiter, 1, WEIR_FOREVER), second = weir_reserve(limiter, 1, WEIR_FOREVER);
     weir_cancel(limiter, &second);
-    change(limiter, "2/s algorithm=sliding-log", WEIR_KEEP);
+    change_list(limiter, "2/s algorithm=sliding-log", WEIR_KEEP);
     assert_true(weir_restart(limiter, &first));
     assert_int_equal(first.start.ns, S);
     weir_close(limiter);
@@ -448,9 +435,9 @@ static void test_restart_after_a_cancel(void **state)
 static void test_cancel_while_others_wait(void **state)
 {
     (void)state;
-    weir_limiter *limiter = open_manual("4/s gap=100ms", 0);
+    weir_limiter *limiter = open_list("4/s gap=100ms", 0);
     weir_decision a = weir_take(limiter, 1);
-    weir_manual_set(limiter, (weir_instant){100 * MS});
+    set_ns(limiter, 100 * MS);
     weir_decision b = weir_take(limiter, 1);
     weir_cancel(limiter, &a);
     weir_decision c = weir_reserve(limiter, 1, WEIR_FOREVER);
@@ -458,7 +445,7 @@ static void test_cancel_while_others_wait(void **state)
     weir_decision d = weir_reserve(limiter, 1, WEIR_FOREVER);
     assert_int_equal(c.start.ns, 200 * MS);
     assert_int_equal(d.start.ns, 300 * MS);
-    change(limiter, "1/h algorithm=sliding-log", WEIR_KEEP);
+    change_list(limiter, "1/h algorithm=sliding-log", WEIR_KEEP);
     assert_true(weir_restart(limiter, &c));
     assert_true(weir_restart(limiter, &d));
     assert_int_equal(d.start.ns, c.start.ns + 3600 * S);
@@ -477,11 +464,11 @@ static void test_who_waits_is_moved(void **state)
     (void)state;
     pthread_t thread;
     void *result;
-    weir_limiter *limiter = open_manual("1/h algorithm=sliding-log", S);
+    weir_limiter *limiter = open_list("1/h algorithm=sliding-log", S);
     assert_int_equal(weir_take(limiter, 1).verdict, WEIR_ALLOW);
     assert_int_equal(pthread_create(&thread, NULL, wait_in_line, limiter), 0);
     while (retry_of(limiter, 1) != 7200 * S) continue;
-    change(limiter, "2/s algorithm=sliding-log", WEIR_KEEP);
+    change_list(limiter, "2/s algorithm=sliding-log", WEIR_KEEP);
     pthread_join(thread, &result);
     assert_int_equal(((weir_decision *)result)->verdict, WEIR_ALLOW);
     assert_int_equal(((weir_decision *)result)->start.ns, S);
@@ -494,32 +481,19 @@ static void test_who_waits_is_moved(void **state)
 static void test_text(void **state)
 {
     (void)state;
-    static const char *const rows[][2] = {
+    static const struct spelling rows[] = {
         {"10/min algorithm=sliding-log", "10/min algorithm=sliding-log edge=open"},
         {"10/min edge=closed", "10/min algorithm=sliding-log edge=closed"},
         {"5 tokens/2s count-refused", "5 tokens/2s algorithm=sliding-log edge=open count-refused"},
         {"10/s gap=50ms edge=closed count-refused", "10/s algorithm=sliding-log gap=50ms edge=closed count-refused"},
     };
-    for (size_t i = 0; i < LENGTH(rows); i++) {
-        char text[128], again[128];
-        weir_plan plan;
-        assert_int_equal(weir_plan_parse(&plan, rows[i][0], WEIR_ADMIT, NULL), 0);
-        weir_plan_text(&plan, text, sizeof text);
-        assert_string_equal(text, rows[i][1]);
-        assert_int_equal(weir_plan_parse(&plan, text, WEIR_PACE, NULL), 0);
-        weir_plan_text(&plan, again, sizeof again);
-        assert_string_equal(again, text);
-    }
+    CHECK_SPELLINGS(rows);
 }
 
 static void test_mistakes(void **state)
 {
     (void)state;
-    static const struct {
-        const char *text;
-        int column;
-        const char *message;
-    } rows[] = {
+    static const struct mistake rows[] = {
         {"300M/s algorithm=sliding-log", 1,
          "a log keeps a time for each permit, for at most 268435456 of them; shorten the period, for example 1000/s "
          "for "
@@ -529,13 +503,7 @@ static void test_mistakes(void **state)
         {"10/s gap=3", 10, "expected a time; for example gap=100ms"},
         {"10/s edge=shut", 11, "expected edge=open or edge=closed"},
     };
-    for (size_t i = 0; i < LENGTH(rows); i++) {
-        weir_plan plan;
-        weir_error error;
-        assert_int_equal(weir_plan_parse(&plan, rows[i].text, WEIR_ADMIT, &error), WEIR_EINVAL);
-        assert_string_equal(error.message, rows[i].message);
-        assert_int_equal(error.column, rows[i].column);
-    }
+    CHECK_MISTAKES(rows);
     struct log log = log_of("268435456/s algorithm=sliding-log");
     assert_int_equal(weir_state_size(&log.plan), STAMPS_HEADER * sizeof(uint64_t) + (UINT64_C(1) << 30));
     free(log.state);
@@ -563,7 +531,7 @@ static void test_most_in(void **state)
         const struct plan *inside = plan_inside_const(&log.plan);
         uint64_t grant[GRANTS], now_ns = S;
         for (int j = 0; j < GRANTS;) {
-            const weir_decision decision = weir_decide(&log.plan, log.state, (weir_instant){now_ns}, 1);
+            const weir_decision decision = weir_decide(&log.plan, log.state, at(now_ns), 1);
             if (weir_allowed(decision)) grant[j++] = now_ns;
             else now_ns += decision.retry_ns;
         }
@@ -571,12 +539,12 @@ static void test_most_in(void **state)
             const uint64_t window_ns = 1 + inside->limit[0].period_ns * part / 7 + part % 3;
             uint64_t taken = 0;
             while (grant[taken] - grant[0] < window_ns) taken++;
-            const uint64_t said = facts_most_in(&inside->limit[0], window_ns);
+            const uint64_t said = most_in(&log.plan, window_ns);
             if (said != taken)
                 fail_msg("%s in %ju ns: %ju, not %ju", texts[i], (uintmax_t)window_ns, (uintmax_t)taken,
                          (uintmax_t)said);
         }
-        assert_int_equal(facts_most_in(&inside->limit[0], 0), facts_of(inside->limit, inside->rule).at_once);
+        assert_int_equal(most_in(&log.plan, 0), facts_in(&log.plan).at_once);
         free(log.state);
     }
 }
@@ -594,18 +562,14 @@ static void test_facts(void **state)
         {"7/s gap=2s", 1, 1, 2000000000, 2000000000, (STAMPS_HEADER + 7) * 8},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        struct log log = log_of(rows[i].text);
-        const struct plan *inside = plan_inside_const(&log.plan);
-        const struct facts facts = facts_of(inside->limit, inside->rule);
-        assert_int_equal(facts.at_once, rows[i].at_once);
-        assert_int_equal(facts.fresh, rows[i].at_once);
-        assert_int_equal(facts.largest, inside->limit[0].count.digits);
-        assert_int_equal(facts.group, rows[i].group);
-        assert_int_equal(facts.spacing_ns, rows[i].spacing_ns);
-        assert_int_equal(facts.full_ns, rows[i].full_ns);
-        assert_int_equal(facts.state_bytes, rows[i].bytes);
-        assert_int_equal(weir_state_size(&log.plan), rows[i].bytes);
-        free(log.state);
+        const weir_plan plan = plan_of(rows[i].text);
+        check_facts(&plan, (struct facts){.at_once = rows[i].at_once,
+                                          .fresh = rows[i].at_once,
+                                          .largest = plan_inside_const(&plan)->limit[0].count.digits,
+                                          .group = rows[i].group,
+                                          .spacing_ns = rows[i].spacing_ns,
+                                          .full_ns = rows[i].full_ns,
+                                          .state_bytes = rows[i].bytes});
     }
 }
 
@@ -613,11 +577,11 @@ static void test_full(void **state)
 {
     (void)state;
     struct log log = log_of("2/s algorithm=sliding-log");
-    weir_decision decision = weir_decide(&log.plan, log.state, (weir_instant){S}, 0);
+    weir_decision decision = weir_decide(&log.plan, log.state, at(S), 0);
     assert_int_equal(weir_full_ns(&log.plan, &decision), 0);
-    decision = weir_decide(&log.plan, log.state, (weir_instant){S}, 1);
+    decision = weir_decide(&log.plan, log.state, at(S), 1);
     assert_int_equal(weir_full_ns(&log.plan, &decision), S);
-    decision = weir_decide_within(&log.plan, log.state, (weir_instant){S}, 2, WEIR_FOREVER);
+    decision = weir_decide_within(&log.plan, log.state, at(S), 2, WEIR_FOREVER);
     assert_int_equal(decision.delay_ns, S);
     assert_int_equal(weir_full_ns(&log.plan, &decision), 2 * S);
     free(log.state);

@@ -7,46 +7,20 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
 #include <cmocka.h>
 
 #include "core/algorithm.h"
 #include "core/clock.h"
-#include "core/decide.h"
 #include "plan/plan.h"
+#include "unit/plans.h"
 
-#define MS UINT64_C(1000000)
-#define S UINT64_C(1000000000)
-#define LENGTH(array) (sizeof(array) / sizeof(array)[0])
-
-enum { ENDS, PREVIOUS, CURRENT, WORDS };
-
-static weir_plan plan_of(const char *text)
-{
-    weir_plan plan;
-    weir_error error = {0};
-    if (weir_plan_parse(&plan, text, WEIR_ADMIT, &error) != 0) fail_msg("\"%s\": %s", text, error.message);
-    return plan;
-}
-
-static weir_decision take(const weir_plan *plan, uint64_t *state, uint64_t ns, uint64_t cost)
-{
-    return weir_decide(plan, state, (weir_instant){ns}, cost);
-}
+enum { ENDS, PREVIOUS, CURRENT };
 
 static void assert_allowed(weir_decision decision, uint64_t remaining)
 {
-    assert_int_equal(decision.verdict, WEIR_ALLOW);
-    assert_int_equal(decision.delay_ns, 0);
+    assert_delay(decision, 0);
     assert_int_equal(decision.remaining, remaining);
-}
-
-static void assert_retry(weir_decision decision, uint64_t retry_ns)
-{
-    assert_int_equal(decision.verdict, WEIR_DENY);
-    assert_int_equal(decision.retry_ns, retry_ns);
 }
 
 /* ---- the rule ---- */
@@ -54,74 +28,69 @@ static void assert_retry(weir_decision decision, uint64_t retry_ns)
 static void shares(void **unused)
 {
     (void)unused;
-    const weir_plan plan = plan_of("5/s algorithm=sliding-window");
-    uint64_t state[WORDS] = {0};
-    for (uint64_t i = 5; i > 0; i--) assert_allowed(take(&plan, state, 0, 1), i - 1);
-    assert_retry(take(&plan, state, 0, 1), S + 1);
-    assert_retry(take(&plan, state, 1999 * MS / 2, 1), S + 1 - 1999 * MS / 2);
+    struct subject subject = fresh("5/s algorithm=sliding-window");
+    for (uint64_t i = 5; i > 0; i--) assert_allowed(take(&subject, 0, 1), i - 1);
+    assert_retry(take(&subject, 0, 1), S + 1);
+    assert_retry(take(&subject, 1999 * MS / 2, 1), S + 1 - 1999 * MS / 2);
     /* At the edge all five are still seen, a ns later less than five. */
-    assert_retry(take(&plan, state, S, 1), 1);
-    assert_allowed(take(&plan, state, S + 1, 1), 0);
-    assert_retry(take(&plan, state, S + 1, 1), 200 * MS);
-    assert_allowed(take(&plan, state, 1200 * MS + 1, 1), 0);
-    assert_allowed(take(&plan, state, 2 * S - 1, 3), 0);
-    assert_int_equal(state[PREVIOUS], 5);
-    assert_int_equal(state[CURRENT], 5);
+    assert_retry(take(&subject, S, 1), 1);
+    assert_allowed(take(&subject, S + 1, 1), 0);
+    assert_retry(take(&subject, S + 1, 1), 200 * MS);
+    assert_allowed(take(&subject, 1200 * MS + 1, 1), 0);
+    assert_allowed(take(&subject, 2 * S - 1, 3), 0);
+    assert_int_equal(subject.state[PREVIOUS], 5);
+    assert_int_equal(subject.state[CURRENT], 5);
     /* Two windows later nothing is left. */
-    assert_allowed(take(&plan, state, 4 * S, 5), 0);
+    assert_allowed(take(&subject, 4 * S, 5), 0);
 }
 
 static void larger_calls(void **unused)
 {
     (void)unused;
-    const weir_plan plan = plan_of("10/s algorithm=sliding-window");
-    uint64_t state[WORDS] = {0};
-    assert_int_equal(take(&plan, state, 0, 11).verdict, WEIR_NEVER);
-    assert_allowed(take(&plan, state, 0, 8), 2);
+    struct subject subject = fresh("10/s algorithm=sliding-window");
+    assert_int_equal(take(&subject, 0, 11).verdict, WEIR_NEVER);
+    assert_allowed(take(&subject, 0, 8), 2);
     /* 4 more: when at most 6 of the 8 are seen, 6.999... / 8 of a window from the end. */
-    assert_retry(take(&plan, state, 0, 4), S + 125 * MS + 1);
+    assert_retry(take(&subject, 0, 4), S + 125 * MS + 1);
     /* 10: when less than one is. */
-    assert_retry(take(&plan, state, 500 * MS, 10), 1500 * MS - 125 * MS + 1);
-    assert_allowed(take(&plan, state, 0, 0), 2);
-    assert_int_equal(weir_full_ns(&plan, &(weir_decision){.end = 1}), 0);
+    assert_retry(take(&subject, 500 * MS, 10), 1500 * MS - 125 * MS + 1);
+    assert_allowed(take(&subject, 0, 0), 2);
+    assert_int_equal(weir_full_ns(&subject.plan, &(weir_decision){.end = 1}), 0);
 }
 
 /* The wait passes over the next window when even its end sees too much. */
 static void windows_of_few_ns(void **unused)
 {
     (void)unused;
-    const weir_plan plan = plan_of("40/7ns algorithm=sliding-window");
-    uint64_t state[WORDS] = {0};
-    assert_allowed(take(&plan, state, 0, 40), 0);
-    assert_retry(take(&plan, state, 0, 40), 14);
-    assert_retry(take(&plan, state, 0, 35), 13); /* a seventh of 40 is 5 */
-    assert_retry(take(&plan, state, 13, 36), 1);
+    struct subject subject = fresh("40/7ns algorithm=sliding-window");
+    assert_allowed(take(&subject, 0, 40), 0);
+    assert_retry(take(&subject, 0, 40), 14);
+    assert_retry(take(&subject, 0, 35), 13); /* a seventh of 40 is 5 */
+    assert_retry(take(&subject, 13, 36), 1);
 }
 
 static void clock_goes_back(void **unused)
 {
     (void)unused;
-    const weir_plan plan = plan_of("3/s algorithm=sliding-window");
-    uint64_t state[WORDS] = {0};
-    assert_allowed(take(&plan, state, 9900 * MS, 2), 1);
-    assert_allowed(take(&plan, state, 10500 * MS, 1), 1);
+    struct subject subject = fresh("3/s algorithm=sliding-window");
+    assert_allowed(take(&subject, 9900 * MS, 2), 1);
+    assert_allowed(take(&subject, 10500 * MS, 1), 1);
     /* Within the window more of the one before is seen; behind it nothing passes. */
-    assert_retry(take(&plan, state, 10 * S, 1), 1);
-    assert_retry(take(&plan, state, 9900 * MS, 1), 100 * MS + 1);
-    assert_int_equal(take(&plan, state, 0, 1).remaining, 0);
-    assert_allowed(take(&plan, state, 10500 * MS, 1), 0);
+    assert_retry(take(&subject, 10 * S, 1), 1);
+    assert_retry(take(&subject, 9900 * MS, 1), 100 * MS + 1);
+    assert_int_equal(take(&subject, 0, 1).remaining, 0);
+    assert_allowed(take(&subject, 10500 * MS, 1), 0);
 }
 
 static void ends_of_the_range(void **unused)
 {
     (void)unused;
-    const weir_plan plan = plan_of("3/s algorithm=sliding-window"),
-                    huge = plan_of("18446744073709551609/year algorithm=sliding-window");
-    uint64_t state[WORDS] = {0}, other[WORDS] = {0};
-    assert_allowed(take(&plan, state, UINT64_MAX - 3, 3), 0);
-    assert_retry(take(&plan, state, UINT64_MAX - 3, 1), WEIR_FOREVER);
-    assert_allowed(take(&huge, other, 0, UINT64_MAX - 6), 0);
-    assert_int_equal(take(&huge, other, 0, UINT64_MAX).verdict, WEIR_NEVER);
+    struct subject subject = fresh("3/s algorithm=sliding-window"),
+                   huge = fresh("18446744073709551609/year algorithm=sliding-window");
+    assert_allowed(take(&subject, UINT64_MAX - 3, 3), 0);
+    assert_retry(take(&subject, UINT64_MAX - 3, 1), WEIR_FOREVER);
+    assert_allowed(take(&huge, 0, UINT64_MAX - 6), 0);
+    assert_int_equal(take(&huge, 0, UINT64_MAX).verdict, WEIR_NEVER);
 }
 
 /* ---- settling and changing ---- */
@@ -129,44 +98,29 @@ static void ends_of_the_range(void **unused)
 static void settled(void **unused)
 {
     (void)unused;
-    const weir_plan plan = plan_of("10/s algorithm=sliding-window");
-    uint64_t state[WORDS] = {0};
-    weir_decision six = take(&plan, state, 0, 6), three = take(&plan, state, 500 * MS, 3);
-    const struct rule *rule = plan_inside_const(&plan)->rule;
-    assert_false(algorithm_of(rule)->waited_for(rule, state, tick_at(rule, 0)));
-    weir_decide_settle(&plan, state, (weir_instant){S + 1}, &six, 2);
-    assert_int_equal(state[CURRENT], 5);
-    assert_allowed(take(&plan, state, S, 1), 4);
-    assert_true(algorithm_of(rule)->waited_for(rule, state, tick_at(rule, S - 1)));
-    assert_false(algorithm_of(rule)->waited_for(rule, state, tick_at(rule, S)));
-    weir_decide_settle(&plan, state, (weir_instant){S + 1}, &three, 0);
-    assert_int_equal(state[PREVIOUS], 2);
-    assert_int_equal(state[CURRENT], 1);
-    weir_decision one = take(&plan, state, 5 * S, 1);
-    weir_decide_settle(&plan, state, (weir_instant){5 * S}, &one, 14);
-    assert_int_equal(state[CURRENT], 14);
-    assert_retry(take(&plan, state, 5 * S, 1), S + 285714286); /* 14 * left < 10 */
-}
-
-static weir_limiter *open_manual(const char *limits)
-{
-    weir_options options = WEIR_OPTIONS;
-    weir_limiter *limiter = NULL;
-    options.clock = WEIR_CLOCK_MANUAL;
-    assert_int_equal(weir_open(&limiter, limits, &options, NULL), 0);
-    return limiter;
-}
-
-static void change(weir_limiter *limiter, const char *limits, weir_carry carry)
-{
-    assert_int_equal(weir_set_limit(limiter, limits, carry, NULL), 0);
+    struct subject subject = fresh("10/s algorithm=sliding-window");
+    weir_decision six = take(&subject, 0, 6), three = take(&subject, 500 * MS, 3);
+    const struct rule *rule = plan_inside_const(&subject.plan)->rule;
+    assert_false(algorithm_of(rule)->waited_for(rule, subject.state, tick_at(rule, 0)));
+    settle_at(&subject, S + 1, &six, 2);
+    assert_int_equal(subject.state[CURRENT], 5);
+    assert_allowed(take(&subject, S, 1), 4);
+    assert_true(algorithm_of(rule)->waited_for(rule, subject.state, tick_at(rule, S - 1)));
+    assert_false(algorithm_of(rule)->waited_for(rule, subject.state, tick_at(rule, S)));
+    settle_at(&subject, S + 1, &three, 0);
+    assert_int_equal(subject.state[PREVIOUS], 2);
+    assert_int_equal(subject.state[CURRENT], 1);
+    weir_decision one = take(&subject, 5 * S, 1);
+    settle_at(&subject, 5 * S, &one, 14);
+    assert_int_equal(subject.state[CURRENT], 14);
+    assert_retry(take(&subject, 5 * S, 1), S + 285714286); /* 14 * left < 10 */
 }
 
 static void carried(void **unused)
 {
     (void)unused;
     weir_limiter *limiter = open_manual("10/s algorithm=sliding-window");
-    weir_manual_set(limiter, (weir_instant){1250 * MS});
+    set_ns(limiter, 1250 * MS);
     assert_int_equal(weir_take(limiter, 10).verdict, WEIR_ALLOW);
     change(limiter, "5/s algorithm=sliding-window", WEIR_KEEP);
     assert_int_equal(weir_peek(limiter, 1).retry_ns, 750 * MS + 1);
@@ -180,7 +134,7 @@ static void carried(void **unused)
     /* Half of the ten of the window before. */
     change(limiter, "10/s algorithm=sliding-window", WEIR_RESET);
     assert_int_equal(weir_take(limiter, 10).verdict, WEIR_ALLOW);
-    weir_manual_set(limiter, (weir_instant){2500 * MS});
+    set_ns(limiter, 2500 * MS);
     change(limiter, "600/min algorithm=sliding-window", WEIR_SCALE);
     assert_int_equal(weir_peek(limiter, 0).remaining, 595);
     weir_close(limiter);
@@ -210,7 +164,7 @@ static void waited_for(void **unused)
     change(limiter, "2/s algorithm=sliding-window; 1/10s burst=1", WEIR_RESET);
     assert_int_equal(weir_peek_limit(limiter, 0, 1).verdict, WEIR_DENY);
     weir_cancel(limiter, &later);
-    weir_manual_set(limiter, (weir_instant){20 * S});
+    set_ns(limiter, 20 * S);
     assert_int_equal(weir_take_some(limiter, 5).charged, 1);
     weir_close(limiter);
 }
@@ -218,16 +172,15 @@ static void waited_for(void **unused)
 static void aligned(void **unused)
 {
     (void)unused;
-    weir_plan plan = plan_of("1/s algorithm=sliding-window");
-    struct rule *rule = plan_inside(&plan)->rule;
-    uint64_t state[WORDS] = {0};
+    struct subject subject = fresh("1/s algorithm=sliding-window");
+    struct rule *rule = plan_inside(&subject.plan)->rule;
     algorithm_of(rule)->align(rule, 7300 * MS, 1700000000 * S + 900 * MS);
     assert_int_equal(rule->offset_ns, 600 * MS);
     algorithm_of(rule)->align(rule, 7900 * MS, 1700000000 * S + 300 * MS);
     assert_int_equal(rule->offset_ns, 400 * MS);
-    assert_allowed(take(&plan, state, 7900 * MS, 1), 0);
-    assert_int_equal(state[ENDS], 8600 * MS);
-    assert_retry(take(&plan, state, 7900 * MS, 1), 700 * MS + 1);
+    assert_allowed(take(&subject, 7900 * MS, 1), 0);
+    assert_int_equal(subject.state[ENDS], 8600 * MS);
+    assert_retry(take(&subject, 7900 * MS, 1), 700 * MS + 1);
 }
 
 /* ---- text ---- */
@@ -235,37 +188,22 @@ static void aligned(void **unused)
 static void texts(void **unused)
 {
     (void)unused;
-    static const char *const rows[][2] = {
+    static const struct spelling rows[] = {
         {"10/s algorithm=sliding-window", "10/s algorithm=sliding-window"},
         {"10k tokens/5h algorithm=sliding-window debt=5", "10000 tokens/5h algorithm=sliding-window debt=5"},
     };
-    for (size_t i = 0; i < LENGTH(rows); i++) {
-        char out[128];
-        const weir_plan plan = plan_of(rows[i][0]);
-        weir_plan_text(&plan, out, sizeof out);
-        assert_string_equal(out, rows[i][1]);
-    }
+    CHECK_SPELLINGS(rows);
 }
 
 static void mistakes(void **unused)
 {
     (void)unused;
-    static const struct {
-        const char *text;
-        int column;
-        const char *message;
-    } rows[] = {
+    static const struct mistake rows[] = {
         {"0.5/s algorithm=sliding-window", 1, "a window holds whole permits; write 1/2s for half a permit a second"},
         {"10/s algorithm=sliding-window burst=5", 31, "this option does not belong to algorithm=sliding-window"},
         {"10/s nodelay algorithm=sliding-window", 6, "this option does not belong to algorithm=sliding-window"},
     };
-    for (size_t i = 0; i < LENGTH(rows); i++) {
-        weir_plan plan;
-        weir_error error = {0};
-        assert_int_not_equal(weir_plan_parse(&plan, rows[i].text, WEIR_ADMIT, &error), 0);
-        assert_string_equal(error.message, rows[i].message);
-        assert_int_equal(error.column, rows[i].column);
-    }
+    CHECK_MISTAKES(rows);
 }
 
 /* ---- facts ---- */
@@ -274,22 +212,16 @@ static void numbers_of_facts(void **unused)
 {
     (void)unused;
     const weir_plan plan = plan_of("10/min algorithm=sliding-window");
-    const struct limit *limit = plan_inside_const(&plan)->limit;
-    const struct facts facts = facts_of(limit, plan_inside_const(&plan)->rule);
-    assert_int_equal(facts.at_once, 10);
-    assert_int_equal(facts.fresh, 10);
-    assert_int_equal(facts.largest, 10);
-    assert_int_equal(facts.group, 1);
-    assert_int_equal(facts.spacing_ns, 6 * S);
-    assert_int_equal(facts.full_ns, 114 * S + 1);
-    assert_int_equal(facts.state_bytes, 24);
-    assert_int_equal(facts_most_in(limit, 1), 10);
-    assert_int_equal(facts_most_in(limit, 2), 10);
-    assert_int_equal(facts_most_in(limit, 3), 11);
-    assert_int_equal(facts_most_in(limit, 60 * S), 20);
-    assert_int_equal(facts_most_in(limit, 60 * S + 2), 20);
-    assert_int_equal(facts_most_in(limit, 60 * S + 3), 21);
-    assert_int_equal(facts_most_in(limit, 600 * S), 110);
+    check_facts(&plan, (struct facts){.at_once = 10,
+                                      .fresh = 10,
+                                      .largest = 10,
+                                      .group = 1,
+                                      .spacing_ns = 6 * S,
+                                      .full_ns = 114 * S + 1,
+                                      .state_bytes = 24});
+    static const uint64_t windows[][2] = {{1, 10},          {2, 10},          {3, 11},       {60 * S, 20},
+                                          {60 * S + 2, 20}, {60 * S + 3, 21}, {600 * S, 110}};
+    CHECK_MOST_IN(&plan, windows);
 }
 
 int main(void)

@@ -13,40 +13,18 @@
 #include <string.h>
 
 #include "core/algorithm.h"
-#include "core/facts.h"
 #include "core/timeline.h"
 #include "plan/plan.h"
+#include "unit/plans.h"
 #include "unit/random.h"
 
-#define US UINT64_C(1000)
-#define MS UINT64_C(1000000)
-#define S UINT64_C(1000000000)
-#define LENGTH(array) (sizeof(array) / sizeof(array)[0])
-
-enum { UNREAD_MAX = 64, RANDOM_CALLS = 20000 };
-
-struct subject {
-    weir_plan plan;
-    uint64_t state[TIMELINE_WORDS];
-};
+enum { UNREAD_MAX = 64, RANDOM_CALLS = 20000, STATE_SIZE = TIMELINE_WORDS * sizeof(uint64_t) };
 
 static struct subject open_plan(const char *text)
 {
-    struct subject subject = {0};
-    weir_error error = {0};
-    if (weir_plan_parse(&subject.plan, text, WEIR_PACE, &error) != 0) fail_msg("\"%s\": %s", text, error.message);
-    assert_int_equal(weir_state_size(&subject.plan), sizeof subject.state);
+    const struct subject subject = {.plan = plan_for(text, WEIR_PACE)};
+    assert_int_equal(weir_state_size(&subject.plan), STATE_SIZE);
     return subject;
-}
-
-static weir_decision take(struct subject *subject, uint64_t now_ns, uint64_t cost)
-{
-    return weir_decide(&subject->plan, subject->state, (weir_instant){now_ns}, cost);
-}
-
-static weir_decision reserve(struct subject *subject, uint64_t now_ns, uint64_t cost)
-{
-    return weir_decide_within(&subject->plan, subject->state, (weir_instant){now_ns}, cost, WEIR_FOREVER);
 }
 
 /* So many calls pass now, the first of them says so, and the next one is told to come when its slot begins. */
@@ -58,8 +36,7 @@ static void passes(struct subject *subject, uint64_t now_ns, uint64_t count, uin
         assert_int_equal(decision.remaining, count - 1 - i);
     }
     const weir_decision refused = take(subject, now_ns, 1);
-    assert_int_equal(refused.verdict, WEIR_DENY);
-    assert_int_equal(refused.retry_ns, retry_ns);
+    assert_retry(refused, retry_ns);
     assert_int_equal(refused.remaining, 0);
 }
 
@@ -195,15 +172,14 @@ static void the_next_call_pays(void **unused)
 static void no_cost_changes_nothing(void **unused)
 {
     (void)unused;
-    struct subject subject = open_plan("1000/s strictness=1");
-    uint64_t before[TIMELINE_WORDS] = {0};
+    struct subject subject = open_plan("1000/s strictness=1"), before = subject;
     assert_true(weir_allowed(take(&subject, S, 0)));
-    assert_memory_equal(subject.state, before, sizeof before);
+    assert_memory_equal(subject.state, before.state, sizeof before.state);
     take(&subject, S, 1);
-    memcpy(before, subject.state, sizeof before);
+    before = subject;
     assert_true(weir_allowed(take(&subject, 9 * S, 0)));
     assert_int_equal(take(&subject, S, 0).verdict, WEIR_DENY);
-    assert_memory_equal(subject.state, before, sizeof before);
+    assert_memory_equal(subject.state, before.state, sizeof before.state);
 }
 
 static void too_much_and_too_late(void **unused)
@@ -266,7 +242,7 @@ static void peek_says_what_take_will(void **unused)
 
 static weir_decision settled(struct subject *subject, uint64_t now_ns, weir_decision decision, uint64_t actual)
 {
-    weir_decide_settle(&subject->plan, subject->state, (weir_instant){now_ns}, &decision, actual);
+    settle_at(subject, now_ns, &decision, actual);
     return decision;
 }
 
@@ -328,9 +304,7 @@ static void a_charge_delays_the_next(void **unused)
 static void spellings(void **unused)
 {
     (void)unused;
-    static const struct {
-        const char *text, *canonical;
-    } rows[] = {
+    static const struct spelling rows[] = {
         {"10/s algorithm=timeline", "10/s strictness=0 algorithm=timeline"},
         {"10/s strictness=0.50", "10/s strictness=0.5 algorithm=timeline"},
         {"10/s strictness=1", "10/s strictness=1 algorithm=timeline"},
@@ -338,25 +312,13 @@ static void spellings(void **unused)
         {"10/s strictness=0 catchup=3 algorithm=timeline", "10/s catchup=3 algorithm=timeline"},
         {"10/s catchup=1000 algorithm=timeline", "10/s catchup=1000 algorithm=timeline"},
     };
-    for (size_t i = 0; i < LENGTH(rows); i++) {
-        char canonical[128], again[128];
-        struct subject subject = open_plan(rows[i].text);
-        weir_plan_text(&subject.plan, canonical, sizeof canonical);
-        assert_string_equal(canonical, rows[i].canonical);
-        subject = open_plan(canonical);
-        weir_plan_text(&subject.plan, again, sizeof again);
-        assert_string_equal(again, canonical);
-    }
+    CHECK_SPELLINGS(rows);
 }
 
 static void mistakes(void **unused)
 {
     (void)unused;
-    static const struct {
-        const char *text;
-        int column;
-        const char *message;
-    } rows[] = {
+    static const struct mistake rows[] = {
         {"10/s algorithm=timeline catchup=0.9", 33,
          "catchup is 1 or more: how much faster to run while behind; for example 1.1"},
         {"10/s algorithm=timeline catchup=1001", 33, "catchup is at most 1000"},
@@ -368,48 +330,31 @@ static void mistakes(void **unused)
         {"10/s algorithm=timeline burst=5", 25, "this option does not belong to algorithm=timeline"},
         {"2000000000000/s algorithm=timeline", 1, "this rate is over 10^12 a second, the most that weir can count"},
     };
-    for (size_t i = 0; i < LENGTH(rows); i++) {
-        weir_plan plan;
-        weir_error error = {0};
-        assert_int_equal(weir_plan_parse(&plan, rows[i].text, WEIR_PACE, &error), WEIR_EINVAL);
-        assert_string_equal(error.message, rows[i].message);
-        assert_int_equal(error.column, rows[i].column);
-    }
-}
-
-static struct facts facts_in(const struct subject *subject)
-{
-    const struct plan *inside = plan_inside_const(&subject->plan);
-    return facts_of(&inside->limit[0], &inside->rule[0]);
-}
-
-static uint64_t most_in(const struct subject *subject, uint64_t window_ns)
-{
-    return facts_most_in(&plan_inside_const(&subject->plan)->limit[0], window_ns);
+    CHECK_MISTAKES(rows);
 }
 
 static void facts(void **unused)
 {
     (void)unused;
     struct subject subject = open_plan("10/s algorithm=timeline");
-    assert_int_equal(facts_in(&subject).at_once, UINT64_MAX);
-    assert_int_equal(facts_in(&subject).fresh, 1);
-    assert_int_equal(facts_in(&subject).spacing_ns, 100 * MS);
-    assert_int_equal(facts_in(&subject).state_bytes, sizeof subject.state);
-    assert_int_equal(most_in(&subject, 1), UINT64_MAX);
+    assert_int_equal(facts_in(&subject.plan).at_once, UINT64_MAX);
+    assert_int_equal(facts_in(&subject.plan).fresh, 1);
+    assert_int_equal(facts_in(&subject.plan).spacing_ns, 100 * MS);
+    assert_int_equal(facts_in(&subject.plan).state_bytes, STATE_SIZE);
+    assert_int_equal(most_in(&subject.plan, 1), UINT64_MAX);
     subject = open_plan("10/s strictness=1");
-    assert_int_equal(facts_in(&subject).at_once, 3);
-    assert_int_equal(most_in(&subject, 0), 3);
-    assert_int_equal(most_in(&subject, 1), 3);
-    assert_int_equal(most_in(&subject, 100 * MS), 3);
-    assert_int_equal(most_in(&subject, 100 * MS + 1), 4);
-    assert_int_equal(most_in(&subject, S), 12);
+    assert_int_equal(facts_in(&subject.plan).at_once, 3);
+    assert_int_equal(most_in(&subject.plan, 0), 3);
+    assert_int_equal(most_in(&subject.plan, 1), 3);
+    assert_int_equal(most_in(&subject.plan, 100 * MS), 3);
+    assert_int_equal(most_in(&subject.plan, 100 * MS + 1), 4);
+    assert_int_equal(most_in(&subject.plan, S), 12);
     subject = open_plan("10/s catchup=2.5 algorithm=timeline");
-    assert_int_equal(facts_in(&subject).at_once, 1);
-    assert_int_equal(most_in(&subject, 1), 1);
-    assert_int_equal(most_in(&subject, 40 * MS), 1);
-    assert_int_equal(most_in(&subject, 40 * MS + 1), 2);
-    assert_int_equal(most_in(&subject, S), 25);
+    assert_int_equal(facts_in(&subject.plan).at_once, 1);
+    assert_int_equal(most_in(&subject.plan, 1), 1);
+    assert_int_equal(most_in(&subject.plan, 40 * MS), 1);
+    assert_int_equal(most_in(&subject.plan, 40 * MS + 1), 2);
+    assert_int_equal(most_in(&subject.plan, S), 25);
 }
 
 static void explanations(void **unused)
@@ -437,26 +382,16 @@ static void explanations(void **unused)
 
 /* ---- in a limiter ---- */
 
-static weir_limiter *open_limiter(const char *limits)
+static weir_limiter *open_pacer(const char *limits)
 {
-    weir_options options = WEIR_OPTIONS;
-    options.clock = WEIR_CLOCK_MANUAL;
-    options.use = WEIR_PACE;
-    weir_limiter *limiter = NULL;
-    assert_int_equal(weir_open(&limiter, limits, &options, NULL), 0);
-    return limiter;
-}
-
-static void set_ns(weir_limiter *limiter, uint64_t ns)
-{
-    weir_manual_set(limiter, (weir_instant){ns});
+    return open_limiter(limits, WEIR_CLOCK_MANUAL, WEIR_PACE);
 }
 
 /* Set back, the clock would refuse them: so it is not read, and then it is. */
 static void the_clock_is_not_read(void **unused)
 {
     (void)unused;
-    weir_limiter *limiter = open_limiter("1000/s algorithm=timeline");
+    weir_limiter *limiter = open_pacer("1000/s algorithm=timeline");
     assert_true(weir_allowed(weir_take(limiter, 1)));
     set_ns(limiter, S);
     assert_true(weir_allowed(weir_take(limiter, 1)));
@@ -466,7 +401,7 @@ static void the_clock_is_not_read(void **unused)
     }
     assert_int_equal(weir_take(limiter, 1).retry_ns, (2 + UNREAD_MAX) * MS);
     assert_true(weir_allowed(weir_take(limiter, 1)));
-    assert_int_equal(weir_take_at(limiter, (weir_instant){0}, 1).verdict, WEIR_DENY);
+    assert_int_equal(weir_take_at(limiter, at(0), 1).verdict, WEIR_DENY);
     weir_stop(limiter);
     assert_int_equal(weir_take(limiter, 1).verdict, WEIR_STOPPED);
     weir_close(limiter);
@@ -478,7 +413,7 @@ static void the_clock_is_read(void **unused)
     (void)unused;
     static const char *const texts[] = {"1000/s algorithm=timeline; 1000000/s algorithm=timeline", "1000/s burst=500"};
     for (size_t i = 0; i < LENGTH(texts); i++) {
-        weir_limiter *limiter = open_limiter(texts[i]);
+        weir_limiter *limiter = open_pacer(texts[i]);
         assert_true(weir_allowed(weir_take(limiter, 1)));
         set_ns(limiter, S);
         assert_true(weir_allowed(weir_take(limiter, 1)));
@@ -495,14 +430,14 @@ static void unread_the_answers_are_the_same(void **unused)
                                         "1000/s catchup=1.5 algorithm=timeline"};
     uint64_t seed = 1;
     for (size_t i = 0; i < LENGTH(texts); i++) {
-        weir_limiter *unread = open_limiter(texts[i]), *read = open_limiter(texts[i]);
+        weir_limiter *unread = open_pacer(texts[i]), *read = open_pacer(texts[i]);
         uint64_t now_ns = S;
         for (int call = 0; call < RANDOM_CALLS; call++) {
             if (random_one_in(&seed, 3)) now_ns += random_below(&seed, 2 * MS);
             if (random_one_in(&seed, 50)) now_ns += random_below(&seed, 200 * MS);
             set_ns(unread, now_ns);
             const uint64_t cost = 1 + random_below(&seed, 2);
-            const weir_decision one = weir_take(unread, cost), other = weir_take_at(read, (weir_instant){now_ns}, cost);
+            const weir_decision one = weir_take(unread, cost), other = weir_take_at(read, at(now_ns), cost);
             assert_int_equal(one.verdict, other.verdict);
             assert_int_equal(one.start.ns, other.start.ns);
             assert_int_equal(one.delay_ns, other.delay_ns);
@@ -526,7 +461,7 @@ static weir_stats stats_of(weir_limiter *limiter)
 static void totals(void **unused)
 {
     (void)unused;
-    weir_limiter *limiter = open_limiter("1000/s strictness=1");
+    weir_limiter *limiter = open_pacer("1000/s strictness=1");
     weir_take(limiter, 1);
     set_ns(limiter, 10 * MS);
     weir_take(limiter, 1);
@@ -535,11 +470,11 @@ static void totals(void **unused)
     assert_int_equal(stats_of(limiter).late_now_ns, 0);
     assert_int_equal(stats_of(limiter).late_max_ns, 9 * MS);
     weir_cancel(limiter, &(weir_decision){0});
-    assert_int_equal(weir_set_limit(limiter, "10/s strictness=1", WEIR_RESET, NULL), 0);
+    change(limiter, "10/s strictness=1", WEIR_RESET);
     assert_in_range(stats_of(limiter).allocated_ns, 2 * MS, 2 * MS + 2);
     assert_in_range(stats_of(limiter).idle_ns, 8 * MS, 8 * MS + 2);
     weir_close(limiter);
-    limiter = open_limiter("1000/s");
+    limiter = open_pacer("1000/s");
     weir_take(limiter, 1);
     assert_int_equal(stats_of(limiter).allocated_ns, 0);
     assert_int_equal(stats_of(limiter).idle_ns, 0);
@@ -556,11 +491,11 @@ static uint64_t passing(weir_limiter *limiter)
 /* 9 ms behind at 1000/s; then at 2000/s. */
 static weir_limiter *changed(weir_carry carry)
 {
-    weir_limiter *limiter = open_limiter("1000/s algorithm=timeline");
+    weir_limiter *limiter = open_pacer("1000/s algorithm=timeline");
     weir_take(limiter, 1);
     set_ns(limiter, 10 * MS);
     assert_int_equal(stats_of(limiter).late_now_ns, 9 * MS);
-    assert_int_equal(weir_set_limit(limiter, "2000/s algorithm=timeline", carry, NULL), 0);
+    change(limiter, "2000/s algorithm=timeline", carry);
     return limiter;
 }
 
@@ -590,11 +525,11 @@ static void what_is_covered_is_carried(void **unused)
         uint64_t passing;
     } rows[] = {{WEIR_KEEP, 9 + 6}, {WEIR_SCALE, 9 + 6}, {WEIR_RESET, 6}};
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        weir_limiter *limiter = open_limiter("1000/s strictness=0.5");
+        weir_limiter *limiter = open_pacer("1000/s strictness=0.5");
         weir_take(limiter, 1);
         set_ns(limiter, 20 * MS);
         weir_take(limiter, 1);
-        assert_int_equal(weir_set_limit(limiter, "1000/s strictness=0.5", rows[i].carry, NULL), 0);
+        change(limiter, "1000/s strictness=0.5", rows[i].carry);
         set_ns(limiter, 30 * MS);
         assert_int_equal(passing(limiter), rows[i].passing);
         weir_close(limiter);
@@ -608,7 +543,7 @@ static void waiters_are_carried_as_permits(void **unused)
         {"1000/s strictness=1", "2000/s strictness=1"},
         {"1000/s catchup=2 algorithm=timeline", "2000/s catchup=2 algorithm=timeline"}};
     for (size_t i = 0; i < LENGTH(texts); i++) {
-        weir_limiter *limiter = open_limiter(texts[i][0]);
+        weir_limiter *limiter = open_pacer(texts[i][0]);
         const uint64_t spacing_ns = i == 0 ? MS : 500 * US;
         weir_decision waiting[3];
         weir_take(limiter, 1);
@@ -619,7 +554,7 @@ static void waiters_are_carried_as_permits(void **unused)
             waiting[j] = weir_reserve(limiter, 1, WEIR_FOREVER);
             assert_int_equal(waiting[j].delay_ns, (j + 1) * spacing_ns);
         }
-        assert_int_equal(weir_set_limit(limiter, texts[i][1], WEIR_KEEP, NULL), 0);
+        change(limiter, texts[i][1], WEIR_KEEP);
         for (uint64_t j = 0; j < 3; j++) {
             assert_true(weir_restart(limiter, &waiting[j]));
             assert_in_range(waiting[j].delay_ns, (j + 1) * spacing_ns / 2, (j + 1) * spacing_ns / 2 + 4);
