@@ -84,7 +84,7 @@ WEIR_API int weir_plan_parse(weir_plan *plan, const char *limits, weir_use use, 
 /* Writes the canonical text, nothing implied, NUL-terminated and cut at size; returns the length needed. */
 WEIR_API size_t weir_plan_text(const weir_plan *plan, char *out, size_t size);
 
-/* Writes what `weir explain` prints; cut at size; returns the length needed. */
+/* Writes the words of `weir explain`, without the drawing; cut at size; returns the length needed. */
 WEIR_API size_t weir_plan_explain(const weir_plan *plan, char *out, size_t size);
 
 /* How many limits: 1 to WEIR_LIMITS_MAX. */

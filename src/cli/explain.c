@@ -89,7 +89,9 @@ static int write_picture(const struct plan *plan, const char *path)
         if (i > 0) write_text(&writer, "; ");
         text_write(&writer, &plan->limit[i]);
     }
-    if (!plot_make(&plot, plan)) return trouble("--svg %s: there is nothing to draw of %s", path, title);
+    const bool rated = algorithm_of(&plan->rule[0])->words != 0;
+    if (!plot_make(&plot, plan))
+        return trouble("--svg %s: there is nothing to draw of %s%s", path, title, rated ? ", it is too large" : "");
     FILE *out = fopen(path, "w");
     if (out == NULL) return trouble("--svg %s: %s", path, strerror(errno));
     plot_svg(&plot, title, out);
@@ -113,6 +115,13 @@ static int print_as(const struct plan *plan, const char *system)
     return STATUS_DONE;
 }
 
+static bool read_window(const char *value, uint64_t *window_ns)
+{
+    if (!read_time_argument("window", value, window_ns)) return false;
+    if (*window_ns == 0) trouble("--window \"%s\": a window is at least 1 ns long", value);
+    return *window_ns != 0;
+}
+
 static int run(int argc, char **argv)
 {
     weir_use use = WEIR_ADMIT;
@@ -127,7 +136,7 @@ static int run(int argc, char **argv)
         if (option == OPTION_JSON) json = true;
         if (option == OPTION_SVG) picture = value;
         if (option == OPTION_AS) system = value;
-        if (option == OPTION_WINDOW && !read_time_argument("window", value, &window_ns)) return STATUS_TROUBLE;
+        if (option == OPTION_WINDOW && !read_window(value, &window_ns)) return STATUS_TROUBLE;
     }
     if (argc - optind != 1) {
         return trouble("explain: expected one limit%s; for example weir explain '10/s burst=20'",

@@ -44,29 +44,38 @@ static bool find_line(struct follow *follow)
 static enum follow_state read_limit(struct follow *follow, int file)
 {
     const ssize_t size = read(file, follow->text, sizeof follow->text - 1);
+    const char *end = follow->looked ? "; the limit before goes on" : "";
     if (size < 0) {
-        trouble("%s: %s", follow->path, strerror(errno));
+        trouble("%s: %s%s", follow->path, strerror(errno), end);
         return FOLLOW_WRONG;
     }
     follow->text[size] = '\0';
     const bool whole = (size_t)size < sizeof follow->text - 1 && strlen(follow->text) == (size_t)size;
     if (whole && find_line(follow)) return FOLLOW_CHANGED;
-    trouble("%s: expected %s; for example 1000/s", follow->path,
-            whole ? "a line with a limit" : "a text of less than 4 KiB");
+    trouble("%s: expected %s; for example 1000/s%s", follow->path,
+            whole ? "a line with a limit" : "a text of less than 4 KiB", end);
     return FOLLOW_WRONG;
 }
 
-enum follow_state follow_look(struct follow *follow)
+static enum follow_state look(struct follow *follow)
 {
     struct stat now;
     const int file = open(follow->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0) return FOLLOW_MISSING;
     enum follow_state state = FOLLOW_SAME;
+    errno = 0;
     if (fstat(file, &now) != 0 || !S_ISREG(now.st_mode)) state = FOLLOW_MISSING;
     else if (!same_file(&now, &follow->seen)) {
         follow->seen = now;
         state = read_limit(follow, file);
     }
     close(file);
+    return state;
+}
+
+enum follow_state follow_look(struct follow *follow)
+{
+    const enum follow_state state = look(follow);
+    follow->looked = true;
     return state;
 }

@@ -14,12 +14,14 @@ struct follow {
     const char *path; /* NULL: no file is followed */
     struct stat seen; /* the file as it was when it was read */
     char text[FOLLOW_TEXT_MAX];
-    int line; /* where the text stands in the file */
+    int line;    /* where the text stands in the file */
+    bool looked; /* at least once: there is a limit that goes on */
 };
 
 enum follow_state { FOLLOW_SAME, FOLLOW_CHANGED, FOLLOW_MISSING, FOLLOW_WRONG /* said why */ };
 
-/* Looks at the file; reads its limit when it is another file than the last time. */
+/* Looks at the file; reads its limit when it is another file than the last time.  MISSING: errno says why, 0 when it is
+   no regular file. */
 enum follow_state follow_look(struct follow *follow);
 
 #endif

@@ -178,8 +178,16 @@ static int choose_limit(struct pace *pace)
         pace->limit = pace->first;
     }
     if (state == FOLLOW_WRONG) return STATUS_TROUBLE;
-    if (pace->limit != NULL) return STATUS_DONE;
-    return trouble("--rate-file %s: %s", pace->follow.path, errno != 0 ? strerror(errno) : "not a file");
+    const int error = state == FOLLOW_MISSING ? errno : ENOENT;
+    const char *reason = error != 0 ? strerror(error) : "not a file";
+    if (pace->limit == NULL) return trouble("--rate-file %s: %s", pace->follow.path, reason);
+    if (error != ENOENT) trouble("--rate-file %s: %s; %s goes on", pace->follow.path, reason, pace->limit);
+    return STATUS_DONE;
+}
+
+const char *pace_limit_name(const struct pace *pace)
+{
+    return pace->follow.path == NULL ? pace->limit : "the limit in force";
 }
 
 void pace_follow(struct pace *pace)

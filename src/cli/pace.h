@@ -59,6 +59,9 @@ bool pace_stopped(const struct pace *pace);
 /* The limit that has come to stand in the rate file, put in force; the one before goes on when that fails. */
 void pace_follow(struct pace *pace);
 
+/* For messages: a limit that is followed may be another by now. */
+const char *pace_limit_name(const struct pace *pace);
+
 /* Prints what is wrong with the input; sets status. */
 void pace_input_trouble(struct pace *pace, enum input_state state);
 

@@ -171,9 +171,9 @@ static void *work(void *argument)
     while (next_job(pace, &job)) {
         const weir_decision decision = weir_take_wait(pace->limiter, job.cost, WEIR_FOREVER);
         if (weir_allowed(decision) && !pace_stopped(pace)) run(pace, &job, decision.start.ns);
-        else if (decision.verdict == WEIR_NEVER) {
+        else if (decision.verdict == WEIR_NEVER || decision.verdict == WEIR_DENY) {
             pace->status = trouble("line %llu costs more than %s can ever let through", (unsigned long long)job.number,
-                                   pace->limit);
+                                   pace_limit_name(pace));
             atom_store(&pace->stop, 1);
         }
         free(job.line);

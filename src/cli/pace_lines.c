@@ -72,8 +72,9 @@ static bool take_lines(struct pace *pace, struct batch *batch, int lines)
     const uint64_t cost = pace->bytes ? input_size_of(&pace->input, pace->input.next) : 1;
     const weir_decision decision = weir_take_wait(pace->limiter, cost, WEIR_FOREVER);
     if (decision.verdict == WEIR_NEVER || decision.verdict == WEIR_DENY) {
-        pace->status = trouble("line %llu costs %llu, more than %s can ever let through",
-                               (unsigned long long)pace->lines_taken + 1, (unsigned long long)cost, pace->limit);
+        pace->status =
+            trouble("line %llu costs %llu, more than %s can ever let through",
+                    (unsigned long long)pace->lines_taken + 1, (unsigned long long)cost, pace_limit_name(pace));
     }
     if (!weir_allowed(decision)) return false;
     add(batch, decision.start.ns, cost);

@@ -16,6 +16,9 @@
 
 enum { PARTS = 10, ARRIVALS_MAX = 9 * 2 * PARTS, PARTS_A_PERIOD = 1000 };
 
+/* A log writes each permit down: of a larger one the drawing would take longer than a second. */
+enum { STATE_MAX = 64 << 20 };
+
 struct arrivals {
     unsigned count;
     uint64_t at[ARRIVALS_MAX]; /* thousandths of a period */
@@ -78,7 +81,8 @@ bool plot_make(struct plot *plot, const struct plan *plan)
     weir_plan public_plan;
     memset(&public_plan, 0, sizeof public_plan);
     *plan_inside(&public_plan) = *plan;
-    void *state = malloc(weir_state_size(&public_plan));
+    const size_t size = weir_state_size(&public_plan);
+    void *state = size > STATE_MAX ? NULL : malloc(size);
     if (state == NULL || plot->period_ns > UINT64_MAX / 64) {
         free(state);
         return false;

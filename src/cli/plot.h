@@ -20,7 +20,7 @@ struct plot {
     unsigned total, total_passed;
 };
 
-/* False when there is nothing to draw (no rate) or no memory. */
+/* False when there is nothing to draw (no rate), a state of more than 64 MiB, or no memory. */
 bool plot_make(struct plot *plot, const struct plan *plan);
 
 /* For a terminal: a digit a column. */

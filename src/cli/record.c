@@ -21,15 +21,24 @@ static double value_of(struct decimal number)
     return (double)number.digits / pow(10, number.places);
 }
 
+static double above_in(const struct limit *limit, double per_ns, uint64_t window_ns)
+{
+    return (double)facts_most_in(limit, window_ns) - per_ns * (double)window_ns;
+}
+
 /* The most above a steady rate that any window holds: exact for what has a burst, by trying windows for the rest. */
 static double most_above(const struct limit *limit, double per_ns)
 {
     double above = 1;
     for (uint64_t parts = 0; parts <= 8; parts++) {
-        const uint64_t window_ns = limit->period_ns / 4 * parts + 1;
-        above = fmax(above, (double)facts_most_in(limit, window_ns) - per_ns * (double)window_ns);
+        const uint64_t window_ns = limit->period_ns / 4 * parts;
+        above = fmax(above, above_in(limit, per_ns, window_ns + 1));
+        above = fmax(above, above_in(limit, per_ns, window_ns + 2)); /* two windows meet in it */
     }
-    return above;
+    /* All of the count, a gap apart. */
+    const uint64_t gap_ns = limit->has_time ? limit->time_ns : 0;
+    const uint64_t gaps_ns = multiply_divide_floor(subtract_to_zero(limit->count.digits, 1), gap_ns, 1);
+    return fmax(above, above_in(limit, per_ns, add_saturating(gaps_ns, 1)));
 }
 
 static void use_limit(struct record *record, const struct limit *limit, uint64_t permits, uint64_t period_ns)
@@ -38,6 +47,7 @@ static void use_limit(struct record *record, const struct limit *limit, uint64_t
     const double ratio = limit->algorithm == ALGORITHM_HYBRID ? value_of(limit->factor) : 1;
     double burst = limit->burst_kind == AMOUNT_TIME ? (double)limit->burst * per_ns : (double)limit->burst;
     if (limit->burst_kind == AMOUNT_NONE) burst = most_above(limit, per_ns);
+    record->in_windows = limit->burst_kind == AMOUNT_NONE;
     record->permits_per_ns = per_ns;
     record->faster_per_ns = ratio * per_ns;
     record->pool = burst;
@@ -71,7 +81,9 @@ void record_limit(struct record *record, const struct plan *plan)
     host_lock(&record->mutex);
     const double before = record->faster_per_ns;
     use_slowest(record, plan);
-    if (before > 0) record->level *= record->faster_per_ns / before;
+    /* What was used stays time, but in windows permits. */
+    const double scale = before > 0 ? record->faster_per_ns / before : 1;
+    record->level *= record->in_windows ? fmin(1, scale) : scale;
     host_unlock(&record->mutex);
 }
 
@@ -149,6 +161,7 @@ static void print_text(const struct record *record, const weir_stats *stats, dou
     write_grouped(&writer, record->items);
     write_text(&writer, " ");
     write_text(&writer, record->noun);
+    if (record->items == 1) text[writer.length - 1] = '\0'; /* of "lines" or "commands" */
     fprintf(out, "%s in %.3f s, ", text, (double)(record->last_ns - record->first_ns) / SECOND_NS);
     writer.length = 0;
     if (rate >= 100) write_grouped(&writer, (uint64_t)(rate + 0.5));

@@ -23,6 +23,7 @@ struct record {
     /* The limit once more, as a leaking bucket in floating point that knows nothing of its algorithm. */
     double permits_per_ns, faster_per_ns, pool, over, level, excess;
     uint64_t period_ns, permits;
+    bool in_windows; /* no burst is said */
 };
 
 /* A copy of what changes, for showing while it goes on. */
@@ -32,7 +33,7 @@ struct record_view {
 
 void record_open(struct record *record, const struct plan *plan, const char *noun);
 
-/* From now on by another limit; what stands in the bucket stays the same time. */
+/* From now on by another limit; what stands in the bucket stays the same time, or as many permits of windows. */
 void record_limit(struct record *record, const struct plan *plan);
 
 /* The limit as it is now. */

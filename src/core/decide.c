@@ -162,6 +162,10 @@ void charge(struct rules rules, uint64_t *state, uint64_t now_ns, const uint64_t
         state += state_words(rule, algorithm);
     }
     const struct left left = left_now(rules, of_all, now_ns);
+    const struct rule *tightest = &rules.rule[left.limit];
+    const struct algorithm *algorithm = algorithm_of(tightest);
+    of_all += words_before(rules, left.limit);
+    if (algorithm->words != 0) decision->end = algorithm->mark(tightest, of_all, tick_at(tightest, now_ns));
     decision->remaining = left.permits;
     decision->limit = (uint32_t)left.limit;
     decision->reserved = rules.rule[0].generation | DECISION_SETTLED;

@@ -281,7 +281,8 @@ static uint64_t behind_max(const uint64_t *state)
 
 static uint64_t full(const struct rule *rule, const weir_decision *decision, uint64_t now)
 {
-    return add_saturating(now, subtract_to_zero(rule->burst, ticks_of(rule, decision->remaining)));
+    const uint64_t start = most(now, tick_at(rule, decision->start.ns));
+    return add_saturating(start, subtract_to_zero(rule->burst, ticks_of(rule, decision->remaining)));
 }
 
 static struct facts facts(const struct limit *limit, const struct rule *rule)

@@ -44,6 +44,15 @@ for limit in none unlimited; do
     says err "weir: --svg picture: there is nothing to draw of $limit"
 done
 
+# A log of 10^8 permits would be written a dozen times over.
+run 'a huge log' timeout 10 "$weir" explain '268435456/s algorithm=sliding-log'
+ends 0
+says out '  memory          1073741880 bytes of state'
+if grep -q arrivals out; then fail 'draws something'; fi
+run 'a huge log as a picture' "$weir" explain '268435456/s algorithm=sliding-log' --svg picture
+ends 2
+says err 'weir: --svg picture: there is nothing to draw of 268435456/s algorithm=sliding-log edge=open, it is too large'
+
 run 'a picture' "$weir" explain '10/s burst=20; 100 tokens/min' --svg picture
 ends 0
 silent out

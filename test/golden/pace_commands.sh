@@ -239,7 +239,7 @@ for number in 2 15; do
     wait
     status=$(cat end)
     ends -$number
-    summary_of 1 commands
+    summary_of 1 command
     if kill -0 "$(cat started)" 2>/dev/null; then fail 'what was started was not waited for'; fi
 done
 exec 9>&-

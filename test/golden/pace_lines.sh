@@ -190,7 +190,7 @@ for number in 2 15; do
     kill -$number "$(cat pid)"
     finish
     ends -$number
-    summary_of 1 lines
+    summary_of 1 line
     what="signal $number during a wait for the start"
     begin '1/h burst=1 algorithm=gcra'
     echo second >&9
@@ -199,14 +199,14 @@ for number in 2 15; do
     ends -$number
     echo first >expected
     same out expected
-    summary_of 1 lines
+    summary_of 1 line
 done
 
 what='SIGUSR1'
 begin 1000/s
 kill -USR1 "$(cat pid)"
 until_true grep -q '^behind' err
-summary_of 1 lines
+summary_of 1 line
 (echo second >&9) || fail 'it did not go on'
 until_true grep -q second out
 exec 9>&-
@@ -278,3 +278,9 @@ for command in pace explain; do
     ends 0
     same out help
 done
+
+# A gap lets through most in a window that is no part of the period.
+seq 100 >in
+run 'over, with a gap' "$weir" pace '100/8s gap=10ms algorithm=sliding-log' --json <in
+ends 0
+json err '.lines == 100 and .over < 6'

@@ -29,6 +29,11 @@ run 'no limit in the file' "$weir" pace 10/s --rate-file empty <in
 ends 2
 says err 'weir: empty: expected a line with a limit; for example 1000/s'
 
+mkdir folder
+run 'no file, but a folder' "$weir" pace 50000/s --rate-file folder <in
+ends 0
+says err 'weir: --rate-file folder: not a file; 50000/s goes on'
+
 printf '\n10/\n' >bad
 run 'a bad limit in the file' "$weir" pace --rate-file bad <in
 ends 2
@@ -47,9 +52,21 @@ say_new '10/M'
 wait_for 'weir: limit:1:4: M is a million; a minute is min; for example 10/min; the limit before goes on'
 say_new '10/s algorithm=gcra'
 wait_for 'weir: limit:1: while running only the numbers can change, not the algorithm; the limit before goes on'
+say_new '# nothing'
+wait_for 'weir: limit: expected a line with a limit; for example 1000/s; the limit before goes on'
 say_new '1000000/s burst=200'
 wait $!
 status=$?
 ends 0
 same out in
 json summary '.lines == 200 and .early == 0 and .target_per_s == 1000000'
+
+printf '20/s burst=1\n' >limit
+what='nothing passes any more'
+run_on
+until [ -s out ]; do sleep 0.05; done
+say_new none
+wait $!
+status=$?
+ends 2
+if ! grep -q '^weir: line .* costs 1, more than the limit in force can ever' err; then fail 'it says so'; fi

@@ -698,6 +698,8 @@ static void test_full(void **state)
     assert_int_equal(weir_limiter_full_ns(limiter, &last), 400 * MS);
     change(limiter, "20/s burst=4", WEIR_SCALE);
     assert_int_equal(weir_limiter_full_ns(limiter, &last), 150 * MS);
+    const weir_decision charged = weir_charge(limiter, 10);
+    assert_int_equal(weir_limiter_full_ns(limiter, &charged), 650 * MS);
     change(limiter, "none", WEIR_RESET);
     assert_int_equal(weir_limiter_full_ns(limiter, &last), 0);
     weir_close(limiter);

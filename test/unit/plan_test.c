@@ -271,6 +271,7 @@ static void time_until_full(void **unused)
         {"none", 7, 1, 0, 0},
         {"10/s burst=2 algorithm=hybrid start=full", 1000000000, 1, 0, 100000000},
         {"10/s burst=2 algorithm=hybrid start=full", 1000000000, 1, 0, 200000000},
+        {"10/s burst=2 algorithm=hybrid start=full", 1000000000, 1, 3000000000, 300000000}, /* starts in 100 ms */
         {"10/s burst=2; 5/min", 0, 1, 0, 100000000}, /* of the limit that it names */
         {"10/s burst=2; 5/min", 10000000000, 1, 0, 100000000},
     };

@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def write(*rows):
-    if not 2 <= len(sys.argv) <= 5:
+    if not 2 <= len(sys.argv) <= 5 or sys.argv[1].startswith("-"):
         sys.exit(f"usage: {sys.argv[0]} DIR [CASES [SEED]]")
     folder, cases, seed = (sys.argv[1:4] + ["300", "1"][len(sys.argv) - 2:])[:3]
     Path(folder).mkdir(parents=True, exist_ok=True)
