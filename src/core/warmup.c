@@ -107,7 +107,8 @@ static uint64_t span_of(uint64_t warmup, struct decimal cold)
 
 static struct limit_problem compile(const struct limit *limit, struct rule *rule)
 {
-    static const char too_long[] = "this warmup is longer than the clock of this rate; choose a shorter one";
+    static const char too_long[] = "this warmup is longer than the clock of this rate; choose a shorter one, "
+                                   "for example warmup=10s";
     if (!limit->has_time) {
         return limit_wrong(OPTION_WARMUP, "algorithm=warmup needs to know for how long; for example 10/s warmup=10s");
     }
