@@ -121,7 +121,7 @@ static bool read_value(struct reader *reader, int option)
         return read_strictness(reader);
     case OPTION_COLD:
         return read_factor(reader, "expected a number from 1; for example cold=3",
-                           "cold is 1 or more; for example cold=3");
+                           "cold is 1 or more: how much slower a cold start is; for example cold=3");
     case OPTION_DELAY:
         return read_delay(reader);
     case OPTION_DEBT:
