@@ -153,7 +153,7 @@ done <<'END'
 3|10s|expected a unit or a slash; "s" is a period: write 10/s, or 10 requests/s
 3|10Mb/s|bits or bytes? write 10MB/s for bytes, 1250kB/s for ten megabits
 1|0/s|a rate is above 0; to stop everything write none
-1|99999999999999999999/s|a number this long is more than 64 bits hold; expected a rate: a count, a slash and a period; for example 10/s
+11|10/s debt=99999999999999999999|a number this long is more than 64 bits hold; expected a count; for example debt=1000
 4|10 aaaaaaaaaaaaaaaaaaaaaaaa/s|a unit has at most 23 letters; for example 10 tokens/s
 3|5 concurrent|limits on how many run at once are kept for later; write a rate; for example 5/s
 11|60/min; 9 concurent|unknown word "concurent"; did you mean concurrent?
