@@ -146,4 +146,7 @@ bool nobody_waits(const struct rule *, const uint64_t *state, uint64_t now);
 uint64_t carry_used(const struct rule *from, const struct rule *to, uint64_t ticks, weir_carry carry);
 uint64_t carry_waiting(const struct rule *from, const struct rule *to, uint64_t ticks);
 
+/* The same ns on the new clock, which begins at the old tick now; behind the last ns, as far from now as it was. */
+uint64_t carry_moment(const struct rule *from, const struct rule *to, uint64_t tick, uint64_t now);
+
 #endif

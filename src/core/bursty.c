@@ -180,7 +180,7 @@ static void carry(const struct rule *from, const struct rule *to, const uint64_t
     const bool waits = behind != 0;
     next[NEXT] = anchor;
     if (waits || how == WEIR_SCALE) next[NEXT] = add_saturating(anchor, carry_waiting(from, to, owed));
-    else if (how == WEIR_KEEP) next[NEXT] = tick_at(to, ns_ceil(from, store.next));
+    else if (how == WEIR_KEEP) next[NEXT] = carry_moment(from, to, store.next, now);
     next[STORED] = carried_store(from, to, store.stored, how);
     next[LAST] = least(add_saturating(anchor, carry_waiting(from, to, behind)), next[NEXT]);
 }

@@ -8,6 +8,7 @@
    two ns, whichever is longer; saturates.  Leaves to
    others: which ticks are used and which are waited for (the algorithms). */
 #include "core/algorithm.h"
+#include "core/clock.h"
 #include "core/num.h"
 
 static uint64_t shifted_ceil(uint64_t ticks, int left)
@@ -26,6 +27,13 @@ static uint64_t same_time(const struct rule *from, const struct rule *to, uint64
 uint64_t carry_waiting(const struct rule *from, const struct rule *to, uint64_t ticks)
 {
     return shifted_ceil(ticks, to->scale - from->scale);
+}
+
+uint64_t carry_moment(const struct rule *from, const struct rule *to, uint64_t tick, uint64_t now)
+{
+    const uint64_t ns = ns_ceil(from, tick);
+    if (ns != UINT64_MAX) return tick_at(to, ns);
+    return add_saturating(to->anchor_tick, same_time(from, to, subtract_to_zero(tick, now)));
 }
 
 uint64_t carry_used(const struct rule *from, const struct rule *to, uint64_t ticks, weir_carry carry)

@@ -164,7 +164,8 @@ static struct limit_problem compile(const struct limit *limit, struct rule *rule
     const struct limit_problem problem = limit_window(limit, rule);
     if (problem.message != NULL) return problem;
     if (rule->burst > FAR)
-        return limit_wrong(OPTION_RATE, "a cycle holds fewer than 2^62 permits; choose a smaller rate");
+        return limit_wrong(OPTION_RATE,
+                           "this rate is too high: a cycle holds fewer than 2^62 permits; for example 1G/s");
     if (limit->align == ALIGN_CLOCK) rule->flags |= ALIGNED;
     rule->debt = limit_debt(limit, rule);
     return limit_fine();

@@ -154,7 +154,8 @@ static struct limit_problem compile(const struct limit *limit, struct rule *rule
     problem = limit_catchup(limit);
     if (problem.message != NULL) return problem;
     if (rule->over <= OVER_TICKS_MAX) return limit_fine();
-    return limit_wrong(OPTION_BURST, "burst times catchup is longer than 18 years; choose a smaller burst");
+    return limit_wrong(OPTION_BURST, "burst times catchup is longer than 18 years; choose a smaller burst, for example "
+                                     "burst=2, or for a slower rate algorithm=gcra");
 }
 
 static bool possible(const struct rule *rule, uint64_t permits)

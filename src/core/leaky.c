@@ -137,10 +137,12 @@ static struct limit_problem compile(const struct limit *limit, struct rule *rule
     rule->burst = limit->burst;
     rule->fourth = limit->nodelay ? UINT64_MAX : limit->delay;
     if (!leak_rate(limit, rule)) {
-        return limit_wrong(OPTION_RATE, "this rate has more digits than 64 bits hold; write a rounder rate");
+        return limit_wrong(OPTION_RATE,
+                           "this rate has more digits than 64 bits hold; write a rounder rate, for example 10/s");
     }
     if (leak_ceil(rule, 1) > RATE_MAX) {
-        return limit_wrong(OPTION_RATE, "this rate is over 10^12 a second, the most that weir can count");
+        return limit_wrong(OPTION_RATE,
+                           "this rate is over 10^12 a second, the most that weir can count; for example 1G/s");
     }
     if (limit->burst_kind == AMOUNT_TIME) {
         return limit_wrong(OPTION_BURST, "leaky counts its burst in permits; for example burst=20");
@@ -149,13 +151,15 @@ static struct limit_problem compile(const struct limit *limit, struct rule *rule
         return limit_wrong(OPTION_BURST, "burst is at least 1, or nothing could ever pass; for example burst=1");
     }
     if (thousandths(limit->burst) > LEVEL_MAX / 2) {
-        return limit_wrong(OPTION_BURST, "leaky counts thousandths, up to 2^61; choose a smaller burst");
+        return limit_wrong(OPTION_BURST, "leaky counts its burst in thousandths, up to 2^61; choose a smaller one, "
+                                         "for example burst=20");
     }
     if (limit->has_delay && limit->nodelay) {
         return limit_wrong(OPTION_NODELAY, "nodelay delays nothing; write it, or delay=8, but not both");
     }
     if (!limit->has_delay || limit->delay != 0) return limit_fine();
-    return limit_wrong(OPTION_DELAY, "delay is at least 1; to delay all that is above the rate leave it out");
+    return limit_wrong(OPTION_DELAY, "delay is at least 1; to delay all that is above the rate leave it out; "
+                                     "for example delay=8");
 }
 
 static bool possible(const struct rule *rule, uint64_t permits)

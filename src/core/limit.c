@@ -77,10 +77,12 @@ void limit_plain_clock(struct rule *rule)
 static struct limit_problem read_rate(const struct limit *limit, uint64_t *permits, uint64_t *period_ns)
 {
     if (!limit_rate(limit, permits, period_ns)) {
-        return limit_wrong(OPTION_RATE, "this rate has more digits than 64 bits hold; write a rounder rate");
+        return limit_wrong(OPTION_RATE,
+                           "this rate has more digits than 64 bits hold; write a rounder rate, for example 10/s");
     }
     if (*permits / PER_NS_MAX >= *period_ns && *permits != PER_NS_MAX * *period_ns) {
-        return limit_wrong(OPTION_RATE, "this rate is over 10^12 a second, the most that weir can count");
+        return limit_wrong(OPTION_RATE,
+                           "this rate is over 10^12 a second, the most that weir can count; for example 1G/s");
     }
     return limit_fine();
 }
@@ -98,7 +100,9 @@ struct limit_problem limit_line(const struct limit *limit, struct rule *rule)
         rule->burst = burst_ticks(limit, rule);
     } while (rule->burst > BURST_TICKS_MAX && lent++ < SCALE_LENT_MAX && lent <= scale);
     if (rule->burst > BURST_TICKS_MAX) {
-        return limit_wrong(OPTION_BURST, "this burst would take over 300 years to refill; choose a smaller burst");
+        return limit_wrong(
+            OPTION_BURST,
+            "this burst would take over 300 years to refill; choose a smaller burst, for example burst=20");
     }
     rule->debt = limit_debt(limit, rule);
     return limit_fine();
@@ -133,7 +137,7 @@ struct limit_problem limit_catchup(const struct limit *limit)
                            "catchup is 1 or more: how much faster to run while behind; for example 1.1");
     }
     if (factor <= (uint64_t)CATCHUP_MAX << FACTOR_BITS) return limit_fine();
-    return limit_wrong(OPTION_CATCHUP, "catchup is at most 1000");
+    return limit_wrong(OPTION_CATCHUP, "catchup is at most 1000; for example catchup=1.1");
 }
 
 void limit_default_burst(struct limit *limit)

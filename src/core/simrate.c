@@ -191,21 +191,24 @@ static struct limit_problem compile(const struct limit *limit, struct rule *rule
     const uint64_t power = power_of_ten(limit->factor.places);
     limit_plain_clock(rule);
     if (!limit_rate(limit, &permits, &period_ns)) {
-        return limit_wrong(OPTION_RATE, "this rate has more digits than 64 bits hold; write a rounder rate");
+        return limit_wrong(OPTION_RATE,
+                           "this rate has more digits than 64 bits hold; write a rounder rate, for example 10/s");
     }
     if (permits > period_ns) {
-        return limit_wrong(OPTION_RATE, "simrate counts whole ns for each operation: at most 1G/s; choose another "
-                                        "algorithm");
+        return limit_wrong(OPTION_RATE, "this rate is over 1G/s, and simrate counts whole ns for each operation; "
+                                        "for more write algorithm=hybrid");
     }
     if (times(permits, SECOND_NS * MS_NS) <= period_ns) {
-        return limit_wrong(OPTION_RATE, "simrate never fills at 1 in 1000000s or less; choose another algorithm");
+        return limit_wrong(OPTION_RATE, "this rate is 1 in 1000000s or less, at which simrate never fills; for "
+                                        "less write algorithm=hybrid");
     }
     if (limit->factor.digits < power) {
         return limit_wrong(OPTION_CATCHUP,
                            "catchup is 1 or more: how much faster to run while behind; for example 1.1");
     }
     rule->over = multiply_divide_floor(POOL, limit->factor.digits, power);
-    if (rule->over > (uint64_t)POOL * CATCHUP_MAX) return limit_wrong(OPTION_CATCHUP, "catchup is at most 1000");
+    if (rule->over > (uint64_t)POOL * CATCHUP_MAX)
+        return limit_wrong(OPTION_CATCHUP, "catchup is at most 1000; for example catchup=1.1");
     rule->fourth = tick_ns_for(permits, period_ns);
     rule->third = period_ns / times(permits, rule->fourth);
     rule->burst = top_of(rule) / per_op_of(rule);

@@ -145,7 +145,8 @@ static struct limit_problem compile(const struct limit *limit, struct rule *rule
     if (problem.message != NULL) return problem;
     rule->third = shift_divide_ceil(power_of_ten(limit->factor.places), SHARE_BITS, limit->factor.digits);
     if (!closes(rule)) return limit_fine();
-    return limit_wrong(OPTION_STRICTNESS, "strictness gives up what catchup makes up for; say one of them");
+    return limit_wrong(OPTION_STRICTNESS, "strictness gives up what catchup makes up for; say one of them, for "
+                                          "example strictness=0.5");
 }
 
 static uint64_t most_in(const struct limit *limit, uint64_t window_ns)

@@ -107,7 +107,8 @@ static uint64_t span_of(uint64_t warmup, struct decimal cold)
 
 static struct limit_problem compile(const struct limit *limit, struct rule *rule)
 {
-    static const char too_long[] = "this warmup is longer than the clock of this rate; choose a shorter one";
+    static const char too_long[] = "this warmup is longer than the clock of this rate; choose a shorter one, "
+                                   "for example warmup=10s";
     if (!limit->has_time) {
         return limit_wrong(OPTION_WARMUP, "algorithm=warmup needs to know for how long; for example 10/s warmup=10s");
     }
@@ -215,7 +216,7 @@ static void carry(const struct rule *from, const struct rule *to, const uint64_t
     const bool waits = waited_for(from, state, now);
     next[NEXT] = anchor;
     if (waits || how == WEIR_SCALE) next[NEXT] = add_saturating(anchor, carry_waiting(from, to, owed));
-    else if (how == WEIR_KEEP) next[NEXT] = tick_at(to, ns_ceil(from, store.next));
+    else if (how == WEIR_KEEP) next[NEXT] = carry_moment(from, to, store.next, now);
     next[STORED] = carried_store(from, to, store.stored, how);
     next[FROM] = add_saturating(anchor, carry_waiting(from, to, behind));
     next[BEFORE] = carried_store(from, to, least(state[BEFORE], from->burst), how);

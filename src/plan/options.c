@@ -121,7 +121,7 @@ static bool read_value(struct reader *reader, int option)
         return read_strictness(reader);
     case OPTION_COLD:
         return read_factor(reader, "expected a number from 1; for example cold=3",
-                           "cold is 1 or more; for example cold=3");
+                           "cold is 1 or more: how much slower a cold start is; for example cold=3");
     case OPTION_DELAY:
         return read_delay(reader);
     case OPTION_DEBT:
@@ -177,6 +177,22 @@ static bool read_option(struct reader *reader)
     return ends_here(reader) ? true : mistake(reader, reader->at, "expected a space, \";\" or the end");
 }
 
+/* Says also which algorithms know it. */
+static bool foreign_option(struct reader *reader, int option)
+{
+    const char *before = "; it goes with ";
+    mistake_of(reader, reader->column[option], WEIR_EINVAL, option_row(option)->name, "", 0,
+               " does not belong to algorithm=");
+    append(reader, algorithm_text(reader->limit->algorithm));
+    for (int i = 1; i < ALGORITHM_NAMES; i++) {
+        if (!option_fits(option, i)) continue;
+        append(reader, before);
+        append(reader, algorithm_text(i));
+        before = ", ";
+    }
+    return false;
+}
+
 /* The algorithm that the options and the use bring when none was said, and whether all options belong to it. */
 static bool choose_algorithm(struct reader *reader)
 {
@@ -195,9 +211,7 @@ static bool choose_algorithm(struct reader *reader)
     }
     for (int i = 0; i < OPTIONS; i++) {
         if (reader->seen & UINT32_C(1) << i && !option_fits(i, limit->algorithm)) {
-            const char *name = algorithm_text(limit->algorithm);
-            return mistake_of(reader, reader->column[i], WEIR_EINVAL, "this option does not belong to algorithm=", name,
-                              strlen(name), "");
+            return foreign_option(reader, i);
         }
     }
     return true;
@@ -208,7 +222,9 @@ static bool count_nginx_burst(struct reader *reader)
 {
     struct limit *limit = reader->limit;
     if (!reader->nginx || limit->algorithm != ALGORITHM_LEAKY || limit->burst_kind == AMOUNT_TIME) return true;
-    if (limit->burst == UINT64_MAX) return mistake(reader, reader->value[OPTION_BURST], "this burst is too large");
+    if (limit->burst == UINT64_MAX)
+        return mistake(reader, reader->value[OPTION_BURST],
+                       "this burst is more than 64 bits hold; choose a smaller one, for example burst=20");
     limit->burst_kind = AMOUNT_COUNT;
     limit->burst++;
     return true;

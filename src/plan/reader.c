@@ -31,6 +31,18 @@ bool mistake(struct reader *reader, size_t at, const char *message)
     return mistake_of(reader, at, WEIR_EINVAL, message, "", 0, "");
 }
 
+bool more_than_64_bits(struct reader *reader, size_t at, const char *expected)
+{
+    return mistake_of(reader, at, WEIR_EINVAL, "a number this long is more than 64 bits hold; ", "", 0, expected);
+}
+
+void append(struct reader *reader, const char *text)
+{
+    weir_error *error = reader->error;
+    struct writer writer = {error->message, sizeof error->message, strlen(error->message)};
+    write_text(&writer, text);
+}
+
 void skip_spaces(struct reader *reader)
 {
     while (is_space(peek(reader))) reader->at++;
@@ -62,10 +74,7 @@ bool read_number(struct reader *reader, struct decimal *number, const char *expe
         const char c = peek(reader);
         const bool point = c == '.' && !fraction && is_digit(reader->text[reader->at + 1]);
         if (point) fraction = true;
-        else if (is_digit(c) && !add_digit(number, c, fraction))
-            return mistake(reader, from,
-                           "a number this long is "
-                           "more than 64 bits hold");
+        else if (is_digit(c) && !add_digit(number, c, fraction)) return more_than_64_bits(reader, from, expected);
         else if (!is_digit(c) && (c != '_' || fraction)) break;
     }
     while (number->places > 0 && number->digits % 10 == 0) {
@@ -93,7 +102,7 @@ bool scale_number(struct decimal *number, uint64_t factor)
 bool whole(struct reader *reader, size_t at, struct decimal number, uint64_t factor, uint64_t *value,
            const char *expected)
 {
-    if (!scale_number(&number, factor)) return mistake(reader, at, "this is more than 64 bits hold");
+    if (!scale_number(&number, factor)) return more_than_64_bits(reader, at, expected);
     if (number.places != 0) return mistake(reader, at, expected);
     *value = number.digits;
     return true;
@@ -113,8 +122,7 @@ bool unknown_word(struct reader *reader, size_t at, const char *start, size_t si
                           "\"; expected a slash and a period, or an option; for example 10/s burst=20");
     }
     mistake_of(reader, at, WEIR_EINVAL, "unknown word \"", start, size, "\"; did you mean ");
-    struct writer writer = {reader->error->message, sizeof reader->error->message, strlen(reader->error->message)};
-    write_text(&writer, near);
-    write_text(&writer, "?");
+    append(reader, near);
+    append(reader, "?");
     return false;
 }

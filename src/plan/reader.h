@@ -53,7 +53,11 @@ static inline bool skip(struct reader *reader, char c)
 bool mistake(struct reader *reader, size_t at, const char *message);
 bool mistake_of(struct reader *reader, size_t at, int code, const char *first, const char *word, size_t size,
                 const char *last);
+bool more_than_64_bits(struct reader *reader, size_t at, const char *expected);
 bool unknown_word(struct reader *reader, size_t at, const char *start, size_t size);
+
+/* Adds to the mistake. */
+void append(struct reader *reader, const char *text);
 
 void skip_spaces(struct reader *reader);
 

@@ -35,7 +35,9 @@ static bool read_period_word(struct reader *reader, struct decimal number)
         return mistake(reader, at, "a month has 28 to 31 days; write 5/30d");
     }
     if (ns == 0) return mistake(reader, at, expected_period);
-    if (!whole(reader, at, number, ns, &reader->limit->period_ns, "a period is a whole number of ns")) return false;
+    if (!whole(reader, at, number, ns, &reader->limit->period_ns,
+               "a period is a whole number of ns, up to 584 years; for example 10/s"))
+        return false;
     if (reader->limit->period_ns == 0) return mistake(reader, at, "a period is longer than 0; for example 10/s");
     return true;
 }
@@ -71,7 +73,7 @@ static bool read_unit(struct reader *reader, size_t at, const char *start, size_
         return mistake_of(reader, at, WEIR_EINVAL, "\"", start, size,
                           "\" is an option, not a unit; for example 10/s burst=20");
     }
-    if (size >= WEIR_UNIT_SIZE) return mistake(reader, at, "a unit has at most 23 letters");
+    if (size >= WEIR_UNIT_SIZE) return mistake(reader, at, "a unit has at most 23 letters; for example 10 tokens/s");
     set_unit(reader->limit, start, size);
     return true;
 }
@@ -108,7 +110,7 @@ static bool read_between(struct reader *reader, struct between *between, size_t 
         between->unit_at = at;
         return read_unit(reader, at, start, size);
     }
-    if (!scale_number(&reader->limit->count, factor)) return mistake(reader, at, "this is more than 64 bits hold");
+    if (!scale_number(&reader->limit->count, factor)) return more_than_64_bits(reader, at, expected_rate);
     if (bytes) set_unit(reader->limit, "bytes", 5);
     between->suffix = true;
     between->unit = bytes;
@@ -143,7 +145,7 @@ static bool read_nginx_rate(struct reader *reader)
     const size_t at = reader->value[OPTION_RATE];
     if (count.places != 0) return mistake(reader, at, "nginx's rates are whole; for example 30r/m, one every 2 s");
     if (limit->period_ns == SECOND_NS || count.digits % 3 == 0) return true;
-    if (!scale_number(&count, 1000)) return mistake(reader, at, "this is more than 64 bits hold");
+    if (!scale_number(&count, 1000)) return more_than_64_bits(reader, at, expected_rate);
     limit->count = (struct decimal){count.digits / SECONDS_A_MINUTE, 3};
     limit->period_ns = SECOND_NS;
     return true;

@@ -147,14 +147,14 @@ done <<'END'
 7|10 per|expected a period: s, min, h, d, w; for example 10/s
 4|10/fortnight|expected a period: s, min, h, d, w; for example 10/s
 5|10/0s|a period is longer than 0; for example 10/s
-7|10/0.1ns|a period is a whole number of ns
+7|10/0.1ns|a period is a whole number of ns, up to 584 years; for example 10/s
 4|10/M|M is a million; a minute is min; for example 10/min
 3|5/month|a month has 28 to 31 days; write 5/30d
 3|10s|expected a unit or a slash; "s" is a period: write 10/s, or 10 requests/s
 3|10Mb/s|bits or bytes? write 10MB/s for bytes, 1250kB/s for ten megabits
 1|0/s|a rate is above 0; to stop everything write none
-1|99999999999999999999/s|a number this long is more than 64 bits hold
-4|10 aaaaaaaaaaaaaaaaaaaaaaaa/s|a unit has at most 23 letters
+11|10/s debt=99999999999999999999|a number this long is more than 64 bits hold; expected a count; for example debt=1000
+4|10 aaaaaaaaaaaaaaaaaaaaaaaa/s|a unit has at most 23 letters; for example 10 tokens/s
 3|5 concurrent|limits on how many run at once are kept for later; write a rate; for example 5/s
 11|60/min; 9 concurent|unknown word "concurent"; did you mean concurrent?
 6|10/s 1000/h|expected an option or ";" ; two limits are joined by ";": 10/s; 1000/h
@@ -170,7 +170,7 @@ done <<'END'
 17|10/s strictness=1.1|strictness is 0 to 1; to run faster while behind write catchup=1.1
 14|10/s catchup=0.5|catchup is 1 or more: how much faster to run while behind; for example 1.1
 7|12000,0.9|catchup is 1 or more: how much faster to run while behind; for example 1.1
-6|10/s catchup=1.1 algorithm=gcra|this option does not belong to algorithm=gcra
+6|10/s catchup=1.1 algorithm=gcra|catchup does not belong to algorithm=gcra; it goes with hybrid, timeline, simrate
 21|12000,1.1 algorithm=gcra|this spelling of the rate is that of hybrid; for another algorithm write it as 10/s
 12|10/s start=half|expected start=full or start=empty
 11|10/s debt=many|expected a count; for example debt=1000

@@ -285,10 +285,10 @@ static void mistakes(void **unused)
 {
     (void)unused;
     static const struct mistake rows[] = {
-        {"10/s algorithm=bursty cold=3", 23, "this option does not belong to algorithm=bursty"},
+        {"10/s algorithm=bursty cold=3", 23, "cold does not belong to algorithm=bursty; it goes with warmup"},
         {"10/s algorithm=bursty pay=me", 27, "expected pay=self or pay=next"},
         {"1000000000/s algorithm=bursty burst=400year", 37,
-         "this burst would take over 300 years to refill; choose a smaller burst"},
+         "this burst would take over 300 years to refill; choose a smaller burst, for example burst=20"},
         {"10/s algorithm=bursty burst=-1", 29, "expected a count or a time; for example burst=20 or burst=2s"},
     };
     CHECK_MISTAKES(rows);

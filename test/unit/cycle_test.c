@@ -227,8 +227,10 @@ static void mistakes(void **unused)
     (void)unused;
     static const struct mistake rows[] = {
         {"0.5/s algorithm=cycle", 1, "a window holds whole permits; write 1/2s for half a permit a second"},
-        {"4611686018427387904/s algorithm=cycle", 1, "a cycle holds fewer than 2^62 permits; choose a smaller rate"},
-        {"5/s algorithm=cycle burst=3", 21, "this option does not belong to algorithm=cycle"},
+        {"4611686018427387904/s algorithm=cycle", 1,
+         "this rate is too high: a cycle holds fewer than 2^62 permits; for example 1G/s"},
+        {"5/s algorithm=cycle burst=3", 21,
+         "burst does not belong to algorithm=cycle; it goes with gcra, hybrid, bursty, leaky"},
         {"5/s algorithm=cycle align=noon", 27, "expected align=clock or align=first"},
         {"5/s algorithm=cycle debt=1s", 26, "expected a count; for example debt=1000"},
     };

@@ -69,10 +69,14 @@ static void mistakes(void **unused)
         {"10/s block=0s", 12, "block is above 0; to block nobody leave it out; for example block=1min"},
         {"10/s align=first block=0ns", 24, "block is above 0; to block nobody leave it out; for example block=1min"},
         {"1.5/s algorithm=fixed-window", 1, "a window holds whole permits; write 1/2s for half a permit a second"},
-        {"10/s align=first burst=3", 18, "this option does not belong to algorithm=fixed-window"},
-        {"10/s algorithm=fixed-window start=empty", 29, "this option does not belong to algorithm=fixed-window"},
-        {"10/s algorithm=fixed-window edge=closed", 29, "this option does not belong to algorithm=fixed-window"},
-        {"10/s algorithm=fixed-window debt=3", 29, "this option does not belong to algorithm=fixed-window"},
+        {"10/s align=first burst=3", 18,
+         "burst does not belong to algorithm=fixed-window; it goes with gcra, hybrid, bursty, leaky"},
+        {"10/s algorithm=fixed-window start=empty", 29,
+         "start does not belong to algorithm=fixed-window; it goes with gcra, hybrid, bursty, warmup"},
+        {"10/s algorithm=fixed-window edge=closed", 29,
+         "edge does not belong to algorithm=fixed-window; it goes with sliding-log"},
+        {"10/s algorithm=fixed-window debt=3", 29,
+         "debt does not belong to algorithm=fixed-window; it goes with gcra, hybrid, bursty, cycle, sliding-window"},
         {"10/s align=last", 12, "expected align=clock or align=first"},
     };
     CHECK_MISTAKES(rows);

@@ -260,15 +260,20 @@ static void mistakes(void **unused)
     (void)unused;
     static const struct mistake rows[] = {
         {"0.5r/s", 1, "nginx's rates are whole; for example 30r/m, one every 2 s"},
-        {"18446744073709551607r/m", 1, "this is more than 64 bits hold"},
+        {"18446744073709551607r/m", 1,
+         "a number this long is more than 64 bits hold; expected a rate: a count, a slash and a period; for example "
+         "10/s"},
         {"10/s algorithm=leaky burst=0", 28, "burst is at least 1, or nothing could ever pass; for example burst=1"},
         {"10/s algorithm=leaky burst=2s", 28, "leaky counts its burst in permits; for example burst=20"},
         {"10r/s burst=2s", 13, "leaky counts its burst in permits; for example burst=20"},
-        {"10r/s burst=1000000000000000000", 13, "leaky counts thousandths, up to 2^61; choose a smaller burst"},
-        {"10r/s burst=5 delay=0", 21, "delay is at least 1; to delay all that is above the rate leave it out"},
+        {"10r/s burst=1000000000000000000", 13,
+         "leaky counts its burst in thousandths, up to 2^61; choose a smaller one, for example burst=20"},
+        {"10r/s burst=5 delay=0", 21,
+         "delay is at least 1; to delay all that is above the rate leave it out; for example delay=8"},
         {"10r/s delay=3 nodelay", 15, "nodelay delays nothing; write it, or delay=8, but not both"},
-        {"2000000000000r/s", 1, "this rate is over 10^12 a second, the most that weir can count"},
-        {"10r/s debt=3", 7, "this option does not belong to algorithm=leaky"},
+        {"2000000000000r/s", 1, "this rate is over 10^12 a second, the most that weir can count; for example 1G/s"},
+        {"10r/s debt=3", 7,
+         "debt does not belong to algorithm=leaky; it goes with gcra, hybrid, bursty, cycle, sliding-window"},
         {"10r/s algorithm=gcra", 17,
          "this spelling of the rate is that of leaky; for another algorithm write it as 10/s"},
     };

@@ -116,12 +116,14 @@ static void mistakes(void **unused)
     (void)unused;
     static const struct mistake rows[] = {
         {"1000000001/s algorithm=simrate", 1,
-         "simrate counts whole ns for each operation: at most 1G/s; choose another algorithm"},
-        {"1/1000000s algorithm=simrate", 1, "simrate never fills at 1 in 1000000s or less; choose another algorithm"},
+         "this rate is over 1G/s, and simrate counts whole ns for each operation; for more write algorithm=hybrid"},
+        {"1/1000000s algorithm=simrate", 1,
+         "this rate is 1 in 1000000s or less, at which simrate never fills; for less write algorithm=hybrid"},
         {"10/s algorithm=simrate catchup=0.9", 32,
          "catchup is 1 or more: how much faster to run while behind; for example 1.1"},
-        {"10/s algorithm=simrate catchup=1001", 32, "catchup is at most 1000"},
-        {"10/s algorithm=simrate burst=3", 24, "this option does not belong to algorithm=simrate"},
+        {"10/s algorithm=simrate catchup=1001", 32, "catchup is at most 1000; for example catchup=1.1"},
+        {"10/s algorithm=simrate burst=3", 24,
+         "burst does not belong to algorithm=simrate; it goes with gcra, hybrid, bursty, leaky"},
     };
     CHECK_MISTAKES(rows);
 }

@@ -499,7 +499,8 @@ static void test_mistakes(void **state)
          "for "
          "60000/min, or write algorithm=sliding-window"},
         {"1.5/s algorithm=sliding-log", 1, "a window holds whole permits; write 1/2s for half a permit a second"},
-        {"10/s algorithm=sliding-log burst=3", 28, "this option does not belong to algorithm=sliding-log"},
+        {"10/s algorithm=sliding-log burst=3", 28,
+         "burst does not belong to algorithm=sliding-log; it goes with gcra, hybrid, bursty, leaky"},
         {"10/s gap=3", 10, "expected a time; for example gap=100ms"},
         {"10/s edge=shut", 11, "expected edge=open or edge=closed"},
     };

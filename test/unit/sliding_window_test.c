@@ -200,8 +200,10 @@ static void mistakes(void **unused)
     (void)unused;
     static const struct mistake rows[] = {
         {"0.5/s algorithm=sliding-window", 1, "a window holds whole permits; write 1/2s for half a permit a second"},
-        {"10/s algorithm=sliding-window burst=5", 31, "this option does not belong to algorithm=sliding-window"},
-        {"10/s nodelay algorithm=sliding-window", 6, "this option does not belong to algorithm=sliding-window"},
+        {"10/s algorithm=sliding-window burst=5", 31,
+         "burst does not belong to algorithm=sliding-window; it goes with gcra, hybrid, bursty, leaky"},
+        {"10/s nodelay algorithm=sliding-window", 6,
+         "nodelay does not belong to algorithm=sliding-window; it goes with leaky"},
     };
     CHECK_MISTAKES(rows);
 }

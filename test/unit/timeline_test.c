@@ -321,14 +321,16 @@ static void mistakes(void **unused)
     static const struct mistake rows[] = {
         {"10/s algorithm=timeline catchup=0.9", 33,
          "catchup is 1 or more: how much faster to run while behind; for example 1.1"},
-        {"10/s algorithm=timeline catchup=1001", 33, "catchup is at most 1000"},
+        {"10/s algorithm=timeline catchup=1001", 33, "catchup is at most 1000; for example catchup=1.1"},
         {"10/s algorithm=timeline catchup=0", 33,
          "catchup is 1 or more: how much faster to run while behind; for example 1.1"},
         {"10/s strictness=1.1", 17, "strictness is 0 to 1; to run faster while behind write catchup=1.1"},
         {"10/s strictness=0.5 catchup=1.1 algorithm=timeline", 17,
-         "strictness gives up what catchup makes up for; say one of them"},
-        {"10/s algorithm=timeline burst=5", 25, "this option does not belong to algorithm=timeline"},
-        {"2000000000000/s algorithm=timeline", 1, "this rate is over 10^12 a second, the most that weir can count"},
+         "strictness gives up what catchup makes up for; say one of them, for example strictness=0.5"},
+        {"10/s algorithm=timeline burst=5", 25,
+         "burst does not belong to algorithm=timeline; it goes with gcra, hybrid, bursty, leaky"},
+        {"2000000000000/s algorithm=timeline", 1,
+         "this rate is over 10^12 a second, the most that weir can count; for example 1G/s"},
     };
     CHECK_MISTAKES(rows);
 }

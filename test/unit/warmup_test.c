@@ -265,11 +265,14 @@ static void mistakes(void **unused)
         {"10/s algorithm=warmup", 16, "algorithm=warmup needs to know for how long; for example 10/s warmup=10s"},
         {"1/s; 10/s cold=2", 11, "algorithm=warmup needs to know for how long; for example 10/s warmup=10s"},
         {"10/s warmup=1s cold=0.99", 21, "cold is 1 or more: how much slower a cold start is; for example cold=3"},
-        {"10/s warmup=1s cold=0", 21, "cold is 1 or more; for example cold=3"},
+        {"10/s warmup=1s cold=0", 21, "cold is 1 or more: how much slower a cold start is; for example cold=3"},
         {"10/s warmup=10", 13, "expected a time; for example warmup=10s"},
-        {"10/s warmup=1s burst=3", 16, "this option does not belong to algorithm=warmup"},
-        {"10/s warmup=500year", 13, "this warmup is longer than the clock of this rate; choose a shorter one"},
-        {"1000000000/s warmup=80year", 21, "this warmup is longer than the clock of this rate; choose a shorter one"},
+        {"10/s warmup=1s burst=3", 16,
+         "burst does not belong to algorithm=warmup; it goes with gcra, hybrid, bursty, leaky"},
+        {"10/s warmup=500year", 13,
+         "this warmup is longer than the clock of this rate; choose a shorter one, for example warmup=10s"},
+        {"1000000000/s warmup=80year", 21,
+         "this warmup is longer than the clock of this rate; choose a shorter one, for example warmup=10s"},
     };
     CHECK_MISTAKES(rows);
 }
