@@ -14,6 +14,9 @@
 /* A log remembers no more calls than about so many that wait for their start: 32 MB of them. */
 enum { WAITING_MAX = 1 << 22 };
 
+/* Without memory for it, a clock is set anew a second later. */
+enum { RENEW_AGAIN_NS = 1000000000 };
+
 void limiter_look(weir_limiter *limiter, void (*look)(const struct cell_content *content, void *context), void *context)
 {
     struct cell_content of_word = {.count = 1};
@@ -137,9 +140,9 @@ static void use_log(weir_limiter *limiter, struct log *log, uint64_t now_ns)
     if (moves) log_reopen(log);
 }
 
-int limiter_grow_log(weir_limiter *limiter, uint64_t now_ns)
+int limiter_grow_log(weir_limiter *limiter, const struct log *full, uint64_t now_ns)
 {
-    if (limiter->home != HOME_LOG) return 0; /* it has moved meanwhile */
+    if (limiter->home != HOME_LOG || limiter_log(limiter) != full) return 0; /* it has moved meanwhile */
     const uint64_t capacity = limiter_log(limiter)->mask + 1;
     if (capacity >= WAITING_MAX && capacity / 4 >= plan_inside_const(&limiter->plan)->rule[0].burst) return WEIR_ENOMEM;
     struct log *log = make_log(limiter, 2 * capacity, now_ns);
@@ -217,7 +220,8 @@ int limiter_change(weir_limiter *limiter, const struct plan *plan, uint64_t now_
         return refuse(error, WEIR_EUNSUPPORTED,
                       "what is used cannot be carried to other algorithms; change with WEIR_RESET");
     }
-    if (carry != WEIR_RESET && home != limiter->home && (home == HOME_LOG || limiter->home == HOME_LOG)) {
+    const bool same = content.rule[0].algorithm == plan->rule[0].algorithm;
+    if (carry != WEIR_RESET && same && home != limiter->home) {
         return refuse(error, WEIR_EUNSUPPORTED,
                       "a log cannot be carried to or from one with gap= or count-refused; change with WEIR_RESET");
     }
@@ -247,7 +251,9 @@ void limiter_renew(weir_limiter *limiter, uint64_t now_ns)
     if (now_ns < atom_load(&limiter->clock_ends_ns)) return;
     host_lock(&limiter->mutex);
     if (now_ns >= atom_load(&limiter->clock_ends_ns)) {
-        limiter_change(limiter, plan_inside_const(&limiter->plan), now_ns, WEIR_KEEP, NULL);
+        const int failed = limiter_change(limiter, plan_inside_const(&limiter->plan), now_ns, WEIR_KEEP, NULL);
+        /* The old clock lasts as long again. */
+        if (failed != 0) atom_store(&limiter->clock_ends_ns, add_saturating(now_ns, RENEW_AGAIN_NS));
     }
     host_unlock(&limiter->mutex);
 }
@@ -303,12 +309,13 @@ static void restart(const struct cell_content *content, void *context)
     const uint32_t since = (uint32_t)decision->reserved, changes = limiter->generation - since;
     const int limit = (int)decision->limit;
     bool moved = changes != 0 && limit < content->count;
-    if (moved && changes > CHANGES_KEPT) decision->end = last_end(limiter, content, limit, now_ns);
-    else if (moved) moved = follow(limiter, content, since, limit, &decision->end);
-    uint64_t start_ns = 0;
-    if (moved) moved = start_of(limiter, content, limit, decision->end, decision->charged, &start_ns);
+    uint64_t end = decision->end, start_ns = 0;
+    if (moved && changes > CHANGES_KEPT) end = last_end(limiter, content, limit, now_ns);
+    else if (moved) moved = follow(limiter, content, since, limit, &end);
+    if (moved) moved = start_of(limiter, content, limit, end, decision->charged, &start_ns);
     restarting->moved = moved;
     if (!moved) return;
+    decision->end = end;
     decision->reserved = (decision->reserved & ~(uint64_t)UINT32_MAX) | limiter->generation;
     decision->start.ns = start_ns;
     decision->delay_ns = subtract_to_zero(decision->start.ns, now_ns);
@@ -341,7 +348,7 @@ static void fill(const struct cell_content *content, void *context)
     if (filling->limiter->home == HOME_LOG) {
         struct log *log = limiter_log(filling->limiter);
         const bool known = log_start_ns(log, log_mark(log), &last_ns);
-        if (known) filling->full_ns = subtract_to_zero(add_saturating(last_ns, rule->period_ns), then_ns);
+        if (known) filling->full_ns = subtract_to_zero(add_saturating(last_ns, log_span_ns(rule)), then_ns);
         return;
     }
     if (rule->generation != (uint32_t)decision.reserved) {

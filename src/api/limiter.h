@@ -95,8 +95,8 @@ void limiter_look(weir_limiter *limiter, void (*look)(const struct cell_content 
 int limiter_change(weir_limiter *limiter, const struct plan *plan, uint64_t now_ns, weir_carry carry,
                    weir_error *error);
 
-/* [under the mutex] A larger ring, for more that wait. */
-int limiter_grow_log(weir_limiter *limiter, uint64_t now_ns);
+/* [under the mutex] A larger ring, for more that wait, unless there is another one already than the full one. */
+int limiter_grow_log(weir_limiter *limiter, const struct log *full, uint64_t now_ns);
 
 /* When decades have passed on the limit's clock: the same limit, its clock set anew. */
 void limiter_renew(weir_limiter *limiter, uint64_t now_ns);

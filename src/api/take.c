@@ -49,14 +49,15 @@ static bool ask_homes(weir_limiter *limiter, const struct ask *ask, weir_decisio
     }
 }
 
-/* [under the mutex] With a larger log, as long as one is to be had. */
-static void ask_larger(weir_limiter *limiter, const struct ask *ask, weir_decision *decision)
+/* [under the mutex] With a larger log than the full one, as long as one is to be had. */
+static void ask_larger(weir_limiter *limiter, const struct log *full, const struct ask *ask, weir_decision *decision)
 {
     struct ask rest = *ask;
     uint64_t charged = 0;
-    for (bool all = false; !all && limiter_grow_log(limiter, ask->now_ns) == 0;) {
+    for (bool all = false; !all && limiter_grow_log(limiter, full, ask->now_ns) == 0;) {
         if (ask->charge) charged += decision->charged;
         rest.cost = ask->cost - charged;
+        full = limiter_log(limiter);
         all = ask_homes(limiter, &rest, decision);
     }
     decision->charged += charged;
@@ -64,14 +65,16 @@ static void ask_larger(weir_limiter *limiter, const struct ask *ask, weir_decisi
 
 void limiter_ask_inside(weir_limiter *limiter, const struct ask *ask, weir_decision *decision)
 {
-    if (!ask_homes(limiter, ask, decision)) ask_larger(limiter, ask, decision);
+    const struct log *log = limiter_log(limiter);
+    if (!ask_homes(limiter, ask, decision)) ask_larger(limiter, log, ask, decision);
 }
 
 void limiter_ask(weir_limiter *limiter, const struct ask *ask, weir_decision *decision)
 {
+    const struct log *log = limiter_log(limiter); /* or an older one than that which is full */
     if (ask_homes(limiter, ask, decision)) return;
     host_lock(&limiter->mutex);
-    ask_larger(limiter, ask, decision);
+    ask_larger(limiter, log, ask, decision);
     host_unlock(&limiter->mutex);
 }
 
@@ -165,7 +168,7 @@ static bool settle_log(weir_limiter *limiter, uint64_t now_ns, weir_decision *de
         const enum log_answer answer = log == NULL ? LOG_ELSEWHERE : log_settle(log, now_ns, decision, actual);
         if (answer != LOG_FULL) return answer == LOG_HERE;
         host_lock(&limiter->mutex);
-        larger = limiter_grow_log(limiter, now_ns) == 0;
+        larger = limiter_grow_log(limiter, log, now_ns) == 0;
         host_unlock(&limiter->mutex);
     }
     return true;

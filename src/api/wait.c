@@ -64,8 +64,11 @@ static bool wait_for_start(weir_limiter *limiter, uint64_t cost, uint64_t wait_m
 {
     struct waiter waiter;
     for (int i = 0; i < WEIR_LIMITS_MAX; i++) waiter.cost[i] = cost;
-    const struct ask ask = {
-        .now_ns = limiter_now_ns(limiter), .wait_max_ns = wait_max_ns, .each = waiter.cost, .end = waiter.end};
+    const struct ask ask = {.now_ns = limiter_now_ns(limiter),
+                            .wait_max_ns = wait_max_ns,
+                            .each = waiter.cost,
+                            .end = waiter.end,
+                            .uncounted = true};
     host_lock(&limiter->mutex);
     limiter_ask_inside(limiter, &ask, &waiter.decision);
     const bool waits = waiter.decision.verdict == WEIR_ALLOW && waiter.decision.delay_ns != 0;
@@ -86,11 +89,11 @@ static bool wait_for_start(weir_limiter *limiter, uint64_t cost, uint64_t wait_m
 static void ask_now(weir_limiter *limiter, uint64_t now_ns, uint64_t cost, uint64_t wait_max_ns,
                     weir_decision *decision)
 {
-    struct ask ask = {.now_ns = now_ns, .cost = cost, .peek = atom_load(&limiter->counts_refused) != 0};
+    struct ask ask = {.now_ns = now_ns, .cost = cost, .uncounted = true};
     limiter_ask(limiter, &ask, decision);
-    const bool waits = decision->verdict == WEIR_DENY && decision->retry_ns <= wait_max_ns;
-    if (!ask.peek || waits) return;
-    ask.peek = false;
+    const bool refused = decision->verdict == WEIR_NEVER || decision->retry_ns > wait_max_ns;
+    if (!refused || atom_load(&limiter->counts_refused) == 0) return;
+    ask.uncounted = false;
     limiter_ask(limiter, &ask, decision);
 }
 

@@ -13,6 +13,7 @@ struct ask {
     bool some;            /* cost is a maximum: as many as pass now */
     bool peek;            /* answers, and takes nothing */
     bool charge;          /* takes whatever the balance */
+    bool uncounted;       /* a refusal is not counted, though others are: the caller goes on waiting */
 };
 
 #endif

@@ -45,15 +45,25 @@ void cell_open(struct cell *cell, void (*yield)(void))
     atom_store_release(&cell->lock, 0);
 }
 
+static bool count_refused(struct rules rules)
+{
+    bool count = false;
+    for (int i = 0; i < rules.count; i++) count = count || rules.rule[i].flags & RULE_COUNTS_REFUSED;
+    return count;
+}
+
 static void decide_all(struct rules rules, uint64_t *state, const struct ask *ask, weir_decision *decision)
 {
     const uint64_t cost = ask->some ? passing_now(rules, state, ask->now_ns, ask->cost) : ask->cost;
     uint64_t same[WEIR_LIMITS_MAX];
     for (int i = 0; i < rules.count && ask->each == NULL; i++) same[i] = cost;
     const uint64_t *each = ask->each != NULL ? ask->each : same;
-    const struct question question = {ask->now_ns, ask->wait_max_ns, each, ask->peek};
+    const bool looks = ask->uncounted && count_refused(rules);
+    struct question question = {ask->now_ns, ask->wait_max_ns, each, ask->peek || looks};
     if (ask->charge) charge(rules, state, ask->now_ns, each, ask->end, decision);
     else decide(rules, state, &question, ask->end, decision);
+    question.peek = ask->peek;
+    if (looks && decision->verdict == WEIR_ALLOW) decide(rules, state, &question, ask->end, decision);
 }
 
 bool cell_decide(struct cell *cell, const struct ask *ask, weir_decision *decision)

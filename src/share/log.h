@@ -55,6 +55,9 @@ enum log_answer { LOG_ELSEWHERE, LOG_HERE, LOG_FULL };
 /* Can a log serve this rule alone? */
 bool log_fits(const struct rule *rule);
 
+/* As long an entry counts. */
+uint64_t log_span_ns(const struct rule *rule);
+
 /* Slots for a limit of so many: a power of two, at least LOG_CAPACITY_MIN and above twice the count. */
 uint64_t log_capacity(uint64_t count);
 size_t log_size(uint64_t capacity);

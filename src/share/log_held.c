@@ -216,7 +216,7 @@ void log_change(struct log *log, const struct rule *to, uint64_t now_ns, weir_ca
     }
     view.set.count = to->burst;
     view.set.widest = most(view.set.widest, to->burst);
-    view.set.span_ns = to->period_ns + ((to->flags & RULE_A) != 0);
+    view.set.span_ns = log_span_ns(to);
     view.set.generation = to->generation;
     retime(&view, first, now);
     /* Ends are positions, and these stay. */

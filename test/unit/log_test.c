@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "api/limiter.h"
 #include "core/algorithm.h"
@@ -343,6 +344,70 @@ static void years_pass(void **state)
     weir_close(limiter);
 }
 
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+enum { MEMORY_CAN_RUN_OUT = 0 }; /* it is the sanitizer's */
+#else
+enum { MEMORY_CAN_RUN_OUT = 1 };
+#endif
+
+/* Whoever cannot have a new ring goes on with the old one, and does not ask for it in every call. */
+static void a_clock_is_kept_without_memory(void **state)
+{
+    (void)state;
+    struct rlimit before, none;
+    weir_limiter *limiter = open_log("1000000/s algorithm=sliding-log");
+    const struct log *log = limiter_log(limiter);
+    const uint64_t end_ns = log_ends_ns(log);
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    none = before;
+    none.rlim_cur = 0;
+    set_ns(limiter, end_ns);
+    if (!MEMORY_CAN_RUN_OUT || setrlimit(RLIMIT_AS, &none) != 0) skip();
+    takes(limiter, 1, 999999);
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+    assert_ptr_equal(limiter_log(limiter), log);
+    assert_true(atom_load(&limiter->clock_ends_ns) > end_ns);
+    set_ns(limiter, end_ns + 3600 * S);
+    takes(limiter, 1, 999999);
+    assert_ptr_not_equal(limiter_log(limiter), log);
+    weir_close(limiter);
+}
+
+static void all_is_back_when_the_last_entry_counts_no_more(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *limits;
+        uint64_t full_ns;
+    } rows[] = {{"2/s algorithm=sliding-log", S},
+                {"2/s edge=closed algorithm=sliding-log", S + 1},
+                {"2/s edge=closed algorithm=sliding-log; 9/s", S + 1}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        weir_limiter *limiter = open_manual(rows[i].limits);
+        const weir_decision decision = weir_take(limiter, 1);
+        assert_int_equal(weir_limiter_full_ns(limiter, &decision), rows[i].full_ns);
+        set_ns(limiter, rows[i].full_ns - 1);
+        assert_int_equal(weir_peek_limit(limiter, 0, 1).remaining, 0);
+        set_ns(limiter, rows[i].full_ns);
+        assert_int_equal(weir_peek_limit(limiter, 0, 1).remaining, 1);
+        weir_close(limiter);
+    }
+}
+
+static void what_has_no_state_is_left_with_keep(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("unlimited");
+    change(limiter, "2/s algorithm=sliding-log", WEIR_KEEP);
+    takes(limiter, 2, 0);
+    denies(limiter, 1, S);
+    change(limiter, "unlimited", WEIR_SCALE);
+    takes(limiter, 7, UINT64_MAX);
+    change(limiter, "2/s gap=0.1s algorithm=sliding-log", WEIR_KEEP);
+    assert_int_equal(weir_set_limit(limiter, "2/s algorithm=sliding-log", WEIR_KEEP, NULL), WEIR_EUNSUPPORTED);
+    weir_close(limiter);
+}
+
 static void *wait_for_one(void *limiter)
 {
     static weir_decision decision;
@@ -517,6 +582,9 @@ int main(void)
         cmocka_unit_test(a_count_that_comes_back_finds_its_entries),
         cmocka_unit_test(other_homes_are_reached_by_a_reset),
         cmocka_unit_test(years_pass),
+        cmocka_unit_test(a_clock_is_kept_without_memory),
+        cmocka_unit_test(all_is_back_when_the_last_entry_counts_no_more),
+        cmocka_unit_test(what_has_no_state_is_left_with_keep),
         cmocka_unit_test(a_waiter_is_woken_by_a_change),
         cmocka_unit_test(the_log_answers_as_the_core),
     };
