@@ -357,6 +357,8 @@ static void fill(const struct cell_content *content, void *context)
     }
     const uint64_t full = algorithm_of(rule)->full(rule, &decision, tick_at(rule, then_ns));
     filling->full_ns = subtract_to_zero(ns_ceil(rule, full), then_ns);
+    const bool still = rule->generation == (uint32_t)decision.reserved && decision.retry_ns != WEIR_FOREVER;
+    if (still) filling->full_ns = most(filling->full_ns, decision.retry_ns); /* not sooner than it passes */
 }
 
 uint64_t weir_limiter_full_ns(weir_limiter *limiter, const weir_decision *decision)

@@ -66,7 +66,10 @@ uint64_t weir_full_ns(const weir_plan *plan, const weir_decision *decision)
     const struct algorithm *algorithm = algorithm_of(rule);
     if (algorithm->words == 0) return 0;
     const uint64_t now_ns = subtract_to_zero(decision->start.ns, decision->delay_ns);
-    return subtract_to_zero(ns_ceil(rule, algorithm->full(rule, decision, tick_at(rule, now_ns))), now_ns);
+    const uint64_t full_ns =
+        subtract_to_zero(ns_ceil(rule, algorithm->full(rule, decision, tick_at(rule, now_ns))), now_ns);
+    /* Not sooner than what was refused passes. */
+    return decision->retry_ns == WEIR_FOREVER ? full_ns : most(full_ns, decision->retry_ns);
 }
 
 size_t weir_state_size(const weir_plan *plan)
