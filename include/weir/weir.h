@@ -154,7 +154,8 @@ WEIR_API weir_decision weir_take_at(weir_limiter *limiter, weir_instant now, uin
 /* As many permits as pass now, at least 1 and at most cost_max: see charged.  DENY when not even one passes. */
 WEIR_API weir_decision weir_take_some(weir_limiter *limiter, uint64_t cost_max);
 
-/* One cost for each limit of the text, all or nothing.  end (may be NULL) is filled for weir_settle_each. */
+/* One cost for each limit of the text, all or nothing.  end (may be NULL) is filled for weir_settle_each.  Where
+   weir_set_limit may bring more limits meanwhile, all arrays here and there have WEIR_LIMITS_MAX. */
 WEIR_API weir_decision weir_take_each(weir_limiter *limiter, const uint64_t cost[], uint64_t end[]);
 
 /* Takes now what starts up to delay_max_ns later; you sleep delay_ns.  Never blocks. */

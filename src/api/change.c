@@ -14,7 +14,7 @@
 /* A log remembers no more calls than about so many that wait for their start: 32 MB of them. */
 enum { WAITING_MAX = 1 << 22 };
 
-/* Without memory for it, a clock is set anew a second later. */
+/* When a clock could not be set anew, until that is tried once more. */
 enum { RENEW_AGAIN_NS = 1000000000 };
 
 void limiter_look(weir_limiter *limiter, void (*look)(const struct cell_content *content, void *context), void *context)
@@ -252,7 +252,7 @@ void limiter_renew(weir_limiter *limiter, uint64_t now_ns)
     host_lock(&limiter->mutex);
     if (now_ns >= atom_load(&limiter->clock_ends_ns)) {
         const int failed = limiter_change(limiter, plan_inside_const(&limiter->plan), now_ns, WEIR_KEEP, NULL);
-        /* The old clock lasts as long again. */
+        /* Without memory the old clock goes on: it lasts for twice as long, at least. */
         if (failed != 0) atom_store(&limiter->clock_ends_ns, add_saturating(now_ns, RENEW_AGAIN_NS));
     }
     host_unlock(&limiter->mutex);
