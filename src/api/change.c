@@ -345,16 +345,15 @@ static void fill(const struct cell_content *content, void *context)
     if (limit >= content->count || algorithm_of(&content->rule[limit])->words == 0) return;
     const struct rule *rule = &content->rule[limit];
     uint64_t then_ns = subtract_to_zero(decision.start.ns, decision.delay_ns), last_ns;
+    if ((uint32_t)decision.reserved != filling->limiter->generation) then_ns = filling->now_ns;
     if (filling->limiter->home == HOME_LOG) {
         struct log *log = limiter_log(filling->limiter);
         const bool known = log_start_ns(log, log_mark(log), &last_ns);
         if (known) filling->full_ns = subtract_to_zero(add_saturating(last_ns, log_span_ns(rule)), then_ns);
         return;
     }
-    if (rule->generation != (uint32_t)decision.reserved) {
-        then_ns = filling->now_ns;
+    if (rule->generation != (uint32_t)decision.reserved)
         decision.end = last_end(filling->limiter, content, limit, then_ns);
-    }
     const uint64_t full = algorithm_of(rule)->full(rule, &decision, tick_at(rule, then_ns));
     filling->full_ns = subtract_to_zero(ns_ceil(rule, full), then_ns);
     const bool still = rule->generation == (uint32_t)decision.reserved && decision.retry_ns != WEIR_FOREVER;

@@ -69,6 +69,7 @@ static struct log_call look_up(const struct log_view *view, const struct ask *as
     uint64_t cost = ask->each != NULL ? ask->each[0] : ask->cost;
     if (ask->some) cost = least(most(log_room(view, now), 1), cost);
     *decision = (weir_decision){.verdict = WEIR_DENY, .start = {ask->now_ns}, .end = view->position};
+    decision->reserved = (uint32_t)view->set.generation;
     const bool never = cost > view->set.count;
     const uint64_t start = never ? UINT64_MAX : most(now, log_earliest(view, cost));
     const uint64_t wait_ns = start == now ? 0 : view->log->origin_ns + start - ask->now_ns;
@@ -85,7 +86,6 @@ static struct log_call look_up(const struct log_view *view, const struct ask *as
     decision->delay_ns = wait_ns;
     decision->remaining = subtract_to_zero(log_room(view, ask->peek ? now : start), cost);
     decision->charged = cost;
-    decision->reserved = (uint32_t)view->set.generation;
     const bool takes = cost != 0 && !ask->peek;
     if (takes) decision->end += cost;
     return (struct log_call){cost, start, takes, wait_ns != 0};

@@ -147,7 +147,6 @@ static weir_decision decide_by_list(const struct ask *ask)
     if (never || wait > ask->wait_max_ns) {
         decision.verdict = never ? WEIR_NEVER : WEIR_DENY;
         decision.retry_ns = never ? 0 : wait - ask->wait_max_ns;
-        decision.reserved = 0;
         return decision;
     }
     decision.start.ns = start;

@@ -18,7 +18,7 @@ static bool may_take(const struct log_view *view, const struct ask *ask, weir_de
     decision->retry_ns = allowed ? 0 : view->log->origin_ns + earliest - ask->now_ns;
     decision->remaining = allowed ? log_room(view, now) - 1 : 0;
     decision->charged = allowed;
-    decision->reserved = allowed ? (uint32_t)view->set.generation : 0;
+    decision->reserved = (uint32_t)view->set.generation;
     return allowed;
 }
 
@@ -115,7 +115,7 @@ enum log_answer planted_log_without_seal(struct log *log, const struct ask *ask,
     decision->end = view.position;
     decision->retry_ns = allowed ? 0 : log->origin_ns + earliest - ask->now_ns;
     decision->charged = allowed ? ask->cost : 0;
-    decision->reserved = allowed ? (uint32_t)view.set.generation : 0;
+    decision->reserved = (uint32_t)view.set.generation;
     log_let_go(&view);
     return LOG_HERE;
 }

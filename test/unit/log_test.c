@@ -395,6 +395,23 @@ static void all_is_back_when_the_last_entry_counts_no_more(void **state)
     }
 }
 
+/* From now on, not from a decision of long ago. */
+static void after_a_change_all_is_back_as_seen_from_now(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_log("2/s algorithm=sliding-log");
+    const weir_decision decision = weir_take(limiter, 1), denied = weir_take(limiter, 2);
+    assert_int_equal(weir_limiter_full_ns(limiter, &denied), S);
+    set_ns(limiter, S / 4);
+    assert_int_equal(weir_limiter_full_ns(limiter, &decision), S);
+    change(limiter, "2/s algorithm=sliding-log", WEIR_KEEP);
+    assert_int_equal(weir_limiter_full_ns(limiter, &decision), 3 * S / 4);
+    assert_int_equal(weir_limiter_full_ns(limiter, &denied), 3 * S / 4);
+    set_ns(limiter, 9 * S);
+    assert_int_equal(weir_limiter_full_ns(limiter, &decision), 0);
+    weir_close(limiter);
+}
+
 static void what_has_no_state_is_left_with_keep(void **state)
 {
     (void)state;
@@ -585,6 +602,7 @@ int main(void)
         cmocka_unit_test(years_pass),
         cmocka_unit_test(a_clock_is_kept_without_memory),
         cmocka_unit_test(all_is_back_when_the_last_entry_counts_no_more),
+        cmocka_unit_test(after_a_change_all_is_back_as_seen_from_now),
         cmocka_unit_test(what_has_no_state_is_left_with_keep),
         cmocka_unit_test(a_waiter_is_woken_by_a_change),
         cmocka_unit_test(the_log_answers_as_the_core),
