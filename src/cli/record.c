@@ -10,8 +10,8 @@
 
 #include <math.h>
 
-#include "core/algorithm.h"
 #include "core/num.h"
+#include "plan/words.h"
 #include "plan/writer.h"
 
 enum { SECOND_NS = 1000000000 };
@@ -44,14 +44,14 @@ static double most_above(const struct limit *limit, double per_ns)
 static void use_limit(struct record *record, const struct limit *limit, uint64_t permits, uint64_t period_ns)
 {
     const double per_ns = (double)permits / (double)period_ns;
-    const double ratio = limit->algorithm == ALGORITHM_HYBRID ? value_of(limit->factor) : 1;
-    double burst = limit->burst_kind == AMOUNT_TIME ? (double)limit->burst * per_ns : (double)limit->burst;
-    if (limit->burst_kind == AMOUNT_NONE) burst = most_above(limit, per_ns);
+    const double ratio =
+        option_fits(OPTION_CATCHUP, limit->algorithm) && limit->factor.digits != 0 ? value_of(limit->factor) : 1;
+    const double burst = limit->burst_kind == AMOUNT_TIME ? (double)limit->burst * per_ns : (double)limit->burst;
     record->in_windows = limit->burst_kind == AMOUNT_NONE;
     record->permits_per_ns = per_ns;
     record->faster_per_ns = ratio * per_ns;
-    record->pool = burst;
-    record->over = ratio * burst;
+    record->over = record->in_windows ? most_above(limit, ratio * per_ns) : ratio * burst;
+    record->pool = record->in_windows ? record->over : burst;
     record->permits = permits;
     record->period_ns = period_ns;
 }
