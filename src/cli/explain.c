@@ -70,26 +70,22 @@ static void print_json(const struct plan *plan, uint64_t window_ns)
     printf("]}\n");
 }
 
-static void print_words(const struct plan *plan, uint64_t window_ns)
+static void print_words(const weir_plan *plan, uint64_t window_ns)
 {
     char text[TEXT_MAX];
     struct writer writer = {text, sizeof text, 0};
-    explain(plan, window_ns, &writer);
+    explain(plan_inside_const(plan), window_ns, &writer);
     fputs(text, stdout);
     struct plot plot;
     if (plot_make(&plot, plan)) plot_print(&plot, stdout);
 }
 
-static int write_picture(const struct plan *plan, const char *path)
+static int write_picture(const weir_plan *plan, const char *path)
 {
     struct plot plot;
     char title[TEXT_MAX];
-    struct writer writer = {title, sizeof title, 0};
-    for (uint64_t i = 0; i < plan->count; i++) {
-        if (i > 0) write_text(&writer, "; ");
-        text_write(&writer, &plan->limit[i]);
-    }
-    const bool rated = algorithm_of(&plan->rule[0])->words != 0;
+    weir_plan_text(plan, title, sizeof title);
+    const bool rated = algorithm_of(&plan_inside_const(plan)->rule[0])->words != 0;
     if (!plot_make(&plot, plan))
         return trouble("--svg %s: there is nothing to draw of %s%s", path, title, rated ? ", it is too large" : "");
     FILE *out = fopen(path, "w");
@@ -146,9 +142,9 @@ static int run(int argc, char **argv)
     weir_error error;
     if (weir_plan_parse(&plan, argv[optind], use, &error) != 0) return limit_trouble(argv[optind], &error);
     if (system != NULL) return print_as(plan_inside_const(&plan), system);
-    if (picture != NULL) return write_picture(plan_inside_const(&plan), picture);
+    if (picture != NULL) return write_picture(&plan, picture);
     if (json) print_json(plan_inside_const(&plan), window_ns);
-    else print_words(plan_inside_const(&plan), window_ns);
+    else print_words(&plan, window_ns);
     return STATUS_DONE;
 }
 

@@ -66,10 +66,10 @@ static void run(struct plot *plot, const weir_plan *plan, void *state, const str
     }
 }
 
-bool plot_make(struct plot *plot, const struct plan *plan)
+bool plot_make(struct plot *plot, const weir_plan *plan)
 {
     uint64_t permits = 1, period_ns = 1;
-    const struct limit *limit = &plan->limit[0];
+    const struct limit *limit = &plan_inside_const(plan)->limit[0];
     memset(plot, 0, sizeof *plot);
     if (limit->count.digits == 0 || !limit_rate(limit, &permits, &period_ns)) return false;
     /* The period as it was said, unless less than a permit comes in it. */
@@ -78,18 +78,13 @@ bool plot_make(struct plot *plot, const struct plan *plan)
     const uint64_t n = most(whole, 1);
     plot->cost = most(n / PARTS, 1);
     const struct arrivals arrivals = arrivals_of((unsigned)(n / plot->cost));
-    weir_plan public_plan;
-    memset(&public_plan, 0, sizeof public_plan);
-    *plan_inside(&public_plan) = *plan;
-    const size_t size = weir_state_size(&public_plan);
-    void *state = size > STATE_MAX ? NULL : malloc(size);
-    if (state == NULL || plot->period_ns > UINT64_MAX / 64) {
-        free(state);
-        return false;
-    }
+    const size_t size = weir_state_size(plan);
+    if (size > STATE_MAX || plot->period_ns > UINT64_MAX / 64) return false;
+    void *state = malloc(size);
+    if (state == NULL) return false;
     plot->total = arrivals.count;
-    run(plot, &public_plan, state, &arrivals, false);
-    run(plot, &public_plan, state, &arrivals, true);
+    run(plot, plan, state, &arrivals, false);
+    run(plot, plan, state, &arrivals, true);
     free(state);
     return true;
 }

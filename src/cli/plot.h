@@ -21,7 +21,7 @@ struct plot {
 };
 
 /* False when there is nothing to draw (no rate), a state of more than 64 MiB, or no memory. */
-bool plot_make(struct plot *plot, const struct plan *plan);
+bool plot_make(struct plot *plot, const weir_plan *plan);
 
 /* For a terminal: a digit a column. */
 void plot_print(const struct plot *plot, FILE *out);
