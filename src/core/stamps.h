@@ -20,7 +20,7 @@ enum {
     STAMPS_HEADER = STAMPS_OWNER + 2
 };
 
-enum { STAMPS_BRIEF = RULE_C }; /* a rule's flag: 4 bytes each; then entries come in order */
+enum { STAMPS_BRIEF = RULE_B }; /* a rule's flag: 4 bytes each; then entries come in order */
 
 /* Entries that the ring has room for: burst, or the rule's fourth number where that is more. */
 uint64_t stamps_capacity(const struct rule *rule);
