@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 # The command `weir`.
 file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cli/*.c")
+find_package(ZLIB REQUIRED) # or cmake -DWEIR_CLI=OFF: the library needs nothing
 if(sources)
     add_executable(weir_cli ${sources})
     target_compile_definitions(weir_cli PRIVATE _GNU_SOURCE)
-    target_link_libraries(weir_cli PRIVATE weir_inside m)
+    target_link_libraries(weir_cli PRIVATE weir_inside ZLIB::ZLIB m)
     set_target_properties(weir_cli PROPERTIES OUTPUT_NAME weir)
     add_dependencies(product weir_cli)
 endif()

@@ -23,8 +23,9 @@ weir_room(share)
 weir_room(host _GNU_SOURCE)
 weir_room(api _POSIX_C_SOURCE=200809L)
 
-# For the command, the tests and the benches: everything, with the insides visible.
-add_library(weir_inside STATIC ${weir_objects})
+# For the command, the tests and the benches: everything, with the insides visible, and formats, which the library has not.
+file(GLOB formats CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/format/*.c")
+add_library(weir_inside STATIC ${weir_objects} ${formats})
 target_include_directories(weir_inside PUBLIC include src)
 target_link_libraries(weir_inside PUBLIC Threads::Threads)
 set_target_properties(weir_inside PROPERTIES ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/inside")

@@ -15,6 +15,8 @@
 extern "C" {
 #endif
 
+struct sockaddr;
+
 #define WEIR_VERSION "0.1.0"
 #define WEIR_FOREVER UINT64_MAX /* as a wait: no bound */
 #define WEIR_LIMITS_MAX 8       /* limits in one text */
@@ -216,6 +218,133 @@ typedef struct {           /* since the limiter was opened */
 
 /* Sums the counters into the first size bytes of stats. */
 WEIR_API void weir_read_stats(weir_limiter *limiter, weir_stats *stats, size_t size);
+
+/* ---- tables: a state for each key, memory fixed at the start, shared by processes ---------------------------- */
+
+typedef struct weir_table weir_table;
+
+/* What a new key gets where all slots it could have are in use.  INHERIT: the slot with the least debt, and that debt;
+   it never admits too much.  EVICT: the same slot, fresh.  DENY: a refusal.  ALLOW: it passes, and leaves no trace. */
+typedef enum { WEIR_FULL_INHERIT, WEIR_FULL_EVICT, WEIR_FULL_DENY, WEIR_FULL_ALLOW } weir_when_full;
+
+/* Of a path: JOIN what is there, CREATE what is not, or either.  PRIVATE: not even children made by fork() share it. */
+typedef enum { WEIR_JOIN_OR_CREATE, WEIR_JOIN, WEIR_CREATE, WEIR_PRIVATE } weir_sharing;
+
+typedef struct { /* WEIR_TABLE_OPTIONS fills size; a zero field is its default */
+    size_t size;
+    uint64_t keys_max;    /* so many live keys, of which 1 in 1,000 may find the table full; 0 = 1,000,000 */
+    const char *path;     /* a file that processes share and a restart keeps; NULL: shared with children of fork() */
+    weir_sharing sharing; /* which of these */
+    weir_when_full when_full;
+    weir_clock clock;    /* SYSTEM or COARSE */
+    unsigned mode;       /* of a new file; 0 = 0600 */
+    uint64_t longest_ns; /* no limit lasts longer from empty to full, debt= included; 0 = 32 days.  Shorter is finer */
+    const weir_plan *plan; /* NULL: limits by gcra in 16-byte slots.  Else wide slots, as long as this plan needs */
+    uint32_t top;          /* how many of the most refused keys weir_table_read_top can tell; 0 = none */
+} weir_table_options;
+
+/* clang-format off */
+#define WEIR_TABLE_OPTIONS {sizeof(weir_table_options), 0, NULL, WEIR_JOIN_OR_CREATE, WEIR_FULL_INHERIT, \
+                            WEIR_CLOCK_SYSTEM, 0, 0, NULL, 0}
+/* clang-format on */
+
+/* Opens a table, owned by you until weir_table_close.  options NULL = defaults. */
+WEIR_API int weir_table_open(weir_table **owned, const weir_table_options *options, weir_error *error);
+
+/* [one thread] Lets go of it; a file stays.  NULL is fine. */
+WEIR_API void weir_table_close(weir_table *table);
+
+/* Can this table hold this plan?  0, or WEIR_EUNSUPPORTED and why not; asking with such a plan answers NEVER. */
+WEIR_API int weir_table_fits(const weir_table *table, const weir_plan *plan, weir_error *error);
+
+/* Borrowed for the call. */
+typedef struct {
+    const void *bytes;
+    size_t size;
+} weir_key;
+
+#define WEIR_ADDRESS_KEY_SIZE 24
+
+WEIR_API weir_key weir_key_text(const char *text);
+
+/* An IPv4 or IPv6 address, cut to its first bits (0 = 32 and 64), whose bytes are written to out.  v4-in-v6 is v4.
+   Another family: a key without bytes. */
+WEIR_API weir_key weir_key_address(const struct sockaddr *address, int bits_v4, int bits_v6,
+                                   unsigned char out[WEIR_ADDRESS_KEY_SIZE]);
+
+/* As weir_take and its family, for one key.  A key has its own state for each limit of a plan; a plan with other
+   numbers finds it again, and what was used stays the same time. */
+WEIR_API weir_decision weir_table_take(weir_table *table, const weir_plan *plan, weir_key key, uint64_t cost);
+WEIR_API weir_decision weir_table_take_at(weir_table *table, const weir_plan *plan, weir_key key, weir_instant now,
+                                          uint64_t cost);
+WEIR_API weir_decision weir_table_take_each(weir_table *table, const weir_plan *plan, weir_key key,
+                                            const uint64_t cost[], uint64_t end[]);
+WEIR_API weir_decision weir_table_reserve(weir_table *table, const weir_plan *plan, weir_key key, uint64_t cost,
+                                          uint64_t delay_max_ns);
+WEIR_API weir_decision weir_table_charge(weir_table *table, const weir_plan *plan, weir_key key, uint64_t cost);
+
+/* What taking would answer; limit -1: of all limits, else of one alone. */
+WEIR_API weir_decision weir_table_peek(weir_table *table, const weir_plan *plan, weir_key key, int limit,
+                                       uint64_t cost);
+
+/* From the time of a decision by this table until the limit it names holds all its permits again. */
+WEIR_API uint64_t weir_table_full_ns(const weir_table *table, const weir_plan *plan, const weir_decision *decision);
+
+/* Charges or gives back the difference to what was really used; a second call does nothing. */
+WEIR_API void weir_table_settle(weir_table *table, const weir_plan *plan, weir_key key, weir_decision *decision,
+                                uint64_t actual);
+WEIR_API void weir_table_settle_each(weir_table *table, const weir_plan *plan, weir_key key, weir_decision *decision,
+                                     const uint64_t cost[], const uint64_t actual[], const uint64_t end[]);
+
+/* This key is fresh again, for all limits of the plan. */
+WEIR_API void weir_table_forget(weir_table *table, const weir_plan *plan, weir_key key);
+
+typedef struct {
+    const weir_plan *plan;
+    weir_key key;
+    uint64_t cost;
+    weir_decision decision; /* filled */
+} weir_ask;
+
+/* count independent answers, fast: the memory of all is fetched at once. */
+WEIR_API void weir_table_take_batch(weir_table *table, weir_ask *asks, size_t count, weir_instant now);
+
+/* Up to WEIR_ASKS_MAX keys, each under its own plan (address and subnet and all): takes from all, or from none.  false:
+   the decision of one that refused says so, and the others what they would have answered. */
+#define WEIR_ASKS_MAX 16
+WEIR_API bool weir_table_take_all(weir_table *table, weir_ask *asks, size_t count, weir_instant now);
+
+/* Room for keys_max keys from now on, for all who share the table; keys move over when they are next asked for.  Up to
+   seven times.  WEIR_EUNSUPPORTED with wide slots. */
+WEIR_API int weir_table_grow(weir_table *table, uint64_t keys_max, weir_error *error);
+
+typedef struct {
+    uint64_t keys_live; /* keys that have used something and are not full again, by all who share it */
+    uint64_t keys_max;  /* as many as it was made, or has grown, for */
+    uint64_t bytes;     /* of memory, all in */
+    uint64_t granted;   /* permits; this and the rest: through this handle, since it was opened */
+    uint64_t denied;    /* calls answered DENY or NEVER */
+    uint64_t reclaimed; /* keys that got an idle slot */
+    uint64_t full;      /* new keys that found none */
+    uint64_t displaced; /* keys that lost theirs to another (INHERIT, EVICT) */
+    uint64_t moved;     /* keys that came over after growth */
+} weir_table_stats;
+
+/* Sums and counts into the first size bytes of stats; nobody waits for it. */
+WEIR_API void weir_table_read_stats(weir_table *table, weir_table_stats *stats, size_t size);
+
+#define WEIR_TOP_KEY_SIZE 48
+
+typedef struct {
+    uint64_t denied;   /* calls refused, at most */
+    uint64_t over;     /* and at least denied - over */
+    uint32_t key_size; /* of the whole key; more than WEIR_TOP_KEY_SIZE: it was cut */
+    uint32_t limit;    /* that refused it last */
+    unsigned char key[WEIR_TOP_KEY_SIZE];
+} weir_top;
+
+/* The most refused keys of this handle, the most refused first; returns how many, up to count and options.top. */
+WEIR_API size_t weir_table_read_top(weir_table *table, weir_top *top, size_t count);
 
 /* ---- time --------------------------------------------------------------------------------------------------- */
 

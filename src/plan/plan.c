@@ -10,6 +10,7 @@
 #include "core/algorithm.h"
 #include "core/clock.h"
 #include "core/num.h"
+#include "core/slot.h"
 #include "plan/text.h"
 
 int weir_plan_parse(weir_plan *plan, const char *limits, weir_use use, weir_error *error)
@@ -20,6 +21,7 @@ int weir_plan_parse(weir_plan *plan, const char *limits, weir_use use, weir_erro
     const int count = text_read(limits, use, parsed.limit, parsed.rule, error != NULL ? error : &unwanted);
     if (count < 0) return count;
     parsed.count = (uint64_t)count;
+    for (int i = 0; i < count; i++) parsed.interval[i] = slot_interval(&parsed.limit[i], &parsed.rule[i]);
     memset(plan, 0, sizeof *plan);
     memcpy(plan, &parsed, sizeof parsed);
     return 0;

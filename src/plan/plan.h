@@ -16,6 +16,7 @@ struct plan {
     uint64_t count;
     struct rule rule[WEIR_LIMITS_MAX];
     struct limit limit[WEIR_LIMITS_MAX];
+    uint64_t interval[WEIR_LIMITS_MAX]; /* for slots of tables, see core/slot.h; 0: fits none */
 };
 
 _Static_assert(sizeof(struct plan) <= sizeof(weir_plan), "eight limits with their units fit the public plan");

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+   hash.h - SipHash-1-3: the identity of a key that comes from outside.
+
+   Who does not know the secret cannot find keys that share an identity or a bucket.  See hash.c. */
+#ifndef WEIR_SHARE_HASH_H
+#define WEIR_SHARE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct secret {
+    uint64_t word[2];
+};
+
+/* salt is hashed behind the key, so one key has an identity for each limit of a text. */
+uint64_t hash_key(const struct secret *secret, const void *bytes, size_t size, uint64_t salt);
+
+/* SipHash-1-3 as published: of the bytes alone. */
+uint64_t siphash_1_3(const struct secret *secret, const void *bytes, size_t size);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+   region.h - memory that processes share or a file keeps: what its first page says, and what time it is in there.
+
+   See region.c. */
+#ifndef WEIR_SHARE_REGION_H
+#define WEIR_SHARE_REGION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "share/atomic.h"
+#include "share/hash.h"
+
+enum { REGION_PAGE = 4096, REGION_AREAS_MAX = 8, REGION_BOOT_BYTES = 16 };
+
+enum region_kind { REGION_SLOTS = 1, REGION_WIDE = 2 };
+
+/* What is written once and has to fit what the opener wants. */
+struct region_shape {
+    enum region_kind kind;
+    int32_t unit;        /* REGION_SLOTS: a unit is 2^-unit ns */
+    uint32_t when_full;  /* an enum table_when_full */
+    uint32_t slot_bytes; /* 16, or of a wide slot */
+    struct secret secret;
+};
+
+/* Where one area lies: bytes from the start of the memory, whole pages. */
+struct region_area {
+    uint64_t offset, bytes;
+};
+
+/* What a process read and found sound; it never looks at the header's geometry again, but for more areas. */
+struct region_view {
+    struct region_shape shape;
+    unsigned areas;
+    struct region_area area[REGION_AREAS_MAX];
+};
+
+/* Which run of which machine, and its clocks just now.  monotonic_ns is of the machine, whatever time namespace the
+   process is in. */
+struct region_times {
+    uint8_t boot[REGION_BOOT_BYTES];
+    uint64_t monotonic_ns, unix_ns;
+};
+
+enum region_answer {
+    REGION_SOUND,
+    REGION_EMPTY,   /* only zeros: nobody has made it yet */
+    REGION_FOREIGN, /* no file of weir */
+    REGION_VERSION, /* of another version, byte order or word size */
+    REGION_DAMAGED, /* its checksum or its numbers are wrong, or the file is shorter than it says */
+};
+
+/* [under the file's lock] Writes a header for one area behind the first page. */
+void region_make(void *memory, const struct region_shape *shape, uint64_t area_bytes, const struct region_times *times);
+
+/* Copies the header once and checks the copy: any bytes may be there.  size is that of the file. */
+enum region_answer region_read(const void *memory, uint64_t size, struct region_view *view);
+
+/* [under the file's lock] One more area, at the end; false when there are REGION_AREAS_MAX. */
+bool region_add_area(void *memory, struct region_view *view, uint64_t bytes);
+
+/* How many areas there are now: what struct table calls newest. */
+struct atom *region_newest(void *memory);
+
+/* [under the file's lock] What to add to the machine's CLOCK_MONOTONIC to have the region's time, which goes on over
+   restarts and reboots: in another boot as the clock on the wall has moved, and if that went back or makes no sense, as
+   if no time had passed.  The region's time is never below a second. */
+uint64_t region_time_offset(void *memory, const struct region_times *times);
+
+/* Remembers that it is so late now, for the next boot.  Any thread, now and then. */
+void region_keep_time(void *memory, const struct region_times *times);
+
+#endif
