@@ -48,7 +48,8 @@ struct weir_table {
     struct atom areas;    /* the address of the newest keyed_areas */
     void *header;
     struct wide wide; /* memory NULL: these are slots */
-    struct top *top;  /* NULL: none */
+    struct top top;
+    void *top_memory; /* NULL: none */
 
     struct keyed_tally tally[HOST_SLOTS + 1];
 

@@ -15,7 +15,7 @@
 #include "core/num.h"
 #include "core/slot.h"
 
-enum { UNIT_MAX = 4, LOADED_PERCENT = 64, TOP_MAX = 1024 };
+enum { UNIT_MAX = 4, LOADED_PERCENT = 64, TOP_COUNTERS_A_KEY = 4, TOP_MAX = TOP_COUNTERS_MAX / TOP_COUNTERS_A_KEY };
 static const uint64_t KEYS_DEFAULT = 1000000;
 static const uint64_t KEYS_MAX = UINT64_C(1) << 36;
 static const uint64_t LONGEST_DEFAULT_NS = UINT64_C(32) * 24 * 3600 * 1000000000;
@@ -86,11 +86,12 @@ static int check_options(const weir_table_options *options, weir_error *error)
         return fail(error, WEIR_EINVAL, "options.longest_ns: expected up to 36 years, or 0 for 32 days");
     }
     if (options->mode > 0777) return fail(error, WEIR_EINVAL, "options.mode: expected permission bits, such as 0660");
-    if (options->top > TOP_MAX) return fail(error, WEIR_EINVAL, "options.top: expected up to 1,024 keys");
+    if (options->top > TOP_MAX) return fail(error, WEIR_EINVAL, "options.top: expected up to 256 keys");
     if (options->plan != NULL && options->path == NULL && options->sharing != WEIR_PRIVATE) {
-        return fail(error, WEIR_EUNSUPPORTED,
-                    "wide slots have locks, which a killed process would leave held in memory that children share: give "
-                    "a path, whose locks the kernel keeps, or say WEIR_PRIVATE");
+        return fail(
+            error, WEIR_EUNSUPPORTED,
+            "wide slots have locks, which a killed process would leave held in memory that children share: give "
+            "a path, whose locks the kernel keeps, or say WEIR_PRIVATE");
     }
     return 0;
 }
@@ -249,28 +250,37 @@ static int make_or_read(weir_table *table, const weir_table_options *options, we
     return failed != 0 ? failed : check_shape(table, options, error);
 }
 
-static int open_region(weir_table *table, const weir_table_options *options, weir_error *error)
+/* [under the lock, where there is a file] */
+static void attach_time(weir_table *table)
+{
+    const struct region_times times = times_of(table);
+    table->offset_ns = region_time_offset(table->header, &times) + (uint64_t)table->namespace_ns;
+    table->epoch_ns = region_epoch_ns(table->header);
+}
+
+static int open_anonymous(weir_table *table, const weir_table_options *options, weir_error *error)
+{
+    const uint64_t bytes = REGION_PAGE + area_bytes(options);
+    const int number = host_region_anonymous(&table->region, bytes, options->sharing == WEIR_PRIVATE);
+    if (number != 0) return fail_system(error, "cannot be had", NULL, number);
+    const int failed = make_or_read(table, options, error);
+    if (failed == 0) attach_time(table);
+    return failed;
+}
+
+static int open_file(weir_table *table, const weir_table_options *options, weir_error *error)
 {
     bool created = false;
     const enum host_open how = options->sharing == WEIR_JOIN     ? HOST_JOIN
                                : options->sharing == WEIR_CREATE ? HOST_CREATE
                                                                  : HOST_JOIN_OR_CREATE;
-    if (options->path == NULL) {
-        const uint64_t bytes = REGION_PAGE + area_bytes(options);
-        const int number = host_region_anonymous(&table->region, bytes, options->sharing == WEIR_PRIVATE);
-        if (number != 0) return fail_system(error, "cannot be had", NULL, number);
-        return make_or_read(table, options, error);
-    }
     int number = host_region_open(&table->region, options->path, how, options->mode, &created);
     if (number != 0) return fail_system(error, "cannot be opened", options->path, number);
     number = host_region_lock(&table->region, LOCK_REGION);
-    if (number == 0) number = host_region_refresh(&table->region);
+    if (number == 0) number = host_region_measure(&table->region);
     if (number != 0) return fail_system(error, "cannot be locked", options->path, number);
     const int failed = make_or_read(table, options, error);
-    if (failed == 0) {
-        const struct region_times times = times_of(table);
-        region_time_offset(table->header, &times);
-    }
+    if (failed == 0) attach_time(table);
     host_region_unlock(&table->region, LOCK_REGION);
     return failed;
 }
@@ -310,7 +320,7 @@ void keyed_map_more(weir_table *table)
     const struct table *known = keyed_slots(table);
     if (atom_load_acquire(known->newest) > known->count) {
         struct region_view more = table->view;
-        bool mapped = host_region_refresh(&table->region) == 0 &&
+        bool mapped = host_region_measure(&table->region) == 0 &&
                       region_read_more(table->header, table->region.size, &more) == REGION_SOUND;
         if (mapped) table->view = more;
         for (unsigned i = known->count; mapped && i < table->view.areas; i++) mapped = map_area(table, i) == 0;
@@ -345,10 +355,17 @@ static int map_all(weir_table *table, const weir_table_options *options, weir_er
     table->longest = LONGEST_UNITS_MAX - 1;
     table->keys_max = table->view.area[table->view.areas - 1].bytes / sizeof(struct table_slot) * LOADED_PERCENT / 100;
     if (table->view.shape.kind == REGION_WIDE) open_wide(table, options);
-    if (show_areas(table, region_newest(table->header), 0) != 0) return fail(error, WEIR_ENOMEM, "no memory for a table");
-    const struct region_times times = times_of(table);
-    table->offset_ns = region_time_offset(table->header, &times) + (uint64_t)table->namespace_ns;
-    table->epoch_ns = region_epoch_ns(table->header);
+    if (show_areas(table, region_newest(table->header), 0) != 0)
+        return fail(error, WEIR_ENOMEM, "no memory for a table");
+    return 0;
+}
+
+static int open_top(weir_table *table, uint32_t counters, weir_error *error)
+{
+    if (counters == 0) return 0;
+    table->top_memory = host_allocate(top_bytes(counters));
+    if (table->top_memory == NULL) return fail(error, WEIR_ENOMEM, "no memory for options.top");
+    top_open(&table->top, table->top_memory, counters, host_yield);
     return 0;
 }
 
@@ -365,13 +382,10 @@ int weir_table_open(weir_table **owned, const weir_table_options *options, weir_
     table->namespace_ns = host_time_namespace_ns();
     atom_store(&table->forks, host_forks());
     host_mutex_open(&table->mutex);
-    failed = open_region(table, &chosen, error);
+    failed = chosen.path != NULL ? open_file(table, &chosen, error) : open_anonymous(table, &chosen, error);
     if (failed == 0) failed = map_all(table, &chosen, error);
-    if (failed == 0 && chosen.top != 0) {
-        table->top = host_allocate(top_bytes(chosen.top, HOST_SLOTS + 1));
-        if (table->top == NULL) failed = fail(error, WEIR_ENOMEM, "no memory for options.top");
-        else top_open(table->top, chosen.top, HOST_SLOTS + 1);
-    }
+    if (failed == 0)
+        failed = open_top(table, (uint32_t)least((uint64_t)chosen.top * TOP_COUNTERS_A_KEY, TOP_COUNTERS_MAX), error);
     if (failed == 0) {
         keyed_keep_time(table);
         *owned = table;
@@ -396,7 +410,7 @@ void weir_table_close(weir_table *table)
         host_free(areas);
         areas = older;
     }
-    host_free(table->top);
+    host_free(table->top_memory);
     host_mutex_close(&table->mutex);
     host_free(table);
 }
@@ -417,7 +431,7 @@ uint64_t keyed_bytes(const weir_table *table)
 /* [under the mutex and the file's lock] */
 static int grow(weir_table *table, uint64_t bytes, weir_error *error)
 {
-    int number = host_region_refresh(&table->region);
+    int number = host_region_measure(&table->region);
     if (number == 0 && region_read_more(table->header, table->region.size, &table->view) != REGION_SOUND) {
         return fail(error, WEIR_EMISMATCH, "the table's header is damaged");
     }
@@ -437,7 +451,8 @@ int weir_table_grow(weir_table *table, uint64_t keys_max, weir_error *error)
     const uint64_t bytes = slots_bytes(least(keys_max, KEYS_MAX));
     if (keyed_is_wide(table)) return fail(error, WEIR_EUNSUPPORTED, "wide slots do not grow: open a larger table");
     if (keys_max > KEYS_MAX) return fail(error, WEIR_EINVAL, "keys_max: expected up to 68,719,476,736 keys");
-    if (keys_max <= table->keys_max) return fail(error, WEIR_EINVAL, "keys_max: expected more keys than there is room for");
+    if (keys_max <= table->keys_max)
+        return fail(error, WEIR_EINVAL, "keys_max: expected more keys than there is room for");
     host_lock(&table->mutex);
     const int number = host_region_lock(&table->region, LOCK_REGION);
     int failed = number == 0 ? grow(table, bytes, error) : fail_system(error, "cannot be locked", "the table", number);
@@ -485,7 +500,8 @@ static int slot_fits(const weir_table *table, const struct plan *plan, int limit
         return unfit(error, limit, "it lasts longer from empty to full than the table's options.longest_ns");
     }
     if (too_coarse(interval, slot.interval, table->unit)) {
-        return unfit(error, limit, "it is too fast for the table's clock; a shorter options.longest_ns makes that finer");
+        return unfit(error, limit,
+                     "it is too fast for the table's clock; a shorter options.longest_ns makes that finer");
     }
     return 0;
 }
@@ -495,7 +511,8 @@ int weir_table_fits(const weir_table *table, const weir_plan *plan, weir_error *
     const struct plan *inside = plan_inside_const(plan);
     if (keyed_is_wide(table)) {
         if (wide_fits(&table->wide, words_of(plan))) return 0;
-        return fail(error, WEIR_EUNSUPPORTED, "its state is longer than the table's slots; give this plan as options.plan");
+        return fail(error, WEIR_EUNSUPPORTED,
+                    "its state is longer than the table's slots; give this plan as options.plan");
     }
     for (int i = 0; i < (int)inside->count; i++) {
         const int failed = slot_fits(table, inside, i, error);

@@ -225,7 +225,7 @@ static int never(const struct part part[], int count)
     return -1;
 }
 
-static void charge(weir_table *table, struct part part[], int count, const struct moment *moment, uint64_t end[],
+static void charge_all(weir_table *table, struct part part[], int count, const struct moment *moment, uint64_t end[],
                    weir_decision *decision, uint32_t *events)
 {
     for (int i = 0; i < count; i++) ask_part(table, &part[i], moment, TABLE_CHARGE, moment->now, events);
@@ -243,7 +243,7 @@ void keyed_slots_ask(weir_table *table, const struct keyed_limit *limits, int co
     *decision = (weir_decision){.start = {ask->now_ns}};
     for (int i = 0; i < count; i++) part[i] = part_of(table, &limits[i], limits[i].cost);
     if (ask->charge) {
-        charge(table, part, count, &moment, end, decision, events);
+        charge_all(table, part, count, &moment, end, decision, events);
         return;
     }
     const int limit = never(part, count);
@@ -263,8 +263,8 @@ void keyed_slots_ask(weir_table *table, const struct keyed_limit *limits, int co
 
 /* ---- correcting ---- */
 
-static void settle_part(weir_table *table, const struct keyed_limit *limit, const struct moment *moment,
-                        uint64_t start, uint64_t actual, const uint64_t *end)
+static void settle_part(weir_table *table, const struct keyed_limit *limit, const struct moment *moment, uint64_t start,
+                        uint64_t actual, const uint64_t *end)
 {
     struct part part = part_of(table, limit, limit->cost);
     uint32_t events = 0;

@@ -21,9 +21,9 @@ static void add(struct atom *counter, bool mine, uint64_t more)
 
 static void count_refusal(weir_table *table, unsigned slot, weir_key key, const weir_decision *decision)
 {
-    if (table->top == NULL) return;
+    if (table->top_memory == NULL) return;
     const uint64_t identity = hash_key(&table->secret, key.bytes, key.size, WEIR_LIMITS_MAX + 1);
-    top_add(table->top, slot, identity, key.bytes, key.size, decision->limit);
+    top_add(&table->top, slot, identity, key.bytes, key.size, decision->limit);
 }
 
 void keyed_count(weir_table *table, weir_key key, const weir_decision *decision, uint32_t events)
@@ -101,5 +101,5 @@ void weir_table_read_stats(weir_table *table, weir_table_stats *stats, size_t si
 
 size_t weir_table_read_top(weir_table *table, weir_top *top, size_t count)
 {
-    return table->top == NULL ? 0 : top_read(table->top, top, count);
+    return table->top_memory == NULL ? 0 : top_read(&table->top, top, count);
 }

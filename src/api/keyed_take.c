@@ -81,7 +81,8 @@ static weir_decision ask_key(weir_table *table, const weir_plan *plan, weir_key 
     return decision;
 }
 
-weir_decision weir_table_take_at(weir_table *table, const weir_plan *plan, weir_key key, weir_instant now, uint64_t cost)
+weir_decision weir_table_take_at(weir_table *table, const weir_plan *plan, weir_key key, weir_instant now,
+                                 uint64_t cost)
 {
     return ask_key(table, plan, key, &(struct ask){.now_ns = now.ns, .cost = cost});
 }
@@ -166,7 +167,8 @@ static void take_some(weir_table *table, weir_ask *asks, size_t count, uint64_t 
             keyed_slots_ask(table, &limit, 1, &ask, NULL, &asks[i].decision, &events);
             keyed_count(table, asks[i].key, &asks[i].decision, events);
         } else {
-            asks[i].decision = weir_table_take_at(table, asks[i].plan, asks[i].key, (weir_instant){now_ns}, asks[i].cost);
+            asks[i].decision =
+                weir_table_take_at(table, asks[i].plan, asks[i].key, (weir_instant){now_ns}, asks[i].cost);
         }
     }
 }
@@ -191,7 +193,8 @@ static bool collect(const weir_table *table, const weir_ask *asks, size_t count,
         uint64_t cost[WEIR_LIMITS_MAX];
         fill_each(cost, asks[i].cost);
         first[i] = *limit_count;
-        const int more = limits_of(table, plan_inside_const(asks[i].plan), asks[i].key, cost, limits + *limit_count, &never);
+        const int more =
+            limits_of(table, plan_inside_const(asks[i].plan), asks[i].key, cost, limits + *limit_count, &never);
         if (more < 0) return false;
         *limit_count += more;
     }
@@ -246,7 +249,8 @@ bool weir_table_take_all(weir_table *table, weir_ask *asks, size_t count, weir_i
     }
     /* Only what refused is a refusal; the others were not asked in earnest. */
     for (size_t i = 0; i < count; i++) {
-        if (taken || asks[i].decision.verdict != WEIR_ALLOW) keyed_count(table, asks[i].key, &asks[i].decision, i == 0 ? events : 0);
+        if (taken || asks[i].decision.verdict != WEIR_ALLOW)
+            keyed_count(table, asks[i].key, &asks[i].decision, i == 0 ? events : 0);
     }
     return taken;
 }

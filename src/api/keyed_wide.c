@@ -82,13 +82,13 @@ static void answer(const weir_table *table, weir_decision *decision)
     decision->start.ns = subtract_to_zero(decision->start.ns, table->offset_ns);
 }
 
-static void ask_wide(weir_table *table, struct wide *wide, const struct plan *plan, weir_key key, const struct ask *ask,
+static void ask_wide(weir_table *table, struct wide *home, const struct plan *plan, weir_key key, const struct ask *ask,
                      weir_decision *decision, uint32_t *events)
 {
     struct rule copy[WEIR_LIMITS_MAX];
     struct ask inside = *ask;
     inside.now_ns += table->offset_ns;
-    if (!wide_ask(wide, keyed_wide_hash(table, key), aligned(table, plan, copy), &inside, decision, events)) {
+    if (!wide_ask(home, keyed_wide_hash(table, key), aligned(table, plan, copy), &inside, decision, events)) {
         *decision = (weir_decision){.verdict = WEIR_NEVER, .start = {inside.now_ns}};
     }
     if (ask->peek) decision->charged = 0;
@@ -158,7 +158,7 @@ static void lock_all(weir_table *table, uint64_t stripes, void (*act)(void *, un
     act(table, WIDE_STRIPES);
 }
 
-static bool ask_each(weir_table *table, struct wide *wide, weir_ask *asks, size_t count, uint64_t now_ns, bool peek,
+static bool ask_each(weir_table *table, struct wide *home, weir_ask *asks, size_t count, uint64_t now_ns, bool peek,
                      uint32_t *events)
 {
     bool pass = true;
@@ -166,7 +166,7 @@ static bool ask_each(weir_table *table, struct wide *wide, weir_ask *asks, size_
         uint64_t each[WEIR_LIMITS_MAX];
         for (int k = 0; k < WEIR_LIMITS_MAX; k++) each[k] = asks[i].cost;
         const struct ask ask = {.now_ns = now_ns, .each = each, .peek = peek};
-        ask_wide(table, wide, plan_inside_const(asks[i].plan), asks[i].key, &ask, &asks[i].decision, events);
+        ask_wide(table, home, plan_inside_const(asks[i].plan), asks[i].key, &ask, &asks[i].decision, events);
         pass = pass && asks[i].decision.verdict == WEIR_ALLOW;
     }
     return pass;
@@ -174,13 +174,13 @@ static bool ask_each(weir_table *table, struct wide *wide, weir_ask *asks, size_
 
 bool keyed_wide_take_all(weir_table *table, weir_ask *asks, size_t count, uint64_t now_ns, uint32_t *events)
 {
-    struct wide wide = table->wide;
-    wide.lock = wide.unlock = held;
+    struct wide home = table->wide;
+    home.lock = home.unlock = held;
     const uint64_t stripes = stripes_of(table, asks, count);
     lock_all(table, stripes, keyed_lock);
     /* The same key twice may pass once: then the second is refused in earnest, and the first stays charged. */
-    const bool pass = ask_each(table, &wide, asks, count, now_ns, true, events) &&
-                      ask_each(table, &wide, asks, count, now_ns, false, events);
+    const bool pass = ask_each(table, &home, asks, count, now_ns, true, events) &&
+                      ask_each(table, &home, asks, count, now_ns, false, events);
     lock_all(table, stripes, keyed_unlock);
     return pass;
 }

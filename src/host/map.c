@@ -449,6 +449,35 @@ void host_boot(uint8_t boot[16])
     if (digits != 2 * BOOT_BYTES) memset(boot, 0, BOOT_BYTES);
 }
 
+const char *host_error_text(int number)
+{
+    switch (number) {
+    case ELOOP:
+        return "it is a symbolic link, which is not followed";
+    case EISDIR:
+        return "it is a folder; expected a file";
+    case ENODEV:
+        return "it is no regular file";
+    case EMLINK:
+        return "it has another name (a hard link)";
+    case EPERM:
+        return "it belongs to another user, or others may write it";
+    case ENOENT:
+        return "there is no such file, or no such folder";
+    case EACCES:
+        return "permission denied";
+    case ENOSPC:
+    case EDQUOT:
+        return "there is not so much space";
+    case ENOMEM:
+        return "there is not so much memory";
+    case EROFS:
+        return "the file system is read-only";
+    default:
+        return strerror(number);
+    }
+}
+
 /* The file tells of the namespace that children will be in, which is this process's own unless it has just left it. */
 static bool children_share_time(void)
 {

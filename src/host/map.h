@@ -66,6 +66,9 @@ void host_region_close(struct host_region *region);
 int host_region_lock(const struct host_region *region, uint64_t byte);
 void host_region_unlock(const struct host_region *region, uint64_t byte);
 
+/* What such a number means, for a message; never NULL. */
+const char *host_error_text(int number);
+
 /* Random bytes that nobody can guess. */
 int host_random(void *bytes, size_t size);
 

@@ -334,6 +334,14 @@ uint64_t region_time_offset(void *memory, const struct region_times *times)
     return boot.offset;
 }
 
+uint64_t region_epoch_ns(const void *memory)
+{
+    struct boot boot = {0};
+    if (!read_boot(memory, &boot)) return 0;
+    const uint64_t region_ns = boot.monotonic_ns + boot.offset;
+    return boot.unix_ns > region_ns ? boot.unix_ns - region_ns : 0;
+}
+
 void region_keep_time(void *memory, const struct region_times *times)
 {
     struct boot boot;

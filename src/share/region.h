@@ -83,6 +83,9 @@ struct atom *region_newest(void *memory);
    no less than any that was kept. */
 uint64_t region_time_offset(void *memory, const struct region_times *times);
 
+/* The unix time at which the region's time was 0, as this boot's clocks had it when they were first noted. */
+uint64_t region_epoch_ns(const void *memory);
+
 /* Remembers that it is so late now, for the next boot.  Any thread, now and then, without a lock; waits for nobody. */
 void region_keep_time(void *memory, const struct region_times *times);
 
