@@ -91,9 +91,16 @@ void table_ask_slowly(struct table *table, const struct table_question *question
 /* The answer came from memory that is no longer the newest: takes the charge back if it can. */
 void table_outgrown(struct table_slot *slot, uint64_t charged, uint64_t before, struct table_answer *answer);
 
-/* Gives back of `unused` what has not drained, of a call whose slot ended at `end`: the drained time it was told, but no
-   later than its start plus what was charged.  Where other keys were displaced not long ago: nothing. */
-void table_give_back(struct table *table, uint64_t hash, uint64_t now, uint64_t end, uint64_t charged, uint64_t unused);
+/* A call that used less than it was charged.  end: the drained time it was told, or where that is not known its start
+   plus what was charged. */
+struct table_slip {
+    uint64_t hash, now, end, charged, unused;
+    uint64_t burst; /* drained further ahead than this: somebody waits */
+};
+
+/* Gives back of `unused` what has not drained.  While somebody waits behind it, and where other keys were displaced not
+   long ago: nothing. */
+void table_give_back(struct table *table, const struct table_slip *slip);
 
 /* This key is fresh again, unless its slot keeps what displaced keys owe. */
 void table_forget(struct table *table, uint64_t hash, uint64_t now);
