@@ -114,7 +114,7 @@ static void wide_slots_answer_as_the_core(void **unused)
     (void)unused;
     static const char *const texts[] = {"10/s burst=20 algorithm=leaky nodelay",
                                         "10/s algorithm=sliding-log",
-                                        "10/s algorithm=sliding-window",
+                                        "10/s algorithm=warmup warmup=1s",
                                         "10/s algorithm=fixed-window align=first",
                                         "10/s burst=20; 100/min algorithm=sliding-log",
                                         "10/s burst=20"};
@@ -373,7 +373,7 @@ static void what_does_not_fit_is_said(void **unused)
     const weir_plan leaky = plan_of("10/s algorithm=leaky");
     assert_int_equal(weir_table_take(table, &leaky, weir_key_text("k"), 1).verdict, WEIR_NEVER);
     weir_table_close(table);
-    const weir_plan window = plan_of("10/s algorithm=sliding-window"), log = plan_of("100/s algorithm=sliding-log");
+    const weir_plan window = plan_of("10/s algorithm=warmup warmup=1s"), log = plan_of("100/s algorithm=sliding-log");
     table = open_wide(&window);
     assert_int_equal(weir_table_fits(table, &window, NULL), 0);
     does_not_fit(table, "100/s algorithm=sliding-log", "options.plan");
