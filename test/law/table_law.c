@@ -17,7 +17,7 @@ enum { KEYS = 24, HALF_MAX = 3, AREAS = 4, STEPS_MEAN = 80, HOSTILE_STEPS = 60 }
 
 static const uint64_t LONGEST = UINT64_C(1) << 52;
 
-/* The last call of a key that was admitted. */
+/* A call of a key that was admitted. */
 struct told {
     uint64_t end, charged;
 };
@@ -106,13 +106,26 @@ static unsigned who_has_slots(const struct subject *subject)
     return set;
 }
 
-/* Under EVICT: what a key owed is gone, and says so. */
-static void forget_displaced(struct law *law, struct subject *subject, unsigned before, bool displaced)
+/* What the slot owes that drains first of those where this key may be. */
+static uint64_t least_ahead(const struct subject *subject, uint64_t hash)
+{
+    const struct table_area *area = &subject->table.area[subject->table.count - 1];
+    uint64_t ahead = UINT64_MAX;
+    for (int i = 0; i < 2 * TABLE_SLOTS; i++) {
+        const uint64_t bucket = i < TABLE_SLOTS ? table_first_choice(area, hash) : table_second_choice(area, hash);
+        ahead = least(ahead, table_ahead(area->bucket[bucket].slot[i % TABLE_SLOTS].time.value, subject->now));
+    }
+    return ahead;
+}
+
+/* Under EVICT: what a key owed is gone, and the answer says so. */
+static void forget_displaced(struct law *law, struct subject *subject, unsigned before, bool displaced, uint64_t owed)
 {
     const unsigned gone = before & ~who_has_slots(subject);
     int lost = 0;
     for (int i = 0; i < KEYS; i++) {
         if (!(gone >> i & 1) || ahead_of(subject, i) == 0) continue;
+        law_check(law, ahead_of(subject, i) == owed, "lost %" PRIu64 " and not the least", ahead_of(subject, i));
         lost++;
         subject->drained[i] = 0;
     }
@@ -172,6 +185,7 @@ static void ask(struct law *law, struct subject *subject, int key)
     const unsigned before = who_has_slots(subject);
     struct table_bucket memory[AREAS][2 * HALF_MAX];
     memcpy(memory, subject->memory, sizeof memory);
+    const uint64_t owed = least_ahead(subject, question.hash);
     struct table_answer answer;
     table_ask(&subject->table, &question, &answer);
     const struct table_answer expected = oracle_answer(subject, &question, key);
@@ -182,10 +196,10 @@ static void ask(struct law *law, struct subject *subject, int key)
     if (subject->table.when_full == TABLE_INHERIT && (answer.events & TABLE_DISPLACED)) subject->exact = false;
     check_answer(law, subject, &question, &answer, &expected);
     if (subject->table.when_full == TABLE_EVICT)
-        forget_displaced(law, subject, before, (answer.events & TABLE_DISPLACED) != 0);
+        forget_displaced(law, subject, before, (answer.events & TABLE_DISPLACED) != 0, owed);
     if (answer.charged != 0) {
         subject->drained[key] = most(subject->drained[key], subject->now) + answer.charged;
-        subject->told[key] = (struct told){answer.drained, answer.charged};
+        if (law_pick(law, 2) == 0) subject->told[key] = (struct told){answer.drained, answer.charged};
     } else if (subject->exact) {
         law_check(law, memcmp(memory, subject->memory, sizeof memory) == 0, "a byte changed without a charge");
     }
@@ -248,22 +262,33 @@ static void grow(struct law *law, struct subject *subject)
     }
 }
 
+static uint64_t live_slots(const struct subject *subject)
+{
+    const struct table *table = &subject->table;
+    uint64_t live = 0;
+    for (unsigned i = table->first; i < table->count; i++)
+        live += table_live(table, i, 0, 2 * table->area[i].half, subject->now);
+    return live;
+}
+
 static void pass_time(struct law *law, struct subject *subject)
 {
-    if (law_chance(law, 12)) subject->now += law_pick_size(law, UINT64_C(1) << 55);
+    const uint64_t far = UINT64_C(1) << 55;
+    const uint64_t kind = law_pick(law, 16);
+    if (kind == 15) subject->now += far - law_pick_size(law, far);
+    else if (kind == 14) subject->now += law_pick_size(law, far);
     else subject->now += law_pick(law, 60);
     struct table *table = &subject->table;
     for (unsigned i = table->first; i < table->count; i++)
         table_sweep(table, i, 0, 2 * table->area[i].half, subject->now);
     if (table->first + 1 < table->count && subject->now > subject->grown_at + LONGEST) table->first = table->count - 1;
+    if (live_slots(subject) == 0) subject->exact = true;
 }
 
 static void check_live(struct law *law, const struct subject *subject)
 {
-    const struct table *table = &subject->table;
-    uint64_t live = 0, expected = 0;
-    for (unsigned i = table->first; i < table->count; i++)
-        live += table_live(table, i, 0, 2 * table->area[i].half, subject->now);
+    const uint64_t live = live_slots(subject);
+    uint64_t expected = 0;
     for (int i = 0; i < KEYS; i++) expected += ahead_of(subject, i) != 0;
     law_check(law, !subject->exact || live == expected, "%" PRIu64 " live and not %" PRIu64, live, expected);
 }
