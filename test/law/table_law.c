@@ -229,7 +229,8 @@ static void give_back(struct law *law, struct subject *subject, int key)
     const uint64_t unused = law_pick(law, told.charged + 1), now = subject->now;
     const uint64_t undrained = subtract_to_zero(told.end, most(now, subtract_to_zero(told.end, told.charged)));
     law_note(law, "%" PRIu64 ": key %d gives back %" PRIu64, now, key, unused);
-    table_give_back(&subject->table, subject->hash[key], now, told.end, told.charged, unused);
+    table_give_back(&subject->table,
+                    &(struct table_slip){subject->hash[key], now, told.end, told.charged, unused, UINT64_MAX});
     subject->drained[key] = subtract_to_zero(subject->drained[key], least(unused, undrained));
     subject->told[key] = (struct told){0, 0};
 }
@@ -337,7 +338,8 @@ static void survive(struct law *law, struct subject *subject)
         law_check(law, answer.verdict != TABLE_UNKNOWN && answer.charged <= question.cost, "a wild answer");
         if (law_chance(law, 8)) table_forget(&subject->table, subject->hash[key], subject->now);
         if (law_chance(law, 8))
-            table_give_back(&subject->table, subject->hash[key], subject->now, pick_word(law), 50, 50);
+            table_give_back(&subject->table, &(struct table_slip){subject->hash[key], subject->now, pick_word(law), 50,
+                                                                  50, pick_word(law)});
         if (law_chance(law, 8)) pass_time(law, subject);
         law_step(law);
     }
