@@ -332,6 +332,24 @@ static void test_areas_refused(void **state)
     assert_int_equal(view.areas, 2);
 }
 
+/* A count beyond all areas, with an area that fits its check behind the last. */
+static void test_too_many_areas(void **state)
+{
+    (void)state;
+    union page page;
+    make(&page);
+    for (unsigned i = 0; i <= REGION_AREAS_MAX; i++) {
+        const struct region_area area = {(i + 1) * REGION_PAGE, REGION_PAGE};
+        write_area(&page, i, &area);
+    }
+    atom_store(region_newest(&page), REGION_AREAS_MAX);
+    assert_int_equal(read_of(&page), REGION_SOUND);
+    atom_store(region_newest(&page), REGION_AREAS_MAX + 1);
+    assert_int_equal(read_of(&page), REGION_DAMAGED);
+    atom_store(region_newest(&page), 0);
+    assert_int_equal(read_of(&page), REGION_DAMAGED);
+}
+
 /* What a process has mapped does not become something else. */
 static void test_read_more_of_another(void **state)
 {
@@ -400,6 +418,15 @@ static void test_reboots(void **state)
             assert_int_equal(read_of(&page), REGION_SOUND);
         }
     }
+}
+
+/* A clock that went back looks as if it had gone far ahead, but for those that are about to wrap. */
+static void test_elapsed(void **state)
+{
+    (void)state;
+    assert_int_equal(elapsed_ns(UINT64_MAX - 1, 5), 0);
+    assert_int_equal(elapsed_ns(5, UINT64_MAX - 1), 0);
+    assert_int_equal(elapsed_ns(UINT64_MAX - 1, UINT64_MAX), 1);
 }
 
 /* What was kept in one boot is not added to the offset of the next, whose monotonic clock is lower. */
@@ -609,10 +636,12 @@ int main(void)
         cmocka_unit_test(test_each_byte_damaged),
         cmocka_unit_test(test_areas),
         cmocka_unit_test(test_areas_refused),
+        cmocka_unit_test(test_too_many_areas),
         cmocka_unit_test(test_read_more_of_another),
         cmocka_unit_test(test_same_boot),
         cmocka_unit_test(test_never_below_a_second),
         cmocka_unit_test(test_reboots),
+        cmocka_unit_test(test_elapsed),
         cmocka_unit_test(test_kept_belongs_to_its_boot),
         cmocka_unit_test(test_latest_kept_counts),
         cmocka_unit_test(test_unknown_boots),
