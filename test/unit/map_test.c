@@ -17,6 +17,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,7 @@
 #include "host/map.h"
 #include "share/region.h"
 
-enum { MIB = 1 << 20, CHILD_FAILED = 99, MODE = 0600, BYTES_PER_MAP = REGION_PAGE };
+enum { MIB = 1 << 20, CHILD_FAILED = 99, MODE = 0600 };
 
 static char folder[PATH_MAX / 2];
 
@@ -233,10 +234,60 @@ static void test_owners(void **state)
         IN_CHILD(open_as("of the group", HOST_JOIN, 0660) == 0);
         IN_CHILD(open_as("of the group", HOST_JOIN, 0600) == EPERM);
         IN_CHILD(open_as("secret", HOST_JOIN, 0600) == EACCES);
-        IN_CHILD(setgroups(0, NULL) != 0);
         _exit(0);
     }
     await(child);
+    const pid_t member = fork();
+    if (member == 0) {
+        IN_CHILD(setgroups(0, NULL) == 0 && setgid(GROUP) == 0 && setuid(SOMEBODY) == 0);
+        IN_CHILD(open_as("of the group", HOST_JOIN, 0660) == 0);
+        _exit(0);
+    }
+    await(member);
+}
+
+/* Somebody changes what the name means, all the time: a good file, a link to another, one that others may write. */
+static void swap_for_ever(void)
+{
+    for (;;) {
+        IN_CHILD(link(path_of("good"), path_of("next")) == 0);
+        IN_CHILD(rename(path_of("next"), path_of("swapped")) == 0 && unlink(path_of("swapped")) == 0);
+        IN_CHILD(symlink(path_of("victim"), path_of("swapped")) == 0 && unlink(path_of("swapped")) == 0);
+        IN_CHILD(rename(path_of("good"), path_of("swapped")) == 0);
+        IN_CHILD(rename(path_of("bad"), path_of("kept")) == 0 && rename(path_of("swapped"), path_of("good")) == 0);
+        IN_CHILD(rename(path_of("kept"), path_of("swapped")) == 0);
+        IN_CHILD(rename(path_of("swapped"), path_of("bad")) == 0);
+    }
+}
+
+static void test_names_that_change(void **state)
+{
+    (void)state;
+    enum { TRIES = 20000 };
+    int opened_good = 0;
+    struct stat good;
+    write_file("good", "", 0600);
+    write_file("bad", "", 0622);
+    write_file("victim", "", 0600);
+    assert_int_equal(stat(path_of("good"), &good), 0);
+    const pid_t child = fork();
+    if (child == 0) swap_for_ever();
+    for (int i = 0; i < TRIES; i++) {
+        struct host_region region;
+        struct stat file;
+        bool created;
+        const int failed = host_region_open(&region, path_of("swapped"), HOST_JOIN, MODE, &created);
+        if (failed != 0) continue;
+        assert_int_equal(fstat(region.fd, &file), 0);
+        assert_int_equal(file.st_ino, good.st_ino);
+        host_region_close(&region);
+        opened_good++;
+    }
+    int status;
+    kill(child, SIGKILL);
+    waitpid(child, &status, 0);
+    assert_true(WIFSIGNALED(status));
+    print_message("opened the good one %d times of %d\n", opened_good, TRIES);
 }
 
 static void test_is_at(void **state)
@@ -349,19 +400,19 @@ static void fill_small_disk(void)
     bool created;
     void *memory;
     IN_CHILD(mkdir(path_of("small"), 0700) == 0);
-    IN_CHILD(mount("none", path_of("small"), "tmpfs", 0, "size=4m") == 0);
+    IN_CHILD(mount("none", path_of("small"), "tmpfs", 0, "size=80m") == 0);
     IN_CHILD(host_region_open(&region, path_of("small/one"), HOST_CREATE, MODE, &created) == 0);
     IN_CHILD(host_region_grow(&region, MIB) == 0);
-    IN_CHILD(host_region_grow(&region, 8 * MIB) == ENOSPC);
+    IN_CHILD(host_region_grow(&region, 160 * MIB) == ENOSPC);
     IN_CHILD(region.size == MIB && host_region_measure(&region) == 0 && region.size == MIB);
     IN_CHILD(host_region_grow(&region, 3 * MIB) == 0);
     IN_CHILD(host_region_open(&other, path_of("small/two"), HOST_CREATE, MODE, &created) == 0);
-    IN_CHILD(host_region_grow(&other, 2 * MIB) == ENOSPC);
-    IN_CHILD(host_region_grow(&other, MIB) == 0); /* what failed has left nothing behind */
+    IN_CHILD(host_region_grow(&other, 78 * MIB) == ENOSPC);
+    IN_CHILD(host_region_grow(&other, 77 * MIB) == 0); /* what failed has left nothing behind */
     IN_CHILD(host_region_map(&region, 0, 3 * MIB, &memory) == 0);
     memset(memory, 1, 3 * MIB);
-    IN_CHILD(host_region_map(&other, 0, MIB, &memory) == 0);
-    memset(memory, 1, MIB);
+    IN_CHILD(host_region_map(&other, 0, 77 * MIB, &memory) == 0);
+    memset(memory, 1, 77 * MIB);
     _exit(0);
 }
 
@@ -490,6 +541,63 @@ static void test_reopened_after_fork(void **state)
     assert_int_equal(host_region_anonymous(&region, MIB, false), 0);
     check_reopened(&region);
     host_region_close(&region);
+}
+
+/* A child that has its own opening does not keep its parent's locks alive. */
+static void test_reopened_lets_go(void **state)
+{
+    (void)state;
+    int ready[2];
+    char byte;
+    struct host_region region = opened("let go", HOST_CREATE);
+    assert_int_equal(pipe(ready), 0);
+    assert_int_equal(host_region_lock(&region, 5), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(60); /* it would wait for ever for itself */
+        IN_CHILD(host_region_reopen(&region) == 0 && write(ready[1], "!", 1) == 1);
+        IN_CHILD(host_region_lock(&region, 5) == 0);
+        _exit(0);
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    host_region_close(&region);
+    await(child);
+    close(ready[0]);
+    close(ready[1]);
+}
+
+static atomic_uint *alarms;
+
+static void count_alarm(int signal)
+{
+    (void)signal;
+    atomic_fetch_add(alarms, 1);
+}
+
+/* Who waits for a lock waits on when a signal comes. */
+static void test_interrupted_lock(void **state)
+{
+    (void)state;
+    struct host_region region = opened("waited for", HOST_CREATE);
+    alarms = mmap(NULL, sizeof *alarms, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(alarms, MAP_FAILED);
+    assert_int_equal(host_region_lock(&region, 5), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        const struct sigaction action = {.sa_handler = count_alarm}; /* without SA_RESTART */
+        const struct itimerval often = {{0, 1000}, {0, 1000}};
+        IN_CHILD(host_region_reopen(&region) == 0 && sigaction(SIGALRM, &action, NULL) == 0);
+        IN_CHILD(setitimer(ITIMER_REAL, &often, NULL) == 0);
+        IN_CHILD(host_region_lock(&region, 5) == 0);
+        _exit(atomic_load(alarms) < 20);
+    }
+    siginfo_t dead = {0};
+    while (atomic_load(alarms) < 20 && dead.si_pid == 0) {
+        assert_int_equal(waitid(P_PID, (id_t)child, &dead, WEXITED | WNOHANG | WNOWAIT), 0);
+    }
+    host_region_close(&region);
+    await(child);
+    munmap(alarms, sizeof *alarms);
 }
 
 /* ---- processes that share a region ---- */
@@ -810,6 +918,7 @@ int main(void)
         cmocka_unit_test(test_only_files),
         cmocka_unit_test(test_writable_by_others),
         cmocka_unit_test(test_owners),
+        cmocka_unit_test(test_names_that_change),
         cmocka_unit_test(test_is_at),
         cmocka_unit_test(test_space_of_a_file),
         cmocka_unit_test(test_space_without_a_name),
@@ -819,6 +928,8 @@ int main(void)
         cmocka_unit_test(test_locks_of_two_openings),
         cmocka_unit_test(test_lock_dies_with_its_holder),
         cmocka_unit_test(test_reopened_after_fork),
+        cmocka_unit_test(test_reopened_lets_go),
+        cmocka_unit_test(test_interrupted_lock),
         cmocka_unit_test(test_exactly_one_makes_it),
         cmocka_unit_test(test_growth_is_seen),
         cmocka_unit_test(test_damaged_files),
