@@ -169,9 +169,13 @@ int accesslog_want(struct accesslog *log, const char *name, struct accesslog_pro
     for (int i = 0; i < log->wanted_count; i++) {
         if (slice_is(slice_of(log->wanted[i]), slice_of(name))) return i;
     }
+    if (name[0] == '\0') {
+        problem_is(problem, 0, "expected the name of a field");
+        return -1;
+    }
     const unsigned room = ACCESSLOG_SOURCES_MAX - log->sources;
     if (log->wanted_count == ACCESSLOG_WANTED_MAX || room < NAMES_FOR_ONE_MAX) {
-        problem_is(problem, 0, "more fields are asked for than can be; expected at most 16");
+        problem_is(problem, 0, "expected at most 16 fields");
         return -1;
     }
     const unsigned from = log->sources;
@@ -216,9 +220,34 @@ static struct slice uri_of(struct slice request)
     return (struct slice){uri.bytes, protocol ? end - 1 : uri.size};
 }
 
+static bool is_made_of(struct slice text, const char *bytes)
+{
+    for (size_t i = 0; i < text.size; i++) {
+        if (!slice_has(slice_of(bytes), text.bytes[i])) return false;
+    }
+    return text.size != 0;
+}
+
+/* Each connection has a port of its own: with it, no two requests would be of the same client.  What does not look
+   like an address stays as it is. */
+static struct slice without_port(struct slice address)
+{
+    const char *const end = address.bytes + address.size, *colon = end - 1;
+    if (!slice_has(address, ':')) return address;
+    while (*colon != ':') colon--;
+    struct slice host = slice_between(address.bytes, colon);
+    if (end[-1] == ']') host = address;
+    else if (!is_made_of(slice_between(colon + 1, end), "0123456789")) return address;
+    if (is_made_of(host, "0123456789.")) return host;
+    if (host.size < 3 || host.bytes[0] != '[' || host.bytes[host.size - 1] != ']') return address;
+    const struct slice inside = {host.bytes + 1, host.size - 2};
+    return is_made_of(inside, "0123456789abcdefABCDEF:.%") ? inside : address;
+}
+
 static struct slice part_of(struct slice value, unsigned part)
 {
     if (slice_is_nothing(value)) return (struct slice){value.bytes, 0};
+    if (part == ACCESSLOG_ADDRESS) return without_port(value);
     if (part == ACCESSLOG_UNTIL_QUERY) return until_query(value);
     if (part == ACCESSLOG_METHOD) return method_of(value);
     if (part == ACCESSLOG_URI) return uri_of(value);
