@@ -615,6 +615,12 @@ static void facts(void **state)
     assert_true(accesslog_has_durations(&log));
     assert_true(accesslog_is_header(&log, slice_of("ts,duration")));
     assert_false(accesslog_is_header(&log, slice_of("1,duration")));
+    /* No line at all is an empty one. */
+    struct accesslog_problem problem;
+    struct accesslog_entry entry;
+    assert_true(accesslog_open(&log, NULL, (struct slice){NULL, 0}, &problem));
+    assert_false(accesslog_read(&log, (struct slice){NULL, 0}, &entry, &problem));
+    assert_int_equal(problem.column, 1);
     /* What fits nothing is combined, and malformed. */
     log = opened(NULL, "GET / HTTP/1.1");
     assert_int_equal(log.kind, ACCESSLOG_PATTERN);
