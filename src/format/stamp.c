@@ -110,7 +110,6 @@ static bool iso_day(const char *bytes, unsigned *days)
 static bool read_second(struct stamp_cache *cache, struct slice text)
 {
     if (cache->size != 0 && text.size >= cache->size && memcmp(cache->text, text.bytes, cache->size) == 0) return true;
-    cache->size = 0;
     unsigned days, clock;
     const unsigned size = text.bytes[2] == '/' ? LOCAL_SIZE : ISO_SIZE;
     if (text.size < size || !(size == LOCAL_SIZE ? local_day(text.bytes, &days) : iso_day(text.bytes, &days)) ||
