@@ -39,4 +39,7 @@ static inline struct rules plan_rules(const struct plan *plan)
 /* What `weir explain` prints; window_ns 0 asks for no further window. */
 void explain(const struct plan *plan, uint64_t window_ns, struct writer *writer);
 
+/* Of it, the most in a period, with the strict alternative where more than the count passes; nothing without a rate. */
+void explain_most(const struct plan *plan, uint64_t limit, struct writer *writer);
+
 #endif
