@@ -12,37 +12,62 @@
 /* fd is -1 for memory of this process alone. */
 struct host_region {
     int fd;
-    uint64_t size;     /* of what there is */
+    uint64_t size;     /* of what there is, when it was last looked at */
     uint64_t identity; /* of the file: whether the name still means it */
 };
 
-/* All return 0 or an errno value. */
+/* All that return int return 0 or an errno value; then *region has fd -1 if it was not open before. */
 
 /* Zeroed memory with a descriptor (memfd, or an unlinked shm_open) that children of fork share; `alone`: of this
    process, without. */
 int host_region_anonymous(struct host_region *region, uint64_t size, bool alone);
 
-/* Opens a file, made with `mode` when it is not there and may be created: links are not followed, only a regular
-   file of this user (or of root, or of a group that may write, when mode says so) will do.  A new file is empty. */
+/* Opens a file, made with exactly `mode` (no umask) when it is not there and may be created: links are not followed,
+   only a regular file of this user (or of root, or of a group that may write, when mode says so) will do.  A new file
+   is empty.  Who may write its folder decides which file it is; that is the caller's to choose.
+
+       ENOENT    not there (HOST_JOIN)                     EEXIST    there already (HOST_CREATE)
+       ELOOP     a symbolic link, or too many on the way   EISDIR    a folder
+       ENODEV    no file: a pipe, device or socket         EMLINK    it has more names than one (hard links)
+       EPERM     another user's, or others may write it more than `mode` says
+       EACCES    this user may not; and what else open(2) says */
 enum host_open { HOST_JOIN, HOST_CREATE, HOST_JOIN_OR_CREATE };
 int host_region_open(struct host_region *region, const char *path, enum host_open how, unsigned mode, bool *created);
 
-/* Makes it larger, with the space allocated, so that touching it cannot fail later; never smaller. */
+/* Does this name still mean the file? */
+bool host_region_is_at(const struct host_region *region, const char *path);
+
+/* [in a child of fork, before it locks] A child shares its parent's opening of the file and so its locks: they would
+   not exclude each other, and would outlive the parent in any child that has not called this or closed the region. */
+int host_region_reopen(struct host_region *region);
+
+/* Takes the size anew: another process may have made it larger. */
+int host_region_measure(struct host_region *region);
+
+/* [under a lock] Makes it larger, with the space allocated, so that touching it cannot fail later; never smaller.
+   ENOSPC (ENOMEM, EFBIG, EDQUOT): there is not so much space, and none is used. */
 int host_region_grow(struct host_region *region, uint64_t size);
 
-/* A part of it, whole pages; of a region without descriptor: zeroed memory of that size. */
+/* A part of it, whole pages of 4096; of a region without descriptor: zeroed memory of that size, wherever.
+   ENXIO: the file is shorter.  A file that somebody truncates later kills with SIGBUS who touches what is gone: nobody
+   does that who may write it, unless he means to; weir never does. */
 int host_region_map(const struct host_region *region, uint64_t offset, uint64_t size, void **memory);
 void host_region_unmap(void *memory, uint64_t size);
 
-/* The space of what nobody needs any more goes back; it reads as zeros then. */
+/* The space of what nobody needs any more goes back; it reads as zeros then.  Without descriptor nothing happens:
+   unmap it. */
 void host_region_punch(const struct host_region *region, uint64_t offset, uint64_t size);
 
 void host_region_close(struct host_region *region);
 
 /* Waits for the lock on one byte of the file, against all other openings of it; the system lets go of it when the
-   process dies.  Threads of this process have to exclude each other on their own. */
+   process dies.  Threads of this process have to exclude each other on their own.  Without descriptor it is had at
+   once.  Outside Linux the lock is the process's: closing any other opening of the same file lets go of it too. */
 int host_region_lock(const struct host_region *region, uint64_t byte);
 void host_region_unlock(const struct host_region *region, uint64_t byte);
+
+/* What such a number means, for a message; never NULL. */
+const char *host_error_text(int number);
 
 /* Random bytes that nobody can guess. */
 int host_random(void *bytes, size_t size);
@@ -50,7 +75,8 @@ int host_random(void *bytes, size_t size);
 /* 16 bytes that differ from boot to boot; zeros where the system does not say. */
 void host_boot(uint8_t boot[16]);
 
-/* What to add to this process's CLOCK_MONOTONIC to have the machine's: other than 0 in a time namespace. */
+/* What to add to this process's CLOCK_MONOTONIC to have the machine's: other than 0 in a time namespace.  0 where /proc
+   is not mounted, or is another one's. */
 int64_t host_time_namespace_ns(void);
 
 #endif

@@ -60,11 +60,10 @@ bool weir_plan_unit(const weir_plan *plan, int limit, char out[WEIR_UNIT_SIZE])
     return true;
 }
 
-uint64_t weir_full_ns(const weir_plan *plan, const weir_decision *decision)
+uint64_t plan_full_ns(struct rules rules, const weir_decision *decision)
 {
-    const struct plan *inside = plan_inside_const(plan);
-    if (decision->limit >= inside->count) return 0;
-    const struct rule *rule = &inside->rule[decision->limit];
+    if (decision->limit >= (uint32_t)rules.count) return 0;
+    const struct rule *rule = &rules.rule[decision->limit];
     const struct algorithm *algorithm = algorithm_of(rule);
     if (algorithm->words == 0) return 0;
     const uint64_t now_ns = subtract_to_zero(decision->start.ns, decision->delay_ns);
@@ -72,6 +71,11 @@ uint64_t weir_full_ns(const weir_plan *plan, const weir_decision *decision)
         subtract_to_zero(ns_ceil(rule, algorithm->full(rule, decision, tick_at(rule, now_ns))), now_ns);
     /* Not sooner than what was refused passes. */
     return decision->retry_ns == WEIR_FOREVER ? full_ns : most(full_ns, decision->retry_ns);
+}
+
+uint64_t weir_full_ns(const weir_plan *plan, const weir_decision *decision)
+{
+    return plan_full_ns(plan_rules(plan_inside_const(plan)), decision);
 }
 
 size_t weir_state_size(const weir_plan *plan)

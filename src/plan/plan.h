@@ -36,6 +36,9 @@ static inline struct rules plan_rules(const struct plan *plan)
     return (struct rules){plan->rule, (int)plan->count};
 }
 
+/* What weir_full_ns answers, for these rules. */
+uint64_t plan_full_ns(struct rules rules, const weir_decision *decision);
+
 /* What `weir explain` prints; window_ns 0 asks for no further window. */
 void explain(const struct plan *plan, uint64_t window_ns, struct writer *writer);
 

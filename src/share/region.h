@@ -14,14 +14,17 @@
 
 enum { REGION_PAGE = 4096, REGION_AREAS_MAX = 8, REGION_BOOT_BYTES = 16 };
 
+/* No file is larger, nor any number in a header. */
+#define REGION_BYTES_MAX (UINT64_C(1) << 46)
+
 enum region_kind { REGION_SLOTS = 1, REGION_WIDE = 2 };
 
 /* What is written once and has to fit what the opener wants. */
 struct region_shape {
     enum region_kind kind;
-    int32_t unit;        /* REGION_SLOTS: a unit is 2^-unit ns */
+    int32_t unit;        /* REGION_SLOTS: a unit is 2^-unit ns; -63 to 63 */
     uint32_t when_full;  /* an enum table_when_full */
-    uint32_t slot_bytes; /* 16, or of a wide slot */
+    uint32_t slot_bytes; /* 16, or of a wide slot: a multiple of 8, 16 or more, no more than an area has */
     struct secret secret;
 };
 
@@ -37,8 +40,8 @@ struct region_view {
     struct region_area area[REGION_AREAS_MAX];
 };
 
-/* Which run of which machine, and its clocks just now.  monotonic_ns is of the machine, whatever time namespace the
-   process is in. */
+/* Which run of which machine, zeros for unknown, and its clocks just now.  monotonic_ns is of the machine, whatever
+   time namespace the process is in. */
 struct region_times {
     uint8_t boot[REGION_BOOT_BYTES];
     uint64_t monotonic_ns, unix_ns;
@@ -46,30 +49,44 @@ struct region_times {
 
 enum region_answer {
     REGION_SOUND,
-    REGION_EMPTY,   /* only zeros: nobody has made it yet */
+    REGION_EMPTY,   /* nobody has made it yet: only zeros, or whoever made it died half-way */
     REGION_FOREIGN, /* no file of weir */
     REGION_VERSION, /* of another version, byte order or word size */
     REGION_DAMAGED, /* its checksum or its numbers are wrong, or the file is shorter than it says */
 };
 
-/* [under the file's lock] Writes a header for one area behind the first page. */
+/* [under the file's lock, when region_read said REGION_EMPTY under the same] Writes a header for one area behind the
+   first page; area_bytes are whole pages. */
 void region_make(void *memory, const struct region_shape *shape, uint64_t area_bytes, const struct region_times *times);
 
-/* Copies the header once and checks the copy: any bytes may be there.  size is that of the file. */
+/* Copies the header once and checks the copy: any bytes may be there.  size is that of the file, and so much of its
+   first page may be read; *view is written only when the answer is REGION_SOUND. */
 enum region_answer region_read(const void *memory, uint64_t size, struct region_view *view);
 
-/* [under the file's lock] One more area, at the end; false when there are REGION_AREAS_MAX. */
+/* The same again, to see areas that others have added: REGION_DAMAGED unless all that the view knows is as it was. */
+enum region_answer region_read_more(const void *memory, uint64_t size, struct region_view *view);
+
+/* So large is a file with these areas; the next one begins there. */
+uint64_t region_end(const struct region_view *view);
+
+/* [under the file's lock, the file being large enough] One more area, at the end, of whole pages that hold zeros.
+   False, and nothing is changed, when there are REGION_AREAS_MAX, when somebody has added one that the view does not
+   know, or when nobody could read it. */
 bool region_add_area(void *memory, struct region_view *view, uint64_t bytes);
 
 /* How many areas there are now: what struct table calls newest. */
 struct atom *region_newest(void *memory);
 
-/* [under the file's lock] What to add to the machine's CLOCK_MONOTONIC to have the region's time, which goes on over
-   restarts and reboots: in another boot as the clock on the wall has moved, and if that went back or makes no sense, as
-   if no time had passed.  The region's time is never below a second. */
+/* [under the file's lock, the times read under it] What to add to the machine's CLOCK_MONOTONIC (modulo 2^64) to have
+   the region's time, which goes on over restarts and reboots: in another boot as the clock on the wall has moved, and
+   if that went back or by more than a year, as if no time had passed.  The region's time is then at least a second, and
+   no less than any that was kept. */
 uint64_t region_time_offset(void *memory, const struct region_times *times);
 
-/* Remembers that it is so late now, for the next boot.  Any thread, now and then. */
+/* The unix time at which the region's time was 0, as this boot's clocks had it when they were first noted. */
+uint64_t region_epoch_ns(const void *memory);
+
+/* Remembers that it is so late now, for the next boot.  Any thread, now and then, without a lock; waits for nobody. */
 void region_keep_time(void *memory, const struct region_times *times);
 
 #endif

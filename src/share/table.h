@@ -12,6 +12,9 @@
 
 enum { TABLE_SLOTS = 4, TABLE_AREAS_MAX = 8 };
 
+/* Nothing is further ahead of now than this. */
+#define TABLE_AHEAD_MAX (UINT64_C(1) << 53)
+
 /*  owner  | tag 48 | tentative 1 | version 15 |        time  | version 8 | drained 56 | */
 struct table_slot {
     struct atom owner, time;
@@ -45,6 +48,7 @@ enum table_how { TABLE_TAKE, TABLE_PEEK, TABLE_CHARGE };
 struct table_question {
     uint64_t hash; /* the identity of key and limit */
     uint64_t now, cost;
+    uint64_t from;  /* counted as if it came only then: now, or the later start that several limits have in common */
     uint64_t burst; /* drained may be so far ahead of now, and of the start of a call that waits */
     uint64_t wait;  /* a start up to so far away will do */
     uint64_t debt;  /* TABLE_CHARGE: drained may be so much further ahead; UINT64_MAX: any (up to longest) */
@@ -77,8 +81,16 @@ static inline void table_prefetch(const struct table *table, uint64_t hash);
 
 void table_ask(struct table *table, const struct table_question *question, struct table_answer *answer);
 
-/* Gives back of `unused` what has not drained, of a call whose slot ended at `end`. */
-void table_give_back(struct table *table, uint64_t hash, uint64_t now, uint64_t end, uint64_t charged, uint64_t unused);
+/* A call that used less than it was charged. */
+struct table_slip {
+    uint64_t hash, now;
+    uint64_t start, end; /* of its slot */
+    uint64_t charged, unused;
+    uint64_t burst; /* drained further ahead: somebody waits */
+};
+
+/* Gives back of `unused` what has not drained; nothing while somebody waits behind it. */
+void table_give_back(struct table *table, const struct table_slip *slip);
 
 /* This key is fresh again. */
 void table_forget(struct table *table, uint64_t hash);

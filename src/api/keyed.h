@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+   keyed.h - the inside of a weir_table: memory (host) -> what is in it (share) -> the key's limits (core).
+
+       keyed_open.c    made, joined, grown, closed        keyed_take.c   asked: time and key -> slots or wide -> tally
+       keyed_slots.c   limits by gcra, 16 bytes a key     keyed_wide.c   all others, and their locks
+       keyed_stats.c   counted, swept, told               address.c      keys */
+#ifndef WEIR_API_KEYED_H
+#define WEIR_API_KEYED_H
+
+#include <weir/weir.h>
+
+#include "host/clock.h"
+#include "host/map.h"
+#include "host/thread.h"
+#include "plan/plan.h"
+#include "share/ask.h"
+#include "share/hash.h"
+#include "share/region.h"
+#include "share/table.h"
+#include "share/top.h"
+#include "share/wide.h"
+
+/* Where the wide slots' locks lie in the file; the byte before them is for making, growing and clocks. */
+enum { LOCK_REGION = 0, LOCK_STRIPES = 1 };
+enum { KEYED_LIMITS_MAX = WEIR_ASKS_MAX * WEIR_LIMITS_MAX };
+
+/* Counted by one thread each; the last is for threads beyond. */
+struct keyed_tally {
+    struct atom calls, granted, denied, reclaimed, full, displaced, moved;
+    uint64_t alone[1];
+};
+
+/* What this process knows of the areas: replaced as a whole when there are more, so that nobody reads half of it. */
+struct keyed_areas {
+    struct table table;
+    struct keyed_areas *older; /* kept until the table is closed: somebody may still read it */
+};
+
+struct weir_table {
+    /* Read by every call, written by none. */
+    weir_clock clock;
+    int unit; /* a unit is 2^-unit ns */
+    struct secret secret;
+    uint64_t offset_ns;   /* CLOCK_MONOTONIC + this = the time in there */
+    int64_t namespace_ns; /* CLOCK_MONOTONIC + this = the machine's */
+    uint64_t epoch_ns;    /* unix time when the time in there was 0 */
+    uint64_t longest;     /* units */
+    struct atom areas;    /* the address of the newest keyed_areas */
+    void *header;
+    struct wide wide; /* memory NULL: these are slots */
+    struct top top;
+    void *top_memory; /* NULL: none */
+
+    struct keyed_tally tally[HOST_SLOTS + 1];
+
+    struct atom own_newest; /* for struct table, where the header's makes no sense any more */
+    struct atom swept;      /* buckets, of all areas one after the other */
+    struct atom kept_ns;    /* when the time was last written down for the next boot */
+    struct atom forks;      /* how many forks ago the file was opened: wide slots, see keyed_wide.c */
+    struct atom stripe[WIDE_STRIPES + 1];
+    struct host_mutex mutex; /* around mapping and growing */
+    struct host_region region;
+    struct region_view view;
+    uint64_t keys_max;
+    void *mapped[REGION_AREAS_MAX];
+};
+
+/* One limit of one key. */
+struct keyed_limit {
+    const struct rule *rule;
+    uint64_t interval, hash, cost;
+    int index; /* in its plan */
+};
+
+static inline struct table *keyed_slots(const weir_table *table)
+{
+    return &((struct keyed_areas *)(uintptr_t)atom_load_acquire(&table->areas))->table;
+}
+
+static inline bool keyed_is_wide(const weir_table *table)
+{
+    return table->wide.memory != NULL;
+}
+
+static inline uint64_t keyed_now_ns(const weir_table *table)
+{
+    return table->clock == WEIR_CLOCK_COARSE ? host_now_coarse_ns() : host_now_ns();
+}
+
+/* ---- keyed_open.c ---- */
+
+/* There are more areas than this process knows: maps them. */
+void keyed_map_more(weir_table *table);
+
+/* Writes down for the next boot how late it is. */
+void keyed_keep_time(weir_table *table);
+
+uint64_t keyed_bytes(const weir_table *table);
+
+/* ---- keyed_slots.c ---- */
+
+/* Of the region's time; what lies within a unit is its beginning. */
+static inline uint64_t keyed_units_of(const weir_table *table, uint64_t ns)
+{
+    return table->unit >= 0 ? ns << table->unit : ns >> -table->unit;
+}
+
+/* At least one limit, of one or several keys, all or nothing.  decision->limit counts in limits. */
+void keyed_slots_ask(weir_table *table, const struct keyed_limit *limits, int count, const struct ask *ask,
+                     uint64_t end[], weir_decision *decision, uint32_t *events);
+void keyed_slots_settle(weir_table *table, const struct keyed_limit *limits, int count, uint64_t now_ns,
+                        const weir_decision *decision, const uint64_t actual[], const uint64_t end[]);
+uint64_t keyed_slots_full_ns(const weir_table *table, const weir_decision *decision);
+
+/* ---- keyed_wide.c ---- */
+
+/* For struct wide. */
+void keyed_lock(void *table, unsigned stripe);
+void keyed_unlock(void *table, unsigned stripe);
+
+uint64_t keyed_wide_hash(const weir_table *table, weir_key key);
+void keyed_wide_ask(weir_table *table, const struct plan *plan, weir_key key, const struct ask *ask,
+                    weir_decision *decision, uint32_t *events);
+void keyed_wide_peek_limit(weir_table *table, const struct plan *plan, weir_key key, int limit, const struct ask *ask,
+                           weir_decision *decision);
+bool keyed_wide_take_all(weir_table *table, weir_ask *asks, size_t count, uint64_t now_ns, uint32_t *events);
+void keyed_wide_settle(weir_table *table, const struct plan *plan, weir_key key, uint64_t now_ns,
+                       const weir_decision *decision, const uint64_t cost[], const uint64_t actual[],
+                       const uint64_t end[]);
+uint64_t keyed_wide_full_ns(const weir_table *table, const struct plan *plan, const weir_decision *decision);
+
+/* ---- keyed_stats.c ---- */
+
+void keyed_count(weir_table *table, weir_key key, const weir_decision *decision, uint32_t events);
+
+/* Memory is looked after a little at a time, by those who ask. */
+void keyed_maintain(weir_table *table);
+
+#endif

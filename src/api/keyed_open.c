@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: MIT
+   keyed_open.c - a table is made or joined, learns of growth, grows, and is let go.
+
+       | header, a page | area | area, once it has grown | ...
+
+   Who opens a file holds its lock while he looks whether somebody has made it, so it is made once, and is whole for all
+   others.  Memory without a name is the same, in a file that has none.
+
+   May touch: the table, host.  Promises: nothing is left behind when opening fails; what is there is never overwritten.
+   Leaves to others: what the header says (share/region.c), asking (keyed_take.c). */
+#include <string.h>
+
+#include "api/keyed.h"
+#include "core/algorithm.h"
+#include "core/num.h"
+#include "core/slot.h"
+
+enum { UNIT_MAX = 4, LOADED_PERCENT = 64, TOP_COUNTERS_A_KEY = 4, TOP_MAX = TOP_COUNTERS_MAX / TOP_COUNTERS_A_KEY };
+static const uint64_t KEYS_DEFAULT = 1000000;
+static const uint64_t KEYS_MAX = UINT64_C(1) << 36;
+static const uint64_t LONGEST_DEFAULT_NS = UINT64_C(32) * 24 * 3600 * 1000000000;
+static const uint64_t LONGEST_MAX_NS = UINT64_C(1) << 60;
+static const uint64_t LONGEST_UNITS_MAX = UINT64_C(1) << 53;
+
+static int fail(weir_error *error, int code, const char *message)
+{
+    if (error != NULL) {
+        struct writer writer = {error->message, sizeof error->message, 0};
+        *error = (weir_error){.code = code};
+        write_text(&writer, message);
+    }
+    return code;
+}
+
+/* ": " and what the system says. */
+static int fail_system(weir_error *error, const char *what, const char *path, int number)
+{
+    if (error != NULL) {
+        struct writer writer = {error->message, sizeof error->message, 0};
+        *error = (weir_error){.code = WEIR_ESYSTEM};
+        write_text(&writer, path != NULL ? path : "shared memory");
+        write_text(&writer, ": ");
+        write_text(&writer, what);
+        write_text(&writer, ": ");
+        write_text(&writer, host_error_text(number));
+        if (path == NULL) write_text(&writer, "; WEIR_PRIVATE does without");
+    }
+    return WEIR_ESYSTEM;
+}
+
+static int fail_file(weir_error *error, int code, const char *path, const char *message)
+{
+    if (error != NULL) {
+        struct writer writer = {error->message, sizeof error->message, 0};
+        *error = (weir_error){.code = code};
+        write_text(&writer, path != NULL ? path : "shared memory");
+        write_text(&writer, ": ");
+        write_text(&writer, message);
+    }
+    return code;
+}
+
+/* ---- what is wanted ---- */
+
+static int check_options(const weir_table_options *options, weir_error *error)
+{
+    if (options->keys_max > KEYS_MAX) {
+        return fail(error, WEIR_EINVAL, "options.keys_max: expected up to 68,719,476,736 keys, or 0 for 1,000,000");
+    }
+    if ((unsigned)options->sharing > WEIR_PRIVATE) {
+        return fail(error, WEIR_EINVAL, "options.sharing: expected one of the four of weir_sharing");
+    }
+    if (options->path != NULL && options->sharing == WEIR_PRIVATE) {
+        return fail(error, WEIR_EINVAL, "options.path: what is WEIR_PRIVATE has no file; leave one of them out");
+    }
+    if (options->path == NULL && options->sharing == WEIR_JOIN) {
+        return fail(error, WEIR_EINVAL, "options.path is NULL: expected the file to join");
+    }
+    if ((unsigned)options->when_full > WEIR_FULL_ALLOW) {
+        return fail(error, WEIR_EINVAL, "options.when_full: expected one of the four WEIR_FULL_*");
+    }
+    if (options->clock != WEIR_CLOCK_SYSTEM && options->clock != WEIR_CLOCK_COARSE) {
+        return fail(error, WEIR_EINVAL, "options.clock: expected WEIR_CLOCK_SYSTEM or WEIR_CLOCK_COARSE");
+    }
+    if (options->longest_ns > LONGEST_MAX_NS) {
+        return fail(error, WEIR_EINVAL, "options.longest_ns: expected up to 36 years, or 0 for 32 days");
+    }
+    if (options->mode > 0777) return fail(error, WEIR_EINVAL, "options.mode: expected permission bits, such as 0660");
+    if (options->top > TOP_MAX) return fail(error, WEIR_EINVAL, "options.top: expected up to 256 keys");
+    if (options->plan != NULL && options->path == NULL && options->sharing != WEIR_PRIVATE) {
+        return fail(
+            error, WEIR_EUNSUPPORTED,
+            "wide slots have locks, which a killed process would leave held in memory that children share: give "
+            "a path, whose locks the kernel keeps, or say WEIR_PRIVATE");
+    }
+    return 0;
+}
+
+/* A caller built with another version knows a shorter or a longer struct; what he does not say is its default. */
+static weir_table_options options_of(const weir_table_options *options)
+{
+    weir_table_options known = WEIR_TABLE_OPTIONS;
+    if (options != NULL) memcpy(&known, options, (size_t)least(options->size, sizeof known));
+    known.size = sizeof known;
+    if (known.keys_max == 0) known.keys_max = KEYS_DEFAULT;
+    if (known.longest_ns == 0) known.longest_ns = LONGEST_DEFAULT_NS;
+    if (known.mode == 0) known.mode = 0600;
+    return known;
+}
+
+/* The finest unit in which a word holds twice the longest limit. */
+static int unit_for(uint64_t longest_ns)
+{
+    int unit = UNIT_MAX;
+    while (unit > SLOT_UNIT_MIN) {
+        const uint64_t units = unit >= 0 ? longest_ns << unit : longest_ns >> -unit;
+        const bool fits = unit < 0 || longest_ns <= UINT64_MAX >> unit;
+        if (fits && units < LONGEST_UNITS_MAX) return unit;
+        unit--;
+    }
+    return unit;
+}
+
+static uint64_t whole_pages(uint64_t bytes)
+{
+    return (bytes + REGION_PAGE - 1) / REGION_PAGE * REGION_PAGE;
+}
+
+/* An even number of buckets, of which so many keys fill the share that still finds room. */
+static uint64_t slots_bytes(uint64_t keys_max)
+{
+    const uint64_t slots = keys_max * 100 / LOADED_PERCENT + 1;
+    const uint64_t pairs = (slots + 2 * TABLE_SLOTS - 1) / (2 * TABLE_SLOTS);
+    return whole_pages(pairs * 2 * sizeof(struct table_bucket));
+}
+
+static uint64_t words_of(const weir_plan *plan)
+{
+    return weir_state_size(plan) / sizeof(uint64_t);
+}
+
+static struct region_shape shape_of(const weir_table_options *options)
+{
+    struct region_shape shape = {.kind = options->plan != NULL ? REGION_WIDE : REGION_SLOTS,
+                                 .unit = unit_for(options->longest_ns),
+                                 .when_full = options->when_full,
+                                 .slot_bytes = sizeof(struct table_slot)};
+    uint64_t slots = 0, slot_words = 0;
+    if (options->plan != NULL) {
+        wide_bytes(options->keys_max, words_of(options->plan), options->path != NULL, &slots, &slot_words);
+        shape.slot_bytes = (uint32_t)(slot_words * sizeof(uint64_t));
+        shape.unit = 0;
+    }
+    return shape;
+}
+
+static uint64_t area_bytes(const weir_table_options *options)
+{
+    uint64_t slots = 0, slot_words = 0;
+    if (options->plan == NULL) return slots_bytes(options->keys_max);
+    return whole_pages(
+        wide_bytes(options->keys_max, words_of(options->plan), options->path != NULL, &slots, &slot_words));
+}
+
+static struct region_times times_of(const weir_table *table)
+{
+    struct region_times times = {.monotonic_ns = host_now_ns() + (uint64_t)table->namespace_ns,
+                                 .unix_ns = host_unix_ns()};
+    host_boot(times.boot);
+    return times;
+}
+
+/* ---- making and joining ---- */
+
+static int make(weir_table *table, const weir_table_options *options, weir_error *error)
+{
+    struct region_shape shape = shape_of(options);
+    const uint64_t bytes = area_bytes(options);
+    const struct region_times times = times_of(table);
+    int number = host_random(&shape.secret, sizeof shape.secret);
+    if (number != 0) return fail_system(error, "no random secret", options->path, number);
+    number = host_region_grow(&table->region, REGION_PAGE + bytes);
+    if (number == 0) number = host_region_map(&table->region, 0, REGION_PAGE, &table->header);
+    if (number != 0) return fail_system(error, "no room", options->path, number);
+    region_make(table->header, &shape, bytes, &times);
+    return 0;
+}
+
+static int explain_answer(enum region_answer answer, const char *path, weir_error *error)
+{
+    switch (answer) {
+    case REGION_FOREIGN:
+        return fail_file(error, WEIR_EMISMATCH, path, "is no table of weir; give another path, or remove it");
+    case REGION_VERSION:
+        return fail_file(error, WEIR_EVERSION, path,
+                         "is a table of another version of weir, or of another kind of machine; give another path, or "
+                         "remove it, which forgets what is in there");
+    case REGION_DAMAGED:
+        return fail_file(error, WEIR_EMISMATCH, path,
+                         "is a table of weir, but damaged; remove it, which forgets what is in there");
+    default:
+        return 0;
+    }
+}
+
+/* What is there has to be what is wanted; how many keys it was made for stays as it is. */
+static int check_shape(const weir_table *table, const weir_table_options *options, weir_error *error)
+{
+    const struct region_shape wanted = shape_of(options), *shape = &table->view.shape;
+    if (shape->kind != wanted.kind) {
+        return fail_file(error, WEIR_EMISMATCH, options->path,
+                         shape->kind == REGION_WIDE
+                             ? "has wide slots, for other algorithms than gcra; give options.plan, or another path"
+                             : "has 16-byte slots, for limits by gcra alone; give another path for this plan");
+    }
+    if (shape->when_full != wanted.when_full) {
+        return fail_file(error, WEIR_EMISMATCH, options->path, "was made with another options.when_full");
+    }
+    if (shape->kind == REGION_WIDE && shape->slot_bytes < wanted.slot_bytes) {
+        return fail_file(error, WEIR_EMISMATCH, options->path, "has slots too short for this plan; give another path");
+    }
+    if (shape->kind == REGION_SLOTS && shape->unit > wanted.unit) {
+        return fail_file(error, WEIR_EMISMATCH, options->path, "was made with a shorter options.longest_ns");
+    }
+    return 0;
+}
+
+/* [under the lock] */
+static int make_or_read(weir_table *table, const weir_table_options *options, weir_error *error)
+{
+    enum region_answer answer = REGION_EMPTY;
+    const char *path = options->path;
+    if (table->region.size != 0) {
+        if (table->region.size < REGION_PAGE) return explain_answer(REGION_FOREIGN, path, error);
+        const int number = host_region_map(&table->region, 0, REGION_PAGE, &table->header);
+        if (number != 0) return fail_system(error, "cannot be mapped", path, number);
+        answer = region_read(table->header, table->region.size, &table->view);
+    }
+    if (answer == REGION_EMPTY) {
+        if (options->sharing == WEIR_JOIN) return fail_file(error, WEIR_EMISMATCH, path, "is empty: no table to join");
+        if (table->header != NULL) host_region_unmap(table->header, REGION_PAGE);
+        table->header = NULL;
+        const int failed = make(table, options, error);
+        if (failed != 0) return failed;
+        answer = region_read(table->header, table->region.size, &table->view);
+    } else if (options->sharing == WEIR_CREATE) {
+        return fail_file(error, WEIR_EMISMATCH, path, "is there already; WEIR_JOIN or WEIR_JOIN_OR_CREATE takes it");
+    }
+    const int failed = explain_answer(answer, path, error);
+    return failed != 0 ? failed : check_shape(table, options, error);
+}
+
+/* [under the lock, where there is a file] */
+static void attach_time(weir_table *table)
+{
+    const struct region_times times = times_of(table);
+    table->offset_ns = region_time_offset(table->header, &times) + (uint64_t)table->namespace_ns;
+    table->epoch_ns = region_epoch_ns(table->header);
+}
+
+static int open_anonymous(weir_table *table, const weir_table_options *options, weir_error *error)
+{
+    const uint64_t bytes = REGION_PAGE + area_bytes(options);
+    const int number = host_region_anonymous(&table->region, bytes, options->sharing == WEIR_PRIVATE);
+    if (number != 0) return fail_system(error, "cannot be had", NULL, number);
+    const int failed = make_or_read(table, options, error);
+    if (failed == 0) attach_time(table);
+    return failed;
+}
+
+static int open_file(weir_table *table, const weir_table_options *options, weir_error *error)
+{
+    bool created = false;
+    const enum host_open how = options->sharing == WEIR_JOIN     ? HOST_JOIN
+                               : options->sharing == WEIR_CREATE ? HOST_CREATE
+                                                                 : HOST_JOIN_OR_CREATE;
+    int number = host_region_open(&table->region, options->path, how, options->mode, &created);
+    if (number != 0) return fail_system(error, "cannot be opened", options->path, number);
+    number = host_region_lock(&table->region, LOCK_REGION);
+    if (number == 0) number = host_region_measure(&table->region);
+    if (number != 0) return fail_system(error, "cannot be locked", options->path, number);
+    const int failed = make_or_read(table, options, error);
+    if (failed == 0) attach_time(table);
+    host_region_unlock(&table->region, LOCK_REGION);
+    return failed;
+}
+
+/* ---- what is mapped ---- */
+
+static int map_area(weir_table *table, unsigned area)
+{
+    if (table->mapped[area] != NULL) return 0;
+    return host_region_map(&table->region, table->view.area[area].offset, table->view.area[area].bytes,
+                           &table->mapped[area]);
+}
+
+/* [under the mutex, or alone] All areas that the view knows; newest as it will be read from now on. */
+static int show_areas(weir_table *table, struct atom *newest, unsigned first)
+{
+    struct keyed_areas *areas = host_allocate(sizeof *areas);
+    if (areas == NULL) return WEIR_ENOMEM;
+    areas->table = (struct table){.newest = newest,
+                                  .first = first,
+                                  .count = table->view.areas,
+                                  .when_full = (enum table_when_full)table->view.shape.when_full,
+                                  .longest = table->longest};
+    for (unsigned i = 0; i < table->view.areas; i++) {
+        const uint64_t buckets = table->view.area[i].bytes / sizeof(struct table_bucket);
+        areas->table.area[i] = (struct table_area){table->mapped[i], buckets / 2};
+        if (table->mapped[i] == NULL && i >= first) areas->table.count = i;
+    }
+    areas->older = (struct keyed_areas *)(uintptr_t)atom_load(&table->areas);
+    atom_store_release(&table->areas, (uint64_t)(uintptr_t)areas);
+    return 0;
+}
+
+void keyed_map_more(weir_table *table)
+{
+    host_lock(&table->mutex);
+    const struct table *known = keyed_slots(table);
+    if (atom_load_acquire(known->newest) > known->count) {
+        struct region_view more = table->view;
+        bool mapped = host_region_measure(&table->region) == 0 &&
+                      region_read_more(table->header, table->region.size, &more) == REGION_SOUND;
+        if (mapped) table->view = more;
+        for (unsigned i = known->count; mapped && i < table->view.areas; i++) mapped = map_area(table, i) == 0;
+        /* A header that makes no sense any more: this process goes on with what it has. */
+        atom_store(&table->own_newest, table->view.areas);
+        show_areas(table, mapped ? region_newest(table->header) : &table->own_newest, known->first);
+    }
+    host_unlock(&table->mutex);
+}
+
+static void open_wide(weir_table *table, const weir_table_options *options)
+{
+    const uint64_t slot_bytes = table->view.shape.slot_bytes;
+    table->wide = (struct wide){.memory = table->mapped[0],
+                                .kept = options->path != NULL,
+                                .when_full = (enum table_when_full)table->view.shape.when_full,
+                                .lock = keyed_lock,
+                                .unlock = keyed_unlock,
+                                .context = table};
+    table->wide.slot_words = slot_bytes / sizeof(uint64_t);
+    table->wide.slots = wide_slots_in(table->view.area[0].bytes, table->wide.slot_words);
+    table->keys_max = table->wide.slots;
+}
+
+static int map_all(weir_table *table, const weir_table_options *options, weir_error *error)
+{
+    int number = 0;
+    for (unsigned i = 0; number == 0 && i < table->view.areas; i++) number = map_area(table, i);
+    if (number != 0) return fail_system(error, "cannot be mapped", options->path, number);
+    table->unit = table->view.shape.unit;
+    table->secret = table->view.shape.secret;
+    table->longest = LONGEST_UNITS_MAX - 1;
+    table->keys_max = table->view.area[table->view.areas - 1].bytes / sizeof(struct table_slot) * LOADED_PERCENT / 100;
+    if (table->view.shape.kind == REGION_WIDE) open_wide(table, options);
+    if (show_areas(table, region_newest(table->header), 0) != 0)
+        return fail(error, WEIR_ENOMEM, "no memory for a table");
+    return 0;
+}
+
+static int open_top(weir_table *table, uint32_t counters, weir_error *error)
+{
+    if (counters == 0) return 0;
+    table->top_memory = host_allocate(top_bytes(counters));
+    if (table->top_memory == NULL) return fail(error, WEIR_ENOMEM, "no memory for options.top");
+    top_open(&table->top, table->top_memory, counters, host_yield);
+    return 0;
+}
+
+int weir_table_open(weir_table **owned, const weir_table_options *options, weir_error *error)
+{
+    const weir_table_options chosen = options_of(options);
+    *owned = NULL;
+    int failed = check_options(&chosen, error);
+    if (failed != 0) return failed;
+    weir_table *table = host_allocate(sizeof *table);
+    if (table == NULL) return fail(error, WEIR_ENOMEM, "no memory for a table");
+    table->clock = chosen.clock;
+    table->region.fd = -1;
+    table->namespace_ns = host_time_namespace_ns();
+    atom_store(&table->forks, host_forks());
+    host_mutex_open(&table->mutex);
+    failed = chosen.path != NULL ? open_file(table, &chosen, error) : open_anonymous(table, &chosen, error);
+    if (failed == 0) failed = map_all(table, &chosen, error);
+    if (failed == 0)
+        failed = open_top(table, (uint32_t)least((uint64_t)chosen.top * TOP_COUNTERS_A_KEY, TOP_COUNTERS_MAX), error);
+    if (failed == 0) {
+        keyed_keep_time(table);
+        *owned = table;
+    } else {
+        weir_table_close(table);
+    }
+    return failed;
+}
+
+void weir_table_close(weir_table *table)
+{
+    if (table == NULL) return;
+    if (atom_load(&table->areas) != 0) keyed_keep_time(table);
+    for (unsigned i = 0; i < REGION_AREAS_MAX; i++) {
+        if (table->mapped[i] != NULL) host_region_unmap(table->mapped[i], table->view.area[i].bytes);
+    }
+    if (table->header != NULL) host_region_unmap(table->header, REGION_PAGE);
+    host_region_close(&table->region);
+    struct keyed_areas *areas = (struct keyed_areas *)(uintptr_t)atom_load(&table->areas);
+    while (areas != NULL) {
+        struct keyed_areas *older = areas->older;
+        host_free(areas);
+        areas = older;
+    }
+    host_free(table->top_memory);
+    host_mutex_close(&table->mutex);
+    host_free(table);
+}
+
+void keyed_keep_time(weir_table *table)
+{
+    const struct region_times times = times_of(table);
+    region_keep_time(table->header, &times);
+}
+
+uint64_t keyed_bytes(const weir_table *table)
+{
+    return region_end(&table->view);
+}
+
+/* ---- growing ---- */
+
+/* [under the mutex and the file's lock] */
+static int grow(weir_table *table, uint64_t bytes, weir_error *error)
+{
+    int number = host_region_measure(&table->region);
+    if (number == 0 && region_read_more(table->header, table->region.size, &table->view) != REGION_SOUND) {
+        return fail(error, WEIR_EMISMATCH, "the table's header is damaged");
+    }
+    if (table->view.areas == REGION_AREAS_MAX) {
+        return fail(error, WEIR_EUNSUPPORTED, "this table has grown seven times already; open a new one");
+    }
+    if (number == 0) number = host_region_grow(&table->region, region_end(&table->view) + bytes);
+    if (number != 0) return fail_system(error, "cannot grow", "the table", number);
+    if (!region_add_area(table->header, &table->view, bytes)) {
+        return fail(error, WEIR_EMISMATCH, "the table's header is damaged");
+    }
+    return 0;
+}
+
+int weir_table_grow(weir_table *table, uint64_t keys_max, weir_error *error)
+{
+    const uint64_t bytes = slots_bytes(least(keys_max, KEYS_MAX));
+    if (keyed_is_wide(table)) return fail(error, WEIR_EUNSUPPORTED, "wide slots do not grow: open a larger table");
+    if (keys_max > KEYS_MAX) return fail(error, WEIR_EINVAL, "keys_max: expected up to 68,719,476,736 keys");
+    if (keys_max <= table->keys_max)
+        return fail(error, WEIR_EINVAL, "keys_max: expected more keys than there is room for");
+    host_lock(&table->mutex);
+    const int number = host_region_lock(&table->region, LOCK_REGION);
+    int failed = number == 0 ? grow(table, bytes, error) : fail_system(error, "cannot be locked", "the table", number);
+    if (number == 0) host_region_unlock(&table->region, LOCK_REGION);
+    host_unlock(&table->mutex);
+    if (failed == 0) keyed_map_more(table);
+    if (failed == 0) table->keys_max = keys_max;
+    return failed;
+}
+
+/* ---- what fits ---- */
+
+static int unfit(weir_error *error, int limit, const char *why)
+{
+    if (error != NULL) {
+        const char digit[] = {(char)('1' + limit), 0};
+        struct writer writer = {error->message, sizeof error->message, 0};
+        *error = (weir_error){.code = WEIR_EUNSUPPORTED};
+        write_text(&writer, "limit ");
+        write_text(&writer, digit);
+        write_text(&writer, ": ");
+        write_text(&writer, why);
+    }
+    return WEIR_EUNSUPPORTED;
+}
+
+/* Is it more than a per cent slower because its permits are whole units? */
+static bool too_coarse(uint64_t interval, uint64_t units, int unit)
+{
+    const uint64_t rounded = units << (SLOT_UNIT_MAX - unit);
+    return rounded - interval > interval / 100;
+}
+
+static int slot_fits(const weir_table *table, const struct plan *plan, int limit, weir_error *error)
+{
+    const struct rule *rule = &plan->rule[limit];
+    const uint64_t interval = plan->interval[limit];
+    if (algorithm_of(rule)->words == 0) return 0;
+    if (interval == 0) {
+        return unfit(error, limit,
+                     "only gcra that starts full fits a 16-byte slot; open the table with options.plan for this one");
+    }
+    const struct slot_rule slot = slot_rule_of(rule, interval, table->unit);
+    if (add_saturating(slot.burst, slot.debt == UINT64_MAX ? 0 : slot.debt) > table->longest) {
+        return unfit(error, limit, "it lasts longer from empty to full than the table's options.longest_ns");
+    }
+    if (too_coarse(interval, slot.interval, table->unit)) {
+        return unfit(error, limit,
+                     "it is too fast for the table's clock; a shorter options.longest_ns makes that finer");
+    }
+    return 0;
+}
+
+int weir_table_fits(const weir_table *table, const weir_plan *plan, weir_error *error)
+{
+    const struct plan *inside = plan_inside_const(plan);
+    if (keyed_is_wide(table)) {
+        if (wide_fits(&table->wide, words_of(plan))) return 0;
+        return fail(error, WEIR_EUNSUPPORTED,
+                    "its state is longer than the table's slots; give this plan as options.plan");
+    }
+    for (int i = 0; i < (int)inside->count; i++) {
+        const int failed = slot_fits(table, inside, i, error);
+        if (failed != 0) return failed;
+    }
+    return 0;
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT
+   keyed_slots.c - limits by gcra, each in a 16-byte slot of its own, asked together.
+
+   Each limit of each key is one question to the table.  Several are all or nothing without a lock: all are looked at
+   first; when all would pass each is charged, and when one does not pass any more, because somebody came between, those
+   before it are given back and it starts again.  Between the two others may be refused who would have passed, never the
+   other way round; and a process that dies there has charged a little too much.
+
+   May touch: the table.  Promises: in no limit more than its bound; no lock, no allocation.  Leaves to others: the
+   clock, counting (keyed_take.c, keyed_stats.c). */
+#include "api/keyed.h"
+
+#include "core/decide.h"
+#include "core/num.h"
+#include "core/slot.h"
+
+enum { TRIES_MAX = 64 };
+
+/* What is asked of one limit, and what came of it. */
+struct part {
+    struct slot_rule rule;
+    uint64_t hash, cost;
+    struct table_answer answer;
+};
+
+/* One question in units. */
+struct moment {
+    uint64_t now, now_ns, wait_ns; /* now_ns: the region's */
+};
+
+/* The first ns that is not before it. */
+static uint64_t ns_of(const weir_table *table, uint64_t units)
+{
+    if (table->unit < 0) return units << -table->unit;
+    const uint64_t rest = (UINT64_C(1) << table->unit) - 1;
+    return (units + rest) >> table->unit;
+}
+
+static struct moment moment_of(const weir_table *table, const struct ask *ask)
+{
+    const uint64_t now_ns = ask->now_ns + table->offset_ns;
+    return (struct moment){keyed_units_of(table, now_ns), now_ns, ask->wait_max_ns};
+}
+
+/* How long a call may wait: until the last unit that is not after now + wait.  So far ahead that a word still knows
+   before from after. */
+static uint64_t wait_of(const weir_table *table, const struct moment *moment, const struct part *part)
+{
+    const uint64_t horizon = subtract_to_zero(TABLE_AHEAD_MAX, part->rule.burst);
+    if (moment->wait_ns >= ns_of(table, horizon)) return horizon;
+    return least(keyed_units_of(table, moment->now_ns + moment->wait_ns) - moment->now, horizon);
+}
+
+/* How far drained is ahead of now. */
+static uint64_t ahead_of(const struct part *part, uint64_t now)
+{
+    const int64_t ahead = (int64_t)(part->answer.drained - now);
+    return ahead > 0 ? (uint64_t)ahead : 0;
+}
+
+static uint64_t permits_left(const struct part *part, uint64_t ahead)
+{
+    return subtract_to_zero(part->rule.burst, ahead) / part->rule.interval;
+}
+
+/* From now until it starts, in units; of a refusal, until it could. */
+static uint64_t start_after(const struct part *part, uint64_t ahead)
+{
+    return subtract_to_zero(ahead, part->rule.burst);
+}
+
+static void ask_table(weir_table *table, const struct table_question *question, struct part *part, uint32_t *events)
+{
+    for (;;) {
+        table_ask(keyed_slots(table), question, &part->answer);
+        *events |= part->answer.events;
+        if (part->answer.verdict != TABLE_UNKNOWN) return;
+        keyed_map_more(table);
+    }
+}
+
+static void ask_part(weir_table *table, struct part *part, const struct moment *moment, enum table_how how,
+                     uint64_t from, uint32_t *events)
+{
+    const struct table_question question = {.hash = part->hash,
+                                            .now = moment->now,
+                                            .from = from,
+                                            .cost = part->cost,
+                                            .burst = part->rule.burst,
+                                            .wait = wait_of(table, moment, part),
+                                            .debt = part->rule.debt,
+                                            .how = part->cost == 0 && how == TABLE_TAKE ? TABLE_PEEK : how};
+    ask_table(table, &question, part, events);
+}
+
+/* ---- what is said of it ---- */
+
+/* Since a refusal by a full table passes only when a slot is idle. */
+static uint64_t passes_at(const struct part *part, const struct moment *moment)
+{
+    const uint64_t ahead = ahead_of(part, moment->now);
+    if (part->answer.events & TABLE_FULL && ahead + part->cost <= part->rule.burst) return moment->now + ahead;
+    return moment->now + start_after(part, ahead + part->cost);
+}
+
+static void say_refused(const weir_table *table, const struct part part[], int count, const struct moment *moment,
+                        weir_decision *decision)
+{
+    decision->verdict = WEIR_DENY;
+    decision->remaining = UINT64_MAX;
+    for (int i = 0; i < count; i++) {
+        const uint64_t ahead = ahead_of(&part[i], moment->now);
+        decision->remaining = least(decision->remaining, permits_left(&part[i], ahead));
+        if (part[i].answer.verdict != TABLE_REFUSED) continue;
+        const uint64_t until_ns = ns_of(table, passes_at(&part[i], moment)) - moment->now_ns;
+        const uint64_t retry_ns = most(subtract_to_zero(until_ns, moment->wait_ns), 1);
+        if (retry_ns <= decision->retry_ns) continue;
+        decision->retry_ns = retry_ns;
+        decision->limit = (uint32_t)i;
+        decision->end = moment->now + ahead;
+    }
+}
+
+static void say_allowed(const weir_table *table, const struct part part[], int count, const struct moment *moment,
+                        uint64_t start, uint64_t end[], weir_decision *decision)
+{
+    const bool waits = start > moment->now;
+    decision->verdict = WEIR_ALLOW;
+    decision->remaining = UINT64_MAX;
+    uint64_t latest = 0;
+    for (int i = 0; i < count; i++) {
+        const uint64_t ahead = ahead_of(&part[i], start);
+        const uint64_t left = permits_left(&part[i], ahead);
+        if (end != NULL) end[i] = part[i].answer.drained;
+        /* The one that sets the start, or else the tightest. */
+        const uint64_t own_start = start_after(&part[i], ahead_of(&part[i], moment->now)) + 1;
+        if (waits ? own_start > latest : left < decision->remaining) {
+            decision->limit = (uint32_t)i;
+            decision->end = part[i].answer.drained;
+        }
+        latest = most(latest, own_start);
+        decision->remaining = least(decision->remaining, left);
+    }
+    if (!waits) return;
+    decision->delay_ns = ns_of(table, start) - moment->now_ns;
+    decision->start.ns += decision->delay_ns;
+}
+
+/* ---- all or nothing ---- */
+
+/* Looks at all; true when all would pass, *start then being when. */
+static bool look(weir_table *table, struct part part[], int count, const struct moment *moment, uint64_t *start,
+                 uint32_t *events)
+{
+    bool pass = true;
+    *start = moment->now;
+    for (int i = 0; i < count; i++) {
+        ask_part(table, &part[i], moment, TABLE_PEEK, moment->now, events);
+        pass = pass && part[i].answer.verdict == TABLE_TAKEN;
+        *start = most(*start, moment->now + start_after(&part[i], ahead_of(&part[i], moment->now)));
+    }
+    return pass;
+}
+
+static void undo(weir_table *table, const struct part part[], int count, uint64_t now, uint64_t start)
+{
+    while (count-- > 0) {
+        if (part[count].cost == 0) continue;
+        table_give_back(keyed_slots(table), &(struct table_slip){.hash = part[count].hash,
+                                                                 .now = now,
+                                                                 .start = start,
+                                                                 .end = part[count].answer.drained,
+                                                                 .charged = part[count].cost,
+                                                                 .unused = part[count].cost,
+                                                                 .burst = part[count].rule.burst});
+    }
+}
+
+/* Charges all at the same start; true when all were. */
+static bool take(weir_table *table, struct part part[], int count, const struct moment *moment, uint64_t start,
+                 uint32_t *events)
+{
+    struct moment until = *moment;
+    until.wait_ns = ns_of(table, start) - moment->now_ns;
+    for (int i = 0; i < count; i++) {
+        ask_part(table, &part[i], start > moment->now ? &until : moment, TABLE_TAKE, start, events);
+        if (part[i].answer.verdict == TABLE_TAKEN) continue;
+        undo(table, part, i, moment->now, start);
+        return false;
+    }
+    return true;
+}
+
+static bool take_all(weir_table *table, struct part part[], int count, const struct moment *moment, bool peek,
+                     uint64_t *start, uint32_t *events)
+{
+    for (int tries = 0; tries < TRIES_MAX; tries++) {
+        if (!look(table, part, count, moment, start, events)) return false;
+        if (peek || take(table, part, count, moment, *start, events)) return true;
+    }
+    return false;
+}
+
+static bool take_one(weir_table *table, struct part *part, const struct moment *moment, bool peek, uint64_t *start,
+                     uint32_t *events)
+{
+    ask_part(table, part, moment, peek ? TABLE_PEEK : TABLE_TAKE, moment->now, events);
+    *start = moment->now + start_after(part, ahead_of(part, moment->now));
+    return part->answer.verdict == TABLE_TAKEN;
+}
+
+static struct part part_of(const weir_table *table, const struct keyed_limit *limit, uint64_t permits)
+{
+    struct part part = {.rule = slot_rule_of(limit->rule, limit->interval, table->unit), .hash = limit->hash};
+    part.cost = slot_cost(&part.rule, permits);
+    return part;
+}
+
+/* A limit that this cost can never pass; -1: none. */
+static int never(const struct part part[], int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (part[i].cost > part[i].rule.burst) return i;
+    }
+    return -1;
+}
+
+static void charge_all(weir_table *table, struct part part[], int count, const struct moment *moment, uint64_t end[],
+                   weir_decision *decision, uint32_t *events)
+{
+    for (int i = 0; i < count; i++) ask_part(table, &part[i], moment, TABLE_CHARGE, moment->now, events);
+    say_allowed(table, part, count, moment, moment->now, end, decision);
+    decision->charged = part[0].answer.charged / part[0].rule.interval;
+    decision->reserved = DECISION_SETTLED;
+}
+
+void keyed_slots_ask(weir_table *table, const struct keyed_limit *limits, int count, const struct ask *ask,
+                     uint64_t end[], weir_decision *decision, uint32_t *events)
+{
+    struct part part[KEYED_LIMITS_MAX];
+    const struct moment moment = moment_of(table, ask);
+    uint64_t start = moment.now;
+    *decision = (weir_decision){.start = {ask->now_ns}};
+    for (int i = 0; i < count; i++) part[i] = part_of(table, &limits[i], limits[i].cost);
+    if (ask->charge) {
+        charge_all(table, part, count, &moment, end, decision, events);
+        return;
+    }
+    const int limit = never(part, count);
+    const bool allowed = limit < 0 && (count == 1 ? take_one(table, part, &moment, ask->peek, &start, events)
+                                                  : take_all(table, part, count, &moment, ask->peek, &start, events));
+    if (allowed) {
+        say_allowed(table, part, count, &moment, start, end, decision);
+        decision->charged = ask->peek ? 0 : limits[0].cost;
+        for (int i = 1; i < count; i++) decision->reserved |= limits[i].cost != limits[0].cost ? DECISION_EACH : 0;
+    } else if (limit < 0) {
+        say_refused(table, part, count, &moment, decision);
+    } else {
+        decision->verdict = WEIR_NEVER;
+        decision->limit = (uint32_t)limit;
+    }
+}
+
+/* ---- correcting ---- */
+
+static void settle_part(weir_table *table, const struct keyed_limit *limit, const struct moment *moment, uint64_t start,
+                        uint64_t actual, const uint64_t *end)
+{
+    struct part part = part_of(table, limit, limit->cost);
+    uint32_t events = 0;
+    if (actual > limit->cost) {
+        part.cost = slot_cost(&part.rule, actual - limit->cost);
+        ask_part(table, &part, moment, TABLE_CHARGE, moment->now, &events);
+    } else if (actual < limit->cost) {
+        table_give_back(keyed_slots(table),
+                        &(struct table_slip){.hash = part.hash,
+                                             .now = moment->now,
+                                             .start = start,
+                                             /* Not known: the least it can be, so that rather less is given back. */
+                                             .end = end != NULL ? *end : start + part.cost,
+                                             .charged = part.cost,
+                                             .unused = slot_cost(&part.rule, limit->cost - actual),
+                                             .burst = part.rule.burst});
+    }
+}
+
+void keyed_slots_settle(weir_table *table, const struct keyed_limit *limits, int count, uint64_t now_ns,
+                        const weir_decision *decision, const uint64_t actual[], const uint64_t end[])
+{
+    const struct moment moment = moment_of(table, &(struct ask){.now_ns = now_ns});
+    const uint64_t start = keyed_units_of(table, decision->start.ns + table->offset_ns);
+    /* Part of a slot that has not started: its start would stay, and the word would say that it came earlier. */
+    bool part = false;
+    for (int i = 0; i < count; i++) part = part || actual[i] != 0;
+    const bool ahead = now_ns < decision->start.ns;
+    for (int i = 0; i < count; i++) {
+        const uint64_t *known = end != NULL ? &end[i] : decision->limit == (uint32_t)i ? &decision->end : NULL;
+        if (actual[i] < limits[i].cost && part && ahead) continue;
+        settle_part(table, &limits[i], &moment, start, actual[i], known);
+    }
+}
+
+uint64_t keyed_slots_full_ns(const weir_table *table, const weir_decision *decision)
+{
+    const uint64_t now_ns = decision->start.ns - decision->delay_ns + table->offset_ns;
+    const int64_t ahead = (int64_t)(decision->end - keyed_units_of(table, now_ns));
+    if (decision->verdict == WEIR_NEVER || ahead <= 0) return 0;
+    return most(ns_of(table, decision->end) - now_ns, decision->retry_ns);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT
+   keyed_stats.c - what a table has done, whom it refused most, and the little work that keeps it sound.
+
+   Each thread counts in words of its own.  The most refused keys are a sketch of fixed size for each of them.
+
+   May touch: the table, host.  Promises: counting and reading never make anybody wait.  Leaves to others: deciding. */
+#include <string.h>
+
+#include "api/keyed.h"
+#include "core/num.h"
+
+enum { MAINTAIN_EVERY = 4096, SWEPT_AT_ONCE = 64 };
+static const uint64_t KEEP_TIME_EVERY_NS = 1000000000;
+
+static void add(struct atom *counter, bool mine, uint64_t more)
+{
+    if (more == 0) return;
+    if (mine) atom_store(counter, atom_load(counter) + more);
+    else atom_add(counter, more);
+}
+
+static void count_refusal(weir_table *table, unsigned slot, weir_key key, const weir_decision *decision)
+{
+    if (table->top_memory == NULL) return;
+    const uint64_t identity = hash_key(&table->secret, key.bytes, key.size, WEIR_LIMITS_MAX + 1);
+    top_add(&table->top, slot, identity, key.bytes, key.size, decision->limit);
+}
+
+void keyed_count(weir_table *table, weir_key key, const weir_decision *decision, uint32_t events)
+{
+    const unsigned slot = host_slot();
+    struct keyed_tally *tally = &table->tally[slot];
+    const bool mine = slot < HOST_SLOTS;
+    add(&tally->calls, mine, 1);
+    if (decision->verdict == WEIR_ALLOW) {
+        add(&tally->granted, mine, decision->charged);
+    } else {
+        add(&tally->denied, mine, 1);
+        count_refusal(table, slot, key, decision);
+    }
+    if (events != 0) {
+        add(&tally->reclaimed, mine, (events & TABLE_NEW) != 0);
+        add(&tally->full, mine, (events & TABLE_FULL) != 0);
+        add(&tally->displaced, mine, (events & TABLE_DISPLACED) != 0);
+        add(&tally->moved, mine, (events & TABLE_MOVED) != 0);
+    }
+    if (atom_load(&tally->calls) % MAINTAIN_EVERY == 0) keyed_maintain(table);
+}
+
+/* The buckets of all areas, counted through from the first: the area in which this one lies. */
+static void sweep(weir_table *table, uint64_t now)
+{
+    struct table *slots = keyed_slots(table);
+    uint64_t buckets = 0;
+    for (unsigned i = slots->first; i < slots->count; i++) buckets += 2 * slots->area[i].half;
+    uint64_t next = atom_add(&table->swept, SWEPT_AT_ONCE) % buckets;
+    for (unsigned i = slots->first; i < slots->count; i++) {
+        const uint64_t here = 2 * slots->area[i].half;
+        if (next < here) {
+            table_sweep(slots, i, next, least(SWEPT_AT_ONCE, here - next), now);
+            return;
+        }
+        next -= here;
+    }
+}
+
+void keyed_maintain(weir_table *table)
+{
+    const uint64_t now_ns = host_now_ns();
+    uint64_t kept_ns = atom_load(&table->kept_ns);
+    if (now_ns - kept_ns >= KEEP_TIME_EVERY_NS && atom_swap(&table->kept_ns, &kept_ns, now_ns)) keyed_keep_time(table);
+    if (!keyed_is_wide(table)) sweep(table, keyed_units_of(table, now_ns + table->offset_ns));
+}
+
+static uint64_t live(weir_table *table)
+{
+    const uint64_t now_ns = host_now_ns() + table->offset_ns;
+    if (keyed_is_wide(table)) return wide_live(&table->wide, now_ns);
+    const struct table *slots = keyed_slots(table);
+    uint64_t live = 0;
+    for (unsigned i = slots->first; i < slots->count; i++) {
+        live += table_live(slots, i, 0, 2 * slots->area[i].half, keyed_units_of(table, now_ns));
+    }
+    return live;
+}
+
+void weir_table_read_stats(weir_table *table, weir_table_stats *stats, size_t size)
+{
+    weir_table_stats sum = {.keys_live = live(table), .keys_max = table->keys_max, .bytes = keyed_bytes(table)};
+    for (int i = 0; i <= HOST_SLOTS; i++) {
+        const struct keyed_tally *tally = &table->tally[i];
+        sum.granted += atom_load(&tally->granted);
+        sum.denied += atom_load(&tally->denied);
+        sum.reclaimed += atom_load(&tally->reclaimed);
+        sum.full += atom_load(&tally->full);
+        sum.displaced += atom_load(&tally->displaced);
+        sum.moved += atom_load(&tally->moved);
+    }
+    memcpy(stats, &sum, (size_t)least(size, sizeof sum));
+}
+
+size_t weir_table_read_top(weir_table *table, weir_top *top, size_t count)
+{
+    return table->top_memory == NULL ? 0 : top_read(&table->top, top, count);
+}

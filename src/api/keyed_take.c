@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT
+   keyed_take.c - a key and a plan, asked by all threads of all processes that share the table.
+
+   A key has an identity for each limit of a plan: a keyed hash of its bytes and the limit's number.  The plan itself is no
+   part of it, so a plan with other numbers finds the same state.
+
+   May touch: the table, host.  Promises: asking allocates nothing; slots take no lock.  Leaves to others: where the
+   states are (keyed_slots.c, keyed_wide.c), arithmetic (core). */
+#include <string.h>
+
+#include "api/keyed.h"
+#include "core/algorithm.h"
+#include "core/num.h"
+
+enum { BATCH = 32 };
+
+/* The limits that have to be asked; -1: one of them never passes, see *never. */
+static int limits_of(const weir_table *table, const struct plan *plan, weir_key key, const uint64_t cost[],
+                     struct keyed_limit limits[], int *never)
+{
+    int count = 0;
+    for (int i = 0; i < (int)plan->count; i++) {
+        const struct rule *rule = &plan->rule[i];
+        const struct algorithm *algorithm = algorithm_of(rule);
+        *never = i;
+        if (algorithm->words == 0 && !algorithm->possible(rule, cost[i])) return -1;
+        if (algorithm->words == 0) continue;
+        if (plan->interval[i] == 0) return -1;
+        const uint64_t hash = hash_key(&table->secret, key.bytes, key.size, (uint64_t)i);
+        limits[count++] = (struct keyed_limit){rule, plan->interval[i], hash, cost[i], i};
+    }
+    return count;
+}
+
+/* Nothing to ask: it passes, or never will. */
+static weir_decision without_state(uint64_t now_ns, int never, const struct ask *ask)
+{
+    weir_decision decision = {.verdict = never < 0 ? WEIR_ALLOW : WEIR_NEVER, .start = {now_ns}};
+    decision.limit = (uint32_t)(never < 0 ? 0 : never);
+    decision.remaining = never < 0 ? UINT64_MAX : 0;
+    decision.charged = never < 0 && !ask->peek ? ask->each[0] : 0;
+    return decision;
+}
+
+/* end, where there is one, in the order of the plan's limits. */
+static void spread_ends(const struct keyed_limit limits[], int count, const uint64_t of_limit[], uint64_t end[])
+{
+    for (int i = 0; end != NULL && i < count; i++) end[limits[i].index] = of_limit[i];
+}
+
+static weir_decision ask_slots(weir_table *table, const struct plan *plan, weir_key key, const struct ask *ask,
+                               uint32_t *events)
+{
+    struct keyed_limit limits[WEIR_LIMITS_MAX];
+    uint64_t end[WEIR_LIMITS_MAX];
+    int never = -1;
+    const int count = limits_of(table, plan, key, ask->each, limits, &never);
+    if (count <= 0) return without_state(ask->now_ns, count < 0 ? never : -1, ask);
+    weir_decision decision;
+    keyed_slots_ask(table, limits, count, ask, end, &decision, events);
+    decision.limit = (uint32_t)limits[decision.limit].index;
+    if (decision.verdict == WEIR_ALLOW) spread_ends(limits, count, end, ask->end);
+    return decision;
+}
+
+/* ask->cost or ask->each; the time is CLOCK_MONOTONIC. */
+static weir_decision ask_key(weir_table *table, const weir_plan *plan, weir_key key, const struct ask *ask)
+{
+    const struct plan *inside = plan_inside_const(plan);
+    uint64_t same[WEIR_LIMITS_MAX];
+    struct ask each = *ask;
+    weir_decision decision;
+    uint32_t events = 0;
+    if (ask->each == NULL) {
+        for (int i = 0; i < WEIR_LIMITS_MAX; i++) same[i] = ask->cost;
+        each.each = same;
+    }
+    if (keyed_is_wide(table)) keyed_wide_ask(table, inside, key, &each, &decision, &events);
+    else decision = ask_slots(table, inside, key, &each, &events);
+    if (!ask->peek) keyed_count(table, key, &decision, events);
+    return decision;
+}
+
+weir_decision weir_table_take_at(weir_table *table, const weir_plan *plan, weir_key key, weir_instant now,
+                                 uint64_t cost)
+{
+    return ask_key(table, plan, key, &(struct ask){.now_ns = now.ns, .cost = cost});
+}
+
+weir_decision weir_table_take(weir_table *table, const weir_plan *plan, weir_key key, uint64_t cost)
+{
+    return ask_key(table, plan, key, &(struct ask){.now_ns = keyed_now_ns(table), .cost = cost});
+}
+
+weir_decision weir_table_take_each(weir_table *table, const weir_plan *plan, weir_key key, const uint64_t cost[],
+                                   uint64_t end[])
+{
+    return ask_key(table, plan, key, &(struct ask){.now_ns = keyed_now_ns(table), .each = cost, .end = end});
+}
+
+weir_decision weir_table_reserve(weir_table *table, const weir_plan *plan, weir_key key, uint64_t cost,
+                                 uint64_t delay_max_ns)
+{
+    return ask_key(table, plan, key,
+                   &(struct ask){.now_ns = keyed_now_ns(table), .wait_max_ns = delay_max_ns, .cost = cost});
+}
+
+weir_decision weir_table_charge(weir_table *table, const weir_plan *plan, weir_key key, uint64_t cost)
+{
+    return ask_key(table, plan, key, &(struct ask){.now_ns = keyed_now_ns(table), .cost = cost, .charge = true});
+}
+
+weir_decision weir_table_peek(weir_table *table, const weir_plan *plan, weir_key key, int limit, uint64_t cost)
+{
+    const struct plan *inside = plan_inside_const(plan);
+    const struct ask ask = {.now_ns = keyed_now_ns(table), .cost = cost, .peek = true};
+    if (limit < 0) return ask_key(table, plan, key, &ask);
+    weir_decision decision = {.verdict = WEIR_NEVER, .limit = (uint32_t)limit, .start = {ask.now_ns}};
+    if (limit >= (int)inside->count) return decision;
+    uint32_t events = 0;
+    if (keyed_is_wide(table)) {
+        keyed_wide_peek_limit(table, inside, key, limit, &ask, &decision);
+        return decision;
+    }
+    const struct rule *rule = &inside->rule[limit];
+    const uint64_t each[1] = {cost};
+    const struct ask of_one = {.now_ns = ask.now_ns, .each = each, .peek = true};
+    if (algorithm_of(rule)->words == 0) {
+        decision = without_state(ask.now_ns, algorithm_of(rule)->possible(rule, cost) ? -1 : limit, &of_one);
+    } else if (inside->interval[limit] != 0) {
+        const uint64_t hash = hash_key(&table->secret, key.bytes, key.size, (uint64_t)limit);
+        const struct keyed_limit one = {rule, inside->interval[limit], hash, cost, limit};
+        keyed_slots_ask(table, &one, 1, &of_one, NULL, &decision, &events);
+    }
+    decision.limit = (uint32_t)limit;
+    return decision;
+}
+
+uint64_t weir_table_full_ns(const weir_table *table, const weir_plan *plan, const weir_decision *decision)
+{
+    if (keyed_is_wide(table)) return keyed_wide_full_ns(table, plan_inside_const(plan), decision);
+    return keyed_slots_full_ns(table, decision);
+}
+
+/* ---- many ---- */
+
+/* One limit in a slot: what a batch is fast for. */
+static bool is_simple(const weir_table *table, const struct plan *plan)
+{
+    return !keyed_is_wide(table) && plan->count == 1 && plan->interval[0] != 0;
+}
+
+static void take_some(weir_table *table, weir_ask *asks, size_t count, uint64_t now_ns)
+{
+    uint64_t hash[BATCH];
+    for (size_t i = 0; i < count; i++) {
+        if (!is_simple(table, plan_inside_const(asks[i].plan))) continue;
+        hash[i] = hash_key(&table->secret, asks[i].key.bytes, asks[i].key.size, 0);
+        table_prefetch(keyed_slots(table), hash[i]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct plan *plan = plan_inside_const(asks[i].plan);
+        if (is_simple(table, plan)) {
+            const struct ask ask = {.now_ns = now_ns};
+            const struct keyed_limit limit = {&plan->rule[0], plan->interval[0], hash[i], asks[i].cost, 0};
+            uint32_t events = 0;
+            keyed_slots_ask(table, &limit, 1, &ask, NULL, &asks[i].decision, &events);
+            keyed_count(table, asks[i].key, &asks[i].decision, events);
+        } else {
+            asks[i].decision =
+                weir_table_take_at(table, asks[i].plan, asks[i].key, (weir_instant){now_ns}, asks[i].cost);
+        }
+    }
+}
+
+void weir_table_take_batch(weir_table *table, weir_ask *asks, size_t count, weir_instant now)
+{
+    for (size_t i = 0; i < count; i += BATCH) take_some(table, asks + i, (size_t)least(count - i, BATCH), now.ns);
+}
+
+static void fill_each(uint64_t each[WEIR_LIMITS_MAX], uint64_t cost)
+{
+    for (int i = 0; i < WEIR_LIMITS_MAX; i++) each[i] = cost;
+}
+
+/* The limits of all; false when one of them never passes. */
+static bool collect(const weir_table *table, const weir_ask *asks, size_t count, struct keyed_limit limits[],
+                    int first[], int *limit_count)
+{
+    int never = -1;
+    *limit_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t cost[WEIR_LIMITS_MAX];
+        fill_each(cost, asks[i].cost);
+        first[i] = *limit_count;
+        const int more =
+            limits_of(table, plan_inside_const(asks[i].plan), asks[i].key, cost, limits + *limit_count, &never);
+        if (more < 0) return false;
+        *limit_count += more;
+    }
+    first[count] = *limit_count;
+    return true;
+}
+
+static bool take_all_slots(weir_table *table, const weir_ask *asks, size_t count, uint64_t now_ns, uint64_t end[],
+                           int first[], struct keyed_limit limits[], uint32_t *events)
+{
+    weir_decision decision = {.verdict = WEIR_ALLOW};
+    int limit_count = 0;
+    if (!collect(table, asks, count, limits, first, &limit_count)) return false;
+    const struct ask ask = {.now_ns = now_ns};
+    if (limit_count > 0) keyed_slots_ask(table, limits, limit_count, &ask, end, &decision, events);
+    return decision.verdict == WEIR_ALLOW;
+}
+
+/* Of one that was taken with others: what is left now, and the end of the slot that it names. */
+static void tell_taken(weir_table *table, weir_ask *ask, uint64_t now_ns, const struct keyed_limit limits[], int count,
+                       const uint64_t end[])
+{
+    const struct ask nothing = {.now_ns = now_ns, .peek = true};
+    ask->decision = ask_key(table, ask->plan, ask->key, &nothing);
+    ask->decision.verdict = WEIR_ALLOW;
+    ask->decision.retry_ns = ask->decision.delay_ns = 0;
+    ask->decision.start.ns = now_ns;
+    ask->decision.charged = ask->cost;
+    for (int i = 0; i < count; i++) {
+        if (limits[i].index == (int)ask->decision.limit) ask->decision.end = end[i];
+    }
+}
+
+bool weir_table_take_all(weir_table *table, weir_ask *asks, size_t count, weir_instant now)
+{
+    struct keyed_limit limits[KEYED_LIMITS_MAX];
+    uint64_t end[KEYED_LIMITS_MAX];
+    int first[WEIR_ASKS_MAX + 1];
+    uint32_t events = 0;
+    bool taken = false;
+    for (size_t i = 0; i < count; i++) asks[i].decision = (weir_decision){.verdict = WEIR_NEVER, .start = now};
+    if (count > WEIR_ASKS_MAX) return false;
+    if (keyed_is_wide(table)) {
+        taken = keyed_wide_take_all(table, asks, count, now.ns, &events);
+    } else {
+        taken = take_all_slots(table, asks, count, now.ns, end, first, limits, &events);
+        for (size_t i = 0; i < count; i++) {
+            const struct ask ask = {.now_ns = now.ns, .cost = asks[i].cost, .peek = true};
+            if (taken) tell_taken(table, &asks[i], now.ns, limits + first[i], first[i + 1] - first[i], end);
+            else asks[i].decision = ask_key(table, asks[i].plan, asks[i].key, &ask);
+        }
+    }
+    /* Only what refused is a refusal; the others were not asked in earnest. */
+    for (size_t i = 0; i < count; i++) {
+        if (taken || asks[i].decision.verdict != WEIR_ALLOW)
+            keyed_count(table, asks[i].key, &asks[i].decision, i == 0 ? events : 0);
+    }
+    return taken;
+}
+
+/* ---- afterwards ---- */
+
+void weir_table_settle_each(weir_table *table, const weir_plan *plan, weir_key key, weir_decision *decision,
+                            const uint64_t cost[], const uint64_t actual[], const uint64_t end[])
+{
+    const struct plan *inside = plan_inside_const(plan);
+    const uint64_t now_ns = keyed_now_ns(table);
+    if (decision->verdict != WEIR_ALLOW || decision->reserved & DECISION_SETTLED) return;
+    if (keyed_is_wide(table)) {
+        keyed_wide_settle(table, inside, key, now_ns, decision, cost, actual, end);
+    } else {
+        struct keyed_limit limits[WEIR_LIMITS_MAX];
+        uint64_t used[WEIR_LIMITS_MAX], ends[WEIR_LIMITS_MAX];
+        int never = -1;
+        weir_decision of_limits = *decision;
+        const int count = limits_of(table, inside, key, cost, limits, &never);
+        for (int i = 0; i < count; i++) {
+            used[i] = actual[limits[i].index];
+            if (end != NULL) ends[i] = end[limits[i].index];
+            if (limits[i].index == (int)decision->limit) of_limits.limit = (uint32_t)i;
+        }
+        if (count > 0) keyed_slots_settle(table, limits, count, now_ns, &of_limits, used, end != NULL ? ends : NULL);
+    }
+    decision->charged = 0;
+    decision->reserved |= DECISION_SETTLED;
+}
+
+void weir_table_settle(weir_table *table, const weir_plan *plan, weir_key key, weir_decision *decision, uint64_t actual)
+{
+    uint64_t charged[WEIR_LIMITS_MAX], used[WEIR_LIMITS_MAX];
+    if (decision->reserved & DECISION_EACH) return;
+    fill_each(charged, decision->charged);
+    fill_each(used, actual);
+    weir_table_settle_each(table, plan, key, decision, charged, used, NULL);
+}
+
+void weir_table_forget(weir_table *table, const weir_plan *plan, weir_key key)
+{
+    const struct plan *inside = plan_inside_const(plan);
+    if (keyed_is_wide(table)) wide_forget(&table->wide, keyed_wide_hash(table, key));
+    for (uint64_t i = 0; !keyed_is_wide(table) && i < inside->count; i++) {
+        table_forget(keyed_slots(table), hash_key(&table->secret, key.bytes, key.size, i));
+    }
+}

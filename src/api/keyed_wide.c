@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT
+   keyed_wide.c - algorithms that do not fit a slot: a state of any size for each key, under a lock a stripe.
+
+   In a process a stripe's lock is a word.  Between processes it is also a byte of the file, which the kernel lets go of
+   when its holder dies; a state is written beside the old one and then chosen, so nothing half-written is ever seen.
+
+   May touch: the table, host.  Promises: every answer is what decide() gives for this key's state.  Leaves to others:
+   where the states are (share/wide.c), arithmetic (core). */
+#include <string.h>
+
+#include "api/keyed.h"
+#include "core/algorithm.h"
+#include "core/clock.h"
+#include "core/num.h"
+
+/* Of the hash, so that a wide state and a slot of the same key share nothing. */
+enum { WIDE_SALT = WEIR_LIMITS_MAX, SPINS_BEFORE_YIELD = 100 };
+
+/* ---- locks ---- */
+
+static void spin(struct atom *lock)
+{
+    uint64_t expected = 0;
+    for (unsigned turn = 1; !atom_swap(lock, &expected, 1); turn++) {
+        if (turn % SPINS_BEFORE_YIELD == 0) host_yield();
+        else atom_pause();
+        expected = 0;
+    }
+}
+
+/* A forked child shares its parent's opening of the file, and so its locks: it opens it once more.  The words may be held
+   by threads that it does not have. */
+static void open_after_fork(weir_table *table)
+{
+    const uint64_t forks = host_forks();
+    uint64_t before = atom_load_acquire(&table->forks);
+    while (before != forks) {
+        if (before != UINT64_MAX && atom_swap(&table->forks, &before, UINT64_MAX)) {
+            for (int i = 0; i <= WIDE_STRIPES; i++) atom_store(&table->stripe[i], 0);
+            if (host_region_reopen(&table->region) != 0) host_region_close(&table->region);
+            atom_store_release(&table->forks, forks);
+        }
+        before = atom_load_acquire(&table->forks);
+    }
+}
+
+void keyed_lock(void *context, unsigned stripe)
+{
+    weir_table *table = context;
+    open_after_fork(table);
+    spin(&table->stripe[stripe]);
+    if (table->wide.kept) host_region_lock(&table->region, LOCK_STRIPES + stripe);
+}
+
+void keyed_unlock(void *context, unsigned stripe)
+{
+    weir_table *table = context;
+    if (table->wide.kept) host_region_unlock(&table->region, LOCK_STRIPES + stripe);
+    atom_store_release(&table->stripe[stripe], 0);
+}
+
+/* ---- asking ---- */
+
+uint64_t keyed_wide_hash(const weir_table *table, weir_key key)
+{
+    return hash_key(&table->secret, key.bytes, key.size, WIDE_SALT);
+}
+
+/* Windows that are aligned to the clock on the wall begin where it says; in there time is another. */
+static struct rules aligned(const weir_table *table, const struct plan *plan, struct rule copy[WEIR_LIMITS_MAX])
+{
+    for (uint64_t i = 0; i < plan->count; i++) {
+        const struct algorithm *algorithm = algorithm_of(&plan->rule[i]);
+        copy[i] = plan->rule[i];
+        if (algorithm->align != NULL) algorithm->align(&copy[i], 0, table->epoch_ns);
+    }
+    return (struct rules){copy, (int)plan->count};
+}
+
+static void answer(const weir_table *table, weir_decision *decision)
+{
+    decision->start.ns = subtract_to_zero(decision->start.ns, table->offset_ns);
+}
+
+static void ask_wide(weir_table *table, struct wide *home, const struct plan *plan, weir_key key, const struct ask *ask,
+                     weir_decision *decision, uint32_t *events)
+{
+    struct rule copy[WEIR_LIMITS_MAX];
+    struct ask inside = *ask;
+    inside.now_ns += table->offset_ns;
+    if (!wide_ask(home, keyed_wide_hash(table, key), aligned(table, plan, copy), &inside, decision, events)) {
+        *decision = (weir_decision){.verdict = WEIR_NEVER, .start = {inside.now_ns}};
+    }
+    if (ask->peek) decision->charged = 0;
+    answer(table, decision);
+}
+
+void keyed_wide_ask(weir_table *table, const struct plan *plan, weir_key key, const struct ask *ask,
+                    weir_decision *decision, uint32_t *events)
+{
+    ask_wide(table, &table->wide, plan, key, ask, decision, events);
+}
+
+void keyed_wide_peek_limit(weir_table *table, const struct plan *plan, weir_key key, int limit, const struct ask *ask,
+                           weir_decision *decision)
+{
+    struct rule copy[WEIR_LIMITS_MAX];
+    struct ask inside = *ask;
+    inside.now_ns += table->offset_ns;
+    wide_peek_limit(&table->wide, keyed_wide_hash(table, key), aligned(table, plan, copy), limit, &inside, decision);
+    decision->limit = (uint32_t)limit;
+    decision->charged = 0;
+    answer(table, decision);
+}
+
+void keyed_wide_settle(weir_table *table, const struct plan *plan, weir_key key, uint64_t now_ns,
+                       const weir_decision *decision, const uint64_t cost[], const uint64_t actual[],
+                       const uint64_t end[])
+{
+    struct rule copy[WEIR_LIMITS_MAX];
+    weir_decision inside = *decision;
+    inside.start.ns += table->offset_ns;
+    wide_settle(&table->wide, keyed_wide_hash(table, key), aligned(table, plan, copy), now_ns + table->offset_ns,
+                &inside, cost, actual, end);
+}
+
+uint64_t keyed_wide_full_ns(const weir_table *table, const struct plan *plan, const weir_decision *decision)
+{
+    struct rule copy[WEIR_LIMITS_MAX];
+    weir_decision inside = *decision;
+    inside.start.ns += table->offset_ns;
+    return plan_full_ns(aligned(table, plan, copy), &inside);
+}
+
+/* ---- several keys at once ---- */
+
+static void held(void *context, unsigned stripe)
+{
+    (void)context;
+    (void)stripe;
+}
+
+static uint64_t stripes_of(const weir_table *table, const weir_ask *asks, size_t count)
+{
+    uint64_t stripes = 0;
+    for (size_t i = 0; i < count; i++) {
+        stripes |= UINT64_C(1) << wide_stripe(keyed_wide_hash(table, asks[i].key));
+    }
+    return stripes;
+}
+
+/* In order, so that nobody waits in a circle; that of the plans is the last. */
+static void lock_all(weir_table *table, uint64_t stripes, void (*act)(void *, unsigned))
+{
+    for (unsigned i = 0; i < WIDE_STRIPES; i++) {
+        if (stripes >> i & 1) act(table, i);
+    }
+    act(table, WIDE_STRIPES);
+}
+
+static bool ask_each(weir_table *table, struct wide *home, weir_ask *asks, size_t count, uint64_t now_ns, bool peek,
+                     uint32_t *events)
+{
+    bool pass = true;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t each[WEIR_LIMITS_MAX];
+        for (int k = 0; k < WEIR_LIMITS_MAX; k++) each[k] = asks[i].cost;
+        const struct ask ask = {.now_ns = now_ns, .each = each, .peek = peek};
+        ask_wide(table, home, plan_inside_const(asks[i].plan), asks[i].key, &ask, &asks[i].decision, events);
+        pass = pass && asks[i].decision.verdict == WEIR_ALLOW;
+    }
+    return pass;
+}
+
+bool keyed_wide_take_all(weir_table *table, weir_ask *asks, size_t count, uint64_t now_ns, uint32_t *events)
+{
+    struct wide home = table->wide;
+    home.lock = home.unlock = held;
+    const uint64_t stripes = stripes_of(table, asks, count);
+    lock_all(table, stripes, keyed_lock);
+    /* The same key twice may pass once: then the second is refused in earnest, and the first stays charged. */
+    const bool pass = ask_each(table, &home, asks, count, now_ns, true, events) &&
+                      ask_each(table, &home, asks, count, now_ns, false, events);
+    lock_all(table, stripes, keyed_unlock);
+    return pass;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+   address.c - the bytes of a network address.
+
+   May touch: the address it is given, as much of it as its family says.  Promises: the same bytes for one host's IPv4,
+   whether a socket of IPv4 or of both says it; ports, flow labels and scopes do not count.  Leaves to others: how many
+   bits matter. */
+#include "host/address.h"
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+
+size_t host_address(const struct sockaddr *address, unsigned char bytes[HOST_ADDRESS_V6])
+{
+    if (address == NULL) return 0;
+    if (address->sa_family == AF_INET) {
+        struct sockaddr_in v4;
+        memcpy(&v4, address, sizeof v4);
+        memcpy(bytes, &v4.sin_addr, HOST_ADDRESS_V4);
+        return HOST_ADDRESS_V4;
+    }
+    if (address->sa_family != AF_INET6) return 0;
+    struct sockaddr_in6 v6;
+    memcpy(&v6, address, sizeof v6);
+    const bool mapped = IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr);
+    const size_t size = mapped ? HOST_ADDRESS_V4 : HOST_ADDRESS_V6;
+    memcpy(bytes, v6.sin6_addr.s6_addr + HOST_ADDRESS_V6 - size, size);
+    return size;
+}

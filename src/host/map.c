@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: MIT
+   map.c - memory that processes share, by a file or a descriptor; byte locks; boot, namespace and random bytes.
+
+   Who can choose what a name means can make a program write where it should not, or wait for ever.  So a file is looked
+   at before it is opened (opening some devices does something), opened without following links and without waiting, and
+   looked at again by its descriptor: that look counts.
+
+   A mapped page without space behind it kills who touches it (SIGBUS).  So space is allocated before the size says that
+   it is there, a part is mapped only inside the size, and nothing is ever cut off but what an allocation that failed
+   had just added.  A file that another process cuts off under us is the one case left; see map.h.
+
+   Locks are those of open file descriptions (F_OFD_SETLKW) where there are some: they die with the last process that
+   has the description, do not care which thread asks, and are not lost when the same file is opened and closed again.
+
+   May touch: files, memory maps, /proc.  Promises: a call interrupted by a signal goes on.  Leaves to others: what the
+   memory says (share/region.c). */
+#include "host/map.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "host/sleep.h"
+
+#ifdef __linux__
+#include <sys/random.h>
+#endif
+
+enum {
+    RACES_MAX = 100,      /* a name that comes and goes so often is no mishap */
+    NEW_FILE_MODE = 0600, /* until it has its own */
+    MODE_BITS = 0666,
+    GROUPS_MAX = 1024,
+    CHUNK = 1 << 26, /* so much is allocated at a time: a signal makes tmpfs begin again */
+    ZEROS = 1 << 16,
+    HUGE_PAGE = 1 << 21,
+    TEXT_SIZE = 256,
+    BOOT_BYTES = 16
+};
+
+#ifndef O_CLOEXEC
+#define O_CLOEXEC 0
+#endif
+#define SAFELY (O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
+
+/* ---- looking at files ---- */
+
+static uint64_t identity_of(const struct stat *file)
+{
+    return (uint64_t)file->st_dev * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)file->st_ino;
+}
+
+static bool in_my_groups(gid_t group)
+{
+    gid_t groups[GROUPS_MAX];
+    const int count = getgroups(GROUPS_MAX, groups);
+    for (int i = 0; i < count; i++) {
+        if (groups[i] == group) return true;
+    }
+    return group == getegid();
+}
+
+static int check_owner(const struct stat *file, unsigned mode)
+{
+    const mode_t others = S_IWGRP | S_IWOTH;
+    const bool by_group = (file->st_mode & S_IWGRP & mode) != 0 && in_my_groups(file->st_gid);
+    if ((file->st_mode & others & ~(mode_t)mode) != 0) return EPERM;
+    return file->st_uid == geteuid() || file->st_uid == 0 || by_group ? 0 : EPERM;
+}
+
+static int check_file(const struct stat *file, unsigned mode)
+{
+    if (S_ISLNK(file->st_mode)) return ELOOP;
+    if (S_ISDIR(file->st_mode)) return EISDIR;
+    if (!S_ISREG(file->st_mode)) return ENODEV;
+    if (file->st_nlink == 0) return ENOENT; /* removed since it was opened */
+    if (file->st_nlink != 1) return EMLINK;
+    return check_owner(file, mode);
+}
+
+static int open_again(const char *path, int flags, int *fd)
+{
+    do *fd = open(path, flags, NEW_FILE_MODE);
+    while (*fd < 0 && errno == EINTR);
+    return *fd < 0 ? errno : 0;
+}
+
+static int measure(int fd, struct host_region *region)
+{
+    struct stat file;
+    if (fstat(fd, &file) != 0) return errno;
+    *region = (struct host_region){fd, (uint64_t)file.st_size, identity_of(&file)};
+    return 0;
+}
+
+/* ---- opening ---- */
+
+static int join(const char *path, unsigned mode, int *fd)
+{
+    struct stat file;
+    if (lstat(path, &file) != 0) return errno;
+    int failed = check_file(&file, mode);
+    if (failed == 0) failed = open_again(path, SAFELY, fd);
+    if (failed != 0) return failed;
+    failed = fstat(*fd, &file) != 0 ? errno : check_file(&file, mode);
+    if (failed != 0) close(*fd);
+    return failed;
+}
+
+static int create(const char *path, unsigned mode, int *fd)
+{
+    int failed = open_again(path, SAFELY | O_CREAT | O_EXCL, fd);
+    if (failed != 0) return failed;
+    if (fchmod(*fd, (mode_t)(mode & MODE_BITS)) == 0) return 0;
+    failed = errno;
+    unlink(path);
+    close(*fd);
+    return failed;
+}
+
+/* Joining first: O_CREAT on an existing file is refused in folders like /tmp, if it is another user's. */
+static int join_or_create(const char *path, unsigned mode, int *fd, bool *created)
+{
+    int failed = ENOENT;
+    for (int i = 0; i < RACES_MAX; i++) {
+        *created = false;
+        failed = join(path, mode, fd);
+        if (failed != ENOENT) return failed;
+        *created = true;
+        failed = create(path, mode, fd);
+        if (failed != EEXIST) return failed;
+    }
+    return failed;
+}
+
+int host_region_open(struct host_region *region, const char *path, enum host_open how, unsigned mode, bool *created)
+{
+    int fd = -1, failed = 0;
+    region->fd = -1;
+    *created = how == HOST_CREATE;
+    if (how == HOST_JOIN) failed = join(path, mode, &fd);
+    else if (how == HOST_CREATE) failed = create(path, mode, &fd);
+    else failed = join_or_create(path, mode, &fd, created);
+    if (failed == 0) failed = measure(fd, region);
+    if (failed != 0) *created = false;
+    return failed;
+}
+
+bool host_region_is_at(const struct host_region *region, const char *path)
+{
+    struct stat file;
+    return lstat(path, &file) == 0 && S_ISREG(file.st_mode) && identity_of(&file) == region->identity;
+}
+
+int host_region_measure(struct host_region *region)
+{
+    return region->fd < 0 ? 0 : measure(region->fd, region);
+}
+
+void host_region_close(struct host_region *region)
+{
+    if (region->fd >= 0) close(region->fd);
+    region->fd = -1;
+}
+
+/* ---- what differs between systems: space, memory with a descriptor, a second opening, locks ---- */
+
+static int write_zeros(int fd, uint64_t from, uint64_t to)
+{
+    static const uint8_t zeros[ZEROS];
+    while (from < to) {
+        const uint64_t rest = to - from;
+        const ssize_t written = pwrite(fd, zeros, rest < ZEROS ? (size_t)rest : ZEROS, (off_t)from);
+        if (written < 0 && errno != EINTR) return errno;
+        if (written > 0) from += (uint64_t)written;
+    }
+    return 0;
+}
+
+#ifdef __linux__
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8U
+#endif
+
+/* Systems may insist on memory that cannot be executed; older ones do not know the word. */
+static int open_anonymous(int *fd)
+{
+    *fd = memfd_create("weir", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
+    if (*fd < 0 && errno == EINVAL) *fd = memfd_create("weir", MFD_CLOEXEC);
+    return *fd < 0 ? errno : 0;
+}
+
+static int open_second(int fd, int *second)
+{
+    char path[TEXT_SIZE];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return open_again(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, second);
+}
+
+static int lock_byte(int fd, short type, uint64_t byte)
+{
+    struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)byte, .l_len = 1};
+    return fcntl(fd, F_OFD_SETLKW, &lock);
+}
+
+static void hint_huge(void *memory, size_t size)
+{
+    if (size >= HUGE_PAGE) madvise(memory, size, MADV_HUGEPAGE);
+}
+
+static int punch(int fd, off_t offset, off_t size)
+{
+    return fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, size);
+}
+
+static int allocate_some(int fd, uint64_t from, uint64_t to)
+{
+    const int failed = posix_fallocate(fd, (off_t)from, (off_t)(to - from));
+    return failed == EOPNOTSUPP ? write_zeros(fd, from, to) : failed;
+}
+
+static ssize_t random_some(uint8_t *bytes, size_t size)
+{
+    return getrandom(bytes, size, 0);
+}
+#else
+static int open_anonymous(int *fd)
+{
+    uint64_t random;
+    char name[TEXT_SIZE];
+    int failed = host_random(&random, sizeof random);
+    if (failed != 0) return failed;
+    snprintf(name, sizeof name, "/weir-%llx", (unsigned long long)random);
+    *fd = shm_open(name, O_RDWR | O_CREAT | O_EXCL, NEW_FILE_MODE);
+    if (*fd < 0) return errno;
+    shm_unlink(name);
+    fcntl(*fd, F_SETFD, FD_CLOEXEC);
+    return 0;
+}
+
+/* Locks are the process's here, so a child has none of its parent's. */
+static int open_second(int fd, int *second)
+{
+    *second = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    return *second < 0 ? errno : 0;
+}
+
+static int lock_byte(int fd, short type, uint64_t byte)
+{
+    struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)byte, .l_len = 1};
+    return fcntl(fd, F_SETLKW, &lock);
+}
+
+static void hint_huge(void *memory, size_t size)
+{
+    (void)memory, (void)size;
+}
+
+static int punch(int fd, off_t offset, off_t size)
+{
+    (void)fd, (void)offset, (void)size;
+    errno = EOPNOTSUPP;
+    return -1;
+}
+
+static int allocate_some(int fd, uint64_t from, uint64_t to)
+{
+    return write_zeros(fd, from, to);
+}
+
+static ssize_t random_some(uint8_t *bytes, size_t size)
+{
+    (void)bytes, (void)size;
+    errno = ENOSYS;
+    return -1;
+}
+#endif
+
+int host_region_anonymous(struct host_region *region, uint64_t size, bool alone)
+{
+    *region = (struct host_region){.fd = -1, .size = size};
+    if (alone) return 0;
+    int failed = open_anonymous(&region->fd);
+    if (failed == 0) failed = host_region_grow(region, size);
+    if (failed != 0) host_region_close(region);
+    return failed;
+}
+
+int host_region_reopen(struct host_region *region)
+{
+    int second = -1;
+    if (region->fd < 0) return 0;
+    const int failed = open_second(region->fd, &second);
+    if (failed != 0) return failed;
+    close(region->fd);
+    region->fd = second;
+    return 0;
+}
+
+int host_region_lock(const struct host_region *region, uint64_t byte)
+{
+    int failed = 0;
+    if (region->fd < 0) return 0;
+    do failed = lock_byte(region->fd, F_WRLCK, byte);
+    while (failed != 0 && errno == EINTR);
+    return failed != 0 ? errno : 0;
+}
+
+void host_region_unlock(const struct host_region *region, uint64_t byte)
+{
+    if (region->fd >= 0) lock_byte(region->fd, F_UNLCK, byte);
+}
+
+/* ---- space ---- */
+
+static int allocate(int fd, uint64_t from, uint64_t to)
+{
+    while (from < to) {
+        const uint64_t size = to - from < CHUNK ? to - from : CHUNK;
+        const int failed = allocate_some(fd, from, from + size);
+        if (failed == EINTR) continue;
+        if (failed != 0) return failed;
+        from += size;
+    }
+    return 0;
+}
+
+int host_region_grow(struct host_region *region, uint64_t size)
+{
+    if (region->fd < 0) {
+        region->size = size > region->size ? size : region->size;
+        return 0;
+    }
+    if (size > INT64_MAX) return EFBIG;
+    int failed = measure(region->fd, region);
+    if (failed != 0 || size <= region->size) return failed;
+    failed = allocate(region->fd, region->size, size);
+    if (failed == 0) return measure(region->fd, region);
+    /* Nobody has been told of what it has added, and nobody else may add while we have the lock. */
+    while (ftruncate(region->fd, (off_t)region->size) != 0 && errno == EINTR) continue;
+    return failed;
+}
+
+void host_region_punch(const struct host_region *region, uint64_t offset, uint64_t size)
+{
+    int failed = 0;
+    if (region->fd < 0 || size == 0) return;
+    do failed = punch(region->fd, (off_t)offset, (off_t)size);
+    while (failed != 0 && errno == EINTR);
+    if (failed != 0) write_zeros(region->fd, offset, offset + size);
+}
+
+/* ---- mapping ---- */
+
+/* The system's pages may be larger than those of a region. */
+static uint64_t within_page(uint64_t place)
+{
+    return place % (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static int map_file(const struct host_region *region, uint64_t offset, uint64_t size, void **memory)
+{
+    struct host_region now;
+    const int failed = measure(region->fd, &now);
+    if (failed != 0) return failed;
+    if (offset > now.size || size > now.size - offset) return ENXIO;
+    const uint64_t before = within_page(offset);
+    uint8_t *mapped =
+        mmap(NULL, (size_t)(size + before), PROT_READ | PROT_WRITE, MAP_SHARED, region->fd, (off_t)(offset - before));
+    if (mapped == MAP_FAILED) return errno;
+    *memory = mapped + before;
+    return 0;
+}
+
+int host_region_map(const struct host_region *region, uint64_t offset, uint64_t size, void **memory)
+{
+    int failed = 0;
+    if (size > SIZE_MAX / 2) return ENOMEM;
+    if (region->fd >= 0) {
+        failed = map_file(region, offset, size, memory);
+    } else {
+        *memory = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (*memory == MAP_FAILED) failed = errno;
+    }
+    if (failed == 0) hint_huge(*memory, (size_t)size);
+    else *memory = NULL;
+    return failed;
+}
+
+void host_region_unmap(void *memory, uint64_t size)
+{
+    const uint64_t before = within_page((uintptr_t)memory);
+    if (memory != NULL) munmap((uint8_t *)memory - before, (size_t)(size + before));
+}
+
+/* ---- what the system knows ---- */
+
+/* How many bytes there were, 0 when it cannot be read. */
+static size_t read_some(const char *path, void *bytes, size_t size)
+{
+    int fd = -1;
+    size_t got = 0;
+    if (open_again(path, O_RDONLY | O_CLOEXEC, &fd) != 0) return 0;
+    while (got < size) {
+        const ssize_t more = read(fd, (uint8_t *)bytes + got, size - got);
+        if (more < 0 && errno == EINTR) continue;
+        if (more <= 0) break;
+        got += (size_t)more;
+    }
+    close(fd);
+    return got;
+}
+
+int host_random(void *bytes, size_t size)
+{
+    for (size_t got = 0; got < size;) {
+        const ssize_t more = random_some((uint8_t *)bytes + got, size - got);
+        if (more < 0 && errno == ENOSYS) return read_some("/dev/urandom", bytes, size) == size ? 0 : EIO;
+        if (more < 0 && errno != EINTR) return errno;
+        if (more > 0) got += (size_t)more;
+    }
+    return 0;
+}
+
+static int hex_digit(char character)
+{
+    if (character >= '0' && character <= '9') return character - '0';
+    if (character >= 'a' && character <= 'f') return character - 'a' + 10;
+    return -1;
+}
+
+void host_boot(uint8_t boot[16])
+{
+    char text[TEXT_SIZE];
+    unsigned digits = 0;
+    const size_t size = read_some("/proc/sys/kernel/random/boot_id", text, sizeof text);
+    memset(boot, 0, BOOT_BYTES);
+    for (size_t i = 0; i < size && digits < 2 * BOOT_BYTES; i++) {
+        const int digit = hex_digit(text[i]);
+        if (digit < 0) continue;
+        boot[digits / 2] = (uint8_t)(boot[digits / 2] << 4 | digit);
+        digits++;
+    }
+    if (digits != 2 * BOOT_BYTES) memset(boot, 0, BOOT_BYTES);
+}
+
+const char *host_error_text(int number)
+{
+    switch (number) {
+    case ELOOP:
+        return "it is a symbolic link, which is not followed";
+    case EISDIR:
+        return "it is a folder; expected a file";
+    case ENODEV:
+        return "it is no regular file";
+    case EMLINK:
+        return "it has another name (a hard link)";
+    case EPERM:
+        return "it belongs to another user, or others may write it";
+    case ENOENT:
+        return "there is no such file, or no such folder";
+    case EACCES:
+        return "permission denied";
+    case ENOSPC:
+    case EDQUOT:
+        return "there is not so much space";
+    case ENOMEM:
+        return "there is not so much memory";
+    case EROFS:
+        return "the file system is read-only";
+    default:
+        return strerror(number);
+    }
+}
+
+/* The file tells of the namespace that children will be in, which is this process's own unless it has just left it. */
+static bool children_share_time(void)
+{
+    struct stat own, children;
+    return stat("/proc/self/ns/time", &own) == 0 && stat("/proc/self/ns/time_for_children", &children) == 0 &&
+           identity_of(&own) == identity_of(&children);
+}
+
+int64_t host_time_namespace_ns(void)
+{
+    char text[TEXT_SIZE];
+    long long seconds = 0, ns = 0;
+    const size_t size = read_some("/proc/self/timens_offsets", text, sizeof text - 1);
+    text[size] = '\0';
+    const char *line = strstr(text, "monotonic");
+    if (line == NULL || sscanf(line, "monotonic %lld %lld", &seconds, &ns) != 2 || !children_share_time()) return 0;
+    if (seconds > INT64_MAX / HOST_SECOND_NS / 2 || seconds < INT64_MIN / HOST_SECOND_NS / 2) return 0;
+    if (ns < 0 || ns >= HOST_SECOND_NS) return 0;
+    return -(seconds * HOST_SECOND_NS + ns);
+}
