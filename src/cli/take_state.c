@@ -16,7 +16,9 @@
 #include <unistd.h>
 
 #include "cli/take.h"
+#include "core/algorithms.h"
 #include "core/num.h"
+#include "plan/plan.h"
 
 enum { KEYS_MAX = 10000, KEYS_LEAST = 16, WIDE_BYTES = 4 << 20, WIDE_BYTES_MAX = 64 << 20 };
 enum { WORD_BYTES = 8, WORDS_LEAST = 8, FOLDER_MODE = 0700 };
@@ -117,20 +119,6 @@ static int choose_width(struct take *take, weir_table_options *options, weir_pla
 
 /* ---- opening ---- */
 
-static const char *what_to_do(int code)
-{
-    switch (code) {
-    case WEIR_ENOMEM:
-        return "try again when there is memory";
-    case WEIR_EVERSION:
-    case WEIR_EMISMATCH:
-    case WEIR_EINVAL:
-        return "remove it to begin anew, or give another with --state FILE";
-    default:
-        return "put that right, or give another place with --state FILE";
-    }
-}
-
 static int open_file(struct take *take, weir_table_options *options)
 {
     weir_error error;
@@ -143,14 +131,23 @@ static int open_file(struct take *take, weir_table_options *options)
     int code = weir_table_open(&take->table, options, &error);
     if (code == 0) code = weir_table_fits(take->table, &take->plan, &error);
     if (code == 0) return STATUS_DONE;
-    return trouble("nothing was taken: state file %s: %s; %s", take->path, error.message, what_to_do(code));
+    return trouble("nothing was taken: %s; --state FILE keeps it elsewhere", error.message);
+}
+
+static bool keeps_something(const struct plan *plan)
+{
+    for (uint64_t i = 0; i < plan->count; i++) {
+        const uint8_t algorithm = plan->limit[i].algorithm;
+        if (algorithm != ALGORITHM_UNLIMITED && algorithm != ALGORITHM_NONE) return true;
+    }
+    return false;
 }
 
 int take_open(struct take *take)
 {
     weir_table_options options = WEIR_TABLE_OPTIONS;
     weir_plan width;
-    if (weir_state_size(&take->plan) == 0) return STATUS_DONE; /* unlimited, none */
+    if (!keeps_something(plan_inside_const(&take->plan))) return STATUS_DONE;
     options.keys_max = KEYS_MAX;
     int status = choose_path(take);
     if (status != STATUS_DONE) return status;
