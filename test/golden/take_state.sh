@@ -96,40 +96,41 @@ would 'would be refused: slow has used 3/5year; again in 1 year ' '3/5year' slow
 foreign() # FILE WORDS [LIMIT]
 {
     cp "$1" before
-    wrong "weir: nothing was taken: state file $1: " "${3-2/w}" key --state "${1%.wide-8}"
+    wrong "weir: nothing was taken: $1: " "${3-2/w}" key --state "${1%.wide-8}"
     says err "$2"
+    says err '; --state FILE keeps it elsewhere'
     same "$1" before
 }
 echo 'my letters' >letters
-foreign letters 'remove it to begin anew, or give another with --state FILE'
+foreign letters 'is no table of weir'
 head -c 300000 /dev/zero | tr '\0' x >letters
-foreign letters 'remove it to begin anew, or give another with --state FILE'
+foreign letters 'is no table of weir'
 cp state/weir/take other.wide-8
-foreign other.wide-8 'remove it to begin anew' '2/w algorithm=fixed-window'
+foreign other.wide-8 'has 16-byte slots' '2/w algorithm=fixed-window'
 for size in 1 16 100 4095 4096 4097 $(($(stat -c %s here) / 2)) $(($(stat -c %s here) - 1)); do
     head -c "$size" here >short
-    foreign short 'remove it to begin anew'
+    foreign short 'remove it'
 done
 { head -c 9 here; printf '\xa5\xa5\xa5\xa5\xa5\xa5\xa5'; tail -c +17 here; } >damaged
-foreign damaged 'remove it to begin anew'
+foreign damaged 'remove it'
 : >empty
 passes 1/w key --state empty # mktemp makes such
 would 'would be refused' 1/w key --state empty
 
 # ---- places that will not do ----
-wrong 'state file missing/take: No such file or directory; put that right, or give another place' 2/w --state missing/take
+wrong 'missing/take: cannot be opened: No such file or directory; --state FILE keeps it elsewhere' 2/w --state missing/take
 mkdir folder
-wrong 'state file folder: ' 2/w --state folder
+wrong 'nothing was taken: folder: ' 2/w --state folder
 ln -s here link
-wrong 'state file link: ' 2/w --state link
+wrong 'nothing was taken: link: ' 2/w --state link
 ln -s nowhere dangling
-wrong 'state file dangling: ' 2/w --state dangling
+wrong 'nothing was taken: dangling: ' 2/w --state dangling
 if [ -e nowhere ]; then fail 'it wrote through a link'; fi
 mkfifo pipe
-wrong 'state file pipe: ' 2/w --state pipe
-wrong 'state file /dev/null: ' 2/w --state /dev/null
+wrong 'nothing was taken: pipe: ' 2/w --state pipe
+wrong 'nothing was taken: /dev/null: ' 2/w --state /dev/null
 wrong 'this path is too long' 2/w --state "$(head -c 5000 /dev/zero | tr '\0' x)"
-wrong 'state file ' 2/w --state "$(head -c 300 /dev/zero | tr '\0' x)"
+wrong 'File name too long' 2/w --state "$(head -c 300 /dev/zero | tr '\0' x)"
 touch file
 (
     XDG_STATE_HOME=$room/file
@@ -139,7 +140,7 @@ touch file
 ) || exit 1
 if [ "$(id -u)" != 0 ]; then
     chmod 000 file
-    wrong 'state file file: Permission denied' 2/w --state file
+    wrong 'file: cannot be opened: Permission denied' 2/w --state file
 fi
 
 # A file system of its own, where that can be had: too small, and one that cannot be written.
@@ -158,8 +159,8 @@ if unshare -rm true 2>/dev/null; then
     run 'a file system that is full' unshare -rm sh inside "$weir"
     if [ "$status" != 77 ]; then
         ends 125
-        says err 'state file small/take: No space left on device; put that right, or give another place'
-        says readonly 'state file small/take: Read-only file system; put that right, or give another place'
+        says err 'small/take: no room: No space left on device; --state FILE keeps it elsewhere'
+        says readonly 'small/take: cannot be opened: Read-only file system; --state FILE keeps it elsewhere'
         says peeked 'would pass'
         if [ -e run ]; then fail 'the command was run all the same'; fi
     fi
