@@ -42,11 +42,10 @@ static struct moment moment_of(const weir_table *table, const struct ask *ask)
     return (struct moment){keyed_units_of(table, now_ns), now_ns, ask->wait_max_ns};
 }
 
-/* How long a call may wait: until the last unit that is not after now + wait.  So far ahead that a word still knows
-   before from after. */
+/* How long a call may wait: until the last unit that is not after now + wait, and no further than a word can say. */
 static uint64_t wait_of(const weir_table *table, const struct moment *moment, const struct part *part)
 {
-    const uint64_t horizon = subtract_to_zero(TABLE_AHEAD_MAX, part->rule.burst);
+    const uint64_t horizon = subtract_to_zero(table->longest, part->rule.burst);
     if (moment->wait_ns >= ns_of(table, horizon)) return horizon;
     return least(keyed_units_of(table, moment->now_ns + moment->wait_ns) - moment->now, horizon);
 }
@@ -162,13 +161,12 @@ static bool look(weir_table *table, struct part part[], int count, const struct 
     return pass;
 }
 
-static void undo(weir_table *table, const struct part part[], int count, uint64_t now, uint64_t start)
+static void undo(weir_table *table, const struct part part[], int count, uint64_t now)
 {
     while (count-- > 0) {
         if (part[count].cost == 0) continue;
         table_give_back(keyed_slots(table), &(struct table_slip){.hash = part[count].hash,
                                                                  .now = now,
-                                                                 .start = start,
                                                                  .end = part[count].answer.drained,
                                                                  .charged = part[count].cost,
                                                                  .unused = part[count].cost,
@@ -185,7 +183,7 @@ static bool take(weir_table *table, struct part part[], int count, const struct 
     for (int i = 0; i < count; i++) {
         ask_part(table, &part[i], start > moment->now ? &until : moment, TABLE_TAKE, start, events);
         if (part[i].answer.verdict == TABLE_TAKEN) continue;
-        undo(table, part, i, moment->now, start);
+        undo(table, part, i, moment->now);
         return false;
     }
     return true;
@@ -226,7 +224,7 @@ static int never(const struct part part[], int count)
 }
 
 static void charge_all(weir_table *table, struct part part[], int count, const struct moment *moment, uint64_t end[],
-                   weir_decision *decision, uint32_t *events)
+                       weir_decision *decision, uint32_t *events)
 {
     for (int i = 0; i < count; i++) ask_part(table, &part[i], moment, TABLE_CHARGE, moment->now, events);
     say_allowed(table, part, count, moment, moment->now, end, decision);
@@ -275,7 +273,6 @@ static void settle_part(weir_table *table, const struct keyed_limit *limit, cons
         table_give_back(keyed_slots(table),
                         &(struct table_slip){.hash = part.hash,
                                              .now = moment->now,
-                                             .start = start,
                                              /* Not known: the least it can be, so that rather less is given back. */
                                              .end = end != NULL ? *end : start + part.cost,
                                              .charged = part.cost,

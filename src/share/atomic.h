@@ -17,6 +17,12 @@
 #define ATOM_PAUSE() ((void)0)
 #endif
 
+#if defined(__GNUC__)
+#define ATOM_PREFETCH(address) __builtin_prefetch(address, 1)
+#else
+#define ATOM_PREFETCH(address) ((void)(address))
+#endif
+
 struct atom {
     _Atomic uint64_t value;
 };
@@ -50,6 +56,18 @@ static inline bool atom_swap(struct atom *atom, uint64_t *expected, uint64_t des
                                                    memory_order_acquire);
 }
 
+/* The same, and in one order with every other call that says full. */
+static inline bool atom_swap_full(struct atom *atom, uint64_t *expected, uint64_t desired)
+{
+    return atomic_compare_exchange_strong_explicit(&atom->value, expected, desired, memory_order_seq_cst,
+                                                   memory_order_seq_cst);
+}
+
+static inline uint64_t atom_load_full(const struct atom *atom)
+{
+    return atomic_load_explicit(&atom->value, memory_order_seq_cst);
+}
+
 /* Adds, relaxed; returns what was there before. */
 static inline uint64_t atom_add(struct atom *atom, uint64_t more)
 {
@@ -59,6 +77,17 @@ static inline uint64_t atom_add(struct atom *atom, uint64_t more)
 static inline void atom_fence_acquire(void)
 {
     atomic_thread_fence(memory_order_acquire);
+}
+
+static inline void atom_fence_full(void)
+{
+    atomic_thread_fence(memory_order_seq_cst);
+}
+
+/* Asks the processor for a line that will be written soon.  Changes nothing. */
+static inline void atom_prefetch(const void *address)
+{
+    ATOM_PREFETCH(address);
 }
 
 /* Tells the processor that this is a spin.  Changes nothing. */

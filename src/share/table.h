@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT
    table.h - a time for each key, in fixed memory, for any number of threads and processes without a lock.
 
-   See table.c. */
+   See table.c for the protocol.  What is here is what every call needs: where a hash may live, and the one compare and
+   swap by which a key that has its slot is charged. */
 #ifndef WEIR_SHARE_TABLE_H
 #define WEIR_SHARE_TABLE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "core/num.h"
 #include "share/atomic.h"
 
 enum { TABLE_SLOTS = 4, TABLE_AREAS_MAX = 8 };
 
-/* Nothing is further ahead of now than this. */
-#define TABLE_AHEAD_MAX (UINT64_C(1) << 53)
-
-/*  owner  | tag 48 | tentative 1 | version 15 |        time  | version 8 | drained 56 | */
+/*  owner  | tag 48 | tentative 1 | version 15 |        time  | version 7 | displaced 1 | drained 56 | */
 struct table_slot {
     struct atom owner, time;
 };
@@ -25,7 +25,10 @@ struct table_bucket {
     struct table_slot slot[TABLE_SLOTS];
 };
 
-/* Zeroed memory is an empty area.  A key may be in one bucket of the first half and in one of the second. */
+_Static_assert(sizeof(struct table_bucket) == 64, "a bucket is a line");
+
+/* Zeroed memory is an empty area.  A key may be in one bucket of the first half and in one of the second.  half: so many
+   buckets in each, 1 to 2^32; bucket is aligned to its size. */
 struct table_area {
     struct table_bucket *bucket;
     uint64_t half;
@@ -48,7 +51,7 @@ enum table_how { TABLE_TAKE, TABLE_PEEK, TABLE_CHARGE };
 struct table_question {
     uint64_t hash; /* the identity of key and limit */
     uint64_t now, cost;
-    uint64_t from;  /* counted as if it came only then: now, or the later start that several limits have in common */
+    uint64_t from;  /* counted as if it came only then: the later start that several limits have in common; 0: now */
     uint64_t burst; /* drained may be so far ahead of now, and of the start of a call that waits */
     uint64_t wait;  /* a start up to so far away will do */
     uint64_t debt;  /* TABLE_CHARGE: drained may be so much further ahead; UINT64_MAX: any (up to longest) */
@@ -63,48 +66,154 @@ enum table_verdict {
 
 enum table_event {
     TABLE_NEW = 1,       /* the key had no slot, and got one that was idle */
-    TABLE_FULL = 2,      /* it had none and found none: the rule decided */
+    TABLE_FULL = 2,      /* it had none and found none, or was displaced not long ago: the rule decided */
     TABLE_DISPLACED = 4, /* another key lost its slot to it */
     TABLE_MOVED = 8      /* it came over from an earlier area */
 };
 
-/* drained counts on without wrapping: at least now for a taken one, and below or at now where a peek found nothing. */
+/* drained counts on without wrapping: at least now for a taken one, and at now where a peek of nothing found nothing.
+   Of a key that TABLE_DENY refuses for want of a slot (TABLE_FULL) it is when the first slot will be idle. */
 struct table_answer {
     enum table_verdict verdict;
     uint32_t events;
     uint64_t drained; /* TAKEN: after it; REFUSED: as it is */
-    uint64_t charged; /* TABLE_CHARGE: so much of cost */
+    uint64_t charged; /* so much of cost; may be less of a TABLE_CHARGE, and is 0 when nothing keeps it */
 };
 
 /* Asks the processor for the lines that this hash will need. */
 static inline void table_prefetch(const struct table *table, uint64_t hash);
 
-void table_ask(struct table *table, const struct table_question *question, struct table_answer *answer);
+static inline void table_ask(struct table *table, const struct table_question *question, struct table_answer *answer);
 
-/* A call that used less than it was charged. */
+/* The same, whatever is asked and wherever the key is. */
+void table_ask_slowly(struct table *table, const struct table_question *question, struct table_answer *answer);
+
+/* The answer came from memory that is no longer the newest: takes the charge back if it can. */
+void table_outgrown(struct table_slot *slot, uint64_t charged, uint64_t before, struct table_answer *answer);
+
+/* A call that used less than it was charged.  end: the drained time it was told, or where that is not known its start
+   plus what was charged. */
 struct table_slip {
-    uint64_t hash, now;
-    uint64_t start, end; /* of its slot */
-    uint64_t charged, unused;
-    uint64_t burst; /* drained further ahead: somebody waits */
+    uint64_t hash, now, end, charged, unused;
+    uint64_t burst; /* drained further ahead than this: somebody waits */
 };
 
-/* Gives back of `unused` what has not drained; nothing while somebody waits behind it. */
+/* Gives back of `unused` what has not drained.  While somebody waits behind it, and where other keys were displaced not
+   long ago: nothing. */
 void table_give_back(struct table *table, const struct table_slip *slip);
 
-/* This key is fresh again. */
-void table_forget(struct table *table, uint64_t hash);
+/* This key is fresh again, unless its slot keeps what displaced keys owe. */
+void table_forget(struct table *table, uint64_t hash, uint64_t now);
 
-/* Refreshes the idle times of these buckets, lossless, so that none is older than the clock's wrap. */
+/* Refreshes the idle times of these buckets, lossless, so that none is older than the clock's wrap.  Each bucket once in
+   2^55 units will do. */
 void table_sweep(struct table *table, unsigned area, uint64_t first, uint64_t count, uint64_t now);
 
 /* How many slots of these buckets are ahead of now. */
 uint64_t table_live(const struct table *table, unsigned area, uint64_t first, uint64_t count, uint64_t now);
 
+/* ---- words ---- */
+
+enum {
+    TABLE_TAG_SHIFT = 16,
+    TABLE_TENTATIVE = 1 << 15,
+    TABLE_VERSION_MAX = TABLE_TENTATIVE - 1, /* of the owner */
+    TABLE_LAP_SHIFT = 57,
+    TABLE_LAP_MAX = 127 /* of the time: the lower bits of the same version */
+};
+
+#define TABLE_DRAINED_MAX ((UINT64_C(1) << 56) - 1)
+#define TABLE_DISPLACED_BIT (UINT64_C(1) << 56)
+
+/* What is further ahead than any clock and limit can make it is long past: times wrap. */
+#define TABLE_AHEAD_END (UINT64_C(1) << 54)
+
+/* A tag is never that of zeroed memory. */
+static inline uint64_t table_tag(uint64_t hash)
+{
+    const uint64_t tag = hash & (UINT64_MAX >> TABLE_TAG_SHIFT);
+    return tag != 0 ? tag : 1;
+}
+
+/* The time is of this owner; if not, the slot is free. */
+static inline bool table_owned(uint64_t owner, uint64_t time)
+{
+    return ((owner ^ time >> TABLE_LAP_SHIFT) & TABLE_LAP_MAX) == 0;
+}
+
+static inline uint64_t table_ahead(uint64_t time, uint64_t now)
+{
+    const uint64_t ahead = (time - now) & TABLE_DRAINED_MAX;
+    return ahead < TABLE_AHEAD_END ? ahead : 0;
+}
+
+/* The same version, drained so far ahead.  What displaced keys owe has drained when the time before it had. */
+static inline uint64_t table_time(uint64_t time, uint64_t now, uint64_t ahead)
+{
+    const uint64_t kept = table_ahead(time, now) != 0 ? ~TABLE_DRAINED_MAX : ~TABLE_DRAINED_MAX & ~TABLE_DISPLACED_BIT;
+    return (time & kept) | ((now + ahead) & TABLE_DRAINED_MAX);
+}
+
 /* ---- where a hash may live ---- */
 
 /* The upper bits choose, so the tag (the lower ones) says something else. */
-static inline uint64_t table_first_choice(const struct table_area *area, uint64_t hash);
-static inline uint64_t table_second_choice(const struct table_area *area, uint64_t hash);
+static inline uint64_t table_first_choice(const struct table_area *area, uint64_t hash)
+{
+    return (hash >> 32) * area->half >> 32;
+}
+
+static inline uint64_t table_second_choice(const struct table_area *area, uint64_t hash)
+{
+    const uint64_t mixed = hash * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
+    return area->half + ((mixed >> 32) * area->half >> 32);
+}
+
+static inline void table_prefetch(const struct table *table, uint64_t hash)
+{
+    const struct table_area *area = &table->area[table->count - 1];
+    atom_prefetch(&area->bucket[table_first_choice(area, hash)]);
+    atom_prefetch(&area->bucket[table_second_choice(area, hash)]);
+}
+
+/* ---- the call that finds its slot ---- */
+
+/* The slot in this bucket whose owner is that tag, past its tentative state. */
+static inline struct table_slot *table_find(struct table_bucket *bucket, uint64_t tag, uint64_t *owner)
+{
+    for (int i = 0; i < TABLE_SLOTS; i++) {
+        *owner = atom_load_acquire(&bucket->slot[i].owner);
+        if (*owner >> (TABLE_TAG_SHIFT - 1) == tag << 1) return &bucket->slot[i];
+    }
+    return NULL;
+}
+
+/* From now until a call is counted. */
+static inline uint64_t table_lead(const struct table_question *question)
+{
+    return question->from == 0 ? 0 : (question->from - question->now) & TABLE_DRAINED_MAX;
+}
+
+static inline void table_ask(struct table *table, const struct table_question *question, struct table_answer *answer)
+{
+    const struct table_area *area = &table->area[table->count - 1];
+    const uint64_t hash = question->hash, tag = table_tag(hash), now = question->now, cost = question->cost;
+    const uint64_t reach = least(add_saturating(question->burst, question->wait), table->longest);
+    uint64_t owner;
+    struct table_slot *slot = table_find(&area->bucket[table_first_choice(area, hash)], tag, &owner);
+    if (slot == NULL) slot = table_find(&area->bucket[table_second_choice(area, hash)], tag, &owner);
+    if (slot == NULL || question->how != TABLE_TAKE || cost == 0) {
+        table_ask_slowly(table, question, answer);
+        return;
+    }
+    uint64_t time = atom_load_acquire(&slot->time);
+    const uint64_t ahead = table_ahead(time, now), after = most(ahead, table_lead(question)) + cost;
+    const bool passes = cost <= reach && after <= reach;
+    *answer = (struct table_answer){TABLE_REFUSED, 0, now + ahead, 0};
+    if (passes) *answer = (struct table_answer){TABLE_TAKEN, 0, now + after, cost};
+    const uint64_t charged = table_time(time, now, after);
+    if (!table_owned(owner, time) || (passes && !atom_swap_full(&slot->time, &time, charged)))
+        table_ask_slowly(table, question, answer);
+    else if (atom_load_full(table->newest) > table->count) table_outgrown(slot, passes ? charged : time, time, answer);
+}
 
 #endif

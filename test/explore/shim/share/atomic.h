@@ -45,6 +45,16 @@ static inline bool atom_swap(struct atom *atom, uint64_t *expected, uint64_t des
     return explore_swap(&atom->value, expected, desired);
 }
 
+static inline bool atom_swap_full(struct atom *atom, uint64_t *expected, uint64_t desired)
+{
+    return explore_swap(&atom->value, expected, desired);
+}
+
+static inline uint64_t atom_load_full(const struct atom *atom)
+{
+    return explore_load(&atom->value);
+}
+
 static inline uint64_t atom_add(struct atom *atom, uint64_t more)
 {
     return explore_add(&atom->value, more);
@@ -52,6 +62,15 @@ static inline uint64_t atom_add(struct atom *atom, uint64_t more)
 
 static inline void atom_fence_acquire(void)
 {
+}
+
+static inline void atom_fence_full(void)
+{
+}
+
+static inline void atom_prefetch(const void *address)
+{
+    (void)address;
 }
 
 static inline void atom_pause(void)

@@ -1,0 +1,544 @@
+/* SPDX-License-Identifier: MIT
+   table.c - a time for each key, in fixed memory, for any number of threads and processes without a lock.
+
+   The plain way is a hash map from key to the time at which the key has drained.  It grows with every key that ever
+   came.  But a time that has passed says the same as no entry at all: such a slot may be given to another key and
+   nothing is forgotten.  So memory is fixed: buckets of four slots, two buckets for a key, and a new key takes an idle
+   slot in the emptier one.
+
+   A slot is two words, the owner and the time, and whoever changes them may die between the two.
+
+       owner  | tag 48 | tentative 1 | version 15 |        time  | version 7 | displaced 1 | drained 56 |
+
+       charge   owner is my tag;  time has its version;               swap time  (v, x) -> (v, x + cost)
+       free     (idle, or the rule for full buckets says so)          swap time  (v, x) -> (v + 1, x)
+       claim    time is one ahead of owner, so the slot is nobody's;  swap owner (old, v) -> (tag, tentative, v + 1)
+       commit   nobody else has a slot for my tag;                    swap owner (tag, tentative) -> (tag)
+
+   * Freeing is one swap of the time, and it is the act: all charges in flight fail, and a charge that succeeds proves
+     that the slot was its key's, for the owner changes only when the time is ahead of it.  Who dies after it leaves a
+     free slot, and who dies after claiming leaves a tentative one, which is idle like any other and is taken like it.
+     So there is nothing to repair.  ("See that it is idle, then swap the tag" loses what is charged in between.)
+   * A time that comes back to the very same word would fool a swap.  Times of a slot only grow, but for what is given
+     back, forgotten or evicted; and then 128 other keys would have to come and go during one call.
+   * Two may insert one key at once.  Each claims, tentatively, and then looks: at a committed slot it steps back; of
+     two tentative ones the lower in order (first bucket first) stays and kills the higher one by freeing it.  The later
+     of two claims sees the earlier, so two cannot both be committed and alive.  A commit may come when the slot was
+     freed already; then it changes a word that nobody believes.  Whoever finds a tentative slot of his key does all
+     this for it, so nobody waits for a dead one.
+
+   When all eight are live, the table's rule decides.  INHERIT takes over the slot that drains first, with what it owes,
+   so nothing is lost; but the displaced key may come back, find an idle slot in its other bucket, and be fresh.  So the
+   time that is taken over is marked (displaced), and as long as it is ahead, who has no slot starts with what drains
+   first in that bucket: all four times there were no less than that of the displaced key when it went, and nothing may
+   lower them while the mark is there.  Somebody may have looked for a mark before it was made and lower a time after:
+   so before a marked slot is committed, the other three times are raised, if only by one unit, which makes his swap
+   fail, and to what the displaced one owed at least.
+
+   Areas: a table grows by another, larger area behind the last.  A key that has no slot in the newest starts with what
+   its slot in an earlier area says, and only when it is committed is the old one freed.  Earlier areas are looked at
+   from the oldest on, as keys move that way, and before the newest area is looked at for the same key, so who finds the
+   old slot gone finds the new one.  Who has not noticed the new area goes on charging the old one; so after every
+   charge he looks at how many areas there are, and if there are more than he knows of, the call is not admitted.  His
+   swap, and then that look, against the new number, and then the other's look at the old slot: this needs one order of
+   all four (the calls named full).
+
+   Whatever bytes are in there: nothing read is an index or a length, and a time too far ahead to be true is past.
+
+   May touch: the slots.  Promises: at most burst + rate * t for every key, whatever dies or grows, but for what EVICT
+   and ALLOW let go; refusals write nothing (a race may leave a new key a slot without a charge).  Leaves to others: the
+   clock, hashing, memory, growing. */
+#include "share/table.h"
+
+enum { SLOTS = 2 * TABLE_SLOTS, NOWHERE = -1 };
+
+/* Every turn that fails says that somebody else got on, so this many say that something is wrong. */
+enum { TURNS_MAX = 10000, BACK_OFF_AFTER = 3, BACK_OFF_MAX = 64 };
+
+/* Idle times are kept no older than this, so that they do not come round. */
+static const uint64_t LONG_AGO = UINT64_C(1) << 53;
+
+/* The eight slots where a key may be in one area, in order, and what was in them. */
+struct look {
+    struct table_slot *slot[SLOTS];
+    uint64_t owner[SLOTS], time[SLOTS];
+};
+
+struct call {
+    struct table *table;
+    const struct table_question *question;
+    struct table_answer *answer;
+    uint64_t tag;
+    uint32_t events;
+};
+
+/* What a call does at a slot that is so far ahead. */
+struct verdict {
+    bool passes;
+    uint64_t charged;
+};
+
+static struct table_bucket *bucket_of(const struct table_area *area, uint64_t hash, int choice)
+{
+    return &area->bucket[choice == 0 ? table_first_choice(area, hash) : table_second_choice(area, hash)];
+}
+
+/* The owner first: a time of its version then proves that it was the owner's when it was read. */
+static struct look look_at(const struct table_area *area, uint64_t hash)
+{
+    struct look look;
+    for (int i = 0; i < SLOTS; i++) {
+        look.slot[i] = &bucket_of(area, hash, i / TABLE_SLOTS)->slot[i % TABLE_SLOTS];
+        look.owner[i] = atom_load_acquire(&look.slot[i]->owner);
+        look.time[i] = atom_load_acquire(&look.slot[i]->time);
+    }
+    return look;
+}
+
+static bool tentative(uint64_t owner)
+{
+    return (owner & TABLE_TENTATIVE) != 0;
+}
+
+/* Of zeroed memory, too, whatever time it is. */
+static uint64_t ahead_of(uint64_t owner, uint64_t time, uint64_t now)
+{
+    return owner >> TABLE_TAG_SHIFT == 0 ? 0 : table_ahead(time, now);
+}
+
+static bool is_own(const struct look *look, int i, uint64_t tag)
+{
+    return look->owner[i] >> TABLE_TAG_SHIFT == tag && table_owned(look->owner[i], look->time[i]);
+}
+
+/* The committed slot of this key, else the lowest tentative one. */
+static int find_own(const struct look *look, uint64_t tag)
+{
+    int found = NOWHERE;
+    for (int i = SLOTS - 1; i >= 0; i--) {
+        if (!is_own(look, i, tag)) continue;
+        if (!tentative(look->owner[i])) return i;
+        found = i;
+    }
+    return found;
+}
+
+/* ---- freeing ---- */
+
+static uint64_t next_lap(uint64_t time)
+{
+    return time + (UINT64_C(1) << TABLE_LAP_SHIFT);
+}
+
+/* A time that was never used. */
+static uint64_t fresh_time(uint64_t time, uint64_t now)
+{
+    return (time & ~TABLE_DRAINED_MAX & ~TABLE_DISPLACED_BIT) | ((now - LONG_AGO) & TABLE_DRAINED_MAX);
+}
+
+/* An idle time, no older than need be. */
+static uint64_t rested(uint64_t time, uint64_t now)
+{
+    const uint64_t behind = (now - time) & TABLE_DRAINED_MAX;
+    return behind <= LONG_AGO ? time & ~TABLE_DISPLACED_BIT : fresh_time(time, now);
+}
+
+/* The slot is nobody's from here on, and its time stays. */
+static bool free_slot(struct table_slot *slot, uint64_t *time)
+{
+    const uint64_t freed = next_lap(*time);
+    if (!atom_swap(&slot->time, time, freed)) return false;
+    *time = freed;
+    return true;
+}
+
+/* ---- displaced keys ---- */
+
+static bool holds_displaced(uint64_t owner, uint64_t time, uint64_t now)
+{
+    return (time & TABLE_DISPLACED_BIT) != 0 && ahead_of(owner, time, now) != 0;
+}
+
+static bool bucket_holds_displaced(const struct table_bucket *bucket, uint64_t now)
+{
+    bool holds = false;
+    for (int i = 0; i < TABLE_SLOTS; i++) {
+        const uint64_t owner = atom_load_acquire(&bucket->slot[i].owner);
+        holds = holds_displaced(owner, atom_load_acquire(&bucket->slot[i].time), now) || holds;
+    }
+    return holds;
+}
+
+/* How far ahead a key may be that was displaced from here. */
+static uint64_t owed_to_bucket(const struct table_bucket *bucket, uint64_t now)
+{
+    uint64_t owed = UINT64_MAX;
+    if (!bucket_holds_displaced(bucket, now)) return 0;
+    for (int i = 0; i < TABLE_SLOTS; i++) {
+        const uint64_t owner = atom_load_acquire(&bucket->slot[i].owner);
+        owed = least(owed, ahead_of(owner, atom_load_acquire(&bucket->slot[i].time), now));
+    }
+    return owed;
+}
+
+/* To so far ahead, and by a unit at least. */
+static void raise_slot(struct table_slot *slot, uint64_t now, uint64_t ahead)
+{
+    uint64_t time = atom_load_acquire(&slot->time), raised;
+    do raised = table_time(time, now, most(table_ahead(time, now) + 1, ahead));
+    while (!atom_swap(&slot->time, &time, raised));
+}
+
+/* Nothing that was read before the mark of an uncommitted slot may lower the times beside it. */
+static void finish_displacing(struct table_bucket *bucket, uint64_t now)
+{
+    for (int i = 0; i < TABLE_SLOTS; i++) {
+        const uint64_t owner = atom_load_acquire(&bucket->slot[i].owner);
+        const uint64_t time = atom_load_acquire(&bucket->slot[i].time);
+        if (!holds_displaced(owner, time, now) || (table_owned(owner, time) && !tentative(owner))) continue;
+        for (int j = 0; j < TABLE_SLOTS; j++)
+            if (j != i) raise_slot(&bucket->slot[j], now, table_ahead(time, now));
+    }
+}
+
+/* ---- answers ---- */
+
+void table_outgrown(struct table_slot *slot, uint64_t charged, uint64_t before, struct table_answer *answer)
+{
+    if (charged != before) atom_swap(&slot->time, &charged, before);
+    *answer = (struct table_answer){TABLE_UNKNOWN, 0, 0, 0};
+}
+
+static bool outgrown(const struct table *table)
+{
+    return atom_load_full(table->newest) > table->count;
+}
+
+/* ahead: of the slot. */
+static struct verdict decide_at(const struct call *call, uint64_t ahead)
+{
+    const struct table_question *question = call->question;
+    const uint64_t from = most(ahead, table_lead(question));
+    const uint64_t longest = call->table->longest, burst = question->burst, cost = question->cost;
+    if (question->how == TABLE_CHARGE) {
+        const uint64_t reach = least(add_saturating(burst, question->debt), longest);
+        return (struct verdict){true, least(cost, subtract_to_zero(reach, from))};
+    }
+    const uint64_t reach = least(add_saturating(burst, question->wait), longest);
+    const bool passes = cost <= reach && from <= reach - cost;
+    return (struct verdict){passes, passes ? cost : 0};
+}
+
+static bool writes(const struct call *call, struct verdict verdict)
+{
+    return verdict.charged != 0 && call->question->how != TABLE_PEEK;
+}
+
+/* How far ahead the slot is then. */
+static uint64_t ahead_after(const struct call *call, struct verdict verdict, uint64_t ahead)
+{
+    return verdict.passes ? most(ahead, table_lead(call->question)) + verdict.charged : ahead;
+}
+
+static void tell(const struct call *call, struct verdict verdict, uint64_t ahead)
+{
+    *call->answer = (struct table_answer){.verdict = verdict.passes ? TABLE_TAKEN : TABLE_REFUSED,
+                                          .events = call->events,
+                                          .drained = call->question->now + ahead_after(call, verdict, ahead),
+                                          .charged = call->question->how == TABLE_PEEK ? 0 : verdict.charged};
+    if (outgrown(call->table)) *call->answer = (struct table_answer){TABLE_UNKNOWN, 0, 0, 0};
+}
+
+/* The key has its slot.  False: not any more, or somebody was faster. */
+static bool ask_slot(const struct call *call, struct table_slot *slot, uint64_t time)
+{
+    const uint64_t now = call->question->now, ahead = table_ahead(time, now);
+    const struct verdict verdict = decide_at(call, ahead);
+    const uint64_t before = time, charged = table_time(time, now, ahead_after(call, verdict, ahead));
+    if (writes(call, verdict) && !atom_swap_full(&slot->time, &time, charged)) return false;
+    tell(call, verdict, ahead);
+    if (call->answer->verdict == TABLE_UNKNOWN)
+        table_outgrown(slot, writes(call, verdict) ? charged : before, before, call->answer);
+    return true;
+}
+
+/* ---- a key without a slot ---- */
+
+/* What this key owes according to one earlier area; *own is its slot there. */
+static uint64_t owed_in(const struct call *call, const struct table_area *area, struct table_slot **own, uint64_t *time)
+{
+    const uint64_t hash = call->question->hash, now = call->question->now;
+    const struct look look = look_at(area, hash);
+    const int i = find_own(&look, call->tag);
+    uint64_t owed = most(owed_to_bucket(bucket_of(area, hash, 0), now), owed_to_bucket(bucket_of(area, hash, 1), now));
+    if (i != NOWHERE && ahead_of(look.owner[i], look.time[i], now) != 0) {
+        *own = look.slot[i];
+        *time = look.time[i];
+        owed = most(owed, table_ahead(*time, now));
+    }
+    return owed;
+}
+
+struct past {
+    uint64_t owed;
+    struct table_slot *slot[TABLE_AREAS_MAX]; /* where, in earlier areas, or null */
+    uint64_t time[TABLE_AREAS_MAX];
+    bool found;
+};
+
+/* What it owes according to all earlier areas, the oldest first. */
+static struct past past_of(const struct call *call)
+{
+    struct past past = {0};
+    const struct table *table = call->table;
+    for (unsigned i = table->first; i + 1 < table->count; i++) {
+        past.owed = most(past.owed, owed_in(call, &table->area[i], &past.slot[i], &past.time[i]));
+        past.found = past.found || past.slot[i] != NULL;
+    }
+    return past;
+}
+
+static uint64_t owed_here(const struct call *call, const struct table_area *area)
+{
+    const uint64_t hash = call->question->hash, now = call->question->now;
+    return most(owed_to_bucket(bucket_of(area, hash, 0), now), owed_to_bucket(bucket_of(area, hash, 1), now));
+}
+
+static bool is_available(const struct look *look, int i, uint64_t now)
+{
+    return !table_owned(look->owner[i], look->time[i]) || ahead_of(look->owner[i], look->time[i], now) == 0;
+}
+
+/* Of slots [from, to): the one that drains first, and of those one that nobody is just claiming. */
+static int first_to_drain(const struct look *look, int from, int to, bool available, uint64_t now)
+{
+    int best = NOWHERE;
+    uint64_t least_ahead = UINT64_MAX;
+    for (int i = from; i < to; i++) {
+        if (available && !is_available(look, i, now)) continue;
+        const bool claimed = table_owned(look->owner[i], look->time[i]) && tentative(look->owner[i]);
+        const uint64_t ahead = 2 * ahead_of(look->owner[i], look->time[i], now) + claimed;
+        if (ahead >= least_ahead) continue;
+        least_ahead = ahead;
+        best = i;
+    }
+    return best;
+}
+
+/* In the bucket that has more room; of equals, in the first. */
+static int choose_available(const struct look *look, uint64_t now)
+{
+    int room[2] = {0, 0};
+    for (int i = 0; i < SLOTS; i++) room[i / TABLE_SLOTS] += is_available(look, i, now);
+    const int from = room[1] > room[0] ? TABLE_SLOTS : 0;
+    return first_to_drain(look, from, from + TABLE_SLOTS, true, now);
+}
+
+static uint64_t claimed_by(uint64_t tag, uint64_t owner, uint64_t time)
+{
+    const uint64_t version = owner & TABLE_VERSION_MAX, step = ((time >> TABLE_LAP_SHIFT) - version) & TABLE_LAP_MAX;
+    return tag << TABLE_TAG_SHIFT | TABLE_TENTATIVE | ((version + step) & TABLE_VERSION_MAX);
+}
+
+/* What the time of a slot becomes for who takes it. */
+static uint64_t taken_over(const struct call *call, uint64_t owner, uint64_t time)
+{
+    const uint64_t now = call->question->now;
+    if (ahead_of(owner, time, now) == 0) return rested(time, now);
+    if (call->table->when_full == TABLE_INHERIT) return time | TABLE_DISPLACED_BIT;
+    return fresh_time(time, now);
+}
+
+/* False when somebody was faster. */
+static bool claim(struct call *call, const struct look *look, int i)
+{
+    uint64_t owner = look->owner[i], time = look->time[i];
+    if (table_owned(owner, time)) {
+        const bool live = ahead_of(owner, time, call->question->now) != 0;
+        const uint64_t freed = next_lap(taken_over(call, owner, time));
+        if (!atom_swap(&look->slot[i]->time, &time, freed)) return false;
+        time = freed;
+        if (live) call->events |= TABLE_DISPLACED;
+    }
+    return atom_swap(&look->slot[i]->owner, &owner, claimed_by(call->tag, owner, time));
+}
+
+/* No slot is idle, and the table's rule is not to make room. */
+static void tell_full(const struct call *call, uint64_t soonest)
+{
+    struct verdict verdict = decide_at(call, 0);
+    if (call->table->when_full == TABLE_DENY) verdict = (struct verdict){false, 0};
+    tell(call, verdict, call->table->when_full == TABLE_DENY ? soonest : 0);
+    call->answer->charged = 0;
+}
+
+/* True when there is an answer; false when the key may have a slot now. */
+static bool enter(struct call *call, const struct look *look)
+{
+    const struct table *table = call->table;
+    const uint64_t now = call->question->now;
+    const struct past past = past_of(call);
+    const uint64_t displaced = owed_here(call, &table->area[table->count - 1]);
+    uint64_t ahead = most(past.owed, displaced);
+    int place = choose_available(look, now);
+    const bool full = place == NOWHERE;
+    if (full) place = first_to_drain(look, 0, SLOTS, false, now);
+    const uint64_t left = ahead_of(look->owner[place], look->time[place], now);
+    const uint32_t how = past.found ? TABLE_MOVED : TABLE_NEW;
+    if (full || displaced != 0) call->events |= TABLE_FULL;
+    if (full && table->when_full >= TABLE_DENY) {
+        tell_full(call, left);
+        return true;
+    }
+    if (!full || table->when_full == TABLE_INHERIT) ahead = most(ahead, left);
+    const struct verdict verdict = decide_at(call, ahead);
+    if (writes(call, verdict)) {
+        if (claim(call, look, place) && !full) call->events |= how;
+        return false;
+    }
+    tell(call, verdict, ahead);
+    return true;
+}
+
+/* ---- a key with a tentative slot ---- */
+
+/* True when slot `own` is the only one that this key has in here and may be committed. */
+static bool stands_alone(const struct call *call, struct look *look, int own)
+{
+    for (int i = 0; i < SLOTS; i++) {
+        if (i == own || !is_own(look, i, call->tag)) continue;
+        const bool stays = !tentative(look->owner[i]) || i < own;
+        const int goes = stays ? own : i;
+        if (!free_slot(look->slot[goes], &look->time[goes]) || stays) return false;
+    }
+    return true;
+}
+
+/* Whoever finds a tentative slot of his key brings it to its end, one way or the other. */
+static void settle_claim(const struct call *call, const struct look *found, int own)
+{
+    const struct table_area *area = &call->table->area[call->table->count - 1];
+    const uint64_t hash = call->question->hash, now = call->question->now;
+    atom_fence_full();
+    const struct past past = past_of(call);
+    struct look look = look_at(area, hash);
+    if (look.owner[own] != found->owner[own] || !is_own(&look, own, call->tag)) return;
+    if (!stands_alone(call, &look, own)) return;
+    for (int choice = 0; choice < 2; choice++) finish_displacing(bucket_of(area, hash, choice), now);
+    const uint64_t owed = most(past.owed, owed_here(call, area));
+    uint64_t time = atom_load_acquire(&look.slot[own]->time);
+    if (!table_owned(look.owner[own], time)) return;
+    if (owed > table_ahead(time, now) && !atom_swap(&look.slot[own]->time, &time, table_time(time, now, owed))) return;
+    if (!atom_swap(&look.slot[own]->owner, &look.owner[own], look.owner[own] & ~(uint64_t)TABLE_TENTATIVE)) return;
+    for (int i = 0; i < TABLE_AREAS_MAX; i++) {
+        uint64_t moved = past.time[i];
+        if (past.slot[i] != NULL) free_slot(past.slot[i], &moved);
+    }
+}
+
+/* ---- asking ---- */
+
+static void back_off(unsigned turn)
+{
+    if (turn < BACK_OFF_AFTER) return;
+    for (unsigned i = 0; i < least(turn, BACK_OFF_MAX); i++) atom_pause();
+}
+
+void table_ask_slowly(struct table *table, const struct table_question *question, struct table_answer *answer)
+{
+    struct call call = {.table = table, .question = question, .answer = answer, .tag = table_tag(question->hash)};
+    for (unsigned turn = 0; turn < TURNS_MAX; turn++) {
+        back_off(turn);
+        const struct look look = look_at(&table->area[table->count - 1], question->hash);
+        const int own = find_own(&look, call.tag);
+        if (own == NOWHERE) {
+            if (enter(&call, &look)) return;
+        } else if (tentative(look.owner[own])) {
+            settle_claim(&call, &look, own);
+        } else if (ask_slot(&call, look.slot[own], look.time[own])) {
+            return;
+        }
+    }
+    call.events = TABLE_FULL;
+    tell(&call, (struct verdict){false, 0}, 0);
+}
+
+/* ---- the rest ---- */
+
+/* The newest area that has a slot for this key; its time was read before the marks beside it. */
+static struct table_slot *find_unmarked(const struct table *table, uint64_t hash, uint64_t now, unsigned area,
+                                        uint64_t *time)
+{
+    const struct look look = look_at(&table->area[area], hash);
+    const int own = find_own(&look, table_tag(hash));
+    if (own == NOWHERE || bucket_holds_displaced(bucket_of(&table->area[area], hash, own / TABLE_SLOTS), now))
+        return NULL;
+    *time = look.time[own];
+    return look.slot[own];
+}
+
+/* Somebody's start is fixed already, and a newcomer must not be given the same one. */
+static bool waited_behind(const struct table_slip *slip, uint64_t ahead)
+{
+    return ahead > slip->burst && ((slip->now + ahead - slip->end) & TABLE_DRAINED_MAX) != 0;
+}
+
+/* Of the slot's time, what has not drained. */
+static uint64_t undrained(const struct table_slip *slip)
+{
+    const uint64_t left = table_ahead(slip->end, slip->now);
+    return least(slip->unused, least(left, slip->charged));
+}
+
+void table_give_back(struct table *table, const struct table_slip *slip)
+{
+    const uint64_t back = undrained(slip), hash = slip->hash, now = slip->now;
+    unsigned area = table->count - 1;
+    for (unsigned turn = 0; back != 0 && turn < TURNS_MAX; turn++) {
+        uint64_t time = 0;
+        struct table_slot *slot = find_unmarked(table, hash, now, area, &time);
+        if (slot == NULL && area == table->first) return;
+        if (slot == NULL) {
+            area--;
+            continue;
+        }
+        const uint64_t ahead = table_ahead(time, now);
+        if (ahead == 0 || waited_behind(slip, ahead)) return;
+        if (atom_swap(&slot->time, &time, table_time(time, now, subtract_to_zero(ahead, back)))) return;
+    }
+}
+
+void table_forget(struct table *table, uint64_t hash, uint64_t now)
+{
+    unsigned area = table->first;
+    for (unsigned turn = 0; area < table->count && turn < TURNS_MAX; turn++) {
+        uint64_t time = 0;
+        struct table_slot *slot = find_unmarked(table, hash, now, area, &time);
+        if (slot == NULL) area++;
+        else atom_swap(&slot->time, &time, next_lap(fresh_time(time, now)));
+    }
+}
+
+void table_sweep(struct table *table, unsigned area, uint64_t first, uint64_t count, uint64_t now)
+{
+    for (uint64_t i = 0; i < count * TABLE_SLOTS; i++) {
+        struct table_slot *slot = &table->area[area].bucket[first + i / TABLE_SLOTS].slot[i % TABLE_SLOTS];
+        const uint64_t owner = atom_load_acquire(&slot->owner);
+        uint64_t time = atom_load_acquire(&slot->time);
+        const uint64_t fresh = rested(time, now);
+        const bool old = fresh != (time & ~TABLE_DISPLACED_BIT);
+        if (old && ahead_of(owner, time, now) == 0) atom_swap(&slot->time, &time, fresh);
+    }
+}
+
+uint64_t table_live(const struct table *table, unsigned area, uint64_t first, uint64_t count, uint64_t now)
+{
+    uint64_t live = 0;
+    for (uint64_t i = 0; i < count * TABLE_SLOTS; i++) {
+        const struct table_slot *slot = &table->area[area].bucket[first + i / TABLE_SLOTS].slot[i % TABLE_SLOTS];
+        const uint64_t owner = atom_load_acquire(&slot->owner);
+        const uint64_t time = atom_load_acquire(&slot->time);
+        live += table_owned(owner, time) && ahead_of(owner, time, now) != 0;
+    }
+    return live;
+}
