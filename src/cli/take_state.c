@@ -23,8 +23,8 @@
 enum { KEYS_MAX = 10000, KEYS_LEAST = 16, WIDE_BYTES = 4 << 20, WIDE_BYTES_MAX = 64 << 20 };
 enum { WORD_BYTES = 8, WORDS_LEAST = 8, FOLDER_MODE = 0700 };
 
-/* No limit by gcra that a file has to keep lasts longer; a slot is still exact to a hundred-millionth of a second. */
-#define LONGEST_NS (UINT64_C(2) * 366 * 86400 * 1000000000)
+/* Limits that come back within so long have a slot, whose time is then exact to the nanosecond. */
+#define LONGEST_NS (UINT64_C(100) * 86400 * 1000000000)
 
 /* ---- where ---- */
 

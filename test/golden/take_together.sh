@@ -24,7 +24,7 @@ at_once() # COUNT ARGUMENT...
 }
 
 limits=('7/w' '7/w algorithm=leaky nodelay' '7/w algorithm=fixed-window' '7/w algorithm=sliding-window'
-    '7/w algorithm=sliding-log' '7/w; 100/year' '100/d; 7/w algorithm=sliding-log')
+    '7/w algorithm=sliding-log' '7/w; 100/90d' '100/d; 7/w algorithm=sliding-log')
 for limit in "${limits[@]}"; do
     : >err
     at_once 20 "$limit" "key of $limit"
@@ -74,7 +74,7 @@ killed_at_any_moment() # KILLS LIMIT PERMITS
     run "$what, another key" timeout 60 "$weir" take "$limit" bystander
     ends 0
 }
-killed_at_any_moment 200 150/year 150
+killed_at_any_moment 200 150/90d 150
 killed_at_any_moment 200 '150/year algorithm=sliding-log' 150
 killed_at_any_moment 100 '80/year algorithm=leaky nodelay; 1000/year' 80
 
