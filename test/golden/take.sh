@@ -158,8 +158,8 @@ for key in $'\xff' $'\xc0\x80' $'\xed\xa0\x80' $'\xf4\x90\x80\x80' $'a\xe2\x82' 
     run 'a key that is no UTF-8' "$weir" take 1/h "$key" --json
     ends 0
     json out '.key | contains("\ufffd")'
+    if ! iconv -f UTF-8 -t UTF-8 out >/dev/null 2>err; then fail 'that is no text'; fi # jq would read it all the same
 done
-if ! iconv -f UTF-8 -t UTF-8 out >/dev/null; then fail 'that is no text'; fi
 passes 1/h $'\xfe' # each of those is another key
 passes 1/h "$(head -c 4096 /dev/zero | tr '\0' k)"
 refused 1 1/h "$(head -c 4096 /dev/zero | tr '\0' k)"

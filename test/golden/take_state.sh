@@ -118,7 +118,8 @@ passes 1/w key --state empty # mktemp makes such
 would 'would be refused' 1/w key --state empty
 
 # ---- places that will not do ----
-wrong 'missing/take: cannot be opened: No such file or directory; --state FILE keeps it elsewhere' 2/w --state missing/take
+wrong 'missing/take: cannot be opened: No such file or directory; --state FILE keeps it elsewhere' 2/w \
+    --state missing/take
 mkdir folder
 wrong 'nothing was taken: folder: ' 2/w --state folder
 ln -s here link

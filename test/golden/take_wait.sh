@@ -1,18 +1,27 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# take_wait.sh WEIR: who waits never starts early, is refused at once when it would be too long, and gives his place back
-# when he is interrupted.
+# take_wait.sh WEIR: who waits never starts early, is refused at once when it would be too long, and gives his place
+# back when he is interrupted.
 . "$(dirname "$0")/lib/check.sh" "$@"
 needs jq python3
 export XDG_STATE_HOME=$room/state
 
 # ---- never early ----
+# Runs it and writes to the file ended when it came back.
+cat >timed.py <<'END'
+import subprocess, sys, time
+status = subprocess.run(sys.argv[1:]).returncode
+ended = time.monotonic_ns()
+open("ended", "w").write(str(ended))
+sys.exit(status)
+END
+
 # The starts of COUNT calls in the order of their starts; each at least GAP_NS after the one before.
 spaced() # COUNT GAP_NS
 {
     if [ "$(wc -l <starts)" != "$1" ]; then fail "not $1 of them were allowed"; fi
-    if ! jq -es --argjson gap "$2" 'map(.start_ns) | sort | [.[1:], .[:-1]] | transpose | map(.[0] - .[1] >= $gap) | all' \
-        starts >/dev/null; then
+    if ! jq -es --argjson gap "$2" \
+        'map(.start_ns) | sort | [.[1:], .[:-1]] | transpose | map(.[0] - .[1] >= $gap) | all' starts >/dev/null; then
         cp starts out
         fail "a start was early: they are to be $2 ns apart"
     fi
@@ -22,12 +31,10 @@ in_a_row() # LIMIT GAP_NS
 {
     : >starts
     for turn in 1 2 3; do
-        run "three in a row: $1" timeout 120 "$weir" take "$1" row --wait 60s --json
+        run "three in a row: $1" timeout 120 python3 timed.py "$weir" take "$1" row --wait 60s --json
         ends 0
         cat out >>starts
-        if [ "$(jq .start_ns out)" -gt "$(python3 -c 'import time; print(time.monotonic_ns())')" ]; then
-            fail 'it came back before its start'
-        fi
+        if [ "$(jq .start_ns out)" -gt "$(cat ended)" ]; then fail 'it came back before its start'; fi
     done
     spaced 3 "$2"
     if ! jq -es '.[0].delay_ns == 0 and .[1].delay_ns > 0' starts >/dev/null; then
