@@ -108,9 +108,11 @@ static void say_refused(const weir_table *table, const struct part part[], int c
     decision->verdict = WEIR_DENY;
     decision->remaining = UINT64_MAX;
     for (int i = 0; i < count; i++) {
-        const uint64_t ahead = ahead_of(&part[i], moment->now);
+        const bool refused = part[i].answer.verdict == TABLE_REFUSED;
+        /* Who would pass says what would be then. */
+        const uint64_t ahead = ahead_of(&part[i], moment->now) - (refused ? 0 : part[i].cost);
         decision->remaining = least(decision->remaining, permits_left(&part[i], ahead));
-        if (part[i].answer.verdict != TABLE_REFUSED) continue;
+        if (!refused) continue;
         const uint64_t until_ns = ns_of(table, passes_at(&part[i], moment)) - moment->now_ns;
         const uint64_t retry_ns = most(subtract_to_zero(until_ns, moment->wait_ns), 1);
         if (retry_ns <= decision->retry_ns) continue;
@@ -223,6 +225,19 @@ static int never(const struct part part[], int count)
     return -1;
 }
 
+/* But a smaller cost would. */
+static void say_never(weir_table *table, struct part part[], int count, const struct moment *moment,
+                      weir_decision *decision, uint32_t *events)
+{
+    decision->verdict = WEIR_NEVER;
+    decision->remaining = UINT64_MAX;
+    for (int i = 0; i < count; i++) {
+        part[i].cost = 0;
+        ask_part(table, &part[i], moment, TABLE_PEEK, moment->now, events);
+        decision->remaining = least(decision->remaining, permits_left(&part[i], ahead_of(&part[i], moment->now)));
+    }
+}
+
 static void charge_all(weir_table *table, struct part part[], int count, const struct moment *moment, uint64_t end[],
                        weir_decision *decision, uint32_t *events)
 {
@@ -254,7 +269,7 @@ void keyed_slots_ask(weir_table *table, const struct keyed_limit *limits, int co
     } else if (limit < 0) {
         say_refused(table, part, count, &moment, decision);
     } else {
-        decision->verdict = WEIR_NEVER;
+        say_never(table, part, count, &moment, decision, events);
         decision->limit = (uint32_t)limit;
     }
 }

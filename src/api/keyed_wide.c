@@ -144,7 +144,7 @@ static uint64_t stripes_of(const weir_table *table, const weir_ask *asks, size_t
 {
     uint64_t stripes = 0;
     for (size_t i = 0; i < count; i++) {
-        stripes |= UINT64_C(1) << wide_stripe(keyed_wide_hash(table, asks[i].key));
+        stripes |= UINT64_C(1) << wide_stripe(&table->wide, keyed_wide_hash(table, asks[i].key));
     }
     return stripes;
 }

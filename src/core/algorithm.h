@@ -94,6 +94,9 @@ struct algorithm {
     uint64_t (*room)(const struct rule *, const uint64_t *state, uint64_t at);
     /* The time at which all is back, after this decision made at `now`. */
     uint64_t (*full)(const struct rule *, const weir_decision *, uint64_t now);
+    /* From when on may this state, left behind at `now`, be forgotten?  From then on a fresh one lets nothing through
+       that this one does not, be it sooner or more; UINT64_MAX: never. */
+    uint64_t (*idle)(const struct rule *, const uint64_t *state, uint64_t now);
     /* How far behind its schedule the work is, and the most that it ever was when a call was granted; may be NULL. */
     uint64_t (*behind)(const struct rule *, const uint64_t *state, uint64_t now);
     uint64_t (*behind_max)(const uint64_t *state);

@@ -191,6 +191,16 @@ static uint64_t full(const struct rule *rule, const weir_decision *decision, uin
     return add_saturating(most(decision->end, now), subtract_to_zero(rule->burst, ticks_of(rule, stored)));
 }
 
+/* A fresh store may be full.  Who pays himself is paid for by all the time since the last call, and a fresh one has had
+   all there ever was. */
+static uint64_t idle(const struct rule *rule, const uint64_t *state, uint64_t now)
+{
+    const struct store store = left(rule, state);
+    if (state[NEXT] == 0) return now;
+    if (pays_itself(rule)) return UINT64_MAX;
+    return most(add_saturating(store.next, rule->burst - store.stored), now);
+}
+
 /* Where the next one pays it is one more than is stored; who pays himself has one at least. */
 static uint64_t at_once(const struct limit *limit)
 {
@@ -239,6 +249,7 @@ const struct algorithm *bursty_algorithm(void)
         .commit = commit,
         .room = room,
         .full = full,
+        .idle = idle,
         .mark = mark,
         .start_of = start_of,
         .waited_for = waited_for,

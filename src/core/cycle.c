@@ -230,6 +230,17 @@ static uint64_t full(const struct rule *rule, const weir_decision *decision, uin
     return tick_of(rule, known ? boundary_from(rule, from_ns) : add_saturating(from_ns - 1, period_of(rule)));
 }
 
+/* When a cycle begins of which nothing is used.  A change of limit may have moved the cycles away from where a fresh
+   one has them: then one more, or three times N could pass within one. */
+static uint64_t idle(const struct rule *rule, const uint64_t *state, uint64_t now)
+{
+    const struct cycle cycle = cycle_at(rule, state, now);
+    const uint64_t begin_ns =
+        begins_ns(rule, later(rule, cycle, shift_divide_ceil(positive(cycle.used), 0, permits_of(rule))));
+    const bool moved = boundary_from(rule, begin_ns) != begin_ns;
+    return most(tick_of(rule, moved ? add_saturating(begin_ns, period_of(rule)) : begin_ns), now);
+}
+
 /* ---- correcting ---- */
 
 static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t now)
@@ -330,6 +341,7 @@ const struct algorithm *cycle_algorithm(void)
         .commit = commit,
         .room = room,
         .full = full,
+        .idle = idle,
         .mark = mark,
         .start_of = start_of,
         .waited_for = waited_for,

@@ -215,6 +215,7 @@ const struct algorithm *fixed_window_algorithm(void)
         .refused = refused,
         .room = room,
         .full = full_at_end,
+        .idle = mark,
         .mark = mark,
         .start_of = started,
         .waited_for = nobody_waits,

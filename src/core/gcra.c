@@ -146,6 +146,7 @@ const struct algorithm *gcra_algorithm(void)
         .overcharge = overcharge,
         .carry = carry,
         .full = full_at_end,
+        .idle = mark,
     };
     return &gcra;
 }

@@ -286,6 +286,15 @@ static uint64_t full(const struct rule *rule, const weir_decision *decision, uin
     return add_saturating(start, subtract_to_zero(rule->burst, ticks_of(rule, decision->remaining)));
 }
 
+/* When the pool is full, as a fresh one is for the largest call. */
+static uint64_t idle(const struct rule *rule, const uint64_t *state, uint64_t now)
+{
+    if (state[SINCE] == 0) return now;
+    const struct pools_now pools = pools_of(state);
+    const uint64_t start = start_with(rule, &pools, 0, rule->burst);
+    return start >= FAR ? UINT64_MAX : most(start + 1, now); /* the line is rounded down by less than a tick */
+}
+
 static struct facts facts(const struct limit *limit, const struct rule *rule)
 {
     return (struct facts){.at_once = permits_floor(rule, rule->over),
@@ -326,6 +335,7 @@ const struct algorithm *hybrid_algorithm(void)
         .behind = behind,
         .behind_max = behind_max,
         .full = full,
+        .idle = idle,
     };
     return &hybrid;
 }

@@ -254,6 +254,11 @@ static uint64_t full(const struct rule *rule, const weir_decision *decision, uin
     return most(tick_of(rule, add_saturating(ms, ms_to_leak(rule, left))), now);
 }
 
+static uint64_t idle(const struct rule *rule, const uint64_t *state, uint64_t now)
+{
+    return most(tick_of(rule, ms_when(rule, state, 0)), now);
+}
+
 /* Does it leak empty before it can be filled again?  Then whole ms cost it part of the rate, and else nothing. */
 static bool leaks_empty(const struct rule *rule)
 {
@@ -306,6 +311,7 @@ const struct algorithm *leaky_algorithm(void)
         .overcharge = overcharge,
         .carry = carry,
         .full = full,
+        .idle = idle,
     };
     return &leaky;
 }

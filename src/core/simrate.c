@@ -270,6 +270,12 @@ static uint64_t full(const struct rule *rule, const weir_decision *decision, uin
     return add_saturating(now, times(subtract_to_zero(POOL, held), tick_ns_of(rule)));
 }
 
+/* When the largest call passes, as it does with a fresh one. */
+static uint64_t idle(const struct rule *rule, const uint64_t *state, uint64_t now)
+{
+    return offer(rule, state, now, rule->burst, 0).start;
+}
+
 /* ---- correcting ---- */
 
 /* Nobody has a place in line. */
@@ -342,6 +348,7 @@ const struct algorithm *simrate_algorithm(void)
         .commit = commit,
         .room = room,
         .full = full,
+        .idle = idle,
         .behind = behind,
         .behind_max = behind_max,
         .mark = mark,

@@ -144,6 +144,11 @@ static uint64_t full(const struct rule *rule, const weir_decision *decision, uin
     return add_saturating(most(now, plain_tick(rule, decision->start.ns)), most(span_of(rule), rule->gap_ns));
 }
 
+static uint64_t idle(const struct rule *rule, const uint64_t *state, uint64_t now)
+{
+    return most(plain_tick(rule, after(rule, state, 1, most(span_of(rule), rule->gap_ns))), now);
+}
+
 /* ---- correcting ---- */
 
 static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t now)
@@ -342,6 +347,7 @@ const struct algorithm *sliding_log_algorithm(void)
         .overcharge = overcharge,
         .carry = carry,
         .full = full,
+        .idle = idle,
     };
     return &sliding_log;
 }

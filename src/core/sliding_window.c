@@ -116,6 +116,17 @@ static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t no
     return tick_when(rule, &counters, rule->burst);
 }
 
+/* When nothing counts any more.  A change of limit may have moved the windows away from where a fresh one has them:
+   then when the one after the last is over. */
+static uint64_t idle(const struct rule *rule, const uint64_t *state, uint64_t now)
+{
+    const uint64_t ends_ns = state[ENDS];
+    if (ends_ns == 0) return now;
+    const bool moved = add_saturating(ends_ns, rule->offset_ns) % period_of(rule) != 0;
+    const uint64_t over = moved ? plain_tick(rule, add_saturating(ends_ns, period_of(rule))) : 0;
+    return most(most(mark(rule, state, now), over), now);
+}
+
 static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
 {
     (void)start;
@@ -220,6 +231,7 @@ const struct algorithm *sliding_window_algorithm(void)
         .overcharge = overcharge,
         .carry = carry,
         .full = full_at_end,
+        .idle = idle,
     };
     return &sliding_window;
 }

@@ -227,6 +227,13 @@ static uint64_t full(const struct rule *rule, const weir_decision *decision, uin
     return most(tick_of(decision->end + TIMELINE_ZERO), now);
 }
 
+/* What is behind its schedule may catch up; a fresh one may not. */
+static uint64_t idle(const struct rule *rule, const uint64_t *state, uint64_t now)
+{
+    (void)rule;
+    return most(tick_of(start_at(state, position_of(now))), now);
+}
+
 /* ---- correcting ---- */
 
 static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_t end, uint64_t cost)
@@ -323,6 +330,7 @@ const struct algorithm *timeline_algorithm(void)
         .behind_max = behind_max,
         .spent = spent,
         .full = full,
+        .idle = idle,
     };
     return &timeline;
 }

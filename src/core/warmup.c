@@ -222,6 +222,13 @@ static void carry(const struct rule *from, const struct rule *to, const uint64_t
     next[BEFORE] = carried_store(from, to, least(state[BEFORE], from->burst), how);
 }
 
+/* A fresh one is as cold as can be.  Who pays himself is paid for by all the time since the last call, and a fresh one
+   has had all there ever was. */
+static uint64_t idle(const struct rule *rule, const uint64_t *state, uint64_t now)
+{
+    return pays_itself(rule) && state[NEXT] != 0 ? UINT64_MAX : mark(rule, state, now);
+}
+
 static struct facts facts(const struct limit *limit, const struct rule *rule)
 {
     (void)rule;
@@ -256,6 +263,7 @@ const struct algorithm *warmup_algorithm(void)
         .commit = commit,
         .room = room,
         .full = full_at_end,
+        .idle = idle,
         .mark = mark,
         .start_of = start_of,
         .waited_for = waited_for,

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/decide.h"
+
 struct ask {
     uint64_t now_ns, wait_max_ns, cost;
     const uint64_t *each; /* a cost for each limit, or NULL: cost for all */
@@ -15,5 +17,8 @@ struct ask {
     bool charge;          /* takes whatever the balance */
     bool uncounted;       /* a refusal is not counted, though others are: the caller goes on waiting */
 };
+
+/* Asks it of a state that holds still. */
+void ask_rules(struct rules rules, uint64_t *state, const struct ask *ask, weir_decision *decision);
 
 #endif

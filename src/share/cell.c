@@ -45,32 +45,11 @@ void cell_open(struct cell *cell, void (*yield)(void))
     atom_store_release(&cell->lock, 0);
 }
 
-static bool count_refused(struct rules rules)
-{
-    bool count = false;
-    for (int i = 0; i < rules.count; i++) count = count || rules.rule[i].flags & RULE_COUNTS_REFUSED;
-    return count;
-}
-
-static void decide_all(struct rules rules, uint64_t *state, const struct ask *ask, weir_decision *decision)
-{
-    const uint64_t cost = ask->some ? passing_now(rules, state, ask->now_ns, ask->cost) : ask->cost;
-    uint64_t same[WEIR_LIMITS_MAX];
-    for (int i = 0; i < rules.count && ask->each == NULL; i++) same[i] = cost;
-    const uint64_t *each = ask->each != NULL ? ask->each : same;
-    const bool looks = ask->uncounted && count_refused(rules);
-    struct question question = {ask->now_ns, ask->wait_max_ns, each, ask->peek || looks};
-    if (ask->charge) charge(rules, state, ask->now_ns, each, ask->end, decision);
-    else decide(rules, state, &question, ask->end, decision);
-    question.peek = ask->peek;
-    if (looks && decision->verdict == WEIR_ALLOW) decide(rules, state, &question, ask->end, decision);
-}
-
 bool cell_decide(struct cell *cell, const struct ask *ask, weir_decision *decision)
 {
     lock(cell);
     const bool here = cell->content.count != 0;
-    if (here) decide_all(rules_of(&cell->content), cell->content.state, ask, decision);
+    if (here) ask_rules(rules_of(&cell->content), cell->content.state, ask, decision);
     unlock(cell);
     return here;
 }
@@ -87,7 +66,7 @@ bool cell_decide_unread(struct cell *cell, const struct ask *ask, weir_decision 
     if (known) {
         struct ask as_seen = *ask;
         as_seen.now_ns = ns_ceil(rules.rule, seen);
-        decide_all(rules, cell->content.state, &as_seen, decision);
+        ask_rules(rules, cell->content.state, &as_seen, decision);
     }
     unlock(cell);
     return known;
@@ -100,7 +79,7 @@ bool cell_peek_limit(struct cell *cell, int limit, const struct ask *ask, weir_d
     const bool here = rules.count != 0;
     if (limit < rules.count) {
         const struct rules one = {&rules.rule[limit], 1};
-        decide_all(one, cell->content.state + words_before(rules, limit), ask, decision);
+        ask_rules(one, cell->content.state + words_before(rules, limit), ask, decision);
         decision->limit = (uint32_t)limit;
     }
     unlock(cell);

@@ -12,44 +12,52 @@
 
 #include "core/decide.h"
 #include "share/ask.h"
-#include "share/atomic.h"
 #include "share/table.h"
+#include "share/wide_plans.h"
 
-/* How many plans a table remembers, so that a key whose limit was changed meanwhile is carried over and not forgotten. */
-enum { WIDE_PLANS = 16, WIDE_STRIPES = 64 };
+/* Locks: one for each stripe of buckets, and one more, WIDE_STRIPES, for what all share. */
+enum { WIDE_STRIPES = 64, WIDE_LOCKS = WIDE_STRIPES + 1 };
 
-/* Where they live: a page of plans, then the slots.  Nothing in there is believed. */
+/* Where they live: a page of plans, then the slots; zeroed memory is empty.  Nothing in there is believed. */
 struct wide {
-    void *memory;
+    void *memory; /* borrowed, aligned to 64 bytes, as many as wide_bytes says */
     uint64_t slots, slot_words;
     bool kept; /* in a file: a process may die half-way, so each slot has two copies of its state */
     enum table_when_full when_full;
-    /* Excludes all others from the slots of one stripe of hashes, threads and processes alike. */
+    /* Excludes all others from one stripe, threads and processes alike.  Lock WIDE_STRIPES is also taken while another
+       is held, never the other way round. */
     void (*lock)(void *context, unsigned stripe);
     void (*unlock)(void *context, unsigned stripe);
     void *context;
 };
 
-/* Bytes of memory for so many keys with so many words of state; the words of a slot with its own. */
+/* Bytes of memory for so many keys with so many words of state, UINT64_MAX where 64 bits do not hold them; how many
+   slots these are, and the words of a slot with its own. */
 uint64_t wide_bytes(uint64_t keys_max, uint64_t state_words, bool kept, uint64_t *slots, uint64_t *slot_words);
 
-/* How many slots there are in so much memory; has a slot room for so many words of state? */
-uint64_t wide_slots_in(uint64_t bytes, uint64_t slot_words);
-bool wide_fits(const struct wide *wide, uint64_t state_words);
+/* How many slots there are in so much memory; has a slot room for so many words of state?  Which lock covers a hash? */
+uint64_t wide_slots_in(uint64_t bytes, uint64_t slot_words, bool kept);
+bool wide_fits(const struct wide *table, uint64_t state_words);
+unsigned wide_stripe(const struct wide *table, uint64_t hash);
 
-/* Which lock covers this hash. */
-unsigned wide_stripe(uint64_t hash);
-
-/* now_ns of ask and decision is the region's time; every answer is what decide() gives with this key's state.  events:
-   as those of a table.  False: these rules need more words than a slot has. */
-bool wide_ask(struct wide *wide, uint64_t hash, struct rules rules, const struct ask *ask, weir_decision *decision,
+/* now_ns of ask and decision is the table's time, and the rules' clocks are set to tick 1 at 0 ns; every answer is what
+   ask_rules gives with this key's state.  events: of enum table_event.  False: these rules need more words than a slot
+   has. */
+bool wide_ask(struct wide *table, uint64_t hash, struct rules rules, const struct ask *ask, weir_decision *decision,
               uint32_t *events);
-/* One limit of them alone. */
-void wide_peek_limit(struct wide *wide, uint64_t hash, struct rules rules, int limit, const struct ask *ask,
+
+/* What one of the limits would answer alone. */
+bool wide_peek_limit(struct wide *table, uint64_t hash, struct rules rules, int limit, const struct ask *ask,
                      weir_decision *decision);
-void wide_settle(struct wide *wide, uint64_t hash, struct rules rules, uint64_t now_ns, const weir_decision *decision,
+
+/* As settle() in core/decide.h.  Where the limit was changed since, or the key forgotten, nothing is given back. */
+void wide_settle(struct wide *table, uint64_t hash, struct rules rules, uint64_t now_ns, const weir_decision *decision,
                  const uint64_t cost[], const uint64_t actual[], const uint64_t end[]);
-void wide_forget(struct wide *wide, uint64_t hash);
-uint64_t wide_live(struct wide *wide, uint64_t now_ns);
+
+/* This key is fresh again. */
+void wide_forget(struct wide *table, uint64_t hash);
+
+/* How many keys are not as fresh ones. */
+uint64_t wide_live(struct wide *table, uint64_t now_ns);
 
 #endif

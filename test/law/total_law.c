@@ -115,6 +115,7 @@ static void ask_each(struct law *law, struct subject *subject)
         if (algorithm->words == 0) continue;
         algorithm->start_of(rule, state, any(law), any(law));
         algorithm->full(rule, &subject->decision, any(law));
+        algorithm->idle(rule, state, any(law));
         if (algorithm->behind != NULL) algorithm->behind(rule, state, any(law));
         if (algorithm->behind_max != NULL) algorithm->behind_max(state);
         uint64_t next[STATE_WORDS_MAX] = {0};

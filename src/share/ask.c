@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+   ask.c - from a question to the core's functions.
+
+   May touch: its arguments.  Promises: the same answer in every home.  Leaves to others: that nobody else touches the
+   state meanwhile. */
+#include "share/ask.h"
+
+static bool count_refused(struct rules rules)
+{
+    bool count = false;
+    for (int i = 0; i < rules.count; i++) count = count || rules.rule[i].flags & RULE_COUNTS_REFUSED;
+    return count;
+}
+
+void ask_rules(struct rules rules, uint64_t *state, const struct ask *ask, weir_decision *decision)
+{
+    const uint64_t cost = ask->some ? passing_now(rules, state, ask->now_ns, ask->cost) : ask->cost;
+    uint64_t same[WEIR_LIMITS_MAX];
+    for (int i = 0; i < rules.count && ask->each == NULL; i++) same[i] = cost;
+    const uint64_t *each = ask->each != NULL ? ask->each : same;
+    const bool looks = ask->uncounted && count_refused(rules);
+    struct question question = {ask->now_ns, ask->wait_max_ns, each, ask->peek || looks};
+    if (ask->charge) charge(rules, state, ask->now_ns, each, ask->end, decision);
+    else decide(rules, state, &question, ask->end, decision);
+    question.peek = ask->peek;
+    if (looks && decision->verdict == WEIR_ALLOW) decide(rules, state, &question, ask->end, decision);
+}

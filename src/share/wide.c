@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: MIT
+   wide.c - a state of several words for each key, in memory of a fixed size.
+
+   A key may be in one bucket, and there anywhere: so a bucket is large, and all of it is under one lock.
+
+       memory   | plans | scratch | bucket | bucket | ...            stripe of a bucket: its number modulo WIDE_STRIPES
+       bucket   | floor | tag, tag, ... 0 = free | slot | slot | ... |
+       slot     | fingerprint, idle_at, state ... |                  kept: twice, the tag's lowest bit says which counts
+
+   idle_at is the time from which on a fresh state is as good as this one: then the slot may be given to another key.
+
+   Whoever dies while he writes has written to the copy that does not count; one store of the tag makes it count, for
+   this key or a new one.  So there is nothing to repair.
+
+   When no slot of a bucket is idle and a key without one comes, it may inherit the one that is idle first, its state as
+   it is, and then its old owner is without.  Did he find a slot that has become idle meanwhile he would be fresh, and
+   what he owed be lost.  So the bucket keeps the latest time at which any of those who lost their slot is idle, the
+   floor, and until then gives none away as fresh.
+
+   A state remembers the rules that it was written under by their fingerprint.  Rules change: then the old ones, if they
+   are still known, say how to carry it over.
+
+   May touch: its memory, under the locks that it is given.  Promises: any bytes in there give some answer; no key that
+   keeps its slot is ever freer than decide() would have it.  With TABLE_INHERIT an heir's state is idle no earlier than
+   that of him who lost his slot; for limits that are one line this says that nothing owed is lost, for windows and logs
+   only that the keys of a bucket together pass no more than its slots allow.  Leaves to others: the locks, the time,
+   the hash. */
+#include "share/wide.h"
+
+#include <string.h>
+
+#include "core/algorithm.h"
+#include "core/clock.h"
+#include "core/num.h"
+
+enum { BUCKET_SLOTS = 64, LINE_WORDS = 8, FLOOR = 0, TAGS = 1, TAG_WORDS = 1 };
+enum { FINGERPRINT, IDLE_AT, STATE /* of a copy */ };
+enum { KEYS_IN_SLOTS = 16, SLOTS_FOR_KEYS = 25 }; /* so full that a bucket rarely is: 1 new key in 1000 finds none */
+
+_Static_assert(sizeof(struct wide_plans) % (LINE_WORDS * sizeof(uint64_t)) == 0, "plans are whole cache lines");
+_Static_assert(sizeof(struct atom) == sizeof(uint64_t), "a tag is a word");
+
+/* ---- where things are ---- */
+
+static uint64_t whole_lines(uint64_t words)
+{
+    return add_saturating(words, LINE_WORDS - 1) / LINE_WORDS * LINE_WORDS;
+}
+
+static uint64_t product(uint64_t a, uint64_t b)
+{
+    return multiply_divide_floor(a, b, 1);
+}
+
+static uint64_t copies(const struct wide *table)
+{
+    return table->kept ? 2 : 1;
+}
+
+static uint64_t copy_words(const struct wide *table)
+{
+    return (table->slot_words - TAG_WORDS) / copies(table);
+}
+
+/* Words of state that a slot has. */
+static uint64_t capacity(const struct wide *table)
+{
+    return copy_words(table) - STATE;
+}
+
+static uint64_t bucket_slots(const struct wide *table)
+{
+    return least(table->slots, BUCKET_SLOTS);
+}
+
+static uint64_t bucket_words(const struct wide *table)
+{
+    return whole_lines(TAGS + bucket_slots(table) * table->slot_words);
+}
+
+static struct wide_plans *plans_of(const struct wide *table)
+{
+    return table->memory;
+}
+
+static uint64_t *scratch_of(const struct wide *table)
+{
+    return (uint64_t *)table->memory + sizeof(struct wide_plans) / sizeof(uint64_t);
+}
+
+uint64_t wide_bytes(uint64_t keys_max, uint64_t state_words, bool kept, uint64_t *slots, uint64_t *slot_words)
+{
+    const uint64_t copy = add_saturating(STATE, state_words);
+    const uint64_t buckets = multiply_divide_ceil(keys_max, SLOTS_FOR_KEYS, KEYS_IN_SLOTS * BUCKET_SLOTS);
+    *slots = keys_max <= BUCKET_SLOTS ? most(keys_max, 1) : product(buckets, BUCKET_SLOTS);
+    *slot_words = add_saturating(TAG_WORDS, product(copy, kept ? 2 : 1));
+    const uint64_t in_bucket = least(*slots, BUCKET_SLOTS);
+    const uint64_t bucket = whole_lines(add_saturating(TAGS, product(in_bucket, *slot_words)));
+    const uint64_t all = add_saturating(whole_lines(state_words), product(*slots / in_bucket, bucket));
+    return add_saturating(sizeof(struct wide_plans), product(all, sizeof(uint64_t)));
+}
+
+uint64_t wide_slots_in(uint64_t bytes, uint64_t slot_words, bool kept)
+{
+    const struct wide one = {.slot_words = slot_words, .kept = kept};
+    const uint64_t before = sizeof(struct wide_plans) / sizeof(uint64_t) + whole_lines(capacity(&one));
+    const uint64_t words = subtract_to_zero(bytes / sizeof(uint64_t), before);
+    const uint64_t bucket = whole_lines(TAGS + BUCKET_SLOTS * slot_words);
+    if (words >= bucket) return words / bucket * BUCKET_SLOTS;
+    return subtract_to_zero(words, TAGS) / slot_words;
+}
+
+bool wide_fits(const struct wide *table, uint64_t words)
+{
+    return words <= capacity(table);
+}
+
+static uint64_t bucket_number(const struct wide *table, uint64_t hash)
+{
+    return multiply_shift_floor(hash, table->slots / bucket_slots(table), 64);
+}
+
+unsigned wide_stripe(const struct wide *table, uint64_t hash)
+{
+    return (unsigned)(bucket_number(table, hash) % WIDE_STRIPES);
+}
+
+/* A bucket under its lock. */
+struct bucket {
+    const struct wide *table;
+    uint64_t *word;
+    uint64_t tag; /* of the key that was asked for, its lowest bit 0 */
+    unsigned stripe;
+};
+
+static struct bucket bucket_at(const struct wide *table, uint64_t number)
+{
+    uint64_t *first = scratch_of(table) + whole_lines(capacity(table));
+    return (struct bucket){table, first + number * bucket_words(table), 0, (unsigned)(number % WIDE_STRIPES)};
+}
+
+static struct bucket open_bucket(const struct wide *table, uint64_t hash)
+{
+    struct bucket bucket = bucket_at(table, bucket_number(table, hash));
+    bucket.tag = most(hash & ~UINT64_C(1), 2);
+    table->lock(table->context, bucket.stripe);
+    return bucket;
+}
+
+static void close_bucket(const struct bucket *bucket)
+{
+    bucket->table->unlock(bucket->table->context, bucket->stripe);
+}
+
+/* One slot: what counts in it, and where to write what shall. */
+struct seat {
+    struct atom *tag; /* NULL: there is none */
+    uint64_t *now, *next;
+    uint64_t next_is; /* the lowest bit of a tag that says so */
+};
+
+static struct seat seat_of(const struct bucket *bucket, uint64_t slot)
+{
+    const struct wide *table = bucket->table;
+    struct atom *tag = (struct atom *)(void *)(bucket->word + TAGS) + slot;
+    uint64_t *copy = bucket->word + TAGS + bucket_slots(table) + slot * (table->slot_words - TAG_WORDS);
+    if (!table->kept) return (struct seat){tag, copy, copy, 0};
+    const uint64_t second = atom_load(tag) & 1;
+    uint64_t *other = copy + copy_words(table);
+    return (struct seat){tag, second ? other : copy, second ? copy : other, second ^ 1};
+}
+
+static struct seat find(const struct bucket *bucket)
+{
+    const struct atom *tag = (const struct atom *)(const void *)(bucket->word + TAGS);
+    for (uint64_t slot = 0; slot < bucket_slots(bucket->table); slot++) {
+        if ((atom_load(&tag[slot]) & ~UINT64_C(1)) == bucket->tag) return seat_of(bucket, slot);
+    }
+    return (struct seat){NULL, NULL, NULL, 0};
+}
+
+static bool taken(const struct seat *seat, uint64_t now_ns)
+{
+    return (atom_load(seat->tag) & ~UINT64_C(1)) != 0 && seat->now[IDLE_AT] > now_ns;
+}
+
+static struct seat find_idle(const struct bucket *bucket, uint64_t now_ns)
+{
+    for (uint64_t slot = 0; bucket->word[FLOOR] <= now_ns && slot < bucket_slots(bucket->table); slot++) {
+        const struct seat seat = seat_of(bucket, slot);
+        if (!taken(&seat, now_ns)) return seat;
+    }
+    return (struct seat){NULL, NULL, NULL, 0};
+}
+
+/* Of those that are taken, and idle from `from_ns` on at the earliest, the one that is so first.
+   fingerprint 0: any. */
+static struct seat find_first(const struct bucket *bucket, uint64_t now_ns, uint64_t from_ns, uint64_t fingerprint)
+{
+    struct seat first = {NULL, NULL, NULL, 0};
+    for (uint64_t slot = 0; slot < bucket_slots(bucket->table); slot++) {
+        const struct seat seat = seat_of(bucket, slot);
+        if (!taken(&seat, now_ns) || seat.now[IDLE_AT] < from_ns) continue;
+        if (fingerprint != 0 && seat.now[FINGERPRINT] != fingerprint) continue;
+        if (first.tag == NULL || seat.now[IDLE_AT] < first.now[IDLE_AT]) first = seat;
+    }
+    return first;
+}
+
+/* ---- states ---- */
+
+static uint64_t words_of(struct rules rules)
+{
+    uint64_t words = 0;
+    for (int i = 0; i < rules.count; i++) {
+        words = add_saturating(words, state_words(&rules.rule[i], algorithm_of(&rules.rule[i])));
+    }
+    return words;
+}
+
+static uint64_t idle_ns(struct rules rules, const uint64_t *state, uint64_t now_ns)
+{
+    uint64_t idle_ns = 0;
+    for (int i = 0; i < rules.count; i++) {
+        const struct rule *rule = &rules.rule[i];
+        const struct algorithm *algorithm = algorithm_of(rule);
+        if (algorithm->words == 0) continue;
+        idle_ns = most(idle_ns, ns_ceil(rule, algorithm->idle(rule, state, tick_at(rule, now_ns))));
+        state += state_words(rule, algorithm);
+    }
+    return idle_ns;
+}
+
+/* The rule with its clock set anew, as carry wants it.  It runs ahead of the rule's own by less than a tick, so what is
+   carried is paid off no sooner. */
+static struct rule set_anew(const struct rule *rule, uint64_t now_ns)
+{
+    struct rule anew = *rule;
+    const uint64_t cut_off = (now_ns - rule->anchor_ns) * rule->multiplier;
+    const uint64_t fraction = rule->shift < 64 ? cut_off & ((UINT64_C(1) << rule->shift) - 1) : cut_off;
+    anew.anchor_ns = now_ns;
+    anew.anchor_tick = add_saturating(tick_at(rule, now_ns), fraction != 0);
+    return anew;
+}
+
+static void carry_over(struct rules from, struct rules to, const uint64_t *state, uint64_t *next, uint64_t now_ns)
+{
+    bool same = from.count == to.count;
+    for (int i = 0; same && i < to.count; i++) same = from.rule[i].algorithm == to.rule[i].algorithm;
+    for (int i = 0; same && i < to.count; i++) {
+        const struct algorithm *algorithm = algorithm_of(&to.rule[i]);
+        const struct rule anew = set_anew(&to.rule[i], now_ns);
+        if (algorithm->words == 0) continue;
+        algorithm->carry(&from.rule[i], &anew, state, next, tick_at(&from.rule[i], now_ns), WEIR_KEEP);
+        state += state_words(&from.rule[i], algorithm);
+        next += state_words(&to.rule[i], algorithm);
+    }
+}
+
+/* ---- one call ---- */
+
+/* A question, or a correction: then `ask` is NULL. */
+struct call {
+    struct wide *table;
+    struct rules rules;
+    uint64_t words, fingerprint, now_ns;
+    const struct ask *ask;
+    int limit;               /* of a peek: this one alone; ALL */
+    weir_decision *decision; /* of a correction: the one that is corrected */
+    const uint64_t *cost, *actual, *end;
+    uint32_t *events;
+};
+
+enum { ALL = -1 };
+
+static bool peeks(const struct call *call)
+{
+    return call->ask != NULL && call->ask->peek && !call->ask->charge;
+}
+
+/* own: the state is the one that the decision was made on. */
+static void apply(const struct call *call, uint64_t *state, bool own)
+{
+    uint64_t used[WEIR_LIMITS_MAX];
+    if (call->ask != NULL) {
+        const bool all = call->limit == ALL;
+        const struct rules one = {&call->rules.rule[all ? 0 : call->limit], 1};
+        state += all ? 0 : words_before(call->rules, call->limit);
+        ask_rules(all ? call->rules : one, state, call->ask, call->decision);
+        return;
+    }
+    for (int i = 0; i < call->rules.count; i++) used[i] = own ? call->actual[i] : most(call->actual[i], call->cost[i]);
+    settle(call->rules, state, call->now_ns, call->decision, call->cost, used, call->end);
+}
+
+static bool allows(const struct call *call)
+{
+    return call->ask != NULL && call->decision->verdict == WEIR_ALLOW;
+}
+
+/* Words to try on: those that lie here where they are enough, or else the table's, under a lock. */
+struct paper {
+    uint64_t *state;
+    uint64_t here[LIST_WORDS_MAX];
+};
+
+static void borrow(struct paper *paper, const struct call *call)
+{
+    const bool here = call->words <= LIST_WORDS_MAX;
+    if (!here) call->table->lock(call->table->context, WIDE_STRIPES);
+    paper->state = here ? paper->here : scratch_of(call->table);
+    memset(paper->state, 0, call->words * sizeof(uint64_t));
+}
+
+static void give_back(const struct paper *paper, const struct call *call)
+{
+    if (paper->state != paper->here) call->table->unlock(call->table->context, WIDE_STRIPES);
+}
+
+/* Makes this the seat's content, at one stroke where another copy counted so far. */
+static void put(const struct call *call, const struct bucket *bucket, const struct seat *seat, const uint64_t *state)
+{
+    seat->next[FINGERPRINT] = call->fingerprint;
+    seat->next[IDLE_AT] = idle_ns(call->rules, state, call->now_ns);
+    if (state != seat->next + STATE) memcpy(seat->next + STATE, state, call->words * sizeof(uint64_t));
+    atom_store_release(seat->tag, bucket->tag | seat->next_is);
+}
+
+static bool differs(const struct call *call, const uint64_t *state, const uint64_t *before)
+{
+    return memcmp(state, before, call->words * sizeof(uint64_t)) != 0;
+}
+
+static bool touched(const struct call *call, const uint64_t *state)
+{
+    bool touched = false;
+    for (uint64_t i = 0; i < call->words && !touched; i++) touched = state[i] != 0;
+    return touched;
+}
+
+/* ---- a key that has a slot ---- */
+
+static void go_on(const struct call *call, const struct bucket *bucket, const struct seat *seat)
+{
+    uint64_t *before = seat->now + STATE, *state = seat->next + STATE;
+    if (state != before) memcpy(state, before, call->words * sizeof(uint64_t));
+    apply(call, state, true);
+    if (!peeks(call) && (state == before || differs(call, state, before))) put(call, bucket, seat, state);
+}
+
+static void go_on_changed(const struct call *call, const struct bucket *bucket, const struct seat *seat)
+{
+    struct wide *table = call->table;
+    struct wide_plan known;
+    struct paper paper;
+    table->lock(table->context, WIDE_STRIPES);
+    const bool found = wide_plans_find(plans_of(table), seat->now[FINGERPRINT], &known);
+    table->unlock(table->context, WIDE_STRIPES);
+    const struct rules from = {known.rule, found ? (int)known.count : 0};
+    borrow(&paper, call);
+    if (found && words_of(from) <= capacity(table)) {
+        carry_over(from, call->rules, seat->now + STATE, paper.state, call->now_ns);
+    }
+    apply(call, paper.state, false);
+    if (!peeks(call)) put(call, bucket, seat, paper.state);
+    give_back(&paper, call);
+}
+
+/* ---- a key that has none ---- */
+
+static void deny(const struct call *call, const struct bucket *bucket)
+{
+    const struct seat first = find_first(bucket, call->now_ns, 0, 0);
+    uint64_t until_ns = bucket->word[FLOOR];
+    if (until_ns <= call->now_ns && first.tag != NULL) until_ns = first.now[IDLE_AT];
+    const uint64_t retry_ns = until_ns == UINT64_MAX ? WEIR_FOREVER : most(subtract_to_zero(until_ns, call->now_ns), 1);
+    *call->decision = (weir_decision){.verdict = WEIR_DENY,
+                                      .start = {call->now_ns},
+                                      .retry_ns = retry_ns,
+                                      .reserved = call->rules.rule[0].generation};
+}
+
+static void evict(const struct call *call, const struct bucket *bucket, const uint64_t *state)
+{
+    const struct seat first = find_first(bucket, call->now_ns, 0, 0);
+    if (!touched(call, state) || peeks(call) || first.tag == NULL) return;
+    put(call, bucket, &first, state);
+    *call->events |= TABLE_DISPLACED;
+}
+
+/* False: there is nothing to inherit. */
+static bool inherit(const struct call *call, struct bucket *bucket, uint64_t *state)
+{
+    const struct seat heir = find_first(bucket, call->now_ns, bucket->word[FLOOR], call->fingerprint);
+    if (heir.tag == NULL) return false;
+    memcpy(state, heir.now + STATE, call->words * sizeof(uint64_t));
+    apply(call, state, false);
+    if (peeks(call) || !differs(call, state, heir.now + STATE)) return true;
+    bucket->word[FLOOR] = heir.now[IDLE_AT];
+    put(call, bucket, &heir, state);
+    *call->events |= TABLE_DISPLACED;
+    return true;
+}
+
+static void begin_full(const struct call *call, struct bucket *bucket, uint64_t *state)
+{
+    const bool leaves = touched(call, state) && !peeks(call);
+    if (!leaves && !allows(call)) return;
+    *call->events |= TABLE_FULL;
+    const enum table_when_full how = call->table->when_full;
+    if (how == TABLE_EVICT) evict(call, bucket, state);
+    else if (how == TABLE_DENY && allows(call)) deny(call, bucket);
+    else if (how == TABLE_INHERIT && !inherit(call, bucket, state) && allows(call)) deny(call, bucket);
+}
+
+static void begin(const struct call *call, struct bucket *bucket)
+{
+    struct paper paper;
+    const struct seat idle = find_idle(bucket, call->now_ns);
+    borrow(&paper, call);
+    apply(call, paper.state, false);
+    if (idle.tag == NULL) {
+        begin_full(call, bucket, paper.state);
+    } else if (!peeks(call) && touched(call, paper.state)) {
+        put(call, bucket, &idle, paper.state);
+        *call->events |= TABLE_NEW;
+    }
+    give_back(&paper, call);
+}
+
+/* ---- calls ---- */
+
+static void remember(struct wide *table, uint64_t fingerprint, struct rules rules)
+{
+    if (wide_plans_know(plans_of(table), fingerprint)) return;
+    table->lock(table->context, WIDE_STRIPES);
+    wide_plans_remember(plans_of(table), fingerprint, rules);
+    table->unlock(table->context, WIDE_STRIPES);
+}
+
+static bool ask_some(struct wide *table, uint64_t hash, struct rules rules, int limit, const struct ask *ask,
+                     weir_decision *decision, uint32_t *events)
+{
+    const struct call call = {.table = table,
+                              .rules = rules,
+                              .words = words_of(rules),
+                              .fingerprint = wide_fingerprint(rules),
+                              .now_ns = ask->now_ns,
+                              .ask = ask,
+                              .limit = limit,
+                              .decision = decision,
+                              .events = events};
+    if (call.words > capacity(table)) return false;
+    if (!ask->peek) remember(table, call.fingerprint, rules);
+    struct bucket bucket = open_bucket(table, hash);
+    const struct seat seat = find(&bucket);
+    if (seat.tag == NULL) begin(&call, &bucket);
+    else if (seat.now[FINGERPRINT] == call.fingerprint) go_on(&call, &bucket, &seat);
+    else go_on_changed(&call, &bucket, &seat);
+    close_bucket(&bucket);
+    return true;
+}
+
+bool wide_ask(struct wide *table, uint64_t hash, struct rules rules, const struct ask *ask, weir_decision *decision,
+              uint32_t *events)
+{
+    *events = 0;
+    return ask_some(table, hash, rules, ALL, ask, decision, events);
+}
+
+bool wide_peek_limit(struct wide *table, uint64_t hash, struct rules rules, int limit, const struct ask *ask,
+                     weir_decision *decision)
+{
+    uint32_t events = 0;
+    return ask_some(table, hash, rules, limit, ask, decision, &events);
+}
+
+void wide_settle(struct wide *table, uint64_t hash, struct rules rules, uint64_t now_ns, const weir_decision *decision,
+                 const uint64_t cost[], const uint64_t actual[], const uint64_t end[])
+{
+    uint32_t events = 0;
+    weir_decision copy = *decision;
+    const struct call call = {.table = table,
+                              .rules = rules,
+                              .words = words_of(rules),
+                              .fingerprint = wide_fingerprint(rules),
+                              .now_ns = now_ns,
+                              .decision = &copy,
+                              .cost = cost,
+                              .actual = actual,
+                              .end = end,
+                              .events = &events};
+    bool more = false;
+    for (int i = 0; i < rules.count; i++) more = more || actual[i] > cost[i];
+    if (call.words > capacity(table)) return;
+    if (more) remember(table, call.fingerprint, rules);
+    struct bucket bucket = open_bucket(table, hash);
+    const struct seat seat = find(&bucket);
+    if (seat.tag != NULL && seat.now[FINGERPRINT] == call.fingerprint) go_on(&call, &bucket, &seat);
+    else if (more && seat.tag != NULL) go_on_changed(&call, &bucket, &seat);
+    else if (more) begin(&call, &bucket);
+    close_bucket(&bucket);
+}
+
+void wide_forget(struct wide *table, uint64_t hash)
+{
+    const struct bucket bucket = open_bucket(table, hash);
+    const struct seat seat = find(&bucket);
+    if (seat.tag != NULL) atom_store_release(seat.tag, 0);
+    close_bucket(&bucket);
+}
+
+uint64_t wide_live(struct wide *table, uint64_t now_ns)
+{
+    uint64_t live = 0;
+    for (uint64_t number = 0; number < table->slots / bucket_slots(table); number++) {
+        const struct bucket bucket = bucket_at(table, number);
+        table->lock(table->context, bucket.stripe);
+        for (uint64_t slot = 0; slot < bucket_slots(table); slot++) {
+            const struct seat seat = seat_of(&bucket, slot);
+            live += taken(&seat, now_ns);
+        }
+        close_bucket(&bucket);
+    }
+    return live;
+}
