@@ -85,8 +85,8 @@ for limit in '1/w' '1/w algorithm=fixed-window' '200/w algorithm=sliding-log'; d
     done
 done
 for size in 1 2 9 10 1000 100000 262000; do
-    passes "$size/w algorithm=sliding-log" large --cost $size
-    would 'would be refused' "$size/w algorithm=sliding-log" large
+    passes "$size/w algorithm=sliding-log" "large $size" --cost $size
+    would 'would be refused' "$size/w algorithm=sliding-log" "large $size"
 done
 wrong 'too much for a state file' '1000000/w algorithm=sliding-log'
 passes '3/5year' slow --cost 3 # from empty to full it takes longer than a slot can tell
@@ -118,8 +118,8 @@ passes 1/w key --state empty # mktemp makes such
 would 'would be refused' 1/w key --state empty
 
 # ---- places that will not do ----
-wrong 'missing/take: cannot be opened: No such file or directory; --state FILE keeps it elsewhere' 2/w \
-    --state missing/take
+wrong 'missing/take: cannot be opened: there is no such file, or no such folder; --state FILE keeps it elsewhere' \
+    2/w --state missing/take
 mkdir folder
 wrong 'nothing was taken: folder: ' 2/w --state folder
 ln -s here link
@@ -131,7 +131,7 @@ mkfifo pipe
 wrong 'nothing was taken: pipe: ' 2/w --state pipe
 wrong 'nothing was taken: /dev/null: ' 2/w --state /dev/null
 wrong 'this path is too long' 2/w --state "$(head -c 5000 /dev/zero | tr '\0' x)"
-wrong 'File name too long' 2/w --state "$(head -c 300 /dev/zero | tr '\0' x)"
+wrong 'nothing was taken: xxx' 2/w --state "$(head -c 300 /dev/zero | tr '\0' x)"
 touch file
 (
     XDG_STATE_HOME=$room/file
@@ -141,7 +141,7 @@ touch file
 ) || exit 1
 if [ "$(id -u)" != 0 ]; then
     chmod 000 file
-    wrong 'file: cannot be opened: Permission denied' 2/w --state file
+    wrong 'file: cannot be opened: permission denied' 2/w --state file
 fi
 
 # A file system of its own, where that can be had: too small, and one that cannot be written.
@@ -160,8 +160,8 @@ if unshare -rm true 2>/dev/null; then
     run 'a file system that is full' unshare -rm sh inside "$weir"
     if [ "$status" != 77 ]; then
         ends 125
-        says err 'small/take: no room: No space left on device; --state FILE keeps it elsewhere'
-        says readonly 'small/take: cannot be opened: Read-only file system; --state FILE keeps it elsewhere'
+        says err 'small/take: no room: there is not so much space; --state FILE keeps it elsewhere'
+        says readonly 'small/take: cannot be opened: the file system is read-only; --state FILE keeps it elsewhere'
         says peeked 'would pass'
         if [ -e run ]; then fail 'the command was run all the same'; fi
     fi
