@@ -486,8 +486,8 @@ static bool waited_behind(const struct table_slip *slip, uint64_t ahead)
 /* Of the slot's time, what has not drained. */
 static uint64_t undrained(const struct table_slip *slip)
 {
-    const uint64_t left = table_ahead(slip->end, slip->now);
-    return least(slip->unused, least(left, slip->charged));
+    const int64_t left = (int64_t)(slip->end - slip->now);
+    return left <= 0 ? 0 : least(slip->unused, least((uint64_t)left, slip->charged));
 }
 
 void table_give_back(struct table *table, const struct table_slip *slip)
