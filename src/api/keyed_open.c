@@ -22,7 +22,7 @@ static const uint64_t LONGEST_DEFAULT_NS = UINT64_C(32) * 24 * 3600 * 1000000000
 static const uint64_t LONGEST_MAX_NS = UINT64_C(1) << 60;
 static const uint64_t LONGEST_UNITS_MAX = UINT64_C(1) << 53;
 
-_Static_assert(REGION_AREAS_MAX == TABLE_AREAS_MAX, "the header counts the table's areas");
+_Static_assert((int)REGION_AREAS_MAX == (int)TABLE_AREAS_MAX, "the header counts the table's areas");
 _Static_assert(sizeof(struct table_slot) == 16, "as the header says");
 
 static int fail(weir_error *error, int code, const char *message)
