@@ -95,6 +95,9 @@ void keyed_after_fork(weir_table *table);
 /* There are more areas than this process knows: maps them. */
 void keyed_map_more(weir_table *table);
 
+/* From now on areas before this one are not looked at. */
+void keyed_leave_areas(weir_table *table, unsigned first);
+
 /* Writes down for the next boot how late it is. */
 void keyed_keep_time(weir_table *table);
 

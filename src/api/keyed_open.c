@@ -352,6 +352,14 @@ void keyed_map_more(weir_table *table)
     host_unlock(&table->mutex);
 }
 
+void keyed_leave_areas(weir_table *table, unsigned first)
+{
+    host_lock(&table->mutex);
+    const struct table *known = keyed_slots(table);
+    if (first > known->first && first < known->count) show_areas(table, known->newest, first);
+    host_unlock(&table->mutex);
+}
+
 static void open_wide(weir_table *table, const weir_table_options *options)
 {
     const uint64_t slot_bytes = table->view.shape.slot_bytes;

@@ -11,8 +11,8 @@
        nobody waits    a process that comes then gets its answers, and every key passes again once it has rested
        no slot lost    after all have rested, as many keys as there are slots find one
 
-   May touch: a file in a folder of its own.  Promises: no timed assertion.  Leaves to others: all interleavings of a few
-   steps (explore/table_explore.c). */
+   May touch: a file in a folder of its own.  Promises: no timed assertion.  Leaves to others: all interleavings of
+   a few steps (explore/table_explore.c). */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
