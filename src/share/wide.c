@@ -155,18 +155,26 @@ static struct seat find(const struct bucket *bucket)
     return (struct seat){NULL, NULL, NULL, 0};
 }
 
-static bool taken(const struct seat *seat, uint64_t now_ns)
+static bool has_no_key(const struct seat *seat)
 {
-    return (atom_load(seat->tag) & ~UINT64_C(1)) != 0 && seat->now[IDLE_AT] > now_ns;
+    return atom_load(seat->tag) >> 1 == 0;
 }
 
+static bool taken(const struct seat *seat, uint64_t now_ns)
+{
+    return !has_no_key(seat) && seat->now[IDLE_AT] > now_ns;
+}
+
+/* One that nobody ever had comes first. */
 static struct seat find_idle(const struct bucket *bucket, uint64_t now_ns)
 {
+    struct seat idle = {NULL, NULL, NULL, 0};
     for (uint64_t slot = 0; bucket->word[FLOOR] <= now_ns && slot < bucket_slots(bucket->table); slot++) {
         const struct seat seat = seat_of(bucket, slot);
-        if (!taken(&seat, now_ns)) return seat;
+        if (has_no_key(&seat)) return seat;
+        if (idle.tag == NULL && !taken(&seat, now_ns)) idle = seat;
     }
-    return (struct seat){NULL, NULL, NULL, 0};
+    return idle;
 }
 
 /* Of those that are taken, and idle from `from_ns` on at the earliest, the one that is so first.
