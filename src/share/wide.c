@@ -326,19 +326,25 @@ static void go_on(const struct call *call, const struct bucket *bucket, const st
     if (!peeks(call) && (state == before || differs(call, state, before))) put(call, bucket, seat, state);
 }
 
-static void go_on_changed(const struct call *call, const struct bucket *bucket, const struct seat *seat)
+/* The rules that this was written under, where they are known and there is something to carry over: count 0 where not. */
+static struct rules written_under(const struct call *call, const struct seat *seat, struct wide_plan *known)
 {
     struct wide *table = call->table;
+    if (seat->now[IDLE_AT] <= call->now_ns) return (struct rules){known->rule, 0};
+    table->lock(table->context, WIDE_STRIPES);
+    const bool found = wide_plans_find(plans_of(table), seat->now[FINGERPRINT], known);
+    table->unlock(table->context, WIDE_STRIPES);
+    const struct rules from = {known->rule, found ? (int)known->count : 0};
+    return words_of(from) <= capacity(table) ? from : (struct rules){known->rule, 0};
+}
+
+static void go_on_changed(const struct call *call, const struct bucket *bucket, const struct seat *seat)
+{
     struct wide_plan known;
     struct paper paper;
-    table->lock(table->context, WIDE_STRIPES);
-    const bool found = wide_plans_find(plans_of(table), seat->now[FINGERPRINT], &known);
-    table->unlock(table->context, WIDE_STRIPES);
-    const struct rules from = {known.rule, found ? (int)known.count : 0};
+    const struct rules from = written_under(call, seat, &known);
     borrow(&paper, call);
-    if (found && words_of(from) <= capacity(table)) {
-        carry_over(from, call->rules, seat->now + STATE, paper.state, call->now_ns);
-    }
+    carry_over(from, call->rules, seat->now + STATE, paper.state, call->now_ns);
     apply(call, paper.state, false);
     if (!peeks(call)) put(call, bucket, seat, paper.state);
     give_back(&paper, call);
