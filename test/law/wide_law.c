@@ -31,7 +31,8 @@ struct key {
     uint64_t hash;
     uint64_t state[WORDS_MAX];
     int plan;                    /* under which the state was written */
-    uint64_t idle_ns;            /* when that said last that it would be */
+    bool has_slot;               /* once it was touched */
+    uint64_t idle_ns;            /* what it said last of when that may be forgotten */
     weir_decision decision, own; /* the table's, and that of its own state */
     uint64_t cost, end[WEIR_LIMITS_MAX], own_end[WEIR_LIMITS_MAX];
     int decided; /* the plan it was decided under, or -1: there is nothing to correct */
@@ -155,7 +156,8 @@ static void note_idle(const struct subject *subject, struct key *key, const uint
 {
     const struct rules rules = rules_of(subject, key->plan);
     const bool same = memcmp(key->state, state_before, sizeof key->state) == 0;
-    if (same && !changed && subject->wide.kept) return;
+    for (int i = 0; i < WORDS_MAX; i++) key->has_slot = key->has_slot || key->state[i] != 0;
+    if (!key->has_slot || (same && !changed && subject->wide.kept)) return;
     key->idle_ns = 0;
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
@@ -329,6 +331,7 @@ static void step(struct subject *subject)
         wide_forget(&subject->wide, key->hash);
         memset(key->state, 0, sizeof key->state);
         key->idle_ns = 0;
+        key->has_slot = false;
         key->decided = -1;
     }
     law_check(law, wide_live(&subject->wide, subject->now_ns) <= subject->wide.slots, "more live than slots");
