@@ -193,11 +193,14 @@ static struct seat find_first(const struct bucket *bucket, uint64_t now_ns, uint
 
 /* ---- states ---- */
 
+/* Saturates, as state_words does not: rules that are made up may ask for any number. */
 static uint64_t words_of(struct rules rules)
 {
     uint64_t words = 0;
     for (int i = 0; i < rules.count; i++) {
-        words = add_saturating(words, state_words(&rules.rule[i], algorithm_of(&rules.rule[i])));
+        const struct algorithm *algorithm = algorithm_of(&rules.rule[i]);
+        const uint64_t more = algorithm->more_words != NULL ? algorithm->more_words(&rules.rule[i]) : 0;
+        words = add_saturating(words, add_saturating(algorithm->words, more));
     }
     return words;
 }

@@ -286,12 +286,16 @@ static void correct(struct subject *subject, struct key *key)
     uint64_t cost[WEIR_LIMITS_MAX], actual[WEIR_LIMITS_MAX];
     const bool ends = law_pick(subject->law, 2) == 0;
     const uint64_t used = law_pick(subject->law, key->cost + 3);
+    const bool mixed = law_chance(subject->law, 4);
+    bool more = false;
     const struct rules rules = rules_of(subject, key->decided < 0 ? 0 : key->decided);
     if (key->decided < 0 || !corrects_alike(subject)) return;
     for (int i = 0; i < WEIR_LIMITS_MAX; i++) {
         cost[i] = key->cost;
         /* Where a slot may be lost what is given back may not find it. */
-        actual[i] = subject->way == DENIES || subject->way == INHERITS ? least(used, key->cost) : used;
+        const bool whole = subject->way == DENIES || subject->way == INHERITS || (mixed && i % 2 != 0);
+        actual[i] = whole ? least(used, key->cost / (mixed ? 2 : 1)) : used;
+        more = more || (i < rules.count && actual[i] > cost[i]);
     }
     law_note(subject->law, "%" PRIu64 " ns: key %d: used %" PRIu64, subject->now_ns, (int)(key - subject->key),
              actual[0]);
@@ -300,7 +304,7 @@ static void correct(struct subject *subject, struct key *key)
     const bool changed = wide_fingerprint(rules) != wide_fingerprint(rules_of(subject, key->plan));
     const int plan = key->decided;
     key->decided = -1;
-    if (changed && actual[0] <= cost[0]) return;
+    if (changed && !more) return;
     for (int i = 0; changed && i < WEIR_LIMITS_MAX; i++) actual[i] = most(actual[i], cost[i]);
     if (subject->way != GARBAGE) {
         uint64_t state_before[WORDS_MAX];
