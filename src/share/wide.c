@@ -329,7 +329,7 @@ static void go_on(const struct call *call, const struct bucket *bucket, const st
     if (!peeks(call) && (state == before || differs(call, state, before))) put(call, bucket, seat, state);
 }
 
-/* The rules that this was written under, where they are known and there is something to carry over: count 0 where not. */
+/* The rules that this was written under.  count 0: they are not known, or there is nothing to carry over. */
 static struct rules written_under(const struct call *call, const struct seat *seat, struct wide_plan *known)
 {
     struct wide *table = call->table;

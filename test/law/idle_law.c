@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
    idle_law.c - what an algorithm says of when a state may be forgotten is true.
 
-   A state is brought about by calls, charges and corrections.  From the time on at which all its limits say that it is
-   idle a fresh state is asked, and whatever that lets through the old one lets through as well, as soon, and goes on
-   doing so after it has taken it.  So nothing that was owed is lost where a slot is given to another key.
+   A state is brought about by calls, charges and corrections.  From the time on at which all its limits say that it
+   is idle a fresh state is asked, and whatever that lets through the old one lets through as well, as soon, and
+   goes on doing so after it has taken it.  So nothing that was owed is lost where a slot is given to another key.
 
-   Who pays himself says `never`, and so does a state at the end of the clock.  In a list
-   only what starts now is compared: where another limit moves a start, windows, logs and simrate know of what is over
-   only that it was there, not when, and hold it against whoever comes before that start.  simrate is filled at other
-   moments than a fresh one: so a call that finds it short by less than a fill ends the run.  A
-   timeline that closes gaps does so on every other reading of the clock, so that the two take turns in passing one more:
-   there only the first call is compared. */
+   Who pays himself says `never`, and so does a state at the end of the clock.  In a list only what starts now is
+   compared: where another limit moves a start, windows, logs and simrate know of what is over only that it was
+   there, not when, and hold it against whoever comes before that start.  simrate is filled at other moments than a
+   fresh one: so a call that finds it short by less than a fill ends the run.  A timeline that closes gaps does so
+   on every other reading of the clock, so that the two take turns in passing one more: there only the first call is
+   compared. */
 #include <inttypes.h>
 #include <string.h>
 

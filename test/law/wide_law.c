@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
    wide_law.c - a table of wide slots against a state of its own for each key, in memory without end.
 
-   As long as there is a slot for each key every answer is that of the key's own state, whatever was corrected, charged,
-   forgotten and changed.  With more keys than slots nothing that is let through is refused by the key's own state, which
-   is fed with what was let through: under `deny` for every algorithm, under `inherit` for gcra, whose state is one line,
-   2 ns later: which of two is idle first is known to the ns.
+   As long as there is a slot for each key every answer is that of the key's own state, whatever was corrected,
+   charged, forgotten and changed.  With more keys than slots nothing that is let through is refused by the key's
+   own state, which is fed with what was let through: under `deny` for every algorithm, under `inherit` for gcra,
+   whose state is one line, 2 ns later: which of two is idle first is known to the ns.
 
-   A process that dies while it writes leaves any part of what it wrote but the tag, which is the last: whatever part of
-   it is there, every key answers as before.  And any bytes as memory give some answer.
+   A process that dies while it writes leaves any part of what it wrote but the tag, which is the last: whatever
+   part of it is there, every key answers as before.  And any bytes as memory give some answer.
 
    The locks that the table takes are looked after: one at a time, and the common one inside another. */
 #include <inttypes.h>

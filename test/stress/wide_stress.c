@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT
    wide_stress.c - processes die while they write to a table that is kept, and threads are at one table together.
 
-   A child goes through a call instruction by instruction, and at each at which it has written something, every key is as
-   it was before that call or as it is after it, whoever looks, and never again as before once it is as after.
+   A child goes through a call instruction by instruction, and at each at which it has written something, every key
+   is as it was before that call or as it is after it, whoever looks, and never again as before once it is as after.
 
-   A child goes through calls that its parent knows, says before each which one it is about to make, and is killed some
-   time later.  Then every key is as it was before that call or as it is after it, by a state of its own that went
-   through the same calls.  The locks are forgotten, as the kernel's are: nothing is repaired, and the next child goes on.
+   A child goes through calls that its parent knows, says before each which one it is about to make, and is killed
+   some time later.  Then every key is as it was before that call or as it is after it, by a state of its own that
+   went through the same calls.  The locks are forgotten, as the kernel's are: nothing is repaired, and the next
+   child goes on.
 
    Threads take from a few keys of one table: each key grants what its limit has, and no more.
 
-   May touch: processes of its own.  Promises: the calls follow from the seed that is printed; when the child dies is up
-   to the machine.  Leaves to others: one step after the other (test/law/wide_law.c). */
+   May touch: processes of its own.  Promises: the calls follow from the seed that is printed; when the child dies
+   is up to the machine.  Leaves to others: one step after the other (test/law/wide_law.c). */
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -30,7 +31,7 @@
 
 enum {
     KEYS = 12,
-    KILLS = 150,
+    KILLS = 100,
     CALLS = 20000000,
     WORDS = 64,
     COSTS = 4,
