@@ -16,6 +16,8 @@ static const struct command *command_at(int index)
     case 1:
         return explain_command();
     case 2:
+        return take_command();
+    case 3:
         return bench_command();
     default:
         return NULL;

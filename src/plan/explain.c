@@ -195,6 +195,13 @@ static void explain_limit(struct writer *writer, const struct limit *limit, cons
     write_text(writer, "\n");
 }
 
+void explain_most(const struct plan *plan, uint64_t limit, struct writer *writer)
+{
+    const uint8_t algorithm = plan->limit[limit].algorithm;
+    if (algorithm == ALGORITHM_UNLIMITED || algorithm == ALGORITHM_NONE) return;
+    explain_period(writer, &plan->limit[limit], algorithm_of(&plan->rule[limit]));
+}
+
 void explain(const struct plan *plan, uint64_t window_ns, struct writer *writer)
 {
     for (uint64_t i = 0; i < plan->count; i++) explain_limit(writer, &plan->limit[i], &plan->rule[i], window_ns);

@@ -42,4 +42,7 @@ uint64_t plan_full_ns(struct rules rules, const weir_decision *decision);
 /* What `weir explain` prints; window_ns 0 asks for no further window. */
 void explain(const struct plan *plan, uint64_t window_ns, struct writer *writer);
 
+/* Of it, the most in a period, with the strict alternative where more than the count passes; nothing without a rate. */
+void explain_most(const struct plan *plan, uint64_t limit, struct writer *writer);
+
 #endif

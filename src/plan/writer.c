@@ -21,7 +21,21 @@ static const struct {
     {"us", "\xc2\xb5s", UINT64_C(1000)},
     {"ns", "ns", UINT64_C(1)},
 };
-enum { UNITS = sizeof units / sizeof units[0], UNIT_YEAR = 0, UNIT_WEEK = 1 };
+enum { UNITS = sizeof units / sizeof units[0], UNIT_YEAR = 0, UNIT_WEEK = 1, UNIT_SECOND = 5 };
+
+/* Waits below a bound are told in whole steps. */
+static const struct {
+    uint64_t below_ns, step_ns;
+} steps[] = {
+    {UINT64_C(1000000), UINT64_C(1000)},                    /* 1 ms: us */
+    {UINT64_C(100000000), UINT64_C(1000000)},               /* 0.1 s: ms */
+    {UINT64_C(10000000000), UINT64_C(100000000)},           /* 10 s: tenths */
+    {UINT64_C(3600000000000), UINT64_C(1000000000)},        /* 1 h: s */
+    {UINT64_C(86400000000000), UINT64_C(60000000000)},      /* 1 d: min */
+    {UINT64_C(31536000000000000), UINT64_C(3600000000000)}, /* 1 year: h */
+    {UINT64_MAX, UINT64_C(86400000000000)},                 /* d */
+};
+enum { STEPS = sizeof steps / sizeof steps[0], TENTH_NS = 100000000 };
 
 void write_bytes(struct writer *writer, const char *bytes, size_t size)
 {
@@ -124,4 +138,33 @@ void write_about(struct writer *writer, uint64_t ns)
     uint64_t unit = 1;
     while (ns / unit >= 1000) unit *= 10;
     write_duration(writer, (ns + unit / 2) / unit * unit);
+}
+
+/* To a whole step; what reaches the bound by it is told in the next one's. */
+static uint64_t rounded_to_step(uint64_t ns)
+{
+    uint64_t rounded = ns;
+    for (int i = 0; i < STEPS; i++) {
+        const uint64_t step_ns = steps[i].step_ns, parts = ns / step_ns + (ns % step_ns != 0);
+        rounded = parts > UINT64_MAX / step_ns ? UINT64_MAX / step_ns * step_ns : parts * step_ns;
+        if (rounded < steps[i].below_ns) break;
+    }
+    return rounded;
+}
+
+void write_wait(struct writer *writer, uint64_t ns)
+{
+    const uint64_t rounded_ns = rounded_to_step(ns);
+    if (rounded_ns >= TENTH_NS && rounded_ns < units[UNIT_SECOND].ns) {
+        write_decimal(writer, rounded_ns / TENTH_NS, 1);
+        write_text(writer, " s");
+        return;
+    }
+    int unit = 0;
+    while (unit < UNIT_SECOND && (rounded_ns < units[unit].ns || unit == UNIT_WEEK)) unit++;
+    const uint64_t rest_ns = unit < UNIT_SECOND ? rounded_ns % units[unit].ns : 0;
+    write_duration(writer, rounded_ns - rest_ns);
+    if (rest_ns == 0) return;
+    write_text(writer, " ");
+    write_duration(writer, rest_ns);
 }

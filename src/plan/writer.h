@@ -33,4 +33,7 @@ void write_duration(struct writer *writer, uint64_t ns);
 /* The same, rounded to three digits. */
 void write_about(struct writer *writer, uint64_t ns);
 
+/* For people who wait, rounded up, so that who comes back then is not early: 19 min 58 s, 2 d 3 h, 0.4 s, 12 ms. */
+void write_wait(struct writer *writer, uint64_t ns);
+
 #endif

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <weir/weir.h>
@@ -85,8 +86,9 @@ static const char *const exact[] = {"10/s burst=20", "1000/s",
 static void answers_as_the_core(const char *text, weir_table *table, uint64_t seed)
 {
     const weir_plan plan = plan_of(text);
-    uint64_t state[64] = {0};
+    uint64_t state[256] = {0};
     weir_instant now = weir_now();
+    assert_true(weir_state_size(&plan) <= sizeof state);
     for (int i = 0; i < STEPS; i++) {
         now.ns += random_below(&seed, 4) == 0 ? random_below(&seed, 2 * S) : random_below(&seed, S / 8);
         const uint64_t cost = random_below(&seed, 4) == 0 ? random_below(&seed, 12) : 1;
@@ -125,6 +127,24 @@ static void wide_slots_answer_as_the_core(void **unused)
         answers_as_the_core(texts[i], table, i + 1);
         weir_table_close(table);
     }
+}
+
+/* Who is refused may come back when an hour begins on the clock on the wall, give or take what the clocks differ. */
+static void aligned_windows_begin_with_the_hour(void **unused)
+{
+    (void)unused;
+    const weir_plan plan = plan_of("1/h algorithm=fixed-window align=clock");
+    weir_table *table = open_wide(&plan);
+    struct timespec wall;
+    weir_table_take(table, &plan, weir_key_text("k"), 1);
+    const weir_decision refused = weir_table_take(table, &plan, weir_key_text("k"), 1);
+    clock_gettime(CLOCK_REALTIME, &wall);
+    if (refused.verdict == WEIR_DENY) {
+        const uint64_t unix_ns = (uint64_t)wall.tv_sec * S + (uint64_t)wall.tv_nsec;
+        const uint64_t past_hour_ns = (unix_ns + refused.retry_ns + 60 * S) % (3600 * S);
+        assert_in_range(past_hour_ns, 0, 120 * S);
+    }
+    weir_table_close(table);
 }
 
 /* A limit that is no whole number of units is a little slower, never faster, and its burst is the same. */
@@ -607,6 +627,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slots_answer_as_the_core),
         cmocka_unit_test(wide_slots_answer_as_the_core),
+        cmocka_unit_test(aligned_windows_begin_with_the_hour),
         cmocka_unit_test(other_rates_are_never_faster),
         cmocka_unit_test(keys_and_limits_have_states_of_their_own),
         cmocka_unit_test(unlimited_and_none_need_no_slot),

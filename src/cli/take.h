@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+   take.h - the parts of weir take.
+
+       take.c         options, the answer, the command        take_state.c   the file that keeps what was used
+       take_wait.c    --wait, and what interrupts it           take_report.c  the words and the JSON */
+#ifndef WEIR_CLI_TAKE_H
+#define WEIR_CLI_TAKE_H
+
+#include <stdio.h>
+
+#include "cli/arguments.h"
+
+enum { TAKE_TEXT_MAX = 8192, TAKE_KEY_MAX = 4096, TAKE_PATH_MAX = 4096 };
+
+struct take {
+    /* as asked for */
+    const char *limit;
+    const char *key_text; /* NULL: the limit itself */
+    char **command;       /* NULL: only the status */
+    const char *state;    /* --state, or NULL */
+    uint64_t cost, wait_ns;
+    bool peek, json;
+    int refused_status; /* -1: the usual one */
+
+    weir_plan plan;
+    char canonical[TAKE_TEXT_MAX];
+    weir_key key;
+    char path[TAKE_PATH_MAX];
+    weir_table *table; /* NULL: this limit keeps nothing */
+
+    uint64_t asked_ns; /* when it began */
+    bool waited;       /* it did not pass then */
+    weir_decision decision;
+};
+
+/* ---- take_state.c ---- */
+
+/* Opens the table of this limit.  Prints what is wrong and what to do, and returns STATUS_TROUBLE. */
+int take_open(struct take *take);
+
+/* ---- take_wait.c ---- */
+
+/* Takes, at the latest when the bound is over.  Returns 0, or the signal that ended the wait: then nothing is taken. */
+int take_decide(struct take *take);
+
+/* ---- take_report.c ---- */
+
+/* Of a refusal: why, and when again. */
+void take_print_refusal(const struct take *take, FILE *out);
+void take_print_peek(const struct take *take);
+void take_print_json(const struct take *take);
+
+/* Why it can never pass. */
+void take_print_never(const struct take *take);
+
+#endif

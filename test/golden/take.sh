@@ -1,0 +1,203 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# take.sh WEIR: what is allowed, what is refused, in which words and with which status.
+# Limits are of hours, so that no permit comes back while the test runs.
+. "$(dirname "$0")/lib/check.sh" "$@"
+needs jq
+export HOME=$room/home
+unset XDG_STATE_HOME
+
+passes() # ARGUMENT...: and says nothing
+{
+    run "take $*" "$weir" take "$@"
+    ends 0
+    silent out
+    silent err
+}
+
+refused() # STATUS ARGUMENT...
+{
+    local expected=$1
+    shift
+    run "take $*" "$weir" take "$@"
+    ends "$expected"
+    silent out
+    says err 'weir: refused: '
+}
+
+wrong() # WORDS ARGUMENT...: status 2 and the words on standard error
+{
+    local words=$1
+    shift
+    run "take $*" "$weir" take "$@"
+    ends 2
+    silent out
+    says err "$words"
+}
+
+# ---- three in a row, and no more ----
+for turn in 1 2 3; do passes 3/h deploy; done
+refused 1 3/h deploy
+if ! grep -qE '^weir: refused: deploy has used 3/h; again in (19 min [0-9]+ s|20 min)$' err; then
+    fail 'not in these words'
+fi
+refused 0 3/h deploy -E 0
+refused 7 3/h deploy --refused 7
+refused 255 3/h deploy -E 255
+passes 3/h other
+refused 1 3/h other --cost 3
+says err 'other has 2 left of 3/h, not 3; again in '
+
+what='where the state is'
+if [ "$(stat -c %a home/.local home/.local/state home/.local/state/weir home/.local/state/weir/take | tr '\n' ' ')" != \
+    '700 700 700 600 ' ]; then fail 'a folder or the file is open to others'; fi
+if [ -n "$(find home -name 'take.*')" ]; then fail 'limits by gcra need one file'; fi
+
+# ---- without a key the limit is the key, however it is spelled ----
+passes 1/h
+refused 1 '1 / h'
+says err 'weir: refused: 1 / h is used up; again in '
+passes 1/h key
+refused 1 1/h '1/h burst=1 algorithm=gcra'
+
+# ---- with a command ----
+run 'its streams and its status' "$weir" take 9/h command -- sh -c 'cat; echo to err >&2; exit 42' <<<'to out'
+ends 42
+echo 'to out' >expected
+same out expected
+echo 'to err' >expected
+same err expected
+run 'its name' "$weir" take 9/h command -- sh -c 'echo "$0" "$@"' --json -- --peek
+echo '--json -- --peek' >expected
+same out expected
+run 'its process' sh -c 'echo $$; exec "$0" take 9/h command -- sh -c "echo \$\$"' "$weir"
+ends 0
+if [ "$(uniq out | wc -l)" != 1 ]; then fail 'it is another one'; fi
+if [ -e /proc/self/fd ]; then
+    run 'its descriptors' "$weir" take 9/h command -- ls /proc/self/fd </dev/null
+    ls /proc/self/fd </dev/null 2>err >expected
+    same out expected
+fi
+if [ -e /proc/self/status ]; then
+    grep -E '^Sig(Blk|Ign)' /proc/self/status >ours
+    run 'its signals' "$weir" take 9/h command --wait 1h -- grep -E '^Sig(Blk|Ign)' /proc/self/status
+    grep -E '^Sig(Blk|Ign)' /proc/self/status >expected
+    same out expected
+fi
+touch not_run
+passes 1/h once -- rm not_run
+refused 75 1/h once -- touch run
+refused 3 1/h once -E 3 -- touch run
+if [ -e not_run ] || [ -e run ]; then fail 'it was not run when allowed, or was when refused'; fi
+
+# ---- a command that could not be started has used nothing ----
+for turn in 1 2; do
+    run 'no such command' "$weir" take 1/h nothing -- ./not-there
+    ends 127
+    says err './not-there: No such file'
+    run 'no program' "$weir" take 1/h nothing -- "$room"
+    ends 126
+    says err 'Permission denied'
+done
+passes 1/h nothing
+
+# ---- looking ----
+run 'peek' "$weir" take 3/h looked --peek
+ends 0
+cat >expected <<'END'
+would pass; 2 more at once
+3/h burst=3 algorithm=gcra
+  in any hour     at most 5.   For never more than 3 in any hour: '3/h algorithm=sliding-log'
+END
+same out expected
+silent err
+passes 3/h looked --cost 3
+run 'peek at what is used' "$weir" take 3/h looked --peek -E 9
+ends 9
+silent err
+says out 'would be refused: looked has used 3/h; again in '
+run 'peek, the last one' "$weir" take 1/h last --peek
+says out 'would pass; no more at once'
+run 'peek without a rate' "$weir" take unlimited --peek
+ends 0
+says out 'would pass; any number more at once'
+mkdir empty
+run 'peek without a file' env XDG_STATE_HOME="$room/empty" "$weir" take '1/h algorithm=leaky; 3/d' new --peek
+ends 0
+says out 'leaky'
+if [ -n "$(ls empty)" ]; then fail 'it made a file'; fi
+
+# ---- for programs ----
+run 'JSON' "$weir" take 3/h json --cost 2 --json
+ends 0
+silent err
+json out '.allowed == true and .limit == "3/h burst=3 algorithm=gcra" and .key == "json" and .charged == 2
+          and .remaining == 1 and .start_ns > 0 and .delay_ns == 0 and .retry_ns == 0'
+run 'JSON of a refusal' "$weir" take 3/h json --cost 2 --json
+ends 1
+silent err
+json out '.allowed == false and .charged == 0 and .remaining == 1 and .retry_ns > 1.1e12 and .retry_ns <= 1.2e12'
+run 'JSON of what can never pass' "$weir" take 3/h json --cost 4 --json
+ends 2
+json out '.allowed == false and .retry_ns == null'
+run 'JSON, looked at' "$weir" take 3/h json --peek --json
+ends 0
+json out '.allowed == true and .charged == 0 and .remaining == 0'
+run 'JSON without a rate' "$weir" take unlimited --json
+json out '.allowed == true and .remaining == null'
+run 'JSON without a key' "$weir" take '2/h;5/d' --json
+json out '.limit == "2/h burst=2 algorithm=gcra; 5/d burst=5 algorithm=gcra" and .key == .limit'
+
+# ---- keys of any bytes ----
+key=$'"\\\t\n\x01\x7f\xc3\xa4 \xe2\x82\xac'
+run 'a key with odd characters' "$weir" take 1/h "$key" --json
+json out '.key == "\"\\\t\n\u0001\u007fä €"'
+refused 1 1/h "$key"
+says err $'"\\????\xc3\xa4 \xe2\x82\xac has used'
+for key in $'\xff' $'\xc0\x80' $'\xed\xa0\x80' $'\xf4\x90\x80\x80' $'a\xe2\x82' $'\xe2\x82z'; do
+    run 'a key that is no UTF-8' "$weir" take 1/h "$key" --json
+    ends 0
+    json out '.key | contains("\ufffd")'
+    if ! iconv -f UTF-8 -t UTF-8 out >/dev/null 2>err; then fail 'that is no text'; fi # jq would read it all the same
+done
+passes 1/h $'\xfe' # each of those is another key
+passes 1/h "$(head -c 4096 /dev/zero | tr '\0' k)"
+refused 1 1/h "$(head -c 4096 /dev/zero | tr '\0' k)"
+says err "refused: $(head -c 60 /dev/zero | tr '\0' k)... has used"
+wrong 'a key has 1 to 4096 bytes' 1/h "$(head -c 4097 /dev/zero | tr '\0' k)"
+wrong 'a key has 1 to 4096 bytes' 1/h ''
+
+# ---- what can never pass ----
+wrong 'refused for ever: none lets nothing through' none
+wrong 'refused for ever: --cost 4 is more than 3/h burst=3 algorithm=gcra can let through at once' 3/h --cost 4
+wrong 'refused for ever: --cost 4 is more than 3/d burst=3 algorithm=gcra can' '10/h;3/d' --cost 4
+run 'never, with a command' "$weir" take none -E 9 -- touch run
+ends 125
+
+# ---- bad usage ----
+wrong 'expected a limit; for example weir take 3/h deploy'
+wrong 'what is "more"? a limit with spaces goes in quotes' 3/h key more
+wrong 'column 3: ' 3/month
+wrong 'there is no option --colour' 3/h --colour
+wrong '--cost wants a value' 3/h --cost
+for cost in 0 -1 1.5 one 18446744073709551615; do
+    wrong "--cost \"$cost\": expected a whole number from 1" 3/h --cost "$cost"
+done
+for status in 256 -1 1.5 ''; do wrong "--refused \"$status\": expected a whole number" 3/h -E "$status"; done
+wrong '--wait "10": expected a time; for example 500ms' 3/h --wait 10
+wrong '--state "": expected the path of a file' 3/h --state ''
+wrong 'has nothing to --wait for' 3/h --peek --wait 1s
+run 'no command' "$weir" take 3/h --
+ends 125
+says err 'expected a command behind --'
+for option in --peek --json; do
+    run "$option with a command" "$weir" take 3/h $option -- touch run
+    ends 125
+    says err 'without a command'
+done
+run 'a bad limit with a command' "$weir" take 3/month -- touch run
+ends 125
+run 'help' "$weir" take --help
+ends 0
+says out 'usage: weir take LIMIT [KEY]'
+if [ -e run ]; then fail 'a command was run all the same'; fi

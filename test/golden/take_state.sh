@@ -1,0 +1,168 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# take_state.sh WEIR: what was used is remembered, under a changed limit too; and where it cannot be, nothing is taken.
+. "$(dirname "$0")/lib/check.sh" "$@"
+needs jq
+export XDG_STATE_HOME=$room/state
+unset HOME
+
+wrong() # WORDS ARGUMENT...: nothing is taken, and the words say why
+{
+    local words=$1
+    shift
+    run "take $*" "$weir" take "$@"
+    ends 2
+    silent out
+    says err "$words"
+    run "take $* with a command" "$weir" take "$@" -- touch run
+    ends 125
+    silent out
+    if [ -e run ]; then fail 'the command was run all the same'; fi
+}
+
+would() # WORDS ARGUMENT...
+{
+    local words=$1
+    shift
+    run "take $* --peek" "$weir" take "$@" --peek
+    says out "$words"
+}
+
+passes()
+{
+    run "take $*" "$weir" take "$@"
+    ends 0
+}
+
+# ---- where it is ----
+passes 2/w key
+passes 2/w key --state here
+would 'would pass; no more at once' 2/w key
+would 'would pass; no more at once' 2/w key --state here
+passes '2/w algorithm=sliding-log' key --state here
+what='the files'
+ls -d here* >out
+printf '%s\n' here here.wide-16 >expected
+same out expected
+run 'a state of one user' env HOME="$room/home" XDG_STATE_HOME=relative "$weir" take 2/w key
+ends 0
+if [ ! -e home/.local/state/weir/take ] || [ -e relative ]; then fail 'what is not absolute counts as not set'; fi
+mkdir -m 755 home/state
+run 'folders that are there' env XDG_STATE_HOME="$room/home/state" "$weir" take 2/w key
+if [ "$(stat -c %a home/state)" != 755 ]; then fail 'they are not ours to change'; fi
+(
+    unset XDG_STATE_HOME
+    wrong 'no HOME and no XDG_STATE_HOME to keep the state in; say where with --state FILE' 2/w key
+    HOME=relative
+    export HOME
+    wrong 'say where with --state FILE' 2/w key
+    passes 2/w key --state here
+    passes unlimited
+) || exit 1
+
+# ---- another limit for the same key ----
+# What was used stays the same time; in a log it stays the same permits.
+for algorithm in gcra 'leaky nodelay'; do
+    passes "2/d algorithm=$algorithm" "changed $algorithm"
+    would 'would pass; 1 more at once' "4/d algorithm=$algorithm" "changed $algorithm"
+    would 'would be refused: ' "1/d algorithm=$algorithm" "changed $algorithm"
+    passes "4/d algorithm=$algorithm" "changed $algorithm" --cost 2
+    would 'would be refused: ' "2/d algorithm=$algorithm" "changed $algorithm"
+done
+passes '3/d algorithm=sliding-log' 'changed log' --cost 2
+would 'would pass; 2 more at once' '5/d algorithm=sliding-log' 'changed log'
+would 'would be refused: ' '2/d algorithm=sliding-log' 'changed log'
+
+# ---- many keys, and limits of all sizes ----
+for limit in '1/w' '1/w algorithm=fixed-window' '200/w algorithm=sliding-log'; do
+    for key in {1..300}; do
+        run "$limit, many keys" "$weir" take "$limit" "key $key" --cost "${limit%%/*}"
+        ends 0
+    done
+    for key in {1..300}; do
+        run "$limit, many keys" "$weir" take "$limit" "key $key"
+        ends 1
+    done
+done
+for size in 1 2 9 10 1000 100000 262000; do
+    passes "$size/w algorithm=sliding-log" "large $size" --cost $size
+    would 'would be refused' "$size/w algorithm=sliding-log" "large $size"
+done
+wrong 'too much for a state file' '1000000/w algorithm=sliding-log'
+passes '3/5year' slow --cost 3 # from empty to full it takes longer than a slot can tell
+would 'would be refused: slow has used 3/5year; again in 1 year ' '3/5year' slow
+
+# ---- what is no state of ours stays as it is ----
+foreign() # FILE WORDS [LIMIT]
+{
+    cp "$1" before
+    wrong "weir: nothing was taken: $1: " "${3-2/w}" key --state "${1%.wide-8}"
+    says err "$2"
+    says err '; --state FILE keeps it elsewhere'
+    same "$1" before
+}
+echo 'my letters' >letters
+foreign letters 'is no table of weir'
+head -c 300000 /dev/zero | tr '\0' x >letters
+foreign letters 'is no table of weir'
+cp state/weir/take other.wide-8
+foreign other.wide-8 'has 16-byte slots' '2/w algorithm=fixed-window'
+for size in 1 16 100 4095 4096 4097 $(($(stat -c %s here) / 2)) $(($(stat -c %s here) - 1)); do
+    head -c "$size" here >short
+    foreign short 'remove it'
+done
+{ head -c 9 here; printf '\xa5\xa5\xa5\xa5\xa5\xa5\xa5'; tail -c +17 here; } >damaged
+foreign damaged 'remove it'
+: >empty
+passes 1/w key --state empty # mktemp makes such
+would 'would be refused' 1/w key --state empty
+
+# ---- places that will not do ----
+wrong 'missing/take: cannot be opened: there is no such file, or no such folder; --state FILE keeps it elsewhere' \
+    2/w --state missing/take
+mkdir folder
+wrong 'nothing was taken: folder: ' 2/w --state folder
+ln -s here link
+wrong 'nothing was taken: link: ' 2/w --state link
+ln -s nowhere dangling
+wrong 'nothing was taken: dangling: ' 2/w --state dangling
+if [ -e nowhere ]; then fail 'it wrote through a link'; fi
+mkfifo pipe
+wrong 'nothing was taken: pipe: ' 2/w --state pipe
+wrong 'nothing was taken: /dev/null: ' 2/w --state /dev/null
+wrong 'this path is too long' 2/w --state "$(head -c 5000 /dev/zero | tr '\0' x)"
+wrong 'nothing was taken: xxx' 2/w --state "$(head -c 300 /dev/zero | tr '\0' x)"
+touch file
+(
+    XDG_STATE_HOME=$room/file
+    wrong "take: folder $room/file/weir: Not a directory; give another place with --state FILE" 2/w
+    XDG_STATE_HOME=/$(head -c 5000 /dev/zero | tr '\0' x)
+    wrong 'the path of the state is too long' 2/w
+) || exit 1
+if [ "$(id -u)" != 0 ]; then
+    chmod 000 file
+    wrong 'file: cannot be opened: permission denied' 2/w --state file
+fi
+
+# A file system of its own, where that can be had: too small, and one that cannot be written.
+mkdir small
+cat >inside <<'END'
+mount -t tmpfs -o size=64k tmpfs small || exit 77
+"$1" take 2/w key --state small/take -- touch run
+status=$?
+rm -f small/take
+"$1" take 2/w key --state small/take --peek >peeked || status=peek
+mount -o remount,ro small || exit 77
+"$1" take 2/w key --state small/take -- touch run 2>readonly
+[ $? = $status ] && exit $status
+END
+if unshare -rm true 2>/dev/null; then
+    run 'a file system that is full' unshare -rm sh inside "$weir"
+    if [ "$status" != 77 ]; then
+        ends 125
+        says err 'small/take: no room: there is not so much space; --state FILE keeps it elsewhere'
+        says readonly 'small/take: cannot be opened: the file system is read-only; --state FILE keeps it elsewhere'
+        says peeked 'would pass'
+        if [ -e run ]; then fail 'the command was run all the same'; fi
+    fi
+fi
