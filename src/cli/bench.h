@@ -30,8 +30,9 @@ struct bench_wish {
 };
 
 struct bench_table {
-    uint64_t bytes;                                           /* of the table */
-    uint64_t keys_fitting;                                    /* so many had room before 1 in 1,000 had none */
+    uint64_t bytes;               /* of the table */
+    uint64_t keys_fitting;        /* so many were in when over 1 in 1,000 of those that came just then found no room */
+    uint64_t keys_fitting_in_all; /* ... over 1 in 1,000 of all that had come since the table was empty */
     double rate[BENCH_COUNTS_MAX][BENCH_WORKS][BENCH_ROUNDS]; /* a second, all threads together */
 };
 
