@@ -49,5 +49,6 @@ int limit_trouble(const char *text, const weir_error *error);
 const struct command *pace_command(void);
 const struct command *explain_command(void);
 const struct command *take_command(void);
+const struct command *bench_command(void);
 
 #endif

@@ -17,6 +17,8 @@ static const struct command *command_at(int index)
         return explain_command();
     case 2:
         return take_command();
+    case 3:
+        return bench_command();
     default:
         return NULL;
     }

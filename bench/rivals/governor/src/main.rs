@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-//! governor on the work of bench/take.c: one limiter for all threads, which never refuses or always does.
+//! governor on the work of bench/take.c: one limiter for all threads, which never refuses or always does; and on that
+//! of `weir bench`: a million keys, which never refuses (dashmap, the keyed store that governor itself chooses).
 //!
 //! Prints one round, a line each: who, work, threads, M/s; every call's answer is counted and checked.
 use governor::clock::{Clock, MonotonicClock, QuantaClock};
 use governor::middleware::NoOpMiddleware;
+use governor::state::keyed::DashMapStateStore;
 use governor::state::{InMemoryState, NotKeyed};
 use governor::{Quota, RateLimiter};
 use std::num::NonZeroU32;
@@ -105,9 +107,114 @@ where
     }
 }
 
+// ---- keys ----
+
+const KEYS: u64 = 1_000_000;
+const CHUNK: u64 = 128;
+const AWAY: Duration = Duration::from_millis(1);
+
+/// As in src/cli/bench_table.c: 8 to 16 bytes, in place, so that the map follows no pointer to compare them.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+struct Key {
+    bytes: [u8; 16],
+    size: u8,
+}
+
+impl std::hash::Hash for Key {
+    fn hash<H: std::hash::Hasher>(&self, hasher: &mut H) {
+        hasher.write(&self.bytes[..self.size as usize]);
+    }
+}
+
+fn mix(mut number: u64) -> u64 {
+    number = (number ^ number >> 30).wrapping_mul(0xbf58476d1ce4e5b9);
+    number = (number ^ number >> 27).wrapping_mul(0x94d049bb133111eb);
+    number ^ number >> 31
+}
+
+fn key(number: u64) -> Key {
+    let (first, second) = (mix(number + 1), mix(!number));
+    let mut bytes = [0; 16];
+    bytes[..8].copy_from_slice(&first.to_le_bytes());
+    bytes[8..].copy_from_slice(&second.to_le_bytes());
+    let size = (8 + second % 9) as u8;
+    bytes[size as usize..].fill(0); // equal keys are equal bytes
+    Key { bytes, size }
+}
+
+type Keyed<C> = RateLimiter<Key, DashMapStateStore<Key>, C, NoOpMiddleware<<C as Clock>::Instant>>;
+
+/// Calls a second of one thread on keys first, first + threads, ...; making the keys is not measured.
+fn ask_keys<C: Clock>(
+    limiter: &Keyed<C>,
+    first: u64,
+    threads: u64,
+    start: &Barrier,
+    stop: &AtomicBool,
+) -> f64 {
+    let mut keys = [Key::default(); CHUNK as usize];
+    let (mut place, mut calls, mut spent) = (0, 0, Duration::ZERO);
+    start.wait();
+    while calls == 0 || !stop.load(Ordering::Relaxed) {
+        for slot in keys.iter_mut() {
+            *slot = key(first + place % (KEYS / threads) * threads);
+            place += 1;
+        }
+        let begin = Instant::now();
+        let granted = keys.iter().filter(|k| limiter.check_key(k).is_ok()).count() as u64;
+        let took = begin.elapsed();
+        assert_eq!(granted, CHUNK);
+        if took < AWAY || calls == 0 {
+            calls += CHUNK;
+            spent += took;
+        }
+    }
+    calls as f64 / spent.as_secs_f64()
+}
+
+fn measure_keys<C: Clock + Sync>(limiter: &Keyed<C>, threads: u64, run: Duration) -> f64
+where
+    C::Instant: Send + Sync,
+{
+    let (start, stop) = (Barrier::new(threads as usize + 1), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        let crew: Vec<_> = (0..threads)
+            .map(|first| {
+                let (start, stop) = (&start, &stop);
+                scope.spawn(move || ask_keys(limiter, first, threads, start, stop))
+            })
+            .collect();
+        start.wait();
+        std::thread::sleep(run);
+        stop.store(true, Ordering::Relaxed);
+        crew.into_iter().map(|member| member.join().unwrap()).sum()
+    })
+}
+
+fn measure_keyed<C: Clock + Clone + Sync>(clock: C, name: &str, run: Duration)
+where
+    C::Instant: Send + Sync,
+{
+    let quota = Quota::with_period(Duration::from_micros(86_400))
+        .unwrap()
+        .allow_burst(NonZeroU32::new(1_000_000).unwrap());
+    let limiter = RateLimiter::dashmap_with_clock(quota, clock);
+    for number in 0..KEYS {
+        assert!(limiter.check_key(&key(number)).is_ok());
+    }
+    for threads in [1, 2] {
+        println!(
+            "governor dashmap, {name}\tkeyed\t{threads}\t{:.3}",
+            measure_keys(&limiter, threads, run) / 1e6
+        );
+    }
+}
+
 fn main() {
     let small = std::env::args().any(|argument| argument == "--small");
     let run = if small { RUN_SMALL } else { RUN };
     measure_all(QuantaClock::default(), "quanta", run);
     measure_all(MonotonicClock, "MONOTONIC", run);
+    measure_keyed(QuantaClock::default(), "quanta", 5 * run);
+    measure_keyed(MonotonicClock, "MONOTONIC", 5 * run);
 }

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: MIT
+   bench_table.c - what a decision for one of many keys costs, and how much memory a key needs.
+
+   What a table cannot do without is one access to memory that is in no cache, and one atomic write there.  So the floor
+   is just that: a swap in a random cache line, one by one, or 32 lines asked for before the first is touched.  Floors
+   and ours take turns, round by round, so that a machine that is slower for a second is slower for all.
+
+   One by one means that an answer is there before the next question is known, as for who answers one request after the
+   other: each place depends on what was found at the last.  Of a loop over keys that are all known, a processor looks
+   at several at once where it can; how many depends on what it has to guess meanwhile, so a bare swap gains most.
+
+   Keys are made, and lines chosen, a few at a time between two readings of the clock, and that is not measured: a
+   service has its keys in the cache when it asks.
+
+   All keys are filled in before, with so much that none is idle again meanwhile; so a call finds its key and writes its
+   time, and no call is refused.
+
+   May touch: memory as large as the table twice, threads, the clock.  Promises: every call was answered as expected, or
+   it fails.  Leaves to others: what to print. */
+#include "cli/bench.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include <weir/weir.h>
+
+#include "cli/arguments.h"
+#include "host/clock.h"
+#include "host/map.h"
+#include "host/thread.h"
+#include "share/atomic.h"
+
+enum { CHUNK = 4 * BENCH_BATCH, KEY_SIZE_LEAST = 8, KEY_SIZES = 9, FILL_COST = 10000, PAGE = 4096 };
+enum { CHAIN_SHIFT = 63, AWAY_NS = 1000000, AWAY_FEW = 100 };
+enum { WINDOWS = 100, WATCHED_FROM = 90, WATCHED_TO = 200, FULL_SHARE = 1000 };
+
+#define SECOND_NS 1e9
+#define CACHES_MOST (UINT64_C(1) << 28) /* bytes: no cache holds more */
+#define LIMIT "1000000/d burst=1000000"
+
+struct line {
+    struct atom counter;
+    uint64_t rest[7];
+};
+
+struct bench {
+    const struct bench_wish *wish;
+    weir_table *table;
+    weir_plan plan;
+    struct host_region region;
+    struct line *line;
+    uint64_t lines;
+    uint64_t place[BENCH_COUNTS_MAX][BENCH_WORKS][BENCH_THREADS_MAX]; /* where each goes on in the next round */
+};
+
+/* What is worked on between two readings of the clock. */
+struct chunk {
+    weir_ask ask[CHUNK];
+    struct atom *counter[CHUNK];
+    unsigned char bytes[CHUNK][KEY_SIZE_LEAST + KEY_SIZES];
+    weir_instant now;
+};
+
+struct crew {
+    struct bench *bench;
+    enum bench_work work;
+    unsigned threads;
+    struct atom started, stop;
+};
+
+struct member {
+    struct crew *crew;
+    pthread_t thread;
+    uint64_t first, place; /* keys first, first + threads, ... are its own */
+    uint64_t units, ns, wrong;
+    uint64_t away; /* so often the processor was somebody else's for long: that is not counted, unless it is the rule */
+};
+
+/* ---- keys and lines ---- */
+
+/* The last part of splitmix64: another number for each number. */
+static uint64_t mix(uint64_t number)
+{
+    number = (number ^ number >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    number = (number ^ number >> 27) * UINT64_C(0x94d049bb133111eb);
+    return number ^ number >> 31;
+}
+
+/* 8 to 16 bytes, of which the first 8 are no other key's. */
+static weir_key make_key(uint64_t number, unsigned char *bytes)
+{
+    const uint64_t first = mix(number + 1), second = mix(~number);
+    memcpy(bytes, &first, sizeof first);
+    memcpy(bytes + sizeof first, &second, sizeof second);
+    return (weir_key){bytes, (size_t)(KEY_SIZE_LEAST + second % KEY_SIZES)};
+}
+
+static uint64_t next_number(struct member *member)
+{
+    return member->first +
+           member->place++ % (member->crew->bench->wish->keys / member->crew->threads) * member->crew->threads;
+}
+
+static void prepare_keys(struct member *member, struct chunk *chunk)
+{
+    for (int i = 0; i < CHUNK; i++) {
+        chunk->ask[i].plan = &member->crew->bench->plan;
+        chunk->ask[i].key = make_key(next_number(member), chunk->bytes[i]);
+        chunk->ask[i].cost = 1;
+    }
+    chunk->now = weir_now();
+}
+
+static void prepare_lines(struct member *member, struct chunk *chunk)
+{
+    const struct bench *bench = member->crew->bench;
+    for (int i = 0; i < CHUNK; i++) {
+        chunk->counter[i] = &bench->line[mix(next_number(member)) % bench->lines].counter;
+    }
+}
+
+/* ---- what is measured ---- */
+
+static weir_table_stats stats_of(const struct bench *bench)
+{
+    weir_table_stats stats;
+    weir_table_read_stats(bench->table, &stats, sizeof stats);
+    return stats;
+}
+
+/* What takes turns pushes each other out of the caches.  So all of it is read once before, in order: then both find as
+   much there as a machine that does nothing else would have. */
+static void warm_table(const struct bench *bench)
+{
+    if (bench->lines * sizeof *bench->line <= CACHES_MOST) stats_of(bench);
+}
+
+static void warm_lines(const struct bench *bench)
+{
+    const uint64_t lines = bench->lines * sizeof *bench->line <= CACHES_MOST ? bench->lines : 0;
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < lines; i++) sum += atom_load(&bench->line[i].counter);
+    if (sum == 1) host_yield(); /* so that the sum is needed; it is not 1 */
+}
+
+/* Returns what was there: far below 2^63. */
+static uint64_t swap(struct atom *counter)
+{
+    uint64_t seen = atom_load(counter);
+    while (!atom_swap(counter, &seen, seen + 1)) continue;
+    return seen;
+}
+
+static uint64_t run_floor(const struct bench *bench, struct chunk *chunk)
+{
+    uint64_t seen = 0;
+    (void)bench;
+    for (uint64_t i = 0; i < CHUNK; i++) seen = swap(chunk->counter[i ^ (seen >> CHAIN_SHIFT)]);
+    return CHUNK;
+}
+
+static uint64_t run_floor_loop(const struct bench *bench, struct chunk *chunk)
+{
+    (void)bench;
+    for (int i = 0; i < CHUNK; i++) swap(chunk->counter[i]);
+    return CHUNK;
+}
+
+static uint64_t run_floor_batch(const struct bench *bench, struct chunk *chunk)
+{
+    (void)bench;
+    for (int first = 0; first < CHUNK; first += BENCH_BATCH) {
+        for (int i = first; i < first + BENCH_BATCH; i++) __builtin_prefetch(chunk->counter[i], 1);
+        for (int i = first; i < first + BENCH_BATCH; i++) swap(chunk->counter[i]);
+    }
+    return CHUNK;
+}
+
+static uint64_t run_take(const struct bench *bench, struct chunk *chunk)
+{
+    uint64_t done = 0, left = 0;
+    for (uint64_t i = 0; i < CHUNK; i++) {
+        const weir_key key = chunk->ask[i ^ (left >> CHAIN_SHIFT)].key;
+        const weir_decision decision = weir_table_take_at(bench->table, &bench->plan, key, chunk->now, 1);
+        left = decision.remaining;
+        done += weir_allowed(decision);
+    }
+    return done;
+}
+
+static uint64_t run_take_loop(const struct bench *bench, struct chunk *chunk)
+{
+    uint64_t done = 0;
+    for (int i = 0; i < CHUNK; i++) {
+        done += weir_allowed(weir_table_take_at(bench->table, &bench->plan, chunk->ask[i].key, chunk->now, 1));
+    }
+    return done;
+}
+
+static uint64_t run_take_batch(const struct bench *bench, struct chunk *chunk)
+{
+    uint64_t done = 0;
+    for (int first = 0; first < CHUNK; first += BENCH_BATCH) {
+        weir_table_take_batch(bench->table, &chunk->ask[first], BENCH_BATCH, chunk->now);
+        for (int i = first; i < first + BENCH_BATCH; i++) done += weir_allowed(chunk->ask[i].decision);
+    }
+    return done;
+}
+
+struct work {
+    void (*warm)(const struct bench *bench);
+    void (*prepare)(struct member *member, struct chunk *chunk);
+    uint64_t (*run)(const struct bench *bench, struct chunk *chunk);
+};
+
+static struct work work_of(enum bench_work work)
+{
+    switch (work) {
+    case BENCH_FLOOR:
+        return (struct work){warm_lines, prepare_lines, run_floor};
+    case BENCH_TAKE:
+        return (struct work){warm_table, prepare_keys, run_take};
+    case BENCH_FLOOR_LOOP:
+        return (struct work){warm_lines, prepare_lines, run_floor_loop};
+    case BENCH_TAKE_LOOP:
+        return (struct work){warm_table, prepare_keys, run_take_loop};
+    case BENCH_FLOOR_BATCH:
+        return (struct work){warm_lines, prepare_lines, run_floor_batch};
+    default:
+        return (struct work){warm_table, prepare_keys, run_take_batch};
+    }
+}
+
+/* ---- threads ---- */
+
+static void *work_until_stopped(void *argument)
+{
+    struct member *member = argument;
+    struct crew *crew = member->crew;
+    const struct work work = work_of(crew->work);
+    struct chunk chunk;
+    while (atom_load_acquire(&crew->started) == 0) host_yield();
+    do {
+        work.prepare(member, &chunk);
+        const uint64_t begin_ns = host_now_ns(), done = work.run(crew->bench, &chunk);
+        const uint64_t ns = host_now_ns() - begin_ns;
+        member->wrong += CHUNK - done;
+        if (ns > AWAY_NS && member->away++ < AWAY_FEW + member->units / CHUNK) continue;
+        member->ns += ns;
+        member->units += CHUNK;
+    } while (atom_load(&crew->stop) == 0 || member->units == 0);
+    return NULL;
+}
+
+static bool start_all(struct crew *crew, struct member *member, const uint64_t *place)
+{
+    unsigned started = 0;
+    for (; started < crew->threads; started++) {
+        member[started] = (struct member){.crew = crew, .first = started, .place = place[started]};
+        if (pthread_create(&member[started].thread, NULL, work_until_stopped, &member[started]) != 0) break;
+    }
+    atom_store_release(&crew->started, 1);
+    if (started == crew->threads) return true;
+    trouble("bench: the system has no room for %u threads; see --threads", crew->threads);
+    atom_store(&crew->stop, 1);
+    for (unsigned i = 0; i < started; i++) pthread_join(member[i].thread, NULL);
+    return false;
+}
+
+static bool check(const struct member *member)
+{
+    if (member->wrong == 0) return true;
+    trouble("bench: %llu calls were not answered as they should", (unsigned long long)member->wrong);
+    return false;
+}
+
+/* Calls a second, all threads together. */
+static bool measure(struct bench *bench, int count, enum bench_work work, double *rate)
+{
+    struct crew crew = {.bench = bench, .work = work, .threads = bench->wish->threads[count]};
+    struct member member[BENCH_THREADS_MAX];
+    uint64_t *place = bench->place[count][work];
+    bool right = true;
+    *rate = 0;
+    work_of(work).warm(bench);
+    if (!start_all(&crew, member, place)) return false;
+    weir_sleep_until((weir_instant){weir_now().ns + bench->wish->round_ns});
+    atom_store(&crew.stop, 1);
+    for (unsigned i = 0; i < crew.threads; i++) {
+        pthread_join(member[i].thread, NULL);
+        place[i] = member[i].place;
+        *rate += (double)member[i].units * SECOND_NS / (double)(member[i].ns > 0 ? member[i].ns : 1);
+        right = right && check(&member[i]);
+    }
+    return right;
+}
+
+static bool measure_all(struct bench *bench, struct bench_table *table)
+{
+    for (int round = 0; round < BENCH_ROUNDS; round++) {
+        for (int count = 0; count < bench->wish->counts; count++) {
+            for (int work = 0; work < BENCH_WORKS; work++) {
+                if (!measure(bench, count, (enum bench_work)work, &table->rate[count][work][round])) return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* ---- memory ---- */
+
+/* Keys that were not there before, from one number to another, each with much used. */
+static void fill(struct bench *bench, uint64_t from, uint64_t to)
+{
+    weir_ask ask[BENCH_BATCH];
+    unsigned char bytes[BENCH_BATCH][KEY_SIZE_LEAST + KEY_SIZES];
+    while (from < to) {
+        size_t count = 0;
+        for (; count < BENCH_BATCH && from < to; count++, from++) {
+            ask[count].plan = &bench->plan;
+            ask[count].key = make_key(from, bytes[count]);
+            ask[count].cost = FILL_COST;
+        }
+        weir_table_take_batch(bench->table, ask, count, weir_now());
+    }
+}
+
+/* New keys by the hundredth of all: up to where did 999 of 1,000 find room, of each hundredth and of all together? */
+struct filling {
+    uint64_t filled, full; /* full: those without room, of these */
+    uint64_t fitting, fitting_in_all;
+};
+
+/* Until `most` are in, or 1 in 1,000 of all found none. */
+static void fill_by_hundredths(struct bench *bench, struct filling *filling, uint64_t most)
+{
+    const uint64_t window = (bench->wish->keys + WINDOWS - 1) / WINDOWS;
+    uint64_t before = stats_of(bench).full;
+    while (filling->filled < most && filling->full * FULL_SHARE <= filling->filled) {
+        const uint64_t from = filling->filled, to = from + window < most ? from + window : most;
+        fill(bench, from, to);
+        const uint64_t full = stats_of(bench).full - before;
+        before += full;
+        filling->filled = to;
+        filling->full += full;
+        if (filling->fitting == from && full * FULL_SHARE <= to - from) filling->fitting = to;
+        if (filling->full * FULL_SHARE <= to) filling->fitting_in_all = to;
+    }
+}
+
+static void free_all(struct bench *bench)
+{
+    if (bench->line != NULL) host_region_unmap(bench->line, bench->lines * sizeof *bench->line);
+    host_region_close(&bench->region);
+    weir_table_close(bench->table);
+}
+
+/* As the table's memory is: of the same size, with a page before it, and there before it is measured. */
+static bool map_lines(struct bench *bench, uint64_t bytes)
+{
+    void *memory = NULL;
+    bench->lines = bytes / sizeof *bench->line;
+    const uint64_t size = bench->lines * sizeof *bench->line;
+    int failed = host_region_anonymous(&bench->region, PAGE + size, false);
+    if (failed == 0) failed = host_region_map(&bench->region, PAGE, size, &memory);
+    if (failed != 0) {
+        trouble("bench: %llu bytes beside the table: %s; see --keys", (unsigned long long)size, strerror(failed));
+        return false;
+    }
+    bench->line = memory;
+    memset(memory, 1, size);
+    return true;
+}
+
+static bool open_all(struct bench *bench)
+{
+    weir_table_options options = WEIR_TABLE_OPTIONS;
+    weir_error error;
+    options.keys_max = bench->wish->keys;
+    if (weir_plan_parse(&bench->plan, LIMIT, WEIR_ADMIT, &error) == 0 &&
+        weir_table_open(&bench->table, &options, &error) == 0) {
+        return map_lines(bench, stats_of(bench).bytes);
+    }
+    trouble("bench: %s", error.message);
+    return false;
+}
+
+bool bench_table_measure(const struct bench_wish *wish, struct bench_table *table)
+{
+    struct bench bench = {.wish = wish, .region = {.fd = -1}};
+    struct filling filling = {.filled = wish->keys / WINDOWS * WATCHED_FROM};
+    bool done = open_all(&bench);
+    if (done) {
+        fill(&bench, 0, filling.filled);
+        filling.full = stats_of(&bench).full;
+        filling.fitting = filling.fitting_in_all = filling.filled;
+        fill_by_hundredths(&bench, &filling, wish->keys);
+        if (filling.filled < wish->keys) fill(&bench, filling.filled, wish->keys);
+        done = measure_all(&bench, table);
+        if (filling.filled == wish->keys) fill_by_hundredths(&bench, &filling, wish->keys / WINDOWS * WATCHED_TO);
+        table->bytes = stats_of(&bench).bytes;
+        table->keys_fitting = filling.fitting;
+        table->keys_fitting_in_all = filling.fitting_in_all;
+    }
+    free_all(&bench);
+    return done;
+}
