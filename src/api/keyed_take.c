@@ -27,6 +27,7 @@ static int limits_of(const weir_table *table, const struct plan *plan, weir_key 
         if (algorithm->words == 0) continue;
         if (plan->interval[i] == 0) return -1;
         const uint64_t hash = hash_key(&table->secret, key.bytes, key.size, (uint64_t)i);
+        table_prefetch(keyed_slots(table), hash);
         limits[count++] = (struct keyed_limit){rule, plan->interval[i], hash, cost[i], i};
     }
     return count;

@@ -9,6 +9,7 @@
 #include "format/accesslog.h"
 
 #include "format/names.h"
+#include "format/parts.h"
 #include "format/problem.h"
 #include "format/split.h"
 
@@ -169,9 +170,13 @@ int accesslog_want(struct accesslog *log, const char *name, struct accesslog_pro
     for (int i = 0; i < log->wanted_count; i++) {
         if (slice_is(slice_of(log->wanted[i]), slice_of(name))) return i;
     }
+    if (name[0] == '\0') {
+        problem_is(problem, 0, "expected the name of a field");
+        return -1;
+    }
     const unsigned room = ACCESSLOG_SOURCES_MAX - log->sources;
     if (log->wanted_count == ACCESSLOG_WANTED_MAX || room < NAMES_FOR_ONE_MAX) {
-        problem_is(problem, 0, "more fields are asked for than can be; expected at most 16");
+        problem_is(problem, 0, "expected at most 16 fields");
         return -1;
     }
     const unsigned from = log->sources;
@@ -187,45 +192,6 @@ int accesslog_want(struct accesslog *log, const char *name, struct accesslog_pro
 
 /* ---- reading ---- */
 
-static struct slice until_query(struct slice uri)
-{
-    const char *query = uri.size != 0 ? memchr(uri.bytes, '?', uri.size) : NULL;
-    return query != NULL ? slice_between(uri.bytes, query) : uri;
-}
-
-/* Of a request line.  Bytes of TLS, a probe or nothing at all have no method. */
-static struct slice method_of(struct slice request)
-{
-    size_t size = 0;
-    while (size < request.size && ((request.bytes[size] >= 'A' && request.bytes[size] <= 'Z') ||
-                                   request.bytes[size] == '-' || request.bytes[size] == '_'))
-        size++;
-    const bool ends = size < request.size && request.bytes[size] == ' ';
-    return (struct slice){request.bytes, ends ? size : 0};
-}
-
-/* It may hold spaces: it ends before the protocol, which HTTP/0.9 has not. */
-static struct slice uri_of(struct slice request)
-{
-    const size_t method = method_of(request).size;
-    if (method == 0) return (struct slice){request.bytes, 0};
-    const struct slice uri = slice_from(request, method + 1);
-    size_t end = uri.size;
-    while (end > 0 && uri.bytes[end - 1] != ' ') end--;
-    const bool protocol = end > 0 && slice_begins(slice_from(uri, end), slice_of("HTTP/"));
-    return (struct slice){uri.bytes, protocol ? end - 1 : uri.size};
-}
-
-static struct slice part_of(struct slice value, unsigned part)
-{
-    if (slice_is_nothing(value)) return (struct slice){value.bytes, 0};
-    if (part == ACCESSLOG_UNTIL_QUERY) return until_query(value);
-    if (part == ACCESSLOG_METHOD) return method_of(value);
-    if (part == ACCESSLOG_URI) return uri_of(value);
-    if (part == ACCESSLOG_PATH) return until_query(uri_of(value));
-    return value;
-}
-
 static bool is_escaped(const struct accesslog *log, struct slice value)
 {
     return slice_has(value, log->kind == ACCESSLOG_CSV ? '"' : '\\');
@@ -237,7 +203,7 @@ static void take_fields(const struct accesslog *log, const struct found found[],
     for (int i = 0; i < log->wanted_count; i++) {
         entry->field[i] = (struct slice){NULL, 0};
         if (found[i].source == NULL) continue;
-        entry->field[i] = part_of(found[i].value, found[i].source->part);
+        entry->field[i] = part_of(found[i].value, (enum accesslog_part)found[i].source->part);
         entry->escaped |= (unsigned)is_escaped(log, entry->field[i]) << i;
     }
 }

@@ -28,6 +28,7 @@ enum accesslog_kind { ACCESSLOG_PATTERN, ACCESSLOG_JSON, ACCESSLOG_CSV };
 /* What to make of a value. */
 enum accesslog_part {
     ACCESSLOG_WHOLE,
+    ACCESSLOG_ADDRESS,     /* 192.0.2.1 of 192.0.2.1:4711, 2001:db8::1 of [2001:db8::1]:4711 */
     ACCESSLOG_UNTIL_QUERY, /* /a of /a?b */
     ACCESSLOG_METHOD,      /* of a request line: GET /a?b HTTP/1.1 */
     ACCESSLOG_URI,
@@ -91,7 +92,8 @@ bool accesslog_open(struct accesslog *log, const char *format, struct slice firs
 
 /* Names are those of the format, in JSON also of objects in objects (request.method); "client", "address", "user",
    "host", "method", "path", "uri", "agent", "bytes", "status" and "remote_addr" mean what is usually called so where
-   the format has no field of that very name; "path" is always without the query.  The name is borrowed.
+   the format has no field of that very name; "path" is always without the query, and an address without its port.
+   The name is borrowed.
    Returns its index in entry.field; -1: see problem, which names the fields there are.  JSON takes any name: what a
    line does not have is a field of no bytes. */
 int accesslog_want(struct accesslog *log, const char *name, struct accesslog_problem *problem);

@@ -3,11 +3,11 @@
 
    All names that are looked for stand in buckets, by their first byte and size; each name in a line is looked up once.
    The name of a value in an object in an object has points: request.client.  Arrays are passed over, and so are
-   objects in more than DEPTH_MAX others, whatever they hold.
+   objects in more than DEPTH_MAX others, whatever they hold.  Of two members with one name the first counts.
 
-   May touch: the log and the line.  Promises: each byte is read a bounded number of times, without recursion.  It
-   takes some lines that are not JSON, but none of them otherwise than JSON would be.  Leaves to others: escapes in values
-   (plain.c); names are compared as they are written. */
+   May touch: the log and the line.  Promises: reads each byte a bounded number of times, without recursion; reads all
+   that is JSON, and some lines that are not quite.  Leaves to others: escapes in values (plain.c); names are compared
+   as they are written. */
 #include "format/problem.h"
 #include "format/split.h"
 

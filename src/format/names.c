@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
-   names.c - what times, durations and usual fields are called: by nginx, Apache, Caddy, Traefik, Envoy, and by those who
-   choose for themselves.
+   names.c - what times, durations and usual fields are called: by nginx, Apache, Caddy, Traefik, Envoy and by those
+   who choose for themselves.
 
    The order is that of preference.  Names that promise a finer stamp come first.
 
@@ -71,7 +71,7 @@ static const struct field_row fields[] = {
     {{"client", "address", "remote_addr"},
      {"remote_addr", "client_ip", "clientip", "ip", "remote_ip", "client", "request.client_ip", "request.remote_ip",
       "ClientHost", "downstream_remote_address"},
-     ACCESSLOG_WHOLE,
+     ACCESSLOG_ADDRESS,
      ACCESSLOG_WHOLE},
     {{"user", "remote_user"},
      {"remote_user", "user_id", "username", "ClientUsername"},

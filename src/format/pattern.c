@@ -90,7 +90,7 @@ static const char *find(struct slice text, struct slice literal)
 
 static bool no_literal(const struct accesslog *log, int piece, size_t column, struct accesslog_problem *problem)
 {
-    problem_of(problem, column, "expected ", log->piece[piece].literal, "");
+    problem_of(problem, column, "expected '", log->piece[piece].literal, "'");
     if (piece == 0) problem_add(problem, slice_of(" at the start of the line"));
     else {
         problem_add(problem, slice_of(" behind $"));

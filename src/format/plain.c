@@ -79,10 +79,10 @@ size_t plain_escapes(struct slice escaped, char *out, size_t size)
 {
     size_t total = 0;
     for (size_t i = 0; i < escaped.size;) {
-        char bytes[4] = {escaped.bytes[i]};
+        char bytes[4];
         size_t written = 1, taken = 0;
         if (escaped.bytes[i] == '\\') taken = read_escape(slice_from(escaped, i + 1), bytes, &written);
-        if (taken == 0) written = 1, bytes[0] = escaped.bytes[i];
+        if (taken == 0) bytes[0] = escaped.bytes[i];
         if (written > size - total) break;
         memcpy(out + total, bytes, written);
         total += written;

@@ -13,7 +13,9 @@ static inline void problem_add(struct accesslog_problem *problem, struct slice t
     size_t size = strlen(problem->message);
     for (size_t i = 0; i < text.size && size + 1 < sizeof problem->message; i++) {
         const char c = text.bytes[i];
-        problem->message[size++] = c >= ' ' && c <= '~' ? c : '?';
+        const bool printable = c >= ' ' && c <= '~';
+        problem->message[size++] = '?';
+        if (printable) problem->message[size - 1] = c;
     }
     problem->message[size] = '\0';
 }

@@ -110,7 +110,6 @@ static bool iso_day(const char *bytes, unsigned *days)
 static bool read_second(struct stamp_cache *cache, struct slice text)
 {
     if (cache->size != 0 && text.size >= cache->size && memcmp(cache->text, text.bytes, cache->size) == 0) return true;
-    cache->size = 0;
     unsigned days, clock;
     const unsigned size = text.bytes[2] == '/' ? LOCAL_SIZE : ISO_SIZE;
     if (text.size < size || !(size == LOCAL_SIZE ? local_day(text.bytes, &days) : iso_day(text.bytes, &days)) ||
@@ -208,14 +207,16 @@ static bool read_decimal(struct slice *text, struct decimal *number)
 {
     *number = (struct decimal){0, 0, false};
     size_t at = 0;
+    bool full = false;
     for (; at < text->size; at++) {
         const char c = text->bytes[at];
         if (c == '.' && !number->point && at > 0) number->point = true;
         else if (!is_digit(c)) break;
-        else if (number->digits <= (UINT64_MAX - 9) / 10) {
+        else if (number->digits <= (UINT64_MAX - (uint64_t)(c - '0')) / 10 && !full) {
             number->digits = number->digits * 10 + (uint64_t)(c - '0');
             number->places += number->point;
-        } else if (!number->point) return false;
+        } else if (number->point) full = true;
+        else return false;
     }
     if (at == 0 || text->bytes[at - 1] == '.') return false;
     *text = slice_from(*text, at);

@@ -17,10 +17,13 @@
 #define ATOM_PAUSE() ((void)0)
 #endif
 
+/* gcc takes a function that only prefetches for one without effect and drops the call, unless it must inline it. */
 #if defined(__GNUC__)
 #define ATOM_PREFETCH(address) __builtin_prefetch(address, 1)
+#define ATOM_INLINE inline __attribute__((always_inline))
 #else
 #define ATOM_PREFETCH(address) ((void)(address))
+#define ATOM_INLINE inline
 #endif
 
 struct atom {
@@ -85,7 +88,7 @@ static inline void atom_fence_full(void)
 }
 
 /* Asks the processor for a line that will be written soon.  Changes nothing. */
-static inline void atom_prefetch(const void *address)
+static ATOM_INLINE void atom_prefetch(const void *address)
 {
     ATOM_PREFETCH(address);
 }

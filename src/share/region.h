@@ -59,8 +59,9 @@ enum region_answer {
    first page; area_bytes are whole pages. */
 void region_make(void *memory, const struct region_shape *shape, uint64_t area_bytes, const struct region_times *times);
 
-/* Copies the header once and checks the copy: any bytes may be there.  size is that of the file, and so much of its
-   first page may be read; *view is written only when the answer is REGION_SOUND. */
+/* Copies the header once and checks the copy: any bytes may be there.  size is that of the file; of its first page, so
+   much may be read (map no more of a short one, and let none grow that is not REGION_EMPTY).  *view is written only
+   when the answer is REGION_SOUND. */
 enum region_answer region_read(const void *memory, uint64_t size, struct region_view *view);
 
 /* The same again, to see areas that others have added: REGION_DAMAGED unless all that the view knows is as it was. */

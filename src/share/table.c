@@ -364,11 +364,11 @@ static bool claim(struct call *call, const struct look *look, int i)
 }
 
 /* No slot is idle, and the table's rule is not to make room. */
-static void tell_full(const struct call *call, uint64_t soonest)
+static void tell_full(const struct call *call, uint64_t ahead, uint64_t soonest)
 {
-    struct verdict verdict = decide_at(call, 0);
-    if (call->table->when_full == TABLE_DENY) verdict = (struct verdict){false, 0};
-    tell(call, verdict, call->table->when_full == TABLE_DENY ? soonest : 0);
+    const bool deny = call->table->when_full == TABLE_DENY;
+    const struct verdict verdict = deny ? (struct verdict){false, 0} : decide_at(call, ahead);
+    tell(call, verdict, deny ? most(ahead, soonest) : ahead);
     call->answer->charged = 0;
 }
 
@@ -387,7 +387,7 @@ static bool enter(struct call *call, const struct look *look)
     const uint32_t how = past.found ? TABLE_MOVED : TABLE_NEW;
     if (full || displaced != 0) call->events |= TABLE_FULL;
     if (full && table->when_full >= TABLE_DENY) {
-        tell_full(call, left);
+        tell_full(call, ahead, left);
         return true;
     }
     if (!full || table->when_full == TABLE_INHERIT) ahead = most(ahead, left);
@@ -486,8 +486,8 @@ static bool waited_behind(const struct table_slip *slip, uint64_t ahead)
 /* Of the slot's time, what has not drained. */
 static uint64_t undrained(const struct table_slip *slip)
 {
-    const uint64_t left = table_ahead(slip->end, slip->now);
-    return least(slip->unused, least(left, slip->charged));
+    const int64_t left = (int64_t)(slip->end - slip->now);
+    return left <= 0 ? 0 : least(slip->unused, least((uint64_t)left, slip->charged));
 }
 
 void table_give_back(struct table *table, const struct table_slip *slip)

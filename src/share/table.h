@@ -81,7 +81,7 @@ struct table_answer {
 };
 
 /* Asks the processor for the lines that this hash will need. */
-static inline void table_prefetch(const struct table *table, uint64_t hash);
+static ATOM_INLINE void table_prefetch(const struct table *table, uint64_t hash);
 
 static inline void table_ask(struct table *table, const struct table_question *question, struct table_answer *answer);
 
@@ -168,7 +168,7 @@ static inline uint64_t table_second_choice(const struct table_area *area, uint64
     return area->half + ((mixed >> 32) * area->half >> 32);
 }
 
-static inline void table_prefetch(const struct table *table, uint64_t hash)
+static ATOM_INLINE void table_prefetch(const struct table *table, uint64_t hash)
 {
     const struct table_area *area = &table->area[table->count - 1];
     atom_prefetch(&area->bucket[table_first_choice(area, hash)]);

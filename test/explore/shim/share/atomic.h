@@ -68,7 +68,9 @@ static inline void atom_fence_full(void)
 {
 }
 
-static inline void atom_prefetch(const void *address)
+#define ATOM_INLINE inline
+
+static ATOM_INLINE void atom_prefetch(const void *address)
 {
     (void)address;
 }
