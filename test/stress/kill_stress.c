@@ -3,7 +3,8 @@
 
        kill_stress [KILLS [SEED]]
 
-   Some processes take from a few keys as fast as they can, and note in memory of their own what they were given; the parent
+   Some processes take from a few keys as fast as they can, and note in memory of their own what they were given; the
+   parent
    kills one of them with SIGKILL, starts another in its place, and so on.  Nothing is repaired.  Afterwards
 
        conservation    of no key more was given than burst + rate * time (what was given and not yet noted is missing,
