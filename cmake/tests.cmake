@@ -3,7 +3,7 @@
 find_package(PkgConfig)
 set(test_dir "${PROJECT_SOURCE_DIR}/test")
 
-foreach(label IN ITEMS unit law explore vectors stress golden example tidy install bench)
+foreach(label IN ITEMS unit law explore vectors stress golden example tidy install bench page)
     add_custom_target(tests-${label})
 endforeach()
 
@@ -135,6 +135,13 @@ if(TARGET weir_cli)
         get_filename_component(name "${script}" NAME_WE)
         weir_test(golden ${name} bash "${script}" $<TARGET_FILE:weir_cli>)
     endforeach()
+endif()
+
+# ---- page: what weir replay --html writes, in a real browser ----
+if(TARGET weir_cli)
+    weir_inside_program(page page-fixture "${test_dir}/page/fixture.c" src/cli/page.c src/cli/arguments.c
+        $<TARGET_OBJECTS:weir_page>)
+    weir_test(page look bash "${test_dir}/page/look.sh" $<TARGET_FILE:page-fixture>)
 endif()
 
 # ---- examples: against the library as its users have it ----
