@@ -57,7 +57,6 @@ function notes() {
 }
 
 function spanText() {
-    if (data.requests === 0) return 'no time';
     const fine = data.last_s - data.first_s < 60;
     const first = formTime(data.first_s, fine);
     const last = formTime(data.last_s, fine);
@@ -69,11 +68,12 @@ function spanText() {
 function drawHead() {
     const clients = data.key === null ? '' : ` of ${formCounted(data.clients, 'client')}`;
     const by = data.key === null ? 'all requests together' : `clients are told apart by ${formText(data.key)}`;
-    document.title = `weir replay: ${spanText()}`;
+    const span = data.requests === 0 ? 'nothing was requested' : spanText();
+    document.title = `weir replay: ${span}`;
     document.getElementById('head').append(
         element('p', { class: 'eyebrow' }, 'weir replay'),
         element('h1', {}, `${formCounted(data.requests, 'request')}${clients}`),
-        element('p', { id: 'span' }, `${spanText()}; ${by}`),
+        element('p', { id: 'span' }, `${span}; ${by}`),
         ...notes().map((note) => element('p', { class: 'note' }, note)));
     document.getElementById('foot').append(element('p', {},
         `Written by weir ${data.version}. All times are UTC. Plots by uPlot.`));

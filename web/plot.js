@@ -110,13 +110,18 @@ function zoomOut(series) {
     zoomTo(series, -Infinity, Infinity);
 }
 
+// By hand it is one plot's alone: only what the mouse does is shared by itself.
+function setCursors(left) {
+    for (const u of plots) u.setCursor({ left, top: left });
+}
+
 function moveCursor(u, series, steps) {
     const stepS = series.step_ns / 1e9;
     const shown = stepsShown(u, series);
     const start = u.cursor.left >= 0 ? shown.from + steps : Math.floor((shown.from + shown.to) / 2);
     const step = Math.min(series.offered.length - 1, Math.max(0, start));
     const left = u.valToPos(series.first_s + (step + 0.5) * stepS, 'x');
-    if (left >= 0 && left <= u.over.clientWidth) u.setCursor({ left, top: 1 });
+    if (left >= 0 && left <= u.over.clientWidth) setCursors(left);
 }
 
 // The keyboard does what the mouse does; returns whether the key was one of ours.
@@ -127,7 +132,7 @@ function plotKey(u, series, key) {
     const keys = {
         ArrowLeft: () => moveCursor(u, series, -1), ArrowRight: () => moveCursor(u, series, 1),
         '+': () => zoom(0.5), '=': () => zoom(0.5), '-': () => zoom(2),
-        0: () => zoomOut(series), Escape: () => { u.setCursor({ left: -10, top: -10 }); zoomOut(series); },
+        0: () => zoomOut(series), Escape: () => { setCursors(-10); zoomOut(series); },
     };
     if (!(key in keys)) return false;
     keys[key]();
