@@ -35,3 +35,4 @@ if(NOT EXISTS "${PROJECT_BINARY_DIR}/page/with_${has_page}") # a switch that is 
 endif()
 add_library(weir_page OBJECT "${page_source}")
 target_include_directories(weir_page PRIVATE src)
+set(WEIR_HAS_PAGE ${has_page})

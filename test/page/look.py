@@ -68,8 +68,8 @@ def browse(name, page, *more):
         capture_output=True, timeout=200)
     said = [line for line in done.stderr.decode(errors='replace').splitlines() if ':CONSOLE' in line]
     # The browser asks for things of its own, too: those have no page as their origin.
-    asked = {match[2] for match in re.finditer(r'"initiator":"([^"]*)".*?"url":"([^"]*)"', log.read_text(errors='replace'))
-             if match[1] != 'not an origin' and not match[2].startswith('file:')}
+    requests = re.findall(r'"initiator":"([^"]*)".*?"url":"([^"]*)"', log.read_text(errors='replace'))
+    asked = {url for origin, url in requests if origin != 'not an origin' and not url.startswith('file:')}
     check(f'{name}: the browser runs', done.returncode == 0, done.stderr.decode(errors='replace')[-400:])
     return Page(done.stdout.decode(errors='replace')), said, asked
 
@@ -99,7 +99,8 @@ def check_file(case):
             json.loads(inside)
         else:
             check(f'{case}: the policy allows its {tag}', policy_hash(inside) in policy, policy)
-    check(f'{case}: nothing else is allowed', policy.startswith("default-src 'none'") and 'unsafe' not in policy, policy)
+    check(f'{case}: nothing else is allowed', policy.startswith("default-src 'none'") and 'unsafe' not in policy,
+          policy)
     kinds = [tag for tag, _, _ in page.raw]
     check(f'{case}: two styles, data and two scripts', sorted(kinds) == ['script'] * 3 + ['style'] * 2, kinds)
     names = {name for _, attributes in page.tags for name in attributes}
@@ -124,7 +125,8 @@ def check_layout(name, found, width):
     check(f'{name}: as wide as it should be', found['width'] == width, found['width'])
     check(f'{name}: nothing overlaps', overlaps['pairs'] == [], overlaps['pairs'][:5])
     check(f'{name}: there was something that could', overlaps['boxes'] > 5, overlaps['boxes'])
-    check(f'{name}: nothing sticks out', overlaps['outside'] == 0 and found['scrollWidth'] <= width, overlaps['outside'])
+    check(f'{name}: nothing sticks out', overlaps['outside'] == 0 and found['scrollWidth'] <= width,
+          overlaps['outside'])
     check(f'{name}: contrast', min(found['contrast'].values()) >= 4.5, found['contrast'])
     check(f'{name}: for a screen reader', not any(found['reader'].values()), found['reader'])
     check(f'{name}: only elements of ours', found['foreign'] == 0 and found['scripts'] == 4, found['scripts'])
@@ -142,7 +144,8 @@ def check_pixels(name, found):
         check(f'{name}: drawn', drawn > 1000 and pixels['--offered'] > 50, pixels)
         for part, count in parts.items():
             share = pixels[part] / max(1, drawn)
-            check(f'{name}: {limit["text"][:20]}: {part}', abs(share - count / offered) < 0.06, (share, count / offered))
+            check(f'{name}: {limit["text"][:20]}: {part}', abs(share - count / offered) < 0.06,
+                  (share, count / offered))
             check(f'{name}: {part} where there is none', count != 0 or pixels[part] == 0, pixels)
 
 
@@ -194,7 +197,8 @@ def check_zoom(name, found):
         check(f'{name}: {key}: all plots show the same time', all(r == step['ranges'][0] for r in step['ranges']),
               step['ranges'])
         check_readouts(f'{name}: {key}', step, limits, series)
-    check(f'{name}: all of it at first', abs(width['all'] - len(series['offered']) * series['step_ns'] / 1e9) < 1e-6, width)
+    seconds = len(series['offered']) * series['step_ns'] / 1e9
+    check(f'{name}: all of it at first', abs(width['all'] - seconds) < 1e-6, width)
     if len(series['offered']) < 10:
         return
     check(f'{name}: dragging zooms', 0.45 < width['dragged'] / width['all'] < 0.55, width)
@@ -211,8 +215,8 @@ def check_words(found):
     """found[CASE] at the first width."""
     day = found['day']['text']
     for words in ('104,701 requests of 2,002 clients', '2026-11-20 00:00:00 – 2026-11-21 04:26:37 UTC',
-                  'true refusals may be higher', '12 lines could not be read', '17.15 %', '5/s burst=11 algorithm=leaky',
-                  'To spare 99.9 % of clients', 'burst=34', '448 of 2,002', '203.0.113.9', '3,120', 'All times are UTC',
+                  'true refusals may be higher', '12 lines could not be read', '17.15 %',
+                  '5/s burst=11 algorithm=leaky', 'To spare 99.9 % of clients', 'burst=34', '448 of 2,002', '203.0.113.9', '3,120', 'All times are UTC',
                   '2 s at most; 99 of 100 up to 1.84 s'):
         check('day says', words in day, words)
     check('seconds says a range', '17,583 – 20,794' in found['seconds']['text'], found['seconds']['text'][:600])
@@ -222,9 +226,9 @@ def check_words(found):
     check('empty says so', 'There is no request to show.' in found['empty']['text'], found['empty']['text'])
     keys = [row[0] for row in found['hostile']['tables'][0]['first']]
     for key in ("</script><script>document.title='owned'</script>", '<img src=x onerror="document.title=\'owned\'">',
-                '<!--', '<script>', '&lt;b&gt; "quoted" \\ \'single\'', '(empty)', 'café € 🦊', 'line\\u{a}break\\u{9}tab',
-                'bad \\xff\\xc0\\xaf\\xed\\xa0\\x80\\xf4\\x90\\x80\\x80 cut \\xe2\\x82', '\\u{202e}turned \\u{2066}round',
-                'nul\\u{0}inside', 'k' * 3000):
+                '<!--', '<script>', '&lt;b&gt; "quoted" \\ \'single\'', '(empty)', 'café € 🦊',
+                'line\\u{a}break\\u{9}tab', 'nul\\u{0}inside', 'k' * 3000, '\\u{202e}turned \\u{2066}round',
+                'bad \\xff\\xc0\\xaf\\xed\\xa0\\x80\\xf4\\x90\\x80\\x80 cut \\xe2\\x82'):
         check('hostile shows the key as it is', key in keys, key[:80])
     check('hostile shows the limit as it is', '1/s </script><b>' in found['hostile']['text'])
 

@@ -7,15 +7,11 @@ here=$(dirname "$(realpath "$0")")
 room=$(mktemp -d)
 trap 'rm -rf "$room"' EXIT
 
-browser=
-for name in chromium chromium-browser google-chrome; do
-    if command -v $name >/dev/null; then browser=$name && break; fi
-done
-if [ -z "$browser" ]; then echo "chromium is not here" && exit 77; fi
+if ! browser=$("$here/../../tools/find" browser); then echo "chromium is not here" && exit 77; fi
 if ! command -v python3 >/dev/null; then echo "python3 is not here" && exit 77; fi
 
 for case in day calm one seconds sixteen hostile empty; do
     "$fixture" $case "$room/$case.html"
 done
 if [ -n "${WEIR_PAGES-}" ]; then mkdir -p "$WEIR_PAGES" && cp "$room"/*.html "$WEIR_PAGES"; fi
-python3 "$here/look.py" "$here/probe.js" "$room" $browser
+python3 "$here/look.py" "$here/probe.js" "$room" "$browser"

@@ -58,7 +58,8 @@ function probeOverlaps() {
             if (one.owner !== other.owner && wide > 1 && high > 3) pairs.push(`${one.name} | ${other.name}`);
         }
     });
-    return { boxes: boxes.length, pairs, outside: boxes.filter((box) => box.left < 0 || box.right > innerWidth + 1).length };
+    const outside = boxes.filter((box) => box.left < 0 || box.right > innerWidth + 1).length;
+    return { boxes: boxes.length, pairs, outside };
 }
 
 // ---- colours ----
@@ -81,10 +82,10 @@ function probePixels(canvas) {
     const { data: bytes } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
     const counts = {};
     for (const name of ['--refused', '--allowed', '--at-once', '--offered']) {
-        const [red, green, blue] = probeRgb(name);
+        const wanted = [...probeRgb(name), 255];
         counts[name] = 0;
         for (let i = 0; i < bytes.length; i += 4) {
-            if (bytes[i] === red && bytes[i + 1] === green && bytes[i + 2] === blue && bytes[i + 3] === 255) counts[name]++;
+            if (wanted.every((part, at) => bytes[i + at] === part)) counts[name]++;
         }
     }
     return counts;
@@ -133,7 +134,8 @@ async function probeZoom() {
     if (plots.length === 0) return null;
     const steps = {};
     const note = (name) => {
-        steps[name] = { ranges: probeRanges(), readouts: probeReadouts(), time: document.getElementById('time').textContent };
+        const time = document.getElementById('time').textContent;
+        steps[name] = { ranges: probeRanges(), readouts: probeReadouts(), time };
     };
     note('all');
     await probeMouse('mousemove', plots[0], 0.703);
@@ -159,11 +161,12 @@ async function probeZoom() {
 
 function probeReader() {
     const all = (selector) => [...document.querySelectorAll(selector)];
+    const labelOf = (part) => document.getElementById(part.getAttribute('aria-labelledby'));
     return {
         bareHeads: all('th:not([scope])').length,
         bareTables: all('table').filter((table) => !table.caption).length,
         barePlots: all('.plot').filter((place) => !place.getAttribute('aria-label') || place.tabIndex !== 0).length,
-        bareSections: all('section').filter((part) => !document.getElementById(part.getAttribute('aria-labelledby'))).length,
+        bareSections: all('section').filter((part) => !labelOf(part)).length,
         nameless: all('button').filter((button) => button.textContent === '').length,
     };
 }
