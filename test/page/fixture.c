@@ -170,8 +170,7 @@ static void hostile(struct replay_result *result)
                                        "",
                                        "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\xa6\x8a",
                                        "bad \xff\xc0\xaf\xed\xa0\x80\xf4\x90\x80\x80 cut \xe2\x82",
-                                       "\xe2\x80\xae"
-                                       "turned \xe2\x81\xa6round",
+                                       "\342\200\256turned \342\201\246round",
                                        "line\nbreak\ttab"};
     fill(result);
     for (size_t i = 0; i + 40 < sizeof text; i += 24) memcpy(text + i, "1000000 tokens/min; 2/s ", 25);
@@ -179,8 +178,7 @@ static void hostile(struct replay_result *result)
     add_limit(result, text, text, 400, true);
     add_limit(result, "1/s </script><b>", "1/s \"</script><b>\"", 200, false);
     fill_clients(result);
-    result->key_name = "http_x_</script><i>_"
-                       "forwarded_for,request_uri";
+    result->key_name = "http_x_</script><i>_forwarded_for,request_uri";
     result->limit[0].top_count = 0;
     add_client(&result->limit[0], key, sizeof key, 987654321, 987654321);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
