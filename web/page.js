@@ -25,7 +25,7 @@ function shortName(limit) {
 }
 
 function keyName(key) {
-    if (key === null || data.key === null) return 'all requests';
+    if (key === null) return '(none)';
     return key === '' ? '(empty)' : formText(key);
 }
 
@@ -45,9 +45,13 @@ function notes() {
         found.push(`The stamps are the ends of requests, to ${grainText()}, but limits act when requests arrive: ` +
             'true refusals may be higher.');
     }
-    if (data.limits.some((limit) => limit.denied !== limit.denied_spread)) {
-        found.push(`The stamps do not tell when within ${grainText()} a request came, so refusals are a range: ` +
-            'from all that have the same stamp at once to all of them spread evenly.');
+    if (data.whole_seconds) {
+        found.push('The stamps do not tell when within the second a request came, so refusals are a range: ' +
+            'with all requests of a second at once, and with them spread over it.');
+    }
+    if (data.late > 0) {
+        found.push(`${formCounted(data.late, 'request')} stood so far out of order in the log ` +
+            'that they are taken for later than they were.');
     }
     if (data.malformed > 0) {
         const verb = data.malformed === 1 ? 'is' : 'are';
@@ -131,9 +135,9 @@ function clientFacts(limit) {
 }
 
 function spareFact(limit) {
-    if (limit.spare_burst === 0) return [];
+    if (limit.spare_text === '') return [];
     const whom = data.key === null ? 'To refuse nothing' : `To spare ${data.spare} % of clients`;
-    return [fact(whom, `burst=${limit.spare_burst}`)];
+    return [fact(whom, formText(limit.spare_text))];
 }
 
 function drawCard(limit, number) {
@@ -145,7 +149,8 @@ function drawCard(limit, number) {
         element('p', { class: 'refusals' }, element('strong', {}, refusedText(limit, formCount)), ' refused',
             element('span', { class: 'share' }, refusedText(limit, (n) => formShare(n, data.requests)))),
         proportion(limit),
-        element('dl', {}, allowedFact(limit), ...delayFacts(limit), ...clientFacts(limit), ...spareFact(limit)));
+        element('dl', {}, allowedFact(limit), ...delayFacts(limit), ...clientFacts(limit), ...spareFact(limit)),
+        limit.note === '' ? null : element('p', { class: 'about' }, formText(limit.note)));
 }
 
 // ---- plots ----
@@ -286,12 +291,15 @@ function drawHit(limit) {
 // ---- busiest ----
 
 function drawBusiest() {
-    const heads = ['Most requests in any', 'Median client', '99 of 100 at most', 'Busiest client', 'Who'];
+    const together = data.key === null;
+    const heads = ['Most requests in any',
+        ...(together ? ['Requests'] : ['Median client', '99 of 100 at most', 'Busiest client', 'Who'])];
+    const counts = (busiest) => (together ? [busiest.max] : [busiest.p50, busiest.p99, busiest.max]);
     const row = (name, busiest) => element('tr', {}, element('th', { scope: 'row' }, name),
-        [busiest.p50, busiest.p99, busiest.max].map((n) => element('td', {}, formCount(n))),
-        element('td', { class: 'who' }, keyText(busiest.key)));
+        counts(busiest).map((n) => element('td', {}, formCount(n))),
+        together ? null : element('td', { class: 'who' }, keyText(busiest.key)));
     return element('div', { class: 'scroll' }, element('table', { class: 'busiest' },
-        element('caption', { class: 'unseen' }, 'The busiest second and minute of a client'),
+        element('caption', { class: 'unseen' }, `The busiest second and minute${together ? '' : ' of a client'}`),
         element('thead', {}, element('tr', {}, heads.map((head) => element('th', { scope: 'col' }, head)))),
         element('tbody', {}, row('second', data.busiest.second), row('minute', data.busiest.minute))));
 }

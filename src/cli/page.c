@@ -86,6 +86,11 @@ static void put_number(FILE *out, const char *name, uint64_t value)
     fprintf(out, "\"%s\":%" PRIu64 ",", name, value);
 }
 
+static void put_truth(FILE *out, const char *name, bool value)
+{
+    fprintf(out, "\"%s\":%s,", name, value ? "true" : "false");
+}
+
 /* Seconds, as JavaScript counts: it has no integers of 64 bits. */
 static void put_time(FILE *out, const char *name, uint64_t ns)
 {
@@ -137,7 +142,8 @@ static void put_limit(FILE *out, const struct replay_result *result, int index)
     put_number(out, "clients_delayed", limit->clients_delayed);
     put_number(out, "delay_p99_ns", limit->delay_p99_ns);
     put_number(out, "delay_max_ns", limit->delay_max_ns);
-    put_number(out, "spare_burst", limit->spare_burst);
+    put_string(out, "note", limit->note, strnlen(limit->note, sizeof limit->note));
+    put_string(out, "spare_text", limit->spare_text, strnlen(limit->spare_text, sizeof limit->spare_text));
     put_top(out, limit);
     put_numbers(out, "denied_steps", series->limit[index].denied, series->count);
     fputc(',', out);
@@ -151,11 +157,14 @@ static void put_result(FILE *out, const struct replay_result *result)
     fputs("{\"version\":\"" WEIR_VERSION "\",", out);
     put_number(out, "requests", result->requests);
     put_number(out, "malformed", result->malformed);
+    put_number(out, "late", result->late);
     put_number(out, "clients", result->clients);
     put_time(out, "first_s", result->first_ns);
     put_time(out, "last_s", result->last_ns);
     put_number(out, "resolution_ns", result->resolution_ns);
-    fprintf(out, "\"stamps_are_ends\":%s,\"spare\":%.10g,", result->stamps_are_ends ? "true" : "false", result->spare);
+    put_truth(out, "whole_seconds", result->whole_seconds);
+    put_truth(out, "stamps_are_ends", result->stamps_are_ends);
+    fprintf(out, "\"spare\":%.10g,", result->spare);
     put_string(out, "key", key_name, key_name != NULL ? strlen(key_name) : 0);
     fputs("\"busiest\":{", out);
     put_busiest(out, "second", &result->second);

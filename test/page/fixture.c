@@ -57,6 +57,8 @@ static void add_limit(struct replay_result *result, const char *text, const char
     limit->clients_delayed = limit->delayed / 25;
     if (delays) limit->delay_p99_ns = 1840000000, limit->delay_max_ns = 2000000000;
     limit->spare_burst = limit->denied != 0 ? 34 : 10;
+    snprintf(limit->spare_text, sizeof limit->spare_text, "%.*s burst=%u", (int)strcspn(text, " "), text,
+             limit->denied != 0 ? 34U : 10U);
     result->limits++;
 }
 
@@ -111,6 +113,9 @@ static void day(struct replay_result *result)
     add_limit(result, "5r/s burst=10", "5/s burst=11 algorithm=leaky", 300, true);
     fill_clients(result);
     result->malformed = 12;
+    result->late = 3;
+    snprintf(result->limit[0].note, sizeof result->limit[0].note, "%s",
+             "10/s burst=20: up to 29 in any second; never more than 10: '10/s algorithm=sliding-log'");
 }
 
 static void calm(struct replay_result *result)
@@ -142,6 +147,7 @@ static void seconds(struct replay_result *result)
     result->resolution_ns = second_ns;
     result->first_ns = start_ns;
     add_limit(result, "2/s burst=2", "2/s burst=2 algorithm=gcra", 350, false);
+    result->whole_seconds = true;
     result->limit[0].denied_spread = result->limit[0].denied - 3211;
     result->clients = 1;
     result->second = result->minute = (struct replay_busiest){212, 212, 212, NULL, 0};
@@ -164,7 +170,8 @@ static void hostile(struct replay_result *result)
     static char text[900], key[3000];
     static const char *const keys[] = {"</script><script>document.title='owned'</script>",
                                        "<img src=x onerror=\"document.title='owned'\">",
-                                       "<!--",
+                                       "</script x",
+                                       "<!-- <script ",
                                        "<script>",
                                        "&lt;b&gt; \"quoted\" \\ 'single'",
                                        "",

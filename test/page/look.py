@@ -216,17 +216,20 @@ def check_words(found):
     day = found['day']['text']
     for words in ('104,701 requests of 2,002 clients', '2026-11-20 00:00:00 – 2026-11-21 04:26:37 UTC',
                   'true refusals may be higher', '12 lines could not be read', '17.15 %',
-                  '5/s burst=11 algorithm=leaky', 'To spare 99.9 % of clients', 'burst=34', '448 of 2,002', '203.0.113.9',
-                  '3,120', 'All times are UTC', '2 s at most; 99 of 100 up to 1.84 s'):
+                  '5/s burst=11 algorithm=leaky', 'To spare 99.9 % of clients', 'burst=34', '448 of 2,002',
+                  '203.0.113.9', '3,120', '3 requests stood so far out of order', 'up to 29 in any second',
+                  'All times are UTC', '2 s at most; 99 of 100 up to 1.84 s'):
         check('day says', words in day, words)
     check('seconds says a range', '17,583 – 20,794' in found['seconds']['text'], found['seconds']['text'][:600])
     check('seconds has no clients', 'Who is hit' not in found['seconds']['text'])
+    check('seconds says why', 'refusals are a range' in found['seconds']['text'])
+    check('day has no range', 'a range' not in day)
     check('calm says so', 'No request is refused.' in found['calm']['text'])
     check('one is one', '1 request of 1 client' in found['one']['text'])
     check('empty says so', 'There is no request to show.' in found['empty']['text'], found['empty']['text'])
     keys = [row[0] for row in found['hostile']['tables'][0]['first']]
     for key in ("</script><script>document.title='owned'</script>", '<img src=x onerror="document.title=\'owned\'">',
-                '<!--', '<script>', '&lt;b&gt; "quoted" \\ \'single\'', '(empty)', 'café € 🦊',
+                '</script x', '<!-- <script ', '<script>', '&lt;b&gt; "quoted" \\ \'single\'', '(empty)', 'café € 🦊',
                 'line\\u{a}break\\u{9}tab', 'nul\\u{0}inside', 'k' * 3000, '\\u{202e}turned \\u{2066}round',
                 'bad \\xff\\xc0\\xaf\\xed\\xa0\\x80\\xf4\\x90\\x80\\x80 cut \\xe2\\x82'):
         check('hostile shows the key as it is', key in keys, key[:80])
