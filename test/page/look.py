@@ -10,6 +10,7 @@ import datetime
 import hashlib
 import html.parser
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -65,7 +66,7 @@ def browse(name, page, *more):
          '--disable-default-apps', '--disable-extensions', f'--user-data-dir={FOLDER}/profile',
          '--host-resolver-rules=MAP * ~NOTFOUND', '--enable-logging=stderr', f'--log-net-log={log}',
          '--window-size=1280,1400', '--virtual-time-budget=20000', *more, '--dump-dom', page.as_uri()],
-        capture_output=True, timeout=200)
+        capture_output=True, timeout=200, env={**os.environ, 'TZ': 'Asia/Kolkata'})  # far from the page's UTC
     said = [line for line in done.stderr.decode(errors='replace').splitlines() if ':CONSOLE' in line]
     # The browser asks for things of its own, too: those have no page as their origin.
     requests = re.findall(r'"initiator":"([^"]*)".*?"url":"([^"]*)"', log.read_text(errors='replace'))
