@@ -15,7 +15,13 @@
 #include "core/num.h"
 #include "core/slot.h"
 
-enum { UNIT_MAX = 4, LOADED_PERCENT = 64, TOP_COUNTERS_A_KEY = 4, TOP_MAX = TOP_COUNTERS_MAX / TOP_COUNTERS_A_KEY };
+enum {
+    UNIT_MAX = 4,
+    LOADED_PERCENT = 64,
+    TOP_COUNTERS_A_KEY = 4,
+    TOP_MAX = TOP_COUNTERS_MAX / TOP_COUNTERS_A_KEY,
+    PATH_SHOWN = 100
+};
 static const uint64_t KEYS_DEFAULT = 1000000;
 static const uint64_t KEYS_MAX = UINT64_C(1) << 36;
 static const uint64_t LONGEST_DEFAULT_NS = UINT64_C(32) * 24 * 3600 * 1000000000;
@@ -35,13 +41,21 @@ static int fail(weir_error *error, int code, const char *message)
     return code;
 }
 
+/* Of a long one the end, so that there is room for what is wrong with it. */
+static void write_path(struct writer *writer, const char *path)
+{
+    const size_t length = strlen(path);
+    if (length > PATH_SHOWN) write_text(writer, "...");
+    write_text(writer, length > PATH_SHOWN ? path + length - PATH_SHOWN : path);
+}
+
 /* ": " and what the system says. */
 static int fail_system(weir_error *error, const char *what, const char *path, int number)
 {
     if (error != NULL) {
         struct writer writer = {error->message, sizeof error->message, 0};
         *error = (weir_error){.code = WEIR_ESYSTEM};
-        write_text(&writer, path != NULL ? path : "shared memory");
+        write_path(&writer, path != NULL ? path : "shared memory");
         write_text(&writer, ": ");
         write_text(&writer, what);
         write_text(&writer, ": ");
@@ -56,7 +70,7 @@ static int fail_file(weir_error *error, int code, const char *path, const char *
     if (error != NULL) {
         struct writer writer = {error->message, sizeof error->message, 0};
         *error = (weir_error){.code = code};
-        write_text(&writer, path != NULL ? path : "shared memory");
+        write_path(&writer, path != NULL ? path : "shared memory");
         write_text(&writer, ": ");
         write_text(&writer, message);
     }
@@ -384,6 +398,7 @@ static int map_all(weir_table *table, const weir_table_options *options, weir_er
     table->longest = LONGEST_UNITS_MAX - 1;
     table->keys_max = table->view.area[table->view.areas - 1].bytes / sizeof(struct table_slot) * LOADED_PERCENT / 100;
     if (table->view.shape.kind == REGION_WIDE) open_wide(table, options);
+    if (table->keys_max == 0) return explain_answer(REGION_DAMAGED, options->path, error);
     if (show_areas(table, region_newest(table->header), 0) != 0)
         return fail(error, WEIR_ENOMEM, "no memory for a table");
     return 0;

@@ -52,9 +52,9 @@ static inline uint64_t power_of_ten(unsigned places)
 
 #ifdef __SIZEOF_INT128__
 
-__extension__ typedef unsigned __int128 wide;
+__extension__ typedef unsigned __int128 uint128;
 
-static inline uint64_t wide_to_64(wide value)
+static inline uint64_t wide_to_64(uint128 value)
 {
     return value > UINT64_MAX ? UINT64_MAX : (uint64_t)value;
 }
@@ -62,7 +62,7 @@ static inline uint64_t wide_to_64(wide value)
 /* a * b / 2^shift, shift up to 64. */
 static inline uint64_t multiply_shift_floor(uint64_t a, uint64_t b, unsigned shift)
 {
-    return wide_to_64((wide)a * b >> (shift & 127));
+    return wide_to_64((uint128)a * b >> (shift & 127));
 }
 
 /* The same for a shift near 64: one multiplication and its upper half, unless a has bits to lose. */
@@ -70,14 +70,14 @@ static inline uint64_t multiply_shift_floor_64(uint64_t a, uint64_t b, unsigned 
 {
     const unsigned up = (64 - shift) & 63;
     if (a << up >> up != a) return multiply_shift_floor(a, b, shift);
-    return (uint64_t)((wide)(a << up) * b >> 64);
+    return (uint64_t)((uint128)(a << up) * b >> 64);
 }
 
 /* a * 2^shift / divisor, shift up to 64.  By 0: UINT64_MAX. */
 static inline uint64_t shift_divide_ceil(uint64_t a, unsigned shift, uint64_t divisor)
 {
     if (divisor == 0) return UINT64_MAX;
-    const wide top = (wide)a << (shift & 127);
+    const uint128 top = (uint128)a << (shift & 127);
     return wide_to_64(top / divisor + (top % divisor != 0));
 }
 
@@ -85,13 +85,13 @@ static inline uint64_t shift_divide_ceil(uint64_t a, unsigned shift, uint64_t di
 static inline uint64_t multiply_divide_floor(uint64_t a, uint64_t b, uint64_t divisor)
 {
     if (divisor == 0) return UINT64_MAX;
-    return wide_to_64((wide)a * b / divisor);
+    return wide_to_64((uint128)a * b / divisor);
 }
 
 static inline uint64_t multiply_divide_ceil(uint64_t a, uint64_t b, uint64_t divisor)
 {
     if (divisor == 0) return UINT64_MAX;
-    const wide top = (wide)a * b;
+    const uint128 top = (uint128)a * b;
     return wide_to_64(top / divisor + (top % divisor != 0));
 }
 

@@ -103,6 +103,7 @@ uint64_t wide_bytes(uint64_t keys_max, uint64_t state_words, bool kept, uint64_t
 uint64_t wide_slots_in(uint64_t bytes, uint64_t slot_words, bool kept)
 {
     const struct wide one = {.slot_words = slot_words, .kept = kept};
+    if (slot_words < TAG_WORDS + copies(&one) * (STATE + 1) || slot_words > bytes / sizeof(uint64_t)) return 0;
     const uint64_t before = sizeof(struct wide_plans) / sizeof(uint64_t) + whole_lines(capacity(&one));
     const uint64_t words = subtract_to_zero(bytes / sizeof(uint64_t), before);
     const uint64_t bucket = whole_lines(TAGS + BUCKET_SLOTS * slot_words);

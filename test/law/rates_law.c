@@ -58,10 +58,10 @@ static void offence(const struct subject *subject, const char *law, uint64_t at,
 
 /* ---- exact rationals ---- */
 
-static wide common_divisor(wide a, wide b)
+static uint128 common_divisor(uint128 a, uint128 b)
 {
     while (b != 0) {
-        const wide rest = a % b;
+        const uint128 rest = a % b;
         a = b;
         b = rest;
     }
@@ -71,9 +71,9 @@ static wide common_divisor(wide a, wide b)
 /* False when the reduced fraction needs over 64 bits, or lies outside of what is promised. */
 static bool exact_rate(const struct limit *limit, struct rate *rate)
 {
-    wide permits = limit->count.digits, period_ns = limit->period_ns;
+    uint128 permits = limit->count.digits, period_ns = limit->period_ns;
     for (uint32_t i = 0; i < limit->count.places; i++) period_ns *= 10;
-    const wide common = common_divisor(permits, period_ns);
+    const uint128 common = common_divisor(permits, period_ns);
     permits /= common;
     period_ns /= common;
     if (permits > UINT64_MAX || period_ns > UINT64_MAX) return false;
@@ -83,25 +83,25 @@ static bool exact_rate(const struct limit *limit, struct rate *rate)
 }
 
 /* floor(elapsed * permits * 2^scale / period): whole periods first, so that the rest fits. */
-static wide exact_ticks(const struct subject *subject, uint64_t elapsed_ns)
+static uint128 exact_ticks(const struct subject *subject, uint64_t elapsed_ns)
 {
-    const wide ticks = (wide)subject->rate.permits << subject->rule.scale;
-    const wide period = subject->rate.period_ns;
+    const uint128 ticks = (uint128)subject->rate.permits << subject->rule.scale;
+    const uint128 period = subject->rate.period_ns;
     return ticks / period * elapsed_ns + ticks % period * elapsed_ns / period;
 }
 
 /* ceil(permits * period / rate), or UINT64_MAX. */
 static uint64_t exact_ns(const struct rate *rate, uint64_t permits)
 {
-    const wide top = (wide)permits * rate->period_ns;
-    const wide ns = top / rate->permits + (top % rate->permits != 0);
+    const uint128 top = (uint128)permits * rate->period_ns;
+    const uint128 ns = top / rate->permits + (top % rate->permits != 0);
     return ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
 }
 
 /* A tick in ns, rounded up; 1 unless a long burst made ticks longer. */
 static uint64_t tick_ns(const struct subject *subject)
 {
-    const wide one = (wide)subject->rate.permits << subject->rule.scale;
+    const uint128 one = (uint128)subject->rate.permits << subject->rule.scale;
     return (uint64_t)((subject->rate.period_ns + one - 1) / one);
 }
 
@@ -109,9 +109,9 @@ static uint64_t tick_ns(const struct subject *subject)
 
 static void check_scale(const struct subject *subject)
 {
-    const wide one = (wide)subject->rate.permits << subject->rule.scale;
+    const uint128 one = (uint128)subject->rate.permits << subject->rule.scale;
     const bool coarse = one < subject->rate.period_ns;
-    const bool fine = one >= 2 * (wide)subject->rate.period_ns && subject->rule.scale != 0;
+    const bool fine = one >= 2 * (uint128)subject->rate.period_ns && subject->rule.scale != 0;
     const bool lent = subject->rule.burst > UINT64_MAX >> 5; /* a burst of decades may make ticks longer */
     if (fine || (coarse && !lent)) offence(subject, "a tick is half a ns to a ns", 0, subject->rule.scale, 0);
     subject->seen->coarse += coarse;
@@ -123,8 +123,8 @@ static uint64_t check_tick(const struct subject *subject, uint64_t now_ns)
 {
     const struct rule *rule = &subject->rule;
     const uint64_t tick = tick_at(rule, now_ns);
-    const wide exact = exact_ticks(subject, now_ns > rule->anchor_ns ? now_ns - rule->anchor_ns : 0);
-    const wide expected = exact + rule->anchor_tick;
+    const uint128 exact = exact_ticks(subject, now_ns > rule->anchor_ns ? now_ns - rule->anchor_ns : 0);
+    const uint128 expected = exact + rule->anchor_tick;
     if (tick == UINT64_MAX) {
         subject->seen->saturated++;
         if (expected + 2 < UINT64_MAX) offence(subject, "saturates too early", now_ns, tick, (uint64_t)expected);
@@ -220,9 +220,9 @@ static void check_carry(const struct subject *from, const struct subject *to)
     const uint64_t used = random_sized(from->seed, DEBT_BITS);
     const uint64_t carried = carry_used(a, b, used, WEIR_KEEP);
     const int finer = a->shift - b->shift;
-    const wide before = ((wide)used * b->multiplier) << (finer > 0 ? finer : 0);
-    const wide one = (wide)a->multiplier << (finer < 0 ? -finer : 0);
-    const wide after = carried * one;
+    const uint128 before = ((uint128)used * b->multiplier) << (finer > 0 ? finer : 0);
+    const uint128 one = (uint128)a->multiplier << (finer < 0 ? -finer : 0);
+    const uint128 after = carried * one;
     const uint64_t late_max = finer > 1 ? UINT64_C(1) << finer : 2;
     if (after < before) offence(to, "carried in the caller's favour", used, carried, 0);
     if (after - before >= late_max * one) offence(to, "carried too far against", used, carried, late_max);

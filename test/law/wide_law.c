@@ -123,8 +123,8 @@ static uint64_t pick_gap(struct subject *subject)
 static struct rule begun_anew(const struct rule *rule, uint64_t now_ns)
 {
     struct rule anew = *rule;
-    const wide elapsed = (wide)now_ns * rule->multiplier;
-    const wide whole = elapsed >> rule->shift;
+    const uint128 elapsed = (uint128)now_ns * rule->multiplier;
+    const uint128 whole = elapsed >> rule->shift;
     anew.anchor_ns = now_ns;
     anew.anchor_tick = 1 + (uint64_t)whole + (whole << rule->shift != elapsed);
     return anew;

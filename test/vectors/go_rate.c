@@ -46,7 +46,7 @@ struct line {
 struct reservation {
     int64_t id;
     uint64_t n;
-    wide start_ns;
+    uint128 start_ns;
     bool granted;
     struct fraction rate; /* permits and ns in 2^-fine; no permits: at no price */
     int fine;
@@ -58,7 +58,7 @@ struct bucket {
     struct line line; /* as it was at last_ns */
     weir_plan unlimited;
     uint64_t last_ns;
-    wide last_event_ns;
+    uint128 last_event_ns;
     struct reservation *reservation; /* owned */
     size_t reservations;
     char broken[128]; /* what weir said of a limit's text, if it refused it */
@@ -107,14 +107,14 @@ static uint64_t tick_now(const struct line *line)
 /* ---- a rate as a plan says it ------------------------------------------------------------------------------ */
 
 /* The last convergent of top / bottom whose two numbers have 62 bits. */
-static struct fraction nearest(wide top, wide bottom)
+static struct fraction nearest(uint128 top, uint128 bottom)
 {
-    const wide most = (wide)1 << 62;
-    wide p[2] = {0, 1}, q[2] = {1, 0};
+    const uint128 most = (uint128)1 << 62;
+    uint128 p[2] = {0, 1}, q[2] = {1, 0};
     while (bottom != 0) {
-        const wide whole = top / bottom, rest = top % bottom;
+        const uint128 whole = top / bottom, rest = top % bottom;
         if (whole > most || whole * p[1] + p[0] > most || whole * q[1] + q[0] > most) break;
-        const wide next_p = whole * p[1] + p[0], next_q = whole * q[1] + q[0];
+        const uint128 next_p = whole * p[1] + p[0], next_q = whole * q[1] + q[0];
         p[0] = p[1], q[0] = q[1];
         p[1] = next_p, q[1] = next_q;
         top = bottom, bottom = rest;
@@ -127,11 +127,11 @@ static struct fraction rate_on(double rate_per_s, int fine)
 {
     struct fraction rate = {0, 1};
     int exponent = 0;
-    if (!fraction_of(rate_per_s, &rate) || (wide)rate.p * rate.q > MEANT_MAX) {
+    if (!fraction_of(rate_per_s, &rate) || (uint128)rate.p * rate.q > MEANT_MAX) {
         rate = (struct fraction){(uint64_t)ldexp(frexp(rate_per_s, &exponent), DOUBLE_BITS), 1};
         exponent -= DOUBLE_BITS;
     }
-    const wide top = rate.p, bottom = (wide)rate.q * SECOND_NS;
+    const uint128 top = rate.p, bottom = (uint128)rate.q * SECOND_NS;
     const int up = fine - exponent;
     return up >= 0 ? nearest(top, bottom << up) : nearest(top << -up, bottom);
 }
@@ -304,7 +304,7 @@ static uint64_t peer_wait(const struct bucket *bucket, const struct line *line, 
     if (decision->delay_ns == 0) return 0;
     if (!has_price(bucket) || line->fine <= -63) return INT64_MAX;
     if (line->fine >= 0) return least(shifted(decision->delay_ns, -line->fine), INT64_MAX);
-    return least(wide_to_64(((wide)decision->start.ns << -line->fine) - line->now_ns), INT64_MAX);
+    return least(wide_to_64(((uint128)decision->start.ns << -line->fine) - line->now_ns), INT64_MAX);
 }
 
 static weir_decision ask(struct bucket *bucket, struct line *line, uint64_t n, int64_t wait_max_ns)
@@ -317,7 +317,7 @@ static weir_decision ask(struct bucket *bucket, struct line *line, uint64_t n, i
     return weir_decide_within(&line->plan, &line->word, now, cost - line->common, plan_wait(bucket, line, wait_max_ns));
 }
 
-static void remember(struct bucket *bucket, struct step *step, uint64_t n, wide start_ns, bool granted)
+static void remember(struct bucket *bucket, struct step *step, uint64_t n, uint128 start_ns, bool granted)
 {
     static const struct fraction none = {0, 1};
     int64_t id = 0;
@@ -343,7 +343,7 @@ static void take(struct bucket *bucket, struct step *step)
     struct line line = line_at(bucket, now_ns, n);
     const weir_decision decision = ask(bucket, &line, n, wait_max_of(step));
     const uint64_t wait_ns = peer_wait(bucket, &line, &decision);
-    const wide start_ns = (wide)now_ns + wait_ns;
+    const uint128 start_ns = (uint128)now_ns + wait_ns;
     if (weir_allowed(decision) && !is_free(bucket)) {
         bucket->line = line;
         bucket->last_ns = now_ns;
@@ -400,13 +400,13 @@ static const struct reservation *find(const struct bucket *bucket, struct step *
 }
 
 /* Of that time at its rate, rounded up and to what fits. */
-static struct tokens tokens_in(const struct reservation *its, wide ns)
+static struct tokens tokens_in(const struct reservation *its, uint128 ns)
 {
-    wide top = (wide)least(wide_to_64(ns), INT64_MAX) * its->rate.p, bottom = its->rate.q;
+    uint128 top = (uint128)least(wide_to_64(ns), INT64_MAX) * its->rate.p, bottom = its->rate.q;
     if (its->fine < 0) bottom <<= -its->fine & 63;
     if (its->fine <= -64) top >>= -its->fine / 64 * 64;
     for (int fine = its->fine; fine > 0 && top >> 126 == 0; fine--) top *= 2;
-    wide ticks = top / bottom, rest = top % bottom;
+    uint128 ticks = top / bottom, rest = top % bottom;
     int scale = 0;
     for (; ticks >> (FILL_BITS - 1) == 0 && scale < FILL_BITS; scale++) {
         rest *= 2;
@@ -417,10 +417,10 @@ static struct tokens tokens_in(const struct reservation *its, wide ns)
 }
 
 /* Its n, less what the time to the last start is worth at its rate; rounded down. */
-static struct tokens left_of(const struct reservation *its, wide last_event_ns)
+static struct tokens left_of(const struct reservation *its, uint128 last_event_ns)
 {
     const bool later = last_event_ns > its->start_ns;
-    const wide apart_ns = later ? last_event_ns - its->start_ns : its->start_ns - last_event_ns;
+    const uint128 apart_ns = later ? last_event_ns - its->start_ns : its->start_ns - last_event_ns;
     const struct tokens taken = tokens_in(its, apart_ns);
     const struct tokens all = {(int64_t)least(its->n, ROOM / 2), 0};
     int scale = taken.scale;
@@ -430,11 +430,11 @@ static struct tokens left_of(const struct reservation *its, wide last_event_ns)
 }
 
 /* The peer's least duration is -2^63 ns. */
-static wide lasts_ns(const struct reservation *its)
+static uint128 lasts_ns(const struct reservation *its)
 {
-    const wide units = ((wide)its->n * its->rate.q) / its->rate.p, most_ns = (wide)1 << 63;
+    const uint128 units = ((uint128)its->n * its->rate.q) / its->rate.p, most_ns = (uint128)1 << 63;
     if (units != 0 && its->fine <= -63) return most_ns;
-    const wide ns = its->fine < 0 ? units << -its->fine : units >> its->fine;
+    const uint128 ns = its->fine < 0 ? units << -its->fine : units >> its->fine;
     return ns > most_ns ? most_ns : ns;
 }
 

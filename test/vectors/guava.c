@@ -53,7 +53,7 @@ static const double time_max = 0x1p61;               /* longer than anybody rest
 /* A fraction that a person may have meant. */
 static bool simple_rate(double rate_per_s, uint64_t second, struct fraction *rate)
 {
-    if (!fraction_of(rate_per_s, rate) || (wide)rate->p * rate->q > MEANT_MAX) return false;
+    if (!fraction_of(rate_per_s, rate) || (uint128)rate->p * rate->q > MEANT_MAX) return false;
     const uint64_t common = greatest_common_divisor(second, rate->p);
     if (rate->q > INT64_MAX / (second / common)) return false;
     *rate = (struct fraction){rate->p / common, rate->q * (second / common)};
@@ -161,7 +161,7 @@ static const char *start(struct guava *guava, const struct scene *scene)
 
 /* ---- steps ---- */
 
-static uint64_t us_of(wide ns)
+static uint64_t us_of(uint128 ns)
 {
     return wide_to_64(ns / US_NS);
 }
@@ -196,13 +196,13 @@ static void take(struct guava *guava, struct step *step, int64_t n, uint64_t wai
     uint64_t got_us = allowed ? least((decision.delay_ns + half) / view->per_us, to_end_us) : 0;
     if (any && !allowed) got_us = to_end_us;
     judge_bool(step, "allowed", allowed || any);
-    judge_wait(step, "wait_ns", (wide)got_us * US_NS);
+    judge_wait(step, "wait_ns", (uint128)got_us * US_NS);
 }
 
 /* What is below 0 is none, and the peer's longest is 2^63 - 1 us. */
 static uint64_t timeout_us(struct step *step)
 {
-    wide wait_ns = 0;
+    uint128 wait_ns = 0;
     if (strcmp(step->op, "acquire") == 0) return UINT64_MAX;
     if (!field_wide(step->json, "max_wait_ns", &wait_ns)) return 0;
     return least(us_of(wait_ns), INT64_MAX);
