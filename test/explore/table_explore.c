@@ -27,7 +27,7 @@ static bool mortal_swap_full(struct atom *atom, uint64_t *expected, uint64_t des
 #undef atom_swap
 #undef atom_swap_full
 
-enum { THREADS = 3, ACTIONS = 4, AREAS = 2, HALF_MAX = 2, BEGIN = 1000, FAR = 1000000, CALL = 10, BURST = 2 * CALL };
+enum { THREADS = 3, ACTIONS = 5, AREAS = 2, HALF_MAX = 2, BEGIN = 1000, FAR = 1000000, CALL = 10, BURST = 2 * CALL };
 enum verb { NOTHING, TAKE, BACK, FORGET, GROW };
 enum key { NOBODY, A, B, C, OTHERS, STRANGER = 60, KEYS };
 
@@ -61,7 +61,7 @@ static _Alignas(64) struct table_bucket memory[AREAS][2 * HALF_MAX];
 static struct atom newest;
 static struct table view[THREADS + 1];
 static jmp_buf death[THREADS];
-static uint64_t granted[KEYS], calls[KEYS], last;
+static uint64_t granted[KEYS], at_last[KEYS], calls[KEYS], last; /* at_last: at the last time of the script */
 
 static void perhaps_die(void)
 {
@@ -115,13 +115,21 @@ static struct table_slot *slot_number(struct table_bucket *area, int i)
     return &area[i < TABLE_SLOTS ? 0 : second].slot[i % TABLE_SLOTS];
 }
 
+static uint64_t last_in_script(void)
+{
+    uint64_t later = 0;
+    for (int i = 0; i < THREADS * ACTIONS; i++) later = most(later, scene->script[i / ACTIONS][i % ACTIONS].later);
+    return BEGIN + later;
+}
+
 static void begin(void)
 {
     memset(memory, 0, sizeof memory);
     memset(granted, 0, sizeof granted);
+    memset(at_last, 0, sizeof at_last);
     memset(calls, 0, sizeof calls);
     newest.value = 1;
-    last = BEGIN;
+    last = last_in_script();
     for (int i = 0; i <= THREADS; i++) view[i] = table_of(1);
     for (int i = 0; i < SLOTS; i++) {
         const struct tenant *tenant = &scene->tenant[i];
@@ -149,6 +157,7 @@ static bool take(struct table *table, enum key key, uint64_t now)
     }
     if (answer.verdict != TABLE_TAKEN) return false;
     granted[key] += CALL;
+    if (now == last) at_last[key] += CALL;
     calls[key]++;
     return true;
 }
@@ -206,23 +215,16 @@ static bool in_script(enum verb verb, enum key key)
     return false;
 }
 
-static uint64_t last_in_script(void)
-{
-    uint64_t later = 0;
-    for (int i = 0; i < THREADS * ACTIONS; i++) later = most(later, scene->script[i / ACTIONS][i % ACTIONS].later);
-    return BEGIN + later;
-}
-
 static void end(void)
 {
     struct table *alone = &view[THREADS];
-    last = last_in_script();
     for (enum key key = A; key < OTHERS; key++) {
         explore_check(committed(key) <= 1, "two committed slots of one key");
         if (!in_script(TAKE, key)) continue;
         while (take(alone, key, last)) explore_check(calls[key] < ACTIONS * THREADS + SLOTS, "grants without end");
         const bool forgotten = in_script(FORGET, key) || in_script(BACK, key) || scene->when_full == TABLE_EVICT;
-        explore_check(granted[key] <= BURST + last - BEGIN || forgotten, "over-admits");
+        const bool holds = granted[key] <= BURST + last - BEGIN && at_last[key] <= BURST;
+        explore_check(holds || forgotten, "over-admits");
         explore_check(committed(key) <= 1, "two committed slots of one key");
     }
     explore_check(scene->passes == 0 || calls[A] == scene->passes, "not as many as may pass");
@@ -255,6 +257,43 @@ static void end(void)
     }
 
 static const struct scene scenes[] = {
+    {.name = "planted: the tag is swapped and the version stays",
+     .when_full = TABLE_DENY,
+     .tenant = {OWES(A, 0), SIX_LIVE, IDLE},
+     .script = {{TAKES(A), TAKES(A)}, {TAKES(B)}},
+     .ask = planted_table_tag_only,
+     .mistake = "over-admits"},
+    {.name = "planted: versions of two bits",
+     .when_full = TABLE_DENY,
+     .tenant = {OWES(A, 0), SIX_LIVE, OWES(OTHERS + 7, 80)},
+     .script = {{TAKES(C)},
+                {TAKES_LATER(B, 20), TAKES_LATER(A, 40), TAKES_LATER(B, 60), TAKES_LATER(A, 80), TAKES_LATER(A, 80)}},
+     .preemptions = 2,
+     .ask = planted_table_short_versions,
+     .mistake = "over-admits"},
+    {.name = "planted: claimed is committed",
+     .tenant = {SIX_LIVE, IDLE, IDLE},
+     .script = {{TAKES(A)}, {TAKES(A), TAKES(A)}},
+     .ask = planted_table_not_tentative,
+     .mistake = "two committed"},
+    {.name = "planted: committed without a scan",
+     .tenant = {SIX_LIVE, OWES(OTHERS + 6, 20), IDLE},
+     .script = {{TAKES(A)}, {TAKES_LATER(A, 20)}},
+     .preemptions = 2,
+     .ask = planted_table_without_scan,
+     .mistake = "two committed"},
+    {.name = "planted: grown without a second look",
+     .tenant = {OWES(A, 10), SEVEN_LIVE},
+     .script = {{TAKES(A)}, {DO(GROW, NOBODY, 0), TAKES(A)}},
+     .preemptions = 2,
+     .ask = planted_table_without_second_look,
+     .mistake = "over-admits"},
+    {.name = "wide versions where two bits come round",
+     .when_full = TABLE_DENY,
+     .tenant = {OWES(A, 0), SIX_LIVE, OWES(OTHERS + 7, 80)},
+     .script = {{TAKES(C)},
+                {TAKES_LATER(B, 20), TAKES_LATER(A, 40), TAKES_LATER(B, 60), TAKES_LATER(A, 80), TAKES_LATER(A, 80)}},
+     .preemptions = 1},
     {.name = "one key, two at once, two slots",
      .tenant = {LIVE(0), LIVE(1), LIVE(2), IDLE, LIVE(3), LIVE(4), LIVE(5), IDLE},
      .script = {{TAKES(A)}, {TAKES(A)}},
@@ -263,6 +302,9 @@ static const struct scene scenes[] = {
      .tenant = {SIX_LIVE, IDLE, IDLE},
      .script = {{TAKES(A)}, {TAKES(A)}},
      .dies = true},
+    {.name = "one key, two at once, in another order",
+     .tenant = {SIX_LIVE, OWES(OTHERS + 6, 20), IDLE},
+     .script = {{TAKES(A)}, {TAKES_LATER(A, 20)}}},
     {.name = "one key, three at once",
      .tenant = {LIVE(0), LIVE(1), LIVE(2), IDLE, LIVE(3), LIVE(4), LIVE(5), IDLE},
      .script = {{TAKES(A)}, {TAKES(A)}, {TAKES(A)}},
