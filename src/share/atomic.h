@@ -91,7 +91,6 @@ static inline void atom_fence_full(void)
 static ATOM_INLINE void atom_prefetch(const void *address)
 {
     ATOM_PREFETCH(address);
-    atomic_signal_fence(memory_order_seq_cst); /* or gcc takes this for a function without an effect, and drops it */
 }
 
 /* Tells the processor that this is a spin.  Changes nothing. */

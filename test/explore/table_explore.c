@@ -170,7 +170,7 @@ static void act(const struct action *action, struct table *table)
         take(table, action->key, now);
         break;
     case BACK:
-        table_give_back(table, hash, now, now + CALL, CALL, CALL);
+        table_give_back(table, &(struct table_slip){hash, now, now + CALL, CALL, CALL, UINT64_MAX});
         break;
     case FORGET:
         table_forget(table, hash, now);

@@ -78,7 +78,9 @@ static void ask_keys(struct member *member)
         events[member->number] |= answer.events;
         if (answer.verdict != TABLE_TAKEN) continue;
         const bool back = gives_back && (seed >> 20) % 4 == 0;
-        if (back) table_give_back(&table, hash_of(key), now, answer.drained, answer.charged, answer.charged);
+        if (back)
+            table_give_back(&table, &(struct table_slip){hash_of(key), now, answer.drained, answer.charged,
+                                                         answer.charged, UINT64_MAX});
         else granted[member->number][key] += answer.charged;
         if (call % 64 == 0) sched_yield();
     }
