@@ -9,10 +9,12 @@ build: ## build the command and the libraries into build/
 
 demo: ## build, pace two million lines, show what it did
 	tools/deps build
+	tools/page
 	tools/demo
 
 test: ## everything that is checked: release, sanitizers, clang
 	tools/deps test
+	tools/page
 	tools/test
 
 bench: ## measure

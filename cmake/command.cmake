@@ -2,8 +2,9 @@
 # The command `weir`.
 file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cli/*.c")
 find_package(ZLIB REQUIRED) # or cmake -DWEIR_CLI=OFF: the library needs nothing
+include(cmake/page.cmake)
 if(sources)
-    add_executable(weir_cli ${sources})
+    add_executable(weir_cli ${sources} $<TARGET_OBJECTS:weir_page>)
     target_compile_definitions(weir_cli PRIVATE _GNU_SOURCE)
     target_link_libraries(weir_cli PRIVATE weir_inside ZLIB::ZLIB m)
     set_target_properties(weir_cli PROPERTIES OUTPUT_NAME weir)

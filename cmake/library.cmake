@@ -23,7 +23,8 @@ weir_room(share)
 weir_room(host _GNU_SOURCE)
 weir_room(api _POSIX_C_SOURCE=200809L)
 
-# For the command, the tests and the benches: everything, with the insides visible, and formats, which the library has not.
+# For the command, the tests and the benches: everything, with the insides visible, and formats, which the library has
+# not.
 file(GLOB formats CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/format/*.c")
 add_library(weir_inside STATIC ${weir_objects} ${formats})
 target_include_directories(weir_inside PUBLIC include src)

@@ -3,7 +3,7 @@
 find_package(PkgConfig)
 set(test_dir "${PROJECT_SOURCE_DIR}/test")
 
-foreach(label IN ITEMS unit law explore vectors stress golden example tidy install bench)
+foreach(label IN ITEMS unit law explore vectors stress golden example tidy install bench page)
     add_custom_target(tests-${label})
 endforeach()
 
@@ -135,6 +135,24 @@ if(TARGET weir_cli)
         get_filename_component(name "${script}" NAME_WE)
         weir_test(golden ${name} bash "${script}" $<TARGET_FILE:weir_cli>)
     endforeach()
+endif()
+
+# ---- page: what weir replay --html writes, in a real browser ----
+if(TARGET weir_cli)
+    weir_inside_program(page page-fixture "${test_dir}/page/fixture.c" src/cli/page.c src/cli/arguments.c
+        $<TARGET_OBJECTS:weir_page>)
+    set(without "${PROJECT_BINARY_DIR}/page/without.c")
+    add_custom_command(OUTPUT "${without}" VERBATIM
+        COMMAND "${CMAKE_COMMAND}" -DWITH=OFF "-DOUT=${without}" -P "${PROJECT_SOURCE_DIR}/cmake/embed_page.cmake"
+        DEPENDS "${PROJECT_SOURCE_DIR}/cmake/embed_page.cmake")
+    weir_inside_program(page page-without "${test_dir}/page/fixture.c" src/cli/page.c src/cli/arguments.c "${without}")
+    if(WEIR_HAS_PAGE)
+        weir_test(page look bash "${test_dir}/page/look.sh" $<TARGET_FILE:page-fixture>)
+        weir_test(page write bash "${test_dir}/page/write.sh" $<TARGET_FILE:page-fixture> $<TARGET_FILE:page-without>)
+        weir_test(page fetch bash "${test_dir}/page/fetch.sh" "${PROJECT_SOURCE_DIR}")
+    else()
+        weir_test(page needs-uPlot sh -c "echo tools/page could not get uPlot && exit 77")
+    endif()
 endif()
 
 # ---- examples: against the library as its users have it ----

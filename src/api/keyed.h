@@ -57,7 +57,7 @@ struct weir_table {
     struct atom swept;      /* buckets, of all areas one after the other */
     struct atom kept_ns;    /* when the time was last written down for the next boot */
     struct atom forks;      /* how many forks ago the file was opened: wide slots, see keyed_wide.c */
-    struct atom stripe[WIDE_STRIPES + 1];
+    struct atom stripe[WIDE_LOCKS];
     struct host_mutex mutex; /* around mapping and growing */
     struct host_region region;
     struct region_view view;
@@ -89,8 +89,14 @@ static inline uint64_t keyed_now_ns(const weir_table *table)
 
 /* ---- keyed_open.c ---- */
 
+/* [in a child of fork, before it locks anything] */
+void keyed_after_fork(weir_table *table);
+
 /* There are more areas than this process knows: maps them. */
 void keyed_map_more(weir_table *table);
+
+/* From now on areas before this one are not looked at. */
+void keyed_leave_areas(weir_table *table, unsigned first);
 
 /* Writes down for the next boot how late it is. */
 void keyed_keep_time(weir_table *table);

@@ -22,6 +22,9 @@ static const uint64_t LONGEST_DEFAULT_NS = UINT64_C(32) * 24 * 3600 * 1000000000
 static const uint64_t LONGEST_MAX_NS = UINT64_C(1) << 60;
 static const uint64_t LONGEST_UNITS_MAX = UINT64_C(1) << 53;
 
+_Static_assert((int)REGION_AREAS_MAX == (int)TABLE_AREAS_MAX, "the header counts the table's areas");
+_Static_assert(sizeof(struct table_slot) == 16, "as the header says");
+
 static int fail(weir_error *error, int code, const char *message)
 {
     if (error != NULL) {
@@ -314,8 +317,26 @@ static int show_areas(weir_table *table, struct atom *newest, unsigned first)
     return 0;
 }
 
+/* A forked child shares its parent's opening of the file, and so its locks: it opens it once more.  What threads of the
+   parent held, that the child does not have, is free. */
+void keyed_after_fork(weir_table *table)
+{
+    const uint64_t forks = host_forks();
+    uint64_t before = atom_load_acquire(&table->forks);
+    while (before != forks) {
+        if (before != UINT64_MAX && atom_swap(&table->forks, &before, UINT64_MAX)) {
+            for (int i = 0; i < WIDE_LOCKS; i++) atom_store(&table->stripe[i], 0);
+            host_mutex_open(&table->mutex);
+            if (host_region_reopen(&table->region) != 0) host_region_close(&table->region);
+            atom_store_release(&table->forks, forks);
+        }
+        before = atom_load_acquire(&table->forks);
+    }
+}
+
 void keyed_map_more(weir_table *table)
 {
+    keyed_after_fork(table);
     host_lock(&table->mutex);
     const struct table *known = keyed_slots(table);
     if (atom_load_acquire(known->newest) > known->count) {
@@ -328,6 +349,14 @@ void keyed_map_more(weir_table *table)
         atom_store(&table->own_newest, table->view.areas);
         show_areas(table, mapped ? region_newest(table->header) : &table->own_newest, known->first);
     }
+    host_unlock(&table->mutex);
+}
+
+void keyed_leave_areas(weir_table *table, unsigned first)
+{
+    host_lock(&table->mutex);
+    const struct table *known = keyed_slots(table);
+    if (first > known->first && first < known->count) show_areas(table, known->newest, first);
     host_unlock(&table->mutex);
 }
 
@@ -453,6 +482,7 @@ int weir_table_grow(weir_table *table, uint64_t keys_max, weir_error *error)
     if (keys_max > KEYS_MAX) return fail(error, WEIR_EINVAL, "keys_max: expected up to 68,719,476,736 keys");
     if (keys_max <= table->keys_max)
         return fail(error, WEIR_EINVAL, "keys_max: expected more keys than there is room for");
+    keyed_after_fork(table);
     host_lock(&table->mutex);
     const int number = host_region_lock(&table->region, LOCK_REGION);
     int failed = number == 0 ? grow(table, bytes, error) : fail_system(error, "cannot be locked", "the table", number);

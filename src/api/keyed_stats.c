@@ -78,9 +78,14 @@ static uint64_t live(weir_table *table)
     if (keyed_is_wide(table)) return wide_live(&table->wide, now_ns);
     const struct table *slots = keyed_slots(table);
     uint64_t live = 0;
+    unsigned first = slots->first;
     for (unsigned i = slots->first; i < slots->count; i++) {
-        live += table_live(slots, i, 0, 2 * slots->area[i].half, keyed_units_of(table, now_ns));
+        const uint64_t here = table_live(slots, i, 0, 2 * slots->area[i].half, keyed_units_of(table, now_ns));
+        if (here == 0 && i == first && i + 1 < slots->count) first++;
+        live += here;
     }
+    /* Nobody charges an area that was outgrown, so once all in there have rested it is done with. */
+    if (first != slots->first) keyed_leave_areas(table, first);
     return live;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
    keyed_take.c - a key and a plan, asked by all threads of all processes that share the table.
 
-   A key has an identity for each limit of a plan: a keyed hash of its bytes and the limit's number.  The plan itself is no
-   part of it, so a plan with other numbers finds the same state.
+   A key has an identity for each limit of a plan: a keyed hash of its bytes and the limit's number.  The plan itself
+   is no part of it, so a plan with other numbers finds the same state.
 
    May touch: the table, host.  Promises: asking allocates nothing; slots take no lock.  Leaves to others: where the
    states are (keyed_slots.c, keyed_wide.c), arithmetic (core). */

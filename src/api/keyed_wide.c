@@ -28,26 +28,10 @@ static void spin(struct atom *lock)
     }
 }
 
-/* A forked child shares its parent's opening of the file, and so its locks: it opens it once more.  The words may be held
-   by threads that it does not have. */
-static void open_after_fork(weir_table *table)
-{
-    const uint64_t forks = host_forks();
-    uint64_t before = atom_load_acquire(&table->forks);
-    while (before != forks) {
-        if (before != UINT64_MAX && atom_swap(&table->forks, &before, UINT64_MAX)) {
-            for (int i = 0; i <= WIDE_STRIPES; i++) atom_store(&table->stripe[i], 0);
-            if (host_region_reopen(&table->region) != 0) host_region_close(&table->region);
-            atom_store_release(&table->forks, forks);
-        }
-        before = atom_load_acquire(&table->forks);
-    }
-}
-
 void keyed_lock(void *context, unsigned stripe)
 {
     weir_table *table = context;
-    open_after_fork(table);
+    keyed_after_fork(table);
     spin(&table->stripe[stripe]);
     if (table->wide.kept) host_region_lock(&table->region, LOCK_STRIPES + stripe);
 }

@@ -270,7 +270,8 @@ static uint64_t full(const struct rule *rule, const weir_decision *decision, uin
     return add_saturating(now, times(subtract_to_zero(POOL, held), tick_ns_of(rule)));
 }
 
-/* When the largest call passes, as it does with a fresh one. */
+/* When the largest call passes, as it does with a fresh one; but that one is filled at other moments, up to a
+   fill sooner. */
 static uint64_t idle(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
     return offer(rule, state, now, rule->burst, 0).start;

@@ -2,8 +2,8 @@
    slot.h - gcra in the units of a table: what one 16-byte slot needs to decide.
 
    In a table a slot must be recognisable as idle whatever limit it belongs to, so all limits share one clock: units of
-   2^-unit ns.  A permit is a whole number of units, rounded up, so a limit is slower than it says by at most one unit in
-   an interval, and never faster; the burst is the same number of permits as everywhere else.
+   2^-unit ns.  A permit is a whole number of units, rounded up, so a limit is slower than it says by at most one unit
+   in an interval, and never faster; the burst is the same number of permits as everywhere else.
 
        drained' = max(drained, now) + cost        allowed  <=>  drained' <= now + burst
 

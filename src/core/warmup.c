@@ -222,11 +222,15 @@ static void carry(const struct rule *from, const struct rule *to, const uint64_t
     next[BEFORE] = carried_store(from, to, least(state[BEFORE], from->burst), how);
 }
 
-/* A fresh one is as cold as can be.  Who pays himself is paid for by all the time since the last call, and a fresh one
-   has had all there ever was. */
+/* When it is as cold as a fresh one: before that it would start a call sooner, and later calls later.  Who pays himself
+   is paid for by all the time since the last call, and a fresh one has had all there ever was. */
 static uint64_t idle(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
-    return pays_itself(rule) && state[NEXT] != 0 ? UINT64_MAX : mark(rule, state, now);
+    const struct store store = left(rule, state);
+    if (state[NEXT] == 0) return now;
+    if (pays_itself(rule)) return UINT64_MAX;
+    const uint64_t rest = multiply_divide_ceil(rule->burst - store.stored, warmup_of(rule), rule->burst);
+    return most(add_saturating(store.next, rest), now);
 }
 
 static struct facts facts(const struct limit *limit, const struct rule *rule)

@@ -54,8 +54,8 @@ int host_region_grow(struct host_region *region, uint64_t size);
 int host_region_map(const struct host_region *region, uint64_t offset, uint64_t size, void **memory);
 void host_region_unmap(void *memory, uint64_t size);
 
-/* The space of what nobody needs any more goes back; it reads as zeros then, and on tmpfs (or without a name) every page
-   that is read takes space again.  Without descriptor nothing happens: unmap it. */
+/* The space of what nobody needs any more goes back; it reads as zeros then, and on tmpfs (or without a name) every
+   page that is read takes space again.  Without descriptor nothing happens: unmap it. */
 void host_region_punch(const struct host_region *region, uint64_t offset, uint64_t size);
 
 void host_region_close(struct host_region *region);

@@ -50,10 +50,13 @@
    clock, hashing, memory, growing. */
 #include "share/table.h"
 
-enum { SLOTS = 2 * TABLE_SLOTS, NOWHERE = -1 };
+/* A turn fails when somebody else changed a slot meanwhile: so many in a row, and something is wrong.  The explorer makes
+   do with fewer. */
+#ifndef TABLE_TURNS_MAX
+#define TABLE_TURNS_MAX 10000
+#endif
 
-/* Every turn that fails says that somebody else got on, so this many say that something is wrong. */
-enum { TURNS_MAX = 10000, BACK_OFF_AFTER = 3, BACK_OFF_MAX = 64 };
+enum { SLOTS = 2 * TABLE_SLOTS, NOWHERE = -1, BACK_OFF_AFTER = 3, BACK_OFF_MAX = 64 };
 
 /* Idle times are kept no older than this, so that they do not come round. */
 static const uint64_t LONG_AGO = UINT64_C(1) << 53;
@@ -169,16 +172,20 @@ static bool bucket_holds_displaced(const struct table_bucket *bucket, uint64_t n
     return holds;
 }
 
-/* How far ahead a key may be that was displaced from here. */
-static uint64_t owed_to_bucket(const struct table_bucket *bucket, uint64_t now)
+/* How far ahead a key may be that was displaced from one of the two buckets.  The times are read after the mark. */
+static uint64_t owed_to_displaced(const struct look *look, uint64_t now)
 {
-    uint64_t owed = UINT64_MAX;
-    if (!bucket_holds_displaced(bucket, now)) return 0;
-    for (int i = 0; i < TABLE_SLOTS; i++) {
-        const uint64_t owner = atom_load_acquire(&bucket->slot[i].owner);
-        owed = least(owed, ahead_of(owner, atom_load_acquire(&bucket->slot[i].time), now));
+    uint64_t owed[2] = {UINT64_MAX, UINT64_MAX};
+    bool holds[2] = {false, false};
+    for (int i = 0; i < SLOTS; i++)
+        if (holds_displaced(look->owner[i], look->time[i], now)) holds[i / TABLE_SLOTS] = true;
+    for (int i = 0; i < SLOTS; i++) {
+        if (!holds[i / TABLE_SLOTS]) continue;
+        const uint64_t owner = atom_load_acquire(&look->slot[i]->owner);
+        const uint64_t ahead = ahead_of(owner, atom_load_acquire(&look->slot[i]->time), now);
+        owed[i / TABLE_SLOTS] = least(owed[i / TABLE_SLOTS], ahead);
     }
-    return owed;
+    return most(holds[0] ? owed[0] : 0, holds[1] ? owed[1] : 0);
 }
 
 /* To so far ahead, and by a unit at least. */
@@ -190,14 +197,14 @@ static void raise_slot(struct table_slot *slot, uint64_t now, uint64_t ahead)
 }
 
 /* Nothing that was read before the mark of an uncommitted slot may lower the times beside it. */
-static void finish_displacing(struct table_bucket *bucket, uint64_t now)
+static void finish_displacing(const struct look *look, uint64_t now)
 {
-    for (int i = 0; i < TABLE_SLOTS; i++) {
-        const uint64_t owner = atom_load_acquire(&bucket->slot[i].owner);
-        const uint64_t time = atom_load_acquire(&bucket->slot[i].time);
-        if (!holds_displaced(owner, time, now) || (table_owned(owner, time) && !tentative(owner))) continue;
-        for (int j = 0; j < TABLE_SLOTS; j++)
-            if (j != i) raise_slot(&bucket->slot[j], now, table_ahead(time, now));
+    for (int i = 0; i < SLOTS; i++) {
+        const bool committed = table_owned(look->owner[i], look->time[i]) && !tentative(look->owner[i]);
+        if (committed || !holds_displaced(look->owner[i], look->time[i], now)) continue;
+        const int first = i / TABLE_SLOTS * TABLE_SLOTS;
+        for (int j = first; j < first + TABLE_SLOTS; j++)
+            if (j != i) raise_slot(look->slot[j], now, table_ahead(look->time[i], now));
     }
 }
 
@@ -267,16 +274,15 @@ static bool ask_slot(const struct call *call, struct table_slot *slot, uint64_t 
 /* What this key owes according to one earlier area; *own is its slot there. */
 static uint64_t owed_in(const struct call *call, const struct table_area *area, struct table_slot **own, uint64_t *time)
 {
-    const uint64_t hash = call->question->hash, now = call->question->now;
-    const struct look look = look_at(area, hash);
+    const uint64_t now = call->question->now;
+    const struct look look = look_at(area, call->question->hash);
     const int i = find_own(&look, call->tag);
-    uint64_t owed = most(owed_to_bucket(bucket_of(area, hash, 0), now), owed_to_bucket(bucket_of(area, hash, 1), now));
-    if (i != NOWHERE && ahead_of(look.owner[i], look.time[i], now) != 0) {
-        *own = look.slot[i];
-        *time = look.time[i];
-        owed = most(owed, table_ahead(*time, now));
-    }
-    return owed;
+    finish_displacing(&look, now);
+    const uint64_t displaced = owed_to_displaced(&look, now);
+    if (i == NOWHERE || ahead_of(look.owner[i], look.time[i], now) == 0) return displaced;
+    *own = look.slot[i];
+    *time = look.time[i];
+    return most(displaced, table_ahead(*time, now));
 }
 
 struct past {
@@ -298,26 +304,26 @@ static struct past past_of(const struct call *call)
     return past;
 }
 
-static uint64_t owed_here(const struct call *call, const struct table_area *area)
-{
-    const uint64_t hash = call->question->hash, now = call->question->now;
-    return most(owed_to_bucket(bucket_of(area, hash, 0), now), owed_to_bucket(bucket_of(area, hash, 1), now));
-}
-
 static bool is_available(const struct look *look, int i, uint64_t now)
 {
     return !table_owned(look->owner[i], look->time[i]) || ahead_of(look->owner[i], look->time[i], now) == 0;
 }
 
-/* Of slots [from, to): the one that drains first, and of those one that nobody is just claiming. */
-static int first_to_drain(const struct look *look, int from, int to, bool available, uint64_t now)
+static bool is_claimed(const struct look *look, int i)
 {
-    int best = NOWHERE;
+    return table_owned(look->owner[i], look->time[i]) && tentative(look->owner[i]);
+}
+
+/* In the bucket that has more room, and of equals in the first; no slot that somebody is just claiming if there is
+   another. */
+static int choose_available(const struct look *look, uint64_t now)
+{
+    int room[2] = {0, 0}, best = NOWHERE;
     uint64_t least_ahead = UINT64_MAX;
-    for (int i = from; i < to; i++) {
-        if (available && !is_available(look, i, now)) continue;
-        const bool claimed = table_owned(look->owner[i], look->time[i]) && tentative(look->owner[i]);
-        const uint64_t ahead = 2 * ahead_of(look->owner[i], look->time[i], now) + claimed;
+    for (int i = 0; i < SLOTS; i++) room[i / TABLE_SLOTS] += is_available(look, i, now);
+    for (int i = 0; i < SLOTS; i++) {
+        if (i / TABLE_SLOTS != (room[1] > room[0]) || !is_available(look, i, now)) continue;
+        const uint64_t ahead = 2 * ahead_of(look->owner[i], look->time[i], now) + is_claimed(look, i);
         if (ahead >= least_ahead) continue;
         least_ahead = ahead;
         best = i;
@@ -325,13 +331,26 @@ static int first_to_drain(const struct look *look, int from, int to, bool availa
     return best;
 }
 
-/* In the bucket that has more room; of equals, in the first. */
-static int choose_available(const struct look *look, uint64_t now)
+/* The slot that drains first, but none that is just taken over: two who displace each other would never end. */
+static int choose_displaced(const struct look *look, uint64_t now)
 {
-    int room[2] = {0, 0};
-    for (int i = 0; i < SLOTS; i++) room[i / TABLE_SLOTS] += is_available(look, i, now);
-    const int from = room[1] > room[0] ? TABLE_SLOTS : 0;
-    return first_to_drain(look, from, from + TABLE_SLOTS, true, now);
+    int best = NOWHERE;
+    uint64_t least_ahead = UINT64_MAX;
+    for (int i = 0; i < SLOTS; i++) {
+        const uint64_t ahead = ahead_of(look->owner[i], look->time[i], now);
+        if (is_claimed(look, i) || ahead >= least_ahead) continue;
+        least_ahead = ahead;
+        best = i;
+    }
+    return best;
+}
+
+/* How far ahead the first slot is idle. */
+static uint64_t soonest_idle(const struct look *look, uint64_t now)
+{
+    uint64_t soonest = UINT64_MAX;
+    for (int i = 0; i < SLOTS; i++) soonest = least(soonest, ahead_of(look->owner[i], look->time[i], now));
+    return soonest;
 }
 
 static uint64_t claimed_by(uint64_t tag, uint64_t owner, uint64_t time)
@@ -363,12 +382,12 @@ static bool claim(struct call *call, const struct look *look, int i)
     return atom_swap(&look->slot[i]->owner, &owner, claimed_by(call->tag, owner, time));
 }
 
-/* No slot is idle, and the table's rule is not to make room. */
+/* No slot is idle, and nobody's is taken. */
 static void tell_full(const struct call *call, uint64_t ahead, uint64_t soonest)
 {
-    const bool deny = call->table->when_full == TABLE_DENY;
-    const struct verdict verdict = deny ? (struct verdict){false, 0} : decide_at(call, ahead);
-    tell(call, verdict, deny ? most(ahead, soonest) : ahead);
+    const bool allow = call->table->when_full == TABLE_ALLOW;
+    const struct verdict verdict = allow ? decide_at(call, ahead) : (struct verdict){false, 0};
+    tell(call, verdict, allow ? ahead : most(ahead, soonest));
     call->answer->charged = 0;
 }
 
@@ -378,26 +397,25 @@ static bool enter(struct call *call, const struct look *look)
     const struct table *table = call->table;
     const uint64_t now = call->question->now;
     const struct past past = past_of(call);
-    const uint64_t displaced = owed_here(call, &table->area[table->count - 1]);
+    const uint64_t displaced = owed_to_displaced(look, now);
     uint64_t ahead = most(past.owed, displaced);
     int place = choose_available(look, now);
     const bool full = place == NOWHERE;
-    if (full) place = first_to_drain(look, 0, SLOTS, false, now);
-    const uint64_t left = ahead_of(look->owner[place], look->time[place], now);
-    const uint32_t how = past.found ? TABLE_MOVED : TABLE_NEW;
     if (full || displaced != 0) call->events |= TABLE_FULL;
-    if (full && table->when_full >= TABLE_DENY) {
-        tell_full(call, ahead, left);
+    if (full && table->when_full < TABLE_DENY) place = choose_displaced(look, now);
+    if (place == NOWHERE) {
+        tell_full(call, ahead, soonest_idle(look, now));
         return true;
     }
-    if (!full || table->when_full == TABLE_INHERIT) ahead = most(ahead, left);
+    if (!full || table->when_full == TABLE_INHERIT)
+        ahead = most(ahead, ahead_of(look->owner[place], look->time[place], now));
     const struct verdict verdict = decide_at(call, ahead);
-    if (writes(call, verdict)) {
-        if (claim(call, look, place) && !full) call->events |= how;
-        return false;
+    if (!writes(call, verdict)) {
+        tell(call, verdict, ahead);
+        return true;
     }
-    tell(call, verdict, ahead);
-    return true;
+    if (claim(call, look, place) && !full) call->events |= past.found ? TABLE_MOVED : TABLE_NEW;
+    return false;
 }
 
 /* ---- a key with a tentative slot ---- */
@@ -418,14 +436,14 @@ static bool stands_alone(const struct call *call, struct look *look, int own)
 static void settle_claim(const struct call *call, const struct look *found, int own)
 {
     const struct table_area *area = &call->table->area[call->table->count - 1];
-    const uint64_t hash = call->question->hash, now = call->question->now;
+    const uint64_t now = call->question->now;
     atom_fence_full();
     const struct past past = past_of(call);
-    struct look look = look_at(area, hash);
+    struct look look = look_at(area, call->question->hash);
     if (look.owner[own] != found->owner[own] || !is_own(&look, own, call->tag)) return;
     if (!stands_alone(call, &look, own)) return;
-    for (int choice = 0; choice < 2; choice++) finish_displacing(bucket_of(area, hash, choice), now);
-    const uint64_t owed = most(past.owed, owed_here(call, area));
+    finish_displacing(&look, now);
+    const uint64_t owed = most(past.owed, owed_to_displaced(&look, now));
     uint64_t time = atom_load_acquire(&look.slot[own]->time);
     if (!table_owned(look.owner[own], time)) return;
     if (owed > table_ahead(time, now) && !atom_swap(&look.slot[own]->time, &time, table_time(time, now, owed))) return;
@@ -447,7 +465,7 @@ static void back_off(unsigned turn)
 void table_ask_slowly(struct table *table, const struct table_question *question, struct table_answer *answer)
 {
     struct call call = {.table = table, .question = question, .answer = answer, .tag = table_tag(question->hash)};
-    for (unsigned turn = 0; turn < TURNS_MAX; turn++) {
+    for (unsigned turn = 0; turn < TABLE_TURNS_MAX; turn++) {
         back_off(turn);
         const struct look look = look_at(&table->area[table->count - 1], question->hash);
         const int own = find_own(&look, call.tag);
@@ -486,15 +504,15 @@ static bool waited_behind(const struct table_slip *slip, uint64_t ahead)
 /* Of the slot's time, what has not drained. */
 static uint64_t undrained(const struct table_slip *slip)
 {
-    const uint64_t left = table_ahead(slip->end, slip->now);
-    return least(slip->unused, least(left, slip->charged));
+    const int64_t left = (int64_t)(slip->end - slip->now);
+    return left <= 0 ? 0 : least(slip->unused, least((uint64_t)left, slip->charged));
 }
 
 void table_give_back(struct table *table, const struct table_slip *slip)
 {
     const uint64_t back = undrained(slip), hash = slip->hash, now = slip->now;
     unsigned area = table->count - 1;
-    for (unsigned turn = 0; back != 0 && turn < TURNS_MAX; turn++) {
+    for (unsigned turn = 0; back != 0 && turn < TABLE_TURNS_MAX; turn++) {
         uint64_t time = 0;
         struct table_slot *slot = find_unmarked(table, hash, now, area, &time);
         if (slot == NULL && area == table->first) return;
@@ -511,11 +529,10 @@ void table_give_back(struct table *table, const struct table_slip *slip)
 void table_forget(struct table *table, uint64_t hash, uint64_t now)
 {
     unsigned area = table->first;
-    for (unsigned turn = 0; area < table->count && turn < TURNS_MAX; turn++) {
+    for (unsigned turn = 0; area < table->count && turn < TABLE_TURNS_MAX; turn++) {
         uint64_t time = 0;
         struct table_slot *slot = find_unmarked(table, hash, now, area, &time);
-        if (slot == NULL) area++;
-        else atom_swap(&slot->time, &time, next_lap(fresh_time(time, now)));
+        if (slot == NULL || atom_swap(&slot->time, &time, next_lap(fresh_time(time, now)))) area++;
     }
 }
 

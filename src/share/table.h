@@ -27,8 +27,8 @@ struct table_bucket {
 
 _Static_assert(sizeof(struct table_bucket) == 64, "a bucket is a line");
 
-/* Zeroed memory is an empty area.  A key may be in one bucket of the first half and in one of the second.  half: so many
-   buckets in each, 1 to 2^32; bucket is aligned to its size. */
+/* Zeroed memory is an empty area.  A key may be in one bucket of the first half and in one of the second.  half: so
+   many buckets in each, 1 to 2^32; bucket is aligned to its size. */
 struct table_area {
     struct table_bucket *bucket;
     uint64_t half;
@@ -105,8 +105,8 @@ void table_give_back(struct table *table, const struct table_slip *slip);
 /* This key is fresh again, unless its slot keeps what displaced keys owe. */
 void table_forget(struct table *table, uint64_t hash, uint64_t now);
 
-/* Refreshes the idle times of these buckets, lossless, so that none is older than the clock's wrap.  Each bucket once in
-   2^55 units will do. */
+/* Refreshes the idle times of these buckets, lossless, so that none is older than the clock's wrap.  Each bucket once
+   in 2^55 units will do. */
 void table_sweep(struct table *table, unsigned area, uint64_t first, uint64_t count, uint64_t now);
 
 /* How many slots of these buckets are ahead of now. */

@@ -179,18 +179,26 @@ static struct seat find(const struct bucket *bucket)
     return (struct seat){NULL, NULL, NULL, 0};
 }
 
-static bool taken(const struct seat *seat, uint64_t now_ns)
+static bool has_no_key(const struct seat *seat)
 {
-    return (atom_load(seat->tag) & ~UINT64_C(1)) != 0 && seat->now[IDLE_AT] > now_ns;
+    return atom_load(seat->tag) >> 1 == 0;
 }
 
+static bool taken(const struct seat *seat, uint64_t now_ns)
+{
+    return !has_no_key(seat) && seat->now[IDLE_AT] > now_ns;
+}
+
+/* One that nobody ever had comes first. */
 static struct seat find_idle(const struct bucket *bucket, uint64_t now_ns)
 {
+    struct seat idle = {NULL, NULL, NULL, 0};
     for (uint64_t slot = 0; bucket->word[FLOOR] <= now_ns && slot < bucket_slots(bucket->table); slot++) {
         const struct seat seat = seat_of(bucket, slot);
-        if (!taken(&seat, now_ns)) return seat;
+        if (has_no_key(&seat)) return seat;
+        if (idle.tag == NULL && !taken(&seat, now_ns)) idle = seat;
     }
-    return (struct seat){NULL, NULL, NULL, 0};
+    return idle;
 }
 
 /* Of those that are taken, and idle from `from_ns` on at the earliest, the one that is so first.
@@ -209,11 +217,14 @@ static struct seat find_first(const struct bucket *bucket, uint64_t now_ns, uint
 
 /* ---- states ---- */
 
+/* Saturates, as state_words does not: rules that are made up may ask for any number. */
 static uint64_t words_of(struct rules rules)
 {
     uint64_t words = 0;
     for (int i = 0; i < rules.count; i++) {
-        words = add_saturating(words, state_words(&rules.rule[i], algorithm_of(&rules.rule[i])));
+        const struct algorithm *algorithm = algorithm_of(&rules.rule[i]);
+        const uint64_t more = algorithm->more_words != NULL ? algorithm->more_words(&rules.rule[i]) : 0;
+        words = add_saturating(words, add_saturating(algorithm->words, more));
     }
     return words;
 }
@@ -348,19 +359,25 @@ static void go_on(const struct call *call, const struct bucket *bucket, const st
     if (!peeks(call) && (state == before || differs(call, state, before))) put(call, bucket, seat, state);
 }
 
-static void go_on_changed(const struct call *call, const struct bucket *bucket, const struct seat *seat)
+/* The rules that this was written under.  count 0: they are not known, or there is nothing to carry over. */
+static struct rules written_under(const struct call *call, const struct seat *seat, struct wide_plan *known)
 {
     struct wide *table = call->table;
+    if (seat->now[IDLE_AT] <= call->now_ns) return (struct rules){known->rule, 0};
+    table->lock(table->context, WIDE_STRIPES);
+    const bool found = wide_plans_find(plans_of(table), seat->now[FINGERPRINT], known);
+    table->unlock(table->context, WIDE_STRIPES);
+    const struct rules from = {known->rule, found ? (int)known->count : 0};
+    return words_of(from) <= capacity(table) ? from : (struct rules){known->rule, 0};
+}
+
+static void go_on_changed(const struct call *call, const struct bucket *bucket, const struct seat *seat)
+{
     struct wide_plan known;
     struct paper paper;
-    table->lock(table->context, WIDE_STRIPES);
-    const bool found = wide_plans_find(plans_of(table), seat->now[FINGERPRINT], &known);
-    table->unlock(table->context, WIDE_STRIPES);
-    const struct rules from = {known.rule, found ? (int)known.count : 0};
+    const struct rules from = written_under(call, seat, &known);
     borrow(&paper, call);
-    if (found && words_of(from) <= capacity(table)) {
-        carry_over(from, call->rules, seat->now + STATE, paper.state, call->now_ns);
-    }
+    carry_over(from, call->rules, seat->now + STATE, paper.state, call->now_ns);
     apply(call, paper.state, false);
     if (!peeks(call)) put(call, bucket, seat, paper.state);
     give_back(&paper, call);

@@ -20,6 +20,8 @@
 #include "core/algorithm.h"
 #include "core/clock.h"
 #include "plan/plan.h"
+#include "share/ask.h"
+#include "share/cell.h"
 
 static struct cell shared;
 
@@ -29,13 +31,12 @@ static void announce(const uint64_t *state)
     if (state == shared.content.state) explore_touch(state);
 }
 
-static void announced_decide(struct rules rules, uint64_t *state, const struct question *question, uint64_t end[],
-                             weir_decision *decision)
+static void announced_ask_rules(struct rules rules, uint64_t *state, const struct ask *ask, weir_decision *decision)
 {
     uint64_t copy[LIST_WORDS_MAX];
     announce(state);
     memcpy(copy, state, sizeof copy);
-    decide(rules, copy, question, end, decision);
+    ask_rules(rules, copy, ask, decision);
     announce(state);
     memcpy(state, copy, sizeof copy);
 }
@@ -58,11 +59,11 @@ static const struct algorithm *announced_algorithm_of(const struct rule *rule)
     return algorithm_of(rule);
 }
 
-#define decide announced_decide
+#define ask_rules announced_ask_rules
 #define settle announced_settle
 #define algorithm_of announced_algorithm_of
 #include "share/cell.c" /* NOLINT(bugprone-suspicious-include) */
-#undef decide
+#undef ask_rules
 #undef settle
 #undef algorithm_of
 

@@ -154,7 +154,8 @@ run 'a key with odd characters' "$weir" take 1/h "$key" --json
 json out '.key == "\"\\\t\n\u0001\u007fä €"'
 refused 1 1/h "$key"
 says err $'"\\????\xc3\xa4 \xe2\x82\xac has used'
-for key in $'\xff' $'\xc0\x80' $'\xed\xa0\x80' $'\xf4\x90\x80\x80' $'a\xe2\x82' $'\xe2\x82z'; do
+for key in $'\xff' $'\xc0\x80' $'a\xe2\x82' $'\xe2\x82z' \
+    $'\xf5\x80\x80\x80' $'\xe0\x80\x80' $'\xed\xa0\x80' $'\xf0\x80\x80\x80' $'\xf4\x90\x80\x80'; do
     run 'a key that is no UTF-8' "$weir" take 1/h "$key" --json
     ends 0
     json out '.key | contains("\ufffd")'

@@ -84,6 +84,13 @@ for limit in '1/w' '1/w algorithm=fixed-window' '200/w algorithm=sliding-log'; d
         ends 1
     done
 done
+for key in {1..20}; do
+    "$weir" take '60000/w algorithm=sliding-log' "$key" --cost 60000 2>err && echo "$key"
+done >passed
+what='more keys than there is room for'
+if [ "$(wc -l <passed)" -lt 16 ]; then fail 'it is made for 16 keys at least'; fi
+if [ "$(wc -l <passed)" = 20 ]; then fail 'what was used by one of them was forgotten'; fi
+for key in {1..20}; do "$weir" take '60000/w algorithm=sliding-log' "$key" 2>err && fail "key $key got more"; done
 for size in 1 2 9 10 1000 100000 262000; do
     passes "$size/w algorithm=sliding-log" "large $size" --cost $size
     would 'would be refused' "$size/w algorithm=sliding-log" "large $size"

@@ -35,6 +35,11 @@ for limit in "${limits[@]}"; do
     if [ "$passed" != 3 ]; then fail "$passed of 3 passed with another key"; fi
 done
 
+# One that writes half a megabyte takes long enough for another to come in between, if it could.
+: >err
+at_once 20 '60000/w algorithm=sliding-log' large --cost 6000
+if [ "$passed" != 10 ]; then fail "$passed passed, expected 10"; fi
+
 what='different keys at once'
 for key in {1..20}; do "$weir" take 1/w "$key" 2>>err || echo "$key"; done >refused &
 for key in {21..40}; do "$weir" take 1/w "$key" 2>>err || echo "$key"; done >also_refused
@@ -52,7 +57,7 @@ killed_at_any_moment() # KILLS LIMIT PERMITS
     for ((turn = 0; turn < kills; turn++)); do
         "$weir" take "$limit" victim >/dev/null 2>&1 &
         pid=$!
-        spins=$((RANDOM % 300))
+        spins=$((RANDOM % 4000))
         for ((; spins > 0; spins--)); do :; done
         kill -9 $pid
         wait $pid
@@ -74,8 +79,8 @@ killed_at_any_moment() # KILLS LIMIT PERMITS
     run "$what, another key" timeout 60 "$weir" take "$limit" bystander
     ends 0
 }
-killed_at_any_moment 200 150/90d 150
-killed_at_any_moment 200 '150/year algorithm=sliding-log' 150
+killed_at_any_moment 200 120/90d 120
+killed_at_any_moment 200 '120/year algorithm=sliding-log' 120
 killed_at_any_moment 100 '80/year algorithm=leaky nodelay; 1000/year' 80
 
 # While the file is made, too: whoever comes next finds it made, or makes it.
@@ -84,7 +89,7 @@ for kind in gcra fixed-window; do
         rm -rf "$XDG_STATE_HOME"
         "$weir" take "3/w algorithm=$kind" first >/dev/null 2>&1 &
         pid=$!
-        for ((spins = RANDOM % 300; spins > 0; spins--)); do :; done
+        for ((spins = RANDOM % 4000; spins > 0; spins--)); do :; done
         kill -9 $pid
         wait $pid
         allowed=0

@@ -15,34 +15,10 @@
 #include "core/num.h"
 #include "law/law.h"
 #include "plan/plan.h"
-#include "plan/words.h"
 
 enum { STEPS_MEAN = 40, WORDS_MAX = 2048, STARTS_MAX = 128, REMAINING_MAX = 40, LIMITS_MAX = 3, COUNT_MAX = 12 };
 
-static const char *const periods[] = {"s", "min", "100ms", "7us", "h", "10ns", "3s"};
-
 #define LENGTH(array) (sizeof(array) / sizeof(array)[0])
-
-/* What options a limit may have; each is left out half of the time. */
-static const struct {
-    int option;
-    const char *text[4];
-} choices[] = {
-    {OPTION_BURST, {" burst=1", " burst=3", " burst=20", " burst=1s"}},
-    {OPTION_CATCHUP, {" catchup=1", " catchup=1.5", " catchup=3", " catchup=1.01"}},
-    {OPTION_STRICTNESS, {" strictness=1", " strictness=0.5", " strictness=0.1", " strictness=0"}},
-    {OPTION_COLD, {" cold=3", " cold=1", " cold=2.5", " cold=10"}},
-    {OPTION_DELAY, {" delay=1", " delay=2", " delay=5", " delay=0"}},
-    {OPTION_NODELAY, {" nodelay", " nodelay", " nodelay", " nodelay"}},
-    {OPTION_GAP, {" gap=1ms", " gap=1ns", " gap=1s", " gap=50us"}},
-    {OPTION_BLOCK, {" block=1s", " block=1ms", " block=1min", " block=10ns"}},
-    {OPTION_PAY, {" pay=self", " pay=next", " pay=self", " pay=next"}},
-    {OPTION_ALIGN, {" align=first", " align=clock", " align=first", " align=clock"}},
-    {OPTION_EDGE, {" edge=open", " edge=closed", " edge=open", " edge=closed"}},
-    {OPTION_START, {" start=full", " start=empty", " start=full", " start=empty"}},
-    {OPTION_DEBT, {" debt=0", " debt=1", " debt=7", " debt=1000"}},
-    {OPTION_COUNT_REFUSED, {" count-refused", " count-refused", " count-refused", " count-refused"}},
-};
 
 struct subject {
     weir_plan plan;
@@ -55,41 +31,12 @@ struct subject {
     bool unlimited; /* more was taken than is in the list */
 };
 
-static int write_limit(struct law *law, char *out, size_t size)
-{
-    int algorithm = 0;
-    do algorithm = 1 + (int)law_pick(law, ALGORITHM_NAMES - 1);
-    while (algorithm == ALGORITHM_UNLIMITED || algorithm == ALGORITHM_NONE);
-    int length = snprintf(out, size, "%" PRIu64 "/%s algorithm=%s", 1 + law_pick(law, COUNT_MAX),
-                          periods[law_pick(law, LENGTH(periods))], algorithm_text(algorithm));
-    if (option_fits(OPTION_WARMUP, algorithm)) {
-        length += snprintf(out + length, size - (size_t)length, law_chance(law, 2) ? " warmup=2s" : " warmup=1ms");
-    }
-    for (size_t i = 0; i < LENGTH(choices); i++) {
-        if (!option_fits(choices[i].option, algorithm) || law_pick(law, 2) == 0) continue;
-        length += snprintf(out + length, size - (size_t)length, "%s", choices[i].text[law_pick(law, 4)]);
-    }
-    return length;
-}
-
 static void pick_plan(struct law *law, struct subject *subject)
 {
-    char text[LAW_TEXT_SIZE];
     memset(subject, 0, sizeof *subject);
-    for (int tries = 0; tries < 20; tries++) {
-        int length = write_limit(law, text, sizeof text);
-        for (uint64_t more = law_chance(law, 3) ? law_pick(law, LIMITS_MAX) : 0; more > 0; more--) {
-            length += snprintf(text + length, sizeof text - (size_t)length, "; ");
-            length += write_limit(law, text + length, sizeof text - (size_t)length);
-        }
-        const bool good = weir_plan_parse(&subject->plan, text, WEIR_ADMIT, NULL) == 0;
-        if (good && weir_state_size(&subject->plan) <= sizeof subject->state) break;
-        snprintf(text, sizeof text, "1/s");
-        weir_plan_parse(&subject->plan, text, WEIR_ADMIT, NULL);
-    }
+    law_pick_any_plan(law, LIMITS_MAX, sizeof subject->state, &subject->plan);
     subject->inside = plan_inside_const(&subject->plan);
     subject->size = weir_state_size(&subject->plan);
-    law_note(law, "plan \"%s\"", text);
 }
 
 static weir_decision decide_in(const struct subject *subject, uint64_t *state, uint64_t now_ns, uint64_t cost,

@@ -48,6 +48,9 @@ enum { LAW_TEXT_SIZE = 512 };
 /* A text of limits from 1/year to 10^12/s that weir_plan_parse takes. */
 void law_pick_plan(struct law *law, unsigned kinds, weir_plan *plan);
 
+/* One of any algorithm, or with one chance in three up to limits_max of them, whose state is not larger than this. */
+void law_pick_any_plan(struct law *law, uint64_t limits_max, size_t bytes_max, weir_plan *plan);
+
 /* A time in ns, from 0 to tens of years, at which the ticks of every limit of the plan are far from their end. */
 uint64_t law_pick_time(struct law *law, const weir_plan *plan);
 

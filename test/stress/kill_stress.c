@@ -3,16 +3,16 @@
 
        kill_stress [KILLS [SEED]]
 
-   Some processes take from a few keys as fast as they can, and note in memory of their own what they were given; the parent
-   kills one of them with SIGKILL, starts another in its place, and so on.  Nothing is repaired.  Afterwards
+   Some processes take from a few keys as fast as they can, and note in memory of their own what they were given; the
+   parent kills one of them with SIGKILL, starts another in its place, and so on.  Nothing is repaired.  Afterwards
 
        conservation    of no key more was given than burst + rate * time (what was given and not yet noted is missing,
                        which errs the right way)
        nobody waits    a process that comes then gets its answers, and every key passes again once it has rested
        no slot lost    after all have rested, as many keys as there are slots find one
 
-   May touch: a file in a folder of its own.  Promises: no timed assertion.  Leaves to others: all interleavings of a few
-   steps (explore/table_explore.c). */
+   May touch: a file in a folder of its own.  Promises: no timed assertion.  Leaves to others: all interleavings of
+   a few steps (explore/table_explore.c). */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

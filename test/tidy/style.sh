@@ -10,13 +10,13 @@ export LC_ALL=C
 files()
 {
     local folders=() folder
-    for folder in src include test bench tools examples cmake .ci; do
+    for folder in src include test bench tools examples cmake web .ci; do
         if [ -d "$folder" ]; then folders+=("$folder"); fi
     done
     if [ -e .git ] && command -v git >/dev/null; then
         git -c core.quotePath=off ls-files -co --exclude-standard -- "${folders[@]}"
     else
-        find "${folders[@]}" -type f
+        find "${folders[@]}" -name node_modules -prune -o -type f -print
     fi | sort
 }
 
@@ -25,7 +25,7 @@ is_source() # FILE
 {
     case $1 in
     *.[ch] | *.sh | *.awk | *.py | *.lua | *.cmake | */CMakeLists.txt) ;;
-    *.go | *.rs | *.java | *.js | *.cc | *.cpp) ;;
+    *.go | *.rs | *.java | *.js | *.css | *.cc | *.cpp) ;;
     *) [ "$(head -c 2 "$1" | tr -d '\0')" = '#!' ] ;;
     esac
 }

@@ -627,6 +627,28 @@ static void facts(void **state)
     assert_int_equal(log.pieces, 9);
 }
 
+/* A name of up to 256 bytes with its points is found, a longer one is passed over. */
+static void long_names(void **state)
+{
+    (void)state;
+    char outer[300], inner[8] = "", name[320], line[LINE_SIZE];
+    for (int i = 0; i < 200; i++) {
+        const int outer_size = 240 + i / 6, inner_size = i % 6;
+        memset(outer, 'a', sizeof outer);
+        outer[outer_size] = '\0';
+        memset(inner, 'b', sizeof inner);
+        inner[inner_size] = '\0';
+        snprintf(name, sizeof name, "%s.%s", outer, inner);
+        snprintf(line, sizeof line, "{\"%s\":{\"%s\":1},\"ts\":1}", outer, inner);
+        struct accesslog log = opened("json", line);
+        struct accesslog_problem problem;
+        struct accesslog_entry entry;
+        assert_int_equal(accesslog_want(&log, name, &problem), 0);
+        assert_true(accesslog_read(&log, slice_of(line), &entry, &problem));
+        assert_int_equal(entry.field[0].size, outer_size + 1 + inner_size <= 256 ? 1 : 0);
+    }
+}
+
 static void starts_and_ends(void **state)
 {
     (void)state;
@@ -659,6 +681,7 @@ static void plain_text(void **state)
                  {"\\udbff\\udfff", "\xf4\x8f\xbf\xbf"},
                  {"\\udc00x\\ud800\\u0041", "\xef\xbf\xbdx\xef\xbf\xbd"
                                             "A"},
+                 {"\\ud800\\ue000", "\xef\xbf\xbd\xee\x80\x80"},
                  {"\\x5Cn", "\\n"}};
     char out[LINE_SIZE];
     const struct accesslog json = opened("json", "{}"), csv = opened("csv", "time");
@@ -680,7 +703,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_of_servers), cmocka_unit_test(malformed_lines), cmocka_unit_test(wrong_formats),
         cmocka_unit_test(too_many),         cmocka_unit_test(wanting),         cmocka_unit_test(facts),
-        cmocka_unit_test(starts_and_ends),  cmocka_unit_test(plain_text),
+        cmocka_unit_test(starts_and_ends),  cmocka_unit_test(long_names),      cmocka_unit_test(plain_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

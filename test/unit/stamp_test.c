@@ -214,6 +214,8 @@ static void durations(void **state)
                 {"9ns", STAMP_ANY, 9},
                 {"18446744073.709551615", STAMP_SECONDS, UINT64_MAX},
                 {"0.0000000019", STAMP_SECONDS, 1},
+                {"18446744073.7095516195", STAMP_SECONDS, UINT64_MAX - 5}, /* what has no room is cut off */
+
                 {"000", STAMP_NANOSECONDS, 0}};
     static const char *const bad[] = {"", "-", "-1", "fast", "1 fortnight", "18446744074", "1s2ms", "1e30", "1h"};
     uint64_t ns;

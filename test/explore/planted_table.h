@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+   planted_table.h - takes from a table with one mistake each, for the explorer to find.
+
+   See planted_table.c. */
+#ifndef WEIR_TEST_PLANTED_TABLE_H
+#define WEIR_TEST_PLANTED_TABLE_H
+
+#include "share/table.h"
+
+typedef void table_ask_function(struct table *table, const struct table_question *question,
+                                struct table_answer *answer);
+
+/* Sees that a slot is idle, then swaps the tag; the time's version stays. */
+table_ask_function planted_table_tag_only;
+
+/* Versions of 2 bits, which come round. */
+table_ask_function planted_table_short_versions;
+
+/* A claimed slot is a committed one. */
+table_ask_function planted_table_not_tentative;
+
+/* A claim is committed without looking for another. */
+table_ask_function planted_table_without_scan;
+
+/* A charge is admitted without looking whether the table has grown. */
+table_ask_function planted_table_without_second_look;
+
+/* The explorer's: a swap behind which a thread may die. */
+bool planted_swap(struct atom *atom, uint64_t *expected, uint64_t desired);
+
+#endif

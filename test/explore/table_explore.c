@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT
+   table_explore.c - src/share/table.c with keys that come at once, want one slot, are displaced, move and die, in all
+   interleavings.
+
+   Each scene fills the two buckets of one small area, lets two or three threads ask, and then counts: a key was granted
+   at most its burst and what drained meanwhile (with what the scene says it owed at the start), it has at most one
+   committed slot, and who comes alone afterwards gets all that is left and, when all is idle, a slot.  A thread may die
+   behind each swap that succeeds: what it does between two swaps, nobody else sees.  The swaps are seen by compiling
+   table.c in here with their names announced.
+
+   May touch: stdout, its own statics.  Promises: every scene passes and every planted mistake is found, or status 1.
+   Leaves to others: weaker memory orders (the comment of table.c, the sanitized stress test). */
+#include "explore.h"
+#include "planted_table.h"
+
+#include <setjmp.h>
+#include <string.h>
+
+#include "core/num.h"
+
+static bool mortal_swap(struct atom *atom, uint64_t *expected, uint64_t desired);
+static bool mortal_swap_full(struct atom *atom, uint64_t *expected, uint64_t desired);
+#define TABLE_TURNS_MAX 5
+#define atom_swap mortal_swap
+#define atom_swap_full mortal_swap_full
+#include "share/table.c" /* NOLINT(bugprone-suspicious-include) */
+#undef atom_swap
+#undef atom_swap_full
+
+enum { THREADS = 3, ACTIONS = 4, AREAS = 2, HALF_MAX = 2, BEGIN = 1000, FAR = 1000000, CALL = 10, BURST = 2 * CALL };
+enum verb { NOTHING, TAKE, BACK, FORGET, GROW };
+enum key { NOBODY, A, B, C, OTHERS, STRANGER = 60, KEYS };
+
+struct action {
+    enum verb verb;
+    enum key key;
+    uint64_t later; /* than BEGIN */
+};
+
+/* Who has a slot at the beginning, and how far ahead; NOBODY: zeroed. */
+struct tenant {
+    enum key key;
+    uint64_t ahead;
+};
+
+struct scene {
+    const char *name;
+    enum table_when_full when_full;
+    struct tenant tenant[SLOTS];
+    struct action script[THREADS][ACTIONS];
+    bool wide;       /* A has another second bucket than all others, and it is empty */
+    bool dies;       /* thread 0 may */
+    uint64_t passes; /* so many calls of A in all, those after the threads included; 0: at most what may */
+    int preemptions; /* all orders with so many, where there are too many without */
+    table_ask_function *ask;
+    const char *mistake; /* the message that has to come; NULL: none may */
+};
+
+static const struct scene *scene;
+static _Alignas(64) struct table_bucket memory[AREAS][2 * HALF_MAX];
+static struct atom newest;
+static struct table view[THREADS + 1];
+static jmp_buf death[THREADS];
+static uint64_t granted[KEYS], calls[KEYS], last;
+
+static void perhaps_die(void)
+{
+    const int thread = explore_thread();
+    if (thread == 0 && scene->dies && explore_choose(2) == 1) longjmp(death[thread], 1);
+}
+
+static bool mortal_swap(struct atom *atom, uint64_t *expected, uint64_t desired)
+{
+    const bool swapped = atom_swap(atom, expected, desired);
+    if (swapped) perhaps_die();
+    return swapped;
+}
+
+static bool mortal_swap_full(struct atom *atom, uint64_t *expected, uint64_t desired)
+{
+    const bool swapped = atom_swap_full(atom, expected, desired);
+    if (swapped) perhaps_die();
+    return swapped;
+}
+
+bool planted_swap(struct atom *atom, uint64_t *expected, uint64_t desired)
+{
+    return mortal_swap(atom, expected, desired);
+}
+
+/* ---- the beginning ---- */
+
+/* Upper bits that choose the first bucket of the first half, and of the second half what the scene wants. */
+static uint64_t hash_of(enum key key)
+{
+    const struct table_area area = {memory[0], HALF_MAX};
+    const uint64_t second = HALF_MAX + (key == A);
+    uint64_t hash = (uint64_t)key;
+    while (table_first_choice(&area, hash) != 0 || table_second_choice(&area, hash) != second)
+        hash += UINT64_C(1) << 48;
+    return hash;
+}
+
+static struct table table_of(unsigned areas)
+{
+    struct table table = {.newest = &newest, .count = areas, .when_full = scene->when_full, .longest = FAR};
+    for (int i = 0; i < AREAS; i++) table.area[i] = (struct table_area){memory[i], scene->wide ? HALF_MAX : 1};
+    return table;
+}
+
+/* Of the eight that all others than A share, and but for wide scenes A, too. */
+static struct table_slot *slot_number(struct table_bucket *area, int i)
+{
+    const int second = scene->wide ? HALF_MAX : 1;
+    return &area[i < TABLE_SLOTS ? 0 : second].slot[i % TABLE_SLOTS];
+}
+
+static void begin(void)
+{
+    memset(memory, 0, sizeof memory);
+    memset(granted, 0, sizeof granted);
+    memset(calls, 0, sizeof calls);
+    newest.value = 1;
+    last = BEGIN;
+    for (int i = 0; i <= THREADS; i++) view[i] = table_of(1);
+    for (int i = 0; i < SLOTS; i++) {
+        const struct tenant *tenant = &scene->tenant[i];
+        if (tenant->key == NOBODY) continue;
+        struct table_slot *slot = slot_number(memory[0], i);
+        slot->owner.value = table_tag(hash_of(tenant->key)) << TABLE_TAG_SHIFT | 1;
+        slot->time.value = UINT64_C(1) << TABLE_LAP_SHIFT | (BEGIN + tenant->ahead);
+        granted[tenant->key] = tenant->ahead;
+        calls[tenant->key] = tenant->ahead / CALL;
+    }
+}
+
+/* ---- what threads do ---- */
+
+static bool take(struct table *table, enum key key, uint64_t now)
+{
+    const struct table_question question = {.hash = hash_of(key), .now = now, .cost = CALL, .burst = BURST};
+    struct table_answer answer;
+    table_ask_function *ask = scene->ask != NULL ? scene->ask : table_ask;
+    ask(table, &question, &answer);
+    while (answer.verdict == TABLE_UNKNOWN) {
+        explore_check(table->count < AREAS, "more areas than there are");
+        *table = table_of(AREAS);
+        ask(table, &question, &answer);
+    }
+    if (answer.verdict != TABLE_TAKEN) return false;
+    granted[key] += CALL;
+    calls[key]++;
+    return true;
+}
+
+static void act(const struct action *action, struct table *table)
+{
+    const uint64_t now = BEGIN + action->later, hash = hash_of(action->key);
+    switch (action->verb) {
+    case TAKE:
+        take(table, action->key, now);
+        break;
+    case BACK:
+        table_give_back(table, hash, now, now + CALL, CALL, CALL);
+        break;
+    case FORGET:
+        table_forget(table, hash, now);
+        break;
+    case GROW:
+        atom_store_release(&newest, AREAS);
+        *table = table_of(AREAS);
+        break;
+    case NOTHING:
+        break;
+    }
+}
+
+static void run_script(void)
+{
+    const int thread = explore_thread();
+    const struct action *action = scene->script[thread];
+    if (setjmp(death[thread]) != 0) return;
+    for (int i = 0; i < ACTIONS && action[i].verb != NOTHING; i++) act(&action[i], &view[thread]);
+}
+
+/* ---- the end ---- */
+
+static int committed(enum key key)
+{
+    int count = 0;
+    for (int i = 0; i < 2 * HALF_MAX * TABLE_SLOTS; i++) {
+        const struct table_slot *slot = &memory[newest.value - 1][i / TABLE_SLOTS].slot[i % TABLE_SLOTS];
+        const uint64_t owner = slot->owner.value;
+        count += owner >> TABLE_TAG_SHIFT == table_tag(hash_of(key)) && !tentative(owner) &&
+                 table_owned(owner, slot->time.value);
+    }
+    return count;
+}
+
+static bool in_script(enum verb verb, enum key key)
+{
+    for (int i = 0; i < THREADS * ACTIONS; i++) {
+        const struct action *action = &scene->script[i / ACTIONS][i % ACTIONS];
+        if (action->verb == verb && action->key == key) return true;
+    }
+    return false;
+}
+
+static uint64_t last_in_script(void)
+{
+    uint64_t later = 0;
+    for (int i = 0; i < THREADS * ACTIONS; i++) later = most(later, scene->script[i / ACTIONS][i % ACTIONS].later);
+    return BEGIN + later;
+}
+
+static void end(void)
+{
+    struct table *alone = &view[THREADS];
+    last = last_in_script();
+    for (enum key key = A; key < OTHERS; key++) {
+        explore_check(committed(key) <= 1, "two committed slots of one key");
+        if (!in_script(TAKE, key)) continue;
+        while (take(alone, key, last)) explore_check(calls[key] < ACTIONS * THREADS + SLOTS, "grants without end");
+        const bool forgotten = in_script(FORGET, key) || in_script(BACK, key) || scene->when_full == TABLE_EVICT;
+        explore_check(granted[key] <= BURST + last - BEGIN || forgotten, "over-admits");
+        explore_check(committed(key) <= 1, "two committed slots of one key");
+    }
+    explore_check(scene->passes == 0 || calls[A] == scene->passes, "not as many as may pass");
+    explore_check(take(alone, STRANGER, FAR), "a stranger is refused when all is idle");
+    for (enum key key = A; key < OTHERS; key++) explore_check(take(alone, key, FAR), "refused when all is idle");
+}
+
+/* ---- scenes ---- */
+
+#define DO(verb, key, later)                                                                                           \
+    {                                                                                                                  \
+        verb, key, later                                                                                               \
+    }
+#define TAKES(key) DO(TAKE, key, 0)
+#define TAKES_LATER(key, later) DO(TAKE, key, later)
+#define LIVE(number)                                                                                                   \
+    {                                                                                                                  \
+        OTHERS + (number), 500                                                                                         \
+    }
+#define SIX_LIVE LIVE(0), LIVE(1), LIVE(2), LIVE(3), LIVE(4), LIVE(5)
+#define SEVEN_LIVE SIX_LIVE, LIVE(6)
+
+#define IDLE                                                                                                           \
+    {                                                                                                                  \
+        NOBODY, 0                                                                                                      \
+    }
+#define OWES(key, ahead)                                                                                               \
+    {                                                                                                                  \
+        key, ahead                                                                                                     \
+    }
+
+static const struct scene scenes[] = {
+    {.name = "one key, two at once, two slots",
+     .tenant = {LIVE(0), LIVE(1), LIVE(2), IDLE, LIVE(3), LIVE(4), LIVE(5), IDLE},
+     .script = {{TAKES(A)}, {TAKES(A)}},
+     .passes = 2},
+    {.name = "one key, two at once, two slots in a bucket, a death",
+     .tenant = {SIX_LIVE, IDLE, IDLE},
+     .script = {{TAKES(A)}, {TAKES(A)}},
+     .dies = true},
+    {.name = "one key, three at once",
+     .tenant = {LIVE(0), LIVE(1), LIVE(2), IDLE, LIVE(3), LIVE(4), LIVE(5), IDLE},
+     .script = {{TAKES(A)}, {TAKES(A)}, {TAKES(A)}},
+     .preemptions = 2,
+     .passes = 2},
+    {.name = "two keys, one slot, denied",
+     .when_full = TABLE_DENY,
+     .tenant = {SEVEN_LIVE, IDLE},
+     .preemptions = 2,
+     .script = {{TAKES(A)}, {TAKES(B)}}},
+    {.name = "two keys, one slot, a death",
+     .when_full = TABLE_DENY,
+     .tenant = {SEVEN_LIVE, IDLE},
+     .preemptions = 2,
+     .dies = true,
+     .script = {{TAKES(A)}, {TAKES(B)}}},
+    {.name = "charged beside reclaimed",
+     .when_full = TABLE_DENY,
+     .tenant = {OWES(A, 10), SEVEN_LIVE},
+     .preemptions = 2,
+     .script = {{TAKES(A)}, {TAKES_LATER(B, 10)}}},
+    {.name = "charged late beside reclaimed",
+     .when_full = TABLE_DENY,
+     .tenant = {OWES(A, 10), SEVEN_LIVE},
+     .preemptions = 2,
+     .script = {{TAKES_LATER(A, 10), TAKES_LATER(A, 10)}, {TAKES_LATER(B, 10)}}},
+    {.name = "charged beside reclaimed, a death",
+     .when_full = TABLE_DENY,
+     .tenant = {OWES(A, 10), SEVEN_LIVE},
+     .preemptions = 2,
+     .script = {{TAKES_LATER(B, 10)}, {TAKES_LATER(A, 10)}},
+     .dies = true},
+    {.name = "evicted beside charged",
+     .when_full = TABLE_EVICT,
+     .tenant = {OWES(A, 10), SEVEN_LIVE},
+     .preemptions = 2,
+     .script = {{TAKES(B)}, {TAKES(A)}}},
+    {.name = "inherited beside charged", .tenant = {OWES(A, 10), SEVEN_LIVE}, .script = {{TAKES(B)}, {TAKES(A)}}},
+    {.name = "displaced and back in another bucket",
+     .wide = true,
+     .tenant = {OWES(A, 10), SEVEN_LIVE},
+     .preemptions = 2,
+     .script = {{TAKES(B)}, {TAKES(A)}}},
+    {.name = "displaced and back in another bucket, a death",
+     .wide = true,
+     .tenant = {OWES(A, 10), SEVEN_LIVE},
+     .preemptions = 2,
+     .script = {{TAKES(B)}, {TAKES(A)}},
+     .dies = true},
+    {.name = "displaced beside a time given back",
+     .wide = true,
+     .tenant = {OWES(A, 10), OWES(C, 10), SIX_LIVE},
+     .script = {{TAKES(B)}, {DO(BACK, C, 0)}}},
+    {.name = "displaced and back beside a time given back",
+     .wide = true,
+     .tenant = {OWES(A, 10), OWES(C, 10), SIX_LIVE},
+     .preemptions = 2,
+     .script = {{TAKES(B)}, {DO(BACK, C, 0)}, {TAKES(A)}}},
+    {.name = "displaced beside a key forgotten, a death",
+     .wide = true,
+     .tenant = {OWES(A, 10), OWES(C, 10), SIX_LIVE},
+     .script = {{TAKES(B)}, {DO(FORGET, C, 0)}},
+     .dies = true},
+    {.name = "forgotten beside charged",
+     .tenant = {OWES(A, 20), SIX_LIVE, IDLE},
+     .preemptions = 2,
+     .script = {{DO(FORGET, A, 0)}, {TAKES(A)}}},
+    {.name = "grown beside charged",
+     .tenant = {OWES(A, 10), SEVEN_LIVE},
+     .script = {{TAKES(A)}, {DO(GROW, NOBODY, 0), TAKES(A)}}},
+    {.name = "grown beside a new key",
+     .tenant = {SEVEN_LIVE, IDLE},
+     .preemptions = 2,
+     .script = {{TAKES(A)}, {DO(GROW, NOBODY, 0), TAKES(A), TAKES(A)}}},
+    {.name = "grown and moved beside charged, a death",
+     .tenant = {OWES(A, 10), SEVEN_LIVE},
+     .preemptions = 2,
+     .script = {{DO(GROW, NOBODY, 0), TAKES(A)}, {TAKES(A)}},
+     .dies = true},
+    {.name = "grown, moved by two, beside charged",
+     .tenant = {OWES(A, 10), SEVEN_LIVE},
+     .preemptions = 2,
+     .script = {{DO(GROW, NOBODY, 0), TAKES(A)}, {TAKES(A)}, {TAKES(A)}}},
+};
+
+static bool run(const struct scene *chosen)
+{
+    scene = chosen;
+    const struct explore_scenario scenario = {.name = chosen->name,
+                                              .threads = chosen->script[2][0].verb != NOTHING ? 3 : 2,
+                                              .begin = begin,
+                                              .thread = {run_script, run_script, run_script},
+                                              .end = end,
+                                              .preemptions_max = chosen->preemptions};
+    return explore_judge(&scenario, chosen->mistake);
+}
+
+int main(void)
+{
+    bool good = true;
+    for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++) good = run(&scenes[i]) && good;
+    return good ? 0 : 1;
+}

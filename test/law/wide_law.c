@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: MIT
+   wide_law.c - a table of wide slots against a state of its own for each key, in memory without end.
+
+   As long as there is a slot for each key every answer is that of the key's own state, whatever was corrected,
+   charged, forgotten and changed.  With more keys than slots nothing that is let through is refused by the key's
+   own state, which is fed with what was let through: under `deny` for every algorithm, under `inherit` for gcra,
+   whose state is one line, 2 ns later: which of two is idle first is known to the ns.
+
+   A process that dies while it writes leaves any part of what it wrote but the tag, which is the last: whatever
+   part of it is there, every key answers as before.  And any bytes as memory give some answer.
+
+   The locks that the table takes are looked after: one at a time, and the common one inside another. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/algorithm.h"
+#include "core/clock.h"
+#include "core/num.h"
+#include "law/law.h"
+#include "plan/plan.h"
+#include "share/wide.h"
+
+enum { STEPS_MEAN = 40, KEYS_MAX = 8, WORDS_MAX = 96, LIMITS_MAX = 3, PLANS_MAX = 3, COST_MAX = 14 };
+enum { MEMORY_WORDS = 6000, TIMELINE_CLOSES_NOTHING = 64, LATER_NS = 2 };
+
+/* What a run is about. */
+enum way { ROOM_FOR_ALL, DENIES, INHERITS, GARBAGE, WAYS };
+
+struct key {
+    uint64_t hash;
+    uint64_t state[WORDS_MAX];
+    int plan;                    /* under which the state was written */
+    bool has_slot;               /* once it was touched */
+    uint64_t idle_ns;            /* what it said last of when that may be forgotten */
+    weir_decision decision, own; /* the table's, and that of its own state */
+    uint64_t cost, end[WEIR_LIMITS_MAX], own_end[WEIR_LIMITS_MAX];
+    int decided; /* the plan it was decided under, or -1: there is nothing to correct */
+};
+
+struct subject {
+    struct law *law;
+    enum way way;
+    struct wide wide;
+    weir_plan plan[PLANS_MAX];
+    int plans, keys;
+    bool waits; /* calls may wait for their start */
+    uint64_t now_ns, words;
+    struct key key[KEYS_MAX];
+    bool locked, locked_common;
+};
+
+static _Alignas(64) uint64_t memory[MEMORY_WORDS], before[MEMORY_WORDS], after[MEMORY_WORDS];
+
+/* ---- locks ---- */
+
+static void lock(void *context, unsigned stripe)
+{
+    struct subject *subject = context;
+    bool *held = stripe == WIDE_STRIPES ? &subject->locked_common : &subject->locked;
+    law_check(subject->law, stripe < WIDE_LOCKS && !*held && !subject->locked_common, "lock %u is taken twice", stripe);
+    *held = true;
+}
+
+static void unlock(void *context, unsigned stripe)
+{
+    struct subject *subject = context;
+    bool *held = stripe == WIDE_STRIPES ? &subject->locked_common : &subject->locked;
+    law_check(subject->law, *held, "lock %u is let go twice", stripe);
+    *held = false;
+}
+
+/* ---- plans ---- */
+
+static struct rules rules_of(const struct subject *subject, int plan)
+{
+    return plan_rules(plan_inside_const(&subject->plan[plan]));
+}
+
+/* Of which idle_law says that a fresh state is never freer, to the call. */
+static bool exact_when_idle(struct rules rules)
+{
+    bool exact = true;
+    for (int i = 0; i < rules.count; i++) {
+        const struct rule *rule = &rules.rule[i];
+        const bool closes = rule->algorithm == ALGORITHM_TIMELINE && rule->second < TIMELINE_CLOSES_NOTHING;
+        exact = exact && !closes && rule->algorithm != ALGORITHM_SIMRATE;
+    }
+    return exact;
+}
+
+static void pick_plans(struct subject *subject)
+{
+    struct law *law = subject->law;
+    subject->plans = 1 + (subject->way == ROOM_FOR_ALL || subject->way == GARBAGE ? (int)law_pick(law, PLANS_MAX) : 0);
+    for (int i = 0; i < subject->plans; i++) {
+        if (subject->way == INHERITS) law_pick_plan(law, LAW_GCRA | LAW_TINY_BURST, &subject->plan[i]);
+        else law_pick_any_plan(law, LIMITS_MAX, sizeof subject->key[0].state, &subject->plan[i]);
+        if (subject->way == DENIES && !exact_when_idle(rules_of(subject, i))) {
+            weir_plan_parse(&subject->plan[i], "3/s", WEIR_ADMIT, NULL);
+        }
+        subject->words = most(subject->words, weir_state_size(&subject->plan[i]) / sizeof(uint64_t));
+    }
+    subject->waits = subject->way == ROOM_FOR_ALL || subject->way == GARBAGE || rules_of(subject, 0).count == 1;
+}
+
+static uint64_t pick_gap(struct subject *subject)
+{
+    struct law *law = subject->law;
+    const struct plan *plan = plan_inside_const(&subject->plan[law_pick(law, (uint64_t)subject->plans)]);
+    const struct limit *limit = &plan->limit[law_pick(law, plan->count)];
+    const uint64_t around[] = {0, 1, limit->period_ns, limit->period_ns / most(limit->count.digits, 1)};
+    const uint64_t near = around[law_pick(law, 4)];
+    const uint64_t how = law_pick(law, 6);
+    if (how < 3) return 0;
+    if (how == 3) return near + law_pick(law, 3);
+    return how == 4 ? law_pick(law, near + 1) : law_pick_size(law, 8 * limit->period_ns);
+}
+
+/* ---- a key's own state ---- */
+
+/* Where `rule` reads now_ns, or up to a tick later. */
+static struct rule begun_anew(const struct rule *rule, uint64_t now_ns)
+{
+    struct rule anew = *rule;
+    const wide elapsed = (wide)now_ns * rule->multiplier;
+    const wide whole = elapsed >> rule->shift;
+    anew.anchor_ns = now_ns;
+    anew.anchor_tick = 1 + (uint64_t)whole + (whole << rule->shift != elapsed);
+    return anew;
+}
+
+static bool same_algorithms(struct rules a, struct rules b)
+{
+    bool same = a.count == b.count;
+    for (int i = 0; same && i < a.count; i++) same = a.rule[i].algorithm == b.rule[i].algorithm;
+    return same;
+}
+
+static void change_own(const struct subject *subject, struct key *key, int plan)
+{
+    const struct rules from = rules_of(subject, key->plan), to = rules_of(subject, plan);
+    uint64_t next[WORDS_MAX] = {0};
+    const bool alike = wide_fingerprint(from) == wide_fingerprint(to);
+    key->plan = plan;
+    if (alike) return;
+    for (int i = 0; key->idle_ns > subject->now_ns && i < to.count && same_algorithms(from, to); i++) {
+        const struct rule anew = begun_anew(&to.rule[i], subject->now_ns);
+        algorithm_of(&anew)->carry(&from.rule[i], &anew, key->state + words_before(from, i), next + words_before(to, i),
+                                   tick_at(&from.rule[i], subject->now_ns), WEIR_KEEP);
+    }
+    memcpy(key->state, next, sizeof next);
+}
+
+static void note_idle(const struct subject *subject, struct key *key, const uint64_t *state_before, bool changed)
+{
+    const struct rules rules = rules_of(subject, key->plan);
+    const bool same = memcmp(key->state, state_before, sizeof key->state) == 0;
+    for (int i = 0; i < WORDS_MAX; i++) key->has_slot = key->has_slot || key->state[i] != 0;
+    if (!key->has_slot || (same && !changed && subject->wide.kept)) return;
+    key->idle_ns = 0;
+    for (int i = 0; i < rules.count; i++) {
+        const struct rule *rule = &rules.rule[i];
+        const uint64_t now = tick_at(rule, subject->now_ns), *state = key->state + words_before(rules, i);
+        key->idle_ns = most(key->idle_ns, ns_ceil(rule, algorithm_of(rule)->idle(rule, state, now)));
+    }
+}
+
+/* ---- what is compared ---- */
+
+static void check_same(struct law *law, const weir_decision *got, const weir_decision *own)
+{
+    const bool same = got->verdict == own->verdict && got->start.ns == own->start.ns && got->limit == own->limit &&
+                      got->delay_ns == own->delay_ns && got->retry_ns == own->retry_ns && got->end == own->end &&
+                      got->remaining == own->remaining && got->charged == own->charged;
+    law_check(law, same,
+              "the table says verdict %u, delay %" PRIu64 ", retry %" PRIu64 ", remaining %" PRIu64
+              ", the key's own state %u, %" PRIu64 ", %" PRIu64 ", %" PRIu64,
+              got->verdict, got->delay_ns, got->retry_ns, got->remaining, own->verdict, own->delay_ns, own->retry_ns,
+              own->remaining);
+}
+
+static void check_no_freer(struct law *law, const weir_decision *got, const weir_decision *own, uint64_t later_ns)
+{
+    if (got->verdict != WEIR_ALLOW) return;
+    law_check(law, own->verdict == WEIR_ALLOW && own->start.ns <= got->start.ns + later_ns,
+              "the table lets through at %" PRIu64 ", the key's own state says %u, %" PRIu64 ", retry %" PRIu64,
+              got->start.ns, own->verdict, own->start.ns, own->retry_ns);
+}
+
+static void check(const struct subject *subject, const weir_decision *got, const weir_decision *own)
+{
+    if (subject->way == ROOM_FOR_ALL) check_same(subject->law, got, own);
+    else if (subject->way != GARBAGE) check_no_freer(subject->law, got, own, subject->way == INHERITS ? LATER_NS : 0);
+}
+
+static void ask_table(struct subject *subject, const struct key *key, int plan, const struct ask *ask,
+                      weir_decision *decision)
+{
+    uint32_t events = 0;
+    const bool fits = wide_ask(&subject->wide, key->hash, rules_of(subject, plan), ask, decision, &events);
+    law_check(subject->law, fits, "the state is said not to fit");
+    law_check(subject->law, !subject->locked && !subject->locked_common, "a lock is still held");
+    law_check(subject->law, decision->verdict >= WEIR_ALLOW && decision->verdict <= WEIR_NEVER, "verdict %u",
+              decision->verdict);
+    const bool room = subject->way == ROOM_FOR_ALL;
+    law_check(subject->law, !room || (events & (TABLE_FULL | TABLE_DISPLACED)) == 0, "events %u", events);
+}
+
+/* ---- dying half-way ---- */
+
+/* Any part of what was written but the tag of this key. */
+static void check_death(struct subject *subject, const struct key *own_before, uint64_t hash)
+{
+    const uint64_t tag = most(hash & ~UINT64_C(1), 2);
+    memcpy(after, memory, sizeof memory);
+    for (int i = 0; i < MEMORY_WORDS; i++) {
+        const bool is_tag = before[i] >> 1 == tag >> 1 || after[i] >> 1 == tag >> 1;
+        if (before[i] != after[i] && (is_tag || law_pick(subject->law, 2) == 0)) memory[i] = before[i];
+    }
+    for (int i = 0; i < subject->keys; i++) {
+        struct key key = own_before[i];
+        struct ask ask = {.now_ns = subject->now_ns, .cost = 1 + law_pick(subject->law, 3), .peek = true};
+        weir_decision got, own;
+        ask_table(subject, &key, key.plan, &ask, &got);
+        if (subject->way == INHERITS) ask.wait_max_ns = add_saturating(ask.wait_max_ns, LATER_NS);
+        ask_rules(rules_of(subject, key.plan), key.state, &ask, &own);
+        check(subject, &got, &own);
+    }
+    memcpy(memory, after, sizeof memory);
+}
+
+/* ---- steps ---- */
+
+static void take(struct subject *subject, struct key *key, int plan)
+{
+    struct law *law = subject->law;
+    const uint64_t cost = law_chance(law, 12) ? 0 : 1 + law_pick(law, law_chance(law, 4) ? COST_MAX : 3);
+    const uint64_t how = law_pick(law, 8);
+    struct ask ask = {.now_ns = subject->now_ns, .cost = cost, .end = key->end};
+    if (subject->waits && law_chance(law, 3)) ask.wait_max_ns = law_chance(law, 2) ? WEIR_FOREVER : pick_gap(subject);
+    ask.peek = how == 0;
+    ask.charge = how == 1 && subject->way != DENIES && subject->way != INHERITS;
+    ask.some = how == 2;
+    ask.uncounted = how == 3;
+    ask_table(subject, key, plan, &ask, &key->decision);
+    const weir_decision *got = &key->decision;
+    law_note(law, "%" PRIu64 " ns: plan %d, key %d: %s %" PRIu64 ": verdict %u, delay %" PRIu64, subject->now_ns, plan,
+             (int)(key - subject->key),
+             ask.peek     ? "peek"
+             : ask.charge ? "charge"
+                          : "take",
+             cost, got->verdict, got->delay_ns);
+    const bool full = subject->way == DENIES || subject->way == INHERITS;
+    key->decided = ask.peek || ask.charge || got->verdict != WEIR_ALLOW ? -1 : plan;
+    if (full && got->verdict != WEIR_ALLOW) return;
+    key->cost = ask.cost = got->verdict == WEIR_ALLOW && ask.some ? got->charged : cost;
+    if (full) ask.some = false;
+    else ask.cost = cost;
+    if (subject->way == GARBAGE) return;
+    const bool changed = wide_fingerprint(rules_of(subject, plan)) != wide_fingerprint(rules_of(subject, key->plan));
+    if (!ask.peek) change_own(subject, key, plan);
+    else if (key->plan != plan) return; /* a peek under other rules changes nothing */
+    ask.end = key->own_end;
+    if (subject->way == INHERITS) ask.wait_max_ns = add_saturating(ask.wait_max_ns, LATER_NS);
+    uint64_t state_before[WORDS_MAX];
+    memcpy(state_before, key->state, sizeof state_before);
+    ask_rules(rules_of(subject, plan), key->state, &ask, &key->own);
+    if (!ask.peek) note_idle(subject, key, state_before, changed);
+    check(subject, got, &key->own);
+}
+
+/* A slot that began in the past has drained by now; where the own state is behind its schedule and the table's has
+   forgotten that, they give back differently. */
+static bool corrects_alike(const struct subject *subject)
+{
+    const bool full = subject->way == DENIES || subject->way == INHERITS;
+    const struct rules rules = rules_of(subject, 0);
+    bool schedules = false;
+    for (int i = 0; i < rules.count; i++) schedules = schedules || algorithm_of(&rules.rule[i])->keeps_schedule;
+    return !full || !schedules;
+}
+
+static void correct(struct subject *subject, struct key *key)
+{
+    uint64_t cost[WEIR_LIMITS_MAX], actual[WEIR_LIMITS_MAX];
+    const bool ends = law_pick(subject->law, 2) == 0;
+    const uint64_t used = law_pick(subject->law, key->cost + 3);
+    const bool mixed = law_chance(subject->law, 4);
+    bool more = false;
+    const struct rules rules = rules_of(subject, key->decided < 0 ? 0 : key->decided);
+    if (key->decided < 0 || !corrects_alike(subject)) return;
+    for (int i = 0; i < WEIR_LIMITS_MAX; i++) {
+        cost[i] = key->cost;
+        /* Where a slot may be lost what is given back may not find it. */
+        const bool whole = subject->way == DENIES || subject->way == INHERITS || (mixed && i % 2 != 0);
+        actual[i] = whole ? least(used, key->cost / (mixed ? 2 : 1)) : used;
+        more = more || (i < rules.count && actual[i] > cost[i]);
+    }
+    law_note(subject->law, "%" PRIu64 " ns: key %d: used %" PRIu64, subject->now_ns, (int)(key - subject->key),
+             actual[0]);
+    wide_settle(&subject->wide, key->hash, rules, subject->now_ns, &key->decision, cost, actual,
+                ends ? key->end : NULL);
+    const bool changed = wide_fingerprint(rules) != wide_fingerprint(rules_of(subject, key->plan));
+    const int plan = key->decided;
+    key->decided = -1;
+    if (changed && !more) return;
+    for (int i = 0; changed && i < WEIR_LIMITS_MAX; i++) actual[i] = most(actual[i], cost[i]);
+    if (subject->way != GARBAGE) {
+        uint64_t state_before[WORDS_MAX];
+        change_own(subject, key, plan);
+        memcpy(state_before, key->state, sizeof state_before);
+        settle(rules, key->state, subject->now_ns, &key->own, cost, actual, ends ? key->own_end : NULL);
+        note_idle(subject, key, state_before, changed);
+    }
+}
+
+static void step(struct subject *subject)
+{
+    struct law *law = subject->law;
+    struct key own_before[KEYS_MAX];
+    struct key *key = &subject->key[law_pick(law, (uint64_t)subject->keys)];
+    const uint64_t how = law_pick(law, 16);
+    const bool dies = subject->wide.kept && subject->way != GARBAGE && law_chance(law, 4);
+    if (dies) {
+        memcpy(before, memory, sizeof memory);
+        memcpy(own_before, subject->key, sizeof own_before);
+    }
+    if (how < 12) {
+        take(subject, key, law_chance(law, 4) ? (int)law_pick(law, (uint64_t)subject->plans) : key->plan);
+    } else if (how < 15) {
+        correct(subject, key);
+    } else {
+        law_note(law, "key %d is forgotten", (int)(key - subject->key));
+        wide_forget(&subject->wide, key->hash);
+        memset(key->state, 0, sizeof key->state);
+        key->idle_ns = 0;
+        key->has_slot = false;
+        key->decided = -1;
+    }
+    law_check(law, wide_live(&subject->wide, subject->now_ns) <= subject->wide.slots, "more live than slots");
+    if (dies) check_death(subject, own_before, key->hash);
+}
+
+static void begin(struct law *law, struct subject *subject)
+{
+    memset(subject, 0, sizeof *subject);
+    memset(memory, 0, sizeof memory);
+    subject->law = law;
+    subject->way = (enum way)law_pick(law, WAYS);
+    subject->keys = 1 + (int)law_pick(law, KEYS_MAX);
+    pick_plans(subject);
+    const uint64_t keys_max = subject->way == ROOM_FOR_ALL ? KEYS_MAX : 1 + law_pick(law, 4);
+    subject->wide.kept = law_pick(law, 2) == 1;
+    subject->wide.when_full = subject->way == INHERITS ? TABLE_INHERIT : TABLE_DENY;
+    if (subject->way == GARBAGE) subject->wide.when_full = (enum table_when_full)law_pick(law, 4);
+    const uint64_t bytes =
+        wide_bytes(keys_max, subject->words, subject->wide.kept, &subject->wide.slots, &subject->wide.slot_words);
+    law_check(law, bytes <= sizeof memory, "%" PRIu64 " bytes", bytes);
+    subject->wide.memory = memory;
+    subject->wide.lock = lock;
+    subject->wide.unlock = unlock;
+    subject->wide.context = subject;
+    for (int i = 0; i < subject->keys; i++) {
+        subject->key[i].hash =
+            law_chance(law, 8) ? ((uint64_t)i + 1) * 2 : ((uint64_t)i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+        subject->key[i].decided = -1;
+    }
+    subject->now_ns = UINT64_C(1000000000) + law_pick_size(law, UINT64_MAX >> 8);
+    law_note(law, "way %d, kept %d, %d keys, %" PRIu64 " slots of %" PRIu64 " words", (int)subject->way,
+             subject->wide.kept, subject->keys, subject->wide.slots, subject->wide.slot_words);
+}
+
+static void scribble(struct subject *subject)
+{
+    static const uint64_t edges[] = {0, 1, UINT64_MAX, UINT64_MAX >> 1, UINT64_C(1) << 63};
+    struct law *law = subject->law;
+    for (uint64_t more = law_pick(law, 40); more > 0; more--) {
+        const uint64_t word = law_chance(law, 2) ? law_pick(law, 40) : law_pick(law, MEMORY_WORDS);
+        memory[word] = law_chance(law, 2) ? edges[law_pick(law, 5)] : law_pick_size(law, UINT64_MAX);
+    }
+}
+
+static void wide_property(struct law *law)
+{
+    static struct subject subject;
+    begin(law, &subject);
+    while (law_more(law, STEPS_MEAN)) {
+        law_step(law);
+        if (subject.way == GARBAGE && law_chance(law, 3)) scribble(&subject);
+        subject.now_ns += pick_gap(&subject);
+        step(&subject);
+    }
+}
+
+LAW("wide", wide_property, 40000);

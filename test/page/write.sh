@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# write.sh PAGE_FIXTURE PAGE_WITHOUT: what page_write says when there is no page, or no place for it.
+set -euo pipefail
+fixture=$(realpath "$1") without=$(realpath "$2")
+room=$(mktemp -d)
+trap 'rm -rf "$room"' EXIT
+cd "$room"
+
+fails() # WORDS COMMAND...
+{
+    local words=$1 status=0
+    shift
+    "$@" 2>err || status=$?
+    if [ $status != 2 ]; then echo "FAILED: $*: exit status $status, expected 2" && exit 1; fi
+    if ! grep -qF -- "$words" err; then echo "FAILED: $*: does not say: $words" && cat err && exit 1; fi
+}
+
+fails 'weir: --html page: this weir was built without its page; in its source: tools/page && tools/build' \
+    "$without" day page
+if [ -e page ]; then echo "FAILED: leaves a file behind" && exit 1; fi
+fails 'weir: --html no/where: No such file or directory' "$fixture" day no/where
+if [ -w /dev/full ]; then fails 'weir: --html /dev/full: No space left on device' "$fixture" day /dev/full; fi
+
+# The same result is the same page, to the byte.
+"$fixture" hostile one && "$fixture" hostile two && cmp one two

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT
+   wide_test.c - the table of wide slots: how large it is, what it does when full, and what it says of it.
+
+   May touch: its own memory.  Promises: expected answers are worked out by hand; the hashes come from a generator whose
+   seed is in here.  Leaves to others: long runs against a state for each key (test/law/wide_law.c), when a state may be
+   forgotten (test/law/idle_law.c), dying half-way (test/stress/wide_stress.c). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "plan/plan.h"
+#include "share/wide.h"
+#include "unit/plans.h"
+#include "unit/random.h"
+
+enum { LINE = 64, MANY = 100000 };
+
+struct home {
+    struct wide wide;
+    uint64_t bytes, now_ns;
+    uint32_t events;
+    int held[WIDE_LOCKS];
+};
+
+static void lock(void *context, unsigned stripe)
+{
+    struct home *home = context;
+    assert_int_equal(home->held[stripe]++, 0);
+}
+
+static void unlock(void *context, unsigned stripe)
+{
+    struct home *home = context;
+    assert_int_equal(--home->held[stripe], 0);
+}
+
+static void open_table(struct home *home, uint64_t keys_max, const weir_plan *plan, bool kept,
+                       enum table_when_full when_full)
+{
+    memset(home, 0, sizeof *home);
+    struct wide *wide = &home->wide;
+    home->bytes = wide_bytes(keys_max, weir_state_size(plan) / sizeof(uint64_t), kept, &wide->slots, &wide->slot_words);
+    wide->memory = aligned_alloc(LINE, home->bytes);
+    assert_non_null(wide->memory);
+    memset(wide->memory, 0, home->bytes);
+    wide->kept = kept;
+    wide->when_full = when_full;
+    wide->lock = lock;
+    wide->unlock = unlock;
+    wide->context = home;
+    home->now_ns = S;
+}
+
+static struct rules rules_of(const weir_plan *plan)
+{
+    return plan_rules(plan_inside_const(plan));
+}
+
+static weir_decision take_from(struct home *home, uint64_t hash, const weir_plan *plan, uint64_t cost)
+{
+    weir_decision decision;
+    const struct ask ask = {.now_ns = home->now_ns, .cost = cost};
+    assert_true(wide_ask(&home->wide, hash, rules_of(plan), &ask, &decision, &home->events));
+    return decision;
+}
+
+static void close_table(struct home *home)
+{
+    free(home->wide.memory);
+}
+
+/* ---- sizes ---- */
+
+static void bytes_of_sliding_windows(void **unused)
+{
+    (void)unused;
+    uint64_t slots, words;
+    const uint64_t bytes = wide_bytes(MANY, 3, false, &slots, &words);
+    assert_int_equal(words, 6); /* tag, fingerprint, idle_at and the state */
+    assert_true(slots >= MANY && bytes / MANY < 80);
+    assert_true(wide_bytes(MANY, 3, true, &slots, &words) / MANY < 150);
+    assert_int_equal(words, 11);
+}
+
+static void sizes_at_the_edges(void **unused)
+{
+    (void)unused;
+    uint64_t slots, words;
+    assert_true(wide_bytes(0, 3, false, &slots, &words) > 0);
+    assert_int_equal(slots, 1);
+    wide_bytes(64, 3, false, &slots, &words);
+    assert_int_equal(slots, 64);
+    assert_true(wide_bytes(UINT64_MAX, 3, true, &slots, &words) == UINT64_MAX);
+    assert_true(wide_bytes(1, UINT64_MAX, true, &slots, &words) == UINT64_MAX);
+    assert_true(wide_bytes(UINT64_C(1) << 40, UINT64_C(1) << 40, false, &slots, &words) == UINT64_MAX);
+}
+
+static void too_many_words(void **unused)
+{
+    (void)unused;
+    const weir_plan small = plan_of("2/s algorithm=sliding-window"), large = plan_of("100/s algorithm=sliding-log");
+    struct home home;
+    open_table(&home, 10, &small, false, TABLE_DENY);
+    weir_decision decision;
+    const struct ask ask = {.now_ns = S, .cost = 1};
+    assert_false(wide_ask(&home.wide, 1, rules_of(&large), &ask, &decision, &home.events));
+    close_table(&home);
+}
+
+/* So many keys as it is made for: at most 1 in 1000 finds no slot. */
+static void nearly_all_find_a_slot(void **unused)
+{
+    (void)unused;
+    const weir_plan plan = plan_of("2/h algorithm=sliding-window");
+    uint64_t seed = 20261121;
+    struct home home;
+    open_table(&home, MANY, &plan, false, TABLE_DENY);
+    uint64_t full = 0;
+    for (int i = 0; i < MANY; i++) {
+        take_from(&home, random_word(&seed), &plan, 1);
+        full += (home.events & TABLE_FULL) != 0;
+    }
+    printf("%d keys: %.1f bytes each, %d of 100000 found no slot\n", MANY, (double)home.bytes / MANY, (int)full);
+    assert_true(full <= MANY / 1000);
+    assert_int_equal(wide_live(&home.wide, S), MANY - full);
+    assert_int_equal(wide_live(&home.wide, S * 7200), 0);
+    close_table(&home);
+}
+
+/* ---- full ---- */
+
+/* Two slots; three keys.  Key 1 is idle at 10 s, key 2 at 11 s. */
+static void fill_two(struct home *home, const weir_plan *plan, enum table_when_full when_full, bool kept)
+{
+    open_table(home, 2, plan, kept, when_full);
+    home->now_ns = 0;
+    assert_int_equal(take_from(home, 10, plan, 2).verdict, WEIR_ALLOW);
+    assert_int_equal(home->events, TABLE_NEW);
+    home->now_ns = S;
+    assert_int_equal(take_from(home, 20, plan, 2).verdict, WEIR_ALLOW);
+    assert_int_equal(take_from(home, 20, plan, 1).verdict, WEIR_DENY);
+    assert_int_equal(home->events, 0);
+}
+
+static void deny_says_when(void **unused)
+{
+    (void)unused;
+    const weir_plan plan = plan_of("1/5s burst=2");
+    struct home home;
+    fill_two(&home, &plan, TABLE_DENY, false);
+    const weir_decision decision = take_from(&home, 30, &plan, 1);
+    assert_retry(decision, 9 * S);
+    assert_int_equal(home.events, TABLE_FULL);
+    home.now_ns += decision.retry_ns;
+    assert_int_equal(take_from(&home, 30, &plan, 1).verdict, WEIR_ALLOW);
+    assert_int_equal(home.events, TABLE_NEW);
+    close_table(&home);
+}
+
+static void allow_leaves_no_trace(void **unused)
+{
+    (void)unused;
+    const weir_plan plan = plan_of("1/5s burst=2");
+    struct home home;
+    fill_two(&home, &plan, TABLE_ALLOW, false);
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(take_from(&home, 30, &plan, 2).verdict, WEIR_ALLOW);
+        assert_int_equal(home.events, TABLE_FULL);
+    }
+    assert_int_equal(take_from(&home, 30, &plan, 3).verdict, WEIR_NEVER);
+    assert_int_equal(take_from(&home, 10, &plan, 2).verdict, WEIR_DENY);
+    close_table(&home);
+}
+
+static void evict_forgets_who_is_idle_first(void **unused)
+{
+    (void)unused;
+    const weir_plan plan = plan_of("1/5s burst=2");
+    struct home home;
+    fill_two(&home, &plan, TABLE_EVICT, true);
+    assert_int_equal(take_from(&home, 30, &plan, 2).verdict, WEIR_ALLOW);
+    assert_int_equal(home.events, TABLE_FULL | TABLE_DISPLACED);
+    assert_int_equal(take_from(&home, 20, &plan, 1).verdict, WEIR_DENY); /* still there */
+    assert_int_equal(take_from(&home, 10, &plan, 2).verdict, WEIR_ALLOW);
+    close_table(&home);
+}
+
+static void an_heir_owes_what_was_owed(void **unused)
+{
+    (void)unused;
+    const weir_plan plan = plan_of("1/5s burst=2");
+    struct home home;
+    fill_two(&home, &plan, TABLE_INHERIT, true);
+    assert_retry(take_from(&home, 30, &plan, 1), 4 * S); /* as key 1 would be */
+    assert_int_equal(home.events, TABLE_FULL);
+    home.now_ns = 5 * S;
+    assert_int_equal(take_from(&home, 30, &plan, 1).verdict, WEIR_ALLOW); /* now it is his: all back at 15 s */
+    assert_int_equal(home.events, TABLE_FULL | TABLE_DISPLACED);
+    assert_retry(take_from(&home, 30, &plan, 1), 5 * S);
+    /* Key 1 is without.  Nothing is given away as fresh before 10 s, not even a slot that was forgotten. */
+    wide_forget(&home.wide, 20);
+    assert_int_not_equal(take_from(&home, 10, &plan, 2).verdict, WEIR_ALLOW);
+    home.now_ns = 10 * S;
+    assert_int_equal(take_from(&home, 10, &plan, 2).verdict, WEIR_ALLOW);
+    assert_int_equal(home.events, TABLE_NEW);
+    close_table(&home);
+}
+
+/* Nobody inherits from another limit. */
+static void no_heir_of_another_limit(void **unused)
+{
+    (void)unused;
+    const weir_plan plan = plan_of("1/5s burst=2"), other = plan_of("1/5s burst=3");
+    struct home home;
+    fill_two(&home, &plan, TABLE_INHERIT, false);
+    assert_retry(take_from(&home, 30, &other, 1), 9 * S);
+    assert_int_equal(home.events, TABLE_FULL);
+    close_table(&home);
+}
+
+/* ---- what leaves no trace ---- */
+
+static void no_slot_for_nothing(void **unused)
+{
+    (void)unused;
+    const weir_plan plan = plan_of("2/s algorithm=sliding-log"),
+                    counts = plan_of("2/s algorithm=sliding-log count-refused");
+    struct home home;
+    weir_decision decision;
+    open_table(&home, 10, &plan, false, TABLE_DENY);
+    const struct ask peek = {.now_ns = S, .cost = 1, .peek = true};
+    assert_true(wide_ask(&home.wide, 1, rules_of(&plan), &peek, &decision, &home.events));
+    assert_int_equal(decision.verdict, WEIR_ALLOW);
+    assert_int_equal(take_from(&home, 2, &plan, 3).verdict, WEIR_NEVER);
+    assert_int_equal(take_from(&home, 3, &plan, 0).verdict, WEIR_ALLOW);
+    assert_int_equal(wide_live(&home.wide, S), 0);
+    take_from(&home, 4, &counts, 3);
+    assert_int_equal(wide_live(&home.wide, S), 1);
+    close_table(&home);
+}
+
+/* ---- other limits than before ---- */
+
+static void a_large_log_is_carried_over(void **unused)
+{
+    (void)unused;
+    const weir_plan less = plan_of("150/min algorithm=sliding-log"), more = plan_of("200/min algorithm=sliding-log");
+    struct home home;
+    for (int kept = 0; kept < 2; kept++) {
+        open_table(&home, 3, &more, kept != 0, TABLE_DENY);
+        assert_int_equal(take_from(&home, 7, &less, 140).verdict, WEIR_ALLOW);
+        assert_int_equal(take_from(&home, 7, &less, 11).verdict, WEIR_DENY);
+        assert_int_equal(take_from(&home, 7, &more, 61).verdict, WEIR_DENY);
+        assert_int_equal(take_from(&home, 7, &more, 60).remaining, 0);
+        home.now_ns += 60 * S;
+        assert_int_equal(take_from(&home, 7, &less, 150).verdict, WEIR_ALLOW);
+        close_table(&home);
+    }
+}
+
+/* More limits than it remembers: a key whose own was forgotten begins anew, one whose own is asked for does not. */
+static void sixteen_plans_are_known(void **unused)
+{
+    (void)unused;
+    const weir_plan first = plan_of("1/h algorithm=sliding-log"), last = plan_of("1/h algorithm=sliding-log gap=1s");
+    struct home home;
+    open_table(&home, 40, &first, true, TABLE_DENY);
+    take_from(&home, 2, &first, 1);
+    take_from(&home, 4, &first, 1);
+    assert_int_equal(take_from(&home, 2, &last, 1).verdict, WEIR_DENY);
+    for (int i = 0; i < WIDE_PLANS; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "1/%dmin algorithm=sliding-log", i + 1);
+        const weir_plan another = plan_of(text);
+        take_from(&home, 100 + 2 * (uint64_t)i, &another, 1);
+    }
+    assert_int_equal(take_from(&home, 2, &last, 1).verdict, WEIR_DENY); /* written under it */
+    assert_int_equal(take_from(&home, 4, &last, 1).verdict, WEIR_ALLOW);
+    close_table(&home);
+}
+
+/* Whoever can write to a file can also make a fingerprint fit. */
+static void a_plan_that_is_made_up(void **unused)
+{
+    (void)unused;
+    const weir_plan plan = plan_of("5/h algorithm=sliding-log");
+    struct home home;
+    open_table(&home, 1, &plan, false, TABLE_DENY);
+    take_from(&home, 6, &plan, 5);
+    struct rule huge[WEIR_LIMITS_MAX];
+    const uint64_t sizes[] = {1000000, UINT64_MAX};
+    for (size_t i = 0; i < LENGTH(sizes); i++) {
+        for (int limit = 0; limit < WEIR_LIMITS_MAX; limit++) huge[limit] = rules_of(&plan).rule[0];
+        huge[0].burst = sizes[i];
+        const struct rules made_up = {huge, 1};
+        struct wide_plans *plans = home.wide.memory;
+        memset(plans, 0, sizeof *plans);
+        wide_plans_remember(plans, wide_fingerprint(made_up), made_up);
+        uint64_t *word = home.wide.memory, own = wide_fingerprint(rules_of(&plan));
+        for (uint64_t at = sizeof *plans / sizeof own; at < home.bytes / sizeof own; at++) {
+            if (word[at] == own) word[at] = wide_fingerprint(made_up);
+        }
+        assert_int_equal(take_from(&home, 6, &plan, 5).verdict, WEIR_ALLOW); /* as if nobody knew it */
+        assert_int_equal(take_from(&home, 6, &plan, 1).verdict, WEIR_DENY);
+    }
+    close_table(&home);
+}
+
+/* Where the wall's clock is differs in each process, by as much as it takes to look: it is the same limit. */
+static void the_wall_may_differ(void **unused)
+{
+    (void)unused;
+    weir_plan plan = plan_of("2/min algorithm=sliding-window"), elsewhere = plan;
+    algorithm_of(&plan_inside(&plan)->rule[0])->align(&plan_inside(&plan)->rule[0], 0, 7);
+    algorithm_of(&plan_inside(&plan)->rule[0])->align(&plan_inside(&elsewhere)->rule[0], 0, 9);
+    assert_true(wide_fingerprint(rules_of(&plan)) == wide_fingerprint(rules_of(&elsewhere)));
+    assert_true(wide_fingerprint(rules_of(&plan)) != 0);
+}
+
+/* ---- corrections ---- */
+
+static void settles(void **unused)
+{
+    (void)unused;
+    const weir_plan plan = plan_of("5/min algorithm=sliding-log");
+    struct home home;
+    open_table(&home, 4, &plan, true, TABLE_DENY);
+    const uint64_t cost[] = {5}, three[] = {3}, six[] = {6};
+    weir_decision decision = take_from(&home, 6, &plan, 5);
+    wide_settle(&home.wide, 6, rules_of(&plan), S, &decision, cost, three, NULL);
+    assert_int_equal(take_from(&home, 6, &plan, 2).remaining, 0);
+    wide_forget(&home.wide, 6);
+    wide_settle(&home.wide, 6, rules_of(&plan), S, &decision, cost, three, NULL);
+    assert_int_equal(wide_live(&home.wide, S), 0); /* nothing to give back to */
+    wide_settle(&home.wide, 6, rules_of(&plan), S, &decision, cost, six, NULL);
+    assert_int_equal(take_from(&home, 6, &plan, 1).remaining, 3); /* one more than was paid */
+    close_table(&home);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bytes_of_sliding_windows),
+        cmocka_unit_test(sizes_at_the_edges),
+        cmocka_unit_test(too_many_words),
+        cmocka_unit_test(nearly_all_find_a_slot),
+        cmocka_unit_test(deny_says_when),
+        cmocka_unit_test(allow_leaves_no_trace),
+        cmocka_unit_test(evict_forgets_who_is_idle_first),
+        cmocka_unit_test(an_heir_owes_what_was_owed),
+        cmocka_unit_test(no_heir_of_another_limit),
+        cmocka_unit_test(no_slot_for_nothing),
+        cmocka_unit_test(a_large_log_is_carried_over),
+        cmocka_unit_test(sixteen_plans_are_known),
+        cmocka_unit_test(a_plan_that_is_made_up),
+        cmocka_unit_test(the_wall_may_differ),
+        cmocka_unit_test(settles),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
