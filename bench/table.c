@@ -6,7 +6,7 @@
 
        bench-table [--huge]    10^6 and 10^7 keys; --huge: 10^8, too, which takes 5 GB
        bench-table --small     the same in a blink: a test that it still works
-       bench-table --lines     one short run of 10^6 keys, a line each: who, work, threads, M/s (for bench/rivals/run) */
+       bench-table --lines     one short run of 10^6 keys, a line each: who, work, threads, M/s (for rivals/run) */
 #include "bench.h"
 
 #include <limits.h>
