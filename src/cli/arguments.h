@@ -48,5 +48,6 @@ int limit_trouble(const char *text, const weir_error *error);
 
 const struct command *pace_command(void);
 const struct command *explain_command(void);
+const struct command *replay_command(void);
 
 #endif

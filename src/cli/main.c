@@ -15,6 +15,8 @@ static const struct command *command_at(int index)
         return pace_command();
     case 1:
         return explain_command();
+    case 2:
+        return replay_command();
     default:
         return NULL;
     }

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/ending.h"
 #include "core/algorithm.h"
 
 enum { WORKERS_MAX = 10000, PIECE_MAX = 1 << 20 };
@@ -256,18 +257,6 @@ static int write_summary(struct pace *pace)
     const int why = errno;
     if (fclose(out) == 0 && !bad) return STATUS_DONE;
     return trouble("--summary %s: %s", pace->summary, strerror(bad ? why : errno));
-}
-
-/* Whoever sent the signal sees that it was this that ended us. */
-static void die_of(int number)
-{
-    sigset_t set;
-    fflush(NULL);
-    signal(number, SIG_DFL);
-    sigemptyset(&set);
-    sigaddset(&set, number);
-    raise(number);
-    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
 static int finish(struct pace *pace)

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT
+   replay_read.c - lines to requests, in order of time.
+
+   A server writes its line when the request ends, and limits act when it arrives: where the line has the duration the
+   request came that much before the stamp.
+
+   May touch: the source, stderr.  Promises: every line is a request, or counted as malformed, or empty; memory grows
+   with the clients, not with the lines.  Leaves to others: what a line says (format), verdicts. */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "cli/replay_work.h"
+#include "core/num.h"
+
+enum { COST_DIGITS_MAX = 19, IDLE_TURNS = 20 /* of a tenth of a second */ };
+
+/* ---- trouble ---- */
+
+static void no_memory(struct replay *replay)
+{
+    progress_clear(replay);
+    replay->status = trouble("replay: no memory for %u clients; a larger share of them under one key needs less, for "
+                             "example --key remote_addr/24",
+                             replay->clients.count);
+}
+
+static void malformed(struct replay *replay, size_t column, const char *message)
+{
+    const struct source *source = &replay->source;
+    const unsigned long long line = source->line;
+    replay->result.malformed++;
+    if (replay->options.strict) replay->status = STATUS_TROUBLE;
+    if (replay->malformed_shown++ >= REPLAY_SHOWN_MAX) return;
+    progress_clear(replay);
+    if (column != 0) trouble("%s:%llu:%zu: %s", source->name, line, column, message);
+    else trouble("%s:%llu: %s", source->name, line, message);
+}
+
+/* ---- the format ---- */
+
+static bool want(struct replay *replay, const char *option, const char *name, int *field)
+{
+    struct accesslog_problem problem;
+    *field = accesslog_want(&replay->log, name, &problem);
+    if (*field >= 0) return true;
+    replay->status =
+        trouble("--%s %s: %s%s", option, name, problem.message,
+                replay->options.key == NULL ? "; --key says whom to count for, --key none: all together" : "");
+    return false;
+}
+
+static bool open_log(struct replay *replay, const struct source_line *line)
+{
+    struct accesslog_problem problem;
+    const struct replay_options *options = &replay->options;
+    replay->first_line = malloc(line->size + 1);
+    if (replay->first_line == NULL) {
+        no_memory(replay);
+        return false;
+    }
+    memcpy(replay->first_line, line->bytes, line->size);
+    if (!accesslog_open(&replay->log, options->format, (struct slice){replay->first_line, line->size}, &problem)) {
+        replay->status = options->format != NULL && strchr(options->format, '$') != NULL && problem.column != 0
+                             ? trouble("--format: column %zu: %s", problem.column, problem.message)
+                             : trouble("--format: %s", problem.message);
+        return false;
+    }
+    for (int i = 0; i < replay->key.parts; i++) {
+        if (!want(replay, "key", replay->key.part[i].name, &replay->key.part[i].field)) return false;
+    }
+    if (options->cost != NULL && !want(replay, "cost", options->cost, &replay->cost_field)) return false;
+    replay->log_open = true;
+    replay->result.stamps_are_ends = !options->stamps_start && !accesslog_has_durations(&replay->log);
+    return true;
+}
+
+/* ---- a line ---- */
+
+/* Digits with a fraction, which is rounded up. */
+static bool read_cost(struct slice text, uint64_t *cost)
+{
+    size_t at = 0;
+    bool fraction = false;
+    *cost = 0;
+    for (; at < text.size && text.bytes[at] >= '0' && text.bytes[at] <= '9'; at++) {
+        const uint64_t digit = (uint64_t)(text.bytes[at] - '0');
+        *cost = *cost > (UINT64_MAX - digit) / 10 ? UINT64_MAX : *cost * 10 + digit;
+    }
+    if (at == 0 && text.size != 0) return false;
+    if (at < text.size && text.bytes[at] == '.') {
+        const size_t point = at++;
+        for (; at < text.size && text.bytes[at] >= '0' && text.bytes[at] <= '9'; at++) {
+            fraction = fraction || text.bytes[at] != '0';
+        }
+        if (at == point + 1) return false;
+    }
+    *cost = add_saturating(*cost, fraction);
+    return at == text.size;
+}
+
+static bool find_client(struct replay *replay, const struct accesslog_entry *entry, uint32_t *client)
+{
+    struct slice key;
+    const uint32_t before = replay->clients.count;
+    if (!key_of(&replay->key, &replay->log, entry, &key)) return false;
+    if (!clients_find(&replay->clients, key.bytes, key.size, client)) return false;
+    if (replay->clients.count == before) return true;
+    for (int i = 0; i < replay->options.limits; i++) {
+        if (!candidate_reach(&replay->candidate[i], before + 1)) return false;
+    }
+    return rows_reach(&replay->usage, before + 1);
+}
+
+/* The first request says what its stamps are worth. */
+static void begin(struct replay *replay, const struct accesslog_entry *entry)
+{
+    replay->result.resolution_ns = entry->resolution_ns;
+    if (!replay->options.stamps_said && entry->starts) replay->options.stamps_start = true;
+    const bool stamps_start = replay->options.stamps_start;
+    replay->whole_seconds =
+        entry->resolution_ns >= REPLAY_SECOND_NS && (stamps_start || !accesslog_has_durations(&replay->log));
+    if (stamps_start) replay->result.stamps_are_ends = false;
+    for (int i = 0; i < replay->options.limits; i++) candidate_begin(&replay->candidate[i], replay->whole_seconds);
+}
+
+static bool take_turns(struct replay *replay)
+{
+    struct order_entry next;
+    while (order_take(&replay->order, &next)) {
+        if (!replay_decide(replay, &next)) return false;
+    }
+    return true;
+}
+
+static bool add_request(struct replay *replay, const struct accesslog_entry *entry, uint64_t cost)
+{
+    struct order_entry next = {.line = replay->requests_read, .cost = cost};
+    const bool before_stamp = entry->has_duration && !replay->options.stamps_start;
+    const uint64_t duration_ns = before_stamp ? entry->duration_ns : 0;
+    next.time_ns = subtract_to_zero(entry->time_ns, duration_ns);
+    if (replay->requests_read++ == 0) begin(replay, entry);
+    if (!find_client(replay, entry, &next.client)) return false;
+    if (replay->each != NULL && !each_reach(replay, next.line)) return false;
+    return order_put(&replay->order, next, entry->time_ns, duration_ns) && take_turns(replay);
+}
+
+static void read_line(struct replay *replay, const struct source_line *line)
+{
+    struct accesslog_problem problem;
+    struct accesslog_entry entry;
+    uint64_t cost = 1;
+    const struct slice text = {line->bytes, line->size};
+    if (line->size == 0) return;
+    if (!replay->log_open && !open_log(replay, line)) return;
+    if (replay->opened != replay->source.opened) {
+        replay->opened = replay->source.opened;
+        if (accesslog_is_header(&replay->log, text)) return;
+    }
+    if (line->too_long) malformed(replay, 0, "a line of more than 1 MiB");
+    else if (!accesslog_read(&replay->log, text, &entry, &problem)) malformed(replay, problem.column, problem.message);
+    else if (replay->options.cost != NULL && !read_cost(entry.field[replay->cost_field], &cost)) {
+        const size_t column = (size_t)(entry.field[replay->cost_field].bytes - line->bytes) + 1;
+        malformed(replay, column, "a cost is a number; expected digits here, or \"-\"");
+    } else if (!add_request(replay, &entry, cost)) no_memory(replay);
+}
+
+/* ---- all of them ---- */
+
+static void read_lines(struct replay *replay)
+{
+    struct source_line line;
+    while (replay->status == STATUS_DONE && source_line(&replay->source, &line)) read_line(replay, &line);
+}
+
+/* Nothing has come for longer than lines are out of order: those that are held can be decided. */
+static void on_idle(struct replay *replay, int *turns)
+{
+    if (++*turns < IDLE_TURNS) return;
+    *turns = 0;
+    order_finish(&replay->order);
+    if (!take_turns(replay)) no_memory(replay);
+    replay_decide_rest(replay);
+}
+
+static void read_all(struct replay *replay)
+{
+    int idle = 0;
+    enum source_state state;
+    while (replay->status == STATUS_DONE && (state = source_read(&replay->source)) != SOURCE_END) {
+        if (state == SOURCE_STOPPED) break;
+        if (state == SOURCE_FAILED) {
+            progress_clear(replay);
+            replay->incomplete = trouble("%s: %s", replay->source.name, replay->source.message);
+        }
+        read_lines(replay);
+        if (state == SOURCE_IDLE) on_idle(replay, &idle);
+        else idle = 0;
+        progress_show(replay);
+    }
+}
+
+void replay_read(struct replay *replay)
+{
+    struct signalfd_siginfo why;
+    read_all(replay);
+    order_finish(&replay->order);
+    if (!take_turns(replay)) no_memory(replay);
+    replay_decide_rest(replay);
+    if (replay->each != NULL) json_flush(&replay->each->json);
+    progress_clear(replay);
+    if (replay->source.stop_fd < 0) return;
+    if (read(replay->source.stop_fd, &why, sizeof why) == (ssize_t)sizeof why) replay->signal = (int)why.ssi_signo;
+}
