@@ -3,7 +3,7 @@
 
        slot[2^bits]   | tag | number |     open addressing, searched upwards; at most five eighths are used
                                 |
-       key[number]    | size | up to 20 bytes, or where in `longer` the bytes are |
+       key[number]    | size | up to 28 bytes, or where in `longer` the bytes are |
 
    The tag tells most other keys apart before their bytes are looked at, and is all that growing needs.
 
@@ -14,31 +14,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BITS_AT_FIRST = 12, BITS_MAX = 32, ROOM_AT_FIRST = 1 << 10, TAG_BITS = 32, PARTS = 8, PARTS_USED = 5 };
+enum { BITS_AT_FIRST = 12, BITS_MAX = 32, TAG_BITS = 32, PARTS = 8, PARTS_USED = 5 };
 
 static const uint32_t CLIENTS_MAX = UINT32_C(1) << 31;
 
 bool clients_open(struct clients *clients, const struct secret *secret)
 {
-    *clients = (struct clients){.secret = *secret, .bits = BITS_AT_FIRST, .room = ROOM_AT_FIRST};
+    *clients = (struct clients){.secret = *secret, .bits = BITS_AT_FIRST};
+    rows_open(&clients->key, sizeof(struct client_key));
     clients->slot = calloc((size_t)1 << BITS_AT_FIRST, sizeof *clients->slot);
-    clients->key = malloc(ROOM_AT_FIRST * sizeof *clients->key);
-    if (clients->slot != NULL && clients->key != NULL) return true;
-    clients_close(clients);
-    return false;
+    return clients->slot != NULL;
 }
 
 void clients_close(struct clients *clients)
 {
     free(clients->slot);
-    free(clients->key);
+    rows_close(&clients->key);
     free(clients->longer);
     *clients = (struct clients){.bits = 0};
 }
 
 const char *clients_key(const struct clients *clients, uint32_t client, size_t *size)
 {
-    const struct client_key *key = &clients->key[client];
+    const struct client_key *key = rows_at(&clients->key, client);
     size_t at;
     *size = key->size;
     if (key->size <= CLIENT_KEY_INSIDE) return key->inside;
@@ -69,15 +67,6 @@ static bool grow_slots(struct clients *clients)
     return true;
 }
 
-static bool grow_keys(struct clients *clients)
-{
-    struct client_key *larger = realloc(clients->key, (size_t)clients->room * 2 * sizeof *larger);
-    if (larger == NULL) return false;
-    clients->key = larger;
-    clients->room *= 2;
-    return true;
-}
-
 static bool keep_longer(struct clients *clients, const void *bytes, size_t size)
 {
     if (clients->longer_size - clients->longer_used < size) {
@@ -95,8 +84,8 @@ static bool keep_longer(struct clients *clients, const void *bytes, size_t size)
 static bool add_key(struct clients *clients, const void *bytes, size_t size)
 {
     if (clients->count == CLIENTS_MAX || size > UINT32_MAX) return false;
-    if (clients->count == clients->room && !grow_keys(clients)) return false;
-    struct client_key *key = &clients->key[clients->count];
+    if (!rows_reach(&clients->key, clients->count + 1)) return false;
+    struct client_key *key = rows_at(&clients->key, clients->count);
     const size_t at = clients->longer_used;
     key->size = (uint32_t)size;
     if (size > CLIENT_KEY_INSIDE) {
@@ -116,9 +105,21 @@ static bool has_key(const struct clients *clients, uint32_t client, const void *
     return there == size && (size == 0 || memcmp(key, bytes, size) == 0);
 }
 
-bool clients_find(struct clients *clients, const void *bytes, size_t size, uint32_t *client)
+uint32_t clients_tag(const struct clients *clients, const void *bytes, size_t size)
 {
     const uint32_t tag = (uint32_t)(hash_key(&clients->secret, bytes, size, 0) >> TAG_BITS);
+    __builtin_prefetch(&clients->slot[first_place(clients, tag)]);
+    return tag;
+}
+
+void clients_fetch(const struct clients *clients, uint32_t tag)
+{
+    const struct client_slot *slot = &clients->slot[first_place(clients, tag)];
+    if (slot->number != 0) rows_fetch(&clients->key, slot->number - 1);
+}
+
+bool clients_find(struct clients *clients, uint32_t tag, const void *bytes, size_t size, uint32_t *client)
+{
     const size_t mask = ((size_t)1 << clients->bits) - 1;
     size_t place = first_place(clients, tag);
     for (; clients->slot[place].number != 0; place = (place + 1) & mask) {

@@ -9,9 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/rows.h"
 #include "share/hash.h"
 
-enum { CLIENT_KEY_INSIDE = 20 };
+enum { CLIENT_KEY_INSIDE = 28 };
 
 /* Keys of up to CLIENT_KEY_INSIDE bytes, as addresses are, stand here; others begin with where they are. */
 struct client_key {
@@ -27,9 +28,9 @@ struct client_slot {
 struct clients {
     struct secret secret;
     struct client_slot *slot;
-    unsigned bits; /* of the number of slots */
-    struct client_key *key;
-    uint32_t count, room;
+    unsigned bits;   /* of the number of slots */
+    struct rows key; /* of struct client_key */
+    uint32_t count;
     char *longer; /* bytes of longer keys */
     size_t longer_used, longer_size;
 };
@@ -38,8 +39,12 @@ struct clients {
 bool clients_open(struct clients *clients, const struct secret *secret);
 void clients_close(struct clients *clients);
 
-/* The number of a key, a new one when it was not there; false: no memory, or 2^31 clients. */
-bool clients_find(struct clients *clients, const void *bytes, size_t size, uint32_t *client);
+/* Three steps, so that the memory of many keys can be fetched at once: what each returns or fetches the next one
+   needs.  The tag of a key; the key that probably has it; and the number of a key, a new one when it was not there.
+   False: no memory, or 2^31 clients. */
+uint32_t clients_tag(const struct clients *clients, const void *bytes, size_t size);
+void clients_fetch(const struct clients *clients, uint32_t tag);
+bool clients_find(struct clients *clients, uint32_t tag, const void *bytes, size_t size, uint32_t *client);
 
 /* Its bytes, borrowed until the next clients_find. */
 const char *clients_key(const struct clients *clients, uint32_t client, size_t *size);

@@ -266,6 +266,7 @@ static void close_parts(struct replay *replay)
     order_close(&replay->order);
     key_close(&replay->key);
     source_close(&replay->source);
+    free(replay->waiting.keys);
     free(replay->batch.entry);
     free(replay->candidate);
     free(replay->first_line);

@@ -12,7 +12,7 @@
 #include "cli/replay_work.h"
 #include "core/num.h"
 
-enum { BATCH = 256, BATCH_SIZE_AT_FIRST = 1 << 10, AHEAD = 12, SECONDS_A_MINUTE = 60 };
+enum { BATCH = 128, BATCH_SIZE_AT_FIRST = 1 << 10, AHEAD = 12, SECONDS_A_MINUTE = 60 };
 
 /* ---- steps of time ---- */
 
@@ -71,7 +71,7 @@ static inline unsigned walk_to(struct walk *walk, uint64_t time_ns)
 
 static inline void fetch(const struct rows *rows, const struct batch *batch, size_t at)
 {
-    if (at + AHEAD < batch->count) __builtin_prefetch(rows_at(rows, batch->entry[at + AHEAD].client), 1);
+    if (at + AHEAD < batch->count) rows_fetch(rows, batch->entry[at + AHEAD].client);
 }
 
 static void use(struct usage *usage, uint32_t second, uint32_t minute)
@@ -173,5 +173,7 @@ bool replay_decide(struct replay *replay, const struct order_entry *entry)
     if (replay->result.requests++ == 0) replay->result.first_ns = entry->time_ns;
     if (!make_room(&replay->batch)) return false;
     replay->batch.entry[replay->batch.count++] = *entry;
+    rows_fetch(&replay->usage, entry->client);
+    rows_fetch(&replay->candidate[0].rows, entry->client);
     return true;
 }

@@ -101,17 +101,12 @@ static bool read_cost(struct slice text, uint64_t *cost)
     return at == text.size;
 }
 
-static bool find_client(struct replay *replay, const struct accesslog_entry *entry, uint32_t *client)
+static bool reach_client(struct replay *replay, uint32_t client)
 {
-    struct slice key;
-    const uint32_t before = replay->clients.count;
-    if (!key_of(&replay->key, &replay->log, entry, &key)) return false;
-    if (!clients_find(&replay->clients, key.bytes, key.size, client)) return false;
-    if (replay->clients.count == before) return true;
     for (int i = 0; i < replay->options.limits; i++) {
-        if (!candidate_reach(&replay->candidate[i], before + 1)) return false;
+        if (!candidate_reach(&replay->candidate[i], client + 1)) return false;
     }
-    return rows_reach(&replay->usage, before + 1);
+    return rows_reach(&replay->usage, client + 1);
 }
 
 /* The first request says what its stamps are worth. */
@@ -135,16 +130,57 @@ static bool take_turns(struct replay *replay)
     return true;
 }
 
+/* Those that wait get their clients, and are put in order. */
+static bool find_clients(struct replay *replay)
+{
+    struct waiting *waiting = &replay->waiting;
+    for (int i = 0; i < waiting->count; i++) clients_fetch(&replay->clients, waiting->request[i].tag);
+    for (int i = 0; i < waiting->count; i++) {
+        struct order_entry entry = waiting->request[i].entry;
+        const char *key = waiting->keys + waiting->request[i].key;
+        const uint32_t before = replay->clients.count, tag = waiting->request[i].tag;
+        if (!clients_find(&replay->clients, tag, key, waiting->request[i].key_size, &entry.client)) return false;
+        if (replay->clients.count != before && !reach_client(replay, before)) return false;
+        if (replay->each != NULL && !each_reach(replay, entry.line)) return false;
+        const uint64_t stamp_ns = waiting->request[i].stamp_ns, duration_ns = waiting->request[i].duration_ns;
+        if (!order_put(&replay->order, entry, stamp_ns, duration_ns) || !take_turns(replay)) return false;
+    }
+    waiting->count = 0;
+    waiting->keys_used = 0;
+    return true;
+}
+
+static bool keep_key(struct waiting *waiting, struct slice key)
+{
+    if (waiting->keys_size - waiting->keys_used < key.size || waiting->keys == NULL) {
+        const size_t size = (waiting->keys_size + key.size) * 2 + 1;
+        char *larger = realloc(waiting->keys, size);
+        if (larger == NULL) return false;
+        waiting->keys = larger;
+        waiting->keys_size = size;
+    }
+    if (key.size != 0) memcpy(waiting->keys + waiting->keys_used, key.bytes, key.size);
+    waiting->keys_used += key.size;
+    return true;
+}
+
 static bool add_request(struct replay *replay, const struct accesslog_entry *entry, uint64_t cost)
 {
-    struct order_entry next = {.line = replay->requests_read, .cost = cost};
+    struct slice key;
+    struct waiting *waiting = &replay->waiting;
     const bool before_stamp = entry->has_duration && !replay->options.stamps_start;
     const uint64_t duration_ns = before_stamp ? entry->duration_ns : 0;
-    next.time_ns = subtract_to_zero(entry->time_ns, duration_ns);
+    const uint64_t time_ns = subtract_to_zero(entry->time_ns, duration_ns), line = replay->requests_read;
+    const size_t key_at = waiting->keys_used;
     if (replay->requests_read++ == 0) begin(replay, entry);
-    if (!find_client(replay, entry, &next.client)) return false;
-    if (replay->each != NULL && !each_reach(replay, next.line)) return false;
-    return order_put(&replay->order, next, entry->time_ns, duration_ns) && take_turns(replay);
+    if (!key_of(&replay->key, &replay->log, entry, &key) || !keep_key(waiting, key)) return false;
+    waiting->request[waiting->count].entry = (struct order_entry){time_ns, line, cost, 0};
+    waiting->request[waiting->count].stamp_ns = entry->time_ns;
+    waiting->request[waiting->count].duration_ns = duration_ns;
+    waiting->request[waiting->count].key = key_at;
+    waiting->request[waiting->count].key_size = key.size;
+    waiting->request[waiting->count].tag = clients_tag(&replay->clients, key.bytes, key.size);
+    return ++waiting->count < WAITING_MAX || find_clients(replay);
 }
 
 static void read_line(struct replay *replay, const struct source_line *line)
@@ -176,12 +212,11 @@ static void read_lines(struct replay *replay)
 }
 
 /* Nothing has come for longer than lines are out of order: those that are held can be decided. */
-static void on_idle(struct replay *replay, int *turns)
+static void decide_held(struct replay *replay)
 {
-    if (++*turns < IDLE_TURNS) return;
-    *turns = 0;
+    const bool found = find_clients(replay);
     order_finish(&replay->order);
-    if (!take_turns(replay)) no_memory(replay);
+    if (!found || !take_turns(replay)) no_memory(replay);
     replay_decide_rest(replay);
 }
 
@@ -196,8 +231,8 @@ static void read_all(struct replay *replay)
             replay->incomplete = trouble("%s: %s", replay->source.name, replay->source.message);
         }
         read_lines(replay);
-        if (state == SOURCE_IDLE) on_idle(replay, &idle);
-        else idle = 0;
+        idle = state == SOURCE_IDLE ? idle + 1 : 0;
+        if (idle == IDLE_TURNS) decide_held(replay);
         progress_show(replay);
     }
 }
@@ -206,9 +241,7 @@ void replay_read(struct replay *replay)
 {
     struct signalfd_siginfo why;
     read_all(replay);
-    order_finish(&replay->order);
-    if (!take_turns(replay)) no_memory(replay);
-    replay_decide_rest(replay);
+    decide_held(replay);
     if (replay->each != NULL) json_flush(&replay->each->json);
     progress_clear(replay);
     if (replay->source.stop_fd < 0) return;

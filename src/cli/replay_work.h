@@ -37,6 +37,21 @@ struct usage {
     uint32_t minute, in_minute, minute_max;
 };
 
+/* Requests as they were read, whose clients are not looked up yet: many at once are, see clients.h. */
+enum { WAITING_MAX = 32 };
+
+struct waiting {
+    struct {
+        struct order_entry entry;
+        uint64_t stamp_ns, duration_ns;
+        size_t key, key_size; /* in keys */
+        uint32_t tag;
+    } request[WAITING_MAX];
+    int count;
+    char *keys;
+    size_t keys_used, keys_size;
+};
+
 /* Requests in order of time whose turn has come: those of one second where stamps are whole seconds, else as many as
    it takes for the memory of the next ones to be fetched while one is decided. */
 struct batch {
@@ -73,6 +88,7 @@ struct replay {
     uint64_t opened; /* of the source, when the last line was read */
     int cost_field;
     struct key key;
+    struct waiting waiting;
     struct order order;
     struct clients clients;
     struct rows usage;
