@@ -19,6 +19,7 @@
 #include "core/num.h"
 #include "plan/plan.h"
 #include "plan/text.h"
+#include "plan/words.h"
 
 enum {
     OPTION_OR,
@@ -168,6 +169,19 @@ static void put_rate(struct writer *writer, const struct limit *limit, uint64_t 
     write_text(writer, text);
 }
 
+static void put_period(struct writer *writer, uint64_t ns)
+{
+    static const struct {
+        const char *word, *period;
+    } words[] = {{"second", "s"}, {"minute", "min"}, {"hour", "h"}, {"day", "d"}, {"week", "w"}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (find_period(words[i].period, strlen(words[i].period)) != ns) continue;
+        write_text(writer, words[i].word);
+        return;
+    }
+    write_duration(writer, ns);
+}
+
 /* A burst that nobody asked for is not silent: what it lets pass in a period, and what never does. */
 static void note_burst(const struct candidate *candidate, struct replay_limit *out)
 {
@@ -180,7 +194,7 @@ static void note_burst(const struct candidate *candidate, struct replay_limit *o
     write_text(&writer, ": up to ");
     write_grouped(&writer, facts_most_in(limit, limit->period_ns));
     write_text(&writer, " in any ");
-    write_period(&writer, limit->period_ns);
+    put_period(&writer, limit->period_ns);
     write_text(&writer, "; never more than ");
     write_grouped(&writer, limit->count.digits);
     write_text(&writer, ": '");

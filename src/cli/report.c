@@ -125,8 +125,8 @@ static void print_head(const struct replay_result *result, int width)
         print_parts(parts, count, width);
         return;
     }
-    write_text(&writer, ", ");
-    put_span(&writer, result->last_ns - result->first_ns);
+    if (result->last_ns != result->first_ns) write_text(&writer, ", ");
+    if (result->last_ns != result->first_ns) put_span(&writer, result->last_ns - result->first_ns);
     writer = cell_of(&stamps);
     put_stamps(&writer, result);
     parts[count++] = stamps.text;
