@@ -257,6 +257,25 @@ static void print_line(const struct table *table, const struct line *line, bool 
     putchar('\n');
 }
 
+static int whole_width(const struct table *table)
+{
+    int whole = 0;
+    for (int cell = table->apart ? CELL_DENIED : CELL_LIMIT; cell < CELLS; cell++) {
+        if (table->width[cell] != 0) whole += gap_before(cell) + table->width[cell];
+    }
+    return whole;
+}
+
+/* The limit goes on a line of its own first; then what can be missed most easily goes. */
+static void fit(struct table *table, int width)
+{
+    static const int missed[] = {CELL_DELAYED_SHARE, CELL_KEY_SHARE, CELL_KEY};
+    table->apart = whole_width(table) > width;
+    for (size_t i = 0; i < sizeof missed / sizeof *missed && whole_width(table) > width; i++) {
+        table->width[missed[i]] = 0;
+    }
+}
+
 static void print_table(const struct replay_result *result, int width)
 {
     static struct table empty;
@@ -265,9 +284,7 @@ static void print_table(const struct replay_result *result, int width)
     fill_head(&table.head);
     for (int i = 0; i < table.rows; i++) fill_row(&table.row[i], result, &result->limit[i]);
     measure(&table, result);
-    int whole = 0;
-    for (int cell = 0; cell < CELLS; cell++) whole += table.width[cell] == 0 ? 0 : gap_before(cell) + table.width[cell];
-    table.apart = whole > width;
+    fit(&table, width);
     print_line(&table, &table.head, true);
     for (int i = 0; i < table.rows; i++) {
         if (table.apart) printf("  %s\n", table.row[i].cell[CELL_LIMIT].text);
@@ -297,7 +314,7 @@ static void print_busiest(const struct replay_result *result)
     }
 }
 
-static void print_spare(const struct replay_result *result)
+static void print_spare(const struct replay_result *result, int width)
 {
     bool any = false;
     for (int i = 0; i < result->limits; i++) {
@@ -308,7 +325,10 @@ static void print_spare(const struct replay_result *result)
         printf("  to refuse nothing to %.6g %% of clients: %s\n", result->spare, limit->spare_text);
     }
     for (int i = 0; i < result->limits; i++) {
-        if (result->limit[i].note[0] != '\0') printf("  %s\n", result->limit[i].note);
+        const char *note = result->limit[i].note, *rest = strstr(note, "; ");
+        const int first = rest != NULL && columns_of(note) + 2 > width ? (int)(rest - note) + 1 : (int)strlen(note);
+        if (note[0] != '\0') printf("  %.*s\n", first, note);
+        if (note[first] != '\0') printf("   %s\n", note + first);
     }
     for (int i = 0; i < result->limits; i++) {
         const struct replay_limit *limit = &result->limit[i];
@@ -402,7 +422,7 @@ static void print_when(const struct replay_result *result, int width)
         if (columns_of(label[i].text) > label_width) label_width = columns_of(label[i].text);
     }
     const int room = most_of(width - 2 - label_width - 1 - FIGURE, ROOM_LEAST);
-    printf("\n  when; a second at most\n");
+    printf("\n  when, and how many a second at most\n");
     print_when_row(series, series->offered, "offered", label_width, room);
     for (int i = 0; i < result->limits; i++) {
         print_when_row(series, series->limit[i].denied, label[i].text, label_width, room);
@@ -418,6 +438,6 @@ void report_text(const struct replay_result *result, bool quiet)
     if (result->requests == 0) return;
     print_table(result, width);
     print_busiest(result);
-    print_spare(result);
+    print_spare(result, width);
     print_when(result, width);
 }
