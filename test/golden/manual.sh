@@ -18,7 +18,7 @@ awk '/^\.Sh/ { in_name = $2 == "NAME" } in_name && /^\.Nm/ { print $2 }' "$pages
 same out names
 
 # Every option of the help is in the page, with its short form and whether it takes a value, and the other way round.
-for command in pace explain; do
+for command in pace explain replay; do
     what="options of weir $command (< help, > page)"
     "$weir" $command --help | grep -E '^  (-., |    )--' |
         awk '{ short = substr($0, 3, 1) == "-" ? substr($0, 4, 1) : ""; sub(/^  (-., |    )--/, "")
