@@ -17,6 +17,9 @@
 
 enum { COST_DIGITS_MAX = 19, IDLE_TURNS = 20 /* of a tenth of a second */ };
 
+/* A longer one is in other units, and would hold up everything. */
+static const uint64_t DURATION_MAX_NS = UINT64_C(30) * 86400 * REPLAY_SECOND_NS;
+
 /* ---- trouble ---- */
 
 static void no_memory(struct replay *replay)
@@ -200,7 +203,11 @@ static void read_line(struct replay *replay, const struct source_line *line)
     else if (replay->options.cost != NULL && !read_cost(entry.field[replay->cost_field], &cost)) {
         const size_t column = (size_t)(entry.field[replay->cost_field].bytes - line->bytes) + 1;
         malformed(replay, column, "a cost is a number; expected digits here, or \"-\"");
-    } else if (!add_request(replay, &entry, cost)) no_memory(replay);
+    } else if (entry.has_duration && entry.duration_ns > DURATION_MAX_NS) {
+        malformed(replay, 0, "a request of more than 30 days; what is the unit of the duration?");
+    } else if (!add_request(replay, &entry, cost)) {
+        no_memory(replay);
+    }
 }
 
 /* ---- all of them ---- */

@@ -48,7 +48,8 @@ ends 0
 silent err
 same out expected
 # All at once 5 pass, and 20; spread over the second 5 and one every 200 ms, and 20 and one every 100 ms.
-json <("$weir" replay 5/s --or '10/s burst=20' --json log) '.limits | map([.denied, .denied_spread]) == [[30, 22], [10, 1]]'
+"$weir" replay 5/s --or '10/s burst=20' --json log >out
+json out '.limits | map([.denied, .denied_spread]) == [[30, 22], [10, 1]]'
 
 run 'a terminal of 200 columns' env COLUMNS=200 "$weir" replay '10/s burst=20' log
 says out '41 requests of 2 clients, 1 min; stamps are request ENDS to the second: true refusals may be higher; ranges:'
@@ -107,7 +108,8 @@ END
 ends_format='$remote_addr [$msec] $request_time'
 starts() # ARGUMENT...
 {
-    "$weir" replay 1/s --each --format "$ends_format" "$@" durations.log | jq -c '[.time_ns / 1e6 - 1763719200000, .allowed]'
+    "$weir" replay 1/s --each --format "$ends_format" "$@" durations.log |
+        jq -c '[.time_ns / 1e6 - 1763719200000, .allowed]'
 }
 what='durations are taken off'
 starts >out
@@ -121,6 +123,11 @@ run 'starts are said' "$weir" replay 1/s --format "$ends_format" durations.log
 says out 'requests are taken at their start, to the millisecond'
 run 'no range' "$weir" replay 1/s --json --format "$ends_format" durations.log
 json out '.stamps_are_ends == false and (.limits[0] | has("denied_spread") | not)'
+
+printf '192.0.2.1 [1763719200.000] %s\n' 0.5 2592001 >durations.log
+run 'a duration in other units' "$weir" replay 1/s --json --format "$ends_format" durations.log
+json out '.requests == 1 and .malformed == 1'
+says err 'weir: durations.log:2: a request of more than 30 days'
 
 # Decided in order of time, and printed in that of the lines.
 printf '192.0.2.1 [1763719201.000] %s\n192.0.2.1 [1763719201.500] %s\n' 0.100 1.400 >durations.log
@@ -161,7 +168,8 @@ printf '%s\n' 192.0.2.77 192.0.2.77 2001:db8:1:2:3::4 2001:db8:1:2:ffff::1 'a ho
 same out expected
 what='several fields'
 keys_of --key user,client/16 addresses.log >out
-printf '%s\n' 'eve 192.0.0.0/16' 'a b 192.0.0.0/16' '- 2001:db8:1:2::/64' '- 2001:db8:1:2::/64' $'q"\e[31m a host' >expected
+printf '%s\n' 'eve 192.0.0.0/16' 'a b 192.0.0.0/16' '- 2001:db8:1:2::/64' '- 2001:db8:1:2::/64' \
+    $'q"\e[31m a host' >expected
 same out expected
 what='one key for all'
 keys_of --key none addresses.log | sort -u >out
@@ -204,7 +212,12 @@ ends 2
 says err 'weir: cut.gz: the gzip data ends in the middle'
 json out '.requests >= 41'
 
-{ echo garbage; combined 192.0.2.1 0; echo; head -c 300 /dev/urandom | tr '\n' x; echo; echo x; echo y; combined 192.0.2.1 0; } >bad.log
+{
+    printf 'garbage\n'
+    combined 192.0.2.1 0
+    printf '\n\377\0\1 [not a log] \200\nx\ny\n'
+    combined 192.0.2.1 0
+} >bad.log
 run 'malformed lines' "$weir" replay 1/s --json bad.log
 ends 0
 json out '.requests == 2 and .malformed == 4'
