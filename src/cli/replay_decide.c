@@ -16,20 +16,19 @@ enum { BATCH = 128, BATCH_SIZE_AT_FIRST = 1 << 10, AHEAD = 12, SECONDS_A_MINUTE 
 
 /* ---- steps of time ---- */
 
+static void join_pairs(uint64_t count[REPLAY_STEPS])
+{
+    for (size_t i = 0; i < REPLAY_STEPS; i++) {
+        count[i] = i < REPLAY_STEPS / 2 ? count[2 * i] + count[2 * i + 1] : 0;
+    }
+}
+
 static void join_steps(struct replay_series *series, int limits)
 {
-    for (unsigned i = 0; i < REPLAY_STEPS / 2; i++) {
-        series->offered[i] = series->offered[2 * i] + series->offered[2 * i + 1];
-        for (int limit = 0; limit < limits; limit++) {
-            uint64_t *denied = series->limit[limit].denied, *delayed = series->limit[limit].delayed;
-            denied[i] = denied[2 * i] + denied[2 * i + 1];
-            delayed[i] = delayed[2 * i] + delayed[2 * i + 1];
-        }
-    }
-    for (unsigned i = REPLAY_STEPS / 2; i < REPLAY_STEPS; i++) {
-        series->offered[i] = 0;
-        for (int limit = 0; limit < limits; limit++)
-            series->limit[limit].denied[i] = series->limit[limit].delayed[i] = 0;
+    join_pairs(series->offered);
+    for (int i = 0; i < limits; i++) {
+        join_pairs(series->limit[i].denied);
+        join_pairs(series->limit[i].delayed);
     }
     series->step_ns *= 2;
 }

@@ -49,10 +49,18 @@ static bool want(struct replay *replay, const char *option, const char *name, in
     struct accesslog_problem problem;
     *field = accesslog_want(&replay->log, name, &problem);
     if (*field >= 0) return true;
-    replay->status =
-        trouble("--%s %s: %s%s", option, name, problem.message,
-                replay->options.key == NULL ? "; --key says whom to count for, --key none: all together" : "");
+    const bool hint = field != &replay->cost_field && replay->options.key == NULL;
+    replay->status = trouble("--%s %s: %s%s", option, name, problem.message,
+                             hint ? "; --key says whom to count for, --key none: all together" : "");
     return false;
+}
+
+static int format_trouble(const char *format, const struct accesslog_problem *problem)
+{
+    if (format == NULL || strchr(format, '$') == NULL || problem->column == 0) {
+        return trouble("--format: %s", problem->message);
+    }
+    return trouble("--format: column %zu: %s", problem->column, problem->message);
 }
 
 static bool open_log(struct replay *replay, const struct source_line *line)
@@ -66,9 +74,7 @@ static bool open_log(struct replay *replay, const struct source_line *line)
     }
     memcpy(replay->first_line, line->bytes, line->size);
     if (!accesslog_open(&replay->log, options->format, (struct slice){replay->first_line, line->size}, &problem)) {
-        replay->status = options->format != NULL && strchr(options->format, '$') != NULL && problem.column != 0
-                             ? trouble("--format: column %zu: %s", problem.column, problem.message)
-                             : trouble("--format: %s", problem.message);
+        replay->status = format_trouble(options->format, &problem);
         return false;
     }
     for (int i = 0; i < replay->key.parts; i++) {

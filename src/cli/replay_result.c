@@ -92,7 +92,7 @@ static void conclude_limit(struct replay *replay, int index, uint64_t *value, si
 {
     const struct candidate *candidate = &replay->candidate[index];
     struct replay_limit *limit = &replay->result.limit[index];
-    uint32_t ids[REPLAY_TOP];
+    uint32_t ids[REPLAY_TOP] = {0};
     limit->allowed = candidate->allowed;
     limit->denied = candidate->denied;
     limit->delayed = candidate->delayed;
@@ -123,7 +123,7 @@ bool replay_conclude(struct replay *replay)
     result->whole_seconds = replay->whole_seconds;
     if (count == 0) return true;
     uint64_t *value = malloc(count * sizeof *value);
-    replay->names = malloc(NAMES_MAX * NAME_MAX_SIZE);
+    replay->names = malloc((size_t)NAMES_MAX * NAME_MAX_SIZE);
     if (value != NULL && replay->names != NULL) {
         busiest(replay, value, &used, false, &result->second);
         busiest(replay, value, &used, true, &result->minute);

@@ -417,7 +417,8 @@ static void print_when(const struct replay_result *result, int width)
         put_limit(&writer, result->limit[i].canonical);
         if (columns_of(label[i].text) > LABEL_MAX) {
             cut_columns(label[i].text, LABEL_MAX - 1);
-            strcat(label[i].text, "\u2026");
+            writer.length = strlen(label[i].text);
+            write_text(&writer, "\u2026");
         }
         if (columns_of(label[i].text) > label_width) label_width = columns_of(label[i].text);
     }

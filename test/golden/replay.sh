@@ -67,6 +67,20 @@ json out '.busiest_second == {"p50": 1, "p99": 30, "max": 30, "max_key": "192.0.
 json out '(.series.offered | add) == 41 and (.series.limits[0].denied | add) == 10'
 json out '.series.step_ns == 1000000000 and .series.offered[0] == 30 and .series.offered[60] == 10'
 
+# A client that comes every 2 s for an hour, and 5 times in its first minute's last second.
+{
+    for second in {0..3598..2}; do combined 192.0.2.1 "$second"; done
+    for _ in {1..5}; do combined 192.0.2.2 59; done
+    combined 192.0.2.2 61
+} | sort -k 4 >hour.log
+run 'an hour' "$weir" replay 10/min --or '20r/m burst=2' --json hour.log
+ends 0
+json out '.busiest_second == {"p50": 1, "p99": 5, "max": 5, "max_key": "192.0.2.2"}'
+json out '.busiest_minute == {"p50": 5, "p99": 30, "max": 30, "max_key": "192.0.2.1"}'
+json out '.series.offered | length <= 480 and add == 1806 and min >= 1'
+json out '. as $all | all(range(2); . as $i | $all.limits[$i].denied == ($all.series.limits[$i].denied | add)
+    and $all.limits[$i].denied > 0 and $all.limits[$i].delayed == ($all.series.limits[$i].delayed | add))'
+
 run '-q' "$weir" replay 5/s -q log
 ends 0
 silent out
@@ -257,6 +271,19 @@ wait
 silent err
 if [ "$(cat ended)" != -2 ]; then fail "it ended with $(cat ended)"; fi
 says out '4 requests of 1 client'
+
+mkfifo silence
+exec 8<>silence
+rm -f pid ended
+what='SIGINT while nothing comes'
+python3 "$lib/ending.py" pid ended "$weir" replay 1/s --follow silence >out 2>err &
+until_true test -s out # it is ready then
+until_true test -s pid
+kill -INT "$(cat pid)"
+wait
+exec 8>&-
+if [ "$(cat ended)" != -2 ]; then fail "it ended with $(cat ended)"; fi
+says out '0 requests of 0 clients'
 
 # ---- what is wrong is said ----
 refused() # WORDS ARGUMENT...
