@@ -227,6 +227,12 @@ static bool open_limits(struct replay *replay)
 
 /* ---- opening ---- */
 
+/* In words, as they come; where JSON is asked for nothing stands between. */
+static bool tells_refusals(const struct replay_options *options)
+{
+    return options->follow && !options->each && !options->json;
+}
+
 /* Signals are read between pieces of the log: -1 where that cannot be, and then they end us at once. */
 static int open_signals(void)
 {
@@ -264,7 +270,7 @@ static bool open_parts(struct replay *replay)
     rows_open(&replay->usage, sizeof(struct usage));
     const bool opened = source_open(&replay->source, options->log, options->logs, options->follow, open_signals()) &&
                         clients_open(&replay->clients, &secret) &&
-                        ((!options->each && !options->follow) || each_open(replay));
+                        ((!options->each && !tells_refusals(options)) || each_open(replay));
     if (!opened) replay->status = trouble("replay: no memory");
     return opened;
 }
@@ -310,6 +316,17 @@ static bool refuses_too_much(const struct replay *replay)
     return false;
 }
 
+/* JSON may lack any field, so only the end shows that no line had the usual one. */
+static void hint_at_key(const struct replay *replay)
+{
+    size_t size;
+    if (replay->options.key != NULL || replay->clients.count != 1) return;
+    const char *key = clients_key(&replay->clients, 0, &size);
+    if (size != 1 || key[0] != '-') return;
+    trouble("replay: no line says its client's address, so all were counted together; --key says whom to count for, "
+            "for example --key user");
+}
+
 static int report(struct replay *replay)
 {
     struct replay_result *result = &replay->result;
@@ -323,6 +340,7 @@ static int report(struct replay *replay)
                        "example --format '$remote_addr [$time_local] $request_time'",
                        (unsigned long long)result->malformed);
     }
+    hint_at_key(replay);
     if (options->json && !options->quiet) report_json(result);
     else if (!options->each) report_text(result, options->quiet);
     if (options->html != NULL && !page_write(result, options->html)) return STATUS_TROUBLE;
@@ -339,7 +357,7 @@ static int run(int argc, char **argv)
     replay->source.fd = replay->source.stop_fd = -1;
     if (begins && open_limits(replay) && open_parts(replay)) {
         progress_open(replay);
-        if (replay->options.follow && !replay->options.each) print_limits(replay);
+        if (tells_refusals(&replay->options)) print_limits(replay);
         replay_read(replay);
         if (replay->status == STATUS_DONE) replay->status = report(replay);
     }

@@ -192,6 +192,14 @@ same out expected
 run 'no key, no clients' "$weir" replay 1/s --key none addresses.log
 says out '5 requests, 4 s;'
 if grep -q 'clients hit' out; then fail 'there are clients'; fi
+printf '{"time": "2025-11-21T10:00:0%dZ", "who": "%d"}\n' 1 1 2 2 >who.log
+run 'no address anywhere' "$weir" replay 1/h --json who.log
+ends 0
+json out '.limits[0] | [.keys, .denied] == [1, 1]'
+says err "weir: replay: no line says its client's address"
+run '--key' "$weir" replay 1/h --json --key who who.log
+silent err
+json out '.limits[0] | [.keys, .denied] == [2, 0]'
 run 'a terminal is not told what to do' "$weir" replay none --key user addresses.log
 if grep -q $'\e' out; then fail 'an escape'; fi
 printf '\377\300\t"\\ - - [21/Nov/2025:10:00:00 +0000] "GET / HTTP/1.1" 200 5 "-" "x"\n' >bytes.log
