@@ -46,6 +46,7 @@ ends 0
 "$weir" replay '20/min algorithm=sliding-log' --each --format "$msec" msec.log >second
 paste -d '\n' first second >expected
 same out expected
+cp out both
 "$weir" replay '10/s burst=20' --or '20/min algorithm=sliding-log' --json --format "$msec" msec.log >sums
 jq -s '[group_by(.limit)[] | {limit: .[0].limit, allowed: map(select(.allowed)) | length,
     denied: map(select(.allowed | not)) | length, keys: map(.key) | unique | length,
@@ -53,6 +54,13 @@ jq -s '[group_by(.limit)[] | {limit: .[0].limit, allowed: map(select(.allowed)) 
 what='sums of --json and of --each'
 jq '[.limits[] | {limit, allowed, denied, keys, keys_denied}]' sums >out
 same out expected
+what='the most refused of --json and of --each'
+jq -c -s 'map(select(.limit == "10/s burst=20")) | group_by(.key) | map({key: .[0].key, requests: length,
+    denied: map(select(.allowed | not)) | length}) | map(select(.denied > 0)) | sort_by(-.denied)[:20][]' both >expected
+jq -c '.limits[0].top[] | {key, requests, denied}' sums >out
+if [ "$(jq -c .denied out)" != "$(jq -c .denied expected)" ]; then fail 'others are refused more'; fi
+sort expected -o expected
+if [ -n "$(jq -s 'group_by(.denied)[-1][]' out | jq -c . | sort | comm -23 - expected)" ]; then fail 'not those'; fi
 json sums ".requests == $lines and .malformed == 0"
 
 # Of several logs the same: a log cut into three, one of them packed, is the same log.
