@@ -50,5 +50,6 @@ const struct command *pace_command(void);
 const struct command *explain_command(void);
 const struct command *take_command(void);
 const struct command *bench_command(void);
+const struct command *replay_command(void);
 
 #endif

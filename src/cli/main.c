@@ -18,6 +18,8 @@ static const struct command *command_at(int index)
     case 2:
         return take_command();
     case 3:
+        return replay_command();
+    case 4:
         return bench_command();
     default:
         return NULL;

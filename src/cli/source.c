@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT
+   source.c - logs as lines: files or standard input, plain or gzip, finished or still growing.
+
+   Large pieces are read behind what is left of the last line, and lines are given out where they lie.  Gzip is known
+   by its first bytes, not by the name; members that follow one another are one log.  A log that is followed is looked
+   at a few times a second: when another file has its name it was rotated, so the old one is read to its end first;
+   when it is shorter than what was read of it, it was truncated and begins anew.
+
+   May touch: files, standard input, memory for two pieces and the longest line.  Promises: every line once, in order;
+   what cannot be read is said in `message`, and what was read before stays.  Leaves to others: what a line says. */
+#include "cli/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+enum {
+    PIECE = 1 << 18,
+    BUFFER = SOURCE_LINE_MAX + 2 * PIECE,
+    PACKED = 1 << 16,
+    MAGIC_SIZE = 2,
+    GZIP_WINDOW = 15 + 16, /* as zlib says: the largest window, and a header of gzip */
+    LOOK_EVERY_MS = 100,
+    STANDARD_INPUT = 0
+};
+
+struct unpacking {
+    z_stream stream;
+    bool between; /* members */
+    unsigned char packed[PACKED];
+};
+
+bool source_open(struct source *source, char *const *path, int path_count, bool follow, int stop_fd)
+{
+    *source = (struct source){.path = path, .path_count = path_count, .follow = follow, .stop_fd = stop_fd, .fd = -1};
+    source->buffer = malloc(BUFFER);
+    for (int i = 0; i < path_count; i++) {
+        struct stat status;
+        if (stat(path[i], &status) == 0 && S_ISREG(status.st_mode)) source->bytes_total += (uint64_t)status.st_size;
+    }
+    return source->buffer != NULL;
+}
+
+static void end_unpacking(struct source *source)
+{
+    if (source->unpacking == NULL) return;
+    inflateEnd(&source->unpacking->stream);
+    free(source->unpacking);
+    source->unpacking = NULL;
+}
+
+static void leave(struct source *source)
+{
+    end_unpacking(source);
+    if (source->fd > STANDARD_INPUT) close(source->fd);
+    source->fd = -1;
+    source->begin = source->filled = 0;
+    source->ended = source->skipping = false;
+}
+
+void source_close(struct source *source)
+{
+    leave(source);
+    free(source->buffer);
+    source->buffer = NULL;
+}
+
+static enum source_state failed(struct source *source, const char *why)
+{
+    snprintf(source->message, sizeof source->message, "%s", why);
+    source->ended = true; /* what lies in the buffer is still given out */
+    return SOURCE_FAILED;
+}
+
+/* ---- opening ---- */
+
+/* May more come behind what is its end now? */
+static bool grows_on(const struct source *source)
+{
+    return source->follow && source->path_next >= source->path_count && source->fd != STANDARD_INPUT;
+}
+
+static void note_file(struct source *source)
+{
+    struct stat status;
+    if (fstat(source->fd, &status) != 0) return;
+    source->device = status.st_dev;
+    source->inode = status.st_ino;
+}
+
+static bool open_next(struct source *source)
+{
+    const char *path = source->path_count == 0 ? "-" : source->path[source->path_next];
+    const bool standard = strcmp(path, "-") == 0;
+    leave(source);
+    source->path_next++;
+    source->name = standard ? "standard input" : path;
+    /* A pipe that nobody writes to must not hold us up here, where nothing can stop us. */
+    source->fd = standard ? STANDARD_INPUT : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (source->fd > STANDARD_INPUT) fcntl(source->fd, F_SETFL, 0);
+    source->line = 0;
+    source->opened++;
+    if (source->fd >= 0) note_file(source);
+    return source->fd >= 0;
+}
+
+/* ---- reading ---- */
+
+/* Waits until there is something to read, or to stop for; a regular file is always ready. */
+static bool wait_for_bytes(const struct source *source)
+{
+    struct pollfd wait[] = {{.fd = source->stop_fd, .events = POLLIN}, {.fd = source->fd, .events = POLLIN}};
+    while (poll(wait, 2, -1) < 0 && errno == EINTR) continue;
+    return wait[0].revents == 0;
+}
+
+static ssize_t read_some(struct source *source, void *into, size_t size)
+{
+    ssize_t got;
+    do got = read(source->fd, into, size);
+    while (got < 0 && errno == EINTR);
+    if (got > 0) source->bytes_read += (uint64_t)got;
+    return got;
+}
+
+static bool begin_unpacking(struct source *source)
+{
+    struct unpacking *unpacking = calloc(1, sizeof *unpacking);
+    if (unpacking == NULL) return false;
+    if (inflateInit2(&unpacking->stream, GZIP_WINDOW) != Z_OK) {
+        free(unpacking);
+        return false;
+    }
+    memcpy(unpacking->packed, source->buffer, source->filled);
+    unpacking->stream.next_in = unpacking->packed;
+    unpacking->stream.avail_in = (unsigned)source->filled;
+    source->filled = 0;
+    source->unpacking = unpacking;
+    return true;
+}
+
+/* The first bytes of a log say what it is.  Small ones may come one by one. */
+static enum source_state read_first(struct source *source)
+{
+    static const unsigned char magic[MAGIC_SIZE] = {0x1f, 0x8b};
+    const ssize_t got = read_some(source, source->buffer + source->filled, PACKED - source->filled);
+    if (got < 0) return failed(source, strerror(errno));
+    source->filled += (size_t)got;
+    if (got == 0) source->ended = !grows_on(source);
+    if (source->filled < MAGIC_SIZE || memcmp(source->buffer, magic, MAGIC_SIZE) != 0) return SOURCE_READY;
+    return begin_unpacking(source) ? SOURCE_READY : failed(source, "no memory");
+}
+
+/* Behind a member there may be another one; anything else is not for us. */
+static enum source_state after_member(struct source *source)
+{
+    struct unpacking *unpacking = source->unpacking;
+    const z_stream *stream = &unpacking->stream;
+    if (stream->avail_in != 0 && stream->next_in[0] != 0x1f) return failed(source, "garbage behind the gzip data");
+    inflateReset(&unpacking->stream);
+    unpacking->between = true;
+    return SOURCE_READY;
+}
+
+static enum source_state unpack(struct source *source)
+{
+    struct unpacking *unpacking = source->unpacking;
+    z_stream *stream = &unpacking->stream;
+    if (stream->avail_in == 0) {
+        const ssize_t got = read_some(source, unpacking->packed, PACKED);
+        if (got < 0) return failed(source, strerror(errno));
+        if (got == 0 && !unpacking->between) return failed(source, "the gzip data ends in the middle");
+        if (got == 0) source->ended = true;
+        stream->next_in = unpacking->packed;
+        stream->avail_in = (unsigned)got;
+        if (got == 0) return SOURCE_READY;
+    }
+    unpacking->between = false;
+    stream->next_out = (unsigned char *)source->buffer + source->filled;
+    stream->avail_out = PIECE;
+    const int answer = inflate(stream, Z_NO_FLUSH);
+    source->filled += PIECE - stream->avail_out;
+    if (answer == Z_STREAM_END) return after_member(source);
+    if (answer == Z_OK || answer == Z_BUF_ERROR) return SOURCE_READY;
+    return failed(source, "the gzip data is damaged");
+}
+
+static enum source_state read_plain(struct source *source)
+{
+    const ssize_t got = read_some(source, source->buffer + source->filled, PIECE);
+    if (got < 0) return failed(source, strerror(errno));
+    source->filled += (size_t)got;
+    if (got == 0) source->ended = !grows_on(source);
+    return SOURCE_READY;
+}
+
+/* ---- following ---- */
+
+/* Of a followed log nothing more has come.  Is it still the one of that name? */
+static void look_after(struct source *source)
+{
+    struct stat now;
+    if (fstat(source->fd, &now) == 0 && S_ISREG(now.st_mode) && lseek(source->fd, 0, SEEK_CUR) > now.st_size) {
+        lseek(source->fd, 0, SEEK_SET);
+        source->begin = source->filled = 0;
+        source->line = 0;
+        source->opened++;
+        return;
+    }
+    if (stat(source->name, &now) != 0 || (now.st_ino == source->inode && now.st_dev == source->device)) return;
+    source->path_next--; /* so the old one ends where it has no more bytes, and the new one is the next */
+}
+
+static enum source_state wait_for_growth(struct source *source)
+{
+    struct pollfd wait = {.fd = source->stop_fd, .events = POLLIN};
+    if (poll(&wait, 1, LOOK_EVERY_MS) > 0) return SOURCE_STOPPED;
+    look_after(source);
+    return SOURCE_IDLE;
+}
+
+/* Room for a piece behind what is left; a line that leaves none was given out as too long. */
+static void make_room(struct source *source)
+{
+    if (source->begin == 0) return;
+    memmove(source->buffer, source->buffer + source->begin, source->filled - source->begin);
+    source->filled -= source->begin;
+    source->begin = 0;
+}
+
+static enum source_state read_more(struct source *source)
+{
+    const uint64_t before = source->bytes_read;
+    make_room(source);
+    const bool first = source->filled < MAGIC_SIZE && source->line == 0;
+    if (source->unpacking != NULL) return unpack(source);
+    const enum source_state state = first ? read_first(source) : read_plain(source);
+    const bool grows = state == SOURCE_READY && source->bytes_read == before && !source->ended;
+    return grows ? wait_for_growth(source) : state;
+}
+
+enum source_state source_read(struct source *source)
+{
+    if (source->fd >= 0 && source->ended) leave(source);
+    if (source->fd < 0) {
+        if (source->path_next >= (source->path_count == 0 ? 1 : source->path_count)) return SOURCE_END;
+        if (!open_next(source)) return failed(source, strerror(errno));
+    }
+    return wait_for_bytes(source) ? read_more(source) : SOURCE_STOPPED;
+}
+
+/* ---- lines ---- */
+
+/* The end of a line that was too long is not another line. */
+static bool skip(struct source *source)
+{
+    const char *from = source->buffer + source->begin;
+    const char *end = memchr(from, '\n', source->filled - source->begin);
+    source->begin = end != NULL ? (size_t)(end - source->buffer) + 1 : source->filled;
+    source->skipping = end == NULL;
+    return !source->skipping;
+}
+
+bool source_line(struct source *source, struct source_line *line)
+{
+    if (source->skipping && !skip(source)) return false;
+    const char *from = source->buffer + source->begin;
+    const size_t left = source->filled - source->begin;
+    const char *end = left != 0 ? memchr(from, '\n', left) : NULL;
+    if (left == 0 || (end == NULL && !source->ended && left <= SOURCE_LINE_MAX)) return false;
+    size_t size = end != NULL ? (size_t)(end - from) : left;
+    source->begin += end != NULL ? size + 1 : size;
+    source->line++;
+    source->skipping = end == NULL && !source->ended;
+    const bool too_long = size > SOURCE_LINE_MAX;
+    if (size > 0 && from[size - 1] == '\r') size--;
+    *line = (struct source_line){from, size, too_long};
+    return true;
+}

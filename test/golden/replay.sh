@@ -1,0 +1,327 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# replay.sh WEIR: what limits would have done to small logs whose figures can be counted by hand.
+. "$(dirname "$0")/lib/check.sh" "$@"
+needs jq python3 gzip
+export COLUMNS=80
+
+combined() # ADDRESS SECOND [BYTES]: a line at 10:00 and so many seconds
+{
+    printf '%s - - [21/Nov/2025:10:%02d:%02d +0000] "GET / HTTP/1.1" 200 %s "-" "test"\n' "$1" $(($2 / 60)) \
+        $(($2 % 60)) "${3-5}"
+}
+
+# ---- the report ----
+# 30 from one client in a second, 10 more a minute later; another sends one.
+{
+    for _ in {1..30}; do combined 192.0.2.1 0; done
+    combined 192.0.2.2 30
+    for _ in {1..10}; do combined 192.0.2.1 60; done
+} >log
+cat >expected <<'END'
+41 requests of 2 clients, 1 min;
+  stamps are request ENDS to the second: true refusals may be higher;
+  ranges: spread over each second, or all at its beginning
+    refused                      clients hit   most refused
+  5/s burst=5
+    22 to 30  53.66 to 73.17 %             1   192.0.2.1   30 of 40
+  10/s burst=20
+     1 to 10   2.44 to 24.39 %             1   192.0.2.1   10 of 40
+
+  a client sent      p50      p99     most
+  in a second          1       30       30   192.0.2.1
+  in a minute          1       30       30   192.0.2.1
+
+  to refuse nothing to 99.9 % of clients: 5/s burst=30
+  to refuse nothing to 99.9 % of clients: 10/s burst=30
+  5/s burst=5: up to 9 in any second;
+    never more than 5: '5/s algorithm=sliding-log'
+
+  when, and how many a second at most
+  offered       █                          ▁                         ▁ 30/s
+  5/s burst=5   █                                                    ▁ 25/s
+  10/s burst=20 █                                                      10/s
+                2025-11-21 10:00:00            2025-11-21 10:01:00 UTC
+END
+run 'the report' "$weir" replay 5/s --or '10/s burst=20' log
+ends 0
+silent err
+same out expected
+# All at once 5 pass, and 20; spread over the second 5 and one every 200 ms, and 20 and one every 100 ms.
+"$weir" replay 5/s --or '10/s burst=20' --json log >out
+json out '.limits | map([.denied, .denied_spread]) == [[30, 22], [10, 1]]'
+
+run 'a terminal of 200 columns' env COLUMNS=200 "$weir" replay '10/s burst=20' log
+says out '41 requests of 2 clients, 1 min; stamps are request ENDS to the second: true refusals may be higher; ranges:'
+
+# ---- the JSON ----
+run '--json' "$weir" replay '10/s burst=20' --or '5r/s burst=9' --json log
+ends 0
+silent err
+json out '[.requests, .malformed, .keys] == [41, 0, 2] and (.limits | length) == 2'
+json out '.limits[0] | [.limit, .canonical] == ["10/s burst=20", "10/s burst=20 algorithm=gcra"]'
+json out '.limits[0] | [.allowed, .denied, .delayed, .keys, .keys_denied] == [31, 10, 0, 2, 1]'
+json out '.limits[1] | [.allowed, .denied, .delayed, .keys, .keys_denied] == [21, 20, 18, 2, 1]'
+json out '.limits[0].top == [{"key": "192.0.2.1", "requests": 40, "denied": 10, "delayed": 0}]'
+json out '.busiest_second == {"p50": 1, "p99": 30, "max": 30, "max_key": "192.0.2.1"}'
+json out '(.series.offered | add) == 41 and (.series.limits[0].denied | add) == 10'
+json out '.series.step_ns == 1000000000 and .series.offered[0] == 30 and .series.offered[60] == 10'
+
+# A client that comes every 2 s for an hour, and 5 times in its first minute's last second.
+{
+    for second in {0..3598..2}; do combined 192.0.2.1 "$second"; done
+    for _ in {1..5}; do combined 192.0.2.2 59; done
+    combined 192.0.2.2 61
+} | sort -k 4 >hour.log
+run 'an hour' "$weir" replay 10/min --or '20r/m burst=2' --json hour.log
+ends 0
+json out '.busiest_second == {"p50": 1, "p99": 5, "max": 5, "max_key": "192.0.2.2"}'
+json out '.busiest_minute == {"p50": 5, "p99": 30, "max": 30, "max_key": "192.0.2.1"}'
+json out '.series.offered | length <= 480 and add == 1806 and min >= 1'
+json out '. as $all | all(range(2); . as $i | $all.limits[$i].denied == ($all.series.limits[$i].denied | add)
+    and $all.limits[$i].denied > 0 and $all.limits[$i].delayed == ($all.series.limits[$i].delayed | add))'
+
+run '-q' "$weir" replay 5/s -q log
+ends 0
+silent out
+
+# ---- the burst that spares ----
+python3 "$lib/replay_model.py" make 7 4000 msec >msec.log
+msec='$remote_addr [$msec] $request_time $body_bytes_sent'
+untouched() # LIMIT
+{
+    "$weir" replay "$1" --json --format "$msec" msec.log | jq '.limits[0] | .keys - .keys_denied'
+}
+for spare in 50 80 99.9 100; do
+    for rate in 2/s 30/min; do
+        run "--spare $spare of $rate" "$weir" replay $rate --json --spare $spare --format "$msec" msec.log
+        burst=$(jq '.limits[0].spare_burst' out) keys=$(jq .keys out)
+        enough=$(awk -v k="$keys" -v s=$spare 'BEGIN { n = k * s / 100; print n == int(n) ? n : int(n) + 1 }')
+        if [ "$(untouched "$rate burst=$burst")" -lt "$enough" ]; then fail "burst=$burst spares less"; fi
+        if [ "$burst" = 1 ]; then continue; fi
+        if [ "$(untouched "$rate burst=$((burst - 1))")" -ge "$enough" ]; then fail "burst=$((burst - 1)) would do"; fi
+    done
+done
+
+# ---- --fail-over ----
+run 'more than 24 %' "$weir" replay '10/s burst=20' -q --fail-over 24 log
+ends 1
+run 'not more than 24.5%' "$weir" replay '10/s burst=20' -q --fail-over 24.5% log
+ends 0
+run 'one of two limits' "$weir" replay '10/s burst=20' --or 5/s -q --fail-over 24.5% log
+ends 1
+run 'none at all' "$weir" replay '100/s' -q --fail-over 0 log
+ends 0
+
+# ---- stamps ----
+cat >durations.log <<'END'
+192.0.2.1 [1763719200.000] 0.000
+192.0.2.1 [1763719203.000] 2.500
+192.0.2.1 [1763719203.100] 0.100
+END
+ends_format='$remote_addr [$msec] $request_time'
+starts() # ARGUMENT...
+{
+    "$weir" replay 1/s --each --format "$ends_format" "$@" durations.log |
+        jq -c '[.time_ns / 1e6 - 1763719200000, .allowed]'
+}
+what='durations are taken off'
+starts >out
+printf '%s\n' '[0,true]' '[500,false]' '[3000,true]' >expected
+same out expected
+what='--stamps start'
+starts --stamps start >out
+printf '%s\n' '[0,true]' '[3000,true]' '[3100,false]' >expected
+same out expected
+run 'starts are said' "$weir" replay 1/s --format "$ends_format" durations.log
+says out 'requests are taken at their start, to the millisecond'
+run 'no range' "$weir" replay 1/s --json --format "$ends_format" durations.log
+json out '.stamps_are_ends == false and (.limits[0] | has("denied_spread") | not)'
+
+printf '192.0.2.1 [1763719200.000] %s\n' 0.5 2592001 >durations.log
+run 'a duration in other units' "$weir" replay 1/s --json --format "$ends_format" durations.log
+json out '.requests == 1 and .malformed == 1'
+says err 'weir: durations.log:2: a request of more than 30 days'
+
+# Decided in order of time, and printed in that of the lines.
+printf '192.0.2.1 [1763719201.000] %s\n192.0.2.1 [1763719201.500] %s\n' 0.100 1.400 >durations.log
+what='out of order'
+starts >out
+printf '%s\n' '[900,false]' '[100,true]' >expected
+same out expected
+{
+    printf '192.0.2.1 [1763719%s.000] 0.000\n' 200 300
+    printf '192.0.2.1 [1763719%s.000] 0.000\n' 100
+} >durations.log
+run 'far out of order' "$weir" replay 1/s --format "$ends_format" durations.log
+says out '1 line far out of order, taken as late as they stand'
+json <("$weir" replay 1/s --json --format "$ends_format" durations.log) '.late == 1'
+
+# ---- keys ----
+keys_of() # ARGUMENT...
+{
+    "$weir" replay 1/s --each "$@" | jq -r .key
+}
+cat >addresses.log <<'END'
+{"time": "2025-11-21T10:00:00Z", "client": "192.0.2.77", "user": "eve", "size": 3}
+{"time": "2025-11-21T10:00:01Z", "client": "::ffff:192.0.2.77", "user": "a b", "size": 0.5}
+{"time": "2025-11-21T10:00:02Z", "client": "2001:db8:1:2:3::4", "user": "-", "size": 0}
+{"time": "2025-11-21T10:00:03Z", "client": "2001:0DB8:0001:0002:ffff::1", "size": "-"}
+{"time": "2025-11-21T10:00:04Z", "client": "a host", "user": "q\"\u001b[31m"}
+END
+what='addresses'
+keys_of addresses.log >out
+printf '%s\n' 192.0.2.77 192.0.2.77 2001:db8:1:2::/64 2001:db8:1:2::/64 'a host' >expected
+same out expected
+what='prefixes'
+keys_of --key client/24,48 addresses.log >out
+printf '%s\n' 192.0.2.0/24 192.0.2.0/24 2001:db8:1::/48 2001:db8:1::/48 'a host' >expected
+same out expected
+keys_of --key client/128 addresses.log >out
+printf '%s\n' 192.0.2.77 192.0.2.77 2001:db8:1:2:3::4 2001:db8:1:2:ffff::1 'a host' >expected
+same out expected
+what='several fields'
+keys_of --key user,client/16 addresses.log >out
+printf '%s\n' 'eve 192.0.0.0/16' 'a b 192.0.0.0/16' '- 2001:db8:1:2::/64' '- 2001:db8:1:2::/64' \
+    $'q"\e[31m a host' >expected
+same out expected
+what='one key for all'
+keys_of --key none addresses.log | sort -u >out
+echo >expected
+same out expected
+run 'no key, no clients' "$weir" replay 1/s --key none addresses.log
+says out '5 requests, 4 s;'
+if grep -q 'clients hit' out; then fail 'there are clients'; fi
+printf '{"time": "2025-11-21T10:00:0%dZ", "who": "%d"}\n' 1 1 2 2 >who.log
+run 'no address anywhere' "$weir" replay 1/h --json who.log
+ends 0
+json out '.limits[0] | [.keys, .denied] == [1, 1]'
+says err "weir: replay: no line says its client's address"
+run '--key' "$weir" replay 1/h --json --key who who.log
+silent err
+json out '.limits[0] | [.keys, .denied] == [2, 0]'
+run 'a terminal is not told what to do' "$weir" replay none --key user addresses.log
+if grep -q $'\e' out; then fail 'an escape'; fi
+printf '\377\300\t"\\ - - [21/Nov/2025:10:00:00 +0000] "GET / HTTP/1.1" 200 5 "-" "x"\n' >bytes.log
+run 'keys that are no UTF-8' "$weir" replay none --json bytes.log
+python3 -c 'import json, sys; json.loads(open("out", encoding="utf-8").read())' || fail 'no UTF-8'
+json out '.limits[0].top[0].key == "\ufffd\ufffd\t\"\\"'
+
+# ---- costs ----
+what='costs'
+"$weir" replay '3/h burst=3' --key none --cost size --each addresses.log | jq -c .allowed >out
+printf '%s\n' true false true true true >expected
+same out expected
+combined 192.0.2.1 0 - >sizes.log
+combined 192.0.2.1 0 7 >>sizes.log
+combined 192.0.2.1 0 4 >>sizes.log
+run 'a cost above the burst' "$weir" replay '5B/h burst=5' --cost body_bytes_sent --json sizes.log
+json out '.limits[0] | [.allowed, .denied] == [2, 1]'
+
+# ---- formats, and what cannot be read ----
+{ echo time,client,status; printf '2025-11-21T10:00:0%d.5Z,192.0.2.1,200\n' 1 2 3; } >csv.log
+run 'CSV, its header in each file' "$weir" replay 1/h --json csv.log csv.log
+json out '.requests == 6 and .malformed == 0 and .resolution_ns == 100000000'
+gzip -c log >packed
+cat packed packed >twice.gz
+run 'gzip, by what is in it' "$weir" replay '10/s burst=20' --json packed
+json out '.requests == 41 and .limits[0].denied == 10'
+run 'two members' "$weir" replay '10/s burst=20' --json twice.gz
+json out '.requests == 82'
+head -c 100 packed >cut.gz
+run 'gzip, cut off' "$weir" replay 1/s --json cut.gz log
+ends 2
+says err 'weir: cut.gz: the gzip data ends in the middle'
+json out '.requests >= 41'
+
+{
+    printf 'garbage\n'
+    combined 192.0.2.1 0
+    printf '\n\377\0\1 [not a log] \200\nx\ny\n'
+    combined 192.0.2.1 0
+} >bad.log
+run 'malformed lines' "$weir" replay 1/s --json bad.log
+ends 0
+json out '.requests == 2 and .malformed == 4'
+if [ "$(grep -c '^weir: bad.log:[0-9]*' err)" != 3 ]; then fail 'not the first three'; fi
+says err 'weir: bad.log:1:'
+says err 'weir: bad.log:4:'
+run '--strict' "$weir" replay 1/s --strict bad.log
+ends 2
+silent out
+if [ "$(wc -l <err)" != 1 ]; then fail 'more than the first'; fi
+seq 10 >numbers
+run 'nothing that can be read' "$weir" replay 1/s numbers
+ends 2
+silent out
+says err 'weir: replay: none of the 10 lines could be read; say --format'
+run 'an empty log' "$weir" replay 1/s --json /dev/null
+ends 0
+json out '.requests == 0 and .limits[0].denied == 0'
+{ combined 192.0.2.1 0; head -c 1500000 /dev/zero | tr '\0' x; echo; combined 192.0.2.1 1; } >long.log
+run 'a line that is too long' "$weir" replay 1/s --json long.log
+json out '.requests == 2 and .malformed == 1'
+says err 'weir: long.log:2: a line of more than 1 MiB'
+
+# ---- following ----
+: >live.log
+what='--follow'
+python3 "$lib/ending.py" pid ended "$weir" replay '2/h burst=2' --follow live.log >out 2>err &
+until_true test -s out
+until_true test -s pid
+for _ in 1 2 3; do combined 192.0.2.1 0 >>live.log; done
+until_true grep -q '^2025-11-21 10:00:00.000Z  192.0.2.1  2/h burst=2  again in 30 min$' out
+mv live.log live.log.1
+combined 192.0.2.1 5 >live.log
+until_true grep -q '^2025-11-21 10:00:05.000Z  192.0.2.1' out
+kill -INT "$(cat pid)"
+wait
+silent err
+if [ "$(cat ended)" != -2 ]; then fail "it ended with $(cat ended)"; fi
+says out '4 requests of 1 client'
+
+mkfifo silence
+exec 8<>silence
+rm -f pid ended
+what='SIGINT while nothing comes'
+python3 "$lib/ending.py" pid ended "$weir" replay 1/s --follow silence >out 2>err &
+until_true test -s out # it is ready then
+until_true test -s pid
+kill -INT "$(cat pid)"
+wait
+exec 8>&-
+if [ "$(cat ended)" != -2 ]; then fail "it ended with $(cat ended)"; fi
+says out '0 requests of 0 clients'
+
+# ---- what is wrong is said ----
+refused() # WORDS ARGUMENT...
+{
+    local words=$1
+    shift
+    run "weir replay $*" "$weir" replay "$@"
+    ends 2
+    silent out
+    says err "weir: $words"
+}
+refused 'replay: expected a limit; for example'
+refused 'column 4: expected a period' 10/
+refused 'column 4: expected a period' 1/s --or 10/ log
+refused 'nowhere: No such file or directory' 1/s log nowhere
+refused '--key nofield: no field "nofield"; expected one of remote_addr,' 1/s --key nofield log
+refused '--cost nofield: no field "nofield"' 1/s --cost nofield log
+refused '--key "remote_addr/0": expected bits' 1/s --key remote_addr/0 log
+refused '--key "remote_addr/33,64": expected bits' 1/s --key remote_addr/33,64 log
+refused '--key "a,,b": expected a field' 1/s --key a,,b log
+refused '--key remote_addr: no field' 1/s --format '[$time_local]' log
+refused '--format: unknown format "apache"' 1/s --format apache log
+refused '--stamps "middle": expected start or end' 1/s --stamps middle log
+refused '--spare "0": expected a share' 1/s --spare 0 log
+refused '--fail-over "101": expected a share' 1/s --fail-over 101 log
+refused 'replay: --each and --json both want standard output' 1/s --each --json log
+refused 'replay: at most 16 limits at once' 1/s $(printf -- '--or 1/s %.0s' {1..16}) log
+if [ -w /dev/full ]; then
+    what='standard output to a full disk'
+    "$weir" replay 1/s --each log >/dev/full 2>err
+    status=$?
+    ends 2
+fi

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT
+   source_test.c - every line of a log once, in order, however it comes: packed, cut, rotated, truncated, damaged.
+
+   May touch: a folder of its own.  Promises: nothing depends on how fast the machine is.  Leaves to others: what lines
+   say. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <cmocka.h>
+
+#include "cli/source.h"
+
+enum { NAME_SIZE = 64, TURNS_MAX = 200, MANY = 300000 };
+
+struct folder {
+    char name[NAME_SIZE], log[NAME_SIZE + 16], other[NAME_SIZE + 16];
+};
+
+static int make_folder(void **state)
+{
+    struct folder *folder = calloc(1, sizeof *folder);
+    snprintf(folder->name, sizeof folder->name, "/tmp/weir-source-XXXXXX");
+    if (folder == NULL || mkdtemp(folder->name) == NULL) return -1;
+    snprintf(folder->log, sizeof folder->log, "%s/log", folder->name);
+    snprintf(folder->other, sizeof folder->other, "%s/other", folder->name);
+    *state = folder;
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    struct folder *folder = *state;
+    unlink(folder->log);
+    unlink(folder->other);
+    const int removed = rmdir(folder->name);
+    free(folder);
+    return removed;
+}
+
+static void put(const char *path, const char *mode, const void *bytes, size_t size)
+{
+    FILE *file = fopen(path, mode);
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void put_text(const char *path, const char *mode, const char *text)
+{
+    put(path, mode, text, strlen(text));
+}
+
+/* One member of gzip; returns its size. */
+static size_t pack(const char *text, size_t size, unsigned char *out, size_t room)
+{
+    z_stream stream = {0};
+    assert_int_equal(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    stream.next_in = (unsigned char *)(uintptr_t)text;
+    stream.avail_in = (unsigned)size;
+    stream.next_out = out;
+    stream.avail_out = (unsigned)room;
+    assert_int_equal(deflate(&stream, Z_FINISH), Z_STREAM_END);
+    const size_t packed = room - stream.avail_out;
+    deflateEnd(&stream);
+    return packed;
+}
+
+/* Lines joined with "|" until the source says so; what failed stands in between. */
+static enum source_state read_until(struct source *source, enum source_state until, char *out, size_t size)
+{
+    struct source_line line;
+    size_t at = strlen(out);
+    for (int turn = 0; turn < TURNS_MAX; turn++) {
+        const enum source_state state = source_read(source);
+        if (state == SOURCE_FAILED) at += (size_t)snprintf(out + at, size - at, "<%s>", source->message);
+        while (source_line(source, &line)) {
+            at += (size_t)snprintf(out + at, size - at, "%.*s%s|", (int)(line.size < 20 ? line.size : 20), line.bytes,
+                                   line.too_long ? "(too long)" : "");
+        }
+        if (state == until || state == SOURCE_END) return state;
+    }
+    return SOURCE_STOPPED;
+}
+
+static void read_logs(char *const *paths, int count, char *out, size_t size)
+{
+    struct source source;
+    assert_true(source_open(&source, paths, count, false, -1));
+    assert_int_equal(read_until(&source, SOURCE_END, out, size), SOURCE_END);
+    source_close(&source);
+}
+
+static void reads(char *const *paths, int count, const char *expected)
+{
+    char out[4096] = "";
+    read_logs(paths, count, out, sizeof out);
+    assert_string_equal(out, expected);
+}
+
+/* What damage unpacks to is anything. */
+static void begins(char *const *paths, int count, const char *expected)
+{
+    char out[4096] = "";
+    read_logs(paths, count, out, sizeof out);
+    assert_memory_equal(out, expected, strlen(expected));
+}
+
+static void test_plain(void **state)
+{
+    struct folder *folder = *state;
+    char *paths[] = {folder->log, folder->other};
+    put_text(folder->log, "w", "one\ntwo\r\n\nlast");
+    put_text(folder->other, "w", "other\n");
+    reads(paths, 2, "one|two||last|other|");
+    put_text(folder->log, "w", "");
+    reads(paths, 2, "other|");
+    put_text(folder->log, "w", "x");
+    reads(paths, 1, "x|");
+    put_text(folder->log, "w", "\n\n");
+    reads(paths, 1, "||");
+}
+
+static void test_missing(void **state)
+{
+    struct folder *folder = *state;
+    char *paths[] = {folder->log, folder->other, folder->name};
+    unlink(folder->log);
+    put_text(folder->other, "w", "other\n");
+    reads(paths, 3, "<No such file or directory>other|<Is a directory>");
+}
+
+static void test_gzip(void **state)
+{
+    struct folder *folder = *state;
+    unsigned char packed[1024];
+    char *paths[] = {folder->log, folder->other};
+    size_t size = pack("one\ntw", 6, packed, sizeof packed);
+    put(folder->log, "w", packed, size);
+    size = pack("o\nthree", 7, packed, sizeof packed);
+    put(folder->log, "a", packed, size);
+    put(folder->other, "w", packed, size);
+    reads(paths, 2, "one|two|three|o|three|");
+    /* Cut off in the middle, damaged, with something else behind. */
+    put(folder->other, "w", packed, size - 5);
+    reads(paths, 2, "one|two|three|o|<the gzip data ends in the middle>three|");
+    put(folder->other, "w", packed, size);
+    put_text(folder->other, "a", "garbage");
+    reads(paths, 2, "one|two|three|<garbage behind the gzip data>o|three|");
+    memset(packed + 12, 0xff, 4);
+    put(folder->other, "w", packed, size);
+    begins(paths, 2, "one|two|three|<the gzip data is damaged>");
+    put(folder->other, "w", "\x1f\x8b", 2);
+    reads(paths, 2, "one|two|three|<the gzip data ends in the middle>");
+    put(folder->other, "w", "\x1f", 1);
+    reads(paths, 2, "one|two|three|\x1f|");
+}
+
+/* Lines that lie across the pieces in which a log is read, plain and packed. */
+static void test_many_lines(void **state)
+{
+    struct folder *folder = *state;
+    const size_t room = (size_t)MANY * 24;
+    char *text = malloc(room);
+    unsigned char *packed = malloc(room);
+    size_t size = 0;
+    for (unsigned i = 0; i < MANY; i++) size += (size_t)sprintf(text + size, "%0*u\n", (int)(i % 16) + 1, i);
+    put(folder->log, "w", text, size);
+    put(folder->other, "w", packed, pack(text, size, packed, room));
+    for (int turn = 0; turn < 2; turn++) {
+        char *paths[] = {turn == 0 ? folder->log : folder->other};
+        struct source source;
+        struct source_line line;
+        unsigned count = 0;
+        enum source_state now;
+        assert_true(source_open(&source, paths, 1, false, -1));
+        while ((now = source_read(&source)) == SOURCE_READY) {
+            for (; source_line(&source, &line); count++) {
+                char expected[32];
+                assert_int_equal(line.size, sprintf(expected, "%0*u", (int)(count % 16) + 1, count));
+                assert_memory_equal(line.bytes, expected, line.size);
+                assert_int_equal(source.line, count + 1);
+            }
+        }
+        assert_int_equal(now, SOURCE_END);
+        assert_int_equal(count, MANY);
+        assert_int_equal(source.bytes_read, source.bytes_total);
+        source_close(&source);
+    }
+    free(text);
+    free(packed);
+}
+
+static void test_too_long(void **state)
+{
+    struct folder *folder = *state;
+    char *paths[] = {folder->log};
+    char *text = malloc(4 * SOURCE_LINE_MAX + 100);
+    /* The longest that is one, one more, and one far beyond all buffers. */
+    memset(text, 'x', 4 * SOURCE_LINE_MAX + 100);
+    text[0] = 'a';
+    text[SOURCE_LINE_MAX] = '\n';
+    put(folder->log, "w", text, SOURCE_LINE_MAX + 1);
+    put_text(folder->log, "a", "b");
+    put(folder->log, "a", text + 1, SOURCE_LINE_MAX - 1);
+    put_text(folder->log, "a", "x\nc");
+    text[SOURCE_LINE_MAX] = 'x';
+    put(folder->log, "a", text, 4 * SOURCE_LINE_MAX);
+    put_text(folder->log, "a", "\nlast\n");
+    reads(paths, 1, "axxxxxxxxxxxxxxxxxxx|bxxxxxxxxxxxxxxxxxxx(too long)|caxxxxxxxxxxxxxxxxxx(too long)|last|");
+    free(text);
+}
+
+/* ---- following ---- */
+
+static void follows(struct source *source, const char *expected)
+{
+    char out[4096] = "";
+    for (int turn = 0; turn < TURNS_MAX && strcmp(out, expected) != 0; turn++) {
+        assert_int_equal(read_until(source, SOURCE_IDLE, out, sizeof out), SOURCE_IDLE);
+    }
+    assert_string_equal(out, expected);
+}
+
+static void test_growing(void **state)
+{
+    struct folder *folder = *state;
+    char *paths[] = {folder->other, folder->log};
+    struct source source;
+    put_text(folder->other, "w", "before\n");
+    put_text(folder->log, "w", "");
+    assert_true(source_open(&source, paths, 2, true, -1));
+    follows(&source, "before|");
+    put_text(folder->log, "a", "o");
+    follows(&source, "");
+    put_text(folder->log, "a", "ne\ntwo\nth");
+    follows(&source, "one|two|");
+    put_text(folder->log, "a", "ree\n");
+    follows(&source, "three|");
+    source_close(&source);
+}
+
+static void test_rotated(void **state)
+{
+    struct folder *folder = *state;
+    char *paths[] = {folder->log};
+    struct source source;
+    put_text(folder->log, "w", "one\n");
+    assert_true(source_open(&source, paths, 1, true, -1));
+    follows(&source, "one|");
+    const uint64_t opened = source.opened;
+    assert_int_equal(rename(folder->log, folder->other), 0);
+    put_text(folder->other, "a", "two\nno end");
+    follows(&source, "two|");
+    put_text(folder->log, "w", "three\n");
+    follows(&source, "no end|three|");
+    assert_true(source.opened > opened);
+    put_text(folder->log, "a", "four\n");
+    follows(&source, "four|");
+    source_close(&source);
+}
+
+static void test_truncated(void **state)
+{
+    struct folder *folder = *state;
+    char *paths[] = {folder->log};
+    struct source source;
+    put_text(folder->log, "w", "one\ntwo\nthree\n");
+    assert_true(source_open(&source, paths, 1, true, -1));
+    follows(&source, "one|two|three|");
+    put_text(folder->log, "w", "new\n");
+    follows(&source, "new|");
+    assert_int_equal(source.line, 1);
+    source_close(&source);
+}
+
+static void test_stopped(void **state)
+{
+    struct folder *folder = *state;
+    char *paths[] = {folder->log};
+    int ends[2];
+    struct source source;
+    put_text(folder->log, "w", "one\n");
+    assert_int_equal(pipe(ends), 0);
+    assert_true(source_open(&source, paths, 1, true, ends[0]));
+    follows(&source, "one|");
+    assert_int_equal(write(ends[1], "x", 1), 1);
+    assert_int_equal(source_read(&source), SOURCE_STOPPED);
+    source_close(&source);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_plain, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_missing, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_gzip, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_many_lines, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_too_long, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_growing, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_rotated, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_truncated, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_stopped, make_folder, remove_folder),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
