@@ -124,8 +124,8 @@ static void begin(struct replay *replay, const struct accesslog_entry *entry)
     replay->result.resolution_ns = entry->resolution_ns;
     if (!replay->options.stamps_said && entry->starts) replay->options.stamps_start = true;
     const bool stamps_start = replay->options.stamps_start;
-    replay->whole_seconds =
-        entry->resolution_ns >= REPLAY_SECOND_NS && (stamps_start || !accesslog_has_durations(&replay->log));
+    /* A duration to the ms does not say when within the second it ended. */
+    replay->whole_seconds = entry->resolution_ns >= REPLAY_SECOND_NS;
     if (stamps_start) replay->result.stamps_are_ends = false;
     for (int i = 0; i < replay->options.limits; i++) candidate_begin(&replay->candidate[i], replay->whole_seconds);
 }
