@@ -7,6 +7,7 @@
 #include "core/algorithm.h"
 #include "core/clock.h"
 #include "core/num.h"
+#include "core/slot.h"
 #include "plan/plan.h"
 #include "plan/text.h"
 
@@ -188,7 +189,8 @@ static void explain_limit(struct writer *writer, const struct limit *limit, cons
     write_text(writer, " after the last call\n");
     label(writer, "memory");
     write_number(writer, facts.state_bytes);
-    write_text(writer, " bytes of state\n");
+    write_text(writer, " bytes of state");
+    write_text(writer, slot_interval(limit, rule) != 0 ? "; in a table 25 bytes a key, all in\n" : "\n");
     if (algorithm->note == NULL) return;
     label(writer, "note");
     write_text(writer, algorithm->note);
