@@ -11,7 +11,7 @@
 
 enum { WIDE_DIGITS = 38 /* fit in 127 bits */ };
 
-static bool wide_of_text(const char *text, wide *value)
+static bool wide_of_text(const char *text, uint128 *value)
 {
     const size_t digits = strspn(text, "0123456789");
     if (digits == 0 || digits > WIDE_DIGITS || text[digits] != '\0') return false;
@@ -23,7 +23,7 @@ static bool wide_of_text(const char *text, wide *value)
     return true;
 }
 
-bool field_wide(struct json_object *object, const char *key, wide *value)
+bool field_wide(struct json_object *object, const char *key, uint128 *value)
 {
     struct json_object *field = NULL;
     if (!json_object_object_get_ex(object, key, &field)) return false;
@@ -35,7 +35,7 @@ bool field_wide(struct json_object *object, const char *key, wide *value)
 
 bool field_u64(struct json_object *object, const char *key, uint64_t *value)
 {
-    wide whole = 0;
+    uint128 whole = 0;
     if (!field_wide(object, key, &whole) || whole > UINT64_MAX) return false;
     *value = (uint64_t)whole;
     return true;
@@ -43,7 +43,7 @@ bool field_u64(struct json_object *object, const char *key, uint64_t *value)
 
 bool field_wait(struct json_object *object, const char *key, uint64_t *wait_ns)
 {
-    wide whole = 0;
+    uint128 whole = 0;
     *wait_ns = 0;
     if (!json_object_object_get_ex(object, key, NULL)) return true;
     if (!field_wide(object, key, &whole)) return false;

@@ -172,7 +172,7 @@ static bool not_yet(char *reason, const char *kind, const char *what)
 
 static bool step_fits(const struct family *family, struct json_object *step, char *reason)
 {
-    wide from_zero_ns = 0;
+    uint128 from_zero_ns = 0;
     int64_t before_zero_ns = 0;
     const char *op = json_object_get_string(json_object_object_get(step, "op"));
     const char *key = unlisted_key(step, family->step_key);
@@ -207,9 +207,9 @@ static uint64_t shift_of(struct json_object *steps)
     return shift_ns;
 }
 
-static wide time_of(struct json_object *step, uint64_t shift_ns)
+static uint128 time_of(struct json_object *step, uint64_t shift_ns)
 {
-    wide t_ns = 0;
+    uint128 t_ns = 0;
     int64_t before_zero_ns = 0;
     if (field_wide(step, "t_ns", &t_ns)) return t_ns + shift_ns;
     if (!field_i64(step, "t_ns", &before_zero_ns)) return 0;

@@ -110,13 +110,13 @@ void judge_i64(struct step *step, const char *key, int64_t got)
     if (expected != NULL) compare_i64(step, key, expected, got);
 }
 
-void judge_wait(struct step *step, const char *key, wide got_ns)
+void judge_wait(struct step *step, const char *key, uint128 got_ns)
 {
     struct json_object *expected = expected_of(step, key);
     if (expected == NULL) return;
-    wide expected_ns = 0;
+    uint128 expected_ns = 0;
     if (field_wide(step->expect, key, &expected_ns)) {
-        const wide apart = got_ns > expected_ns ? got_ns - expected_ns : expected_ns - got_ns;
+        const uint128 apart = got_ns > expected_ns ? got_ns - expected_ns : expected_ns - got_ns;
         if (apart <= step->scene->tolerance_ns) return;
     }
     char text[GOT_SIZE];

@@ -58,8 +58,8 @@ struct step { /* one step; everything borrowed */
     struct json_object *expect; /* NULL when absent */
     const char *op;
     weir_instant now;
-    wide at_ns;   /* the same, also beyond 64 bits */
-    bool stopped; /* after a mismatch that left no answer to compare */
+    uint128 at_ns; /* the same, also beyond 64 bits */
+    bool stopped;  /* after a mismatch that left no answer to compare */
     size_t compared;
     const char *key[COMPARED_MAX]; /* of expect, that have been compared */
 };
@@ -99,7 +99,7 @@ bool judge_has(struct step *step, const char *key); /* and counts it as compared
 void judge_bool(struct step *step, const char *key, bool got);
 void judge_u64(struct step *step, const char *key, uint64_t got);
 void judge_i64(struct step *step, const char *key, int64_t got);
-void judge_wait(struct step *step, const char *key, wide got_ns); /* within the case's tolerance */
+void judge_wait(struct step *step, const char *key, uint128 got_ns); /* within the case's tolerance */
 void judge_near(struct step *step, const char *key, double got, double tolerance);
 void judge_i64s(struct step *step, const char *key, const int64_t *got, size_t count);
 void judge_after_i64(struct step *step, const char *key, int64_t got); /* these two: of state_after */
@@ -108,7 +108,7 @@ void judge_end(struct step *step); /* run, or skipped if a key of expect was not
 
 /* fields.c: false when the key is absent or no number of that type.  What JSON's reader would cut to 64 bits comes as
    text (file.c), here and wherever else numbers are read. */
-bool field_wide(struct json_object *object, const char *key, wide *value);
+bool field_wide(struct json_object *object, const char *key, uint128 *value);
 bool field_u64(struct json_object *object, const char *key, uint64_t *value);
 bool field_i64(struct json_object *object, const char *key, int64_t *value);
 bool field_double(struct json_object *object, const char *key, double *value); /* finite or "inf", "-inf", "nan" */
