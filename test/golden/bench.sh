@@ -9,7 +9,7 @@ run 'as JSON' "$weir" bench "${small[@]}" --threads 1,2,3 --json
 ends 0
 silent err
 json out '.table.keys == 2000 and .table.bytes >= 2000 * 16 and .table.batch == 32'
-json out '.table.bytes_per_key > 16 and .table.bytes_per_key_in_all > 16'
+json out '.table.bytes_per_key > 16 and .table.bytes_per_key_at_last > 16'
 json out '[.table.threads[].threads] == [1, 2, 3]'
 for name in floor single floor_loop loop floor_batch batch; do
     json out "[.table, .table.threads[]] | all(.${name}_per_s > 0)"
