@@ -50,8 +50,8 @@
    clock, hashing, memory, growing. */
 #include "share/table.h"
 
-/* A turn fails when somebody else changed a slot meanwhile: so many in a row, and something is wrong.  The explorer makes
-   do with fewer. */
+/* A turn fails when somebody else changed a slot meanwhile: so many in a row, and something is wrong.  The explorer
+   makes do with fewer. */
 #ifndef TABLE_TURNS_MAX
 #define TABLE_TURNS_MAX 10000
 #endif

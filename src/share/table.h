@@ -27,8 +27,8 @@ struct table_bucket {
 
 _Static_assert(sizeof(struct table_bucket) == 64, "a bucket is a line");
 
-/* Zeroed memory is an empty area.  A key may be in one bucket of the first half and in one of the second.  half: so many
-   buckets in each, 1 to 2^32; bucket is aligned to its size. */
+/* Zeroed memory is an empty area.  A key may be in one bucket of the first half and in one of the second.
+   half: so many buckets in each, 1 to 2^32; bucket is aligned to its size. */
 struct table_area {
     struct table_bucket *bucket;
     uint64_t half;
@@ -90,15 +90,15 @@ void table_ask_slowly(struct table *table, const struct table_question *question
 /* The answer came from memory that is no longer the newest: takes the charge back if it can. */
 void table_outgrown(struct table_slot *slot, uint64_t charged, uint64_t before, struct table_answer *answer);
 
-/* Gives back of `unused` what has not drained, of a call whose slot ended at `end`: the drained time it was told, but no
-   later than its start plus what was charged.  Where other keys were displaced not long ago: nothing. */
+/* Gives back of `unused` what has not drained, of a call whose slot ended at `end`: the drained time it was told, but
+   no later than its start plus what was charged.  Where other keys were displaced not long ago: nothing. */
 void table_give_back(struct table *table, uint64_t hash, uint64_t now, uint64_t end, uint64_t charged, uint64_t unused);
 
 /* This key is fresh again, unless its slot keeps what displaced keys owe. */
 void table_forget(struct table *table, uint64_t hash, uint64_t now);
 
-/* Refreshes the idle times of these buckets, lossless, so that none is older than the clock's wrap.  Each bucket once in
-   2^55 units will do. */
+/* Refreshes the idle times of these buckets, lossless, so that none is older than the clock's wrap.  Each bucket once
+   in 2^55 units will do. */
 void table_sweep(struct table *table, unsigned area, uint64_t first, uint64_t count, uint64_t now);
 
 /* How many slots of these buckets are ahead of now. */

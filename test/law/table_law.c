@@ -4,8 +4,9 @@
    The oracle keeps for each key the time at which it has drained, and is told of every call that the table admits.
    Whatever is displaced, grown, given back and forgotten: under INHERIT and DENY no call is admitted that the oracle
    refuses, and none is refused or admitted otherwise as long as no key was displaced or turned away.  Under EVICT only
-   keys that are seen to lose their slot lose what they owe, each of them the one that owed least; under ALLOW only calls
-   pass without a trace that say so.  A refusal and a peek change no byte.  And with any bytes in memory every call ends. */
+   keys that are seen to lose their slot lose what they owe, each of them the one that owed least; under ALLOW only
+   calls pass without a trace that say so.  A refusal and a peek change no byte.  And with any bytes in memory every
+   call ends. */
 #include <inttypes.h>
 #include <string.h>
 
