@@ -26,6 +26,9 @@
      of two claims sees the earlier, so two cannot both be committed and alive.  A commit may come when the slot was
      freed already; then it changes a word that nobody believes.  Whoever finds a tentative slot of his key does all
      this for it, so nobody waits for a dead one.
+   * Two new keys that want the same last slot may free it of each other before either commits.  That takes a swap of
+     both in each such turn; they back off, and after too many turns a call is refused.  A slot that is taken over live
+     is not taken over again before it is committed.
 
    When all eight are live, the table's rule decides.  INHERIT takes over the slot that drains first, with what it owes,
    so nothing is lost; but the displaced key may come back, find an idle slot in its other bucket, and be fresh.  So the

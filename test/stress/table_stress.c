@@ -25,9 +25,9 @@
 #endif
 
 #ifdef WITH_SANITIZER
-enum { CALLS = 20000 };
+enum { CALLS = 10000 };
 #else
-enum { CALLS = 300000 };
+enum { CALLS = 60000 };
 #endif
 
 enum { THREADS = 8, KEYS = 64, BUCKETS_MAX = 64, AREAS = 3, COST = 100, BURST = 3 * COST, BEGIN = 1000 };
