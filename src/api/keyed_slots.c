@@ -163,12 +163,13 @@ static bool look(weir_table *table, struct part part[], int count, const struct 
     return pass;
 }
 
-static void undo(weir_table *table, const struct part part[], int count, uint64_t now)
+static void undo(weir_table *table, const struct part part[], int count, uint64_t now, uint64_t start)
 {
     while (count-- > 0) {
         if (part[count].cost == 0) continue;
         table_give_back(keyed_slots(table), &(struct table_slip){.hash = part[count].hash,
                                                                  .now = now,
+                                                                 .start = start,
                                                                  .end = part[count].answer.drained,
                                                                  .charged = part[count].cost,
                                                                  .unused = part[count].cost,
@@ -185,7 +186,7 @@ static bool take(weir_table *table, struct part part[], int count, const struct 
     for (int i = 0; i < count; i++) {
         ask_part(table, &part[i], start > moment->now ? &until : moment, TABLE_TAKE, start, events);
         if (part[i].answer.verdict == TABLE_TAKEN) continue;
-        undo(table, part, i, moment->now);
+        undo(table, part, i, moment->now, start);
         return false;
     }
     return true;
@@ -288,6 +289,7 @@ static void settle_part(weir_table *table, const struct keyed_limit *limit, cons
         table_give_back(keyed_slots(table),
                         &(struct table_slip){.hash = part.hash,
                                              .now = moment->now,
+                                             .start = start,
                                              /* Not known: the least it can be, so that rather less is given back. */
                                              .end = end != NULL ? *end : start + part.cost,
                                              .charged = part.cost,

@@ -26,6 +26,9 @@
      of two claims sees the earlier, so two cannot both be committed and alive.  A commit may come when the slot was
      freed already; then it changes a word that nobody believes.  Whoever finds a tentative slot of his key does all
      this for it, so nobody waits for a dead one.
+   * Two new keys that want the same last slot may free it of each other before either commits.  That takes a swap of
+     both in each such turn; they back off, and after too many turns a call is refused.  A slot that is taken over live
+     is not taken over again before it is committed.
 
    When all eight are live, the table's rule decides.  INHERIT takes over the slot that drains first, with what it owes,
    so nothing is lost; but the displaced key may come back, find an idle slot in its other bucket, and be fresh.  So the
@@ -50,8 +53,8 @@
    clock, hashing, memory, growing. */
 #include "share/table.h"
 
-/* A turn fails when somebody else changed a slot meanwhile: so many in a row, and something is wrong.  The explorer makes
-   do with fewer. */
+/* A turn fails when somebody else changed a slot meanwhile: so many in a row, and something is wrong.  The explorer
+   makes do with fewer. */
 #ifndef TABLE_TURNS_MAX
 #define TABLE_TURNS_MAX 10000
 #endif
@@ -501,10 +504,13 @@ static bool waited_behind(const struct table_slip *slip, uint64_t ahead)
     return ahead > slip->burst && ((slip->now + ahead - slip->end) & TABLE_DRAINED_MAX) != 0;
 }
 
-/* Of the slot's time, what has not drained. */
+/* Of the slot's time, what has not drained.  Where an earlier slot was given back, this one has drained sooner than its
+   end says: from its start on. */
 static uint64_t undrained(const struct table_slip *slip)
 {
-    const int64_t left = (int64_t)(slip->end - slip->now);
+    const int64_t by_end = (int64_t)(slip->end - slip->now);
+    const int64_t by_start = (int64_t)(slip->start + slip->charged - slip->now);
+    const int64_t left = by_end < by_start ? by_end : by_start;
     return left <= 0 ? 0 : least(slip->unused, least((uint64_t)left, slip->charged));
 }
 

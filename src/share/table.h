@@ -27,8 +27,8 @@ struct table_bucket {
 
 _Static_assert(sizeof(struct table_bucket) == 64, "a bucket is a line");
 
-/* Zeroed memory is an empty area.  A key may be in one bucket of the first half and in one of the second.  half: so
-   many buckets in each, 1 to 2^32; bucket is aligned to its size. */
+/* Zeroed memory is an empty area.  A key may be in one bucket of the first half and in one of the second.
+   half: so many buckets in each, 1 to 2^32; bucket is aligned to its size. */
 struct table_area {
     struct table_bucket *bucket;
     uint64_t half;
@@ -91,10 +91,9 @@ void table_ask_slowly(struct table *table, const struct table_question *question
 /* The answer came from memory that is no longer the newest: takes the charge back if it can. */
 void table_outgrown(struct table_slot *slot, uint64_t charged, uint64_t before, struct table_answer *answer);
 
-/* A call that used less than it was charged.  end: the drained time it was told, or where that is not known its start
-   plus what was charged. */
+/* A call that used less than it was charged, and the slot it had: from its start to the drained time it was told. */
 struct table_slip {
-    uint64_t hash, now, end, charged, unused;
+    uint64_t hash, now, start, end, charged, unused;
     uint64_t burst; /* drained further ahead than this: somebody waits */
 };
 

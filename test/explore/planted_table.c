@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   planted_table.c - a smaller take than table.c's, without a rule for full buckets, that makes one mistake when told to.
+   planted_table.c - a smaller take than table.c's, without a rule for full buckets, that makes one mistake if told to.
 
    May touch: the table.  Promises: right when nobody else is at the table.  Leaves to others: finding the mistake. */
 #include "planted_table.h"

@@ -4,8 +4,9 @@
    The oracle keeps for each key the time at which it has drained, and is told of every call that the table admits.
    Whatever is displaced, grown, given back and forgotten: under INHERIT and DENY no call is admitted that the oracle
    refuses, and none is refused or admitted otherwise as long as no key was displaced or turned away.  Under EVICT only
-   keys that are seen to lose their slot lose what they owe, each of them the one that owed least; under ALLOW only calls
-   pass without a trace that say so.  A refusal and a peek change no byte.  And with any bytes in memory every call ends. */
+   keys that are seen to lose their slot lose what they owe, each of them the one that owed least; under ALLOW only
+   calls pass without a trace that say so.  A refusal and a peek change no byte.  And with any bytes in memory every
+   call ends. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -229,8 +230,8 @@ static void give_back(struct law *law, struct subject *subject, int key)
     const uint64_t unused = law_pick(law, told.charged + 1), now = subject->now;
     const uint64_t undrained = subtract_to_zero(told.end, most(now, subtract_to_zero(told.end, told.charged)));
     law_note(law, "%" PRIu64 ": key %d gives back %" PRIu64, now, key, unused);
-    table_give_back(&subject->table,
-                    &(struct table_slip){subject->hash[key], now, told.end, told.charged, unused, UINT64_MAX});
+    table_give_back(&subject->table, &(struct table_slip){subject->hash[key], now, told.end - told.charged, told.end,
+                                                          told.charged, unused, UINT64_MAX});
     subject->drained[key] = subtract_to_zero(subject->drained[key], least(unused, undrained));
     subject->told[key] = (struct told){0, 0};
 }
@@ -338,8 +339,8 @@ static void survive(struct law *law, struct subject *subject)
         law_check(law, answer.verdict != TABLE_UNKNOWN && answer.charged <= question.cost, "a wild answer");
         if (law_chance(law, 8)) table_forget(&subject->table, subject->hash[key], subject->now);
         if (law_chance(law, 8))
-            table_give_back(&subject->table, &(struct table_slip){subject->hash[key], subject->now, pick_word(law), 50,
-                                                                  50, pick_word(law)});
+            table_give_back(&subject->table, &(struct table_slip){subject->hash[key], subject->now, pick_word(law),
+                                                                  pick_word(law), 50, 50, pick_word(law)});
         if (law_chance(law, 8)) pass_time(law, subject);
         law_step(law);
     }

@@ -25,9 +25,9 @@
 #endif
 
 #ifdef WITH_SANITIZER
-enum { CALLS = 20000 };
+enum { CALLS = 10000 };
 #else
-enum { CALLS = 300000 };
+enum { CALLS = 60000 };
 #endif
 
 enum { THREADS = 8, KEYS = 64, BUCKETS_MAX = 64, AREAS = 3, COST = 100, BURST = 3 * COST, BEGIN = 1000 };
@@ -79,7 +79,7 @@ static void ask_keys(struct member *member)
         if (answer.verdict != TABLE_TAKEN) continue;
         const bool back = gives_back && (seed >> 20) % 4 == 0;
         if (back)
-            table_give_back(&table, &(struct table_slip){hash_of(key), now, answer.drained, answer.charged,
+            table_give_back(&table, &(struct table_slip){hash_of(key), now, now, answer.drained, answer.charged,
                                                          answer.charged, UINT64_MAX});
         else granted[member->number][key] += answer.charged;
         if (call % 64 == 0) sched_yield();
