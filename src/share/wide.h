@@ -35,7 +35,8 @@ struct wide {
    slots these are, and the words of a slot with its own. */
 uint64_t wide_bytes(uint64_t keys_max, uint64_t state_words, bool kept, uint64_t *slots, uint64_t *slot_words);
 
-/* How many slots there are in so much memory, 0 when there cannot be such slots; has a slot room for so many words of state?  Which lock covers a hash? */
+/* How many slots there are in so much memory, 0 when there cannot be such slots; has a slot room for so many words of
+   state?  Which lock covers a hash? */
 uint64_t wide_slots_in(uint64_t bytes, uint64_t slot_words, bool kept);
 bool wide_fits(const struct wide *table, uint64_t state_words);
 unsigned wide_stripe(const struct wide *table, uint64_t hash);
