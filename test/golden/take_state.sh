@@ -138,7 +138,7 @@ mkfifo pipe
 wrong 'nothing was taken: pipe: ' 2/w --state pipe
 wrong 'nothing was taken: /dev/null: ' 2/w --state /dev/null
 wrong 'this path is too long' 2/w --state "$(head -c 5000 /dev/zero | tr '\0' x)"
-wrong 'nothing was taken: xxx' 2/w --state "$(head -c 300 /dev/zero | tr '\0' x)"
+wrong 'cannot be opened: File name too long' 2/w --state "$(head -c 300 /dev/zero | tr '\0' x)"
 touch file
 (
     XDG_STATE_HOME=$room/file
