@@ -147,8 +147,8 @@ static uint64_t whole_pages(uint64_t bytes)
 static uint64_t slots_bytes(uint64_t keys_max)
 {
     const uint64_t slots = keys_max * 100 / LOADED_PERCENT + 1;
-    const uint64_t pairs = (slots + 2 * TABLE_SLOTS - 1) / (2 * TABLE_SLOTS);
-    return whole_pages(pairs * 2 * sizeof(struct table_bucket));
+    const uint64_t in_pair = 2 * (uint64_t)TABLE_SLOTS;
+    return whole_pages((slots + in_pair - 1) / in_pair * 2 * sizeof(struct table_bucket));
 }
 
 static uint64_t words_of(const weir_plan *plan)

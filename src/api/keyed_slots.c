@@ -255,6 +255,7 @@ void keyed_slots_ask(weir_table *table, const struct keyed_limit *limits, int co
     const struct moment moment = moment_of(table, ask);
     uint64_t start = moment.now;
     *decision = (weir_decision){.start = {ask->now_ns}};
+    if (count <= 0) return;
     for (int i = 0; i < count; i++) part[i] = part_of(table, &limits[i], limits[i].cost);
     if (ask->charge) {
         charge_all(table, part, count, &moment, end, decision, events);

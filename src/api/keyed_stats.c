@@ -53,6 +53,7 @@ static void sweep(weir_table *table, uint64_t now)
     struct table *slots = keyed_slots(table);
     uint64_t buckets = 0;
     for (unsigned i = slots->first; i < slots->count; i++) buckets += 2 * slots->area[i].half;
+    if (buckets == 0) return;
     uint64_t next = atom_add(&table->swept, SWEPT_AT_ONCE) % buckets;
     for (unsigned i = slots->first; i < slots->count; i++) {
         const uint64_t here = 2 * slots->area[i].half;

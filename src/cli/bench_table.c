@@ -278,7 +278,7 @@ static bool check(const struct member *member)
 static bool measure(struct bench *bench, int count, enum bench_work work, double *rate)
 {
     struct crew crew = {.bench = bench, .work = work, .threads = bench->wish->threads[count]};
-    struct member member[BENCH_THREADS_MAX];
+    struct member member[BENCH_THREADS_MAX] = {0};
     uint64_t *place = bench->place[count][work];
     bool right = true;
     *rate = 0;

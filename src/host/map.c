@@ -365,7 +365,7 @@ static uint64_t within_page(uint64_t place)
 
 static int map_file(const struct host_region *region, uint64_t offset, uint64_t size, void **memory)
 {
-    struct host_region now;
+    struct host_region now = {0};
     const int failed = measure(region->fd, &now);
     if (failed != 0) return failed;
     if (offset > now.size || size > now.size - offset) return ENXIO;
@@ -488,12 +488,15 @@ static bool children_share_time(void)
 
 int64_t host_time_namespace_ns(void)
 {
-    char text[TEXT_SIZE];
-    long long seconds = 0, ns = 0;
+    static const char name[] = "monotonic";
+    char text[TEXT_SIZE], *behind_seconds, *behind_ns;
     const size_t size = read_some("/proc/self/timens_offsets", text, sizeof text - 1);
     text[size] = '\0';
-    const char *line = strstr(text, "monotonic");
-    if (line == NULL || sscanf(line, "monotonic %lld %lld", &seconds, &ns) != 2 || !children_share_time()) return 0;
+    const char *line = strstr(text, name);
+    if (line == NULL || !children_share_time()) return 0;
+    line += sizeof name - 1;
+    const long long seconds = strtoll(line, &behind_seconds, 10), ns = strtoll(behind_seconds, &behind_ns, 10);
+    if (behind_seconds == line || behind_ns == behind_seconds) return 0;
     if (seconds > INT64_MAX / HOST_SECOND_NS / 2 || seconds < INT64_MIN / HOST_SECOND_NS / 2) return 0;
     if (ns < 0 || ns >= HOST_SECOND_NS) return 0;
     return -(seconds * HOST_SECOND_NS + ns);

@@ -70,7 +70,7 @@ enum { VERSION = 1, WHEN_FULL_MAX = 3, UNIT_MAX = 63, SLOT_BYTES = 16, WORD_BYTE
 
 #define FORMAT (UINT64_C(0x01020304) << 32 | (uint64_t)sizeof(void *) << 16 | VERSION)
 #define SECOND_NS UINT64_C(1000000000)
-#define YEAR_NS (366 * 24 * 3600 * SECOND_NS)
+#define YEAR_NS (UINT64_C(366) * 24 * 3600 * SECOND_NS)
 #define TIME_MAX_NS (UINT64_C(1) << 62)
 
 static const uint8_t making[WORD_BYTES] = {'w', 'e', 'i', 'r', ' ', '.', '.', '.'};

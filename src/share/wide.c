@@ -91,7 +91,7 @@ static uint64_t *scratch_of(const struct wide *table)
 uint64_t wide_bytes(uint64_t keys_max, uint64_t state_words, bool kept, uint64_t *slots, uint64_t *slot_words)
 {
     const uint64_t copy = add_saturating(STATE, state_words);
-    const uint64_t buckets = multiply_divide_ceil(keys_max, SLOTS_FOR_KEYS, KEYS_IN_SLOTS * BUCKET_SLOTS);
+    const uint64_t buckets = multiply_divide_ceil(keys_max, SLOTS_FOR_KEYS, KEYS_IN_SLOTS * (uint64_t)BUCKET_SLOTS);
     *slots = keys_max <= BUCKET_SLOTS ? most(keys_max, 1) : product(buckets, BUCKET_SLOTS);
     *slot_words = add_saturating(TAG_WORDS, product(copy, kept ? 2 : 1));
     const uint64_t in_bucket = least(*slots, BUCKET_SLOTS);
@@ -103,11 +103,12 @@ uint64_t wide_bytes(uint64_t keys_max, uint64_t state_words, bool kept, uint64_t
 uint64_t wide_slots_in(uint64_t bytes, uint64_t slot_words, bool kept)
 {
     const struct wide one = {.slot_words = slot_words, .kept = kept};
-    if (slot_words < TAG_WORDS + copies(&one) * (STATE + 1) || slot_words > bytes / sizeof(uint64_t)) return 0;
+    if (slot_words == 0 || slot_words < TAG_WORDS + copies(&one) * (STATE + 1) || slot_words > bytes / sizeof(uint64_t))
+        return 0;
     const uint64_t before = sizeof(struct wide_plans) / sizeof(uint64_t) + whole_lines(capacity(&one));
     const uint64_t words = subtract_to_zero(bytes / sizeof(uint64_t), before);
-    const uint64_t bucket = whole_lines(TAGS + BUCKET_SLOTS * slot_words);
-    if (words >= bucket) return words / bucket * BUCKET_SLOTS;
+    const uint64_t bucket = whole_lines(add_saturating(TAGS, product(BUCKET_SLOTS, slot_words)));
+    if (bucket != 0 && words >= bucket) return words / bucket * BUCKET_SLOTS;
     return subtract_to_zero(words, TAGS) / slot_words;
 }
 
@@ -427,8 +428,8 @@ static void begin_full(const struct call *call, struct bucket *bucket, uint64_t 
     *call->events |= TABLE_FULL;
     const enum table_when_full how = call->table->when_full;
     if (how == TABLE_EVICT) evict(call, bucket, state);
-    else if (how == TABLE_DENY && allows(call)) deny(call, bucket);
-    else if (how == TABLE_INHERIT && !inherit(call, bucket, state) && allows(call)) deny(call, bucket);
+    const bool denied = how == TABLE_DENY || (how == TABLE_INHERIT && !inherit(call, bucket, state));
+    if (denied && allows(call)) deny(call, bucket);
 }
 
 static void begin(const struct call *call, struct bucket *bucket)
