@@ -111,15 +111,24 @@ stop_nginx()
     nginx=
 }
 
+# The two clocks that nginx reads stay as far apart as they are, until somebody sets one of them.
+ms_apart()
+{
+    python3 -c 'import time; print(round((time.time_ns() - time.monotonic_ns()) / 1e6))'
+}
+
 nginx=
 what='nginx and its traffic'
 trap 'if [ -n "$nginx" ]; then kill "$nginx" && wait "$nginx"; fi; rm -rf "$room"' EXIT
+before=$(ms_apart)
 start_nginx
 shares=()
 for name in "${locations[@]}"; do shares+=("$name=${traffic[$name]}"); done
 python3 "$lib/nginx_traffic.py" "$port" "$seed" "$seconds" "${shares[@]}" >out 2>err || fail 'the requests failed'
 sent=$(cat out)
 stop_nginx
+moved=$(($(ms_apart) - before))
+if [ "${moved#-}" -gt 2 ]; then echo "the wall clock was set by about $moved ms while this ran"; exit 77; fi
 if [ "$(cat "${locations[@]/%/.log}" | wc -l)" != "$sent" ]; then fail "not $sent lines in the logs"; fi
 
 # ---- its verdicts and weir's ----

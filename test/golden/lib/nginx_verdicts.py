@@ -15,7 +15,8 @@ a ms, so from one turn of the event loop to another they may drift apart by one 
     monotonic     |  m  |  m+1  |  m+2  |  m+3        t and m, or t and m+1
 
 So a verdict can be computed up to a ms.  Here a bucket follows nginx's own verdicts with all that the other clock may
-have said: an interval.  A difference is explained where
+have said: an interval.  Another follows weir's, by the log's clock alone, and each of weir's verdicts has to be its.  A
+difference is explained where
 
     clock    both verdicts are possible within that ms
     follows  an explained one came before, and since then one bucket holds a permit more than the other
@@ -117,7 +118,8 @@ def explain(limit, client, same_ms, request):
     _, ms, _, nginx, weir, _ = request
     possible = client.nginx.excess(limit, ms, 1)
     off = ms_off(limit, client.nginx, ms, nginx, possible)
-    if off is None:
+    own = limit.verdict(client.weir.excess(limit, ms, 0)[0])
+    if off is None or (own != weir and not client.late):
         return None
     if off > 0:
         return "held: nginx's clock was %d ms off the log's" % off
@@ -168,7 +170,7 @@ def look_at(limit, requests):
             client.learn(limit, ms, request[3], client.nginx.excess(limit, ms, 1))
             if request[4] != "refused":
                 client.weir.pour(limit, ms, 0)
-        client.note_apart(same_ms[-1][2])
+        client.note_apart(next((one[2] for one in same_ms if one[3] != one[4]), same_ms[0][2]))
 
 
 def main():
@@ -179,7 +181,8 @@ def main():
         counts[kind, "differ"] += nginx != weir
         sums.update(lines=1, differ=nginx != weir, unexplained=why is None, held=bool(why) and why.startswith("held"))
         if why != "" and (why is None or sums["differ"] < SHOWN_MAX):
-            print("    line %d, %s at %d: nginx %s, weir %s; %s" % (line, name, ms, nginx, weir, why or "NOT EXPLAINED"))
+            print("    line %d, %s at %d: nginx %s, weir %s; %s" % (line, name, ms, nginx, weir,
+                                                                   why or "NOT EXPLAINED"))
     for kind in sorted({kind for kind, _ in counts}):
         print("  %-6s %6d passed %6d delayed %6d refused   %d differ" % (
             kind, *(counts[kind, what] for what in (*RANK, "differ"))))
