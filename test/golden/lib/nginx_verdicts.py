@@ -20,7 +20,8 @@ difference is explained where
 
     clock    both verdicts are possible within that ms
     follows  an explained one came before, and since then one bucket holds a permit more than the other
-    order    several requests of one client in one ms, and lines are in the order in which requests end
+    order    several requests of one client in one ms, and lines are in the order in which requests
+             end; or nginx's clock ticked within that ms
     late     weir keeps requests for two seconds and the longest duration so far to put them in order; one that comes
              later still was taken later than it came
     held     nginx's verdict is possible only if it was stopped between reading its two clocks; rare, so few may be
@@ -113,12 +114,21 @@ def ms_off(limit, bucket, ms, verdict, possible):
     return None
 
 
-def explain(limit, client, same_ms, request):
+def own_verdicts(limit, client, same_ms):
+    """For each line what weir's verdicts so far ask for: it takes lines of one ms as they stand."""
+    own = {}
+    for _, ms, line, _, weir, _ in same_ms:
+        own[line] = limit.verdict(client.weir.excess(limit, ms, 0)[0])
+        if weir != "refused":
+            client.weir.pour(limit, ms, 0)
+    return own
+
+
+def explain(limit, client, same_ms, request, own):
     """Why nginx's verdict is not weir's; "" where it is, and None where nothing explains it."""
     _, ms, _, nginx, weir, _ = request
     possible = client.nginx.excess(limit, ms, 1)
     off = ms_off(limit, client.nginx, ms, nginx, possible)
-    own = limit.verdict(client.weir.excess(limit, ms, 0)[0])
     if off is None or (own != weir and not client.late):
         return None
     if off > 0:
@@ -132,7 +142,8 @@ def explain(limit, client, same_ms, request):
         return "late: line %d stands too far behind" % client.late
     if client.apart:
         return "follows line %d" % client.apart
-    if sorted(one[3] for one in same_ms) == sorted(one[4] for one in same_ms):
+    nginxs, weirs = Counter(one[3] for one in same_ms), Counter(one[4] for one in same_ms)
+    if len(same_ms) > 1 and all(abs(nginxs[verdict] - weirs[verdict]) <= 1 for verdict in RANK):
         return "order: %d requests in this ms" % len(same_ms)
     return None
 
@@ -164,12 +175,12 @@ def look_at(limit, requests):
     for (ms, name), same_ms in sorted(groups.items()):
         client = clients[name]
         client.late = client.late or next((one[2] for one in same_ms if one[5]), None)
-        # In a ms nothing leaks: nginx let the first of them pass and refused the last, whoever was done first.
+        own = own_verdicts(limit, client, same_ms)
+        # In a ms nothing leaks: nginx let the first of them pass and refused the last, whoever was done first.  Where
+        # its clock ticked in between it was otherwise, and the two cannot be told apart: both are called order.
         for request in sorted(same_ms, key=lambda one: (RANK[one[3]], one[2])):
-            yield request, explain(limit, client, same_ms, request)
+            yield request, explain(limit, client, same_ms, request, own[request[2]])
             client.learn(limit, ms, request[3], client.nginx.excess(limit, ms, 1))
-            if request[4] != "refused":
-                client.weir.pour(limit, ms, 0)
         client.note_apart(next((one[2] for one in same_ms if one[3] != one[4]), same_ms[0][2]))
 
 
