@@ -187,6 +187,7 @@ ends 0
 silent err
 truly=$(grep -c ' REJECTED_DRY_RUN ' address.log)
 jq -r --arg truly "$truly" '.limits | "combined log: nginx refused \($truly); weir says " +
-    "\(.[0] | [.denied_spread, .denied] | sort | join(" to ")); it cannot be outside \(.[2].denied) to \(.[1].denied)"' out
+    "\(.[0] | [.denied_spread, .denied] | sort | join(" to ")); it cannot be outside " +
+    "\(.[2].denied) to \(.[1].denied)"' out
 json out ".limits | .[2].denied <= $truly and $truly <= .[1].denied"
 json out '.limits | .[2].denied <= .[0].denied and .[0].denied <= .[1].denied'

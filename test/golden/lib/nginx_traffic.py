@@ -8,7 +8,7 @@ Sends HTTP/1.1 requests to 127.0.0.1:PORT and reads all answers.  Each location 
     burst-N    20 to 45 at the same moment and then silence, half of them in one piece on one connection
     lump-N     26 over a second, and then silence
     brim-N     half again the rate, at random: most of the time its bucket is full
-    slow-N     the rate, at random, some in pairs, and the answers take over a second: lines stand far behind
+    slow-N     the rate, at random, some in pairs, and the answers take seconds: lines stand far behind
 
 The client is the header X-Client, and an address of its own in 127/8 for the location /address.  When a request is
 sent depends on how busy the machine is; nobody needs it to be on time, since only what the server logs is looked at."""
@@ -19,7 +19,7 @@ import threading
 import time
 
 WORKERS = 6
-SLOW_BYTES_A_SECOND = (1800, 2200, 3000)  # of 3000: over a second, and less than two
+SLOW_BYTES_A_SECOND = (800, 1300, 2200)  # of 3000: one to four seconds
 PAIRS = 0.04
 CLASSES = {"steady": 40, "burst": 30, "lump": 8, "brim": 1, "slow": 2}
 PAUSE_S = (2.5, 5.0)  # between two bursts

@@ -22,8 +22,8 @@ difference is explained where
     follows  an explained one came before, and since then one bucket holds a permit more than the other
     order    several requests of one client in one ms, and lines are in the order in which requests
              end; or nginx's clock ticked within that ms
-    late     weir keeps requests for two seconds and the longest duration so far to put them in order; one that comes
-             later still was taken later than it came
+    late     weir holds a minute, and then two seconds and the longest duration so far, to put requests in order; one
+             that stands behind all that was taken later than it came
     held     nginx's verdict is possible only if it was stopped between reading its two clocks; rare, so few may be
 
 and nothing else."""
