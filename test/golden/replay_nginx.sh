@@ -63,7 +63,7 @@ http {
     uwsgi_temp_path $room/uwsgi;
     scgi_temp_path $room/scgi;
     access_log off;
-    root /nonexistent;
+    root /dev/null;
     keepalive_requests 1000000;
     limit_req_dry_run on;
     limit_req_log_level info;
