@@ -8,7 +8,8 @@
        run    t1 t2 t3 t5 t6 |<- at most NEAR places from its end: moved there
        heap   those that belong further back                    next = the lesser of run's first and heap's least
 
-   What comes later still is taken at the time of the last one taken, and counted.
+   What comes later still is taken at the time of the last one taken, and counted.  At the start of a log no duration
+   says anything yet, so all of it may be held until the log has come as far as from_ns.
 
    May touch: its own memory.  Promises: times taken never decrease; of equal times the earlier line comes first; at
    most ORDER_HELD_MAX are held.  Leaves to others: what a time is. */
@@ -124,7 +125,8 @@ bool order_take(struct order *order, struct order_entry *entry)
     const bool from_heap = run == NULL || (heap != NULL && before(heap, run));
     const uint64_t time_ns = from_heap ? heap->time_ns : run->time_ns;
     const bool full = order->run_count + order->heap_count >= ORDER_HELD_MAX;
-    if (!order->all && !full && add_saturating(time_ns, order->window_ns) > order->stamp_ns) return false;
+    const uint64_t complete_ns = most(add_saturating(time_ns, order->window_ns), order->from_ns);
+    if (!order->all && !full && complete_ns > order->stamp_ns) return false;
     if (from_heap) {
         take_from_heap(order, entry);
     } else {

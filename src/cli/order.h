@@ -25,6 +25,7 @@ struct order {
     struct order_entry *heap; /* what would have to go far into the run */
     size_t heap_size, heap_count;
     uint64_t window_ns, stamp_ns; /* what came before stamp_ns - window_ns is complete */
+    uint64_t from_ns;             /* until stamp_ns is as late as this nothing is complete */
     uint64_t taken_ns;            /* of the last one taken */
     uint64_t late;                /* came after that had been taken which it should have preceded */
     bool all;                     /* nothing more is waited for */

@@ -17,6 +17,9 @@
 
 enum { COST_DIGITS_MAX = 19, IDLE_TURNS = 20 /* of a tenth of a second */ };
 
+/* So much of a log says how long requests take; before that nobody knows how far back one may belong. */
+static const uint64_t LEARN_NS = UINT64_C(60) * REPLAY_SECOND_NS;
+
 /* A longer one is in other units, and would hold up everything. */
 static const uint64_t DURATION_MAX_NS = UINT64_C(30) * 86400 * REPLAY_SECOND_NS;
 
@@ -127,6 +130,10 @@ static void begin(struct replay *replay, const struct accesslog_entry *entry)
     /* A duration to the ms does not say when within the second it ended. */
     replay->whole_seconds = entry->resolution_ns >= REPLAY_SECOND_NS;
     if (stamps_start) replay->result.stamps_are_ends = false;
+    /* Who follows a log wants to hear of refusals at once. */
+    if (entry->has_duration && !stamps_start && !replay->options.follow) {
+        replay->order.from_ns = add_saturating(entry->time_ns, LEARN_NS);
+    }
     for (int i = 0; i < replay->options.limits; i++) candidate_begin(&replay->candidate[i], replay->whole_seconds);
 }
 

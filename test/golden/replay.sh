@@ -157,6 +157,13 @@ run 'far out of order' "$weir" replay 1/s --format "$ends_format" durations.log
 says out '1 line far out of order, taken as late as they stand'
 json <("$weir" replay 1/s --json --format "$ends_format" durations.log) '.late == 1'
 
+# The first long request of a log is in order as well, though nothing before it took long.
+printf '192.0.2.1 [1763719%s.000] %s\n' 200 0 230 0 245 0 250 49.500 >durations.log
+what='a long one at first'
+starts >out
+printf '%s\n' '[0,true]' '[30000,true]' '[45000,true]' '[500,false]' >expected
+same out expected
+
 # ---- keys ----
 keys_of() # ARGUMENT...
 {
