@@ -131,7 +131,7 @@ static void print_head(const struct replay_result *result, int width)
     put_stamps(&writer, result);
     parts[count++] = stamps.text;
     writer = cell_of(&range);
-    write_text(&writer, "ranges: spread over each second, or as stamped");
+    write_text(&writer, "estimates: spread over each second, or as stamped");
     if (result->whole_seconds) parts[count++] = range.text;
     writer = cell_of(&malformed);
     put_count(&writer, result->malformed, "malformed line");

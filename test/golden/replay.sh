@@ -21,7 +21,7 @@ combined() # ADDRESS SECOND [BYTES]: a line at 10:00 and so many seconds
 cat >expected <<'END'
 41 requests of 2 clients, 1 min;
   stamps are request ENDS to the second: true refusals may be higher;
-  ranges: spread over each second, or as stamped
+  estimates: spread over each second, or as stamped
     refused                      clients hit   most refused
   5/s burst=5
     22 to 30  53.66 to 73.17 %             1   192.0.2.1   30 of 40
