@@ -46,7 +46,7 @@ function notes() {
             'true refusals may be higher.');
     }
     if (data.whole_seconds) {
-        found.push('The stamps do not tell when within the second a request came, so refusals are a range: ' +
+        found.push('The stamps do not tell when within the second a request came, so refusals are estimates: ' +
             'with all requests of a second at once, and with them spread over it.');
     }
     if (data.late > 0) {
