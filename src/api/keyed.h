@@ -9,6 +9,7 @@
 
 #include <weir/weir.h>
 
+#include "core/slot.h"
 #include "host/clock.h"
 #include "host/map.h"
 #include "host/thread.h"
@@ -114,6 +115,9 @@ static inline uint64_t keyed_units_of(const weir_table *table, uint64_t ns)
 /* At least one limit, of one or several keys, all or nothing.  decision->limit counts in limits. */
 void keyed_slots_ask(weir_table *table, const struct keyed_limit *limits, int count, const struct ask *ask,
                      uint64_t end[], weir_decision *decision, uint32_t *events);
+/* The same for one limit that is asked once, and charged now or not at all.  rule: of the limit, in the table's units. */
+void keyed_slots_take(weir_table *table, const struct slot_rule *rule, const struct keyed_limit *limit, uint64_t now_ns,
+                      weir_decision *decision, uint32_t *events);
 void keyed_slots_settle(weir_table *table, const struct keyed_limit *limits, int count, uint64_t now_ns,
                         const weir_decision *decision, const uint64_t actual[], const uint64_t end[]);
 uint64_t keyed_slots_full_ns(const weir_table *table, const weir_decision *decision);
@@ -138,6 +142,9 @@ uint64_t keyed_wide_full_ns(const weir_table *table, const struct plan *plan, co
 /* ---- keyed_stats.c ---- */
 
 void keyed_count(weir_table *table, weir_key key, const weir_decision *decision, uint32_t events);
+
+/* So many calls that were granted, and so many permits, without events. */
+void keyed_count_granted(weir_table *table, uint64_t calls, uint64_t permits);
 
 /* Memory is looked after a little at a time, by those who ask. */
 void keyed_maintain(weir_table *table);
