@@ -68,7 +68,7 @@ static uint64_t start_after(const struct part *part, uint64_t ahead)
     return subtract_to_zero(ahead, part->rule.burst);
 }
 
-static void ask_table(weir_table *table, const struct table_question *question, struct part *part, uint32_t *events)
+static inline void ask_table(weir_table *table, const struct table_question *question, struct part *part, uint32_t *events)
 {
     for (;;) {
         table_ask(keyed_slots(table), question, &part->answer);
@@ -274,29 +274,16 @@ void keyed_slots_ask(weir_table *table, const struct keyed_limit *limits, int co
     }
 }
 
-/* ---- one limit, now or not at all: what most calls are ---- */
+/* ---- one limit, now or not at all: what the fast call leaves to others ---- */
 
-void keyed_slots_take(weir_table *table, const struct slot_rule *rule, const struct keyed_limit *limit, uint64_t now_ns,
-                      weir_decision *decision, uint32_t *events)
+void keyed_slots_refuse(const weir_table *table, const struct keyed_limit *limit, uint64_t now_ns, uint64_t drained,
+                        weir_decision *decision)
 {
-    struct part part = {.rule = *rule, .hash = limit->hash, .cost = slot_cost(rule, limit->cost)};
     const struct moment moment = moment_of(table, &(struct ask){.now_ns = now_ns});
-    const struct table_question question = {
-        .hash = part.hash, .now = moment.now, .cost = part.cost, .burst = rule->burst, .how = TABLE_TAKE};
-    if (part.cost == 0 || part.cost > rule->burst) {
-        keyed_slots_ask(table, limit, 1, &(struct ask){.now_ns = now_ns}, NULL, decision, events);
-        return;
-    }
-    ask_table(table, &question, &part, events);
+    struct part part = part_of(table, limit, limit->cost);
+    part.answer = (struct table_answer){.verdict = TABLE_REFUSED, .drained = drained};
     *decision = (weir_decision){.start = {now_ns}};
-    if (part.answer.verdict != TABLE_TAKEN) {
-        say_refused(table, &part, 1, &moment, decision);
-        return;
-    }
-    decision->verdict = WEIR_ALLOW;
-    decision->end = part.answer.drained;
-    decision->remaining = permits_left(&part, ahead_of(&part, moment.now));
-    decision->charged = limit->cost;
+    say_refused(table, &part, 1, &moment, decision);
 }
 
 /* ---- correcting ---- */

@@ -12,8 +12,6 @@
 #include "core/algorithm.h"
 #include "core/num.h"
 
-enum { BATCH = 32 };
-
 /* The limits that have to be asked; -1: one of them never passes, see *never. */
 static int limits_of(const weir_table *table, const struct plan *plan, weir_key key, const uint64_t cost[],
                      struct keyed_limit limits[], int *never)
@@ -82,25 +80,13 @@ static weir_decision ask_key(weir_table *table, const weir_plan *plan, weir_key 
     return decision;
 }
 
-/* One limit in a slot: what is fast. */
-static inline bool is_simple(const weir_table *table, const struct plan *plan)
-{
-    return !keyed_is_wide(table) && plan->count == 1 && plan->interval[0] != 0;
-}
-
 weir_decision weir_table_take_at(weir_table *table, const weir_plan *plan, weir_key key, weir_instant now,
                                  uint64_t cost)
 {
     const struct plan *inside = plan_inside_const(plan);
-    if (!is_simple(table, inside)) return ask_key(table, plan, key, &(struct ask){.now_ns = now.ns, .cost = cost});
-    const uint64_t hash = hash_key(&table->secret, key.bytes, key.size, 0);
-    table_prefetch(keyed_slots(table), hash);
-    const struct slot_rule rule = slot_rule_of(&inside->rule[0], inside->interval[0], table->unit);
-    const struct keyed_limit limit = {&inside->rule[0], inside->interval[0], hash, cost, 0};
     weir_decision decision;
-    uint32_t events = 0;
-    keyed_slots_take(table, &rule, &limit, now.ns, &decision, &events);
-    keyed_count(table, key, &decision, events);
+    if (!keyed_is_one(table, inside)) return ask_key(table, plan, key, &(struct ask){.now_ns = now.ns, .cost = cost});
+    keyed_one_take(table, inside, key, now.ns, cost, &decision);
     return decision;
 }
 
@@ -159,51 +145,7 @@ uint64_t weir_table_full_ns(const weir_table *table, const weir_plan *plan, cons
     return keyed_slots_full_ns(table, decision);
 }
 
-/* ---- many ---- */
-
-/* Hashes all before the first is looked at, so that their lines come together. */
-static void prefetch_some(const weir_table *table, const weir_ask *asks, size_t count, uint64_t hash[])
-{
-    const struct table *slots = keyed_slots(table);
-    for (size_t i = 0; i < count; i++) {
-        if (!is_simple(table, plan_inside_const(asks[i].plan))) continue;
-        hash[i] = hash_key(&table->secret, asks[i].key.bytes, asks[i].key.size, 0);
-        table_prefetch(slots, hash[i]);
-    }
-}
-
-static void take_some(weir_table *table, weir_ask *asks, size_t count, uint64_t now_ns)
-{
-    uint64_t hash[BATCH], calls = 0, permits = 0;
-    const struct plan *known = NULL;
-    struct slot_rule rule = {0};
-    prefetch_some(table, asks, count, hash);
-    for (size_t i = 0; i < count; i++) {
-        const struct plan *plan = plan_inside_const(asks[i].plan);
-        weir_decision *decision = &asks[i].decision;
-        if (!is_simple(table, plan)) {
-            *decision = weir_table_take_at(table, asks[i].plan, asks[i].key, (weir_instant){now_ns}, asks[i].cost);
-            continue;
-        }
-        if (plan != known) rule = slot_rule_of(&plan->rule[0], plan->interval[0], table->unit);
-        known = plan;
-        const struct keyed_limit limit = {&plan->rule[0], plan->interval[0], hash[i], asks[i].cost, 0};
-        uint32_t events = 0;
-        keyed_slots_take(table, &rule, &limit, now_ns, decision, &events);
-        if (decision->verdict == WEIR_ALLOW && events == 0) {
-            calls++;
-            permits += decision->charged;
-        } else {
-            keyed_count(table, asks[i].key, decision, events);
-        }
-    }
-    keyed_count_granted(table, calls, permits);
-}
-
-void weir_table_take_batch(weir_table *table, weir_ask *asks, size_t count, weir_instant now)
-{
-    for (size_t i = 0; i < count; i += BATCH) take_some(table, asks + i, (size_t)least(count - i, BATCH), now.ns);
-}
+/* ---- several, all or none ---- */
 
 static void fill_each(uint64_t each[WEIR_LIMITS_MAX], uint64_t cost)
 {
