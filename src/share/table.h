@@ -179,7 +179,7 @@ static ATOM_INLINE void table_prefetch(const struct table *table, uint64_t hash)
 /* ---- the call that finds its slot ---- */
 
 /* The slot in this bucket whose owner is that tag, past its tentative state; of several the first.  All four are looked
-   at: which one it is nobody can guess, and a wrong guess takes longer. */
+   at: which one it is no processor can guess, and a wrong guess takes longer. */
 static ATOM_INLINE struct table_slot *table_find(struct table_bucket *bucket, uint64_t tag, uint64_t *owner)
 {
     struct table_slot *found = NULL;
