@@ -99,15 +99,15 @@ static void prefetch_some(const weir_table *table, const weir_ask *asks, size_t 
 {
     const struct table *slots = keyed_slots(table);
     for (size_t i = 0; i < count; i++) {
-        if (!keyed_is_one(table, plan_inside_const(asks[i].plan))) continue;
-        hash[i] = hash_key(&table->secret, asks[i].key.bytes, asks[i].key.size, 0);
+        const bool one = keyed_is_one(table, plan_inside_const(asks[i].plan));
+        hash[i] = one ? hash_key(&table->secret, asks[i].key.bytes, asks[i].key.size, 0) : 0;
     }
     for (size_t i = 0; i < count; i++) table_prefetch(slots, hash[i]);
 }
 
 static void take_some(weir_table *table, weir_ask *asks, size_t count, uint64_t now_ns)
 {
-    uint64_t hash[BATCH] = {0}, calls = 0, permits = 0;
+    uint64_t hash[BATCH], calls = 0, permits = 0;
     struct common common = {.plan = NULL};
     prefetch_some(table, asks, count, hash);
     for (size_t i = 0; i < count; i++) {
