@@ -50,37 +50,40 @@ static uint32_t ask_slowly(weir_table *table, const struct common *common, uint6
 static void refuse(const weir_table *table, const struct common *common, uint64_t cost, uint64_t drained,
                    weir_decision *decision)
 {
-    const struct keyed_limit limit = {.rule = &common->plan->rule[0], .interval = common->plan->interval[0], .cost = cost};
+    const struct keyed_limit limit = {
+        .rule = &common->plan->rule[0], .interval = common->plan->interval[0], .cost = cost};
     keyed_slots_refuse(table, &limit, common->now_ns, drained, decision);
 }
 
-/* Returns the table's events. */
-static ATOM_INLINE uint32_t take(weir_table *table, const struct common *common, uint64_t hash, uint64_t cost,
-                                 weir_decision *decision)
+/* What was just taken drains later than now. */
+static inline void allow(const struct common *common, uint64_t cost, uint64_t drained, weir_decision *decision)
+{
+    *decision = (weir_decision){.verdict = WEIR_ALLOW,
+                                .start = {common->now_ns},
+                                .end = drained,
+                                .remaining = permits_in(common, common->rule.burst - (drained - common->now)),
+                                .charged = cost};
+}
+
+/* Returns the table's events.  fetched: its lines were asked for some time ago. */
+static ATOM_INLINE uint32_t take(weir_table *table, const struct common *common, uint64_t hash, bool fetched,
+                                 uint64_t cost, weir_decision *decision)
 {
     const struct slot_rule *rule = &common->rule;
-    const struct table_question question = {.hash = hash,
-                                            .now = common->now,
-                                            .cost = slot_cost(rule, cost),
-                                            .burst = rule->burst,
-                                            .how = TABLE_TAKE};
+    const struct table_question question = {
+        .hash = hash, .now = common->now, .cost = slot_cost(rule, cost), .burst = rule->burst, .how = TABLE_TAKE};
+    const bool possible = question.cost != 0 && question.cost <= rule->burst;
     uint64_t drained = 0;
-    if (question.cost == 0 || question.cost > rule->burst) return ask_slowly(table, common, hash, cost, decision);
-    const enum table_verdict verdict = table_try(keyed_slots(table), &question, &drained);
-    if (verdict == TABLE_TAKEN) {
-        decision->verdict = WEIR_ALLOW;
-        decision->limit = 0;
-        decision->start.ns = common->now_ns;
-        decision->delay_ns = decision->retry_ns = 0;
-        decision->end = drained;
-        decision->remaining = permits_in(common, subtract_to_zero(rule->burst, drained - common->now));
-        decision->charged = cost;
-        decision->reserved = 0;
+    switch (possible ? table_try(keyed_slots(table), &question, fetched, &drained) : TABLE_MISSED) {
+    case TABLE_TAKEN:
+        allow(common, cost, drained, decision);
         return 0;
+    case TABLE_REFUSED:
+        refuse(table, common, cost, drained, decision);
+        return 0;
+    default:
+        return ask_slowly(table, common, hash, cost, decision);
     }
-    if (verdict != TABLE_REFUSED) return ask_slowly(table, common, hash, cost, decision);
-    refuse(table, common, cost, drained, decision);
-    return 0;
 }
 
 void keyed_one_take(weir_table *table, const struct plan *plan, weir_key key, uint64_t now_ns, uint64_t cost,
@@ -89,7 +92,7 @@ void keyed_one_take(weir_table *table, const struct plan *plan, weir_key key, ui
     const uint64_t hash = hash_key(&table->secret, key.bytes, key.size, 0);
     table_prefetch(keyed_slots(table), hash);
     const struct common common = common_of(table, plan, now_ns);
-    const uint32_t events = take(table, &common, hash, cost, decision);
+    const uint32_t events = take(table, &common, hash, false, cost, decision);
     keyed_count(table, key, decision, events);
 }
 
@@ -118,7 +121,7 @@ static void take_some(weir_table *table, weir_ask *asks, size_t count, uint64_t 
             continue;
         }
         if (plan != common.plan) common = common_of(table, plan, now_ns);
-        const uint32_t events = take(table, &common, hash[i], asks[i].cost, decision);
+        const uint32_t events = take(table, &common, hash[i], true, asks[i].cost, decision);
         if (decision->verdict == WEIR_ALLOW && events == 0) {
             calls++;
             permits += decision->charged;

@@ -68,7 +68,8 @@ static uint64_t start_after(const struct part *part, uint64_t ahead)
     return subtract_to_zero(ahead, part->rule.burst);
 }
 
-static inline void ask_table(weir_table *table, const struct table_question *question, struct part *part, uint32_t *events)
+static inline void ask_table(weir_table *table, const struct table_question *question, struct part *part,
+                             uint32_t *events)
 {
     for (;;) {
         table_ask(keyed_slots(table), question, &part->answer);

@@ -12,11 +12,13 @@
 enum { MAINTAIN_EVERY = 4096, SWEPT_AT_ONCE = 64 };
 static const uint64_t KEEP_TIME_EVERY_NS = 1000000000;
 
-static void add(struct atom *counter, bool mine, uint64_t more)
+/* Returns what was there before. */
+static uint64_t add(struct atom *counter, bool mine, uint64_t more)
 {
-    if (more == 0) return;
-    if (mine) atom_store(counter, atom_load(counter) + more);
-    else atom_add(counter, more);
+    if (!mine) return atom_add(counter, more);
+    const uint64_t before = atom_load(counter);
+    atom_store(counter, before + more);
+    return before;
 }
 
 static void count_refusal(weir_table *table, unsigned slot, weir_key key, const weir_decision *decision)
@@ -26,12 +28,10 @@ static void count_refusal(weir_table *table, unsigned slot, weir_key key, const 
     top_add(&table->top, slot, identity, key.bytes, key.size, decision->limit);
 }
 
-/* Each thread once in so many of its calls. */
+/* Now and then a thread pays for what all need. */
 static void count_calls(weir_table *table, unsigned slot, uint64_t calls)
 {
-    struct atom *counter = &table->tally[slot].calls;
-    const uint64_t before = atom_load(counter);
-    add(counter, slot < HOST_SLOTS, calls);
+    const uint64_t before = add(&table->tally[slot].calls, slot < HOST_SLOTS, calls);
     if (before / MAINTAIN_EVERY != (before + calls) / MAINTAIN_EVERY) keyed_maintain(table);
 }
 

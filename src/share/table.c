@@ -263,8 +263,7 @@ static bool ask_slot(const struct call *call, struct table_slot *slot, uint64_t 
     const uint64_t before = time, charged = table_time(time, now, ahead_after(call, verdict, ahead));
     if (writes(call, verdict) && !atom_swap_full(&slot->time, &time, charged)) return false;
     tell(call, verdict, ahead);
-    if (call->answer->verdict == TABLE_UNKNOWN)
-        table_outgrown(slot, writes(call, verdict) ? charged : before, before);
+    if (call->answer->verdict == TABLE_UNKNOWN) table_outgrown(slot, writes(call, verdict) ? charged : before, before);
     return true;
 }
 

@@ -178,18 +178,34 @@ static ATOM_INLINE void table_prefetch(const struct table *table, uint64_t hash)
 
 /* ---- the call that finds its slot ---- */
 
-/* The slot in this bucket whose owner is that tag, past its tentative state; of several the first.  All four are looked
-   at: which one it is no processor can guess, and a wrong guess takes longer. */
-static ATOM_INLINE struct table_slot *table_find(struct table_bucket *bucket, uint64_t tag, uint64_t *owner)
+/* A slot, and whose it was when it was found. */
+struct table_place {
+    struct table_slot *slot; /* NULL: none */
+    uint64_t owner;
+};
+
+/* The first slot in this bucket whose owner is that tag, past its tentative state.  All four are looked at, without a
+   branch: which one it is no processor can guess, and a wrong guess takes longer. */
+static ATOM_INLINE void table_find(struct table_bucket *bucket, uint64_t tag, struct table_place *place)
 {
-    struct table_slot *found = NULL;
     for (int i = TABLE_SLOTS - 1; i >= 0; i--) {
-        const uint64_t seen = atom_load_acquire(&bucket->slot[i].owner);
-        const bool own = seen >> (TABLE_TAG_SHIFT - 1) == tag << 1;
-        found = own ? &bucket->slot[i] : found;
-        *owner = own ? seen : *owner;
+        const uint64_t owner = atom_load_acquire(&bucket->slot[i].owner);
+        const bool own = owner >> (TABLE_TAG_SHIFT - 1) == tag << 1;
+        place->slot = own ? &bucket->slot[i] : place->slot;
+        place->owner = own ? owner : place->owner;
     }
-    return found;
+}
+
+/* fetched: both lines are in the cache, so looking at both is faster than guessing whether the first will do. */
+static ATOM_INLINE struct table_place table_seek(const struct table_area *area, uint64_t hash, bool fetched)
+{
+    struct table_bucket *first = &area->bucket[table_first_choice(area, hash)];
+    struct table_bucket *second = &area->bucket[table_second_choice(area, hash)];
+    struct table_place place = {NULL, 0};
+    if (fetched) table_find(second, table_tag(hash), &place);
+    table_find(first, table_tag(hash), &place);
+    if (!fetched && place.slot == NULL) table_find(second, table_tag(hash), &place);
+    return place;
 }
 
 /* From now until a call is counted. */
@@ -199,33 +215,35 @@ static inline uint64_t table_lead(const struct table_question *question)
 }
 
 /* A TABLE_TAKE of more than nothing, of a key that has its slot and when nobody is in the way.  *drained as in the
-   answer; UNKNOWN has taken its charge back. */
-static ATOM_INLINE enum table_verdict table_try(struct table *table, const struct table_question *question,
-                                                uint64_t *drained)
+   answer; UNKNOWN has taken its charge back.  fetched: see table_seek. */
+static ATOM_INLINE enum table_verdict table_try(const struct table *table, const struct table_question *question,
+                                                bool fetched, uint64_t *drained)
 {
     const struct table_area *area = &table->area[table->count - 1];
-    const uint64_t hash = question->hash, tag = table_tag(hash), now = question->now, cost = question->cost;
+    const uint64_t hash = question->hash, now = question->now, cost = question->cost;
     const uint64_t reach = least(add_saturating(question->burst, question->wait), table->longest);
-    uint64_t owner = 0;
-    struct table_slot *slot = table_find(&area->bucket[table_first_choice(area, hash)], tag, &owner);
-    if (slot == NULL) slot = table_find(&area->bucket[table_second_choice(area, hash)], tag, &owner);
+    const struct table_place place = table_seek(area, hash, fetched);
+    struct table_slot *slot = place.slot;
     if (slot == NULL) return TABLE_MISSED;
     uint64_t time = atom_load_acquire(&slot->time);
     const uint64_t ahead = table_ahead(time, now), after = most(ahead, table_lead(question)) + cost;
     const bool passes = cost <= reach && after <= reach;
     const uint64_t before = time, charged = passes ? table_time(time, now, after) : time;
-    if (!table_owned(owner, time) || (passes && !atom_swap_full(&slot->time, &time, charged))) return TABLE_MISSED;
+    if (!table_owned(place.owner, time) || (passes && !atom_swap_full(&slot->time, &time, charged)))
+        return TABLE_MISSED;
+    if (atom_load_full(table->newest) > table->count) {
+        table_outgrown(slot, charged, before);
+        return TABLE_UNKNOWN;
+    }
     *drained = now + (passes ? after : ahead);
-    if (atom_load_full(table->newest) <= table->count) return passes ? TABLE_TAKEN : TABLE_REFUSED;
-    table_outgrown(slot, charged, before);
-    return TABLE_UNKNOWN;
+    return passes ? TABLE_TAKEN : TABLE_REFUSED;
 }
 
 static inline void table_ask(struct table *table, const struct table_question *question, struct table_answer *answer)
 {
     *answer = (struct table_answer){TABLE_MISSED, 0, 0, 0};
     if (question->how == TABLE_TAKE && question->cost != 0)
-        answer->verdict = table_try(table, question, &answer->drained);
+        answer->verdict = table_try(table, question, false, &answer->drained);
     if (answer->verdict == TABLE_TAKEN) answer->charged = question->cost;
     if (answer->verdict == TABLE_MISSED) table_ask_slowly(table, question, answer);
 }
