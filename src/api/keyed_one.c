@@ -74,7 +74,9 @@ static ATOM_INLINE uint32_t take(weir_table *table, const struct common *common,
         .hash = hash, .now = common->now, .cost = slot_cost(rule, cost), .burst = rule->burst, .how = TABLE_TAKE};
     const bool possible = question.cost != 0 && question.cost <= rule->burst;
     uint64_t drained = 0;
-    switch (possible ? table_try(keyed_slots(table), &question, fetched, &drained) : TABLE_MISSED) {
+    const struct table *slots = keyed_slots(table);
+    const struct table_place place = fetched ? table_seek_fetched(slots, hash) : table_seek(slots, hash);
+    switch (possible ? table_try(slots, place, &question, &drained) : TABLE_MISSED) {
     case TABLE_TAKEN:
         allow(common, cost, drained, decision);
         return 0;

@@ -184,27 +184,50 @@ struct table_place {
     uint64_t owner;
 };
 
-/* The first slot in this bucket whose owner is that tag, past its tentative state.  All four are looked at, without a
-   branch: which one it is no processor can guess, and a wrong guess takes longer. */
-static ATOM_INLINE void table_find(struct table_bucket *bucket, uint64_t tag, struct table_place *place)
+/* Is this the owner of a slot of that tag, past its tentative state? */
+static inline bool table_is_own(uint64_t owner, uint64_t tag)
+{
+    return owner >> (TABLE_TAG_SHIFT - 1) == tag << 1;
+}
+
+/* The first slot in this bucket that is this tag's. */
+static inline struct table_place table_find(struct table_bucket *bucket, uint64_t tag)
+{
+    for (int i = 0; i < TABLE_SLOTS; i++) {
+        const uint64_t owner = atom_load_acquire(&bucket->slot[i].owner);
+        if (table_is_own(owner, tag)) return (struct table_place){&bucket->slot[i], owner};
+    }
+    return (struct table_place){NULL, 0};
+}
+
+/* The same, or *place where none is; without a branch. */
+static ATOM_INLINE void table_find_blindly(struct table_bucket *bucket, uint64_t tag, struct table_place *place)
 {
     for (int i = TABLE_SLOTS - 1; i >= 0; i--) {
         const uint64_t owner = atom_load_acquire(&bucket->slot[i].owner);
-        const bool own = owner >> (TABLE_TAG_SHIFT - 1) == tag << 1;
+        const bool own = table_is_own(owner, tag);
         place->slot = own ? &bucket->slot[i] : place->slot;
         place->owner = own ? owner : place->owner;
     }
 }
 
-/* fetched: both lines are in the cache, so looking at both is faster than guessing whether the first will do. */
-static ATOM_INLINE struct table_place table_seek(const struct table_area *area, uint64_t hash, bool fetched)
+/* Where this hash is in the newest area that this process knows of. */
+static inline struct table_place table_seek(const struct table *table, uint64_t hash)
 {
-    struct table_bucket *first = &area->bucket[table_first_choice(area, hash)];
-    struct table_bucket *second = &area->bucket[table_second_choice(area, hash)];
+    const struct table_area *area = &table->area[table->count - 1];
+    const struct table_place place = table_find(&area->bucket[table_first_choice(area, hash)], table_tag(hash));
+    if (place.slot != NULL) return place;
+    return table_find(&area->bucket[table_second_choice(area, hash)], table_tag(hash));
+}
+
+/* The same, faster once both lines are in the cache: all eight are looked at, because which one it is no processor can
+   guess, and a wrong guess takes longer. */
+static ATOM_INLINE struct table_place table_seek_fetched(const struct table *table, uint64_t hash)
+{
+    const struct table_area *area = &table->area[table->count - 1];
     struct table_place place = {NULL, 0};
-    if (fetched) table_find(second, table_tag(hash), &place);
-    table_find(first, table_tag(hash), &place);
-    if (!fetched && place.slot == NULL) table_find(second, table_tag(hash), &place);
+    table_find_blindly(&area->bucket[table_second_choice(area, hash)], table_tag(hash), &place);
+    table_find_blindly(&area->bucket[table_first_choice(area, hash)], table_tag(hash), &place);
     return place;
 }
 
@@ -214,15 +237,13 @@ static inline uint64_t table_lead(const struct table_question *question)
     return question->from == 0 ? 0 : (question->from - question->now) & TABLE_DRAINED_MAX;
 }
 
-/* A TABLE_TAKE of more than nothing, of a key that has its slot and when nobody is in the way.  *drained as in the
-   answer; UNKNOWN has taken its charge back.  fetched: see table_seek. */
-static ATOM_INLINE enum table_verdict table_try(const struct table *table, const struct table_question *question,
-                                                bool fetched, uint64_t *drained)
+/* A TABLE_TAKE of more than nothing, of a key that was found there, when nobody is in the way.  *drained as in the
+   answer; UNKNOWN has taken its charge back. */
+static ATOM_INLINE enum table_verdict table_try(const struct table *table, struct table_place place,
+                                                const struct table_question *question, uint64_t *drained)
 {
-    const struct table_area *area = &table->area[table->count - 1];
-    const uint64_t hash = question->hash, now = question->now, cost = question->cost;
+    const uint64_t now = question->now, cost = question->cost;
     const uint64_t reach = least(add_saturating(question->burst, question->wait), table->longest);
-    const struct table_place place = table_seek(area, hash, fetched);
     struct table_slot *slot = place.slot;
     if (slot == NULL) return TABLE_MISSED;
     uint64_t time = atom_load_acquire(&slot->time);
@@ -243,7 +264,7 @@ static inline void table_ask(struct table *table, const struct table_question *q
 {
     *answer = (struct table_answer){TABLE_MISSED, 0, 0, 0};
     if (question->how == TABLE_TAKE && question->cost != 0)
-        answer->verdict = table_try(table, question, false, &answer->drained);
+        answer->verdict = table_try(table, table_seek(table, question->hash), question, &answer->drained);
     if (answer->verdict == TABLE_TAKEN) answer->charged = question->cost;
     if (answer->verdict == TABLE_MISSED) table_ask_slowly(table, question, answer);
 }
