@@ -2,7 +2,8 @@
    keyed_one.c - the call that most make: one limit in a slot, now or not at all, for one key or for many.
 
    Most keys have their slot, nobody is in the way, and the answer is yes.  That is what is here, without what only
-   lists of limits, waiting and new keys need; for all else it asks keyed_slots.c, which says the same to the bit, slower.
+   lists of limits, waiting and new keys need; for all else it asks keyed_slots.c, which says the same to the bit, but
+   takes longer.
 
    Of many calls the hashes come first, so that all lines are on their way when the first is looked at.
 
