@@ -3,12 +3,14 @@
 
        keyed_open.c    made, joined, grown, closed        keyed_take.c   asked: time and key -> slots or wide -> tally
        keyed_slots.c   limits by gcra, 16 bytes a key     keyed_wide.c   all others, and their locks
-       keyed_stats.c   counted, swept, told               address.c      keys */
+       keyed_one.c     just one of them, and many keys    keyed_stats.c  counted, swept, told
+       address.c       keys */
 #ifndef WEIR_API_KEYED_H
 #define WEIR_API_KEYED_H
 
 #include <weir/weir.h>
 
+#include "core/slot.h"
 #include "host/clock.h"
 #include "host/map.h"
 #include "host/thread.h"
@@ -114,9 +116,25 @@ static inline uint64_t keyed_units_of(const weir_table *table, uint64_t ns)
 /* At least one limit, of one or several keys, all or nothing.  decision->limit counts in limits. */
 void keyed_slots_ask(weir_table *table, const struct keyed_limit *limits, int count, const struct ask *ask,
                      uint64_t end[], weir_decision *decision, uint32_t *events);
+
+/* Says that the slot of this limit, drained at that time, does not let it pass now. */
+void keyed_slots_refuse(const weir_table *table, const struct keyed_limit *limit, uint64_t now_ns, uint64_t drained,
+                        weir_decision *decision);
 void keyed_slots_settle(weir_table *table, const struct keyed_limit *limits, int count, uint64_t now_ns,
                         const weir_decision *decision, const uint64_t actual[], const uint64_t end[]);
 uint64_t keyed_slots_full_ns(const weir_table *table, const weir_decision *decision);
+
+/* ---- keyed_one.c ---- */
+
+/* One limit, in a slot. */
+static inline bool keyed_is_one(const weir_table *table, const struct plan *plan)
+{
+    return !keyed_is_wide(table) && plan->count == 1 && plan->interval[0] != 0;
+}
+
+/* [keyed_is_one] Takes now or not at all, and counts it. */
+void keyed_one_take(weir_table *table, const struct plan *plan, weir_key key, uint64_t now_ns, uint64_t cost,
+                    weir_decision *decision);
 
 /* ---- keyed_wide.c ---- */
 
@@ -138,6 +156,9 @@ uint64_t keyed_wide_full_ns(const weir_table *table, const struct plan *plan, co
 /* ---- keyed_stats.c ---- */
 
 void keyed_count(weir_table *table, weir_key key, const weir_decision *decision, uint32_t events);
+
+/* So many calls that were granted, and so many permits, without events. */
+void keyed_count_granted(weir_table *table, uint64_t calls, uint64_t permits);
 
 /* Memory is looked after a little at a time, by those who ask. */
 void keyed_maintain(weir_table *table);

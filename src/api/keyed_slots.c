@@ -68,7 +68,8 @@ static uint64_t start_after(const struct part *part, uint64_t ahead)
     return subtract_to_zero(ahead, part->rule.burst);
 }
 
-static void ask_table(weir_table *table, const struct table_question *question, struct part *part, uint32_t *events)
+static inline void ask_table(weir_table *table, const struct table_question *question, struct part *part,
+                             uint32_t *events)
 {
     for (;;) {
         table_ask(keyed_slots(table), question, &part->answer);
@@ -274,6 +275,18 @@ void keyed_slots_ask(weir_table *table, const struct keyed_limit *limits, int co
         say_never(table, part, count, &moment, decision, events);
         decision->limit = (uint32_t)limit;
     }
+}
+
+/* ---- one limit, now or not at all: what the fast call leaves to others ---- */
+
+void keyed_slots_refuse(const weir_table *table, const struct keyed_limit *limit, uint64_t now_ns, uint64_t drained,
+                        weir_decision *decision)
+{
+    const struct moment moment = moment_of(table, &(struct ask){.now_ns = now_ns});
+    struct part part = part_of(table, limit, limit->cost);
+    part.answer = (struct table_answer){.verdict = TABLE_REFUSED, .drained = drained};
+    *decision = (weir_decision){.start = {now_ns}};
+    say_refused(table, &part, 1, &moment, decision);
 }
 
 /* ---- correcting ---- */

@@ -12,11 +12,13 @@
 enum { MAINTAIN_EVERY = 4096, SWEPT_AT_ONCE = 64 };
 static const uint64_t KEEP_TIME_EVERY_NS = 1000000000;
 
-static void add(struct atom *counter, bool mine, uint64_t more)
+/* Returns what was there before. */
+static uint64_t add(struct atom *counter, bool mine, uint64_t more)
 {
-    if (more == 0) return;
-    if (mine) atom_store(counter, atom_load(counter) + more);
-    else atom_add(counter, more);
+    if (!mine) return atom_add(counter, more);
+    const uint64_t before = atom_load(counter);
+    atom_store(counter, before + more);
+    return before;
 }
 
 static void count_refusal(weir_table *table, unsigned slot, weir_key key, const weir_decision *decision)
@@ -26,12 +28,25 @@ static void count_refusal(weir_table *table, unsigned slot, weir_key key, const 
     top_add(&table->top, slot, identity, key.bytes, key.size, decision->limit);
 }
 
+/* Now and then a thread pays for what all need. */
+static void count_calls(weir_table *table, unsigned slot, uint64_t calls)
+{
+    const uint64_t before = add(&table->tally[slot].calls, slot < HOST_SLOTS, calls);
+    if (before / MAINTAIN_EVERY != (before + calls) / MAINTAIN_EVERY) keyed_maintain(table);
+}
+
+void keyed_count_granted(weir_table *table, uint64_t calls, uint64_t permits)
+{
+    const unsigned slot = host_slot();
+    add(&table->tally[slot].granted, slot < HOST_SLOTS, permits);
+    count_calls(table, slot, calls);
+}
+
 void keyed_count(weir_table *table, weir_key key, const weir_decision *decision, uint32_t events)
 {
     const unsigned slot = host_slot();
     struct keyed_tally *tally = &table->tally[slot];
     const bool mine = slot < HOST_SLOTS;
-    add(&tally->calls, mine, 1);
     if (decision->verdict == WEIR_ALLOW) {
         add(&tally->granted, mine, decision->charged);
     } else {
@@ -44,7 +59,7 @@ void keyed_count(weir_table *table, weir_key key, const weir_decision *decision,
         add(&tally->displaced, mine, (events & TABLE_DISPLACED) != 0);
         add(&tally->moved, mine, (events & TABLE_MOVED) != 0);
     }
-    if (atom_load(&tally->calls) % MAINTAIN_EVERY == 0) keyed_maintain(table);
+    count_calls(table, slot, 1);
 }
 
 /* The buckets of all areas, counted through from the first: the area in which this one lies. */

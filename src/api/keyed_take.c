@@ -12,8 +12,6 @@
 #include "core/algorithm.h"
 #include "core/num.h"
 
-enum { BATCH = 32 };
-
 /* The limits that have to be asked; -1: one of them never passes, see *never. */
 static int limits_of(const weir_table *table, const struct plan *plan, weir_key key, const uint64_t cost[],
                      struct keyed_limit limits[], int *never)
@@ -85,12 +83,16 @@ static weir_decision ask_key(weir_table *table, const weir_plan *plan, weir_key 
 weir_decision weir_table_take_at(weir_table *table, const weir_plan *plan, weir_key key, weir_instant now,
                                  uint64_t cost)
 {
-    return ask_key(table, plan, key, &(struct ask){.now_ns = now.ns, .cost = cost});
+    const struct plan *inside = plan_inside_const(plan);
+    weir_decision decision;
+    if (!keyed_is_one(table, inside)) return ask_key(table, plan, key, &(struct ask){.now_ns = now.ns, .cost = cost});
+    keyed_one_take(table, inside, key, now.ns, cost, &decision);
+    return decision;
 }
 
 weir_decision weir_table_take(weir_table *table, const weir_plan *plan, weir_key key, uint64_t cost)
 {
-    return ask_key(table, plan, key, &(struct ask){.now_ns = keyed_now_ns(table), .cost = cost});
+    return weir_table_take_at(table, plan, key, (weir_instant){keyed_now_ns(table)}, cost);
 }
 
 weir_decision weir_table_take_each(weir_table *table, const weir_plan *plan, weir_key key, const uint64_t cost[],
@@ -143,41 +145,7 @@ uint64_t weir_table_full_ns(const weir_table *table, const weir_plan *plan, cons
     return keyed_slots_full_ns(table, decision);
 }
 
-/* ---- many ---- */
-
-/* One limit in a slot: what a batch is fast for. */
-static bool is_simple(const weir_table *table, const struct plan *plan)
-{
-    return !keyed_is_wide(table) && plan->count == 1 && plan->interval[0] != 0;
-}
-
-static void take_some(weir_table *table, weir_ask *asks, size_t count, uint64_t now_ns)
-{
-    uint64_t hash[BATCH];
-    for (size_t i = 0; i < count; i++) {
-        if (!is_simple(table, plan_inside_const(asks[i].plan))) continue;
-        hash[i] = hash_key(&table->secret, asks[i].key.bytes, asks[i].key.size, 0);
-        table_prefetch(keyed_slots(table), hash[i]);
-    }
-    for (size_t i = 0; i < count; i++) {
-        const struct plan *plan = plan_inside_const(asks[i].plan);
-        if (is_simple(table, plan)) {
-            const struct ask ask = {.now_ns = now_ns};
-            const struct keyed_limit limit = {&plan->rule[0], plan->interval[0], hash[i], asks[i].cost, 0};
-            uint32_t events = 0;
-            keyed_slots_ask(table, &limit, 1, &ask, NULL, &asks[i].decision, &events);
-            keyed_count(table, asks[i].key, &asks[i].decision, events);
-        } else {
-            asks[i].decision =
-                weir_table_take_at(table, asks[i].plan, asks[i].key, (weir_instant){now_ns}, asks[i].cost);
-        }
-    }
-}
-
-void weir_table_take_batch(weir_table *table, weir_ask *asks, size_t count, weir_instant now)
-{
-    for (size_t i = 0; i < count; i += BATCH) take_some(table, asks + i, (size_t)least(count - i, BATCH), now.ns);
-}
+/* ---- several, all or none ---- */
 
 static void fill_each(uint64_t each[WEIR_LIMITS_MAX], uint64_t cost)
 {

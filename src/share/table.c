@@ -213,10 +213,9 @@ static void finish_displacing(const struct look *look, uint64_t now)
 
 /* ---- answers ---- */
 
-void table_outgrown(struct table_slot *slot, uint64_t charged, uint64_t before, struct table_answer *answer)
+void table_outgrown(struct table_slot *slot, uint64_t charged, uint64_t before)
 {
     if (charged != before) atom_swap(&slot->time, &charged, before);
-    *answer = (struct table_answer){TABLE_UNKNOWN, 0, 0, 0};
 }
 
 static bool outgrown(const struct table *table)
@@ -267,8 +266,7 @@ static bool ask_slot(const struct call *call, struct table_slot *slot, uint64_t 
     const uint64_t before = time, charged = table_time(time, now, ahead_after(call, verdict, ahead));
     if (writes(call, verdict) && !atom_swap_full(&slot->time, &time, charged)) return false;
     tell(call, verdict, ahead);
-    if (call->answer->verdict == TABLE_UNKNOWN)
-        table_outgrown(slot, writes(call, verdict) ? charged : before, before, call->answer);
+    if (call->answer->verdict == TABLE_UNKNOWN) table_outgrown(slot, writes(call, verdict) ? charged : before, before);
     return true;
 }
 

@@ -61,7 +61,8 @@ struct table_question {
 enum table_verdict {
     TABLE_TAKEN, /* or, of a peek: it would be */
     TABLE_REFUSED,
-    TABLE_UNKNOWN /* `newest` says that there are more areas than this process knows: map them and ask again */
+    TABLE_UNKNOWN, /* `newest` says that there are more areas than this process knows: map them and ask again */
+    TABLE_MISSED   /* of table_try only: not as simple as that, nothing is done; ask slowly */
 };
 
 enum table_event {
@@ -89,7 +90,7 @@ static inline void table_ask(struct table *table, const struct table_question *q
 void table_ask_slowly(struct table *table, const struct table_question *question, struct table_answer *answer);
 
 /* The answer came from memory that is no longer the newest: takes the charge back if it can. */
-void table_outgrown(struct table_slot *slot, uint64_t charged, uint64_t before, struct table_answer *answer);
+void table_outgrown(struct table_slot *slot, uint64_t charged, uint64_t before);
 
 /* A call that used less than it was charged, and the slot it had: from its start to the drained time it was told. */
 struct table_slip {
@@ -176,14 +177,57 @@ static ATOM_INLINE void table_prefetch(const struct table *table, uint64_t hash)
 
 /* ---- the call that finds its slot ---- */
 
-/* The slot in this bucket whose owner is that tag, past its tentative state. */
-static inline struct table_slot *table_find(struct table_bucket *bucket, uint64_t tag, uint64_t *owner)
+/* A slot, and whose it was when it was found. */
+struct table_place {
+    struct table_slot *slot; /* NULL: none */
+    uint64_t owner;
+};
+
+/* Is this the owner of a slot of that tag, past its tentative state? */
+static inline bool table_is_own(uint64_t owner, uint64_t tag)
+{
+    return owner >> (TABLE_TAG_SHIFT - 1) == tag << 1;
+}
+
+/* The first slot in this bucket that is this tag's. */
+static inline struct table_place table_find(struct table_bucket *bucket, uint64_t tag)
 {
     for (int i = 0; i < TABLE_SLOTS; i++) {
-        *owner = atom_load_acquire(&bucket->slot[i].owner);
-        if (*owner >> (TABLE_TAG_SHIFT - 1) == tag << 1) return &bucket->slot[i];
+        const uint64_t owner = atom_load_acquire(&bucket->slot[i].owner);
+        if (table_is_own(owner, tag)) return (struct table_place){&bucket->slot[i], owner};
     }
-    return NULL;
+    return (struct table_place){NULL, 0};
+}
+
+/* The same, or *place where none is; without a branch. */
+static ATOM_INLINE void table_find_blindly(struct table_bucket *bucket, uint64_t tag, struct table_place *place)
+{
+    for (int i = TABLE_SLOTS - 1; i >= 0; i--) {
+        const uint64_t owner = atom_load_acquire(&bucket->slot[i].owner);
+        const bool own = table_is_own(owner, tag);
+        place->slot = own ? &bucket->slot[i] : place->slot;
+        place->owner = own ? owner : place->owner;
+    }
+}
+
+/* Where this hash is in the newest area that this process knows of. */
+static inline struct table_place table_seek(const struct table *table, uint64_t hash)
+{
+    const struct table_area *area = &table->area[table->count - 1];
+    const struct table_place place = table_find(&area->bucket[table_first_choice(area, hash)], table_tag(hash));
+    if (place.slot != NULL) return place;
+    return table_find(&area->bucket[table_second_choice(area, hash)], table_tag(hash));
+}
+
+/* The same, faster once both lines are in the cache: all eight are looked at, because which one it is no processor can
+   guess, and a wrong guess takes longer. */
+static ATOM_INLINE struct table_place table_seek_fetched(const struct table *table, uint64_t hash)
+{
+    const struct table_area *area = &table->area[table->count - 1];
+    struct table_place place = {NULL, 0};
+    table_find_blindly(&area->bucket[table_second_choice(area, hash)], table_tag(hash), &place);
+    table_find_blindly(&area->bucket[table_first_choice(area, hash)], table_tag(hash), &place);
+    return place;
 }
 
 /* From now until a call is counted. */
@@ -192,27 +236,36 @@ static inline uint64_t table_lead(const struct table_question *question)
     return question->from == 0 ? 0 : (question->from - question->now) & TABLE_DRAINED_MAX;
 }
 
-static inline void table_ask(struct table *table, const struct table_question *question, struct table_answer *answer)
+/* A TABLE_TAKE of more than nothing, of a key that was found there, when nobody is in the way.  *drained as in the
+   answer; UNKNOWN has taken its charge back. */
+static ATOM_INLINE enum table_verdict table_try(const struct table *table, struct table_place place,
+                                                const struct table_question *question, uint64_t *drained)
 {
-    const struct table_area *area = &table->area[table->count - 1];
-    const uint64_t hash = question->hash, tag = table_tag(hash), now = question->now, cost = question->cost;
+    const uint64_t now = question->now, cost = question->cost;
     const uint64_t reach = least(add_saturating(question->burst, question->wait), table->longest);
-    uint64_t owner;
-    struct table_slot *slot = table_find(&area->bucket[table_first_choice(area, hash)], tag, &owner);
-    if (slot == NULL) slot = table_find(&area->bucket[table_second_choice(area, hash)], tag, &owner);
-    if (slot == NULL || question->how != TABLE_TAKE || cost == 0) {
-        table_ask_slowly(table, question, answer);
-        return;
-    }
+    struct table_slot *slot = place.slot;
+    if (slot == NULL) return TABLE_MISSED;
     uint64_t time = atom_load_acquire(&slot->time);
     const uint64_t ahead = table_ahead(time, now), after = most(ahead, table_lead(question)) + cost;
     const bool passes = cost <= reach && after <= reach;
-    *answer = (struct table_answer){TABLE_REFUSED, 0, now + ahead, 0};
-    if (passes) *answer = (struct table_answer){TABLE_TAKEN, 0, now + after, cost};
-    const uint64_t charged = table_time(time, now, after);
-    if (!table_owned(owner, time) || (passes && !atom_swap_full(&slot->time, &time, charged)))
-        table_ask_slowly(table, question, answer);
-    else if (atom_load_full(table->newest) > table->count) table_outgrown(slot, passes ? charged : time, time, answer);
+    const uint64_t before = time, charged = passes ? table_time(time, now, after) : time;
+    if (!table_owned(place.owner, time) || (passes && !atom_swap_full(&slot->time, &time, charged)))
+        return TABLE_MISSED;
+    if (atom_load_full(table->newest) > table->count) {
+        table_outgrown(slot, charged, before);
+        return TABLE_UNKNOWN;
+    }
+    *drained = now + (passes ? after : ahead);
+    return passes ? TABLE_TAKEN : TABLE_REFUSED;
+}
+
+static inline void table_ask(struct table *table, const struct table_question *question, struct table_answer *answer)
+{
+    *answer = (struct table_answer){TABLE_MISSED, 0, 0, 0};
+    if (question->how == TABLE_TAKE && question->cost != 0)
+        answer->verdict = table_try(table, table_seek(table, question->hash), question, &answer->drained);
+    if (answer->verdict == TABLE_TAKEN) answer->charged = question->cost;
+    if (answer->verdict == TABLE_MISSED) table_ask_slowly(table, question, answer);
 }
 
 #endif
