@@ -23,6 +23,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "host/sleep.h"
@@ -330,6 +331,16 @@ static int allocate(int fd, uint64_t from, uint64_t to)
     return 0;
 }
 
+/* As much as there can be, so that what can never be had is not asked for: some systems end other programs to give it.
+   What has a name says how much its file system has; memory has no more than the machine. */
+static uint64_t room_for(int fd)
+{
+    struct statvfs system;
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    if (fstatvfs(fd, &system) == 0 && system.f_blocks != 0) return (uint64_t)system.f_bfree * system.f_frsize;
+    return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : UINT64_MAX;
+}
+
 int host_region_grow(struct host_region *region, uint64_t size)
 {
     if (region->fd < 0) {
@@ -339,6 +350,7 @@ int host_region_grow(struct host_region *region, uint64_t size)
     if (size > INT64_MAX) return EFBIG;
     int failed = measure(region->fd, region);
     if (failed != 0 || size <= region->size) return failed;
+    if (size - region->size > room_for(region->fd)) return ENOSPC;
     failed = allocate(region->fd, region->size, size);
     if (failed == 0) return measure(region->fd, region);
     /* Nobody has been told of what it has added, and nobody else may add while we have the lock. */
