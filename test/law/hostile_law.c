@@ -163,9 +163,12 @@ static void forge_record(struct law *law, int fd, unsigned word, unsigned count)
     uint64_t words[RECORD_WORDS_MAX];
     if (pread(fd, page, sizeof page, 0) != (ssize_t)sizeof page) return;
     for (unsigned i = 0; i < count; i++) words[i] = law_pick(law, 3) == 0 ? pick_word(law) : page[word + i];
-    if (word == WORD_ONCE && law_pick(law, 2) == 0) {
-        words[0] = (1 + law_pick(law, 2)) << 32 | (uint32_t)((int)law_pick(law, 140) - 70);
-        words[1] = law_pick(law, 5) << 32 | law_pick(law, 600) * 8;
+    if (word == WORD_ONCE && law_pick(law, 4) != 0) {
+        /* Another unit, slot or kind, and what else there is fits. */
+        memcpy(words, page + word, sizeof words[0] * count);
+        if (law_pick(law, 2) == 0) words[0] = words[0] >> 32 << 32 | (uint32_t)((int)law_pick(law, 140) - 70);
+        else if (law_pick(law, 2) == 0) words[1] = words[1] >> 32 << 32 | law_pick(law, 600) * WORD_BYTES;
+        else words[0] ^= (uint64_t)(REGION_SLOTS ^ REGION_WIDE) << 32;
     }
     if (word >= WORD_AREAS && word < WORD_BOOTS && law_pick(law, 2) == 0) {
         words[0] = law_pick(law, 20) * REGION_PAGE;
