@@ -322,8 +322,10 @@ static int open_file(weir_table *table, const weir_table_options *options, weir_
     number = host_region_lock(&table->region, LOCK_REGION);
     if (number == 0) number = host_region_measure(&table->region);
     if (number != 0) return fail_system(error, "cannot be locked", options->path, number);
-    const int failed = make_or_read(table, options, error);
+    int failed = make_or_read(table, options, error);
     if (failed == 0) attach_time(table);
+    if (failed == 0 && (number = host_region_fill(&table->region)) != 0)
+        failed = fail_system(error, "has holes that cannot be filled", options->path, number);
     host_region_unlock(&table->region, LOCK_REGION);
     return failed;
 }

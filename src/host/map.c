@@ -39,6 +39,7 @@ enum {
     GROUPS_MAX = 1024,
     CHUNK = 1 << 26, /* so much is allocated at a time: a signal makes tmpfs begin again */
     ZEROS = 1 << 16,
+    STAT_BLOCK = 512, /* what st_blocks counts */
     HUGE_PAGE = 1 << 21,
     TEXT_SIZE = 256,
     BOOT_BYTES = 16
@@ -225,6 +226,12 @@ static int allocate_some(int fd, uint64_t from, uint64_t to)
     return failed == EOPNOTSUPP ? write_zeros(fd, from, to) : failed;
 }
 
+/* Not posix_fallocate: where the file system cannot, that writes, and others use the file. */
+static int fill(int fd, off_t size)
+{
+    return fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, size);
+}
+
 static ssize_t random_some(uint8_t *bytes, size_t size)
 {
     return getrandom(bytes, size, 0);
@@ -272,6 +279,13 @@ static int punch(int fd, off_t offset, off_t size)
 static int allocate_some(int fd, uint64_t from, uint64_t to)
 {
     return write_zeros(fd, from, to);
+}
+
+static int fill(int fd, off_t size)
+{
+    (void)fd, (void)size;
+    errno = EOPNOTSUPP;
+    return -1;
 }
 
 static ssize_t random_some(uint8_t *bytes, size_t size)
@@ -356,6 +370,18 @@ int host_region_grow(struct host_region *region, uint64_t size)
     /* Nobody has been told of what it has added, and nobody else may add while we have the lock. */
     while (ftruncate(region->fd, (off_t)region->size) != 0 && errno == EINTR) continue;
     return failed;
+}
+
+int host_region_fill(const struct host_region *region)
+{
+    struct stat file;
+    int failed = 0;
+    if (region->fd < 0) return 0;
+    if (fstat(region->fd, &file) != 0) return errno;
+    if (file.st_blocks >= file.st_size / STAT_BLOCK) return 0;
+    do failed = fill(region->fd, file.st_size);
+    while (failed != 0 && errno == EINTR);
+    return failed != 0 && errno != EOPNOTSUPP && errno != ENOSYS ? errno : 0;
 }
 
 void host_region_punch(const struct host_region *region, uint64_t offset, uint64_t size)

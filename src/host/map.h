@@ -48,6 +48,10 @@ int host_region_measure(struct host_region *region);
    ENOSPC (ENOMEM, EFBIG, EDQUOT): there is not so much space, and none is used. */
 int host_region_grow(struct host_region *region, uint64_t size);
 
+/* A file may have been copied without its zeros, and then touching it can fail (SIGBUS): takes the space for all of it,
+   where the file system can.  ENOSPC: there is not so much. */
+int host_region_fill(const struct host_region *region);
+
 /* A part of it, whole pages of 4096; of a region without descriptor: zeroed memory of that size, wherever.
    ENXIO: the file is shorter.  A file that somebody truncates later kills with SIGBUS who touches what is gone: nobody
    does that who may write it, unless he means to; weir never does. */

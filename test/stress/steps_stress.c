@@ -262,6 +262,8 @@ static void find_all_well(weir_table *table, const struct scene *scene, const st
     struct standing seen;
     const bool all = scene->when_full == WEIR_FULL_DENY;
     uint64_t kept = 0;
+    struct region_view view;
+    crowd_check(region_read(table->header, size_of(table), &view) == REGION_SOUND, "who opens it now finds no table");
     look(table, &seen);
     for (uint64_t number = 0; number < KEYS; number++) {
         const uint64_t had = before->remaining[number] - scene->too_much;
