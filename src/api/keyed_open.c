@@ -373,7 +373,7 @@ void keyed_after_fork(weir_table *table)
         if (before != UINT64_MAX && atom_swap(&table->forks, &before, UINT64_MAX)) {
             for (int i = 0; i < WIDE_LOCKS; i++) atom_store(&table->stripe[i], 0);
             host_mutex_open(&table->mutex);
-            if (host_region_reopen(&table->region) != 0) host_region_close(&table->region);
+            host_region_reopen(&table->region);
             atom_store_release(&table->forks, forks);
         }
         before = atom_load_acquire(&table->forks);

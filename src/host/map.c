@@ -96,7 +96,9 @@ static int measure(int fd, struct host_region *region)
 {
     struct stat file;
     if (fstat(fd, &file) != 0) return errno;
-    *region = (struct host_region){fd, (uint64_t)file.st_size, identity_of(&file)};
+    region->fd = fd;
+    region->size = (uint64_t)file.st_size;
+    region->identity = identity_of(&file);
     return 0;
 }
 
@@ -143,7 +145,7 @@ static int join_or_create(const char *path, unsigned mode, int *fd, bool *create
 int host_region_open(struct host_region *region, const char *path, enum host_open how, unsigned mode, bool *created)
 {
     int fd = -1, failed = 0;
-    region->fd = -1;
+    *region = (struct host_region){.fd = -1};
     *created = how == HOST_CREATE;
     if (how == HOST_JOIN) failed = join(path, mode, &fd);
     else if (how == HOST_CREATE) failed = create(path, mode, &fd);
@@ -204,10 +206,10 @@ static int open_second(int fd, int *second)
     return open_again(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, second);
 }
 
-static int lock_byte(int fd, short type, uint64_t byte)
+static int lock_byte(const struct host_region *region, short type, uint64_t byte)
 {
     struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)byte, .l_len = 1};
-    return fcntl(fd, F_OFD_SETLKW, &lock);
+    return fcntl(region->fd, region->by_process ? F_SETLKW : F_OFD_SETLKW, &lock);
 }
 
 static void hint_huge(void *memory, size_t size)
@@ -258,10 +260,10 @@ static int open_second(int fd, int *second)
     return *second < 0 ? errno : 0;
 }
 
-static int lock_byte(int fd, short type, uint64_t byte)
+static int lock_byte(const struct host_region *region, short type, uint64_t byte)
 {
     struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)byte, .l_len = 1};
-    return fcntl(fd, F_SETLKW, &lock);
+    return fcntl(region->fd, F_SETLKW, &lock);
 }
 
 static void hint_huge(void *memory, size_t size)
@@ -311,6 +313,7 @@ int host_region_reopen(struct host_region *region)
     int second = -1;
     if (region->fd < 0) return 0;
     const int failed = open_second(region->fd, &second);
+    region->by_process = failed != 0;
     if (failed != 0) return failed;
     close(region->fd);
     region->fd = second;
@@ -321,14 +324,14 @@ int host_region_lock(const struct host_region *region, uint64_t byte)
 {
     int failed = 0;
     if (region->fd < 0) return 0;
-    do failed = lock_byte(region->fd, F_WRLCK, byte);
+    do failed = lock_byte(region, F_WRLCK, byte);
     while (failed != 0 && errno == EINTR);
     return failed != 0 ? errno : 0;
 }
 
 void host_region_unlock(const struct host_region *region, uint64_t byte)
 {
-    if (region->fd >= 0) lock_byte(region->fd, F_UNLCK, byte);
+    if (region->fd >= 0) lock_byte(region, F_UNLCK, byte);
 }
 
 /* ---- space ---- */
@@ -403,7 +406,7 @@ static uint64_t within_page(uint64_t place)
 
 static int map_file(const struct host_region *region, uint64_t offset, uint64_t size, void **memory)
 {
-    struct host_region now;
+    struct host_region now = {.fd = -1};
     const int failed = measure(region->fd, &now);
     if (failed != 0) return failed;
     if (offset > now.size || size > now.size - offset) return ENXIO;

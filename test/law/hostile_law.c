@@ -436,4 +436,4 @@ static void hostile(struct law *law)
     alarm(0);
 }
 
-LAW("hostile", hostile, 20000);
+LAW("hostile", hostile, 5000);

@@ -410,7 +410,7 @@ static void asks_of_all_counts(void **unused)
 {
     (void)unused;
     const weir_plan plan = plan_of("2/h"), log = plan_of("2/h algorithm=sliding-log");
-    char names[WEIR_ASKS_MAX + 1][4];
+    char names[WEIR_ASKS_MAX + 1][16];
     for (int wide = 0; wide < 2; wide++) {
         weir_table *table = wide ? open_wide(&log) : open_default();
         const weir_instant now = weir_now();
