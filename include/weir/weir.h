@@ -309,8 +309,8 @@ typedef struct {
 /* count independent answers, fast: the memory of all is fetched at once. */
 WEIR_API void weir_table_take_batch(weir_table *table, weir_ask *asks, size_t count, weir_instant now);
 
-/* Up to WEIR_ASKS_MAX different keys, each under its own plan (address and subnet and all): takes from all, or from none.
-   false: the decision of one that refused says so, and the others what they would have answered. */
+/* Up to WEIR_ASKS_MAX different keys, each under its own plan (address and subnet and all): takes from all, or from
+   none.  false: the decision of one that refused says so, and the others what they would have answered. */
 #define WEIR_ASKS_MAX 16
 WEIR_API bool weir_table_take_all(weir_table *table, weir_ask *asks, size_t count, weir_instant now);
 
