@@ -107,5 +107,10 @@ void weir_table_read_stats(weir_table *table, weir_table_stats *stats, size_t si
 
 size_t weir_table_read_top(weir_table *table, weir_top *top, size_t count)
 {
-    return table->top_memory == NULL ? 0 : top_read(&table->top, top, (size_t)least(count, table->top_keys));
+    if (table->top_memory == NULL) return 0;
+    keyed_after_fork(table);
+    host_lock(&table->mutex);
+    const size_t told = top_read(&table->top, top, (size_t)least(count, table->top_keys));
+    host_unlock(&table->mutex);
+    return told;
 }

@@ -406,7 +406,7 @@ static uint64_t within_page(uint64_t place)
 
 static int map_file(const struct host_region *region, uint64_t offset, uint64_t size, void **memory)
 {
-    struct host_region now = {.fd = -1};
+    struct host_region now = {0};
     const int failed = measure(region->fd, &now);
     if (failed != 0) return failed;
     if (offset > now.size || size > now.size - offset) return ENXIO;

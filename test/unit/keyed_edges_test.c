@@ -10,6 +10,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -563,6 +564,34 @@ static void grandchildren_share_it(void **unused)
     weir_table_close(table);
 }
 
+static void *reads_for_ever(void *argument)
+{
+    weir_top top[4];
+    for (;;) {
+        weir_table_read_top(argument, top, 4);
+        pthread_testcancel();
+    }
+    return NULL;
+}
+
+/* What a thread of the parent held when the child was made is nobody's in there. */
+static void children_read_while_a_thread_did(void **unused)
+{
+    (void)unused;
+    weir_table_options options = WEIR_TABLE_OPTIONS;
+    const weir_plan plan = plan_of("2/h");
+    pthread_t thread;
+    options.keys_max = 100;
+    options.top = 4;
+    weir_table *table = open_with(options);
+    weir_table_take(table, &plan, weir_key_text("k"), 1);
+    assert_int_equal(pthread_create(&thread, NULL, reads_for_ever, table), 0);
+    for (int i = 0; i < 100; i++) assert_true(in_a_child(reads_all, table));
+    pthread_cancel(thread);
+    pthread_join(thread, NULL);
+    weir_table_close(table);
+}
+
 /* A limiter is its process's own; the child's ticker is the system's clock. */
 static void a_ticker_goes_on_in_a_child(void **unused)
 {
@@ -613,6 +642,7 @@ int main(void)
         IN_A_FOLDER(a_file_with_holes),
         IN_A_FOLDER(twice_in_one_process),
         cmocka_unit_test(grandchildren_share_it),
+        cmocka_unit_test(children_read_while_a_thread_did),
         cmocka_unit_test(a_ticker_goes_on_in_a_child),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
