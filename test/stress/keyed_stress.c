@@ -5,7 +5,8 @@
    grow, and some read its statistics and its most refused keys.  Afterwards of each key
 
        conservation    what was given and kept is no more than its burst and what drained meanwhile
-       all or nothing  what is left is as much as that leaves: a call that took nothing has charged nothing
+       all or nothing  what is left is as much as that leaves: a call that took nothing has charged nothing (but for the few
+                       that gave back at a time that was over, when others had taken all: there somebody might wait)
 
    May touch: threads, a file in a folder of its own.  Promises: no timed assertion.  Leaves to others: deaths
    (kill_stress.c), all orders of a few steps (explore/table_explore.c). */
@@ -19,7 +20,16 @@
 #include "stress/crowd.h"
 #include "unit/random.h"
 
-enum { THREADS = 4, ROUNDS = 30000, KEYS = 5, TOGETHER = 3, BURST = 4000, GROWTHS = 5, KEYS_MAX = 64 };
+enum {
+    THREADS = 4,
+    ROUNDS = 30000,
+    KEYS = 5,
+    TOGETHER = 3,
+    BURST = 4000,
+    LOST_MAX = BURST / 100,
+    GROWTHS = 5,
+    KEYS_MAX = 64
+};
 static const uint64_t HOUR_NS = UINT64_C(3600) * 1000000000;
 
 static weir_table *table;
@@ -115,7 +125,7 @@ static void torment(const char *what, const char *limits, const char *path, bool
         const uint64_t drained = 1 + (weir_now().ns - begin_ns) / (HOUR_NS / BURST);
         const uint64_t sum = atomic_load(&given[i]);
         crowd_check(sum + left <= BURST + drained, "a key was given more than it has");
-        crowd_check(sum + left + drained + 1 >= BURST, "a key was charged for what was not given");
+        crowd_check(sum + left + LOST_MAX >= BURST, "a key was charged for what was not given");
         given_in_all += sum;
     }
     printf("  %d keys got %llu of %d each on average; refused %llu, given back %llu\n", KEYS,
