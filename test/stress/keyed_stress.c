@@ -5,8 +5,8 @@
    grow, and some read its statistics and its most refused keys.  Afterwards of each key
 
        conservation    what was given and kept is no more than its burst and what drained meanwhile
-       all or nothing  what is left is as much as that leaves: a call that took nothing has charged nothing (but for the few
-                       that gave back at a time that was over, when others had taken all: there somebody might wait)
+       all or nothing  what is left is as much as that leaves: a call that took nothing has charged nothing (but for
+                       a few that gave back at a time that was over, when others had taken all: somebody might wait)
 
    May touch: threads, a file in a folder of its own.  Promises: no timed assertion.  Leaves to others: deaths
    (kill_stress.c), all orders of a few steps (explore/table_explore.c). */
