@@ -237,7 +237,7 @@ typedef struct { /* WEIR_TABLE_OPTIONS fills size; a zero field is its default *
     weir_sharing sharing; /* which of these */
     weir_when_full when_full;
     weir_clock clock;    /* SYSTEM or COARSE */
-    unsigned mode;       /* of a new file; 0 = 0600 */
+    unsigned mode;       /* of a new file: 0600 and further bits to read and write; 0 = 0600 */
     uint64_t longest_ns; /* no limit lasts longer from empty to full, debt= included; 0 = 32 days.  Shorter is finer */
     const weir_plan *plan; /* NULL: limits by gcra in 16-byte slots.  Else wide slots, as long as this plan needs */
     uint32_t top;          /* how many of the most refused keys weir_table_read_top can tell; 0 = none */
@@ -309,8 +309,8 @@ typedef struct {
 /* count independent answers, fast: the memory of all is fetched at once. */
 WEIR_API void weir_table_take_batch(weir_table *table, weir_ask *asks, size_t count, weir_instant now);
 
-/* Up to WEIR_ASKS_MAX keys, each under its own plan (address and subnet and all): takes from all, or from none.  false:
-   the decision of one that refused says so, and the others what they would have answered. */
+/* Up to WEIR_ASKS_MAX different keys, each under its own plan (address and subnet and all): takes from all, or from
+   none.  false: the decision of one that refused says so, and the others what they would have answered. */
 #define WEIR_ASKS_MAX 16
 WEIR_API bool weir_table_take_all(weir_table *table, weir_ask *asks, size_t count, weir_instant now);
 

@@ -32,11 +32,10 @@ struct keyed_tally {
     uint64_t alone[1];
 };
 
-/* What this process knows of the areas: replaced as a whole when there are more, so that nobody reads half of it. */
-struct keyed_areas {
-    struct table table;
-    struct keyed_areas *older; /* kept until the table is closed: somebody may still read it */
-};
+/* What this process knows of the areas is replaced as a whole when there are more, so that nobody reads half of it, and
+   kept until the table is closed: somebody may still read it.  At the beginning, for each further area, for each that
+   is left, and once where the header makes no sense any more. */
+enum { KEYED_SHOWN_MAX = 2 * REGION_AREAS_MAX };
 
 struct weir_table {
     /* Read by every call, written by none. */
@@ -47,11 +46,12 @@ struct weir_table {
     int64_t namespace_ns; /* CLOCK_MONOTONIC + this = the machine's */
     uint64_t epoch_ns;    /* unix time when the time in there was 0 */
     uint64_t longest;     /* units */
-    struct atom areas;    /* the address of the newest keyed_areas */
+    struct atom areas;    /* the address of the last that is shown */
     void *header;
     struct wide wide; /* memory NULL: these are slots */
     struct top top;
-    void *top_memory; /* NULL: none */
+    void *top_memory;  /* NULL: none */
+    uint32_t top_keys; /* so many are told */
 
     struct keyed_tally tally[HOST_SLOTS + 1];
 
@@ -63,7 +63,9 @@ struct weir_table {
     struct host_mutex mutex; /* around mapping and growing */
     struct host_region region;
     struct region_view view;
-    uint64_t keys_max;
+    struct table shown[KEYED_SHOWN_MAX];
+    unsigned shown_count;
+    struct atom keys_max, bytes; /* as the newest area has it */
     void *mapped[REGION_AREAS_MAX];
 };
 
@@ -76,7 +78,7 @@ struct keyed_limit {
 
 static inline struct table *keyed_slots(const weir_table *table)
 {
-    return &((struct keyed_areas *)(uintptr_t)atom_load_acquire(&table->areas))->table;
+    return (struct table *)(uintptr_t)atom_load_acquire(&table->areas);
 }
 
 static inline bool keyed_is_wide(const weir_table *table)
@@ -102,8 +104,6 @@ void keyed_leave_areas(weir_table *table, unsigned first);
 
 /* Writes down for the next boot how late it is. */
 void keyed_keep_time(weir_table *table);
-
-uint64_t keyed_bytes(const weir_table *table);
 
 /* ---- keyed_slots.c ---- */
 

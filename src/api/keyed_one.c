@@ -20,6 +20,7 @@ struct common {
     const struct plan *plan;
     struct slot_rule rule;
     uint64_t inverse; /* 2^64 / interval, or one less */
+    uint64_t cost_max; /* units; 0 where the limit does not fit the table */
     uint64_t now, now_ns;
 };
 
@@ -28,6 +29,7 @@ static struct common common_of(const weir_table *table, const struct plan *plan,
     struct common common = {.plan = plan, .now = keyed_units_of(table, now_ns + table->offset_ns), .now_ns = now_ns};
     common.rule = slot_rule_of(&plan->rule[0], plan->interval[0], table->unit);
     common.inverse = UINT64_MAX / common.rule.interval;
+    common.cost_max = common.rule.burst <= table->longest ? common.rule.burst : 0;
     return common;
 }
 
@@ -73,7 +75,7 @@ static ATOM_INLINE uint32_t take(weir_table *table, const struct common *common,
     const struct slot_rule *rule = &common->rule;
     const struct table_question question = {
         .hash = hash, .now = common->now, .cost = slot_cost(rule, cost), .burst = rule->burst, .how = TABLE_TAKE};
-    const bool possible = question.cost != 0 && question.cost <= rule->burst;
+    const bool possible = question.cost != 0 && question.cost <= common->cost_max;
     uint64_t drained = 0;
     const struct table *slots = keyed_slots(table);
     const struct table_place place = fetched ? table_seek_fetched(slots, hash) : table_seek(slots, hash);

@@ -20,10 +20,12 @@ enum {
     LOADED_PERCENT = 64,
     TOP_COUNTERS_A_KEY = 4,
     TOP_MAX = TOP_COUNTERS_MAX / TOP_COUNTERS_A_KEY,
-    PATH_SHOWN = 100
+    PATH_SHOWN = 100,
+    MODE_OWNER = 0600, /* who cannot open it again can do nothing with it */
+    MODE_BITS = 0666
 };
 static const uint64_t KEYS_DEFAULT = 1000000;
-static const uint64_t KEYS_MAX = UINT64_C(1) << 36;
+static const uint64_t KEYS_MAX = UINT64_C(1) << 34; /* half of their buckets are 2^32 at most: share/table.h */
 static const uint64_t LONGEST_DEFAULT_NS = UINT64_C(32) * 24 * 3600 * 1000000000;
 static const uint64_t LONGEST_MAX_NS = UINT64_C(1) << 60;
 static const uint64_t LONGEST_UNITS_MAX = UINT64_C(1) << 53;
@@ -82,7 +84,7 @@ static int fail_file(weir_error *error, int code, const char *path, const char *
 static int check_options(const weir_table_options *options, weir_error *error)
 {
     if (options->keys_max > KEYS_MAX) {
-        return fail(error, WEIR_EINVAL, "options.keys_max: expected up to 68,719,476,736 keys, or 0 for 1,000,000");
+        return fail(error, WEIR_EINVAL, "options.keys_max: expected up to 17,179,869,184 keys, or 0 for 1,000,000");
     }
     if ((unsigned)options->sharing > WEIR_PRIVATE) {
         return fail(error, WEIR_EINVAL, "options.sharing: expected one of the four of weir_sharing");
@@ -102,7 +104,10 @@ static int check_options(const weir_table_options *options, weir_error *error)
     if (options->longest_ns > LONGEST_MAX_NS) {
         return fail(error, WEIR_EINVAL, "options.longest_ns: expected up to 36 years, or 0 for 32 days");
     }
-    if (options->mode > 0777) return fail(error, WEIR_EINVAL, "options.mode: expected permission bits, such as 0660");
+    if ((options->mode | MODE_BITS) != MODE_BITS || (options->mode & MODE_OWNER) != MODE_OWNER) {
+        return fail(error, WEIR_EINVAL,
+                    "options.mode: expected 0600, and further bits to read and write, such as 0660");
+    }
     if (options->top > TOP_MAX) return fail(error, WEIR_EINVAL, "options.top: expected up to 256 keys");
     if (options->plan != NULL && options->path == NULL && options->sharing != WEIR_PRIVATE) {
         return fail(
@@ -140,7 +145,7 @@ static int unit_for(uint64_t longest_ns)
 
 static uint64_t whole_pages(uint64_t bytes)
 {
-    return (bytes + REGION_PAGE - 1) / REGION_PAGE * REGION_PAGE;
+    return add_saturating(bytes, REGION_PAGE - 1) / REGION_PAGE * REGION_PAGE;
 }
 
 /* An even number of buckets, of which so many keys fill the share that still finds room. */
@@ -177,6 +182,24 @@ static uint64_t area_bytes(const weir_table_options *options)
     if (options->plan == NULL) return slots_bytes(options->keys_max);
     return whole_pages(
         wide_bytes(options->keys_max, words_of(options->plan), options->path != NULL, &slots, &slot_words));
+}
+
+/* Numbers that no header could say. */
+static int check_size(const weir_table_options *options, weir_error *error)
+{
+    uint64_t slots = 0, slot_words = 0;
+    if (options->plan == NULL) return 0;
+    const uint64_t bytes =
+        wide_bytes(options->keys_max, words_of(options->plan), options->path != NULL, &slots, &slot_words);
+    if (slot_words > UINT32_MAX / sizeof(uint64_t)) {
+        return fail(error, WEIR_EINVAL, "options.plan: its state takes more than 4 GiB a key; expected a shorter log");
+    }
+    if (bytes > REGION_BYTES_MAX - 2 * REGION_PAGE) {
+        return fail(error, WEIR_EINVAL,
+                    "options.keys_max: so many keys with this plan's states take more than 64 TiB; expected fewer, or "
+                    "a shorter log");
+    }
+    return 0;
 }
 
 static struct region_times times_of(const weir_table *table)
@@ -235,6 +258,9 @@ static int check_shape(const weir_table *table, const weir_table_options *option
     }
     if (shape->kind == REGION_WIDE && shape->slot_bytes < wanted.slot_bytes) {
         return fail_file(error, WEIR_EMISMATCH, options->path, "has slots too short for this plan; give another path");
+    }
+    if (shape->kind == REGION_SLOTS && shape->unit < SLOT_UNIT_MIN) {
+        return explain_answer(REGION_DAMAGED, options->path, error);
     }
     if (shape->kind == REGION_SLOTS && shape->unit > wanted.unit) {
         return fail_file(error, WEIR_EMISMATCH, options->path, "was made with a shorter options.longest_ns");
@@ -296,8 +322,10 @@ static int open_file(weir_table *table, const weir_table_options *options, weir_
     number = host_region_lock(&table->region, LOCK_REGION);
     if (number == 0) number = host_region_measure(&table->region);
     if (number != 0) return fail_system(error, "cannot be locked", options->path, number);
-    const int failed = make_or_read(table, options, error);
+    int failed = make_or_read(table, options, error);
     if (failed == 0) attach_time(table);
+    if (failed == 0 && (number = host_region_fill(&table->region)) != 0)
+        failed = fail_system(error, "has holes that cannot be filled", options->path, number);
     host_region_unlock(&table->region, LOCK_REGION);
     return failed;
 }
@@ -311,24 +339,28 @@ static int map_area(weir_table *table, unsigned area)
                            &table->mapped[area]);
 }
 
-/* [under the mutex, or alone] All areas that the view knows; newest as it will be read from now on. */
-static int show_areas(weir_table *table, struct atom *newest, unsigned first)
+static uint64_t keys_in(uint64_t bytes)
 {
-    struct keyed_areas *areas = host_allocate(sizeof *areas);
-    if (areas == NULL) return WEIR_ENOMEM;
-    areas->table = (struct table){.newest = newest,
-                                  .first = first,
-                                  .count = table->view.areas,
-                                  .when_full = (enum table_when_full)table->view.shape.when_full,
-                                  .longest = table->longest};
-    for (unsigned i = 0; i < table->view.areas; i++) {
-        const uint64_t buckets = table->view.area[i].bytes / sizeof(struct table_bucket);
-        areas->table.area[i] = (struct table_area){table->mapped[i], buckets / 2};
-        if (table->mapped[i] == NULL && i >= first) areas->table.count = i;
+    return bytes / sizeof(struct table_slot) * LOADED_PERCENT / 100;
+}
+
+/* [under the mutex, or alone] All areas that are mapped; newest as it will be read from now on. */
+static void show_areas(weir_table *table, struct atom *newest, unsigned first)
+{
+    struct table *shown = &table->shown[table->shown_count++];
+    *shown = (struct table){.newest = newest,
+                            .first = first,
+                            .when_full = (enum table_when_full)table->view.shape.when_full,
+                            .longest = table->longest};
+    while (shown->count < table->view.areas && table->mapped[shown->count] != NULL) {
+        const uint64_t buckets = table->view.area[shown->count].bytes / sizeof(struct table_bucket);
+        shown->area[shown->count] = (struct table_area){table->mapped[shown->count], buckets / 2};
+        shown->count++;
     }
-    areas->older = (struct keyed_areas *)(uintptr_t)atom_load(&table->areas);
-    atom_store_release(&table->areas, (uint64_t)(uintptr_t)areas);
-    return 0;
+    const struct region_area *last = &table->view.area[shown->count - 1];
+    atom_store(&table->keys_max, keyed_is_wide(table) ? table->wide.slots : keys_in(last->bytes));
+    atom_store(&table->bytes, last->offset + last->bytes);
+    atom_store_release(&table->areas, (uint64_t)(uintptr_t)shown);
 }
 
 /* A forked child shares its parent's opening of the file, and so its locks: it opens it once more.  What threads of the
@@ -341,7 +373,7 @@ void keyed_after_fork(weir_table *table)
         if (before != UINT64_MAX && atom_swap(&table->forks, &before, UINT64_MAX)) {
             for (int i = 0; i < WIDE_LOCKS; i++) atom_store(&table->stripe[i], 0);
             host_mutex_open(&table->mutex);
-            if (host_region_reopen(&table->region) != 0) host_region_close(&table->region);
+            host_region_reopen(&table->region);
             atom_store_release(&table->forks, forks);
         }
         before = atom_load_acquire(&table->forks);
@@ -358,8 +390,11 @@ void keyed_map_more(weir_table *table)
         bool mapped = host_region_measure(&table->region) == 0 &&
                       region_read_more(table->header, table->region.size, &more) == REGION_SOUND;
         if (mapped) table->view = more;
-        for (unsigned i = known->count; mapped && i < table->view.areas; i++) mapped = map_area(table, i) == 0;
-        /* A header that makes no sense any more: this process goes on with what it has. */
+        for (unsigned i = known->count; mapped && i < table->view.areas; i++) {
+            mapped = map_area(table, i) == 0;
+            if (!mapped) table->view.areas = i;
+        }
+        /* A header that makes no sense any more, or no room: this process goes on with what it has. */
         atom_store(&table->own_newest, table->view.areas);
         show_areas(table, mapped ? region_newest(table->header) : &table->own_newest, known->first);
     }
@@ -368,6 +403,7 @@ void keyed_map_more(weir_table *table)
 
 void keyed_leave_areas(weir_table *table, unsigned first)
 {
+    keyed_after_fork(table);
     host_lock(&table->mutex);
     const struct table *known = keyed_slots(table);
     if (first > known->first && first < known->count) show_areas(table, known->newest, first);
@@ -385,7 +421,6 @@ static void open_wide(weir_table *table, const weir_table_options *options)
                                 .context = table};
     table->wide.slot_words = slot_bytes / sizeof(uint64_t);
     table->wide.slots = wide_slots_in(table->view.area[0].bytes, table->wide.slot_words, table->wide.kept);
-    table->keys_max = table->wide.slots;
 }
 
 static int map_all(weir_table *table, const weir_table_options *options, weir_error *error)
@@ -396,17 +431,17 @@ static int map_all(weir_table *table, const weir_table_options *options, weir_er
     table->unit = table->view.shape.unit;
     table->secret = table->view.shape.secret;
     table->longest = LONGEST_UNITS_MAX - 1;
-    table->keys_max = table->view.area[table->view.areas - 1].bytes / sizeof(struct table_slot) * LOADED_PERCENT / 100;
     if (table->view.shape.kind == REGION_WIDE) open_wide(table, options);
-    if (table->keys_max == 0) return explain_answer(REGION_DAMAGED, options->path, error);
-    if (show_areas(table, region_newest(table->header), 0) != 0)
-        return fail(error, WEIR_ENOMEM, "no memory for a table");
+    if (keyed_is_wide(table) && table->wide.slots == 0) return explain_answer(REGION_DAMAGED, options->path, error);
+    show_areas(table, region_newest(table->header), 0);
     return 0;
 }
 
-static int open_top(weir_table *table, uint32_t counters, weir_error *error)
+static int open_top(weir_table *table, uint32_t keys, weir_error *error)
 {
-    if (counters == 0) return 0;
+    const unsigned counters = keys * TOP_COUNTERS_A_KEY;
+    table->top_keys = keys;
+    if (keys == 0) return 0;
     table->top_memory = host_allocate(top_bytes(counters));
     if (table->top_memory == NULL) return fail(error, WEIR_ENOMEM, "no memory for options.top");
     top_open(&table->top, table->top_memory, counters, host_yield);
@@ -418,6 +453,7 @@ int weir_table_open(weir_table **owned, const weir_table_options *options, weir_
     const weir_table_options chosen = options_of(options);
     *owned = NULL;
     int failed = check_options(&chosen, error);
+    if (failed == 0) failed = check_size(&chosen, error);
     if (failed != 0) return failed;
     weir_table *table = host_allocate(sizeof *table);
     if (table == NULL) return fail(error, WEIR_ENOMEM, "no memory for a table");
@@ -428,8 +464,7 @@ int weir_table_open(weir_table **owned, const weir_table_options *options, weir_
     host_mutex_open(&table->mutex);
     failed = chosen.path != NULL ? open_file(table, &chosen, error) : open_anonymous(table, &chosen, error);
     if (failed == 0) failed = map_all(table, &chosen, error);
-    if (failed == 0)
-        failed = open_top(table, (uint32_t)least((uint64_t)chosen.top * TOP_COUNTERS_A_KEY, TOP_COUNTERS_MAX), error);
+    if (failed == 0) failed = open_top(table, chosen.top, error);
     if (failed == 0) {
         keyed_keep_time(table);
         *owned = table;
@@ -448,12 +483,6 @@ void weir_table_close(weir_table *table)
     }
     if (table->header != NULL) host_region_unmap(table->header, REGION_PAGE);
     host_region_close(&table->region);
-    struct keyed_areas *areas = (struct keyed_areas *)(uintptr_t)atom_load(&table->areas);
-    while (areas != NULL) {
-        struct keyed_areas *older = areas->older;
-        host_free(areas);
-        areas = older;
-    }
     host_free(table->top_memory);
     host_mutex_close(&table->mutex);
     host_free(table);
@@ -465,11 +494,6 @@ void keyed_keep_time(weir_table *table)
     region_keep_time(table->header, &times);
 }
 
-uint64_t keyed_bytes(const weir_table *table)
-{
-    return region_end(&table->view);
-}
-
 /* ---- growing ---- */
 
 /* [under the mutex and the file's lock] */
@@ -478,6 +502,9 @@ static int grow(weir_table *table, uint64_t bytes, weir_error *error)
     int number = host_region_measure(&table->region);
     if (number == 0 && region_read_more(table->header, table->region.size, &table->view) != REGION_SOUND) {
         return fail(error, WEIR_EMISMATCH, "the table's header is damaged");
+    }
+    if (number == 0 && bytes <= table->view.area[table->view.areas - 1].bytes) {
+        return fail(error, WEIR_EINVAL, "keys_max: expected more keys than there is room for");
     }
     if (table->view.areas == REGION_AREAS_MAX) {
         return fail(error, WEIR_EUNSUPPORTED, "this table has grown seven times already; open a new one");
@@ -494,9 +521,7 @@ int weir_table_grow(weir_table *table, uint64_t keys_max, weir_error *error)
 {
     const uint64_t bytes = slots_bytes(least(keys_max, KEYS_MAX));
     if (keyed_is_wide(table)) return fail(error, WEIR_EUNSUPPORTED, "wide slots do not grow: open a larger table");
-    if (keys_max > KEYS_MAX) return fail(error, WEIR_EINVAL, "keys_max: expected up to 68,719,476,736 keys");
-    if (keys_max <= table->keys_max)
-        return fail(error, WEIR_EINVAL, "keys_max: expected more keys than there is room for");
+    if (keys_max > KEYS_MAX) return fail(error, WEIR_EINVAL, "keys_max: expected up to 17,179,869,184 keys");
     keyed_after_fork(table);
     host_lock(&table->mutex);
     const int number = host_region_lock(&table->region, LOCK_REGION);
@@ -504,7 +529,6 @@ int weir_table_grow(weir_table *table, uint64_t keys_max, weir_error *error)
     if (number == 0) host_region_unlock(&table->region, LOCK_REGION);
     host_unlock(&table->mutex);
     if (failed == 0) keyed_map_more(table);
-    if (failed == 0) table->keys_max = keys_max;
     return failed;
 }
 

@@ -114,7 +114,8 @@ static void say_refused(const weir_table *table, const struct part part[], int c
         const uint64_t ahead = ahead_of(&part[i], moment->now) - (refused ? 0 : part[i].cost);
         decision->remaining = least(decision->remaining, permits_left(&part[i], ahead));
         if (!refused) continue;
-        const uint64_t until_ns = ns_of(table, passes_at(&part[i], moment)) - moment->now_ns;
+        /* In a unit longer than a ns this one began before now. */
+        const uint64_t until_ns = subtract_to_zero(ns_of(table, passes_at(&part[i], moment)), moment->now_ns);
         const uint64_t retry_ns = most(subtract_to_zero(until_ns, moment->wait_ns), 1);
         if (retry_ns <= decision->retry_ns) continue;
         decision->retry_ns = retry_ns;
@@ -218,6 +219,15 @@ static struct part part_of(const weir_table *table, const struct keyed_limit *li
     return part;
 }
 
+/* A limit that lasts longer than the table can say (weir_table_fits); -1: none. */
+static int too_long(const weir_table *table, const struct part part[], int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (part[i].rule.burst > table->longest) return i;
+    }
+    return -1;
+}
+
 /* A limit that this cost can never pass; -1: none. */
 static int never(const struct part part[], int count)
 {
@@ -258,6 +268,12 @@ void keyed_slots_ask(weir_table *table, const struct keyed_limit *limits, int co
     *decision = (weir_decision){.start = {ask->now_ns}};
     if (count <= 0) return;
     for (int i = 0; i < count; i++) part[i] = part_of(table, &limits[i], limits[i].cost);
+    const int unfit = too_long(table, part, count);
+    if (unfit >= 0) {
+        decision->verdict = WEIR_NEVER;
+        decision->limit = (uint32_t)unfit;
+        return;
+    }
     if (ask->charge) {
         charge_all(table, part, count, &moment, end, decision, events);
         return;

@@ -107,7 +107,8 @@ static uint64_t live(weir_table *table)
 
 void weir_table_read_stats(weir_table *table, weir_table_stats *stats, size_t size)
 {
-    weir_table_stats sum = {.keys_live = live(table), .keys_max = table->keys_max, .bytes = keyed_bytes(table)};
+    weir_table_stats sum = {
+        .keys_live = live(table), .keys_max = atom_load(&table->keys_max), .bytes = atom_load(&table->bytes)};
     for (int i = 0; i <= HOST_SLOTS; i++) {
         const struct keyed_tally *tally = &table->tally[i];
         sum.granted += atom_load(&tally->granted);
@@ -123,8 +124,9 @@ void weir_table_read_stats(weir_table *table, weir_table_stats *stats, size_t si
 size_t weir_table_read_top(weir_table *table, weir_top *top, size_t count)
 {
     if (table->top_memory == NULL) return 0;
+    keyed_after_fork(table);
     host_lock(&table->mutex);
-    const size_t told = top_read(&table->top, top, count);
+    const size_t told = top_read(&table->top, top, (size_t)least(count, table->top_keys));
     host_unlock(&table->mutex);
     return told;
 }

@@ -171,15 +171,30 @@ static bool collect(const weir_table *table, const weir_ask *asks, size_t count,
     return true;
 }
 
+/* *refusal: what was said of all together; its limit counts in limits. */
 static bool take_all_slots(weir_table *table, const weir_ask *asks, size_t count, uint64_t now_ns, uint64_t end[],
-                           int first[], struct keyed_limit limits[], uint32_t *events)
+                           int first[], struct keyed_limit limits[], weir_decision *refusal, uint32_t *events)
 {
-    weir_decision decision = {.verdict = WEIR_ALLOW};
     int limit_count = 0;
     if (!collect(table, asks, count, limits, first, &limit_count)) return false;
     const struct ask ask = {.now_ns = now_ns};
-    if (limit_count > 0) keyed_slots_ask(table, limits, limit_count, &ask, end, &decision, events);
-    return decision.verdict == WEIR_ALLOW;
+    if (limit_count == 0) return true;
+    keyed_slots_ask(table, limits, limit_count, &ask, end, refusal, events);
+    return refusal->verdict == WEIR_ALLOW;
+}
+
+/* Each alone would pass now: the same key is there twice, or somebody has just given back.  Who was refused says so. */
+static void tell_refused(weir_ask *asks, size_t count, const int first[], const struct keyed_limit limits[],
+                         const weir_decision *refusal)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (asks[i].decision.verdict != WEIR_ALLOW) return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if ((int)refusal->limit < first[i] || (int)refusal->limit >= first[i + 1]) continue;
+        asks[i].decision = *refusal;
+        asks[i].decision.limit = (uint32_t)limits[refusal->limit].index;
+    }
 }
 
 /* Of one that was taken with others: what is left now, and the end of the slot that it names. */
@@ -209,12 +224,14 @@ bool weir_table_take_all(weir_table *table, weir_ask *asks, size_t count, weir_i
     if (keyed_is_wide(table)) {
         taken = keyed_wide_take_all(table, asks, count, now.ns, &events);
     } else {
-        taken = take_all_slots(table, asks, count, now.ns, end, first, limits, &events);
+        weir_decision refusal = {0};
+        taken = take_all_slots(table, asks, count, now.ns, end, first, limits, &refusal, &events);
         for (size_t i = 0; i < count; i++) {
             const struct ask ask = {.now_ns = now.ns, .cost = asks[i].cost, .peek = true};
             if (taken) tell_taken(table, &asks[i], now.ns, limits + first[i], first[i + 1] - first[i], end);
             else asks[i].decision = ask_key(table, asks[i].plan, asks[i].key, &ask);
         }
+        if (!taken && refusal.verdict != 0) tell_refused(asks, count, first, limits, &refusal);
     }
     /* Only what refused is a refusal; the others were not asked in earnest. */
     for (size_t i = 0; i < count; i++) {

@@ -23,6 +23,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "host/sleep.h"
@@ -38,6 +39,7 @@ enum {
     GROUPS_MAX = 1024,
     CHUNK = 1 << 26, /* so much is allocated at a time: a signal makes tmpfs begin again */
     ZEROS = 1 << 16,
+    STAT_BLOCK = 512, /* what st_blocks counts */
     HUGE_PAGE = 1 << 21,
     TEXT_SIZE = 256,
     BOOT_BYTES = 16
@@ -94,7 +96,9 @@ static int measure(int fd, struct host_region *region)
 {
     struct stat file;
     if (fstat(fd, &file) != 0) return errno;
-    *region = (struct host_region){fd, (uint64_t)file.st_size, identity_of(&file)};
+    region->fd = fd;
+    region->size = (uint64_t)file.st_size;
+    region->identity = identity_of(&file);
     return 0;
 }
 
@@ -141,7 +145,7 @@ static int join_or_create(const char *path, unsigned mode, int *fd, bool *create
 int host_region_open(struct host_region *region, const char *path, enum host_open how, unsigned mode, bool *created)
 {
     int fd = -1, failed = 0;
-    region->fd = -1;
+    *region = (struct host_region){.fd = -1};
     *created = how == HOST_CREATE;
     if (how == HOST_JOIN) failed = join(path, mode, &fd);
     else if (how == HOST_CREATE) failed = create(path, mode, &fd);
@@ -202,10 +206,10 @@ static int open_second(int fd, int *second)
     return open_again(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, second);
 }
 
-static int lock_byte(int fd, short type, uint64_t byte)
+static int lock_byte(const struct host_region *region, short type, uint64_t byte)
 {
     struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)byte, .l_len = 1};
-    return fcntl(fd, F_OFD_SETLKW, &lock);
+    return fcntl(region->fd, region->by_process ? F_SETLKW : F_OFD_SETLKW, &lock);
 }
 
 static void hint_huge(void *memory, size_t size)
@@ -222,6 +226,12 @@ static int allocate_some(int fd, uint64_t from, uint64_t to)
 {
     const int failed = posix_fallocate(fd, (off_t)from, (off_t)(to - from));
     return failed == EOPNOTSUPP ? write_zeros(fd, from, to) : failed;
+}
+
+/* Not posix_fallocate: where the file system cannot, that writes, and others use the file. */
+static int fill(int fd, off_t size)
+{
+    return fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, size);
 }
 
 static ssize_t random_some(uint8_t *bytes, size_t size)
@@ -250,10 +260,10 @@ static int open_second(int fd, int *second)
     return *second < 0 ? errno : 0;
 }
 
-static int lock_byte(int fd, short type, uint64_t byte)
+static int lock_byte(const struct host_region *region, short type, uint64_t byte)
 {
     struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)byte, .l_len = 1};
-    return fcntl(fd, F_SETLKW, &lock);
+    return fcntl(region->fd, F_SETLKW, &lock);
 }
 
 static void hint_huge(void *memory, size_t size)
@@ -271,6 +281,13 @@ static int punch(int fd, off_t offset, off_t size)
 static int allocate_some(int fd, uint64_t from, uint64_t to)
 {
     return write_zeros(fd, from, to);
+}
+
+static int fill(int fd, off_t size)
+{
+    (void)fd, (void)size;
+    errno = EOPNOTSUPP;
+    return -1;
 }
 
 static ssize_t random_some(uint8_t *bytes, size_t size)
@@ -296,6 +313,7 @@ int host_region_reopen(struct host_region *region)
     int second = -1;
     if (region->fd < 0) return 0;
     const int failed = open_second(region->fd, &second);
+    region->by_process = failed != 0;
     if (failed != 0) return failed;
     close(region->fd);
     region->fd = second;
@@ -306,14 +324,14 @@ int host_region_lock(const struct host_region *region, uint64_t byte)
 {
     int failed = 0;
     if (region->fd < 0) return 0;
-    do failed = lock_byte(region->fd, F_WRLCK, byte);
+    do failed = lock_byte(region, F_WRLCK, byte);
     while (failed != 0 && errno == EINTR);
     return failed != 0 ? errno : 0;
 }
 
 void host_region_unlock(const struct host_region *region, uint64_t byte)
 {
-    if (region->fd >= 0) lock_byte(region->fd, F_UNLCK, byte);
+    if (region->fd >= 0) lock_byte(region, F_UNLCK, byte);
 }
 
 /* ---- space ---- */
@@ -330,6 +348,16 @@ static int allocate(int fd, uint64_t from, uint64_t to)
     return 0;
 }
 
+/* As much as there can be, so that what can never be had is not asked for: some systems end other programs to give it.
+   What has a name says how much its file system has; memory has no more than the machine. */
+static uint64_t room_for(int fd)
+{
+    struct statvfs system;
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    if (fstatvfs(fd, &system) == 0 && system.f_blocks != 0) return (uint64_t)system.f_bfree * system.f_frsize;
+    return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : UINT64_MAX;
+}
+
 int host_region_grow(struct host_region *region, uint64_t size)
 {
     if (region->fd < 0) {
@@ -339,11 +367,24 @@ int host_region_grow(struct host_region *region, uint64_t size)
     if (size > INT64_MAX) return EFBIG;
     int failed = measure(region->fd, region);
     if (failed != 0 || size <= region->size) return failed;
+    if (size - region->size > room_for(region->fd)) return ENOSPC;
     failed = allocate(region->fd, region->size, size);
     if (failed == 0) return measure(region->fd, region);
     /* Nobody has been told of what it has added, and nobody else may add while we have the lock. */
     while (ftruncate(region->fd, (off_t)region->size) != 0 && errno == EINTR) continue;
     return failed;
+}
+
+int host_region_fill(const struct host_region *region)
+{
+    struct stat file;
+    int failed = 0;
+    if (region->fd < 0) return 0;
+    if (fstat(region->fd, &file) != 0) return errno;
+    if (file.st_blocks >= file.st_size / STAT_BLOCK) return 0;
+    do failed = fill(region->fd, file.st_size);
+    while (failed != 0 && errno == EINTR);
+    return failed != 0 && errno != EOPNOTSUPP && errno != ENOSYS ? errno : 0;
 }
 
 void host_region_punch(const struct host_region *region, uint64_t offset, uint64_t size)

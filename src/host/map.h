@@ -14,6 +14,7 @@ struct host_region {
     int fd;
     uint64_t size;     /* of what there is, when it was last looked at */
     uint64_t identity; /* of the file: whether the name still means it */
+    bool by_process;   /* its locks are this process's: see host_region_reopen */
 };
 
 /* All that return int return 0 or an errno value; then *region has fd -1 if it was not open before. */
@@ -38,7 +39,9 @@ int host_region_open(struct host_region *region, const char *path, enum host_ope
 bool host_region_is_at(const struct host_region *region, const char *path);
 
 /* [in a child of fork, before it locks] A child shares its parent's opening of the file and so its locks: they would
-   not exclude each other, and would outlive the parent in any child that has not called this or closed the region. */
+   not exclude each other, and would outlive the parent in any child that has not called this or closed the region.
+   Where it cannot be opened once more (/proc is not there), its locks are the process's from now on: closing any other
+   opening of the same file lets go of them. */
 int host_region_reopen(struct host_region *region);
 
 /* Takes the size anew: another process may have made it larger. */
@@ -47,6 +50,10 @@ int host_region_measure(struct host_region *region);
 /* [under a lock] Makes it larger, with the space allocated, so that touching it cannot fail later; never smaller.
    ENOSPC (ENOMEM, EFBIG, EDQUOT): there is not so much space, and none is used. */
 int host_region_grow(struct host_region *region, uint64_t size);
+
+/* A file may have been copied without its zeros, and then touching it can fail (SIGBUS): takes the space for all of it,
+   where the file system can.  ENOSPC: there is not so much. */
+int host_region_fill(const struct host_region *region);
 
 /* A part of it, whole pages of 4096; of a region without descriptor: zeroed memory of that size, wherever.
    ENXIO: the file is shorter.  A file that somebody truncates later kills with SIGBUS who touches what is gone: nobody

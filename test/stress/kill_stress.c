@@ -3,17 +3,23 @@
 
        kill_stress [KILLS [SEED]]
 
-   Some processes take from a few keys as fast as they can, and note in memory of their own what they were given; the
-   parent kills one of them with SIGKILL, starts another in its place, and so on.  Nothing is repaired.  Afterwards
+   Some processes take from a few keys as fast as they can, some of them with several threads, from one key or from
+   several at once, and note in memory of their own what they were given; the parent kills one of them with SIGKILL,
+   starts another in its place, and so on, so that some die while they open the file, make it or make it grow.  Nothing
+   is repaired.  Afterwards
 
        conservation    of no key more was given than burst + rate * time (what was given and not yet noted is missing,
                        which errs the right way)
        nobody waits    a process that comes then gets its answers, and every key passes again once it has rested
        no slot lost    after all have rested, as many keys as there are slots find one
 
+   How often a process died inside a call that writes is counted: it says so in its notes before and after.
+
    May touch: a file in a folder of its own.  Promises: no timed assertion.  Leaves to others: all interleavings of
    a few steps (explore/table_explore.c). */
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,24 +34,45 @@
 
 #include "unit/random.h"
 
-enum { PROCESSES = 4, KEYS = 24, KILLS = 300, KEYS_MAX = 40, PAUSE_MAX_NS = 1500000, FILL = 20000 };
+enum { PROCESSES = 4, KEYS = 24, KILLS = 100, KEYS_MAX = 40, PAUSE_MAX_NS = 1500000, FILL = 20000 };
+enum { THREADS = 3, TOGETHER = 3, GROWN_MAX = 8 * KEYS_MAX * 7, SLOTS_IN_PAGE = 256 };
 static const uint64_t SECOND_NS = 1000000000;
 
 struct kind {
     const char *name, *limit, *widest;
     double burst, per_second;
+    weir_when_full when_full;
+    int threads;
+    bool together; /* several keys at once */
+    bool grows;
+    bool makes; /* nobody has made the file when they begin */
 };
 
 static const struct kind kinds[] = {
-    {"slots", "20000/s burst=50", NULL, 50, 20000},
-    {"list of slots", "20000/s burst=50; 100000/s burst=100", NULL, 50, 20000},
-    {"sliding-log", "400/s algorithm=sliding-log", "400/s algorithm=sliding-log", 400, 400},
-    {"sliding-window", "20000/s algorithm=sliding-window", "20000/s algorithm=sliding-window", 40000, 20000},
+    {"slots", "20000/s burst=50", NULL, 50, 20000, WEIR_FULL_DENY, 1, false, false, false},
+    {"slots, made", "20000/s burst=50", NULL, 50, 20000, WEIR_FULL_DENY, 1, false, false, true},
+    {"slots, threads", "20000/s burst=50", NULL, 50, 20000, WEIR_FULL_DENY, THREADS, false, false, false},
+    {"slots, inherited", "2000/s burst=50", NULL, 50, 2000, WEIR_FULL_INHERIT, 1, false, false, false},
+    {"slots, growing", "20000/s burst=50", NULL, 50, 20000, WEIR_FULL_DENY, 2, false, true, false},
+    {"list of slots", "20000/s burst=50; 100000/s burst=100", NULL, 50, 20000, WEIR_FULL_DENY, 1, false, false, false},
+    {"several keys", "20000/s burst=50", NULL, 50, 20000, WEIR_FULL_DENY, 1, true, false, false},
+    {"sliding-log", "400/s algorithm=sliding-log", "400/s algorithm=sliding-log", 400, 400, WEIR_FULL_DENY, 1, false,
+     false, false},
+    {"sliding-window", "20000/s algorithm=sliding-window", "20000/s algorithm=sliding-window", 40000, 20000,
+     WEIR_FULL_DENY, THREADS, false, false, true},
+    {"several wide keys", "400/s algorithm=sliding-log", "400/s algorithm=sliding-log", 400, 400, WEIR_FULL_DENY, 1,
+     true, false, false},
 };
 
 /* Noted by one process after the other, so what a killed one noted stays. */
+struct note {
+    atomic_uint_fast64_t given[KEYS];
+    atomic_uint_fast64_t calls[THREADS]; /* odd: inside one */
+    atomic_bool opened;
+};
+
 struct notes {
-    uint64_t given[PROCESSES][KEYS];
+    struct note of[PROCESSES];
 };
 
 static int failures;
@@ -65,7 +92,7 @@ static weir_table *open_table(const struct kind *kind, const weir_plan *plan, co
     options.path = path;
     options.keys_max = KEYS_MAX;
     options.plan = kind->widest != NULL ? plan : NULL;
-    options.when_full = WEIR_FULL_DENY;
+    options.when_full = kind->when_full;
     if (weir_table_open(&table, &options, &error) != 0) {
         printf("%s: %s\n", kind->name, error.message);
         exit(2);
@@ -73,25 +100,78 @@ static weir_table *open_table(const struct kind *kind, const weir_plan *plan, co
     return table;
 }
 
-/* Until it is killed. */
-static void charge_for_ever(const struct kind *kind, const weir_plan *plan, const char *path, uint64_t *given,
-                            uint64_t seed)
+struct worker {
+    const struct kind *kind;
+    const weir_plan *plan;
+    weir_table *table;
+    struct note *note;
+    uint64_t seed;
+    int number;
+};
+
+/* A few keys are always busy, the others come and go, so their slots are taken and given up. */
+static uint64_t pick_key(uint64_t *seed)
 {
-    weir_table *table = open_table(kind, plan, path);
+    return random_below(seed, 2) == 0 ? random_below(seed, 4) : random_below(seed, KEYS);
+}
+
+static void take_one(struct worker *worker)
+{
+    const uint64_t number = pick_key(&worker->seed);
+    const weir_key key = {&number, sizeof number};
+    weir_decision decision = weir_table_take(worker->table, worker->plan, key, 1);
+    if (!weir_allowed(decision)) return;
+    if (random_below(&worker->seed, 8) == 0) weir_table_settle(worker->table, worker->plan, key, &decision, 0);
+    else atomic_fetch_add(&worker->note->given[number], 1);
+}
+
+static void take_together(struct worker *worker)
+{
+    uint64_t number[TOGETHER];
+    weir_ask asks[TOGETHER];
+    const uint64_t first = pick_key(&worker->seed);
+    for (uint64_t i = 0; i < TOGETHER; i++) {
+        number[i] = (first + i * 5) % KEYS;
+        asks[i] = (weir_ask){worker->plan, {&number[i], sizeof number[i]}, 1, {0}};
+    }
+    if (!weir_table_take_all(worker->table, asks, TOGETHER, weir_now())) return;
+    for (int i = 0; i < TOGETHER; i++) atomic_fetch_add(&worker->note->given[number[i]], 1);
+}
+
+/* Until it is killed. */
+static void *charge_for_ever(void *argument)
+{
+    struct worker *worker = argument;
     for (;;) {
-        /* A few keys are always busy, the others come and go, so their slots are taken and given up. */
-        const uint64_t number = random_below(&seed, 2) == 0 ? random_below(&seed, 4) : random_below(&seed, KEYS);
-        const weir_key key = {&number, sizeof number};
-        weir_decision decision = weir_table_take(table, plan, key, 1);
-        if (weir_allowed(decision) && random_below(&seed, 8) == 0) weir_table_settle(table, plan, key, &decision, 0);
-        else if (weir_allowed(decision)) given[number]++;
+        const bool grows = worker->kind->grows && random_below(&worker->seed, 2000) == 0;
+        atomic_fetch_add(&worker->note->calls[worker->number], 1);
+        if (grows) weir_table_grow(worker->table, random_below(&worker->seed, GROWN_MAX), NULL);
+        else if (worker->kind->together) take_together(worker);
+        else take_one(worker);
+        atomic_fetch_add(&worker->note->calls[worker->number], 1);
+    }
+    return NULL;
+}
+
+static void work(const struct kind *kind, const weir_plan *plan, const char *path, struct note *note, uint64_t seed)
+{
+    static struct worker worker[THREADS];
+    pthread_t thread;
+    weir_table *table = open_table(kind, plan, path);
+    atomic_store(&note->opened, true);
+    for (int i = kind->threads - 1; i >= 0; i--) {
+        worker[i] = (struct worker){kind, plan, table, note, random_word(&seed) | 1, i};
+        if (i == 0) charge_for_ever(&worker[i]);
+        else if (pthread_create(&thread, NULL, charge_for_ever, &worker[i]) != 0) exit(2);
     }
 }
 
-static pid_t start(const struct kind *kind, const weir_plan *plan, const char *path, uint64_t *given, uint64_t seed)
+static pid_t start(const struct kind *kind, const weir_plan *plan, const char *path, struct note *note, uint64_t seed)
 {
+    atomic_store(&note->opened, false);
+    for (int i = 0; i < THREADS; i++) atomic_store(&note->calls[i], 0);
     const pid_t child = fork();
-    if (child == 0) charge_for_ever(kind, plan, path, given, seed);
+    if (child == 0) work(kind, plan, path, note, seed);
     if (child < 0) {
         perror("fork");
         exit(2);
@@ -101,24 +181,44 @@ static pid_t start(const struct kind *kind, const weir_plan *plan, const char *p
 
 static void stop(pid_t child)
 {
-    int status;
+    int status = 0;
     kill(child, SIGKILL);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) return;
+    printf("FAILED: a process ended by itself, status %d\n", status);
+    failures++;
+}
+
+/* Where they died. */
+struct deaths {
+    unsigned opening, inside;
+};
+
+static void count_death(struct deaths *deaths, const struct note *note)
+{
+    bool inside = false;
+    for (int i = 0; i < THREADS; i++) inside = inside || atomic_load(&note->calls[i]) % 2 != 0;
+    if (!atomic_load(&note->opened)) deaths->opening++;
+    else if (inside) deaths->inside++;
 }
 
 static void kill_often(const struct kind *kind, const weir_plan *plan, const char *path, struct notes *notes,
                        unsigned kills, uint64_t *seed)
 {
+    struct deaths deaths = {0, 0};
     pid_t child[PROCESSES];
-    for (int i = 0; i < PROCESSES; i++) child[i] = start(kind, plan, path, notes->given[i], random_word(seed) | 1);
+    for (int i = 0; i < PROCESSES; i++) child[i] = start(kind, plan, path, &notes->of[i], random_word(seed) | 1);
     for (unsigned i = 0; i < kills; i++) {
         const struct timespec pause = {0, (long)random_below(seed, PAUSE_MAX_NS)};
         nanosleep(&pause, NULL);
         const uint64_t who = random_below(seed, PROCESSES);
         stop(child[who]);
-        child[who] = start(kind, plan, path, notes->given[who], random_word(seed) | 1);
+        count_death(&deaths, &notes->of[who]);
+        child[who] = start(kind, plan, path, &notes->of[who], random_word(seed) | 1);
     }
     for (int i = 0; i < PROCESSES; i++) stop(child[i]);
+    printf("%s: %u kills, %u while opening, %u inside a call\n", kind->name, kills, deaths.opening, deaths.inside);
+    check(kills < 100 || deaths.inside > kills / 20, kind, "deaths inside a call", deaths.inside, kills / 20);
 }
 
 static void check_conservation(const struct kind *kind, const struct notes *notes, double seconds)
@@ -126,13 +226,19 @@ static void check_conservation(const struct kind *kind, const struct notes *note
     uint64_t all = 0;
     for (int k = 0; k < KEYS; k++) {
         uint64_t given = 0;
-        for (int i = 0; i < PROCESSES; i++) given += notes->given[i][k];
+        for (int i = 0; i < PROCESSES; i++) given += atomic_load(&notes->of[i].given[k]);
         const double allowed = kind->burst + kind->per_second * seconds;
         check((double)given <= allowed, kind, "given to one key", (double)given, allowed);
         all += given;
     }
     check(all > 0, kind, "given to all", 0, 1);
     printf("%s: %llu given in %.1f s\n", kind->name, (unsigned long long)all, seconds);
+}
+
+/* In whole pages, of which 64 in 100 are for keys. */
+static uint64_t slots_for(uint64_t keys_max)
+{
+    return (keys_max * 100 / 64 / SLOTS_IN_PAGE + 1) * SLOTS_IN_PAGE;
 }
 
 /* An hour later, every key passes; and an hour later again, all slots are there for others. */
@@ -151,9 +257,12 @@ static void check_nothing_is_stuck(const struct kind *kind, const weir_plan *pla
         slots += weir_allowed(weir_table_take_at(table, plan, (weir_key){&k, sizeof k}, later, 1));
     }
     weir_table_read_stats(table, &stats, sizeof stats);
-    const uint64_t keys = kind->widest != NULL ? stats.keys_max : (stats.bytes - 4096) / 16;
+    const uint64_t keys = kind->widest != NULL ? stats.keys_max : slots_for(stats.keys_max);
     const int limits = weir_plan_limits(plan);
-    if (limits == 1) check(slots == keys, kind, "slots that new keys got", slots, (double)keys);
+    /* Of a table that has grown, those of its newest part. */
+    const bool counts = limits == 1 && kind->when_full == WEIR_FULL_DENY;
+    if (counts) check(slots >= keys, kind, "slots that new keys got", slots, (double)keys);
+    if (counts && !kind->grows) check(slots <= keys, kind, "slots that new keys got", slots, (double)keys);
     weir_table_close(table);
 }
 
@@ -164,7 +273,7 @@ static void torment(const struct kind *kind, const char *folder, unsigned kills,
     snprintf(path, sizeof path, "%s/%s", folder, kind->name);
     struct notes *notes = mmap(NULL, sizeof *notes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (notes == MAP_FAILED || weir_plan_parse(&plan, kind->limit, WEIR_ADMIT, NULL) != 0) exit(2);
-    weir_table_close(open_table(kind, &plan, path));
+    if (!kind->makes) weir_table_close(open_table(kind, &plan, path));
     const uint64_t begin_ns = weir_now().ns;
     kill_often(kind, &plan, path, notes, kills, seed);
     check_conservation(kind, notes, (double)(weir_now().ns - begin_ns) / (double)SECOND_NS);
@@ -179,6 +288,7 @@ int main(int argc, char **argv)
     uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) | 1 : 20261121;
     char folder[] = "/tmp/weir-kill-XXXXXX";
     if (mkdtemp(folder) == NULL) return 2;
+    setvbuf(stdout, NULL, _IOLBF, 0); /* children begin with nothing to print */
     printf("%u kills a kind, seed %llu\n", kills, (unsigned long long)seed);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) torment(&kinds[i], folder, kills, &seed);
     rmdir(folder);

@@ -392,6 +392,11 @@ static void what_does_not_fit_is_said(void **unused)
     does_not_fit(table, "300000000/s", "too fast");
     const weir_plan leaky = plan_of("10/s algorithm=leaky");
     assert_int_equal(weir_table_take(table, &leaky, weir_key_text("k"), 1).verdict, WEIR_NEVER);
+    const weir_plan too_long = plan_of("100/60d");
+    weir_ask ask = {.plan = &too_long, .key = weir_key_text("k"), .cost = 1};
+    assert_int_equal(weir_table_take(table, &too_long, weir_key_text("k"), 1).verdict, WEIR_NEVER);
+    weir_table_take_batch(table, &ask, 1, weir_now());
+    assert_int_equal(ask.decision.verdict, WEIR_NEVER);
     weir_table_close(table);
     const weir_plan window = plan_of("10/s algorithm=warmup warmup=1s"), log = plan_of("100/s algorithm=sliding-log");
     table = open_wide(&window);

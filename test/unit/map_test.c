@@ -545,6 +545,47 @@ static void test_reopened_after_fork(void **state)
     host_region_close(&region);
 }
 
+/* Where /proc is not there the child's locks are its own all the same. */
+static void test_locked_after_fork_without_proc(void **state)
+{
+    (void)state;
+    char empty[] = "/tmp/weir-empty-XXXXXX";
+    struct host_region region = opened("apart", HOST_CREATE);
+    _Atomic bool *let_go = mmap(NULL, 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    const struct timespec pause = {0, 20000000};
+    int ends[2], status = 1;
+    char ready;
+    assert_true(let_go != MAP_FAILED);
+    assert_non_null(mkdtemp(empty));
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(host_region_lock(&region, 3), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        if (chroot(empty) != 0) _exit(77);
+        const bool again = host_region_reopen(&region) == 0;
+        if (again || write(ends[1], "r", 1) != 1 || host_region_lock(&region, 3) != 0) _exit(1);
+        _exit(*let_go ? 0 : 2);
+    }
+    close(ends[1]);
+    const bool began = read(ends[0], &ready, 1) == 1;
+    close(ends[0]);
+    nanosleep(&pause, NULL); /* long enough for a child that need not wait */
+    *let_go = true;
+    host_region_unlock(&region, 3);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    host_region_close(&region);
+    munmap((void *)let_go, 1);
+    rmdir(empty);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77) {
+        print_message("this user may not change the root\n");
+        skip();
+    }
+    assert_true(began);
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 /* A child that has its own opening does not keep its parent's locks alive. */
 static void test_reopened_lets_go(void **state)
 {
@@ -938,6 +979,7 @@ int main(void)
         cmocka_unit_test(test_locks_of_two_openings),
         cmocka_unit_test(test_lock_dies_with_its_holder),
         cmocka_unit_test(test_reopened_after_fork),
+        cmocka_unit_test(test_locked_after_fork_without_proc),
         cmocka_unit_test(test_reopened_lets_go),
         cmocka_unit_test(test_interrupted_lock),
         cmocka_unit_test(test_exactly_one_makes_it),

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: MIT
+   hostile_law.c - a table's file may hold any bytes, before it is opened and while it is used: whatever is asked of it
+   then is answered, in bounded time, and nothing outside of it is touched.
+
+   A file of either kind is made through the public calls; then bytes and words of it are overwritten, records of its
+   header and its remembered plans forged with checks that fit, its end cut off or moved; and it is opened, asked, grown
+   and closed, with more damage in between.  What is wrong shows as a fault, as a finding of a sanitizer, as an answer
+   that is none, or as a run that does not end.
+
+   The file is never cut off while somebody has it open: that is the one thing that src/host/map.h excludes.
+
+   The source of the header is included, so that what is forged has checks that fit. */
+#include "share/region.c"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <weir/weir.h>
+
+#include "law/law.h"
+#include "plan/plan.h"
+#include "share/wide_plans.h"
+
+enum {
+    KEYS = 12,
+    KEYS_MAX = 40,
+    GROWN_MAX = 400,
+    LONG_KEY = 1 << 16,
+    STATE_BYTES_MAX = 2048,
+    ASKS_MAX = 40,
+    BYTES_MAX = 1 << 20,
+    RUN_SECONDS_MAX = 60
+};
+
+static const uint64_t DAY_NS = 24 * 3600 * SECOND_NS;
+
+/* ---- a folder of its own ---- */
+
+static char folder[64], path[sizeof folder + 8];
+
+static void remove_folder(void)
+{
+    unlink(path);
+    rmdir(folder);
+}
+
+static void make_folder(void)
+{
+    if (folder[0] != '\0') return;
+    snprintf(folder, sizeof folder, "/dev/shm/weir-hostile-XXXXXX");
+    if (mkdtemp(folder) == NULL) {
+        snprintf(folder, sizeof folder, "/tmp/weir-hostile-XXXXXX");
+        if (mkdtemp(folder) == NULL) abort();
+    }
+    snprintf(path, sizeof path, "%s/table", folder);
+    atexit(remove_folder);
+}
+
+static void does_not_end(int signal)
+{
+    static const char said[] = "hostile: a run does not end\n";
+    (void)signal;
+    if (write(STDERR_FILENO, said, sizeof said - 1) < 0) _exit(2);
+    abort();
+}
+
+/* ---- one run ---- */
+
+struct run {
+    struct law *law;
+    weir_table *table; /* NULL while none is open */
+    weir_table_options options;
+    weir_plan longest;
+    weir_plan plan[3]; /* to ask with; one of them is the longest */
+    bool wide;
+};
+
+static uint64_t pick_word(struct law *law)
+{
+    switch (law_pick(law, 5)) {
+    case 0:
+        return law_pick_size(law, UINT64_MAX);
+    case 1:
+        return UINT64_MAX - law_pick(law, 3);
+    case 2:
+        return (UINT64_C(1) << law_pick(law, 64)) - 1 + law_pick(law, 3);
+    case 3:
+        return weir_now().ns + law_pick_size(law, 100 * DAY_NS);
+    default:
+        return law_pick(law, 2);
+    }
+}
+
+static uint64_t pick_count(struct law *law)
+{
+    return law_chance(law, 4) ? pick_word(law) : law_pick(law, 10);
+}
+
+static weir_key pick_key(struct law *law)
+{
+    static const char names[KEYS][4] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"};
+    static const char zeros[LONG_KEY];
+    if (law_chance(law, 50)) return (weir_key){NULL, 0};
+    if (law_chance(law, 50)) return (weir_key){zeros, LONG_KEY - law_pick(law, 9)};
+    return weir_key_text(names[law_pick(law, KEYS)]);
+}
+
+static weir_instant pick_instant(struct law *law)
+{
+    if (law_chance(law, 8)) return (weir_instant){pick_word(law)};
+    return (weir_instant){weir_now().ns + law_pick_size(law, DAY_NS) - law_pick_size(law, 1000 * SECOND_NS)};
+}
+
+static const weir_plan *pick_plan(struct run *run)
+{
+    return &run->plan[law_pick(run->law, 3)];
+}
+
+static void pick_some_plan(struct run *run, weir_plan *plan)
+{
+    if (run->wide) law_pick_any_plan(run->law, 3, STATE_BYTES_MAX, plan);
+    else law_pick_plan(run->law, LAW_GCRA | LAW_LISTS | LAW_UNRATED, plan);
+}
+
+static void choose(struct run *run)
+{
+    static const uint64_t longest_ns[] = {0, 1, UINT64_C(1000000000), UINT64_C(1) << 60, UINT64_C(1) << 54};
+    struct law *law = run->law;
+    run->wide = law_pick(law, 2) != 0;
+    for (int i = 0; i < 3; i++) pick_some_plan(run, &run->plan[i]);
+    run->longest = run->plan[0];
+    run->options = (weir_table_options)WEIR_TABLE_OPTIONS;
+    run->options.path = path;
+    run->options.keys_max = 1 + law_pick(law, KEYS_MAX);
+    run->options.when_full = (weir_when_full)law_pick(law, 4);
+    run->options.clock = law_chance(law, 4) ? WEIR_CLOCK_COARSE : WEIR_CLOCK_SYSTEM;
+    run->options.longest_ns = longest_ns[law_pick(law, 5)];
+    run->options.top = law_chance(law, 2) ? 3 : 0;
+    run->options.plan = run->wide ? &run->longest : NULL;
+}
+
+/* ---- damage ---- */
+
+static off_t size_of(int fd)
+{
+    struct stat file;
+    return fstat(fd, &file) == 0 ? file.st_size : 0;
+}
+
+static void overwrite(int fd, const void *bytes, size_t size, uint64_t at)
+{
+    if (pwrite(fd, bytes, size, (off_t)at) != (ssize_t)size) abort();
+}
+
+static void forge_record(struct law *law, int fd, unsigned word, unsigned count)
+{
+    uint64_t page[PAGE_WORDS];
+    uint64_t words[RECORD_WORDS_MAX];
+    if (pread(fd, page, sizeof page, 0) != (ssize_t)sizeof page) return;
+    for (unsigned i = 0; i < count; i++) words[i] = law_pick(law, 3) == 0 ? pick_word(law) : page[word + i];
+    if (word == WORD_ONCE && law_pick(law, 4) != 0) {
+        /* Another unit, slot or kind, and what else there is fits. */
+        memcpy(words, page + word, sizeof words[0] * count);
+        if (law_pick(law, 2) == 0) words[0] = words[0] >> 32 << 32 | (uint32_t)((int)law_pick(law, 140) - 70);
+        else if (law_pick(law, 2) == 0) words[1] = words[1] >> 32 << 32 | law_pick(law, 600) * WORD_BYTES;
+        else words[0] ^= (uint64_t)(REGION_SLOTS ^ REGION_WIDE) << 32;
+    }
+    if (word >= WORD_AREAS && word < WORD_BOOTS && law_pick(law, 2) == 0) {
+        words[0] = law_pick(law, 20) * REGION_PAGE;
+        words[1] = law_pick(law, 20) * REGION_PAGE;
+    }
+    write_record(page, word, words, count, word);
+    overwrite(fd, page + word, (count + 1) * WORD_BYTES, word * WORD_BYTES);
+}
+
+static void forge_header(struct law *law, int fd)
+{
+    const unsigned index = (unsigned)law_pick(law, REGION_AREAS_MAX);
+    uint64_t newest = law_pick(law, REGION_AREAS_MAX + 2);
+    switch (law_pick(law, 4)) {
+    case 0:
+        forge_record(law, fd, WORD_ONCE, ONCE_WORDS);
+        break;
+    case 1:
+        forge_record(law, fd, area_word(index), AREA_WORDS);
+        break;
+    case 2:
+        forge_record(law, fd, boot_word(index), BOOT_WORDS);
+        break;
+    default:
+        overwrite(fd, &newest, sizeof newest, WORD_NEWEST * WORD_BYTES);
+        break;
+    }
+}
+
+/* A plan that nobody asked with, made up but for its fingerprint, and states that say they were written under it. */
+static void forge_plan(struct run *run, int fd)
+{
+    struct law *law = run->law;
+    struct wide_plans plans;
+    const struct plan *some = plan_inside_const(pick_plan(run));
+    struct wide_plan *plan = &plans.plan[law_pick(law, WIDE_PLANS)];
+    if (pread(fd, &plans, sizeof plans, REGION_PAGE) != (ssize_t)sizeof plans) return;
+    memcpy(plan->rule, some->rule, sizeof plan->rule);
+    plan->count = some->count;
+    while (law_more(law, 2)) {
+        const size_t at = law_pick(law, some->count * sizeof(struct rule));
+        if (law_pick(law, 2) != 0) ((unsigned char *)plan->rule)[at] = (unsigned char)law_pick(law, 256);
+        else ((uint64_t *)(void *)plan->rule)[at / WORD_BYTES] = pick_word(law);
+    }
+    const uint64_t fingerprint = wide_fingerprint((struct rules){plan->rule, (int)plan->count});
+    const uint64_t known = wide_fingerprint(plan_rules(some));
+    atom_store(&plans.fingerprint[plan - plans.plan], fingerprint);
+    overwrite(fd, &plans, sizeof plans, REGION_PAGE);
+    for (off_t at = REGION_PAGE + (off_t)sizeof plans; at + 16 <= size_of(fd); at += WORD_BYTES) {
+        uint64_t words[2];
+        if (pread(fd, words, sizeof words, at) != (ssize_t)sizeof words || words[0] != known) continue;
+        words[0] = fingerprint;
+        words[1] = UINT64_MAX;
+        overwrite(fd, words, sizeof words, (uint64_t)at);
+    }
+}
+
+static void change_size(struct law *law, int fd)
+{
+    const uint64_t size = law_pick(law, 2) == 0 ? law_pick_size(law, BYTES_MAX) : law_pick(law, 30) * REGION_PAGE;
+    const bool longer = size > (uint64_t)size_of(fd);
+    if ((longer || law_pick(law, 2) == 0) && ftruncate(fd, (off_t)size) != 0) abort();
+}
+
+/* ahead: nobody has it open. */
+static void spoil(struct run *run, bool ahead)
+{
+    struct law *law = run->law;
+    const int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0) return;
+    const uint64_t size = (uint64_t)size_of(fd), words = size / WORD_BYTES;
+    const uint64_t word = pick_word(law);
+    const unsigned char byte = (unsigned char)law_pick(law, 256);
+    switch (law_pick(law, ahead ? 7 : 6)) {
+    case 0:
+        if (size > 0) overwrite(fd, &byte, 1, law_pick(law, size));
+        break;
+    case 1:
+        if (words > 0) overwrite(fd, &word, WORD_BYTES, law_pick(law, words) * WORD_BYTES);
+        break;
+    case 2: /* a stretch of the slots */
+        for (uint64_t i = law_pick(law, 64), at = law_pick(law, words + 1); i > 0 && at < words; i--, at++) {
+            const uint64_t other = pick_word(law);
+            if (at >= PAGE_WORDS) overwrite(fd, &other, WORD_BYTES, at * WORD_BYTES);
+        }
+        break;
+    case 3:
+    case 4:
+        forge_header(law, fd);
+        break;
+    case 5:
+        if (run->wide) forge_plan(run, fd);
+        break;
+    default:
+        change_size(law, fd);
+        break;
+    }
+    close(fd);
+}
+
+/* ---- use ---- */
+
+static void check(struct run *run, const char *what, weir_decision decision)
+{
+    law_step(run->law);
+    law_check(run->law, decision.verdict >= WEIR_ALLOW && decision.verdict <= WEIR_NEVER, "%s: verdict %" PRIu32, what,
+              decision.verdict);
+    law_check(run->law, decision.limit < WEIR_LIMITS_MAX, "%s: limit %" PRIu32, what, decision.limit);
+    law_check(run->law, decision.verdict != WEIR_DENY || decision.retry_ns > 0, "%s: DENY for 0 ns", what);
+    weir_table_full_ns(run->table, &run->plan[0], &decision);
+}
+
+static void take_one(struct run *run)
+{
+    struct law *law = run->law;
+    const weir_plan *plan = pick_plan(run);
+    const weir_key key = pick_key(law);
+    const uint64_t cost = pick_count(law);
+    weir_decision decision;
+    switch (law_pick(law, 4)) {
+    case 0:
+        decision = weir_table_take(run->table, plan, key, cost);
+        break;
+    case 1:
+        decision = weir_table_take_at(run->table, plan, key, pick_instant(law), cost);
+        break;
+    case 2:
+        decision = weir_table_reserve(run->table, plan, key, cost, pick_word(law));
+        break;
+    default:
+        decision = weir_table_charge(run->table, plan, key, cost);
+        break;
+    }
+    check(run, "take", decision);
+    if (law_pick(law, 3) == 0) weir_table_settle(run->table, pick_plan(run), key, &decision, pick_count(law));
+}
+
+static void take_each(struct run *run)
+{
+    struct law *law = run->law;
+    const weir_plan *plan = pick_plan(run);
+    const weir_key key = pick_key(law);
+    uint64_t cost[WEIR_LIMITS_MAX], actual[WEIR_LIMITS_MAX], end[WEIR_LIMITS_MAX] = {0};
+    for (int i = 0; i < WEIR_LIMITS_MAX; i++) {
+        cost[i] = pick_count(law);
+        actual[i] = pick_count(law);
+    }
+    weir_decision decision = weir_table_take_each(run->table, plan, key, cost, end);
+    check(run, "take_each", decision);
+    if (law_chance(law, 4)) end[law_pick(law, WEIR_LIMITS_MAX)] = pick_word(law);
+    weir_table_settle_each(run->table, plan, key, &decision, cost, actual, law_chance(law, 3) ? NULL : end);
+}
+
+static void take_many(struct run *run)
+{
+    struct law *law = run->law;
+    weir_ask asks[ASKS_MAX];
+    const bool all = law_pick(law, 2) == 0;
+    const size_t count = law_pick(law, all ? WEIR_ASKS_MAX + 2 : ASKS_MAX + 1);
+    bool refused = count == 0;
+    for (size_t i = 0; i < count; i++) {
+        asks[i] = (weir_ask){pick_plan(run), pick_key(law), pick_count(law), {0}};
+    }
+    if (!all) weir_table_take_batch(run->table, asks, count, pick_instant(law));
+    const bool taken = all && weir_table_take_all(run->table, asks, count, pick_instant(law));
+    for (size_t i = 0; i < count; i++) {
+        check(run, all ? "take_all" : "take_batch", asks[i].decision);
+        refused = refused || asks[i].decision.verdict != WEIR_ALLOW;
+    }
+    law_check(law, !all || taken || refused, "not taken, and nobody was refused");
+    law_check(law, !taken || count == 0 || !refused, "taken, and somebody was refused");
+}
+
+static void look(struct run *run)
+{
+    struct law *law = run->law;
+    weir_table_stats stats;
+    weir_top top[4];
+    weir_error error = {0};
+    const weir_plan *plan = pick_plan(run);
+    switch (law_pick(law, 5)) {
+    case 0:
+        weir_table_read_stats(run->table, &stats, sizeof stats);
+        break;
+    case 1:
+        law_check(law, weir_table_read_top(run->table, top, 4) <= 3, "more than options.top");
+        break;
+    case 2:
+        weir_table_forget(run->table, plan, pick_key(law));
+        break;
+    case 3:
+        check(run, "peek", weir_table_peek(run->table, plan, pick_key(law), (int)law_pick(law, 9) - 1, 1));
+        break;
+    default:
+        if (weir_table_fits(run->table, plan, &error) != 0) law_check(law, error.message[0] != '\0', "no reason");
+        break;
+    }
+}
+
+static void use(struct run *run)
+{
+    switch (law_pick(run->law, 8)) {
+    case 0:
+    case 1:
+    case 2:
+        take_one(run);
+        break;
+    case 3:
+        take_each(run);
+        break;
+    case 4:
+        take_many(run);
+        break;
+    case 5:
+        look(run);
+        break;
+    case 6:
+        if (law_chance(run->law, 4)) weir_table_grow(run->table, law_pick(run->law, GROWN_MAX), NULL);
+        break;
+    default:
+        break;
+    }
+}
+
+static void open_it(struct run *run)
+{
+    weir_error error = {0};
+    const int failed = weir_table_open(&run->table, &run->options, &error);
+    law_check(run->law, (failed == 0) == (run->table != NULL), "answer %d and a table", failed);
+    law_check(run->law, failed == 0 || (error.code == failed && error.message[0] != '\0'), "no reason for %d", failed);
+    if (failed != 0) law_note(run->law, "%s", error.message);
+}
+
+static void close_it(struct run *run)
+{
+    weir_table_close(run->table);
+    run->table = NULL;
+}
+
+static void hostile(struct law *law)
+{
+    static struct run run; /* what a run that failed has left open */
+    close_it(&run);
+    run = (struct run){.law = law};
+    make_folder();
+    signal(SIGALRM, does_not_end);
+    alarm(RUN_SECONDS_MAX);
+    unlink(path);
+    choose(&run);
+    open_it(&run);
+    while (run.table != NULL && law_more(law, 6)) use(&run);
+    for (uint64_t lives = 1 + law_pick(law, 3); lives > 0; lives--) {
+        while (run.table != NULL && law_more(law, 4)) {
+            spoil(&run, false);
+            use(&run);
+            use(&run);
+        }
+        close_it(&run);
+        while (law_more(law, 2)) spoil(&run, true);
+        if (law_chance(law, 8)) run.options.plan = run.options.plan == NULL ? &run.longest : NULL;
+        open_it(&run);
+        while (run.table != NULL && law_more(law, 8)) use(&run);
+    }
+    close_it(&run);
+    alarm(0);
+}
+
+LAW("hostile", hostile, 5000);
