@@ -194,7 +194,7 @@ static int check_size(const weir_table_options *options, weir_error *error)
     if (slot_words > UINT32_MAX / sizeof(uint64_t)) {
         return fail(error, WEIR_EINVAL, "options.plan: its state takes more than 4 GiB a key; expected a shorter log");
     }
-    if (bytes > REGION_BYTES_MAX - 2 * REGION_PAGE) {
+    if (bytes > REGION_BYTES_MAX - 2 * (uint64_t)REGION_PAGE) {
         return fail(error, WEIR_EINVAL,
                     "options.keys_max: so many keys with this plan's states take more than 64 TiB; expected fewer, or "
                     "a shorter log");
