@@ -137,6 +137,16 @@ run 'starts are said' "$weir" replay 1/s --format "$ends_format" durations.log
 says out 'requests are taken at their start, to the millisecond'
 run 'no range' "$weir" replay 1/s --json --format "$ends_format" durations.log
 json out '.stamps_are_ends == false and (.limits[0] | has("denied_spread") | not)'
+what='a name that promises the start, with a duration, from the first line on'
+for second in 1 3; do
+    printf '{"start_time":"2025-11-21T10:00:0%d.250Z","duration":700,"client":"192.0.2.1"}\n' $second
+done >starts.log
+"$weir" replay 1/s --each starts.log | jq -c '.time_ns - 1763719200000000000 | . / 1e6 | round' >out
+printf '%s\n' 1250 3250 >expected
+same out expected
+"$weir" replay 1/s --each --stamps end starts.log | jq -c '.time_ns - 1763719200000000000 | . / 1e6 | round' >out
+printf '%s\n' 550 2550 >expected
+same out expected
 
 printf '192.0.2.1 [1763719200.000] %s\n' 0.5 2592001 >durations.log
 run 'a duration in other units' "$weir" replay 1/s --json --format "$ends_format" durations.log
