@@ -290,6 +290,7 @@ static void close_parts(struct replay *replay)
     free(replay->batch.entry);
     free(replay->candidate);
     free(replay->first_line);
+    free(replay->format);
     free(replay->names);
     free(replay);
 }

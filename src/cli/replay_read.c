@@ -14,6 +14,7 @@
 
 #include "cli/replay_work.h"
 #include "core/num.h"
+#include "format/directive.h"
 
 enum { COST_DIGITS_MAX = 19, IDLE_TURNS = 20 /* of a tenth of a second */ };
 
@@ -55,6 +56,16 @@ static bool want(struct replay *replay, const char *option, const char *name, in
     return false;
 }
 
+/* The format as it was typed, or of a piece of nginx.conf what it says.  False: no memory. */
+static bool choose_format(struct replay *replay, const char **format)
+{
+    *format = replay->options.format;
+    if (*format == NULL) return true;
+    replay->format = malloc(strlen(*format) + 1);
+    if (replay->format != NULL && directive_read(*format, replay->format)) *format = replay->format;
+    return replay->format != NULL;
+}
+
 static int format_trouble(const char *format, const struct accesslog_problem *problem)
 {
     if (format == NULL || strchr(format, '$') == NULL || problem->column == 0) {
@@ -67,14 +78,15 @@ static bool open_log(struct replay *replay, const struct source_line *line)
 {
     struct accesslog_problem problem;
     const struct replay_options *options = &replay->options;
+    const char *format;
     replay->first_line = malloc(line->size + 1);
-    if (replay->first_line == NULL) {
+    if (replay->first_line == NULL || !choose_format(replay, &format)) {
         no_memory(replay);
         return false;
     }
     memcpy(replay->first_line, line->bytes, line->size);
-    if (!accesslog_open(&replay->log, options->format, (struct slice){replay->first_line, line->size}, &problem)) {
-        replay->status = format_trouble(options->format, &problem);
+    if (!accesslog_open(&replay->log, format, (struct slice){replay->first_line, line->size}, &problem)) {
+        replay->status = format_trouble(format, &problem);
         return false;
     }
     for (int i = 0; i < replay->key.parts; i++) {

@@ -232,6 +232,16 @@ json out '.limits[0] | [.allowed, .denied] == [2, 1]'
 { echo time,client,status; printf '2025-11-21T10:00:0%d.5Z,192.0.2.1,200\n' 1 2 3; } >csv.log
 run 'CSV, its header in each file' "$weir" replay 1/h --json csv.log csv.log
 json out '.requests == 6 and .malformed == 0 and .resolution_ns == 100000000'
+cat >piece <<'END'
+    log_format timed escape=json '$remote_addr - $remote_user '  # who
+                     '[$time_local]';
+    server { access_log access.log timed; }
+END
+run 'a format out of nginx.conf' "$weir" replay '10/s burst=20' --json --format "$(cat piece)" log
+json out '.requests == 41 and .malformed == 0'
+run 'its quoted words' "$weir" replay 1/s --json --format "'\$remote_addr - \$remote_user '
+    '[\$time_local]'" log
+json out '.requests == 41 and .malformed == 0'
 gzip -c log >packed
 cat packed packed >twice.gz
 run 'gzip, by what is in it' "$weir" replay '10/s burst=20' --json packed
