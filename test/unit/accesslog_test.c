@@ -364,6 +364,14 @@ static const struct row rows[] = {
      SECOND,
      NONE,
      {"m", ""}},
+    {"json", /* headers of Caddy */
+     NULL,
+     "{\"ts\":2,\"h\":{\"Key\":[\"a]\\\"\",\"b\"],\"N\":[1,\"c\"],\"O\":[{\"Key\":\"d\"}],\"E\":[ ],\"F\":[ \"f\"]}}",
+     "1970-01-01 00:00:02",
+     0,
+     SECOND,
+     NONE,
+     {"h.Key", "a]\"", "h.N", "", "h.O", "", "h.O.Key", "", "h.E", "", "h.F", "f"}},
     /* CSV */
     {NULL,
      "time,client,path,request_time",
@@ -496,6 +504,7 @@ static const struct wrong wrongs[] = {
     {"json", NULL, "{\"a\":1 \"b\":2}", 8, "expected a , or a }"},
     {"json", NULL, "{\"a\":1,}", 8, "expected a name in quotes"},
     {"json", NULL, "{\"ts\":1", 8, "expected a , or a }"},
+    {"json", NULL, "{\"ts\":1,\"a\":[\"b]}", 14, CLOSED},
     {"json", NULL, "{\"ts\":1} x", 10, "expected nothing behind the last }"},
     {"json", NULL, "{\"ts\":1,\"a\":[1,{\"b\":2}", 23, "expected the ] or } that closes this line"},
     {"json", NULL, "{\"ts\":\"soon\"}", 8, TIME},
