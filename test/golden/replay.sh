@@ -37,7 +37,7 @@ cat >expected <<'END'
   5/s burst=5: up to 9 in any second;
     never more than 5: '5/s algorithm=sliding-log'
 
-  when, and how many a second at most
+  when: offered, and refused by each limit; at the tallest column
   offered       █                          ▁                         ▁ 30/s
   5/s burst=5   █                                                    ▁ 25/s
   10/s burst=20 █                                                      10/s
@@ -164,7 +164,7 @@ same out expected
     printf '192.0.2.1 [1763719%s.000] 0.000\n' 100
 } >durations.log
 run 'far out of order' "$weir" replay 1/s --format "$ends_format" durations.log
-says out '1 line far out of order, taken as late as they stand'
+says out '1 line far out of order, taken as late as it stands'
 json <("$weir" replay 1/s --json --format "$ends_format" durations.log) '.late == 1'
 
 # ---- keys ----
