@@ -221,6 +221,9 @@ static bool open_limits(struct replay *replay)
         weir_error error;
         if (candidate_open(&replay->candidate[i], options->limit[i], &error) == 0) continue;
         replay->status = limit_trouble(options->limit[i], &error);
+        if (access(options->limit[i], F_OK) != 0) continue;
+        trouble("%s is a file; the limit comes first, for example weir replay '10/s burst=20' %s", options->limit[i],
+                options->limit[i]);
     }
     return replay->status == STATUS_DONE;
 }
@@ -317,15 +320,43 @@ static bool refuses_too_much(const struct replay *replay)
     return false;
 }
 
-/* JSON may lack any field, so only the end shows that no line had the usual one. */
-static void hint_at_key(const struct replay *replay)
+/* All clients are one, and that has none of the fields. */
+static bool lacks_key(const struct replay *replay)
 {
     size_t size;
-    if (replay->options.key != NULL || replay->clients.count != 1) return;
+    if (replay->clients.count != 1 || replay->key.parts == 0) return false;
     const char *key = clients_key(&replay->clients, 0, &size);
-    if (size != 1 || key[0] != '-') return;
-    trouble("replay: no line says its client's address, so all were counted together; --key says whom to count for, "
-            "for example --key user");
+    if (size != (size_t)replay->key.parts * 2 - 1) return false;
+    for (size_t i = 0; i < size; i++) {
+        if (key[i] != (i % 2 == 0 ? '-' : KEY_BETWEEN)) return false;
+    }
+    return true;
+}
+
+/* JSON may lack any field, so only the end shows that no line had it. */
+static void hint_at_key(const struct replay *replay)
+{
+    if (!lacks_key(replay)) return;
+    if (replay->options.key != NULL) trouble("replay: no line has %s, so all were counted together", replay->key_name);
+    else {
+        trouble("replay: no line says its client's address, so all were counted together; --key says whom to count "
+                "for, for example --key user");
+    }
+}
+
+/* What was guessed by the first line, or said. */
+static int unreadable(const struct replay *replay)
+{
+    static const char *const guessed[] = {
+        [ACCESSLOG_PATTERN] = "combined", [ACCESSLOG_JSON] = "json", [ACCESSLOG_CSV] = "csv"};
+    const char *format = replay->options.format;
+    const bool named = format != NULL && strchr(format, '$') == NULL;
+    return trouble("replay: none of the %llu lines could be read as %s; say --format, as nginx's log_format has it, "
+                   "for example --format '$remote_addr [$time_local] $request_time'",
+                   (unsigned long long)replay->result.malformed,
+                   named            ? format
+                   : format != NULL ? "--format says"
+                                    : guessed[replay->log.kind]);
 }
 
 static int report(struct replay *replay)
@@ -336,11 +367,7 @@ static int report(struct replay *replay)
     result->spare = options->spare;
     if (!replay_conclude(replay)) return trouble("replay: no memory");
     for (int i = 0; i < result->limits; i++) tell_limit(&replay->candidate[i], &result->limit[i]);
-    if (result->requests == 0 && result->malformed != 0) {
-        return trouble("replay: none of the %llu lines could be read; say --format, as nginx's log_format has it, for "
-                       "example --format '$remote_addr [$time_local] $request_time'",
-                       (unsigned long long)result->malformed);
-    }
+    if (result->requests == 0 && result->malformed != 0) return unreadable(replay);
     hint_at_key(replay);
     if (options->json && !options->quiet) report_json(result);
     else if (!options->each) report_text(result, options->quiet);

@@ -168,6 +168,11 @@ says out '1 line far out of order, taken as late as it stands'
 json <("$weir" replay 1/s --json --format "$ends_format" durations.log) '.late == 1'
 
 # ---- keys ----
+run 'a field that no line has' "$weir" replay 1/s --json --key nosuch,user starts.log
+says err 'weir: replay: no line has nosuch,user, so all were counted together'
+json out '.requests == 2 and .keys == 1'
+run 'no such client, and none is wanted' "$weir" replay 1/s --json --key none starts.log
+silent err
 keys_of() # ARGUMENT...
 {
     "$weir" replay 1/s --each "$@" | jq -r .key
@@ -274,7 +279,7 @@ seq 10 >numbers
 run 'nothing that can be read' "$weir" replay 1/s numbers
 ends 2
 silent out
-says err 'weir: replay: none of the 10 lines could be read; say --format'
+says err 'weir: replay: none of the 10 lines could be read as combined; say --format'
 run 'an empty log' "$weir" replay 1/s --json /dev/null
 ends 0
 json out '.requests == 0 and .limits[0].denied == 0'
@@ -325,6 +330,7 @@ refused() # WORDS ARGUMENT...
 }
 refused 'replay: expected a limit; for example'
 refused 'column 4: expected a period' 10/
+refused 'log is a file; the limit comes first' log
 refused 'column 4: expected a period' 1/s --or 10/ log
 refused 'nowhere: No such file or directory' 1/s log nowhere
 refused '--key nofield: no field "nofield"; expected one of remote_addr,' 1/s --key nofield log
@@ -341,7 +347,10 @@ refused 'replay: --each and --json both want standard output' 1/s --each --json 
 refused 'replay: at most 16 limits at once' 1/s $(printf -- '--or 1/s %.0s' {1..16}) log
 if [ -w /dev/full ]; then
     what='standard output to a full disk'
-    "$weir" replay 1/s --each log >/dev/full 2>err
-    status=$?
-    ends 2
+    for sink in --each --json -q; do
+        "$weir" replay 1/s "$sink" log >/dev/full 2>err
+        status=$?
+        if [ "$sink" = -q ]; then ends 0; else ends 2; fi
+        if grep -q unavailable err; then fail 'it names a reason that is none'; fi
+    done
 fi
