@@ -212,6 +212,31 @@ static void tell_limit(const struct candidate *candidate, struct replay_limit *l
     if (limit->spare_burst != 0) put_rate(&writer, &plan->limit[0], limit->spare_burst);
 }
 
+/* A cost is the same for all limits.  Shown once: who compares limits in bytes with others in requests is told. */
+static void hint_at_cost(const struct replay *replay)
+{
+    const struct limit *requests = NULL, *other = NULL;
+    for (int i = 0; i < replay->options.limits; i++) {
+        const struct plan *plan = plan_inside_const(&replay->candidate[i].plan);
+        for (uint64_t k = 0; k < plan->count; k++) {
+            const struct limit *limit = &plan->limit[k];
+            if (limit->period_ns == 0) continue;
+            if (strcmp(limit->unit, "requests") == 0) requests = limit;
+            else other = limit;
+        }
+    }
+    if (other == NULL) return;
+    if (replay->options.cost == NULL) {
+        trouble("replay: a limit counts %s, and each request costs 1; --cost says which field has them, for example "
+                "--cost body_bytes_sent",
+                other->unit);
+    } else if (requests != NULL) {
+        trouble("replay: some limits count requests and some %s, and what --cost says is charged to all of them; "
+                "replay those that count requests without it",
+                other->unit);
+    }
+}
+
 static bool open_limits(struct replay *replay)
 {
     const struct replay_options *options = &replay->options;
@@ -225,6 +250,7 @@ static bool open_limits(struct replay *replay)
         trouble("%s is a file; the limit comes first, for example weir replay '10/s burst=20' %s", options->limit[i],
                 options->limit[i]);
     }
+    if (replay->status == STATUS_DONE) hint_at_cost(replay);
     return replay->status == STATUS_DONE;
 }
 

@@ -230,6 +230,12 @@ same out expected
 combined 192.0.2.1 0 - >sizes.log
 combined 192.0.2.1 0 7 >>sizes.log
 combined 192.0.2.1 0 4 >>sizes.log
+run 'bytes that nobody counts' "$weir" replay '5B/h burst=5' --json sizes.log
+says err 'weir: replay: a limit counts bytes, and each request costs 1; --cost says which field has them'
+run 'bytes that are charged as requests' "$weir" replay '5B/h; 1/s' --cost body_bytes_sent --json sizes.log
+says err 'weir: replay: some limits count requests and some bytes, and what --cost says is charged to all of them'
+run 'a cost that is what the limit counts' "$weir" replay '5/h' --cost body_bytes_sent --json sizes.log
+silent err
 run 'a cost above the burst' "$weir" replay '5B/h burst=5' --cost body_bytes_sent --json sizes.log
 json out '.limits[0] | [.allowed, .denied] == [2, 1]'
 
