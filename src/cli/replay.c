@@ -44,7 +44,7 @@ static const struct option_help option_rows[OPTION_COUNT] = {
     [OPTION_OR] = {"or", 0, "LIMIT", "try this one, too, side by side"},
     [OPTION_KEY] = {"key", 'k', "FIELD", "whom to count for: FIELD[/BITS][,FIELD]... or none (the address)"},
     [OPTION_COST] = {"cost", 0, "FIELD", "what a request costs stands there, instead of 1"},
-    [OPTION_FORMAT] = {"format", 'f', "FORMAT", "combined, common, json, csv, or as nginx's log_format (guessed)"},
+    [OPTION_FORMAT] = {"format", 'f', "FORMAT", "combined, vhost_combined, common, json, csv, or nginx's (guessed)"},
     [OPTION_STAMPS] = {"stamps", 0, "WHICH", "what stamps are of requests: start or end (end)"},
     [OPTION_SPARE] = {"spare", 0, "PCT", "say which burst leaves so many clients untouched (99.9)"},
     [OPTION_FOLLOW] = {"follow", 'F', NULL, "go on as the log grows, and tell each refusal"},
@@ -377,7 +377,7 @@ static int unreadable(const struct replay *replay)
         [ACCESSLOG_PATTERN] = "combined", [ACCESSLOG_JSON] = "json", [ACCESSLOG_CSV] = "csv"};
     const char *format = replay->options.format;
     const bool named = format != NULL && strchr(format, '$') == NULL;
-    return trouble("replay: none of the %llu lines could be read as %s; say --format, as nginx's log_format has it, "
+    return trouble("replay: no line of %llu could be read as %s; say --format, as nginx's log_format has it, "
                    "for example --format '$remote_addr [$time_local] $request_time'",
                    (unsigned long long)replay->result.malformed,
                    named            ? format

@@ -285,7 +285,7 @@ seq 10 >numbers
 run 'nothing that can be read' "$weir" replay 1/s numbers
 ends 2
 silent out
-says err 'weir: replay: none of the 10 lines could be read as combined; say --format'
+says err 'weir: replay: no line of 10 could be read as combined; say --format'
 run 'an empty log' "$weir" replay 1/s --json /dev/null
 ends 0
 json out '.requests == 0 and .limits[0].denied == 0'
