@@ -131,7 +131,7 @@ static bool reach_client(struct replay *replay, uint32_t client)
 }
 
 /* Said by who asks, or by the name of the stamp: start_time, StartUTC. */
-static bool stamps_start(const struct replay *replay, const struct accesslog_entry *entry)
+static bool is_start(const struct replay *replay, const struct accesslog_entry *entry)
 {
     return replay->options.stamps_said ? replay->options.stamps_start : entry->starts;
 }
@@ -140,9 +140,10 @@ static bool stamps_start(const struct replay *replay, const struct accesslog_ent
 static void begin(struct replay *replay, const struct accesslog_entry *entry)
 {
     replay->result.resolution_ns = entry->resolution_ns;
+    const bool stamps_start = is_start(replay, entry);
     /* A duration to the ms does not say when within the second it ended. */
     replay->whole_seconds = entry->resolution_ns >= REPLAY_SECOND_NS;
-    if (stamps_start(replay, entry)) replay->result.stamps_are_ends = false;
+    if (stamps_start) replay->result.stamps_are_ends = false;
     for (int i = 0; i < replay->options.limits; i++) candidate_begin(&replay->candidate[i], replay->whole_seconds);
 }
 
@@ -193,7 +194,7 @@ static bool add_request(struct replay *replay, const struct accesslog_entry *ent
 {
     struct slice key;
     struct waiting *waiting = &replay->waiting;
-    const bool before_stamp = entry->has_duration && !stamps_start(replay, entry);
+    const bool before_stamp = entry->has_duration && !is_start(replay, entry);
     const uint64_t duration_ns = before_stamp ? entry->duration_ns : 0;
     const uint64_t time_ns = subtract_to_zero(entry->time_ns, duration_ns), line = replay->requests_read;
     const size_t key_at = waiting->keys_used;
