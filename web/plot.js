@@ -58,7 +58,7 @@ const wholeSteps = [...Array(16).keys()].flatMap((power) => [1, 2, 5].map((n) =>
 // Half a label of time may stand out on the right.
 function plotOptions(width, stepNs, hooks) {
     return {
-        width, height: plotHeight, padding: [8, stepNs < 1e9 ? 42 : 34, 0, 0], legend: { show: false },
+        width, height: plotHeight, padding: [8, stepNs < 2e9 ? 42 : 34, 0, 0], legend: { show: false },
         tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1e3), 'UTC'),
         scales: { y: { range: (u, least, most) => [0, Math.max(1, most * 1.05)] } },
         axes: [

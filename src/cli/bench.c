@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "cli/arguments.h"
+#include "plan/writer.h"
 
 enum { OPTION_THREADS, OPTION_KEYS, OPTION_FOR, OPTION_JSON, OPTION_COUNT };
 #define MILLION 1e6
@@ -112,9 +113,12 @@ static void print_words(const struct bench_wish *wish, const struct bench_table 
 {
     char batches[32];
     snprintf(batches, sizeof batches, "batches of %d", BENCH_BATCH);
-    printf("table of %llu keys of 8 to 16 bytes: %.1f MB\n"
+    char keys[32];
+    struct writer writer = {keys, sizeof keys, 0};
+    write_grouped(&writer, wish->keys);
+    printf("table of %s keys of 8 to 16 bytes: %.1f MB\n"
            "  %.1f bytes a key when 1 in 1,000 of all has found no room, %.1f when 1 in 1,000 of the last does\n",
-           (unsigned long long)wish->keys, (double)table->bytes / MILLION, per_key(table, table->keys_fitting_in_all),
+           keys, (double)table->bytes / MILLION, per_key(table, table->keys_fitting_in_all),
            per_key(table, table->keys_fitting));
     printf("  threads                  million/s     floor    ratio  to %u thread%s\n", wish->threads[0],
            wish->threads[0] == 1 ? "" : "s");

@@ -3,6 +3,7 @@
 
    May touch: argv, stdout, stderr.  Promises: exit status 0 done, 1 refused, 2 trouble.  Leaves to others: the
    commands, a file each. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -38,9 +39,10 @@ static void print_commands(FILE *out)
 /* What could not be written, because the disk is full or the reader has gone, was not done. */
 static int written(int status)
 {
-    if (fflush(stdout) == 0 && !ferror(stdout)) return status;
-    perror("weir: standard output");
-    return STATUS_TROUBLE;
+    const bool failed_before = ferror(stdout) != 0; /* and errno is of something since */
+    const int why = fflush(stdout) != 0 ? errno : 0;
+    if (!failed_before && why == 0) return status;
+    return trouble("standard output: %s", why != 0 ? strerror(why) : "not all could be written");
 }
 
 int main(int argc, char **argv)

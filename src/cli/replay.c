@@ -44,7 +44,7 @@ static const struct option_help option_rows[OPTION_COUNT] = {
     [OPTION_OR] = {"or", 0, "LIMIT", "try this one, too, side by side"},
     [OPTION_KEY] = {"key", 'k', "FIELD", "whom to count for: FIELD[/BITS][,FIELD]... or none (the address)"},
     [OPTION_COST] = {"cost", 0, "FIELD", "what a request costs stands there, instead of 1"},
-    [OPTION_FORMAT] = {"format", 'f', "FORMAT", "combined, common, json, csv, or as nginx's log_format (guessed)"},
+    [OPTION_FORMAT] = {"format", 'f', "FORMAT", "combined, vhost_combined, common, json, csv, or nginx's (guessed)"},
     [OPTION_STAMPS] = {"stamps", 0, "WHICH", "what stamps are of requests: start or end (end)"},
     [OPTION_SPARE] = {"spare", 0, "PCT", "say which burst leaves so many clients untouched (99.9)"},
     [OPTION_FOLLOW] = {"follow", 'F', NULL, "go on as the log grows, and tell each refusal"},
@@ -212,6 +212,31 @@ static void tell_limit(const struct candidate *candidate, struct replay_limit *l
     if (limit->spare_burst != 0) put_rate(&writer, &plan->limit[0], limit->spare_burst);
 }
 
+/* A cost is the same for all limits.  Shown once: who compares limits in bytes with others in requests is told. */
+static void hint_at_cost(const struct replay *replay)
+{
+    const struct limit *requests = NULL, *other = NULL;
+    for (int i = 0; i < replay->options.limits; i++) {
+        const struct plan *plan = plan_inside_const(&replay->candidate[i].plan);
+        for (uint64_t k = 0; k < plan->count; k++) {
+            const struct limit *limit = &plan->limit[k];
+            if (limit->period_ns == 0) continue;
+            if (strcmp(limit->unit, "requests") == 0) requests = limit;
+            else other = limit;
+        }
+    }
+    if (other == NULL) return;
+    if (replay->options.cost == NULL) {
+        trouble("replay: a limit counts %s, and each request costs 1; --cost says which field has them, for example "
+                "--cost body_bytes_sent",
+                other->unit);
+    } else if (requests != NULL) {
+        trouble("replay: some limits count requests and some %s, and what --cost says is charged to all of them; "
+                "replay those that count requests without it",
+                other->unit);
+    }
+}
+
 static bool open_limits(struct replay *replay)
 {
     const struct replay_options *options = &replay->options;
@@ -221,7 +246,11 @@ static bool open_limits(struct replay *replay)
         weir_error error;
         if (candidate_open(&replay->candidate[i], options->limit[i], &error) == 0) continue;
         replay->status = limit_trouble(options->limit[i], &error);
+        if (access(options->limit[i], F_OK) != 0) continue;
+        trouble("%s is a file; the limit comes first, for example weir replay '10/s burst=20' %s", options->limit[i],
+                options->limit[i]);
     }
+    if (replay->status == STATUS_DONE) hint_at_cost(replay);
     return replay->status == STATUS_DONE;
 }
 
@@ -290,6 +319,7 @@ static void close_parts(struct replay *replay)
     free(replay->batch.entry);
     free(replay->candidate);
     free(replay->first_line);
+    free(replay->format);
     free(replay->names);
     free(replay);
 }
@@ -316,15 +346,43 @@ static bool refuses_too_much(const struct replay *replay)
     return false;
 }
 
-/* JSON may lack any field, so only the end shows that no line had the usual one. */
-static void hint_at_key(const struct replay *replay)
+/* All clients are one, and that has none of the fields. */
+static bool lacks_key(const struct replay *replay)
 {
     size_t size;
-    if (replay->options.key != NULL || replay->clients.count != 1) return;
+    if (replay->clients.count != 1 || replay->key.parts == 0) return false;
     const char *key = clients_key(&replay->clients, 0, &size);
-    if (size != 1 || key[0] != '-') return;
-    trouble("replay: no line says its client's address, so all were counted together; --key says whom to count for, "
-            "for example --key user");
+    if (size != (size_t)replay->key.parts * 2 - 1) return false;
+    for (size_t i = 0; i < size; i++) {
+        if (key[i] != (i % 2 == 0 ? '-' : KEY_BETWEEN)) return false;
+    }
+    return true;
+}
+
+/* JSON may lack any field, so only the end shows that no line had it. */
+static void hint_at_key(const struct replay *replay)
+{
+    if (!lacks_key(replay)) return;
+    if (replay->options.key != NULL) trouble("replay: no line has %s, so all were counted together", replay->key_name);
+    else {
+        trouble("replay: no line says its client's address, so all were counted together; --key says whom to count "
+                "for, for example --key user");
+    }
+}
+
+/* What was guessed by the first line, or said. */
+static int unreadable(const struct replay *replay)
+{
+    static const char *const guessed[] = {
+        [ACCESSLOG_PATTERN] = "combined", [ACCESSLOG_JSON] = "json", [ACCESSLOG_CSV] = "csv"};
+    const char *format = replay->options.format;
+    const bool named = format != NULL && strchr(format, '$') == NULL;
+    return trouble("replay: no line of %llu could be read as %s; say --format, as nginx's log_format has it, "
+                   "for example --format '$remote_addr [$time_local] $request_time'",
+                   (unsigned long long)replay->result.malformed,
+                   named            ? format
+                   : format != NULL ? "--format says"
+                                    : guessed[replay->log.kind]);
 }
 
 static int report(struct replay *replay)
@@ -335,11 +393,7 @@ static int report(struct replay *replay)
     result->spare = options->spare;
     if (!replay_conclude(replay)) return trouble("replay: no memory");
     for (int i = 0; i < result->limits; i++) tell_limit(&replay->candidate[i], &result->limit[i]);
-    if (result->requests == 0 && result->malformed != 0) {
-        return trouble("replay: none of the %llu lines could be read; say --format, as nginx's log_format has it, for "
-                       "example --format '$remote_addr [$time_local] $request_time'",
-                       (unsigned long long)result->malformed);
-    }
+    if (result->requests == 0 && result->malformed != 0) return unreadable(replay);
     hint_at_key(replay);
     if (options->json && !options->quiet) report_json(result);
     else if (!options->each) report_text(result, options->quiet);

@@ -14,6 +14,7 @@
 
 #include "cli/replay_work.h"
 #include "core/num.h"
+#include "format/directive.h"
 
 enum { COST_DIGITS_MAX = 19, IDLE_TURNS = 20 /* of a tenth of a second */ };
 
@@ -58,6 +59,16 @@ static bool want(struct replay *replay, const char *option, const char *name, in
     return false;
 }
 
+/* The format as it was typed, or of a piece of nginx.conf what it says.  False: no memory. */
+static bool choose_format(struct replay *replay, const char **format)
+{
+    *format = replay->options.format;
+    if (*format == NULL) return true;
+    replay->format = malloc(strlen(*format) + 1);
+    if (replay->format != NULL && directive_read(*format, replay->format)) *format = replay->format;
+    return replay->format != NULL;
+}
+
 static int format_trouble(const char *format, const struct accesslog_problem *problem)
 {
     if (format == NULL || strchr(format, '$') == NULL || problem->column == 0) {
@@ -70,14 +81,15 @@ static bool open_log(struct replay *replay, const struct source_line *line)
 {
     struct accesslog_problem problem;
     const struct replay_options *options = &replay->options;
+    const char *format;
     replay->first_line = malloc(line->size + 1);
-    if (replay->first_line == NULL) {
+    if (replay->first_line == NULL || !choose_format(replay, &format)) {
         no_memory(replay);
         return false;
     }
     memcpy(replay->first_line, line->bytes, line->size);
-    if (!accesslog_open(&replay->log, options->format, (struct slice){replay->first_line, line->size}, &problem)) {
-        replay->status = format_trouble(options->format, &problem);
+    if (!accesslog_open(&replay->log, format, (struct slice){replay->first_line, line->size}, &problem)) {
+        replay->status = format_trouble(format, &problem);
         return false;
     }
     for (int i = 0; i < replay->key.parts; i++) {
@@ -121,12 +133,17 @@ static bool reach_client(struct replay *replay, uint32_t client)
     return rows_reach(&replay->usage, client + 1);
 }
 
+/* Said by who asks, or by the name of the stamp: start_time, StartUTC. */
+static bool is_start(const struct replay *replay, const struct accesslog_entry *entry)
+{
+    return replay->options.stamps_said ? replay->options.stamps_start : entry->starts;
+}
+
 /* The first request says what its stamps are worth. */
 static void begin(struct replay *replay, const struct accesslog_entry *entry)
 {
     replay->result.resolution_ns = entry->resolution_ns;
-    if (!replay->options.stamps_said && entry->starts) replay->options.stamps_start = true;
-    const bool stamps_start = replay->options.stamps_start;
+    const bool stamps_start = is_start(replay, entry);
     /* A duration to the ms does not say when within the second it ended. */
     replay->whole_seconds = entry->resolution_ns >= REPLAY_SECOND_NS;
     if (stamps_start) replay->result.stamps_are_ends = false;
@@ -184,7 +201,7 @@ static bool add_request(struct replay *replay, const struct accesslog_entry *ent
 {
     struct slice key;
     struct waiting *waiting = &replay->waiting;
-    const bool before_stamp = entry->has_duration && !replay->options.stamps_start;
+    const bool before_stamp = entry->has_duration && !is_start(replay, entry);
     const uint64_t duration_ns = before_stamp ? entry->duration_ns : 0;
     const uint64_t time_ns = subtract_to_zero(entry->time_ns, duration_ns), line = replay->requests_read;
     const size_t key_at = waiting->keys_used;

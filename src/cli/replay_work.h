@@ -83,7 +83,8 @@ struct replay {
     struct replay_options options;
     struct source source;
     struct accesslog log;
-    char *first_line; /* the log's format may refer to it */
+    char *first_line; /* the log's format may refer to it, */
+    char *format;     /* and to this */
     bool log_open;
     uint64_t opened; /* of the source, when the last line was read */
     int cost_field;

@@ -22,7 +22,15 @@ enum {
     CELL_KEY_SHARE,
     CELLS
 };
-enum { CELL_SIZE = 1100, KEY_COLUMNS_MAX = 40, GAP = 3, LEVELS = 8, HOUR_S = 3600, SECOND_NS = 1000000000 };
+enum {
+    CELL_SIZE = 1100,
+    KEY_COLUMNS_MAX = 40,
+    GAP = 3,
+    LEVELS = 8,
+    MINUTE_S = 60,
+    HOUR_S = 3600,
+    SECOND_NS = 1000000000
+};
 
 struct cell {
     char text[CELL_SIZE];
@@ -58,9 +66,14 @@ static double per_cent(uint64_t part, uint64_t whole)
 static void put_share(struct writer *writer, double low, double high)
 {
     char text[64];
-    if (low == high) snprintf(text, sizeof text, "%.2f %%", low);
-    else snprintf(text, sizeof text, "%.2f to %.2f %%", low, high);
+    snprintf(text, sizeof text, "%.2f", low);
     write_text(writer, text);
+    snprintf(text + sizeof text / 2, sizeof text / 2, "%.2f", high);
+    if (strcmp(text, text + sizeof text / 2) != 0) {
+        write_text(writer, " to ");
+        write_text(writer, text + sizeof text / 2);
+    }
+    write_text(writer, " %");
 }
 
 /* ---- the head ---- */
@@ -75,12 +88,14 @@ static const char *resolution_text(uint64_t resolution_ns)
 static void put_span(struct writer *writer, uint64_t ns)
 {
     const uint64_t seconds = (ns + SECOND_NS / 2) / SECOND_NS, hours = (seconds + HOUR_S / 2) / HOUR_S;
-    if (seconds < HOUR_S || hours > 72) {
+    if (seconds < MINUTE_S || hours > 72) {
         write_about(writer, ns);
         return;
     }
-    write_decimal(writer, (seconds * 10 + HOUR_S / 2) / HOUR_S, 1);
-    write_text(writer, " h");
+    const bool minutes = seconds < HOUR_S;
+    const uint64_t unit = minutes ? MINUTE_S : HOUR_S;
+    write_decimal(writer, (seconds * 10 + unit / 2) / unit, 1);
+    write_text(writer, minutes ? " min" : " h");
 }
 
 static void put_count(struct writer *writer, uint64_t count, const char *noun)
@@ -138,7 +153,8 @@ static void print_head(const struct replay_result *result, int width)
     if (result->malformed != 0) parts[count++] = malformed.text;
     writer = cell_of(&late);
     put_count(&writer, result->late, "line");
-    write_text(&writer, " far out of order, taken as late as they stand");
+    write_text(&writer, result->late == 1 ? " far out of order, taken as late as it stands"
+                                          : " far out of order, taken as late as they stand");
     if (result->late != 0) parts[count++] = late.text;
     print_parts(parts, count, width);
 }
@@ -314,12 +330,21 @@ static void print_busiest(const struct replay_result *result)
     }
 }
 
+/* Limits of one rate are spared by one burst. */
+static bool spares_as_before(const struct replay_result *result, int index)
+{
+    for (int i = 0; i < index; i++) {
+        if (strcmp(result->limit[i].spare_text, result->limit[index].spare_text) == 0) return true;
+    }
+    return false;
+}
+
 static void print_spare(const struct replay_result *result, int width)
 {
     bool any = false;
     for (int i = 0; i < result->limits; i++) {
         const struct replay_limit *limit = &result->limit[i];
-        if (limit->spare_text[0] == '\0') continue;
+        if (limit->spare_text[0] == '\0' || spares_as_before(result, i)) continue;
         if (!any) putchar('\n');
         any = true;
         printf("  to refuse nothing to %.6g %% of clients: %s\n", result->spare, limit->spare_text);
@@ -415,6 +440,11 @@ static void print_when(const struct replay_result *result, int width)
     for (int i = 0; i < result->limits; i++) {
         struct writer writer = cell_of(&label[i]);
         put_limit(&writer, result->limit[i].canonical);
+        /* As it was typed is shorter where units were: 1MB/h. */
+        if (columns_of(label[i].text) > LABEL_MAX) {
+            writer = cell_of(&label[i]);
+            write_text(&writer, result->limit[i].text);
+        }
         if (columns_of(label[i].text) > LABEL_MAX) {
             cut_columns(label[i].text, LABEL_MAX - 1);
             writer.length = strlen(label[i].text);
@@ -423,7 +453,7 @@ static void print_when(const struct replay_result *result, int width)
         if (columns_of(label[i].text) > label_width) label_width = columns_of(label[i].text);
     }
     const int room = most_of(width - 2 - label_width - 1 - FIGURE, ROOM_LEAST);
-    printf("\n  when, and how many a second at most\n");
+    printf("\n  when: offered, and refused by each limit; at the tallest column\n");
     print_when_row(series, series->offered, "offered", label_width, room);
     for (int i = 0; i < result->limits; i++) {
         print_when_row(series, series->limit[i].denied, label[i].text, label_width, room);

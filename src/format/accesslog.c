@@ -15,6 +15,7 @@
 
 #define COMMON "$remote_addr - $remote_user [$time_local] \"$request\" $status $body_bytes_sent"
 #define COMBINED COMMON " \"$http_referer\" \"$http_user_agent\""
+#define VHOST_COMBINED "$server_name " COMBINED
 
 static const char time_expected[] = "expected a time such as 21/Nov/2026:17:46:01 +0000 or 2026-11-21T17:46:01.123Z";
 
@@ -120,12 +121,22 @@ static bool fits(struct accesslog *log, const char *format, struct slice line, s
     return whole;
 }
 
+/* The line begins with a name, and then an address; but where a comma is behind it they are addresses of proxies. */
+static bool begins_with_host(struct slice line)
+{
+    const char *space = slice_has(line, ' ') ? memchr(line.bytes, ' ', line.size) : NULL;
+    if (space == NULL || space == line.bytes || space[-1] == ',') return false;
+    return !slice_begins(slice_between(space, line.bytes + line.size), slice_of(" - "));
+}
+
 static bool open_by_line(struct accesslog *log, struct slice line, struct accesslog_problem *problem)
 {
     size_t at = 0;
     while (at < line.size && (line.bytes[at] == ' ' || (line.bytes[at] & 0x80) != 0)) at++;
     if (at < line.size && line.bytes[at] == '{') return open_json(log, line, problem);
     if (open_csv(log, line, problem)) return true;
+    if (begins_with_host(line) && fits(log, VHOST_COMBINED, line, problem))
+        return open_pattern(log, VHOST_COMBINED, problem);
     if (!fits(log, COMBINED, line, problem) && fits(log, COMMON, line, problem)) return true;
     return open_pattern(log, COMBINED, problem);
 }
@@ -138,14 +149,16 @@ bool accesslog_open(struct accesslog *log, const char *format, struct slice firs
     if (format == NULL) return open_by_line(log, first_line, problem);
     const struct slice name = slice_of(format);
     if (slice_is(name, slice_of("combined"))) return open_pattern(log, COMBINED, problem);
+    if (slice_is(name, slice_of("vhost_combined"))) return open_pattern(log, VHOST_COMBINED, problem);
     if (slice_is(name, slice_of("common"))) return open_pattern(log, COMMON, problem);
     if (slice_is(name, slice_of("json"))) return open_json(log, first_line, problem);
     if (slice_is(name, slice_of("csv"))) return open_csv(log, first_line, problem);
     if (slice_has(name, '$')) return open_pattern(log, format, problem);
     clear(log);
-    return problem_of(problem, 0, "unknown format \"", name,
-                      "\"; expected combined, common, json, csv, or variables as in nginx's log_format, such as "
-                      "'$remote_addr [$time_local] $request_time'");
+    return problem_of(
+        problem, 0, "unknown format \"", name,
+        "\"; expected combined, vhost_combined, common, json, csv, or variables as in nginx's log_format, such as "
+        "'$remote_addr [$time_local] $request_time'");
 }
 
 bool accesslog_has_durations(const struct accesslog *log)

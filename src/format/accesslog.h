@@ -84,9 +84,10 @@ struct accesslog_problem {
     char message[ACCESSLOG_MESSAGE_SIZE];
 };
 
-/* format: "combined", "common", "json", "csv", or a string with $variables as in nginx's log_format.  NULL: the first
-   line says it (JSON begins with "{", a line of names with a time among them is a header of CSV, else combined or
-   common).  first_line: without its newline; of CSV the header, which is no entry.  False: see problem. */
+/* format: "combined", "vhost_combined" (of Apache: the host first), "common", "json", "csv", or a string with
+   $variables as in nginx's log_format.  NULL: the first line says it (JSON begins with "{", a line of names with a time
+   among them is a header of CSV, else one of the other three).  first_line: without its newline; of CSV the header,
+   which is no entry.  False: see problem. */
 bool accesslog_open(struct accesslog *log, const char *format, struct slice first_line,
                     struct accesslog_problem *problem);
 

@@ -2,8 +2,9 @@
    json.c - lines that are a JSON object; its strings and numbers by their names, of objects in it too.
 
    All names that are looked for stand in buckets, by their first byte and size; each name in a line is looked up once.
-   The name of a value in an object in an object has points: request.client.  Arrays are passed over, and so are
-   objects in more than DEPTH_MAX others, whatever they hold.  Of two members with one name the first counts.
+   The name of a value in an object in an object has points: request.client.  Of an array that begins with a string
+   that is its value, as some servers write headers; others are passed over, and so are objects in more than DEPTH_MAX
+   others, whatever they hold.  Of two members with one name the first counts.
 
    May touch: the log and the line.  Promises: reads each byte a bounded number of times, without recursion; reads all
    that is JSON, and some lines that are not quite.  Leaves to others: escapes in values (plain.c); names are compared
@@ -128,6 +129,20 @@ static bool skip_nested(struct reader *reader)
     return expected(reader, "expected the ] or } that closes this line");
 }
 
+/* At the bracket. */
+static bool read_array(struct reader *reader, struct slice name)
+{
+    struct slice first;
+    const char *bracket = reader->at++;
+    skip_spaces(reader);
+    if (is_next(reader, '"')) {
+        if (!read_string(reader, &first)) return false;
+        take_named(reader, name, first);
+    }
+    reader->at = bracket;
+    return skip_nested(reader);
+}
+
 static void enter(struct reader *reader, struct slice name)
 {
     const size_t before = reader->path_size[reader->depth];
@@ -148,7 +163,8 @@ static bool read_value(struct reader *reader, struct slice name)
         enter(reader, name);
         return true;
     }
-    if (is_next(reader, '{') || is_next(reader, '[')) return skip_nested(reader);
+    if (is_next(reader, '[')) return read_array(reader, name);
+    if (is_next(reader, '{')) return skip_nested(reader);
     if (!(is_next(reader, '"') ? read_string(reader, &value) : read_word(reader, &value))) return false;
     take_named(reader, name, value);
     return true;

@@ -23,7 +23,7 @@ json out '.table.single_per_s == .table.threads[0].single_per_s'
 run 'in words' "$weir" bench "${small[@]}" --threads 2
 ends 0
 silent err
-says out 'table of 2000 keys of 8 to 16 bytes: '
+says out 'table of 2,000 keys of 8 to 16 bytes: '
 for way in 'one by one' 'in a loop' 'batches of 32'; do
     if [ "$(grep -cE "^ +2  $way +[0-9.]+ +[0-9.]+ +[0-9.]+$" out)" != 1 ]; then fail "not one row: $way"; fi
 done

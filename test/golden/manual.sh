@@ -31,6 +31,16 @@ for command in pace explain take replay bench; do
     same out expected
 done
 
+# weir(1) has every command, and where to read on.
+what='commands of weir --help (< help, > weir.1)'
+"$weir" --help | sed -n 's/^  \([a-z]*\) .*/\1/p' >expected
+sed -n 's/^\.It Cm \([a-z]*\)$/\1/p' "$pages/weir.1" >out
+same out expected
+while read -r command; do
+    if [ "$(grep -c "^\.Xr weir-$command 1" "$pages/weir.1")" = 2 ]; then continue; fi
+    fail "weir-$command(1) is not referred to"
+done <expected
+
 # What a page refers to is there.
 what='references'
 for page in "$pages"/*.[1-9]; do basename "$page" | tr . ' '; done >there

@@ -37,7 +37,7 @@ cat >expected <<'END'
   5/s burst=5: up to 9 in any second;
     never more than 5: '5/s algorithm=sliding-log'
 
-  when, and how many a second at most
+  when: offered, and refused by each limit; at the tallest column
   offered       █                          ▁                         ▁ 30/s
   5/s burst=5   █                                                    ▁ 25/s
   10/s burst=20 █                                                      10/s
@@ -137,6 +137,16 @@ run 'starts are said' "$weir" replay 1/s --format "$ends_format" durations.log
 says out 'requests are taken at their start, to the millisecond'
 run 'no range' "$weir" replay 1/s --json --format "$ends_format" durations.log
 json out '.stamps_are_ends == false and (.limits[0] | has("denied_spread") | not)'
+what='a name that promises the start, with a duration, from the first line on'
+for second in 1 3; do
+    printf '{"start_time":"2025-11-21T10:00:0%d.250Z","duration":700,"client":"192.0.2.1"}\n' $second
+done >starts.log
+"$weir" replay 1/s --each starts.log | jq -c '.time_ns - 1763719200000000000 | . / 1e6 | round' >out
+printf '%s\n' 1250 3250 >expected
+same out expected
+"$weir" replay 1/s --each --stamps end starts.log | jq -c '.time_ns - 1763719200000000000 | . / 1e6 | round' >out
+printf '%s\n' 550 2550 >expected
+same out expected
 
 printf '192.0.2.1 [1763719200.000] %s\n' 0.5 2592001 >durations.log
 run 'a duration in other units' "$weir" replay 1/s --json --format "$ends_format" durations.log
@@ -154,7 +164,7 @@ same out expected
     printf '192.0.2.1 [1763719%s.000] 0.000\n' 100
 } >durations.log
 run 'far out of order' "$weir" replay 1/s --format "$ends_format" durations.log
-says out '1 line far out of order, taken as late as they stand'
+says out '1 line far out of order, taken as late as it stands'
 json <("$weir" replay 1/s --json --format "$ends_format" durations.log) '.late == 1'
 
 # The first long request of a log is in order as well, though nothing before it took long.
@@ -165,6 +175,11 @@ printf '%s\n' '[0,true]' '[30000,true]' '[45000,true]' '[500,false]' >expected
 same out expected
 
 # ---- keys ----
+run 'a field that no line has' "$weir" replay 1/s --json --key nosuch,user starts.log
+says err 'weir: replay: no line has nosuch,user, so all were counted together'
+json out '.requests == 2 and .keys == 1'
+run 'no such client, and none is wanted' "$weir" replay 1/s --json --key none starts.log
+silent err
 keys_of() # ARGUMENT...
 {
     "$weir" replay 1/s --each "$@" | jq -r .key
@@ -222,6 +237,12 @@ same out expected
 combined 192.0.2.1 0 - >sizes.log
 combined 192.0.2.1 0 7 >>sizes.log
 combined 192.0.2.1 0 4 >>sizes.log
+run 'bytes that nobody counts' "$weir" replay '5B/h burst=5' --json sizes.log
+says err 'weir: replay: a limit counts bytes, and each request costs 1; --cost says which field has them'
+run 'bytes that are charged as requests' "$weir" replay '5B/h; 1/s' --cost body_bytes_sent --json sizes.log
+says err 'weir: replay: some limits count requests and some bytes, and what --cost says is charged to all of them'
+run 'a cost that is what the limit counts' "$weir" replay '5/h' --cost body_bytes_sent --json sizes.log
+silent err
 run 'a cost above the burst' "$weir" replay '5B/h burst=5' --cost body_bytes_sent --json sizes.log
 json out '.limits[0] | [.allowed, .denied] == [2, 1]'
 
@@ -229,6 +250,16 @@ json out '.limits[0] | [.allowed, .denied] == [2, 1]'
 { echo time,client,status; printf '2025-11-21T10:00:0%d.5Z,192.0.2.1,200\n' 1 2 3; } >csv.log
 run 'CSV, its header in each file' "$weir" replay 1/h --json csv.log csv.log
 json out '.requests == 6 and .malformed == 0 and .resolution_ns == 100000000'
+cat >piece <<'END'
+    log_format timed escape=json '$remote_addr - $remote_user '  # who
+                     '[$time_local]';
+    server { access_log access.log timed; }
+END
+run 'a format out of nginx.conf' "$weir" replay '10/s burst=20' --json --format "$(cat piece)" log
+json out '.requests == 41 and .malformed == 0'
+run 'its quoted words' "$weir" replay 1/s --json --format "'\$remote_addr - \$remote_user '
+    '[\$time_local]'" log
+json out '.requests == 41 and .malformed == 0'
 gzip -c log >packed
 cat packed packed >twice.gz
 run 'gzip, by what is in it' "$weir" replay '10/s burst=20' --json packed
@@ -261,7 +292,7 @@ seq 10 >numbers
 run 'nothing that can be read' "$weir" replay 1/s numbers
 ends 2
 silent out
-says err 'weir: replay: none of the 10 lines could be read; say --format'
+says err 'weir: replay: no line of 10 could be read as combined; say --format'
 run 'an empty log' "$weir" replay 1/s --json /dev/null
 ends 0
 json out '.requests == 0 and .limits[0].denied == 0'
@@ -312,6 +343,7 @@ refused() # WORDS ARGUMENT...
 }
 refused 'replay: expected a limit; for example'
 refused 'column 4: expected a period' 10/
+refused 'log is a file; the limit comes first' log
 refused 'column 4: expected a period' 1/s --or 10/ log
 refused 'nowhere: No such file or directory' 1/s log nowhere
 refused '--key nofield: no field "nofield"; expected one of remote_addr,' 1/s --key nofield log
@@ -328,7 +360,10 @@ refused 'replay: --each and --json both want standard output' 1/s --each --json 
 refused 'replay: at most 16 limits at once' 1/s $(printf -- '--or 1/s %.0s' {1..16}) log
 if [ -w /dev/full ]; then
     what='standard output to a full disk'
-    "$weir" replay 1/s --each log >/dev/full 2>err
-    status=$?
-    ends 2
+    for sink in --each --json -q; do
+        "$weir" replay 1/s "$sink" log >/dev/full 2>err
+        status=$?
+        if [ "$sink" = -q ]; then ends 0; else ends 2; fi
+        if grep -q unavailable err; then fail 'it names a reason that is none'; fi
+    done
 fi

@@ -5,6 +5,7 @@
 . "$(dirname "$0")/lib/check.sh" "$@"
 needs jq
 export HOME=$room/home
+mkdir "$HOME"
 unset XDG_STATE_HOME
 
 passes() # ARGUMENT...: and says nothing

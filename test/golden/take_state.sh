@@ -44,6 +44,7 @@ what='the files'
 ls -d here* >out
 printf '%s\n' here here.wide-16 >expected
 same out expected
+mkdir home
 run 'a state of one user' env HOME="$room/home" XDG_STATE_HOME=relative "$weir" take 2/w key
 ends 0
 if [ ! -e home/.local/state/weir/take ] || [ -e relative ]; then fail 'what is not absolute counts as not set'; fi
@@ -57,6 +58,9 @@ if [ "$(stat -c %a home/state)" != 755 ]; then fail 'they are not ours to change
     export HOME
     wrong 'say where with --state FILE' 2/w key
     passes 2/w key --state here
+    HOME=$room/nobody
+    wrong "HOME $room/nobody, where the state is kept, is not there; say where with --state FILE" 2/w key
+    if [ -e nobody ]; then fail 'a home was made'; fi
     passes unlimited
 ) || exit 1
 

@@ -49,6 +49,30 @@ static const struct row rows[] = {
       "", "status", "200"}},
     {NULL,
      NULL,
+     "example.org:443 2001:db8::1 - - [21/Nov/2026:17:46:01 +0000] \"GET /a - b HTTP/1.1\" 200 612 \"-\" \"curl\"",
+     "2026-11-21 17:46:01",
+     0,
+     SECOND,
+     NONE,
+     {"client", "2001:db8::1", "host", "example.org:443", "path", "/a - b"}},
+    {NULL,
+     NULL,
+     "203.0.113.9, 10.0.0.1 - - [21/Nov/2026:17:46:01 +0000] \"GET / HTTP/1.1\" 200 612 \"-\" \"curl\"",
+     "2026-11-21 17:46:01",
+     0,
+     SECOND,
+     NONE,
+     {"client", "203.0.113.9, 10.0.0.1"}},
+    {"vhost_combined",
+     NULL,
+     "example.org:80 192.0.2.1 - anna [21/Nov/2026:17:46:01 +0000] \"GET / HTTP/1.1\" 200 612 \"-\" \"curl\"",
+     "2026-11-21 17:46:01",
+     0,
+     SECOND,
+     NONE,
+     {"client", "192.0.2.1", "host", "example.org:80", "user", "anna"}},
+    {NULL,
+     NULL,
      "127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] \"GET /apache_pb.gif HTTP/1.0\" 200 2326",
      "2000-10-10 20:55:36",
      0,
@@ -364,6 +388,14 @@ static const struct row rows[] = {
      SECOND,
      NONE,
      {"m", ""}},
+    {"json", /* headers of Caddy */
+     NULL,
+     "{\"ts\":2,\"h\":{\"Key\":[\"a]\\\"\",\"b\"],\"N\":[1,\"c\"],\"O\":[{\"Key\":\"d\"}],\"E\":[ ],\"F\":[ \"f\"]}}",
+     "1970-01-01 00:00:02",
+     0,
+     SECOND,
+     NONE,
+     {"h.Key", "a]\"", "h.N", "", "h.O", "", "h.O.Key", "", "h.E", "", "h.F", "f"}},
     /* CSV */
     {NULL,
      "time,client,path,request_time",
@@ -496,6 +528,7 @@ static const struct wrong wrongs[] = {
     {"json", NULL, "{\"a\":1 \"b\":2}", 8, "expected a , or a }"},
     {"json", NULL, "{\"a\":1,}", 8, "expected a name in quotes"},
     {"json", NULL, "{\"ts\":1", 8, "expected a , or a }"},
+    {"json", NULL, "{\"ts\":1,\"a\":[\"b]}", 14, CLOSED},
     {"json", NULL, "{\"ts\":1} x", 10, "expected nothing behind the last }"},
     {"json", NULL, "{\"ts\":1,\"a\":[1,{\"b\":2}", 23, "expected the ] or } that closes this line"},
     {"json", NULL, "{\"ts\":\"soon\"}", 8, TIME},
@@ -530,11 +563,11 @@ static void malformed_lines(void **state)
 
 static const struct wrong formats[] = {
     {"combine", NULL, "", 0,
-     "unknown format \"combine\"; expected combined, common, json, csv, or variables as in nginx's log_format, such as "
-     "'$remote_addr [$time_local] $request_time'"},
+     "unknown format \"combine\"; expected combined, vhost_combined, common, json, csv, or variables as in nginx's "
+     "log_format, such as '$remote_addr [$time_local] $request_time'"},
     {"%h %l %u %t", NULL, "", 0,
-     "unknown format \"%h %l %u %t\"; expected combined, common, json, csv, or variables as in nginx's log_format, "
-     "such "
+     "unknown format \"%h %l %u %t\"; expected combined, vhost_combined, common, json, csv, or variables as in nginx's "
+     "log_format, such "
      "as '$remote_addr [$time_local] $request_time'"},
     {"$remote_addr $status", NULL, "", 0,
      "no variable is a time; add $msec, $time_iso8601 or $time_local to remote_addr, status"},
