@@ -142,7 +142,7 @@ void keyed_one_take(weir_table *table, const struct plan *plan, weir_key key, ui
 void keyed_lock(void *table, unsigned stripe);
 void keyed_unlock(void *table, unsigned stripe);
 
-uint64_t keyed_wide_hash(const weir_table *table, weir_key key);
+uint64_t keyed_wide_hash(const weir_table *table, const struct plan *plan, weir_key key);
 void keyed_wide_ask(weir_table *table, const struct plan *plan, weir_key key, const struct ask *ask,
                     weir_decision *decision, uint32_t *events);
 void keyed_wide_peek_limit(weir_table *table, const struct plan *plan, weir_key key, int limit, const struct ask *ask,

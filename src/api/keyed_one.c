@@ -19,7 +19,7 @@ enum { BATCH = 32 };
 struct common {
     const struct plan *plan;
     struct slot_rule rule;
-    uint64_t inverse; /* 2^64 / interval, or one less */
+    uint64_t inverse;  /* 2^64 / interval, or one less */
     uint64_t cost_max; /* units; 0 where the limit does not fit the table */
     uint64_t now, now_ns;
 };

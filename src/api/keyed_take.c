@@ -280,7 +280,7 @@ void weir_table_settle(weir_table *table, const weir_plan *plan, weir_key key, w
 void weir_table_forget(weir_table *table, const weir_plan *plan, weir_key key)
 {
     const struct plan *inside = plan_inside_const(plan);
-    if (keyed_is_wide(table)) wide_forget(&table->wide, keyed_wide_hash(table, key));
+    if (keyed_is_wide(table)) wide_forget(&table->wide, keyed_wide_hash(table, inside, key));
     for (uint64_t i = 0; !keyed_is_wide(table) && i < inside->count; i++) {
         table_forget(keyed_slots(table), hash_key(&table->secret, key.bytes, key.size, i),
                      keyed_units_of(table, keyed_now_ns(table) + table->offset_ns));

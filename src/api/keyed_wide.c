@@ -14,7 +14,10 @@
 #include "core/num.h"
 
 /* Of the hash, so that a wide state and a slot of the same key share nothing. */
-enum { WIDE_SALT = WEIR_LIMITS_MAX, SPINS_BEFORE_YIELD = 100 };
+enum { WIDE_SALT = WEIR_LIMITS_MAX, SPINS_BEFORE_YIELD = 100, ALGORITHM_BITS = 4 };
+
+_Static_assert(ALGORITHM_NAMES <= 1 << ALGORITHM_BITS && WEIR_LIMITS_MAX * ALGORITHM_BITS < 60,
+               "a salt tells all lists");
 
 /* ---- locks ---- */
 
@@ -45,9 +48,12 @@ void keyed_unlock(void *context, unsigned stripe)
 
 /* ---- asking ---- */
 
-uint64_t keyed_wide_hash(const weir_table *table, weir_key key)
+/* Other algorithms have another state; other numbers find the same again. */
+uint64_t keyed_wide_hash(const weir_table *table, const struct plan *plan, weir_key key)
 {
-    return hash_key(&table->secret, key.bytes, key.size, WIDE_SALT);
+    uint64_t salt = 0;
+    for (uint64_t i = 0; i < plan->count; i++) salt = salt << ALGORITHM_BITS | plan->rule[i].algorithm;
+    return hash_key(&table->secret, key.bytes, key.size, WIDE_SALT + (salt << ALGORITHM_BITS));
 }
 
 /* Windows that are aligned to the clock on the wall begin where it says; in there time is another. */
@@ -73,7 +79,7 @@ static void ask_wide(weir_table *table, struct wide *home, const struct plan *pl
     struct rule copy[WEIR_LIMITS_MAX];
     struct ask inside = *ask;
     inside.now_ns += table->offset_ns;
-    if (!wide_ask(home, keyed_wide_hash(table, key), aligned(table, plan, copy), &inside, decision, events)) {
+    if (!wide_ask(home, keyed_wide_hash(table, plan, key), aligned(table, plan, copy), &inside, decision, events)) {
         *decision = (weir_decision){.verdict = WEIR_NEVER, .start = {inside.now_ns}};
     }
     if (ask->peek) decision->charged = 0;
@@ -92,7 +98,8 @@ void keyed_wide_peek_limit(weir_table *table, const struct plan *plan, weir_key 
     struct rule copy[WEIR_LIMITS_MAX];
     struct ask inside = *ask;
     inside.now_ns += table->offset_ns;
-    wide_peek_limit(&table->wide, keyed_wide_hash(table, key), aligned(table, plan, copy), limit, &inside, decision);
+    wide_peek_limit(&table->wide, keyed_wide_hash(table, plan, key), aligned(table, plan, copy), limit, &inside,
+                    decision);
     decision->limit = (uint32_t)limit;
     decision->charged = 0;
     answer(table, decision);
@@ -105,7 +112,7 @@ void keyed_wide_settle(weir_table *table, const struct plan *plan, weir_key key,
     struct rule copy[WEIR_LIMITS_MAX];
     weir_decision inside = *decision;
     inside.start.ns += table->offset_ns;
-    wide_settle(&table->wide, keyed_wide_hash(table, key), aligned(table, plan, copy), now_ns + table->offset_ns,
+    wide_settle(&table->wide, keyed_wide_hash(table, plan, key), aligned(table, plan, copy), now_ns + table->offset_ns,
                 &inside, cost, actual, end);
 }
 
@@ -129,7 +136,8 @@ static uint64_t stripes_of(const weir_table *table, const weir_ask *asks, size_t
 {
     uint64_t stripes = 0;
     for (size_t i = 0; i < count; i++) {
-        stripes |= UINT64_C(1) << wide_stripe(&table->wide, keyed_wide_hash(table, asks[i].key));
+        stripes |= UINT64_C(1) << wide_stripe(&table->wide,
+                                              keyed_wide_hash(table, plan_inside_const(asks[i].plan), asks[i].key));
     }
     return stripes;
 }

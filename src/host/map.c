@@ -499,6 +499,8 @@ const char *host_error_text(int number)
         return "it is a folder; expected a file";
     case ENODEV:
         return "it is no regular file";
+    case EEXIST:
+        return "it is there already";
     case EMLINK:
         return "it has another name (a hard link)";
     case EPERM:

@@ -129,6 +129,20 @@ static void wide_slots_answer_as_the_core(void **unused)
     }
 }
 
+static void algorithms_do_not_forget_each_other(void **unused)
+{
+    (void)unused;
+    const weir_plan log = plan_of("1/h algorithm=sliding-log"), leaky = plan_of("1/h algorithm=leaky nodelay");
+    weir_table *table = open_wide(&log);
+    for (int round = 0; round < 3; round++) {
+        assert_int_equal(weir_allowed(weir_table_take(table, &log, weir_key_text("k"), 1)), round == 0);
+        assert_int_equal(weir_allowed(weir_table_take(table, &leaky, weir_key_text("k"), 1)), round == 0);
+    }
+    weir_table_forget(table, &log, weir_key_text("k"));
+    assert_true(weir_allowed(weir_table_take(table, &log, weir_key_text("k"), 1)));
+    weir_table_close(table);
+}
+
 /* Who is refused may come back when an hour begins on the clock on the wall, give or take what the clocks differ. */
 static void aligned_windows_begin_with_the_hour(void **unused)
 {
@@ -632,6 +646,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slots_answer_as_the_core),
         cmocka_unit_test(wide_slots_answer_as_the_core),
+        cmocka_unit_test(algorithms_do_not_forget_each_other),
         cmocka_unit_test(aligned_windows_begin_with_the_hour),
         cmocka_unit_test(other_rates_are_never_faster),
         cmocka_unit_test(keys_and_limits_have_states_of_their_own),
