@@ -254,8 +254,8 @@ WEIR_API int weir_table_open(weir_table **owned, const weir_table_options *optio
 /* [one thread] Lets go of it; a file stays.  NULL is fine. */
 WEIR_API void weir_table_close(weir_table *table);
 
-/* Can this table hold this plan?  0, or WEIR_EUNSUPPORTED and why not; asking with such a plan answers NEVER, or where it
-   is only too fast, slower than the plan says. */
+/* Can this table hold this plan?  0, or WEIR_EUNSUPPORTED and why not; asking with such a plan answers NEVER, or where
+   it is only too fast, slower than the plan says. */
 WEIR_API int weir_table_fits(const weir_table *table, const weir_plan *plan, weir_error *error);
 
 /* Borrowed for the call. */
