@@ -101,6 +101,14 @@ static struct look look_at(const struct table_area *area, uint64_t hash)
     return look;
 }
 
+/* Nobody was claimed or committed since the look, so what it showed was there at one moment. */
+static bool is_steady(const struct look *look)
+{
+    bool same = true;
+    for (int i = 0; i < SLOTS; i++) same = atom_load_acquire(&look->slot[i]->owner) == look->owner[i] && same;
+    return same;
+}
+
 static bool tentative(uint64_t owner)
 {
     return (owner & TABLE_TENTATIVE) != 0;
@@ -274,36 +282,37 @@ static bool ask_slot(const struct call *call, struct table_slot *slot, uint64_t 
 
 /* ---- a key without a slot ---- */
 
-/* What this key owes according to one earlier area; *own is its slot there. */
-static uint64_t owed_in(const struct call *call, const struct table_area *area, struct table_slot **own, uint64_t *time)
-{
-    const uint64_t now = call->question->now;
-    const struct look look = look_at(area, call->question->hash);
-    const int i = find_own(&look, call->tag);
-    finish_displacing(&look, now);
-    const uint64_t displaced = owed_to_displaced(&look, now);
-    if (i == NOWHERE || ahead_of(look.owner[i], look.time[i], now) == 0) return displaced;
-    *own = look.slot[i];
-    *time = look.time[i];
-    return most(displaced, table_ahead(*time, now));
-}
-
 struct past {
     uint64_t owed;
     struct table_slot *slot[TABLE_AREAS_MAX]; /* where, in earlier areas, or null */
     uint64_t time[TABLE_AREAS_MAX];
-    bool found;
+    bool found, torn; /* torn: it may have been shifted meanwhile; look again */
 };
+
+/* What this key owes according to one earlier area.  Of several slots the one that owes most tells. */
+static void look_back(const struct call *call, unsigned area, struct past *past)
+{
+    const uint64_t now = call->question->now;
+    const struct look look = look_at(&call->table->area[area], call->question->hash);
+    past->torn = past->torn || !is_steady(&look);
+    finish_displacing(&look, now);
+    uint64_t owed = 0;
+    for (int i = 0; i < SLOTS; i++) {
+        if (!is_own(&look, i, call->tag) || table_ahead(look.time[i], now) <= owed) continue;
+        owed = table_ahead(look.time[i], now);
+        past->slot[area] = look.slot[i];
+        past->time[area] = look.time[i];
+        past->found = true;
+    }
+    past->owed = most(past->owed, most(owed, owed_to_displaced(&look, now)));
+}
 
 /* What it owes according to all earlier areas, the oldest first. */
 static struct past past_of(const struct call *call)
 {
     struct past past = {0};
     const struct table *table = call->table;
-    for (unsigned i = table->first; i + 1 < table->count; i++) {
-        past.owed = most(past.owed, owed_in(call, &table->area[i], &past.slot[i], &past.time[i]));
-        past.found = past.found || past.slot[i] != NULL;
-    }
+    for (unsigned i = table->first; i + 1 < table->count; i++) look_back(call, i, &past);
     return past;
 }
 
@@ -371,19 +380,103 @@ static uint64_t taken_over(const struct call *call, uint64_t owner, uint64_t tim
     return fresh_time(time, now);
 }
 
-/* False when somebody was faster. */
+/* The slot was seen with this owner and time, and is to be claimed with that time.  False when somebody was faster; the
+   slot may be free then, and *time tells. */
+static bool claim_slot(struct table_slot *slot, uint64_t tag, uint64_t owner, uint64_t *time, uint64_t taken)
+{
+    if (table_owned(owner, *time)) {
+        const uint64_t freed = next_lap(taken);
+        if (!atom_swap(&slot->time, time, freed)) return false;
+        *time = freed;
+    }
+    return atom_swap(&slot->owner, &owner, claimed_by(tag, owner, *time));
+}
+
 static bool claim(struct call *call, const struct look *look, int i)
 {
-    uint64_t owner = look->owner[i], time = look->time[i];
-    if (table_owned(owner, time)) {
-        const bool live = ahead_of(owner, time, call->question->now) != 0;
-        const uint64_t freed = next_lap(taken_over(call, owner, time));
-        if (!atom_swap(&look->slot[i]->time, &time, freed)) return false;
-        time = freed;
-        if (live) call->events |= TABLE_DISPLACED;
-    }
-    return atom_swap(&look->slot[i]->owner, &owner, claimed_by(call->tag, owner, time));
+    const uint64_t owner = look->owner[i], seen = look->time[i], freed = next_lap(taken_over(call, owner, seen));
+    const bool live = table_owned(owner, seen) && ahead_of(owner, seen, call->question->now) != 0;
+    uint64_t time = seen;
+    const bool claimed = claim_slot(look->slot[i], call->tag, owner, &time, taken_over(call, owner, seen));
+    if (live && time == freed) call->events |= TABLE_DISPLACED;
+    return claimed;
 }
+
+/* ---- making room ---- */
+
+/* A slot of a key that could as well be in its other bucket, and one there. */
+struct shift {
+    int from;
+    struct table_slot *to;
+    uint64_t owner, time;
+};
+
+static struct table_bucket *other_bucket(const struct table_area *area, const struct table_bucket *bucket, uint64_t tag)
+{
+    const uint64_t half = area->half, place = (uint64_t)(bucket - area->bucket), stride = table_stride(area, tag);
+    if (place < half) return &area->bucket[place + stride < half ? place + stride + half : place + stride];
+    return &area->bucket[place - half >= stride ? place - half - stride : place - stride];
+}
+
+/* How many slots are idle and nobody is just claiming, one of them in *shift.  None where this key has a slot already,
+   as one who did not get to the end has left it. */
+static int room_for(uint64_t tag, struct table_bucket *bucket, uint64_t now, struct shift *shift)
+{
+    int room = 0;
+    for (int i = 0; i < TABLE_SLOTS; i++) {
+        const uint64_t owner = atom_load_acquire(&bucket->slot[i].owner);
+        const uint64_t time = atom_load_acquire(&bucket->slot[i].time);
+        const bool owned = table_owned(owner, time);
+        if (owned && owner >> TABLE_TAG_SHIFT == tag) return 0;
+        if (ahead_of(owner, time, now) != 0 || (owned && tentative(owner))) continue;
+        room++;
+        shift->to = &bucket->slot[i];
+        shift->owner = owner;
+        shift->time = time;
+    }
+    return room;
+}
+
+/* All eight are live.  The key whose other bucket has most room; none from a bucket whose times may not be lowered.
+   Those times were read before this looks for a mark. */
+static bool find_shift(const struct call *call, const struct look *look, struct shift *best)
+{
+    const struct table_area *area = &call->table->area[call->table->count - 1];
+    const uint64_t now = call->question->now, hash = call->question->hash;
+    struct table_bucket *own[2] = {bucket_of(area, hash, 0), bucket_of(area, hash, 1)}, *other[SLOTS];
+    const bool fixed[2] = {bucket_holds_displaced(own[0], now), bucket_holds_displaced(own[1], now)};
+    for (int i = 0; i < SLOTS; i++) {
+        other[i] = other_bucket(area, own[i / TABLE_SLOTS], look->owner[i] >> TABLE_TAG_SHIFT);
+        atom_prefetch(other[i]);
+    }
+    int most_room = 0;
+    for (int i = 0; i < SLOTS; i++) {
+        if (fixed[i / TABLE_SLOTS] || tentative(look->owner[i])) continue;
+        struct shift shift = {.from = i};
+        const int room = room_for(look->owner[i] >> TABLE_TAG_SHIFT, other[i], now, &shift);
+        if (room <= most_room) continue;
+        most_room = room;
+        *best = shift;
+    }
+    return most_room != 0;
+}
+
+/* False when somebody was faster.  True: the slot is free, as the look says then. */
+static bool shift_key(const struct call *call, struct look *look, const struct shift *shift)
+{
+    const uint64_t now = call->question->now, tag = look->owner[shift->from] >> TABLE_TAG_SHIFT;
+    uint64_t time = shift->time, *from = &look->time[shift->from];
+    if (!claim_slot(shift->to, tag, shift->owner, &time, rested(time, now))) return false;
+    uint64_t claimed = claimed_by(tag, shift->owner, time);
+    if (!atom_swap(&shift->to->time, &time, table_time(time, now, table_ahead(*from, now)))) return false;
+    const uint64_t left = next_lap(fresh_time(*from, now));
+    if (!atom_swap(&look->slot[shift->from]->time, from, left)) return false;
+    *from = left;
+    atom_swap(&shift->to->owner, &claimed, claimed & ~(uint64_t)TABLE_TENTATIVE);
+    return true;
+}
+
+/* ---- coming in ---- */
 
 /* No slot is idle, and nobody's is taken. */
 static void tell_full(const struct call *call, uint64_t ahead, uint64_t soonest)
@@ -395,42 +488,55 @@ static void tell_full(const struct call *call, uint64_t ahead, uint64_t soonest)
 }
 
 /* True when there is an answer; false when the key may have a slot now. */
-static bool enter(struct call *call, const struct look *look)
+static bool enter(struct call *call, struct look *look)
 {
     const struct table *table = call->table;
     const uint64_t now = call->question->now;
     const struct past past = past_of(call);
+    if (past.torn || !is_steady(look)) return false;
     const uint64_t displaced = owed_to_displaced(look, now);
     uint64_t ahead = most(past.owed, displaced);
+    struct shift shift;
     int place = choose_available(look, now);
-    const bool full = place == NOWHERE;
+    const bool shifts = place == NOWHERE && find_shift(call, look, &shift);
+    const bool full = place == NOWHERE && !shifts;
     if (full || displaced != 0) call->events |= TABLE_FULL;
     if (full && table->when_full < TABLE_DENY) place = choose_displaced(look, now);
-    if (place == NOWHERE) {
+    if (place == NOWHERE && !shifts) {
         tell_full(call, ahead, soonest_idle(look, now));
         return true;
     }
-    if (!full || table->when_full == TABLE_INHERIT)
+    if (place != NOWHERE && (!full || table->when_full == TABLE_INHERIT))
         ahead = most(ahead, ahead_of(look->owner[place], look->time[place], now));
     const struct verdict verdict = decide_at(call, ahead);
     if (!writes(call, verdict)) {
         tell(call, verdict, ahead);
         return true;
     }
-    if (claim(call, look, place) && !full) call->events |= past.found ? TABLE_MOVED : TABLE_NEW;
+    if (shifts && !shift_key(call, look, &shift)) return false;
+    if (claim(call, look, shifts ? shift.from : place) && !full) call->events |= past.found ? TABLE_MOVED : TABLE_NEW;
     return false;
 }
 
 /* ---- a key with a tentative slot ---- */
 
-/* True when slot `own` is the only one that this key has in here and may be committed. */
+/* True when slot `own` is the only one that this key has in here and may be committed.  Of two tentative ones either may
+   hold what the key owes.  One beside a committed one stays as it is: it may hold what will be owed in a moment, when
+   the committed one is shifted there, and if not, is idle before long. */
 static bool stands_alone(const struct call *call, struct look *look, int own)
 {
+    const uint64_t now = call->question->now;
     for (int i = 0; i < SLOTS; i++) {
         if (i == own || !is_own(look, i, call->tag)) continue;
-        const bool stays = !tentative(look->owner[i]) || i < own;
-        const int goes = stays ? own : i;
-        if (!free_slot(look->slot[goes], &look->time[goes]) || stays) return false;
+        if (!tentative(look->owner[i])) return false;
+        const int stays = i < own ? i : own, goes = i < own ? own : i;
+        const uint64_t owed = table_ahead(look->time[goes], now);
+        const uint64_t raised = table_time(look->time[stays], now, owed);
+        if (owed > table_ahead(look->time[stays], now)) {
+            if (!atom_swap(&look->slot[stays]->time, &look->time[stays], raised)) return false;
+            look->time[stays] = raised;
+        }
+        if (!free_slot(look->slot[goes], &look->time[goes]) || stays != own) return false;
     }
     return true;
 }
@@ -443,6 +549,7 @@ static void settle_claim(const struct call *call, const struct look *found, int 
     atom_fence_full();
     const struct past past = past_of(call);
     struct look look = look_at(area, call->question->hash);
+    if (past.torn || !is_steady(&look)) return;
     if (look.owner[own] != found->owner[own] || !is_own(&look, own, call->tag)) return;
     if (!stands_alone(call, &look, own)) return;
     finish_displacing(&look, now);
@@ -470,7 +577,7 @@ void table_ask_slowly(struct table *table, const struct table_question *question
     struct call call = {.table = table, .question = question, .answer = answer, .tag = table_tag(question->hash)};
     for (unsigned turn = 0; turn < TABLE_TURNS_MAX; turn++) {
         back_off(turn);
-        const struct look look = look_at(&table->area[table->count - 1], question->hash);
+        struct look look = look_at(&table->area[table->count - 1], question->hash);
         const int own = find_own(&look, call.tag);
         if (own == NOWHERE) {
             if (enter(&call, &look)) return;
@@ -490,7 +597,8 @@ void table_ask_slowly(struct table *table, const struct table_question *question
 static struct table_slot *find_unmarked(const struct table *table, uint64_t hash, uint64_t now, unsigned area,
                                         uint64_t *time)
 {
-    const struct look look = look_at(&table->area[area], hash);
+    struct look look = look_at(&table->area[area], hash);
+    for (unsigned turn = 0; !is_steady(&look) && turn < TABLE_TURNS_MAX; turn++) look = look_at(&table->area[area], hash);
     const int own = find_own(&look, table_tag(hash));
     if (own == NOWHERE || bucket_holds_displaced(bucket_of(&table->area[area], hash, own / TABLE_SLOTS), now))
         return NULL;
@@ -538,7 +646,8 @@ void table_forget(struct table *table, uint64_t hash, uint64_t now)
     for (unsigned turn = 0; area < table->count && turn < TABLE_TURNS_MAX; turn++) {
         uint64_t time = 0;
         struct table_slot *slot = find_unmarked(table, hash, now, area, &time);
-        if (slot == NULL || atom_swap(&slot->time, &time, next_lap(fresh_time(time, now)))) area++;
+        if (slot == NULL) area++;
+        else atom_swap(&slot->time, &time, next_lap(fresh_time(time, now)));
     }
 }
 
