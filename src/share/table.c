@@ -22,21 +22,42 @@
    * A time that comes back to the very same word would fool a swap.  Times of a slot only grow, but for what is given
      back, forgotten or evicted; and then 128 other keys would have to come and go during one call.
    * Two may insert one key at once.  Each claims, tentatively, and then looks: at a committed slot it steps back; of
-     two tentative ones the lower in order (first bucket first) stays and kills the higher one by freeing it.  The later
-     of two claims sees the earlier, so two cannot both be committed and alive.  A commit may come when the slot was
-     freed already; then it changes a word that nobody believes.  Whoever finds a tentative slot of his key does all
-     this for it, so nobody waits for a dead one.
+     two tentative ones the lower in order (first bucket first) stays and kills the higher one by freeing it, once the
+     lower owes no less.  The later of two claims sees the earlier, so two cannot both be committed and alive.  A commit
+     may come when the slot was freed already; then it changes a word that nobody believes.  Whoever finds a tentative
+     slot of his key does all this for it, so nobody waits for a dead one.
    * Two new keys that want the same last slot may free it of each other before either commits.  That takes a swap of
      both in each such turn; they back off, and after too many turns a call is refused.  A slot that is taken over live
      is not taken over again before it is committed.
 
-   When all eight are live, the table's rule decides.  INHERIT takes over the slot that drains first, with what it owes,
-   so nothing is lost; but the displaced key may come back, find an idle slot in its other bucket, and be fresh.  So the
-   time that is taken over is marked (displaced), and as long as it is ahead, who has no slot starts with what drains
-   first in that bucket: all four times there were no less than that of the displaced key when it went, and nothing may
-   lower them while the mark is there.  Somebody may have looked for a mark before it was made and lower a time after:
-   so before a marked slot is committed, the other three times are raised, if only by one unit, which makes his swap
-   fail, and to what the displaced one owed at least.
+   When all eight are live, one of them may have room in its key's other bucket, which its tag and its place tell.  That
+   key is shifted, and the newcomer takes its place:
+
+       claim    an idle slot in the other bucket, for that key, tentatively     as above
+       copy     what the key owes                                               swap time  (w, y) -> (w, x)
+       leave    the old slot, nothing charged since x was read                  swap time  (v, x) -> (v + 1, long ago)
+       commit   the new one                                                     as above, without a look
+
+   * Leaving is the act.  Before it the copy is beside a committed slot, and nobody heeds it; after it the copy is all
+     there is, and nobody takes it: it is live.  So at each moment the key has a committed slot, or a tentative one that
+     owes as much.  Who dies before it leaves a tentative slot that drains, who dies after it one that is committed when
+     the key comes.  When leaving fails the copy stays too: another may have shifted the same key, and of his copy and
+     this one whoever asked for the key may have kept this one.  For the same reason who steps back leaves what he
+     claimed as it is: he cannot tell it from a copy.
+   * Who reads the eight slots one after the other may read the new place before the claim and the old one after the
+     leaving, and see neither.  So a look in which the key has no slot, or only a tentative one, counts when it is
+     steady: all owners are the same once more after it.  Who sees the old slot left sees the new one claimed at the
+     second reading, for the claim came before.
+   * Leaving lowers a time, so it is not done where a mark is (see below).  The place in the other bucket was idle, so
+     there a time only rises.
+
+   When nothing can be shifted, the table's rule decides.  INHERIT takes over the slot that drains first, with what it
+   owes, so nothing is lost; but the displaced key may come back, find an idle slot in its other bucket, and be fresh.
+   So the time that is taken over is marked (displaced), and as long as it is ahead, who has no slot starts with what
+   drains first in that bucket: all four times there were no less than that of the displaced key when it went, and
+   nothing may lower them while the mark is there.  Somebody may have looked for a mark before it was made and lower a
+   time after: so before a marked slot is committed, the other three times are raised, if only by one unit, which makes
+   his swap fail, and to what the displaced one owed at least.
 
    Areas: a table grows by another, larger area behind the last.  A key that has no slot in the newest starts with what
    its slot in an earlier area says, and only when it is committed is the old one freed.  Earlier areas are looked at
@@ -46,29 +67,16 @@
    swap, and then that look, against the new number, and then the other's look at the old slot: this needs one order of
    all four (the calls named full).
 
-   Whatever bytes are in there: nothing read is an index or a length, and a time too far ahead to be true is past.
+   Whatever bytes are in there: nothing read is a length, or an index but a tag, which any value keeps within the area;
+   and a time too far ahead to be true is past.
 
    May touch: the slots.  Promises: at most burst + rate * t for every key, whatever dies or grows, but for what EVICT
    and ALLOW let go; refusals write nothing (a race may leave a new key a slot without a charge).  Leaves to others: the
    clock, hashing, memory, growing. */
 #include "share/table.h"
+#include "share/table_look.h"
 
-/* A turn fails when somebody else changed a slot meanwhile: so many in a row, and something is wrong.  The explorer
-   makes do with fewer. */
-#ifndef TABLE_TURNS_MAX
-#define TABLE_TURNS_MAX 10000
-#endif
-
-enum { SLOTS = 2 * TABLE_SLOTS, NOWHERE = -1, BACK_OFF_AFTER = 3, BACK_OFF_MAX = 64 };
-
-/* Idle times are kept no older than this, so that they do not come round. */
-static const uint64_t LONG_AGO = UINT64_C(1) << 53;
-
-/* The eight slots where a key may be in one area, in order, and what was in them. */
-struct look {
-    struct table_slot *slot[SLOTS];
-    uint64_t owner[SLOTS], time[SLOTS];
-};
+enum { BACK_OFF_AFTER = 3, BACK_OFF_MAX = 64 };
 
 struct call {
     struct table *table;
@@ -84,79 +92,6 @@ struct verdict {
     uint64_t charged;
 };
 
-static struct table_bucket *bucket_of(const struct table_area *area, uint64_t hash, int choice)
-{
-    return &area->bucket[choice == 0 ? table_first_choice(area, hash) : table_second_choice(area, hash)];
-}
-
-/* The owner first: a time of its version then proves that it was the owner's when it was read. */
-static struct look look_at(const struct table_area *area, uint64_t hash)
-{
-    struct look look;
-    for (int i = 0; i < SLOTS; i++) {
-        look.slot[i] = &bucket_of(area, hash, i / TABLE_SLOTS)->slot[i % TABLE_SLOTS];
-        look.owner[i] = atom_load_acquire(&look.slot[i]->owner);
-        look.time[i] = atom_load_acquire(&look.slot[i]->time);
-    }
-    return look;
-}
-
-/* Nobody was claimed or committed since the look, so what it showed was there at one moment. */
-static bool is_steady(const struct look *look)
-{
-    bool same = true;
-    for (int i = 0; i < SLOTS; i++) same = atom_load_acquire(&look->slot[i]->owner) == look->owner[i] && same;
-    return same;
-}
-
-static bool tentative(uint64_t owner)
-{
-    return (owner & TABLE_TENTATIVE) != 0;
-}
-
-/* Of zeroed memory, too, whatever time it is. */
-static uint64_t ahead_of(uint64_t owner, uint64_t time, uint64_t now)
-{
-    return owner >> TABLE_TAG_SHIFT == 0 ? 0 : table_ahead(time, now);
-}
-
-static bool is_own(const struct look *look, int i, uint64_t tag)
-{
-    return look->owner[i] >> TABLE_TAG_SHIFT == tag && table_owned(look->owner[i], look->time[i]);
-}
-
-/* The committed slot of this key, else the lowest tentative one. */
-static int find_own(const struct look *look, uint64_t tag)
-{
-    int found = NOWHERE;
-    for (int i = SLOTS - 1; i >= 0; i--) {
-        if (!is_own(look, i, tag)) continue;
-        if (!tentative(look->owner[i])) return i;
-        found = i;
-    }
-    return found;
-}
-
-/* ---- freeing ---- */
-
-static uint64_t next_lap(uint64_t time)
-{
-    return time + (UINT64_C(1) << TABLE_LAP_SHIFT);
-}
-
-/* A time that was never used. */
-static uint64_t fresh_time(uint64_t time, uint64_t now)
-{
-    return (time & ~TABLE_DRAINED_MAX & ~TABLE_DISPLACED_BIT) | ((now - LONG_AGO) & TABLE_DRAINED_MAX);
-}
-
-/* An idle time, no older than need be. */
-static uint64_t rested(uint64_t time, uint64_t now)
-{
-    const uint64_t behind = (now - time) & TABLE_DRAINED_MAX;
-    return behind <= LONG_AGO ? time & ~TABLE_DISPLACED_BIT : fresh_time(time, now);
-}
-
 /* The slot is nobody's from here on, and its time stays. */
 static bool free_slot(struct table_slot *slot, uint64_t *time)
 {
@@ -167,21 +102,6 @@ static bool free_slot(struct table_slot *slot, uint64_t *time)
 }
 
 /* ---- displaced keys ---- */
-
-static bool holds_displaced(uint64_t owner, uint64_t time, uint64_t now)
-{
-    return (time & TABLE_DISPLACED_BIT) != 0 && ahead_of(owner, time, now) != 0;
-}
-
-static bool bucket_holds_displaced(const struct table_bucket *bucket, uint64_t now)
-{
-    bool holds = false;
-    for (int i = 0; i < TABLE_SLOTS; i++) {
-        const uint64_t owner = atom_load_acquire(&bucket->slot[i].owner);
-        holds = holds_displaced(owner, atom_load_acquire(&bucket->slot[i].time), now) || holds;
-    }
-    return holds;
-}
 
 /* How far ahead a key may be that was displaced from one of the two buckets.  The times are read after the mark. */
 static uint64_t owed_to_displaced(const struct look *look, uint64_t now)
@@ -520,9 +440,9 @@ static bool enter(struct call *call, struct look *look)
 
 /* ---- a key with a tentative slot ---- */
 
-/* True when slot `own` is the only one that this key has in here and may be committed.  Of two tentative ones either may
-   hold what the key owes.  One beside a committed one stays as it is: it may hold what will be owed in a moment, when
-   the committed one is shifted there, and if not, is idle before long. */
+/* True when slot `own` is the only one that this key has in here and may be committed.  Either of two tentative ones
+   may hold what the key owes.  One beside a committed one stays as it is: it may be the copy that somebody is just
+   making, and if not, it is idle before long. */
 static bool stands_alone(const struct call *call, struct look *look, int own)
 {
     const uint64_t now = call->question->now;
@@ -589,88 +509,4 @@ void table_ask_slowly(struct table *table, const struct table_question *question
     }
     call.events = TABLE_FULL;
     tell(&call, (struct verdict){false, 0}, 0);
-}
-
-/* ---- the rest ---- */
-
-/* The newest area that has a slot for this key; its time was read before the marks beside it. */
-static struct table_slot *find_unmarked(const struct table *table, uint64_t hash, uint64_t now, unsigned area,
-                                        uint64_t *time)
-{
-    struct look look = look_at(&table->area[area], hash);
-    for (unsigned turn = 0; !is_steady(&look) && turn < TABLE_TURNS_MAX; turn++) look = look_at(&table->area[area], hash);
-    const int own = find_own(&look, table_tag(hash));
-    if (own == NOWHERE || bucket_holds_displaced(bucket_of(&table->area[area], hash, own / TABLE_SLOTS), now))
-        return NULL;
-    *time = look.time[own];
-    return look.slot[own];
-}
-
-/* Somebody's start is fixed already, and a newcomer must not be given the same one. */
-static bool waited_behind(const struct table_slip *slip, uint64_t ahead)
-{
-    return ahead > slip->burst && ((slip->now + ahead - slip->end) & TABLE_DRAINED_MAX) != 0;
-}
-
-/* Of the slot's time, what has not drained.  Where an earlier slot was given back, this one has drained sooner than its
-   end says: from its start on. */
-static uint64_t undrained(const struct table_slip *slip)
-{
-    const int64_t by_end = (int64_t)(slip->end - slip->now);
-    const int64_t by_start = (int64_t)(slip->start + slip->charged - slip->now);
-    const int64_t left = by_end < by_start ? by_end : by_start;
-    return left <= 0 ? 0 : least(slip->unused, least((uint64_t)left, slip->charged));
-}
-
-void table_give_back(struct table *table, const struct table_slip *slip)
-{
-    const uint64_t back = undrained(slip), hash = slip->hash, now = slip->now;
-    unsigned area = table->count - 1;
-    for (unsigned turn = 0; back != 0 && turn < TABLE_TURNS_MAX; turn++) {
-        uint64_t time = 0;
-        struct table_slot *slot = find_unmarked(table, hash, now, area, &time);
-        if (slot == NULL && area == table->first) return;
-        if (slot == NULL) {
-            area--;
-            continue;
-        }
-        const uint64_t ahead = table_ahead(time, now);
-        if (ahead == 0 || waited_behind(slip, ahead)) return;
-        if (atom_swap(&slot->time, &time, table_time(time, now, subtract_to_zero(ahead, back)))) return;
-    }
-}
-
-void table_forget(struct table *table, uint64_t hash, uint64_t now)
-{
-    unsigned area = table->first;
-    for (unsigned turn = 0; area < table->count && turn < TABLE_TURNS_MAX; turn++) {
-        uint64_t time = 0;
-        struct table_slot *slot = find_unmarked(table, hash, now, area, &time);
-        if (slot == NULL) area++;
-        else atom_swap(&slot->time, &time, next_lap(fresh_time(time, now)));
-    }
-}
-
-void table_sweep(struct table *table, unsigned area, uint64_t first, uint64_t count, uint64_t now)
-{
-    for (uint64_t i = 0; i < count * TABLE_SLOTS; i++) {
-        struct table_slot *slot = &table->area[area].bucket[first + i / TABLE_SLOTS].slot[i % TABLE_SLOTS];
-        const uint64_t owner = atom_load_acquire(&slot->owner);
-        uint64_t time = atom_load_acquire(&slot->time);
-        const uint64_t fresh = rested(time, now);
-        const bool old = fresh != (time & ~TABLE_DISPLACED_BIT);
-        if (old && ahead_of(owner, time, now) == 0) atom_swap(&slot->time, &time, fresh);
-    }
-}
-
-uint64_t table_live(const struct table *table, unsigned area, uint64_t first, uint64_t count, uint64_t now)
-{
-    uint64_t live = 0;
-    for (uint64_t i = 0; i < count * TABLE_SLOTS; i++) {
-        const struct table_slot *slot = &table->area[area].bucket[first + i / TABLE_SLOTS].slot[i % TABLE_SLOTS];
-        const uint64_t owner = atom_load_acquire(&slot->owner);
-        const uint64_t time = atom_load_acquire(&slot->time);
-        live += table_owned(owner, time) && ahead_of(owner, time, now) != 0;
-    }
-    return live;
 }
