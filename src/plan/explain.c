@@ -190,7 +190,7 @@ static void explain_limit(struct writer *writer, const struct limit *limit, cons
     label(writer, "memory");
     write_number(writer, facts.state_bytes);
     write_text(writer, " bytes of state");
-    write_text(writer, slot_interval(limit, rule) != 0 ? "; in a table 25 bytes a key, all in\n" : "\n");
+    write_text(writer, slot_interval(limit, rule) != 0 ? "; in a table 22 bytes a key, all in\n" : "\n");
     if (algorithm->note == NULL) return;
     label(writer, "note");
     write_text(writer, algorithm->note);

@@ -22,21 +22,42 @@
    * A time that comes back to the very same word would fool a swap.  Times of a slot only grow, but for what is given
      back, forgotten or evicted; and then 128 other keys would have to come and go during one call.
    * Two may insert one key at once.  Each claims, tentatively, and then looks: at a committed slot it steps back; of
-     two tentative ones the lower in order (first bucket first) stays and kills the higher one by freeing it.  The later
-     of two claims sees the earlier, so two cannot both be committed and alive.  A commit may come when the slot was
-     freed already; then it changes a word that nobody believes.  Whoever finds a tentative slot of his key does all
-     this for it, so nobody waits for a dead one.
+     two tentative ones the lower in order (first bucket first) stays and kills the higher one by freeing it, once the
+     lower owes no less.  The later of two claims sees the earlier, so two cannot both be committed and alive.  A commit
+     may come when the slot was freed already; then it changes a word that nobody believes.  Whoever finds a tentative
+     slot of his key does all this for it, so nobody waits for a dead one.
    * Two new keys that want the same last slot may free it of each other before either commits.  That takes a swap of
      both in each such turn; they back off, and after too many turns a call is refused.  A slot that is taken over live
      is not taken over again before it is committed.
 
-   When all eight are live, the table's rule decides.  INHERIT takes over the slot that drains first, with what it owes,
-   so nothing is lost; but the displaced key may come back, find an idle slot in its other bucket, and be fresh.  So the
-   time that is taken over is marked (displaced), and as long as it is ahead, who has no slot starts with what drains
-   first in that bucket: all four times there were no less than that of the displaced key when it went, and nothing may
-   lower them while the mark is there.  Somebody may have looked for a mark before it was made and lower a time after:
-   so before a marked slot is committed, the other three times are raised, if only by one unit, which makes his swap
-   fail, and to what the displaced one owed at least.
+   When all eight are live, one of them may have room in its key's other bucket, which its tag and its place tell.  That
+   key is shifted, and the newcomer takes its place:
+
+       claim    an idle slot in the other bucket, for that key, tentatively     as above
+       copy     what the key owes                                               swap time  (w, y) -> (w, x)
+       leave    the old slot, nothing charged since x was read                  swap time  (v, x) -> (v + 1, long ago)
+       commit   the new one                                                     as above, without a look
+
+   * Leaving is the act.  Before it the copy is beside a committed slot, and nobody heeds it; after it the copy is all
+     there is, and nobody takes it: it is live.  So at each moment the key has a committed slot, or a tentative one that
+     owes as much.  Who dies before it leaves a tentative slot that drains, who dies after it one that is committed when
+     the key comes.  When leaving fails the copy stays too: another may have shifted the same key, and of his copy and
+     this one whoever asked for the key may have kept this one.  For the same reason who steps back leaves what he
+     claimed as it is: he cannot tell it from a copy.
+   * Who reads the eight slots one after the other may read the new place before the claim and the old one after the
+     leaving, and see neither.  So a look in which the key has no slot, or only a tentative one, counts when it is
+     steady: all owners are the same once more after it.  Who sees the old slot left sees the new one claimed at the
+     second reading, for the claim came before.
+   * Leaving lowers a time, so it is not done where a mark is (see below).  The place in the other bucket was idle, so
+     there a time only rises.
+
+   When nothing can be shifted, the table's rule decides.  INHERIT takes over the slot that drains first, with what it
+   owes, so nothing is lost; but the displaced key may come back, find an idle slot in its other bucket, and be fresh.
+   So the time that is taken over is marked (displaced), and as long as it is ahead, who has no slot starts with what
+   drains first in that bucket: all four times there were no less than that of the displaced key when it went, and
+   nothing may lower them while the mark is there.  Somebody may have looked for a mark before it was made and lower a
+   time after: so before a marked slot is committed, the other three times are raised, if only by one unit, which makes
+   his swap fail, and to what the displaced one owed at least.
 
    Areas: a table grows by another, larger area behind the last.  A key that has no slot in the newest starts with what
    its slot in an earlier area says, and only when it is committed is the old one freed.  Earlier areas are looked at
@@ -46,29 +67,16 @@
    swap, and then that look, against the new number, and then the other's look at the old slot: this needs one order of
    all four (the calls named full).
 
-   Whatever bytes are in there: nothing read is an index or a length, and a time too far ahead to be true is past.
+   Whatever bytes are in there: nothing read is a length, or an index but a tag, which any value keeps within the area;
+   and a time too far ahead to be true is past.
 
    May touch: the slots.  Promises: at most burst + rate * t for every key, whatever dies or grows, but for what EVICT
    and ALLOW let go; refusals write nothing (a race may leave a new key a slot without a charge).  Leaves to others: the
    clock, hashing, memory, growing. */
 #include "share/table.h"
+#include "share/table_look.h"
 
-/* A turn fails when somebody else changed a slot meanwhile: so many in a row, and something is wrong.  The explorer
-   makes do with fewer. */
-#ifndef TABLE_TURNS_MAX
-#define TABLE_TURNS_MAX 10000
-#endif
-
-enum { SLOTS = 2 * TABLE_SLOTS, NOWHERE = -1, BACK_OFF_AFTER = 3, BACK_OFF_MAX = 64 };
-
-/* Idle times are kept no older than this, so that they do not come round. */
-static const uint64_t LONG_AGO = UINT64_C(1) << 53;
-
-/* The eight slots where a key may be in one area, in order, and what was in them. */
-struct look {
-    struct table_slot *slot[SLOTS];
-    uint64_t owner[SLOTS], time[SLOTS];
-};
+enum { BACK_OFF_AFTER = 3, BACK_OFF_MAX = 64 };
 
 struct call {
     struct table *table;
@@ -84,71 +92,6 @@ struct verdict {
     uint64_t charged;
 };
 
-static struct table_bucket *bucket_of(const struct table_area *area, uint64_t hash, int choice)
-{
-    return &area->bucket[choice == 0 ? table_first_choice(area, hash) : table_second_choice(area, hash)];
-}
-
-/* The owner first: a time of its version then proves that it was the owner's when it was read. */
-static struct look look_at(const struct table_area *area, uint64_t hash)
-{
-    struct look look;
-    for (int i = 0; i < SLOTS; i++) {
-        look.slot[i] = &bucket_of(area, hash, i / TABLE_SLOTS)->slot[i % TABLE_SLOTS];
-        look.owner[i] = atom_load_acquire(&look.slot[i]->owner);
-        look.time[i] = atom_load_acquire(&look.slot[i]->time);
-    }
-    return look;
-}
-
-static bool tentative(uint64_t owner)
-{
-    return (owner & TABLE_TENTATIVE) != 0;
-}
-
-/* Of zeroed memory, too, whatever time it is. */
-static uint64_t ahead_of(uint64_t owner, uint64_t time, uint64_t now)
-{
-    return owner >> TABLE_TAG_SHIFT == 0 ? 0 : table_ahead(time, now);
-}
-
-static bool is_own(const struct look *look, int i, uint64_t tag)
-{
-    return look->owner[i] >> TABLE_TAG_SHIFT == tag && table_owned(look->owner[i], look->time[i]);
-}
-
-/* The committed slot of this key, else the lowest tentative one. */
-static int find_own(const struct look *look, uint64_t tag)
-{
-    int found = NOWHERE;
-    for (int i = SLOTS - 1; i >= 0; i--) {
-        if (!is_own(look, i, tag)) continue;
-        if (!tentative(look->owner[i])) return i;
-        found = i;
-    }
-    return found;
-}
-
-/* ---- freeing ---- */
-
-static uint64_t next_lap(uint64_t time)
-{
-    return time + (UINT64_C(1) << TABLE_LAP_SHIFT);
-}
-
-/* A time that was never used. */
-static uint64_t fresh_time(uint64_t time, uint64_t now)
-{
-    return (time & ~TABLE_DRAINED_MAX & ~TABLE_DISPLACED_BIT) | ((now - LONG_AGO) & TABLE_DRAINED_MAX);
-}
-
-/* An idle time, no older than need be. */
-static uint64_t rested(uint64_t time, uint64_t now)
-{
-    const uint64_t behind = (now - time) & TABLE_DRAINED_MAX;
-    return behind <= LONG_AGO ? time & ~TABLE_DISPLACED_BIT : fresh_time(time, now);
-}
-
 /* The slot is nobody's from here on, and its time stays. */
 static bool free_slot(struct table_slot *slot, uint64_t *time)
 {
@@ -159,21 +102,6 @@ static bool free_slot(struct table_slot *slot, uint64_t *time)
 }
 
 /* ---- displaced keys ---- */
-
-static bool holds_displaced(uint64_t owner, uint64_t time, uint64_t now)
-{
-    return (time & TABLE_DISPLACED_BIT) != 0 && ahead_of(owner, time, now) != 0;
-}
-
-static bool bucket_holds_displaced(const struct table_bucket *bucket, uint64_t now)
-{
-    bool holds = false;
-    for (int i = 0; i < TABLE_SLOTS; i++) {
-        const uint64_t owner = atom_load_acquire(&bucket->slot[i].owner);
-        holds = holds_displaced(owner, atom_load_acquire(&bucket->slot[i].time), now) || holds;
-    }
-    return holds;
-}
 
 /* How far ahead a key may be that was displaced from one of the two buckets.  The times are read after the mark. */
 static uint64_t owed_to_displaced(const struct look *look, uint64_t now)
@@ -272,36 +200,37 @@ static bool ask_slot(const struct call *call, struct table_slot *slot, uint64_t 
 
 /* ---- a key without a slot ---- */
 
-/* What this key owes according to one earlier area; *own is its slot there. */
-static uint64_t owed_in(const struct call *call, const struct table_area *area, struct table_slot **own, uint64_t *time)
-{
-    const uint64_t now = call->question->now;
-    const struct look look = look_at(area, call->question->hash);
-    const int i = find_own(&look, call->tag);
-    finish_displacing(&look, now);
-    const uint64_t displaced = owed_to_displaced(&look, now);
-    if (i == NOWHERE || ahead_of(look.owner[i], look.time[i], now) == 0) return displaced;
-    *own = look.slot[i];
-    *time = look.time[i];
-    return most(displaced, table_ahead(*time, now));
-}
-
 struct past {
     uint64_t owed;
     struct table_slot *slot[TABLE_AREAS_MAX]; /* where, in earlier areas, or null */
     uint64_t time[TABLE_AREAS_MAX];
-    bool found;
+    bool found, torn; /* torn: it may have been shifted meanwhile; look again */
 };
+
+/* What this key owes according to one earlier area.  Of several slots the one that owes most tells. */
+static void look_back(const struct call *call, unsigned area, struct past *past)
+{
+    const uint64_t now = call->question->now;
+    const struct look look = look_at(&call->table->area[area], call->question->hash);
+    past->torn = past->torn || !is_steady(&look);
+    finish_displacing(&look, now);
+    uint64_t owed = 0;
+    for (int i = 0; i < SLOTS; i++) {
+        if (!is_own(&look, i, call->tag) || table_ahead(look.time[i], now) <= owed) continue;
+        owed = table_ahead(look.time[i], now);
+        past->slot[area] = look.slot[i];
+        past->time[area] = look.time[i];
+        past->found = true;
+    }
+    past->owed = most(past->owed, most(owed, owed_to_displaced(&look, now)));
+}
 
 /* What it owes according to all earlier areas, the oldest first. */
 static struct past past_of(const struct call *call)
 {
     struct past past = {0};
     const struct table *table = call->table;
-    for (unsigned i = table->first; i + 1 < table->count; i++) {
-        past.owed = most(past.owed, owed_in(call, &table->area[i], &past.slot[i], &past.time[i]));
-        past.found = past.found || past.slot[i] != NULL;
-    }
+    for (unsigned i = table->first; i + 1 < table->count; i++) look_back(call, i, &past);
     return past;
 }
 
@@ -369,19 +298,103 @@ static uint64_t taken_over(const struct call *call, uint64_t owner, uint64_t tim
     return fresh_time(time, now);
 }
 
-/* False when somebody was faster. */
+/* The slot was seen with this owner and time, and is to be claimed with that time.  False when somebody was faster; the
+   slot may be free then, and *time tells. */
+static bool claim_slot(struct table_slot *slot, uint64_t tag, uint64_t owner, uint64_t *time, uint64_t taken)
+{
+    if (table_owned(owner, *time)) {
+        const uint64_t freed = next_lap(taken);
+        if (!atom_swap(&slot->time, time, freed)) return false;
+        *time = freed;
+    }
+    return atom_swap(&slot->owner, &owner, claimed_by(tag, owner, *time));
+}
+
 static bool claim(struct call *call, const struct look *look, int i)
 {
-    uint64_t owner = look->owner[i], time = look->time[i];
-    if (table_owned(owner, time)) {
-        const bool live = ahead_of(owner, time, call->question->now) != 0;
-        const uint64_t freed = next_lap(taken_over(call, owner, time));
-        if (!atom_swap(&look->slot[i]->time, &time, freed)) return false;
-        time = freed;
-        if (live) call->events |= TABLE_DISPLACED;
-    }
-    return atom_swap(&look->slot[i]->owner, &owner, claimed_by(call->tag, owner, time));
+    const uint64_t owner = look->owner[i], seen = look->time[i], freed = next_lap(taken_over(call, owner, seen));
+    const bool live = table_owned(owner, seen) && ahead_of(owner, seen, call->question->now) != 0;
+    uint64_t time = seen;
+    const bool claimed = claim_slot(look->slot[i], call->tag, owner, &time, taken_over(call, owner, seen));
+    if (live && time == freed) call->events |= TABLE_DISPLACED;
+    return claimed;
 }
+
+/* ---- making room ---- */
+
+/* A slot of a key that could as well be in its other bucket, and one there. */
+struct shift {
+    int from;
+    struct table_slot *to;
+    uint64_t owner, time;
+};
+
+static struct table_bucket *other_bucket(const struct table_area *area, const struct table_bucket *bucket, uint64_t tag)
+{
+    const uint64_t half = area->half, place = (uint64_t)(bucket - area->bucket), stride = table_stride(area, tag);
+    if (place < half) return &area->bucket[place + stride < half ? place + stride + half : place + stride];
+    return &area->bucket[place - half >= stride ? place - half - stride : place - stride];
+}
+
+/* How many slots are idle and nobody is just claiming, one of them in *shift.  None where this key has a slot already,
+   as one who did not get to the end has left it. */
+static int room_for(uint64_t tag, struct table_bucket *bucket, uint64_t now, struct shift *shift)
+{
+    int room = 0;
+    for (int i = 0; i < TABLE_SLOTS; i++) {
+        const uint64_t owner = atom_load_acquire(&bucket->slot[i].owner);
+        const uint64_t time = atom_load_acquire(&bucket->slot[i].time);
+        const bool owned = table_owned(owner, time);
+        if (owned && owner >> TABLE_TAG_SHIFT == tag) return 0;
+        if (ahead_of(owner, time, now) != 0 || (owned && tentative(owner))) continue;
+        room++;
+        shift->to = &bucket->slot[i];
+        shift->owner = owner;
+        shift->time = time;
+    }
+    return room;
+}
+
+/* All eight are live.  The key whose other bucket has most room; none from a bucket whose times may not be lowered.
+   Those times were read before this looks for a mark. */
+static bool find_shift(const struct call *call, const struct look *look, struct shift *best)
+{
+    const struct table_area *area = &call->table->area[call->table->count - 1];
+    const uint64_t now = call->question->now, hash = call->question->hash;
+    struct table_bucket *own[2] = {bucket_of(area, hash, 0), bucket_of(area, hash, 1)}, *other[SLOTS];
+    const bool fixed[2] = {bucket_holds_displaced(own[0], now), bucket_holds_displaced(own[1], now)};
+    for (int i = 0; i < SLOTS; i++) {
+        other[i] = other_bucket(area, own[i / TABLE_SLOTS], look->owner[i] >> TABLE_TAG_SHIFT);
+        atom_prefetch(other[i]);
+    }
+    int most_room = 0;
+    for (int i = 0; i < SLOTS; i++) {
+        if (fixed[i / TABLE_SLOTS] || tentative(look->owner[i])) continue;
+        struct shift shift = {.from = i};
+        const int room = room_for(look->owner[i] >> TABLE_TAG_SHIFT, other[i], now, &shift);
+        if (room <= most_room) continue;
+        most_room = room;
+        *best = shift;
+    }
+    return most_room != 0;
+}
+
+/* False when somebody was faster.  True: the slot is free, as the look says then. */
+static bool shift_key(const struct call *call, struct look *look, const struct shift *shift)
+{
+    const uint64_t now = call->question->now, tag = look->owner[shift->from] >> TABLE_TAG_SHIFT;
+    uint64_t time = shift->time, *from = &look->time[shift->from];
+    if (!claim_slot(shift->to, tag, shift->owner, &time, rested(time, now))) return false;
+    uint64_t claimed = claimed_by(tag, shift->owner, time);
+    if (!atom_swap(&shift->to->time, &time, table_time(time, now, table_ahead(*from, now)))) return false;
+    const uint64_t left = next_lap(fresh_time(*from, now));
+    if (!atom_swap(&look->slot[shift->from]->time, from, left)) return false;
+    *from = left;
+    atom_swap(&shift->to->owner, &claimed, claimed & ~(uint64_t)TABLE_TENTATIVE);
+    return true;
+}
+
+/* ---- coming in ---- */
 
 /* No slot is idle, and nobody's is taken. */
 static void tell_full(const struct call *call, uint64_t ahead, uint64_t soonest)
@@ -393,42 +406,55 @@ static void tell_full(const struct call *call, uint64_t ahead, uint64_t soonest)
 }
 
 /* True when there is an answer; false when the key may have a slot now. */
-static bool enter(struct call *call, const struct look *look)
+static bool enter(struct call *call, struct look *look)
 {
     const struct table *table = call->table;
     const uint64_t now = call->question->now;
     const struct past past = past_of(call);
+    if (past.torn || !is_steady(look)) return false;
     const uint64_t displaced = owed_to_displaced(look, now);
     uint64_t ahead = most(past.owed, displaced);
+    struct shift shift;
     int place = choose_available(look, now);
-    const bool full = place == NOWHERE;
+    const bool shifts = place == NOWHERE && find_shift(call, look, &shift);
+    const bool full = place == NOWHERE && !shifts;
     if (full || displaced != 0) call->events |= TABLE_FULL;
     if (full && table->when_full < TABLE_DENY) place = choose_displaced(look, now);
-    if (place == NOWHERE) {
+    if (place == NOWHERE && !shifts) {
         tell_full(call, ahead, soonest_idle(look, now));
         return true;
     }
-    if (!full || table->when_full == TABLE_INHERIT)
+    if (place != NOWHERE && (!full || table->when_full == TABLE_INHERIT))
         ahead = most(ahead, ahead_of(look->owner[place], look->time[place], now));
     const struct verdict verdict = decide_at(call, ahead);
     if (!writes(call, verdict)) {
         tell(call, verdict, ahead);
         return true;
     }
-    if (claim(call, look, place) && !full) call->events |= past.found ? TABLE_MOVED : TABLE_NEW;
+    if (shifts && !shift_key(call, look, &shift)) return false;
+    if (claim(call, look, shifts ? shift.from : place) && !full) call->events |= past.found ? TABLE_MOVED : TABLE_NEW;
     return false;
 }
 
 /* ---- a key with a tentative slot ---- */
 
-/* True when slot `own` is the only one that this key has in here and may be committed. */
+/* True when slot `own` is the only one that this key has in here and may be committed.  Either of two tentative ones
+   may hold what the key owes.  One beside a committed one stays as it is: it may be the copy that somebody is just
+   making, and if not, it is idle before long. */
 static bool stands_alone(const struct call *call, struct look *look, int own)
 {
+    const uint64_t now = call->question->now;
     for (int i = 0; i < SLOTS; i++) {
         if (i == own || !is_own(look, i, call->tag)) continue;
-        const bool stays = !tentative(look->owner[i]) || i < own;
-        const int goes = stays ? own : i;
-        if (!free_slot(look->slot[goes], &look->time[goes]) || stays) return false;
+        if (!tentative(look->owner[i])) return false;
+        const int stays = i < own ? i : own, goes = i < own ? own : i;
+        const uint64_t owed = table_ahead(look->time[goes], now);
+        const uint64_t raised = table_time(look->time[stays], now, owed);
+        if (owed > table_ahead(look->time[stays], now)) {
+            if (!atom_swap(&look->slot[stays]->time, &look->time[stays], raised)) return false;
+            look->time[stays] = raised;
+        }
+        if (!free_slot(look->slot[goes], &look->time[goes]) || stays != own) return false;
     }
     return true;
 }
@@ -441,6 +467,7 @@ static void settle_claim(const struct call *call, const struct look *found, int 
     atom_fence_full();
     const struct past past = past_of(call);
     struct look look = look_at(area, call->question->hash);
+    if (past.torn || !is_steady(&look)) return;
     if (look.owner[own] != found->owner[own] || !is_own(&look, own, call->tag)) return;
     if (!stands_alone(call, &look, own)) return;
     finish_displacing(&look, now);
@@ -468,7 +495,7 @@ void table_ask_slowly(struct table *table, const struct table_question *question
     struct call call = {.table = table, .question = question, .answer = answer, .tag = table_tag(question->hash)};
     for (unsigned turn = 0; turn < TABLE_TURNS_MAX; turn++) {
         back_off(turn);
-        const struct look look = look_at(&table->area[table->count - 1], question->hash);
+        struct look look = look_at(&table->area[table->count - 1], question->hash);
         const int own = find_own(&look, call.tag);
         if (own == NOWHERE) {
             if (enter(&call, &look)) return;
@@ -480,86 +507,4 @@ void table_ask_slowly(struct table *table, const struct table_question *question
     }
     call.events = TABLE_FULL;
     tell(&call, (struct verdict){false, 0}, 0);
-}
-
-/* ---- the rest ---- */
-
-/* The newest area that has a slot for this key; its time was read before the marks beside it. */
-static struct table_slot *find_unmarked(const struct table *table, uint64_t hash, uint64_t now, unsigned area,
-                                        uint64_t *time)
-{
-    const struct look look = look_at(&table->area[area], hash);
-    const int own = find_own(&look, table_tag(hash));
-    if (own == NOWHERE || bucket_holds_displaced(bucket_of(&table->area[area], hash, own / TABLE_SLOTS), now))
-        return NULL;
-    *time = look.time[own];
-    return look.slot[own];
-}
-
-/* Somebody's start is fixed already, and a newcomer must not be given the same one. */
-static bool waited_behind(const struct table_slip *slip, uint64_t ahead)
-{
-    return ahead > slip->burst && ((slip->now + ahead - slip->end) & TABLE_DRAINED_MAX) != 0;
-}
-
-/* Of the slot's time, what has not drained.  Where an earlier slot was given back, this one has drained sooner than its
-   end says: from its start on. */
-static uint64_t undrained(const struct table_slip *slip)
-{
-    const int64_t by_end = (int64_t)(slip->end - slip->now);
-    const int64_t by_start = (int64_t)(slip->start + slip->charged - slip->now);
-    const int64_t left = by_end < by_start ? by_end : by_start;
-    return left <= 0 ? 0 : least(slip->unused, least((uint64_t)left, slip->charged));
-}
-
-void table_give_back(struct table *table, const struct table_slip *slip)
-{
-    const uint64_t back = undrained(slip), hash = slip->hash, now = slip->now;
-    unsigned area = table->count - 1;
-    for (unsigned turn = 0; back != 0 && turn < TABLE_TURNS_MAX; turn++) {
-        uint64_t time = 0;
-        struct table_slot *slot = find_unmarked(table, hash, now, area, &time);
-        if (slot == NULL && area == table->first) return;
-        if (slot == NULL) {
-            area--;
-            continue;
-        }
-        const uint64_t ahead = table_ahead(time, now);
-        if (ahead == 0 || waited_behind(slip, ahead)) return;
-        if (atom_swap(&slot->time, &time, table_time(time, now, subtract_to_zero(ahead, back)))) return;
-    }
-}
-
-void table_forget(struct table *table, uint64_t hash, uint64_t now)
-{
-    unsigned area = table->first;
-    for (unsigned turn = 0; area < table->count && turn < TABLE_TURNS_MAX; turn++) {
-        uint64_t time = 0;
-        struct table_slot *slot = find_unmarked(table, hash, now, area, &time);
-        if (slot == NULL || atom_swap(&slot->time, &time, next_lap(fresh_time(time, now)))) area++;
-    }
-}
-
-void table_sweep(struct table *table, unsigned area, uint64_t first, uint64_t count, uint64_t now)
-{
-    for (uint64_t i = 0; i < count * TABLE_SLOTS; i++) {
-        struct table_slot *slot = &table->area[area].bucket[first + i / TABLE_SLOTS].slot[i % TABLE_SLOTS];
-        const uint64_t owner = atom_load_acquire(&slot->owner);
-        uint64_t time = atom_load_acquire(&slot->time);
-        const uint64_t fresh = rested(time, now);
-        const bool old = fresh != (time & ~TABLE_DISPLACED_BIT);
-        if (old && ahead_of(owner, time, now) == 0) atom_swap(&slot->time, &time, fresh);
-    }
-}
-
-uint64_t table_live(const struct table *table, unsigned area, uint64_t first, uint64_t count, uint64_t now)
-{
-    uint64_t live = 0;
-    for (uint64_t i = 0; i < count * TABLE_SLOTS; i++) {
-        const struct table_slot *slot = &table->area[area].bucket[first + i / TABLE_SLOTS].slot[i % TABLE_SLOTS];
-        const uint64_t owner = atom_load_acquire(&slot->owner);
-        const uint64_t time = atom_load_acquire(&slot->time);
-        live += table_owned(owner, time) && ahead_of(owner, time, now) != 0;
-    }
-    return live;
 }

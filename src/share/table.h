@@ -162,10 +162,17 @@ static inline uint64_t table_first_choice(const struct table_area *area, uint64_
     return (hash >> 32) * area->half >> 32;
 }
 
+/* From the place in one half to that in the other: the tag says it, so that a slot says where else its key may be. */
+static inline uint64_t table_stride(const struct table_area *area, uint64_t tag)
+{
+    const uint64_t mixed = tag * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
+    return (mixed >> 32) * area->half >> 32;
+}
+
 static inline uint64_t table_second_choice(const struct table_area *area, uint64_t hash)
 {
-    const uint64_t mixed = hash * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
-    return area->half + ((mixed >> 32) * area->half >> 32);
+    const uint64_t place = table_first_choice(area, hash) + table_stride(area, table_tag(hash));
+    return place < area->half ? area->half + place : place;
 }
 
 static ATOM_INLINE void table_prefetch(const struct table *table, uint64_t hash)

@@ -8,6 +8,7 @@ enum { TURNS = 6, PLACES = 2 * TABLE_SLOTS, SHORT_LAP_MAX = 3 };
 
 struct mistake {
     bool swaps_tag_only, not_tentative, scans_not, looks_once;
+    bool leaves_first, copies_nothing, leaves_unseen; /* of a shift */
     uint64_t lap_max;
 };
 
@@ -113,6 +114,81 @@ static bool charge(const struct planted *planted, struct place *own, struct tabl
     answer->verdict = grown ? TABLE_UNKNOWN : passes ? TABLE_TAKEN : TABLE_REFUSED;
     return true;
 }
+
+/* ---- shifting ---- */
+
+static struct table_bucket *other_bucket(const struct table_area *area, uint64_t bucket, uint64_t tag)
+{
+    const uint64_t stride = table_stride(area, tag), half = area->half;
+    return &area->bucket[bucket < half ? half + (bucket + stride) % half : (bucket + half - stride) % half];
+}
+
+/* An idle slot where the key of this one may be, too. */
+static bool find_beside(const struct planted *planted, const struct table_area *area, const struct place *from,
+                        struct place *to)
+{
+    const uint64_t bucket = (uint64_t)((from->slot - area->bucket[0].slot) / TABLE_SLOTS);
+    struct table_bucket *other = other_bucket(area, bucket, from->owner >> TABLE_TAG_SHIFT);
+    for (int i = 0; i < TABLE_SLOTS; i++) {
+        to->slot = &other->slot[i];
+        to->owner = atom_load_acquire(&to->slot->owner);
+        to->time = atom_load_acquire(&to->slot->time);
+        if (owned(planted, to) && table_ahead(to->time, planted->question->now) == 0) return true;
+    }
+    return false;
+}
+
+static void shift(const struct planted *planted, struct place *from, struct place *to)
+{
+    const struct mistake mistake = planted->mistake;
+    const uint64_t tag = from->owner >> TABLE_TAG_SHIFT << TABLE_TAG_SHIFT, now = planted->question->now;
+    const uint64_t ahead = table_ahead(from->time, now), left = next_lap(planted, table_time(from->time, now, 0));
+    uint64_t time = next_lap(planted, to->time);
+    if (mistake.leaves_first && !planted_swap(&from->slot->time, &from->time, left)) return;
+    if (!planted_swap(&to->slot->time, &to->time, time)) return;
+    uint64_t claimed = tag | TABLE_TENTATIVE | time >> TABLE_LAP_SHIFT;
+    if (!planted_swap(&to->slot->owner, &to->owner, claimed)) return;
+    if (!mistake.copies_nothing && !planted_swap(&to->slot->time, &time, table_time(time, now, ahead))) return;
+    if (!mistake.leaves_first && !planted_swap(&from->slot->time, &from->time, left) && !mistake.leaves_unseen) return;
+    planted_swap(&to->slot->owner, &claimed, claimed & ~(uint64_t)TABLE_TENTATIVE);
+}
+
+/* Makes room in its own way if there is none; all else as it should be. */
+static void shift_with(struct mistake mistake, struct table *table, const struct table_question *question,
+                       struct table_answer *answer)
+{
+    mistake.lap_max = TABLE_LAP_MAX;
+    const struct planted planted = {mistake, table, question, table_tag(question->hash)};
+    const struct table_area *area = &table->area[table->count - 1];
+    struct place from, to;
+    const bool has_room = find(&planted, area, true, &from) || find(&planted, area, false, &from);
+    for (int i = 0; i < PLACES && !has_room; i++) {
+        from = place_at(area, question->hash, i);
+        if (!find_beside(&planted, area, &from, &to)) continue;
+        shift(&planted, &from, &to);
+        break;
+    }
+    table_ask(table, question, answer);
+}
+
+void planted_table_leaves_first(struct table *table, const struct table_question *question, struct table_answer *answer)
+{
+    shift_with((struct mistake){.leaves_first = true}, table, question, answer);
+}
+
+void planted_table_copies_nothing(struct table *table, const struct table_question *question,
+                                  struct table_answer *answer)
+{
+    shift_with((struct mistake){.copies_nothing = true}, table, question, answer);
+}
+
+void planted_table_leaves_unseen(struct table *table, const struct table_question *question,
+                                 struct table_answer *answer)
+{
+    shift_with((struct mistake){.leaves_unseen = true}, table, question, answer);
+}
+
+/* ---- all in one ---- */
 
 static void ask_with(struct mistake mistake, struct table *table, const struct table_question *question,
                      struct table_answer *answer)

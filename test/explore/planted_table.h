@@ -25,6 +25,15 @@ table_ask_function planted_table_without_scan;
 /* A charge is admitted without looking whether the table has grown. */
 table_ask_function planted_table_without_second_look;
 
+/* Shifts a key that leaves its old slot before it has a new one. */
+table_ask_function planted_table_leaves_first;
+
+/* Shifts a key without what it owes. */
+table_ask_function planted_table_copies_nothing;
+
+/* Shifts a key whose old slot was charged meanwhile, and stays. */
+table_ask_function planted_table_leaves_unseen;
+
 /* The explorer's: a swap behind which a thread may die. */
 bool planted_swap(struct atom *atom, uint64_t *expected, uint64_t desired);
 

@@ -23,19 +23,24 @@ static bool mortal_swap_full(struct atom *atom, uint64_t *expected, uint64_t des
 #define TABLE_TURNS_MAX 5
 #define atom_swap mortal_swap
 #define atom_swap_full mortal_swap_full
-#include "share/table.c" /* NOLINT(bugprone-suspicious-include) */
+#include "share/table.c"      /* NOLINT(bugprone-suspicious-include) */
+#include "share/table_keep.c" /* NOLINT(bugprone-suspicious-include) */
 #undef atom_swap
 #undef atom_swap_full
 
 enum { THREADS = 3, ACTIONS = 5, AREAS = 2, HALF_MAX = 2, BEGIN = 1000, FAR = 1000000, CALL = 10, BURST = 2 * CALL };
 enum verb { NOTHING, TAKE, BACK, FORGET, GROW };
-enum key { NOBODY, A, B, C, OTHERS, STRANGER = 60, KEYS };
+enum key { NOBODY, A, B, C, OTHERS, NEW = 50, STRANGER = 60, KEYS };
 
 struct action {
     enum verb verb;
     enum key key;
     uint64_t later; /* than BEGIN */
 };
+
+/* One of A's two buckets, the first or the second, is another than that of all others.  Where all eight are live, A is
+   the one that can be shifted. */
+enum width { NARROW, OWN_FIRST, OWN_SECOND };
 
 /* Who has a slot at the beginning, and how far ahead; NOBODY: zeroed. */
 struct tenant {
@@ -48,7 +53,8 @@ struct scene {
     enum table_when_full when_full;
     struct tenant tenant[SLOTS];
     struct action script[THREADS][ACTIONS];
-    bool wide;       /* A has another second bucket than all others, and it is empty */
+    enum width width;
+    uint64_t beside; /* the four of A's own bucket are so far ahead; 0: zeroed */
     bool dies;       /* thread 0 may */
     uint64_t passes; /* so many calls of A in all, those after the threads included; 0: at most what may */
     int preemptions; /* all orders with so many, where there are too many without */
@@ -90,28 +96,30 @@ bool planted_swap(struct atom *atom, uint64_t *expected, uint64_t desired)
 
 /* ---- the beginning ---- */
 
-/* Upper bits that choose the first bucket of the first half, and of the second half what the scene wants. */
+/* The first hash of this key that chooses these buckets in an area of the widest scenes. */
 static uint64_t hash_of(enum key key)
 {
     const struct table_area area = {memory[0], HALF_MAX};
-    const uint64_t second = HALF_MAX + (key == A);
+    const uint64_t first = key == A && scene->width == OWN_FIRST ? 1 : 0;
+    const uint64_t second = key == A && scene->width == OWN_SECOND ? HALF_MAX + 1 : HALF_MAX;
     uint64_t hash = (uint64_t)key;
-    while (table_first_choice(&area, hash) != 0 || table_second_choice(&area, hash) != second)
-        hash += UINT64_C(1) << 48;
+    while (table_first_choice(&area, hash) != first || table_second_choice(&area, hash) != second)
+        hash += UINT64_C(0x9e3779b97f4a7c00);
     return hash;
 }
 
 static struct table table_of(unsigned areas)
 {
     struct table table = {.newest = &newest, .count = areas, .when_full = scene->when_full, .longest = FAR};
-    for (int i = 0; i < AREAS; i++) table.area[i] = (struct table_area){memory[i], scene->wide ? HALF_MAX : 1};
+    for (int i = 0; i < AREAS; i++)
+        table.area[i] = (struct table_area){memory[i], scene->width != NARROW ? HALF_MAX : 1};
     return table;
 }
 
-/* Of the eight that all others than A share, and but for wide scenes A, too. */
+/* Of the eight that all others than A share, and in narrow scenes A, too. */
 static struct table_slot *slot_number(struct table_bucket *area, int i)
 {
-    const int second = scene->wide ? HALF_MAX : 1;
+    const int second = scene->width != NARROW ? HALF_MAX : 1;
     return &area[i < TABLE_SLOTS ? 0 : second].slot[i % TABLE_SLOTS];
 }
 
@@ -120,6 +128,18 @@ static uint64_t last_in_script(void)
     uint64_t later = 0;
     for (int i = 0; i < THREADS * ACTIONS; i++) later = most(later, scene->script[i / ACTIONS][i % ACTIONS].later);
     return BEGIN + later;
+}
+
+static void place(struct table_slot *slot, enum key key, uint64_t ahead)
+{
+    slot->owner.value = table_tag(hash_of(key)) << TABLE_TAG_SHIFT | 1;
+    slot->time.value = UINT64_C(1) << TABLE_LAP_SHIFT | (BEGIN + ahead);
+}
+
+static void fill_beside(void)
+{
+    struct table_bucket *own = &memory[0][scene->width == OWN_FIRST ? 1 : HALF_MAX + 1];
+    for (int i = 0; i < TABLE_SLOTS; i++) place(&own->slot[i], (enum key)(OTHERS + SLOTS + i), scene->beside);
 }
 
 static void begin(void)
@@ -135,11 +155,11 @@ static void begin(void)
         const struct tenant *tenant = &scene->tenant[i];
         if (tenant->key == NOBODY) continue;
         struct table_slot *slot = slot_number(memory[0], i);
-        slot->owner.value = table_tag(hash_of(tenant->key)) << TABLE_TAG_SHIFT | 1;
-        slot->time.value = UINT64_C(1) << TABLE_LAP_SHIFT | (BEGIN + tenant->ahead);
+        place(slot, tenant->key, tenant->ahead);
         granted[tenant->key] = tenant->ahead;
         calls[tenant->key] = tenant->ahead / CALL;
     }
+    if (scene->beside != 0) fill_beside();
 }
 
 /* ---- what threads do ---- */
@@ -244,7 +264,8 @@ static void end(void)
     {                                                                                                                  \
         OTHERS + (number), 500                                                                                         \
     }
-#define SIX_LIVE LIVE(0), LIVE(1), LIVE(2), LIVE(3), LIVE(4), LIVE(5)
+#define FOUR_LIVE LIVE(0), LIVE(1), LIVE(2), LIVE(3)
+#define SIX_LIVE FOUR_LIVE, LIVE(4), LIVE(5)
 #define SEVEN_LIVE SIX_LIVE, LIVE(6)
 
 #define IDLE                                                                                                           \
@@ -288,6 +309,30 @@ static const struct scene scenes[] = {
      .preemptions = 2,
      .ask = planted_table_without_second_look,
      .mistake = "over-admits"},
+    {.name = "planted: shifted, and left before it is claimed",
+     .when_full = TABLE_DENY,
+     .width = OWN_SECOND,
+     .tenant = {OWES(A, 10), SEVEN_LIVE},
+     .preemptions = 2,
+     .script = {{TAKES(B)}, {TAKES(A)}},
+     .ask = planted_table_leaves_first,
+     .mistake = "over-admits"},
+    {.name = "planted: shifted without what it owes",
+     .when_full = TABLE_DENY,
+     .width = OWN_SECOND,
+     .tenant = {OWES(A, 10), SEVEN_LIVE},
+     .preemptions = 2,
+     .script = {{TAKES(B)}, {TAKES(A)}},
+     .ask = planted_table_copies_nothing,
+     .mistake = "over-admits"},
+    {.name = "planted: shifted, and charged where it was",
+     .when_full = TABLE_DENY,
+     .width = OWN_SECOND,
+     .tenant = {OWES(A, 10), SEVEN_LIVE},
+     .preemptions = 2,
+     .script = {{TAKES(B)}, {TAKES(A)}},
+     .ask = planted_table_leaves_unseen,
+     .mistake = "two committed"},
     {.name = "wide versions where two bits come round",
      .when_full = TABLE_DENY,
      .tenant = {OWES(A, 0), SIX_LIVE, OWES(OTHERS + 7, 80)},
@@ -347,27 +392,32 @@ static const struct scene scenes[] = {
      .preemptions = 2,
      .script = {{TAKES(B)}, {TAKES(A)}}},
     {.name = "displaced and back in another bucket",
-     .wide = true,
+     .width = OWN_SECOND,
+     .beside = 1,
      .tenant = {OWES(A, 10), SEVEN_LIVE},
      .preemptions = 2,
-     .script = {{TAKES(B)}, {TAKES(A)}}},
+     .script = {{TAKES(B)}, {TAKES_LATER(A, 1)}}},
     {.name = "displaced and back in another bucket, a death",
-     .wide = true,
+     .width = OWN_SECOND,
+     .beside = 1,
      .tenant = {OWES(A, 10), SEVEN_LIVE},
      .preemptions = 2,
-     .script = {{TAKES(B)}, {TAKES(A)}},
+     .script = {{TAKES(B)}, {TAKES_LATER(A, 1)}},
      .dies = true},
     {.name = "displaced beside a time given back",
-     .wide = true,
+     .width = OWN_SECOND,
+     .beside = 1,
      .tenant = {OWES(A, 10), OWES(C, 10), SIX_LIVE},
      .script = {{TAKES(B)}, {DO(BACK, C, 0)}}},
     {.name = "displaced and back beside a time given back",
-     .wide = true,
+     .width = OWN_SECOND,
+     .beside = 1,
      .tenant = {OWES(A, 10), OWES(C, 10), SIX_LIVE},
      .preemptions = 2,
-     .script = {{TAKES(B)}, {DO(BACK, C, 0)}, {TAKES(A)}}},
+     .script = {{TAKES(B)}, {DO(BACK, C, 0)}, {TAKES_LATER(A, 1)}}},
     {.name = "displaced beside a key forgotten, a death",
-     .wide = true,
+     .width = OWN_SECOND,
+     .beside = 1,
      .tenant = {OWES(A, 10), OWES(C, 10), SIX_LIVE},
      .script = {{TAKES(B)}, {DO(FORGET, C, 0)}},
      .dies = true},
@@ -391,6 +441,104 @@ static const struct scene scenes[] = {
      .tenant = {OWES(A, 10), SEVEN_LIVE},
      .preemptions = 2,
      .script = {{DO(GROW, NOBODY, 0), TAKES(A)}, {TAKES(A)}, {TAKES(A)}}},
+    {.name = "shifted beside charged",
+     .when_full = TABLE_DENY,
+     .width = OWN_SECOND,
+     .tenant = {OWES(A, 10), SEVEN_LIVE},
+     .preemptions = 3,
+     .script = {{TAKES(B)}, {TAKES(A)}},
+     .passes = 2},
+    {.name = "shifted the other way beside charged",
+     .when_full = TABLE_DENY,
+     .width = OWN_FIRST,
+     .tenant = {FOUR_LIVE, OWES(A, 10), LIVE(4), LIVE(5), LIVE(6)},
+     .preemptions = 3,
+     .script = {{TAKES(B)}, {TAKES(A)}},
+     .passes = 2},
+    {.name = "shifted beside charged, a death",
+     .when_full = TABLE_DENY,
+     .width = OWN_SECOND,
+     .tenant = {OWES(A, 10), SEVEN_LIVE},
+     .preemptions = 2,
+     .script = {{TAKES(B)}, {TAKES(A)}},
+     .dies = true,
+     .passes = 2},
+    {.name = "shifted by two beside charged",
+     .when_full = TABLE_DENY,
+     .width = OWN_FIRST,
+     .tenant = {FOUR_LIVE, OWES(A, 10), LIVE(4), LIVE(5), LIVE(6)},
+     .preemptions = 1,
+     .script = {{TAKES(B)}, {TAKES(C)}, {TAKES(A)}},
+     .passes = 2},
+    {.name = "shifted by two, a death",
+     .when_full = TABLE_DENY,
+     .width = OWN_SECOND,
+     .tenant = {OWES(A, 10), SEVEN_LIVE},
+     .preemptions = 1,
+     .script = {{TAKES(B)}, {TAKES(C)}},
+     .dies = true,
+     .passes = 2},
+    {.name = "shifted beside one who looked before",
+     .when_full = TABLE_DENY,
+     .width = OWN_FIRST,
+     .beside = 1,
+     .tenant = {FOUR_LIVE, IDLE, LIVE(4), LIVE(5), LIVE(6)},
+     .preemptions = 2,
+     .script = {{TAKES_LATER(B, 1)}, {TAKES(A)}, {TAKES_LATER(A, 1)}}},
+    {.name = "shifted the other way beside one who looked before",
+     .when_full = TABLE_DENY,
+     .width = OWN_SECOND,
+     .beside = 1,
+     .tenant = {IDLE, SEVEN_LIVE},
+     .preemptions = 2,
+     .script = {{TAKES_LATER(B, 1)}, {TAKES(A), TAKES(A)}, {TAKES_LATER(A, 1)}}},
+    {.name = "shifted beside one who looked before, a death",
+     .when_full = TABLE_DENY,
+     .width = OWN_FIRST,
+     .beside = 1,
+     .tenant = {FOUR_LIVE, IDLE, LIVE(4), LIVE(5), LIVE(6)},
+     .preemptions = 1,
+     .script = {{TAKES_LATER(B, 1)}, {TAKES(A)}, {TAKES_LATER(A, 1)}},
+     .dies = true},
+    {.name = "shifted beside a time given back",
+     .when_full = TABLE_DENY,
+     .width = OWN_SECOND,
+     .tenant = {OWES(A, 20), SEVEN_LIVE},
+     .preemptions = 2,
+     .script = {{TAKES(B)}, {DO(BACK, A, 0), TAKES(A)}}},
+    {.name = "shifted beside forgotten",
+     .when_full = TABLE_DENY,
+     .width = OWN_FIRST,
+     .tenant = {FOUR_LIVE, OWES(A, 20), LIVE(4), LIVE(5), LIVE(6)},
+     .preemptions = 1,
+     .script = {{TAKES(B)}, {DO(FORGET, A, 0), TAKES(A)}, {TAKES(A)}}},
+    {.name = "shifted beside evicted",
+     .when_full = TABLE_EVICT,
+     .width = OWN_SECOND,
+     .beside = 1,
+     .tenant = {OWES(A, 10), SEVEN_LIVE},
+     .preemptions = 1,
+     .script = {{TAKES_LATER(B, 1)}, {TAKES(C)}, {TAKES_LATER(A, 1)}}},
+    {.name = "shifted beside displaced, a death",
+     .width = OWN_SECOND,
+     .beside = 1,
+     .tenant = {OWES(C, 10), OWES(A, 20), SIX_LIVE},
+     .preemptions = 2,
+     .script = {{TAKES(B), TAKES_LATER(NEW, 2)}, {TAKES_LATER(C, 2)}},
+     .dies = true},
+    {.name = "shifted beside grown",
+     .when_full = TABLE_DENY,
+     .width = OWN_FIRST,
+     .tenant = {FOUR_LIVE, OWES(A, 10), LIVE(4), LIVE(5), LIVE(6)},
+     .preemptions = 2,
+     .script = {{TAKES(B)}, {DO(GROW, NOBODY, 0), TAKES(A)}}},
+    {.name = "shifted beside grown, and charged late",
+     .when_full = TABLE_DENY,
+     .width = OWN_SECOND,
+     .tenant = {OWES(A, 10), SEVEN_LIVE},
+     .preemptions = 1,
+     .script = {{TAKES(B)}, {DO(GROW, NOBODY, 0), TAKES(A)}, {TAKES(A)}},
+     .dies = true},
 };
 
 static bool run(const struct scene *chosen)

@@ -22,7 +22,7 @@ explains 10/min <<'END'
   in any minute   at most 19.   For never more than 10 in any minute: '10/min algorithm=sliding-log'
   largest call    10; a larger one is refused for ever
   back to full    1 min after the last call
-  memory          8 bytes of state; in a table 25 bytes a key, all in
+  memory          8 bytes of state; in a table 22 bytes a key, all in
 END
 
 explains '10/s burst=20' <<'END'
@@ -31,7 +31,7 @@ explains '10/s burst=20' <<'END'
   in any second   at most 29.   For never more than 10 in any second: '10/s algorithm=sliding-log'
   largest call    20; a larger one is refused for ever
   back to full    2 s after the last call
-  memory          8 bytes of state; in a table 25 bytes a key, all in
+  memory          8 bytes of state; in a table 22 bytes a key, all in
 END
 
 explains 12000,1.1 <<'END'
@@ -50,13 +50,13 @@ explains '10/s burst=20; 1000 tokens/h' <<'END'
   in any second   at most 29.   For never more than 10 in any second: '10/s algorithm=sliding-log'
   largest call    20; a larger one is refused for ever
   back to full    2 s after the last call
-  memory          8 bytes of state; in a table 25 bytes a key, all in
+  memory          8 bytes of state; in a table 22 bytes a key, all in
 1000 tokens/h burst=1000 algorithm=gcra
   from rest       1,000 pass at once, then one every 3.6 s
   in any hour     at most 1,999.   For never more than 1,000 in any hour: '1000 tokens/h algorithm=sliding-log'
   largest call    1,000; a larger one is refused for ever
   back to full    1 h after the last call
-  memory          8 bytes of state; in a table 25 bytes a key, all in
+  memory          8 bytes of state; in a table 22 bytes a key, all in
 all of them hold: a call passes when each lets it, and is charged to none otherwise
 END
 
@@ -77,7 +77,7 @@ explains --window 5min 10/min <<'END'
   in any 5 min    at most 59
   largest call    10; a larger one is refused for ever
   back to full    1 min after the last call
-  memory          8 bytes of state; in a table 25 bytes a key, all in
+  memory          8 bytes of state; in a table 22 bytes a key, all in
 END
 
 explains '5/s burst=1' <<'END'
@@ -86,7 +86,7 @@ explains '5/s burst=1' <<'END'
   in any second   at most 5
   largest call    1; a larger one is refused for ever
   back to full    200 ms after the last call
-  memory          8 bytes of state; in a table 25 bytes a key, all in
+  memory          8 bytes of state; in a table 22 bytes a key, all in
 END
 
 explains none <<'END'

@@ -2,11 +2,11 @@
    table_law.c - a table against a memory that forgets nothing and has room for all.
 
    The oracle keeps for each key the time at which it has drained, and is told of every call that the table admits.
-   Whatever is displaced, grown, given back and forgotten: under INHERIT and DENY no call is admitted that the oracle
-   refuses, and none is refused or admitted otherwise as long as no key was displaced or turned away.  Under EVICT only
-   keys that are seen to lose their slot lose what they owe, each of them the one that owed least; under ALLOW only
-   calls pass without a trace that say so.  A refusal and a peek change no byte.  And with any bytes in memory every
-   call ends. */
+   Whatever is displaced, shifted, grown, given back and forgotten: under INHERIT and DENY no call is admitted that the
+   oracle refuses, and none is refused or admitted otherwise as long as no key was displaced or turned away.  Under
+   EVICT only keys that are seen to lose their slot lose what they owe, each of them the one that owed least; under
+   ALLOW only calls pass without a trace that say so.  A refusal and a peek change no byte.  No table is full where one
+   key can be shifted.  And with any bytes in memory every call ends. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -119,6 +119,32 @@ static uint64_t least_ahead(const struct subject *subject, uint64_t hash)
     return ahead;
 }
 
+/* As if this key had come to the other bucket first. */
+static bool has_room_beside(const struct subject *subject, const struct table_area *area, uint64_t bucket, uint64_t tag)
+{
+    uint64_t other = 0;
+    for (uint64_t i = 0; i < area->half; i++) {
+        const uint64_t second = area->half + (i + table_stride(area, tag)) % area->half;
+        if (bucket == i) other = second;
+        if (bucket == second) other = i;
+    }
+    for (int i = 0; i < TABLE_SLOTS; i++)
+        if (table_ahead(area->bucket[other].slot[i].time.value, subject->now) == 0) return true;
+    return false;
+}
+
+/* A new key that found no room: neither is there any for the eight in its way. */
+static void check_full(struct law *law, const struct subject *subject, uint64_t hash)
+{
+    const struct table_area *area = &subject->table.area[subject->table.count - 1];
+    for (int i = 0; i < 2 * TABLE_SLOTS; i++) {
+        const uint64_t bucket = i < TABLE_SLOTS ? table_first_choice(area, hash) : table_second_choice(area, hash);
+        const struct table_slot *slot = &area->bucket[bucket].slot[i % TABLE_SLOTS];
+        const uint64_t tag = slot->owner.value >> TABLE_TAG_SHIFT;
+        law_check(law, !has_room_beside(subject, area, bucket, tag), "full, but slot %d could be shifted", i);
+    }
+}
+
 /* Under EVICT: what a key owed is gone, and the answer says so. */
 static void forget_displaced(struct law *law, struct subject *subject, unsigned before, bool displaced, uint64_t owed)
 {
@@ -189,6 +215,8 @@ static void ask(struct law *law, struct subject *subject, int key)
     const uint64_t owed = least_ahead(subject, question.hash);
     struct table_answer answer;
     table_ask(&subject->table, &question, &answer);
+    if (subject->exact && (answer.events & TABLE_FULL) && !(answer.events & TABLE_DISPLACED))
+        check_full(law, subject, question.hash);
     const struct table_answer expected = oracle_answer(subject, &question, key);
     law_note(law, "%" PRIu64 ": key %d %s %" PRIu64 " of %" PRIu64 " wait %" PRIu64 ": %s, events %u, drained %" PRIu64,
              subject->now, key, (const char *[]){"takes", "peeks", "charges"}[question.how], question.cost,

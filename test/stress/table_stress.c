@@ -152,6 +152,14 @@ int main(void)
     begin("few slots, denied", TABLE_DENY, 4, 16);
     crowd_start(&crowd);
     finish();
+    begin("room made by shifting", TABLE_DENY, 8, 5);
+    crowd_start(&crowd);
+    finish();
+    begin("shifted and given back", TABLE_DENY, 8, 5);
+    gives_back = true;
+    crowd_start(&crowd);
+    finish();
+    gives_back = false;
     begin("few slots, inherited", TABLE_INHERIT, 8, 4);
     crowd_start(&crowd);
     finish();

@@ -292,14 +292,14 @@ static const struct explanation explanations[] = {
      "  in any minute   at most 19.   For never more than 10 in any minute: '10/min algorithm=sliding-log'\n"
      "  largest call    10; a larger one is refused for ever\n"
      "  back to full    1 min after the last call\n"
-     "  memory          8 bytes of state; in a table 25 bytes a key, all in\n"},
+     "  memory          8 bytes of state; in a table 22 bytes a key, all in\n"},
     {"10/s burst=20", WEIR_ADMIT, 0,
      "10/s burst=20 algorithm=gcra\n"
      "  from rest       20 pass at once, then one every 100 ms\n"
      "  in any second   at most 29.   For never more than 10 in any second: '10/s algorithm=sliding-log'\n"
      "  largest call    20; a larger one is refused for ever\n"
      "  back to full    2 s after the last call\n"
-     "  memory          8 bytes of state; in a table 25 bytes a key, all in\n"},
+     "  memory          8 bytes of state; in a table 22 bytes a key, all in\n"},
     {"10/s burst=20", WEIR_ADMIT, 60000000000,
      "10/s burst=20 algorithm=gcra\n"
      "  from rest       20 pass at once, then one every 100 ms\n"
@@ -307,14 +307,14 @@ static const struct explanation explanations[] = {
      "  in any minute   at most 619\n"
      "  largest call    20; a larger one is refused for ever\n"
      "  back to full    2 s after the last call\n"
-     "  memory          8 bytes of state; in a table 25 bytes a key, all in\n"},
+     "  memory          8 bytes of state; in a table 22 bytes a key, all in\n"},
     {"1/h", WEIR_ADMIT, 0,
      "1/h burst=1 algorithm=gcra\n"
      "  from rest       1 passes, then one every 1 h\n"
      "  in any hour     at most 1\n"
      "  largest call    1; a larger one is refused for ever\n"
      "  back to full    1 h after the last call\n"
-     "  memory          8 bytes of state; in a table 25 bytes a key, all in\n"},
+     "  memory          8 bytes of state; in a table 22 bytes a key, all in\n"},
     {"12000,1.1", WEIR_ADMIT, 0,
      "12000/s burst=1ms catchup=1.1 algorithm=hybrid\n"
      "  on schedule     one every 83.333 \xc2\xb5s\n"
@@ -339,14 +339,14 @@ static const struct explanation explanations[] = {
      "  in any minute   at most 60\n"
      "  largest call    1; a larger one is refused for ever\n"
      "  back to full    1 s after the last call\n"
-     "  memory          8 bytes of state; in a table 25 bytes a key, all in\n"
+     "  memory          8 bytes of state; in a table 22 bytes a key, all in\n"
      "100000 tokens/90s burst=5000 algorithm=gcra\n"
      "  from rest       5,000 pass at once, then one every 900 \xc2\xb5s\n"
      "  in any 1.5 min  at most 104,999.   For never more than 100,000 in any 1.5 min: "
      "'100000 tokens/90s algorithm=sliding-log'\n"
      "  largest call    5,000; a larger one is refused for ever\n"
      "  back to full    4.5 s after the last call\n"
-     "  memory          8 bytes of state; in a table 25 bytes a key, all in\n"
+     "  memory          8 bytes of state; in a table 22 bytes a key, all in\n"
      "none\n"
      "  lets through    nothing\n"
      "all of them hold: a call passes when each lets it, and is charged to none otherwise\n"},

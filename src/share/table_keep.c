@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT
+   table_keep.c - what a table has is given back, forgotten, swept and counted.
+
+   The protocol is in table.c.  Who lowers a time here has read it before he saw that no mark is beside it.
+
+   May touch: the slots.  Promises: a time is lowered only for its own key, and not beside what displaced keys owe.
+   Leaves to others: asking (table.c). */
+#include "share/table.h"
+#include "share/table_look.h"
+
+/* The newest area that has a slot for this key; its time was read before the marks beside it. */
+static struct table_slot *find_unmarked(const struct table *table, uint64_t hash, uint64_t now, unsigned area,
+                                        uint64_t *time)
+{
+    struct look look = look_at(&table->area[area], hash);
+    for (unsigned turn = 0; !is_steady(&look) && turn < TABLE_TURNS_MAX; turn++)
+        look = look_at(&table->area[area], hash);
+    const int own = find_own(&look, table_tag(hash));
+    if (own == NOWHERE || bucket_holds_displaced(bucket_of(&table->area[area], hash, own / TABLE_SLOTS), now))
+        return NULL;
+    *time = look.time[own];
+    return look.slot[own];
+}
+
+/* Somebody's start is fixed already, and a newcomer must not be given the same one. */
+static bool waited_behind(const struct table_slip *slip, uint64_t ahead)
+{
+    return ahead > slip->burst && ((slip->now + ahead - slip->end) & TABLE_DRAINED_MAX) != 0;
+}
+
+/* Of the slot's time, what has not drained.  Where an earlier slot was given back, this one has drained sooner than its
+   end says: from its start on. */
+static uint64_t undrained(const struct table_slip *slip)
+{
+    const int64_t by_end = (int64_t)(slip->end - slip->now);
+    const int64_t by_start = (int64_t)(slip->start + slip->charged - slip->now);
+    const int64_t left = by_end < by_start ? by_end : by_start;
+    return left <= 0 ? 0 : least(slip->unused, least((uint64_t)left, slip->charged));
+}
+
+void table_give_back(struct table *table, const struct table_slip *slip)
+{
+    const uint64_t back = undrained(slip), hash = slip->hash, now = slip->now;
+    unsigned area = table->count - 1;
+    for (unsigned turn = 0; back != 0 && turn < TABLE_TURNS_MAX; turn++) {
+        uint64_t time = 0;
+        struct table_slot *slot = find_unmarked(table, hash, now, area, &time);
+        if (slot == NULL && area == table->first) return;
+        if (slot == NULL) {
+            area--;
+            continue;
+        }
+        const uint64_t ahead = table_ahead(time, now);
+        if (ahead == 0 || waited_behind(slip, ahead)) return;
+        if (atom_swap(&slot->time, &time, table_time(time, now, subtract_to_zero(ahead, back)))) return;
+    }
+}
+
+void table_forget(struct table *table, uint64_t hash, uint64_t now)
+{
+    unsigned area = table->first;
+    for (unsigned turn = 0; area < table->count && turn < TABLE_TURNS_MAX; turn++) {
+        uint64_t time = 0;
+        struct table_slot *slot = find_unmarked(table, hash, now, area, &time);
+        if (slot == NULL) area++;
+        else atom_swap(&slot->time, &time, next_lap(fresh_time(time, now)));
+    }
+}
+
+void table_sweep(struct table *table, unsigned area, uint64_t first, uint64_t count, uint64_t now)
+{
+    for (uint64_t i = 0; i < count * TABLE_SLOTS; i++) {
+        struct table_slot *slot = &table->area[area].bucket[first + i / TABLE_SLOTS].slot[i % TABLE_SLOTS];
+        const uint64_t owner = atom_load_acquire(&slot->owner);
+        uint64_t time = atom_load_acquire(&slot->time);
+        const uint64_t fresh = rested(time, now);
+        const bool old = fresh != (time & ~TABLE_DISPLACED_BIT);
+        if (old && ahead_of(owner, time, now) == 0) atom_swap(&slot->time, &time, fresh);
+    }
+}
+
+uint64_t table_live(const struct table *table, unsigned area, uint64_t first, uint64_t count, uint64_t now)
+{
+    uint64_t live = 0;
+    for (uint64_t i = 0; i < count * TABLE_SLOTS; i++) {
+        const struct table_slot *slot = &table->area[area].bucket[first + i / TABLE_SLOTS].slot[i % TABLE_SLOTS];
+        const uint64_t owner = atom_load_acquire(&slot->owner);
+        const uint64_t time = atom_load_acquire(&slot->time);
+        live += table_owned(owner, time) && ahead_of(owner, time, now) != 0;
+    }
+    return live;
+}

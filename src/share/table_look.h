@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT
+   table_look.h - the eight slots of a key as somebody saw them, and what their words say.
+
+   May touch: reads the slots.  Promises: a steady look is one moment's.  Leaves to others: whatever is written
+   (table.c, table_keep.c). */
+#ifndef WEIR_SHARE_TABLE_LOOK_H
+#define WEIR_SHARE_TABLE_LOOK_H
+
+#include "share/table.h"
+
+/* A turn fails when somebody else changed a slot meanwhile: so many in a row, and something is wrong.  The explorer
+   makes do with fewer. */
+#ifndef TABLE_TURNS_MAX
+#define TABLE_TURNS_MAX 10000
+#endif
+
+enum { SLOTS = 2 * TABLE_SLOTS, NOWHERE = -1 };
+
+/* Idle times are kept no older than this, so that they do not come round. */
+static const uint64_t LONG_AGO = UINT64_C(1) << 53;
+
+/* The eight slots where a key may be in one area, in order, and what was in them. */
+struct look {
+    struct table_slot *slot[SLOTS];
+    uint64_t owner[SLOTS], time[SLOTS];
+};
+
+static inline struct table_bucket *bucket_of(const struct table_area *area, uint64_t hash, int choice)
+{
+    return &area->bucket[choice == 0 ? table_first_choice(area, hash) : table_second_choice(area, hash)];
+}
+
+/* The owner first: a time of its version then proves that it was the owner's when it was read. */
+static inline struct look look_at(const struct table_area *area, uint64_t hash)
+{
+    struct look look;
+    for (int i = 0; i < SLOTS; i++) {
+        look.slot[i] = &bucket_of(area, hash, i / TABLE_SLOTS)->slot[i % TABLE_SLOTS];
+        look.owner[i] = atom_load_acquire(&look.slot[i]->owner);
+        look.time[i] = atom_load_acquire(&look.slot[i]->time);
+    }
+    return look;
+}
+
+/* Nobody was claimed or committed since the look, so what it showed was there at one moment. */
+static inline bool is_steady(const struct look *look)
+{
+    bool same = true;
+    for (int i = 0; i < SLOTS; i++) same = atom_load_acquire(&look->slot[i]->owner) == look->owner[i] && same;
+    return same;
+}
+
+static inline bool tentative(uint64_t owner)
+{
+    return (owner & TABLE_TENTATIVE) != 0;
+}
+
+/* Of zeroed memory, too, whatever time it is. */
+static inline uint64_t ahead_of(uint64_t owner, uint64_t time, uint64_t now)
+{
+    return owner >> TABLE_TAG_SHIFT == 0 ? 0 : table_ahead(time, now);
+}
+
+static inline bool is_own(const struct look *look, int i, uint64_t tag)
+{
+    return look->owner[i] >> TABLE_TAG_SHIFT == tag && table_owned(look->owner[i], look->time[i]);
+}
+
+/* The committed slot of this key, else the lowest tentative one. */
+static inline int find_own(const struct look *look, uint64_t tag)
+{
+    int found = NOWHERE;
+    for (int i = SLOTS - 1; i >= 0; i--) {
+        if (!is_own(look, i, tag)) continue;
+        if (!tentative(look->owner[i])) return i;
+        found = i;
+    }
+    return found;
+}
+
+/* ---- times ---- */
+
+static inline uint64_t next_lap(uint64_t time)
+{
+    return time + (UINT64_C(1) << TABLE_LAP_SHIFT);
+}
+
+/* A time that was never used. */
+static inline uint64_t fresh_time(uint64_t time, uint64_t now)
+{
+    return (time & ~TABLE_DRAINED_MAX & ~TABLE_DISPLACED_BIT) | ((now - LONG_AGO) & TABLE_DRAINED_MAX);
+}
+
+/* An idle time, no older than need be. */
+static inline uint64_t rested(uint64_t time, uint64_t now)
+{
+    const uint64_t behind = (now - time) & TABLE_DRAINED_MAX;
+    return behind <= LONG_AGO ? time & ~TABLE_DISPLACED_BIT : fresh_time(time, now);
+}
+
+/* ---- displaced keys ---- */
+
+static inline bool holds_displaced(uint64_t owner, uint64_t time, uint64_t now)
+{
+    return (time & TABLE_DISPLACED_BIT) != 0 && ahead_of(owner, time, now) != 0;
+}
+
+static inline bool bucket_holds_displaced(const struct table_bucket *bucket, uint64_t now)
+{
+    bool holds = false;
+    for (int i = 0; i < TABLE_SLOTS; i++) {
+        const uint64_t owner = atom_load_acquire(&bucket->slot[i].owner);
+        holds = holds_displaced(owner, atom_load_acquire(&bucket->slot[i].time), now) || holds;
+    }
+    return holds;
+}
+
+#endif
