@@ -35,7 +35,7 @@
 #include "unit/random.h"
 
 enum { PROCESSES = 4, KEYS = 24, KILLS = 100, KEYS_MAX = 40, PAUSE_MAX_NS = 1500000, FILL = 20000 };
-enum { THREADS = 3, TOGETHER = 3, GROWN_MAX = 8 * KEYS_MAX * 7, SLOTS_IN_PAGE = 256 };
+enum { THREADS = 3, TOGETHER = 3, GROWN_MAX = 8 * KEYS_MAX * 7, SLOTS_IN_PAGE = 256, LOADED_PERCENT = 73 };
 static const uint64_t SECOND_NS = 1000000000;
 
 struct kind {
@@ -238,7 +238,7 @@ static void check_conservation(const struct kind *kind, const struct notes *note
 /* In whole pages, of which 64 in 100 are for keys. */
 static uint64_t slots_for(uint64_t keys_max)
 {
-    return (keys_max * 100 / 64 / SLOTS_IN_PAGE + 1) * SLOTS_IN_PAGE;
+    return (keys_max * 100 / LOADED_PERCENT / SLOTS_IN_PAGE + 1) * SLOTS_IN_PAGE;
 }
 
 /* An hour later, every key passes; and an hour later again, all slots are there for others. */
