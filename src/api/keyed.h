@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
    keyed.h - the inside of a weir_table: memory (host) -> what is in it (share) -> the key's limits (core).
 
-       keyed_open.c    made, joined, grown, closed        keyed_take.c   asked: time and key -> slots or wide -> tally
-       keyed_slots.c   limits by gcra, 16 bytes a key     keyed_wide.c   all others, and their locks
-       keyed_one.c     just one of them, and many keys    keyed_stats.c  counted, swept, told
-       address.c       keys */
+       keyed_open.c    made, joined, closed               keyed_take.c   asked: time and key -> slots or wide -> tally
+       keyed_areas.c   mapped, grown                      keyed_slots.c  limits by gcra, 16 bytes a key
+       keyed_fits.c    which plans it can hold            keyed_one.c    just one of them, and many keys
+       keyed_error.c   what went wrong                    keyed_wide.c   all other algorithms, and their locks
+       address.c       keys                               keyed_stats.c  counted, swept, told */
 #ifndef WEIR_API_KEYED_H
 #define WEIR_API_KEYED_H
 
@@ -21,6 +22,9 @@
 #include "share/table.h"
 #include "share/top.h"
 #include "share/wide.h"
+
+/* Half of their buckets are 2^32 at most: share/table.h. */
+#define KEYED_KEYS_MAX (UINT64_C(1) << 34)
 
 /* Where the wide slots' locks lie in the file; the byte before them is for making, growing and clocks. */
 enum { LOCK_REGION = 0, LOCK_STRIPES = 1 };
@@ -91,7 +95,31 @@ static inline uint64_t keyed_now_ns(const weir_table *table)
     return table->clock == WEIR_CLOCK_COARSE ? host_now_coarse_ns() : host_now_ns();
 }
 
+/* ---- keyed_error.c: fill the error, where there is one, and return the code ---- */
+
+int keyed_fail(weir_error *error, int code, const char *message);
+
+/* path NULL: memory without a name.  number: an errno value. */
+int keyed_fail_system(weir_error *error, const char *what, const char *path, int number);
+int keyed_fail_file(weir_error *error, int code, const char *path, const char *message);
+
 /* ---- keyed_open.c ---- */
+
+/* Writes down for the next boot how late it is. */
+void keyed_keep_time(weir_table *table);
+
+/* ---- keyed_areas.c ---- */
+
+uint64_t keyed_whole_pages(uint64_t bytes);
+
+/* Memory for so many keys in slots, whole pages. */
+uint64_t keyed_slots_bytes(uint64_t keys_max);
+
+/* 0, or an errno value. */
+int keyed_map_area(weir_table *table, unsigned area);
+
+/* [under the mutex, or alone] All areas that are mapped; newest as it will be read from now on. */
+void keyed_show_areas(weir_table *table, struct atom *newest, unsigned first);
 
 /* [in a child of fork, before it locks anything] */
 void keyed_after_fork(weir_table *table);
@@ -101,9 +129,6 @@ void keyed_map_more(weir_table *table);
 
 /* From now on areas before this one are not looked at. */
 void keyed_leave_areas(weir_table *table, unsigned first);
-
-/* Writes down for the next boot how late it is. */
-void keyed_keep_time(weir_table *table);
 
 /* ---- keyed_slots.c ---- */
 

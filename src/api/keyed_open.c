@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   keyed_open.c - a table is made or joined, learns of growth, grows, and is let go.
+   keyed_open.c - a table is made or joined, and let go.
 
        | header, a page | area | area, once it has grown | ...
 
@@ -7,25 +7,21 @@
    others.  Memory without a name is the same, in a file that has none.
 
    May touch: the table, host.  Promises: nothing is left behind when opening fails; what is there is never overwritten.
-   Leaves to others: what the header says (share/region.c), asking (keyed_take.c). */
+   Leaves to others: what the header says (share/region.c), growing (keyed_areas.c), asking (keyed_take.c). */
 #include <string.h>
 
 #include "api/keyed.h"
-#include "core/algorithm.h"
 #include "core/num.h"
 #include "core/slot.h"
 
 enum {
     UNIT_MAX = 4,
-    LOADED_PERCENT = 73,
     TOP_COUNTERS_A_KEY = 4,
     TOP_MAX = TOP_COUNTERS_MAX / TOP_COUNTERS_A_KEY,
-    PATH_SHOWN = 100,
     MODE_OWNER = 0600, /* who cannot open it again can do nothing with it */
     MODE_BITS = 0666
 };
 static const uint64_t KEYS_DEFAULT = 1000000;
-static const uint64_t KEYS_MAX = UINT64_C(1) << 34; /* half of their buckets are 2^32 at most: share/table.h */
 static const uint64_t LONGEST_DEFAULT_NS = UINT64_C(32) * 24 * 3600 * 1000000000;
 static const uint64_t LONGEST_MAX_NS = UINT64_C(1) << 60;
 static const uint64_t LONGEST_UNITS_MAX = UINT64_C(1) << 53;
@@ -33,84 +29,39 @@ static const uint64_t LONGEST_UNITS_MAX = UINT64_C(1) << 53;
 _Static_assert((int)REGION_AREAS_MAX == (int)TABLE_AREAS_MAX, "the header counts the table's areas");
 _Static_assert(sizeof(struct table_slot) == 16, "as the header says");
 
-static int fail(weir_error *error, int code, const char *message)
-{
-    if (error != NULL) {
-        struct writer writer = {error->message, sizeof error->message, 0};
-        *error = (weir_error){.code = code};
-        write_text(&writer, message);
-    }
-    return code;
-}
-
-/* Of a long one the end, so that there is room for what is wrong with it. */
-static void write_path(struct writer *writer, const char *path)
-{
-    const size_t length = strlen(path);
-    if (length > PATH_SHOWN) write_text(writer, "...");
-    write_text(writer, length > PATH_SHOWN ? path + length - PATH_SHOWN : path);
-}
-
-/* ": " and what the system says. */
-static int fail_system(weir_error *error, const char *what, const char *path, int number)
-{
-    if (error != NULL) {
-        struct writer writer = {error->message, sizeof error->message, 0};
-        *error = (weir_error){.code = WEIR_ESYSTEM};
-        write_path(&writer, path != NULL ? path : "shared memory");
-        write_text(&writer, ": ");
-        write_text(&writer, what);
-        write_text(&writer, ": ");
-        write_text(&writer, host_error_text(number));
-        if (path == NULL) write_text(&writer, "; WEIR_PRIVATE does without");
-    }
-    return WEIR_ESYSTEM;
-}
-
-static int fail_file(weir_error *error, int code, const char *path, const char *message)
-{
-    if (error != NULL) {
-        struct writer writer = {error->message, sizeof error->message, 0};
-        *error = (weir_error){.code = code};
-        write_path(&writer, path != NULL ? path : "shared memory");
-        write_text(&writer, ": ");
-        write_text(&writer, message);
-    }
-    return code;
-}
-
 /* ---- what is wanted ---- */
 
 static int check_options(const weir_table_options *options, weir_error *error)
 {
-    if (options->keys_max > KEYS_MAX) {
-        return fail(error, WEIR_EINVAL, "options.keys_max: expected up to 17,179,869,184 keys, or 0 for 1,000,000");
+    if (options->keys_max > KEYED_KEYS_MAX) {
+        return keyed_fail(error, WEIR_EINVAL,
+                          "options.keys_max: expected up to 17,179,869,184 keys, or 0 for 1,000,000");
     }
     if ((unsigned)options->sharing > WEIR_PRIVATE) {
-        return fail(error, WEIR_EINVAL, "options.sharing: expected one of the four of weir_sharing");
+        return keyed_fail(error, WEIR_EINVAL, "options.sharing: expected one of the four of weir_sharing");
     }
     if (options->path != NULL && options->sharing == WEIR_PRIVATE) {
-        return fail(error, WEIR_EINVAL, "options.path: what is WEIR_PRIVATE has no file; leave one of them out");
+        return keyed_fail(error, WEIR_EINVAL, "options.path: what is WEIR_PRIVATE has no file; leave one of them out");
     }
     if (options->path == NULL && options->sharing == WEIR_JOIN) {
-        return fail(error, WEIR_EINVAL, "options.path is NULL: expected the file to join");
+        return keyed_fail(error, WEIR_EINVAL, "options.path is NULL: expected the file to join");
     }
     if ((unsigned)options->when_full > WEIR_FULL_ALLOW) {
-        return fail(error, WEIR_EINVAL, "options.when_full: expected one of the four WEIR_FULL_*");
+        return keyed_fail(error, WEIR_EINVAL, "options.when_full: expected one of the four WEIR_FULL_*");
     }
     if (options->clock != WEIR_CLOCK_SYSTEM && options->clock != WEIR_CLOCK_COARSE) {
-        return fail(error, WEIR_EINVAL, "options.clock: expected WEIR_CLOCK_SYSTEM or WEIR_CLOCK_COARSE");
+        return keyed_fail(error, WEIR_EINVAL, "options.clock: expected WEIR_CLOCK_SYSTEM or WEIR_CLOCK_COARSE");
     }
     if (options->longest_ns > LONGEST_MAX_NS) {
-        return fail(error, WEIR_EINVAL, "options.longest_ns: expected up to 36 years, or 0 for 32 days");
+        return keyed_fail(error, WEIR_EINVAL, "options.longest_ns: expected up to 36 years, or 0 for 32 days");
     }
     if ((options->mode | MODE_BITS) != MODE_BITS || (options->mode & MODE_OWNER) != MODE_OWNER) {
-        return fail(error, WEIR_EINVAL,
-                    "options.mode: expected 0600, and further bits to read and write, such as 0660");
+        return keyed_fail(error, WEIR_EINVAL,
+                          "options.mode: expected 0600, and further bits to read and write, such as 0660");
     }
-    if (options->top > TOP_MAX) return fail(error, WEIR_EINVAL, "options.top: expected up to 256 keys");
+    if (options->top > TOP_MAX) return keyed_fail(error, WEIR_EINVAL, "options.top: expected up to 256 keys");
     if (options->plan != NULL && options->path == NULL && options->sharing != WEIR_PRIVATE) {
-        return fail(
+        return keyed_fail(
             error, WEIR_EUNSUPPORTED,
             "wide slots have locks, which a killed process would leave held in memory that children share: give "
             "a path, whose locks the kernel keeps, or say WEIR_PRIVATE");
@@ -143,19 +94,6 @@ static int unit_for(uint64_t longest_ns)
     return unit;
 }
 
-static uint64_t whole_pages(uint64_t bytes)
-{
-    return add_saturating(bytes, REGION_PAGE - 1) / REGION_PAGE * REGION_PAGE;
-}
-
-/* An even number of buckets, of which so many keys fill the share that still finds room. */
-static uint64_t slots_bytes(uint64_t keys_max)
-{
-    const uint64_t slots = keys_max * 100 / LOADED_PERCENT + 1;
-    const uint64_t in_pair = 2 * (uint64_t)TABLE_SLOTS;
-    return whole_pages((slots + in_pair - 1) / in_pair * 2 * sizeof(struct table_bucket));
-}
-
 static uint64_t words_of(const weir_plan *plan)
 {
     return weir_state_size(plan) / sizeof(uint64_t);
@@ -179,8 +117,8 @@ static struct region_shape shape_of(const weir_table_options *options)
 static uint64_t area_bytes(const weir_table_options *options)
 {
     uint64_t slots = 0, slot_words = 0;
-    if (options->plan == NULL) return slots_bytes(options->keys_max);
-    return whole_pages(
+    if (options->plan == NULL) return keyed_slots_bytes(options->keys_max);
+    return keyed_whole_pages(
         wide_bytes(options->keys_max, words_of(options->plan), options->path != NULL, &slots, &slot_words));
 }
 
@@ -192,12 +130,14 @@ static int check_size(const weir_table_options *options, weir_error *error)
     const uint64_t bytes =
         wide_bytes(options->keys_max, words_of(options->plan), options->path != NULL, &slots, &slot_words);
     if (slot_words > UINT32_MAX / sizeof(uint64_t)) {
-        return fail(error, WEIR_EINVAL, "options.plan: its state takes more than 4 GiB a key; expected a shorter log");
+        return keyed_fail(error, WEIR_EINVAL,
+                          "options.plan: its state takes more than 4 GiB a key; expected a shorter log");
     }
     if (bytes > REGION_BYTES_MAX - 2 * (uint64_t)REGION_PAGE) {
-        return fail(error, WEIR_EINVAL,
-                    "options.keys_max: so many keys with this plan's states take more than 64 TiB; expected fewer, or "
-                    "a shorter log");
+        return keyed_fail(
+            error, WEIR_EINVAL,
+            "options.keys_max: so many keys with this plan's states take more than 64 TiB; expected fewer, or "
+            "a shorter log");
     }
     return 0;
 }
@@ -218,10 +158,10 @@ static int make(weir_table *table, const weir_table_options *options, weir_error
     const uint64_t bytes = area_bytes(options);
     const struct region_times times = times_of(table);
     int number = host_random(&shape.secret, sizeof shape.secret);
-    if (number != 0) return fail_system(error, "no random secret", options->path, number);
+    if (number != 0) return keyed_fail_system(error, "no random secret", options->path, number);
     number = host_region_grow(&table->region, REGION_PAGE + bytes);
     if (number == 0) number = host_region_map(&table->region, 0, REGION_PAGE, &table->header);
-    if (number != 0) return fail_system(error, "no room", options->path, number);
+    if (number != 0) return keyed_fail_system(error, "no room", options->path, number);
     region_make(table->header, &shape, bytes, &times);
     return 0;
 }
@@ -230,14 +170,15 @@ static int explain_answer(enum region_answer answer, const char *path, weir_erro
 {
     switch (answer) {
     case REGION_FOREIGN:
-        return fail_file(error, WEIR_EMISMATCH, path, "is no table of weir; give another path, or remove it");
+        return keyed_fail_file(error, WEIR_EMISMATCH, path, "is no table of weir; give another path, or remove it");
     case REGION_VERSION:
-        return fail_file(error, WEIR_EVERSION, path,
-                         "is a table of another version of weir, or of another kind of machine; give another path, or "
-                         "remove it, which forgets what is in there");
+        return keyed_fail_file(
+            error, WEIR_EVERSION, path,
+            "is a table of another version of weir, or of another kind of machine; give another path, or "
+            "remove it, which forgets what is in there");
     case REGION_DAMAGED:
-        return fail_file(error, WEIR_EMISMATCH, path,
-                         "is a table of weir, but damaged; remove it, which forgets what is in there");
+        return keyed_fail_file(error, WEIR_EMISMATCH, path,
+                               "is a table of weir, but damaged; remove it, which forgets what is in there");
     default:
         return 0;
     }
@@ -248,22 +189,24 @@ static int check_shape(const weir_table *table, const weir_table_options *option
 {
     const struct region_shape wanted = shape_of(options), *shape = &table->view.shape;
     if (shape->kind != wanted.kind) {
-        return fail_file(error, WEIR_EMISMATCH, options->path,
-                         shape->kind == REGION_WIDE
-                             ? "has wide slots, for other algorithms than gcra; give options.plan, or another path"
-                             : "has 16-byte slots, for limits by gcra alone; give another path for this plan");
+        return keyed_fail_file(
+            error, WEIR_EMISMATCH, options->path,
+            shape->kind == REGION_WIDE
+                ? "has wide slots, for other algorithms than gcra; give options.plan, or another path"
+                : "has 16-byte slots, for limits by gcra alone; give another path for this plan");
     }
     if (shape->when_full != wanted.when_full) {
-        return fail_file(error, WEIR_EMISMATCH, options->path, "was made with another options.when_full");
+        return keyed_fail_file(error, WEIR_EMISMATCH, options->path, "was made with another options.when_full");
     }
     if (shape->kind == REGION_WIDE && shape->slot_bytes < wanted.slot_bytes) {
-        return fail_file(error, WEIR_EMISMATCH, options->path, "has slots too short for this plan; give another path");
+        return keyed_fail_file(error, WEIR_EMISMATCH, options->path,
+                               "has slots too short for this plan; give another path");
     }
     if (shape->kind == REGION_SLOTS && shape->unit < SLOT_UNIT_MIN) {
         return explain_answer(REGION_DAMAGED, options->path, error);
     }
     if (shape->kind == REGION_SLOTS && shape->unit > wanted.unit) {
-        return fail_file(error, WEIR_EMISMATCH, options->path, "was made with a shorter options.longest_ns");
+        return keyed_fail_file(error, WEIR_EMISMATCH, options->path, "was made with a shorter options.longest_ns");
     }
     return 0;
 }
@@ -276,18 +219,20 @@ static int make_or_read(weir_table *table, const weir_table_options *options, we
     if (table->region.size != 0) {
         if (table->region.size < REGION_PAGE) return explain_answer(REGION_FOREIGN, path, error);
         const int number = host_region_map(&table->region, 0, REGION_PAGE, &table->header);
-        if (number != 0) return fail_system(error, "cannot be mapped", path, number);
+        if (number != 0) return keyed_fail_system(error, "cannot be mapped", path, number);
         answer = region_read(table->header, table->region.size, &table->view);
     }
     if (answer == REGION_EMPTY) {
-        if (options->sharing == WEIR_JOIN) return fail_file(error, WEIR_EMISMATCH, path, "is empty: no table to join");
+        if (options->sharing == WEIR_JOIN)
+            return keyed_fail_file(error, WEIR_EMISMATCH, path, "is empty: no table to join");
         if (table->header != NULL) host_region_unmap(table->header, REGION_PAGE);
         table->header = NULL;
         const int failed = make(table, options, error);
         if (failed != 0) return failed;
         answer = region_read(table->header, table->region.size, &table->view);
     } else if (options->sharing == WEIR_CREATE) {
-        return fail_file(error, WEIR_EMISMATCH, path, "is there already; WEIR_JOIN or WEIR_JOIN_OR_CREATE takes it");
+        return keyed_fail_file(error, WEIR_EMISMATCH, path,
+                               "is there already; WEIR_JOIN or WEIR_JOIN_OR_CREATE takes it");
     }
     const int failed = explain_answer(answer, path, error);
     return failed != 0 ? failed : check_shape(table, options, error);
@@ -305,7 +250,7 @@ static int open_anonymous(weir_table *table, const weir_table_options *options, 
 {
     const uint64_t bytes = REGION_PAGE + area_bytes(options);
     const int number = host_region_anonymous(&table->region, bytes, options->sharing == WEIR_PRIVATE);
-    if (number != 0) return fail_system(error, "cannot be had", NULL, number);
+    if (number != 0) return keyed_fail_system(error, "cannot be had", NULL, number);
     const int failed = make_or_read(table, options, error);
     if (failed == 0) attach_time(table);
     return failed;
@@ -318,96 +263,16 @@ static int open_file(weir_table *table, const weir_table_options *options, weir_
                                : options->sharing == WEIR_CREATE ? HOST_CREATE
                                                                  : HOST_JOIN_OR_CREATE;
     int number = host_region_open(&table->region, options->path, how, options->mode, &created);
-    if (number != 0) return fail_system(error, "cannot be opened", options->path, number);
+    if (number != 0) return keyed_fail_system(error, "cannot be opened", options->path, number);
     number = host_region_lock(&table->region, LOCK_REGION);
     if (number == 0) number = host_region_measure(&table->region);
-    if (number != 0) return fail_system(error, "cannot be locked", options->path, number);
+    if (number != 0) return keyed_fail_system(error, "cannot be locked", options->path, number);
     int failed = make_or_read(table, options, error);
     if (failed == 0) attach_time(table);
     if (failed == 0 && (number = host_region_fill(&table->region)) != 0)
-        failed = fail_system(error, "has holes that cannot be filled", options->path, number);
+        failed = keyed_fail_system(error, "has holes that cannot be filled", options->path, number);
     host_region_unlock(&table->region, LOCK_REGION);
     return failed;
-}
-
-/* ---- what is mapped ---- */
-
-static int map_area(weir_table *table, unsigned area)
-{
-    if (table->mapped[area] != NULL) return 0;
-    return host_region_map(&table->region, table->view.area[area].offset, table->view.area[area].bytes,
-                           &table->mapped[area]);
-}
-
-static uint64_t keys_in(uint64_t bytes)
-{
-    return bytes / sizeof(struct table_slot) * LOADED_PERCENT / 100;
-}
-
-/* [under the mutex, or alone] All areas that are mapped; newest as it will be read from now on. */
-static void show_areas(weir_table *table, struct atom *newest, unsigned first)
-{
-    struct table *shown = &table->shown[table->shown_count++];
-    *shown = (struct table){.newest = newest,
-                            .first = first,
-                            .when_full = (enum table_when_full)table->view.shape.when_full,
-                            .longest = table->longest};
-    while (shown->count < table->view.areas && table->mapped[shown->count] != NULL) {
-        const uint64_t buckets = table->view.area[shown->count].bytes / sizeof(struct table_bucket);
-        shown->area[shown->count] = (struct table_area){table->mapped[shown->count], buckets / 2};
-        shown->count++;
-    }
-    const struct region_area *last = &table->view.area[shown->count - 1];
-    atom_store(&table->keys_max, keyed_is_wide(table) ? table->wide.slots : keys_in(last->bytes));
-    atom_store(&table->bytes, last->offset + last->bytes);
-    atom_store_release(&table->areas, (uint64_t)(uintptr_t)shown);
-}
-
-/* A forked child shares its parent's opening of the file, and so its locks: it opens it once more.  What threads of the
-   parent held, that the child does not have, is free. */
-void keyed_after_fork(weir_table *table)
-{
-    const uint64_t forks = host_forks();
-    uint64_t before = atom_load_acquire(&table->forks);
-    while (before != forks) {
-        if (before != UINT64_MAX && atom_swap(&table->forks, &before, UINT64_MAX)) {
-            for (int i = 0; i < WIDE_LOCKS; i++) atom_store(&table->stripe[i], 0);
-            host_mutex_open(&table->mutex);
-            host_region_reopen(&table->region);
-            atom_store_release(&table->forks, forks);
-        }
-        before = atom_load_acquire(&table->forks);
-    }
-}
-
-void keyed_map_more(weir_table *table)
-{
-    keyed_after_fork(table);
-    host_lock(&table->mutex);
-    const struct table *known = keyed_slots(table);
-    if (atom_load_acquire(known->newest) > known->count) {
-        struct region_view more = table->view;
-        bool mapped = host_region_measure(&table->region) == 0 &&
-                      region_read_more(table->header, table->region.size, &more) == REGION_SOUND;
-        if (mapped) table->view = more;
-        for (unsigned i = known->count; mapped && i < table->view.areas; i++) {
-            mapped = map_area(table, i) == 0;
-            if (!mapped) table->view.areas = i;
-        }
-        /* A header that makes no sense any more, or no room: this process goes on with what it has. */
-        atom_store(&table->own_newest, table->view.areas);
-        show_areas(table, mapped ? region_newest(table->header) : &table->own_newest, known->first);
-    }
-    host_unlock(&table->mutex);
-}
-
-void keyed_leave_areas(weir_table *table, unsigned first)
-{
-    keyed_after_fork(table);
-    host_lock(&table->mutex);
-    const struct table *known = keyed_slots(table);
-    if (first > known->first && first < known->count) show_areas(table, known->newest, first);
-    host_unlock(&table->mutex);
 }
 
 static void open_wide(weir_table *table, const weir_table_options *options)
@@ -426,14 +291,14 @@ static void open_wide(weir_table *table, const weir_table_options *options)
 static int map_all(weir_table *table, const weir_table_options *options, weir_error *error)
 {
     int number = 0;
-    for (unsigned i = 0; number == 0 && i < table->view.areas; i++) number = map_area(table, i);
-    if (number != 0) return fail_system(error, "cannot be mapped", options->path, number);
+    for (unsigned i = 0; number == 0 && i < table->view.areas; i++) number = keyed_map_area(table, i);
+    if (number != 0) return keyed_fail_system(error, "cannot be mapped", options->path, number);
     table->unit = table->view.shape.unit;
     table->secret = table->view.shape.secret;
     table->longest = LONGEST_UNITS_MAX - 1;
     if (table->view.shape.kind == REGION_WIDE) open_wide(table, options);
     if (keyed_is_wide(table) && table->wide.slots == 0) return explain_answer(REGION_DAMAGED, options->path, error);
-    show_areas(table, region_newest(table->header), 0);
+    keyed_show_areas(table, region_newest(table->header), 0);
     return 0;
 }
 
@@ -443,7 +308,7 @@ static int open_top(weir_table *table, uint32_t keys, weir_error *error)
     table->top_keys = keys;
     if (keys == 0) return 0;
     table->top_memory = host_allocate(top_bytes(counters));
-    if (table->top_memory == NULL) return fail(error, WEIR_ENOMEM, "no memory for options.top");
+    if (table->top_memory == NULL) return keyed_fail(error, WEIR_ENOMEM, "no memory for options.top");
     top_open(&table->top, table->top_memory, counters, host_yield);
     return 0;
 }
@@ -456,7 +321,7 @@ int weir_table_open(weir_table **owned, const weir_table_options *options, weir_
     if (failed == 0) failed = check_size(&chosen, error);
     if (failed != 0) return failed;
     weir_table *table = host_allocate(sizeof *table);
-    if (table == NULL) return fail(error, WEIR_ENOMEM, "no memory for a table");
+    if (table == NULL) return keyed_fail(error, WEIR_ENOMEM, "no memory for a table");
     table->clock = chosen.clock;
     table->region.fd = -1;
     table->namespace_ns = host_time_namespace_ns();
@@ -492,100 +357,4 @@ void keyed_keep_time(weir_table *table)
 {
     const struct region_times times = times_of(table);
     region_keep_time(table->header, &times);
-}
-
-/* ---- growing ---- */
-
-/* [under the mutex and the file's lock] */
-static int grow(weir_table *table, uint64_t bytes, weir_error *error)
-{
-    int number = host_region_measure(&table->region);
-    if (number == 0 && region_read_more(table->header, table->region.size, &table->view) != REGION_SOUND) {
-        return fail(error, WEIR_EMISMATCH, "the table's header is damaged");
-    }
-    if (number == 0 && bytes <= table->view.area[table->view.areas - 1].bytes) {
-        return fail(error, WEIR_EINVAL, "keys_max: expected more keys than there is room for");
-    }
-    if (table->view.areas == REGION_AREAS_MAX) {
-        return fail(error, WEIR_EUNSUPPORTED, "this table has grown seven times already; open a new one");
-    }
-    if (number == 0) number = host_region_grow(&table->region, region_end(&table->view) + bytes);
-    if (number != 0) return fail_system(error, "cannot grow", "the table", number);
-    if (!region_add_area(table->header, &table->view, bytes)) {
-        return fail(error, WEIR_EMISMATCH, "the table's header is damaged");
-    }
-    return 0;
-}
-
-int weir_table_grow(weir_table *table, uint64_t keys_max, weir_error *error)
-{
-    const uint64_t bytes = slots_bytes(least(keys_max, KEYS_MAX));
-    if (keyed_is_wide(table)) return fail(error, WEIR_EUNSUPPORTED, "wide slots do not grow: open a larger table");
-    if (keys_max > KEYS_MAX) return fail(error, WEIR_EINVAL, "keys_max: expected up to 17,179,869,184 keys");
-    keyed_after_fork(table);
-    host_lock(&table->mutex);
-    const int number = host_region_lock(&table->region, LOCK_REGION);
-    int failed = number == 0 ? grow(table, bytes, error) : fail_system(error, "cannot be locked", "the table", number);
-    if (number == 0) host_region_unlock(&table->region, LOCK_REGION);
-    host_unlock(&table->mutex);
-    if (failed == 0) keyed_map_more(table);
-    return failed;
-}
-
-/* ---- what fits ---- */
-
-static int unfit(weir_error *error, int limit, const char *why)
-{
-    if (error != NULL) {
-        const char digit[] = {(char)('1' + limit), 0};
-        struct writer writer = {error->message, sizeof error->message, 0};
-        *error = (weir_error){.code = WEIR_EUNSUPPORTED};
-        write_text(&writer, "limit ");
-        write_text(&writer, digit);
-        write_text(&writer, ": ");
-        write_text(&writer, why);
-    }
-    return WEIR_EUNSUPPORTED;
-}
-
-/* Is it more than a per cent slower because its permits are whole units? */
-static bool too_coarse(uint64_t interval, uint64_t units, int unit)
-{
-    const uint64_t rounded = units << (SLOT_UNIT_MAX - unit);
-    return rounded - interval > interval / 100;
-}
-
-static int slot_fits(const weir_table *table, const struct plan *plan, int limit, weir_error *error)
-{
-    const struct rule *rule = &plan->rule[limit];
-    const uint64_t interval = plan->interval[limit];
-    if (algorithm_of(rule)->words == 0) return 0;
-    if (interval == 0) {
-        return unfit(error, limit,
-                     "only gcra that starts full fits a 16-byte slot; open the table with options.plan for this one");
-    }
-    const struct slot_rule slot = slot_rule_of(rule, interval, table->unit);
-    if (add_saturating(slot.burst, slot.debt == UINT64_MAX ? 0 : slot.debt) > table->longest) {
-        return unfit(error, limit, "it lasts longer from empty to full than the table's options.longest_ns");
-    }
-    if (too_coarse(interval, slot.interval, table->unit)) {
-        return unfit(error, limit,
-                     "it is too fast for the table's clock; a shorter options.longest_ns makes that finer");
-    }
-    return 0;
-}
-
-int weir_table_fits(const weir_table *table, const weir_plan *plan, weir_error *error)
-{
-    const struct plan *inside = plan_inside_const(plan);
-    if (keyed_is_wide(table)) {
-        if (wide_fits(&table->wide, words_of(plan))) return 0;
-        return fail(error, WEIR_EUNSUPPORTED,
-                    "its state is longer than the table's slots; give this plan as options.plan");
-    }
-    for (int i = 0; i < (int)inside->count; i++) {
-        const int failed = slot_fits(table, inside, i, error);
-        if (failed != 0) return failed;
-    }
-    return 0;
 }
