@@ -42,18 +42,24 @@ static char escaped(char c)
     case 'n':
         return '\n';
     default:
-        return c == '"' || c == '\'' || c == '\\' ? c : '\0';
+        if (c == '"' || c == '\'' || c == '\\') return c;
+        return '\0';
     }
 }
 
 /* Writes a word, without its quotes, to *out and moves it; returns what stands behind the word. */
 static const char *read_word(const char *at, char **out)
 {
-    const char quote = *at == '\'' || *at == '"' ? *at++ : '\0';
+    char quote = '\0';
+    if (*at == '\'' || *at == '"') quote = *at++;
     while (*at != '\0' && (quote != '\0' ? *at != quote : !is_space(*at) && *at != ';')) {
-        const char c = *at == '\\' ? escaped(at[1]) : '\0';
-        *(*out)++ = c != '\0' ? c : *at;
-        at += c != '\0' ? 2 : 1;
+        const char *after = at + 1;
+        char c = '\0';
+        if (*at == '\\') c = escaped(*after);
+        if (c == '\0') c = *at;
+        else after++;
+        *(*out)++ = c;
+        at = after;
     }
     return at + (quote != '\0' && *at == quote);
 }
