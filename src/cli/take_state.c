@@ -61,7 +61,7 @@ static int default_path(struct take *take)
     else return trouble("take: no HOME and no XDG_STATE_HOME to keep the state in; say where with --state FILE");
     if (!fits) return trouble("take: the path of the state is too long; give another with --state FILE");
     /* Whose home is said not to be there is given none. */
-    if ((state == NULL || state[0] != '/') && stat(home, &status) != 0 && errno == ENOENT)
+    if ((state == NULL || state[0] != '/') && home != NULL && stat(home, &status) != 0 && errno == ENOENT)
         return trouble("take: HOME %s, where the state is kept, is not there; say where with --state FILE", home);
     return take->peek ? STATUS_DONE : make_folders(take->path);
 }
