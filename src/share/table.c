@@ -414,7 +414,7 @@ static bool enter(struct call *call, struct look *look)
     if (past.torn || !is_steady(look)) return false;
     const uint64_t displaced = owed_to_displaced(look, now);
     uint64_t ahead = most(past.owed, displaced);
-    struct shift shift;
+    struct shift shift = {0};
     int place = choose_available(look, now);
     const bool shifts = place == NOWHERE && find_shift(call, look, &shift);
     const bool full = place == NOWHERE && !shifts;

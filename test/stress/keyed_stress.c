@@ -92,7 +92,7 @@ static void ask_in_all_ways(struct member *member)
         if (random_below(&seed, 500) == 0) weir_table_read_stats(table, &stats, sizeof stats);
         if (member->number == 0 && random_below(&seed, 500) == 0) weir_table_read_top(table, top, 4);
         if (random_below(&seed, ROUNDS / GROWTHS) == 0)
-            weir_table_grow(table, KEYS_MAX << random_below(&seed, 8), NULL);
+            weir_table_grow(table, (uint64_t)KEYS_MAX << random_below(&seed, 8), NULL);
     }
 }
 

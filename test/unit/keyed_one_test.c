@@ -45,7 +45,7 @@ static const char *const limits[] = {"10/s burst=20", "3/s burst=7",   "1/s burs
                                      "7/min burst=3", "100/h burst=9", "2/h burst=2 debt=1", "1/d burst=5",
                                      "unlimited",     "none",          "10/s; 5/min burst=3"};
 
-static char folder[] = "/tmp/weir-keyed-one-XXXXXX", path[TABLES][sizeof folder + 8];
+static char folder[] = "/tmp/weir-keyed-one-XXXXXX", path[TABLES][sizeof folder + 12];
 
 static int make_folder(void **state)
 {
