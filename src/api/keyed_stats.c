@@ -7,19 +7,11 @@
 #include <string.h>
 
 #include "api/keyed.h"
+#include "api/tally.h"
 #include "core/num.h"
 
 enum { MAINTAIN_EVERY = 4096, SWEPT_AT_ONCE = 64 };
 static const uint64_t KEEP_TIME_EVERY_NS = 1000000000;
-
-/* Returns what was there before. */
-static uint64_t add(struct atom *counter, bool mine, uint64_t more)
-{
-    if (!mine) return atom_add(counter, more);
-    const uint64_t before = atom_load(counter);
-    atom_store(counter, before + more);
-    return before;
-}
 
 static void count_refusal(weir_table *table, unsigned slot, weir_key key, const weir_decision *decision)
 {
@@ -31,14 +23,14 @@ static void count_refusal(weir_table *table, unsigned slot, weir_key key, const 
 /* Now and then a thread pays for what all need. */
 static void count_calls(weir_table *table, unsigned slot, uint64_t calls)
 {
-    const uint64_t before = add(&table->tally[slot].calls, slot < HOST_SLOTS, calls);
+    const uint64_t before = tally_add(&table->tally[slot].calls, slot < HOST_SLOTS, calls);
     if (before / MAINTAIN_EVERY != (before + calls) / MAINTAIN_EVERY) keyed_maintain(table);
 }
 
 void keyed_count_granted(weir_table *table, uint64_t calls, uint64_t permits)
 {
     const unsigned slot = host_slot();
-    add(&table->tally[slot].granted, slot < HOST_SLOTS, permits);
+    tally_add(&table->tally[slot].granted, slot < HOST_SLOTS, permits);
     count_calls(table, slot, calls);
 }
 
@@ -48,16 +40,16 @@ void keyed_count(weir_table *table, weir_key key, const weir_decision *decision,
     struct keyed_tally *tally = &table->tally[slot];
     const bool mine = slot < HOST_SLOTS;
     if (decision->verdict == WEIR_ALLOW) {
-        add(&tally->granted, mine, decision->charged);
+        tally_add(&tally->granted, mine, decision->charged);
     } else {
-        add(&tally->denied, mine, 1);
+        tally_add(&tally->denied, mine, 1);
         count_refusal(table, slot, key, decision);
     }
     if (events != 0) {
-        add(&tally->reclaimed, mine, (events & TABLE_NEW) != 0);
-        add(&tally->full, mine, (events & TABLE_FULL) != 0);
-        add(&tally->displaced, mine, (events & TABLE_DISPLACED) != 0);
-        add(&tally->moved, mine, (events & TABLE_MOVED) != 0);
+        tally_add(&tally->reclaimed, mine, (events & TABLE_NEW) != 0);
+        tally_add(&tally->full, mine, (events & TABLE_FULL) != 0);
+        tally_add(&tally->displaced, mine, (events & TABLE_DISPLACED) != 0);
+        tally_add(&tally->moved, mine, (events & TABLE_MOVED) != 0);
     }
     count_calls(table, slot, 1);
 }

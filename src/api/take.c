@@ -5,13 +5,7 @@
    permit; allocates nothing, but where more wait than a log remembers; writes nothing shared but the state itself.
    Leaves to others: waiting (wait.c), arithmetic (core). */
 #include "api/limiter.h"
-
-static void add(struct atom *counter, bool mine, uint64_t more)
-{
-    if (more == 0) return;
-    if (mine) atom_store(counter, atom_load(counter) + more);
-    else atom_add(counter, more);
-}
+#include "api/tally.h"
 
 void limiter_count(weir_limiter *limiter, const weir_decision *decision)
 {
@@ -19,12 +13,12 @@ void limiter_count(weir_limiter *limiter, const weir_decision *decision)
     struct tally *tally = &limiter->tally[slot];
     const bool mine = slot < HOST_SLOTS;
     if (decision->verdict == WEIR_ALLOW) {
-        add(&tally->allowed, mine, 1);
-        add(&tally->granted, mine, decision->charged);
-        add(&tally->delayed, mine, decision->delay_ns != 0);
-        add(&tally->waiting_ns, mine, decision->delay_ns);
+        tally_add(&tally->allowed, mine, 1);
+        tally_add(&tally->granted, mine, decision->charged);
+        tally_add(&tally->delayed, mine, decision->delay_ns != 0);
+        tally_add(&tally->waiting_ns, mine, decision->delay_ns);
     } else if (decision->verdict != WEIR_STOPPED) {
-        add(&tally->denied, mine, 1);
+        tally_add(&tally->denied, mine, 1);
     }
 }
 
