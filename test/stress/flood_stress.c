@@ -3,8 +3,9 @@
 
        flood_stress [KEYS]         how many keys the flood has; 10^8 take half a minute
 
-   The table is far too small, so nearly all find it full and INHERIT decides.  The client's own slot is lost again and
-   again, and it asks between each few keys of the flood.
+   The table is far too small, so nearly all find it full and INHERIT decides.  The keys of every other wave want a whole
+   burst: who got it would owe more than the client, whose slot would then be the first to be lost.  The client asks
+   between each few of them.
 
    May touch: memory of its own.  Promises: time is passed in, so the numbers are exact.  Leaves to others: threads
    (table_stress.c), an oracle for every key (law/table_law.c). */
@@ -13,7 +14,7 @@
 
 #include <weir/weir.h>
 
-enum { KEYS_MAX = 10000, KEYS = 2000000, BATCH = 32, BURST = 20, STEP_NS = 1000 };
+enum { KEYS_MAX = 10000, KEYS = 2000000, BATCH = 32, BURST = 20, STEP_NS = 1000, WAVE = 1 << 16 };
 static const uint64_t PER_SECOND = 10, SECOND_NS = 1000000000;
 
 /* So many as may pass from rest in this time. */
@@ -28,7 +29,8 @@ static void flood(weir_table *table, const weir_plan *plan, uint64_t first, weir
     uint64_t number[BATCH];
     for (int i = 0; i < BATCH; i++) {
         number[i] = first + (uint64_t)i;
-        asks[i] = (weir_ask){.plan = plan, .key = {&number[i], sizeof number[i]}, .cost = 1};
+        asks[i] =
+            (weir_ask){.plan = plan, .key = {&number[i], sizeof number[i]}, .cost = first / WAVE % 2 == 0 ? 1 : BURST};
     }
     weir_table_take_batch(table, asks, BATCH, now);
 }
