@@ -3,9 +3,9 @@
 
        flood_stress [KEYS]         how many keys the flood has; 10^8 take half a minute
 
-   The table is far too small, so nearly all find it full and INHERIT decides.  The keys of every other wave want a whole
-   burst: who got it would owe more than the client, whose slot would then be the first to be lost.  The client asks
-   between each few of them.
+   The table is far too small, so nearly all find it full and INHERIT decides.  The keys of every other wave want
+   a whole burst: who got it would owe more than the client, whose slot would then be the first to be lost.  The client
+   asks between each few of them.
 
    May touch: memory of its own.  Promises: time is passed in, so the numbers are exact.  Leaves to others: threads
    (table_stress.c), an oracle for every key (law/table_law.c). */
