@@ -152,13 +152,14 @@ endif()
 
 # ---- page: what weir replay --html writes, in a real browser ----
 if(TARGET weir_cli)
-    weir_inside_program(page page-fixture "${test_dir}/page/fixture.c" src/cli/page.c src/cli/arguments.c
-        $<TARGET_OBJECTS:weir_page>)
+    weir_inside_program(page page-fixture "${test_dir}/page/fixture.c" src/cli/page.c src/cli/json.c
+        src/cli/arguments.c $<TARGET_OBJECTS:weir_page>)
     set(without "${PROJECT_BINARY_DIR}/page/without.c")
     add_custom_command(OUTPUT "${without}" VERBATIM
         COMMAND "${CMAKE_COMMAND}" -DWITH=OFF "-DOUT=${without}" -P "${PROJECT_SOURCE_DIR}/cmake/embed_page.cmake"
         DEPENDS "${PROJECT_SOURCE_DIR}/cmake/embed_page.cmake")
-    weir_inside_program(page page-without "${test_dir}/page/fixture.c" src/cli/page.c src/cli/arguments.c "${without}")
+    weir_inside_program(page page-without "${test_dir}/page/fixture.c" src/cli/page.c src/cli/json.c
+        src/cli/arguments.c "${without}")
     if(WEIR_HAS_PAGE)
         weir_test(page look bash "${test_dir}/page/look.sh" $<TARGET_FILE:page-fixture>)
         weir_test(page write bash "${test_dir}/page/write.sh" $<TARGET_FILE:page-fixture> $<TARGET_FILE:page-without>)

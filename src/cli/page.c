@@ -13,43 +13,13 @@
 #include <string.h>
 
 #include "cli/arguments.h"
+#include "cli/json.h"
 #include "cli/page.h"
 #include "cli/replay.h"
 
-enum { SECOND_NS = 1000000000, ASCII_END = 0x80, CONTROL_END = 0x20, FOLLOWING_BITS = 6 };
+enum { SECOND_NS = 1000000000, ASCII_END = 0x80, CONTROL_END = 0x20 };
 
 /* ---- texts ---- */
-
-/* The forms of UTF-8: which first bytes begin one of `size` bytes, and the least character that may be so long. */
-static const struct {
-    unsigned char mask, lead;
-    unsigned size;
-    uint32_t least;
-} forms[] = {{0xe0, 0xc0, 2, 0x80}, {0xf0, 0xe0, 3, 0x800}, {0xf8, 0xf0, 4, 0x10000}};
-
-enum { SURROGATE_FIRST = 0xd800, SURROGATE_LAST = 0xdfff, CHARACTER_LAST = 0x10ffff };
-
-static bool is_character(uint32_t character, uint32_t least)
-{
-    if (character >= SURROGATE_FIRST && character <= SURROGATE_LAST) return false;
-    return character >= least && character <= CHARACTER_LAST;
-}
-
-/* How many bytes the character at `bytes` has that is not ASCII; 0: it is none. */
-static size_t character_size(const unsigned char *bytes, size_t left)
-{
-    for (size_t form = 0; form < sizeof forms / sizeof *forms; form++) {
-        if ((bytes[0] & forms[form].mask) != forms[form].lead) continue;
-        uint32_t character = bytes[0] & (unsigned char)~forms[form].mask;
-        if (forms[form].size > left) return 0;
-        for (unsigned i = 1; i < forms[form].size; i++) {
-            if ((bytes[i] & 0xc0) != 0x80) return 0;
-            character = character << FOLLOWING_BITS | (bytes[i] & 0x3f);
-        }
-        return is_character(character, forms[form].least) ? forms[form].size : 0;
-    }
-    return 0;
-}
 
 static void put_ascii(FILE *out, unsigned char byte)
 {
@@ -63,7 +33,7 @@ static void put_text(FILE *out, const char *text, size_t text_size)
     const unsigned char *bytes = (const unsigned char *)text;
     fputc('"', out);
     for (size_t at = 0; at < text_size;) {
-        const size_t size = bytes[at] < ASCII_END ? 1 : character_size(bytes + at, text_size - at);
+        const size_t size = utf8_length(text + at, text_size - at);
         if (bytes[at] < ASCII_END) put_ascii(out, bytes[at]);
         else if (size == 0) fprintf(out, "\\\\x%02x", bytes[at]);
         else fwrite(bytes + at, 1, size, out);
