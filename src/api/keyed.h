@@ -4,13 +4,14 @@
        keyed_open.c    made, joined, closed               keyed_take.c   asked: time and key -> slots or wide -> tally
        keyed_areas.c   mapped, grown                      keyed_slots.c  limits by gcra, 16 bytes a key
        keyed_fits.c    which plans it can hold            keyed_one.c    just one of them, and many keys
-       keyed_error.c   what went wrong                    keyed_wide.c   all other algorithms, and their locks
-       address.c       keys                               keyed_stats.c  counted, swept, told */
+       address.c       keys                               keyed_wide.c   all other algorithms, and their locks
+                                                          keyed_stats.c  counted, swept, told */
 #ifndef WEIR_API_KEYED_H
 #define WEIR_API_KEYED_H
 
 #include <weir/weir.h>
 
+#include "api/error.h"
 #include "core/slot.h"
 #include "host/clock.h"
 #include "host/map.h"
@@ -94,14 +95,6 @@ static inline uint64_t keyed_now_ns(const weir_table *table)
 {
     return table->clock == WEIR_CLOCK_COARSE ? host_now_coarse_ns() : host_now_ns();
 }
-
-/* ---- keyed_error.c: fill the error, where there is one, and return the code ---- */
-
-int keyed_fail(weir_error *error, int code, const char *message);
-
-/* path NULL: memory without a name.  number: an errno value. */
-int keyed_fail_system(weir_error *error, const char *what, const char *path, int number);
-int keyed_fail_file(weir_error *error, int code, const char *path, const char *message);
 
 /* ---- keyed_open.c ---- */
 

@@ -109,18 +109,18 @@ static int grow(weir_table *table, uint64_t bytes, weir_error *error)
 {
     int number = host_region_measure(&table->region);
     if (number == 0 && region_read_more(table->header, table->region.size, &table->view) != REGION_SOUND) {
-        return keyed_fail(error, WEIR_EMISMATCH, "the table's header is damaged");
+        return api_fail(error, WEIR_EMISMATCH, "the table's header is damaged");
     }
     if (number == 0 && bytes <= table->view.area[table->view.areas - 1].bytes) {
-        return keyed_fail(error, WEIR_EINVAL, "keys_max: expected more keys than there is room for");
+        return api_fail(error, WEIR_EINVAL, "keys_max: expected more keys than there is room for");
     }
     if (table->view.areas == REGION_AREAS_MAX) {
-        return keyed_fail(error, WEIR_EUNSUPPORTED, "this table has grown seven times already; open a new one");
+        return api_fail(error, WEIR_EUNSUPPORTED, "this table has grown seven times already; open a new one");
     }
     if (number == 0) number = host_region_grow(&table->region, region_end(&table->view) + bytes);
-    if (number != 0) return keyed_fail_system(error, "cannot grow", "the table", number);
+    if (number != 0) return api_fail_system(error, "cannot grow", "the table", number);
     if (!region_add_area(table->header, &table->view, bytes)) {
-        return keyed_fail(error, WEIR_EMISMATCH, "the table's header is damaged");
+        return api_fail(error, WEIR_EMISMATCH, "the table's header is damaged");
     }
     return 0;
 }
@@ -128,15 +128,13 @@ static int grow(weir_table *table, uint64_t bytes, weir_error *error)
 int weir_table_grow(weir_table *table, uint64_t keys_max, weir_error *error)
 {
     const uint64_t bytes = keyed_slots_bytes(least(keys_max, KEYED_KEYS_MAX));
-    if (keyed_is_wide(table))
-        return keyed_fail(error, WEIR_EUNSUPPORTED, "wide slots do not grow: open a larger table");
-    if (keys_max > KEYED_KEYS_MAX)
-        return keyed_fail(error, WEIR_EINVAL, "keys_max: expected up to 17,179,869,184 keys");
+    if (keyed_is_wide(table)) return api_fail(error, WEIR_EUNSUPPORTED, "wide slots do not grow: open a larger table");
+    if (keys_max > KEYED_KEYS_MAX) return api_fail(error, WEIR_EINVAL, "keys_max: expected up to 17,179,869,184 keys");
     keyed_after_fork(table);
     host_lock(&table->mutex);
     const int number = host_region_lock(&table->region, LOCK_REGION);
     int failed =
-        number == 0 ? grow(table, bytes, error) : keyed_fail_system(error, "cannot be locked", "the table", number);
+        number == 0 ? grow(table, bytes, error) : api_fail_system(error, "cannot be locked", "the table", number);
     if (number == 0) host_region_unlock(&table->region, LOCK_REGION);
     host_unlock(&table->mutex);
     if (failed == 0) keyed_map_more(table);

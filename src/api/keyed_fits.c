@@ -53,8 +53,8 @@ int weir_table_fits(const weir_table *table, const weir_plan *plan, weir_error *
     const struct plan *inside = plan_inside_const(plan);
     if (keyed_is_wide(table)) {
         if (wide_fits(&table->wide, weir_state_size(plan) / sizeof(uint64_t))) return 0;
-        return keyed_fail(error, WEIR_EUNSUPPORTED,
-                          "its state is longer than the table's slots; give this plan as options.plan");
+        return api_fail(error, WEIR_EUNSUPPORTED,
+                        "its state is longer than the table's slots; give this plan as options.plan");
     }
     for (int i = 0; i < (int)inside->count; i++) {
         const int failed = slot_fits(table, inside, i, error);

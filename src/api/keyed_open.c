@@ -34,34 +34,33 @@ _Static_assert(sizeof(struct table_slot) == 16, "as the header says");
 static int check_options(const weir_table_options *options, weir_error *error)
 {
     if (options->keys_max > KEYED_KEYS_MAX) {
-        return keyed_fail(error, WEIR_EINVAL,
-                          "options.keys_max: expected up to 17,179,869,184 keys, or 0 for 1,000,000");
+        return api_fail(error, WEIR_EINVAL, "options.keys_max: expected up to 17,179,869,184 keys, or 0 for 1,000,000");
     }
     if ((unsigned)options->sharing > WEIR_PRIVATE) {
-        return keyed_fail(error, WEIR_EINVAL, "options.sharing: expected one of the four of weir_sharing");
+        return api_fail(error, WEIR_EINVAL, "options.sharing: expected one of the four of weir_sharing");
     }
     if (options->path != NULL && options->sharing == WEIR_PRIVATE) {
-        return keyed_fail(error, WEIR_EINVAL, "options.path: what is WEIR_PRIVATE has no file; leave one of them out");
+        return api_fail(error, WEIR_EINVAL, "options.path: what is WEIR_PRIVATE has no file; leave one of them out");
     }
     if (options->path == NULL && options->sharing == WEIR_JOIN) {
-        return keyed_fail(error, WEIR_EINVAL, "options.path is NULL: expected the file to join");
+        return api_fail(error, WEIR_EINVAL, "options.path is NULL: expected the file to join");
     }
     if ((unsigned)options->when_full > WEIR_FULL_ALLOW) {
-        return keyed_fail(error, WEIR_EINVAL, "options.when_full: expected one of the four WEIR_FULL_*");
+        return api_fail(error, WEIR_EINVAL, "options.when_full: expected one of the four WEIR_FULL_*");
     }
     if (options->clock != WEIR_CLOCK_SYSTEM && options->clock != WEIR_CLOCK_COARSE) {
-        return keyed_fail(error, WEIR_EINVAL, "options.clock: expected WEIR_CLOCK_SYSTEM or WEIR_CLOCK_COARSE");
+        return api_fail(error, WEIR_EINVAL, "options.clock: expected WEIR_CLOCK_SYSTEM or WEIR_CLOCK_COARSE");
     }
     if (options->longest_ns > LONGEST_MAX_NS) {
-        return keyed_fail(error, WEIR_EINVAL, "options.longest_ns: expected up to 36 years, or 0 for 32 days");
+        return api_fail(error, WEIR_EINVAL, "options.longest_ns: expected up to 36 years, or 0 for 32 days");
     }
     if ((options->mode | MODE_BITS) != MODE_BITS || (options->mode & MODE_OWNER) != MODE_OWNER) {
-        return keyed_fail(error, WEIR_EINVAL,
-                          "options.mode: expected 0600, and further bits to read and write, such as 0660");
+        return api_fail(error, WEIR_EINVAL,
+                        "options.mode: expected 0600, and further bits to read and write, such as 0660");
     }
-    if (options->top > TOP_MAX) return keyed_fail(error, WEIR_EINVAL, "options.top: expected up to 256 keys");
+    if (options->top > TOP_MAX) return api_fail(error, WEIR_EINVAL, "options.top: expected up to 256 keys");
     if (options->plan != NULL && options->path == NULL && options->sharing != WEIR_PRIVATE) {
-        return keyed_fail(
+        return api_fail(
             error, WEIR_EUNSUPPORTED,
             "wide slots have locks, which a killed process would leave held in memory that children share: give "
             "a path, whose locks the kernel keeps, or say WEIR_PRIVATE");
@@ -130,11 +129,11 @@ static int check_size(const weir_table_options *options, weir_error *error)
     const uint64_t bytes =
         wide_bytes(options->keys_max, words_of(options->plan), options->path != NULL, &slots, &slot_words);
     if (slot_words > UINT32_MAX / sizeof(uint64_t)) {
-        return keyed_fail(error, WEIR_EINVAL,
-                          "options.plan: its state takes more than 4 GiB a key; expected a shorter log");
+        return api_fail(error, WEIR_EINVAL,
+                        "options.plan: its state takes more than 4 GiB a key; expected a shorter log");
     }
     if (bytes > REGION_BYTES_MAX - 2 * (uint64_t)REGION_PAGE) {
-        return keyed_fail(
+        return api_fail(
             error, WEIR_EINVAL,
             "options.keys_max: so many keys with this plan's states take more than 64 TiB; expected fewer, or "
             "a shorter log");
@@ -158,10 +157,10 @@ static int make(weir_table *table, const weir_table_options *options, weir_error
     const uint64_t bytes = area_bytes(options);
     const struct region_times times = times_of(table);
     int number = host_random(&shape.secret, sizeof shape.secret);
-    if (number != 0) return keyed_fail_system(error, "no random secret", options->path, number);
+    if (number != 0) return api_fail_system(error, "no random secret", options->path, number);
     number = host_region_grow(&table->region, REGION_PAGE + bytes);
     if (number == 0) number = host_region_map(&table->region, 0, REGION_PAGE, &table->header);
-    if (number != 0) return keyed_fail_system(error, "no room", options->path, number);
+    if (number != 0) return api_fail_system(error, "no room", options->path, number);
     region_make(table->header, &shape, bytes, &times);
     return 0;
 }
@@ -170,15 +169,15 @@ static int explain_answer(enum region_answer answer, const char *path, weir_erro
 {
     switch (answer) {
     case REGION_FOREIGN:
-        return keyed_fail_file(error, WEIR_EMISMATCH, path, "is no table of weir; give another path, or remove it");
+        return api_fail_file(error, WEIR_EMISMATCH, path, "is no table of weir; give another path, or remove it");
     case REGION_VERSION:
-        return keyed_fail_file(
+        return api_fail_file(
             error, WEIR_EVERSION, path,
             "is a table of another version of weir, or of another kind of machine; give another path, or "
             "remove it, which forgets what is in there");
     case REGION_DAMAGED:
-        return keyed_fail_file(error, WEIR_EMISMATCH, path,
-                               "is a table of weir, but damaged; remove it, which forgets what is in there");
+        return api_fail_file(error, WEIR_EMISMATCH, path,
+                             "is a table of weir, but damaged; remove it, which forgets what is in there");
     default:
         return 0;
     }
@@ -189,24 +188,23 @@ static int check_shape(const weir_table *table, const weir_table_options *option
 {
     const struct region_shape wanted = shape_of(options), *shape = &table->view.shape;
     if (shape->kind != wanted.kind) {
-        return keyed_fail_file(
-            error, WEIR_EMISMATCH, options->path,
-            shape->kind == REGION_WIDE
-                ? "has wide slots, for other algorithms than gcra; give options.plan, or another path"
-                : "has 16-byte slots, for limits by gcra alone; give another path for this plan");
+        return api_fail_file(error, WEIR_EMISMATCH, options->path,
+                             shape->kind == REGION_WIDE
+                                 ? "has wide slots, for other algorithms than gcra; give options.plan, or another path"
+                                 : "has 16-byte slots, for limits by gcra alone; give another path for this plan");
     }
     if (shape->when_full != wanted.when_full) {
-        return keyed_fail_file(error, WEIR_EMISMATCH, options->path, "was made with another options.when_full");
+        return api_fail_file(error, WEIR_EMISMATCH, options->path, "was made with another options.when_full");
     }
     if (shape->kind == REGION_WIDE && shape->slot_bytes < wanted.slot_bytes) {
-        return keyed_fail_file(error, WEIR_EMISMATCH, options->path,
-                               "has slots too short for this plan; give another path");
+        return api_fail_file(error, WEIR_EMISMATCH, options->path,
+                             "has slots too short for this plan; give another path");
     }
     if (shape->kind == REGION_SLOTS && shape->unit < SLOT_UNIT_MIN) {
         return explain_answer(REGION_DAMAGED, options->path, error);
     }
     if (shape->kind == REGION_SLOTS && shape->unit > wanted.unit) {
-        return keyed_fail_file(error, WEIR_EMISMATCH, options->path, "was made with a shorter options.longest_ns");
+        return api_fail_file(error, WEIR_EMISMATCH, options->path, "was made with a shorter options.longest_ns");
     }
     return 0;
 }
@@ -219,20 +217,20 @@ static int make_or_read(weir_table *table, const weir_table_options *options, we
     if (table->region.size != 0) {
         if (table->region.size < REGION_PAGE) return explain_answer(REGION_FOREIGN, path, error);
         const int number = host_region_map(&table->region, 0, REGION_PAGE, &table->header);
-        if (number != 0) return keyed_fail_system(error, "cannot be mapped", path, number);
+        if (number != 0) return api_fail_system(error, "cannot be mapped", path, number);
         answer = region_read(table->header, table->region.size, &table->view);
     }
     if (answer == REGION_EMPTY) {
         if (options->sharing == WEIR_JOIN)
-            return keyed_fail_file(error, WEIR_EMISMATCH, path, "is empty: no table to join");
+            return api_fail_file(error, WEIR_EMISMATCH, path, "is empty: no table to join");
         if (table->header != NULL) host_region_unmap(table->header, REGION_PAGE);
         table->header = NULL;
         const int failed = make(table, options, error);
         if (failed != 0) return failed;
         answer = region_read(table->header, table->region.size, &table->view);
     } else if (options->sharing == WEIR_CREATE) {
-        return keyed_fail_file(error, WEIR_EMISMATCH, path,
-                               "is there already; WEIR_JOIN or WEIR_JOIN_OR_CREATE takes it");
+        return api_fail_file(error, WEIR_EMISMATCH, path,
+                             "is there already; WEIR_JOIN or WEIR_JOIN_OR_CREATE takes it");
     }
     const int failed = explain_answer(answer, path, error);
     return failed != 0 ? failed : check_shape(table, options, error);
@@ -250,7 +248,7 @@ static int open_anonymous(weir_table *table, const weir_table_options *options, 
 {
     const uint64_t bytes = REGION_PAGE + area_bytes(options);
     const int number = host_region_anonymous(&table->region, bytes, options->sharing == WEIR_PRIVATE);
-    if (number != 0) return keyed_fail_system(error, "cannot be had", NULL, number);
+    if (number != 0) return api_fail_system(error, "cannot be had", NULL, number);
     const int failed = make_or_read(table, options, error);
     if (failed == 0) attach_time(table);
     return failed;
@@ -263,14 +261,14 @@ static int open_file(weir_table *table, const weir_table_options *options, weir_
                                : options->sharing == WEIR_CREATE ? HOST_CREATE
                                                                  : HOST_JOIN_OR_CREATE;
     int number = host_region_open(&table->region, options->path, how, options->mode, &created);
-    if (number != 0) return keyed_fail_system(error, "cannot be opened", options->path, number);
+    if (number != 0) return api_fail_system(error, "cannot be opened", options->path, number);
     number = host_region_lock(&table->region, LOCK_REGION);
     if (number == 0) number = host_region_measure(&table->region);
-    if (number != 0) return keyed_fail_system(error, "cannot be locked", options->path, number);
+    if (number != 0) return api_fail_system(error, "cannot be locked", options->path, number);
     int failed = make_or_read(table, options, error);
     if (failed == 0) attach_time(table);
     if (failed == 0 && (number = host_region_fill(&table->region)) != 0)
-        failed = keyed_fail_system(error, "has holes that cannot be filled", options->path, number);
+        failed = api_fail_system(error, "has holes that cannot be filled", options->path, number);
     host_region_unlock(&table->region, LOCK_REGION);
     return failed;
 }
@@ -292,7 +290,7 @@ static int map_all(weir_table *table, const weir_table_options *options, weir_er
 {
     int number = 0;
     for (unsigned i = 0; number == 0 && i < table->view.areas; i++) number = keyed_map_area(table, i);
-    if (number != 0) return keyed_fail_system(error, "cannot be mapped", options->path, number);
+    if (number != 0) return api_fail_system(error, "cannot be mapped", options->path, number);
     table->unit = table->view.shape.unit;
     table->secret = table->view.shape.secret;
     table->longest = LONGEST_UNITS_MAX - 1;
@@ -308,7 +306,7 @@ static int open_top(weir_table *table, uint32_t keys, weir_error *error)
     table->top_keys = keys;
     if (keys == 0) return 0;
     table->top_memory = host_allocate(top_bytes(counters));
-    if (table->top_memory == NULL) return keyed_fail(error, WEIR_ENOMEM, "no memory for options.top");
+    if (table->top_memory == NULL) return api_fail(error, WEIR_ENOMEM, "no memory for options.top");
     top_open(&table->top, table->top_memory, counters, host_yield);
     return 0;
 }
@@ -321,7 +319,7 @@ int weir_table_open(weir_table **owned, const weir_table_options *options, weir_
     if (failed == 0) failed = check_size(&chosen, error);
     if (failed != 0) return failed;
     weir_table *table = host_allocate(sizeof *table);
-    if (table == NULL) return keyed_fail(error, WEIR_ENOMEM, "no memory for a table");
+    if (table == NULL) return api_fail(error, WEIR_ENOMEM, "no memory for a table");
     table->clock = chosen.clock;
     table->region.fd = -1;
     table->namespace_ns = host_time_namespace_ns();

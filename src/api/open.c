@@ -5,6 +5,7 @@
    (take.c), waiting (wait.c), changing (change.c). */
 #include <string.h>
 
+#include "api/error.h"
 #include "api/limiter.h"
 #include "core/clock.h"
 #include "core/num.h"
@@ -12,26 +13,16 @@
 /* A shorter sleep costs more than it lasts; the schedule makes up for what it is late. */
 enum { GRAIN_NS = 50000, TICK_NS = 1000000, TICK_NS_MIN = 1000 };
 
-static int fail(weir_error *error, int code, const char *message)
-{
-    if (error != NULL) {
-        struct writer writer = {error->message, sizeof error->message, 0};
-        *error = (weir_error){.code = code};
-        write_text(&writer, message);
-    }
-    return code;
-}
-
 static int check_options(const weir_options *options, weir_error *error)
 {
     if (options->use != WEIR_ADMIT && options->use != WEIR_PACE) {
-        return fail(error, WEIR_EINVAL, "options.use: expected WEIR_ADMIT or WEIR_PACE");
+        return api_fail(error, WEIR_EINVAL, "options.use: expected WEIR_ADMIT or WEIR_PACE");
     }
     if ((unsigned)options->clock > WEIR_CLOCK_MANUAL) {
-        return fail(error, WEIR_EINVAL, "options.clock: expected one of the four WEIR_CLOCK_*");
+        return api_fail(error, WEIR_EINVAL, "options.clock: expected one of the four WEIR_CLOCK_*");
     }
     if (options->tick_ns != 0 && options->tick_ns < TICK_NS_MIN) {
-        return fail(error, WEIR_EINVAL, "options.tick_ns: expected 1000 (a microsecond) or more, or 0 for 1 ms");
+        return api_fail(error, WEIR_EINVAL, "options.tick_ns: expected 1000 (a microsecond) or more, or 0 for 1 ms");
     }
     return 0;
 }
@@ -49,7 +40,7 @@ static int start_clock(weir_limiter *limiter, const weir_options *options, weir_
 {
     if (options->clock != WEIR_CLOCK_TICKER) return 0;
     if (host_ticker_start(&limiter->ticker, options->tick_ns != 0 ? options->tick_ns : TICK_NS) == 0) return 0;
-    return fail(error, WEIR_ESYSTEM, "the ticker's thread could not be started");
+    return api_fail(error, WEIR_ESYSTEM, "the ticker's thread could not be started");
 }
 
 int weir_open(weir_limiter **owned, const char *limits, const weir_options *options, weir_error *error)
@@ -58,11 +49,11 @@ int weir_open(weir_limiter **owned, const char *limits, const weir_options *opti
     weir_plan plan;
     *owned = NULL;
     int failed = check_options(&chosen, error);
-    if (limits == NULL) failed = fail(error, WEIR_EINVAL, "limits is NULL; expected a text such as 10/s");
+    if (limits == NULL) failed = api_fail(error, WEIR_EINVAL, "limits is NULL; expected a text such as 10/s");
     if (failed == 0) failed = weir_plan_parse(&plan, limits, chosen.use, error);
     if (failed != 0) return failed;
     weir_limiter *limiter = host_allocate(sizeof *limiter);
-    if (limiter == NULL) return fail(error, WEIR_ENOMEM, "no memory for a limiter");
+    if (limiter == NULL) return api_fail(error, WEIR_ENOMEM, "no memory for a limiter");
     limiter->clock = chosen.clock;
     limiter->use = chosen.use;
     limiter->grain_ns = chosen.grain_ns == 0 && chosen.spin_ns == 0 ? GRAIN_NS : chosen.grain_ns;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
-   keyed_error.c - what is said when a table cannot be had: which file, what went wrong, what to do.
+   error.c - what is said when something cannot be made: which file, what went wrong, what to do.
 
    May touch: the error it is given, which may be NULL.  Promises: returns the code.  Leaves to others: the words. */
 #include <string.h>
 
-#include "api/keyed.h"
+#include "api/error.h"
+#include "host/map.h"
+#include "plan/writer.h"
 
 enum { PATH_SHOWN = 100 };
 
-int keyed_fail(weir_error *error, int code, const char *message)
+int api_fail(weir_error *error, int code, const char *message)
 {
     if (error != NULL) {
         struct writer writer = {error->message, sizeof error->message, 0};
@@ -27,7 +29,7 @@ static void write_path(struct writer *writer, const char *path)
 }
 
 /* ": " and what the system says. */
-int keyed_fail_system(weir_error *error, const char *what, const char *path, int number)
+int api_fail_system(weir_error *error, const char *what, const char *path, int number)
 {
     if (error != NULL) {
         struct writer writer = {error->message, sizeof error->message, 0};
@@ -42,7 +44,7 @@ int keyed_fail_system(weir_error *error, const char *what, const char *path, int
     return WEIR_ESYSTEM;
 }
 
-int keyed_fail_file(weir_error *error, int code, const char *path, const char *message)
+int api_fail_file(weir_error *error, int code, const char *path, const char *message)
 {
     if (error != NULL) {
         struct writer writer = {error->message, sizeof error->message, 0};

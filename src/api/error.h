@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+   error.h - what is said when something cannot be made: each fills the error, where there is one, and returns the code.
+
+   See error.c. */
+#ifndef WEIR_API_ERROR_H
+#define WEIR_API_ERROR_H
+
+#include <weir/weir.h>
+
+int api_fail(weir_error *error, int code, const char *message);
+
+/* path NULL: memory without a name.  number: an errno value. */
+int api_fail_system(weir_error *error, const char *what, const char *path, int number);
+int api_fail_file(weir_error *error, int code, const char *path, const char *message);
+
+#endif
