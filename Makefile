@@ -26,7 +26,7 @@ vectors: ## make vectors DIR=folder: does weir answer as the peers did?
 	tools/build tests-vectors
 	build/weir-vectors "$(DIR)"
 
-rivals: ## measure the others
+rivals: ## measure the others beside weir: those whose tools are here
 	bench/rivals/run
 
 lint: ## clang-format, clang-tidy and the checks of test/tidy

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
-//! governor on the work of bench/take.c: one limiter for all threads, which never refuses or always does; and on that
-//! of `weir bench`: a million keys, which never refuses (dashmap, the keyed store that governor itself chooses).
+//! governor on the work of bench/take.c: one limiter for all threads, which never refuses or always does; on that of
+//! `weir bench`: a million keys, which never refuses (dashmap, the keyed store that governor itself chooses); and
+//! pacing (pace.rs).
 //!
 //! Prints one round, a line each: who, work, threads, M/s; every call's answer is counted and checked.
+mod pace;
+
 use governor::clock::{Clock, MonotonicClock, QuantaClock};
 use governor::middleware::NoOpMiddleware;
 use governor::state::keyed::DashMapStateStore;
@@ -95,7 +98,7 @@ where
     let open = RateLimiter::direct_with_clock(never_refuses, clock.clone());
     let shut = RateLimiter::direct_with_clock(refuses, clock);
     assert!(shut.check().is_ok());
-    for threads in [1, 2, 8] {
+    for threads in [1, 2, 8, 64] {
         println!(
             "governor, {name}\tgrant\t{threads}\t{:.3}",
             measure(&open, threads, run, true)
@@ -110,6 +113,7 @@ where
 // ---- keys ----
 
 const KEYS: u64 = 1_000_000;
+const KEYS_SMALL: u64 = 2_000;
 const CHUNK: u64 = 128;
 const AWAY: Duration = Duration::from_millis(1);
 
@@ -147,6 +151,7 @@ type Keyed<C> = RateLimiter<Key, DashMapStateStore<Key>, C, NoOpMiddleware<<C as
 /// Calls a second of one thread on keys first, first + threads, ...; making the keys is not measured.
 fn ask_keys<C: Clock>(
     limiter: &Keyed<C>,
+    count: u64,
     first: u64,
     threads: u64,
     start: &Barrier,
@@ -157,7 +162,7 @@ fn ask_keys<C: Clock>(
     start.wait();
     while calls == 0 || !stop.load(Ordering::Relaxed) {
         for slot in keys.iter_mut() {
-            *slot = key(first + place % (KEYS / threads) * threads);
+            *slot = key(first + place % (count / threads) * threads);
             place += 1;
         }
         let begin = Instant::now();
@@ -172,7 +177,7 @@ fn ask_keys<C: Clock>(
     calls as f64 / spent.as_secs_f64()
 }
 
-fn measure_keys<C: Clock + Sync>(limiter: &Keyed<C>, threads: u64, run: Duration) -> f64
+fn measure_keys<C: Clock + Sync>(limiter: &Keyed<C>, count: u64, threads: u64, run: Duration) -> f64
 where
     C::Instant: Send + Sync,
 {
@@ -181,7 +186,7 @@ where
         let crew: Vec<_> = (0..threads)
             .map(|first| {
                 let (start, stop) = (&start, &stop);
-                scope.spawn(move || ask_keys(limiter, first, threads, start, stop))
+                scope.spawn(move || ask_keys(limiter, count, first, threads, start, stop))
             })
             .collect();
         start.wait();
@@ -191,7 +196,7 @@ where
     })
 }
 
-fn measure_keyed<C: Clock + Clone + Sync>(clock: C, name: &str, run: Duration)
+fn measure_keyed<C: Clock + Clone + Sync>(clock: C, name: &str, count: u64, run: Duration)
 where
     C::Instant: Send + Sync,
 {
@@ -199,22 +204,37 @@ where
         .unwrap()
         .allow_burst(NonZeroU32::new(1_000_000).unwrap());
     let limiter = RateLimiter::dashmap_with_clock(quota, clock);
-    for number in 0..KEYS {
+    for number in 0..count {
         assert!(limiter.check_key(&key(number)).is_ok());
     }
     for threads in [1, 2] {
         println!(
             "governor dashmap, {name}\tkeyed\t{threads}\t{:.3}",
-            measure_keys(&limiter, threads, run) / 1e6
+            measure_keys(&limiter, count, threads, run) / 1e6
         );
     }
 }
 
-fn main() {
-    let small = std::env::args().any(|argument| argument == "--small");
-    let run = if small { RUN_SMALL } else { RUN };
+fn lines(run: Duration, keys: u64) {
     measure_all(QuantaClock::default(), "quanta", run);
     measure_all(MonotonicClock, "MONOTONIC", run);
-    measure_keyed(QuantaClock::default(), "quanta", 5 * run);
-    measure_keyed(MonotonicClock, "MONOTONIC", 5 * run);
+    measure_keyed(QuantaClock::default(), "quanta", keys, 5 * run);
+    measure_keyed(MonotonicClock, "MONOTONIC", keys, 5 * run);
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        ["lines"] => return lines(RUN, KEYS),
+        ["lines", "--small"] => return lines(RUN_SMALL, KEYS_SMALL),
+        ["pace", rate, threads, seconds] => {
+            if let Some(wanted) = pace::read(rate, threads, seconds) {
+                return pace::print(&wanted);
+            }
+        }
+        _ => (),
+    }
+    eprintln!("usage: run lines [--small] | pace RATE THREADS SECONDS | version");
+    std::process::exit(2);
 }

@@ -1,0 +1,10 @@
+module rival-go
+
+go 1.26.0
+
+require (
+	go.uber.org/ratelimit v0.3.1
+	golang.org/x/time v0.16.0
+)
+
+require github.com/benbjohnson/clock v1.3.0 // indirect
