@@ -219,6 +219,62 @@ typedef struct {           /* since the limiter was opened */
 /* Sums the counters into the first size bytes of stats. */
 WEIR_API void weir_read_stats(weir_limiter *limiter, weir_stats *stats, size_t size);
 
+/* ---- leases: the fast path, one per thread -------------------------------------------------------------------- */
+
+/* Permits taken along, to be spent without a clock, a lock or a shared word.  Yours, a cache line, zeroed = closed; keep
+   it where it lives as long as its thread (static _Thread_local, on the heap), or close it before it goes out of scope.
+   A child made by fork has an empty copy.  This layout is frozen: programs have the fast path inside. */
+typedef struct {
+    uint64_t left;     /* permits that may start now */
+    uint64_t last_ns;  /* scheduled start of the last of them */
+    uint64_t step;     /* from one start to the next, in 2^-16 ns */
+    uint64_t end;      /* of the last one's slot, in the limit's ticks */
+    uint64_t scale;    /* a permit is 2^scale ticks */
+    uint64_t calls;    /* answered here since it was renewed; apart from left, or compilers write the two as one */
+    uint64_t reserved; /* weir's own */
+    void *inside;
+} weir_lease;
+
+/* [one thread] per lease, as all of these.  Opens it for the calling thread, whose end gives it back.  Every limit can
+   be asked through a lease; gcra and hybrid, alone in their text, also give permits along, as many as were used in some
+   microseconds and an eighth of what is there at most.  0, or WEIR_ENOMEM. */
+WEIR_API int weir_lease_open(weir_lease *lease, weir_limiter *limiter, weir_error *error);
+
+/* Gives back what was not spent.  Of a closed lease nothing happens. */
+WEIR_API void weir_lease_close(weir_lease *lease);
+
+/* The way to the limiter, when the lease does not hold so many: use the two functions below. */
+WEIR_API weir_decision weir_lease_renew(weir_lease *lease, uint64_t cost);
+WEIR_API weir_decision weir_lease_renew_wait(weir_lease *lease, uint64_t cost, uint64_t wait_max_ns);
+
+static inline weir_decision weir_lease_spend(weir_lease *lease, uint64_t cost)
+{
+    weir_decision decision = {0};
+    const uint64_t left = lease->left - cost;
+    lease->left = left;
+    lease->calls++;
+    decision.verdict = WEIR_ALLOW;
+    decision.start.ns = lease->last_ns - (left * lease->step >> 16);
+    decision.end = lease->end - (left << lease->scale);
+    decision.remaining = left;
+    decision.charged = cost;
+    decision.reserved = lease->reserved;
+    return decision;
+}
+
+/* As weir_take.  A change and a stop of the limiter are met when the lease is used up.  remaining counts the lease's
+   permits only; a refusal is exact for what is not in other threads' leases. */
+static inline weir_decision weir_lease_take(weir_lease *lease, uint64_t cost)
+{
+    return cost <= lease->left ? weir_lease_spend(lease, cost) : weir_lease_renew(lease, cost);
+}
+
+/* As weir_take_wait. */
+static inline weir_decision weir_lease_take_wait(weir_lease *lease, uint64_t cost, uint64_t wait_max_ns)
+{
+    return cost <= lease->left ? weir_lease_spend(lease, cost) : weir_lease_renew_wait(lease, cost, wait_max_ns);
+}
+
 /* ---- tables: a state for each key, memory fixed at the start, shared by processes ---------------------------- */
 
 typedef struct weir_table weir_table;

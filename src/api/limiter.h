@@ -2,7 +2,8 @@
    limiter.h - the inside of a weir_limiter: where the three rooms below meet.
 
        open.c   made, stopped, counted, freed        take.c   asked: time (host) -> a home (share) -> tally
-       change.c another limit, in use                wait.c   the line of those who wait */
+       change.c another limit, in use                wait.c   the line of those who wait
+       lease.c  permits that threads take along */
 #ifndef WEIR_API_LIMITER_H
 #define WEIR_API_LIMITER_H
 
@@ -39,6 +40,7 @@ struct weir_limiter {
     weir_clock clock;
     weir_use use;
     uint64_t grain_ns, spin_ns;
+    uint64_t ahead_ns; /* permits that start so soon may be taken along */
     struct host_ticker *ticker;
     struct atom knows; /* 1: its state may know without the clock that a call passes */
     struct atom manual_ns;
@@ -54,6 +56,7 @@ struct weir_limiter {
     struct host_event event; /* a change, a stop, a new manual time */
     struct host_mutex mutex; /* around what follows, and around every change */
     struct waiter *first, *last;
+    struct holder *holders; /* of leases */
     weir_plan plan;
     enum home home;
     uint32_t generation; /* how many changes there have been */
@@ -101,6 +104,16 @@ int limiter_grow_log(weir_limiter *limiter, const struct log *full, uint64_t now
 /* When decades have passed on the limit's clock: the same limit, its clock set anew. */
 void limiter_renew(weir_limiter *limiter, uint64_t now_ns);
 
+/* ---- lease.c ---- */
+
+/* Lets all leases know that there is no limiter any more. */
+void limiter_leave_leases(weir_limiter *limiter);
+
+/* ---- wait.c ---- */
+
+/* Sleeps towards a start; returns early when something happened since `seen`, and otherwise not before it. */
+void limiter_sleep(weir_limiter *limiter, uint32_t seen, uint64_t start_ns);
+
 /* ---- take.c ---- */
 
 /* Decides and takes, uncounted. */
@@ -110,5 +123,8 @@ void limiter_ask(weir_limiter *limiter, const struct ask *ask, weir_decision *de
 void limiter_ask_inside(weir_limiter *limiter, const struct ask *ask, weir_decision *decision);
 
 void limiter_count(weir_limiter *limiter, const weir_decision *decision);
+
+/* Calls that were allowed elsewhere, without a delay. */
+void limiter_count_leased(weir_limiter *limiter, uint64_t calls, uint64_t permits);
 
 #endif

@@ -13,6 +13,9 @@
 /* A shorter sleep costs more than it lasts; the schedule makes up for what it is late. */
 enum { GRAIN_NS = 50000, TICK_NS = 1000000, TICK_NS_MIN = 1000 };
 
+/* Who takes permits along may take those that start so soon, or within a grain that was asked for. */
+enum { AHEAD_NS = 4000 };
+
 static int check_options(const weir_options *options, weir_error *error)
 {
     if (options->use != WEIR_ADMIT && options->use != WEIR_PACE) {
@@ -56,6 +59,7 @@ int weir_open(weir_limiter **owned, const char *limits, const weir_options *opti
     if (limiter == NULL) return api_fail(error, WEIR_ENOMEM, "no memory for a limiter");
     limiter->clock = chosen.clock;
     limiter->use = chosen.use;
+    limiter->ahead_ns = most(chosen.grain_ns, AHEAD_NS);
     limiter->grain_ns = chosen.grain_ns == 0 && chosen.spin_ns == 0 ? GRAIN_NS : chosen.grain_ns;
     limiter->spin_ns = chosen.spin_ns;
     failed = start_clock(limiter, &chosen, error);
@@ -65,7 +69,7 @@ int weir_open(weir_limiter **owned, const char *limits, const weir_options *opti
     }
     host_mutex_open(&limiter->mutex);
     word_open(&limiter->word, &(struct rule){.algorithm = ALGORITHM_ELSEWHERE});
-    cell_open(&limiter->cell, host_yield);
+    cell_open(&limiter->cell, &limiter->word.out, host_yield);
     limiter->home = HOME_CELL; /* which is empty */
     host_lock(&limiter->mutex);
     failed = limiter_change(limiter, plan_inside_const(&plan), limiter_now_ns(limiter), WEIR_RESET, error);
@@ -79,6 +83,7 @@ void weir_close(weir_limiter *limiter)
 {
     if (limiter == NULL) return;
     struct change unused;
+    limiter_leave_leases(limiter);
     host_ticker_stop(limiter->ticker);
     host_free(cell_change(&limiter->cell, NULL, 0, NULL, 0, WEIR_RESET, &unused));
     for (struct log *log = limiter_log(limiter), *older; log != NULL; log = older) {

@@ -22,6 +22,13 @@ void limiter_count(weir_limiter *limiter, const weir_decision *decision)
     }
 }
 
+void limiter_count_leased(weir_limiter *limiter, uint64_t calls, uint64_t permits)
+{
+    const unsigned slot = host_slot();
+    tally_add(&limiter->tally[slot].allowed, slot < HOST_SLOTS, calls);
+    tally_add(&limiter->tally[slot].granted, slot < HOST_SLOTS, permits);
+}
+
 static weir_decision stopped(uint64_t now_ns)
 {
     return (weir_decision){.verdict = WEIR_STOPPED, .start = {now_ns}};

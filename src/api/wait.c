@@ -23,8 +23,7 @@ static void leave_line(weir_limiter *limiter, struct waiter *waiter)
     else limiter->last = waiter->before;
 }
 
-/* Sleeps towards a start; returns early when something happened, and otherwise not before it. */
-static void sleep_towards(weir_limiter *limiter, uint32_t seen, uint64_t start_ns)
+void limiter_sleep(weir_limiter *limiter, uint32_t seen, uint64_t start_ns)
 {
     if (limiter->clock == WEIR_CLOCK_MANUAL) {
         host_event_wait(&limiter->event, seen, HOST_NO_DEADLINE);
@@ -55,7 +54,7 @@ static void wait_in_line(weir_limiter *limiter, struct waiter *waiter)
         if (over) leave_line(limiter, waiter);
         host_unlock(&limiter->mutex);
         if (over) return;
-        sleep_towards(limiter, seen, start_ns);
+        limiter_sleep(limiter, seen, start_ns);
     }
 }
 
@@ -118,6 +117,6 @@ weir_decision weir_take_wait(weir_limiter *limiter, uint64_t cost, uint64_t wait
             return decision;
         }
         /* It cannot be taken ahead: come back when it passes. */
-        sleep_towards(limiter, seen, add_saturating(now_ns, passes_in_ns));
+        limiter_sleep(limiter, seen, add_saturating(now_ns, passes_in_ns));
     }
 }

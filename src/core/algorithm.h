@@ -43,6 +43,14 @@ struct taken {
     uint64_t end, room;
 };
 
+/* Permits that somebody takes along to spend them one by one: the starts of the first and of the last, and the end of
+   the last one's slot. */
+struct stretch {
+    uint64_t permits, first, last, end;
+};
+
+enum { SLICE_LEAST = 2 }; /* fewer are not worth taking along */
+
 /* What a limit lets through, in numbers; computed from what was said, so that a test can hold it against the rule. */
 struct facts {
     uint64_t at_once;     /* permits that pass at one moment after a rest */
@@ -114,6 +122,17 @@ struct algorithm {
     void (*give_back)(const struct rule *, uint64_t *state, uint64_t now, const struct slot *, uint64_t unused);
     /* Takes whatever the balance, as far as rule->debt allows; returns how much that was. */
     uint64_t (*overcharge)(const struct rule *, uint64_t *state, uint64_t now, uint64_t extra);
+    /* ---- leases: permits taken along; both NULL where there are none ---- */
+
+    /* While `out` are in leases, may be spent at any time and are in the state already, what has been saved up and they
+       together stay within the burst. */
+    void (*hold)(const struct rule *, uint64_t *state, uint64_t now, uint64_t out);
+    /* Takes permits, of cost 1 each, that start at `until` at the latest: as many as one may have now, two at least and
+       `most` at most, or none. */
+    struct stretch (*slice)(const struct rule *, uint64_t *state, uint64_t now, uint64_t until, uint64_t most);
+
+    /* ---- changing ---- */
+
     /* Translates a state to another rule of the same algorithm whose clock is set to `now` (in the old ticks); next is
        zeroed. */
     void (*carry)(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next, uint64_t now,

@@ -21,6 +21,8 @@
 #include "core/facts.h"
 #include "core/num.h"
 
+enum { SHARE = 8 }; /* a lease has at most this part of what is there, so that something is left for others */
+
 static uint64_t drained_at(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
     if (state[0] != 0) return most(state[0], now);
@@ -98,6 +100,22 @@ static uint64_t overcharge(const struct rule *rule, uint64_t *state, uint64_t no
     return charged;
 }
 
+static void hold(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t out)
+{
+    state[0] = most(drained_at(rule, state, now), add_saturating(now, out));
+}
+
+static struct stretch slice(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t until,
+                            uint64_t most_permits)
+{
+    const uint64_t drained = drained_at(rule, state, now), credit = subtract_to_zero(rule->burst, drained - now);
+    const uint64_t permits = least(most_permits, permits_floor(rule, credit) / SHARE);
+    (void)until; /* nothing starts later than now */
+    if (permits < SLICE_LEAST) return (struct stretch){.permits = 0};
+    state[0] = drained + ticks_of(rule, permits);
+    return (struct stretch){permits, now, now, state[0]};
+}
+
 static void carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next, uint64_t now,
                   weir_carry how)
 {
@@ -144,6 +162,8 @@ const struct algorithm *gcra_algorithm(void)
         .waited_for = waited_for,
         .give_back = give_back,
         .overcharge = overcharge,
+        .hold = hold,
+        .slice = slice,
         .carry = carry,
         .full = full_at_end,
         .idle = mark,

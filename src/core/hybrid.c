@@ -181,6 +181,13 @@ static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at
     return as_ticks(active_at(rule, &pools, as_signed(at)));
 }
 
+static void store(uint64_t *state, const struct pools_now *pools)
+{
+    state[SCHEDULE] = (uint64_t)clamp(pools->schedule);
+    state[ACTIVE] = (uint64_t)clamp(pools->active);
+    state[SINCE] = most(as_ticks(pools->since), 1);
+}
+
 static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
 {
     (void)at;
@@ -190,9 +197,7 @@ static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at
     move_to(rule, &pools, t);
     pools.active -= as_signed(cost);
     pools.schedule += as_signed(cost);
-    state[SCHEDULE] = (uint64_t)clamp(pools.schedule);
-    state[ACTIVE] = (uint64_t)clamp(pools.active);
-    state[SINCE] = most(as_ticks(pools.since), 1);
+    store(state, &pools);
     state[BEHIND_MAX] = most(state[BEHIND_MAX], as_ticks(t - pools.schedule));
     return (struct taken){state[SCHEDULE], as_ticks(active_at(rule, &pools, t))};
 }
@@ -213,9 +218,9 @@ static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_
 static void correct(const struct rule *rule, uint64_t *state, struct pools_now *pools, int64_t t, int64_t back)
 {
     move_to(rule, pools, t);
-    state[SCHEDULE] = (uint64_t)clamp(pools->schedule - back);
-    state[ACTIVE] = (uint64_t)clamp(pools->active + back);
-    state[SINCE] = most(as_ticks(pools->since), 1);
+    pools->schedule = clamp(pools->schedule - back);
+    pools->active = clamp(pools->active + back);
+    store(state, pools);
 }
 
 static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t now)
@@ -243,6 +248,42 @@ static uint64_t overcharge(const struct rule *rule, uint64_t *state, uint64_t no
     const uint64_t charged = least(extra, as_ticks(room));
     if (charged != 0) correct(rule, state, &pools, t, -as_signed(charged));
     return charged;
+}
+
+static void hold(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t out)
+{
+    struct pools_now pools = pools_of(state);
+    const int64_t t = as_signed(now), active_most = clamp(as_signed(rule->over) - as_signed(out));
+    if (state[SINCE] == 0 || active_at(rule, &pools, t) <= active_most) return;
+    pools.active = active_most;
+    pools.since = t;
+    store(state, &pools);
+}
+
+/* Taken one after the other, each permit would start on the later of the same two lines: by the pools, by the schedule.
+   So the first and the last start can be said without those between. */
+static struct stretch slice(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t until,
+                            uint64_t most_permits)
+{
+    struct pools_now pools = pools_of(state);
+    const int64_t t = as_signed(now), end = as_signed(until), permit = INT64_C(1) << (rule->scale & 31);
+    if (state[SINCE] == 0) return (struct stretch){.permits = 0}; /* the first call begins the schedule */
+    if (t >= pools.since) move_to(rule, &pools, t);
+    const int64_t by_pools = straight(rule, &pools, end), by_schedule = end - pools.schedule;
+    const uint64_t started = permits_floor(rule, as_ticks(by_pools < by_schedule ? by_pools : by_schedule));
+    const uint64_t permits = least(started, most_permits);
+    if (permits < SLICE_LEAST) return (struct stretch){.permits = 0};
+    const int64_t ticks = as_signed(ticks_of(rule, permits));
+    const struct stretch slice = {permits, start_with(rule, &pools, 0, (uint64_t)permit),
+                                  start_with(rule, &pools, 0, (uint64_t)ticks), (uint64_t)(pools.schedule + ticks)};
+    state[BEHIND_MAX] = most(state[BEHIND_MAX], as_ticks(t - pools.schedule - permit));
+    pools.active = clamp(pools.active - ticks + permit);
+    pools.schedule = clamp(pools.schedule + ticks - permit);
+    if (slice.last > now) move_to(rule, &pools, as_signed(slice.last));
+    pools.active -= permit;
+    pools.schedule += permit;
+    store(state, &pools);
+    return slice;
 }
 
 /* A signed amount: what is there is used time or permits, what is missing is waited for. */
@@ -331,6 +372,8 @@ const struct algorithm *hybrid_algorithm(void)
         .waited_for = waited_for,
         .give_back = give_back,
         .overcharge = overcharge,
+        .hold = hold,
+        .slice = slice,
         .carry = carry,
         .behind = behind,
         .behind_max = behind_max,

@@ -4,8 +4,8 @@
    A thread keeps its number until it exits, so what is indexed by it is written by one thread at a time and needs no
    lock and no atomic addition.
 
-   May touch: one word and one flag of the process, both only here.  Promises: as thread.h.  Leaves to others: what is
-   indexed. */
+   May touch: one word, one list and a count of the process, all only here.  Promises: as thread.h.  Leaves to others:
+   what is indexed. */
 #include "host/thread.h"
 
 #include <sched.h>
@@ -20,26 +20,65 @@ static _Atomic uint64_t forks;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t at_exit_key;
 static _Thread_local unsigned slot_plus_1;
+static pthread_mutex_t watches_mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct host_watch *watches;
 
 _Static_assert(HOST_SLOTS == 64, "a bit for each slot");
+
+static void unlink_watch(struct host_watch *watch)
+{
+    if (watch->before != NULL) watch->before->after = watch->after;
+    else watches = watch->after;
+    if (watch->after != NULL) watch->after->before = watch->before;
+    watch->thread = NULL;
+}
+
+static struct host_watch *next_of_this_thread(void)
+{
+    pthread_mutex_lock(&watches_mutex);
+    struct host_watch *watch = watches;
+    while (watch != NULL && watch->thread != &slot_plus_1) watch = watch->after;
+    if (watch != NULL) unlink_watch(watch);
+    pthread_mutex_unlock(&watches_mutex);
+    return watch;
+}
 
 /* The key holds the slot + 1, as a pointer, because NULL would not be called back. */
 static void release(void *slot)
 {
     const uintptr_t number = (uintptr_t)slot - 1;
+    for (struct host_watch *watch; (watch = next_of_this_thread()) != NULL;) watch->thread_ended(watch);
     slot_plus_1 = HOST_SLOTS + 1;
+    if (number == HOST_SLOTS) return;
     atomic_fetch_and_explicit(&slots_taken, ~(UINT64_C(1) << number), memory_order_release);
+}
+
+/* So that the list is whole in the child. */
+static void before_fork(void)
+{
+    pthread_mutex_lock(&watches_mutex);
+}
+
+static void after_fork(void)
+{
+    pthread_mutex_unlock(&watches_mutex);
 }
 
 static void forked(void)
 {
     atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed);
+    while (watches != NULL) {
+        struct host_watch *watch = watches;
+        unlink_watch(watch);
+        watch->forked(watch);
+    }
+    pthread_mutex_unlock(&watches_mutex);
 }
 
 static void prepare(void)
 {
     pthread_key_create(&at_exit_key, release);
-    pthread_atfork(NULL, NULL, forked);
+    pthread_atfork(before_fork, after_fork, forked);
 }
 
 static unsigned claim(void)
@@ -54,6 +93,7 @@ static unsigned claim(void)
             return slot;
         }
     }
+    pthread_setspecific(at_exit_key, (void *)(uintptr_t)(HOST_SLOTS + 1));
     return HOST_SLOTS;
 }
 
@@ -64,6 +104,27 @@ unsigned host_slot(void)
         slot_plus_1 = claim() + 1;
     }
     return slot_plus_1 - 1;
+}
+
+void host_watch_open(struct host_watch *watch)
+{
+    host_slot(); /* so that the end of this thread is noticed */
+    watch->thread = &slot_plus_1;
+    watch->before = NULL;
+    pthread_mutex_lock(&watches_mutex);
+    watch->after = watches;
+    if (watches != NULL) watches->before = watch;
+    watches = watch;
+    pthread_mutex_unlock(&watches_mutex);
+}
+
+bool host_watch_close(struct host_watch *watch)
+{
+    pthread_mutex_lock(&watches_mutex);
+    const bool open = watch->thread != NULL;
+    if (open) unlink_watch(watch);
+    pthread_mutex_unlock(&watches_mutex);
+    return open;
 }
 
 uint64_t host_forks(void)

@@ -6,6 +6,7 @@
 #define WEIR_HOST_THREAD_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,21 @@ unsigned host_slot(void);
 
 /* How many forks lie between this process and its start. */
 uint64_t host_forks(void);
+
+/* Somebody who wants to know when his thread has ended, or that this is the child of a fork: then one of the two is
+   called, once, and the watch is over.  Zeroed = not open. */
+struct host_watch {
+    struct host_watch *before, *after;
+    void (*thread_ended)(struct host_watch *watch); /* by that thread */
+    void (*forked)(struct host_watch *watch);       /* in the child; may open and close no watch */
+    const void *thread;
+};
+
+/* For the calling thread.  The watch is borrowed until it is closed, or until one of its functions is called. */
+void host_watch_open(struct host_watch *watch);
+
+/* False when it was over already. */
+bool host_watch_close(struct host_watch *watch);
 
 void host_yield(void);
 

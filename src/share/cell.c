@@ -37,9 +37,17 @@ static struct rules rules_of(const struct cell_content *content)
     return (struct rules){content->rule, content->count};
 }
 
-void cell_open(struct cell *cell, void (*yield)(void))
+/* [locked] Of one limit only: lists have no leases. */
+static void hold(struct cell *cell, uint64_t now_ns)
+{
+    const uint64_t out = atom_load_acquire(cell->out);
+    if (out != 0 && cell->content.count == 1) lease_hold(cell->content.rule, cell->content.state, now_ns, out);
+}
+
+void cell_open(struct cell *cell, struct atom *out, void (*yield)(void))
 {
     memset(&cell->content, 0, sizeof cell->content);
+    cell->out = out;
     cell->yield = yield;
     cell->unread = 0;
     atom_store_release(&cell->lock, 0);
@@ -49,6 +57,7 @@ bool cell_decide(struct cell *cell, const struct ask *ask, weir_decision *decisi
 {
     lock(cell);
     const bool here = cell->content.count != 0;
+    hold(cell, ask->now_ns);
     if (here) ask_rules(rules_of(&cell->content), cell->content.state, ask, decision);
     unlock(cell);
     return here;
@@ -93,12 +102,28 @@ bool cell_settle(struct cell *cell, uint64_t now_ns, const weir_decision *decisi
     struct cell_content *content = &cell->content;
     const bool here = content->count != 0;
     uint64_t used[WEIR_LIMITS_MAX];
+    hold(cell, now_ns);
     for (int i = 0; i < content->count; i++) {
         /* Made before the limits were changed: nothing is given back. */
         const bool foreign = content->rule[0].generation != (uint32_t)decision->reserved;
         used[i] = foreign && actual[i] < cost[i] ? cost[i] : actual[i];
     }
     settle(rules_of(content), content->state, now_ns, decision, cost, used, end);
+    unlock(cell);
+    return here;
+}
+
+bool cell_trade(struct cell *cell, const struct trade *trade, struct lease_slice *slice)
+{
+    lock(cell);
+    const struct cell_content *content = &cell->content;
+    const bool here = content->count != 0;
+    *slice = (struct lease_slice){.permits = 0};
+    if (content->count == 1) {
+        *slice = lease_trade(content->rule, content->state, trade, atom_load_acquire(cell->out));
+    }
+    if (here && slice->permits > trade->held) lease_more(cell->out, slice->permits - trade->held);
+    if (here && slice->permits < trade->held) lease_fewer(cell->out, trade->held - slice->permits);
     unlock(cell);
     return here;
 }
@@ -136,6 +161,7 @@ uint64_t *cell_change(struct cell *cell, struct rule rule[], int count, uint64_t
         rule[i].anchor_tick = 1;
     }
     lock(cell);
+    hold(cell, now_ns);
     struct cell_content *content = &cell->content;
     uint64_t *before = content->state;
     const bool same = same_algorithms(content, rule, count);

@@ -11,6 +11,7 @@
 #include "share/ask.h"
 #include "share/atomic.h"
 #include "share/change.h"
+#include "share/lease.h"
 
 struct cell_content {
     struct rule rule[WEIR_LIMITS_MAX];
@@ -21,13 +22,14 @@ struct cell_content {
 struct cell {
     struct atom lock; /* 1 while held */
     void (*yield)(void);
-    uint64_t unread; /* calls in a row that were decided without the clock */
-    uint64_t alone[5];
+    struct atom *out; /* borrowed: permits in leases, see lease.c */
+    uint64_t unread;  /* calls in a row that were decided without the clock */
+    uint64_t alone[4];
     struct cell_content content;
 };
 
-/* [one thread] Opens an empty cell.  yield gives the processor to others. */
-void cell_open(struct cell *cell, void (*yield)(void));
+/* [one thread] Opens an empty cell.  out is borrowed; yield gives the processor to others. */
+void cell_open(struct cell *cell, struct atom *out, void (*yield)(void));
 
 /* These answer false when the state lives elsewhere. */
 bool cell_decide(struct cell *cell, const struct ask *ask, weir_decision *decision);
@@ -37,6 +39,9 @@ bool cell_decide_unread(struct cell *cell, const struct ask *ask, weir_decision 
 bool cell_peek_limit(struct cell *cell, int limit, const struct ask *ask, weir_decision *decision);
 bool cell_settle(struct cell *cell, uint64_t now_ns, const weir_decision *decision, const uint64_t cost[],
                  const uint64_t actual[], const uint64_t end[]);
+
+/* Gives permits of a lease back and takes others, see lease.h; of several limits none are to be had. */
+bool cell_trade(struct cell *cell, const struct trade *trade, struct lease_slice *slice);
 
 /* Changes the limits; the clocks of rule[] are set here.  state, zeroed, is for the new ones and stays with the cell;
    returns what the old ones had.  count 0 empties the cell. */

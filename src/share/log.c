@@ -208,3 +208,8 @@ uint64_t log_ends_ns(const struct log *log)
 {
     return add_saturating(log->origin_ns, UINT64_C(1) << (LOG_NS_BITS - 1));
 }
+
+bool log_is_open(const struct log *log)
+{
+    return (atom_load_acquire(&log->head) & LOG_CLOSED) == 0;
+}

@@ -52,6 +52,9 @@ _Static_assert(sizeof(struct log_set) == LOG_SET_WORDS * sizeof(uint64_t), "a se
    charged or settled up, decision->charged says how much was taken, and a larger log takes the rest. */
 enum log_answer { LOG_ELSEWHERE, LOG_HERE, LOG_FULL };
 
+/* Is the state there? */
+bool log_is_open(const struct log *log);
+
 /* Can a log serve this rule alone? */
 bool log_fits(const struct rule *rule);
 

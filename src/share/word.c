@@ -73,6 +73,7 @@ static void back_off(unsigned failures)
 void word_open(struct word *word, const struct rule *rule)
 {
     atom_store(&word->high, 0);
+    atom_store(&word->out, 0);
     store_rule(word, 0, rule);
     store_rule(word, 1, rule);
     atom_store_release(&word->value, 0);
@@ -114,8 +115,10 @@ bool word_decide(struct word *word, const struct ask *ask, weir_decision *decisi
         const bool elsewhere = copy.rule.algorithm == ALGORITHM_ELSEWHERE;
         uint64_t value = value_of(raw);
         decision->verdict = 0;
+        const uint64_t out = atom_load_acquire(&word->out);
+        if (out != 0) lease_hold(&copy.rule, &value, ask->now_ns, out);
         if (!elsewhere) decide_one(&copy.rule, &value, ask, decision);
-        const bool writes = decision->verdict == WEIR_ALLOW && value != value_of(raw);
+        const bool writes = decision->verdict == WEIR_ALLOW && !ask->peek && value != value_of(raw);
         if (writes ? atom_swap(&word->value, &raw, with_index(index_of(raw), value)) : unchanged(word, raw)) {
             return !elsewhere;
         }
@@ -138,6 +141,7 @@ bool word_settle(struct word *word, uint64_t now_ns, const weir_decision *decisi
         /* Made before the limit was changed: its ticks mean nothing now, so nothing is given back. */
         const bool foreign = rule.generation != (uint32_t)decision->reserved && actual < decision->charged;
         const struct rules rules = {&rule, rule.algorithm != ALGORITHM_ELSEWHERE && !foreign};
+        lease_hold(&rule, &value, now_ns, atom_load_acquire(&word->out));
         settle(rules, &value, now_ns, decision, &decision->charged, &actual, &decision->end);
         if (value > VALUE_MAX) value = VALUE_MAX;
         if (value < value_of(raw)) raise_high(word, value_of(raw));
@@ -147,6 +151,32 @@ bool word_settle(struct word *word, uint64_t now_ns, const weir_decision *decisi
         }
         if (!writes) raw = atom_load_acquire(&word->value);
     }
+}
+
+bool word_trade(struct word *word, const struct trade *trade, struct lease_slice *slice)
+{
+    uint64_t claimed = trade->held, raw = atom_load_acquire(&word->value);
+    bool here = true;
+    for (unsigned failures = 0, done = 0; !done; back_off(++failures)) {
+        const struct rule rule = copy_rule(word, index_of(raw)).rule;
+        uint64_t value = value_of(raw);
+        const uint64_t out = subtract_to_zero(atom_load_acquire(&word->out), claimed - trade->held);
+        *slice = lease_trade(&rule, &value, trade, out);
+        here = rule.algorithm != ALGORITHM_ELSEWHERE;
+        if (value > VALUE_MAX) here = false;
+        if (slice->permits > claimed) {
+            lease_more(&word->out, slice->permits - claimed);
+            claimed = slice->permits;
+        }
+        if (value < value_of(raw)) raise_high(word, value_of(raw));
+        const bool writes = here && value != value_of(raw);
+        done = writes ? atom_swap(&word->value, &raw, with_index(index_of(raw), value)) : unchanged(word, raw);
+        if (!writes && !done) raw = atom_load_acquire(&word->value);
+    }
+    if (!here) slice->permits = 0;
+    const uint64_t kept = here ? slice->permits : trade->held;
+    if (claimed > kept) lease_fewer(&word->out, claimed - kept);
+    return here;
 }
 
 /* No value that any word of this limiter ever held is above this. */
@@ -180,6 +210,7 @@ void word_change(struct word *word, struct rule *to, uint64_t now_ns, weir_carry
         to->anchor_tick = anew ? 1 : highest(word, value_of(raw)) + 1;
         store_rule(word, 1 - index, to);
         *value = value_of(raw);
+        lease_hold(from, value, now_ns, atom_load_acquire(&word->out)); /* or a change would forget what they spend */
         const uint64_t now = tick_at(from, now_ns);
         if (same) {
             change->mark_from[0] = algorithm->mark(from, value, now);

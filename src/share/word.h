@@ -13,14 +13,16 @@
 #include "share/ask.h"
 #include "share/atomic.h"
 #include "share/change.h"
+#include "share/lease.h"
 
 /*      line 0          line 1          line 2          line 3
-     | value | ..... | rule[0]       | rule[1]       | high | .... |
+     | value | out . | rule[0]       | rule[1]       | high | .... |
        written by      read by all     read by all     written by those who lower,
        every take                                      read by those who change      */
 struct word {
     struct atom value; /* plan index:1 | value:63 */
-    uint64_t alone[7];
+    struct atom out;   /* permits in leases, see lease.c */
+    uint64_t alone[6];
     struct atom rule[2][RULE_WORDS];
     struct atom high; /* no value that was ever lowered from is above this or the present one */
     uint64_t apart[7];
@@ -36,6 +38,10 @@ bool word_decide(struct word *word, const struct ask *ask, weir_decision *decisi
 
 /* False when the state lives elsewhere. */
 bool word_settle(struct word *word, uint64_t now_ns, const weir_decision *decision, uint64_t actual);
+
+/* Gives permits of a lease back and takes others, see lease.h.  False when the state lives elsewhere: then nothing is
+   done. */
+bool word_trade(struct word *word, const struct trade *trade, struct lease_slice *slice);
 
 /* [setters one at a time] Changes the limit; the clock of `to` is set here.  *to and *change say how it went, *value
    what the word holds then. */

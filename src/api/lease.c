@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT
+   lease.c - permits that a thread takes along, and spends without asking anybody.
+
+   The caller has the part that is spent (weir_lease, the fast path is in the header); the limiter has a holder for it,
+   which knows how many permits were handed over and what to do when the thread ends or the process forks.
+
+       weir_lease     left                                          spent by its thread, a subtraction each
+       holder         size = spent + left + ahead                   what the limiter counts as out (share/lease.c)
+                                          ahead: had already, but their start is still to come
+
+   How many it wants follows from use: those that were used up within some microseconds are doubled, or else it is as
+   many as were used in such a time.  Who uses one at a time takes none along, and asks as everybody does.
+
+   May touch: the limiter, the lease, host.  Promises: what is not spent goes back when the lease is closed or its
+   thread ends; none starts before its time.  Leaves to others: that no more passes than may (share/lease.c). */
+#include "api/error.h"
+#include "api/limiter.h"
+#include "core/num.h"
+
+enum { USED_WITHIN_NS = 4000, USED_LEAST = 8, WANT_MOST = 1 << 24, STEP_BITS = 16 };
+
+struct holder {
+    struct host_watch watch; /* first: it is found by it */
+    struct holder *before, *after;
+    weir_limiter *limiter; /* NULL: it is closed */
+    weir_lease *lease;     /* NULL: it was the parent's */
+    uint64_t size;         /* permits in the lease, spent ones included: those that are out */
+    uint64_t shown;        /* of them, `left` as it was when it was last looked at */
+    uint64_t ahead;        /* ... not in `left` yet */
+    struct lease_slice slice;
+    uint64_t since_ns, used, want; /* used: since then */
+};
+
+/* ---- coming and going ---- */
+
+static void link_holder(weir_limiter *limiter, struct holder *holder)
+{
+    host_lock(&limiter->mutex);
+    holder->after = limiter->holders;
+    if (limiter->holders != NULL) limiter->holders->before = holder;
+    limiter->holders = holder;
+    host_unlock(&limiter->mutex);
+}
+
+static void unlink_holder(weir_limiter *limiter, struct holder *holder)
+{
+    host_lock(&limiter->mutex);
+    if (holder->before != NULL) holder->before->after = holder->after;
+    else limiter->holders = holder->after;
+    if (holder->after != NULL) holder->after->before = holder->before;
+    host_unlock(&limiter->mutex);
+}
+
+void limiter_leave_leases(weir_limiter *limiter)
+{
+    for (struct holder *holder = limiter->holders, *after; holder != NULL; holder = after) {
+        after = holder->after;
+        holder->limiter = NULL;
+        if (holder->lease == NULL) host_free(holder);
+    }
+}
+
+/* ---- spending ---- */
+
+/* What was spent since the last look is counted. */
+static void look(struct holder *holder, weir_lease *lease)
+{
+    const uint64_t spent = subtract_to_zero(holder->shown, lease->left);
+    if (lease->calls != 0) limiter_count_leased(holder->limiter, lease->calls, spent);
+    holder->used += spent;
+    holder->shown = lease->left;
+    lease->calls = 0;
+}
+
+/* From the start of one permit to that of the next, never too long: starts are reckoned back from the last. */
+static uint64_t step_of(const struct lease_slice *slice)
+{
+    if (slice->permits < 2) return 0;
+    return ((slice->last_ns - slice->first_ns) << STEP_BITS) / (slice->permits - 1);
+}
+
+/* Of the last `count` permits of the slice, the start of the first. */
+static uint64_t start_of(const struct holder *holder, uint64_t count)
+{
+    return holder->slice.last_ns - ((count - 1) * step_of(&holder->slice) >> STEP_BITS);
+}
+
+/* Moves those that have become due into the lease. */
+static void show_due(struct holder *holder, weir_lease *lease, uint64_t now_ns)
+{
+    const uint64_t step = step_of(&holder->slice);
+    uint64_t ahead = 0;
+    if (holder->slice.last_ns > now_ns && step != 0) {
+        ahead = least(((holder->slice.last_ns - now_ns) << STEP_BITS) / step + 1, holder->ahead);
+        while (ahead > 0 && start_of(holder, ahead) <= now_ns) ahead--;
+    } else if (holder->slice.last_ns > now_ns) {
+        ahead = holder->ahead;
+    }
+    lease->left += holder->ahead - ahead;
+    holder->shown = lease->left;
+    holder->ahead = ahead;
+    lease->step = step;
+    lease->last_ns = holder->slice.last_ns - (ahead * step >> STEP_BITS);
+    lease->end = holder->slice.end - (ahead << holder->slice.scale);
+    lease->scale = holder->slice.scale;
+    lease->reserved = holder->slice.generation;
+}
+
+/* ---- trading ---- */
+
+/* False when no home gives permits along. */
+static bool trade_homes(weir_limiter *limiter, const struct trade *trade, struct lease_slice *slice)
+{
+    *slice = (struct lease_slice){.permits = 0};
+    for (;;) {
+        if (word_trade(&limiter->word, trade, slice) || cell_trade(&limiter->cell, trade, slice)) return true;
+        const struct log *log = limiter_log(limiter);
+        if (log != NULL && log_is_open(log)) return false;
+        host_yield(); /* in none of them: a change is under way */
+    }
+}
+
+/* Gives back what is held, for up to `want` others. */
+static void trade(struct holder *holder, weir_lease *lease, uint64_t now_ns, uint64_t want)
+{
+    const struct trade trade = {.now_ns = now_ns,
+                                .ahead_ns = holder->limiter->ahead_ns,
+                                .held = holder->size,
+                                .unused = lease->left + holder->ahead,
+                                .end = holder->slice.end,
+                                .generation = holder->slice.generation,
+                                .want = want};
+    if (!trade_homes(holder->limiter, &trade, &holder->slice)) lease_fewer(&holder->limiter->word.out, holder->size);
+    holder->size = holder->ahead = holder->slice.permits;
+    lease->left = 0;
+    show_due(holder, lease, now_ns);
+}
+
+/* So many were used in so long: how many shall it be? */
+static void adapt(struct holder *holder, uint64_t now_ns)
+{
+    const uint64_t took_ns = subtract_to_zero(now_ns, holder->since_ns);
+    if (took_ns > USED_WITHIN_NS) {
+        holder->want = most(multiply_divide_floor(holder->used, USED_WITHIN_NS, took_ns), 1);
+        holder->since_ns = now_ns;
+        holder->used = 0;
+    } else if (holder->used >= most(holder->want, USED_LEAST)) {
+        holder->want = least(most(holder->want, holder->used) * 2, WANT_MOST);
+    }
+}
+
+/* Takes others, unless one at a time is what it needs. */
+static void renew(struct holder *holder, weir_lease *lease, uint64_t now_ns)
+{
+    adapt(holder, now_ns);
+    const uint64_t want = holder->want < SLICE_LEAST ? 0 : holder->want;
+    if (holder->size == 0 && want == 0) return;
+    trade(holder, lease, now_ns, want);
+    if (holder->size != 0) return;
+    holder->want = 1; /* there is too little: one at a time, until they pass quickly again */
+    holder->used = 0;
+}
+
+/* ---- the end of a lease ---- */
+
+static void give_back(struct holder *holder, weir_lease *lease)
+{
+    look(holder, lease);
+    if (holder->size != 0) trade(holder, lease, limiter_now_ns(holder->limiter), 0);
+}
+
+/* By its own thread, that may have left the lease's memory already: what is not its own any more is not touched. */
+static void thread_ended(struct host_watch *watch)
+{
+    struct holder *holder = (struct holder *)watch;
+    weir_limiter *limiter = holder->limiter;
+    weir_lease *lease = holder->lease, gone = {.left = 0};
+    const bool there = lease->inside == holder && lease->left <= holder->shown;
+    if (limiter != NULL) {
+        unlink_holder(limiter, holder);
+        give_back(holder, there ? lease : &gone);
+    }
+    if (there) *lease = (weir_lease){.left = 0};
+    host_free(holder);
+}
+
+/* What the parent's threads hold is not for this process, so here nothing is out.  The mutex may be held by a thread
+   that is not here, so the list is left alone. */
+static void forked(struct host_watch *watch)
+{
+    struct holder *holder = (struct holder *)watch;
+    weir_lease *lease = holder->lease;
+    if (lease->inside == holder) *lease = (weir_lease){.left = 0};
+    if (holder->limiter != NULL) lease_fewer(&holder->limiter->word.out, holder->size);
+    holder->lease = NULL; /* whoever closes the limiter frees it */
+    if (holder->limiter == NULL) host_free(holder);
+}
+
+int weir_lease_open(weir_lease *lease, weir_limiter *limiter, weir_error *error)
+{
+    struct holder *holder = host_allocate(sizeof *holder);
+    *lease = (weir_lease){.left = 0};
+    if (holder == NULL) return api_fail(error, WEIR_ENOMEM, "no memory for a lease");
+    holder->limiter = limiter;
+    holder->lease = lease;
+    holder->want = 1;
+    holder->watch.thread_ended = thread_ended;
+    holder->watch.forked = forked;
+    lease->inside = holder;
+    link_holder(limiter, holder);
+    host_watch_open(&holder->watch);
+    return 0;
+}
+
+void weir_lease_close(weir_lease *lease)
+{
+    struct holder *holder = lease->inside;
+    if (holder == NULL) return;
+    host_watch_close(&holder->watch);
+    if (holder->limiter != NULL) {
+        unlink_holder(holder->limiter, holder);
+        give_back(holder, lease);
+    }
+    *lease = (weir_lease){.left = 0};
+    host_free(holder);
+}
+
+/* ---- asking ---- */
+
+static weir_decision closed(void)
+{
+    return (weir_decision){.verdict = WEIR_STOPPED};
+}
+
+/* The limiter that the lease is for, everything counted that was spent; NULL: none, or it was stopped. */
+static weir_limiter *limiter_of(weir_lease *lease)
+{
+    struct holder *holder = lease->inside;
+    weir_limiter *limiter = holder == NULL ? NULL : holder->limiter;
+    if (limiter == NULL) return NULL;
+    look(holder, lease);
+    return limiter_stopped(limiter) ? NULL : limiter;
+}
+
+static weir_decision count_used(struct holder *holder, weir_decision decision)
+{
+    holder->used += decision.charged;
+    return decision;
+}
+
+weir_decision weir_lease_renew(weir_lease *lease, uint64_t cost)
+{
+    weir_limiter *limiter = limiter_of(lease);
+    struct holder *holder = lease->inside;
+    if (limiter == NULL) return closed();
+    const uint64_t now_ns = limiter_now_ns(limiter);
+    limiter_renew(limiter, now_ns);
+    if (holder->ahead != 0) show_due(holder, lease, now_ns);
+    if (cost > lease->left + holder->ahead) renew(holder, lease, now_ns);
+    if (cost <= lease->left) return weir_lease_spend(lease, cost);
+    if (cost > lease->left + holder->ahead) {
+        return count_used(holder, weir_take_at(limiter, (weir_instant){now_ns}, cost));
+    }
+    const uint64_t start_ns = start_of(holder, holder->ahead - (cost - lease->left) + 1);
+    const weir_decision decision = {.verdict = WEIR_DENY,
+                                    .start = {now_ns},
+                                    .retry_ns = start_ns - now_ns,
+                                    .end = lease->end,
+                                    .remaining = lease->left,
+                                    .reserved = lease->reserved};
+    limiter_count(limiter, &decision);
+    return decision;
+}
+
+weir_decision weir_lease_renew_wait(weir_lease *lease, uint64_t cost, uint64_t wait_max_ns)
+{
+    uint64_t until_ns = 0;
+    for (;;) {
+        weir_limiter *limiter = limiter_of(lease);
+        struct holder *holder = lease->inside;
+        if (limiter == NULL) return closed();
+        const uint32_t seen = host_event_seen(&limiter->event);
+        const uint64_t now_ns = limiter_now_ns(limiter);
+        if (until_ns == 0) until_ns = add_saturating(now_ns, wait_max_ns);
+        limiter_renew(limiter, now_ns);
+        if (holder->ahead != 0) show_due(holder, lease, now_ns);
+        if (cost > lease->left + holder->ahead) renew(holder, lease, now_ns);
+        if (cost <= lease->left) return weir_lease_spend(lease, cost);
+        const uint64_t left_ns = wait_max_ns == WEIR_FOREVER ? WEIR_FOREVER : subtract_to_zero(until_ns, now_ns);
+        if (cost > lease->left + holder->ahead) return count_used(holder, weir_take_wait(limiter, cost, left_ns));
+        const uint64_t start_ns = start_of(holder, holder->ahead - (cost - lease->left) + 1);
+        if (start_ns - now_ns > left_ns) return weir_lease_renew(lease, cost);
+        limiter_sleep(limiter, seen, start_ns);
+    }
+}
