@@ -4,8 +4,8 @@
 // many as said, on as many threads of the system as Go chooses.
 //
 // x/time/rate is asked by Allow, and paced by Wait with a bucket of 10 ms, emptied before the start, so that it may
-// make up what the machine took away.  ratelimit knows only Take, which waits: its grant is Take at a rate that never makes
-// it wait, and for pacing it has a slack of 10 ms, too.  Keys: 64 maps, each under a mutex, of x/time limiters.
+// make up what the machine took away.  ratelimit knows only Take, which waits: its grant is Take at a rate that never
+// makes it wait, and for pacing it has a slack of 10 ms, too.  Keys: 64 maps, each under a mutex, of x/time limiters.
 package main
 
 import (

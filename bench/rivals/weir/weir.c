@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
-   weir.c - weir at the pacing that the rivals do: weir_take_wait on one limiter that makes up what it lost.
+   weir.c - weir at the pacing that the rivals do: one limiter that makes up what it lost, asked by weir_take_wait, and
+   through a lease for each thread, once with a grain that trades lateness for processor time.
 
    May touch: the public functions of weir.  Promises: every permit was granted, or it fails.  Leaves to others:
    measuring (crew.c); decisions and keys, which bench-take and bench-table measure. */
@@ -24,6 +25,13 @@ static weir_limiter *open_limiter(const struct crew_pace *pace, uint64_t grain_n
     exit(1);
 }
 
+static void check(weir_decision decision)
+{
+    if (weir_allowed(decision)) return;
+    fprintf(stderr, "bench/rivals/weir: a permit was refused, verdict %u\n", decision.verdict);
+    exit(1);
+}
+
 static void *join(void *limiter, int index)
 {
     (void)index;
@@ -32,12 +40,33 @@ static void *join(void *limiter, int index)
 
 static void acquire(void *own)
 {
-    if (!weir_allowed(weir_take_wait(own, 1, WEIR_FOREVER))) abort();
+    check(weir_take_wait(own, 1, WEIR_FOREVER));
 }
 
 static void leave(void *own)
 {
     (void)own;
+}
+
+static void *join_leased(void *limiter, int index)
+{
+    weir_lease *lease = malloc(sizeof *lease);
+    weir_error error;
+    (void)index;
+    if (lease != NULL && weir_lease_open(lease, limiter, &error) == 0) return lease;
+    fprintf(stderr, "bench/rivals/weir: %s\n", lease == NULL ? "no memory" : error.message);
+    exit(1);
+}
+
+static void acquire_leased(void *own)
+{
+    check(weir_lease_take_wait(own, 1, WEIR_FOREVER));
+}
+
+static void leave_leased(void *own)
+{
+    weir_lease_close(own);
+    free(own);
 }
 
 static void print_lines(bool small)
@@ -47,9 +76,21 @@ static void print_lines(bool small)
 
 static void print_pace(const struct crew_pace *pace)
 {
-    weir_limiter *limiter = open_limiter(pace, 0);
-    crew_print_pace(&(struct crew_pacing){"weir_take_wait", join, acquire, leave, limiter}, pace);
-    weir_close(limiter);
+    static const struct {
+        uint64_t grain_ns;
+        struct crew_pacing pacing;
+    } rows[] = {
+        {0, {"weir_take_wait", join, acquire, leave, NULL}},
+        {0, {"weir_lease", join_leased, acquire_leased, leave_leased, NULL}},
+        {1000000, {"weir_lease, grain 1 ms", join_leased, acquire_leased, leave_leased, NULL}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct crew_pacing pacing = rows[i].pacing;
+        weir_limiter *limiter = open_limiter(pace, rows[i].grain_ns);
+        pacing.limiter = limiter;
+        crew_print_pace(&pacing, pace);
+        weir_close(limiter);
+    }
 }
 
 int main(int argc, char **argv)
