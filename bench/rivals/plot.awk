@@ -55,24 +55,29 @@ function rank_rivals(    i, j, n, name, names, moved, known) {
     for (i = 1; i <= n; i++) rank[names[i]] = (i - 1) % COLOURS + 1
 }
 
-function head() {
-    printf "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\">\n",
-        WIDTH, HEIGHT, WIDTH, HEIGHT
+function style(    i, name) {
     print "<style>"
-    print ":root{--back:#fff;--ink:#333;--grid:#ddd;--weir:#1668b2;--floor:#888;--r1:#b3541e;--r2:#0b7d62;--r3:#8a4fb0;" \
-        "--r4:#a8842c;--r5:#b0306a}"
-    print "@media(prefers-color-scheme:dark){:root{--back:#0d1117;--ink:#ccc;--grid:#333;--weir:#5aa9f0;--floor:#999;" \
-        "--r1:#f09a5e;--r2:#3fc7a0;--r3:#c595ec;--r4:#d9bb5a;--r5:#f07ab0}}"
+    print ":root{--back:#fff;--ink:#333;--grid:#ddd;--weir:#1668b2;--floor:#888}"
+    print ":root{--r1:#b3541e;--r2:#0b7d62;--r3:#8a4fb0;--r4:#a8842c;--r5:#b0306a}"
+    print "@media(prefers-color-scheme:dark){"
+    print ":root{--back:#0d1117;--ink:#ccc;--grid:#333;--weir:#5aa9f0;--floor:#999}"
+    print ":root{--r1:#f09a5e;--r2:#3fc7a0;--r3:#c595ec;--r4:#d9bb5a;--r5:#f07ab0}}"
     print "text{font:12px sans-serif;fill:var(--ink)}.t{font-weight:bold}.g{stroke:var(--grid);fill:none}"
     print ".l{fill:none;stroke-width:1.5}path.lead{fill:none;stroke-width:1;stroke-dasharray:1 3}"
     for (i = 1; i <= COLOURS + 2; i++) {
         name = i <= COLOURS ? "r" i : i == COLOURS + 1 ? "weir" : "floor"
-        printf "text.%s{fill:var(--%s)}path.%s{stroke:var(--%s)}circle.%s{fill:var(--%s);stroke:var(--%s)}\n", name, name,
-            name, name, name, name, name
+        printf "text.%s{fill:var(--%s)}path.%s{stroke:var(--%s)}", name, name, name, name
+        printf "circle.%s{fill:var(--%s);stroke:var(--%s)}\n", name, name, name
     }
     print "path.l.floor{stroke-dasharray:6 3}path.l.weir{stroke-width:3}text.weir{font-weight:bold}"
     print "circle.hollow{fill:var(--back)}text.n{font-size:10px;fill:var(--back)}text.o{font-size:10px}"
     print "</style>"
+}
+
+function head() {
+    printf "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\">\n",
+        WIDTH, HEIGHT, WIDTH, HEIGHT
+    style()
     print "<rect width=\"100%\" height=\"100%\" fill=\"var(--back)\"/>"
 }
 
@@ -236,7 +241,8 @@ function draw_paces(    i, x, y) {
         line_at(x, top, x, bottom, "g")
         text_at(x, bottom + 18, "middle", "", decade_text(i))
     }
-    text_at((LEFT + RIGHT) / 2, bottom + 36, "middle", "", "p99 of lateness (p50 where that is further off, early or late)")
+    text_at((LEFT + RIGHT) / 2, bottom + 36, "middle", "",
+        "p99 of lateness (p50 where that is further off, early or late)")
     for (i = points; i >= 1; i--) draw_point(i)
     text_at(LABELS, bottom + 4, "start", "", "hollow: misses the rate by over 1 %")
 }
@@ -245,7 +251,7 @@ END {
     COLOURS = 5
     WIDTH = 860
     HEIGHT = 860
-    LEFT = 50
+    LEFT = 56
     RIGHT = 560
     LABELS = 600
     LABEL = 15
