@@ -7,6 +7,11 @@ function put(text)
     print text
 }
 
+/^static inline / {
+    sub(/^static inline /, "")
+    put($0)
+    next
+}
 /^WEIR_API / { declared = ""; inside = 1; sub(/^WEIR_API /, "") }
 inside { declared = declared " " $0 }
 inside && /;/ {
