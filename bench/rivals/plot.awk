@@ -249,7 +249,7 @@ function draw_paces(    i, x, y) {
 
 END {
     COLOURS = 5
-    WIDTH = 860
+    WIDTH = 900
     HEIGHT = 860
     LEFT = 56
     RIGHT = 560

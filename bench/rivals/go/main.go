@@ -94,7 +94,8 @@ func fail(what string) {
 func number(text string, least float64, most float64) float64 {
 	value, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(value >= least && value <= most) {
-		fail(fmt.Sprintf("%q is not a number from %g to %g", text, least, most))
+		fmt.Fprintf(os.Stderr, "bench/rivals/go: %q is not a number from %g to %g\n", text, least, most)
+		os.Exit(2)
 	}
 	return value
 }
