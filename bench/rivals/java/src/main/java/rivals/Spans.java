@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
    Spans.java - how long a figure takes, and what is done before it counts.
 
-   A JVM compiles what it has seen often: each work is done for WARM (at the thread counts it is measured with, two
-   seconds in all) with limiters of its own before the first figure.  Small: half a millisecond each, for a test. */
+   A JVM compiles what it has seen often: each work is done for warmNs, at the thread counts it is measured with and on
+   limiters of its own, before its first figure.  Small: half a millisecond each, for a test. */
 package rivals;
 
 import java.util.concurrent.TimeUnit;
