@@ -123,7 +123,7 @@ WEIR_API void weir_decide_settle(const weir_plan *plan, void *state, weir_instan
 
 typedef struct weir_limiter weir_limiter;
 
-typedef enum { WEIR_CLOCK_SYSTEM, WEIR_CLOCK_COARSE, WEIR_CLOCK_TICKER, WEIR_CLOCK_MANUAL } weir_clock;
+typedef enum { WEIR_CLOCK_SYSTEM, WEIR_CLOCK_COARSE, WEIR_CLOCK_TICKER, WEIR_CLOCK_MANUAL, WEIR_CLOCK_TSC } weir_clock;
 
 typedef struct { /* WEIR_OPTIONS fills size; a zero field is its default */
     size_t size;

@@ -19,7 +19,7 @@ static _Atomic uint64_t slots_taken; /* a bit each */
 static _Atomic uint64_t forks;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t at_exit_key;
-static _Thread_local unsigned slot_plus_1;
+static HOST_THREAD_LOCAL unsigned slot_plus_1;
 
 _Static_assert(HOST_SLOTS == 64, "a bit for each slot");
 
@@ -57,19 +57,29 @@ static unsigned claim(void)
     return HOST_SLOTS;
 }
 
+/* Apart, so that what every call does needs no stack. */
+static __attribute__((noinline)) unsigned first_slot(void)
+{
+    pthread_once(&once, prepare);
+    slot_plus_1 = claim() + 1;
+    return slot_plus_1 - 1;
+}
+
 unsigned host_slot(void)
 {
-    if (slot_plus_1 == 0) {
-        pthread_once(&once, prepare);
-        slot_plus_1 = claim() + 1;
-    }
-    return slot_plus_1 - 1;
+    const unsigned plus_1 = slot_plus_1;
+    return plus_1 != 0 ? plus_1 - 1 : first_slot();
+}
+
+const _Atomic uint64_t *host_forks_counter(void)
+{
+    pthread_once(&once, prepare);
+    return &forks;
 }
 
 uint64_t host_forks(void)
 {
-    pthread_once(&once, prepare);
-    return atomic_load_explicit(&forks, memory_order_relaxed);
+    return atomic_load_explicit(host_forks_counter(), memory_order_relaxed);
 }
 
 void host_yield(void)

@@ -6,8 +6,17 @@
 #define WEIR_HOST_THREAD_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* A thread's own variable, found with one addition: glibc keeps room for some of them in libraries that are loaded
+   while the program runs.  Elsewhere the compiler's way, which calls a function in a shared library. */
+#if defined(__GLIBC__) && defined(__GNUC__)
+#define HOST_THREAD_LOCAL _Thread_local __attribute__((tls_model("initial-exec")))
+#else
+#define HOST_THREAD_LOCAL _Thread_local
+#endif
 
 enum { HOST_SLOTS = 64 };
 
@@ -16,6 +25,9 @@ unsigned host_slot(void);
 
 /* How many forks lie between this process and its start. */
 uint64_t host_forks(void);
+
+/* Where that number is kept, for those who read it often. */
+const _Atomic uint64_t *host_forks_counter(void);
 
 void host_yield(void);
 
