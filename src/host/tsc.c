@@ -21,12 +21,13 @@
 enum {
     FRACTION_BITS = 32, /* of a multiplier */
     NARROW_NS = 200,    /* a pair known this well is not tried for again */
-    WIDE_NS = 500,      /* one known worse says nothing */
+    WIDE_NS = 300,      /* one known worse says nothing */
     TRIES = 4,
-    LATE_NS = 1000,     /* how far off the line a pair may lie, beside its width */
-    STEERED_SHIFT = 11, /* and 1/2^11 of the time: the kernel steers its clock by 500 ppm at most */
-    PACE_SHIFT = 8,     /* the pace stays within 1/2^8 of the first, which was known to 1/2^11, and is steered */
-    BASE_NS = 64000000
+    LATE_NS = 1000,     /* how far off the line a pair may lie, beside half its width */
+    STEERED_SHIFT = 10, /* and 1/2^10 of the time: the kernel steers its clock by 500 ppm, the pace is known to 300 */
+    PACE_SHIFT = 8,     /* the pace stays within 1/2^8 of the first */
+    BASE_NS = 64000000,
+    CHECK_AGAIN_NS = HOST_TSC_CHECK_NS / 4 /* a check that says nothing, or is asked for early, is not done sooner */
 };
 
 __extension__ typedef unsigned __int128 wide;
@@ -52,17 +53,14 @@ static inline enum host_tsc_age read_line(const struct host_tsc *clock, uint64_t
 {
     const uint64_t number = load(&clock->number);
     const struct host_tsc_line *line = &clock->line[number & 1];
-    const uint64_t from = load(&line->tsc), from_ns = load(&line->ns);
+    const uint64_t from = load(&line->tsc), from_ns = load(&line->ns), floor_ns = load(&line->floor_ns);
     const uint64_t multiplier = load(&line->multiplier), check = load(&line->check);
     if (number == 0 || atomic_load_explicit(&clock->number, memory_order_relaxed) != number) return HOST_TSC_NONE;
-    const uint64_t passed = tsc - from;
-    if (passed <= 2 * check) {
-        *ns = from_ns + (passed * multiplier >> FRACTION_BITS); /* some 2^21 ns at most: no overflow */
-        return passed <= check ? HOST_TSC_FRESH : HOST_TSC_DUE;
-    }
-    if (from - tsc > check) return HOST_TSC_NONE;
-    *ns = from_ns; /* read just before the line was drawn */
-    return HOST_TSC_FRESH;
+    const uint64_t passed = tsc - from; /* huge when it was read just before the line was drawn */
+    if (passed > 2 * check) return HOST_TSC_NONE;
+    const uint64_t there_ns = from_ns + (passed * multiplier >> FRACTION_BITS); /* 2^21 ns at most: no overflow */
+    *ns = there_ns > floor_ns ? there_ns : floor_ns;
+    return passed <= check ? HOST_TSC_FRESH : HOST_TSC_DUE;
 }
 
 enum host_tsc_age host_tsc_read(const struct host_tsc *clock, uint64_t tsc, uint64_t *ns)
@@ -85,14 +83,15 @@ void host_tsc_give_up(struct host_tsc *clock)
     store(&clock->number, 0);
 }
 
-static void publish(struct host_tsc *clock, uint64_t tsc, uint64_t ns, uint64_t multiplier, uint64_t check)
+static void publish(struct host_tsc *clock, const struct host_tsc_pair *pair, uint64_t floor_ns, uint64_t pace)
 {
     const uint64_t number = ++clock->numbers;
     struct host_tsc_line *line = &clock->line[number & 1];
-    store(&line->tsc, tsc);
-    store(&line->ns, ns);
-    store(&line->multiplier, multiplier);
-    store(&line->check, check);
+    store(&line->tsc, pair->tsc);
+    store(&line->ns, pair->ns);
+    store(&line->floor_ns, floor_ns);
+    store(&line->multiplier, pace);
+    store(&line->check, ((uint64_t)HOST_TSC_CHECK_NS << FRACTION_BITS) / pace);
     store(&clock->number, number);
 }
 
@@ -107,51 +106,43 @@ static uint64_t pace_of(const struct host_tsc *clock, const struct host_tsc_pair
     return off <= first >> PACE_SHIFT ? pace : 0;
 }
 
-/* Whether the pair lies where the line in force may have it.  *most_ns: what readers may have been told at most. */
-static bool agrees(const struct host_tsc *clock, const struct host_tsc_pair *pair, uint64_t *most_ns)
+/* Whether the pair lies where the line in force may have it.  *floor_ns: what readers have been told at most. */
+static bool agrees(const struct host_tsc *clock, const struct host_tsc_pair *pair, uint64_t *floor_ns)
 {
     const struct host_tsc_line *line = &clock->line[clock->numbers & 1];
-    const uint64_t from = load(&line->tsc), from_ns = load(&line->ns);
+    const uint64_t from = load(&line->tsc), from_ns = load(&line->ns), before_ns = load(&line->floor_ns);
     const uint64_t multiplier = load(&line->multiplier), check = load(&line->check);
     const uint64_t passed = pair->tsc > from ? pair->tsc - from : 0, told = passed < 2 * check ? passed : 2 * check;
     const uint64_t there_ns = narrowed(from_ns + ((wide)passed * multiplier >> FRACTION_BITS));
     const uint64_t off_ns = there_ns > pair->ns ? there_ns - pair->ns : pair->ns - there_ns;
     const uint64_t passed_ns = pair->ns > from_ns ? pair->ns - from_ns : 0;
-    *most_ns = from_ns + (told * multiplier >> FRACTION_BITS);
+    const uint64_t told_ns = from_ns + (told * multiplier >> FRACTION_BITS);
+    *floor_ns = told_ns > before_ns ? told_ns : before_ns;
     return off_ns <= LATE_NS + pair->width_ns / 2 + (passed_ns >> STEERED_SHIFT);
-}
-
-/* As steep as the pace, but where the old line was ahead of the pair: so much less that it meets the pair's own line at
-   the next check. */
-static void draw(struct host_tsc *clock, const struct host_tsc_pair *pair, uint64_t pace, uint64_t most_ns)
-{
-    const uint64_t ahead_ns = most_ns > pair->ns ? most_ns - pair->ns : 0;
-    const uint64_t multiplier = pace - (uint64_t)((wide)pace * ahead_ns / HOST_TSC_CHECK_NS);
-    const uint64_t check = ((uint64_t)HOST_TSC_CHECK_NS << FRACTION_BITS) / pace;
-    if (clock->multiplier == 0) clock->multiplier = pace;
-    if (pair->ns - clock->middle.ns >= BASE_NS) {
-        clock->base = clock->middle;
-        clock->middle = *pair;
-    }
-    publish(clock, pair->tsc, pair->ns + ahead_ns, multiplier, check);
 }
 
 void host_tsc_meet(struct host_tsc *clock, const struct host_tsc_pair *pair)
 {
-    uint64_t most_ns = 0;
+    uint64_t floor_ns = 0;
     if (load(&clock->again_ns) == UINT64_MAX) return;
     if (!clock->met) {
         clock->base = clock->middle = *pair;
         clock->met = true;
     }
-    if (load(&clock->number) == 0 && pair->ns - clock->base.ns < HOST_TSC_CHECK_NS) {
-        store(&clock->again_ns, clock->base.ns + HOST_TSC_CHECK_NS);
+    const bool learning = load(&clock->number) == 0;
+    store(&clock->again_ns, pair->ns + CHECK_AGAIN_NS);
+    if (learning && pair->ns - clock->base.ns < HOST_TSC_CHECK_NS) return;
+    const uint64_t pace = pace_of(clock, pair);
+    if (pace == 0 || (!learning && !agrees(clock, pair, &floor_ns))) {
+        host_tsc_give_up(clock);
         return;
     }
-    const uint64_t pace = pace_of(clock, pair);
-    const bool fits = load(&clock->number) == 0 || agrees(clock, pair, &most_ns);
-    if (pace != 0 && fits) draw(clock, pair, pace, most_ns);
-    else host_tsc_give_up(clock);
+    if (learning) clock->multiplier = pace;
+    if (pair->ns - clock->middle.ns >= BASE_NS) {
+        clock->base = clock->middle;
+        clock->middle = *pair;
+    }
+    publish(clock, pair, floor_ns, pace);
 }
 
 /* ---- whoever comes by ---- */
@@ -193,16 +184,18 @@ static uint64_t check(struct host_tsc *clock, const struct host_tsc_source *sour
     const struct host_tsc_pair pair = read_both(source);
     uint64_t line_ns = now_ns;
     if (pair.width_ns <= WIDE_NS) host_tsc_meet(clock, &pair);
-    else if (load(&clock->again_ns) != UINT64_MAX) store(&clock->again_ns, now_ns + HOST_TSC_CHECK_NS);
+    else if (load(&clock->again_ns) != UINT64_MAX) store(&clock->again_ns, now_ns + CHECK_AGAIN_NS);
     store(&clock->lock, 0);
     return host_tsc_read(clock, pair.tsc, &line_ns) == HOST_TSC_FRESH ? line_ns : now_ns;
 }
 
-uint64_t host_tsc_now(struct host_tsc *clock, const struct host_tsc_source *source)
+uint64_t host_tsc_now(struct host_tsc *clock, const struct host_tsc_source *source, uint64_t *last_ns)
 {
     uint64_t ns = 0;
     const enum host_tsc_age age = read_counter(clock, source->tsc, &ns);
-    return age == HOST_TSC_FRESH ? ns : check(clock, source, age, ns);
+    if (age != HOST_TSC_FRESH || ns <= *last_ns) ns = check(clock, source, age, ns);
+    if (ns > *last_ns) *last_ns = ns;
+    return *last_ns;
 }
 
 /* ---- the processor ---- */
@@ -279,7 +272,7 @@ uint64_t host_tsc_now_ns(void)
 {
     uint64_t ns = 0;
     const enum host_tsc_age age = read_counter(&process_clock, counter, &ns);
-    if (age != HOST_TSC_FRESH) ns = check_process(age, ns);
+    if (age != HOST_TSC_FRESH || ns <= last_ns) ns = check_process(age, ns);
     if (ns > last_ns) last_ns = ns;
     return last_ns;
 }

@@ -5,9 +5,9 @@
 
        ns ^             .      ns = line.ns + (counter - line.tsc) * line.multiplier / 2^32
           |           x        x: a pair, both clocks read together, by whoever first finds that the line is older
-          |        .              than HOST_TSC_CHECK_NS.  Where it lies near the line the next one starts from it
-          |     x                 (not below where the old one was, so that time does not go back), as steep as the
-          |  .                    pairs of the last tenth of a second say.
+          |        .              than HOST_TSC_CHECK_NS.  Where it lies near the line the next one goes through it,
+          |     x                 as steep as the pairs of the last tenth of a second say, and says nothing below
+          |  .                    what the old one has told, so that time does not go back.
           +-------------> counter
 
    A line older than twice that answers nobody: then the kernel is asked.  A pair that lies further off than the kernel
@@ -28,10 +28,10 @@
 enum {
     HOST_TSC_CHECK_NS = 1000000,
 
-    /* A reading is this close to CLOCK_MONOTONIC.  Of it 2.25 us: as far as a pair may lie from its line (1.25 us and
-       1/2048 of 2 ms); twice, as the line after it goes as far to the other side; and what the processor may read
-       ahead of the instructions in front of it.  So a limit lets through what it lets through in t + twice this.
-       The one time that the counter goes wrong: until the next check, which is 2 ms at most. */
+    /* A reading is this close to CLOCK_MONOTONIC.  Of it 3.2 us: as far as a pair may lie from a line of 2 ms; the rest
+       is what the processor may read ahead of the instructions in front of it.  So a limit lets through what it lets
+       through in t + twice this.  The one time that the counter goes wrong, or the kernel's clock is steered by more
+       than 500 ppm: as far as that goes until the next check, in 2 ms at most. */
     HOST_TSC_OFF_NS = 5000
 };
 
@@ -50,7 +50,7 @@ struct host_tsc_pair {
 };
 
 struct host_tsc_line {
-    _Atomic uint64_t tsc, ns, multiplier;
+    _Atomic uint64_t tsc, ns, floor_ns, multiplier;
     _Atomic uint64_t check; /* counts that HOST_TSC_CHECK_NS last */
 };
 
@@ -91,6 +91,8 @@ struct host_tsc_source {
     uint64_t (*forks)(void);
 };
 
-uint64_t host_tsc_now(struct host_tsc *clock, const struct host_tsc_source *source);
+/* Not below *last_ns, the thread's reading before, which it replaces.  The same reading once more is looked into: the
+   counter may stand still. */
+uint64_t host_tsc_now(struct host_tsc *clock, const struct host_tsc_source *source, uint64_t *last_ns);
 
 #endif
