@@ -20,8 +20,8 @@ uint64_t host_now_coarse_ns(void);
 /* ns since the epoch, as the machine's clock on the wall has it: it may jump. */
 uint64_t host_unix_ns(void);
 
-/* A thread that publishes the time every period, so that callers read no clock.  Late as a sleeping thread is, and where
-   a sleep takes longer than the period, once every two sleeps: it is awake for half of the time at most. */
+/* A thread that publishes the time every period, so that callers read no clock.  It is as late as a sleeping thread is;
+   where a sleep takes longer than the period it is awake for half of the time at most. */
 struct host_ticker {
     _Atomic uint64_t now_ns;
     uint64_t forks; /* as many as there had been when the thread was made */

@@ -2,8 +2,8 @@
    tsc_test.c - the line from the processor's counter to the kernel's clock: with made-up clocks, and with those of this
    machine.
 
-   In the made-up world the kernel's clock is the truth, and the counter goes at a pace that the test chooses; the oracle
-   of every reading is that truth.
+   In the made-up world the kernel's clock is the truth, by which every reading is judged, and the counter goes at a pace
+   that the test chooses.
 
    May touch: threads, a child process.  Promises: no length of time is asserted.  Leaves to others: what a reading
    costs (bench). */
