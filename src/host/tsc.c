@@ -30,7 +30,12 @@ enum {
     CHECK_AGAIN_NS = HOST_TSC_CHECK_NS / 4 /* a check that says nothing, or is asked for early, is not done sooner */
 };
 
+/* The processors whose counter is read have it; the others only have to compile. */
+#if defined(__SIZEOF_INT128__)
 __extension__ typedef unsigned __int128 wide;
+#else
+typedef uint64_t wide;
+#endif
 
 static uint64_t load(const _Atomic uint64_t *word)
 {

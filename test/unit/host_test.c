@@ -101,6 +101,34 @@ static void test_slots_are_used_again(void **state)
     }
 }
 
+static pthread_key_t late_key;
+static atomic_uint late_slot;
+
+/* Again and again, as long as the thread's end allows: at last its number is another's. */
+static void ask_late(void *argument)
+{
+    atomic_store(&late_slot, host_slot());
+    pthread_setspecific(late_key, argument);
+}
+
+static void *ask_at_the_end(void *argument)
+{
+    (void)host_slot();
+    pthread_setspecific(late_key, &late_slot);
+    return argument;
+}
+
+static void test_slot_of_a_thread_that_ends(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    assert_int_equal(pthread_key_create(&late_key, ask_late), 0);
+    assert_int_equal(pthread_create(&thread, NULL, ask_at_the_end, NULL), 0);
+    pthread_join(thread, NULL);
+    assert_int_equal(atomic_load(&late_slot), HOST_SLOTS);
+    pthread_key_delete(late_key);
+}
+
 static void test_forks_are_counted(void **state)
 {
     (void)state;
@@ -326,12 +354,13 @@ static void on_signal(int number)
 static int be_signalled(void)
 {
     struct host_ticker *ticker = NULL;
-    sigset_t set;
+    sigset_t set, before;
     sigemptyset(&set);
     sigaddset(&set, SIGUSR1);
     signal(SIGUSR1, on_signal);
     if (host_ticker_start(&ticker, 100000) != 0) return 3;
-    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    pthread_sigmask(SIG_BLOCK, &set, &before);
+    if (sigismember(&before, SIGUSR1) != 0) return 4; /* the thread that starts it goes on taking signals */
     kill(getpid(), SIGUSR1);
     for (uint64_t ticks = 0, last_ns = 0; ticks < 5;) {
         const uint64_t now_ns = host_ticker_now_ns(ticker);
@@ -341,7 +370,7 @@ static int be_signalled(void)
     }
     host_ticker_stop(ticker);
     sigpending(&set);
-    return sigismember(&set, SIGUSR1) == 1 ? 0 : 4;
+    return sigismember(&set, SIGUSR1) == 1 ? 0 : 5;
 }
 
 static void test_ticker_takes_no_signal(void **state)
@@ -380,6 +409,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slots_are_unique),
         cmocka_unit_test(test_slots_are_used_again),
+        cmocka_unit_test(test_slot_of_a_thread_that_ends),
         cmocka_unit_test(test_forks_are_counted),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_mutex),
