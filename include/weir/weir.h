@@ -123,12 +123,12 @@ WEIR_API void weir_decide_settle(const weir_plan *plan, void *state, weir_instan
 
 typedef struct weir_limiter weir_limiter;
 
-typedef enum { WEIR_CLOCK_SYSTEM, WEIR_CLOCK_COARSE, WEIR_CLOCK_TICKER, WEIR_CLOCK_MANUAL } weir_clock;
+typedef enum { WEIR_CLOCK_SYSTEM, WEIR_CLOCK_COARSE, WEIR_CLOCK_TICKER, WEIR_CLOCK_MANUAL, WEIR_CLOCK_TSC } weir_clock;
 
 typedef struct { /* WEIR_OPTIONS fills size; a zero field is its default */
     size_t size;
     weir_use use;
-    weir_clock clock;
+    weir_clock clock;  /* TSC: the processor's counter, within 5 us of SYSTEM, which it is where that cannot be */
     uint64_t grain_ns; /* a sleep lasts at least this long: late, never early; 0 = 50 us, or nothing with spin_ns */
     uint64_t spin_ns;  /* spin for the last part of a sleep; 0 = never */
     uint64_t tick_ns;  /* period of WEIR_CLOCK_TICKER, 1000 or more; 0 = 1 ms */

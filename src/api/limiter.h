@@ -13,6 +13,7 @@
 #include "host/clock.h"
 #include "host/sleep.h"
 #include "host/thread.h"
+#include "host/tsc.h"
 #include "share/cell.h"
 #include "share/log.h"
 #include "share/word.h"
@@ -72,6 +73,8 @@ static inline uint64_t limiter_now_ns(const weir_limiter *limiter)
         return host_ticker_now_ns(limiter->ticker);
     case WEIR_CLOCK_MANUAL:
         return atom_load(&limiter->manual_ns);
+    case WEIR_CLOCK_TSC:
+        return host_tsc_now_ns();
     default:
         return host_now_ns();
     }

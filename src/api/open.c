@@ -21,8 +21,8 @@ static int check_options(const weir_options *options, weir_error *error)
     if (options->use != WEIR_ADMIT && options->use != WEIR_PACE) {
         return api_fail(error, WEIR_EINVAL, "options.use: expected WEIR_ADMIT or WEIR_PACE");
     }
-    if ((unsigned)options->clock > WEIR_CLOCK_MANUAL) {
-        return api_fail(error, WEIR_EINVAL, "options.clock: expected one of the four WEIR_CLOCK_*");
+    if ((unsigned)options->clock > WEIR_CLOCK_TSC) {
+        return api_fail(error, WEIR_EINVAL, "options.clock: expected one of the five WEIR_CLOCK_*");
     }
     if (options->tick_ns != 0 && options->tick_ns < TICK_NS_MIN) {
         return api_fail(error, WEIR_EINVAL, "options.tick_ns: expected 1000 (a microsecond) or more, or 0 for 1 ms");

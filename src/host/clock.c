@@ -7,13 +7,10 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "host/sleep.h"
 #include "host/thread.h"
 
 #ifndef CLOCK_MONOTONIC_COARSE
@@ -42,47 +39,58 @@ uint64_t host_unix_ns(void)
     return read_ns(CLOCK_REALTIME);
 }
 
-struct host_ticker {
-    _Atomic uint64_t now_ns;
-    uint64_t period_ns;
-    uint64_t forks; /* as many as there had been when the thread was made */
-    struct host_event stop;
-    pthread_t thread;
-};
+/* A thread that wakes late by what a sleep takes here rests for as long, or it would do nothing but go to sleep; one
+   that was kept waiting for longer does not rest for longer. */
+enum { REST_NS_MAX = 50000 };
+
+uint64_t host_ticker_next_ns(uint64_t deadline_ns, uint64_t now_ns, uint64_t period_ns)
+{
+    if (now_ns < deadline_ns) return deadline_ns; /* woken for no reason */
+    const uint64_t late_ns = now_ns - deadline_ns;
+    const uint64_t rested_ns = now_ns + (late_ns < REST_NS_MAX ? late_ns : REST_NS_MAX);
+    const uint64_t due_ns = period_ns < HOST_NO_DEADLINE - deadline_ns ? deadline_ns + period_ns : HOST_NO_DEADLINE;
+    return due_ns > rested_ns ? due_ns : rested_ns;
+}
 
 static void *tick(void *argument)
 {
     struct host_ticker *ticker = argument;
-    uint64_t next_ns = host_now_ns();
+    uint64_t next_ns = atomic_load_explicit(&ticker->now_ns, memory_order_relaxed);
     while (host_event_seen(&ticker->stop) == 0) {
         const uint64_t now_ns = host_now_ns();
         atomic_store_explicit(&ticker->now_ns, now_ns, memory_order_relaxed);
-        next_ns = next_ns + ticker->period_ns > now_ns ? next_ns + ticker->period_ns : now_ns;
+        next_ns = host_ticker_next_ns(next_ns, now_ns, ticker->period_ns);
         host_event_wait(&ticker->stop, 0, next_ns);
     }
     return NULL;
 }
 
+/* A signal to the process is for the program's own threads. */
+static int start_without_signals(struct host_ticker *ticker)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int failed = pthread_create(&ticker->thread, NULL, tick, ticker);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failed;
+}
+
 int host_ticker_start(struct host_ticker **owned, uint64_t period_ns)
 {
-    struct host_ticker *ticker = calloc(1, sizeof *ticker);
+    struct host_ticker *ticker = host_allocate(sizeof *ticker); /* written often: not beside what others read */
     if (ticker == NULL) return ENOMEM;
     ticker->period_ns = period_ns;
+    ticker->forks_now = host_forks_counter();
     ticker->forks = host_forks();
     atomic_init(&ticker->now_ns, host_now_ns());
-    const int failed = pthread_create(&ticker->thread, NULL, tick, ticker);
+    const int failed = start_without_signals(ticker);
     if (failed != 0) {
-        free(ticker);
+        host_free(ticker);
         return failed;
     }
     *owned = ticker;
     return 0;
-}
-
-uint64_t host_ticker_now_ns(const struct host_ticker *ticker)
-{
-    if (ticker->forks != host_forks()) return host_now_ns();
-    return atomic_load_explicit(&ticker->now_ns, memory_order_relaxed);
 }
 
 void host_ticker_stop(struct host_ticker *ticker)
@@ -92,5 +100,5 @@ void host_ticker_stop(struct host_ticker *ticker)
         host_event_signal(&ticker->stop);
         pthread_join(ticker->thread, NULL);
     }
-    free(ticker);
+    host_free(ticker);
 }

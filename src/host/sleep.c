@@ -18,6 +18,8 @@
 #include <unistd.h>
 #endif
 
+#include "host/thread.h"
+
 static struct timespec timespec_of(uint64_t ns)
 {
     return (struct timespec){.tv_sec = (time_t)(ns / HOST_SECOND_NS), .tv_nsec = (long)(ns % HOST_SECOND_NS)};
@@ -32,7 +34,7 @@ uint32_t host_event_seen(const struct host_event *event)
 
 static void least_slack(void)
 {
-    static _Thread_local bool done;
+    static HOST_THREAD_LOCAL bool done;
     if (done) return;
     prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
     done = true;

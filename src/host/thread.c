@@ -19,9 +19,9 @@ static _Atomic uint64_t slots_taken; /* a bit each */
 static _Atomic uint64_t forks;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t at_exit_key;
-static _Thread_local unsigned slot_plus_1;
 static pthread_mutex_t watches_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct host_watch *watches;
+static HOST_THREAD_LOCAL unsigned slot_plus_1;
 
 _Static_assert(HOST_SLOTS == 64, "a bit for each slot");
 
@@ -97,13 +97,24 @@ static unsigned claim(void)
     return HOST_SLOTS;
 }
 
+/* Apart, so that what every call does needs no stack. */
+static __attribute__((noinline)) unsigned first_slot(void)
+{
+    pthread_once(&once, prepare);
+    slot_plus_1 = claim() + 1;
+    return slot_plus_1 - 1;
+}
+
 unsigned host_slot(void)
 {
-    if (slot_plus_1 == 0) {
-        pthread_once(&once, prepare);
-        slot_plus_1 = claim() + 1;
-    }
-    return slot_plus_1 - 1;
+    const unsigned plus_1 = slot_plus_1;
+    return plus_1 != 0 ? plus_1 - 1 : first_slot();
+}
+
+const _Atomic uint64_t *host_forks_counter(void)
+{
+    pthread_once(&once, prepare);
+    return &forks;
 }
 
 void host_watch_open(struct host_watch *watch)
@@ -129,8 +140,7 @@ bool host_watch_close(struct host_watch *watch)
 
 uint64_t host_forks(void)
 {
-    pthread_once(&once, prepare);
-    return atomic_load_explicit(&forks, memory_order_relaxed);
+    return atomic_load_explicit(host_forks_counter(), memory_order_relaxed);
 }
 
 void host_yield(void)

@@ -6,9 +6,18 @@
 #define WEIR_HOST_THREAD_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* A thread's own variable, found with one addition: glibc keeps room for some of them in libraries that are loaded
+   while the program runs.  Elsewhere the compiler's way, which calls a function in a shared library. */
+#if defined(__GLIBC__) && defined(__GNUC__)
+#define HOST_THREAD_LOCAL _Thread_local __attribute__((tls_model("initial-exec")))
+#else
+#define HOST_THREAD_LOCAL _Thread_local
+#endif
 
 enum { HOST_SLOTS = 64 };
 
@@ -32,6 +41,9 @@ void host_watch_open(struct host_watch *watch);
 
 /* False when it was over already. */
 bool host_watch_close(struct host_watch *watch);
+
+/* Where that number is kept, for those who read it often. */
+const _Atomic uint64_t *host_forks_counter(void);
 
 void host_yield(void);
 

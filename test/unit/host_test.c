@@ -12,6 +12,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/wait.h>
@@ -98,6 +99,34 @@ static void test_slots_are_used_again(void **state)
         assert_true(holder.slot != host_slot());
         assert_int_equal(holder.slot, first);
     }
+}
+
+static pthread_key_t late_key;
+static atomic_uint late_slot;
+
+/* Again and again, as long as the thread's end allows: at last its number is another's. */
+static void ask_late(void *argument)
+{
+    atomic_store(&late_slot, host_slot());
+    pthread_setspecific(late_key, argument);
+}
+
+static void *ask_at_the_end(void *argument)
+{
+    (void)host_slot();
+    pthread_setspecific(late_key, &late_slot);
+    return argument;
+}
+
+static void test_slot_of_a_thread_that_ends(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    assert_int_equal(pthread_key_create(&late_key, ask_late), 0);
+    assert_int_equal(pthread_create(&thread, NULL, ask_at_the_end, NULL), 0);
+    pthread_join(thread, NULL);
+    assert_int_equal(atomic_load(&late_slot), HOST_SLOTS);
+    pthread_key_delete(late_key);
 }
 
 static void test_forks_are_counted(void **state)
@@ -260,13 +289,99 @@ static void test_ticker(void **state)
 static void test_ticker_stops(void **state)
 {
     (void)state;
-    static const uint64_t periods_ns[] = {1000, 1000000, UINT64_C(3600000000000), UINT64_MAX / 2};
+    static const uint64_t periods_ns[] = {1000, 1000000, UINT64_C(3600000000000), UINT64_MAX / 2, UINT64_MAX};
     for (int i = 0; i < 200; i++) {
         struct host_ticker *ticker = NULL;
-        assert_int_equal(host_ticker_start(&ticker, periods_ns[i % 4]), 0);
-        if (i % 8 >= 4) sched_yield();
+        assert_int_equal(host_ticker_start(&ticker, periods_ns[i % 5]), 0);
+        if (i % 10 >= 5) sched_yield();
         host_ticker_stop(ticker);
     }
+}
+
+enum { TICKS = 1000 };
+
+/* A ticker whose thread takes cost_ns from one deadline to the next look at the clock: how long TICKS of them last. */
+static uint64_t tick_for(uint64_t period_ns, uint64_t cost_ns, uint64_t *most_apart_ns)
+{
+    uint64_t now_ns = 1000, next_ns = 1000;
+    *most_apart_ns = 0;
+    for (int i = 0; i < TICKS; i++) {
+        const uint64_t before_ns = now_ns;
+        next_ns = host_ticker_next_ns(next_ns, now_ns, period_ns);
+        now_ns = (next_ns > now_ns ? next_ns : now_ns) + cost_ns;
+        if (now_ns - before_ns > *most_apart_ns) *most_apart_ns = now_ns - before_ns;
+    }
+    return now_ns - 1000;
+}
+
+/* It ticks on its period as long as sleeping can do that, and else is awake for no more than half of the time. */
+static void test_ticker_does_not_spin(void **state)
+{
+    (void)state;
+    static const uint64_t periods_ns[] = {1, 1000, 10000, 50000, 1000000};
+    static const uint64_t costs_ns[] = {0, 1, 700, 3000, 19000, 40000};
+    for (size_t i = 0; i < sizeof periods_ns / sizeof periods_ns[0]; i++) {
+        for (size_t j = 0; j < sizeof costs_ns / sizeof costs_ns[0]; j++) {
+            uint64_t most_apart_ns;
+            const uint64_t all_ns = tick_for(periods_ns[i], costs_ns[j], &most_apart_ns);
+            assert_true(all_ns >= TICKS * periods_ns[i]);
+            assert_true(all_ns + 2 * costs_ns[j] >= TICKS * 2 * costs_ns[j]);
+            assert_true(most_apart_ns <= periods_ns[i] + 2 * costs_ns[j]);
+            if (periods_ns[i] >= 2 * costs_ns[j]) assert_true(all_ns <= TICKS * periods_ns[i] + costs_ns[j]);
+        }
+    }
+}
+
+/* Kept waiting for long it looks soon again, once; woken for no reason it sleeps on; a period may be for ever. */
+static void test_ticker_next(void **state)
+{
+    (void)state;
+    assert_int_equal(host_ticker_next_ns(1000, 1000, 500), 1500);
+    assert_int_equal(host_ticker_next_ns(1000, 1400, 500), 1800);
+    assert_int_equal(host_ticker_next_ns(1000, 999, 500), 1000);
+    assert_true(host_ticker_next_ns(1000, 1000 + 900 * MS, 500) <= 1000 + 901 * MS);
+    assert_int_equal(host_ticker_next_ns(1000, 1001, UINT64_MAX), HOST_NO_DEADLINE);
+    assert_int_equal(host_ticker_next_ns(1000, 1001, UINT64_MAX - 1000), HOST_NO_DEADLINE);
+}
+
+static void on_signal(int number)
+{
+    (void)number;
+    _exit(2);
+}
+
+/* In a child whose only other thread is the ticker: it would have to take the signal. */
+static int be_signalled(void)
+{
+    struct host_ticker *ticker = NULL;
+    sigset_t set, before;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    signal(SIGUSR1, on_signal);
+    if (host_ticker_start(&ticker, 100000) != 0) return 3;
+    pthread_sigmask(SIG_BLOCK, &set, &before);
+    if (sigismember(&before, SIGUSR1) != 0) return 4; /* the thread that starts it goes on taking signals */
+    kill(getpid(), SIGUSR1);
+    for (uint64_t ticks = 0, last_ns = 0; ticks < 5;) {
+        const uint64_t now_ns = host_ticker_now_ns(ticker);
+        ticks += now_ns != last_ns;
+        last_ns = now_ns;
+        sched_yield();
+    }
+    host_ticker_stop(ticker);
+    sigpending(&set);
+    return sigismember(&set, SIGUSR1) == 1 ? 0 : 5;
+}
+
+static void test_ticker_takes_no_signal(void **state)
+{
+    (void)state;
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) _exit(be_signalled());
+    int status = 1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
 }
 
 /* A child has no ticker thread, and reads the clock itself. */
@@ -294,6 +409,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slots_are_unique),
         cmocka_unit_test(test_slots_are_used_again),
+        cmocka_unit_test(test_slot_of_a_thread_that_ends),
         cmocka_unit_test(test_forks_are_counted),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_mutex),
@@ -303,6 +419,9 @@ int main(void)
         cmocka_unit_test(test_signal_wakes_all),
         cmocka_unit_test(test_ticker),
         cmocka_unit_test(test_ticker_stops),
+        cmocka_unit_test(test_ticker_does_not_spin),
+        cmocka_unit_test(test_ticker_next),
+        cmocka_unit_test(test_ticker_takes_no_signal),
         cmocka_unit_test(test_ticker_after_fork),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,7 +64,7 @@ static void test_open_refuses(void **state)
 {
     (void)state;
     weir_options options = WEIR_OPTIONS;
-    options.clock = (weir_clock)4;
+    options.clock = (weir_clock)5;
     refuses_options(&options, "clock");
     options = (weir_options)WEIR_OPTIONS;
     options.use = (weir_use)2;
@@ -766,8 +766,8 @@ static void test_stop_wakes(void **state)
 static void test_clocks_move_on(void **state)
 {
     (void)state;
-    static const weir_clock clocks[] = {WEIR_CLOCK_SYSTEM, WEIR_CLOCK_COARSE, WEIR_CLOCK_TICKER};
-    for (int i = 0; i < 3; i++) {
+    static const weir_clock clocks[] = {WEIR_CLOCK_SYSTEM, WEIR_CLOCK_COARSE, WEIR_CLOCK_TICKER, WEIR_CLOCK_TSC};
+    for (int i = 0; i < 4; i++) {
         weir_options options = WEIR_OPTIONS;
         weir_limiter *limiter;
         options.clock = clocks[i];

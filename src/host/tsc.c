@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT
+   tsc.c - the line between two clocks, its checks, and the processor that has a counter.
+
+   May touch: the processor's counter, the kernel's clock, one file of /sys; one clock of the process and a word of each
+   thread, only here.  Promises: as tsc.h.  Leaves to others: what to do with the time. */
+#include "host/tsc.h"
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "host/clock.h"
+#include "host/thread.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <x86intrin.h>
+#endif
+
+enum {
+    FRACTION_BITS = 32, /* of a multiplier */
+    NARROW_NS = 200,    /* a pair known this well is not tried for again */
+    WIDE_NS = 300,      /* one known worse says nothing */
+    TRIES = 4,
+    LATE_NS = 1000,     /* how far off the line a pair may lie, beside half its width */
+    STEERED_SHIFT = 10, /* and 1/2^10 of the time: the kernel steers its clock by 500 ppm, the pace is known to 300 */
+    PACE_SHIFT = 8,     /* the pace stays within 1/2^8 of the first */
+    BASE_NS = 64000000,
+    CHECK_AGAIN_NS = HOST_TSC_CHECK_NS / 4 /* a check that says nothing, or is asked for early, is not done sooner */
+};
+
+/* The processors whose counter is read have it; the others only have to compile. */
+#if defined(__SIZEOF_INT128__)
+__extension__ typedef unsigned __int128 wide;
+#else
+typedef uint64_t wide;
+#endif
+
+static uint64_t load(const _Atomic uint64_t *word)
+{
+    return atomic_load_explicit(word, memory_order_acquire);
+}
+
+static void store(_Atomic uint64_t *word, uint64_t value)
+{
+    atomic_store_explicit(word, value, memory_order_release);
+}
+
+static uint64_t narrowed(wide value)
+{
+    return value > UINT64_MAX ? UINT64_MAX : (uint64_t)value;
+}
+
+/* ---- reading ---- */
+
+static inline enum host_tsc_age read_line(const struct host_tsc *clock, uint64_t tsc, uint64_t *ns)
+{
+    const uint64_t number = load(&clock->number);
+    const struct host_tsc_line *line = &clock->line[number & 1];
+    const uint64_t from = load(&line->tsc), from_ns = load(&line->ns), floor_ns = load(&line->floor_ns);
+    const uint64_t multiplier = load(&line->multiplier), check = load(&line->check);
+    if (number == 0 || atomic_load_explicit(&clock->number, memory_order_relaxed) != number) return HOST_TSC_NONE;
+    const uint64_t passed = tsc - from; /* huge when it was read just before the line was drawn */
+    if (passed > 2 * check) return HOST_TSC_NONE;
+    const uint64_t there_ns = from_ns + (passed * multiplier >> FRACTION_BITS); /* 2^21 ns at most: no overflow */
+    *ns = there_ns > floor_ns ? there_ns : floor_ns;
+    return passed <= check ? HOST_TSC_FRESH : HOST_TSC_DUE;
+}
+
+enum host_tsc_age host_tsc_read(const struct host_tsc *clock, uint64_t tsc, uint64_t *ns)
+{
+    return read_line(clock, tsc, ns);
+}
+
+/* A counter that is not used is not read either: that takes half as long as the kernel's clock. */
+static inline enum host_tsc_age read_counter(const struct host_tsc *clock, uint64_t (*tsc)(void), uint64_t *ns)
+{
+    if (atomic_load_explicit(&clock->number, memory_order_relaxed) == 0) return HOST_TSC_NONE;
+    return read_line(clock, tsc(), ns);
+}
+
+/* ---- checking ---- */
+
+void host_tsc_give_up(struct host_tsc *clock)
+{
+    store(&clock->again_ns, UINT64_MAX);
+    store(&clock->number, 0);
+}
+
+static void publish(struct host_tsc *clock, const struct host_tsc_pair *pair, uint64_t floor_ns, uint64_t pace)
+{
+    const uint64_t number = ++clock->numbers;
+    struct host_tsc_line *line = &clock->line[number & 1];
+    store(&line->tsc, pair->tsc);
+    store(&line->ns, pair->ns);
+    store(&line->floor_ns, floor_ns);
+    store(&line->multiplier, pace);
+    store(&line->check, ((uint64_t)HOST_TSC_CHECK_NS << FRACTION_BITS) / pace);
+    store(&clock->number, number);
+}
+
+/* ns per count since the base, 0 when that cannot be: a counter that stands still, goes back or jumps. */
+static uint64_t pace_of(const struct host_tsc *clock, const struct host_tsc_pair *pair)
+{
+    if (pair->tsc <= clock->base.tsc || pair->ns <= clock->base.ns) return 0;
+    const uint64_t pace =
+        narrowed(((wide)(pair->ns - clock->base.ns) << FRACTION_BITS) / (pair->tsc - clock->base.tsc));
+    const uint64_t first = clock->multiplier != 0 ? clock->multiplier : pace;
+    const uint64_t off = pace > first ? pace - first : first - pace;
+    return off <= first >> PACE_SHIFT ? pace : 0;
+}
+
+/* Whether the pair lies where the line in force may have it.  *floor_ns: what readers have been told at most. */
+static bool agrees(const struct host_tsc *clock, const struct host_tsc_pair *pair, uint64_t *floor_ns)
+{
+    const struct host_tsc_line *line = &clock->line[clock->numbers & 1];
+    const uint64_t from = load(&line->tsc), from_ns = load(&line->ns), before_ns = load(&line->floor_ns);
+    const uint64_t multiplier = load(&line->multiplier), check = load(&line->check);
+    const uint64_t passed = pair->tsc > from ? pair->tsc - from : 0, told = passed < 2 * check ? passed : 2 * check;
+    const uint64_t there_ns = narrowed(from_ns + ((wide)passed * multiplier >> FRACTION_BITS));
+    const uint64_t off_ns = there_ns > pair->ns ? there_ns - pair->ns : pair->ns - there_ns;
+    const uint64_t passed_ns = pair->ns > from_ns ? pair->ns - from_ns : 0;
+    const uint64_t told_ns = from_ns + (told * multiplier >> FRACTION_BITS);
+    *floor_ns = told_ns > before_ns ? told_ns : before_ns;
+    return off_ns <= LATE_NS + pair->width_ns / 2 + (passed_ns >> STEERED_SHIFT);
+}
+
+void host_tsc_meet(struct host_tsc *clock, const struct host_tsc_pair *pair)
+{
+    uint64_t floor_ns = 0;
+    if (load(&clock->again_ns) == UINT64_MAX) return;
+    if (!clock->met) {
+        clock->base = clock->middle = *pair;
+        clock->met = true;
+    }
+    const bool learning = load(&clock->number) == 0;
+    store(&clock->again_ns, pair->ns + CHECK_AGAIN_NS);
+    if (learning && pair->ns - clock->base.ns < HOST_TSC_CHECK_NS) return;
+    const uint64_t pace = pace_of(clock, pair);
+    if (pace == 0 || (!learning && !agrees(clock, pair, &floor_ns))) {
+        host_tsc_give_up(clock);
+        return;
+    }
+    if (learning) clock->multiplier = pace;
+    if (pair->ns - clock->middle.ns >= BASE_NS) {
+        clock->base = clock->middle;
+        clock->middle = *pair;
+    }
+    publish(clock, pair, floor_ns, pace);
+}
+
+/* ---- whoever comes by ---- */
+
+/* Of a few tries the one known best: a thread may be put aside between the readings. */
+static struct host_tsc_pair read_both(const struct host_tsc_source *source)
+{
+    struct host_tsc_pair best = {.width_ns = UINT64_MAX};
+    for (int i = 0; i < TRIES && best.width_ns > NARROW_NS; i++) {
+        const uint64_t before_ns = source->now_ns(), tsc = source->tsc_ordered(), after_ns = source->now_ns();
+        const uint64_t width_ns = after_ns - before_ns;
+        if (width_ns < best.width_ns) best = (struct host_tsc_pair){tsc, before_ns + width_ns / 2, width_ns};
+    }
+    return best;
+}
+
+/* A child has what its parent's other threads were about to do, and not the threads: it starts anew. */
+static bool try_lock(struct host_tsc *clock, uint64_t forks)
+{
+    uint64_t held = atomic_load_explicit(&clock->lock, memory_order_relaxed);
+    if (held == forks + 1 || !atomic_compare_exchange_strong_explicit(&clock->lock, &held, forks + 1,
+                                                                      memory_order_acquire, memory_order_relaxed)) {
+        return false;
+    }
+    if (held != 0) {
+        store(&clock->number, 0);
+        clock->met = false;
+        clock->multiplier = 0;
+    }
+    return true;
+}
+
+/* due_ns: what the line says, where it still may. */
+static uint64_t check(struct host_tsc *clock, const struct host_tsc_source *source, enum host_tsc_age age,
+                      uint64_t due_ns)
+{
+    const uint64_t now_ns = age == HOST_TSC_DUE ? due_ns : source->now_ns();
+    if (now_ns < load(&clock->again_ns) || !try_lock(clock, source->forks())) return now_ns;
+    const struct host_tsc_pair pair = read_both(source);
+    uint64_t line_ns = now_ns;
+    if (pair.width_ns <= WIDE_NS) host_tsc_meet(clock, &pair);
+    else if (load(&clock->again_ns) != UINT64_MAX) store(&clock->again_ns, now_ns + CHECK_AGAIN_NS);
+    store(&clock->lock, 0);
+    return host_tsc_read(clock, pair.tsc, &line_ns) == HOST_TSC_FRESH ? line_ns : now_ns;
+}
+
+uint64_t host_tsc_now(struct host_tsc *clock, const struct host_tsc_source *source, uint64_t *last_ns)
+{
+    uint64_t ns = 0;
+    const enum host_tsc_age age = read_counter(clock, source->tsc, &ns);
+    if (age != HOST_TSC_FRESH || ns <= *last_ns) ns = check(clock, source, age, ns);
+    if (ns > *last_ns) *last_ns = ns;
+    return *last_ns;
+}
+
+/* ---- the processor ---- */
+
+#if defined(__x86_64__)
+
+#define POWER_LEAF UINT32_C(0x80000007)
+enum { ONE_PACE = 1 << 8 };
+
+static uint64_t counter(void)
+{
+    return __rdtsc();
+}
+
+static uint64_t counter_ordered(void)
+{
+    _mm_lfence();
+    return __rdtsc();
+}
+
+static bool runs_at_one_pace(void)
+{
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    return __get_cpuid(POWER_LEAF, &a, &b, &c, &d) != 0 && (d & ONE_PACE) != 0;
+}
+
+#else
+
+static uint64_t counter(void)
+{
+    return 0;
+}
+
+static uint64_t counter_ordered(void)
+{
+    return 0;
+}
+
+static bool runs_at_one_pace(void)
+{
+    return false;
+}
+
+#endif
+
+/* The kernel has compared the counters of all processors, and knows machines whose counter is not what it seems. */
+static bool kernel_uses_it(void)
+{
+    char name[16] = "";
+    FILE *file = fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "re");
+    if (file == NULL) return false;
+    const bool read = fgets(name, sizeof name, file) != NULL;
+    fclose(file);
+    return read && strcmp(name, "tsc\n") == 0;
+}
+
+static struct host_tsc process_clock;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static HOST_THREAD_LOCAL uint64_t last_ns;
+
+static void look_at_processor(void)
+{
+    if (!runs_at_one_pace() || !kernel_uses_it()) host_tsc_give_up(&process_clock);
+}
+
+static __attribute__((noinline)) uint64_t check_process(enum host_tsc_age age, uint64_t due_ns)
+{
+    static const struct host_tsc_source source = {counter, counter_ordered, host_now_ns, host_forks};
+    pthread_once(&once, look_at_processor);
+    return check(&process_clock, &source, age, due_ns);
+}
+
+uint64_t host_tsc_now_ns(void)
+{
+    uint64_t ns = 0;
+    const enum host_tsc_age age = read_counter(&process_clock, counter, &ns);
+    if (age != HOST_TSC_FRESH || ns <= last_ns) ns = check_process(age, ns);
+    if (ns > last_ns) last_ns = ns;
+    return last_ns;
+}
+
+bool host_tsc_answers(void)
+{
+    return load(&process_clock.number) != 0;
+}
