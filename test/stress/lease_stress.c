@@ -50,7 +50,9 @@ struct run {
     weir_limiter *limiter;
     struct limit_said limit[LIMITS];
     int limits, threads, leases;
+    uint64_t cost_most;
     uint64_t steps;              /* of a round, at most */
+    uint64_t by_lease;           /* of twenty steps so many */
     bool hybrid, by_hand, waits; /* waits: some are taken ahead */
     weir_carry carry;
     atomic_int changes;
@@ -133,7 +135,9 @@ static void single(struct worker *worker)
 {
     const int change = atomic_load(&worker->run->changes);
     const uint64_t from_ns = limiter_now_ns(worker->run->limiter);
-    const weir_decision decision = ask_single(worker, from_ns, 1 + random_below(&worker->seed, 4));
+    /* Whoever takes all there is meets those who still have theirs in leases. */
+    const uint64_t most = random_one_in(&worker->seed, 3) ? worker->run->cost_most : 4;
+    const weir_decision decision = ask_single(worker, from_ns, 1 + random_below(&worker->seed, most));
     keep(worker, &decision, from_ns, change);
     worker->single += decision.charged;
 }
@@ -157,11 +161,11 @@ static void by_lease(struct worker *worker)
 static void work(struct worker *worker, int steps)
 {
     for (int i = 0; i < steps; i++) {
-        const uint64_t kind = random_below(&worker->seed, 12);
-        if (kind < 6) by_lease(worker);
-        else if (kind < 9) single(worker);
-        else if (kind < 11) settle_one(worker);
-        else if (random_one_in(&worker->seed, 3)) {
+        const uint64_t kind = random_below(&worker->seed, 20);
+        if (kind < worker->run->by_lease) by_lease(worker);
+        else if (kind < 15) single(worker);
+        else if (kind < 18) settle_one(worker);
+        else {
             const int number = (int)random_below(&worker->seed, (uint64_t)worker->run->leases);
             weir_lease_close(&leases[number]);
             opens(worker, number);
@@ -233,6 +237,8 @@ static void choose_limits(struct run *run, uint64_t *seed)
         limit->rate = i == 0 ? rate : equally_long ? rate * times : rates[random_below(seed, 3)];
         limit->burst = i == 0 ? burst : equally_long ? burst * times : bursts[random_below(seed, 5)];
         limit->catchup_tenths = run->hybrid ? run->limit[0].catchup_tenths : TENTHS;
+        /* What costs more than the pool of a hybrid is promised something else. */
+        run->cost_most = i == 0 ? limit->burst - 2 : least(run->cost_most, limit->burst - 2);
         if (i == 0 && run->hybrid) limit->catchup_tenths = TENTHS + random_below(seed, 3) * 5 / 2;
     }
 }
@@ -399,6 +405,7 @@ static void open_run(struct run *run, uint64_t *seed)
     run->carry = (weir_carry)random_below(seed, 3);
     run->limits = random_one_in(seed, 2) ? 1 : 2 + (int)random_below(seed, LIMITS - 1);
     run->steps = run->by_hand || random_one_in(seed, 2) ? 12 : 100;
+    run->by_lease = 2 + random_below(seed, 14);
     run->waits = run->limits == 1 && random_one_in(seed, 2);
     choose_limits(run, seed);
     say(run, &run->limit[0], text);
