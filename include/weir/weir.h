@@ -266,13 +266,13 @@ static inline weir_decision weir_lease_spend(weir_lease *lease, uint64_t cost)
    permits only; a refusal is exact for what is not in other threads' leases. */
 static inline weir_decision weir_lease_take(weir_lease *lease, uint64_t cost)
 {
-    return cost <= lease->left ? weir_lease_spend(lease, cost) : weir_lease_renew(lease, cost);
+    return cost - 1 < lease->left ? weir_lease_spend(lease, cost) : weir_lease_renew(lease, cost); /* 0 is asked too */
 }
 
 /* As weir_take_wait. */
 static inline weir_decision weir_lease_take_wait(weir_lease *lease, uint64_t cost, uint64_t wait_max_ns)
 {
-    return cost <= lease->left ? weir_lease_spend(lease, cost) : weir_lease_renew_wait(lease, cost, wait_max_ns);
+    return cost - 1 < lease->left ? weir_lease_spend(lease, cost) : weir_lease_renew_wait(lease, cost, wait_max_ns);
 }
 
 /* ---- tables: a state for each key, memory fixed at the start, shared by processes ---------------------------- */

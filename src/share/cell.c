@@ -174,6 +174,16 @@ uint64_t *cell_change(struct cell *cell, struct rule rule[], int count, uint64_t
     return before;
 }
 
+void cell_hold(struct cell *cell)
+{
+    lock(cell);
+}
+
+void cell_let_go(struct cell *cell)
+{
+    unlock(cell);
+}
+
 void cell_look(struct cell *cell, void (*look)(const struct cell_content *content, void *context), void *context)
 {
     lock(cell);

@@ -163,7 +163,10 @@ bool word_trade(struct word *word, const struct trade *trade, struct lease_slice
         const uint64_t out = subtract_to_zero(atom_load_acquire(&word->out), claimed - trade->held);
         *slice = lease_trade(&rule, &value, trade, out);
         here = rule.algorithm != ALGORITHM_ELSEWHERE;
-        if (value > VALUE_MAX) here = false;
+        if (value > VALUE_MAX) { /* beyond its clock: nothing is to be had, nothing to be given back */
+            value = value_of(raw);
+            slice->permits = 0;
+        }
         if (slice->permits > claimed) {
             lease_more(&word->out, slice->permits - claimed);
             claimed = slice->permits;

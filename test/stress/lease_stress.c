@@ -122,7 +122,7 @@ static weir_decision ask_single(struct worker *worker, uint64_t from_ns, uint64_
     case 1:
         return weir_take_some(run->limiter, cost + 2);
     case 2:
-        return weir_reserve(run->limiter, cost, run->waits ? random_below(&worker->seed, 8 * US) : 0);
+        return weir_reserve(run->limiter, cost, run->waits ? random_sized(&worker->seed, 24) : 0);
     case 3:
         (void)weir_peek(run->limiter, cost);
         return weir_take(run->limiter, cost);
