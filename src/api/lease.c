@@ -191,24 +191,26 @@ static bool intact(const struct holder *holder, const weir_lease *lease)
 {
     const struct lease_slice *slice = &holder->slice;
     const uint64_t step = step_of(slice);
-    return lease->inside == holder && lease->left <= holder->shown && lease->step == step &&
-           lease->last_ns == slice->last_ns - (holder->ahead * step >> STEP_BITS) &&
+    return lease->inside == holder && lease->left <= holder->shown && lease->calls <= holder->shown - lease->left &&
+           lease->step == step && lease->last_ns == slice->last_ns - (holder->ahead * step >> STEP_BITS) &&
            lease->end == slice->end - (holder->ahead << slice->scale) && lease->scale == slice->scale &&
            lease->reserved == slice->generation;
 }
 
-/* By its own thread, that may have left the lease's memory already: what is not its own any more is not touched. */
+/* By its own thread, that may have left the lease's memory already, so that these very calls may write over it: it is
+   looked at once, and what is not its own any more is not touched. */
 static void thread_ended(struct host_watch *watch)
 {
     struct holder *holder = (struct holder *)watch;
-    weir_limiter *limiter = holder->limiter;
-    weir_lease *lease = holder->lease, gone = {.left = 0};
-    const bool there = intact(holder, lease);
-    if (limiter != NULL) {
-        unlink_holder(limiter, holder);
-        give_back(holder, there ? lease : &gone);
+    weir_lease last = {.left = 0};
+    if (intact(holder, holder->lease)) {
+        last = *holder->lease;
+        *holder->lease = (weir_lease){.left = 0};
     }
-    if (there) *lease = (weir_lease){.left = 0};
+    if (holder->limiter != NULL) {
+        unlink_holder(holder->limiter, holder);
+        give_back(holder, &last);
+    }
     host_free(holder);
 }
 
