@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
    fork.c - a limiter in the child of a fork.
 
-   The child has a copy of everything but the threads.  A lock that one of them held would be held for ever, and what it
-   was about to write would stay half done; so whoever forks first takes all locks of all limiters.  What the others had
-   taken along or were waiting for is not for the child: nothing is out there, and nobody is in the line.
+   The child has a copy of everything but the threads.  A lock that one of them held would be held for ever, and what
+   it was about to write would stay half done; so whoever forks first takes all locks of all limiters.  What the others
+   had taken along or were waiting for is not for the child: nothing is out there, and nobody is in the line.
 
-   May touch: the limiter, host.  Promises: the child can ask, change and close the limiter whatever the parent's threads
-   were doing.  Leaves to others: which threads and which limiters there are (host). */
+   May touch: the limiter, host.  Promises: the child can ask, change and close the limiter whatever the parent's
+   threads were doing.  Leaves to others: which threads and which limiters there are (host). */
 #include <stddef.h>
 
 #include "api/limiter.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
    windows.c - see windows.h.
 
-   A call counts in a window only if both of its readings lie inside: then it surely passed there, whatever the scheduler
-   did in between.  So what is found is a proof and no accident.
+   A call counts in a window only if both of its readings lie inside: then it surely passed there, whatever the
+   scheduler did in between.  So what is found is a proof and no accident.
 
    All windows are looked at, as [from of one, to of another].  Going through the calls by `to`, a tree keeps for each
    `from` what has passed since, and the largest of them:
