@@ -250,7 +250,7 @@ static void test_many_leases(void **state)
     weir_close(limiter);
 }
 
-/* A start that is promised now may come together with all that is out; so what does not fit beside it is not promised. */
+/* A start that is promised now may come together with all that is out: what does not fit beside it is not promised. */
 static void reserve_beside_leases(const char *limits)
 {
     weir_limiter *limiter = open_manual(limits);
