@@ -221,9 +221,9 @@ WEIR_API void weir_read_stats(weir_limiter *limiter, weir_stats *stats, size_t s
 
 /* ---- leases: the fast path, one per thread -------------------------------------------------------------------- */
 
-/* Permits taken along, to be spent without a clock, a lock or a shared word.  Yours, a cache line, zeroed = closed; keep
-   it where it lives as long as its thread (static _Thread_local, on the heap), or close it before it goes out of scope.
-   A child made by fork has an empty copy.  This layout is frozen: programs have the fast path inside. */
+/* Permits taken along, to be spent without a clock, a lock or a shared word.  Yours, a cache line, zeroed = closed;
+   keep it where it lives as long as its thread (static _Thread_local, on the heap), or close it before it goes out of
+   scope.  A child made by fork has an empty copy.  This layout is frozen: programs have the fast path inside. */
 typedef struct {
     uint64_t left;     /* permits that may start now */
     uint64_t last_ns;  /* scheduled start of the last of them */
@@ -249,12 +249,15 @@ WEIR_API weir_decision weir_lease_renew_wait(weir_lease *lease, uint64_t cost, u
 
 static inline weir_decision weir_lease_spend(weir_lease *lease, uint64_t cost)
 {
-    weir_decision decision = {0};
+    weir_decision decision; /* every field below: no initializer is one in C and in C++ without a warning */
     const uint64_t left = lease->left - cost;
     lease->left = left;
     lease->calls++;
     decision.verdict = WEIR_ALLOW;
+    decision.limit = 0;
     decision.start.ns = lease->last_ns - (left * lease->step >> 16);
+    decision.delay_ns = 0;
+    decision.retry_ns = 0;
     decision.end = lease->end - (left << lease->scale);
     decision.remaining = left;
     decision.charged = cost;
@@ -266,13 +269,13 @@ static inline weir_decision weir_lease_spend(weir_lease *lease, uint64_t cost)
    permits only; a refusal is exact for what is not in other threads' leases. */
 static inline weir_decision weir_lease_take(weir_lease *lease, uint64_t cost)
 {
-    return cost <= lease->left ? weir_lease_spend(lease, cost) : weir_lease_renew(lease, cost);
+    return cost - 1 < lease->left ? weir_lease_spend(lease, cost) : weir_lease_renew(lease, cost); /* 0 is asked too */
 }
 
 /* As weir_take_wait. */
 static inline weir_decision weir_lease_take_wait(weir_lease *lease, uint64_t cost, uint64_t wait_max_ns)
 {
-    return cost <= lease->left ? weir_lease_spend(lease, cost) : weir_lease_renew_wait(lease, cost, wait_max_ns);
+    return cost - 1 < lease->left ? weir_lease_spend(lease, cost) : weir_lease_renew_wait(lease, cost, wait_max_ns);
 }
 
 /* ---- tables: a state for each key, memory fixed at the start, shared by processes ---------------------------- */

@@ -18,15 +18,16 @@
 #include "core/num.h"
 
 enum { USED_WITHIN_NS = 4000, USED_LEAST = 8, WANT_MOST = 1 << 24, STEP_BITS = 16 };
+static const uint64_t SPAN_MOST_NS = UINT64_MAX >> STEP_BITS;
 
 struct holder {
     struct host_watch watch; /* first: it is found by it */
     struct holder *before, *after;
     weir_limiter *limiter; /* NULL: it is closed */
-    weir_lease *lease;     /* NULL: it was the parent's */
-    uint64_t size;         /* permits in the lease, spent ones included: those that are out */
-    uint64_t shown;        /* of them, `left` as it was when it was last looked at */
-    uint64_t ahead;        /* ... not in `left` yet */
+    weir_lease *lease;
+    uint64_t size;  /* permits in the lease, spent ones included: those that are out */
+    uint64_t shown; /* of them, `left` as it was when it was last looked at */
+    uint64_t ahead; /* ... not in `left` yet */
     struct lease_slice slice;
     uint64_t since_ns, used, want; /* used: since then */
 };
@@ -56,8 +57,18 @@ void limiter_leave_leases(weir_limiter *limiter)
     for (struct holder *holder = limiter->holders, *after; holder != NULL; holder = after) {
         after = holder->after;
         holder->limiter = NULL;
-        if (holder->lease == NULL) host_free(holder);
     }
+    limiter->holders = NULL;
+}
+
+void limiter_forget_leases(weir_limiter *limiter)
+{
+    for (struct holder *holder = limiter->holders, *after; holder != NULL; holder = after) {
+        after = holder->after;
+        host_free(holder);
+    }
+    limiter->holders = NULL;
+    atom_store(&limiter->word.out, 0);
 }
 
 /* ---- spending ---- */
@@ -76,7 +87,7 @@ static void look(struct holder *holder, weir_lease *lease)
 static uint64_t step_of(const struct lease_slice *slice)
 {
     if (slice->permits < 2) return 0;
-    return ((slice->last_ns - slice->first_ns) << STEP_BITS) / (slice->permits - 1);
+    return (least(slice->last_ns - slice->first_ns, SPAN_MOST_NS) << STEP_BITS) / (slice->permits - 1);
 }
 
 /* Of the last `count` permits of the slice, the start of the first. */
@@ -91,7 +102,9 @@ static void show_due(struct holder *holder, weir_lease *lease, uint64_t now_ns)
     const uint64_t step = step_of(&holder->slice);
     uint64_t ahead = 0;
     if (holder->slice.last_ns > now_ns && step != 0) {
-        ahead = least(((holder->slice.last_ns - now_ns) << STEP_BITS) / step + 1, holder->ahead);
+        const uint64_t far_ns = holder->slice.last_ns - now_ns;
+        ahead = multiply_divide_floor(far_ns, UINT64_C(1) << STEP_BITS, step);
+        ahead = least(add_saturating(ahead, 1), holder->ahead);
         while (ahead > 0 && start_of(holder, ahead) <= now_ns) ahead--;
     } else if (holder->slice.last_ns > now_ns) {
         ahead = holder->ahead;
@@ -149,14 +162,16 @@ static void adapt(struct holder *holder, uint64_t now_ns)
     }
 }
 
-/* Takes others, unless one at a time is what it needs. */
-static void renew(struct holder *holder, weir_lease *lease, uint64_t now_ns)
+/* Takes others, unless one at a time is what it needs.  If they are not enough for this call it holds none: the limiter
+   is asked then, and they must not be missing there. */
+static void renew(struct holder *holder, weir_lease *lease, uint64_t now_ns, uint64_t cost)
 {
     adapt(holder, now_ns);
     const uint64_t want = holder->want < SLICE_LEAST ? 0 : holder->want;
     if (holder->size == 0 && want == 0) return;
     trade(holder, lease, now_ns, want);
-    if (holder->size != 0) return;
+    if (cost <= holder->size) return;
+    if (holder->size != 0) trade(holder, lease, now_ns, 0);
     holder->want = 1; /* there is too little: one at a time, until they pass quickly again */
     holder->used = 0;
 }
@@ -165,34 +180,45 @@ static void renew(struct holder *holder, weir_lease *lease, uint64_t now_ns)
 
 static void give_back(struct holder *holder, weir_lease *lease)
 {
+    const uint64_t now_ns = limiter_now_ns(holder->limiter);
     look(holder, lease);
-    if (holder->size != 0) trade(holder, lease, limiter_now_ns(holder->limiter), 0);
+    limiter_renew(holder->limiter, now_ns);
+    if (holder->size != 0) trade(holder, lease, now_ns, 0);
 }
 
-/* By its own thread, that may have left the lease's memory already: what is not its own any more is not touched. */
+/* Nothing but its owner has written there: where his stack was, others may have. */
+static bool intact(const struct holder *holder, const weir_lease *lease)
+{
+    const struct lease_slice *slice = &holder->slice;
+    const uint64_t step = step_of(slice);
+    return lease->inside == holder && lease->left <= holder->shown && lease->calls <= holder->shown - lease->left &&
+           lease->step == step && lease->last_ns == slice->last_ns - (holder->ahead * step >> STEP_BITS) &&
+           lease->end == slice->end - (holder->ahead << slice->scale) && lease->scale == slice->scale &&
+           lease->reserved == slice->generation;
+}
+
+/* By its own thread, that may have left the lease's memory already, so that these very calls may write over it: it is
+   looked at once, and what is not its own any more is not touched. */
 static void thread_ended(struct host_watch *watch)
 {
     struct holder *holder = (struct holder *)watch;
-    weir_limiter *limiter = holder->limiter;
-    weir_lease *lease = holder->lease, gone = {.left = 0};
-    const bool there = lease->inside == holder && lease->left <= holder->shown;
-    if (limiter != NULL) {
-        unlink_holder(limiter, holder);
-        give_back(holder, there ? lease : &gone);
+    weir_lease last = {.left = 0};
+    if (intact(holder, holder->lease)) {
+        last = *holder->lease;
+        *holder->lease = (weir_lease){.left = 0};
     }
-    if (there) *lease = (weir_lease){.left = 0};
+    if (holder->limiter != NULL) {
+        unlink_holder(holder->limiter, holder);
+        give_back(holder, &last);
+    }
     host_free(holder);
 }
 
-/* What the parent's threads hold is not for this process, so here nothing is out.  The mutex may be held by a thread
-   that is not here, so the list is left alone. */
+/* What the parent's threads hold is not for this process.  The limiter, if there is one, frees the holder. */
 static void forked(struct host_watch *watch)
 {
     struct holder *holder = (struct holder *)watch;
-    weir_lease *lease = holder->lease;
-    if (lease->inside == holder) *lease = (weir_lease){.left = 0};
-    if (holder->limiter != NULL) lease_fewer(&holder->limiter->word.out, holder->size);
-    holder->lease = NULL; /* whoever closes the limiter frees it */
+    if (holder->lease->inside == holder) *holder->lease = (weir_lease){.left = 0};
     if (holder->limiter == NULL) host_free(holder);
 }
 
@@ -218,8 +244,8 @@ void weir_lease_close(weir_lease *lease)
     if (holder == NULL) return;
     host_watch_close(&holder->watch);
     if (holder->limiter != NULL) {
-        unlink_holder(holder->limiter, holder);
         give_back(holder, lease);
+        unlink_holder(holder->limiter, holder);
     }
     *lease = (weir_lease){.left = 0};
     host_free(holder);
@@ -256,11 +282,11 @@ weir_decision weir_lease_renew(weir_lease *lease, uint64_t cost)
     const uint64_t now_ns = limiter_now_ns(limiter);
     limiter_renew(limiter, now_ns);
     if (holder->ahead != 0) show_due(holder, lease, now_ns);
-    if (cost > lease->left + holder->ahead) renew(holder, lease, now_ns);
-    if (cost <= lease->left) return weir_lease_spend(lease, cost);
-    if (cost > lease->left + holder->ahead) {
+    if (cost > lease->left + holder->ahead) renew(holder, lease, now_ns, cost);
+    if (cost == 0 || cost > lease->left + holder->ahead) {
         return count_used(holder, weir_take_at(limiter, (weir_instant){now_ns}, cost));
     }
+    if (cost <= lease->left) return weir_lease_spend(lease, cost);
     const uint64_t start_ns = start_of(holder, holder->ahead - (cost - lease->left) + 1);
     const weir_decision decision = {.verdict = WEIR_DENY,
                                     .start = {now_ns},
@@ -284,10 +310,12 @@ weir_decision weir_lease_renew_wait(weir_lease *lease, uint64_t cost, uint64_t w
         if (until_ns == 0) until_ns = add_saturating(now_ns, wait_max_ns);
         limiter_renew(limiter, now_ns);
         if (holder->ahead != 0) show_due(holder, lease, now_ns);
-        if (cost > lease->left + holder->ahead) renew(holder, lease, now_ns);
-        if (cost <= lease->left) return weir_lease_spend(lease, cost);
+        if (cost > lease->left + holder->ahead) renew(holder, lease, now_ns, cost);
         const uint64_t left_ns = wait_max_ns == WEIR_FOREVER ? WEIR_FOREVER : subtract_to_zero(until_ns, now_ns);
-        if (cost > lease->left + holder->ahead) return count_used(holder, weir_take_wait(limiter, cost, left_ns));
+        if (cost == 0 || cost > lease->left + holder->ahead) {
+            return count_used(holder, weir_take_wait(limiter, cost, left_ns));
+        }
+        if (cost <= lease->left) return weir_lease_spend(lease, cost);
         const uint64_t start_ns = start_of(holder, holder->ahead - (cost - lease->left) + 1);
         if (start_ns - now_ns > left_ns) return weir_lease_renew(lease, cost);
         limiter_sleep(limiter, seen, start_ns);

@@ -3,7 +3,7 @@
 
        open.c   made, stopped, counted, freed        take.c   asked: time (host) -> a home (share) -> tally
        change.c another limit, in use                wait.c   the line of those who wait
-       lease.c  permits that threads take along */
+       lease.c  permits that threads take along      fork.c   when the process forks */
 #ifndef WEIR_API_LIMITER_H
 #define WEIR_API_LIMITER_H
 
@@ -15,7 +15,7 @@
 #include "host/thread.h"
 #include "host/tsc.h"
 #include "share/cell.h"
-#include "share/log.h"
+#include "share/log_view.h"
 #include "share/word.h"
 
 enum { CHANGES_KEPT = 16 };
@@ -58,6 +58,8 @@ struct weir_limiter {
     struct host_mutex mutex; /* around what follows, and around every change */
     struct waiter *first, *last;
     struct holder *holders; /* of leases */
+    struct host_fork_watch fork_watch;
+    struct log_view held; /* while the process forks */
     weir_plan plan;
     enum home home;
     uint32_t generation; /* how many changes there have been */
@@ -107,7 +109,15 @@ int limiter_grow_log(weir_limiter *limiter, const struct log *full, uint64_t now
 /* When decades have passed on the limit's clock: the same limit, its clock set anew. */
 void limiter_renew(weir_limiter *limiter, uint64_t now_ns);
 
+/* ---- fork.c ---- */
+
+/* From here until the limiter is closed a child has it whole, without what only the parent's threads have. */
+void limiter_watch_forks(weir_limiter *limiter);
+
 /* ---- lease.c ---- */
+
+/* In the child of a fork: what others have taken along is not to be had here. */
+void limiter_forget_leases(weir_limiter *limiter);
 
 /* Lets all leases know that there is no limiter any more. */
 void limiter_leave_leases(weir_limiter *limiter);

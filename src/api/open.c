@@ -74,8 +74,12 @@ int weir_open(weir_limiter **owned, const char *limits, const weir_options *opti
     host_lock(&limiter->mutex);
     failed = limiter_change(limiter, plan_inside_const(&plan), limiter_now_ns(limiter), WEIR_RESET, error);
     host_unlock(&limiter->mutex);
-    if (failed == 0) *owned = limiter;
-    else weir_close(limiter);
+    if (failed == 0) {
+        limiter_watch_forks(limiter);
+        *owned = limiter;
+    } else {
+        weir_close(limiter);
+    }
     return failed;
 }
 
@@ -83,6 +87,7 @@ void weir_close(weir_limiter *limiter)
 {
     if (limiter == NULL) return;
     struct change unused;
+    if (limiter->fork_watch.hold != NULL) host_fork_watch_close(&limiter->fork_watch);
     limiter_leave_leases(limiter);
     host_ticker_stop(limiter->ticker);
     host_free(cell_change(&limiter->cell, NULL, 0, NULL, 0, WEIR_RESET, &unused));

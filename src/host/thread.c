@@ -4,7 +4,7 @@
    A thread keeps its number until it exits, so what is indexed by it is written by one thread at a time and needs no
    lock and no atomic addition.
 
-   May touch: one word, one list and a count of the process, all only here.  Promises: as thread.h.  Leaves to others:
+   May touch: one word, two lists and a count of the process, all only here.  Promises: as thread.h.  Leaves to others:
    what is indexed. */
 #include "host/thread.h"
 
@@ -21,6 +21,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t at_exit_key;
 static pthread_mutex_t watches_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct host_watch *watches;
+static struct host_fork_watch *fork_watches;
 static HOST_THREAD_LOCAL unsigned slot_plus_1;
 
 _Static_assert(HOST_SLOTS == 64, "a bit for each slot");
@@ -53,15 +54,22 @@ static void release(void *slot)
     atomic_fetch_and_explicit(&slots_taken, ~(UINT64_C(1) << number), memory_order_release);
 }
 
-/* So that the list is whole in the child. */
+/* So that the lists, and all that is held, are whole in the child. */
 static void before_fork(void)
 {
     pthread_mutex_lock(&watches_mutex);
+    for (struct host_fork_watch *watch = fork_watches; watch != NULL; watch = watch->after) watch->hold(watch);
+}
+
+static void let_go(bool child)
+{
+    for (struct host_fork_watch *watch = fork_watches; watch != NULL; watch = watch->after) watch->let_go(watch, child);
+    pthread_mutex_unlock(&watches_mutex);
 }
 
 static void after_fork(void)
 {
-    pthread_mutex_unlock(&watches_mutex);
+    let_go(false);
 }
 
 static void forked(void)
@@ -72,7 +80,7 @@ static void forked(void)
         unlink_watch(watch);
         watch->forked(watch);
     }
-    pthread_mutex_unlock(&watches_mutex);
+    let_go(true);
 }
 
 static void prepare(void)
@@ -119,7 +127,9 @@ const _Atomic uint64_t *host_forks_counter(void)
 
 void host_watch_open(struct host_watch *watch)
 {
-    host_slot(); /* so that the end of this thread is noticed */
+    /* So that the end of this thread is noticed, even if it has begun and this is called on the way. */
+    const unsigned slot = host_slot();
+    pthread_setspecific(at_exit_key, (void *)(uintptr_t)(slot + 1));
     watch->thread = &slot_plus_1;
     watch->before = NULL;
     pthread_mutex_lock(&watches_mutex);
@@ -136,6 +146,26 @@ bool host_watch_close(struct host_watch *watch)
     if (open) unlink_watch(watch);
     pthread_mutex_unlock(&watches_mutex);
     return open;
+}
+
+void host_fork_watch_open(struct host_fork_watch *watch)
+{
+    pthread_once(&once, prepare);
+    watch->before = NULL;
+    pthread_mutex_lock(&watches_mutex);
+    watch->after = fork_watches;
+    if (fork_watches != NULL) fork_watches->before = watch;
+    fork_watches = watch;
+    pthread_mutex_unlock(&watches_mutex);
+}
+
+void host_fork_watch_close(struct host_fork_watch *watch)
+{
+    pthread_mutex_lock(&watches_mutex);
+    if (watch->before != NULL) watch->before->after = watch->after;
+    else fork_watches = watch->after;
+    if (watch->after != NULL) watch->after->before = watch->before;
+    pthread_mutex_unlock(&watches_mutex);
 }
 
 uint64_t host_forks(void)

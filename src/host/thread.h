@@ -27,6 +27,9 @@ unsigned host_slot(void);
 /* How many forks lie between this process and its start. */
 uint64_t host_forks(void);
 
+/* Where that number is kept, for those who read it often. */
+const _Atomic uint64_t *host_forks_counter(void);
+
 /* Somebody who wants to know when his thread has ended, or that this is the child of a fork: then one of the two is
    called, once, and the watch is over.  Zeroed = not open. */
 struct host_watch {
@@ -42,8 +45,17 @@ void host_watch_open(struct host_watch *watch);
 /* False when it was over already. */
 bool host_watch_close(struct host_watch *watch);
 
-/* Where that number is kept, for those who read it often. */
-const _Atomic uint64_t *host_forks_counter(void);
+/* Somebody with locks, which no thread may hold while the process forks: it would not be there to let go of them in the
+   child.  Zeroed = not open. */
+struct host_fork_watch {
+    struct host_fork_watch *before, *after;
+    void (*hold)(struct host_fork_watch *watch);               /* before the fork */
+    void (*let_go)(struct host_fork_watch *watch, bool child); /* after it, behind all that host_watch does */
+};
+
+/* The watch is borrowed until it is closed.  Who holds its locks may open and close none. */
+void host_fork_watch_open(struct host_fork_watch *watch);
+void host_fork_watch_close(struct host_fork_watch *watch);
 
 void host_yield(void);
 

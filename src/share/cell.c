@@ -38,10 +38,12 @@ static struct rules rules_of(const struct cell_content *content)
 }
 
 /* [locked] Of one limit only: lists have no leases. */
-static void hold(struct cell *cell, uint64_t now_ns)
+static void hold(struct cell *cell, uint64_t now_ns, struct ask *ask)
 {
     const uint64_t out = atom_load_acquire(cell->out);
-    if (out != 0 && cell->content.count == 1) lease_hold(cell->content.rule, cell->content.state, now_ns, out);
+    if (out == 0 || cell->content.count != 1) return;
+    lease_hold(cell->content.rule, cell->content.state, now_ns, out);
+    if (ask != NULL) ask->wait_max_ns = lease_wait_max_ns(cell->content.rule, out, ask);
 }
 
 void cell_open(struct cell *cell, struct atom *out, void (*yield)(void))
@@ -57,8 +59,9 @@ bool cell_decide(struct cell *cell, const struct ask *ask, weir_decision *decisi
 {
     lock(cell);
     const bool here = cell->content.count != 0;
-    hold(cell, ask->now_ns);
-    if (here) ask_rules(rules_of(&cell->content), cell->content.state, ask, decision);
+    struct ask held = *ask;
+    hold(cell, ask->now_ns, &held);
+    if (here) ask_rules(rules_of(&cell->content), cell->content.state, &held, decision);
     unlock(cell);
     return here;
 }
@@ -102,7 +105,7 @@ bool cell_settle(struct cell *cell, uint64_t now_ns, const weir_decision *decisi
     struct cell_content *content = &cell->content;
     const bool here = content->count != 0;
     uint64_t used[WEIR_LIMITS_MAX];
-    hold(cell, now_ns);
+    hold(cell, now_ns, NULL);
     for (int i = 0; i < content->count; i++) {
         /* Made before the limits were changed: nothing is given back. */
         const bool foreign = content->rule[0].generation != (uint32_t)decision->reserved;
@@ -161,7 +164,7 @@ uint64_t *cell_change(struct cell *cell, struct rule rule[], int count, uint64_t
         rule[i].anchor_tick = 1;
     }
     lock(cell);
-    hold(cell, now_ns);
+    hold(cell, now_ns, NULL);
     struct cell_content *content = &cell->content;
     uint64_t *before = content->state;
     const bool same = same_algorithms(content, rule, count);
@@ -172,6 +175,16 @@ uint64_t *cell_change(struct cell *cell, struct rule rule[], int count, uint64_t
     content->state = state;
     unlock(cell);
     return before;
+}
+
+void cell_hold(struct cell *cell)
+{
+    lock(cell);
+}
+
+void cell_let_go(struct cell *cell)
+{
+    unlock(cell);
 }
 
 void cell_look(struct cell *cell, void (*look)(const struct cell_content *content, void *context), void *context)

@@ -48,6 +48,10 @@ bool cell_trade(struct cell *cell, const struct trade *trade, struct lease_slice
 uint64_t *cell_change(struct cell *cell, struct rule rule[], int count, uint64_t *state, uint64_t now_ns,
                       weir_carry carry, struct change *change);
 
+/* Until it is let go of nobody gets in. */
+void cell_hold(struct cell *cell);
+void cell_let_go(struct cell *cell);
+
 /* Shows what is in the cell, which holds still meanwhile. */
 void cell_look(struct cell *cell, void (*look)(const struct cell_content *content, void *context), void *context);
 

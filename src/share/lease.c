@@ -35,6 +35,18 @@ void lease_hold(const struct rule *rule, uint64_t *state, uint64_t now_ns, uint6
     algorithm->hold(rule, state, tick_at(rule, now_ns), least(ticks_of(rule, out), held_most));
 }
 
+/* A start that lies ahead is fixed, and what is out now may all be spent at that very moment.  Where the two are more
+   than the burst nobody can say when it may start: it has to come back. */
+uint64_t lease_wait_max_ns(const struct rule *rule, uint64_t out, const struct ask *ask)
+{
+    const uint64_t cost = ask->each != NULL ? ask->each[0] : ask->cost;
+    const uint64_t need = least(ticks_of(rule, cost), rule->burst);
+    const uint64_t held_most = subtract_to_zero(rule->burst, ticks_of(rule, 1));
+    const uint64_t held = least(ticks_of(rule, out), held_most);
+    if (algorithm_of(rule)->hold == NULL || add_saturating(need, held) <= rule->burst) return ask->wait_max_ns;
+    return 0;
+}
+
 /* Of somebody who waits, the start is fixed: what is given back before it must not let a newcomer have the same one. */
 static void give_back(const struct rule *rule, uint64_t *state, const struct trade *trade)
 {
