@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT
+   slice_law.c - permits taken along are permits: as if taken one by one, and never more of them than may pass.
+
+   Two properties.  A slice of n permits is n single calls at the same time: it has as many as could be had, their starts
+   and, afterwards, the same answers to every later call; starts in between, reckoned back from the last as
+   src/api/lease.c does, are never before the true ones.  And with several holders who spend when they like, renew,
+   release, and singles and waiters beside them, one after the other, every window keeps the printed bound: a permit
+   counts when it is spent, whatever start it was told. */
+#include "law/window.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "core/algorithm.h"
+#include "core/clock.h"
+#include "core/num.h"
+#include "share/lease.h"
+
+enum { WARM_UP_MEAN = 8, LATER_MEAN = 8, STEPS_MEAN = 50, HOLDERS = 3, WANT_MAX = 300, AHEAD_MAX_NS = 4000 };
+enum { STEP_BITS = 16 }; /* as in src/api/lease.c */
+
+struct subject {
+    weir_plan plan;
+    const struct rule *rule;
+    const struct algorithm *algorithm;
+    uint64_t state[STATE_WORDS_MAX];
+    uint64_t now_ns, ahead_ns;
+};
+
+static void begin(struct law *law, struct subject *subject)
+{
+    memset(subject, 0, sizeof *subject);
+    law_pick_plan(law, LAW_HYBRID | (law_chance(law, 2) ? LAW_TINY_BURST : 0), &subject->plan);
+    subject->rule = &plan_inside_const(&subject->plan)->rule[0];
+    subject->algorithm = algorithm_of(subject->rule);
+    subject->now_ns = law_pick_time(law, &subject->plan);
+}
+
+static void pass_time(struct law *law, struct subject *subject)
+{
+    subject->now_ns = add_saturating(subject->now_ns, law_pick_gap(law, &subject->plan));
+}
+
+/* As src/share does it: what is out is held back first. */
+static weir_decision ask(struct law *law, struct subject *subject, uint64_t cost, uint64_t wait_ns, uint64_t out)
+{
+    if (out != 0) lease_hold(subject->rule, subject->state, subject->now_ns, out);
+    const weir_decision decision =
+        weir_decide_within(&subject->plan, subject->state, (weir_instant){subject->now_ns}, cost, wait_ns);
+    law_step(law);
+    law_note(law, "%" PRIu64 " ns: take %" PRIu64 ", wait up to %" PRIu64 ": verdict %u, delay %" PRIu64,
+             subject->now_ns, cost, wait_ns, decision.verdict, decision.delay_ns);
+    return decision;
+}
+
+/* Reckoned back from the last: the start of the permit number i. */
+static uint64_t start_of(const struct lease_slice *slice, uint64_t i)
+{
+    if (slice->permits < 2) return slice->last_ns;
+    const uint64_t step = ((slice->last_ns - slice->first_ns) << STEP_BITS) / (slice->permits - 1);
+    return slice->last_ns - ((slice->permits - 1 - i) * step >> STEP_BITS);
+}
+
+/* ---- a slice is single calls ---- */
+
+/* One more permit of those who come at once.  False: it would start later than `until_ns`. */
+static bool take_one(const struct subject *subject, uint64_t *state, uint64_t until_ns, uint64_t *start_ns)
+{
+    const uint64_t now = tick_at(subject->rule, subject->now_ns), cost = ticks_of(subject->rule, 1);
+    const struct offer offer = subject->algorithm->offer(subject->rule, state, now, cost, WEIR_FOREVER);
+    if (offer.start == UINT64_MAX || offer.start > tick_at(subject->rule, until_ns)) return false;
+    *start_ns = ns_ceil(subject->rule, offer.start);
+    if (offer.start <= now) *start_ns = least(*start_ns, subject->now_ns);
+    subject->algorithm->commit(subject->rule, state, now, offer.start, cost);
+    return true;
+}
+
+/* The same calls to both, and the same answers. */
+static void compare_later(struct law *law, struct subject *one, uint64_t other[STATE_WORDS_MAX])
+{
+    while (law_more(law, LATER_MEAN)) {
+        pass_time(law, one);
+        const uint64_t cost = law_pick_cost(law, &one->plan), wait_ns = law_pick_wait(law, &one->plan);
+        const weir_decision first = ask(law, one, cost, wait_ns, 0);
+        const weir_decision second = weir_decide_within(&one->plan, other, (weir_instant){one->now_ns}, cost, wait_ns);
+        law_check(law, first.verdict == second.verdict && first.start.ns == second.start.ns,
+                  "after a slice %u from %" PRIu64 ", after single calls %u from %" PRIu64, first.verdict,
+                  first.start.ns, second.verdict, second.start.ns);
+        law_check(law, first.remaining == second.remaining && first.retry_ns == second.retry_ns,
+                  "after a slice %" PRIu64 " remain, retry %" PRIu64 ", after single calls %" PRIu64 ", %" PRIu64,
+                  first.remaining, first.retry_ns, second.remaining, second.retry_ns);
+    }
+}
+
+static void check_slice(struct law *law, struct subject *subject)
+{
+    uint64_t other[STATE_WORDS_MAX], start_ns = 0, want = 2 + law_pick_size(law, WANT_MAX);
+    const uint64_t until_ns = add_saturating(subject->now_ns, subject->ahead_ns);
+    memcpy(other, subject->state, sizeof other);
+    const struct trade trade = {.now_ns = subject->now_ns, .ahead_ns = subject->ahead_ns, .want = want};
+    const struct lease_slice slice = lease_trade(subject->rule, subject->state, &trade, 0);
+    law_note(law, "%" PRIu64 " ns: %" PRIu64 " of %" PRIu64 " until %" PRIu64 " ns, from %" PRIu64 " to %" PRIu64,
+             subject->now_ns, slice.permits, want, until_ns, slice.first_ns, slice.last_ns);
+    law_check(law, slice.permits <= want && slice.permits != 1, "%" PRIu64 " permits", slice.permits);
+    for (uint64_t i = 0; i < slice.permits; i++) {
+        law_step(law);
+        law_check(law, take_one(subject, other, until_ns, &start_ns), "single calls get %" PRIu64 " only", i);
+        law_check(law, start_of(&slice, i) >= start_ns, "permit %" PRIu64 " starts at %" PRIu64 ", not %" PRIu64, i,
+                  start_ns, start_of(&slice, i));
+        const bool at_end = i == 0 || i + 1 == slice.permits;
+        law_check(law, !at_end || start_ns == (i == 0 ? slice.first_ns : slice.last_ns),
+                  "permit %" PRIu64 " starts at %" PRIu64, i, start_ns);
+    }
+    law_check(law, slice.permits == 0 || slice.end == subject->algorithm->mark(subject->rule, other, 0),
+              "the slot does not end where that of single calls does");
+    uint64_t more[STATE_WORDS_MAX];
+    memcpy(more, other, sizeof more);
+    const bool all = subject->algorithm->keeps_schedule && slice.permits != 0 && slice.permits < want;
+    law_check(law, !all || !take_one(subject, more, until_ns, &start_ns), "single calls get one more");
+    compare_later(law, subject, other);
+}
+
+static void singles_property(struct law *law)
+{
+    struct subject subject;
+    begin(law, &subject);
+    while (law_more(law, WARM_UP_MEAN)) {
+        ask(law, &subject, law_pick_cost(law, &subject.plan), law_pick_wait(law, &subject.plan),
+            law_chance(law, 4) ? law_pick_size(law, WANT_MAX) : 0);
+        pass_time(law, &subject);
+    }
+    subject.ahead_ns = law_chance(law, 2) ? law_pick(law, AHEAD_MAX_NS) : law_pick_gap(law, &subject.plan);
+    check_slice(law, &subject);
+}
+
+/* ---- holders ---- */
+
+struct holder {
+    struct lease_slice slice;
+    uint64_t spent;
+};
+
+struct holders {
+    struct subject subject;
+    struct holder holder[HOLDERS];
+    uint64_t out;
+    struct uses uses;
+};
+
+static void use(struct holders *all, uint64_t at_ns, uint64_t permits)
+{
+    if (permits != 0) all->uses.use[all->uses.count++] = (struct use){at_ns, permits, false};
+}
+
+/* So many of a lease have become due and are spent now. */
+static void spend(struct law *law, struct holders *all, struct holder *holder, uint64_t permits)
+{
+    uint64_t spent = 0;
+    while (spent < permits && holder->spent < holder->slice.permits &&
+           start_of(&holder->slice, holder->spent) <= all->subject.now_ns) {
+        holder->spent++;
+        spent++;
+    }
+    law_note(law, "%" PRIu64 " ns: holder %d spends %" PRIu64, all->subject.now_ns, (int)(holder - all->holder), spent);
+    use(all, all->subject.now_ns, spent);
+}
+
+/* As cell_trade does it. */
+static void trade(struct law *law, struct holders *all, struct holder *holder, uint64_t want)
+{
+    const uint64_t held = holder->slice.permits;
+    const struct trade trade = {.now_ns = all->subject.now_ns,
+                                .ahead_ns = all->subject.ahead_ns,
+                                .held = held,
+                                .unused = held - holder->spent,
+                                .end = holder->slice.end,
+                                .generation = holder->slice.generation,
+                                .want = want};
+    *holder = (struct holder){.slice = lease_trade(all->subject.rule, all->subject.state, &trade, all->out)};
+    all->out = all->out - held + holder->slice.permits;
+    law_note(law, "%" PRIu64 " ns: holder %d gives back %" PRIu64 " of %" PRIu64 ", gets %" PRIu64 " of %" PRIu64,
+             trade.now_ns, (int)(holder - all->holder), trade.unused, held, holder->slice.permits, want);
+}
+
+static void take_alone(struct law *law, struct holders *all)
+{
+    const uint64_t cost = law_pick_cost(law, &all->subject.plan), wait_ns = law_pick_wait(law, &all->subject.plan);
+    for (uint64_t calls = law_pick(law, 4); calls > 0 && all->uses.count < USES_MAX; calls--) {
+        const weir_decision decision = ask(law, &all->subject, cost, wait_ns, all->out);
+        if (weir_allowed(decision)) use(all, add_saturating(all->subject.now_ns, decision.delay_ns), cost);
+    }
+}
+
+static void holders_property(struct law *law)
+{
+    struct holders all = {.out = 0};
+    begin(law, &all.subject);
+    all.subject.ahead_ns = law_pick(law, AHEAD_MAX_NS);
+    while (law_more(law, STEPS_MEAN) && all.uses.count < USES_MAX) {
+        struct holder *holder = &all.holder[law_pick(law, HOLDERS)];
+        if (law_chance(law, 2)) pass_time(law, &all.subject);
+        const uint64_t want = law_chance(law, 3) ? 0 : 1 + law_pick_size(law, WANT_MAX);
+        const uint64_t how = law_pick(law, 4);
+        if (how == 0) trade(law, &all, holder, want);
+        else if (how == 1) spend(law, &all, holder, 1 + law_pick_size(law, WANT_MAX));
+        else if (how == 2) spend(law, &all, holder, UINT64_MAX);
+        else take_alone(law, &all);
+    }
+    window_check(law, &plan_inside_const(&all.subject.plan)->limit[0], all.subject.rule, &all.uses);
+}
+
+static void slice_property(struct law *law)
+{
+    if (law_chance(law, 2)) holders_property(law);
+    else singles_property(law);
+}
+
+LAW("slice", slice_property, 100000);
