@@ -266,7 +266,7 @@ static struct stretch slice(const struct rule *rule, uint64_t *state, uint64_t n
                             uint64_t most_permits)
 {
     struct pools_now pools = pools_of(state);
-    const int64_t t = as_signed(now), end = as_signed(until), permit = INT64_C(1) << (rule->scale & 31);
+    const int64_t t = as_signed(now), end = as_signed(until), permit = as_signed(ticks_of(rule, 1));
     if (state[SINCE] == 0) return (struct stretch){.permits = 0}; /* the first call begins the schedule */
     if (t >= pools.since) move_to(rule, &pools, t);
     const int64_t by_pools = straight(rule, &pools, end), by_schedule = end - pools.schedule;

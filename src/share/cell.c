@@ -37,11 +37,12 @@ static struct rules rules_of(const struct cell_content *content)
     return (struct rules){content->rule, content->count};
 }
 
-/* [locked] Of one limit only: lists have no leases. */
-static void hold(struct cell *cell, uint64_t now_ns)
+/* [locked] Returns how many permits are out.  Of one limit only: lists have no leases. */
+static uint64_t hold(struct cell *cell, uint64_t now_ns)
 {
-    const uint64_t out = atom_load_acquire(cell->out);
-    if (out != 0 && cell->content.count == 1) lease_hold(cell->content.rule, cell->content.state, now_ns, out);
+    const uint64_t out = cell->content.count == 1 ? atom_load_acquire(cell->out) : 0;
+    if (out != 0) lease_hold(cell->content.rule, cell->content.state, now_ns, out);
+    return out;
 }
 
 void cell_open(struct cell *cell, struct atom *out, void (*yield)(void))
@@ -57,8 +58,10 @@ bool cell_decide(struct cell *cell, const struct ask *ask, weir_decision *decisi
 {
     lock(cell);
     const bool here = cell->content.count != 0;
-    hold(cell, ask->now_ns);
-    if (here) ask_rules(rules_of(&cell->content), cell->content.state, ask, decision);
+    const uint64_t out = hold(cell, ask->now_ns);
+    struct ask beside = *ask;
+    if (out != 0) beside.wait_max_ns = lease_wait_max_ns(cell->content.rule, out, ask);
+    if (here) ask_rules(rules_of(&cell->content), cell->content.state, &beside, decision);
     unlock(cell);
     return here;
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "core/algorithm.h"
+#include "share/ask.h"
 #include "share/atomic.h"
 
 /* What a holder gives back and what he wants for it, in one step. */
@@ -32,6 +33,10 @@ struct lease_slice {
 
 /* A state that holds still, while so many permits are out, those held included. */
 void lease_hold(const struct rule *rule, uint64_t *state, uint64_t now_ns, uint64_t out);
+
+/* How long a call may wait beside them for a start that is told to it now: as long as it would, or not at all. */
+uint64_t lease_wait_max_ns(const struct rule *rule, uint64_t out, const struct ask *ask);
+
 struct lease_slice lease_trade(const struct rule *rule, uint64_t *state, const struct trade *trade, uint64_t out);
 
 /* Of `out`, the permits that are in leases: more are told before the state says so, fewer after. */

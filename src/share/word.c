@@ -96,12 +96,13 @@ void word_read(struct word *word, struct rule *rule, uint64_t *value)
     *value = value_of(raw);
 }
 
-static void decide_one(const struct rule *rule, uint64_t *value, const struct ask *ask, weir_decision *decision)
+static void decide_one(const struct rule *rule, uint64_t *value, const struct ask *ask, uint64_t wait_max_ns,
+                       weir_decision *decision)
 {
     const struct rules rules = {rule, 1};
     uint64_t cost = ask->each != NULL ? ask->each[0] : ask->cost;
     if (ask->some) cost = passing_now(rules, value, ask->now_ns, cost);
-    const struct question question = {ask->now_ns, ask->wait_max_ns, &cost, ask->peek};
+    const struct question question = {ask->now_ns, wait_max_ns, &cost, ask->peek};
     if (ask->charge) charge(rules, value, ask->now_ns, &cost, ask->end, decision);
     else decide_inline(rules, value, &question, ask->end, decision);
     if (*value > VALUE_MAX) *decision = (weir_decision){.verdict = WEIR_DENY, .retry_ns = WEIR_FOREVER};
@@ -116,8 +117,12 @@ bool word_decide(struct word *word, const struct ask *ask, weir_decision *decisi
         uint64_t value = value_of(raw);
         decision->verdict = 0;
         const uint64_t out = atom_load_acquire(&word->out);
-        if (out != 0) lease_hold(&copy.rule, &value, ask->now_ns, out);
-        if (!elsewhere) decide_one(&copy.rule, &value, ask, decision);
+        uint64_t wait_max_ns = ask->wait_max_ns;
+        if (out != 0) {
+            lease_hold(&copy.rule, &value, ask->now_ns, out);
+            wait_max_ns = lease_wait_max_ns(&copy.rule, out, ask);
+        }
+        if (!elsewhere) decide_one(&copy.rule, &value, ask, wait_max_ns, decision);
         const bool writes = decision->verdict == WEIR_ALLOW && !ask->peek && value != value_of(raw);
         if (writes ? atom_swap(&word->value, &raw, with_index(index_of(raw), value)) : unchanged(word, raw)) {
             return !elsewhere;
@@ -172,8 +177,11 @@ bool word_trade(struct word *word, const struct trade *trade, struct lease_slice
         struct trade may = *trade;
         if (!at_its_highest(word, &rule, value, trade->now_ns)) may.want = least(trade->want, trade->held);
         *slice = lease_trade(&rule, &value, &may, out);
-        here = rule.algorithm != ALGORITHM_ELSEWHERE && value <= VALUE_MAX;
-        if (!here) slice->permits = 0;
+        here = rule.algorithm != ALGORITHM_ELSEWHERE;
+        if (!here || value > VALUE_MAX) {
+            slice->permits = 0;
+            value = value_of(raw);
+        }
         if (slice->permits > told) {
             lease_more(&word->out, slice->permits - told);
             told = slice->permits;
@@ -181,8 +189,8 @@ bool word_trade(struct word *word, const struct trade *trade, struct lease_slice
             raw = atom_load_acquire(&word->value);
             continue;
         }
-        if (here && value < value_of(raw)) raise_high(word, value_of(raw));
-        const bool writes = here && value != value_of(raw);
+        if (value < value_of(raw)) raise_high(word, value_of(raw));
+        const bool writes = value != value_of(raw);
         if (writes ? atom_swap(&word->value, &raw, with_index(index_of(raw), value)) : unchanged(word, raw)) break;
         if (!writes) raw = atom_load_acquire(&word->value);
     }

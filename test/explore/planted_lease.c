@@ -13,7 +13,7 @@
 static const uint64_t VALUE_MASK = INT64_MAX;
 
 struct mistake {
-    bool without_hold, own_not_out, lowered_early, raised_late, raised_last, out_first, any_height, beside_waiter;
+    bool without_hold, own_not_out, lowered_early, raised_late, raised_last, out_first, any_height, promises;
 };
 
 static unsigned index_of(uint64_t raw)
@@ -39,13 +39,13 @@ static void raise_high(struct word *word, uint64_t value)
     while (high < value && !atom_swap(&word->high, &high, value)) continue;
 }
 
-static void give_back(struct mistake mistake, const struct rule *rule, uint64_t *state, const struct trade *trade)
+static void give_back(const struct rule *rule, uint64_t *state, const struct trade *trade)
 {
     const struct algorithm *algorithm = algorithm_of(rule);
     const uint64_t now = tick_at(rule, trade->now_ns), unused = ticks_of(rule, trade->unused);
     const bool waited = algorithm->waited_for(rule, state, now);
     if (rule->generation != trade->generation) return;
-    if (waited && algorithm->mark(rule, state, now) != trade->end && !mistake.beside_waiter) return;
+    if (waited && algorithm->mark(rule, state, now) != trade->end) return;
     algorithm->give_back(rule, state, now, &(struct slot){now, UINT64_MAX, unused, false}, unused);
 }
 
@@ -55,7 +55,7 @@ static struct lease_slice traded(struct mistake mistake, const struct rule *rule
     const uint64_t others = subtract_to_zero(out, trade->held), burst = permits_floor(rule, rule->burst);
     const uint64_t most = least(trade->want, subtract_to_zero(burst, others + 1)), now = tick_at(rule, trade->now_ns);
     if (!mistake.without_hold) lease_hold(rule, state, trade->now_ns, mistake.own_not_out ? others : out);
-    if (trade->unused != 0) give_back(mistake, rule, state, trade);
+    if (trade->unused != 0) give_back(rule, state, trade);
     if (most < SLICE_LEAST) return (struct lease_slice){.generation = rule->generation};
     const struct stretch slice = algorithm_of(rule)->slice(rule, state, now, now, most);
     return (struct lease_slice){slice.permits, trade->now_ns, trade->now_ns, slice.end, rule->generation, rule->scale};
@@ -128,11 +128,6 @@ bool planted_trade_any_height(struct word *word, const struct trade *trade, stru
     return trade_with((struct mistake){.any_height = true}, word, trade, slice);
 }
 
-bool planted_trade_beside_waiter(struct word *word, const struct trade *trade, struct lease_slice *slice)
-{
-    return trade_with((struct mistake){.beside_waiter = true}, word, trade, slice);
-}
-
 /* now_ns NULL: as asked. */
 static bool decide_with(struct mistake mistake, const struct atom *now_ns, struct word *word, const struct ask *ask,
                         weir_decision *decision)
@@ -146,7 +141,8 @@ static bool decide_with(struct mistake mistake, const struct atom *now_ns, struc
         const uint64_t at_ns = now_ns == NULL ? ask->now_ns : atom_load(now_ns);
         lease_hold(&rule, &value, at_ns, out);
         const uint64_t cost = ask->some ? passing_now((struct rules){&rule, 1}, &value, at_ns, ask->cost) : ask->cost;
-        const struct question question = {at_ns, ask->wait_max_ns, &cost, false};
+        const uint64_t wait_max_ns = mistake.promises ? ask->wait_max_ns : lease_wait_max_ns(&rule, out, ask);
+        const struct question question = {at_ns, wait_max_ns, &cost, false};
         decide((struct rules){&rule, 1}, &value, &question, NULL, decision);
         if (decision->verdict != WEIR_ALLOW) return true;
         if (atom_swap(&word->value, &raw, with_index(index_of(raw), value))) return true;
@@ -161,6 +157,11 @@ bool planted_decide_without_hold(struct word *word, const struct ask *ask, weir_
 bool planted_decide_out_first(struct word *word, const struct ask *ask, weir_decision *decision)
 {
     return decide_with((struct mistake){.out_first = true}, NULL, word, ask, decision);
+}
+
+bool planted_decide_promises(struct word *word, const struct ask *ask, weir_decision *decision)
+{
+    return decide_with((struct mistake){.promises = true}, NULL, word, ask, decision);
 }
 
 bool planted_decide_clock_last(struct word *word, const struct atom *now_ns, const struct ask *ask,

@@ -32,14 +32,14 @@ word_trade_function planted_trade_raised_last;
 /* Permits are taken from a state that was higher before. */
 word_trade_function planted_trade_any_height;
 
-/* Permits come back although somebody waits for a start after them. */
-word_trade_function planted_trade_beside_waiter;
-
 /* `out` is ignored. */
 word_decide_function planted_decide_without_hold;
 
 /* `out` is read before the state. */
 word_decide_function planted_decide_out_first;
+
+/* Who waits is promised a start at which what is out may have been spent. */
+word_decide_function planted_decide_promises;
 
 /* No mistake: the clock is read after the state and `out`, so where this fails the fault is not an old reading. */
 bool planted_decide_clock_last(struct word *word, const struct atom *now_ns, const struct ask *ask,

@@ -3,8 +3,8 @@
 
    Two properties.  A slice of n permits is n single calls at the same time: it has as many as could be had, their starts
    and, afterwards, the same answers to every later call; starts in between, reckoned back from the last as
-   src/api/lease.c does, are never before the true ones.  And with several holders who spend when they like, renew,
-   release, and singles and waiters beside them, one after the other, every window keeps the printed bound: a permit
+   src/api/lease.c does, are never before the true ones by more than their rounding.  And with several holders who spend when they like, renew,
+   release, and singles, waiters and settlers beside them, one after the other, every window keeps the printed bound: a permit
    counts when it is spent, whatever start it was told. */
 #include "law/window.h"
 
@@ -13,11 +13,15 @@
 
 #include "core/algorithm.h"
 #include "core/clock.h"
+#include "core/decide.h"
 #include "core/num.h"
 #include "share/lease.h"
 
 enum { WARM_UP_MEAN = 8, LATER_MEAN = 8, STEPS_MEAN = 50, HOLDERS = 3, WANT_MAX = 300, AHEAD_MAX_NS = 4000 };
-enum { STEP_BITS = 16 }; /* as in src/api/lease.c */
+enum {
+    STEP_BITS = 16 /* as in src/api/lease.c */,
+    TICK_NS = 1 /* by which the starts of single calls are rounded up */
+};
 
 struct subject {
     weir_plan plan;
@@ -30,7 +34,7 @@ struct subject {
 static void begin(struct law *law, struct subject *subject)
 {
     memset(subject, 0, sizeof *subject);
-    law_pick_plan(law, LAW_HYBRID | (law_chance(law, 2) ? LAW_TINY_BURST : 0), &subject->plan);
+    law_pick_plan(law, LAW_RATED | (law_chance(law, 2) ? LAW_TINY_BURST : 0), &subject->plan);
     subject->rule = &plan_inside_const(&subject->plan)->rule[0];
     subject->algorithm = algorithm_of(subject->rule);
     subject->now_ns = law_pick_time(law, &subject->plan);
@@ -38,13 +42,16 @@ static void begin(struct law *law, struct subject *subject)
 
 static void pass_time(struct law *law, struct subject *subject)
 {
-    subject->now_ns = add_saturating(subject->now_ns, law_pick_gap(law, &subject->plan));
+    const uint64_t later_ns = add_saturating(subject->now_ns, law_pick_gap(law, &subject->plan));
+    if (law_in_clock(&subject->plan, later_ns)) subject->now_ns = later_ns;
 }
 
 /* As src/share does it: what is out is held back first. */
-static weir_decision ask(struct law *law, struct subject *subject, uint64_t cost, uint64_t wait_ns, uint64_t out)
+static weir_decision take(struct law *law, struct subject *subject, uint64_t cost, uint64_t wait_ns, uint64_t out)
 {
+    const struct ask ask = {.now_ns = subject->now_ns, .wait_max_ns = wait_ns, .cost = cost};
     if (out != 0) lease_hold(subject->rule, subject->state, subject->now_ns, out);
+    wait_ns = lease_wait_max_ns(subject->rule, out, &ask);
     const weir_decision decision =
         weir_decide_within(&subject->plan, subject->state, (weir_instant){subject->now_ns}, cost, wait_ns);
     law_step(law);
@@ -71,7 +78,7 @@ static bool take_one(const struct subject *subject, uint64_t *state, uint64_t un
     if (offer.start == UINT64_MAX || offer.start > tick_at(subject->rule, until_ns)) return false;
     *start_ns = ns_ceil(subject->rule, offer.start);
     if (offer.start <= now) *start_ns = least(*start_ns, subject->now_ns);
-    subject->algorithm->commit(subject->rule, state, now, offer.start, cost);
+    subject->algorithm->commit(subject->rule, state, now, most(offer.start, now), cost);
     return true;
 }
 
@@ -81,7 +88,7 @@ static void compare_later(struct law *law, struct subject *one, uint64_t other[S
     while (law_more(law, LATER_MEAN)) {
         pass_time(law, one);
         const uint64_t cost = law_pick_cost(law, &one->plan), wait_ns = law_pick_wait(law, &one->plan);
-        const weir_decision first = ask(law, one, cost, wait_ns, 0);
+        const weir_decision first = take(law, one, cost, wait_ns, 0);
         const weir_decision second = weir_decide_within(&one->plan, other, (weir_instant){one->now_ns}, cost, wait_ns);
         law_check(law, first.verdict == second.verdict && first.start.ns == second.start.ns,
                   "after a slice %u from %" PRIu64 ", after single calls %u from %" PRIu64, first.verdict,
@@ -105,16 +112,19 @@ static void check_slice(struct law *law, struct subject *subject)
     for (uint64_t i = 0; i < slice.permits; i++) {
         law_step(law);
         law_check(law, take_one(subject, other, until_ns, &start_ns), "single calls get %" PRIu64 " only", i);
-        law_check(law, start_of(&slice, i) >= start_ns, "permit %" PRIu64 " starts at %" PRIu64 ", not %" PRIu64, i,
-                  start_ns, start_of(&slice, i));
-        const bool at_end = i == 0 || i + 1 == slice.permits;
-        law_check(law, !at_end || start_ns == (i == 0 ? slice.first_ns : slice.last_ns),
-                  "permit %" PRIu64 " starts at %" PRIu64, i, start_ns);
+        const uint64_t told_ns = start_of(&slice, i), end_ns = i == 0 ? slice.first_ns : slice.last_ns;
+        /* After a rest the first alone would start when it could have; the line on which the others lie begins now. */
+        const uint64_t latest_ns = i == 0 ? most(start_ns + TICK_NS, subject->now_ns) : start_ns + TICK_NS;
+        law_check(law, told_ns + TICK_NS >= start_ns, "permit %" PRIu64 " starts at %" PRIu64 ", not %" PRIu64, i,
+                  start_ns, told_ns);
+        if (i != 0 && i + 1 != slice.permits) continue;
+        law_check(law, end_ns >= start_ns && end_ns <= latest_ns, "permit %" PRIu64 " starts at %" PRIu64, i, start_ns);
     }
     law_check(law, slice.permits == 0 || slice.end == subject->algorithm->mark(subject->rule, other, 0),
               "the slot does not end where that of single calls does");
     uint64_t more[STATE_WORDS_MAX];
     memcpy(more, other, sizeof more);
+    want = least(want, permits_floor(subject->rule, subject->rule->burst) - 1); /* one is left for others */
     const bool all = subject->algorithm->keeps_schedule && slice.permits != 0 && slice.permits < want;
     law_check(law, !all || !take_one(subject, more, until_ns, &start_ns), "single calls get one more");
     compare_later(law, subject, other);
@@ -125,8 +135,8 @@ static void singles_property(struct law *law)
     struct subject subject;
     begin(law, &subject);
     while (law_more(law, WARM_UP_MEAN)) {
-        ask(law, &subject, law_pick_cost(law, &subject.plan), law_pick_wait(law, &subject.plan),
-            law_chance(law, 4) ? law_pick_size(law, WANT_MAX) : 0);
+        take(law, &subject, law_pick_cost(law, &subject.plan), law_pick_wait(law, &subject.plan),
+             law_chance(law, 4) ? law_pick_size(law, WANT_MAX) : 0);
         pass_time(law, &subject);
     }
     subject.ahead_ns = law_chance(law, 2) ? law_pick(law, AHEAD_MAX_NS) : law_pick_gap(law, &subject.plan);
@@ -145,6 +155,8 @@ struct holders {
     struct holder holder[HOLDERS];
     uint64_t out;
     struct uses uses;
+    weir_decision last; /* of a single, charged 0: none to be settled */
+    int last_use;
 };
 
 static void use(struct holders *all, uint64_t at_ns, uint64_t permits)
@@ -186,9 +198,26 @@ static void take_alone(struct law *law, struct holders *all)
 {
     const uint64_t cost = law_pick_cost(law, &all->subject.plan), wait_ns = law_pick_wait(law, &all->subject.plan);
     for (uint64_t calls = law_pick(law, 4); calls > 0 && all->uses.count < USES_MAX; calls--) {
-        const weir_decision decision = ask(law, &all->subject, cost, wait_ns, all->out);
-        if (weir_allowed(decision)) use(all, add_saturating(all->subject.now_ns, decision.delay_ns), cost);
+        const weir_decision decision = take(law, &all->subject, cost, wait_ns, all->out);
+        if (!weir_allowed(decision)) continue;
+        use(all, add_saturating(all->subject.now_ns, decision.delay_ns), cost);
+        all->last = decision;
+        all->last_use = all->uses.count - 1;
     }
+}
+
+/* Of the last single not so many were used; as cell_settle does it. */
+static void settle_last(struct law *law, struct holders *all)
+{
+    const uint64_t charged = all->last.charged;
+    if (charged == 0) return;
+    const struct rules rules = {all->subject.rule, 1};
+    const uint64_t actual = law_pick(law, 2) == 0 ? 0 : law_pick(law, charged + 1);
+    law_note(law, "%" PRIu64 " ns: settle the last to %" PRIu64, all->subject.now_ns, actual);
+    lease_hold(all->subject.rule, all->subject.state, all->subject.now_ns, all->out);
+    settle(rules, all->subject.state, all->subject.now_ns, &all->last, &charged, &actual, NULL);
+    all->uses.use[all->last_use].permits = actual;
+    all->last.charged = 0;
 }
 
 static void holders_property(struct law *law)
@@ -200,11 +229,12 @@ static void holders_property(struct law *law)
         struct holder *holder = &all.holder[law_pick(law, HOLDERS)];
         if (law_chance(law, 2)) pass_time(law, &all.subject);
         const uint64_t want = law_chance(law, 3) ? 0 : 1 + law_pick_size(law, WANT_MAX);
-        const uint64_t how = law_pick(law, 4);
+        const uint64_t how = law_pick(law, 5);
         if (how == 0) trade(law, &all, holder, want);
         else if (how == 1) spend(law, &all, holder, 1 + law_pick_size(law, WANT_MAX));
         else if (how == 2) spend(law, &all, holder, UINT64_MAX);
-        else take_alone(law, &all);
+        else if (how == 3) take_alone(law, &all);
+        else settle_last(law, &all);
     }
     window_check(law, &plan_inside_const(&all.subject.plan)->limit[0], all.subject.rule, &all.uses);
 }
