@@ -10,14 +10,29 @@
    Every decision that may meet leases first forgets of what is saved up as much as is out (hold).  That is all: no
    lease runs out, no clock of two threads is compared, and who never comes back costs room and nothing else.
 
-        now := clock;  Z := state;  o := out, in this order
+        now := clock;  Z := state;  o := out, after Z
         give back   hold(Z, now, o), the permits just given back still counted in o; then Z gets back what was not spent
-        take        out += n first;  then swap Z -> Z + n permits
+        take        out += n;  Z := state and o := out once more;  then swap Z -> Z + n permits
         at last     out -= what was given back, after the swap
 
    The hold at giving back comes first: spent permits were spent up to now, and until now the bucket must not have
-   filled behind them.  Without it, and with any other order, more passes than may (test/explore/lease_explore.c).
-   Giving back and taking are one step, so to renew, to resize, to begin and to end a lease is the same function.
+   filled behind them.  Giving back and taking are one step, so to renew, to resize, to begin and to end a lease is the
+   same function.
+
+   How old may a reading be?  Whoever read Z and o, and found no lease, may swap long after; if by then a lease has been
+   taken, Z has moved, and he reads again.  Unless Z has come back: a call is cancelled, Z falls, a lease of as many
+   permits lifts it to where it was, and the old o is used beside that lease.  It does not help to read the clock last,
+   rather the contrary.  So while a lease is out no value comes back that somebody may have read with fewer out:
+
+        more permits are only taken from a Z that never was higher (Z >= high, word.c), read after out was raised;
+        while permits are out, settling gives nothing back
+
+   What lowers Z then are unspent permits alone, and they are no longer out themselves.  Time may be read whenever, only
+   by him who gives back after he spent his last.  A lock around the state (cell.c) needs neither rule.
+
+   And one for those who wait: their start is told them now, but what is out may be spent until then, so they only wait
+   for what fits beside it (lease_wait_max_ns).  Each of these rules has a scene that lets too much through without it
+   (test/explore/lease_explore.c); hybrid, which has a lock, is in test/law/slice_law.c.
 
    May touch: its arguments.  Promises: no more pass in any window than without leases.  Leaves to others: who holds
    what, how much he wants (api), the loop or the lock around the state (word.c, cell.c). */

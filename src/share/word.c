@@ -144,7 +144,8 @@ bool word_settle(struct word *word, uint64_t now_ns, const weir_decision *decisi
         const struct rule rule = copy_rule(word, index_of(raw)).rule;
         uint64_t value = value_of(raw);
         const uint64_t out = atom_load_acquire(&word->out);
-        /* Made before the limit was changed: its ticks mean nothing now, so nothing is given back. */
+        /* Made before the limit was changed: its ticks mean nothing now, so nothing is given back.  Nor is it while
+           permits are out, see lease.c. */
         const bool foreign = rule.generation != (uint32_t)decision->reserved;
         const bool keep = (foreign || out != 0) && actual < decision->charged;
         const struct rules rules = {&rule, rule.algorithm != ALGORITHM_ELSEWHERE && !keep};
@@ -160,7 +161,7 @@ bool word_settle(struct word *word, uint64_t now_ns, const weir_decision *decisi
     }
 }
 
-/* Has the value never been higher?  Who read an earlier one, and fewer permits out with it, must not meet it again. */
+/* Has the value never been higher?  Whoever read an earlier one, with fewer permits out, must not meet it again. */
 static bool at_its_highest(const struct word *word, const struct rule *rule, uint64_t value, uint64_t now_ns)
 {
     return most(value, tick_at(rule, now_ns)) >= atom_load_acquire(&word->high);

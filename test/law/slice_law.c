@@ -4,7 +4,7 @@
    Two properties.  A slice of n permits is n single calls at the same time: it has as many as could be had, their starts
    and, afterwards, the same answers to every later call; starts in between, reckoned back from the last as
    src/api/lease.c does, are never before the true ones by more than their rounding.  And with several holders who spend when they like, renew,
-   release, and singles, waiters and settlers beside them, one after the other, every window keeps the printed bound: a permit
+   release, and singles and waiters beside them, who may settle down, one after the other, every window keeps the printed bound: a permit
    counts when it is spent, whatever start it was told. */
 #include "law/window.h"
 
@@ -155,7 +155,7 @@ struct holders {
     struct holder holder[HOLDERS];
     uint64_t out;
     struct uses uses;
-    weir_decision last; /* of a single, charged 0: none to be settled */
+    weir_decision last; /* charged 0: none to be settled */
     int last_use;
 };
 
@@ -174,7 +174,16 @@ static void spend(struct law *law, struct holders *all, struct holder *holder, u
         spent++;
     }
     law_note(law, "%" PRIu64 " ns: holder %d spends %" PRIu64, all->subject.now_ns, (int)(holder - all->holder), spent);
+    if (spent == 0) return;
     use(all, all->subject.now_ns, spent);
+    /* As weir_lease_spend answers. */
+    all->last =
+        (weir_decision){.verdict = WEIR_ALLOW,
+                        .start = {start_of(&holder->slice, holder->spent - 1)},
+                        .end = holder->slice.end - ((holder->slice.permits - holder->spent) << holder->slice.scale),
+                        .charged = spent,
+                        .reserved = holder->slice.generation};
+    all->last_use = all->uses.count - 1;
 }
 
 /* As cell_trade does it. */
@@ -206,7 +215,7 @@ static void take_alone(struct law *law, struct holders *all)
     }
 }
 
-/* Of the last single not so many were used; as cell_settle does it. */
+/* Of the last that were spent or taken not so many were used; as cell_settle does it. */
 static void settle_last(struct law *law, struct holders *all)
 {
     const uint64_t charged = all->last.charged;
