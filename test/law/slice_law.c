@@ -46,11 +46,27 @@ static void pass_time(struct law *law, struct subject *subject)
     if (law_in_clock(&subject->plan, later_ns)) subject->now_ns = later_ns;
 }
 
+/* What is saved up then is as it was, or less by what is out. */
+static void hold(struct law *law, struct subject *subject, uint64_t out)
+{
+    const struct rule *rule = subject->rule;
+    const uint64_t now = tick_at(rule, subject->now_ns), permit = ticks_of(rule, 1);
+    const bool untouched = subject->algorithm->idle(rule, subject->state, now) == now;
+    const uint64_t before = subject->algorithm->room(rule, subject->state, now);
+    lease_hold(rule, subject->state, subject->now_ns, out);
+    const uint64_t after = subject->algorithm->room(rule, subject->state, now);
+    const uint64_t most_ticks = most(rule->burst, subject->algorithm->keeps_schedule ? rule->over : 0);
+    const uint64_t left = most_ticks - least(ticks_of(rule, out), rule->burst - permit);
+    law_check(law, out == 0 || untouched || after == least(before, left),
+              "%" PRIu64 " ticks before, %" PRIu64 " after, %" PRIu64 " are not out", before, after, left);
+    law_check(law, out == 0 || after <= left, "%" PRIu64 " ticks, %" PRIu64 " are not out", after, left);
+}
+
 /* As src/share does it: what is out is held back first. */
 static weir_decision take(struct law *law, struct subject *subject, uint64_t cost, uint64_t wait_ns, uint64_t out)
 {
     const struct ask ask = {.now_ns = subject->now_ns, .wait_max_ns = wait_ns, .cost = cost};
-    if (out != 0) lease_hold(subject->rule, subject->state, subject->now_ns, out);
+    hold(law, subject, out);
     wait_ns = lease_wait_max_ns(subject->rule, out, &ask);
     const weir_decision decision =
         weir_decide_within(&subject->plan, subject->state, (weir_instant){subject->now_ns}, cost, wait_ns);
@@ -176,6 +192,7 @@ static void spend(struct law *law, struct holders *all, struct holder *holder, u
     law_note(law, "%" PRIu64 " ns: holder %d spends %" PRIu64, all->subject.now_ns, (int)(holder - all->holder), spent);
     if (spent == 0) return;
     use(all, all->subject.now_ns, spent);
+    if (holder->slice.generation != all->subject.rule->generation) return; /* it cannot be settled down */
     /* As weir_lease_spend answers. */
     all->last =
         (weir_decision){.verdict = WEIR_ALLOW,
@@ -229,10 +246,20 @@ static void settle_last(struct law *law, struct holders *all)
     all->last.charged = 0;
 }
 
+/* The limit was changed and began anew, and one holds permits that he took before. */
+static void inherit(struct law *law, struct holders *all)
+{
+    const uint64_t fit = permits_floor(all->subject.rule, all->subject.rule->burst) - 1;
+    const uint64_t now_ns = all->subject.now_ns;
+    all->out = law_pick_size(law, least(fit, WANT_MAX));
+    all->holder[0].slice = (struct lease_slice){all->out, now_ns, now_ns, 0, UINT32_MAX, 0};
+}
+
 static void holders_property(struct law *law)
 {
     struct holders all = {.out = 0};
     begin(law, &all.subject);
+    if (law_chance(law, 3)) inherit(law, &all);
     all.subject.ahead_ns = law_pick(law, AHEAD_MAX_NS);
     while (law_more(law, STEPS_MEAN) && all.uses.count < USES_MAX) {
         struct holder *holder = &all.holder[law_pick(law, HOLDERS)];
