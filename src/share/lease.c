@@ -50,8 +50,8 @@ void lease_hold(const struct rule *rule, uint64_t *state, uint64_t now_ns, uint6
     algorithm->hold(rule, state, tick_at(rule, now_ns), least(ticks_of(rule, out), held_most));
 }
 
-/* Whoever waits is told his start now, and what is out may be spent until then: if the two do not fit together, and what
-   comes in while his start is rounded up to a ns, he has to come again. */
+/* Whoever waits is told his start now, and what is out may be spent until then: if the two do not fit together, beside
+   what comes in while his start is rounded up to a ns, he has to come again. */
 uint64_t lease_wait_max_ns(const struct rule *rule, uint64_t out, const struct ask *ask)
 {
     const uint64_t cost = ticks_of(rule, ask->each != NULL ? ask->each[0] : ask->cost);

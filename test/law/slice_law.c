@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
    slice_law.c - permits taken along are permits: as if taken one by one, and never more of them than may pass.
 
-   Two properties.  A slice of n permits is n single calls at the same time: as many as could be had, their starts
-   and, afterwards, the same answers to every later call; starts in between, reckoned back from the last as
-   src/api/lease.c does, are never before the true ones by more than these were rounded up.  And with several holders who spend
-   when they like, renew, release, with singles and waiters beside them, all of whom may settle down, one after the
-   other, every window keeps the printed bound: a permit counts when it is spent, whatever start it was told. */
+   Two properties.  A slice of n permits is n single calls at the same time: as many as could be had, their starts and,
+   afterwards, the same answers to every later call; starts in between, reckoned back from the last as src/api/lease.c
+   does, are never before the true ones by more than these were rounded up.  And with several holders who spend when
+   they like, renew, release, with singles and waiters beside them, all of whom may settle down, one after the other,
+   every window keeps the printed bound: a permit counts when it is spent, whatever start it was told. */
 #include "law/window.h"
 
 #include <inttypes.h>
