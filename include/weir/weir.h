@@ -182,7 +182,8 @@ WEIR_API weir_decision weir_peek_limit(weir_limiter *limiter, int limit, uint64_
 WEIR_API uint64_t weir_limiter_full_ns(weir_limiter *limiter, const weir_decision *decision);
 
 /* Charges or gives back the difference to what was really used; a second call does nothing.  Nothing either after a
-   weir_take_each with different costs: that wants weir_settle_each. */
+   weir_take_each with different costs: that wants weir_settle_each.  While permits of a gcra limit are in leases,
+   nothing is given back. */
 WEIR_API void weir_settle(weir_limiter *limiter, weir_decision *decision, uint64_t actual);
 
 /* The same for weir_take_each: cost and end as they were there, actual as it turned out, one for each limit.  Without

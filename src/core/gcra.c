@@ -111,9 +111,10 @@ static struct stretch slice(const struct rule *rule, uint64_t *state, uint64_t n
     const uint64_t drained = drained_at(rule, state, now), credit = subtract_to_zero(rule->burst, drained - now);
     const uint64_t permits = least(most_permits, permits_floor(rule, credit) / SHARE);
     (void)until; /* nothing starts later than now */
-    if (permits < SLICE_LEAST) return (struct stretch){.permits = 0};
-    state[0] = drained + ticks_of(rule, permits);
-    return (struct stretch){permits, now, now, state[0]};
+    const uint64_t end = add_saturating(drained, ticks_of(rule, permits));
+    if (permits < SLICE_LEAST || end == UINT64_MAX) return (struct stretch){.permits = 0};
+    state[0] = end;
+    return (struct stretch){permits, now, now, end};
 }
 
 static void carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next, uint64_t now,

@@ -250,12 +250,14 @@ static uint64_t overcharge(const struct rule *rule, uint64_t *state, uint64_t no
     return charged;
 }
 
+/* Begun anew, as after a change, the state may have permits out before its first call. */
 static void hold(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t out)
 {
-    struct pools_now pools = pools_of(state);
+    struct pools_now pools = begin(rule, state, now, ticks_of(rule, 1));
     const int64_t t = as_signed(now), active_most = clamp(as_signed(rule->over) - as_signed(out));
-    if (state[SINCE] == 0 || active_at(rule, &pools, t) <= active_most) return;
-    pools.active = active_most;
+    const int64_t active = active_at(rule, &pools, t);
+    if (state[SINCE] != 0 && active <= active_most) return;
+    pools.active = active < active_most ? active : active_most;
     pools.since = t;
     store(state, &pools);
 }
@@ -266,7 +268,7 @@ static struct stretch slice(const struct rule *rule, uint64_t *state, uint64_t n
                             uint64_t most_permits)
 {
     struct pools_now pools = pools_of(state);
-    const int64_t t = as_signed(now), end = as_signed(until), permit = INT64_C(1) << (rule->scale & 31);
+    const int64_t t = as_signed(now), end = as_signed(until), permit = as_signed(ticks_of(rule, 1));
     if (state[SINCE] == 0) return (struct stretch){.permits = 0}; /* the first call begins the schedule */
     if (t >= pools.since) move_to(rule, &pools, t);
     const int64_t by_pools = straight(rule, &pools, end), by_schedule = end - pools.schedule;

@@ -37,13 +37,12 @@ static struct rules rules_of(const struct cell_content *content)
     return (struct rules){content->rule, content->count};
 }
 
-/* [locked] Of one limit only: lists have no leases. */
-static void hold(struct cell *cell, uint64_t now_ns, struct ask *ask)
+/* [locked] Returns how many permits are out.  Of one limit only: lists have no leases. */
+static uint64_t hold(struct cell *cell, uint64_t now_ns)
 {
-    const uint64_t out = atom_load_acquire(cell->out);
-    if (out == 0 || cell->content.count != 1) return;
-    lease_hold(cell->content.rule, cell->content.state, now_ns, out);
-    if (ask != NULL) ask->wait_max_ns = lease_wait_max_ns(cell->content.rule, out, ask);
+    const uint64_t out = cell->content.count == 1 ? atom_load_acquire(cell->out) : 0;
+    if (out != 0) lease_hold(cell->content.rule, cell->content.state, now_ns, out);
+    return out;
 }
 
 void cell_open(struct cell *cell, struct atom *out, void (*yield)(void))
@@ -59,9 +58,10 @@ bool cell_decide(struct cell *cell, const struct ask *ask, weir_decision *decisi
 {
     lock(cell);
     const bool here = cell->content.count != 0;
-    struct ask held = *ask;
-    hold(cell, ask->now_ns, &held);
-    if (here) ask_rules(rules_of(&cell->content), cell->content.state, &held, decision);
+    const uint64_t out = hold(cell, ask->now_ns);
+    struct ask beside = *ask;
+    if (out != 0) beside.wait_max_ns = lease_wait_max_ns(cell->content.rule, out, ask);
+    if (here) ask_rules(rules_of(&cell->content), cell->content.state, &beside, decision);
     unlock(cell);
     return here;
 }
@@ -105,7 +105,7 @@ bool cell_settle(struct cell *cell, uint64_t now_ns, const weir_decision *decisi
     struct cell_content *content = &cell->content;
     const bool here = content->count != 0;
     uint64_t used[WEIR_LIMITS_MAX];
-    hold(cell, now_ns, NULL);
+    hold(cell, now_ns);
     for (int i = 0; i < content->count; i++) {
         /* Made before the limits were changed: nothing is given back. */
         const bool foreign = content->rule[0].generation != (uint32_t)decision->reserved;
@@ -164,7 +164,7 @@ uint64_t *cell_change(struct cell *cell, struct rule rule[], int count, uint64_t
         rule[i].anchor_tick = 1;
     }
     lock(cell);
-    hold(cell, now_ns, NULL);
+    hold(cell, now_ns);
     struct cell_content *content = &cell->content;
     uint64_t *before = content->state;
     const bool same = same_algorithms(content, rule, count);

@@ -10,14 +10,29 @@
    Every decision that may meet leases first forgets of what is saved up as much as is out (hold).  That is all: no
    lease runs out, no clock of two threads is compared, and who never comes back costs room and nothing else.
 
-        now := clock;  Z := state;  o := out, in this order
+        now := clock;  Z := state;  o := out, after Z
         give back   hold(Z, now, o), the permits just given back still counted in o; then Z gets back what was not spent
-        take        out += n first;  then swap Z -> Z + n permits
+        take        out += n;  Z := state and o := out once more;  then swap Z -> Z + n permits
         at last     out -= what was given back, after the swap
 
    The hold at giving back comes first: spent permits were spent up to now, and until now the bucket must not have
-   filled behind them.  Without it, and with any other order, more passes than may (test/explore/lease_explore.c).
-   Giving back and taking are one step, so to renew, to resize, to begin and to end a lease is the same function.
+   filled behind them.  Giving back and taking are one step, so to renew, to resize, to begin and to end a lease is the
+   same function.
+
+   How old may a reading be?  Whoever read Z and o, and found no lease, may swap long after; if by then a lease has been
+   taken, Z has moved, and he reads again.  Unless Z has come back: a call is cancelled, Z falls, a lease of as many
+   permits lifts it to where it was, and the old o is used beside that lease.  It does not help to read the clock last,
+   rather the contrary.  So while a lease is out no value comes back that somebody may have read with fewer out:
+
+        more permits are only taken from a Z that never was higher (Z >= high, word.c), read after out was raised;
+        while permits are out, settling gives nothing back
+
+   What lowers Z then are unspent permits alone, and they are no longer out themselves.  Time may be read whenever, only
+   by him who gives back after he spent his last.  A lock around the state (cell.c) needs neither rule.
+
+   And one for those who wait: their start is told them now, but what is out may be spent until then, so they only wait
+   for what fits beside it (lease_wait_max_ns).  Each of these rules has a scene that lets too much through without it
+   (test/explore/lease_explore.c); hybrid, which has a lock, is in test/law/slice_law.c.
 
    May touch: its arguments.  Promises: no more pass in any window than without leases.  Leaves to others: who holds
    what, how much he wants (api), the loop or the lock around the state (word.c, cell.c). */
@@ -35,16 +50,15 @@ void lease_hold(const struct rule *rule, uint64_t *state, uint64_t now_ns, uint6
     algorithm->hold(rule, state, tick_at(rule, now_ns), least(ticks_of(rule, out), held_most));
 }
 
-/* A start that lies ahead is fixed, and what is out now may all be spent at that very moment.  Where the two are more
-   than the burst nobody can say when it may start: it has to come back. */
+/* Whoever waits is told his start now, and what is out may be spent until then: if the two do not fit together, beside
+   what comes in while his start is rounded up to a ns, he has to come again. */
 uint64_t lease_wait_max_ns(const struct rule *rule, uint64_t out, const struct ask *ask)
 {
-    const uint64_t cost = ask->each != NULL ? ask->each[0] : ask->cost;
-    const uint64_t need = least(ticks_of(rule, cost), rule->burst);
-    const uint64_t held_most = subtract_to_zero(rule->burst, ticks_of(rule, 1));
-    const uint64_t held = least(ticks_of(rule, out), held_most);
-    if (algorithm_of(rule)->hold == NULL || add_saturating(need, held) <= rule->burst) return ask->wait_max_ns;
-    return 0;
+    const uint64_t cost = ticks_of(rule, ask->each != NULL ? ask->each[0] : ask->cost);
+    if (out == 0 || algorithm_of(rule)->hold == NULL) return ask->wait_max_ns;
+    const uint64_t rounding = multiply_shift_floor(1, subtract_to_zero(rule->multiplier, 1), rule->shift);
+    const uint64_t together = add_saturating(add_saturating(cost, ticks_of(rule, out)), rounding);
+    return together <= rule->burst ? ask->wait_max_ns : 0;
 }
 
 /* Of somebody who waits, the start is fixed: what is given back before it must not let a newcomer have the same one. */

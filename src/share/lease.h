@@ -33,8 +33,10 @@ struct lease_slice {
 
 /* A state that holds still, while so many permits are out, those held included. */
 void lease_hold(const struct rule *rule, uint64_t *state, uint64_t now_ns, uint64_t out);
-/* How long a call may wait for its start while so many are out. */
+
+/* How long a call may wait beside them for a start that is told to it now: as long as it would, or not at all. */
 uint64_t lease_wait_max_ns(const struct rule *rule, uint64_t out, const struct ask *ask);
+
 struct lease_slice lease_trade(const struct rule *rule, uint64_t *state, const struct trade *trade, uint64_t out);
 
 /* Of `out`, the permits that are in leases: more are told before the state says so, fewer after. */

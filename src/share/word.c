@@ -143,10 +143,13 @@ bool word_settle(struct word *word, uint64_t now_ns, const weir_decision *decisi
     for (unsigned failures = 0;; back_off(++failures)) {
         const struct rule rule = copy_rule(word, index_of(raw)).rule;
         uint64_t value = value_of(raw);
-        /* Made before the limit was changed: its ticks mean nothing now, so nothing is given back. */
-        const bool foreign = rule.generation != (uint32_t)decision->reserved && actual < decision->charged;
-        const struct rules rules = {&rule, rule.algorithm != ALGORITHM_ELSEWHERE && !foreign};
-        lease_hold(&rule, &value, now_ns, atom_load_acquire(&word->out));
+        const uint64_t out = atom_load_acquire(&word->out);
+        /* Made before the limit was changed: its ticks mean nothing now, so nothing is given back.  Nor is it while
+           permits are out, see lease.c. */
+        const bool foreign = rule.generation != (uint32_t)decision->reserved;
+        const bool keep = (foreign || out != 0) && actual < decision->charged;
+        const struct rules rules = {&rule, rule.algorithm != ALGORITHM_ELSEWHERE && !keep};
+        if (!keep) lease_hold(&rule, &value, now_ns, out);
         settle(rules, &value, now_ns, decision, &decision->charged, &actual, &decision->end);
         if (value > VALUE_MAX) value = VALUE_MAX;
         if (value < value_of(raw)) raise_high(word, value_of(raw));
@@ -158,32 +161,42 @@ bool word_settle(struct word *word, uint64_t now_ns, const weir_decision *decisi
     }
 }
 
+/* Has the value never been higher?  Whoever read an earlier one, with fewer permits out, must not meet it again. */
+static bool at_its_highest(const struct word *word, const struct rule *rule, uint64_t value, uint64_t now_ns)
+{
+    return most(value, tick_at(rule, now_ns)) >= atom_load_acquire(&word->high);
+}
+
 bool word_trade(struct word *word, const struct trade *trade, struct lease_slice *slice)
 {
-    uint64_t claimed = trade->held, raw = atom_load_acquire(&word->value);
-    bool here = true;
-    for (unsigned failures = 0, done = 0; !done; back_off(++failures)) {
+    uint64_t told = trade->held, raw = atom_load_acquire(&word->value);
+    bool here;
+    for (unsigned failures = 0;; back_off(++failures)) {
         const struct rule rule = copy_rule(word, index_of(raw)).rule;
         uint64_t value = value_of(raw);
-        const uint64_t out = subtract_to_zero(atom_load_acquire(&word->out), claimed - trade->held);
-        *slice = lease_trade(&rule, &value, trade, out);
+        const uint64_t out = subtract_to_zero(atom_load_acquire(&word->out), told - trade->held);
+        struct trade may = *trade;
+        if (!at_its_highest(word, &rule, value, trade->now_ns)) may.want = least(trade->want, trade->held);
+        *slice = lease_trade(&rule, &value, &may, out);
         here = rule.algorithm != ALGORITHM_ELSEWHERE;
-        if (value > VALUE_MAX) { /* beyond its clock: nothing is to be had, nothing to be given back */
-            value = value_of(raw);
+        if (!here || value > VALUE_MAX) {
             slice->permits = 0;
+            value = value_of(raw);
         }
-        if (slice->permits > claimed) {
-            lease_more(&word->out, slice->permits - claimed);
-            claimed = slice->permits;
+        if (slice->permits > told) {
+            lease_more(&word->out, slice->permits - told);
+            told = slice->permits;
+            atom_fence_full(); /* whoever does not see this has read the word before it is read again */
+            raw = atom_load_acquire(&word->value);
+            continue;
         }
         if (value < value_of(raw)) raise_high(word, value_of(raw));
-        const bool writes = here && value != value_of(raw);
-        done = writes ? atom_swap(&word->value, &raw, with_index(index_of(raw), value)) : unchanged(word, raw);
-        if (!writes && !done) raw = atom_load_acquire(&word->value);
+        const bool writes = value != value_of(raw);
+        if (writes ? atom_swap(&word->value, &raw, with_index(index_of(raw), value)) : unchanged(word, raw)) break;
+        if (!writes) raw = atom_load_acquire(&word->value);
     }
-    if (!here) slice->permits = 0;
     const uint64_t kept = here ? slice->permits : trade->held;
-    if (claimed > kept) lease_fewer(&word->out, claimed - kept);
+    if (told > kept) lease_fewer(&word->out, told - kept);
     return here;
 }
 

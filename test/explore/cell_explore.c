@@ -24,7 +24,7 @@
 #include "share/cell.h"
 
 static struct cell shared;
-static struct atom out; /* no permit is in a lease here */
+static struct atom in_leases; /* no permit is in a lease here */
 
 /* What is not the shared states is somebody's copy. */
 static void announce(const uint64_t *state)
@@ -234,7 +234,7 @@ static void begin(void)
     memcpy(model.rule, plan->rule, (size_t)plan->count * sizeof model.rule[0]);
     model.count = (int)plan->count;
     memset(memory, 0, sizeof memory);
-    cell_open(&shared, &out, yield);
+    cell_open(&shared, &in_leases, yield);
     memcpy(shared.content.rule, plan->rule, (size_t)plan->count * sizeof plan->rule[0]);
     shared.content.count = (int)plan->count;
     shared.content.state = memory[0];
