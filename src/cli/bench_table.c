@@ -17,21 +17,22 @@
 
    May touch: memory as large as the table twice, threads, the clock.  Promises: every call was answered as expected, or
    it fails.  Leaves to others: what to print. */
-#include "cli/bench.h"
+#include "cli/bench_table.h"
 
-#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <weir/weir.h>
 
 #include "cli/arguments.h"
+#include "cli/bench_crew.h"
 #include "host/clock.h"
 #include "host/map.h"
 #include "host/thread.h"
-#include "share/atomic.h"
 
-enum { CHUNK = 4 * BENCH_BATCH, KEY_SIZE_LEAST = 8, KEY_SIZES = 9, FILL_COST = 10000, PAGE = 4096 };
+enum { CHUNK = 4 * TABLE_BATCH, KEY_SIZE_LEAST = 8, KEY_SIZES = 9, FILL_COST = 10000, PAGE = 4096 };
 enum { CHAIN_SHIFT = 63, AWAY_NS = 1000000, AWAY_FEW = 100 };
+enum { ROUNDS_USUAL = 15, RUN_USUAL_NS = 22000000 };
 enum { WINDOWS = 100, WATCHED_FROM = 90, WATCHED_TO = 200, FULL_SHARE = 1000 };
 
 #define SECOND_NS 1e9
@@ -43,6 +44,14 @@ struct line {
     uint64_t rest[7];
 };
 
+/* What a thread asks for; it goes on there in the next round. */
+struct askee {
+    alignas(BENCH_CACHE_LINE) uint64_t first;
+    uint64_t threads, place; /* keys first, first + threads, ... are its own */
+    uint64_t units, ns;
+    uint64_t away; /* so often the processor was somebody else's for long: that is not counted, unless it is the rule */
+};
+
 struct bench {
     const struct bench_wish *wish;
     weir_table *table;
@@ -50,7 +59,7 @@ struct bench {
     struct host_region region;
     struct line *line;
     uint64_t lines;
-    uint64_t place[BENCH_COUNTS_MAX][BENCH_WORKS][BENCH_THREADS_MAX]; /* where each goes on in the next round */
+    struct askee *askee[BENCH_COUNTS_MAX][TABLE_WORKS]; /* of each thread */
 };
 
 /* What is worked on between two readings of the clock. */
@@ -61,19 +70,10 @@ struct chunk {
     weir_instant now;
 };
 
-struct crew {
-    struct bench *bench;
-    enum bench_work work;
-    unsigned threads;
-    struct atom started, stop;
-};
-
-struct member {
-    struct crew *crew;
-    pthread_t thread;
-    uint64_t first, place; /* keys first, first + threads, ... are its own */
-    uint64_t units, ns, wrong;
-    uint64_t away; /* so often the processor was somebody else's for long: that is not counted, unless it is the rule */
+struct job {
+    const struct bench *bench;
+    enum table_work work;
+    struct askee *askee;
 };
 
 /* ---- keys and lines ---- */
@@ -95,27 +95,25 @@ static weir_key make_key(uint64_t number, unsigned char *bytes)
     return (weir_key){bytes, (size_t)(KEY_SIZE_LEAST + second % KEY_SIZES)};
 }
 
-static uint64_t next_number(struct member *member)
+static uint64_t next_number(const struct bench *bench, struct askee *askee)
 {
-    return member->first +
-           member->place++ % (member->crew->bench->wish->keys / member->crew->threads) * member->crew->threads;
+    return askee->first + askee->place++ % (bench->wish->keys / askee->threads) * askee->threads;
 }
 
-static void prepare_keys(struct member *member, struct chunk *chunk)
+static void prepare_keys(const struct bench *bench, struct askee *askee, struct chunk *chunk)
 {
     for (int i = 0; i < CHUNK; i++) {
-        chunk->ask[i].plan = &member->crew->bench->plan;
-        chunk->ask[i].key = make_key(next_number(member), chunk->bytes[i]);
+        chunk->ask[i].plan = &bench->plan;
+        chunk->ask[i].key = make_key(next_number(bench, askee), chunk->bytes[i]);
         chunk->ask[i].cost = 1;
     }
     chunk->now = weir_now();
 }
 
-static void prepare_lines(struct member *member, struct chunk *chunk)
+static void prepare_lines(const struct bench *bench, struct askee *askee, struct chunk *chunk)
 {
-    const struct bench *bench = member->crew->bench;
     for (int i = 0; i < CHUNK; i++) {
-        chunk->counter[i] = &bench->line[mix(next_number(member)) % bench->lines].counter;
+        chunk->counter[i] = &bench->line[mix(next_number(bench, askee)) % bench->lines].counter;
     }
 }
 
@@ -169,9 +167,9 @@ static uint64_t run_floor_loop(const struct bench *bench, struct chunk *chunk)
 static uint64_t run_floor_batch(const struct bench *bench, struct chunk *chunk)
 {
     (void)bench;
-    for (int first = 0; first < CHUNK; first += BENCH_BATCH) {
-        for (int i = first; i < first + BENCH_BATCH; i++) __builtin_prefetch(chunk->counter[i], 1);
-        for (int i = first; i < first + BENCH_BATCH; i++) swap(chunk->counter[i]);
+    for (int first = 0; first < CHUNK; first += TABLE_BATCH) {
+        for (int i = first; i < first + TABLE_BATCH; i++) __builtin_prefetch(chunk->counter[i], 1);
+        for (int i = first; i < first + TABLE_BATCH; i++) swap(chunk->counter[i]);
     }
     return CHUNK;
 }
@@ -200,31 +198,31 @@ static uint64_t run_take_loop(const struct bench *bench, struct chunk *chunk)
 static uint64_t run_take_batch(const struct bench *bench, struct chunk *chunk)
 {
     uint64_t done = 0;
-    for (int first = 0; first < CHUNK; first += BENCH_BATCH) {
-        weir_table_take_batch(bench->table, &chunk->ask[first], BENCH_BATCH, chunk->now);
-        for (int i = first; i < first + BENCH_BATCH; i++) done += weir_allowed(chunk->ask[i].decision);
+    for (int first = 0; first < CHUNK; first += TABLE_BATCH) {
+        weir_table_take_batch(bench->table, &chunk->ask[first], TABLE_BATCH, chunk->now);
+        for (int i = first; i < first + TABLE_BATCH; i++) done += weir_allowed(chunk->ask[i].decision);
     }
     return done;
 }
 
 struct work {
     void (*warm)(const struct bench *bench);
-    void (*prepare)(struct member *member, struct chunk *chunk);
+    void (*prepare)(const struct bench *bench, struct askee *askee, struct chunk *chunk);
     uint64_t (*run)(const struct bench *bench, struct chunk *chunk);
 };
 
-static struct work work_of(enum bench_work work)
+static struct work work_of(enum table_work work)
 {
     switch (work) {
-    case BENCH_FLOOR:
+    case TABLE_FLOOR:
         return (struct work){warm_lines, prepare_lines, run_floor};
-    case BENCH_TAKE:
+    case TABLE_TAKE:
         return (struct work){warm_table, prepare_keys, run_take};
-    case BENCH_FLOOR_LOOP:
+    case TABLE_FLOOR_LOOP:
         return (struct work){warm_lines, prepare_lines, run_floor_loop};
-    case BENCH_TAKE_LOOP:
+    case TABLE_TAKE_LOOP:
         return (struct work){warm_table, prepare_keys, run_take_loop};
-    case BENCH_FLOOR_BATCH:
+    case TABLE_FLOOR_BATCH:
         return (struct work){warm_lines, prepare_lines, run_floor_batch};
     default:
         return (struct work){warm_table, prepare_keys, run_take_batch};
@@ -233,75 +231,81 @@ static struct work work_of(enum bench_work work)
 
 /* ---- threads ---- */
 
-static void *work_until_stopped(void *argument)
+static bool enter(struct bench_member *member)
 {
-    struct member *member = argument;
-    struct crew *crew = member->crew;
-    const struct work work = work_of(crew->work);
+    const struct job *job = member->crew->job;
+    struct askee *askee = &job->askee[member->index];
+    askee->units = askee->ns = askee->away = 0;
+    member->own = askee;
+    return true;
+}
+
+static void turn(struct bench_member *member)
+{
+    const struct job *job = member->crew->job;
+    const struct work work = work_of(job->work);
+    struct askee *askee = member->own;
     struct chunk chunk;
-    while (atom_load_acquire(&crew->started) == 0) host_yield();
     do {
-        work.prepare(member, &chunk);
-        const uint64_t begin_ns = host_now_ns(), done = work.run(crew->bench, &chunk);
+        work.prepare(job->bench, askee, &chunk);
+        const uint64_t begin_ns = host_now_ns(), done = work.run(job->bench, &chunk);
         const uint64_t ns = host_now_ns() - begin_ns;
         member->wrong += CHUNK - done;
-        if (ns > AWAY_NS && member->away++ < AWAY_FEW + member->units / CHUNK) continue;
-        member->ns += ns;
-        member->units += CHUNK;
-    } while (atom_load(&crew->stop) == 0 || member->units == 0);
-    return NULL;
-}
-
-static bool start_all(struct crew *crew, struct member *member, const uint64_t *place)
-{
-    unsigned started = 0;
-    for (; started < crew->threads; started++) {
-        member[started] = (struct member){.crew = crew, .first = started, .place = place[started]};
-        if (pthread_create(&member[started].thread, NULL, work_until_stopped, &member[started]) != 0) break;
-    }
-    atom_store_release(&crew->started, 1);
-    if (started == crew->threads) return true;
-    trouble("bench: the system has no room for %u threads; see --threads", crew->threads);
-    atom_store(&crew->stop, 1);
-    for (unsigned i = 0; i < started; i++) pthread_join(member[i].thread, NULL);
-    return false;
-}
-
-static bool check(const struct member *member)
-{
-    if (member->wrong == 0) return true;
-    trouble("bench: %llu calls were not answered as they should", (unsigned long long)member->wrong);
-    return false;
+        if (ns > AWAY_NS && askee->away++ < AWAY_FEW + askee->units / CHUNK) continue;
+        askee->ns += ns;
+        askee->units += CHUNK;
+    } while (!bench_stopped(member) || askee->units == 0);
 }
 
 /* Calls a second, all threads together. */
-static bool measure(struct bench *bench, int count, enum bench_work work, double *rate)
+static bool measure(struct bench *bench, int count, enum table_work work, double *rate)
 {
-    struct crew crew = {.bench = bench, .work = work, .threads = bench->wish->threads[count]};
-    struct member member[BENCH_THREADS_MAX] = {0};
-    uint64_t *place = bench->place[count][work];
-    bool right = true;
+    const struct job job = {bench, work, bench->askee[count][work]};
+    struct bench_crew crew = {.name = "table",
+                              .threads = bench->wish->threads[count],
+                              .run_ns = bench->wish->run_ns,
+                              .job = &job,
+                              .enter = enter,
+                              .turn = turn};
     *rate = 0;
     work_of(work).warm(bench);
-    if (!start_all(&crew, member, place)) return false;
-    weir_sleep_until((weir_instant){weir_now().ns + bench->wish->round_ns});
-    atom_store(&crew.stop, 1);
+    const bool done = bench_crew_run(&crew);
+    bench_crew_close(&crew);
     for (unsigned i = 0; i < crew.threads; i++) {
-        pthread_join(member[i].thread, NULL);
-        place[i] = member[i].place;
-        *rate += (double)member[i].units * SECOND_NS / (double)(member[i].ns > 0 ? member[i].ns : 1);
-        right = right && check(&member[i]);
+        const struct askee *askee = &job.askee[i];
+        *rate += (double)askee->units * SECOND_NS / (double)(askee->ns > 0 ? askee->ns : 1);
     }
-    return right;
+    return done;
 }
 
 static bool measure_all(struct bench *bench, struct bench_table *table)
 {
-    for (int round = 0; round < BENCH_ROUNDS; round++) {
-        for (int count = 0; count < bench->wish->counts; count++) {
-            for (int work = 0; work < BENCH_WORKS; work++) {
-                if (!measure(bench, count, (enum bench_work)work, &table->rate[count][work][round])) return false;
+    const struct bench_wish *wish = bench->wish;
+    for (int round = 0; round < wish->rounds; round++) {
+        for (int count = 0; count < wish->counts; count++) {
+            bench_progress("table", "threads", wish->threads[count], round, wish->rounds);
+            for (int work = 0; work < TABLE_WORKS; work++) {
+                if (!measure(bench, count, (enum table_work)work, &table->rate[count][work].round[round])) return false;
             }
+        }
+    }
+    return true;
+}
+
+static bool make_askees(struct bench *bench)
+{
+    for (int count = 0; count < bench->wish->counts; count++) {
+        const unsigned threads = bench->wish->threads[count];
+        for (int work = 0; work < TABLE_WORKS; work++) {
+            struct askee *askee = host_allocate(threads * sizeof *askee);
+            bench->askee[count][work] = askee;
+            for (unsigned i = 0; askee != NULL && i < threads; i++) {
+                askee[i].first = i;
+                askee[i].threads = threads;
+            }
+            if (askee != NULL) continue;
+            trouble("no memory");
+            return false;
         }
     }
     return true;
@@ -312,11 +316,11 @@ static bool measure_all(struct bench *bench, struct bench_table *table)
 /* Keys that were not there before, from one number to another, each with much used. */
 static void fill(struct bench *bench, uint64_t from, uint64_t to)
 {
-    weir_ask ask[BENCH_BATCH];
-    unsigned char bytes[BENCH_BATCH][KEY_SIZE_LEAST + KEY_SIZES];
+    weir_ask ask[TABLE_BATCH];
+    unsigned char bytes[TABLE_BATCH][KEY_SIZE_LEAST + KEY_SIZES];
     while (from < to) {
         size_t count = 0;
-        for (; count < BENCH_BATCH && from < to; count++, from++) {
+        for (; count < TABLE_BATCH && from < to; count++, from++) {
             ask[count].plan = &bench->plan;
             ask[count].key = make_key(from, bytes[count]);
             ask[count].cost = FILL_COST;
@@ -353,6 +357,9 @@ static void free_all(struct bench *bench)
     if (bench->line != NULL) host_region_unmap(bench->line, bench->lines * sizeof *bench->line);
     host_region_close(&bench->region);
     weir_table_close(bench->table);
+    for (int count = 0; count < bench->wish->counts; count++) {
+        for (int work = 0; work < TABLE_WORKS; work++) host_free(bench->askee[count][work]);
+    }
 }
 
 /* As the table's memory is: of the same size, with a page before it, and there before it is measured. */
@@ -385,23 +392,57 @@ static bool open_all(struct bench *bench)
     return false;
 }
 
-bool bench_table_measure(const struct bench_wish *wish, struct bench_table *table)
+static void measure_table(struct bench *bench, struct bench_table *table, bool *done)
+{
+    const uint64_t keys = bench->wish->keys;
+    struct filling filling = {.filled = keys / WINDOWS * WATCHED_FROM};
+    fill(bench, 0, filling.filled);
+    filling.full = stats_of(bench).full;
+    filling.fitting = filling.fitting_in_all = filling.filled;
+    fill_by_hundredths(bench, &filling, keys);
+    if (filling.filled < keys) fill(bench, filling.filled, keys);
+    *done = measure_all(bench, table);
+    if (filling.filled == keys) fill_by_hundredths(bench, &filling, keys / WINDOWS * WATCHED_TO);
+    table->bytes = stats_of(bench).bytes;
+    table->keys_fitting = filling.fitting;
+    table->keys_fitting_in_all = filling.fitting_in_all;
+}
+
+static void *measure_section(const struct bench_wish *wish)
 {
     struct bench bench = {.wish = wish, .region = {.fd = -1}};
-    struct filling filling = {.filled = wish->keys / WINDOWS * WATCHED_FROM};
-    bool done = open_all(&bench);
-    if (done) {
-        fill(&bench, 0, filling.filled);
-        filling.full = stats_of(&bench).full;
-        filling.fitting = filling.fitting_in_all = filling.filled;
-        fill_by_hundredths(&bench, &filling, wish->keys);
-        if (filling.filled < wish->keys) fill(&bench, filling.filled, wish->keys);
-        done = measure_all(&bench, table);
-        if (filling.filled == wish->keys) fill_by_hundredths(&bench, &filling, wish->keys / WINDOWS * WATCHED_TO);
-        table->bytes = stats_of(&bench).bytes;
-        table->keys_fitting = filling.fitting;
-        table->keys_fitting_in_all = filling.fitting_in_all;
-    }
+    struct bench_table *table = calloc(1, sizeof *table);
+    bool done = false;
+    if (table == NULL) trouble("no memory");
+    else if (make_askees(&bench) && open_all(&bench)) measure_table(&bench, table, &done);
     free_all(&bench);
-    return done;
+    if (done) return table;
+    free(table);
+    return NULL;
+}
+
+static void fill_in(struct bench_wish *wish)
+{
+    if (wish->rounds == 0) wish->rounds = ROUNDS_USUAL;
+    wish->run_ns = RUN_USUAL_NS;
+    if (wish->counts != 0) return;
+    wish->counts = 2;
+    wish->threads[0] = 1;
+    wish->threads[1] = 2;
+}
+
+static uint64_t runs(const struct bench_wish *wish)
+{
+    return (uint64_t)wish->rounds * (uint64_t)wish->counts * TABLE_WORKS;
+}
+
+const struct bench_section *bench_table_section(void)
+{
+    static const struct bench_section section = {.name = "table",
+                                                 .fill_in = fill_in,
+                                                 .runs = runs,
+                                                 .measure = measure_section,
+                                                 .print_words = table_words,
+                                                 .print_json = table_json};
+    return &section;
 }
