@@ -127,12 +127,12 @@ static void print_rates(const struct bench_wish *wish, const struct deny *deny)
 {
     static const int shown[] = {LOOP_LOAD, LOOP_CLOCK, LOOP_TAKE, LOOP_TICKER, LOOP_LEASE, LOOP_LEASE_TICKER};
     printf("deny: calls that are refused, million a second\n"
-           "  threads      a load    a clock       take, +ticker      lease    +ticker  take / load+clock\n");
+           "  threads      a load    a clock       take   + ticker      lease   + ticker  take / load+clock\n");
     for (int count = 0; count < wish->counts; count++) {
         const struct bench_series *rate = deny->rates[count].rate;
         printf("  %7u", wish->threads[count]);
         for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
-            printf(" %10.1f", bench_spread(&rate[shown[i]], wish->rounds).median / MILLION);
+            bench_print_number(bench_spread(&rate[shown[i]], wish->rounds).median / MILLION, 10, 1);
         }
         bench_print_ratio(bench_times(&rate[LOOP_TAKE], &rate[LOOP_LOAD], &rate[LOOP_CLOCK], wish->rounds), 18);
         printf("\n");
@@ -142,9 +142,8 @@ static void print_rates(const struct bench_wish *wish, const struct deny *deny)
 static void print_words(const struct bench_wish *wish, const void *measured)
 {
     print_rates(wish, measured);
-    printf("  Floors: a load of one shared word and a comparison, a reading of the clock.  +ticker: with "
-           "WEIR_CLOCK_TICKER.\n"
-           "  A / B: how many times as long A takes (min-max).\n\n");
+    printf("  Floors: a load of one shared word and a comparison, a reading of the clock.  + ticker: with\n"
+           "  WEIR_CLOCK_TICKER.  A / B: how many times as long A takes (min-max).\n\n");
 }
 
 static void print_count(const struct bench_wish *wish, const struct deny *deny, int count)

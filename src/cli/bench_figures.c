@@ -67,9 +67,17 @@ void bench_print_ratio(struct bench_spread spread, int width)
 {
     char text[64] = "-";
     if (isfinite(spread.median)) {
-        snprintf(text, sizeof text, "%.2f (%.2f-%.2f)", spread.median, spread.least, spread.most);
+        const int places = spread.most < 10 ? 2 : spread.most < 100 ? 1 : 0;
+        snprintf(text, sizeof text, "%.*f (%.*f-%.*f)", places, spread.median, places, spread.least, places,
+                 spread.most);
     }
     printf(" %*s", width, text);
+}
+
+void bench_print_number(double value, int width, int places)
+{
+    if (isfinite(value)) printf(" %*.*f", width, places, value);
+    else printf(" %*s", width, "-");
 }
 
 void bench_progress(const char *section, const char *what, uint64_t number, int round, int rounds)

@@ -30,8 +30,9 @@ struct bench_spread bench_times(const struct bench_series *ours, const struct be
 void bench_json_number(bool first, const char *key, double value, int places);
 void bench_json_spread(bool first, const char *key, struct bench_spread spread, int places);
 
-/* "1.21 (1.18-1.30)", right-aligned. */
+/* "1.21 (1.18-1.30)", and a number, right-aligned behind a space; "-" for NAN. */
 void bench_print_ratio(struct bench_spread spread, int width);
+void bench_print_number(double value, int width, int places);
 
 /* A line on stderr while it goes on, where that is a terminal; NULL takes it away. */
 void bench_progress(const char *section, const char *what, uint64_t number, int round, int rounds);

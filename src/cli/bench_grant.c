@@ -198,12 +198,11 @@ static void print_rates(const struct bench_wish *wish, const struct grant *grant
 {
     static const int shown[] = {LOOP_COUNTER, LOOP_SWAP, LOOP_CLOCK, LOOP_WORD_AT, LOOP_WORD, LOOP_LEASE};
     printf("grant: permits of one limiter that never refuses, million a second\n"
-           "  threads   a counter      a swap    a clock    word, now  word, clock     leases\n");
+           "  threads     a counter        a swap       a clock     word, now   word, clock        leases\n");
     for (int count = 0; count < wish->counts; count++) {
         printf("  %7u", wish->threads[count]);
         for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
-            const struct bench_spread rate = bench_spread(&grant->rates[count].rate[shown[i]], wish->rounds);
-            printf(" %*.1f", i == 3 || i == 4 ? 12 : i == 2 || i == 5 ? 10 : 11, rate.median / MILLION);
+            bench_print_number(bench_spread(&grant->rates[count].rate[shown[i]], wish->rounds).median / MILLION, 13, 1);
         }
         printf("\n");
     }
@@ -213,23 +212,22 @@ static void print_words(const struct bench_wish *wish, const void *measured)
 {
     const struct grant *grant = measured;
     print_rates(wish, grant);
-    printf("  threads    lease / counter  word, now / swap  word / swap+clock    of processors  clock reads\n");
+    printf("  threads    lease / counter  word, now / swap  word / swap+clock     of processors  clock reads\n");
     for (int count = 0; count < wish->counts; count++) {
         const struct ratios ratios = ratios_of(wish, grant, count);
         printf("  %7u", wish->threads[count]);
         bench_print_ratio(ratios.lease, 18);
         bench_print_ratio(ratios.word_at, 17);
         bench_print_ratio(ratios.word, 18);
-        bench_print_ratio(ratios.processors, 16);
-        printf(" %12.3f\n", ratios.readings.median);
+        bench_print_ratio(ratios.processors, 17);
+        bench_print_number(ratios.readings.median, 12, 3);
+        printf("\n");
     }
-    printf(
-        "  Floors: a counter of the thread's own, a swap of one shared word, a reading of the clock.  Word: "
-        "weir_take_at\n"
-        "  and weir_take.  A / B: how many times as long A takes (min-max).  Of processors: leases of all threads "
-        "over\n"
-        "  %u thread%s times the processors they have.  Clock reads: of a lease, in 1,000 permits (a word: 1,000).\n\n",
-        wish->threads[0], wish->threads[0] == 1 ? "" : "s");
+    printf("  Floors: a counter of the thread's own, a swap of one shared word, a reading of the clock.\n"
+           "  Word: weir_take_at and weir_take.  A / B: how many times as long A takes (min-max).  Of\n"
+           "  processors: leases of all threads over %u thread%s times the processors they have.  Clock reads: of\n"
+           "  leases, in 1,000 permits; weir_take has 1,000.\n\n",
+           wish->threads[0], wish->threads[0] == 1 ? "" : "s");
 }
 
 static void print_count(const struct bench_wish *wish, const struct grant *grant, int count)

@@ -22,7 +22,7 @@
 #include "host/clock.h"
 #include "plan/plan.h"
 
-enum { LOOKS_PER_S = 200000, AT_ONCE = 64, DUE_BITS = 16, RATIO_BITS = 32, LIMIT_SIZE = 64, ORIGIN_PART = 10 };
+enum { AT_ONCE = 64, DUE_BITS = 16, RATIO_BITS = 32, LIMIT_SIZE = 64, ORIGIN_PART = 10 };
 
 static const uint64_t ORIGIN_NS = 1000000, RUN_USUAL_NS = 1000000000, RUN_ALONE_NS = 3000000000;
 static const uint64_t RATES_USUAL[] = {1000, 100000, 1000000};
@@ -199,7 +199,12 @@ static bool measure_one(const struct bench_wish *wish, uint64_t rate, uint64_t e
     if (done) keep(paced->floor, round, figure);
     job.limiter = bench_open(limit, WEIR_PACE, WEIR_CLOCK_SYSTEM, wish->grain_ns);
     done = done && job.limiter != NULL && run(&job, wish, threads, &bound, figure);
-    if (done) keep(paced->ours, round, figure);
+    if (done) {
+        weir_stats stats;
+        weir_read_stats(job.limiter, &stats, sizeof stats);
+        figure[PACE_BEHIND_NS] = (double)stats.late_max_ns;
+        keep(paced->ours, round, figure);
+    }
     weir_close(job.limiter);
     return done;
 }
@@ -208,7 +213,7 @@ static bool measure_all(const struct bench_wish *wish, struct pacing *pacing)
 {
     for (int round = 0; round < wish->rounds; round++) {
         for (int i = 0; i < wish->rates; i++) {
-            pacing->every[i] = (wish->rate[i] + LOOKS_PER_S - 1) / LOOKS_PER_S;
+            pacing->every[i] = (wish->rate[i] + PACE_LOOKS_PER_S - 1) / PACE_LOOKS_PER_S;
             for (int count = 0; count < wish->counts; count++) {
                 bench_progress("pace", "a second", wish->rate[i], round, wish->rounds);
                 if (!measure_one(wish, wish->rate[i], pacing->every[i], wish->threads[count], round,

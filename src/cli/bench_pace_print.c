@@ -8,8 +8,10 @@
 #include "cli/bench_pace.h"
 #include "plan/writer.h"
 
-enum { RATE_SIZE = 32, PERCENT = 100 };
+enum { RATE_SIZE = 32, PERCENT = 100, THOUSAND = 1000 };
 #define MICROSECOND_NS 1e3
+#define MILLISECOND_NS 1e6
+#define ROUNDING 1e-3
 
 static double median(const struct bench_series *series, const struct bench_wish *wish)
 {
@@ -21,17 +23,25 @@ static double most(const struct bench_series *series, const struct bench_wish *w
     return bench_spread(series, wish->rounds).most;
 }
 
-/* Above 0 it was over; a window that nobody can prove is none. */
+/* Above 0 it was over, in the worst round; what is left of rounding is nothing. */
 static double excess(const struct paced *paced, const struct bench_wish *wish)
 {
-    return fmax(0, most(&paced->ours[PACE_EXCESS], wish));
+    const double over = most(&paced->ours[PACE_EXCESS], wish);
+    return over > ROUNDING ? over : 0;
 }
 
 /* ---- words ---- */
 
 static void print_times(const struct bench_wish *wish, const struct bench_series figure[PACE_FIGURES])
 {
-    for (int i = PACE_P50_NS; i <= PACE_P999_NS; i++) printf(" %8.1f", median(&figure[i], wish) / MICROSECOND_NS);
+    for (int i = PACE_P50_NS; i <= PACE_P999_NS; i++) {
+        bench_print_number(median(&figure[i], wish) / MICROSECOND_NS, 8, 1);
+    }
+}
+
+static void print_gaps(const struct bench_wish *wish, const struct bench_series figure[PACE_FIGURES])
+{
+    for (int i = 0; i < PACE_NEARS; i++) bench_print_number(PERCENT * median(&figure[PACE_NEAR + i], wish), 3, 0);
 }
 
 static void print_place(const struct bench_wish *wish, int rate, int count)
@@ -47,17 +57,22 @@ static void print_late(const struct bench_wish *wish, const struct paced *paced)
     print_times(wish, paced->ours);
     printf(" ");
     print_times(wish, paced->floor);
-    printf(" %6.2f\n", bench_ratio(&paced->ours[PACE_P99_NS], &paced->floor[PACE_P99_NS], wish->rounds).median);
+    bench_print_number(bench_ratio(&paced->ours[PACE_P99_NS], &paced->floor[PACE_P99_NS], wish->rounds).median, 6, 2);
+    printf("\n");
 }
 
 static void print_rest(const struct bench_wish *wish, const struct paced *paced)
 {
-    printf(" %9.0f %9.0f", median(&paced->ours[PACE_ERROR_PPM], wish), median(&paced->floor[PACE_ERROR_PPM], wish));
-    printf(" %5.2f %5.2f", median(&paced->ours[PACE_PROCESSOR], wish), median(&paced->floor[PACE_PROCESSOR], wish));
-    printf(" %6.0f ", excess(paced, wish) > 0 ? ceil(excess(paced, wish)) : 0);
-    for (int i = 0; i < PACE_NEARS; i++) printf(" %3.0f", PERCENT * median(&paced->ours[PACE_NEAR + i], wish));
+    bench_print_number(median(&paced->ours[PACE_ERROR_PPM], wish), 7, 0);
+    bench_print_number(median(&paced->floor[PACE_ERROR_PPM], wish), 7, 0);
+    bench_print_number(median(&paced->ours[PACE_PROCESSOR], wish), 5, 2);
+    bench_print_number(median(&paced->floor[PACE_PROCESSOR], wish), 5, 2);
+    bench_print_number(most(&paced->ours[PACE_BEHIND_NS], wish) / MILLISECOND_NS, 7, 1);
+    bench_print_number(ceil(excess(paced, wish)), 5, 0);
     printf(" ");
-    for (int i = 0; i < PACE_NEARS; i++) printf(" %3.0f", PERCENT * median(&paced->floor[PACE_NEAR + i], wish));
+    print_gaps(wish, paced->ours);
+    printf(" ");
+    print_gaps(wish, paced->floor);
     printf("\n");
 }
 
@@ -83,17 +98,15 @@ void pace_words(const struct bench_wish *wish, const void *measured)
     printf("                              late, weir, us              late, floor, us     p99\n"
            "     per second threads      p50      p99    p99.9       p50      p99    p99.9  ratio\n");
     print_table(wish, pacing, print_late);
-    printf("                            error, ppm     cpu, s/s   over  gaps within 1/10/100 us, %%\n"
-           "     per second threads      weir     floor  weir floor           weir       floor\n");
+    printf("                          error, ppm     cpu, s/s  behind  over   gaps near 1/10/100 us, %%\n"
+           "     per second threads    weir   floor  weir floor      ms              weir       floor\n");
     print_table(wish, pacing, print_rest);
-    printf(
-        "  Floor: as many threads that sleep to the same times.  Late: from the start in the decision to the clock "
-        "after\n"
-        "  the call.  Error: of the rate.  Cpu: processor seconds a second.  Over: the most in any window above the\n"
-        "  limit's bound.  Gaps: from one start to the next, against the rate's; above 200,000/s of one thread, "
-        "against\n"
-        "  the schedule's.  Medians of %d round%s of ",
-        wish->rounds, wish->rounds == 1 ? "" : "s");
+    printf("  Floor: as many threads that sleep to the same times.  Late: from the start in the decision to the\n"
+           "  clock after the call.  Error: of the rate.  Cpu: processor seconds a second.  Behind: the most\n"
+           "  that the work was behind its rate.  Over: the most in any window above the bound.  Gaps: between\n"
+           "  starts, against a period of the rate; above %d,000 a second those of one thread, against the\n"
+           "  schedule.  Medians of %d round%s of ",
+           PACE_LOOKS_PER_S / THOUSAND, wish->rounds, wish->rounds == 1 ? "" : "s");
     writer.length = 0;
     write_about(&writer, wish->run_ns);
     printf("%s.\n\n", grain);
@@ -132,6 +145,7 @@ static void print_one(const struct bench_wish *wish, uint64_t rate, uint64_t eve
     bench_json_number(false, "floor_error_ppm", median(&paced->floor[PACE_ERROR_PPM], wish), 2);
     print_json_late("late_ns", wish, paced->ours);
     print_json_late("floor_late_ns", wish, paced->floor);
+    bench_json_number(false, "behind_max_ns", most(&paced->ours[PACE_BEHIND_NS], wish), 0);
     bench_json_spread(false, "p99_of_floor",
                       bench_ratio(&paced->ours[PACE_P99_NS], &paced->floor[PACE_P99_NS], wish->rounds), 3);
     bench_json_spread(false, "cpu", bench_spread(&paced->ours[PACE_PROCESSOR], wish->rounds), 4);

@@ -9,12 +9,13 @@
    the schedule has between them.
 
    May touch: the notes.  Promises: only what was measured.  Leaves to others: printing. */
+#include "cli/bench_pace_sum.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/arguments.h"
-#include "cli/bench_pace.h"
 
 enum { PER_MILLION = 1000000 };
 
@@ -146,6 +147,7 @@ bool pace_sum(const struct bench_crew *crew, const struct pace_bound *bound, dou
     else trouble("no memory");
     figure[PACE_PROCESSOR] = (double)crew->processor_ns / HOST_SECOND_NS / seconds;
     figure[PACE_SLEEPS] = (double)crew->switches / seconds;
+    figure[PACE_BEHIND_NS] = NAN;
     free(all.interval);
     return done;
 }

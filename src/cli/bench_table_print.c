@@ -98,8 +98,8 @@ void table_words(const struct bench_wish *wish, const void *measured)
         print_row(wish, table, i, "in a loop", TABLE_FLOOR_LOOP);
         print_row(wish, table, i, batches, TABLE_FLOOR_BATCH);
     }
-    printf(
-        "  medians of %d rounds in which all took turns; floor: a bare swap in a random cache line of as much memory\n"
-        "  one by one: the next key depends on the last answer; in a loop: the processor may be at several at once\n",
-        wish->rounds);
+    printf("  Medians of %d rounds in which all took turns.  Floor: a bare swap in a random cache line of as much\n"
+           "  memory.  One by one: the next key depends on the last answer.  In a loop: the processor may be at\n"
+           "  several at once.\n\n",
+           wish->rounds);
 }
