@@ -82,7 +82,7 @@ static uint64_t run_lease(struct bench_member *member, void *shared)
 
 static uint64_t runs(const struct bench_wish *wish)
 {
-    return (uint64_t)wish->rounds * (uint64_t)wish->counts * LOOPS;
+    return bench_loops_runs(wish, LOOPS);
 }
 
 static bool measure_all(const struct bench_wish *wish, struct shared *shared, struct deny *deny)

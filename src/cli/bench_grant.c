@@ -133,7 +133,7 @@ static uint64_t run_renewals(struct bench_member *member, void *shared)
 
 static uint64_t runs(const struct bench_wish *wish)
 {
-    return (uint64_t)wish->rounds * (uint64_t)wish->counts * LOOPS;
+    return bench_loops_runs(wish, LOOPS);
 }
 
 static bool measure_all(const struct bench_wish *wish, struct shared *shared, struct grant *grant)

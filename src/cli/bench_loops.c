@@ -13,7 +13,7 @@
 #include "cli/arguments.h"
 #include "host/clock.h"
 
-enum { THOUSAND = 1000, WARM_TURNS = 8, ROUNDS_USUAL = 5 };
+enum { THOUSAND = 1000, WARM_TURNS = 8, ROUNDS_USUAL = 5, THREADS_A_RUN = 250 };
 
 static const uint64_t RUN_USUAL_NS = 25000000;
 
@@ -80,16 +80,29 @@ static bool measure(const struct bench_loops *loops, int loop, unsigned threads,
     return done;
 }
 
+static uint64_t longer(unsigned threads)
+{
+    return 1 + threads / THREADS_A_RUN;
+}
+
+uint64_t bench_loops_runs(const struct bench_wish *wish, uint64_t loops)
+{
+    uint64_t runs = 0;
+    for (int count = 0; count < wish->counts; count++) runs += longer(wish->threads[count]);
+    return runs * (uint64_t)wish->rounds * loops;
+}
+
 bool bench_loops_measure(const struct bench_loops *loops, const struct bench_wish *wish, struct bench_rates *rates)
 {
     for (int round = 0; round < wish->rounds; round++) {
         for (int count = 0; count < wish->counts; count++) {
-            bench_progress(loops->section, "threads", wish->threads[count], round, wish->rounds);
+            const unsigned threads = wish->threads[count];
+            const uint64_t run_ns = wish->run_ns * longer(threads);
+            bench_progress(loops->section, "threads", threads, round, wish->rounds);
             for (int loop = 0; loop < loops->count; loop++) {
-                if (!measure(loops, loop, wish->threads[count], wish->run_ns, &rates[count].rate[loop].round[round],
-                             &rates[count].counted[loop].round[round])) {
+                double *rate = &rates[count].rate[loop].round[round];
+                if (!measure(loops, loop, threads, run_ns, rate, &rates[count].counted[loop].round[round]))
                     return false;
-                }
             }
         }
     }

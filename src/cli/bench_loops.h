@@ -29,6 +29,9 @@ struct bench_rates {
     struct bench_series rate[BENCH_LOOPS_MAX], counted[BENCH_LOOPS_MAX];
 };
 
+/* Runs of run_ns for so many loops: more threads have longer ones, or waking them up would be measured. */
+uint64_t bench_loops_runs(const struct bench_wish *wish, uint64_t loops);
+
 /* Fills rates[wish->counts].  Says what is wrong and returns false. */
 bool bench_loops_measure(const struct bench_loops *loops, const struct bench_wish *wish, struct bench_rates *rates);
 

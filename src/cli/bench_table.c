@@ -254,7 +254,7 @@ static void turn(struct bench_member *member)
         if (ns > AWAY_NS && askee->away++ < AWAY_FEW + askee->units / CHUNK) continue;
         askee->ns += ns;
         askee->units += CHUNK;
-    } while (!bench_stopped(member) || askee->units == 0);
+    } while (askee->units == 0);
 }
 
 /* Calls a second, all threads together. */

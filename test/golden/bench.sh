@@ -12,7 +12,8 @@ silent err
 if [ "$(wc -l <out)" != 1 ]; then fail 'not one line'; fi
 json out 'keys_unsorted == ["weir", "processors", "grant", "deny", "clock", "sleep", "pace", "table"]'
 json out '[.grant[].threads] == [.deny[].threads] and ([.grant[].threads] | contains([1, 2, 8]))'
-json out '[.pace[] | [.rate_per_s, .threads]] == [[1000, 1], [1000, 8], [100000, 1], [100000, 8], [1000000, 1], [1000000, 8]]'
+json out '[.pace[].rate_per_s] == [1000, 1000, 100000, 100000, 1000000, 1000000]'
+json out '[.pace[].threads] == [1, 8, 1, 8, 1, 8]'
 
 run 'all sections in words' "$weir" bench --for 5ms --rounds 1
 ends 0
@@ -30,7 +31,8 @@ ends 0
 silent err
 json out 'keys_unsorted == ["weir", "processors", "grant"] and [.grant[].threads] == [1, 3]'
 for name in floor_counter floor_cas floor_clock word_at word lease; do
-    json out ".grant | all(.${name}_per_s > 0 and .${name}_per_s_min <= .${name}_per_s and .${name}_per_s <= .${name}_per_s_max)"
+    json out ".grant | all(.${name}_per_s > 0 and .${name}_per_s_min <= .${name}_per_s)"
+    json out ".grant | all(.${name}_per_s <= .${name}_per_s_max)"
 done
 for name in lease_times_counter word_at_times_cas word_times_cas_and_clock lease_of_processors; do
     json out ".grant | all(.$name > 0 and .${name}_min <= .$name and .$name <= .${name}_max)"
@@ -123,12 +125,13 @@ wrong() # MESSAGE ARGUMENT...
     says err "$message"
 }
 
+expected='expected up to 8 numbers from 1 to 1000; for example 1,2,8'
 for threads in 0 1001 1,,2 1, ,1 x -1 1,2,3,4,5,6,7,8,9 ''; do
-    wrong "weir: --threads \"$threads\": expected up to 8 numbers from 1 to 1000; for example 1,2,8" "--threads=$threads"
+    wrong "weir: --threads \"$threads\": $expected" "--threads=$threads"
 done
+expected='expected up to 8 whole numbers a second, from 1 to 1000000000; for example 1000,100k,1M'
 for rate in 0 1e6 1000,0 -5 1000/s 1000000001 1000, ''; do
-    wrong "weir: --rate \"$rate\": expected up to 8 whole numbers a second, from 1 to 1000000000; for example 1000,100k,1M" \
-        "--rate=$rate"
+    wrong "weir: --rate \"$rate\": $expected" "--rate=$rate"
 done
 wrong 'weir: --grain "0s": expected more than 0 and at most 1s' --grain 0s
 wrong 'weir: --grain "2s": expected more than 0 and at most 1s' --grain 2s

@@ -143,7 +143,7 @@ static void an_interval_across_the_end(void **state)
         }
     }
     sum(&run, 1);
-    /* The second thread began 50 ms after the first, so it lacks 25: 975 and two at the start, where 1,001 should be. */
+    /* The second thread began 50 ms after the first, so it lacks 25: 975, and two at the start. */
     assert_true(near(run.figure[PACE_ERROR_PPM], (976.0 / 1000 - 1) * 1e6));
     assert_true(isnan(run.figure[PACE_NEAR]));
     close_run(&run);
