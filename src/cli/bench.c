@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/arguments.h"
 #include "cli/bench_figures.h"
@@ -195,13 +196,25 @@ static bool read_sections(struct bench *bench, int argc, char **argv)
 
 /* ---- running ---- */
 
+#ifdef __linux__
+
+/* Those that this process may use. */
 static unsigned processors(void)
 {
     cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-    const int count = CPU_COUNT(&set);
+    const int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
     return count > 0 ? (unsigned)count : 1;
 }
+
+#else
+
+static unsigned processors(void)
+{
+    const long count = sysconf(_SC_NPROCESSORS_ONLN);
+    return count > 0 ? (unsigned)count : 1;
+}
+
+#endif
 
 /* Each run is as much longer or shorter than usual as all together shall be. */
 static void share_time(struct bench *bench)

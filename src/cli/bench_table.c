@@ -26,14 +26,14 @@
 
 #include "cli/arguments.h"
 #include "cli/bench_crew.h"
+#include "cli/bench_table_fill.h"
 #include "host/clock.h"
 #include "host/map.h"
 #include "host/thread.h"
 
-enum { CHUNK = 4 * TABLE_BATCH, KEY_SIZE_LEAST = 8, KEY_SIZES = 9, FILL_COST = 10000, PAGE = 4096 };
+enum { CHUNK = 4 * TABLE_BATCH, PAGE = 4096 };
 enum { CHAIN_SHIFT = 63, AWAY_NS = 1000000, AWAY_FEW = 100 };
 enum { ROUNDS_USUAL = 15, RUN_USUAL_NS = 22000000 };
-enum { WINDOWS = 100, WATCHED_FROM = 90, WATCHED_TO = 200, FULL_SHARE = 1000 };
 
 #define SECOND_NS 1e9
 #define CACHES_MOST (UINT64_C(1) << 28) /* bytes: no cache holds more */
@@ -66,7 +66,7 @@ struct bench {
 struct chunk {
     weir_ask ask[CHUNK];
     struct atom *counter[CHUNK];
-    unsigned char bytes[CHUNK][KEY_SIZE_LEAST + KEY_SIZES];
+    unsigned char bytes[CHUNK][TABLE_KEY_MOST];
     weir_instant now;
 };
 
@@ -78,23 +78,6 @@ struct job {
 
 /* ---- keys and lines ---- */
 
-/* The last part of splitmix64: another number for each number. */
-static uint64_t mix(uint64_t number)
-{
-    number = (number ^ number >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    number = (number ^ number >> 27) * UINT64_C(0x94d049bb133111eb);
-    return number ^ number >> 31;
-}
-
-/* 8 to 16 bytes, of which the first 8 are no other key's. */
-static weir_key make_key(uint64_t number, unsigned char *bytes)
-{
-    const uint64_t first = mix(number + 1), second = mix(~number);
-    memcpy(bytes, &first, sizeof first);
-    memcpy(bytes + sizeof first, &second, sizeof second);
-    return (weir_key){bytes, (size_t)(KEY_SIZE_LEAST + second % KEY_SIZES)};
-}
-
 static uint64_t next_number(const struct bench *bench, struct askee *askee)
 {
     return askee->first + askee->place++ % (bench->wish->keys / askee->threads) * askee->threads;
@@ -104,7 +87,7 @@ static void prepare_keys(const struct bench *bench, struct askee *askee, struct 
 {
     for (int i = 0; i < CHUNK; i++) {
         chunk->ask[i].plan = &bench->plan;
-        chunk->ask[i].key = make_key(next_number(bench, askee), chunk->bytes[i]);
+        chunk->ask[i].key = table_make_key(next_number(bench, askee), chunk->bytes[i]);
         chunk->ask[i].cost = 1;
     }
     chunk->now = weir_now();
@@ -113,24 +96,17 @@ static void prepare_keys(const struct bench *bench, struct askee *askee, struct 
 static void prepare_lines(const struct bench *bench, struct askee *askee, struct chunk *chunk)
 {
     for (int i = 0; i < CHUNK; i++) {
-        chunk->counter[i] = &bench->line[mix(next_number(bench, askee)) % bench->lines].counter;
+        chunk->counter[i] = &bench->line[table_mix(next_number(bench, askee)) % bench->lines].counter;
     }
 }
 
 /* ---- what is measured ---- */
 
-static weir_table_stats stats_of(const struct bench *bench)
-{
-    weir_table_stats stats;
-    weir_table_read_stats(bench->table, &stats, sizeof stats);
-    return stats;
-}
-
 /* What takes turns pushes each other out of the caches.  So all of it is read once before, in order: then both find as
    much there as a machine that does nothing else would have. */
 static void warm_table(const struct bench *bench)
 {
-    if (bench->lines * sizeof *bench->line <= CACHES_MOST) stats_of(bench);
+    if (bench->lines * sizeof *bench->line <= CACHES_MOST) table_stats(bench->table);
 }
 
 static void warm_lines(const struct bench *bench)
@@ -313,45 +289,6 @@ static bool make_askees(struct bench *bench)
 
 /* ---- memory ---- */
 
-/* Keys that were not there before, from one number to another, each with much used. */
-static void fill(struct bench *bench, uint64_t from, uint64_t to)
-{
-    weir_ask ask[TABLE_BATCH];
-    unsigned char bytes[TABLE_BATCH][KEY_SIZE_LEAST + KEY_SIZES];
-    while (from < to) {
-        size_t count = 0;
-        for (; count < TABLE_BATCH && from < to; count++, from++) {
-            ask[count].plan = &bench->plan;
-            ask[count].key = make_key(from, bytes[count]);
-            ask[count].cost = FILL_COST;
-        }
-        weir_table_take_batch(bench->table, ask, count, weir_now());
-    }
-}
-
-/* New keys by the hundredth of all: up to where did 999 of 1,000 find room, of each hundredth and of all together? */
-struct filling {
-    uint64_t filled, full; /* full: those without room, of these */
-    uint64_t fitting, fitting_in_all;
-};
-
-/* Until `most` are in, or 1 in 1,000 of all found none. */
-static void fill_by_hundredths(struct bench *bench, struct filling *filling, uint64_t most)
-{
-    const uint64_t window = (bench->wish->keys + WINDOWS - 1) / WINDOWS;
-    uint64_t before = stats_of(bench).full;
-    while (filling->filled < most && filling->full * FULL_SHARE <= filling->filled) {
-        const uint64_t from = filling->filled, to = from + window < most ? from + window : most;
-        fill(bench, from, to);
-        const uint64_t full = stats_of(bench).full - before;
-        before += full;
-        filling->filled = to;
-        filling->full += full;
-        if (filling->fitting == from && full * FULL_SHARE <= to - from) filling->fitting = to;
-        if (filling->full * FULL_SHARE <= to) filling->fitting_in_all = to;
-    }
-}
-
 static void free_all(struct bench *bench)
 {
     if (bench->line != NULL) host_region_unmap(bench->line, bench->lines * sizeof *bench->line);
@@ -386,35 +323,30 @@ static bool open_all(struct bench *bench)
     options.keys_max = bench->wish->keys;
     if (weir_plan_parse(&bench->plan, LIMIT, WEIR_ADMIT, &error) == 0 &&
         weir_table_open(&bench->table, &options, &error) == 0) {
-        return map_lines(bench, stats_of(bench).bytes);
+        return map_lines(bench, table_stats(bench->table).bytes);
     }
     trouble("bench: %s", error.message);
     return false;
 }
 
-static void measure_table(struct bench *bench, struct bench_table *table, bool *done)
+static bool measure_table(struct bench *bench, struct bench_table *table)
 {
-    const uint64_t keys = bench->wish->keys;
-    struct filling filling = {.filled = keys / WINDOWS * WATCHED_FROM};
-    fill(bench, 0, filling.filled);
-    filling.full = stats_of(bench).full;
-    filling.fitting = filling.fitting_in_all = filling.filled;
-    fill_by_hundredths(bench, &filling, keys);
-    if (filling.filled < keys) fill(bench, filling.filled, keys);
-    *done = measure_all(bench, table);
-    if (filling.filled == keys) fill_by_hundredths(bench, &filling, keys / WINDOWS * WATCHED_TO);
-    table->bytes = stats_of(bench).bytes;
+    struct filling filling = {.table = bench->table, .plan = &bench->plan, .keys = bench->wish->keys};
+    table_fill(&filling);
+    const bool done = measure_all(bench, table);
+    table_overfill(&filling);
+    table->bytes = table_stats(bench->table).bytes;
     table->keys_fitting = filling.fitting;
     table->keys_fitting_in_all = filling.fitting_in_all;
+    return done;
 }
 
 static void *measure_section(const struct bench_wish *wish)
 {
     struct bench bench = {.wish = wish, .region = {.fd = -1}};
     struct bench_table *table = calloc(1, sizeof *table);
-    bool done = false;
     if (table == NULL) trouble("no memory");
-    else if (make_askees(&bench) && open_all(&bench)) measure_table(&bench, table, &done);
+    const bool done = table != NULL && make_askees(&bench) && open_all(&bench) && measure_table(&bench, table);
     free_all(&bench);
     if (done) return table;
     free(table);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
    bench_table.h - a state for each of very many keys.
 
-   See bench_table.c; bench_table_print.c prints it. */
+   See bench_table.c; bench_table_fill.c puts keys into it, bench_table_print.c prints what came of it. */
 #ifndef WEIR_CLI_BENCH_TABLE_H
 #define WEIR_CLI_BENCH_TABLE_H
 
