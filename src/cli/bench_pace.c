@@ -2,7 +2,11 @@
    bench_pace.c - does a limiter hold a rate, how late is each operation, and what does that cost?
 
    So many threads ask one limiter for a permit and wait for it, each through a lease of its own, and do nothing else.
-   Lateness is the clock after the call less the start in the decision.  The floor has no limiter: as many threads, each
+   Lateness is the clock after the call less the start in the decision.  That start moves when the work falls behind by
+   more than the limit's pool, so there is a second one, behind: less the start that the rate alone would have given it
+   (the end of its slot: a schedule that forgets nothing).  For the floor both are the same.
+
+   The floor has no limiter: as many threads, each
    with its share of the same rate, sleep to absolute times; where a sleep is longer than the time
    between two of them they do, as a limiter's callers do, all that are due.
 
@@ -16,8 +20,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "api/limiter.h"
 #include "cli/arguments.h"
 #include "cli/bench_loops.h"
+#include "core/clock.h"
 #include "core/num.h"
 #include "host/clock.h"
 #include "plan/plan.h"
@@ -30,6 +36,7 @@ static const unsigned THREADS_USUAL[] = {1, 8};
 
 struct job {
     weir_limiter *limiter; /* NULL: bare sleeps */
+    struct rule rule;      /* the limiter's */
     struct pace_notes *notes;
     uint64_t rate, every;
 };
@@ -71,11 +78,12 @@ static void plan_next(struct pace_notes *notes)
 }
 
 /* The last of `size` operations has begun. */
-static void look(struct pace_notes *notes, uint64_t intended_ns)
+static void look(struct pace_notes *notes, uint64_t intended_ns, uint64_t by_rate_ns)
 {
     const uint64_t after_ns = host_now_ns();
     note_interval(notes, after_ns);
     histogram_add(&notes->late, subtract_to_zero(after_ns, intended_ns));
+    histogram_add(&notes->behind, subtract_to_zero(after_ns, by_rate_ns));
     notes->early += after_ns < intended_ns;
     if (notes->pair) note_gap(notes, after_ns, intended_ns);
     notes->before_ns = after_ns;
@@ -87,6 +95,7 @@ static void look(struct pace_notes *notes, uint64_t intended_ns)
 
 static void wait_turn(struct bench_member *member)
 {
+    const struct job *job = member->crew->job;
     struct pace_notes *notes = member->own;
     if (notes->before_ns == 0) notes->before_ns = member->begin_ns;
     for (int i = 0; i < AT_ONCE; i++) {
@@ -95,7 +104,7 @@ static void wait_turn(struct bench_member *member)
             member->wrong += !bench_stopped(member);
             return;
         }
-        if (--notes->left == 0) look(notes, decision.start.ns);
+        if (--notes->left == 0) look(notes, decision.start.ns, ns_ceil(&job->rule, decision.end));
         bench_forget();
     }
 }
@@ -123,7 +132,7 @@ static void sleep_turn(struct bench_member *member)
     host_sleep_until(least(due_ns(crew, notes), crew->until_ns));
     const uint64_t now_ns = host_now_ns();
     for (uint64_t due; (due = due_ns(crew, notes)) <= now_ns && !bench_stopped(member); notes->due += step) {
-        if (--notes->left == 0) look(notes, due);
+        if (--notes->left == 0) look(notes, due, due);
         bench_forget();
     }
 }
@@ -187,6 +196,11 @@ static void keep(struct bench_series series[PACE_FIGURES], int round, const doub
     for (int i = 0; i < PACE_FIGURES; i++) series[i].round[round] = figure[i];
 }
 
+static void take_rule(const struct cell_content *content, void *context)
+{
+    *(struct rule *)context = content->rule[0];
+}
+
 static bool measure_one(const struct bench_wish *wish, uint64_t rate, uint64_t every, unsigned threads, int round,
                         struct paced *paced)
 {
@@ -198,13 +212,9 @@ static bool measure_one(const struct bench_wish *wish, uint64_t rate, uint64_t e
     bool done = run(&job, wish, threads, &bound, figure);
     if (done) keep(paced->floor, round, figure);
     job.limiter = bench_open(limit, WEIR_PACE, WEIR_CLOCK_SYSTEM, wish->grain_ns);
+    if (job.limiter != NULL) limiter_look(job.limiter, take_rule, &job.rule);
     done = done && job.limiter != NULL && run(&job, wish, threads, &bound, figure);
-    if (done) {
-        weir_stats stats;
-        weir_read_stats(job.limiter, &stats, sizeof stats);
-        figure[PACE_BEHIND_NS] = (double)stats.late_max_ns;
-        keep(paced->ours, round, figure);
-    }
+    if (done) keep(paced->ours, round, figure);
     weir_close(job.limiter);
     return done;
 }

@@ -10,7 +10,6 @@
 
 enum { RATE_SIZE = 32, PERCENT = 100, THOUSAND = 1000 };
 #define MICROSECOND_NS 1e3
-#define MILLISECOND_NS 1e6
 #define ROUNDING 1e-3
 
 static double median(const struct bench_series *series, const struct bench_wish *wish)
@@ -54,10 +53,12 @@ static void print_place(const struct bench_wish *wish, int rate, int count)
 
 static void print_late(const struct bench_wish *wish, const struct paced *paced)
 {
+    const struct bench_series *behind = &paced->ours[PACE_BEHIND_P99_NS], *floor = &paced->floor[PACE_P99_NS];
     print_times(wish, paced->ours);
+    bench_print_number(median(behind, wish) / MICROSECOND_NS, 9, 1);
     printf(" ");
     print_times(wish, paced->floor);
-    bench_print_number(bench_ratio(&paced->ours[PACE_P99_NS], &paced->floor[PACE_P99_NS], wish->rounds).median, 6, 2);
+    bench_print_number(bench_ratio(behind, floor, wish->rounds).median, 6, 2);
     printf("\n");
 }
 
@@ -67,7 +68,6 @@ static void print_rest(const struct bench_wish *wish, const struct paced *paced)
     bench_print_number(median(&paced->floor[PACE_ERROR_PPM], wish), 7, 0);
     bench_print_number(median(&paced->ours[PACE_PROCESSOR], wish), 5, 2);
     bench_print_number(median(&paced->floor[PACE_PROCESSOR], wish), 5, 2);
-    bench_print_number(most(&paced->ours[PACE_BEHIND_NS], wish) / MILLISECOND_NS, 7, 1);
     bench_print_number(ceil(excess(paced, wish)), 5, 0);
     printf(" ");
     print_gaps(wish, paced->ours);
@@ -95,17 +95,17 @@ void pace_words(const struct bench_wish *wish, const void *measured)
     write_time(&writer, wish->grain_ns);
     printf("pace: threads that wait for one limiter, RATE/s catchup=1.1%s%s\n", wish->grain_ns > 0 ? ", grain " : "",
            wish->grain_ns > 0 ? grain : "");
-    printf("                              late, weir, us              late, floor, us     p99\n"
-           "     per second threads      p50      p99    p99.9       p50      p99    p99.9  ratio\n");
+    printf("                              late, weir, us    behind           late, floor, us\n"
+           "     per second threads      p50      p99    p99.9       p99       p50      p99    p99.9  ratio\n");
     print_table(wish, pacing, print_late);
-    printf("                          error, ppm     cpu, s/s  behind  over   gaps near 1/10/100 us, %%\n"
-           "     per second threads    weir   floor  weir floor      ms              weir       floor\n");
+    printf("                          error, ppm     cpu, s/s  over   gaps near 1/10/100 us, %%\n"
+           "     per second threads    weir   floor  weir floor                weir       floor\n");
     print_table(wish, pacing, print_rest);
     printf("  Floor: as many threads that sleep to the same times.  Late: from the start in the decision to the\n"
-           "  clock after the call.  Error: of the rate.  Cpu: processor seconds a second.  Behind: the most\n"
-           "  that the work was behind its rate.  Over: the most in any window above the bound.  Gaps: between\n"
-           "  starts, against a period of the rate; above %d,000 a second those of one thread, against the\n"
-           "  schedule.  Medians of %d round%s of ",
+           "  clock after the call.  Behind: late against what the rate alone gives, as the floor's is; ratio: of\n"
+           "  these two, p99.  Error: of the rate.  Cpu: processor seconds a second.  Over: the most in any window\n"
+           "  above the bound.  Gaps: between starts, against a period of the rate; above %d,000 a second those\n"
+           "  of one thread, against the schedule.  Medians of %d round%s of ",
            PACE_LOOKS_PER_S / THOUSAND, wish->rounds, wish->rounds == 1 ? "" : "s");
     writer.length = 0;
     write_about(&writer, wish->run_ns);
@@ -114,14 +114,12 @@ void pace_words(const struct bench_wish *wish, const void *measured)
 
 /* ---- JSON ---- */
 
-static void print_json_late(const char *name, const struct bench_wish *wish,
-                            const struct bench_series figure[PACE_FIGURES])
+/* The four figures from `figure` on. */
+static void print_json_late(const char *name, const struct bench_wish *wish, const struct bench_series figure[])
 {
+    static const char *const names[] = {"p50", "p99", "p999", "max"};
     printf(",\"%s\":{", name);
-    bench_json_number(true, "p50", median(&figure[PACE_P50_NS], wish), 0);
-    bench_json_number(false, "p99", median(&figure[PACE_P99_NS], wish), 0);
-    bench_json_number(false, "p999", median(&figure[PACE_P999_NS], wish), 0);
-    bench_json_number(false, "max", median(&figure[PACE_MAX_NS], wish), 0);
+    for (int i = 0; i < 4; i++) bench_json_number(i == 0, names[i], median(&figure[i], wish), 0);
     printf("}");
 }
 
@@ -143,11 +141,13 @@ static void print_one(const struct bench_wish *wish, uint64_t rate, uint64_t eve
     bench_json_number(false, "operations", median(&paced->ours[PACE_OPERATIONS], wish), 0);
     bench_json_spread(false, "error_ppm", bench_spread(&paced->ours[PACE_ERROR_PPM], wish->rounds), 2);
     bench_json_number(false, "floor_error_ppm", median(&paced->floor[PACE_ERROR_PPM], wish), 2);
-    print_json_late("late_ns", wish, paced->ours);
-    print_json_late("floor_late_ns", wish, paced->floor);
-    bench_json_number(false, "behind_max_ns", most(&paced->ours[PACE_BEHIND_NS], wish), 0);
+    print_json_late("late_ns", wish, &paced->ours[PACE_P50_NS]);
+    print_json_late("floor_late_ns", wish, &paced->floor[PACE_P50_NS]);
+    print_json_late("behind_ns", wish, &paced->ours[PACE_BEHIND_P50_NS]);
     bench_json_spread(false, "p99_of_floor",
                       bench_ratio(&paced->ours[PACE_P99_NS], &paced->floor[PACE_P99_NS], wish->rounds), 3);
+    bench_json_spread(false, "behind_p99_of_floor",
+                      bench_ratio(&paced->ours[PACE_BEHIND_P99_NS], &paced->floor[PACE_P99_NS], wish->rounds), 3);
     bench_json_spread(false, "cpu", bench_spread(&paced->ours[PACE_PROCESSOR], wish->rounds), 4);
     bench_json_number(false, "floor_cpu", median(&paced->floor[PACE_PROCESSOR], wish), 4);
     bench_json_number(false, "sleeps_per_s", median(&paced->ours[PACE_SLEEPS], wish), 0);

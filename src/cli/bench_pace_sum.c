@@ -55,19 +55,28 @@ static void merge(struct histogram *into, const struct histogram *from)
     if (from->max > into->max) into->max = from->max;
 }
 
+/* To four figures. */
+static void put_quantiles(const struct histogram *late, double figure[])
+{
+    const bool any = late->total != 0;
+    figure[0] = any ? (double)histogram_quantile(late, 500) : NAN;
+    figure[1] = any ? (double)histogram_quantile(late, 990) : NAN;
+    figure[2] = any ? (double)histogram_quantile(late, 999) : NAN;
+    figure[3] = any ? (double)late->max : NAN;
+}
+
 static bool sum_late(const struct bench_crew *crew, double figure[PACE_FIGURES])
 {
-    struct histogram *late = calloc(1, sizeof *late);
+    struct histogram *late = calloc(2, sizeof *late), *behind = late + 1;
     if (late == NULL) return false;
     figure[PACE_EARLY] = 0;
     for (unsigned i = 0; i < crew->threads; i++) {
         merge(late, &notes_of(crew, i)->late);
+        merge(behind, &notes_of(crew, i)->behind);
         figure[PACE_EARLY] += (double)notes_of(crew, i)->early;
     }
-    figure[PACE_P50_NS] = late->total != 0 ? (double)histogram_quantile(late, 500) : NAN;
-    figure[PACE_P99_NS] = late->total != 0 ? (double)histogram_quantile(late, 990) : NAN;
-    figure[PACE_P999_NS] = late->total != 0 ? (double)histogram_quantile(late, 999) : NAN;
-    figure[PACE_MAX_NS] = late->total != 0 ? (double)late->max : NAN;
+    put_quantiles(late, &figure[PACE_P50_NS]);
+    put_quantiles(behind, &figure[PACE_BEHIND_P50_NS]);
     free(late);
     return true;
 }
@@ -147,7 +156,6 @@ bool pace_sum(const struct bench_crew *crew, const struct pace_bound *bound, dou
     else trouble("no memory");
     figure[PACE_PROCESSOR] = (double)crew->processor_ns / HOST_SECOND_NS / seconds;
     figure[PACE_SLEEPS] = (double)crew->switches / seconds;
-    figure[PACE_BEHIND_NS] = NAN;
     free(all.interval);
     return done;
 }

@@ -24,7 +24,7 @@ struct pace_notes {
     uint64_t every, random; /* one operation in so many is looked at, at random */
     bool pair;              /* the one under way is looked at because the one before was */
     uint64_t before_intended_ns;
-    struct histogram late;
+    struct histogram late, behind; /* after the start in the decision, after that which the rate alone gives */
     uint64_t early, gaps, near[PACE_NEARS];
     uint64_t due; /* bare sleeps: the next operation, in 2^-16 ns after the first of all */
 };
@@ -36,12 +36,15 @@ enum pace_figure {
     PACE_P99_NS,
     PACE_P999_NS,
     PACE_MAX_NS,
+    PACE_BEHIND_P50_NS,
+    PACE_BEHIND_P99_NS,
+    PACE_BEHIND_P999_NS,
+    PACE_BEHIND_MAX_NS,
     PACE_PROCESSOR, /* processor seconds in a second */
     PACE_SLEEPS,    /* a second, of all threads */
     PACE_NEAR,      /* shares of gaps, PACE_NEARS of them */
     PACE_EARLY = PACE_NEAR + PACE_NEARS,
     PACE_EXCESS,
-    PACE_BEHIND_NS, /* by the limiter itself: the most that the work was behind its rate */
     PACE_FIGURES
 };
 

@@ -60,6 +60,7 @@ static void note(struct run *run, unsigned thread, uint64_t begin_ns, uint64_t e
     struct bench_interval *interval = rows_at(&notes->interval, notes->intervals++);
     *interval = (struct bench_interval){begin_ns, end_ns, count};
     histogram_add(&notes->late, 100);
+    histogram_add(&notes->behind, 120);
 }
 
 static void sum(struct run *run, double over)
@@ -92,6 +93,7 @@ static void on_the_dot(void **state)
     assert_true(near(run.figure[PACE_OPERATIONS], OPERATIONS));
     assert_true(near(run.figure[PACE_ERROR_PPM], 0));
     assert_true(near(run.figure[PACE_P50_NS], 100) && near(run.figure[PACE_P999_NS], 100));
+    assert_true(near(run.figure[PACE_BEHIND_P50_NS], 120) && near(run.figure[PACE_BEHIND_MAX_NS], 120));
     assert_true(near(run.figure[PACE_PROCESSOR], 0.25));
     assert_true(near(run.figure[PACE_SLEEPS], 500));
     for (int i = 0; i < PACE_NEARS; i++) assert_true(near(run.figure[PACE_NEAR + i], 1));
