@@ -102,10 +102,10 @@ void pace_words(const struct bench_wish *wish, const void *measured)
            "     per second threads    weir   floor  weir floor                weir       floor\n");
     print_table(wish, pacing, print_rest);
     printf("  Floor: as many threads that sleep to the same times.  Late: from the start in the decision to the\n"
-           "  clock after the call.  Behind: late against what the rate alone gives, as the floor's is; ratio: of\n"
-           "  these two, p99.  Error: of the rate.  Cpu: processor seconds a second.  Over: the most in any window\n"
-           "  above the bound.  Gaps: between starts, against a period of the rate; above %d,000 a second those\n"
-           "  of one thread, against the schedule.  Medians of %d round%s of ",
+           "  clock after the call.  Behind: late against what the rate alone gives, as the floor's is.  Ratio:\n"
+           "  of these two, p99.  Error: of the rate.  Cpu: processor seconds a second.  Over: the most in any\n"
+           "  window above the bound.  Gaps: between starts, against a period of the rate; above %d,000 a\n"
+           "  second those of one thread, against the schedule.  Medians of %d round%s of ",
            PACE_LOOKS_PER_S / THOUSAND, wish->rounds, wish->rounds == 1 ? "" : "s");
     writer.length = 0;
     write_about(&writer, wish->run_ns);
