@@ -6,9 +6,8 @@
    more than the limit's pool, so there is a second one, behind: less the start that the rate alone would have given it
    (the end of its slot: a schedule that forgets nothing).  For the floor both are the same.
 
-   The floor has no limiter: as many threads, each
-   with its share of the same rate, sleep to absolute times; where a sleep is longer than the time
-   between two of them they do, as a limiter's callers do, all that are due.
+   The floor has no limiter: as many threads, each with its share of the same rate, sleep to absolute times; where a
+   sleep is longer than the time between two of them they do, as a limiter's callers do, all that are due.
 
    The clock is looked at after every operation as long as these are few, and else after some at random, by both alike:
    measuring must not cost more than pacing.  What is done between two looks surely happened between them.
