@@ -63,7 +63,7 @@ static void print_lines(void)
         {"weir_table, batches of 32", "keyed", "batch_per_s"},
     };
     char command[COMMAND_SIZE], json[JSON_SIZE];
-    snprintf(command, sizeof command, "'%s' bench --for 2s --threads 1,2 --json", weir);
+    snprintf(command, sizeof command, "'%s' bench table --for 2s --threads 1,2 --json", weir);
     FILE *pipe = popen(command, "r");
     if (pipe == NULL || fgets(json, sizeof json, pipe) == NULL || pclose(pipe) != 0) fail("weir bench failed");
     for (int threads = 1; threads <= THREADS_MAX; threads++) {
@@ -84,11 +84,11 @@ int main(int argc, char **argv)
     }
     bench_print_machine();
     if (strcmp(mode, "--small") == 0) {
-        run("--keys 2000 --for 1ms");
+        run("table --keys 2000 --for 1ms");
         return 0;
     }
-    run("");
-    run("--keys 10000000");
-    if (strcmp(mode, "--huge") == 0) run("--keys 100000000");
+    run("table");
+    run("table --keys 10000000");
+    if (strcmp(mode, "--huge") == 0) run("table --keys 100000000");
     return 0;
 }

@@ -117,9 +117,14 @@ bool read_time_argument(const char *option, const char *text, uint64_t *ns)
     return false;
 }
 
+bool read_count(const char *text, uint64_t *count)
+{
+    return read_amount(text, find_suffix, true, count);
+}
+
 bool read_count_argument(const char *option, const char *text, uint64_t max, uint64_t *count)
 {
-    if (read_amount(text, find_suffix, true, count) && *count != 0 && *count <= max) return true;
+    if (read_count(text, count) && *count != 0 && *count <= max) return true;
     trouble("--%s \"%s\": expected a whole number from 1 to %llu", option, text, (unsigned long long)max);
     return false;
 }

@@ -1,154 +1,107 @@
 /* SPDX-License-Identifier: MIT
-   bench.c - weir bench: how fast this machine decides, beside what it charges for the parts of a decision.
+   bench.c - weir bench: what this machine makes of limits, beside what it charges for their parts.
 
    May touch: argv, stdout.  Promises: no figure without the floor that was measured in turns with it; ratios are of
-   figures of the same round.  Leaves to others: measuring (bench_table.c). */
+   figures of the same round.  Leaves to others: measuring and printing (a file for each section, see bench.h). */
 #include "cli/bench.h"
 
-#include <errno.h>
 #include <getopt.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/arguments.h"
-#include "plan/writer.h"
+#include "cli/bench_figures.h"
 
-enum { OPTION_THREADS, OPTION_KEYS, OPTION_FOR, OPTION_JSON, OPTION_COUNT };
-#define MILLION 1e6
-enum { KEYS_LEAST = 1000, KEYS_MOST = 1000000000, KEYS_USUAL = 1000000 };
+enum { SECTION_GRANT, SECTION_DENY, SECTION_CLOCK, SECTION_PACE, SECTION_TABLE, SECTIONS };
+enum { OPTION_THREADS, OPTION_RATE, OPTION_GRAIN, OPTION_KEYS, OPTION_FOR, OPTION_ROUNDS, OPTION_JSON, OPTION_COUNT };
+enum { KEYS_LEAST = 1000, KEYS_MOST = 1000000000, KEYS_USUAL = 1000000, RATE_MOST = 1000000000, ITEM_SIZE = 32 };
 
-static const uint64_t FOR_USUAL_NS = 4000000000, FOR_MOST_NS = 3600000000000;
+static const uint64_t FOR_MOST_NS = 3600000000000, GRAIN_MOST_NS = 1000000000;
 
 static const struct option_help option_rows[OPTION_COUNT] = {
-    [OPTION_THREADS] = {"threads", 0, "N", "with so many threads, one after the other when several: 1,2,4 (1,2)"},
-    [OPTION_KEYS] = {"keys", 0, "N", "so many keys in the table (1000000)"},
-    [OPTION_FOR] = {"for", 0, "TIME", "measure so long in all, without filling the table (4s)"},
+    [OPTION_THREADS] = {"threads", 0, "N", "with so many threads, one after the other when several: 1,2,8"},
+    [OPTION_RATE] = {"rate", 0, "RATE", "pace: so many a second, one after the other: 1k,1M,50M"},
+    [OPTION_GRAIN] = {"grain", 0, "TIME", "pace: no shorter sleep than this (none said)"},
+    [OPTION_KEYS] = {"keys", 0, "N", "table: so many keys (1000000)"},
+    [OPTION_FOR] = {"for", 0, "TIME", "measure so long in all, without filling the table"},
+    [OPTION_ROUNDS] = {"rounds", 0, "N", "take so many turns (5; pace 1, table 15)"},
     [OPTION_JSON] = {"json", 0, NULL, "one JSON object instead of words"},
 };
 
-/* ---- figures ---- */
+struct bench {
+    struct bench_wish wish;                /* as said */
+    struct bench_wish filled_in[SECTIONS]; /* ... and as each section takes it */
+    void *measured[SECTIONS];
+    bool named[SECTIONS], given[OPTION_COUNT], json;
+    uint64_t for_ns; /* 0: as long as it usually takes */
+};
 
-static int compare(const void *a, const void *b)
+static const struct bench_section *section_of(int section)
 {
-    const double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
-static double median(const double values[BENCH_ROUNDS])
-{
-    double sorted[BENCH_ROUNDS];
-    memcpy(sorted, values, sizeof sorted);
-    qsort(sorted, BENCH_ROUNDS, sizeof sorted[0], compare);
-    return sorted[BENCH_ROUNDS / 2];
-}
-
-/* The middle of the ratios, not the ratio of the middles: both of a ratio had the same machine. */
-static double median_ratio(const double above[BENCH_ROUNDS], const double below[BENCH_ROUNDS])
-{
-    double ratio[BENCH_ROUNDS];
-    for (int i = 0; i < BENCH_ROUNDS; i++) ratio[i] = above[i] / below[i];
-    return median(ratio);
-}
-
-static double per_key(const struct bench_table *table, uint64_t keys)
-{
-    return keys > 0 ? (double)table->bytes / (double)keys : 0;
-}
-
-/* ---- JSON ---- */
-
-static void print_rates(const struct bench_table *table, int count)
-{
-    static const char *const names[BENCH_WORKS] = {
-        [BENCH_FLOOR] = "floor_per_s",
-        [BENCH_TAKE] = "single_per_s",
-        [BENCH_FLOOR_LOOP] = "floor_loop_per_s",
-        [BENCH_TAKE_LOOP] = "loop_per_s",
-        [BENCH_FLOOR_BATCH] = "floor_batch_per_s",
-        [BENCH_TAKE_BATCH] = "batch_per_s",
-    };
-    for (int work = 0; work < BENCH_WORKS; work++) {
-        printf("\"%s\":%.0f,", names[work], median(table->rate[count][work]));
+    switch (section) {
+    case SECTION_GRANT:
+        return bench_grant_section();
+    case SECTION_DENY:
+        return bench_deny_section();
+    case SECTION_CLOCK:
+        return bench_clock_section();
+    case SECTION_PACE:
+        return bench_pace_section();
+    default:
+        return bench_table_section();
     }
-    printf("\"single_of_floor\":%.3f,\"loop_of_floor\":%.3f,\"batch_of_floor\":%.3f",
-           median_ratio(table->rate[count][BENCH_TAKE], table->rate[count][BENCH_FLOOR]),
-           median_ratio(table->rate[count][BENCH_TAKE_LOOP], table->rate[count][BENCH_FLOOR_LOOP]),
-           median_ratio(table->rate[count][BENCH_TAKE_BATCH], table->rate[count][BENCH_FLOOR_BATCH]));
 }
 
-static void print_json(const struct bench_wish *wish, const struct bench_table *table)
+/* ---- arguments ---- */
+
+/* Up to `room` whole numbers with commas between them. */
+static bool read_list(const char *text, uint64_t *list, int room, int *count)
 {
-    printf("{\"table\":{\"keys\":%llu,", (unsigned long long)wish->keys);
-    print_rates(table, 0);
-    printf(",\"bytes_per_key\":%.2f,\"bytes_per_key_at_last\":%.2f,\"bytes\":%llu,\"rounds\":%d,\"batch\":%d,"
-           "\"threads\":[",
-           per_key(table, table->keys_fitting_in_all), per_key(table, table->keys_fitting),
-           (unsigned long long)table->bytes, BENCH_ROUNDS, BENCH_BATCH);
-    for (int i = 0; i < wish->counts; i++) {
-        printf("%s{\"threads\":%u,", i > 0 ? "," : "", wish->threads[i]);
-        print_rates(table, i);
-        printf(",\"single_of_first\":%.3f,\"loop_of_first\":%.3f,\"batch_of_first\":%.3f}",
-               median_ratio(table->rate[i][BENCH_TAKE], table->rate[0][BENCH_TAKE]),
-               median_ratio(table->rate[i][BENCH_TAKE_LOOP], table->rate[0][BENCH_TAKE_LOOP]),
-               median_ratio(table->rate[i][BENCH_TAKE_BATCH], table->rate[0][BENCH_TAKE_BATCH]));
+    *count = 0;
+    for (const char *at = text; *count < room; at++) {
+        char item[ITEM_SIZE];
+        const size_t size = strcspn(at, ",");
+        if (size == 0 || size >= sizeof item) return false;
+        memcpy(item, at, size);
+        item[size] = '\0';
+        if (!read_count(item, &list[*count])) return false;
+        (*count)++;
+        at += size;
+        if (*at == '\0') return true;
     }
-    printf("]}}\n");
+    return false;
 }
 
-/* ---- words ---- */
-
-/* floor + 1 is ours. */
-static void print_row(const struct bench_wish *wish, const struct bench_table *table, int count, const char *name,
-                      enum bench_work floor)
+static bool within(const uint64_t *list, int count, uint64_t most)
 {
-    const double *ours = table->rate[count][floor + 1], *bare = table->rate[count][floor];
-    printf("  %7u  %-14s %9.2f %9.2f %8.2f", wish->threads[count], name, median(ours) / MILLION, median(bare) / MILLION,
-           median_ratio(ours, bare));
-    if (count > 0) printf(" %9.2f", median_ratio(ours, table->rate[0][floor + 1]));
-    printf("\n");
-}
-
-static void print_words(const struct bench_wish *wish, const struct bench_table *table)
-{
-    char batches[32];
-    snprintf(batches, sizeof batches, "batches of %d", BENCH_BATCH);
-    char keys[32];
-    struct writer writer = {keys, sizeof keys, 0};
-    write_grouped(&writer, wish->keys);
-    printf("table of %s keys of 8 to 16 bytes: %.1f MB\n"
-           "  %.1f bytes a key when 1 in 1,000 of all has found no room, %.1f when 1 in 1,000 of the last does\n",
-           keys, (double)table->bytes / MILLION, per_key(table, table->keys_fitting_in_all),
-           per_key(table, table->keys_fitting));
-    printf("  threads                  million/s     floor    ratio  to %u thread%s\n", wish->threads[0],
-           wish->threads[0] == 1 ? "" : "s");
-    for (int i = 0; i < wish->counts; i++) {
-        print_row(wish, table, i, "one by one", BENCH_FLOOR);
-        print_row(wish, table, i, "in a loop", BENCH_FLOOR_LOOP);
-        print_row(wish, table, i, batches, BENCH_FLOOR_BATCH);
+    for (int i = 0; i < count; i++) {
+        if (list[i] == 0 || list[i] > most) return false;
     }
-    printf(
-        "  medians of %d rounds in which all took turns; floor: a bare swap in a random cache line of as much memory\n"
-        "  one by one: the next key depends on the last answer; in a loop: the processor may be at several at once\n",
-        BENCH_ROUNDS);
+    return true;
 }
-
-/* ---- the command ---- */
 
 static bool read_threads(const char *text, struct bench_wish *wish)
 {
-    wish->counts = 0;
-    for (const char *at = text; wish->counts < BENCH_COUNTS_MAX; at++) {
-        char *end;
-        const unsigned long count = *at >= '0' && *at <= '9' ? strtoul(at, &end, 10) : 0;
-        if (count == 0 || count > BENCH_THREADS_MAX) break;
-        wish->threads[wish->counts++] = (unsigned)count;
-        at = end;
-        if (*at == '\0') return true;
-        if (*at != ',') break;
+    uint64_t list[BENCH_COUNTS_MAX];
+    if (!read_list(text, list, BENCH_COUNTS_MAX, &wish->counts) || !within(list, wish->counts, BENCH_THREADS_MAX)) {
+        trouble("--threads \"%s\": expected up to %d numbers from 1 to %d; for example 1,2,8", text, BENCH_COUNTS_MAX,
+                BENCH_THREADS_MAX);
+        return false;
     }
-    trouble("--threads \"%s\": expected up to %d numbers from 1 to %d; for example 1,2,4", text, BENCH_COUNTS_MAX,
-            BENCH_THREADS_MAX);
+    for (int i = 0; i < wish->counts; i++) wish->threads[i] = (unsigned)list[i];
+    return true;
+}
+
+static bool read_rates(const char *text, struct bench_wish *wish)
+{
+    if (read_list(text, wish->rate, BENCH_RATES_MAX, &wish->rates) && within(wish->rate, wish->rates, RATE_MOST)) {
+        return true;
+    }
+    trouble("--rate \"%s\": expected up to %d whole numbers a second, from 1 to %d; for example 1000,100k,1M", text,
+            BENCH_RATES_MAX, RATE_MOST);
     return false;
 }
 
@@ -159,49 +112,195 @@ static bool read_keys(const char *text, uint64_t *keys)
     return *keys >= KEYS_LEAST;
 }
 
-static bool read_for(const char *text, uint64_t *for_ns)
+static bool read_time(const char *option, const char *text, uint64_t most_ns, const char *most, uint64_t *ns)
 {
-    if (!read_time_argument("for", text, for_ns)) return false;
-    if (*for_ns > FOR_MOST_NS) trouble("--for \"%s\": expected at most 1h", text);
-    return *for_ns <= FOR_MOST_NS;
+    if (!read_time_argument(option, text, ns)) return false;
+    if (*ns > 0 && *ns <= most_ns) return true;
+    trouble("--%s \"%s\": expected more than 0 and at most %s", option, text, most);
+    return false;
+}
+
+static bool read_option(struct bench *bench, int option, const char *value)
+{
+    uint64_t rounds;
+    bench->given[option] = true;
+    switch (option) {
+    case OPTION_THREADS:
+        return read_threads(value, &bench->wish);
+    case OPTION_RATE:
+        return read_rates(value, &bench->wish);
+    case OPTION_GRAIN:
+        return read_time("grain", value, GRAIN_MOST_NS, "1s", &bench->wish.grain_ns);
+    case OPTION_KEYS:
+        return read_keys(value, &bench->wish.keys);
+    case OPTION_FOR:
+        return read_time("for", value, FOR_MOST_NS, "1h", &bench->for_ns);
+    case OPTION_ROUNDS:
+        if (!read_count_argument("rounds", value, BENCH_ROUNDS_MAX, &rounds)) return false;
+        bench->wish.rounds = (int)rounds;
+        return true;
+    default:
+        bench->json = true;
+        return true;
+    }
+}
+
+static bool read_section(struct bench *bench, const char *name)
+{
+    for (int section = 0; section < SECTIONS; section++) {
+        if (strcmp(section_of(section)->name, name) != 0) continue;
+        bench->named[section] = true;
+        return true;
+    }
+    trouble("bench: there is no section \"%s\"; expected grant, deny, clock, pace or table", name);
+    return false;
+}
+
+/* Where sections are named, an option is of one of them. */
+static bool check_options(const struct bench *bench)
+{
+    static const struct {
+        int option, section;
+    } rows[] = {{OPTION_RATE, SECTION_PACE}, {OPTION_GRAIN, SECTION_PACE}, {OPTION_KEYS, SECTION_TABLE}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (!bench->given[rows[i].option] || bench->named[rows[i].section]) continue;
+        const char *name = section_of(rows[i].section)->name;
+        trouble("bench: --%s is for the section %s, which is not among those named; add %s",
+                option_rows[rows[i].option].name, name, name);
+        return false;
+    }
+    return true;
+}
+
+/* Where none are named, those that the options are about; without such options, all. */
+static void choose_sections(struct bench *bench)
+{
+    const bool pace = bench->given[OPTION_RATE] || bench->given[OPTION_GRAIN], table = bench->given[OPTION_KEYS];
+    const bool threads = bench->given[OPTION_THREADS] && !pace && !table;
+    const bool all = !pace && !table && !threads;
+    bench->named[SECTION_GRANT] = bench->named[SECTION_DENY] = all || threads;
+    bench->named[SECTION_CLOCK] = all;
+    bench->named[SECTION_PACE] = all || pace;
+    bench->named[SECTION_TABLE] = all || table;
+}
+
+static bool read_sections(struct bench *bench, int argc, char **argv)
+{
+    for (int i = optind; i < argc; i++) {
+        if (!read_section(bench, argv[i])) return false;
+    }
+    if (optind < argc) return check_options(bench);
+    choose_sections(bench);
+    return true;
+}
+
+/* ---- running ---- */
+
+#ifdef __linux__
+
+/* Those that this process may use. */
+static unsigned processors(void)
+{
+    cpu_set_t set;
+    const int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    return count > 0 ? (unsigned)count : 1;
+}
+
+#else
+
+static unsigned processors(void)
+{
+    const long count = sysconf(_SC_NPROCESSORS_ONLN);
+    return count > 0 ? (unsigned)count : 1;
+}
+
+#endif
+
+/* Each run is as much longer or shorter than usual as all together shall be. */
+static void share_time(struct bench *bench)
+{
+    double usual_ns = 0;
+    for (int section = 0; section < SECTIONS; section++) {
+        struct bench_wish *wish = &bench->filled_in[section];
+        *wish = bench->wish;
+        section_of(section)->fill_in(wish);
+        if (bench->named[section]) usual_ns += (double)wish->run_ns * (double)section_of(section)->runs(wish);
+    }
+    if (bench->for_ns == 0) return;
+    for (int section = 0; section < SECTIONS; section++) {
+        struct bench_wish *wish = &bench->filled_in[section];
+        wish->run_ns = (uint64_t)((double)wish->run_ns * (double)bench->for_ns / usual_ns) + 1;
+    }
+}
+
+static bool measure_all(struct bench *bench)
+{
+    bool done = true;
+    if (!bench->json) printf("weir %s, %u processors\n\n", weir_version(), bench->wish.processors);
+    for (int section = 0; section < SECTIONS && done; section++) {
+        if (!bench->named[section]) continue;
+        fflush(stdout);
+        bench->measured[section] = section_of(section)->measure(&bench->filled_in[section]);
+        bench_progress_clear();
+        done = bench->measured[section] != NULL;
+        if (done && !bench->json) {
+            section_of(section)->print_words(&bench->filled_in[section], bench->measured[section]);
+        }
+    }
+    return done;
+}
+
+static void print_json(const struct bench *bench)
+{
+    printf("{\"weir\":\"%s\",\"processors\":%u", weir_version(), bench->wish.processors);
+    for (int section = 0; section < SECTIONS; section++) {
+        if (!bench->named[section]) continue;
+        printf(",");
+        section_of(section)->print_json(&bench->filled_in[section], bench->measured[section]);
+    }
+    printf("}\n");
+}
+
+static int measure_and_print(struct bench *bench)
+{
+    share_time(bench);
+    const bool done = measure_all(bench);
+    if (done && bench->json) print_json(bench);
+    for (int section = 0; section < SECTIONS; section++) free(bench->measured[section]);
+    return done ? STATUS_DONE : STATUS_TROUBLE;
 }
 
 static int run(int argc, char **argv)
 {
-    struct bench_wish wish = {.keys = KEYS_USUAL, .threads = {1, 2}, .counts = 2};
-    uint64_t for_ns = FOR_USUAL_NS;
-    bool json = false;
+    struct bench bench = {.wish = {.keys = KEYS_USUAL, .processors = processors()}};
     const char *value;
     for (int option; (option = next_option(bench_command(), argc, argv, &value)) != ARGUMENTS_END;) {
         if (option == ARGUMENTS_HELP) return STATUS_DONE;
-        if (option == ARGUMENTS_WRONG) return STATUS_TROUBLE;
-        if (option == OPTION_JSON) json = true;
-        if (option == OPTION_THREADS && !read_threads(value, &wish)) return STATUS_TROUBLE;
-        if (option == OPTION_KEYS && !read_keys(value, &wish.keys)) return STATUS_TROUBLE;
-        if (option == OPTION_FOR && !read_for(value, &for_ns)) return STATUS_TROUBLE;
+        if (option == ARGUMENTS_WRONG || !read_option(&bench, option, value)) return STATUS_TROUBLE;
     }
-    if (optind < argc) return trouble("bench: what is \"%s\"? see weir bench --help", argv[optind]);
-    wish.round_ns = for_ns / (uint64_t)(BENCH_ROUNDS * BENCH_WORKS * wish.counts);
-    struct bench_table *table = calloc(1, sizeof *table);
-    if (table == NULL) return trouble("no memory");
-    const bool done = bench_table_measure(&wish, table);
-    if (done && json) print_json(&wish, table);
-    else if (done) print_words(&wish, table);
-    free(table);
-    return done ? STATUS_DONE : STATUS_TROUBLE;
+    return read_sections(&bench, argc, argv) ? measure_and_print(&bench) : STATUS_TROUBLE;
 }
 
 const struct command *bench_command(void)
 {
     static const struct command command = {
         .name = "bench",
-        .synopsis = "[--threads N,...] [--keys N] [--for TIME] [--json]",
-        .summary = "measure decisions on this machine, beside what the machine charges for their parts",
-        .details = "Fills a table with keys, and asks for all of them in turn, one by one and in batches.\n"
-                   "Beside it the floor: a bare atomic write at a random place of as much memory.  Compare\n"
-                   "ratios: absolute figures tell about the machine and whoever shares it.\n"
-                   "\n"
-                   "  weir bench --json | jq '.table.batch_of_floor'\n",
+        .synopsis = "[grant] [deny] [clock] [pace] [table] [OPTION]...",
+        .summary = "measure limits on this machine, beside what the machine charges for their parts",
+        .details =
+            "Sections, all of them unless some are named:\n"
+            "  grant   permits of one limiter for more and more threads: plain calls, and leases\n"
+            "  deny    refusals, with one clock and another\n"
+            "  clock   what it costs to read clocks and to be woken up\n"
+            "  pace    how exactly a rate is held, how late, and for how much processor time\n"
+            "  table   one limit for each of very many keys\n"
+            "--rate and --grain alone ask for pace, --keys alone for table, --threads alone for grant and deny.\n"
+            "\n"
+            "Every figure stands beside a floor that took turns with it.  Compare ratios: absolute figures\n"
+            "tell about the machine and whoever shares it.\n"
+            "\n"
+            "  weir bench --threads 1,2,64\n"
+            "  weir bench --rate 1000000 --json | jq '.pace[0].error_ppm'\n",
         .options = option_rows,
         .option_count = OPTION_COUNT,
         .run = run,

@@ -1,42 +1,46 @@
 /* SPDX-License-Identifier: MIT
-   bench.h - how fast this machine is at what weir does, beside what the machine itself charges.
+   bench.h - the parts of weir bench: what this machine makes of limits, beside what it charges for their parts.
 
-   See bench_table.c. */
+       bench.c         options, which sections, the time of each      bench_grant.c  permits, given by all ways
+       bench_crew.c    threads that all do one thing for a while      bench_deny.c   refusals
+       bench_loops.c   short loops that take turns                    bench_clock.c  reading clocks, sleeping
+       bench_figures.c medians, ratios, how they are printed          bench_pace.c   pacing (see bench_pace.h)
+                                                                      bench_table.c  a state for each key */
 #ifndef WEIR_CLI_BENCH_H
 #define WEIR_CLI_BENCH_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { BENCH_THREADS_MAX = 64, BENCH_COUNTS_MAX = 8, BENCH_ROUNDS = 15, BENCH_BATCH = 32 };
+enum { BENCH_THREADS_MAX = 1000, BENCH_COUNTS_MAX = 8, BENCH_RATES_MAX = 8, BENCH_ROUNDS_MAX = 25 };
 
-/* What takes turns.  A floor is one swap in a random cache line of as much memory, mapped alike.  One by one each place
-   depends on the answer before; in a loop all places are known, and the processor may be at several at once; in batches
-   they are asked for beforehand. */
-enum bench_work {
-    BENCH_FLOOR,
-    BENCH_TAKE,
-    BENCH_FLOOR_LOOP,
-    BENCH_TAKE_LOOP,
-    BENCH_FLOOR_BATCH,
-    BENCH_TAKE_BATCH,
-    BENCH_WORKS
-};
-
+/* What is asked for.  A section gets a copy in which everything is filled in. */
 struct bench_wish {
-    uint64_t keys, round_ns; /* round_ns: of one work with so many threads */
     unsigned threads[BENCH_COUNTS_MAX];
-    int counts;
+    int counts;                     /* of threads; 0: the section's own */
+    uint64_t rate[BENCH_RATES_MAX]; /* a second */
+    int rates;                      /* 0: the section's own */
+    int rounds;                     /* 0: the section's own */
+    uint64_t keys, grain_ns;
+    uint64_t run_ns; /* so long at a time */
+    unsigned processors;
 };
 
-struct bench_table {
-    uint64_t bytes;               /* of the table */
-    uint64_t keys_fitting;        /* so many were in when over 1 in 1,000 of those that came just then found no room */
-    uint64_t keys_fitting_in_all; /* ... over 1 in 1,000 of all that had come since the table was empty */
-    double rate[BENCH_COUNTS_MAX][BENCH_WORKS][BENCH_ROUNDS]; /* a second, all threads together */
+/* What there is to know about one part of the machine.  measure() says on stderr why it could not, and returns NULL;
+   what it returns is given to the others, and to free(). */
+struct bench_section {
+    const char *name;
+    void (*fill_in)(struct bench_wish *wish);        /* what was not asked for; run_ns as it usually is */
+    uint64_t (*runs)(const struct bench_wish *wish); /* in all, of run_ns each */
+    void *(*measure)(const struct bench_wish *wish);
+    void (*print_words)(const struct bench_wish *wish, const void *measured);
+    void (*print_json)(const struct bench_wish *wish, const void *measured); /* "name":{...} */
 };
 
-/* Prints what is wrong and returns false. */
-bool bench_table_measure(const struct bench_wish *wish, struct bench_table *table);
+const struct bench_section *bench_grant_section(void);
+const struct bench_section *bench_deny_section(void);
+const struct bench_section *bench_clock_section(void);
+const struct bench_section *bench_pace_section(void);
+const struct bench_section *bench_table_section(void);
 
 #endif

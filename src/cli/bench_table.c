@@ -17,22 +17,23 @@
 
    May touch: memory as large as the table twice, threads, the clock.  Promises: every call was answered as expected, or
    it fails.  Leaves to others: what to print. */
-#include "cli/bench.h"
+#include "cli/bench_table.h"
 
-#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <weir/weir.h>
 
 #include "cli/arguments.h"
+#include "cli/bench_crew.h"
+#include "cli/bench_table_fill.h"
 #include "host/clock.h"
 #include "host/map.h"
 #include "host/thread.h"
-#include "share/atomic.h"
 
-enum { CHUNK = 4 * BENCH_BATCH, KEY_SIZE_LEAST = 8, KEY_SIZES = 9, FILL_COST = 10000, PAGE = 4096 };
+enum { CHUNK = 4 * TABLE_BATCH, PAGE = 4096 };
 enum { CHAIN_SHIFT = 63, AWAY_NS = 1000000, AWAY_FEW = 100 };
-enum { WINDOWS = 100, WATCHED_FROM = 90, WATCHED_TO = 200, FULL_SHARE = 1000 };
+enum { ROUNDS_USUAL = 15, RUN_USUAL_NS = 22000000 };
 
 #define SECOND_NS 1e9
 #define CACHES_MOST (UINT64_C(1) << 28) /* bytes: no cache holds more */
@@ -43,6 +44,14 @@ struct line {
     uint64_t rest[7];
 };
 
+/* What a thread asks for; it goes on there in the next round. */
+struct askee {
+    alignas(BENCH_CACHE_LINE) uint64_t first;
+    uint64_t threads, place; /* keys first, first + threads, ... are its own */
+    uint64_t units, ns;
+    uint64_t away; /* so often the processor was somebody else's for long: that is not counted, unless it is the rule */
+};
+
 struct bench {
     const struct bench_wish *wish;
     weir_table *table;
@@ -50,89 +59,54 @@ struct bench {
     struct host_region region;
     struct line *line;
     uint64_t lines;
-    uint64_t place[BENCH_COUNTS_MAX][BENCH_WORKS][BENCH_THREADS_MAX]; /* where each goes on in the next round */
+    struct askee *askee[BENCH_COUNTS_MAX][TABLE_WORKS]; /* of each thread */
 };
 
 /* What is worked on between two readings of the clock. */
 struct chunk {
     weir_ask ask[CHUNK];
     struct atom *counter[CHUNK];
-    unsigned char bytes[CHUNK][KEY_SIZE_LEAST + KEY_SIZES];
+    unsigned char bytes[CHUNK][TABLE_KEY_MOST];
     weir_instant now;
 };
 
-struct crew {
-    struct bench *bench;
-    enum bench_work work;
-    unsigned threads;
-    struct atom started, stop;
-};
-
-struct member {
-    struct crew *crew;
-    pthread_t thread;
-    uint64_t first, place; /* keys first, first + threads, ... are its own */
-    uint64_t units, ns, wrong;
-    uint64_t away; /* so often the processor was somebody else's for long: that is not counted, unless it is the rule */
+struct job {
+    const struct bench *bench;
+    enum table_work work;
+    struct askee *askee;
 };
 
 /* ---- keys and lines ---- */
 
-/* The last part of splitmix64: another number for each number. */
-static uint64_t mix(uint64_t number)
+static uint64_t next_number(const struct bench *bench, struct askee *askee)
 {
-    number = (number ^ number >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    number = (number ^ number >> 27) * UINT64_C(0x94d049bb133111eb);
-    return number ^ number >> 31;
+    return askee->first + askee->place++ % (bench->wish->keys / askee->threads) * askee->threads;
 }
 
-/* 8 to 16 bytes, of which the first 8 are no other key's. */
-static weir_key make_key(uint64_t number, unsigned char *bytes)
-{
-    const uint64_t first = mix(number + 1), second = mix(~number);
-    memcpy(bytes, &first, sizeof first);
-    memcpy(bytes + sizeof first, &second, sizeof second);
-    return (weir_key){bytes, (size_t)(KEY_SIZE_LEAST + second % KEY_SIZES)};
-}
-
-static uint64_t next_number(struct member *member)
-{
-    return member->first +
-           member->place++ % (member->crew->bench->wish->keys / member->crew->threads) * member->crew->threads;
-}
-
-static void prepare_keys(struct member *member, struct chunk *chunk)
+static void prepare_keys(const struct bench *bench, struct askee *askee, struct chunk *chunk)
 {
     for (int i = 0; i < CHUNK; i++) {
-        chunk->ask[i].plan = &member->crew->bench->plan;
-        chunk->ask[i].key = make_key(next_number(member), chunk->bytes[i]);
+        chunk->ask[i].plan = &bench->plan;
+        chunk->ask[i].key = table_make_key(next_number(bench, askee), chunk->bytes[i]);
         chunk->ask[i].cost = 1;
     }
     chunk->now = weir_now();
 }
 
-static void prepare_lines(struct member *member, struct chunk *chunk)
+static void prepare_lines(const struct bench *bench, struct askee *askee, struct chunk *chunk)
 {
-    const struct bench *bench = member->crew->bench;
     for (int i = 0; i < CHUNK; i++) {
-        chunk->counter[i] = &bench->line[mix(next_number(member)) % bench->lines].counter;
+        chunk->counter[i] = &bench->line[table_mix(next_number(bench, askee)) % bench->lines].counter;
     }
 }
 
 /* ---- what is measured ---- */
 
-static weir_table_stats stats_of(const struct bench *bench)
-{
-    weir_table_stats stats;
-    weir_table_read_stats(bench->table, &stats, sizeof stats);
-    return stats;
-}
-
 /* What takes turns pushes each other out of the caches.  So all of it is read once before, in order: then both find as
    much there as a machine that does nothing else would have. */
 static void warm_table(const struct bench *bench)
 {
-    if (bench->lines * sizeof *bench->line <= CACHES_MOST) stats_of(bench);
+    if (bench->lines * sizeof *bench->line <= CACHES_MOST) table_stats(bench->table);
 }
 
 static void warm_lines(const struct bench *bench)
@@ -169,9 +143,9 @@ static uint64_t run_floor_loop(const struct bench *bench, struct chunk *chunk)
 static uint64_t run_floor_batch(const struct bench *bench, struct chunk *chunk)
 {
     (void)bench;
-    for (int first = 0; first < CHUNK; first += BENCH_BATCH) {
-        for (int i = first; i < first + BENCH_BATCH; i++) __builtin_prefetch(chunk->counter[i], 1);
-        for (int i = first; i < first + BENCH_BATCH; i++) swap(chunk->counter[i]);
+    for (int first = 0; first < CHUNK; first += TABLE_BATCH) {
+        for (int i = first; i < first + TABLE_BATCH; i++) __builtin_prefetch(chunk->counter[i], 1);
+        for (int i = first; i < first + TABLE_BATCH; i++) swap(chunk->counter[i]);
     }
     return CHUNK;
 }
@@ -200,31 +174,31 @@ static uint64_t run_take_loop(const struct bench *bench, struct chunk *chunk)
 static uint64_t run_take_batch(const struct bench *bench, struct chunk *chunk)
 {
     uint64_t done = 0;
-    for (int first = 0; first < CHUNK; first += BENCH_BATCH) {
-        weir_table_take_batch(bench->table, &chunk->ask[first], BENCH_BATCH, chunk->now);
-        for (int i = first; i < first + BENCH_BATCH; i++) done += weir_allowed(chunk->ask[i].decision);
+    for (int first = 0; first < CHUNK; first += TABLE_BATCH) {
+        weir_table_take_batch(bench->table, &chunk->ask[first], TABLE_BATCH, chunk->now);
+        for (int i = first; i < first + TABLE_BATCH; i++) done += weir_allowed(chunk->ask[i].decision);
     }
     return done;
 }
 
 struct work {
     void (*warm)(const struct bench *bench);
-    void (*prepare)(struct member *member, struct chunk *chunk);
+    void (*prepare)(const struct bench *bench, struct askee *askee, struct chunk *chunk);
     uint64_t (*run)(const struct bench *bench, struct chunk *chunk);
 };
 
-static struct work work_of(enum bench_work work)
+static struct work work_of(enum table_work work)
 {
     switch (work) {
-    case BENCH_FLOOR:
+    case TABLE_FLOOR:
         return (struct work){warm_lines, prepare_lines, run_floor};
-    case BENCH_TAKE:
+    case TABLE_TAKE:
         return (struct work){warm_table, prepare_keys, run_take};
-    case BENCH_FLOOR_LOOP:
+    case TABLE_FLOOR_LOOP:
         return (struct work){warm_lines, prepare_lines, run_floor_loop};
-    case BENCH_TAKE_LOOP:
+    case TABLE_TAKE_LOOP:
         return (struct work){warm_table, prepare_keys, run_take_loop};
-    case BENCH_FLOOR_BATCH:
+    case TABLE_FLOOR_BATCH:
         return (struct work){warm_lines, prepare_lines, run_floor_batch};
     default:
         return (struct work){warm_table, prepare_keys, run_take_batch};
@@ -233,75 +207,81 @@ static struct work work_of(enum bench_work work)
 
 /* ---- threads ---- */
 
-static void *work_until_stopped(void *argument)
+static bool enter(struct bench_member *member)
 {
-    struct member *member = argument;
-    struct crew *crew = member->crew;
-    const struct work work = work_of(crew->work);
+    const struct job *job = member->crew->job;
+    struct askee *askee = &job->askee[member->index];
+    askee->units = askee->ns = askee->away = 0;
+    member->own = askee;
+    return true;
+}
+
+static void turn(struct bench_member *member)
+{
+    const struct job *job = member->crew->job;
+    const struct work work = work_of(job->work);
+    struct askee *askee = member->own;
     struct chunk chunk;
-    while (atom_load_acquire(&crew->started) == 0) host_yield();
     do {
-        work.prepare(member, &chunk);
-        const uint64_t begin_ns = host_now_ns(), done = work.run(crew->bench, &chunk);
+        work.prepare(job->bench, askee, &chunk);
+        const uint64_t begin_ns = host_now_ns(), done = work.run(job->bench, &chunk);
         const uint64_t ns = host_now_ns() - begin_ns;
         member->wrong += CHUNK - done;
-        if (ns > AWAY_NS && member->away++ < AWAY_FEW + member->units / CHUNK) continue;
-        member->ns += ns;
-        member->units += CHUNK;
-    } while (atom_load(&crew->stop) == 0 || member->units == 0);
-    return NULL;
-}
-
-static bool start_all(struct crew *crew, struct member *member, const uint64_t *place)
-{
-    unsigned started = 0;
-    for (; started < crew->threads; started++) {
-        member[started] = (struct member){.crew = crew, .first = started, .place = place[started]};
-        if (pthread_create(&member[started].thread, NULL, work_until_stopped, &member[started]) != 0) break;
-    }
-    atom_store_release(&crew->started, 1);
-    if (started == crew->threads) return true;
-    trouble("bench: the system has no room for %u threads; see --threads", crew->threads);
-    atom_store(&crew->stop, 1);
-    for (unsigned i = 0; i < started; i++) pthread_join(member[i].thread, NULL);
-    return false;
-}
-
-static bool check(const struct member *member)
-{
-    if (member->wrong == 0) return true;
-    trouble("bench: %llu calls were not answered as they should", (unsigned long long)member->wrong);
-    return false;
+        if (ns > AWAY_NS && askee->away++ < AWAY_FEW + askee->units / CHUNK) continue;
+        askee->ns += ns;
+        askee->units += CHUNK;
+    } while (askee->units == 0);
 }
 
 /* Calls a second, all threads together. */
-static bool measure(struct bench *bench, int count, enum bench_work work, double *rate)
+static bool measure(struct bench *bench, int count, enum table_work work, double *rate)
 {
-    struct crew crew = {.bench = bench, .work = work, .threads = bench->wish->threads[count]};
-    struct member member[BENCH_THREADS_MAX] = {0};
-    uint64_t *place = bench->place[count][work];
-    bool right = true;
+    const struct job job = {bench, work, bench->askee[count][work]};
+    struct bench_crew crew = {.name = "table",
+                              .threads = bench->wish->threads[count],
+                              .run_ns = bench->wish->run_ns,
+                              .job = &job,
+                              .enter = enter,
+                              .turn = turn};
     *rate = 0;
     work_of(work).warm(bench);
-    if (!start_all(&crew, member, place)) return false;
-    weir_sleep_until((weir_instant){weir_now().ns + bench->wish->round_ns});
-    atom_store(&crew.stop, 1);
+    const bool done = bench_crew_run(&crew);
+    bench_crew_close(&crew);
     for (unsigned i = 0; i < crew.threads; i++) {
-        pthread_join(member[i].thread, NULL);
-        place[i] = member[i].place;
-        *rate += (double)member[i].units * SECOND_NS / (double)(member[i].ns > 0 ? member[i].ns : 1);
-        right = right && check(&member[i]);
+        const struct askee *askee = &job.askee[i];
+        *rate += (double)askee->units * SECOND_NS / (double)(askee->ns > 0 ? askee->ns : 1);
     }
-    return right;
+    return done;
 }
 
 static bool measure_all(struct bench *bench, struct bench_table *table)
 {
-    for (int round = 0; round < BENCH_ROUNDS; round++) {
-        for (int count = 0; count < bench->wish->counts; count++) {
-            for (int work = 0; work < BENCH_WORKS; work++) {
-                if (!measure(bench, count, (enum bench_work)work, &table->rate[count][work][round])) return false;
+    const struct bench_wish *wish = bench->wish;
+    for (int round = 0; round < wish->rounds; round++) {
+        for (int count = 0; count < wish->counts; count++) {
+            bench_progress("table", "threads", wish->threads[count], round, wish->rounds);
+            for (int work = 0; work < TABLE_WORKS; work++) {
+                if (!measure(bench, count, (enum table_work)work, &table->rate[count][work].round[round])) return false;
             }
+        }
+    }
+    return true;
+}
+
+static bool make_askees(struct bench *bench)
+{
+    for (int count = 0; count < bench->wish->counts; count++) {
+        const unsigned threads = bench->wish->threads[count];
+        for (int work = 0; work < TABLE_WORKS; work++) {
+            struct askee *askee = host_allocate(threads * sizeof *askee);
+            bench->askee[count][work] = askee;
+            for (unsigned i = 0; askee != NULL && i < threads; i++) {
+                askee[i].first = i;
+                askee[i].threads = threads;
+            }
+            if (askee != NULL) continue;
+            trouble("no memory");
+            return false;
         }
     }
     return true;
@@ -309,50 +289,14 @@ static bool measure_all(struct bench *bench, struct bench_table *table)
 
 /* ---- memory ---- */
 
-/* Keys that were not there before, from one number to another, each with much used. */
-static void fill(struct bench *bench, uint64_t from, uint64_t to)
-{
-    weir_ask ask[BENCH_BATCH];
-    unsigned char bytes[BENCH_BATCH][KEY_SIZE_LEAST + KEY_SIZES];
-    while (from < to) {
-        size_t count = 0;
-        for (; count < BENCH_BATCH && from < to; count++, from++) {
-            ask[count].plan = &bench->plan;
-            ask[count].key = make_key(from, bytes[count]);
-            ask[count].cost = FILL_COST;
-        }
-        weir_table_take_batch(bench->table, ask, count, weir_now());
-    }
-}
-
-/* New keys by the hundredth of all: up to where did 999 of 1,000 find room, of each hundredth and of all together? */
-struct filling {
-    uint64_t filled, full; /* full: those without room, of these */
-    uint64_t fitting, fitting_in_all;
-};
-
-/* Until `most` are in, or 1 in 1,000 of all found none. */
-static void fill_by_hundredths(struct bench *bench, struct filling *filling, uint64_t most)
-{
-    const uint64_t window = (bench->wish->keys + WINDOWS - 1) / WINDOWS;
-    uint64_t before = stats_of(bench).full;
-    while (filling->filled < most && filling->full * FULL_SHARE <= filling->filled) {
-        const uint64_t from = filling->filled, to = from + window < most ? from + window : most;
-        fill(bench, from, to);
-        const uint64_t full = stats_of(bench).full - before;
-        before += full;
-        filling->filled = to;
-        filling->full += full;
-        if (filling->fitting == from && full * FULL_SHARE <= to - from) filling->fitting = to;
-        if (filling->full * FULL_SHARE <= to) filling->fitting_in_all = to;
-    }
-}
-
 static void free_all(struct bench *bench)
 {
     if (bench->line != NULL) host_region_unmap(bench->line, bench->lines * sizeof *bench->line);
     host_region_close(&bench->region);
     weir_table_close(bench->table);
+    for (int count = 0; count < bench->wish->counts; count++) {
+        for (int work = 0; work < TABLE_WORKS; work++) host_free(bench->askee[count][work]);
+    }
 }
 
 /* As the table's memory is: of the same size, with a page before it, and there before it is measured. */
@@ -379,29 +323,58 @@ static bool open_all(struct bench *bench)
     options.keys_max = bench->wish->keys;
     if (weir_plan_parse(&bench->plan, LIMIT, WEIR_ADMIT, &error) == 0 &&
         weir_table_open(&bench->table, &options, &error) == 0) {
-        return map_lines(bench, stats_of(bench).bytes);
+        return map_lines(bench, table_stats(bench->table).bytes);
     }
     trouble("bench: %s", error.message);
     return false;
 }
 
-bool bench_table_measure(const struct bench_wish *wish, struct bench_table *table)
+static bool measure_table(struct bench *bench, struct bench_table *table)
+{
+    struct filling filling = {.table = bench->table, .plan = &bench->plan, .keys = bench->wish->keys};
+    table_fill(&filling);
+    const bool done = measure_all(bench, table);
+    table_overfill(&filling);
+    table->bytes = table_stats(bench->table).bytes;
+    table->keys_fitting = filling.fitting;
+    table->keys_fitting_in_all = filling.fitting_in_all;
+    return done;
+}
+
+static void *measure_section(const struct bench_wish *wish)
 {
     struct bench bench = {.wish = wish, .region = {.fd = -1}};
-    struct filling filling = {.filled = wish->keys / WINDOWS * WATCHED_FROM};
-    bool done = open_all(&bench);
-    if (done) {
-        fill(&bench, 0, filling.filled);
-        filling.full = stats_of(&bench).full;
-        filling.fitting = filling.fitting_in_all = filling.filled;
-        fill_by_hundredths(&bench, &filling, wish->keys);
-        if (filling.filled < wish->keys) fill(&bench, filling.filled, wish->keys);
-        done = measure_all(&bench, table);
-        if (filling.filled == wish->keys) fill_by_hundredths(&bench, &filling, wish->keys / WINDOWS * WATCHED_TO);
-        table->bytes = stats_of(&bench).bytes;
-        table->keys_fitting = filling.fitting;
-        table->keys_fitting_in_all = filling.fitting_in_all;
-    }
+    struct bench_table *table = calloc(1, sizeof *table);
+    if (table == NULL) trouble("no memory");
+    const bool done = table != NULL && make_askees(&bench) && open_all(&bench) && measure_table(&bench, table);
     free_all(&bench);
-    return done;
+    if (done) return table;
+    free(table);
+    return NULL;
+}
+
+static void fill_in(struct bench_wish *wish)
+{
+    if (wish->rounds == 0) wish->rounds = ROUNDS_USUAL;
+    wish->run_ns = RUN_USUAL_NS;
+    if (wish->counts != 0) return;
+    wish->counts = 2;
+    wish->threads[0] = 1;
+    wish->threads[1] = 2;
+}
+
+static uint64_t runs(const struct bench_wish *wish)
+{
+    return (uint64_t)wish->rounds * (uint64_t)wish->counts * TABLE_WORKS;
+}
+
+const struct bench_section *bench_table_section(void)
+{
+    static const struct bench_section section = {.name = "table",
+                                                 .fill_in = fill_in,
+                                                 .runs = runs,
+                                                 .measure = measure_section,
+                                                 .print_words = table_words,
+                                                 .print_json = table_json};
+    return &section;
 }
