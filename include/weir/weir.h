@@ -129,13 +129,14 @@ typedef struct { /* WEIR_OPTIONS fills size; a zero field is its default */
     size_t size;
     weir_use use;
     weir_clock clock;
-    uint64_t grain_ns; /* a sleep lasts at least this long: late, never early; 0 = 50 us, or nothing with spin_ns */
-    uint64_t spin_ns;  /* spin for the last part of a sleep; 0 = never */
-    uint64_t tick_ns;  /* period of WEIR_CLOCK_TICKER, 1000 or more; 0 = 1 ms */
+    uint64_t grain_ns;        /* a sleep lasts at least this long: late, never early; 0 = 50 us */
+    uint64_t spin_ns;         /* spin for the last part of a wait; 0 = never */
+    uint64_t tick_ns;         /* period of WEIR_CLOCK_TICKER, 1000 or more; 0 = 1 ms */
+    uint64_t spin_processors; /* threads of the process that may spin at once; 0 = half of its processors */
 } weir_options;
 
 /* clang-format off */
-#define WEIR_OPTIONS {sizeof(weir_options), WEIR_ADMIT, WEIR_CLOCK_SYSTEM, 0, 0, 0}
+#define WEIR_OPTIONS {sizeof(weir_options), WEIR_ADMIT, WEIR_CLOCK_SYSTEM, 0, 0, 0, 0}
 /* clang-format on */
 
 /* Opens a limiter, owned by you until weir_close.  options NULL = defaults.  A manual clock starts at 0 ns. */
