@@ -10,6 +10,7 @@
    are (share), waking (wait.c sleeps on the limiter's event). */
 #include "api/limiter.h"
 #include "core/clock.h"
+#include "core/facts.h"
 #include "core/num.h"
 
 /* A log remembers no more calls than about so many that wait for their start: 32 MB of them. */
@@ -173,12 +174,19 @@ static bool carries(const struct cell_content *content, const struct plan *plan)
     return same || stateless;
 }
 
-/* Of several limits the slowest sets it. */
-static uint64_t spacing_of(const struct plan *plan)
+/* Of several limits the slowest sets the one, the smallest the other. */
+static void note_spacing(weir_limiter *limiter, const struct plan *plan)
 {
-    uint64_t spacing_ns = 0;
-    for (uint64_t i = 0; i < plan->count; i++) spacing_ns = most(spacing_ns, limit_spacing_ns(&plan->limit[i]));
-    return spacing_ns;
+    uint64_t spacing_ns = 0, room_ns = UINT64_MAX;
+    for (uint64_t i = 0; i < plan->count; i++) {
+        if (algorithm_of(&plan->rule[i])->facts == NULL) continue; /* all pass, or none */
+        const uint64_t each_ns = limit_spacing_ns(&plan->limit[i]);
+        const uint64_t at_once = facts_of(&plan->limit[i], &plan->rule[i]).at_once;
+        spacing_ns = most(spacing_ns, each_ns);
+        room_ns = least(room_ns, multiply_divide_floor(at_once, each_ns, 1));
+    }
+    atom_store(&limiter->spacing_ns, spacing_ns);
+    atom_store(&limiter->room_ns, room_ns);
 }
 
 static enum home home_of(const struct plan *plan)
@@ -305,7 +313,7 @@ int limiter_change(weir_limiter *limiter, const struct plan *plan, uint64_t now_
     }
     struct change *change = &limiter->change[limiter->generation % CHANGES_KEPT];
     move_over(limiter, home, rule, (int)plan->count, &room, now_ns, carry, change);
-    atom_store(&limiter->spacing_ns, spacing_of(plan));
+    note_spacing(limiter, plan);
     atom_store(&limiter->knows, plan->count == 1 && algorithm_of(&rule[0])->knows != NULL);
     if (plan != plan_inside_const(&limiter->plan)) *plan_inside(&limiter->plan) = *plan;
     struct moving moving = {limiter, change};

@@ -62,6 +62,7 @@ struct weir_limiter {
     uint64_t grain_ns, spin_ns, spin_processors;
     uint64_t ahead_ns;      /* permits that start so soon may be taken along */
     struct atom spacing_ns; /* from one start to the next */
+    struct atom room_ns;    /* so much of the schedule can be made up for at once */
     struct host_ticker *ticker;
     struct atom knows; /* 1: its state may know without the clock that a call passes */
     struct atom manual_ns;

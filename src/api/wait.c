@@ -104,8 +104,9 @@ bool limiter_naps(const weir_limiter *limiter, const struct wait *wait, uint64_t
     if (wait->napped || wait->until_ns != WEIR_FOREVER || limiter->clock == WEIR_CLOCK_MANUAL) return false;
     if (limiter->spin_ns != 0 && host_spin_may(limiter->spin_processors)) return false;
     const uint64_t each_ns = multiply_divide_floor(atom_load(&limiter->spacing_ns), wait->cost, 1);
-    /* Each who wakes shall find at least one start that is due. */
-    return retry_ns < limiter->grain_ns && each_ns <= step_ns(limiter);
+    /* Nothing may be lost in a grain, and each who wakes shall find at least one start that is due. */
+    const bool kept = limiter->grain_ns <= atom_load(&limiter->room_ns);
+    return kept && retry_ns < limiter->grain_ns && each_ns <= step_ns(limiter);
 }
 
 /* A grain from now at least, and a part of one after the last alarm: but never so far that not all who nap could be
