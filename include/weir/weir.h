@@ -165,7 +165,8 @@ WEIR_API weir_decision weir_take_each(weir_limiter *limiter, const uint64_t cost
 WEIR_API weir_decision weir_reserve(weir_limiter *limiter, uint64_t cost, uint64_t delay_max_ns);
 
 /* Sleeps until the start; answers DENY at once when that is over wait_max_ns away.  Callers start in the order in which
-   they came; where a limit cannot be taken ahead (windows), they come back when it passes, in no order. */
+   they came; but with WEIR_FOREVER a turn within grain_ns goes to whoever is awake, for one nap at most, and where a
+   limit cannot be taken ahead (windows), they come back when it passes, in no order. */
 WEIR_API weir_decision weir_take_wait(weir_limiter *limiter, uint64_t cost, uint64_t wait_max_ns);
 
 /* Takes whatever the balance, for a cost known only afterwards; what is missing delays later calls.  ALLOW, or STOPPED;
