@@ -304,7 +304,7 @@ int main(int argc, char **argv)
     }
     for (int t = 0; t < 3; t++) {
         for (size_t i = 0; i < sizeof RATES / sizeof RATES[0]; i++) {
-            print_rows(RATES[i], THREADS[t], small ? 0.002 : 1, small ? 1 : ROUNDS);
+            print_rows(RATES[i], THREADS[t], small ? 0.002 : 0.5, small ? 1 : ROUNDS);
         }
     }
     return 0;
