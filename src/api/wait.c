@@ -99,9 +99,15 @@ static uint64_t step_ns(const weir_limiter *limiter)
     return limiter->grain_ns / ALARMS_IN_A_GRAIN;
 }
 
+/* By such a clock nothing becomes due in a nap; and a place may be due already by the system's, so it is taken. */
+static bool stands_still(weir_clock clock)
+{
+    return clock == WEIR_CLOCK_MANUAL || clock == WEIR_CLOCK_COARSE || clock == WEIR_CLOCK_TICKER;
+}
+
 bool limiter_naps(const weir_limiter *limiter, const struct wait *wait, uint64_t retry_ns)
 {
-    if (wait->napped || wait->until_ns != WEIR_FOREVER || limiter->clock == WEIR_CLOCK_MANUAL) return false;
+    if (wait->napped || wait->until_ns != WEIR_FOREVER || stands_still(limiter->clock)) return false;
     if (limiter->spin_ns != 0 && host_spin_may(limiter->spin_processors)) return false;
     const uint64_t each_ns = multiply_divide_floor(atom_load(&limiter->spacing_ns), wait->cost, 1);
     /* Nothing may be lost in a grain, and each who wakes shall find at least one start that is due. */

@@ -26,6 +26,7 @@
 enum { LOOK_NS = 30, LATE_NS = 7000, WAITERS = 8 };
 
 uint64_t __wrap_host_now_ns(void);
+uint64_t __wrap_host_now_coarse_ns(void);
 void __wrap_host_event_wait(struct host_event *event, uint32_t seen, uint64_t deadline_ns);
 bool __wrap_host_spin_begin(uint64_t threads_max);
 unsigned __wrap_host_slot(void);
@@ -63,6 +64,13 @@ static void call_once(void (**function)(void))
 uint64_t __wrap_host_now_ns(void)
 {
     return machine.real ? __real_host_now_ns() : (machine.now_ns += LOOK_NS);
+}
+
+/* It ticks every four milliseconds. */
+uint64_t __wrap_host_now_coarse_ns(void)
+{
+    machine.now_ns += LOOK_NS;
+    return machine.now_ns - machine.now_ns % (4 * MS);
 }
 
 void __wrap_host_event_wait(struct host_event *event, uint32_t seen, uint64_t deadline_ns)
@@ -293,6 +301,24 @@ static void test_no_nap(void **state)
     }
 }
 
+/* While the limit's own clock stands still, places go on being due. */
+static void test_no_nap_by_a_coarse_clock(void **state)
+{
+    (void)state;
+    for (int leased = 0; leased < 2; leased++) {
+        static weir_lease lease;
+        uint64_t granted = 0;
+        weir_limiter *limiter = open_made_up("1000000/s burst=20000", 0, 0);
+        limiter->clock = WEIR_CLOCK_COARSE;
+        const uint64_t begin_ns = machine.now_ns;
+        if (leased != 0) assert_int_equal(weir_lease_open(&lease, limiter, NULL), 0);
+        for (; machine.now_ns < begin_ns + 40 * MS; granted++) start_one(limiter, leased != 0 ? &lease : NULL);
+        assert_true(granted > 39500 && granted < 40500);
+        if (leased != 0) weir_lease_close(&lease);
+        weir_close(limiter);
+    }
+}
+
 static void stop(void)
 {
     weir_stop(machine.limiter);
@@ -460,6 +486,7 @@ int main(void)
         cmocka_unit_test(test_nap_for_nothing),
         cmocka_unit_test(test_alarms_are_apart),
         cmocka_unit_test(test_no_nap),
+        cmocka_unit_test(test_no_nap_by_a_coarse_clock),
         cmocka_unit_test(test_stop_ends_a_nap),
         cmocka_unit_test(test_spin),
         cmocka_unit_test(test_spin_places),
