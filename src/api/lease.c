@@ -17,7 +17,7 @@
 #include "api/limiter.h"
 #include "core/num.h"
 
-enum { USED_WITHIN_NS = 4000, USED_LEAST = 8, WANT_MOST = 1 << 24, STEP_BITS = 16 };
+enum { GONE_PART = 32, USED_WITHIN_NS = 4000, USED_LEAST = 8, WANT_MOST = 1 << 24, STEP_BITS = 16 };
 
 struct holder {
     struct host_watch watch; /* first: it is found by it */
@@ -302,7 +302,8 @@ static bool naps(const struct holder *holder, const struct wait *wait, uint64_t 
 static bool wants_others(const struct holder *holder, const weir_lease *lease, uint64_t cost, uint64_t ahead_ns)
 {
     if (cost > lease->left + holder->ahead) return true;
-    return cost > lease->left && ahead_ns != 0 && holder->ahead < holder->size;
+    const uint64_t gone = holder->size - holder->ahead;
+    return cost > lease->left && ahead_ns != 0 && gone > holder->size / GONE_PART;
 }
 
 /* What was used is measured while its thread is awake. */
