@@ -129,13 +129,14 @@ typedef struct { /* WEIR_OPTIONS fills size; a zero field is its default */
     size_t size;
     weir_use use;
     weir_clock clock;  /* TSC: the processor's counter, within 5 us of SYSTEM, which it is where that cannot be */
-    uint64_t grain_ns; /* a sleep lasts at least this long: late, never early; 0 = 50 us, or nothing with spin_ns */
-    uint64_t spin_ns;  /* spin for the last part of a sleep; 0 = never */
+    uint64_t grain_ns; /* a sleep lasts at least this long: late, never early; 0 = 50 us */
+    uint64_t spin_ns;  /* spin for the last part of a wait; 0 = never */
     uint64_t tick_ns;  /* period of WEIR_CLOCK_TICKER, 1000 or more; 0 = 1 ms */
+    uint64_t spin_processors; /* threads of the process that may spin at once; 0 = half of its processors */
 } weir_options;
 
 /* clang-format off */
-#define WEIR_OPTIONS {sizeof(weir_options), WEIR_ADMIT, WEIR_CLOCK_SYSTEM, 0, 0, 0}
+#define WEIR_OPTIONS {sizeof(weir_options), WEIR_ADMIT, WEIR_CLOCK_SYSTEM, 0, 0, 0, 0}
 /* clang-format on */
 
 /* Opens a limiter, owned by you until weir_close.  options NULL = defaults.  A manual clock starts at 0 ns. */
@@ -164,7 +165,8 @@ WEIR_API weir_decision weir_take_each(weir_limiter *limiter, const uint64_t cost
 WEIR_API weir_decision weir_reserve(weir_limiter *limiter, uint64_t cost, uint64_t delay_max_ns);
 
 /* Sleeps until the start; answers DENY at once when that is over wait_max_ns away.  Callers start in the order in which
-   they came; where a limit cannot be taken ahead (windows), they come back when it passes, in no order. */
+   they came; but with WEIR_FOREVER a turn within grain_ns goes to whoever is awake, for one nap at most, and where a
+   limit cannot be taken ahead (windows), they come back when it passes, in no order. */
 WEIR_API weir_decision weir_take_wait(weir_limiter *limiter, uint64_t cost, uint64_t wait_max_ns);
 
 /* Takes whatever the balance, for a cost known only afterwards; what is missing delays later calls.  ALLOW, or STOPPED;

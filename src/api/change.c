@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
    change.c - another limit while the limiter is in use, and what that does to those who wait.
 
-   A waiter has taken his permits already and knows where his slot ends.  He stands in a line, so that whoever changes
-   the limit can move every slot in one step, under the mutex that is also around every reservation with a delay: no
-   slot is given between the change and the moving.
+   A waiter has taken his permits already and knows where his slot ends.  He stands in the line of his thread, where
+   whoever changes the limit finds him and moves his slot.  Taking a slot and standing in line are two steps, and a
+   change may come between them; but a line says which change has been there last, so he who comes too late sees it and
+   follows the change himself.
 
    May touch: the limiter.  Promises: a change reaches every waiter; order is kept.  Leaves to others: where the slots
    are (share), waking (wait.c sleeps on the limiter's event). */
 #include "api/limiter.h"
 #include "core/clock.h"
+#include "core/facts.h"
 #include "core/num.h"
 
 /* A log remembers no more calls than about so many that wait for their start: 32 MB of them. */
@@ -57,23 +59,81 @@ struct moving {
     const struct change *change;
 };
 
+/* Follows one slot of one limit through the changes since; false when its start stays as it was. */
+static bool follow(const weir_limiter *limiter, const struct cell_content *content, uint32_t since, int limit,
+                   uint64_t *end)
+{
+    for (uint32_t made = since + 1; made != limiter->generation + 1; made++) {
+        const struct change *change = &limiter->change[made % CHANGES_KEPT];
+        const struct change *next = &limiter->change[(made + 1) % CHANGES_KEPT];
+        if (limit >= change->count) return false;
+        *end =
+            change_end(change, limit, made == limiter->generation ? &content->rule[limit] : &next->rule[limit], *end);
+    }
+    return true;
+}
+
+/* The end of the last slot given: for a reservation from before everything that is still known. */
+static uint64_t last_end(weir_limiter *limiter, const struct cell_content *content, int limit, uint64_t now_ns)
+{
+    if (limiter->home == HOME_LOG) return log_mark(limiter_log(limiter));
+    const struct rules rules = {content->rule, content->count};
+    const struct rule *rule = &content->rule[limit];
+    const uint64_t *state = content->state + words_before(rules, limit);
+    return algorithm_of(rule)->words == 0 ? 0 : algorithm_of(rule)->mark(rule, state, tick_at(rule, now_ns));
+}
+
+/* A waiter from before a change to other algorithms keeps his start, and his generation. */
+static void move_waiter(weir_limiter *limiter, const struct cell_content *content, struct waiter *waiter)
+{
+    const uint32_t since = (uint32_t)waiter->decision.reserved;
+    const bool known = limiter->generation - since <= CHANGES_KEPT;
+    uint64_t start_ns = 0, of_limit_ns;
+    for (int i = 0; i < content->count; i++) {
+        if (!known) waiter->end[i] = last_end(limiter, content, i, limiter_now_ns(limiter));
+        else if (!follow(limiter, content, since, i, &waiter->end[i])) return;
+        if (start_of(limiter, content, i, waiter->end[i], waiter->cost, &of_limit_ns))
+            start_ns = most(start_ns, of_limit_ns);
+    }
+    waiter->decision.start.ns = start_ns;
+    waiter->decision.end = waiter->end[waiter->decision.limit];
+    waiter->decision.reserved = limiter->generation;
+}
+
 static void move_waiters(const struct moving *moving, const struct cell_content *content)
 {
     weir_limiter *limiter = moving->limiter;
-    const struct change *change = moving->change;
-    if (change->count == 0) return;
-    for (struct waiter *waiter = limiter->first; waiter != NULL; waiter = waiter->after) {
-        if ((uint32_t)waiter->decision.reserved != limiter->generation - 1) continue; /* kept its start before */
-        uint64_t start_ns = 0, of_limit_ns;
-        for (int i = 0; i < change->count; i++) {
-            waiter->end[i] = change_end(change, i, &content->rule[i], waiter->end[i]);
-            if (start_of(limiter, content, i, waiter->end[i], waiter->cost[i], &of_limit_ns))
-                start_ns = most(start_ns, of_limit_ns);
+    for (int i = 0; i <= HOST_SLOTS; i++) {
+        struct line *line = &limiter->line[i];
+        line_lock(line);
+        line->generation = limiter->generation;
+        for (struct waiter *waiter = line->first; waiter != NULL; waiter = waiter->after) {
+            /* Others have kept their start before, or have it under the new limit. */
+            if ((uint32_t)waiter->decision.reserved != limiter->generation - 1) continue;
+            move_waiter(limiter, content, waiter);
         }
-        waiter->decision.start.ns = start_ns;
-        waiter->decision.end = waiter->end[waiter->decision.limit];
-        waiter->decision.reserved = limiter->generation;
+        line_unlock(line);
     }
+}
+
+struct following {
+    weir_limiter *limiter;
+    struct waiter *waiter;
+};
+
+static void follow_waiter(const struct cell_content *content, void *context)
+{
+    const struct following *following = context;
+    move_waiter(following->limiter, content, following->waiter);
+}
+
+void limiter_follow(weir_limiter *limiter, struct waiter *waiter)
+{
+    host_lock(&limiter->mutex);
+    if ((uint32_t)waiter->decision.reserved != limiter->generation) {
+        look_inside(limiter, follow_waiter, &(struct following){limiter, waiter});
+    }
+    host_unlock(&limiter->mutex);
 }
 
 static void after_change(const struct cell_content *content, void *context)
@@ -112,6 +172,21 @@ static bool carries(const struct cell_content *content, const struct plan *plan)
                      (algorithm_of(&plan->rule[0])->words == 0 || algorithm_of(&content->rule[0])->words == 0);
     for (int i = 0; same && i < content->count; i++) same = content->rule[i].algorithm == plan->rule[i].algorithm;
     return same || stateless;
+}
+
+/* Of several limits the slowest sets the one, the smallest the other. */
+static void note_spacing(weir_limiter *limiter, const struct plan *plan)
+{
+    uint64_t spacing_ns = 0, room_ns = UINT64_MAX;
+    for (uint64_t i = 0; i < plan->count; i++) {
+        if (algorithm_of(&plan->rule[i])->facts == NULL) continue; /* all pass, or none */
+        const uint64_t each_ns = limit_spacing_ns(&plan->limit[i]);
+        const uint64_t at_once = facts_of(&plan->limit[i], &plan->rule[i]).at_once;
+        spacing_ns = most(spacing_ns, each_ns);
+        room_ns = least(room_ns, multiply_divide_floor(at_once, each_ns, 1));
+    }
+    atom_store(&limiter->spacing_ns, spacing_ns);
+    atom_store(&limiter->room_ns, room_ns);
 }
 
 static enum home home_of(const struct plan *plan)
@@ -238,6 +313,7 @@ int limiter_change(weir_limiter *limiter, const struct plan *plan, uint64_t now_
     }
     struct change *change = &limiter->change[limiter->generation % CHANGES_KEPT];
     move_over(limiter, home, rule, (int)plan->count, &room, now_ns, carry, change);
+    note_spacing(limiter, plan);
     atom_store(&limiter->knows, plan->count == 1 && algorithm_of(&rule[0])->knows != NULL);
     if (plan != plan_inside_const(&limiter->plan)) *plan_inside(&limiter->plan) = *plan;
     struct moving moving = {limiter, change};
@@ -268,30 +344,6 @@ int weir_set_limit(weir_limiter *limiter, const char *limits, weir_carry carry, 
     host_unlock(&limiter->mutex);
     if (failed == 0) host_event_signal(&limiter->event);
     return failed;
-}
-
-/* Follows one slot of one limit through the changes since; false when its start stays as it was. */
-static bool follow(const weir_limiter *limiter, const struct cell_content *content, uint32_t since, int limit,
-                   uint64_t *end)
-{
-    for (uint32_t made = since + 1; made != limiter->generation + 1; made++) {
-        const struct change *change = &limiter->change[made % CHANGES_KEPT];
-        const struct change *next = &limiter->change[(made + 1) % CHANGES_KEPT];
-        if (limit >= change->count) return false;
-        *end =
-            change_end(change, limit, made == limiter->generation ? &content->rule[limit] : &next->rule[limit], *end);
-    }
-    return true;
-}
-
-/* The end of the last slot given: for a reservation from before everything that is still known. */
-static uint64_t last_end(weir_limiter *limiter, const struct cell_content *content, int limit, uint64_t now_ns)
-{
-    if (limiter->home == HOME_LOG) return log_mark(limiter_log(limiter));
-    const struct rules rules = {content->rule, content->count};
-    const struct rule *rule = &content->rule[limit];
-    const uint64_t *state = content->state + words_before(rules, limit);
-    return algorithm_of(rule)->words == 0 ? 0 : algorithm_of(rule)->mark(rule, state, tick_at(rule, now_ns));
 }
 
 struct restarting {

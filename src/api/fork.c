@@ -30,7 +30,7 @@ static void let_go(struct host_fork_watch *watch, bool child)
     weir_limiter *limiter = limiter_at(watch);
     if (child) {
         limiter_forget_leases(limiter);
-        limiter->first = limiter->last = NULL;
+        limiter_forget_waiters(limiter);
     }
     if (limiter->held.log != NULL) log_let_go(&limiter->held);
     cell_let_go(&limiter->cell);

@@ -17,7 +17,7 @@
 #include "api/limiter.h"
 #include "core/num.h"
 
-enum { USED_WITHIN_NS = 4000, USED_LEAST = 8, WANT_MOST = 1 << 24, STEP_BITS = 16 };
+enum { GONE_PART = 32, USED_WITHIN_NS = 4000, USED_LEAST = 8, WANT_MOST = 1 << 24, STEP_BITS = 16 };
 static const uint64_t SPAN_MOST_NS = UINT64_MAX >> STEP_BITS;
 
 struct holder {
@@ -30,6 +30,7 @@ struct holder {
     uint64_t ahead; /* ... not in `left` yet */
     struct lease_slice slice;
     uint64_t since_ns, used, want; /* used: since then */
+    uint64_t all_ns;               /* when it last had all that was due */
 };
 
 /* ---- coming and going ---- */
@@ -133,11 +134,11 @@ static bool trade_homes(weir_limiter *limiter, const struct trade *trade, struct
     }
 }
 
-/* Gives back what is held, for up to `want` others. */
-static void trade(struct holder *holder, weir_lease *lease, uint64_t now_ns, uint64_t want)
+/* Gives back what is held, for up to `want` others that start so soon. */
+static void trade(struct holder *holder, weir_lease *lease, uint64_t now_ns, uint64_t ahead_ns, uint64_t want)
 {
     const struct trade trade = {.now_ns = now_ns,
-                                .ahead_ns = holder->limiter->ahead_ns,
+                                .ahead_ns = ahead_ns,
                                 .held = holder->size,
                                 .unused = lease->left + holder->ahead,
                                 .end = holder->slice.end,
@@ -162,16 +163,23 @@ static void adapt(struct holder *holder, uint64_t now_ns)
     }
 }
 
-/* Takes others, unless one at a time is what it needs.  If they are not enough for this call it holds none: the limiter
-   is asked then, and they must not be missing there. */
-static void renew(struct holder *holder, weir_lease *lease, uint64_t now_ns, uint64_t cost)
+/* Takes others, unless one at a time is what it needs: then false.  If they are not enough for this call it holds none:
+   the limiter is asked then, and they must not be missing there. */
+static bool renew(struct holder *holder, weir_lease *lease, uint64_t now_ns, uint64_t cost, uint64_t ahead_ns)
 {
     adapt(holder, now_ns);
     const uint64_t want = holder->want < SLICE_LEAST ? 0 : holder->want;
-    if (holder->size == 0 && want == 0) return;
-    trade(holder, lease, now_ns, want);
-    if (cost <= holder->size) return;
-    if (holder->size != 0) trade(holder, lease, now_ns, 0);
+    if (holder->size == 0 && want == 0) return false;
+    trade(holder, lease, now_ns, ahead_ns, want);
+    if (holder->size < want) holder->all_ns = now_ns;
+    if (cost > holder->size && holder->size != 0) trade(holder, lease, now_ns, 0, 0);
+    return true;
+}
+
+/* The same for somebody who does not wait until there are some. */
+static void renew_now(struct holder *holder, weir_lease *lease, uint64_t now_ns, uint64_t cost)
+{
+    if (!renew(holder, lease, now_ns, cost, holder->limiter->ahead_ns) || holder->size != 0) return;
     holder->want = 1; /* there is too little: one at a time, until they pass quickly again */
     holder->used = 0;
 }
@@ -183,7 +191,7 @@ static void give_back(struct holder *holder, weir_lease *lease)
     const uint64_t now_ns = limiter_now_ns(holder->limiter);
     look(holder, lease);
     limiter_renew(holder->limiter, now_ns);
-    if (holder->size != 0) trade(holder, lease, now_ns, 0);
+    if (holder->size != 0) trade(holder, lease, now_ns, 0, 0);
 }
 
 /* Nothing but its owner has written there: where his stack was, others may have. */
@@ -282,7 +290,7 @@ weir_decision weir_lease_renew(weir_lease *lease, uint64_t cost)
     const uint64_t now_ns = limiter_now_ns(limiter);
     limiter_renew(limiter, now_ns);
     if (holder->ahead != 0) show_due(holder, lease, now_ns);
-    if (cost > lease->left + holder->ahead) renew(holder, lease, now_ns, cost);
+    if (cost > lease->left + holder->ahead) renew_now(holder, lease, now_ns, cost);
     if (cost == 0 || cost > lease->left + holder->ahead) {
         return count_used(holder, weir_take_at(limiter, (weir_instant){now_ns}, cost));
     }
@@ -298,26 +306,87 @@ weir_decision weir_lease_renew(weir_lease *lease, uint64_t cost)
     return decision;
 }
 
+/* ---- waiting ---- */
+
+/* Others who nap wake before long and take what is due by then.  Who is alone takes along what starts while he sleeps,
+   where that may be long: or the pool would run over meanwhile. */
+static uint64_t ahead_of(const weir_limiter *limiter)
+{
+    const bool alone = atom_load(&limiter->naps.count) == 0;
+    return alone && limiter->ahead_ns > AHEAD_NS ? limiter->ahead_ns : 0;
+}
+
+/* Had it all that was due a moment ago?  Then more is not worth asking for yet. */
+static bool naps(const struct holder *holder, const struct wait *wait, uint64_t now_ns)
+{
+    const weir_limiter *limiter = holder->limiter;
+    const bool caught_up = now_ns - holder->all_ns < limiter->grain_ns / ALARMS_IN_A_GRAIN;
+    return caught_up && limiter_naps(limiter, wait, 0);
+}
+
+/* Too few, or not enough for a long sleep: some of them were for the last one. */
+static bool wants_others(const struct holder *holder, const weir_lease *lease, uint64_t cost, uint64_t ahead_ns)
+{
+    if (cost > lease->left + holder->ahead) return true;
+    const uint64_t gone = holder->size - holder->ahead;
+    return cost > lease->left && ahead_ns != 0 && gone > holder->size / GONE_PART;
+}
+
+/* What was used is measured while its thread is awake. */
+static void woken(struct holder *holder)
+{
+    holder->since_ns = limiter_now_ns(holder->limiter);
+    holder->used = 0;
+}
+
+/* Without any: what is out while its thread sleeps is lacking elsewhere. */
+static bool wait_outside(struct holder *holder, weir_lease *lease, struct wait *wait, uint64_t now_ns,
+                         weir_decision *decision)
+{
+    if (holder->size != 0) trade(holder, lease, now_ns, 0, 0);
+    const bool over = limiter_wait(holder->limiter, wait, decision);
+    if (!over || decision->start.ns > now_ns) woken(holder);
+    if (over) holder->used += decision->charged;
+    return over;
+}
+
+/* False when it slept, and has to look again. */
+static bool wait_once(weir_limiter *limiter, weir_lease *lease, struct wait *wait, weir_decision *decision)
+{
+    struct holder *holder = lease->inside;
+    const uint32_t seen = host_event_seen(&limiter->event);
+    const uint64_t now_ns = limiter_now_ns(limiter), ahead_ns = ahead_of(limiter), cost = wait->cost;
+    limiter_renew(limiter, now_ns);
+    if (holder->ahead != 0) show_due(holder, lease, now_ns);
+    if (ahead_ns == 0 && cost > lease->left + holder->ahead && naps(holder, wait, now_ns)) {
+        if (holder->size != 0) trade(holder, lease, now_ns, 0, 0);
+        limiter_nap(limiter, wait, seen);
+        woken(holder);
+        return false;
+    }
+    if (wants_others(holder, lease, cost, ahead_ns)) renew(holder, lease, now_ns, cost, ahead_ns);
+    if (cost > lease->left + holder->ahead) return wait_outside(holder, lease, wait, now_ns, decision);
+    const bool here = cost <= lease->left;
+    const uint64_t start_ns = here ? 0 : start_of(holder, holder->ahead - (cost - lease->left) + 1);
+    if (here || wait->until_ns < start_ns) {
+        *decision = here ? weir_lease_spend(lease, cost) : weir_lease_renew(lease, cost);
+        return true;
+    }
+    limiter_sleep(limiter, seen, start_ns, limiter->grain_ns);
+    woken(holder);
+    return false;
+}
+
 weir_decision weir_lease_renew_wait(weir_lease *lease, uint64_t cost, uint64_t wait_max_ns)
 {
-    uint64_t until_ns = 0;
-    for (;;) {
-        weir_limiter *limiter = limiter_of(lease);
-        struct holder *holder = lease->inside;
+    weir_decision decision;
+    weir_limiter *limiter = limiter_of(lease);
+    if (limiter == NULL) return closed();
+    if (cost == 0) return weir_lease_renew(lease, 0);
+    struct wait wait = limiter_begin_wait(limiter, cost, wait_max_ns);
+    while (!wait_once(limiter, lease, &wait, &decision)) {
+        limiter = limiter_of(lease);
         if (limiter == NULL) return closed();
-        const uint32_t seen = host_event_seen(&limiter->event);
-        const uint64_t now_ns = limiter_now_ns(limiter);
-        if (until_ns == 0) until_ns = add_saturating(now_ns, wait_max_ns);
-        limiter_renew(limiter, now_ns);
-        if (holder->ahead != 0) show_due(holder, lease, now_ns);
-        if (cost > lease->left + holder->ahead) renew(holder, lease, now_ns, cost);
-        const uint64_t left_ns = wait_max_ns == WEIR_FOREVER ? WEIR_FOREVER : subtract_to_zero(until_ns, now_ns);
-        if (cost == 0 || cost > lease->left + holder->ahead) {
-            return count_used(holder, weir_take_wait(limiter, cost, left_ns));
-        }
-        if (cost <= lease->left) return weir_lease_spend(lease, cost);
-        const uint64_t start_ns = start_of(holder, holder->ahead - (cost - lease->left) + 1);
-        if (start_ns - now_ns > left_ns) return weir_lease_renew(lease, cost);
-        limiter_sleep(limiter, seen, start_ns);
     }
+    return decision;
 }

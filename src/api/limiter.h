@@ -20,17 +20,37 @@
 
 enum { CHANGES_KEPT = 16 };
 
+/* Who takes permits along may take those that start so soon, or within a grain that was asked for. */
+enum { AHEAD_NS = 4000 };
+
+/* Those who nap wake this often in all, each after a grain at least. */
+enum { ALARMS_IN_A_GRAIN = 2 };
+
 /* Counted by one thread each, so that counting writes nothing shared; the last is for threads beyond. */
 struct tally {
     struct atom allowed, granted, denied, delayed, waiting_ns;
     uint64_t alone[3];
 };
 
-/* In the order in which they will start. */
+/* Somebody who sleeps until the start of what he has taken. */
 struct waiter {
     struct waiter *before, *after;
     weir_decision decision;
-    uint64_t cost[WEIR_LIMITS_MAX], end[WEIR_LIMITS_MAX];
+    uint64_t cost, end[WEIR_LIMITS_MAX];
+};
+
+/* Where those wait who have this thread's number, one most often: so who comes and goes writes nothing shared. */
+struct line {
+    struct atom lock; /* 1 while held, for some ns */
+    struct waiter *first;
+    uint32_t generation; /* of the last change that has been here */
+    uint64_t alone[5];
+};
+
+/* Those who sleep without a place, see wait.c. */
+struct naps {
+    struct atom count, alarm_ns; /* alarm: the last that was set */
+    uint64_t alone[6];
 };
 
 /* Where the state lives: only one of them is open. */
@@ -40,8 +60,10 @@ struct weir_limiter {
     /* Read by every call, written by none. */
     weir_clock clock;
     weir_use use;
-    uint64_t grain_ns, spin_ns;
-    uint64_t ahead_ns; /* permits that start so soon may be taken along */
+    uint64_t grain_ns, spin_ns, spin_processors;
+    uint64_t ahead_ns;      /* permits that start so soon may be taken along */
+    struct atom spacing_ns; /* from one start to the next */
+    struct atom room_ns;    /* so much of the schedule can be made up for at once */
     struct host_ticker *ticker;
     struct atom knows; /* 1: its state may know without the clock that a call passes */
     struct atom manual_ns;
@@ -53,11 +75,12 @@ struct weir_limiter {
     struct word word; /* one limit of one word; says "elsewhere" when another has it */
     struct cell cell;
     struct tally tally[HOST_SLOTS + 1];
+    struct line line[HOST_SLOTS + 1]; /* by thread, as the tally */
+    struct naps naps;
 
     struct host_event event; /* a change, a stop, a new manual time */
     struct host_mutex mutex; /* around what follows, and around every change */
-    struct waiter *first, *last;
-    struct holder *holders; /* of leases */
+    struct holder *holders;  /* of leases */
     struct host_fork_watch fork_watch;
     struct log_view held; /* while the process forks */
     weir_plan plan;
@@ -106,6 +129,9 @@ int limiter_change(weir_limiter *limiter, const struct plan *plan, uint64_t now_
 /* [under the mutex] A larger ring, for more that wait, unless there is another one already than the full one. */
 int limiter_grow_log(weir_limiter *limiter, const struct log *full, uint64_t now_ns);
 
+/* Somebody took his place while the limit was changed, and those who moved the others have not found him. */
+void limiter_follow(weir_limiter *limiter, struct waiter *waiter);
+
 /* When decades have passed on the limit's clock: the same limit, its clock set anew. */
 void limiter_renew(weir_limiter *limiter, uint64_t now_ns);
 
@@ -124,8 +150,32 @@ void limiter_leave_leases(weir_limiter *limiter);
 
 /* ---- wait.c ---- */
 
-/* Sleeps towards a start; returns early when something happened since `seen`, and otherwise not before it. */
-void limiter_sleep(weir_limiter *limiter, uint32_t seen, uint64_t start_ns);
+void line_lock(struct line *line);
+void line_unlock(struct line *line);
+
+/* In the child of a fork, whose parent's threads are not there. */
+void limiter_forget_waiters(weir_limiter *limiter);
+
+/* Sleeps towards a start, at least so long; returns early when something happened since `seen`, otherwise not before
+   the start. */
+void limiter_sleep(weir_limiter *limiter, uint32_t seen, uint64_t start_ns, uint64_t least_ns);
+
+/* One wait: at most one nap, then a place that is kept. */
+struct wait {
+    uint64_t cost, until_ns; /* WEIR_FOREVER: no end */
+    bool napped;
+};
+
+struct wait limiter_begin_wait(const weir_limiter *limiter, uint64_t cost, uint64_t wait_max_ns);
+
+/* Is the next start, so long from now, nearer than a sleep is worth?  No more than once in a wait. */
+bool limiter_naps(const weir_limiter *limiter, const struct wait *wait, uint64_t retry_ns);
+
+/* Then: sleeps a grain at least, and takes nothing. */
+void limiter_nap(weir_limiter *limiter, struct wait *wait, uint32_t seen);
+
+/* False when it slept and took nothing; then things may have changed, and it is asked again. */
+bool limiter_wait(weir_limiter *limiter, struct wait *wait, weir_decision *decision);
 
 /* ---- take.c ---- */
 

@@ -13,9 +13,6 @@
 /* A shorter sleep costs more than it lasts; the schedule makes up for what it is late. */
 enum { GRAIN_NS = 50000, TICK_NS = 1000000, TICK_NS_MIN = 1000 };
 
-/* Who takes permits along may take those that start so soon, or within a grain that was asked for. */
-enum { AHEAD_NS = 4000 };
-
 static int check_options(const weir_options *options, weir_error *error)
 {
     if (options->use != WEIR_ADMIT && options->use != WEIR_PACE) {
@@ -60,8 +57,9 @@ int weir_open(weir_limiter **owned, const char *limits, const weir_options *opti
     limiter->clock = chosen.clock;
     limiter->use = chosen.use;
     limiter->ahead_ns = most(chosen.grain_ns, AHEAD_NS);
-    limiter->grain_ns = chosen.grain_ns == 0 && chosen.spin_ns == 0 ? GRAIN_NS : chosen.grain_ns;
+    limiter->grain_ns = chosen.grain_ns == 0 ? GRAIN_NS : chosen.grain_ns;
     limiter->spin_ns = chosen.spin_ns;
+    limiter->spin_processors = chosen.spin_processors != 0 ? chosen.spin_processors : most(host_processors() / 2, 1);
     failed = start_clock(limiter, &chosen, error);
     if (failed != 0) {
         host_free(limiter);

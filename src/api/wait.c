@@ -1,42 +1,151 @@
 /* SPDX-License-Identifier: MIT
-   wait.c - the line of those who have taken permits and sleep until their start.
+   wait.c - those who wait for a start.
 
-   May touch: the limiter, host.  Promises: nobody returns before his start; a change and a stop reach everybody.
-   Leaves to others: moving the starts (change.c). */
+   Whoever takes ahead of time has his place by that: his start is fixed, the next to come gets a later one.  He sleeps
+   until then, once, and nobody wakes him but his own timer, a change or a stop.  For a change he stands in a line
+   meanwhile, that of his thread, so coming and going writes nothing that others read.
+
+   A sleep costs some microseconds whatever it lasts, so it lasts a grain at least.  Where the next start is nearer than
+   that, a place would be slept through, and its start be late though others were awake to use it.  So he naps: sleeps
+   without a place, and then takes what is due, or a place.  Alarms are set a part of a grain behind each other, first
+   come, first woken; so there is always one who wakes soon, and he takes all that has become due since the last did:
+
+       due     ||||||||||||||||||||||||||||||||||||||||||||||||||> t
+       a thread  zzzzzzzzzzzzzzzzzzzzx        zzzzzzzzzzzzzzzzzzzzx        z sleeps  x takes all that is due
+       another          zzzzzzzzzzzzzzzzzzzzx        zzzzzzzzzzzzzzzzzz
+       a third                 zzzzzzzzzzzzzzzzzzzzx        zzzzzzzzzzz
+
+   May touch: the limiter, host.  Promises: nobody returns before his start; a change and a stop reach everybody; a wait
+   is one sleep, or a nap and one sleep where others have taken all.  Leaves to others: moving the starts (change.c). */
 #include "api/limiter.h"
 #include "core/num.h"
 
-static void join_line(weir_limiter *limiter, struct waiter *waiter)
+enum { SPINS_BEFORE_YIELD = 100 };
+
+/* ---- the line ---- */
+
+void line_lock(struct line *line)
 {
-    waiter->before = limiter->last;
-    waiter->after = NULL;
-    if (limiter->last != NULL) limiter->last->after = waiter;
-    else limiter->first = waiter;
-    limiter->last = waiter;
+    uint64_t expected = 0;
+    for (unsigned turn = 1; !atom_swap(&line->lock, &expected, 1); turn++) {
+        if (turn % SPINS_BEFORE_YIELD == 0) host_yield();
+        else atom_pause();
+        expected = 0;
+    }
 }
 
-static void leave_line(weir_limiter *limiter, struct waiter *waiter)
+void line_unlock(struct line *line)
+{
+    atom_store_release(&line->lock, 0);
+}
+
+static void join_line(weir_limiter *limiter, struct line *line, struct waiter *waiter)
+{
+    waiter->before = NULL;
+    line_lock(line);
+    waiter->after = line->first;
+    if (line->first != NULL) line->first->before = waiter;
+    line->first = waiter;
+    const bool late = (int32_t)(line->generation - (uint32_t)waiter->decision.reserved) > 0;
+    line_unlock(line);
+    if (late) limiter_follow(limiter, waiter);
+}
+
+static void leave_line(struct line *line, struct waiter *waiter)
 {
     if (waiter->before != NULL) waiter->before->after = waiter->after;
-    else limiter->first = waiter->after;
+    else line->first = waiter->after;
     if (waiter->after != NULL) waiter->after->before = waiter->before;
-    else limiter->last = waiter->before;
 }
 
-void limiter_sleep(weir_limiter *limiter, uint32_t seen, uint64_t start_ns)
+void limiter_forget_waiters(weir_limiter *limiter)
+{
+    for (int i = 0; i <= HOST_SLOTS; i++) {
+        limiter->line[i].first = NULL;
+        line_unlock(&limiter->line[i]);
+    }
+    atom_store(&limiter->naps.count, 0);
+}
+
+/* ---- sleeping ---- */
+
+static void spin(weir_limiter *limiter, uint32_t seen, uint64_t start_ns)
+{
+    while (host_event_seen(&limiter->event) == seen && host_now_ns() < start_ns) atom_pause();
+    host_spin_end();
+}
+
+/* Sleeps until shortly before the start.  True when it is over; false when there is no processor to spin on. */
+static bool sleep_and_spin(weir_limiter *limiter, uint32_t seen, uint64_t start_ns)
+{
+    const uint64_t awake_ns = subtract_to_zero(start_ns, limiter->spin_ns);
+    if (host_now_ns() < awake_ns) {
+        host_event_wait(&limiter->event, seen, awake_ns);
+        if (host_now_ns() < awake_ns) return true; /* woken */
+    }
+    if (!host_spin_begin(limiter->spin_processors)) return false;
+    spin(limiter, seen, start_ns);
+    return true;
+}
+
+void limiter_sleep(weir_limiter *limiter, uint32_t seen, uint64_t start_ns, uint64_t least_ns)
 {
     if (limiter->clock == WEIR_CLOCK_MANUAL) {
         host_event_wait(&limiter->event, seen, HOST_NO_DEADLINE);
         return;
     }
+    const bool spins = limiter->spin_ns != 0;
+    if (spins && sleep_and_spin(limiter, seen, start_ns)) return;
     const uint64_t now_ns = host_now_ns();
-    const uint64_t deadline_ns = most(start_ns, add_saturating(now_ns, limiter->grain_ns));
-    const uint64_t awake_ns = subtract_to_zero(deadline_ns, limiter->spin_ns);
-    if (now_ns < awake_ns) host_event_wait(&limiter->event, seen, awake_ns);
-    while (host_event_seen(&limiter->event) == seen && host_now_ns() >= awake_ns && host_now_ns() < deadline_ns) {
-        atom_pause();
-    }
+    const uint64_t least_later_ns = spins ? 0 : add_saturating(now_ns, least_ns);
+    if (now_ns < start_ns) host_event_wait(&limiter->event, seen, most(start_ns, least_later_ns));
 }
+
+/* ---- naps ---- */
+
+static uint64_t step_ns(const weir_limiter *limiter)
+{
+    return limiter->grain_ns / ALARMS_IN_A_GRAIN;
+}
+
+/* By such a clock nothing becomes due in a nap; and a place may be due already by the system's, so it is taken. */
+static bool stands_still(weir_clock clock)
+{
+    return clock == WEIR_CLOCK_MANUAL || clock == WEIR_CLOCK_COARSE || clock == WEIR_CLOCK_TICKER;
+}
+
+bool limiter_naps(const weir_limiter *limiter, const struct wait *wait, uint64_t retry_ns)
+{
+    if (wait->napped || wait->until_ns != WEIR_FOREVER || stands_still(limiter->clock)) return false;
+    if (limiter->spin_ns != 0 && host_spin_may(limiter->spin_processors)) return false;
+    const uint64_t each_ns = multiply_divide_floor(atom_load(&limiter->spacing_ns), wait->cost, 1);
+    /* Nothing may be lost in a grain, and each who wakes shall find at least one start that is due. */
+    const bool kept = limiter->grain_ns <= atom_load(&limiter->room_ns);
+    return kept && retry_ns < limiter->grain_ns && each_ns <= step_ns(limiter);
+}
+
+/* A grain from now at least, and a part of one after the last alarm: but never so far that not all who nap could be
+   between. */
+static uint64_t set_alarm(weir_limiter *limiter, uint64_t now_ns, uint64_t napping)
+{
+    const uint64_t first_ns = add_saturating(now_ns, limiter->grain_ns);
+    const uint64_t last_ns = add_saturating(first_ns, multiply_divide_floor(napping, step_ns(limiter), 1));
+    uint64_t seen = atom_load(&limiter->naps.alarm_ns), alarm_ns;
+    do {
+        alarm_ns = least(most(add_saturating(seen, step_ns(limiter)), first_ns), last_ns);
+    } while (!atom_swap(&limiter->naps.alarm_ns, &seen, alarm_ns));
+    return alarm_ns;
+}
+
+void limiter_nap(weir_limiter *limiter, struct wait *wait, uint32_t seen)
+{
+    const uint64_t others = atom_add(&limiter->naps.count, 1);
+    host_event_wait(&limiter->event, seen, set_alarm(limiter, host_now_ns(), others));
+    atom_add(&limiter->naps.count, UINT64_MAX);
+    wait->napped = true;
+}
+
+/* ---- waiting ---- */
 
 static bool due(const weir_limiter *limiter, uint64_t start_ns)
 {
@@ -44,43 +153,40 @@ static bool due(const weir_limiter *limiter, uint64_t start_ns)
     return (manual ? limiter_now_ns(limiter) : host_now_ns()) >= start_ns;
 }
 
-static void wait_in_line(weir_limiter *limiter, struct waiter *waiter)
+/* Behind a nap the sleep is as short as it may be: together they last a grain. */
+static void wait_in_line(weir_limiter *limiter, const struct wait *wait, struct line *line, struct waiter *waiter)
 {
     for (;;) {
         const uint32_t seen = host_event_seen(&limiter->event);
-        host_lock(&limiter->mutex);
+        line_lock(line);
         const uint64_t start_ns = waiter->decision.start.ns;
         const bool over = limiter_stopped(limiter) || due(limiter, start_ns);
-        if (over) leave_line(limiter, waiter);
-        host_unlock(&limiter->mutex);
+        if (over) leave_line(line, waiter);
+        line_unlock(line);
         if (over) return;
-        limiter_sleep(limiter, seen, start_ns);
+        limiter_sleep(limiter, seen, start_ns, wait->napped ? 0 : limiter->grain_ns);
     }
 }
 
 /* Takes ahead of its time and waits in line for the start; false when that is too far, or cannot be. */
-static bool wait_for_start(weir_limiter *limiter, uint64_t cost, uint64_t wait_max_ns, weir_decision *decision)
+static bool wait_for_start(weir_limiter *limiter, const struct wait *wait, uint64_t now_ns, uint64_t wait_max_ns,
+                           weir_decision *decision)
 {
     struct waiter waiter;
-    for (int i = 0; i < WEIR_LIMITS_MAX; i++) waiter.cost[i] = cost;
-    const struct ask ask = {.now_ns = limiter_now_ns(limiter),
-                            .wait_max_ns = wait_max_ns,
-                            .each = waiter.cost,
-                            .end = waiter.end,
-                            .uncounted = true};
-    host_lock(&limiter->mutex);
-    limiter_ask_inside(limiter, &ask, &waiter.decision);
-    const bool waits = waiter.decision.verdict == WEIR_ALLOW && waiter.decision.delay_ns != 0;
-    *decision = waiter.decision; /* whoever stands in the line may be moved */
-    if (waits) join_line(limiter, &waiter);
-    host_unlock(&limiter->mutex);
+    const struct ask ask = {
+        .now_ns = now_ns, .wait_max_ns = wait_max_ns, .cost = wait->cost, .end = waiter.end, .uncounted = true};
+    limiter_ask(limiter, &ask, decision);
     if (decision->verdict == WEIR_DENY) return false;
     limiter_count(limiter, decision);
-    if (!waits) return true;
-    wait_in_line(limiter, &waiter);
+    if (decision->verdict != WEIR_ALLOW || decision->delay_ns == 0) return true;
+    struct line *line = &limiter->line[host_slot()];
+    waiter.decision = *decision; /* whoever stands in the line may be moved */
+    waiter.cost = wait->cost;
+    join_line(limiter, line, &waiter);
+    wait_in_line(limiter, wait, line, &waiter);
     *decision = waiter.decision;
     decision->delay_ns = 0;
-    if (limiter_stopped(limiter)) *decision = (weir_decision){.verdict = WEIR_STOPPED, .start = {ask.now_ns}};
+    if (limiter_stopped(limiter)) *decision = (weir_decision){.verdict = WEIR_STOPPED, .start = {now_ns}};
     return true;
 }
 
@@ -96,27 +202,44 @@ static void ask_now(weir_limiter *limiter, uint64_t now_ns, uint64_t cost, uint6
     limiter_ask(limiter, &ask, decision);
 }
 
+bool limiter_wait(weir_limiter *limiter, struct wait *wait, weir_decision *decision)
+{
+    const uint32_t seen = host_event_seen(&limiter->event);
+    const uint64_t now_ns = limiter_now_ns(limiter);
+    const uint64_t left_ns = wait->until_ns == WEIR_FOREVER ? WEIR_FOREVER : subtract_to_zero(wait->until_ns, now_ns);
+    limiter_renew(limiter, now_ns);
+    ask_now(limiter, now_ns, wait->cost, left_ns, decision);
+    uint64_t passes_in_ns = decision->retry_ns;
+    const bool waits = decision->verdict == WEIR_DENY && left_ns != 0;
+    const bool ahead = waits && atom_load(&limiter->counts_refused) == 0;
+    if (waits && limiter_naps(limiter, wait, passes_in_ns)) {
+        limiter_nap(limiter, wait, seen);
+        return false;
+    }
+    if (ahead && wait_for_start(limiter, wait, now_ns, left_ns, decision)) return true;
+    /* With no end of the wait it is enough that it can be taken ahead by then. */
+    if (ahead && left_ns == WEIR_FOREVER) passes_in_ns = decision->retry_ns;
+    if (!waits || passes_in_ns > left_ns) {
+        limiter_count(limiter, decision);
+        return true;
+    }
+    /* It cannot be taken ahead: come back when it passes. */
+    limiter_sleep(limiter, seen, add_saturating(now_ns, passes_in_ns), limiter->grain_ns);
+    return false;
+}
+
+struct wait limiter_begin_wait(const weir_limiter *limiter, uint64_t cost, uint64_t wait_max_ns)
+{
+    struct wait wait = {.cost = cost, .until_ns = WEIR_FOREVER};
+    if (wait_max_ns == WEIR_FOREVER) return wait;
+    wait.until_ns = least(add_saturating(limiter_now_ns(limiter), wait_max_ns), WEIR_FOREVER - 1);
+    return wait;
+}
+
 weir_decision weir_take_wait(weir_limiter *limiter, uint64_t cost, uint64_t wait_max_ns)
 {
-    const uint64_t until_ns = add_saturating(limiter_now_ns(limiter), wait_max_ns);
-    for (;;) {
-        weir_decision decision;
-        const uint32_t seen = host_event_seen(&limiter->event);
-        const uint64_t now_ns = limiter_now_ns(limiter);
-        const uint64_t left_ns = wait_max_ns == WEIR_FOREVER ? WEIR_FOREVER : subtract_to_zero(until_ns, now_ns);
-        limiter_renew(limiter, now_ns);
-        ask_now(limiter, now_ns, cost, left_ns, &decision);
-        uint64_t passes_in_ns = decision.retry_ns;
-        const bool waits = decision.verdict == WEIR_DENY && left_ns != 0;
-        const bool ahead = waits && atom_load(&limiter->counts_refused) == 0;
-        if (ahead && wait_for_start(limiter, cost, left_ns, &decision)) return decision;
-        /* With no end of the wait it is enough that it can be taken ahead by then. */
-        if (ahead && left_ns == WEIR_FOREVER) passes_in_ns = decision.retry_ns;
-        if (!waits || passes_in_ns > left_ns) {
-            limiter_count(limiter, &decision);
-            return decision;
-        }
-        /* It cannot be taken ahead: come back when it passes. */
-        limiter_sleep(limiter, seen, add_saturating(now_ns, passes_in_ns));
-    }
+    weir_decision decision;
+    struct wait wait = limiter_begin_wait(limiter, cost, wait_max_ns);
+    while (!limiter_wait(limiter, &wait, &decision)) continue;
+    return decision;
 }

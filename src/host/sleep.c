@@ -2,21 +2,46 @@
    sleep.c - one system call for each sleep, to an absolute deadline, with the least timer slack.
 
    May touch: futexes, the timer slack of the calling thread (set to 1 ns at its first sleep: the default of 50 us is
-   what most paces are off by).  Promises: as sleep.h.  Leaves to others: merging of sleeps. */
+   what most paces are off by), a count of those in the process who spin.  Promises: as sleep.h.  Leaves to others:
+   merging of sleeps. */
 #include "host/sleep.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <time.h>
 
 #ifdef __linux__
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 #endif
+#include <unistd.h>
+
+static _Atomic uint64_t spinning;
+
+bool host_spin_begin(uint64_t threads_max)
+{
+    uint64_t threads = atomic_load_explicit(&spinning, memory_order_relaxed);
+    while (threads < threads_max) {
+        if (atomic_compare_exchange_weak_explicit(&spinning, &threads, threads + 1, memory_order_relaxed,
+                                                  memory_order_relaxed)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool host_spin_may(uint64_t threads_max)
+{
+    return atomic_load_explicit(&spinning, memory_order_relaxed) < threads_max;
+}
+
+void host_spin_end(void)
+{
+    atomic_fetch_sub_explicit(&spinning, 1, memory_order_relaxed);
+}
 
 #include "host/thread.h"
 
@@ -31,6 +56,14 @@ uint32_t host_event_seen(const struct host_event *event)
 }
 
 #ifdef __linux__
+
+uint64_t host_processors(void)
+{
+    cpu_set_t processors;
+    if (sched_getaffinity(0, sizeof processors, &processors) != 0) return 1;
+    const int count = CPU_COUNT(&processors);
+    return count > 0 ? (uint64_t)count : 1;
+}
 
 static void least_slack(void)
 {
@@ -65,6 +98,12 @@ void host_sleep_until(uint64_t deadline_ns)
 
 /* Without futexes: short sleeps, looking in between. */
 enum { LOOK_EVERY_NS = 500000 };
+
+uint64_t host_processors(void)
+{
+    const long count = sysconf(_SC_NPROCESSORS_ONLN);
+    return count > 0 ? (uint64_t)count : 1;
+}
 
 static uint64_t now_ns(void)
 {

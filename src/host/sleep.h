@@ -6,6 +6,7 @@
 #define WEIR_HOST_SLEEP_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { HOST_SECOND_NS = 1000000000 };
@@ -25,5 +26,15 @@ void host_event_signal(struct host_event *event);
 void host_event_wait(struct host_event *event, uint32_t seen, uint64_t deadline_ns);
 
 void host_sleep_until(uint64_t deadline_ns);
+
+/* May this thread spin?  False when so many threads of the process do already; true: until host_spin_end. */
+bool host_spin_begin(uint64_t threads_max);
+void host_spin_end(void);
+
+/* Would it be allowed to now? */
+bool host_spin_may(uint64_t threads_max);
+
+/* Processors that this process may use, 1 at least. */
+uint64_t host_processors(void);
 
 #endif

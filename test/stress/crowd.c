@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "api/limiter.h"
+
 _Static_assert(sizeof(pthread_t) <= sizeof(uintptr_t), "a thread's handle is a word here");
 
 void crowd_check(int holds, const char *what)
@@ -18,6 +20,11 @@ void crowd_check(int holds, const char *what)
     printf("FAILED: %s\n", what);
     fflush(stdout);
     _exit(1);
+}
+
+void crowd_nobody_waits(const weir_limiter *limiter)
+{
+    for (int i = 0; i <= HOST_SLOTS; i++) crowd_check(limiter->line[i].first == NULL, "somebody is left in a line");
 }
 
 void crowd_begin(const char *part)

@@ -55,4 +55,7 @@ void crowd_begin(const char *part);
 /* Ends the process with a message if it does not hold. */
 void crowd_check(int holds, const char *what);
 
+/* When all are back, the lines are empty. */
+void crowd_nobody_waits(const weir_limiter *limiter);
+
 #endif

@@ -88,7 +88,7 @@ static void test_options_of_another_version(void **state)
         weir_options known;
         uint64_t later[4];
     } longer = {WEIR_OPTIONS, {1, 2, 3, 4}};
-    weir_options shorter = {offsetof(weir_options, clock), WEIR_PACE, (weir_clock)77, 77, 77, 77};
+    weir_options shorter = {offsetof(weir_options, clock), WEIR_PACE, (weir_clock)77, 77, 77, 77, 77};
     weir_limiter *limiter;
     longer.known.size = sizeof longer;
     assert_int_equal(weir_open(&limiter, "10/s", &longer.known, NULL), 0);
