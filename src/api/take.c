@@ -101,14 +101,43 @@ static weir_decision ask_now(weir_limiter *limiter, struct ask *ask)
     return ask_and_count(limiter, ask);
 }
 
+/* Notes what it was told of one permit. */
+static weir_decision take_at(weir_limiter *limiter, uint64_t now_ns, uint64_t cost, unsigned slot)
+{
+    const weir_decision decision = ask_and_count(limiter, &(struct ask){.now_ns = now_ns, .cost = cost});
+    if (cost == 1 && slot < HOST_SLOTS) word_note(&limiter->tally[slot].note, &decision, now_ns);
+    return decision;
+}
+
+/* What was not granted by the short way is refused as noted, or asked by the long one. */
+static weir_decision refuse_or_ask(weir_limiter *limiter, uint64_t now_ns, uint64_t cost, unsigned slot)
+{
+    struct tally *tally = &limiter->tally[slot];
+    if (cost != 1 || !limiter_is_plain(limiter, now_ns) || !word_denies(&limiter->word, &tally->note, now_ns)) {
+        return take_at(limiter, now_ns, cost, slot);
+    }
+    tally_add(&tally->denied, slot < HOST_SLOTS, 1);
+    return word_denied(&tally->note, now_ns);
+}
+
+/* Decisions are returned as they are written down: one that is filled elsewhere and copied costs as much as the swap. */
 weir_decision weir_take_at(weir_limiter *limiter, weir_instant now, uint64_t cost)
 {
-    return ask_and_count(limiter, &(struct ask){.now_ns = now.ns, .cost = cost});
+    const unsigned slot = host_slot();
+    struct tally *tally = &limiter->tally[slot];
+    struct granted granted;
+    if (!limiter_is_plain(limiter, now.ns) || !word_grant(&limiter->word, now.ns, cost, &granted)) {
+        return refuse_or_ask(limiter, now.ns, cost, slot);
+    }
+    tally_add(&tally->allowed, slot < HOST_SLOTS, 1);
+    tally_add(&tally->granted, slot < HOST_SLOTS, cost);
+    return word_granted(&granted, now.ns, cost);
 }
 
 weir_decision weir_take(weir_limiter *limiter, uint64_t cost)
 {
-    return ask_now(limiter, &(struct ask){.cost = cost});
+    if (atom_load(&limiter->knows) != 0) return ask_now(limiter, &(struct ask){.cost = cost});
+    return weir_take_at(limiter, (weir_instant){limiter_now_ns(limiter)}, cost);
 }
 
 weir_decision weir_take_some(weir_limiter *limiter, uint64_t cost_max)
