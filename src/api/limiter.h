@@ -14,6 +14,7 @@
 #include "host/sleep.h"
 #include "host/thread.h"
 #include "share/cell.h"
+#include "share/line.h"
 #include "share/log.h"
 #include "share/word.h"
 #include "share/word_short.h"

@@ -26,9 +26,6 @@
 #define ATOM_INLINE inline
 #endif
 
-/* What different threads write lies so far apart. */
-enum { SHARE_LINE = 64 };
-
 struct atom {
     _Atomic uint64_t value;
 };

@@ -14,6 +14,7 @@
 #include "share/atomic.h"
 #include "share/change.h"
 #include "share/lease.h"
+#include "share/line.h"
 
 /*      line 0          line 1          line 2          line 3
      | value | out . | rule[0]       | rule[1]       | high | .... |

@@ -6,6 +6,9 @@
    what time it passes, and until somebody takes that is the same time: who has noted it needs no arithmetic for the
    next refusal.  Of everything else both say that they do not know, and have done nothing: then word_decide answers.
 
+   Permits in leases make no difference to one that is refused: they hold back the burst less a permit at most (lease.c),
+   and there was not that much left.
+
    May touch: the word.  Promises: what word_decide would answer, to the last field; a refusal writes nothing shared.
    Leaves to others: why it is right (word.c, gcra.c), a note for each thread (api). */
 #ifndef WEIR_SHARE_WORD_SHORT_H
@@ -54,15 +57,15 @@ static inline void word_note(struct note *note, const weir_decision *decision, u
     *note = (struct note){decision->end, now_ns + decision->retry_ns, (uint32_t)decision->reserved};
 }
 
-/* Is one permit refused now, as it was noted?  Else it is not known.  A rule that is just being written is not of that
-   generation, and where it is gcra's the note is, too. */
+/* Is one permit refused, as it was noted?  Else it is not known.  A rule of that generation is the one noted, or is just
+   being written for a later word; so the refusal is right for when the word was read. */
 static inline bool word_denies(const struct word *word, const struct note *note, uint64_t now_ns)
 {
     const uint64_t raw = atom_load_acquire(&word->value);
     union rule_words copy;
     copy.word[RULE_KIND] = atom_load(&word->rule[word_index(raw)][RULE_KIND]);
     const bool same = copy.rule.algorithm == ALGORITHM_GCRA && copy.rule.generation == note->generation;
-    return word_value(raw) == note->value && same && now_ns < note->passes_ns && atom_load_acquire(&word->out) == 0;
+    return word_value(raw) == note->value && same && now_ns < note->passes_ns;
 }
 
 /* The words that gcra needs. */
@@ -83,7 +86,7 @@ static inline bool word_grant(struct word *word, uint64_t now_ns, uint64_t cost,
     uint64_t raw = atom_load_acquire(&word->value);
     const struct rule rule = word_copy_short(word->rule[word_index(raw)]);
     if (rule.algorithm != ALGORITHM_GCRA || atom_load_acquire(&word->out) != 0) return false;
-    if (cost == 0 || now_ns == WEIR_FOREVER || word_value(raw) == 0 || !clock_is_near(&rule, now_ns)) return false;
+    if (cost == 0 || now_ns == WEIR_FOREVER || !clock_is_near(&rule, now_ns)) return false;
     const uint64_t now = tick_at(&rule, now_ns);
     const uint64_t drained = gcra_drained_after(&rule, word_value(raw), now, ticks_of(&rule, cost));
     if (drained > WORD_VALUE_MAX || !gcra_passes(&rule, now, drained)) return false;

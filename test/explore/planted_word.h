@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   planted_word.h - word.c's change and settle with one mistake each, for the explorer to find.
+   planted_word.h - word.c's functions with one mistake each, for the explorer to find.
 
    See planted_word.c. */
 #ifndef WEIR_TEST_PLANTED_WORD_H
 #define WEIR_TEST_PLANTED_WORD_H
 
 #include "share/word.h"
+#include "share/word_short.h"
 
 typedef void word_change_function(struct word *word, struct rule *to, uint64_t now_ns, weir_carry carry,
                                   struct change *change, uint64_t *value);
@@ -28,5 +29,11 @@ word_settle_function planted_settle_silently;
 
 /* A denial is given without looking whether the word is still the one that was read. */
 bool planted_decide_hasty(struct word *word, const struct ask *ask, weir_decision *decision);
+
+/* A noted refusal, whatever the word holds now. */
+bool planted_denies_unseen(const struct word *word, const struct note *note, uint64_t now_ns);
+
+/* The rule is copied before the word that is swapped is read. */
+bool planted_grant_read_twice(struct word *word, uint64_t now_ns, uint64_t cost, struct granted *granted);
 
 #endif
