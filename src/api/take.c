@@ -109,28 +109,22 @@ static weir_decision take_at(weir_limiter *limiter, uint64_t now_ns, uint64_t co
     return decision;
 }
 
-/* What was not granted by the short way is refused as noted, or asked by the long one. */
-static weir_decision refuse_or_ask(weir_limiter *limiter, uint64_t now_ns, uint64_t cost, unsigned slot)
-{
-    struct tally *tally = &limiter->tally[slot];
-    if (cost != 1 || !limiter_is_plain(limiter, now_ns) || !word_denies(&limiter->word, &tally->note, now_ns)) {
-        return take_at(limiter, now_ns, cost, slot);
-    }
-    tally_add(&tally->denied, slot < HOST_SLOTS, 1);
-    return word_denied(&tally->note, now_ns);
-}
-
 /* Decisions are returned as they are written down: one that is filled elsewhere and copied costs as much as the swap. */
 weir_decision weir_take_at(weir_limiter *limiter, weir_instant now, uint64_t cost)
 {
     const unsigned slot = host_slot();
+    const bool mine = slot < HOST_SLOTS;
     struct tally *tally = &limiter->tally[slot];
     struct granted granted;
-    if (!limiter_is_plain(limiter, now.ns) || !word_grant(&limiter->word, now.ns, cost, &granted)) {
-        return refuse_or_ask(limiter, now.ns, cost, slot);
+    if (!limiter_is_plain(limiter, now.ns)) return take_at(limiter, now.ns, cost, slot);
+    const struct word_seen seen = word_see(&limiter->word);
+    if (cost == 1 && word_denies(&seen, now.ns, &tally->note)) {
+        tally_add(&tally->denied, mine, 1);
+        return word_denied(&tally->note, now.ns);
     }
-    tally_add(&tally->allowed, slot < HOST_SLOTS, 1);
-    tally_add(&tally->granted, slot < HOST_SLOTS, cost);
+    if (!word_grant(&limiter->word, &seen, now.ns, cost, &granted)) return take_at(limiter, now.ns, cost, slot);
+    tally_add(&tally->allowed, mine, 1);
+    tally_add(&tally->granted, mine, cost);
     return word_granted(&granted, now.ns, cost);
 }
 

@@ -57,15 +57,26 @@ static inline void word_note(struct note *note, const weir_decision *decision, u
     *note = (struct note){decision->end, now_ns + decision->retry_ns, (uint32_t)decision->reserved};
 }
 
-/* Is one permit refused, as it was noted?  Else it is not known.  A rule of that generation is the one noted, or is just
-   being written for a later word; so the refusal is right for when the word was read. */
-static inline bool word_denies(const struct word *word, const struct note *note, uint64_t now_ns)
+/* The word, and where the rule is under which it was written. */
+struct word_seen {
+    uint64_t raw;
+    const struct atom *rule;
+};
+
+static inline struct word_seen word_see(const struct word *word)
 {
     const uint64_t raw = atom_load_acquire(&word->value);
+    return (struct word_seen){raw, word->rule[word_index(raw)]};
+}
+
+/* Is one permit refused, as it was noted?  Else it is not known.  A rule of that generation is the one noted, or is just
+   being written for a later word; so the refusal is right for when the word was seen. */
+static inline bool word_denies(const struct word_seen *seen, uint64_t now_ns, const struct note *note)
+{
+    if (word_value(seen->raw) != note->value || now_ns >= note->passes_ns) return false;
     union rule_words copy;
-    copy.word[RULE_KIND] = atom_load(&word->rule[word_index(raw)][RULE_KIND]);
-    const bool same = copy.rule.algorithm == ALGORITHM_GCRA && copy.rule.generation == note->generation;
-    return word_value(raw) == note->value && same && now_ns < note->passes_ns;
+    copy.word[RULE_KIND] = atom_load(&seen->rule[RULE_KIND]);
+    return copy.rule.algorithm == ALGORITHM_GCRA && copy.rule.generation == note->generation;
 }
 
 /* The words that gcra needs. */
@@ -81,10 +92,11 @@ static inline struct rule word_copy_short(const struct atom from[])
 }
 
 /* False: nothing is known and nothing done. */
-static inline bool word_grant(struct word *word, uint64_t now_ns, uint64_t cost, struct granted *granted)
+static inline bool word_grant(struct word *word, const struct word_seen *seen, uint64_t now_ns, uint64_t cost,
+                              struct granted *granted)
 {
-    uint64_t raw = atom_load_acquire(&word->value);
-    const struct rule rule = word_copy_short(word->rule[word_index(raw)]);
+    uint64_t raw = seen->raw;
+    const struct rule rule = word_copy_short(seen->rule);
     if (rule.algorithm != ALGORITHM_GCRA || atom_load_acquire(&word->out) != 0) return false;
     if (cost == 0 || now_ns == WEIR_FOREVER || !clock_is_near(&rule, now_ns)) return false;
     const uint64_t now = tick_at(&rule, now_ns);

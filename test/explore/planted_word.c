@@ -119,15 +119,15 @@ bool planted_decide_hasty(struct word *word, const struct ask *ask, weir_decisio
     }
 }
 
-bool planted_denies_unseen(const struct word *word, const struct note *note, uint64_t now_ns)
+bool planted_denies_unseen(const struct word_seen *seen, uint64_t now_ns, const struct note *note)
 {
-    const uint64_t raw = atom_load_acquire(&word->value);
-    return load_rule(word, index_of(raw)).generation == note->generation && now_ns < note->passes_ns;
+    return word_copy_short(seen->rule).generation == note->generation && now_ns < note->passes_ns;
 }
 
-bool planted_grant_read_twice(struct word *word, uint64_t now_ns, uint64_t cost, struct granted *granted)
+bool planted_grant_read_twice(struct word *word, const struct word_seen *seen, uint64_t now_ns, uint64_t cost,
+                              struct granted *granted)
 {
-    const struct rule rule = load_rule(word, index_of(atom_load_acquire(&word->value)));
+    const struct rule rule = word_copy_short(seen->rule);
     uint64_t raw = atom_load_acquire(&word->value), value = raw & VALUE_MASK;
     const uint64_t now = tick_at(&rule, now_ns);
     if (algorithm_of(&rule)->offer(&rule, &value, now, ticks_of(&rule, cost), 0).start != now) return false;

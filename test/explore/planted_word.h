@@ -10,6 +10,9 @@
 
 typedef void word_change_function(struct word *word, struct rule *to, uint64_t now_ns, weir_carry carry,
                                   struct change *change, uint64_t *value);
+typedef bool word_denies_function(const struct word_seen *seen, uint64_t now_ns, const struct note *note);
+typedef bool word_grant_function(struct word *word, const struct word_seen *seen, uint64_t now_ns, uint64_t cost,
+                                 struct granted *granted);
 typedef bool word_settle_function(struct word *word, uint64_t now_ns, const weir_decision *decision, uint64_t actual);
 
 /* Each new clock begins at tick 1, whatever the word held. */
@@ -31,9 +34,9 @@ word_settle_function planted_settle_silently;
 bool planted_decide_hasty(struct word *word, const struct ask *ask, weir_decision *decision);
 
 /* A noted refusal, whatever the word holds now. */
-bool planted_denies_unseen(const struct word *word, const struct note *note, uint64_t now_ns);
+word_denies_function planted_denies_unseen;
 
-/* The rule is copied before the word that is swapped is read. */
-bool planted_grant_read_twice(struct word *word, uint64_t now_ns, uint64_t cost, struct granted *granted);
+/* The word that is swapped is read after the rule was copied. */
+word_grant_function planted_grant_read_twice;
 
 #endif

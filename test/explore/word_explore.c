@@ -41,8 +41,8 @@ struct scene {
     word_settle_function *settle;
     bool (*decide)(struct word *word, const struct ask *ask, weir_decision *decision);
     bool shortly; /* TAKE goes the short way first, by these */
-    bool (*grant)(struct word *word, uint64_t now_ns, uint64_t cost, struct granted *granted);
-    bool (*denies)(const struct word *word, const struct note *note, uint64_t now_ns);
+    word_grant_function *grant;
+    word_denies_function *denies;
     const char *mistake;  /* the message that has to come; NULL: none may */
     bool by_what_follows; /* a value that comes back is not the failure yet */
 };
@@ -143,12 +143,13 @@ static bool take_short(const struct ask *ask, weir_decision *decision)
 {
     struct note *note = &notes[explore_thread()];
     struct granted granted;
-    if (scene->grant(&word, ask->now_ns, ask->cost, &granted)) {
-        *decision = word_granted(&granted, ask->now_ns, ask->cost);
+    const struct word_seen seen = word_see(&word);
+    if (ask->cost == 1 && scene->denies(&seen, ask->now_ns, note)) {
+        *decision = word_denied(note, ask->now_ns);
         return true;
     }
-    if (ask->cost == 1 && scene->denies(&word, note, ask->now_ns)) {
-        *decision = word_denied(note, ask->now_ns);
+    if (scene->grant(&word, &seen, ask->now_ns, ask->cost, &granted)) {
+        *decision = word_granted(&granted, ask->now_ns, ask->cost);
         return true;
     }
     const bool here = scene->decide(&word, ask, decision);

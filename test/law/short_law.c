@@ -87,14 +87,15 @@ static bool take_short(struct subject *subject, uint64_t cost, weir_decision *de
 {
     struct granted granted;
     const uint64_t now_ns = subject->now_ns;
-    if (word_grant(&subject->ours, now_ns, cost, &granted)) {
-        *decision = word_granted(&granted, now_ns, cost);
-        granted_short++;
-        return true;
-    }
-    if (cost == 1 && word_denies(&subject->ours, &subject->note, now_ns)) {
+    const struct word_seen seen = word_see(&subject->ours);
+    if (cost == 1 && word_denies(&seen, now_ns, &subject->note)) {
         *decision = word_denied(&subject->note, now_ns);
         refused_short++;
+        return true;
+    }
+    if (word_grant(&subject->ours, &seen, now_ns, cost, &granted)) {
+        *decision = word_granted(&granted, now_ns, cost);
+        granted_short++;
         return true;
     }
     const bool here = word_decide(&subject->ours, &(struct ask){.now_ns = now_ns, .cost = cost}, decision);
