@@ -109,7 +109,7 @@ static weir_decision take_at(weir_limiter *limiter, uint64_t now_ns, uint64_t co
     return decision;
 }
 
-/* Decisions are returned as they are written down: one that is filled elsewhere and copied costs as much as the swap. */
+/* A decision is written where the caller wants it: filled elsewhere and copied it costs as much as the swap. */
 weir_decision weir_take_at(weir_limiter *limiter, weir_instant now, uint64_t cost)
 {
     const unsigned slot = host_slot();

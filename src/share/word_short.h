@@ -6,8 +6,8 @@
    what time it passes, and until somebody takes that is the same time: who has noted it needs no arithmetic for the
    next refusal.  Of everything else both say that they do not know, and have done nothing: then word_decide answers.
 
-   Permits in leases make no difference to one that is refused: they hold back the burst less a permit at most (lease.c),
-   and there was not that much left.
+   Permits in leases make no difference to one that is refused: they hold back the burst less a permit at most
+   (lease.c), and there was not that much left.
 
    May touch: the word.  Promises: what word_decide would answer, to the last field; a refusal writes nothing shared.
    Leaves to others: why it is right (word.c, gcra.c), a note for each thread (api). */
@@ -69,8 +69,8 @@ static inline struct word_seen word_see(const struct word *word)
     return (struct word_seen){raw, word->rule[word_index(raw)]};
 }
 
-/* Is one permit refused, as it was noted?  Else it is not known.  A rule of that generation is the one noted, or is just
-   being written for a later word; so the refusal is right for when the word was seen. */
+/* Is one permit refused, as it was noted?  Else it is not known.  A rule of that generation is the one noted, or is
+   just being written for a later word; so the refusal is right for when the word was seen. */
 static inline bool word_denies(const struct word_seen *seen, uint64_t now_ns, const struct note *note)
 {
     if (word_value(seen->raw) != note->value || now_ns >= note->passes_ns) return false;
