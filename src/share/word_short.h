@@ -98,7 +98,7 @@ static inline bool word_grant(struct word *word, const struct word_seen *seen, u
     uint64_t raw = seen->raw;
     const struct rule rule = word_copy_short(seen->rule);
     if (rule.algorithm != ALGORITHM_GCRA || atom_load_acquire(&word->out) != 0) return false;
-    if (cost == 0 || now_ns == WEIR_FOREVER || !clock_is_near(&rule, now_ns)) return false;
+    if (cost == 0 || now_ns == WEIR_FOREVER || !clock_is_near(&rule, now_ns) || word_value(raw) == 0) return false;
     const uint64_t now = tick_at(&rule, now_ns);
     const uint64_t drained = gcra_drained_after(&rule, word_value(raw), now, ticks_of(&rule, cost));
     if (drained > WORD_VALUE_MAX || !gcra_passes(&rule, now, drained)) return false;
