@@ -46,7 +46,8 @@ static void store_rule(struct word *word, unsigned index, const struct rule *rul
     for (int i = 0; i < RULE_WORDS; i++) atom_store(&word->rule[index][i], from.word[i]);
 }
 
-/* Contention costs less when losers step back; the first failure is often chance. */
+/* Contention costs less when losers step back; the first failure is often chance.  With two cores it is worth a factor
+   of two, and that does not depend on the numbers much. */
 static void back_off(unsigned failures)
 {
     if (failures < BACK_OFF_AFTER) return;
