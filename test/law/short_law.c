@@ -32,7 +32,7 @@ static struct rule pick_rule(struct subject *subject)
     law_pick_plan(law, LAW_GCRA | (law_chance(law, 2) ? LAW_TINY_BURST : 0), &subject->plan);
     struct rule rule = plan_inside_const(&subject->plan)->rule[0];
     if (law_chance(law, 4)) rule.burst = law_pick_size(law, UINT64_MAX);
-    if (law_chance(law, 16)) rule.algorithm = (uint8_t)law_pick(law, 4);
+    if (law_chance(law, 16)) rule.algorithm = law_chance(law, 2) ? ALGORITHM_ELSEWHERE : ALGORITHM_UNLIMITED;
     rule.generation = ++subject->generation;
     return rule;
 }
@@ -112,8 +112,11 @@ static void take(struct subject *subject)
     const bool here = word_decide(&subject->theirs, &(struct ask){.now_ns = subject->now_ns, .cost = cost}, &theirs);
     law_note(law, "at %" PRIu64 " cost %" PRIu64 ": verdict %u, retry %" PRIu64, subject->now_ns, cost, theirs.verdict,
              theirs.retry_ns);
+    const struct word before = subject->ours;
     law_check(law, take_short(subject, cost, &ours) == here, "here or elsewhere?");
     if (!here) return;
+    const bool untouched = memcmp(&before, &subject->ours, sizeof before) == 0;
+    law_check(law, untouched || ours.verdict == WEIR_ALLOW, "a refusal wrote");
     law_check(law, memcmp(&ours, &theirs, sizeof ours) == 0,
               "told %u, retry %" PRIu64 ", remaining %" PRIu64 ", end %" PRIu64 ", charged %" PRIu64, ours.verdict,
               ours.retry_ns, ours.remaining, ours.end, ours.charged);
