@@ -110,33 +110,28 @@ static weir_decision take_at(weir_limiter *limiter, uint64_t now_ns, uint64_t co
 }
 
 /* The decision is written where the caller wants it: filled elsewhere and copied it would cost as much as the swap. */
-static ATOM_INLINE weir_decision take_now(weir_limiter *limiter, uint64_t now_ns, uint64_t cost)
+weir_decision weir_take_at(weir_limiter *limiter, weir_instant now, uint64_t cost)
 {
     const unsigned slot = host_slot();
     const bool mine = slot < HOST_SLOTS;
     struct tally *tally = &limiter->tally[slot];
     struct granted granted;
-    if (!limiter_is_plain(limiter, now_ns)) return take_at(limiter, now_ns, cost, slot);
+    if (!limiter_is_plain(limiter, now.ns)) return take_at(limiter, now.ns, cost, slot);
     const struct word_seen seen = word_see(&limiter->word);
-    if (cost == 1 && word_denies(&seen, now_ns, &tally->note)) {
+    if (cost == 1 && word_denies(&seen, now.ns, &tally->note)) {
         tally_add(&tally->denied, mine, 1);
-        return word_denied(&tally->note, now_ns);
+        return word_denied(&tally->note, now.ns);
     }
-    if (!word_grant(&limiter->word, &seen, now_ns, cost, &granted)) return take_at(limiter, now_ns, cost, slot);
+    if (!word_grant(&limiter->word, &seen, now.ns, cost, &granted)) return take_at(limiter, now.ns, cost, slot);
     tally_add(&tally->allowed, mine, 1);
     tally_add(&tally->granted, mine, cost);
-    return word_granted(&granted, now_ns, cost);
-}
-
-weir_decision weir_take_at(weir_limiter *limiter, weir_instant now, uint64_t cost)
-{
-    return take_now(limiter, now.ns, cost);
+    return word_granted(&granted, now.ns, cost);
 }
 
 weir_decision weir_take(weir_limiter *limiter, uint64_t cost)
 {
     if (atom_load(&limiter->knows) != 0) return ask_now(limiter, &(struct ask){.cost = cost});
-    return take_now(limiter, limiter_now_ns(limiter), cost);
+    return weir_take_at(limiter, (weir_instant){limiter_now_ns(limiter)}, cost);
 }
 
 weir_decision weir_take_some(weir_limiter *limiter, uint64_t cost_max)

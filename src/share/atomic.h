@@ -17,8 +17,7 @@
 #define ATOM_PAUSE() ((void)0)
 #endif
 
-/* gcc takes a function that only prefetches for one without effect and drops the call, unless it must inline it.  Nor
-   does it inline what is asked most into the two who ask it, where a call costs a fifth of the whole. */
+/* gcc takes a function that only prefetches for one without effect and drops the call, unless it must inline it. */
 #if defined(__GNUC__)
 #define ATOM_PREFETCH(address) __builtin_prefetch(address, 1)
 #define ATOM_INLINE inline __attribute__((always_inline))

@@ -92,8 +92,8 @@ static inline struct rule word_copy_short(const struct atom from[])
 }
 
 /* False: nothing is known and nothing done. */
-static ATOM_INLINE bool word_grant(struct word *word, const struct word_seen *seen, uint64_t now_ns, uint64_t cost,
-                                   struct granted *granted)
+static inline bool word_grant(struct word *word, const struct word_seen *seen, uint64_t now_ns, uint64_t cost,
+                              struct granted *granted)
 {
     uint64_t raw = seen->raw;
     const struct rule rule = word_copy_short(seen->rule);
