@@ -5,7 +5,7 @@
    for a second is slower for all; every ratio is of two figures of the same round.
 
    May touch: the clock, threads, the public functions of weir.  Promises: all that was counted was granted (or, in the
-   row of refusals, refused), or it fails.  Leaves to others: leases, tables, services.
+   row of refusals, refused), or it fails.  Leaves to others: tables, services.
 
        bench-take            the table
        bench-take --small    the same in a blink: a test that it still works
@@ -19,9 +19,9 @@
 
 #include <weir/weir.h>
 
-enum { CALLS = 1024, MANY = 64, ROUNDS = 5, THREADS_MAX = 8, THREAD_COUNTS = 3, STEPS = 20000 };
+enum { CALLS = 1024, MANY = 64, ROUNDS = 5, THREADS_MAX = 64, THREAD_COUNTS = 4, STEPS = 20000 };
 
-static const int THREADS[THREAD_COUNTS] = {1, 2, THREADS_MAX};
+static const int THREADS[THREAD_COUNTS] = {1, 2, 8, THREADS_MAX};
 static const uint64_t RUN_NS = 100000000, RUN_SMALL_NS = 500000;
 
 /* What the threads share, each on a cache line of its own. */
@@ -29,7 +29,8 @@ struct shared {
     alignas(BENCH_CACHE_LINE) _Atomic uint64_t counter;
     alignas(BENCH_CACHE_LINE) pthread_mutex_t mutex;
     uint64_t guarded;
-    weir_limiter *gcra, *coarse, *hybrid, *log, *wide, *shut;
+    weir_limiter *gcra, *coarse, *ticker, *hybrid, *log, *wide, *leased;
+    weir_limiter *shut, *shut_coarse, *shut_ticker;
 };
 
 /* CALLS calls; returns how many units of work were done, or refused where that is the work. */
@@ -45,6 +46,22 @@ static uint64_t run_local(struct shared *shared)
         atomic_store_explicit(&counter, atomic_load_explicit(&counter, memory_order_relaxed) + 1, memory_order_relaxed);
     }
     return CALLS;
+}
+
+/* What a lease cannot be cheaper than: is there enough, and then less. */
+static uint64_t run_subtract(struct shared *shared)
+{
+    static _Thread_local _Atomic uint64_t left;
+    uint64_t taken = 0;
+    (void)shared;
+    atomic_store_explicit(&left, CALLS, memory_order_relaxed);
+    for (int i = 0; i < CALLS; i++) {
+        const uint64_t seen = atomic_load_explicit(&left, memory_order_relaxed);
+        if (seen < 1) continue;
+        atomic_store_explicit(&left, seen - 1, memory_order_relaxed);
+        taken++;
+    }
+    return taken;
 }
 
 static uint64_t run_add(struct shared *shared)
@@ -110,6 +127,11 @@ static uint64_t run_take_coarse(struct shared *shared)
     return take_all(shared->coarse);
 }
 
+static uint64_t run_take_ticker(struct shared *shared)
+{
+    return take_all(shared->ticker);
+}
+
 static uint64_t run_take_hybrid(struct shared *shared)
 {
     return take_all(shared->hybrid);
@@ -135,34 +157,77 @@ static uint64_t run_take_some(struct shared *shared)
     return granted;
 }
 
-static uint64_t run_refused(struct shared *shared)
+/* Each thread has a lease, which it gives back when it ends. */
+static uint64_t run_lease(struct shared *shared)
+{
+    static _Thread_local weir_lease lease;
+    uint64_t granted = 0;
+    if (lease.inside == NULL && weir_lease_open(&lease, shared->leased, NULL) != 0) abort();
+    for (int i = 0; i < CALLS; i++) granted += weir_lease_take(&lease, 1).charged;
+    return granted;
+}
+
+static uint64_t refuse_all(weir_limiter *limiter)
 {
     uint64_t refused = 0;
-    for (int i = 0; i < CALLS; i++) refused += weir_take(shared->shut, 1).verdict == WEIR_DENY;
+    for (int i = 0; i < CALLS; i++) refused += weir_take(limiter, 1).verdict == WEIR_DENY;
     return refused;
 }
 
+static uint64_t run_refused(struct shared *shared)
+{
+    return refuse_all(shared->shut);
+}
+
+static uint64_t run_refused_coarse(struct shared *shared)
+{
+    return refuse_all(shared->shut_coarse);
+}
+
+static uint64_t run_refused_ticker(struct shared *shared)
+{
+    return refuse_all(shared->shut_ticker);
+}
+
+static uint64_t run_refused_at(struct shared *shared)
+{
+    const weir_instant now = weir_now();
+    uint64_t refused = 0;
+    for (int i = 0; i < CALLS; i++) refused += weir_take_at(shared->shut, now, 1).verdict == WEIR_DENY;
+    return refused;
+}
+
+enum { LOCAL, SUBTRACT, ADD, SWAP, MUTEX, CLOCK, COARSE, FLOORS, NO_FLOOR = FLOORS };
+
+/* The floor of a work is what it cannot do without: one, or two that are added. */
 static const struct work {
     const char *who, *kind;
     work_function *run;
     uint64_t units; /* of one call */
+    int floor, and;
 } WORKS[] = {
-    {"thread-local counter", "floor", run_local, 1},
-    {"fetch-add", "floor", run_add, 1},
-    {"compare-and-swap", "floor", run_swap, 1},
-    {"mutex", "floor", run_mutex, 1},
-    {"clock MONOTONIC", "floor", run_clock, 1},
-    {"clock MONOTONIC_COARSE", "floor", run_coarse_clock, 1},
-    {"weir_take", "grant", run_take, 1},
-    {"weir_take, coarse clock", "grant", run_take_coarse, 1},
-    {"weir_take_at, now passed in", "grant", run_take_at, 1},
-    {"weir_take, hybrid (cell)", "grant", run_take_hybrid, 1},
-    {"weir_take, sliding log", "grant", run_take_log, 1},
-    {"weir_take_some(64), a permit", "grant", run_take_some, MANY},
-    {"weir_take, refused", "deny", run_refused, 1},
+    [LOCAL] = {"thread-local counter", "floor", run_local, 1, NO_FLOOR, NO_FLOOR},
+    [SUBTRACT] = {"thread-local subtract", "floor", run_subtract, 1, NO_FLOOR, NO_FLOOR},
+    [ADD] = {"fetch-add", "floor", run_add, 1, NO_FLOOR, NO_FLOOR},
+    [SWAP] = {"compare-and-swap", "floor", run_swap, 1, NO_FLOOR, NO_FLOOR},
+    [MUTEX] = {"mutex", "floor", run_mutex, 1, NO_FLOOR, NO_FLOOR},
+    [CLOCK] = {"clock MONOTONIC", "floor", run_clock, 1, NO_FLOOR, NO_FLOOR},
+    [COARSE] = {"clock MONOTONIC_COARSE", "floor", run_coarse_clock, 1, NO_FLOOR, NO_FLOOR},
+    {"weir_lease_take", "grant", run_lease, 1, SUBTRACT, NO_FLOOR},
+    {"weir_take_at, now passed in", "grant", run_take_at, 1, SWAP, NO_FLOOR},
+    {"weir_take", "grant", run_take, 1, SWAP, CLOCK},
+    {"weir_take, coarse clock", "grant", run_take_coarse, 1, SWAP, COARSE},
+    {"weir_take, ticker", "grant", run_take_ticker, 1, SWAP, NO_FLOOR},
+    {"weir_take, hybrid (cell)", "grant", run_take_hybrid, 1, MUTEX, CLOCK},
+    {"weir_take, sliding log", "grant", run_take_log, 1, SWAP, CLOCK},
+    {"weir_take_some(64), a permit", "grant", run_take_some, MANY, NO_FLOOR, NO_FLOOR},
+    {"weir_take, refused", "deny", run_refused, 1, CLOCK, NO_FLOOR},
+    {"weir_take, refused, coarse", "deny", run_refused_coarse, 1, COARSE, NO_FLOOR},
+    {"weir_take, refused, ticker", "deny", run_refused_ticker, 1, NO_FLOOR, NO_FLOOR},
+    {"weir_take_at, refused", "deny", run_refused_at, 1, NO_FLOOR, NO_FLOOR},
 };
 
-enum { WORK_COUNT = sizeof WORKS / sizeof WORKS[0], WORK_SWAP = 2, WORK_CLOCK = 4 };
+enum { WORK_COUNT = sizeof WORKS / sizeof WORKS[0] };
 
 /* ---- running ---- */
 
@@ -249,16 +314,23 @@ static void open_all(struct shared *shared)
     pthread_mutex_init(&shared->mutex, NULL);
     shared->gcra = open_limiter(never_refuses, WEIR_ADMIT, WEIR_CLOCK_SYSTEM);
     shared->coarse = open_limiter(never_refuses, WEIR_ADMIT, WEIR_CLOCK_COARSE);
+    shared->ticker = open_limiter(never_refuses, WEIR_ADMIT, WEIR_CLOCK_TICKER);
     shared->hybrid = open_limiter("1000000000/s burst=1s start=full algorithm=hybrid catchup=1.1", WEIR_PACE, 0);
-    shared->log = open_limiter("1000000/10ms algorithm=sliding-log", WEIR_ADMIT, WEIR_CLOCK_SYSTEM);
+    shared->log = open_limiter("4000000/10ms algorithm=sliding-log", WEIR_ADMIT, WEIR_CLOCK_SYSTEM);
     shared->wide = open_limiter("10000000000/s burst=4294967295", WEIR_ADMIT, WEIR_CLOCK_SYSTEM);
+    shared->leased = open_limiter("1000000000000/s burst=1s", WEIR_ADMIT, WEIR_CLOCK_SYSTEM);
     shared->shut = open_limiter("1/d burst=1", WEIR_ADMIT, WEIR_CLOCK_SYSTEM);
+    shared->shut_coarse = open_limiter("1/d burst=1", WEIR_ADMIT, WEIR_CLOCK_COARSE);
+    shared->shut_ticker = open_limiter("1/d burst=1", WEIR_ADMIT, WEIR_CLOCK_TICKER);
     weir_take(shared->shut, 1);
+    weir_take(shared->shut_coarse, 1);
+    weir_take(shared->shut_ticker, 1);
 }
 
 static void close_all(struct shared *shared)
 {
-    weir_limiter *all[] = {shared->gcra, shared->coarse, shared->hybrid, shared->log, shared->wide, shared->shut};
+    weir_limiter *all[] = {shared->gcra, shared->coarse, shared->ticker, shared->hybrid,      shared->log,
+                           shared->wide, shared->leased, shared->shut,   shared->shut_coarse, shared->shut_ticker};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) weir_close(all[i]);
     pthread_mutex_destroy(&shared->mutex);
 }
@@ -325,22 +397,33 @@ struct figures {
     double rate[THREAD_COUNTS][WORK_COUNT][ROUNDS];
 };
 
-static double time_ratio(const struct figures *figures, int at, int work, int floor, int rounds)
+/* How many times as long as its floor, of the same round. */
+static double floor_ratio(const struct figures *figures, int at, const struct work *work, int rounds)
 {
     double ratio[ROUNDS];
-    for (int i = 0; i < rounds; i++) ratio[i] = figures->rate[at][floor][i] / figures->rate[at][work][i];
+    for (int i = 0; i < rounds; i++) {
+        const double *rate = &figures->rate[at][0][i];
+        double floor = 1 / rate[work->floor * ROUNDS];
+        if (work->and != NO_FLOOR) floor += 1 / rate[work->and *ROUNDS];
+        ratio[i] = 1 / rate[(work - WORKS) * ROUNDS] / floor;
+    }
     return bench_spread(ratio, rounds).median;
 }
 
-static void print_row(const struct figures *figures, int at, int work, int rounds)
+static void print_row(const struct figures *figures, int at, int index, int rounds)
 {
+    const struct work *work = &WORKS[index];
     double rate[ROUNDS];
-    memcpy(rate, figures->rate[at][work], sizeof rate);
+    memcpy(rate, figures->rate[at][index], sizeof rate);
     const struct spread spread = bench_spread(rate, rounds);
     char range[32];
     snprintf(range, sizeof range, "%.1f-%.1f", spread.least, spread.most);
-    printf("%-30s %8.1f %16s %8.2f %7.2f %7.2f\n", WORKS[work].who, spread.median, range, 1e3 / spread.median,
-           time_ratio(figures, at, work, WORK_SWAP, rounds), time_ratio(figures, at, work, WORK_CLOCK, rounds));
+    printf("%-30s %8.1f %16s %8.2f", work->who, spread.median, range, 1e3 / spread.median);
+    if (work->floor != NO_FLOOR) {
+        printf(" %7.2f  %s%s%s", floor_ratio(figures, at, work, rounds), WORKS[work->floor].who,
+               work->and != NO_FLOOR ? " + " : "", work->and != NO_FLOOR ? WORKS[work->and ].who : "");
+    }
+    printf("\n");
 }
 
 static void print_table(const struct figures *figures, int rounds)
@@ -348,7 +431,7 @@ static void print_table(const struct figures *figures, int rounds)
     for (int at = 0; at < THREAD_COUNTS; at++) {
         char title[32];
         snprintf(title, sizeof title, "%d thread%s", THREADS[at], THREADS[at] == 1 ? "" : "s");
-        printf("\n%-30s %8s %16s %8s %7s %7s\n", title, "M/s", "min-max", "ns", "/ swap", "/ clock");
+        printf("\n%-30s %8s %16s %8s %7s\n", title, "M/s", "min-max", "ns", "/ floor");
         for (int work = 0; work < WORK_COUNT; work++) print_row(figures, at, work, rounds);
     }
 }
@@ -386,7 +469,7 @@ int main(int argc, char **argv)
     bench_print_machine();
     printf("answers: %016llx\n", (unsigned long long)hash_of_answers());
     printf("One limiter, shared.  Median of %d rounds of %.1f ms; ns = a second / rate, all threads together;\n"
-           "/ swap, / clock: how many times as long as that floor with as many threads.\n",
+           "/ floor: how many times as long as what it cannot do without, with as many threads.\n",
            rounds, (double)(small ? RUN_SMALL_NS : RUN_NS) / 1e6);
     print_table(&figures, rounds);
     return 0;

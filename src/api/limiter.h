@@ -15,8 +15,10 @@
 #include "host/thread.h"
 #include "host/tsc.h"
 #include "share/cell.h"
+#include "share/line.h"
 #include "share/log_view.h"
 #include "share/word.h"
+#include "share/word_short.h"
 
 enum { CHANGES_KEPT = 16 };
 
@@ -26,11 +28,15 @@ enum { AHEAD_NS = 4000 };
 /* Those who nap wake this often in all, each after a grain at least. */
 enum { ALARMS_IN_A_GRAIN = 2 };
 
-/* Counted by one thread each, so that counting writes nothing shared; the last is for threads beyond. */
+/* Counted by one thread each, so that counting writes nothing shared; the last is for threads beyond, who note
+   nothing. */
 struct tally {
-    struct atom allowed, granted, denied, delayed, waiting_ns;
-    uint64_t alone[3];
+    _Alignas(SHARE_LINE) struct atom allowed;
+    struct atom granted, denied, delayed, waiting_ns;
+    struct note note;
 };
+
+_Static_assert(sizeof(struct tally) == SHARE_LINE, "a thread has a line of its own");
 
 /* Somebody who sleeps until the start of what he has taken. */
 struct waiter {
@@ -56,24 +62,32 @@ struct naps {
 /* Where the state lives: only one of them is open. */
 enum home { HOME_WORD, HOME_LOG, HOME_CELL };
 
+/*  line 0      clock ... log       read by every call, written by changes and a stop
+    line 1      grain_ns ...        read by those who sleep or take along
+    lines       word                see word.h
+    lines       cell                see cell.h
+    lines       tally, line         one for each thread
+    a line      naps                written by those who nap
+    beyond      event ...           written when something happens, most of it under the mutex */
 struct weir_limiter {
-    /* Read by every call, written by none. */
-    weir_clock clock;
+    _Alignas(SHARE_LINE) weir_clock clock;
     weir_use use;
-    uint64_t grain_ns, spin_ns, spin_processors;
-    uint64_t ahead_ns;      /* permits that start so soon may be taken along */
-    struct atom spacing_ns; /* from one start to the next */
-    struct atom room_ns;    /* so much of the schedule can be made up for at once */
     struct host_ticker *ticker;
     struct atom knows; /* 1: its state may know without the clock that a call passes */
-    struct atom manual_ns;
     struct atom stopped;
     struct atom clock_ends_ns;  /* when the limit's clock has to be set anew */
     struct atom counts_refused; /* 1: a refusal is written down, so none may be made on the way */
     struct atom log;            /* the address of a sliding log's ring, 0 until one is needed; older ones hang on it */
+    uint64_t alone;
 
-    struct word word; /* one limit of one word; says "elsewhere" when another has it */
-    struct cell cell;
+    uint64_t grain_ns, spin_ns, spin_processors;
+    uint64_t ahead_ns;      /* permits that start so soon may be taken along */
+    struct atom spacing_ns; /* from one start to the next */
+    struct atom room_ns;    /* so much of the schedule can be made up for at once */
+    struct atom manual_ns;
+
+    _Alignas(SHARE_LINE) struct word word; /* one limit of one word; says "elsewhere" when another has it */
+    _Alignas(SHARE_LINE) struct cell cell;
     struct tally tally[HOST_SLOTS + 1];
     struct line line[HOST_SLOTS + 1]; /* by thread, as the tally */
     struct naps naps;
@@ -88,6 +102,14 @@ struct weir_limiter {
     uint32_t generation; /* how many changes there have been */
     struct change change[CHANGES_KEPT];
 };
+
+_Static_assert(offsetof(struct weir_limiter, grain_ns) == SHARE_LINE, "what every call reads is one line");
+_Static_assert(offsetof(struct weir_limiter, word) % SHARE_LINE == 0, "the word has its lines for itself");
+_Static_assert(offsetof(struct weir_limiter, cell) % SHARE_LINE == 0, "so has the cell");
+_Static_assert(offsetof(struct weir_limiter, tally) % SHARE_LINE == 0, "and so has what a thread counts");
+_Static_assert(offsetof(struct weir_limiter, line) % SHARE_LINE == 0 && sizeof(struct line) == SHARE_LINE,
+               "or waits in");
+_Static_assert(offsetof(struct weir_limiter, naps) % SHARE_LINE == 0, "and the naps of all");
 
 static inline uint64_t limiter_now_ns(const weir_limiter *limiter)
 {
@@ -114,6 +136,12 @@ static inline struct log *limiter_log(const weir_limiter *limiter)
 static inline bool limiter_stopped(const weir_limiter *limiter)
 {
     return atom_load(&limiter->stopped) != 0;
+}
+
+/* Neither stopped nor due for a new clock: the word alone decides, where it has the state. */
+static inline bool limiter_is_plain(const weir_limiter *limiter, uint64_t now_ns)
+{
+    return now_ns < atom_load(&limiter->clock_ends_ns) && !limiter_stopped(limiter);
 }
 
 /* ---- change.c ---- */

@@ -14,20 +14,20 @@
    A refusal is exact too: the same call passes at X + cost - burst.  ATM Forum TM 4.1 (1999), virtual scheduling;
    governor, throttled and redis-cell answer the same.
 
+   What asks most often is in gcra_inline.h.
+
    May touch: its arguments.  Promises: at most burst + rate * t permits in any window t.  Leaves to others: where the
    word lives. */
 #include "core/algorithm.h"
 #include "core/clock.h"
 #include "core/facts.h"
-#include "core/num.h"
+#include "core/gcra_inline.h"
 
 enum { SHARE = 8 }; /* a lease has at most this part of what is there, so that something is left for others */
 
 static uint64_t drained_at(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
-    if (state[0] != 0) return most(state[0], now);
-    /* Fresh: full, or else empty at the moment when the clock was set. */
-    return rule->flags & RULE_STARTS_FULL ? now : most(now, add_saturating(rule->anchor_tick, rule->burst));
+    return gcra_drained_at(rule, state[0], now);
 }
 
 static struct limit_problem compile(const struct limit *limit, struct rule *rule)
@@ -47,22 +47,22 @@ static bool possible(const struct rule *rule, uint64_t permits)
 static struct offer offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost, uint64_t wait_ns)
 {
     (void)wait_ns;
-    const uint64_t drained = add_saturating(drained_at(rule, state, now), cost);
+    const uint64_t drained = gcra_drained_after(rule, state[0], now, cost);
     if (drained == UINT64_MAX || cost > rule->burst) return (struct offer){now, UINT64_MAX};
-    return (struct offer){now, drained - now <= rule->burst ? now : drained - rule->burst};
+    return (struct offer){now, gcra_passes(rule, now, drained) ? now : drained - rule->burst};
 }
 
 static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
 {
     (void)at;
-    const uint64_t drained = add_saturating(drained_at(rule, state, start), cost);
+    const uint64_t drained = gcra_drained_after(rule, state[0], start, cost);
     if (cost != 0) state[0] = drained;
-    return (struct taken){drained, subtract_to_zero(rule->burst, drained - start)};
+    return (struct taken){drained, gcra_room(rule, start, drained)};
 }
 
 static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at)
 {
-    return subtract_to_zero(rule->burst, drained_at(rule, state, at) - at);
+    return gcra_room(rule, at, gcra_drained_at(rule, state[0], at));
 }
 
 static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t now)

@@ -50,6 +50,13 @@ static inline uint64_t power_of_ten(unsigned places)
     return power;
 }
 
+/* a * 2^(64 - shift) fits in 64 bits. */
+static inline bool shift_is_near_64(uint64_t a, unsigned shift)
+{
+    const unsigned up = (64 - shift) & 63;
+    return a << up >> up == a;
+}
+
 #ifdef __SIZEOF_INT128__
 
 __extension__ typedef unsigned __int128 uint128;
@@ -69,7 +76,7 @@ static inline uint64_t multiply_shift_floor(uint64_t a, uint64_t b, unsigned shi
 static inline uint64_t multiply_shift_floor_64(uint64_t a, uint64_t b, unsigned shift)
 {
     const unsigned up = (64 - shift) & 63;
-    if (a << up >> up != a) return multiply_shift_floor(a, b, shift);
+    if (!shift_is_near_64(a, shift)) return multiply_shift_floor(a, b, shift);
     return (uint64_t)((uint128)(a << up) * b >> 64);
 }
 

@@ -22,23 +22,7 @@
 
 enum { BACK_OFF_AFTER = 2, BACK_OFF_MAX = 32 };
 
-static const uint64_t VALUE_MAX = INT64_MAX;
 static const uint64_t CLOCK_MAX = UINT64_C(1) << 61;
-
-static uint64_t value_of(uint64_t raw)
-{
-    return raw & VALUE_MAX;
-}
-
-static unsigned index_of(uint64_t raw)
-{
-    return (unsigned)(raw >> 63);
-}
-
-static uint64_t with_index(unsigned index, uint64_t value)
-{
-    return (uint64_t)index << 63 | value;
-}
 
 /* Word by word and without a loop: this is the hot path, and wider loads would wait for these stores. */
 static union rule_words copy_rule(const struct word *word, unsigned index)
@@ -62,7 +46,8 @@ static void store_rule(struct word *word, unsigned index, const struct rule *rul
     for (int i = 0; i < RULE_WORDS; i++) atom_store(&word->rule[index][i], from.word[i]);
 }
 
-/* Contention costs less when losers step back; the first failure is often chance. */
+/* Contention costs less when losers step back; the first failure is often chance.  With two cores it is worth a factor
+   of two, and that does not depend on the numbers much. */
 static void back_off(unsigned failures)
 {
     if (failures < BACK_OFF_AFTER) return;
@@ -79,21 +64,14 @@ void word_open(struct word *word, const struct rule *rule)
     atom_store_release(&word->value, 0);
 }
 
-/* What was read is still there, so the copy of the rule was whole. */
-static bool unchanged(const struct word *word, uint64_t raw)
-{
-    atom_fence_acquire();
-    return atom_load(&word->value) == raw;
-}
-
 void word_read(struct word *word, struct rule *rule, uint64_t *value)
 {
     uint64_t raw;
     do {
         raw = atom_load_acquire(&word->value);
-        *rule = copy_rule(word, index_of(raw)).rule;
-    } while (!unchanged(word, raw));
-    *value = value_of(raw);
+        *rule = copy_rule(word, word_index(raw)).rule;
+    } while (!word_unchanged(word, raw));
+    *value = word_value(raw);
 }
 
 static void decide_one(const struct rule *rule, uint64_t *value, const struct ask *ask, uint64_t wait_max_ns,
@@ -105,16 +83,16 @@ static void decide_one(const struct rule *rule, uint64_t *value, const struct as
     const struct question question = {ask->now_ns, wait_max_ns, &cost, ask->peek};
     if (ask->charge) charge(rules, value, ask->now_ns, &cost, ask->end, decision);
     else decide_inline(rules, value, &question, ask->end, decision);
-    if (*value > VALUE_MAX) *decision = (weir_decision){.verdict = WEIR_DENY, .retry_ns = WEIR_FOREVER};
+    if (*value > WORD_VALUE_MAX) *decision = (weir_decision){.verdict = WEIR_DENY, .retry_ns = WEIR_FOREVER};
 }
 
 bool word_decide(struct word *word, const struct ask *ask, weir_decision *decision)
 {
     uint64_t raw = atom_load_acquire(&word->value);
     for (unsigned failures = 0;; back_off(++failures)) {
-        const union rule_words copy = copy_rule(word, index_of(raw));
+        const union rule_words copy = copy_rule(word, word_index(raw));
         const bool elsewhere = copy.rule.algorithm == ALGORITHM_ELSEWHERE;
-        uint64_t value = value_of(raw);
+        uint64_t value = word_value(raw);
         decision->verdict = 0;
         const uint64_t out = atom_load_acquire(&word->out);
         uint64_t wait_max_ns = ask->wait_max_ns;
@@ -123,8 +101,8 @@ bool word_decide(struct word *word, const struct ask *ask, weir_decision *decisi
             wait_max_ns = lease_wait_max_ns(&copy.rule, out, ask);
         }
         if (!elsewhere) decide_one(&copy.rule, &value, ask, wait_max_ns, decision);
-        const bool writes = decision->verdict == WEIR_ALLOW && !ask->peek && value != value_of(raw);
-        if (writes ? atom_swap(&word->value, &raw, with_index(index_of(raw), value)) : unchanged(word, raw)) {
+        const bool writes = decision->verdict == WEIR_ALLOW && !ask->peek && value != word_value(raw);
+        if (writes ? atom_swap(&word->value, &raw, word_raw(word_index(raw), value)) : word_unchanged(word, raw)) {
             return !elsewhere;
         }
         if (!writes) raw = atom_load_acquire(&word->value);
@@ -141,8 +119,8 @@ bool word_settle(struct word *word, uint64_t now_ns, const weir_decision *decisi
 {
     uint64_t raw = atom_load_acquire(&word->value);
     for (unsigned failures = 0;; back_off(++failures)) {
-        const struct rule rule = copy_rule(word, index_of(raw)).rule;
-        uint64_t value = value_of(raw);
+        const struct rule rule = copy_rule(word, word_index(raw)).rule;
+        uint64_t value = word_value(raw);
         const uint64_t out = atom_load_acquire(&word->out);
         /* Made before the limit was changed: its ticks mean nothing now, so nothing is given back.  Nor is it while
            permits are out, see lease.c. */
@@ -151,10 +129,10 @@ bool word_settle(struct word *word, uint64_t now_ns, const weir_decision *decisi
         const struct rules rules = {&rule, rule.algorithm != ALGORITHM_ELSEWHERE && !keep};
         if (!keep) lease_hold(&rule, &value, now_ns, out);
         settle(rules, &value, now_ns, decision, &decision->charged, &actual, &decision->end);
-        if (value > VALUE_MAX) value = VALUE_MAX;
-        if (value < value_of(raw)) raise_high(word, value_of(raw));
-        const bool writes = value != value_of(raw);
-        if (writes ? atom_swap(&word->value, &raw, with_index(index_of(raw), value)) : unchanged(word, raw)) {
+        if (value > WORD_VALUE_MAX) value = WORD_VALUE_MAX;
+        if (value < word_value(raw)) raise_high(word, word_value(raw));
+        const bool writes = value != word_value(raw);
+        if (writes ? atom_swap(&word->value, &raw, word_raw(word_index(raw), value)) : word_unchanged(word, raw)) {
             return rule.algorithm != ALGORITHM_ELSEWHERE;
         }
         if (!writes) raw = atom_load_acquire(&word->value);
@@ -172,16 +150,16 @@ bool word_trade(struct word *word, const struct trade *trade, struct lease_slice
     uint64_t told = trade->held, raw = atom_load_acquire(&word->value);
     bool here;
     for (unsigned failures = 0;; back_off(++failures)) {
-        const struct rule rule = copy_rule(word, index_of(raw)).rule;
-        uint64_t value = value_of(raw);
+        const struct rule rule = copy_rule(word, word_index(raw)).rule;
+        uint64_t value = word_value(raw);
         const uint64_t out = subtract_to_zero(atom_load_acquire(&word->out), told - trade->held);
         struct trade may = *trade;
         if (!at_its_highest(word, &rule, value, trade->now_ns)) may.want = least(trade->want, trade->held);
         *slice = lease_trade(&rule, &value, &may, out);
         here = rule.algorithm != ALGORITHM_ELSEWHERE;
-        if (!here || value > VALUE_MAX) {
+        if (!here || value > WORD_VALUE_MAX) {
             slice->permits = 0;
-            value = value_of(raw);
+            value = word_value(raw);
         }
         if (slice->permits > told) {
             lease_more(&word->out, slice->permits - told);
@@ -190,9 +168,9 @@ bool word_trade(struct word *word, const struct trade *trade, struct lease_slice
             raw = atom_load_acquire(&word->value);
             continue;
         }
-        if (value < value_of(raw)) raise_high(word, value_of(raw));
-        const bool writes = value != value_of(raw);
-        if (writes ? atom_swap(&word->value, &raw, with_index(index_of(raw), value)) : unchanged(word, raw)) break;
+        if (value < word_value(raw)) raise_high(word, word_value(raw));
+        const bool writes = value != word_value(raw);
+        if (writes ? atom_swap(&word->value, &raw, word_raw(word_index(raw), value)) : word_unchanged(word, raw)) break;
         if (!writes) raw = atom_load_acquire(&word->value);
     }
     const uint64_t kept = here ? slice->permits : trade->held;
@@ -218,7 +196,7 @@ void word_change(struct word *word, struct rule *to, uint64_t now_ns, weir_carry
                  uint64_t *value)
 {
     uint64_t raw = atom_load_acquire(&word->value);
-    const unsigned index = index_of(raw);
+    const unsigned index = word_index(raw);
     struct rule *from = &change->rule[0];
     *from = copy_rule(word, index).rule;
     const struct algorithm *algorithm = algorithm_of(from);
@@ -227,10 +205,10 @@ void word_change(struct word *word, struct rule *to, uint64_t now_ns, weir_carry
     to->anchor_ns = now_ns;
     bool anew;
     do {
-        anew = highest(word, value_of(raw)) >= CLOCK_MAX;
-        to->anchor_tick = anew ? 1 : highest(word, value_of(raw)) + 1;
+        anew = highest(word, word_value(raw)) >= CLOCK_MAX;
+        to->anchor_tick = anew ? 1 : highest(word, word_value(raw)) + 1;
         store_rule(word, 1 - index, to);
-        *value = value_of(raw);
+        *value = word_value(raw);
         lease_hold(from, value, now_ns, atom_load_acquire(&word->out)); /* or a change would forget what they spend */
         const uint64_t now = tick_at(from, now_ns);
         if (same) {
@@ -240,9 +218,9 @@ void word_change(struct word *word, struct rule *to, uint64_t now_ns, weir_carry
         } else {
             *value = fresh(to);
         }
-        *value = least(*value, VALUE_MAX);
+        *value = least(*value, WORD_VALUE_MAX);
         change->mark_to[0] = *value;
-    } while (!atom_swap(&word->value, &raw, with_index(1 - index, *value)));
+    } while (!atom_swap(&word->value, &raw, word_raw(1 - index, *value)));
     if (anew) atom_store(&word->high, 0);
-    else raise_high(word, value_of(raw));
+    else raise_high(word, word_value(raw));
 }

@@ -14,21 +14,44 @@
 #include "share/atomic.h"
 #include "share/change.h"
 #include "share/lease.h"
+#include "share/line.h"
 
 /*      line 0          line 1          line 2          line 3
      | value | out . | rule[0]       | rule[1]       | high | .... |
        written by      read by all     read by all     written by those who lower,
        every take                                      read by those who change      */
 struct word {
-    struct atom value; /* plan index:1 | value:63 */
-    struct atom out;   /* permits in leases, see lease.c */
-    uint64_t alone[6];
-    struct atom rule[2][RULE_WORDS];
+    _Alignas(SHARE_LINE) struct atom value; /* plan index:1 | value:63 */
+    struct atom out;                        /* permits in leases, see lease.c */
+    _Alignas(SHARE_LINE) struct atom rule[2][RULE_WORDS];
     struct atom high; /* no value that was ever lowered from is above this or the present one */
-    uint64_t apart[7];
 };
 
-_Static_assert(offsetof(struct word, rule) == 64 && sizeof(struct word) == 256, "no false sharing");
+_Static_assert(offsetof(struct word, rule) == SHARE_LINE && sizeof(struct word) == 4 * SHARE_LINE, "no false sharing");
+
+static const uint64_t WORD_VALUE_MAX = INT64_MAX;
+
+static inline uint64_t word_value(uint64_t raw)
+{
+    return raw & WORD_VALUE_MAX;
+}
+
+static inline unsigned word_index(uint64_t raw)
+{
+    return (unsigned)(raw >> 63);
+}
+
+static inline uint64_t word_raw(unsigned index, uint64_t value)
+{
+    return (uint64_t)index << 63 | value;
+}
+
+/* What was read is still there, so the copy of the rule was whole. */
+static inline bool word_unchanged(const struct word *word, uint64_t raw)
+{
+    atom_fence_acquire();
+    return atom_load(&word->value) == raw;
+}
 
 /* [one thread] */
 void word_open(struct word *word, const struct rule *rule);

@@ -118,3 +118,20 @@ bool planted_decide_hasty(struct word *word, const struct ask *ask, weir_decisio
         if (atom_swap(&word->value, &raw, with_index(index_of(raw), value))) return true;
     }
 }
+
+bool planted_denies_unseen(const struct word_seen *seen, uint64_t now_ns, const struct note *note)
+{
+    return word_copy_short(seen->rule).generation == note->generation && now_ns < note->passes_ns;
+}
+
+bool planted_grant_read_twice(struct word *word, const struct word_seen *seen, uint64_t now_ns, uint64_t cost,
+                              struct granted *granted)
+{
+    const struct rule rule = word_copy_short(seen->rule);
+    uint64_t raw = atom_load_acquire(&word->value), value = raw & VALUE_MASK;
+    const uint64_t now = tick_at(&rule, now_ns);
+    if (algorithm_of(&rule)->offer(&rule, &value, now, ticks_of(&rule, cost), 0).start != now) return false;
+    const struct taken taken = algorithm_of(&rule)->commit(&rule, &value, now, now, ticks_of(&rule, cost));
+    *granted = (struct granted){taken.end, permits_floor(&rule, taken.room), rule.generation};
+    return atom_swap(&word->value, &raw, with_index(index_of(raw), value));
+}

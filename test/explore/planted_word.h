@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT
-   planted_word.h - word.c's change and settle with one mistake each, for the explorer to find.
+   planted_word.h - word.c's functions with one mistake each, for the explorer to find.
 
    See planted_word.c. */
 #ifndef WEIR_TEST_PLANTED_WORD_H
 #define WEIR_TEST_PLANTED_WORD_H
 
 #include "share/word.h"
+#include "share/word_short.h"
 
 typedef void word_change_function(struct word *word, struct rule *to, uint64_t now_ns, weir_carry carry,
                                   struct change *change, uint64_t *value);
+typedef bool word_denies_function(const struct word_seen *seen, uint64_t now_ns, const struct note *note);
+typedef bool word_grant_function(struct word *word, const struct word_seen *seen, uint64_t now_ns, uint64_t cost,
+                                 struct granted *granted);
 typedef bool word_settle_function(struct word *word, uint64_t now_ns, const weir_decision *decision, uint64_t actual);
 
 /* Each new clock begins at tick 1, whatever the word held. */
@@ -28,5 +32,11 @@ word_settle_function planted_settle_silently;
 
 /* A denial is given without looking whether the word is still the one that was read. */
 bool planted_decide_hasty(struct word *word, const struct ask *ask, weir_decision *decision);
+
+/* A noted refusal, whatever the word holds now. */
+word_denies_function planted_denies_unseen;
+
+/* The word that is swapped is read after the rule was copied. */
+word_grant_function planted_grant_read_twice;
 
 #endif

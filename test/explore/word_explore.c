@@ -40,6 +40,9 @@ struct scene {
     word_change_function *change;
     word_settle_function *settle;
     bool (*decide)(struct word *word, const struct ask *ask, weir_decision *decision);
+    bool shortly; /* TAKE goes the short way first, by these */
+    word_grant_function *grant;
+    word_denies_function *denies;
     const char *mistake;  /* the message that has to come; NULL: none may */
     bool by_what_follows; /* a value that comes back is not the failure yet */
 };
@@ -48,6 +51,7 @@ static const struct scene *scene;
 static struct rule limits[LIMITS];
 static struct word word;
 static weir_decision last[THREADS];
+static struct note notes[THREADS];
 
 static struct {
     struct rule rule;
@@ -134,6 +138,25 @@ static void check_answer(const struct ask *ask, const weir_decision *decision, b
 
 /* ---- what threads do ---- */
 
+/* As weir_take_at. */
+static bool take_short(const struct ask *ask, weir_decision *decision)
+{
+    struct note *note = &notes[explore_thread()];
+    struct granted granted;
+    const struct word_seen seen = word_see(&word);
+    if (ask->cost == 1 && scene->denies(&seen, ask->now_ns, note)) {
+        *decision = word_denied(note, ask->now_ns);
+        return true;
+    }
+    if (scene->grant(&word, &seen, ask->now_ns, ask->cost, &granted)) {
+        *decision = word_granted(&granted, ask->now_ns, ask->cost);
+        return true;
+    }
+    const bool here = scene->decide(&word, ask, decision);
+    if (here && ask->cost == 1) word_note(note, decision, ask->now_ns);
+    return here;
+}
+
 static void take(const struct action *action, weir_decision *decision)
 {
     const struct ask ask = {.now_ns = action->now_ns,
@@ -141,7 +164,10 @@ static void take(const struct action *action, weir_decision *decision)
                             .cost = action->cost,
                             .some = action->verb == SOME,
                             .peek = action->verb == PEEK};
-    const bool here = action->verb == PEEK ? word_decide(&word, &ask, decision) : scene->decide(&word, &ask, decision);
+    bool here;
+    if (action->verb == PEEK) here = word_decide(&word, &ask, decision);
+    else if (scene->shortly) here = take_short(&ask, decision);
+    else here = scene->decide(&word, &ask, decision);
     check_answer(&ask, decision, here, action->verb != PEEK);
 }
 
@@ -193,6 +219,7 @@ static void begin(void)
 {
     memset(&model, 0, sizeof model);
     memset(&word, 0, sizeof word);
+    memset(notes, 0, sizeof notes);
     model.rule = limits[SLOW];
     word_open(&word, &limits[SLOW]);
     weir_decision first = {0};
@@ -284,6 +311,26 @@ static const struct scene scenes[] = {
     {.name = "moved to a cell and back, a settle",
      .taken = 2,
      .script = {{SETTLES(5, 0)}, {CHANGES(6, ELSEWHERE, WEIR_RESET), CHANGES(6, FAST, WEIR_RESET)}}},
+    {.name = "short: two take, A -> B keep",
+     .taken = 2,
+     .shortly = true,
+     .script = {{TAKES(5, 1)}, {TAKES(7, 4)}, {CHANGES(6, FAST, WEIR_KEEP)}}},
+    {.name = "short: one takes, A -> B -> A reset",
+     .taken = 2,
+     .shortly = true,
+     .script = {{TAKES(0, 1)}, {CHANGES(0, NARROW, WEIR_RESET), CHANGES(0, SLOW, WEIR_RESET)}}},
+    {.name = "short: refused again, beside a settle, A -> B scale",
+     .taken = 4,
+     .shortly = true,
+     .script = {{TAKES(0, 1), TAKES(0, 1)}, {SETTLES(0, 2)}, {CHANGES(0, FAST, WEIR_SCALE)}}},
+    {.name = "short: refused again, A -> B -> A keep, scale",
+     .taken = 4,
+     .shortly = true,
+     .script = {{TAKES(0, 1), TAKES(0, 1), TAKES(0, 1)}, {CHANGES(0, FAST, WEIR_KEEP), CHANGES(0, SLOW, WEIR_SCALE)}}},
+    {.name = "short: moved to a cell and back",
+     .taken = 4,
+     .shortly = true,
+     .script = {{TAKES(0, 1), TAKES(0, 1)}, {CHANGES(0, ELSEWHERE, WEIR_RESET), CHANGES(0, SLOW, WEIR_RESET)}}},
     {.name = "settle down, a stale take, A -> A -> B reset",
      .taken = 2,
      .script = {{SETTLES(0, 0)}, {TAKES(0, 2)}, {CHANGES(0, SLOW, WEIR_RESET), CHANGES(0, NARROW, WEIR_RESET)}},
@@ -334,6 +381,18 @@ static const struct scene planted[] = {
      .script = {{TAKES(5, 3)}, {CHANGES(6, NARROW, WEIR_SCALE), CHANGES(6, WIDE, WEIR_RESET)}},
      .decide = planted_decide_hasty,
      .mistake = "wrong denial"},
+    {.name = "planted: refused for what was noted, unseen",
+     .taken = 4,
+     .shortly = true,
+     .script = {{TAKES(0, 1), TAKES(0, 1)}, {SETTLES(0, 2)}},
+     .denies = planted_denies_unseen,
+     .mistake = "wrong"},
+    {.name = "planted: granted by a rule read before the word",
+     .taken = 1,
+     .shortly = true,
+     .script = {{TAKES(0, 1)}, {CHANGES(0, NARROW, WEIR_RESET)}},
+     .grant = planted_grant_read_twice,
+     .mistake = "wrong commit"},
 };
 
 /* Under a sanitizer a step takes ten times as long, and the order of steps is what matters here. */
@@ -349,6 +408,8 @@ static bool run(const struct scene *chosen)
     if (filled.change == NULL) filled.change = word_change;
     if (filled.settle == NULL) filled.settle = word_settle;
     if (filled.decide == NULL) filled.decide = word_decide;
+    if (filled.grant == NULL) filled.grant = word_grant;
+    if (filled.denies == NULL) filled.denies = word_denies;
     scene = &filled;
     const struct explore_scenario scenario = {.name = filled.name,
                                               .threads = filled.script[2][0].verb != NOTHING ? 3 : 2,

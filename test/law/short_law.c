@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT
+   short_law.c - whoever takes the short way to a word (word_short.h) is told, to the last field, what he is told who
+   does not, and leaves the same word.
+
+   Two words of the same content are asked the same: one as weir_take_at does it, the other by word_decide alone.  Rules
+   are those of texts, or have clocks and bursts at the ends of what fits; words are as calls leave them, or have any
+   value; permits are in leases at times, settling and changes of limit go on in between, and time goes back too. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "law/law.h"
+#include "plan/plan.h"
+#include "share/word_short.h"
+
+enum { STEPS_MEAN = 60 };
+
+struct subject {
+    struct law *law;
+    weir_plan plan;
+    struct word ours, theirs;
+    struct note note;
+    uint32_t generation;
+    uint64_t now_ns;
+    weir_decision last;
+};
+
+static double granted_short, refused_short;
+
+static struct rule pick_rule(struct subject *subject)
+{
+    struct law *law = subject->law;
+    law_pick_plan(law, LAW_GCRA | (law_chance(law, 2) ? LAW_TINY_BURST : 0), &subject->plan);
+    struct rule rule = plan_inside_const(&subject->plan)->rule[0];
+    if (law_chance(law, 4)) rule.burst = law_pick_size(law, UINT64_MAX);
+    if (law_chance(law, 16)) rule.algorithm = law_chance(law, 2) ? ALGORITHM_ELSEWHERE : ALGORITHM_UNLIMITED;
+    rule.generation = ++subject->generation;
+    return rule;
+}
+
+static void change(struct subject *subject)
+{
+    struct law *law = subject->law;
+    const struct rule rule = pick_rule(subject);
+    struct rule to = rule;
+    struct change change;
+    uint64_t value;
+    const weir_carry carry = law_chance(law, 3) ? WEIR_RESET : WEIR_KEEP;
+    word_change(&subject->ours, &to, subject->now_ns, carry, &change, &value);
+    to = rule;
+    word_change(&subject->theirs, &to, subject->now_ns, carry, &change, &value);
+}
+
+/* Another rule and another value, as if long in use. */
+static void begin_anywhere(struct subject *subject)
+{
+    struct law *law = subject->law;
+    struct rule rule = pick_rule(subject);
+    rule.anchor_ns = law_pick_size(law, UINT64_MAX);
+    rule.anchor_tick = law_pick_size(law, UINT64_MAX);
+    word_open(&subject->ours, &rule);
+    const uint64_t near = rule.anchor_tick + law_pick_size(law, rule.burst | 1);
+    const uint64_t value = law_chance(law, 2) ? near : law_pick_size(law, UINT64_MAX);
+    atom_store(&subject->ours.value, word_raw((unsigned)law_pick(law, 2), word_value(value)));
+    atom_store(&subject->ours.high, WORD_VALUE_MAX);
+    if (law_chance(law, 2)) subject->now_ns = add_saturating(rule.anchor_ns, law_pick_size(law, UINT64_MAX));
+    subject->theirs = subject->ours;
+}
+
+static void pass_time(struct subject *subject)
+{
+    struct law *law = subject->law;
+    const uint64_t gap_ns = law_pick_gap(law, &subject->plan);
+    const bool back = law_chance(law, 8);
+    if (law_chance(law, 32)) subject->now_ns = UINT64_MAX - law_pick(law, 3);
+    else if (back) subject->now_ns = subtract_to_zero(subject->now_ns, gap_ns);
+    else subject->now_ns = add_saturating(subject->now_ns, gap_ns);
+}
+
+/* To the ns before the noted refusal ends, or to that when it does. */
+static void pass_to_note(struct subject *subject)
+{
+    if (subject->note.passes_ns != 0) subject->now_ns = subject->note.passes_ns - law_pick(subject->law, 2);
+}
+
+/* As weir_take_at. */
+static bool take_short(struct subject *subject, uint64_t cost, weir_decision *decision)
+{
+    struct granted granted;
+    const uint64_t now_ns = subject->now_ns;
+    const struct word_seen seen = word_see(&subject->ours);
+    if (cost == 1 && word_denies(&seen, now_ns, &subject->note)) {
+        *decision = word_denied(&subject->note, now_ns);
+        refused_short++;
+        return true;
+    }
+    if (word_grant(&subject->ours, &seen, now_ns, cost, &granted)) {
+        *decision = word_granted(&granted, now_ns, cost);
+        granted_short++;
+        return true;
+    }
+    const bool here = word_decide(&subject->ours, &(struct ask){.now_ns = now_ns, .cost = cost}, decision);
+    if (here && cost == 1) word_note(&subject->note, decision, now_ns);
+    return here;
+}
+
+static void take(struct subject *subject)
+{
+    struct law *law = subject->law;
+    uint64_t cost = law_chance(law, 2) ? 1 : law_pick_cost(law, &subject->plan);
+    if (law_chance(law, 16)) cost = law_chance(law, 2) ? 0 : law_pick_size(law, UINT64_MAX);
+    weir_decision ours = {0}, theirs = {0};
+    const bool here = word_decide(&subject->theirs, &(struct ask){.now_ns = subject->now_ns, .cost = cost}, &theirs);
+    law_note(law, "at %" PRIu64 " cost %" PRIu64 ": verdict %u, retry %" PRIu64, subject->now_ns, cost, theirs.verdict,
+             theirs.retry_ns);
+    const struct word before = subject->ours;
+    law_check(law, take_short(subject, cost, &ours) == here, "here or elsewhere?");
+    if (!here) return;
+    const bool untouched = memcmp(&before, &subject->ours, sizeof before) == 0;
+    law_check(law, untouched || ours.verdict == WEIR_ALLOW, "a refusal wrote");
+    law_check(law, memcmp(&ours, &theirs, sizeof ours) == 0,
+              "told %u, retry %" PRIu64 ", remaining %" PRIu64 ", end %" PRIu64 ", charged %" PRIu64, ours.verdict,
+              ours.retry_ns, ours.remaining, ours.end, ours.charged);
+    subject->last = theirs;
+}
+
+static void settle_last(struct subject *subject)
+{
+    const uint64_t actual = law_pick_cost(subject->law, &subject->plan);
+    if (subject->last.verdict != WEIR_ALLOW) return;
+    word_settle(&subject->ours, subject->now_ns, &subject->last, actual);
+    word_settle(&subject->theirs, subject->now_ns, &subject->last, actual);
+    subject->last.charged = 0;
+}
+
+static void lease(struct subject *subject)
+{
+    const uint64_t out = law_chance(subject->law, 2) ? 0 : law_pick_cost(subject->law, &subject->plan);
+    atom_store(&subject->ours.out, out);
+    atom_store(&subject->theirs.out, out);
+}
+
+static void step(struct subject *subject)
+{
+    struct law *law = subject->law;
+    law_step(law);
+    if (law_chance(law, 2)) pass_time(subject);
+    if (law_chance(law, 8)) pass_to_note(subject);
+    if (law_chance(law, 8)) settle_last(subject);
+    if (law_chance(law, 16)) lease(subject);
+    if (law_chance(law, 32)) change(subject);
+    if (law_chance(law, 64)) begin_anywhere(subject);
+    take(subject);
+    law_check(law, memcmp(&subject->ours, &subject->theirs, sizeof subject->ours) == 0, "the words differ");
+}
+
+static void property(struct law *law)
+{
+    static struct subject subject;
+    memset(&subject, 0, sizeof subject);
+    subject.law = law;
+    struct rule rule = pick_rule(&subject);
+    word_open(&subject.ours, &rule);
+    word_open(&subject.theirs, &rule);
+    subject.now_ns = law_pick_time(law, &subject.plan);
+    change(&subject);
+    while (law_more(law, STEPS_MEAN)) step(&subject);
+    law_largest(law, "granted and refused the short way, each at least",
+                granted_short < refused_short ? granted_short : refused_short);
+}
+
+LAW("short", property, 40000);
