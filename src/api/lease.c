@@ -372,7 +372,7 @@ static bool wait_once(weir_limiter *limiter, weir_lease *lease, struct wait *wai
         *decision = here ? weir_lease_spend(lease, cost) : weir_lease_renew(lease, cost);
         return true;
     }
-    limiter_sleep(limiter, seen, start_ns, limiter->grain_ns);
+    limiter_come_back(limiter, seen, start_ns);
     woken(holder);
     return false;
 }
