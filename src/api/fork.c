@@ -5,12 +5,11 @@
    it was about to write would stay half done; so whoever forks first takes all locks of all limiters.  What the others
    had taken along or were waiting for is not for the child: nothing is out there, and nobody is in the line.
 
-   Locks are taken in one order everywhere, those on the left first, and of two on one level no thread has both but he who
-   forks:
+   Locks are taken in one order everywhere, and of two of a kind nobody has both but he who forks:
 
-        list of watches -> a limiter's mutex -> its cell, or head of the log -> the line of a thread
+        list of watches -> a limiter's mutex -> its cell, or the head of its log -> the line of a thread
 
-   What is called while a thread ends or a lease is opened and closed takes the first two one after the other.
+   A lease that is opened or closed, and a thread that ends, has the first two one after the other, never both.
 
    May touch: the limiter, host.  Promises: the child can ask, change and close the limiter whatever the parent's
    threads were doing.  Leaves to others: which threads and which limiters there are (host). */

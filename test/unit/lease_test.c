@@ -473,6 +473,62 @@ static void test_forgotten_on_the_stack(void **state)
 
 static pthread_key_t late_key;
 
+/* What it held is lost until the end of the thread: nobody knows what was there before. */
+static void *opens_again(void *limiter)
+{
+    static _Thread_local weir_lease lease;
+    open_lease(limiter, &lease);
+    takes(&lease, 20);
+    const uint64_t held = out(limiter);
+    assert_true(held > 0);
+    open_lease(limiter, &lease);
+    assert_int_equal(out(limiter), held);
+    takes(&lease, 20);
+    return NULL;
+}
+
+static void test_opened_again(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("1k/s burst=1000");
+    run_thread(opens_again, limiter);
+    assert_int_equal(out(limiter), 0);
+    assert_true(remaining(limiter) <= 1000 - 40);
+    set_ns(limiter, S);
+    assert_int_equal(remaining(limiter), 1000);
+    weir_close(limiter);
+}
+
+enum { CROWD = 200 };
+
+static atomic_int crowded;
+
+/* All at once, more than there are numbers for threads; half of them leave their lease to the end of the thread. */
+static void *one_of_many(void *limiter)
+{
+    static _Thread_local weir_lease lease;
+    open_lease(limiter, &lease);
+    takes(&lease, 20);
+    const bool closes = atomic_fetch_add(&crowded, 1) % 2 == 0;
+    while (atomic_load(&crowded) < CROWD) sched_yield();
+    takes(&lease, 5);
+    if (closes) weir_lease_close(&lease);
+    return NULL;
+}
+
+static void test_crowd(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("1k/s burst=100000");
+    pthread_t thread[CROWD];
+    for (int i = 0; i < CROWD; i++) assert_int_equal(pthread_create(&thread[i], NULL, one_of_many, limiter), 0);
+    for (int i = 0; i < CROWD; i++) pthread_join(thread[i], NULL);
+    assert_int_equal(out(limiter), 0);
+    assert_int_equal(remaining(limiter), 100000 - CROWD * 25);
+    assert_stats(limiter, CROWD * 25, CROWD * 25, 0);
+    weir_close(limiter);
+}
+
 static void open_late(void *limiter)
 {
     open_lease(limiter, &of_thread);
@@ -1065,6 +1121,8 @@ int main(void)
         cmocka_unit_test(test_peek_limit_beside_leases),
         cmocka_unit_test(test_thread_ends),
         cmocka_unit_test(test_forgotten_on_the_stack),
+        cmocka_unit_test(test_opened_again),
+        cmocka_unit_test(test_crowd),
         cmocka_unit_test(test_opened_while_it_ends),
         cmocka_unit_test(test_stop),
         cmocka_unit_test(test_close_of_the_limiter),
