@@ -74,9 +74,10 @@ void limiter_forget_leases(weir_limiter *limiter)
 
 /* ---- spending ---- */
 
-/* What was spent since the last look is counted. */
+/* What was spent since the last look is counted.  More than was there is all of it, or as much would go back. */
 static void look(struct holder *holder, weir_lease *lease)
 {
+    if (lease->left > holder->shown) lease->left = 0;
     const uint64_t spent = subtract_to_zero(holder->shown, lease->left);
     if (lease->calls != 0) limiter_count_leased(holder->limiter, lease->calls, spent);
     holder->used += spent;

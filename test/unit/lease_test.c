@@ -499,6 +499,24 @@ static void test_opened_again(void **state)
     weir_close(limiter);
 }
 
+/* Against what weir_lease_spend asks for; what is saved up for all must not suffer from it. */
+static void test_spent_beyond(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("1k/s burst=1000");
+    weir_lease lease;
+    open_lease(limiter, &lease);
+    (void)weir_take(limiter, 500);
+    takes(&lease, 20);
+    const uint64_t saved_up = remaining(limiter);
+    assert_true(lease.left > 0);
+    (void)weir_lease_spend(&lease, lease.left + 1);
+    weir_lease_close(&lease);
+    assert_int_equal(out(limiter), 0);
+    assert_int_equal(remaining(limiter), saved_up);
+    weir_close(limiter);
+}
+
 enum { CROWD = 200 };
 
 static atomic_int crowded;
@@ -1122,6 +1140,7 @@ int main(void)
         cmocka_unit_test(test_thread_ends),
         cmocka_unit_test(test_forgotten_on_the_stack),
         cmocka_unit_test(test_opened_again),
+        cmocka_unit_test(test_spent_beyond),
         cmocka_unit_test(test_crowd),
         cmocka_unit_test(test_opened_while_it_ends),
         cmocka_unit_test(test_stop),
