@@ -5,6 +5,12 @@
    it was about to write would stay half done; so whoever forks first takes all locks of all limiters.  What the others
    had taken along or were waiting for is not for the child: nothing is out there, and nobody is in the line.
 
+   Locks are taken in one order everywhere, and of two of a kind nobody has both but he who forks:
+
+        list of watches -> a limiter's mutex -> its cell, or the head of its log -> the line of a thread
+
+   A lease that is opened or closed, and a thread that ends, has the first two one after the other, never both.
+
    May touch: the limiter, host.  Promises: the child can ask, change and close the limiter whatever the parent's
    threads were doing.  Leaves to others: which threads and which limiters there are (host). */
 #include <stddef.h>
@@ -31,6 +37,7 @@ static void let_go(struct host_fork_watch *watch, bool child)
     if (child) {
         limiter_forget_leases(limiter);
         limiter_forget_waiters(limiter);
+        host_spin_forget();
     }
     if (limiter->held.log != NULL) log_let_go(&limiter->held);
     cell_let_go(&limiter->cell);

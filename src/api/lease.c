@@ -74,9 +74,10 @@ void limiter_forget_leases(weir_limiter *limiter)
 
 /* ---- spending ---- */
 
-/* What was spent since the last look is counted. */
+/* What was spent since the last look is counted.  More than was there is all of it, or as much would go back. */
 static void look(struct holder *holder, weir_lease *lease)
 {
+    if (lease->left > holder->shown) lease->left = 0;
     const uint64_t spent = subtract_to_zero(holder->shown, lease->left);
     if (lease->calls != 0) limiter_count_leased(holder->limiter, lease->calls, spent);
     holder->used += spent;
@@ -372,7 +373,7 @@ static bool wait_once(weir_limiter *limiter, weir_lease *lease, struct wait *wai
         *decision = here ? weir_lease_spend(lease, cost) : weir_lease_renew(lease, cost);
         return true;
     }
-    limiter_sleep(limiter, seen, start_ns, limiter->grain_ns);
+    limiter_come_back(limiter, seen, start_ns);
     woken(holder);
     return false;
 }

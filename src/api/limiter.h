@@ -188,6 +188,10 @@ void limiter_forget_waiters(weir_limiter *limiter);
    the start. */
 void limiter_sleep(weir_limiter *limiter, uint32_t seen, uint64_t start_ns, uint64_t least_ns);
 
+/* Sleeps until it is worth asking again, a grain at least even where that is past by now: by a clock that is behind it
+   may not pass yet, and beside permits in leases not for long, and who asks without a rest takes a whole processor. */
+void limiter_come_back(weir_limiter *limiter, uint32_t seen, uint64_t passes_ns);
+
 /* One wait: at most one nap, then a place that is kept. */
 struct wait {
     uint64_t cost, until_ns; /* WEIR_FOREVER: no end */

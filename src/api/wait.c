@@ -101,6 +101,13 @@ void limiter_sleep(weir_limiter *limiter, uint32_t seen, uint64_t start_ns, uint
     if (now_ns < start_ns) host_event_wait(&limiter->event, seen, most(start_ns, least_later_ns));
 }
 
+void limiter_come_back(weir_limiter *limiter, uint32_t seen, uint64_t passes_ns)
+{
+    const uint64_t now_ns = host_now_ns();
+    const bool past = now_ns >= passes_ns && limiter->clock != WEIR_CLOCK_MANUAL;
+    limiter_sleep(limiter, seen, past ? add_saturating(now_ns, limiter->grain_ns) : passes_ns, limiter->grain_ns);
+}
+
 /* ---- naps ---- */
 
 static uint64_t step_ns(const weir_limiter *limiter)
@@ -224,7 +231,7 @@ bool limiter_wait(weir_limiter *limiter, struct wait *wait, weir_decision *decis
         return true;
     }
     /* It cannot be taken ahead: come back when it passes. */
-    limiter_sleep(limiter, seen, add_saturating(now_ns, passes_in_ns), limiter->grain_ns);
+    limiter_come_back(limiter, seen, add_saturating(now_ns, passes_in_ns));
     return false;
 }
 

@@ -6,6 +6,8 @@
    merging of sleeps. */
 #include "host/sleep.h"
 
+#include "host/thread.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stddef.h>
@@ -43,7 +45,10 @@ void host_spin_end(void)
     atomic_fetch_sub_explicit(&spinning, 1, memory_order_relaxed);
 }
 
-#include "host/thread.h"
+void host_spin_forget(void)
+{
+    atomic_store_explicit(&spinning, 0, memory_order_relaxed);
+}
 
 static struct timespec timespec_of(uint64_t ns)
 {

@@ -34,6 +34,9 @@ void host_spin_end(void);
 /* Would it be allowed to now? */
 bool host_spin_may(uint64_t threads_max);
 
+/* In the child of a fork: who spun in the parent is not there. */
+void host_spin_forget(void);
+
 /* Processors that this process may use, 1 at least. */
 uint64_t host_processors(void);
 

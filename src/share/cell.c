@@ -89,6 +89,7 @@ bool cell_peek_limit(struct cell *cell, int limit, const struct ask *ask, weir_d
     lock(cell);
     const struct rules rules = rules_of(&cell->content);
     const bool here = rules.count != 0;
+    hold(cell, ask->now_ns);
     if (limit < rules.count) {
         const struct rules one = {&rules.rule[limit], 1};
         ask_rules(one, cell->content.state + words_before(rules, limit), ask, decision);

@@ -67,6 +67,7 @@ struct scene {
     uint64_t out_most; /* in leases at the change; so many and one may pass after it, or a burst if that is more */
     word_trade_function *trade;
     word_decide_function *decide;
+    word_grant_function *grant; /* not NULL: takes go the short way first */
     word_settle_function *settle;
 };
 
@@ -92,6 +93,7 @@ static struct rule limits[LIMITS];
 static struct word word;
 static struct atom clock_ns;
 static struct actor actors[THREADS];
+static struct note notes[THREADS];
 static struct rule changed_to;
 static weir_carry changed_how;
 
@@ -147,6 +149,25 @@ static void spend(struct actor *actor, uint64_t permits)
     note(actor, now_ns, permits, is_after());
 }
 
+/* As weir_take_at. */
+static bool take_short(const struct ask *ask, weir_decision *decision)
+{
+    struct note *note_of_one = &notes[explore_thread()];
+    struct granted granted;
+    const struct word_seen seen = word_see(&word);
+    if (ask->cost == 1 && word_denies(&seen, ask->now_ns, note_of_one)) {
+        *decision = word_denied(note_of_one, ask->now_ns);
+        return true;
+    }
+    if (scene->grant(&word, &seen, ask->now_ns, ask->cost, &granted)) {
+        *decision = word_granted(&granted, ask->now_ns, ask->cost);
+        return true;
+    }
+    const bool here = scene->decide(&word, ask, decision);
+    if (here && ask->cost == 1) word_note(note_of_one, decision, ask->now_ns);
+    return here;
+}
+
 static void decide_alone(struct actor *actor, const struct action *action)
 {
     const struct ask ask = {.now_ns = read_clock(actor),
@@ -155,7 +176,9 @@ static void decide_alone(struct actor *actor, const struct action *action)
                             .some = action->verb == SOME,
                             .peek = action->verb == PEEK};
     weir_decision decision;
-    explore_check(scene->decide(&word, &ask, &decision), "looked for the state in the wrong home");
+    const bool shortly = scene->grant != NULL && action->verb == TAKE;
+    const bool here = shortly ? take_short(&ask, &decision) : scene->decide(&word, &ask, &decision);
+    explore_check(here, "looked for the state in the wrong home");
     if (decision.verdict != WEIR_ALLOW || ask.peek) return;
     actor->decision = decision;
     actor->decided = note(actor, decision.start.ns, decision.charged, (uint32_t)decision.reserved != 0);
@@ -225,6 +248,7 @@ static void run_script(void)
 static void begin(void)
 {
     memset(actors, 0, sizeof actors);
+    memset(notes, 0, sizeof notes);
     memset(&changed_to, 0, sizeof changed_to);
     memset(&word, 0, sizeof word);
     word_open(&word, &limits[scene->limit]);
@@ -382,6 +406,16 @@ static const struct scene planted[] = {
      .limit = BURST_18,
      .script = {{LEASE(2)}, {LATER(20), TAKE(17)}},
      .decide = planted_decide_out_first},
+    {.name = "planted: short grants ignore leases",
+     .limit = BURST_18,
+     .before = {LEASE(2)},
+     .script = {{SPEND(2)}, {LATER(20), TAKE(17)}},
+     .grant = planted_grant_beside_leases},
+    {.name = "planted: short grants read out first",
+     .limit = BURST_18,
+     .before = {TAKE(1)},
+     .script = {{LEASE(2)}, {LATER(20), TAKE(17)}},
+     .grant = planted_grant_out_first},
     {.name = "planted: a waiter is promised what is out",
      .limit = BURST_18,
      .before = {LEASE(2)},
@@ -504,6 +538,47 @@ static const struct scene scenes[] = {
      .limit = BURST_32,
      .before = {TAKE(2), LEASE(3)},
      .script = {{LEASE(0), TAKE(1)}, {LEASE(2)}, {LATER(20), TAKE(29)}}},
+    {.name = "short: a lease beside a single",
+     .limit = BURST_18,
+     .before = {TAKE(1)},
+     .script = {{LEASE(2), LATER(20)}, {TAKE(16), TAKE(17)}},
+     .grant = word_grant},
+    {.name = "short: a lease spent and renewed beside a single, time moves on",
+     .limit = BURST_18,
+     .before = {LEASE(2)},
+     .script = {{LATER(10), SPEND(2), LEASE(0), LEASE(2)}, {TAKE(16), LATER(10), TAKE(3)}},
+     .grant = word_grant},
+    {.name = "short: refused, noted, permits come back, another lease",
+     .limit = BURST_18,
+     .before = {LEASE(2), TAKE(16)},
+     .script = {{LEASE(0), LATER(4), LEASE(2)}, {TAKE(1), TAKE(1), TAKE(2)}},
+     .grant = word_grant},
+    {.name = "short: releases beside old readings of the clock",
+     .limit = BURST_18,
+     .before = {LEASE(2), LATER(20)},
+     .script = {{SPEND(2), LEASE(0)}, {LOOK, LATER(5), TAKE(9), TAKE(9)}, {LATER(5), TAKE(2)}},
+     .grant = word_grant},
+    {.name = "short: cancelled, a lease of as many, a single",
+     .limit = BURST_18,
+     .before = {TAKE(2)},
+     .script = {{SETTLE(0)}, {LEASE(2)}, {LATER(20), TAKE(17)}},
+     .grant = word_grant},
+    {.name = "short: taken and cancelled, a lease of as many, a single",
+     .limit = BURST_18,
+     .before = {TAKE(1)},
+     .script = {{TAKE(2), SETTLE(0)}, {LEASE(2)}, {LATER(20), TAKE(17)}},
+     .grant = word_grant},
+    {.name = "short: leases released in the other order, a single",
+     .large = true,
+     .limit = BURST_32,
+     .before = {TAKE(2), LEASE(3)},
+     .script = {{LEASE(0), TAKE(1)}, {LEASE(2)}, {LATER(20), TAKE(29)}},
+     .grant = word_grant},
+    {.name = "short: changed, keep",
+     .limit = BURST_24,
+     .before = {LEASE(3), LATER(20)},
+     .script = {{SPEND(2), LEASE(0)}, {CHANGE(BURST_18, WEIR_KEEP)}, {TAKE(3), LATER(9)}},
+     .grant = word_grant},
     {.name = "changed, keep",
      .limit = BURST_24,
      .before = {LEASE(3), LATER(20)},

@@ -170,6 +170,27 @@ bool planted_decide_clock_last(struct word *word, const struct atom *now_ns, con
     return decide_with((struct mistake){.without_hold = false}, now_ns, word, ask, decision);
 }
 
+bool planted_grant_beside_leases(struct word *word, const struct word_seen *seen, uint64_t now_ns, uint64_t cost,
+                                 struct granted *granted)
+{
+    uint64_t raw = seen->raw;
+    const struct rule rule = load_rule(word, index_of(raw));
+    const uint64_t now = tick_at(&rule, now_ns);
+    if (word_value(raw) == 0) return false;
+    const uint64_t drained = gcra_drained_after(&rule, word_value(raw), now, ticks_of(&rule, cost));
+    if (!gcra_passes(&rule, now, drained)) return false;
+    *granted = (struct granted){drained, permits_floor(&rule, gcra_room(&rule, now, drained)), rule.generation};
+    return atom_swap(&word->value, &raw, with_index(index_of(raw), drained));
+}
+
+bool planted_grant_out_first(struct word *word, const struct word_seen *seen, uint64_t now_ns, uint64_t cost,
+                             struct granted *granted)
+{
+    if (atom_load(&word->out) != 0) return false;
+    const struct word_seen again = word_see(word);
+    return seen->raw != 0 && planted_grant_beside_leases(word, &again, now_ns, cost, granted);
+}
+
 static bool settle_with(bool holds, struct word *word, uint64_t now_ns, const weir_decision *decision, uint64_t actual)
 {
     uint64_t raw = atom_load_acquire(&word->value);

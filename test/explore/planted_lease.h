@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT
-   planted_lease.h - word.c's trade, decide and settle with one mistake each, for the explorer to find.
+   planted_lease.h - word.c's trade, decide, settle and short way with one mistake each, for the explorer to find.
 
    See planted_lease.c. */
 #ifndef WEIR_TEST_PLANTED_LEASE_H
 #define WEIR_TEST_PLANTED_LEASE_H
 
 #include "share/word.h"
+#include "share/word_short.h"
 
 typedef bool word_trade_function(struct word *word, const struct trade *trade, struct lease_slice *slice);
 typedef bool word_decide_function(struct word *word, const struct ask *ask, weir_decision *decision);
+typedef bool word_grant_function(struct word *word, const struct word_seen *seen, uint64_t now_ns, uint64_t cost,
+                                 struct granted *granted);
 typedef bool word_settle_function(struct word *word, uint64_t now_ns, const weir_decision *decision, uint64_t actual);
 
 /* What was not spent is taken off a state that was not held first. */
@@ -44,6 +47,12 @@ word_decide_function planted_decide_promises;
 /* No mistake: the clock is read after the state and `out`, so where this fails the fault is not an old reading. */
 bool planted_decide_clock_last(struct word *word, const struct atom *now_ns, const struct ask *ask,
                                weir_decision *decision);
+
+/* `out` is ignored. */
+word_grant_function planted_grant_beside_leases;
+
+/* `out` is read before the state. */
+word_grant_function planted_grant_out_first;
 
 /* `out` is ignored. */
 word_settle_function planted_settle_without_hold;

@@ -249,6 +249,26 @@ static void test_limiter_was_closed(void **state)
     weir_lease_close(&mine);
 }
 
+/* ---- what other threads do while one forks ---- */
+
+static int child_may_spin(void)
+{
+    WRONG_UNLESS(host_spin_may(1));
+    weir_close(limiter);
+    return 0;
+}
+
+static void test_child_may_spin(void **state)
+{
+    (void)state;
+    limiter = open_manual("1k/s burst=1000");
+    assert_true(host_spin_begin(1)); /* as another thread would, for its last moments before a start */
+    fork_and_check(child_may_spin);
+    assert_false(host_spin_may(1));
+    host_spin_end();
+    weir_close(limiter);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,6 +277,7 @@ int main(void)
         cmocka_unit_test(test_child_has_a_child),
         cmocka_unit_test(test_thread_forks),
         cmocka_unit_test(test_limiter_was_closed),
+        cmocka_unit_test(test_child_may_spin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -283,6 +283,64 @@ static void test_reserve_beside_leases(void **state)
     reserve_beside_leases("1k/s burst=100 algorithm=hybrid");
 }
 
+/* Refused for what somebody holds and does not use, for as long as he does: who comes back each time is told to come
+   back later, never at once. */
+static void retry_beside_an_idle_lease(const char *limits)
+{
+    weir_limiter *limiter = open_manual(limits);
+    weir_lease lease;
+    uint64_t now_ns = S;
+    open_lease(limiter, &lease);
+    (void)weir_take(limiter, 1);
+    set_ns(limiter, now_ns);
+    takes(&lease, 8 + 1);
+    assert_true(out(limiter) > 1);
+    for (int i = 0; i < 20; i++) {
+        const weir_decision taken = weir_take(limiter, 100), reserved = weir_reserve(limiter, 100, WEIR_FOREVER);
+        assert_int_equal(taken.verdict, WEIR_DENY);
+        assert_int_equal(reserved.verdict, WEIR_DENY);
+        assert_true(taken.retry_ns > 0 && taken.retry_ns < S);
+        assert_int_equal(reserved.retry_ns, taken.retry_ns);
+        set_ns(limiter, now_ns += reserved.retry_ns);
+    }
+    weir_lease_close(&lease);
+    set_ns(limiter, now_ns + S);
+    assert_int_equal(weir_reserve(limiter, 100, 0).verdict, WEIR_ALLOW);
+    weir_close(limiter);
+}
+
+static void test_retry_beside_an_idle_lease(void **state)
+{
+    (void)state;
+    retry_beside_an_idle_lease("1k/s burst=100");
+    retry_beside_an_idle_lease("1k/s burst=100 algorithm=hybrid");
+    retry_beside_an_idle_lease("999999937/s burst=100");
+    retry_beside_an_idle_lease("5G/s burst=100");
+    retry_beside_an_idle_lease("5G/s burst=100 algorithm=hybrid");
+}
+
+static void test_peek_limit_beside_leases(void **state)
+{
+    (void)state;
+    static const char *const limits[] = {"1k/s burst=100", "1k/s burst=100 algorithm=hybrid"};
+    for (int i = 0; i < 2; i++) {
+        weir_limiter *limiter = open_manual(limits[i]);
+        weir_lease lease;
+        open_lease(limiter, &lease);
+        (void)weir_take(limiter, 1);
+        set_ns(limiter, S);
+        takes(&lease, 8 + 1);
+        const uint64_t held = out(limiter);
+        assert_true(held > 1);
+        set_ns(limiter, 2 * S);
+        const uint64_t shown = weir_peek_limit(limiter, 0, 0).remaining; /* before a peek, which holds */
+        assert_int_equal(shown, 100 - held);
+        assert_int_equal(shown, remaining(limiter));
+        weir_lease_close(&lease);
+        weir_close(limiter);
+    }
+}
+
 /* ---- threads that end ---- */
 
 static _Thread_local weir_lease of_thread;
@@ -414,6 +472,80 @@ static void test_forgotten_on_the_stack(void **state)
 }
 
 static pthread_key_t late_key;
+
+/* What it held is lost until the end of the thread: nobody knows what was there before. */
+static void *opens_again(void *limiter)
+{
+    static _Thread_local weir_lease lease;
+    open_lease(limiter, &lease);
+    takes(&lease, 20);
+    const uint64_t held = out(limiter);
+    assert_true(held > 0);
+    open_lease(limiter, &lease);
+    assert_int_equal(out(limiter), held);
+    takes(&lease, 20);
+    return NULL;
+}
+
+static void test_opened_again(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("1k/s burst=1000");
+    run_thread(opens_again, limiter);
+    assert_int_equal(out(limiter), 0);
+    assert_true(remaining(limiter) <= 1000 - 40);
+    set_ns(limiter, S);
+    assert_int_equal(remaining(limiter), 1000);
+    weir_close(limiter);
+}
+
+/* Against what weir_lease_spend asks for; what is saved up for all must not suffer from it. */
+static void test_spent_beyond(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("1k/s burst=1000");
+    weir_lease lease;
+    open_lease(limiter, &lease);
+    (void)weir_take(limiter, 500);
+    takes(&lease, 20);
+    const uint64_t saved_up = remaining(limiter);
+    assert_true(lease.left > 0);
+    (void)weir_lease_spend(&lease, lease.left + 1);
+    weir_lease_close(&lease);
+    assert_int_equal(out(limiter), 0);
+    assert_int_equal(remaining(limiter), saved_up);
+    weir_close(limiter);
+}
+
+enum { CROWD = 200 };
+
+static atomic_int crowded;
+
+/* All at once, more than there are numbers for threads; half of them leave their lease to the end of the thread. */
+static void *one_of_many(void *limiter)
+{
+    static _Thread_local weir_lease lease;
+    open_lease(limiter, &lease);
+    takes(&lease, 20);
+    const bool closes = atomic_fetch_add(&crowded, 1) % 2 == 0;
+    while (atomic_load(&crowded) < CROWD) sched_yield();
+    takes(&lease, 5);
+    if (closes) weir_lease_close(&lease);
+    return NULL;
+}
+
+static void test_crowd(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("1k/s burst=100000");
+    pthread_t thread[CROWD];
+    for (int i = 0; i < CROWD; i++) assert_int_equal(pthread_create(&thread[i], NULL, one_of_many, limiter), 0);
+    for (int i = 0; i < CROWD; i++) pthread_join(thread[i], NULL);
+    assert_int_equal(out(limiter), 0);
+    assert_int_equal(remaining(limiter), 100000 - CROWD * 25);
+    assert_stats(limiter, CROWD * 25, CROWD * 25, 0);
+    weir_close(limiter);
+}
 
 static void open_late(void *limiter)
 {
@@ -1003,8 +1135,13 @@ int main(void)
         cmocka_unit_test(test_own_permits_count),
         cmocka_unit_test(test_many_leases),
         cmocka_unit_test(test_reserve_beside_leases),
+        cmocka_unit_test(test_retry_beside_an_idle_lease),
+        cmocka_unit_test(test_peek_limit_beside_leases),
         cmocka_unit_test(test_thread_ends),
         cmocka_unit_test(test_forgotten_on_the_stack),
+        cmocka_unit_test(test_opened_again),
+        cmocka_unit_test(test_spent_beyond),
+        cmocka_unit_test(test_crowd),
         cmocka_unit_test(test_opened_while_it_ends),
         cmocka_unit_test(test_stop),
         cmocka_unit_test(test_close_of_the_limiter),

@@ -45,12 +45,12 @@ int __real_sched_yield(void);
 /* ---- a machine ---- */
 
 static struct {
-    bool real, nothing_out;                      /* out: no lease holds a permit while its thread sleeps */
-    uint64_t now_ns, late_ns;                    /* late: how much a sleep overshoots */
-    uint64_t sleeps, spins, shortest_ns, latest; /* latest: the deadline of the last sleep */
-    void (*meanwhile)(void);                     /* in the next sleep, once */
-    void (*between)(void);                       /* when a thread is next asked for its number, once */
-    _Atomic uint64_t system_calls, locks;        /* those that may sleep */
+    bool real, nothing_out;                             /* out: no lease holds a permit while its thread sleeps */
+    uint64_t now_ns, late_ns;                           /* late: how much a sleep overshoots */
+    uint64_t looks, sleeps, spins, shortest_ns, latest; /* latest: the deadline of the last sleep */
+    void (*meanwhile)(void);                            /* in the next sleep, once */
+    void (*between)(void);                              /* when a thread is next asked for its number, once */
+    _Atomic uint64_t system_calls, locks;               /* those that may sleep */
     weir_limiter *limiter;
 } machine;
 
@@ -63,6 +63,7 @@ static void call_once(void (**function)(void))
 
 uint64_t __wrap_host_now_ns(void)
 {
+    machine.looks += !machine.real;
     return machine.real ? __real_host_now_ns() : (machine.now_ns += LOOK_NS);
 }
 
@@ -135,7 +136,7 @@ static weir_limiter *open_made_up(const char *limits, uint64_t grain_ns, uint64_
     machine.late_ns = LATE_NS;
     assert_int_equal(weir_open(&limiter, limits, &options, NULL), 0);
     machine.limiter = limiter;
-    machine.sleeps = machine.spins = 0;
+    machine.looks = machine.sleeps = machine.spins = 0;
     machine.shortest_ns = UINT64_MAX;
     machine.system_calls = machine.locks = 0;
     return limiter;
@@ -319,6 +320,47 @@ static void test_no_nap_by_a_coarse_clock(void **state)
     }
 }
 
+/* ---- asked again and again ---- */
+
+/* What somebody holds and does not use is missing all the time, and would be there in a ns if he gave it back. */
+static void test_rests_beside_an_idle_lease(void **state)
+{
+    (void)state;
+    static weir_lease lease;
+    static const char *const limits[] = {"1G/s burst=100 algorithm=gcra", "1G/s burst=100"};
+    for (int i = 0; i < 2; i++) {
+        weir_limiter *limiter = open_made_up(limits[i], 0, 0);
+        assert_int_equal(weir_lease_open(&lease, limiter, NULL), 0);
+        (void)weir_take(limiter, 1);
+        machine.now_ns += MS;
+        for (int j = 0; j < 9; j++) (void)weir_lease_take(&lease, 1);
+        const uint64_t held = atom_load(&limiter->word.out);
+        assert_true(held > 1);
+        machine.looks = 0;
+        assert_int_equal(weir_take_wait(limiter, 100 - held + 1, 10 * MS).verdict, WEIR_DENY);
+        assert_true(machine.sleeps >= 100 && machine.sleeps <= 200);
+        assert_true(machine.looks <= 10 * machine.sleeps);
+        weir_lease_close(&lease);
+        weir_close(limiter);
+    }
+}
+
+/* What starts soon by the limit's clock has started by the system's long ago. */
+static void test_rests_by_a_coarse_clock(void **state)
+{
+    (void)state;
+    static weir_lease lease;
+    weir_limiter *limiter = open_made_up("1000000/s burst=20000", 100 * US, 0);
+    limiter->clock = WEIR_CLOCK_COARSE;
+    const uint64_t begin_ns = machine.now_ns;
+    assert_int_equal(weir_lease_open(&lease, limiter, NULL), 0);
+    while (machine.now_ns < begin_ns + 40 * MS) start_one(limiter, &lease);
+    assert_true(machine.sleeps <= 800);
+    assert_true(machine.looks <= 20 * machine.sleeps); /* and not 10,000 */
+    weir_lease_close(&lease);
+    weir_close(limiter);
+}
+
 static void stop(void)
 {
     weir_stop(machine.limiter);
@@ -487,6 +529,8 @@ int main(void)
         cmocka_unit_test(test_alarms_are_apart),
         cmocka_unit_test(test_no_nap),
         cmocka_unit_test(test_no_nap_by_a_coarse_clock),
+        cmocka_unit_test(test_rests_beside_an_idle_lease),
+        cmocka_unit_test(test_rests_by_a_coarse_clock),
         cmocka_unit_test(test_stop_ends_a_nap),
         cmocka_unit_test(test_spin),
         cmocka_unit_test(test_spin_places),
