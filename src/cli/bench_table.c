@@ -259,7 +259,8 @@ static bool measure_all(struct bench *bench, struct bench_table *table)
     const struct bench_wish *wish = bench->wish;
     for (int round = 0; round < wish->rounds; round++) {
         for (int count = 0; count < wish->counts; count++) {
-            bench_progress("table", "threads", wish->threads[count], round, wish->rounds);
+            bench_progress("table", wish->threads[count] == 1 ? "thread" : "threads", wish->threads[count], round,
+                           wish->rounds);
             for (int work = 0; work < TABLE_WORKS; work++) {
                 if (!measure(bench, count, (enum table_work)work, &table->rate[count][work].round[round])) return false;
             }
