@@ -24,9 +24,9 @@ static const uint64_t FOR_MOST_NS = 3600000000000, GRAIN_MOST_NS = 1000000000;
 static const struct option_help option_rows[OPTION_COUNT] = {
     [OPTION_THREADS] = {"threads", 0, "N", "with so many threads, one after the other when several: 1,2,8"},
     [OPTION_RATE] = {"rate", 0, "RATE", "pace: so many a second, one after the other: 1k,1M,50M"},
-    [OPTION_GRAIN] = {"grain", 0, "TIME", "pace: no shorter sleep than this (none said)"},
+    [OPTION_GRAIN] = {"grain", 0, "TIME", "pace: a sleep lasts at least this long; grain_ns of weir_limiter(3)"},
     [OPTION_KEYS] = {"keys", 0, "N", "table: so many keys (1000000)"},
-    [OPTION_FOR] = {"for", 0, "TIME", "measure so long in all, without filling the table"},
+    [OPTION_FOR] = {"for", 0, "TIME", "measure so long in all, for example 10s, without filling the table"},
     [OPTION_ROUNDS] = {"rounds", 0, "N", "take so many turns (5; pace 1, table 15)"},
     [OPTION_JSON] = {"json", 0, NULL, "one JSON object instead of words"},
 };
@@ -107,9 +107,9 @@ static bool read_rates(const char *text, struct bench_wish *wish)
 
 static bool read_keys(const char *text, uint64_t *keys)
 {
-    if (!read_count_argument("keys", text, KEYS_MOST, keys)) return false;
-    if (*keys < KEYS_LEAST) trouble("--keys \"%s\": expected at least %d keys", text, KEYS_LEAST);
-    return *keys >= KEYS_LEAST;
+    if (read_count(text, keys) && *keys >= KEYS_LEAST && *keys <= KEYS_MOST) return true;
+    trouble("--keys \"%s\": expected a whole number from %d to %d; for example 10M", text, KEYS_LEAST, KEYS_MOST);
+    return false;
 }
 
 static bool read_time(const char *option, const char *text, uint64_t most_ns, const char *most, uint64_t *ns)

@@ -226,7 +226,7 @@ static void print_words(const struct bench_wish *wish, const void *measured)
     }
     printf("  Floors: a counter of the thread's own, a swap of one shared word, a reading of the clock.\n"
            "  Word: weir_take_at and weir_take.  A / B: how many times as long A takes (min-max).  Of\n"
-           "  processors: leases of all threads over %u thread%s times the processors they have.  Clock reads: of\n"
+           "  processors: what each in use does by leases, over what it does with %u thread%s.  Clock reads: of\n"
            "  leases, in 1,000 permits; weir_take has 1,000.\n\n",
            wish->threads[0], wish->threads[0] == 1 ? "" : "s");
 }

@@ -97,7 +97,7 @@ bool bench_loops_measure(const struct bench_loops *loops, const struct bench_wis
         for (int count = 0; count < wish->counts; count++) {
             const unsigned threads = wish->threads[count];
             const uint64_t run_ns = wish->run_ns * longer(threads);
-            bench_progress(loops->section, "threads", threads, round, wish->rounds);
+            bench_progress(loops->section, threads == 1 ? "thread" : "threads", threads, round, wish->rounds);
             for (int loop = 0; loop < loops->count; loop++) {
                 double *rate = &rates[count].rate[loop].round[round];
                 if (!measure(loops, loop, threads, run_ns, rate, &rates[count].counted[loop].round[round]))

@@ -103,8 +103,8 @@ void pace_words(const struct bench_wish *wish, const void *measured)
     print_table(wish, pacing, print_rest);
     printf("  Floor: as many threads that sleep to the same times.  Late: from the start in the decision to the\n"
            "  clock after the call.  Behind: late against what the rate alone gives, as the floor's is.  Ratio:\n"
-           "  of these two, p99.  Error: of the rate.  Cpu: processor seconds a second.  Over: the most in any\n"
-           "  window above the bound.  Gaps: between starts, against a period of the rate; above %d,000 a\n"
+           "  behind over floor, p99.  Error: of the rate.  Cpu: processor seconds a second.  Over: the most in\n"
+           "  any window above the bound.  Gaps: between starts, against a period of the rate; above %d,000 a\n"
            "  second those of one thread, against the schedule.  Medians of %d round%s of ",
            PACE_LOOKS_PER_S / THOUSAND, wish->rounds, wish->rounds == 1 ? "" : "s");
     writer.length = 0;

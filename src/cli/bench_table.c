@@ -21,6 +21,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <weir/weir.h>
 
@@ -34,6 +35,7 @@
 enum { CHUNK = 4 * TABLE_BATCH, PAGE = 4096 };
 enum { CHAIN_SHIFT = 63, AWAY_NS = 1000000, AWAY_FEW = 100 };
 enum { ROUNDS_USUAL = 15, RUN_USUAL_NS = 22000000 };
+enum { KEY_BYTES = 22, COPIES = 2, MEGA = 1000000 }; /* about so many for each key, in the table and in the floor */
 
 #define SECOND_NS 1e9
 #define CACHES_MOST (UINT64_C(1) << 28) /* bytes: no cache holds more */
@@ -259,7 +261,8 @@ static bool measure_all(struct bench *bench, struct bench_table *table)
     const struct bench_wish *wish = bench->wish;
     for (int round = 0; round < wish->rounds; round++) {
         for (int count = 0; count < wish->counts; count++) {
-            bench_progress("table", "threads", wish->threads[count], round, wish->rounds);
+            bench_progress("table", wish->threads[count] == 1 ? "thread" : "threads", wish->threads[count], round,
+                           wish->rounds);
             for (int work = 0; work < TABLE_WORKS; work++) {
                 if (!measure(bench, count, (enum table_work)work, &table->rate[count][work].round[round])) return false;
             }
@@ -316,11 +319,23 @@ static bool map_lines(struct bench *bench, uint64_t bytes)
     return true;
 }
 
+/* A table lies in memory from the start: the system would kill whoever asks for more than there is. */
+static bool fits(uint64_t keys)
+{
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    const uint64_t need = keys * KEY_BYTES * COPIES;
+    if (pages <= 0 || page <= 0 || need / (uint64_t)page < (uint64_t)pages) return true;
+    trouble("bench: %llu keys need about %llu MB, more than this machine has; see --keys", (unsigned long long)keys,
+            (unsigned long long)(need / MEGA));
+    return false;
+}
+
 static bool open_all(struct bench *bench)
 {
     weir_table_options options = WEIR_TABLE_OPTIONS;
     weir_error error;
     options.keys_max = bench->wish->keys;
+    if (!fits(bench->wish->keys)) return false;
     if (weir_plan_parse(&bench->plan, LIMIT, WEIR_ADMIT, &error) == 0 &&
         weir_table_open(&bench->table, &options, &error) == 0) {
         return map_lines(bench, table_stats(bench->table).bytes);

@@ -27,7 +27,8 @@ struct word {
     struct atom high; /* no value that was ever lowered from is above this or the present one */
 };
 
-_Static_assert(offsetof(struct word, rule) == SHARE_LINE && sizeof(struct word) == 4 * SHARE_LINE, "no false sharing");
+_Static_assert(offsetof(struct word, rule) == SHARE_LINE && sizeof(struct word) == (size_t)4 * SHARE_LINE,
+               "no false sharing");
 
 static const uint64_t WORD_VALUE_MAX = INT64_MAX;
 

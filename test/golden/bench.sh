@@ -137,8 +137,15 @@ done
 wrong 'weir: --grain "0s": expected more than 0 and at most 1s' --grain 0s
 wrong 'weir: --grain "2s": expected more than 0 and at most 1s' --grain 2s
 wrong 'weir: --grain "5": expected a time' --grain 5
-wrong 'weir: --keys "999": expected at least 1000 keys' --keys 999
-wrong 'weir: --keys "1000000001": ' --keys 1000000001
+expected='expected a whole number from 1000 to 1000000000; for example 10M'
+for keys in 0 999 1000000001 1e6 ''; do
+    wrong "weir: --keys \"$keys\": $expected" "--keys=$keys"
+done
+if awk '/^MemTotal:/ { small = $2 < 30000000 } END { exit !small }' /proc/meminfo 2>/dev/null; then
+    run 'more keys than there is memory for' "$weir" bench table --keys 1000000000 --for 1ms
+    ends 2
+    says err 'weir: bench: 1000000000 keys need about 44000 MB, more than this machine has; see --keys'
+fi
 wrong 'weir: --for "2h": expected more than 0 and at most 1h' --for 2h
 wrong 'weir: --for "0s": expected more than 0 and at most 1h' --for 0s
 wrong 'weir: --rounds "0": expected a whole number from 1 to 25' --rounds 0
