@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <time.h>
 
 #include "host/thread.h"
 
@@ -16,14 +17,26 @@
 #define CLOCK_MONOTONIC_COARSE CLOCK_MONOTONIC
 #endif
 
+static uint64_t read_ns(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * HOST_SECOND_NS + (uint64_t)now.tv_nsec;
+}
+
+uint64_t host_now_ns(void)
+{
+    return read_ns(CLOCK_MONOTONIC);
+}
+
 uint64_t host_now_coarse_ns(void)
 {
-    return host_clock_ns(CLOCK_MONOTONIC_COARSE);
+    return read_ns(CLOCK_MONOTONIC_COARSE);
 }
 
 uint64_t host_unix_ns(void)
 {
-    return host_clock_ns(CLOCK_REALTIME);
+    return read_ns(CLOCK_REALTIME);
 }
 
 /* A thread that wakes late by what a sleep takes here rests for as long, or it would do nothing but go to sleep; one

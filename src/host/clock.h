@@ -9,22 +9,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <time.h>
 
 #include "host/sleep.h"
 
-static inline uint64_t host_clock_ns(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * HOST_SECOND_NS + (uint64_t)now.tv_nsec;
-}
-
-/* Here, so that between a decision and the kernel's page there is one call. */
-static inline uint64_t host_now_ns(void)
-{
-    return host_clock_ns(CLOCK_MONOTONIC);
-}
+uint64_t host_now_ns(void);
 
 /* Up to a few ms behind, several times as fast to read. */
 uint64_t host_now_coarse_ns(void);
