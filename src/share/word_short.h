@@ -39,12 +39,17 @@ static inline weir_decision word_granted(const struct granted *granted, uint64_t
                            .reserved = granted->generation};
 }
 
+/* Every field is named, also those that are 0: else all are zeroed first, and some written twice. */
 static inline weir_decision word_denied(const struct note *note, uint64_t now_ns)
 {
     return (weir_decision){.verdict = WEIR_DENY,
+                           .limit = 0,
                            .start = {now_ns},
+                           .delay_ns = 0,
                            .retry_ns = note->passes_ns - now_ns,
                            .end = note->value,
+                           .remaining = 0,
+                           .charged = 0,
                            .reserved = note->generation};
 }
 
