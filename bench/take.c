@@ -29,8 +29,8 @@ struct shared {
     alignas(BENCH_CACHE_LINE) _Atomic uint64_t counter;
     alignas(BENCH_CACHE_LINE) pthread_mutex_t mutex;
     uint64_t guarded;
-    weir_limiter *gcra, *coarse, *ticker, *hybrid, *log, *wide, *leased;
-    weir_limiter *shut, *shut_coarse, *shut_ticker;
+    weir_limiter *gcra, *coarse, *ticker, *tsc, *hybrid, *log, *wide, *leased;
+    weir_limiter *shut, *shut_coarse, *shut_ticker, *shut_tsc;
 };
 
 /* CALLS calls; returns how many units of work were done, or refused where that is the work. */
@@ -132,6 +132,11 @@ static uint64_t run_take_ticker(struct shared *shared)
     return take_all(shared->ticker);
 }
 
+static uint64_t run_take_tsc(struct shared *shared)
+{
+    return take_all(shared->tsc);
+}
+
 static uint64_t run_take_hybrid(struct shared *shared)
 {
     return take_all(shared->hybrid);
@@ -189,6 +194,21 @@ static uint64_t run_refused_ticker(struct shared *shared)
     return refuse_all(shared->shut_ticker);
 }
 
+static uint64_t run_refused_tsc(struct shared *shared)
+{
+    return refuse_all(shared->shut_tsc);
+}
+
+/* Holds nothing, as there is nothing to hold. */
+static uint64_t run_lease_refused(struct shared *shared)
+{
+    static _Thread_local weir_lease lease;
+    uint64_t refused = 0;
+    if (lease.inside == NULL && weir_lease_open(&lease, shared->shut_ticker, NULL) != 0) abort();
+    for (int i = 0; i < CALLS; i++) refused += weir_lease_take(&lease, 1).verdict == WEIR_DENY;
+    return refused;
+}
+
 static uint64_t run_refused_at(struct shared *shared)
 {
     const weir_instant now = weir_now();
@@ -218,12 +238,15 @@ static const struct work {
     {"weir_take", "grant", run_take, 1, SWAP, CLOCK},
     {"weir_take, coarse clock", "grant", run_take_coarse, 1, SWAP, COARSE},
     {"weir_take, ticker", "grant", run_take_ticker, 1, SWAP, NO_FLOOR},
+    {"weir_take, TSC", "grant", run_take_tsc, 1, SWAP, NO_FLOOR},
     {"weir_take, hybrid (cell)", "grant", run_take_hybrid, 1, MUTEX, CLOCK},
     {"weir_take, sliding log", "grant", run_take_log, 1, SWAP, CLOCK},
     {"weir_take_some(64), a permit", "grant", run_take_some, MANY, NO_FLOOR, NO_FLOOR},
     {"weir_take, refused", "deny", run_refused, 1, CLOCK, NO_FLOOR},
     {"weir_take, refused, coarse", "deny", run_refused_coarse, 1, COARSE, NO_FLOOR},
     {"weir_take, refused, ticker", "deny", run_refused_ticker, 1, NO_FLOOR, NO_FLOOR},
+    {"weir_take, refused, TSC", "deny", run_refused_tsc, 1, NO_FLOOR, NO_FLOOR},
+    {"weir_lease_take, refused, ticker", "deny", run_lease_refused, 1, NO_FLOOR, NO_FLOOR},
     {"weir_take_at, refused", "deny", run_refused_at, 1, NO_FLOOR, NO_FLOOR},
 };
 
@@ -315,6 +338,7 @@ static void open_all(struct shared *shared)
     shared->gcra = open_limiter(never_refuses, WEIR_ADMIT, WEIR_CLOCK_SYSTEM);
     shared->coarse = open_limiter(never_refuses, WEIR_ADMIT, WEIR_CLOCK_COARSE);
     shared->ticker = open_limiter(never_refuses, WEIR_ADMIT, WEIR_CLOCK_TICKER);
+    shared->tsc = open_limiter(never_refuses, WEIR_ADMIT, WEIR_CLOCK_TSC);
     shared->hybrid = open_limiter("1000000000/s burst=1s start=full algorithm=hybrid catchup=1.1", WEIR_PACE, 0);
     shared->log = open_limiter("4000000/10ms algorithm=sliding-log", WEIR_ADMIT, WEIR_CLOCK_SYSTEM);
     shared->wide = open_limiter("10000000000/s burst=4294967295", WEIR_ADMIT, WEIR_CLOCK_SYSTEM);
@@ -322,15 +346,18 @@ static void open_all(struct shared *shared)
     shared->shut = open_limiter("1/d burst=1", WEIR_ADMIT, WEIR_CLOCK_SYSTEM);
     shared->shut_coarse = open_limiter("1/d burst=1", WEIR_ADMIT, WEIR_CLOCK_COARSE);
     shared->shut_ticker = open_limiter("1/d burst=1", WEIR_ADMIT, WEIR_CLOCK_TICKER);
+    shared->shut_tsc = open_limiter("1/d burst=1", WEIR_ADMIT, WEIR_CLOCK_TSC);
     weir_take(shared->shut, 1);
     weir_take(shared->shut_coarse, 1);
     weir_take(shared->shut_ticker, 1);
+    weir_take(shared->shut_tsc, 1);
 }
 
 static void close_all(struct shared *shared)
 {
-    weir_limiter *all[] = {shared->gcra, shared->coarse, shared->ticker, shared->hybrid,      shared->log,
-                           shared->wide, shared->leased, shared->shut,   shared->shut_coarse, shared->shut_ticker};
+    weir_limiter *all[] = {shared->gcra,   shared->coarse,      shared->ticker,      shared->tsc,
+                           shared->hybrid, shared->log,         shared->wide,        shared->leased,
+                           shared->shut,   shared->shut_coarse, shared->shut_ticker, shared->shut_tsc};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) weir_close(all[i]);
     pthread_mutex_destroy(&shared->mutex);
 }
@@ -418,7 +445,7 @@ static void print_row(const struct figures *figures, int at, int index, int roun
     const struct spread spread = bench_spread(rate, rounds);
     char range[32];
     snprintf(range, sizeof range, "%.1f-%.1f", spread.least, spread.most);
-    printf("%-30s %8.1f %16s %8.2f", work->who, spread.median, range, 1e3 / spread.median);
+    printf("%-32s %8.1f %16s %8.2f", work->who, spread.median, range, 1e3 / spread.median);
     if (work->floor != NO_FLOOR) {
         printf(" %7.2f  %s%s%s", floor_ratio(figures, at, work, rounds), WORKS[work->floor].who,
                work->and != NO_FLOOR ? " + " : "", work->and != NO_FLOOR ? WORKS[work->and ].who : "");
@@ -431,7 +458,7 @@ static void print_table(const struct figures *figures, int rounds)
     for (int at = 0; at < THREAD_COUNTS; at++) {
         char title[32];
         snprintf(title, sizeof title, "%d thread%s", THREADS[at], THREADS[at] == 1 ? "" : "s");
-        printf("\n%-30s %8s %16s %8s %7s\n", title, "M/s", "min-max", "ns", "/ floor");
+        printf("\n%-32s %8s %16s %8s %7s\n", title, "M/s", "min-max", "ns", "/ floor");
         for (int work = 0; work < WORK_COUNT; work++) print_row(figures, at, work, rounds);
     }
 }

@@ -283,12 +283,12 @@ static weir_decision count_used(struct holder *holder, weir_decision decision)
     return decision;
 }
 
-weir_decision weir_lease_renew(weir_lease *lease, uint64_t cost)
+/* Apart, so that what is refused as it was before saves no registers. */
+static __attribute__((noinline)) weir_decision ask_at(weir_lease *lease, uint64_t now_ns, uint64_t cost)
 {
     weir_limiter *limiter = limiter_of(lease);
     struct holder *holder = lease->inside;
     if (limiter == NULL) return closed();
-    const uint64_t now_ns = limiter_now_ns(limiter);
     limiter_renew(limiter, now_ns);
     if (holder->ahead != 0) show_due(holder, lease, now_ns);
     if (cost > lease->left + holder->ahead) renew_now(holder, lease, now_ns, cost);
@@ -305,6 +305,21 @@ weir_decision weir_lease_renew(weir_lease *lease, uint64_t cost)
                                     .reserved = lease->reserved};
     limiter_count(limiter, &decision);
     return decision;
+}
+
+/* Who has none and wants none along asks the limiter, and may have noted what it says. */
+weir_decision weir_lease_renew(weir_lease *lease, uint64_t cost)
+{
+    const struct holder *holder = lease->inside;
+    if (holder == NULL || holder->limiter == NULL) return closed();
+    weir_limiter *limiter = holder->limiter;
+    const uint64_t now_ns = limiter_now_ns(limiter);
+    const unsigned slot = host_slot_known();
+    if (cost == 1 && holder->size == 0 && holder->want < SLICE_LEAST && slot < HOST_SLOTS &&
+        limiter_is_plain(limiter, now_ns) && limiter_refuses(limiter, now_ns, &limiter->tally[slot])) {
+        return word_denied(&limiter->tally[slot].note, now_ns);
+    }
+    return ask_at(lease, now_ns, cost);
 }
 
 /* ---- waiting ---- */

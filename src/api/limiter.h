@@ -9,6 +9,7 @@
 
 #include <weir/weir.h>
 
+#include "api/tally.h"
 #include "plan/plan.h"
 #include "host/clock.h"
 #include "host/sleep.h"
@@ -113,6 +114,7 @@ _Static_assert(offsetof(struct weir_limiter, naps) % SHARE_LINE == 0, "and the n
 
 static inline uint64_t limiter_now_ns(const weir_limiter *limiter)
 {
+    if (limiter->clock == WEIR_CLOCK_SYSTEM) return host_now_ns(); /* first: most have it */
     switch (limiter->clock) {
     case WEIR_CLOCK_COARSE:
         return host_now_coarse_ns();
@@ -142,6 +144,15 @@ static inline bool limiter_stopped(const weir_limiter *limiter)
 static inline bool limiter_is_plain(const weir_limiter *limiter, uint64_t now_ns)
 {
     return now_ns < atom_load(&limiter->clock_ends_ns) && !limiter_stopped(limiter);
+}
+
+/* Is one permit refused, as the thread has noted in its tally?  Then that is counted, too. */
+static inline bool limiter_refuses(const weir_limiter *limiter, uint64_t now_ns, struct tally *tally)
+{
+    const struct word_seen seen = word_see(&limiter->word);
+    if (!word_denies(&seen, now_ns, &tally->note)) return false;
+    tally_add(&tally->denied, true, 1);
+    return true;
 }
 
 /* ---- change.c ---- */

@@ -5,7 +5,6 @@
    permit; allocates nothing, but where more wait than a log remembers; writes nothing shared but the state itself.
    Leaves to others: waiting (wait.c), arithmetic (core). */
 #include "api/limiter.h"
-#include "api/tally.h"
 
 void limiter_count(weir_limiter *limiter, const weir_decision *decision)
 {
@@ -101,37 +100,47 @@ static weir_decision ask_now(weir_limiter *limiter, struct ask *ask)
     return ask_and_count(limiter, ask);
 }
 
-/* Notes what it was told of one permit. */
-static weir_decision take_at(weir_limiter *limiter, uint64_t now_ns, uint64_t cost, unsigned slot)
+/* The long way.  Notes what it was told of one permit. */
+static __attribute__((noinline)) weir_decision take_at(weir_limiter *limiter, uint64_t now_ns, uint64_t cost)
 {
     const weir_decision decision = ask_and_count(limiter, &(struct ask){.now_ns = now_ns, .cost = cost});
+    const unsigned slot = host_slot();
     if (cost == 1 && slot < HOST_SLOTS) word_note(&limiter->tally[slot].note, &decision, now_ns);
     return decision;
 }
 
-/* The decision is written where the caller wants it: filled elsewhere and copied it would cost as much as the swap. */
+/* Apart, so that a refusal saves no registers. */
+static __attribute__((noinline)) weir_decision grant_shortly(weir_limiter *limiter, uint64_t now_ns, uint64_t cost,
+                                                             struct tally *tally)
+{
+    const struct word_seen seen = word_see(&limiter->word);
+    struct granted granted;
+    if (!word_grant(&limiter->word, &seen, now_ns, cost, &granted)) return take_at(limiter, now_ns, cost);
+    tally_add(&tally->allowed, true, 1);
+    tally_add(&tally->granted, true, cost);
+    return word_granted(&granted, now_ns, cost);
+}
+
+/* Each decision is written where the caller wants it: filled elsewhere and copied it would cost as much as the swap.
+   Who has no number yet gets it on the long way. */
+static ATOM_INLINE weir_decision take_shortly(weir_limiter *limiter, uint64_t now_ns, uint64_t cost)
+{
+    const unsigned slot = host_slot_known();
+    if (slot >= HOST_SLOTS || !limiter_is_plain(limiter, now_ns)) return take_at(limiter, now_ns, cost);
+    struct tally *tally = &limiter->tally[slot];
+    const bool refused = cost == 1 && limiter_refuses(limiter, now_ns, tally);
+    return refused ? word_denied(&tally->note, now_ns) : grant_shortly(limiter, now_ns, cost, tally);
+}
+
 weir_decision weir_take_at(weir_limiter *limiter, weir_instant now, uint64_t cost)
 {
-    const unsigned slot = host_slot();
-    const bool mine = slot < HOST_SLOTS;
-    struct tally *tally = &limiter->tally[slot];
-    struct granted granted;
-    if (!limiter_is_plain(limiter, now.ns)) return take_at(limiter, now.ns, cost, slot);
-    const struct word_seen seen = word_see(&limiter->word);
-    if (cost == 1 && word_denies(&seen, now.ns, &tally->note)) {
-        tally_add(&tally->denied, mine, 1);
-        return word_denied(&tally->note, now.ns);
-    }
-    if (!word_grant(&limiter->word, &seen, now.ns, cost, &granted)) return take_at(limiter, now.ns, cost, slot);
-    tally_add(&tally->allowed, mine, 1);
-    tally_add(&tally->granted, mine, cost);
-    return word_granted(&granted, now.ns, cost);
+    return take_shortly(limiter, now.ns, cost);
 }
 
 weir_decision weir_take(weir_limiter *limiter, uint64_t cost)
 {
     if (atom_load(&limiter->knows) != 0) return ask_now(limiter, &(struct ask){.cost = cost});
-    return weir_take_at(limiter, (weir_instant){limiter_now_ns(limiter)}, cost);
+    return take_shortly(limiter, limiter_now_ns(limiter), cost);
 }
 
 weir_decision weir_take_some(weir_limiter *limiter, uint64_t cost_max)

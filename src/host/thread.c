@@ -22,7 +22,7 @@ static pthread_key_t at_exit_key;
 static pthread_mutex_t watches_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct host_watch *watches;
 static struct host_fork_watch *fork_watches;
-static HOST_THREAD_LOCAL unsigned slot_plus_1;
+HOST_THREAD_LOCAL unsigned host_slot_plus_1;
 
 _Static_assert(HOST_SLOTS == 64, "a bit for each slot");
 
@@ -38,7 +38,7 @@ static struct host_watch *next_of_this_thread(void)
 {
     pthread_mutex_lock(&watches_mutex);
     struct host_watch *watch = watches;
-    while (watch != NULL && watch->thread != &slot_plus_1) watch = watch->after;
+    while (watch != NULL && watch->thread != &host_slot_plus_1) watch = watch->after;
     if (watch != NULL) unlink_watch(watch);
     pthread_mutex_unlock(&watches_mutex);
     return watch;
@@ -49,7 +49,7 @@ static void release(void *slot)
 {
     const uintptr_t number = (uintptr_t)slot - 1;
     for (struct host_watch *watch; (watch = next_of_this_thread()) != NULL;) watch->thread_ended(watch);
-    slot_plus_1 = HOST_SLOTS + 1;
+    host_slot_plus_1 = HOST_SLOTS + 1;
     if (number == HOST_SLOTS) return;
     atomic_fetch_and_explicit(&slots_taken, ~(UINT64_C(1) << number), memory_order_release);
 }
@@ -109,13 +109,13 @@ static unsigned claim(void)
 static __attribute__((noinline)) unsigned first_slot(void)
 {
     pthread_once(&once, prepare);
-    slot_plus_1 = claim() + 1;
-    return slot_plus_1 - 1;
+    host_slot_plus_1 = claim() + 1;
+    return host_slot_plus_1 - 1;
 }
 
 unsigned host_slot(void)
 {
-    const unsigned plus_1 = slot_plus_1;
+    const unsigned plus_1 = host_slot_plus_1;
     return plus_1 != 0 ? plus_1 - 1 : first_slot();
 }
 
@@ -130,7 +130,7 @@ void host_watch_open(struct host_watch *watch)
     /* So that the end of this thread is noticed, even if it has begun and this is called on the way. */
     const unsigned slot = host_slot();
     pthread_setspecific(at_exit_key, (void *)(uintptr_t)(slot + 1));
-    watch->thread = &slot_plus_1;
+    watch->thread = &host_slot_plus_1;
     watch->before = NULL;
     pthread_mutex_lock(&watches_mutex);
     watch->after = watches;

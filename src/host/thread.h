@@ -24,6 +24,16 @@ enum { HOST_SLOTS = 64 };
 /* A small number that no other living thread has, or HOST_SLOTS when more threads live than there are numbers. */
 unsigned host_slot(void);
 
+/* That number + 1; 0: none was asked for yet.  Shown for host_slot_known() alone: it is read in each decision, and a
+   call costs as much as the rest of a refusal. */
+extern HOST_THREAD_LOCAL unsigned host_slot_plus_1 __attribute__((visibility("hidden")));
+
+/* The same without a call, or HOST_SLOTS and more where it has none (yet). */
+static inline unsigned host_slot_known(void)
+{
+    return host_slot_plus_1 - 1;
+}
+
 /* How many forks lie between this process and its start. */
 uint64_t host_forks(void);
 

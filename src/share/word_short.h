@@ -39,12 +39,17 @@ static inline weir_decision word_granted(const struct granted *granted, uint64_t
                            .reserved = granted->generation};
 }
 
+/* Every field is named, also those that are 0: else all are zeroed first, and some written twice. */
 static inline weir_decision word_denied(const struct note *note, uint64_t now_ns)
 {
     return (weir_decision){.verdict = WEIR_DENY,
+                           .limit = 0,
                            .start = {now_ns},
+                           .delay_ns = 0,
                            .retry_ns = note->passes_ns - now_ns,
                            .end = note->value,
+                           .remaining = 0,
+                           .charged = 0,
                            .reserved = note->generation};
 }
 
@@ -79,30 +84,28 @@ static inline bool word_denies(const struct word_seen *seen, uint64_t now_ns, co
     return copy.rule.algorithm == ALGORITHM_GCRA && copy.rule.generation == note->generation;
 }
 
-/* The words that gcra needs. */
-static inline struct rule word_copy_short(const struct atom from[])
-{
-    union rule_words copy = {.word = {0}};
-    copy.word[RULE_KIND] = atom_load(&from[RULE_KIND]);
-    copy.word[0] = atom_load(&from[0]);
-    copy.word[1] = atom_load(&from[1]);
-    copy.word[2] = atom_load(&from[2]);
-    copy.word[3] = atom_load(&from[3]);
-    return copy.rule;
-}
-
-/* False: nothing is known and nothing done. */
+/* False: nothing is known and nothing done.  Reads the words of the rule that gcra needs, each when it is needed: with
+   all at once there would be more than registers that need not be saved. */
 static inline bool word_grant(struct word *word, const struct word_seen *seen, uint64_t now_ns, uint64_t cost,
                               struct granted *granted)
 {
     uint64_t raw = seen->raw;
-    const struct rule rule = word_copy_short(seen->rule);
-    if (rule.algorithm != ALGORITHM_GCRA || atom_load_acquire(&word->out) != 0) return false;
-    if (cost == 0 || now_ns == WEIR_FOREVER || !clock_is_near(&rule, now_ns) || word_value(raw) == 0) return false;
-    const uint64_t now = tick_at(&rule, now_ns);
-    const uint64_t drained = gcra_drained_after(&rule, word_value(raw), now, ticks_of(&rule, cost));
-    if (drained > WORD_VALUE_MAX || !gcra_passes(&rule, now, drained)) return false;
-    *granted = (struct granted){drained, permits_floor(&rule, gcra_room(&rule, now, drained)), rule.generation};
+    const uint64_t value = word_value(raw);
+    const struct atom *from = seen->rule;
+    union rule_words copy = {.word = {0}};
+    const struct rule *rule = &copy.rule;
+    copy.word[RULE_KIND] = atom_load(&from[RULE_KIND]);
+    if (rule->algorithm != ALGORITHM_GCRA || atom_load_acquire(&word->out) != 0) return false;
+    copy.word[0] = atom_load(&from[0]);
+    if (value == 0 || cost == 0 || now_ns == WEIR_FOREVER || !clock_is_near(rule, now_ns)) return false;
+    copy.word[2] = atom_load(&from[2]);
+    copy.word[1] = atom_load(&from[1]);
+    const uint64_t now = tick_at(rule, now_ns);
+    const uint64_t drained = add_saturating(most(value, now), ticks_of(rule, cost));
+    const uint64_t used = drained - now;
+    copy.word[3] = atom_load(&from[3]);
+    if (drained > WORD_VALUE_MAX || used > rule->burst) return false;
+    *granted = (struct granted){drained, permits_floor(rule, rule->burst - used), rule->generation};
     return atom_swap(&word->value, &raw, word_raw(word_index(raw), drained));
 }
 

@@ -119,15 +119,22 @@ bool planted_decide_hasty(struct word *word, const struct ask *ask, weir_decisio
     }
 }
 
+static struct rule copy_of(const struct atom from[])
+{
+    union rule_words copy;
+    for (int i = 0; i < RULE_WORDS; i++) copy.word[i] = atom_load(&from[i]);
+    return copy.rule;
+}
+
 bool planted_denies_unseen(const struct word_seen *seen, uint64_t now_ns, const struct note *note)
 {
-    return word_copy_short(seen->rule).generation == note->generation && now_ns < note->passes_ns;
+    return copy_of(seen->rule).generation == note->generation && now_ns < note->passes_ns;
 }
 
 bool planted_grant_read_twice(struct word *word, const struct word_seen *seen, uint64_t now_ns, uint64_t cost,
                               struct granted *granted)
 {
-    const struct rule rule = word_copy_short(seen->rule);
+    const struct rule rule = copy_of(seen->rule);
     uint64_t raw = atom_load_acquire(&word->value), value = raw & VALUE_MASK;
     const uint64_t now = tick_at(&rule, now_ns);
     if (algorithm_of(&rule)->offer(&rule, &value, now, ticks_of(&rule, cost), 0).start != now) return false;

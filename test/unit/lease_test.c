@@ -1123,11 +1123,32 @@ static void test_unlimited(void **state)
     weir_close(limiter);
 }
 
+/* A refusal that was noted is one until its time has come, or the limiter is stopped. */
+static void test_noted_refusal_ends(void **state)
+{
+    weir_limiter *limiter = open_limiter("1/s burst=1", WEIR_CLOCK_MANUAL, WEIR_ADMIT);
+    weir_lease lease;
+    (void)state;
+    open_lease(limiter, &lease);
+    set_ns(limiter, S);
+    assert_true(weir_allowed(weir_lease_take(&lease, 1)));
+    for (uint64_t i = 0; i < 4; i++) assert_int_equal(weir_lease_take(&lease, 1).retry_ns, S);
+    assert_int_equal(weir_lease_take(&lease, 2).verdict, WEIR_NEVER);
+    set_ns(limiter, 2 * S);
+    assert_true(weir_allowed(weir_lease_take(&lease, 1)));
+    assert_int_equal(weir_lease_take(&lease, 1).verdict, WEIR_DENY);
+    weir_stop(limiter);
+    assert_int_equal(weir_lease_take(&lease, 1).verdict, WEIR_STOPPED);
+    weir_lease_close(&lease);
+    weir_close(limiter);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nothing_is_lost),
         cmocka_unit_test(test_closed),
+        cmocka_unit_test(test_noted_refusal_ends),
         cmocka_unit_test(test_size_grows),
         cmocka_unit_test(test_size_shrinks),
         cmocka_unit_test(test_exact_when_short),
