@@ -17,6 +17,21 @@
 
 enum { THREADS = 6, FORKS = 120, CHILD_SECONDS = 20, TAKES = 300 };
 
+/* Unlike the system's allocator, the thread sanitizer's may be locked at the fork by a thread that is not in the child.
+   So there the child allocates nothing. */
+#if defined(__SANITIZE_THREAD__)
+#define WITH_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define WITH_SANITIZER 1
+#endif
+#endif
+#ifdef WITH_SANITIZER
+enum { CHILD_ALLOCATES = 0 };
+#else
+enum { CHILD_ALLOCATES = 1 };
+#endif
+
 static struct crowd crowd;
 static atomic_bool over;
 
@@ -69,6 +84,7 @@ static int wrong_in_child(void)
     weir_lease lease;
     if (atom_load(&limiter->word.out) != 0 || limiter->holders != NULL) return 1;
     crowd_nobody_waits(limiter);
+    if (!CHILD_ALLOCATES) return weir_take(limiter, 1).verdict != 0 ? 0 : 5;
     if (weir_set_limit(limiter, "1M/s burst=100000", WEIR_RESET, NULL) != 0) return 2;
     if (weir_lease_open(&lease, limiter, NULL) != 0) return 3;
     for (int i = 0; i < TAKES; i++)
