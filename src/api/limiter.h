@@ -225,9 +225,6 @@ bool limiter_wait(weir_limiter *limiter, struct wait *wait, weir_decision *decis
 /* Decides and takes, uncounted. */
 void limiter_ask(weir_limiter *limiter, const struct ask *ask, weir_decision *decision);
 
-/* [under the mutex] The same. */
-void limiter_ask_inside(weir_limiter *limiter, const struct ask *ask, weir_decision *decision);
-
 void limiter_count(weir_limiter *limiter, const weir_decision *decision);
 
 /* Calls that were allowed elsewhere, without a delay. */

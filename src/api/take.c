@@ -63,12 +63,6 @@ static void ask_larger(weir_limiter *limiter, const struct log *full, const stru
     decision->charged += charged;
 }
 
-void limiter_ask_inside(weir_limiter *limiter, const struct ask *ask, weir_decision *decision)
-{
-    const struct log *log = limiter_log(limiter);
-    if (!ask_homes(limiter, ask, decision)) ask_larger(limiter, log, ask, decision);
-}
-
 void limiter_ask(weir_limiter *limiter, const struct ask *ask, weir_decision *decision)
 {
     const struct log *log = limiter_log(limiter); /* or an older one than that which is full */
