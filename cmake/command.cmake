@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: MIT
 # The command `weir`.
 file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cli/*.c")
+if(WEIR_HAS_SERVE) # serve.c and serve_none.c have the same function
+    list(FILTER sources EXCLUDE REGEX "/serve_none\\.c$")
+else()
+    list(FILTER sources EXCLUDE REGEX "/serve\\.c$")
+endif()
 find_package(ZLIB REQUIRED) # or cmake -DWEIR_CLI=OFF: the library needs nothing
 include(cmake/page.cmake)
 if(sources)
@@ -8,5 +13,8 @@ if(sources)
     target_compile_definitions(weir_cli PRIVATE _GNU_SOURCE)
     target_link_libraries(weir_cli PRIVATE weir_inside ZLIB::ZLIB m)
     set_target_properties(weir_cli PROPERTIES OUTPUT_NAME weir)
+    if(WEIR_HAS_SERVE)
+        target_link_libraries(weir_cli PRIVATE weir_serve)
+    endif()
     add_dependencies(product weir_cli)
 endif()

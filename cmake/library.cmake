@@ -26,6 +26,7 @@ weir_room(api _POSIX_C_SOURCE=200809L)
 # For the command, the tests and the benches: everything, with the insides visible, and formats, which the library has
 # not.
 file(GLOB formats CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/format/*.c")
+list(FILTER formats EXCLUDE REGEX "/http\\.c$") # the service's: it needs http_parser
 add_library(weir_inside STATIC ${weir_objects} ${formats})
 target_include_directories(weir_inside PUBLIC include src)
 target_link_libraries(weir_inside PUBLIC Threads::Threads)

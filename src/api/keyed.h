@@ -96,6 +96,16 @@ static inline uint64_t keyed_now_ns(const weir_table *table)
     return table->clock == WEIR_CLOCK_COARSE ? host_now_coarse_ns() : host_now_ns();
 }
 
+/* ---- keyed_take.c: as weir.h has them, at a time that is given: a server reads the clock once a turn ---- */
+
+/* ask->cost, or ask->each and ask->end; the time is CLOCK_MONOTONIC. */
+weir_decision keyed_ask(weir_table *table, const weir_plan *plan, weir_key key, const struct ask *ask);
+weir_decision keyed_peek(weir_table *table, const weir_plan *plan, weir_key key, uint64_t now_ns, int limit,
+                         uint64_t cost);
+void keyed_settle(weir_table *table, const weir_plan *plan, weir_key key, uint64_t now_ns, weir_decision *decision,
+                  const uint64_t cost[], const uint64_t actual[], const uint64_t end[]);
+void keyed_forget(weir_table *table, const weir_plan *plan, weir_key key, uint64_t now_ns);
+
 /* ---- keyed_open.c ---- */
 
 /* Writes down for the next boot how late it is. */

@@ -62,8 +62,7 @@ static weir_decision ask_slots(weir_table *table, const struct plan *plan, weir_
     return decision;
 }
 
-/* ask->cost or ask->each; the time is CLOCK_MONOTONIC. */
-static weir_decision ask_key(weir_table *table, const weir_plan *plan, weir_key key, const struct ask *ask)
+weir_decision keyed_ask(weir_table *table, const weir_plan *plan, weir_key key, const struct ask *ask)
 {
     const struct plan *inside = plan_inside_const(plan);
     uint64_t same[WEIR_LIMITS_MAX];
@@ -85,7 +84,7 @@ weir_decision weir_table_take_at(weir_table *table, const weir_plan *plan, weir_
 {
     const struct plan *inside = plan_inside_const(plan);
     weir_decision decision;
-    if (!keyed_is_one(table, inside)) return ask_key(table, plan, key, &(struct ask){.now_ns = now.ns, .cost = cost});
+    if (!keyed_is_one(table, inside)) return keyed_ask(table, plan, key, &(struct ask){.now_ns = now.ns, .cost = cost});
     keyed_one_take(table, inside, key, now.ns, cost, &decision);
     return decision;
 }
@@ -98,26 +97,27 @@ weir_decision weir_table_take(weir_table *table, const weir_plan *plan, weir_key
 weir_decision weir_table_take_each(weir_table *table, const weir_plan *plan, weir_key key, const uint64_t cost[],
                                    uint64_t end[])
 {
-    return ask_key(table, plan, key, &(struct ask){.now_ns = keyed_now_ns(table), .each = cost, .end = end});
+    return keyed_ask(table, plan, key, &(struct ask){.now_ns = keyed_now_ns(table), .each = cost, .end = end});
 }
 
 weir_decision weir_table_reserve(weir_table *table, const weir_plan *plan, weir_key key, uint64_t cost,
                                  uint64_t delay_max_ns)
 {
-    return ask_key(table, plan, key,
-                   &(struct ask){.now_ns = keyed_now_ns(table), .wait_max_ns = delay_max_ns, .cost = cost});
+    return keyed_ask(table, plan, key,
+                     &(struct ask){.now_ns = keyed_now_ns(table), .wait_max_ns = delay_max_ns, .cost = cost});
 }
 
 weir_decision weir_table_charge(weir_table *table, const weir_plan *plan, weir_key key, uint64_t cost)
 {
-    return ask_key(table, plan, key, &(struct ask){.now_ns = keyed_now_ns(table), .cost = cost, .charge = true});
+    return keyed_ask(table, plan, key, &(struct ask){.now_ns = keyed_now_ns(table), .cost = cost, .charge = true});
 }
 
-weir_decision weir_table_peek(weir_table *table, const weir_plan *plan, weir_key key, int limit, uint64_t cost)
+weir_decision keyed_peek(weir_table *table, const weir_plan *plan, weir_key key, uint64_t now_ns, int limit,
+                         uint64_t cost)
 {
     const struct plan *inside = plan_inside_const(plan);
-    const struct ask ask = {.now_ns = keyed_now_ns(table), .cost = cost, .peek = true};
-    if (limit < 0) return ask_key(table, plan, key, &ask);
+    const struct ask ask = {.now_ns = now_ns, .cost = cost, .peek = true};
+    if (limit < 0) return keyed_ask(table, plan, key, &ask);
     weir_decision decision = {.verdict = WEIR_NEVER, .limit = (uint32_t)limit, .start = {ask.now_ns}};
     if (limit >= (int)inside->count) return decision;
     uint32_t events = 0;
@@ -137,6 +137,11 @@ weir_decision weir_table_peek(weir_table *table, const weir_plan *plan, weir_key
     }
     decision.limit = (uint32_t)limit;
     return decision;
+}
+
+weir_decision weir_table_peek(weir_table *table, const weir_plan *plan, weir_key key, int limit, uint64_t cost)
+{
+    return keyed_peek(table, plan, key, keyed_now_ns(table), limit, cost);
 }
 
 uint64_t weir_table_full_ns(const weir_table *table, const weir_plan *plan, const weir_decision *decision)
@@ -202,7 +207,7 @@ static void tell_taken(weir_table *table, weir_ask *ask, uint64_t now_ns, const 
                        const uint64_t end[])
 {
     const struct ask nothing = {.now_ns = now_ns, .peek = true};
-    ask->decision = ask_key(table, ask->plan, ask->key, &nothing);
+    ask->decision = keyed_ask(table, ask->plan, ask->key, &nothing);
     ask->decision.verdict = WEIR_ALLOW;
     ask->decision.retry_ns = ask->decision.delay_ns = 0;
     ask->decision.start.ns = now_ns;
@@ -229,7 +234,7 @@ bool weir_table_take_all(weir_table *table, weir_ask *asks, size_t count, weir_i
         for (size_t i = 0; i < count; i++) {
             const struct ask ask = {.now_ns = now.ns, .cost = asks[i].cost, .peek = true};
             if (taken) tell_taken(table, &asks[i], now.ns, limits + first[i], first[i + 1] - first[i], end);
-            else asks[i].decision = ask_key(table, asks[i].plan, asks[i].key, &ask);
+            else asks[i].decision = keyed_ask(table, asks[i].plan, asks[i].key, &ask);
         }
         if (!taken && refusal.verdict != 0) tell_refused(asks, count, first, limits, &refusal);
     }
@@ -243,11 +248,10 @@ bool weir_table_take_all(weir_table *table, weir_ask *asks, size_t count, weir_i
 
 /* ---- afterwards ---- */
 
-void weir_table_settle_each(weir_table *table, const weir_plan *plan, weir_key key, weir_decision *decision,
-                            const uint64_t cost[], const uint64_t actual[], const uint64_t end[])
+void keyed_settle(weir_table *table, const weir_plan *plan, weir_key key, uint64_t now_ns, weir_decision *decision,
+                  const uint64_t cost[], const uint64_t actual[], const uint64_t end[])
 {
     const struct plan *inside = plan_inside_const(plan);
-    const uint64_t now_ns = keyed_now_ns(table);
     if (decision->verdict != WEIR_ALLOW || decision->reserved & DECISION_SETTLED) return;
     if (keyed_is_wide(table)) {
         keyed_wide_settle(table, inside, key, now_ns, decision, cost, actual, end);
@@ -268,6 +272,12 @@ void weir_table_settle_each(weir_table *table, const weir_plan *plan, weir_key k
     decision->reserved |= DECISION_SETTLED;
 }
 
+void weir_table_settle_each(weir_table *table, const weir_plan *plan, weir_key key, weir_decision *decision,
+                            const uint64_t cost[], const uint64_t actual[], const uint64_t end[])
+{
+    keyed_settle(table, plan, key, keyed_now_ns(table), decision, cost, actual, end);
+}
+
 void weir_table_settle(weir_table *table, const weir_plan *plan, weir_key key, weir_decision *decision, uint64_t actual)
 {
     uint64_t charged[WEIR_LIMITS_MAX], used[WEIR_LIMITS_MAX];
@@ -277,12 +287,17 @@ void weir_table_settle(weir_table *table, const weir_plan *plan, weir_key key, w
     weir_table_settle_each(table, plan, key, decision, charged, used, NULL);
 }
 
-void weir_table_forget(weir_table *table, const weir_plan *plan, weir_key key)
+void keyed_forget(weir_table *table, const weir_plan *plan, weir_key key, uint64_t now_ns)
 {
     const struct plan *inside = plan_inside_const(plan);
     if (keyed_is_wide(table)) wide_forget(&table->wide, keyed_wide_hash(table, inside, key));
     for (uint64_t i = 0; !keyed_is_wide(table) && i < inside->count; i++) {
         table_forget(keyed_slots(table), hash_key(&table->secret, key.bytes, key.size, i),
-                     keyed_units_of(table, keyed_now_ns(table) + table->offset_ns));
+                     keyed_units_of(table, now_ns + table->offset_ns));
     }
+}
+
+void weir_table_forget(weir_table *table, const weir_plan *plan, weir_key key)
+{
+    keyed_forget(table, plan, key, keyed_now_ns(table));
 }

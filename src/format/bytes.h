@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+   bytes.h - writes into memory of a fixed size that somebody else holds.
+
+   May touch: that memory.  Promises: never beyond its end; what does not fit is left out whole, and `full` stays set,
+   so that one look at the end is enough.  Leaves to others: where the memory comes from. */
+#ifndef WEIR_FORMAT_BYTES_H
+#define WEIR_FORMAT_BYTES_H
+
+#include <stdint.h>
+
+#include "format/slice.h"
+
+struct bytes {
+    char *memory;
+    size_t size, capacity;
+    bool full;
+};
+
+enum { BYTES_NUMBER_MAX = 20 }; /* digits of 2^64 - 1 */
+
+static inline struct slice bytes_slice(const struct bytes *bytes)
+{
+    return (struct slice){bytes->memory, bytes->size};
+}
+
+/* Room for so many at the end; NULL where there is not so much. */
+static inline char *bytes_room(struct bytes *bytes, size_t size)
+{
+    if (bytes->capacity - bytes->size < size) {
+        bytes->full = true;
+        return NULL;
+    }
+    char *at = bytes->memory + bytes->size;
+    bytes->size += size;
+    return at;
+}
+
+static inline void bytes_add(struct bytes *bytes, struct slice slice)
+{
+    char *at = bytes_room(bytes, slice.size);
+    if (at != NULL && slice.size != 0) memcpy(at, slice.bytes, slice.size);
+}
+
+static inline void bytes_text(struct bytes *bytes, const char *text)
+{
+    bytes_add(bytes, slice_of(text));
+}
+
+static inline void bytes_byte(struct bytes *bytes, char byte)
+{
+    char *at = bytes_room(bytes, 1);
+    if (at != NULL) *at = byte;
+}
+
+/* ---- bytes.c ---- */
+
+void bytes_number(struct bytes *bytes, uint64_t number);
+void bytes_signed(struct bytes *bytes, int64_t number);
+void bytes_hex(struct bytes *bytes, uint64_t number);
+
+/* A string of JSON, in quotes.  What is no UTF-8 becomes U+FFFD. */
+void bytes_json(struct bytes *bytes, struct slice text);
+
+/* Reads what the three above write, and nothing else: false where it is no such number, or too large. */
+bool slice_number(struct slice slice, uint64_t *number);
+bool slice_signed(struct slice slice, int64_t *number);
+bool slice_hex(struct slice slice, uint64_t *number);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+   protocols.h - a request in each protocol, answered or queued.  Called by handle.c.
+
+   See resp_commands.c, http_routes.c. */
+#ifndef WEIR_SERVE_PROTOCOLS_H
+#define WEIR_SERVE_PROTOCOLS_H
+
+#include "format/resp.h"
+#include "serve/turn.h"
+
+struct http_request;
+
+void resp_command(struct turn *turn, struct session *session, const struct resp_command *command);
+
+/* The same without case, and in a time that does not tell how far two passwords are alike. */
+bool password_is(const char *password, struct slice given);
+
+void http_route(struct turn *turn, struct session *session, const struct http_request *request);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+   stats.h - what a worker has done, counted by it alone and read by anybody.
+
+   See stats.c. */
+#ifndef WEIR_SERVE_STATS_H
+#define WEIR_SERVE_STATS_H
+
+#include <weir/weir.h>
+
+#include "serve/policy.h"
+#include "share/atomic.h"
+
+enum {
+    STATS_LIMITS = POLICY_LIMITS_MAX + 1, /* 0: limits without a name */
+    STATS_LATENCY_BITS = 3,               /* 8 buckets for each power of two of ns */
+    STATS_LATENCY_BUCKETS = 40 << STATS_LATENCY_BITS
+};
+
+struct stats_limit {
+    struct atom allowed, denied, never, shadowed; /* calls; shadowed would have been refused, and is in allowed too */
+    struct atom permits;                          /* granted */
+};
+
+struct stats {
+    struct stats_limit limit[STATS_LIMITS];
+    struct atom latency[STATS_LATENCY_BUCKETS]; /* from a request's arrival to its answer's departure, by decisions */
+    struct atom latency_sum_ns;
+    struct atom commands, http_requests, errors; /* errors: requests answered with one */
+    struct atom connections_opened, connections_closed, connections_refused, connections_cut;
+    struct atom bytes_in, bytes_out, turns;
+};
+
+/* By the worker alone. */
+static inline void stats_add(struct atom *counter, uint64_t more)
+{
+    atom_store(counter, atom_load(counter) + more);
+}
+
+void stats_decided(struct stats *stats, unsigned number, const weir_decision *decision, bool shadow);
+void stats_latency(struct stats *stats, uint64_t ns, uint64_t decisions);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+   tables.h - where the service keeps what was used: one table of 16-byte slots for limits by gcra, and one of wide
+   slots for each size that other algorithms need, made when a limit first needs it.
+
+   See tables.c. */
+#ifndef WEIR_SERVE_TABLES_H
+#define WEIR_SERVE_TABLES_H
+
+#include <weir/weir.h>
+
+struct tables;
+
+struct tables_options {
+    uint64_t keys_max;   /* of the slots; 0 = 1,000,000 */
+    uint64_t wide_bytes; /* of memory for each table of wide slots at most; 0 = 256 MiB */
+    const char *state; /* a file that a restart keeps (wide slots: that name, ".wide-" and their size); NULL: memory */
+    weir_when_full when_full;
+    uint32_t top; /* how many of the most refused keys can be told */
+};
+
+/* 0, or a WEIR_E*. */
+int tables_open(struct tables **owned, const struct tables_options *options, weir_error *error);
+void tables_close(struct tables *tables);
+
+/* The table that can hold this plan, borrowed until tables_close; NULL: none can, see error.  Any thread. */
+weir_table *tables_for(struct tables *tables, const weir_plan *plan, weir_error *error);
+
+/* All together, into stats; the first is the slots'. */
+void tables_read_stats(struct tables *tables, weir_table_stats *stats);
+
+/* The most refused keys of all, the most refused first. */
+size_t tables_read_top(struct tables *tables, weir_top *top, size_t count);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT
+   turn.h - one turn of a worker's loop: all that arrived is read into a queue, one reading of the clock serves all of
+   it, all decisions are made as one batch, and each session's answers leave in one piece.
+
+       bytes -> handle_bytes -> resp_commands.c / http_routes.c -> turn_take ... turn_end -> answers -> send
+
+   See turn.c.  No socket: who has the bytes calls handle_bytes for each session that has some, then turn_end. */
+#ifndef WEIR_SERVE_TURN_H
+#define WEIR_SERVE_TURN_H
+
+#include "format/bytes.h"
+#include "serve/policy.h"
+#include "serve/service.h"
+
+enum {
+    TURN_ASKS = 512,  /* decided together at most */
+    TURN_EACH = 64,   /* of them with a cost for each limit, or with several limits */
+    TURN_REPLY = 512, /* bytes that an answer without a receipt takes at most; others say how many they need */
+    SESSION_NAME_MAX = 64
+};
+
+enum session_protocol { SESSION_RESP, SESSION_HTTP };
+
+/* What is remembered between two requests of one client. */
+struct session {
+    enum session_protocol protocol;
+    unsigned resp_version; /* 2 or 3 */
+    bool trusted;          /* has given the password, or needs none */
+    bool local;            /* came over a Unix socket: Host: is not looked at */
+    bool closing;          /* what comes is not read any more; close when all answers are out */
+    uint64_t id;
+    char name[SESSION_NAME_MAX + 1];
+    void *connection; /* of who has the socket */
+};
+
+struct turn;
+struct item;
+
+/* Writes the answer to one decision. */
+typedef void (*turn_answer)(struct turn *turn, const struct item *item, const weir_decision *decision);
+
+/* Costs of its own for each limit, and the ends of their slots. */
+struct item_each {
+    uint64_t cost[WEIR_LIMITS_MAX], end[WEIR_LIMITS_MAX];
+};
+
+/* What is asked.  Slices live until the turn's end. */
+struct item {
+    struct session *session;
+    turn_answer answer;
+    struct policy_verdict under;
+    unsigned number;    /* of the counters */
+    struct slice limit; /* its name or text, as it was asked */
+    struct slice key;   /* as it is in the table */
+    uint64_t cost;
+    const struct item_each *each; /* NULL: the same cost for all limits, and just one limit */
+    bool named, peek, charge;
+    bool shadow_denied; /* set when answered: would have been refused, but is only counted */
+    uint64_t detail[4]; /* the protocol's own */
+};
+
+/* A text of a limit and what it means, kept by a worker (see plans.c). */
+struct plans;
+
+struct turn {
+    struct service *service;
+    struct stats *stats;
+    struct policy *policy; /* as of this turn; NULL: no names */
+    uint64_t policy_serial;
+    struct plans *plans;
+    uint64_t now_ns;    /* read once, when the turn begins */
+    uint64_t decisions; /* since then */
+
+    weir_ask ask[TURN_ASKS];
+    struct item item[TURN_ASKS];
+    unsigned count;
+    struct item_each each[TURN_EACH];
+    unsigned each_count;
+
+    struct bytes scratch; /* keys that are made, decoded fields; emptied when the turn ends */
+    struct bytes out;     /* answers to one session, not sent yet */
+    struct session *out_session;
+
+    /* Takes what is for the session; sets closing where it cannot be sent.  Bytes are borrowed for the call. */
+    void (*send)(void *sender, struct session *session, struct slice bytes);
+    void *sender;
+};
+
+/* 0, or WEIR_ENOMEM. */
+int turn_open(struct turn *turn, struct service *service, struct stats *stats,
+              void (*send)(void *, struct session *, struct slice), void *sender);
+void turn_close(struct turn *turn);
+
+/* Reads the clock and takes the present policy. */
+void turn_begin(struct turn *turn);
+
+/* Decides what is queued, sends what is left, empties scratch.  Latency is counted for all of it. */
+void turn_end(struct turn *turn);
+
+/* ---- for resp_commands.c and http_routes.c ---- */
+
+/* Queues a question; it is answered by item->answer in its place.  each: copied; NULL for none. */
+void turn_take(struct turn *turn, const struct item *item, const uint64_t each[], unsigned each_count);
+
+/* All that is queued is decided and answered, so that what follows comes after it: call it before anything but
+   turn_take writes or touches the tables or the policy. */
+void turn_settle_queue(struct turn *turn);
+
+/* Where to write to this session: there is room for so many bytes (TURN_REPLY is usual). */
+struct bytes *turn_reply(struct turn *turn, struct session *session, size_t room);
+
+/* What a limit means that comes by name or text: fills under, number, named, limit.  false: see error; *code is
+   "NOLIMIT" or "BADLIMIT" (RESP's way of saying which). */
+bool turn_limit(struct turn *turn, struct slice name_or_text, struct item *item, const char **code, weir_error *error);
+
+/* The key as it is in the table, in scratch where it must be made: after turn_limit.  false: *problem says why. */
+bool turn_key(struct turn *turn, struct slice key, struct item *item, char problem[200]);
+bool turn_key_of_fields(struct turn *turn, policy_field field, void *request, struct item *item, char problem[200]);
+
+/* ---- handle.c: the whole service, without a socket ---- */
+
+/* Reads whole requests and returns how many bytes they took; the rest has to come again, with more behind it.  The
+   bytes must stay where they are until turn_end.  A session that is closing takes none. */
+size_t handle_bytes(struct turn *turn, struct session *session, struct slice bytes);
+
+/* ---- receipt.c ---- */
+
+enum { RECEIPT_MAX = 3072 };
+
+/* What was taken, by which limit and key, as text without line ends: all that settling needs. */
+void receipt_write(struct bytes *out, const struct item *item, const weir_decision *decision);
+
+/* Corrects to what was really used; once: a receipt that comes again changes nothing and is told so in *again.  false:
+   it is no receipt of this service, or its limit is gone: *problem says which. */
+bool receipt_settle(struct turn *turn, struct slice receipt, const uint64_t actual[], unsigned count, bool *again,
+                    char problem[200]);
+
+#endif
