@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
    policy.h - the limits that have a name: what they are, whom they are counted by, who is exempt, who has another.
 
-   See policy.c (names, overrides, exempt networks) and policy_key.c (keys).  A policy never changes once it is published: a change makes another one, and the old one goes when the
-   last thread has let go of it. */
+   See policy.c (names, overrides, exempt networks) and policy_key.c (keys).  A policy never changes once it is
+   published: a change makes another one, and the old one goes when the last thread has let go of it. */
 #ifndef WEIR_SERVE_POLICY_H
 #define WEIR_SERVE_POLICY_H
 
@@ -52,6 +52,7 @@ struct policy_limit {
     weir_table *table;
     struct policy_part part[POLICY_PARTS_MAX]; /* none: the key is one field called "key" */
     unsigned parts;
+    bool common; /* no key: all are counted together, whatever they give */
     const struct policy_network *exempt;
     unsigned exempt_count;
     const struct policy_override *override; /* found by policy_resolve */

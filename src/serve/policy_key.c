@@ -165,6 +165,7 @@ bool policy_key(const struct policy_limit *limit, policy_field field, void *requ
 {
     const size_t begin = out->size;
     *missing = "key";
+    if (limit->common) return true;
     if (limit->parts == 0) {
         const struct slice key = field(request, "key");
         bytes_add(out, key);
@@ -198,6 +199,7 @@ bool policy_key_given(const struct policy_limit *limit, struct slice key, struct
     if (key.size == 0) key = slice_of("");
     const unsigned parts = alone ? 1 : parts_in(key);
     *missing = "key";
+    if (limit->common) return true;
     for (unsigned i = 0; i < limit->parts; i++) {
         const struct policy_part *part = &limit->part[i];
         const struct slice text = alone ? key : policy_key_next(&key);

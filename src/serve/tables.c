@@ -54,15 +54,20 @@ static int open_slots(struct tables *tables, weir_error *error)
     return weir_table_open(&tables->slots, &options, error);
 }
 
+static struct tables_options with_defaults(struct tables_options options)
+{
+    if (options.keys_max == 0) options.keys_max = KEYS_DEFAULT;
+    if (options.wide_bytes == 0) options.wide_bytes = WIDE_BYTES_DEFAULT;
+    return options;
+}
+
 int tables_open(struct tables **owned, const struct tables_options *options, weir_error *error)
 {
     struct tables *tables = calloc(1, sizeof *tables);
     *owned = NULL;
     if (tables == NULL) return api_fail(error, WEIR_ENOMEM, "no memory for the tables");
     host_mutex_open(&tables->mutex);
-    tables->options = *options;
-    if (options->keys_max == 0) tables->options.keys_max = KEYS_DEFAULT;
-    if (options->wide_bytes == 0) tables->options.wide_bytes = WIDE_BYTES_DEFAULT;
+    tables->options = with_defaults(*options);
     if (options->state != NULL) tables->state = strdup(options->state);
     const bool lacking = options->state != NULL && tables->state == NULL;
     const int failed = lacking ? api_fail(error, WEIR_ENOMEM, "no memory for the tables") : open_slots(tables, error);
@@ -102,17 +107,49 @@ static bool plan_for(uint64_t bytes, weir_plan *plan)
 }
 
 /* So many keys as there is memory for; 0: not even one. */
-static uint64_t keys_for(const struct tables *tables, uint64_t bytes)
+static uint64_t keys_for(const struct tables_options *options, uint64_t bytes)
 {
     uint64_t keys = 0, slots = 0, slot_words = 0, highest = 1;
-    while (highest <= tables->options.keys_max / 2) highest *= 2;
+    while (highest <= options->keys_max / 2) highest *= 2;
     for (uint64_t step = highest; step != 0; step /= 2) {
         const uint64_t more = keys + step;
-        if (more > tables->options.keys_max) continue;
-        const uint64_t needed = wide_bytes(more, bytes / sizeof(uint64_t), tables->state != NULL, &slots, &slot_words);
-        if (needed <= tables->options.wide_bytes) keys = more;
+        if (more > options->keys_max) continue;
+        const uint64_t needed = wide_bytes(more, bytes / sizeof(uint64_t), options->state != NULL, &slots, &slot_words);
+        if (needed <= options->wide_bytes) keys = more;
     }
     return keys;
+}
+
+/* The least that is enough, TABLES_WIDE_SIZES where none is. */
+static unsigned size_for(const weir_plan *plan)
+{
+    const size_t bytes = weir_state_size(plan);
+    unsigned size = 0;
+    while (size < TABLES_WIDE_SIZES && state_bytes(size) < bytes) size++;
+    return size;
+}
+
+static int too_large(weir_error *error)
+{
+    return api_fail(error, WEIR_EUNSUPPORTED,
+                    "its state takes more than 1 MiB a key; take a shorter log, or algorithm=sliding-window, which "
+                    "needs three words and is nearly the same");
+}
+
+static int too_little_memory(weir_error *error)
+{
+    return api_fail(error, WEIR_EUNSUPPORTED,
+                    "the state of one key takes more than all of wide_memory; give that more, or take a shorter log "
+                    "or algorithm=sliding-window");
+}
+
+int tables_could_hold(const struct tables_options *options, const weir_plan *plan, weir_error *error)
+{
+    const struct tables_options chosen = with_defaults(*options);
+    const unsigned size = size_for(plan);
+    if (size == TABLES_WIDE_SIZES) return too_large(error);
+    if (size > 0 && keys_for(&chosen, state_bytes(size)) == 0) return too_little_memory(error);
+    return 0;
 }
 
 static int open_wide(const struct tables *tables, uint64_t bytes, const char *path, weir_table **table,
@@ -120,18 +157,13 @@ static int open_wide(const struct tables *tables, uint64_t bytes, const char *pa
 {
     weir_plan plan;
     weir_table_options options = WEIR_TABLE_OPTIONS;
-    options.keys_max = keys_for(tables, bytes);
+    options.keys_max = keys_for(&tables->options, bytes);
     options.when_full = tables->options.when_full;
     options.top = tables->options.top;
     options.path = path;
     options.sharing = path != NULL ? WEIR_JOIN_OR_CREATE : WEIR_PRIVATE;
     options.plan = &plan;
-    if (options.keys_max == 0) {
-        return api_fail(
-            error, WEIR_EUNSUPPORTED,
-            "the state of one key takes more than all of wide_memory; give that more, or take a shorter log "
-            "or algorithm=sliding-window");
-    }
+    if (options.keys_max == 0) return too_little_memory(error);
     if (!plan_for(bytes, &plan)) return api_fail(error, WEIR_EUNSUPPORTED, "no plan has a state of this size");
     return weir_table_open(table, &options, error);
 }
@@ -160,14 +192,10 @@ static weir_table *make_wide(struct tables *tables, unsigned size, weir_error *e
 
 weir_table *tables_for(struct tables *tables, const weir_plan *plan, weir_error *error)
 {
-    const size_t bytes = weir_state_size(plan);
-    unsigned size = 0;
     if (weir_table_fits(tables->slots, plan, NULL) == 0) return tables->slots;
-    while (size < TABLES_WIDE_SIZES && state_bytes(size) < bytes) size++;
+    const unsigned size = size_for(plan);
     if (size == TABLES_WIDE_SIZES) {
-        api_fail(error, WEIR_EUNSUPPORTED,
-                 "its state takes more than 1 MiB a key; take a shorter log, or algorithm=sliding-window, which needs "
-                 "three words and is nearly the same");
+        too_large(error);
         return NULL;
     }
     weir_table *table = wide_at(tables, size);

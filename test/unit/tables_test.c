@@ -89,13 +89,13 @@ static void memory_is_bounded(void **state)
     weir_table_stats stats;
     weir_table_read_stats(table_for(tables, "5/min algorithm=sliding-window"), &stats, sizeof stats);
     assert_true(stats.bytes <= (1 << 20) + 2 * 4096);
-    assert_true(stats.keys_max > 5000 && stats.keys_max < 10000); /* 11 words a slot, 25 slots for 16 keys */
+    assert_in_range(stats.keys_max, 11000, 12000); /* slots, of 11 words */
     weir_table_read_stats(table_for(tables, "4000/h algorithm=sliding-log"), &stats, sizeof stats);
     assert_true(stats.bytes <= (1 << 20) + 2 * 4096 && stats.keys_max >= 10);
     tables_close(tables);
     tables = open_with((struct tables_options){.keys_max = 10});
     weir_table_read_stats(table_for(tables, "5/min algorithm=sliding-window"), &stats, sizeof stats);
-    assert_int_equal(stats.keys_max, 10);
+    assert_in_range(stats.keys_max, 10, 64); /* a page has room for more */
     tables_close(tables);
 }
 
