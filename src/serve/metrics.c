@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
    metrics.c - what the service has done, in Prometheus's text format 0.0.4.
 
-   No key is a label: there may be millions of them.  Verdicts exclude each other, so that their sum is what was offered.
+   No key is a label: there may be millions of them.  Verdicts exclude each other, so their sum is what was offered.
 
    May touch: the service's counters.  Promises: fits STATS_METRICS_MAX; each family has a HELP and a TYPE; no worker
    waits.  Leaves to others: HTTP (http_routes.c). */
@@ -147,8 +147,8 @@ static void requests(struct bytes *out, const struct sums *sums)
     bytes_text(out, "weir_requests_total{protocol=\"http\"}");
     value_of(out, sums->http_requests);
     single(out, "weir_errors_total", "counter", "Requests answered with an error.", sums->errors);
-    single(out, "weir_turns_total", "counter", "Turns of the workers' loops: each decides all that has arrived at once.",
-           sums->turns);
+    single(out, "weir_turns_total", "counter",
+           "Turns of the workers' loops: each decides all that has arrived at once.", sums->turns);
 }
 
 static void connections(struct bytes *out, const struct sums *sums)
