@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
-   series.h - the last ten minutes, second by second: what was asked of each limit and refused, how long it took, how full
-   it was.
+   series.h - the last ten minutes, second by second: what was asked of each limit and refused, how long that took,
+   how full the tables were.
 
    See series.c. */
 #ifndef WEIR_SERVE_SERIES_H

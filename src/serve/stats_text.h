@@ -21,8 +21,8 @@ enum { STATS_METRICS_MAX = 1 << 20, STATS_JSON_MAX = 1 << 18, STATS_TOP_MAX = 1 
 
 void stats_write_metrics(struct service *service, struct bytes *out);
 
-/* With the samples behind number `since`, of those that are kept (0: all), the oldest first.  It has as many as there is
-   room for: where "more" is true the caller asks again, behind the last one it got. */
+/* With the samples behind number `since`, of those that are kept (0: all), the oldest first, as many as there is room
+   for: where "more" is true the caller asks again, behind the last one it got. */
 void stats_write_json(struct service *service, uint64_t since, struct bytes *out);
 
 /* [{"limit":"api","key":"acme","denied":7,"over":0,"cut":false}, ...], the most refused first; "limit" is null where it

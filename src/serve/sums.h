@@ -7,7 +7,7 @@
 
 #include "serve/service.h"
 
-/* Whose counters there are, and whose names.  Counters and names stay where they are for as long as the service runs. */
+/* Whose counters there are, and whose names.  Both stay where they are for as long as the service runs. */
 struct sums_crew {
     struct stats *worker[SERVICE_WORKERS_MAX];
     unsigned workers;
