@@ -94,18 +94,40 @@ static enum http_result bad(struct http_problem *problem, unsigned status, const
     return HTTP_BAD;
 }
 
-/* Lines of a whole head end in \r\n, go on in no other line, and have no control characters. */
+/* Bytes from `at` on, in words of eight, among which there is no control character. */
+static size_t skip_printable(struct slice head, size_t at)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones * 0x80;
+    uint64_t word;
+    for (; head.size - at >= sizeof word; at += sizeof word) {
+        memcpy(&word, head.bytes + at, sizeof word);
+        const uint64_t delete = word ^ (ones * 0x7F);
+        if ((((word - ones * ' ') & ~word) | ((delete - ones) & ~delete)) & tops) break;
+    }
+    return at;
+}
+
+/* At a \r or \n. */
+static const char *wrong_end(struct slice head, size_t at)
+{
+    if (head.bytes[at] == '\n') return "expected \\r\\n at the end of each line, not \\n alone";
+    if (at + 1 == head.size || head.bytes[at + 1] != '\n')
+        return "expected \\r\\n at the end of each line, not \\r alone";
+    const char next = at + 2 < head.size ? head.bytes[at + 2] : '\r';
+    if (next == ' ' || next == '\t') return "expected each header in one line: a line begins with a blank";
+    return NULL;
+}
+
+/* Lines of a whole head end in \r\n, go on in no other line, and have no control characters.  NULL: that is so. */
 static const char *wrong_byte(struct slice head)
 {
-    for (size_t i = 0; i < head.size; i++) {
-        const unsigned char byte = (unsigned char)head.bytes[i];
+    for (size_t at = skip_printable(head, 0); at < head.size; at++) {
+        const unsigned char byte = (unsigned char)head.bytes[at];
         if ((byte >= ' ' && byte != 0x7F) || byte == '\t') continue;
-        if (byte != '\r')
-            return byte == '\n' ? "expected \\r\\n at the end of each line, not \\n alone"
-                                : "expected headers without control characters";
-        if (++i == head.size || head.bytes[i] != '\n') return "expected \\r\\n at the end of each line, not \\r alone";
-        const char next = i + 1 < head.size ? head.bytes[i + 1] : '\r';
-        if (next == ' ' || next == '\t') return "expected each header in one line: a line begins with a blank";
+        if (byte != '\r' && byte != '\n') return "expected headers without control characters";
+        const char *wrong = wrong_end(head, at);
+        if (wrong != NULL) return wrong;
+        at = skip_printable(head, at + 2) - 1;
     }
     return NULL;
 }
