@@ -163,7 +163,7 @@ static bool key_of_parts(struct asking *asking, struct item *item)
     char problem[200];
     struct exchange *exchange = asking->exchange;
     if (exchange->times[KNOWN_KEY] != 0) {
-        return bad(exchange, "X-Weir-Key", "this limit's key is made of parts, see weir.yaml: expected no X-Weir-Key");
+        return bad(exchange, "X-Weir-Key", "weir.yaml says what this limit's key is made of: expected no X-Weir-Key");
     }
     const bool made = turn_key_of_fields(exchange->turn, part_of_key, asking, item, problem);
     if (asking->twice != NULL) return bad(exchange, asking->twice, "expected it once: which one is the proxy's?");
@@ -176,7 +176,7 @@ static bool find_key(struct asking *asking, struct item *item)
     struct exchange *exchange = asking->exchange;
     const struct policy_limit *named = item->named ? policy_find(exchange->turn->policy, item->limit) : NULL;
     struct slice key = in_query(asking, "key");
-    if (key.size == 0 && named != NULL && named->parts != 0) return key_of_parts(asking, item);
+    if (key.size == 0 && named != NULL && (named->parts != 0 || named->common)) return key_of_parts(asking, item);
     if (!said(asking, "key", KNOWN_KEY, "X-Weir-Key", &key)) return false;
     if (key.size == 0) {
         return bad(exchange, "X-Weir-Key",

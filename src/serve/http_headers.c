@@ -108,9 +108,10 @@ static void policy_item(struct bytes *out, const struct limit *limit)
 
 /* ---- what is left ---- */
 
-/* What is left of a limit, and when there is one more; wait_ns 0: never. */
+/* What is left of a limit, and when there is one more, where that is ever so. */
 struct left {
     uint64_t permits, wait_ns;
+    bool all;
 };
 
 static bool is_one_slot(const struct item *item)
@@ -129,12 +130,15 @@ static struct left left_of_slot(const struct item *item, const weir_decision *de
 {
     const struct limit *limit = &plan_inside_const(item->under.plan)->limit[0];
     const uint64_t full_ns = weir_table_full_ns(item->under.table, item->under.plan, decision);
+    const uint64_t more = add_saturating(decision->remaining, 1);
+    const bool in_time = limit->burst_kind == AMOUNT_TIME;
     uint64_t permits, period_ns;
     rate_of(limit, &permits, &period_ns);
-    const uint64_t more_ns = multiply_divide_ceil(add_saturating(decision->remaining, 1), period_ns, permits);
-    const uint64_t burst_ns =
-        limit->burst_kind == AMOUNT_TIME ? limit->burst : multiply_divide_floor(limit->burst, period_ns, permits);
-    return (struct left){decision->remaining, subtract_to_zero(add_saturating(full_ns, more_ns), burst_ns)};
+    const uint64_t more_ns = multiply_divide_ceil(more, period_ns, permits);
+    const uint64_t burst_ns = in_time ? limit->burst : multiply_divide_floor(limit->burst, period_ns, permits);
+    return (struct left){.permits = decision->remaining,
+                         .wait_ns = subtract_to_zero(add_saturating(full_ns, more_ns), burst_ns),
+                         .all = in_time ? more_ns > burst_ns : more > limit->burst};
 }
 
 static struct left left_by_asking(const struct turn *turn, const struct item *item, int limit)
@@ -144,26 +148,18 @@ static struct left left_by_asking(const struct turn *turn, const struct item *it
     const uint64_t now_ns = turn->now_ns;
     const uint64_t left = keyed_peek(under->table, under->plan, key, now_ns, limit, 0).remaining;
     const uint64_t more = add_saturating(left, 1);
-    return (struct left){left, keyed_peek(under->table, under->plan, key, now_ns, limit, more).retry_ns};
+    const weir_decision next = keyed_peek(under->table, under->plan, key, now_ns, limit, more);
+    return (struct left){.permits = left, .wait_ns = next.retry_ns, .all = next.verdict != WEIR_DENY};
 }
 
-static void left_item(struct bytes *out, const struct left *left, bool full)
+static void left_item(struct bytes *out, const struct turn *turn, const struct item *item,
+                      const weir_decision *decision, int limit)
 {
-    integer(out, ";r=", left->permits);
-    if (!full) integer(out, ";t=", most(whole_seconds(left->wait_ns), 1));
-}
-
-static void left_items(struct bytes *out, const struct turn *turn, const struct item *item,
-                       const weir_decision *decision, int limit)
-{
-    if (!headers_ask_table(item)) {
-        const struct limit *of = &plan_inside_const(item->under.plan)->limit[limit];
-        const struct left left = left_of_slot(item, decision);
-        left_item(out, &left, left.permits >= at_once(of) || decision->verdict == WEIR_NEVER);
-    } else {
-        const struct left left = left_by_asking(turn, item, limit);
-        left_item(out, &left, left.wait_ns == 0);
-    }
+    const bool slot = !headers_ask_table(item);
+    const struct left left = slot ? left_of_slot(item, decision) : left_by_asking(turn, item, limit);
+    const bool all = left.all || (slot && decision->verdict == WEIR_NEVER); /* of which the state is not told */
+    integer(out, ";r=", left.permits);
+    if (!all) integer(out, ";t=", most(whole_seconds(left.wait_ns), 1));
 }
 
 /* ---- the headers ---- */
@@ -180,7 +176,7 @@ static void list(struct bytes *out, const char *name, const struct turn *turn, c
         before = ", ";
         policy_name(out, item, i, (int)plan->count);
         if (decision == NULL) policy_item(out, &plan->limit[i]);
-        else left_items(out, turn, item, decision, i);
+        else left_item(out, turn, item, decision, i);
     }
     if (before != name) bytes_text(out, "\r\n");
 }

@@ -14,14 +14,14 @@ enum { LIST_MAX = 4 << 20 };
 static void write_parts(struct bytes *out, const struct policy_limit *limit)
 {
     char part[POLICY_NAME_MAX + 32];
-    bytes_text(out, ",\"key\":[");
+    bytes_text(out, limit->common ? ",\"key\":null" : ",\"key\":[");
     for (unsigned i = 0; i < limit->parts; i++) {
         const struct policy_part *of = &limit->part[i];
         snprintf(part, sizeof part, of->address ? "%s/%d,%d" : "%s", of->name, of->bits_v4, of->bits_v6);
         if (i != 0) bytes_byte(out, ',');
         bytes_json(out, slice_of(part));
     }
-    bytes_text(out, "]");
+    if (!limit->common) bytes_byte(out, ']');
 }
 
 static void write_limit(struct bytes *out, const struct policy_limit *limit)
@@ -59,13 +59,22 @@ void limits_list(struct exchange *exchange)
 
 /* ---- changed ---- */
 
+/* Requests behind this one, in the same turn, are asked under the new one: nothing of the old one is queued any more. */
+static void take_policy(struct turn *turn)
+{
+    struct policy *old = turn->policy;
+    turn->policy_serial = atom_load_acquire(&turn->service->policy_serial);
+    turn->policy = service_policy(turn->service);
+    service_release(turn->service, old);
+}
+
 /* text NULL: removes it. */
 static bool define(struct exchange *exchange, struct slice name, const char *text)
 {
     weir_error error = {0};
     turn_settle_queue(exchange->turn);
     if (service_define(exchange->turn->service, name, text, &error) == 0) {
-        turn_take_policy(exchange->turn);
+        take_policy(exchange->turn);
         return true;
     }
     answer_refuse(exchange, &(struct refusal){.status = error.code == WEIR_ENOMEM ? 503 : 400,

@@ -106,7 +106,7 @@ static bool limit_and_key(struct exchange *exchange, struct fields *fields, stru
     if (limit.size == 0) return bad(exchange, "limit", "expected the name or the text of a limit; for example 10/s");
     if (!fields_limit(exchange, limit, item)) return false;
     const struct policy_limit *named = named_of(exchange, item);
-    if (key.size == 0 && (named == NULL || named->parts == 0)) {
+    if (key.size == 0 && (named == NULL || (named->parts == 0 && !named->common))) {
         return bad(exchange, "key", "expected whom it is counted for; for example acme or 192.0.2.1");
     }
     if (key.size != 0) return turn_key(exchange->turn, key, item, problem) || bad(exchange, "key", problem);
