@@ -103,10 +103,15 @@ void accept_again(struct worker *worker)
     if (worker->spare_descriptor < 0) worker->spare_descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
+/* Who has come already is taken; who comes later is refused by the system at once, unless systemd has the socket, too:
+   then he waits for the next of us. */
 void accept_stop(struct worker *worker)
 {
     for (unsigned i = 0; i < worker->listener_count; i++) {
-        uv_handle_t *handle = (uv_handle_t *)&worker->listener[i].poll;
-        if (!uv_is_closing(handle)) uv_close(handle, NULL);
+        struct worker_listener *at = &worker->listener[i];
+        if (uv_is_closing((uv_handle_t *)&at->poll)) continue;
+        while (!at->listener->inherited && accept_one(worker, at)) continue;
+        uv_close((uv_handle_t *)&at->poll, NULL);
+        if (!at->listener->inherited) shutdown(descriptor_of(worker, at->listener), SHUT_RDWR);
     }
 }

@@ -284,7 +284,7 @@ static void on_event(uv_poll_t *poll, int status, int events)
     if (status != 0) lose(conn);
     else if (conn->lingering) throw_away(conn);
     else if (conn->writing) write_pending(conn);
-    else if (conn->session.closing) return;
+    else if (conn->session.closing) worker_touch(conn->worker, conn);
     else if (conn->tls != NULL) read_encrypted(conn);
     else read_plain(conn);
 }

@@ -21,18 +21,18 @@ struct conn {
     struct deadline deadline;
     int descriptor;
     bool touched;
-    bool spoke;               /* something came since it was last asked */
-    bool moved;               /* a whole request was read since unread was kept */
-    bool ended;               /* the client sends no more */
-    bool dead;                /* nothing can be sent any more */
-    bool writing;             /* answers wait for the client: nothing is read */
-    bool lingering;           /* all is sent, and told so: what comes is thrown away until the client closes */
-    uint64_t active_s;        /* when something came */
-    uint64_t since_s;         /* when what it waits for began: a request's first byte, an answer not taken, lingering */
-    struct slice unread;      /* a request's beginning: in the arena during a turn, in kept between two */
-    char *kept;               /* owned */
-    struct pending *pending;  /* owned; NULL: all is sent */
-    struct tls_session *tls;  /* owned; NULL: plain */
+    bool spoke;              /* something came since it was last asked */
+    bool moved;              /* a whole request was read since unread was kept */
+    bool ended;              /* the client sends no more */
+    bool dead;               /* nothing can be sent any more */
+    bool writing;            /* answers wait for the client: nothing is read */
+    bool lingering;          /* all is sent, and told so: what comes is thrown away until the client closes */
+    uint64_t active_s;       /* when something came */
+    uint64_t since_s;        /* when what it waits for began: a request's first byte, an answer not taken, lingering */
+    struct slice unread;     /* a request's beginning: in the arena during a turn, in kept between two */
+    char *kept;              /* owned */
+    struct pending *pending; /* owned; NULL: all is sent */
+    struct tls_session *tls; /* owned; NULL: plain */
     size_t thrown_away;
 };
 

@@ -18,7 +18,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { BACKLOG = 4096, UNIX_MODE = 0660, PORT_MAX = 65535, INHERITED_FIRST = 3, SOCKET_TYPE = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK };
+enum {
+    BACKLOG = 4096,
+    UNIX_MODE = 0660,
+    PORT_MAX = 65535,
+    INHERITED_FIRST = 3,
+    SOCKET_TYPE = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK
+};
 
 union address {
     struct sockaddr any;
@@ -147,8 +153,8 @@ static int bind_tcp(const union address *address, bool shared)
 static int bind_first(union address *address)
 {
     const int descriptor = bind_tcp(address, false);
-    const bool any = address->any.sa_family == AF_INET6 &&
-                     memcmp(&address->v6.sin6_addr, &in6addr_any, sizeof in6addr_any) == 0;
+    const bool any =
+        address->any.sa_family == AF_INET6 && memcmp(&address->v6.sin6_addr, &in6addr_any, sizeof in6addr_any) == 0;
     if (descriptor >= 0 || !any || (errno != EAFNOSUPPORT && errno != EADDRNOTAVAIL)) return descriptor;
     *address = (union address){.v4 = {.sin_family = AF_INET, .sin_port = address->v6.sin6_port}};
     return bind_tcp(address, false);
@@ -174,8 +180,10 @@ static bool cannot(char problem[LISTEN_PROBLEM_MAX], const char *address, int wh
     case EADDRINUSE:
         return say(problem, "cannot listen on %s: address in use; port 0 takes a free one", address);
     case EACCES:
-        return say(problem, "cannot listen on %s: permission denied; ports below 1024 are for root, or for systemd to "
-                   "hand over", address);
+        return say(problem,
+                   "cannot listen on %s: permission denied; ports below 1024 are for root, or for systemd to "
+                   "hand over",
+                   address);
     case EADDRNOTAVAIL:
         return say(problem, "cannot listen on %s: this machine has no such address", address);
     default:
@@ -195,8 +203,10 @@ static bool open_tcp(struct listener *listener, const char *text, unsigned worke
 {
     union address address = {0};
     if (!read_tcp(text, &address)) {
-        return say(problem, "\"%s\": expected an address; for example 127.0.0.1:9347, [::1]:9347, :9347 for all "
-                   "addresses, unix:/run/weir/weir.sock or none", text);
+        return say(problem,
+                   "\"%s\": expected an address; for example 127.0.0.1:9347, [::1]:9347, :9347 for all "
+                   "addresses, unix:/run/weir/weir.sock or none",
+                   text);
     }
     listener->descriptor[0] = bind_first(&address);
     if (listener->descriptor[0] < 0) return cannot(problem, text, errno);
@@ -216,8 +226,7 @@ static bool is_stale(const union address *address)
     if (lstat(address->local.sun_path, &status) != 0 || !S_ISSOCK(status.st_mode)) return false;
     const int descriptor = socket(AF_UNIX, SOCKET_TYPE, 0);
     if (descriptor < 0) return false;
-    const bool refused =
-        connect(descriptor, &address->any, sizeof address->local) != 0 && errno == ECONNREFUSED;
+    const bool refused = connect(descriptor, &address->any, sizeof address->local) != 0 && errno == ECONNREFUSED;
     close(descriptor);
     return refused;
 }
@@ -259,8 +268,8 @@ bool listen_open(struct listener *listener, const char *address, enum session_pr
 {
     *listener = (struct listener){.protocol = protocol};
     const char *path = unix_path(address);
-    const bool opened = path != NULL ? open_unix(listener, path, unix_mode, problem)
-                                     : open_tcp(listener, address, workers, problem);
+    const bool opened =
+        path != NULL ? open_unix(listener, path, unix_mode, problem) : open_tcp(listener, address, workers, problem);
     if (!opened) listen_close(listener);
     return opened;
 }
@@ -279,12 +288,16 @@ static bool inherit_one(struct listener *listener, int descriptor, struct slice 
     socklen_t size = sizeof listens;
     *listener = (struct listener){.inherited = true, .count = 1, .descriptor = {descriptor}};
     if (!name_protocol(name, &listener->protocol)) {
-        return say(problem, "LISTEN_FDNAMES: \"%.*s\": expected resp, http or unix; for example FileDescriptorName=resp "
-                   "in weir.socket", (int)name.size, name.bytes);
+        return say(problem,
+                   "LISTEN_FDNAMES: \"%.*s\": expected resp, http or unix; for example FileDescriptorName=resp "
+                   "in weir.socket",
+                   (int)name.size, name.bytes);
     }
     if (getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 || !listens) {
-        return say(problem, "LISTEN_FDS: descriptor %d does not listen; expected ListenStream= and Accept=no in "
-                   "weir.socket", descriptor);
+        return say(problem,
+                   "LISTEN_FDS: descriptor %d does not listen; expected ListenStream= and Accept=no in "
+                   "weir.socket",
+                   descriptor);
     }
     fcntl(descriptor, F_SETFD, FD_CLOEXEC);
     fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK);

@@ -13,9 +13,9 @@ enum { LISTENERS_MAX = 8, LISTEN_TEXT_MAX = 160, LISTEN_PROBLEM_MAX = 400 };
 
 struct listener {
     enum session_protocol protocol;
-    bool local;     /* a Unix socket */
-    bool is_public; /* others than this machine may reach it */
-    bool inherited; /* from systemd */
+    bool local;                 /* a Unix socket */
+    bool is_public;             /* others than this machine may reach it */
+    bool inherited;             /* from systemd */
     char text[LISTEN_TEXT_MAX]; /* the address, as bound */
     int descriptor[SERVICE_WORKERS_MAX];
     unsigned count;         /* 1: all workers have the same */

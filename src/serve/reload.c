@@ -59,8 +59,8 @@ static void done(struct reload *reload, const struct settings *settings, unsigne
 {
     char restart[200];
     settings_restart(reload->started_with, settings, restart);
-    snprintf(reload->words, sizeof reload->words, "weir: %s read again: %u limit%s%s%s%s", reload->options->file, limits,
-             limits == 1 ? "" : "s", restart[0] != '\0' ? "; these need a restart: " : "", restart,
+    snprintf(reload->words, sizeof reload->words, "weir: %s read again: %u limit%s%s%s%s", reload->options->file,
+             limits, limits == 1 ? "" : "s", restart[0] != '\0' ? "; these need a restart: " : "", restart,
              reload->tls != NULL ? "; certificate renewed" : "");
     say(reload);
 }

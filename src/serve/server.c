@@ -18,6 +18,7 @@
 #include "serve/notify.h"
 #include "serve/privileges.h"
 #include "serve/reload.h"
+#include "serve/series.h"
 #include "serve/settings.h"
 #include "serve/summary.h"
 #include "serve/worker.h"
@@ -156,8 +157,8 @@ static bool open_worker(struct server *server)
     struct worker *worker = host_allocate(sizeof *worker);
     if (worker == NULL) return told("no memory for a thread");
     server->worker[server->worker_count] = worker;
-    const int why = worker_open(worker, &server->shared, server->worker_count++, server->listener,
-                                server->listener_count);
+    const int why =
+        worker_open(worker, &server->shared, server->worker_count++, server->listener, server->listener_count);
     return why == 0 || told(strerror(why));
 }
 
@@ -223,6 +224,7 @@ static void on_signal(uv_signal_t *handle, int number)
 static void on_second(uv_timer_t *timer)
 {
     struct server *server = timer->data;
+    series_sample(&server->service);
     if (!server->stopping && reload_wanted(&server->reload)) reload(server);
 }
 
@@ -335,8 +337,8 @@ static bool serve(struct server *server)
 static unsigned threads_of(const struct settings *settings)
 {
     const uint64_t processors = host_processors();
-    if (settings->threads != 0) return settings->threads < SERVICE_WORKERS_MAX ? settings->threads
-                                                                                : SERVICE_WORKERS_MAX;
+    if (settings->threads != 0)
+        return settings->threads < SERVICE_WORKERS_MAX ? settings->threads : SERVICE_WORKERS_MAX;
     return processors < THREADS_USUAL ? (unsigned)processors : THREADS_USUAL;
 }
 

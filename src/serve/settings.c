@@ -131,8 +131,8 @@ void settings_restart(const struct settings *before, const struct settings *now,
     name_if(differ(before->resp, now->resp) || differ(before->http, now->http) ||
                 differ(old->unix_path, new->unix_path) || old->unix_mode != new->unix_mode,
             "listen", names);
-    name_if(differ(before->state, now->state) || old->keys_max != new->keys_max ||
-                old->wide_bytes != new->wide_bytes || old->when_full != new->when_full,
+    name_if(differ(before->state, now->state) || old->keys_max != new->keys_max || old->wide_bytes != new->wide_bytes ||
+                old->when_full != new->when_full,
             "table", names);
     name_if(differ(before->password, now->password), "password", names);
     name_if((old->tls_key == NULL) != (new->tls_key == NULL), "tls", names);
