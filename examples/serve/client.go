@@ -2,7 +2,7 @@
 
 // A server of Go, limited for each client; with what Go brings.
 //
-//	weir serve &  go run client.go 127.0.0.1:8080     then    curl -i http://127.0.0.1:8080/
+//	weir serve &  go run client.go 127.0.0.1:8080 '1/s burst=5'     then    curl -i http://127.0.0.1:8080/
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 
 var client = &http.Client{Timeout: 200 * time.Millisecond}
 
-// Limited answers those that the limit refuses by itself, as weir says.
+// limited answers those that the limit refuses by itself, as weir says.
 func limited(weir, limit string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		address, _, _ := net.SplitHostPort(r.RemoteAddr)
@@ -48,5 +48,5 @@ func main() {
 		log.Fatal(err)
 	}
 	fmt.Printf("http://%s/\n", listener.Addr())
-	log.Fatal(http.Serve(listener, limited(weir, "1/s burst=5", hello)))
+	log.Fatal(http.Serve(listener, limited(weir, os.Args[2], hello)))
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A server of Node, limited for each client through ioredis:   npm install ioredis
-//     weir serve &  node client.js 8080     then    curl -i http://127.0.0.1:8080/
+//     weir serve &  node client.js 8080 '1/s burst=5'     then    curl -i http://127.0.0.1:8080/
 "use strict";
 const http = require("node:http");
 const Redis = require("ioredis");
@@ -23,9 +23,10 @@ async function wait(limit, key) {
     }
 }
 
+const [port, limit] = process.argv.slice(2);
 const server = http.createServer(async (request, response) => {
-    const seconds = await wait("1/s burst=5", request.socket.remoteAddress);
+    const seconds = await wait(limit, request.socket.remoteAddress);
     if (seconds > 0) response.writeHead(429, { "Retry-After": seconds }).end("too many requests\n");
     else response.end("hello\n");
 });
-server.listen(Number(process.argv[2]), "127.0.0.1", () => console.log(`http://127.0.0.1:${server.address().port}/`));
+server.listen(Number(port), "127.0.0.1", () => console.log(`http://127.0.0.1:${server.address().port}/`));

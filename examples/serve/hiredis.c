@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   hiredis.c - lets through those lines of stdin that may pass: each client (the first word of a line) ten a second, twenty
-   at once.  Asks for up to 64 lines at a time, in one packet.
+   hiredis.c - lets through those lines of stdin that may pass, under a limit for each client, which is the first word of
+   a line.  Asks for up to 64 lines at a time, in one packet.
 
        cc hiredis.c -o limited $(pkg-config --cflags --libs hiredis)
-       tail -F events.log | ./limited 9347 > few.log */
+       ./limited 9347 '1/day' < addresses | xargs -n 1 ./send-mail */
 #include <hiredis/hiredis.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,9 +12,9 @@
 
 enum { BATCH = 64, LINE = 4096 };
 
-static void ask(redisContext *weir, const char *line)
+static void ask(redisContext *weir, const char *limit, const char *line)
 {
-    redisAppendCommand(weir, "WEIR.TAKE %s %b", "10/s burst=20", line, strcspn(line, " \t\n"));
+    redisAppendCommand(weir, "WEIR.TAKE %s %b", limit, line, strcspn(line, " \t\n"));
 }
 
 /* The next answer: "allow" first.  What cannot be asked passes: here a line too many does no harm. */
@@ -36,13 +36,15 @@ static bool may_pass(redisContext *weir)
 int main(int argc, char **argv)
 {
     static char lines[BATCH][LINE];
-    redisContext *weir = redisConnect("127.0.0.1", argc > 1 ? atoi(argv[1]) : 9347);
+    if (argc != 3) return 2;
+    redisContext *weir = redisConnect("127.0.0.1", atoi(argv[1]));
     if (!weir || weir->err) {
         fprintf(stderr, "weir: %s\n", weir ? weir->errstr : "no memory");
         return 2;
     }
     for (int count = 1; count > 0;) {
-        for (count = 0; count < BATCH && fgets(lines[count], LINE, stdin); count++) ask(weir, lines[count]);
+        count = 0;
+        while (count < BATCH && fgets(lines[count], LINE, stdin)) ask(weir, argv[2], lines[count++]);
         for (int i = 0; i < count; i++) {
             if (may_pass(weir)) fputs(lines[i], stdout);
         }

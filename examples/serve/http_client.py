@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """A web application of Python (WSGI: Flask, Django, bottle), limited for each client; with what Python brings.
 
-    weir serve &  python3 http_client.py 8080     then    curl -i http://127.0.0.1:8080/
+    weir serve &  python3 http_client.py 8080 '1/s burst=5'     then    curl -i http://127.0.0.1:8080/
 """
 import json
 import os
@@ -41,4 +41,4 @@ def hello(environ, start_response):
 
 
 if __name__ == "__main__":
-    make_server("127.0.0.1", int(sys.argv[1]), limited(hello, "1/s burst=5")).serve_forever()
+    make_server("127.0.0.1", int(sys.argv[1]), limited(hello, sys.argv[2])).serve_forever()

@@ -35,6 +35,11 @@ free_port()
     /usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
 
+listens() # PORT
+{
+    (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null
+}
+
 # $pid, $resp and $http (its two ports), and what it printed in serve.out.
 start_serve() # ARGUMENT...
 {
@@ -64,7 +69,13 @@ serve_has_started()
 stop() # [PROCESS]
 {
     local process=${1:-$pid}
+    started=($(printf '%s\n' "${started[@]}" | grep -vx "$process"))
     kill "$process" && wait "$process"
+}
+
+stopped() # PROCESS: also where it is no child of this shell
+{
+    ! kill -0 "$1" 2>/dev/null || grep -q '^State:.Z' "/proc/$1/status"
 }
 
 # The value of a header in the file head, which `curl -D head` wrote.

@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# curl.sh WEIR: the HTTP of the manual, by curl; and the examples that speak it: shell, Python, Go.
+. "$(dirname "$0")/lib/start.sh" "$@"
+needs curl jq
+start_serve
+web=http://127.0.0.1:$http
+
+ask() # STATUS CURL_ARGUMENT...
+{
+    local status=$1
+    shift
+    run "curl $*" curl -sS -D head -o body -w '%{http_code}' "$@"
+    ends 0
+    if [ "$(cat out)" != "$status" ]; then
+        cp body err
+        fail "status $(cat out), expected $status"
+    fi
+    cp body out
+}
+
+# ---- POST /v1/take ----
+ask 200 "$web/v1/take" -d '{"limit": "3/h", "key": "deploy"}' -H 'Content-Type: application/json'
+json out '.verdict == "allow" and .remaining == 2 and .retry_ns == 0 and (.receipt | type) == "string"'
+ask 200 "$web/v1/take" -d limit=3/h -d key=deploy -d cost=2
+json out '.verdict == "allow" and .remaining == 0'
+if [ -z "$(header RateLimit)" ] || [ -z "$(header RateLimit-Policy)" ]; then fail 'no RateLimit'; fi
+ask 429 "$web/v1/take" -d limit=3/h -d key=deploy
+json out '.verdict == "deny" and .receipt == null and .retry_ns > 0 and .retry_ns <= 1200e9'
+if [ "$(header Retry-After)" -lt 1 ] || [ "$(header Retry-After)" -gt 1320 ]; then fail 'Retry-After is something else'; fi
+ask 200 "$web/v1/take" -d limit=3/h -d key=another
+ask 400 "$web/v1/take" -d limit=10/ -d key=deploy
+says out 'expected a period'
+ask 400 "$web/v1/take" -d limit=3/h
+ask 405 "$web/v1/take"
+ask 404 "$web/v2/take"
+
+# ---- settle, forget, limits ----
+ask 200 "$web/v1/take" -d 'limit=100k tokens/day' -d key=acme -d cost=90000
+receipt=$(jq -r .receipt body)
+ask 429 "$web/v1/take" -d 'limit=100k tokens/day' -d key=acme -d cost=20000
+ask 200 "$web/v1/settle" --data-urlencode "receipt=$receipt" -d actual=10
+ask 200 "$web/v1/take" -d 'limit=100k tokens/day' -d key=acme -d cost=99000
+ask 200 "$web/v1/forget" -d 'limit=100k tokens/day' -d key=acme
+ask 200 "$web/v1/take" -d 'limit=100k tokens/day' -d key=acme -d cost=100000
+ask 200 "$web/v1/forget" -d 'limit=100k tokens/day' -d key=acme
+ask 200 "$web/v1/charge" -d 'limit=100k tokens/day' -d key=acme -d cost=50000
+ask 429 "$web/v1/take" -d 'limit=100k tokens/day' -d key=acme -d cost=60000
+ask 200 "$web/v1/limits"
+ask 200 "$web/healthz"
+ask 200 "$web/readyz"
+ask 200 "$web/metrics"
+says out '# TYPE'
+ask 200 "$web/v1/top"
+json out .
+ask 403 "$web/v1/limits" -H 'Host: evil.example'
+
+# ---- one connection for several, as every client does it ----
+run 'twice over one connection' curl -sS -o one -o two -w '%{num_connects}\n' "$web/healthz" "$web/healthz"
+printf '1\n0\n' >expected
+same out expected
+
+# ---- the examples ----
+export WEIR=$web
+for _ in {1..3}; do
+    run 'curl.sh' sh "$examples/curl.sh" 'mail:alice & bob' sh -c 'echo sent; exit 7'
+    ends 7
+    says out sent
+done
+run 'curl.sh, refused' sh "$examples/curl.sh" 'mail:alice & bob' echo sent
+ends 75
+says err 'refused: again in 1'
+silent out
+run 'curl.sh, weir is away' env WEIR="http://127.0.0.1:$(free_port)" sh "$examples/curl.sh" mail echo sent
+ends 125
+silent out
+
+four() # URL: three an hour
+{
+    local status
+    for status in 200 200 200 429; do ask "$status" "$1"; done
+    if [ "$(header Retry-After)" -lt 1 ] || [ "$(header Retry-After)" -gt 1320 ]; then fail 'Retry-After is something else'; fi
+    says out 'too many requests'
+}
+
+port=$(free_port)
+/usr/bin/python3 "$examples/http_client.py" "$port" 3/h 2>python.err &
+python=$!
+started+=("$python")
+what='http_client.py'
+wait_for 'it listens' listens "$port"
+four "http://127.0.0.1:$port/"
+stop "$python" 2>/dev/null
+
+clean_end

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# go.sh WEIR: the example in Go.
+. "$(dirname "$0")/lib/start.sh" "$@"
+PATH=$PATH:/usr/local/go/bin
+needs go curl
+export GO111MODULE=off GOFLAGS= GOTOOLCHAIN=local
+run 'go build' go build -o limited "$examples/client.go"
+ends 0
+start_serve
+
+WEIR=http://127.0.0.1:$http ./limited 127.0.0.1:0 3/h >go.out 2>go.err &
+go=$!
+started+=("$go")
+what='the example'
+wait_for 'it listens' grep -q ^http go.out
+web=$(cat go.out)
+for status in 200 200 200 429; do
+    run "request, $status" curl -sS -D head -o body -w '%{http_code}' "$web"
+    if [ "$(cat out)" != $status ]; then fail "status $(cat out), expected $status"; fi
+done
+if [ "$(header Retry-After)" -lt 1 ] || [ "$(header Retry-After)" -gt 1320 ]; then fail 'Retry-After is something else'; fi
+clean_end
+run 'weir is away' curl -sS -o body -w '%{http_code}' "$web"
+if [ "$(cat out)" != 200 ]; then fail "status $(cat out), expected 200: it should fail open"; fi

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# ioredis.sh WEIR: the client of Node: commands, pipelines, a password, a server that goes and comes back; the example.
+. "$(dirname "$0")/lib/start.sh" "$@"
+needs node
+export NODE_PATH=$tree/test/serve/clients/node_modules
+if [ ! -d "$NODE_PATH/ioredis" ]; then
+    echo 'ioredis is not here: tools/clients gets it, with a network'
+    exit 77
+fi
+
+printf 'listen: {password: open sesame}\n' >weir.yaml
+start_serve weir.yaml
+run 'ioredis' node "$tree/test/serve/clients/ioredis.js" "$weir" "$resp" "$pid"
+ends 0
+says out done
+pid=$(sed -n 's/^pid //p' out)
+what='the end of the second weir serve'
+wait_for 'it stops' stopped "$pid"
+
+# ---- the example ----
+start_serve
+PORT=$resp node "$examples/client.js" 0 '3/h' >node.out 2>&1 &
+node=$!
+started+=("$node")
+what='the example'
+wait_for 'it listens' grep -q ^http node.out
+web=$(sed -n 's/^\(http.*\)$/\1/p' node.out)
+for status in 200 200 200 429; do
+    run "request, $status" curl -sS -D head -o body -w '%{http_code}' "$web"
+    if [ "$(cat out)" != $status ]; then fail "status $(cat out), expected $status"; fi
+done
+if [ "$(header Retry-After)" -lt 1 ] || [ "$(header Retry-After)" -gt 1200 ]; then fail 'Retry-After is something else'; fi
+clean_end
+run 'weir is away' curl -sS -o body -w '%{http_code}' "$web"
+if [ "$(cat out)" != 200 ]; then fail "status $(cat out), expected 200: it should fail open"; fi
+stop "$node" 2>/dev/null
+exit 0
