@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
-   hiredis.c - lets through those lines of stdin that may pass, under a limit for each client, which is the first word of
-   a line.  Asks for up to 64 lines at a time, in one packet.
+   hiredis.c - lets through those lines of stdin that may pass: a limit for each client, who is the first word of a line.
+   Asks for up to 64 lines at a time, in one packet.
 
        cc hiredis.c -o limited $(pkg-config --cflags --libs hiredis)
        ./limited 9347 '1/day' < addresses | xargs -n 1 ./send-mail */

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# forward_auth.sh WEIR: the example of Caddy, by a real one where there is one; and that of Traefik: curl asks as Traefik
-# would, with the headers that its manual tells of and those that the example sets.
+# forward_auth.sh WEIR: the example of Caddy, by a real one where there is one; and that of Traefik, whose part curl plays,
+# with the headers that its manual tells of and those that the example sets.
 . "$(dirname "$0")/lib/start.sh" "$@"
 needs curl
 start_serve "$examples/weir.yaml"
@@ -34,7 +34,7 @@ sed 's|10/s burst=20|20/day|' "$examples/weir.yaml" >weir.yaml
 start_serve weir.yaml
 for _ in {1..20}; do as_traefik 200 203.0.113.9; done
 as_traefik 429 203.0.113.9
-if [ "$(header Retry-After)" -lt 4000 ] || [ "$(header Retry-After)" -gt 4752 ]; then fail 'Retry-After is something else'; fi
+retry_after 4000 4752
 as_traefik 200 203.0.113.10
 for n in {1..20}; do as_traefik 200 "2001:db8::$n"; done
 as_traefik 429 2001:db8::ffff
@@ -66,7 +66,7 @@ for _ in {1..20}; do
     says body hello
 done
 get 429 "$web"
-if [ "$(header Retry-After)" -lt 4000 ] || [ "$(header Retry-After)" -gt 4752 ]; then fail 'Retry-After is something else'; fi
+retry_after 4000 4752
 get 429 "$web" -H 'X-Weir-Key: another' -H 'X-Weir-Limit: unlimited' -H 'X-Weir-Cost: 0' -H 'X-Forwarded-For: 1.2.3.4'
 get 200 "$web" --interface 127.0.0.2
 clean_end

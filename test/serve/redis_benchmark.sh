@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# redis_benchmark.sh WEIR: redis-benchmark runs to its end, with and without pipelines, and all that it asked was counted.
+# redis_benchmark.sh WEIR: redis-benchmark runs to its end, pipelined or not, and all that it asked for was counted.
 . "$(dirname "$0")/lib/start.sh" "$@"
 needs redis-benchmark redis-cli
 start_serve

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ioredis.js WEIR PORT PID: what programs do with ioredis, against the `weir serve` that has this port, this process and
+// ioredis.js WEIR PORT PID: what programs do with ioredis, against the weir serve that has this port, this process and
 // the password of weir.yaml here.  It is stopped and started again.  Prints "pid N" (the second one's) and "done".
 "use strict";
 const assert = require("node:assert");

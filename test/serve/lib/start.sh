@@ -92,3 +92,13 @@ clean_end()
     what='the end of weir serve'
     if [ "$status" != 0 ]; then cp serve.out err; fail "exit status $status"; fi
 }
+
+# Retry-After in the file head is a number of seconds within these.
+retry_after() # LEAST MOST
+{
+    local found
+    found=$(header Retry-After)
+    if ! [[ $found =~ ^[0-9]+$ ]] || [ "$found" -lt "$1" ] || [ "$found" -gt "$2" ]; then
+        fail "Retry-After: $found is not between $1 and $2"
+    fi
+}
