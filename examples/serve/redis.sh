@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# redis.sh TENANT GUESS COMMAND [ARGUMENT...]: 100,000 tokens a minute for each tenant, where only afterwards it is known
-# what a call cost.  The guess is taken first; the command prints how many tokens it used, and that is settled.
+# redis.sh TENANT GUESS COMMAND [ARGUMENT...]: 100,000 tokens a minute for each tenant, where what a call cost is known
+# only afterwards.  The guess is taken first; the command prints how many tokens it used, and that is settled.
 #   PORT=9347 examples/serve/redis.sh acme 4000 ./ask-model "how far is the moon?"
 port=${PORT:-9347}
 tenant=$1 guess=$2

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# forward_auth.sh WEIR: the example of Caddy, by a real one where there is one; and that of Traefik, whose part curl plays,
+# forward_auth.sh WEIR: the example of Caddy, by a real one where there is one; and that of Traefik, whom curl plays,
 # with the headers that its manual tells of and those that the example sets.
 . "$(dirname "$0")/lib/start.sh" "$@"
 needs curl
