@@ -6,54 +6,41 @@ needs curl jq
 start_serve
 web=http://127.0.0.1:$http
 
-ask() # STATUS CURL_ARGUMENT...
-{
-    local status=$1
-    shift
-    run "curl $*" curl -sS -D head -o body -w '%{http_code}' "$@"
-    ends 0
-    if [ "$(cat out)" != "$status" ]; then
-        cp body err
-        fail "status $(cat out), expected $status"
-    fi
-    cp body out
-}
-
 # ---- POST /v1/take ----
-ask 200 "$web/v1/take" -d '{"limit": "3/h", "key": "deploy"}' -H 'Content-Type: application/json'
+fetch 200 "$web/v1/take" -d '{"limit": "3/h", "key": "deploy"}' -H 'Content-Type: application/json'
 json out '.verdict == "allow" and .remaining == 2 and .retry_ns == 0 and (.receipt | type) == "string"'
-ask 200 "$web/v1/take" -d limit=3/h -d key=deploy -d cost=2
+fetch 200 "$web/v1/take" -d limit=3/h -d key=deploy -d cost=2
 json out '.verdict == "allow" and .remaining == 0'
 if [ -z "$(header RateLimit)" ] || [ -z "$(header RateLimit-Policy)" ]; then fail 'no RateLimit'; fi
-ask 429 "$web/v1/take" -d limit=3/h -d key=deploy
+fetch 429 "$web/v1/take" -d limit=3/h -d key=deploy
 json out '.verdict == "deny" and .receipt == null and .retry_ns > 0 and .retry_ns <= 1200e9'
 retry_after 1 1320
-ask 200 "$web/v1/take" -d limit=3/h -d key=another
-ask 400 "$web/v1/take" -d limit=10/ -d key=deploy
+fetch 200 "$web/v1/take" -d limit=3/h -d key=another
+fetch 400 "$web/v1/take" -d limit=10/ -d key=deploy
 says out 'expected a period'
-ask 400 "$web/v1/take" -d limit=3/h
-ask 405 "$web/v1/take"
-ask 404 "$web/v2/take"
+fetch 400 "$web/v1/take" -d limit=3/h
+fetch 405 "$web/v1/take"
+fetch 404 "$web/v2/take"
 
 # ---- settle, forget, limits ----
-ask 200 "$web/v1/take" -d 'limit=100k tokens/day' -d key=acme -d cost=90000
+fetch 200 "$web/v1/take" -d 'limit=100k tokens/day' -d key=acme -d cost=90000
 receipt=$(jq -r .receipt body)
-ask 429 "$web/v1/take" -d 'limit=100k tokens/day' -d key=acme -d cost=20000
-ask 200 "$web/v1/settle" --data-urlencode "receipt=$receipt" -d actual=10
-ask 200 "$web/v1/take" -d 'limit=100k tokens/day' -d key=acme -d cost=99000
-ask 200 "$web/v1/forget" -d 'limit=100k tokens/day' -d key=acme
-ask 200 "$web/v1/take" -d 'limit=100k tokens/day' -d key=acme -d cost=100000
-ask 200 "$web/v1/forget" -d 'limit=100k tokens/day' -d key=acme
-ask 200 "$web/v1/charge" -d 'limit=100k tokens/day' -d key=acme -d cost=50000
-ask 429 "$web/v1/take" -d 'limit=100k tokens/day' -d key=acme -d cost=60000
-ask 200 "$web/v1/limits"
-ask 200 "$web/healthz"
-ask 200 "$web/readyz"
-ask 200 "$web/metrics"
+fetch 429 "$web/v1/take" -d 'limit=100k tokens/day' -d key=acme -d cost=20000
+fetch 200 "$web/v1/settle" --data-urlencode "receipt=$receipt" -d actual=10
+fetch 200 "$web/v1/take" -d 'limit=100k tokens/day' -d key=acme -d cost=99000
+fetch 200 "$web/v1/forget" -d 'limit=100k tokens/day' -d key=acme
+fetch 200 "$web/v1/take" -d 'limit=100k tokens/day' -d key=acme -d cost=100000
+fetch 200 "$web/v1/forget" -d 'limit=100k tokens/day' -d key=acme
+fetch 200 "$web/v1/charge" -d 'limit=100k tokens/day' -d key=acme -d cost=50000
+fetch 429 "$web/v1/take" -d 'limit=100k tokens/day' -d key=acme -d cost=60000
+fetch 200 "$web/v1/limits"
+fetch 200 "$web/healthz"
+fetch 200 "$web/readyz"
+fetch 200 "$web/metrics"
 says out '# TYPE'
-ask 200 "$web/v1/top"
+fetch 200 "$web/v1/top"
 json out .
-ask 403 "$web/v1/limits" -H 'Host: evil.example'
+fetch 403 "$web/v1/limits" -H 'Host: evil.example'
 
 # ---- one connection for several, as every client does it ----
 run 'twice over one connection' curl -sS -o one -o two -w '%{num_connects}\n' "$web/healthz" "$web/healthz"
@@ -77,8 +64,8 @@ silent out
 
 four() # URL: three an hour
 {
-    local status
-    for status in 200 200 200 429; do ask "$status" "$1"; done
+    local answer
+    for answer in 200 200 200 429; do fetch $answer "$1"; done
     retry_after 1 1320
     says out 'too many requests'
 }
@@ -86,7 +73,6 @@ four() # URL: three an hour
 port=$(free_port)
 /usr/bin/python3 "$examples/http_client.py" "$port" 3/h 2>python.err &
 python=$!
-started+=("$python")
 what='http_client.py'
 wait_for 'it listens' listens "$port"
 four "http://127.0.0.1:$port/"

@@ -6,22 +6,11 @@
 needs curl
 start_serve "$examples/weir.yaml"
 
-get() # STATUS CURL_ARGUMENT...
-{
-    local status=$1
-    shift
-    run "curl $*" curl -sS -D head -o body -w '%{http_code}' "$@"
-    if [ "$(cat out)" != "$status" ]; then
-        cat body caddy.err >err 2>/dev/null
-        fail "status $(cat out), expected $status"
-    fi
-}
-
 # ---- Traefik ----
 # X-Forwarded-For is what Traefik sets, since it trusts nobody; the empty ones of the example are removed.
 as_traefik() # STATUS ADDRESS
 {
-    get "$1" "http://127.0.0.1:$http/auth" -H 'X-Forwarded-Method: GET' -H 'X-Forwarded-Proto: http' \
+    fetch "$1" "http://127.0.0.1:$http/auth" -H 'X-Forwarded-Method: GET' -H 'X-Forwarded-Proto: http' \
         -H 'X-Forwarded-Host: hello.example' -H 'X-Forwarded-Uri: /?q=1' -H "X-Forwarded-For: $2" \
         -H 'X-Weir-Limit: site' -H 'Cookie: a=b' -H 'User-Agent: somebody'
 }
@@ -52,7 +41,6 @@ for turn in {1..5}; do
         "$examples/Caddyfile" >Caddyfile
     caddy run --config Caddyfile --adapter caddyfile >caddy.err 2>&1 &
     caddy=$!
-    started+=("$caddy")
     while kill -0 "$caddy" 2>/dev/null && ! listens "$port"; do sleep 0.05; done
     if kill -0 "$caddy" 2>/dev/null; then break; fi
     if ! grep -q 'address already in use' caddy.err; then
@@ -62,14 +50,14 @@ for turn in {1..5}; do
 done
 web=http://127.0.0.1:$port/
 for _ in {1..20}; do
-    get 200 "$web"
-    says body hello
+    fetch 200 "$web"
+    says out hello
 done
-get 429 "$web"
+fetch 429 "$web"
 retry_after 4000 4752
-get 429 "$web" -H 'X-Weir-Key: another' -H 'X-Weir-Limit: unlimited' -H 'X-Weir-Cost: 0' -H 'X-Forwarded-For: 1.2.3.4'
-get 200 "$web" --interface 127.0.0.2
+fetch 429 "$web" -H 'X-Weir-Key: another' -H 'X-Weir-Limit: unlimited' -H 'X-Weir-Cost: 0' -H 'X-Forwarded-For: 1.2.3.4'
+fetch 200 "$web" --interface 127.0.0.2
 clean_end
-get 502 "$web"
+fetch 502 "$web"
 stop "$caddy"
 exit 0

@@ -11,12 +11,13 @@ fi
 start_serve
 
 # The example as it is, but for ports, places of files, and a limit that does not come back while this runs.
-configuration() # PORT
+configuration() # PORT ANOTHER_PORT
 {
-    sed -e "s/127\.0\.0\.1:8080/127.0.0.1:$1/; s/127\.0\.0\.1:9348/127.0.0.1:$http/; s|10/s burst=20|20/day|" \
+    sed -e "s/127\.0\.0\.1:8080/127.0.0.1:$1/; s/127\.0\.0\.1:8081/127.0.0.1:$2/" \
+        -e "s/127\.0\.0\.1:9348/127.0.0.1:$http/; s|10/s burst=20|20/day|" \
         -e 's/proxy_\(connect\|read\)_timeout .*/proxy_\1_timeout 30s;/' \
         -e "s|^daemon off;|daemon off; pid $room/pid; error_log $room/error.log notice;|" \
-        -e "s|access_log off;|access_log off; client_body_temp_path $room/body; proxy_temp_path $room/proxy;
+        -e "s|access_log off;|access_log off; client_body_temp_path $room/request; proxy_temp_path $room/proxy; \\
             fastcgi_temp_path $room/fastcgi; uwsgi_temp_path $room/uwsgi; scgi_temp_path $room/scgi;|" \
         "$examples/nginx.conf"
 }
@@ -28,10 +29,9 @@ start_nginx()
     what=nginx
     for turn in {1..5}; do
         port=$(free_port)
-        configuration "$port" >nginx.conf
+        configuration "$port" "$(free_port)" >nginx.conf
         nginx -p "$room" -e "$room/error.log" -c "$room/nginx.conf" >out 2>err &
         nginx=$!
-        started+=("$nginx")
         while kill -0 "$nginx" 2>/dev/null && [ ! -s pid ]; do sleep 0.05; done
         if [ -s pid ]; then return; fi
         if ! grep -q 'Address already in use' error.log; then break; fi
@@ -42,19 +42,13 @@ start_nginx()
 
 get() # STATUS CURL_ARGUMENT...
 {
-    local status=$1
-    shift
-    run "curl $*" curl -sS -D head -o body -w '%{http_code}' "$@" "http://127.0.0.1:$port/"
-    if [ "$(cat out)" != "$status" ]; then
-        cat body error.log >err
-        fail "status $(cat out), expected $status"
-    fi
+    fetch "$@" "http://127.0.0.1:$port/"
 }
 
 start_nginx
 for left in {19..0}; do
     get 200
-    says body hello
+    says out hello
     if ! header RateLimit | grep -q "r=$left;"; then fail "$left are left, but RateLimit: $(header RateLimit)"; fi
 done
 for _ in {1..5}; do
@@ -73,7 +67,6 @@ get 200
 get 200 --interface 127.0.0.3
 "$weir" serve --resp 127.0.0.1:0 --http "127.0.0.1:$http" >serve.out 2>&1 &
 pid=$!
-started+=("$pid")
 wait_for 'it says where it listens' serve_has_started
 limited_again()
 {

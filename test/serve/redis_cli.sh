@@ -137,7 +137,7 @@ says out NOAUTH
 cli WEIR.TAKE 3/h deploy
 says out NOAUTH
 cli -a 'open' --no-auth-warning PING
-says out WRONGPASS
+says err WRONGPASS
 cli -a 'open sesame' --no-auth-warning PING
 says out PONG
 cli -a 'open sesame' --user default --no-auth-warning WEIR.TAKE 3/h deploy

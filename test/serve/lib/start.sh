@@ -5,12 +5,11 @@
 . "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/../../golden/lib/check.sh" "$@"
 PATH=$PATH:/usr/sbin:/sbin
 examples=$tree/examples/serve
-started=()
 
 stop_all()
 {
     local process
-    for process in "${started[@]}"; do
+    for process in $(jobs -pr); do
         kill "$process" 2>/dev/null
         wait "$process" 2>/dev/null
     done
@@ -46,7 +45,6 @@ start_serve() # ARGUMENT...
     what="weir serve $*"
     "$weir" serve --resp 127.0.0.1:0 --http 127.0.0.1:0 "$@" >serve.out 2>&1 &
     pid=$!
-    started+=("$pid")
     wait_for 'it says where it listens' serve_has_started
     if ! kill -0 "$pid" 2>/dev/null; then
         cp serve.out err
@@ -69,16 +67,21 @@ serve_has_started()
 stop() # [PROCESS]
 {
     local process=${1:-$pid}
-    started=($(printf '%s\n' "${started[@]}" | grep -vx "$process"))
     kill "$process" && wait "$process"
 }
 
-stopped() # PROCESS: also where it is no child of this shell
+# What curl got is in the files head and out, and in err where it is not what was expected.
+fetch() # STATUS CURL_ARGUMENT...
 {
-    ! kill -0 "$1" 2>/dev/null || grep -q '^State:.Z' "/proc/$1/status"
+    local expected=$1 found
+    shift
+    run "curl $*" curl -sS -D head -o body -w '%{http_code}' "$@"
+    found=$(cat out)
+    cp body out 2>/dev/null
+    if [ "$found" != "$expected" ]; then fail "status $found, expected $expected"; fi
 }
 
-# The value of a header in the file head, which `curl -D head` wrote.
+# The value of a header in the file head.
 header() # NAME
 {
     tr -d '\r' <head | sed -n "s/^$1: //Ip"
