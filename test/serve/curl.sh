@@ -40,7 +40,7 @@ fetch 200 "$web/metrics"
 says out '# TYPE'
 fetch 200 "$web/v1/top"
 json out .
-fetch 403 "$web/v1/limits" -H 'Host: evil.example'
+fetch 421 "$web/v1/limits" -H 'Host: evil.example'
 
 # ---- one connection for several, as every client does it ----
 run 'twice over one connection' curl -sS -o one -o two -w '%{num_connects}\n' "$web/healthz" "$web/healthz"
