@@ -7,12 +7,14 @@ needs curl
 start_serve "$examples/weir.yaml"
 
 # ---- Traefik ----
-# X-Forwarded-For is what Traefik sets, since it trusts nobody; the empty ones of the example are removed.
-as_traefik() # STATUS ADDRESS
+# X-Forwarded-For and X-Real-Ip are what Traefik sets, since it trusts nobody.
+as_traefik() # STATUS ADDRESS CURL_ARGUMENT...
 {
-    fetch "$1" "http://127.0.0.1:$http/auth" -H 'X-Forwarded-Method: GET' -H 'X-Forwarded-Proto: http' \
-        -H 'X-Forwarded-Host: hello.example' -H 'X-Forwarded-Uri: /?q=1' -H "X-Forwarded-For: $2" \
-        -H 'X-Weir-Limit: site' -H 'Cookie: a=b' -H 'User-Agent: somebody'
+    local answer=$1 address=$2
+    shift 2
+    fetch "$answer" "http://127.0.0.1:$http/auth?limit=site" -H 'X-Forwarded-Method: GET' -H 'X-Forwarded-Proto: http' \
+        -H 'X-Forwarded-Host: hello.example' -H 'X-Forwarded-Uri: /?q=1' -H "X-Forwarded-For: $address" \
+        -H "X-Real-Ip: $address" -H 'Cookie: a=b' -H 'User-Agent: somebody' "$@"
 }
 what="the limit of weir.yaml"
 if ! grep -q '^ *site: *{limit: "10/s burst=20", key: \[address/64\]}' "$examples/weir.yaml"; then
@@ -25,6 +27,10 @@ for _ in {1..20}; do as_traefik 200 203.0.113.9; done
 as_traefik 429 203.0.113.9
 retry_after 4000 4752
 as_traefik 200 203.0.113.10
+what='what the client says himself'
+as_traefik 400 203.0.113.9 -H 'X-Weir-Limit: unlimited'
+as_traefik 400 203.0.113.9 -H 'X-Weir-Key: another'
+as_traefik 400 203.0.113.9 -H 'X-Weir-Cost: 0'
 for n in {1..20}; do as_traefik 200 "2001:db8::$n"; done
 as_traefik 429 2001:db8::ffff
 as_traefik 200 2001:db8:0:1::1

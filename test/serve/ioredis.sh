@@ -9,7 +9,7 @@ if [ ! -d "$NODE_PATH/ioredis" ]; then
     exit 77
 fi
 
-printf 'listen: {password: open sesame}\n' >weir.yaml
+printf 'password: open sesame\n' >weir.yaml
 start_serve weir.yaml
 run 'ioredis' node "$tree/test/serve/clients/ioredis.js" "$weir" "$resp" "$pid"
 ends 0

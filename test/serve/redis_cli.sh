@@ -130,7 +130,7 @@ if grep -q PONG out; then fail 'the request of a web page is answered'; fi
 clean_end
 
 # ---- a password ----
-printf 'listen: {password: open sesame}\n' >weir.yaml
+printf 'password: open sesame\n' >weir.yaml
 start_serve weir.yaml
 cli PING
 says out NOAUTH

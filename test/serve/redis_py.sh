@@ -7,7 +7,7 @@ if ! /usr/bin/python3 -c 'import redis' 2>/dev/null; then
     exit 77
 fi
 
-printf 'listen: {password: open sesame}\n' >weir.yaml
+printf 'password: open sesame\n' >weir.yaml
 start_serve weir.yaml
 run 'redis-py' /usr/bin/python3 "$tree/test/serve/clients/redis_py.py" "$resp" 'open sesame'
 ends 0
