@@ -57,6 +57,14 @@ for _ in {1..5}; do
 done
 get 200 --interface 127.0.0.2
 
+# Many at once.
+urls=()
+for _ in {1..60}; do urls+=(-o /dev/null "http://127.0.0.1:$port/"); done
+run '60 requests, 16 at a time' curl -sS --parallel --parallel-max 16 --interface 127.0.0.4 -w '%{http_code}\n' \
+    "${urls[@]}"
+ends 0
+if [ "$(sort out | uniq -c | xargs)" != '20 200 40 429' ]; then fail "not 20 of 60: $(sort out | uniq -c | xargs)"; fi
+
 # What the client says changes nothing.
 get 429 -H 'X-Weir-Key: another' -H 'X-Weir-Limit: unlimited' -H 'X-Weir-Cost: 0'
 get 429 -X POST -d 'a body'
