@@ -37,7 +37,7 @@ int main(int argc, char **argv)
 {
     static char lines[BATCH][LINE];
     if (argc != 3) return 2;
-    redisContext *weir = redisConnect("127.0.0.1", atoi(argv[1]));
+    redisContext *weir = redisConnect("127.0.0.1", (int)strtol(argv[1], NULL, 10));
     if (!weir || weir->err) {
         fprintf(stderr, "weir: %s\n", weir ? weir->errstr : "no memory");
         return 2;

@@ -6,6 +6,7 @@
    Exit status: 0 may pass, 1 refused, 2 weir is away or says something else. */
 #define _POSIX_C_SOURCE 200809L
 #include <arpa/inet.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -28,6 +29,15 @@ static FILE *connected(const char *port)
     return fdopen(to_weir, "r+");
 }
 
+/* A line of the answer: its kind, then a number. */
+static bool read_number(FILE *weir, char kind, long *number)
+{
+    char line[32];
+    if (!fgets(line, sizeof line, weir) || line[0] != kind) return false;
+    *number = strtol(line + 1, NULL, 10);
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 3) return 2;
@@ -40,10 +50,12 @@ int main(int argc, char **argv)
     fflush(weir);
 
     /* redis-cell's five: refused?, most at once, remaining, seconds until again (-1: now), seconds until full. */
-    long refused, most, left, again, full;
-    const int read = fscanf(weir, "*5 :%ld :%ld :%ld :%ld :%ld", &refused, &most, &left, &again, &full);
+    long count, refused, most, left, again, full;
+    const bool read = read_number(weir, '*', &count) && read_number(weir, ':', &refused) &&
+                      read_number(weir, ':', &most) && read_number(weir, ':', &left) &&
+                      read_number(weir, ':', &again) && read_number(weir, ':', &full);
     fclose(weir);
-    if (read != 5) return 2;
+    if (!read) return 2;
     if (refused) printf("refused: again in %ld s\n", again);
     else printf("%ld of %ld left\n", left, most);
     return refused ? 1 : 0;

@@ -4,6 +4,7 @@
 # Whatever was started is stopped by its process, also when the test fails.
 . "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/../../golden/lib/check.sh" "$@"
 PATH=$PATH:/usr/sbin:/sbin
+trap : PIPE # who writes to a connection that was closed goes on
 examples=$tree/examples/serve
 
 stop_all()
