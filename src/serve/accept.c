@@ -11,7 +11,7 @@
 
 #include "serve/conn.h"
 
-enum { ACCEPTS_A_TURN = 64 };
+enum { ACCEPTS_A_TURN = 64, ACCEPTS_AT_STOP = 4096 };
 
 static const char refusal_resp[] = "-ERR max number of clients reached\r\n";
 static const char refusal_http[] = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n"
@@ -110,7 +110,7 @@ void accept_stop(struct worker *worker)
     for (unsigned i = 0; i < worker->listener_count; i++) {
         struct worker_listener *at = &worker->listener[i];
         if (uv_is_closing((uv_handle_t *)&at->poll)) continue;
-        while (!at->listener->inherited && accept_one(worker, at)) continue;
+        for (int j = 0; j < ACCEPTS_AT_STOP && !at->listener->inherited && accept_one(worker, at); j++) continue;
         uv_close((uv_handle_t *)&at->poll, NULL);
         if (!at->listener->inherited) shutdown(descriptor_of(worker, at->listener), SHUT_RDWR);
     }

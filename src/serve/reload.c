@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
    reload.c - the file, read again.
 
-   May touch: the file, stderr.  Promises: all or nothing; a wrong file changes nothing, and is told once.  What was used
-   stays used: it is in the tables.  Leaves to others: when (server.c), what it means (config.c). */
+   May touch: the file, stderr.  Promises: all or nothing; a wrong file changes nothing, and is told once.  What was
+   used stays used: it is in the tables.  Leaves to others: when (server.c), what it means (config.c). */
 #include "serve/reload.h"
 
 #include <stdio.h>
