@@ -7,6 +7,7 @@
 
    May touch: libyaml, malloc.  Promises: any bytes are read or refused at a place; memory is in proportion to the
    bytes; depth and nodes are bounded.  Leaves to others: what it means. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,30 +72,48 @@ static bool wrong_mark(struct build *build, yaml_mark_t mark, const char *messag
     return wrong(build->read, NULL, &node, message);
 }
 
-/* Bytes that are no text are told by their offset alone. */
+/* Is this the last byte of what YAML takes for the end of a line: LF, CR, CR LF, NEL, LS, PS? */
+static bool ends_line(struct slice text, size_t at)
+{
+    const unsigned char byte = (unsigned char)text.bytes[at];
+    if (byte == '\r') return at + 1 == text.size || text.bytes[at + 1] != '\n';
+    if (byte == 0x85) return at >= 1 && memcmp(text.bytes + at - 1, "\xc2", 1) == 0;
+    if (byte == 0xa8 || byte == 0xa9) return at >= 2 && memcmp(text.bytes + at - 2, "\xe2\x80", 2) == 0;
+    return byte == '\n';
+}
+
+/* Of an offset in bytes, also where they are no text. */
 static yaml_mark_t mark_of_offset(struct slice text, size_t offset)
 {
     yaml_mark_t mark = {0};
     for (size_t i = 0; i < offset && i < text.size; i++) {
         const bool first_of_character = ((unsigned char)text.bytes[i] & 0xc0) != 0x80;
+        mark.index += first_of_character;
         mark.column += first_of_character;
-        if (text.bytes[i] != '\n') continue;
+        if (!ends_line(text, i)) continue;
         mark.line++;
         mark.column = 0;
     }
     return mark;
 }
 
+/* At the end of a file libyaml begins another line, which the file does not have. */
+static yaml_mark_t mark_of_problem(const yaml_parser_t *parser, struct slice text)
+{
+    if (parser->error == YAML_READER_ERROR) return mark_of_offset(text, parser->problem_offset);
+    const yaml_mark_t end = mark_of_offset(text, text.size);
+    return parser->problem_mark.index < end.index ? parser->problem_mark : end;
+}
+
 static bool wrong_yaml(struct build *build, struct slice text)
 {
     const yaml_parser_t *parser = &build->parser;
-    struct read *read = build->read;
-    if (parser->error == YAML_MEMORY_ERROR) return no_memory(read);
-    const bool reader = parser->error == YAML_READER_ERROR;
-    const yaml_mark_t mark = reader ? mark_of_offset(text, parser->problem_offset) : parser->problem_mark;
-    const struct node node = {.line = (unsigned)mark.line + 1, .column = (unsigned)mark.column + 1};
-    const char *said = parser->problem != NULL ? parser->problem : "cannot be read";
-    return wrong_text(read, NULL, &node, "this is no YAML: ", (struct slice){NULL, 0}, said);
+    if (parser->error == YAML_MEMORY_ERROR) return no_memory(build->read);
+    char message[200];
+    const yaml_mark_t mark = mark_of_problem(parser, text);
+    snprintf(message, sizeof message, "this is no YAML: %s",
+             parser->problem != NULL ? parser->problem : "cannot be read");
+    return wrong_mark(build, mark, message);
 }
 
 static struct node *add(struct build *build, enum node_kind kind, yaml_mark_t mark)
