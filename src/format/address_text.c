@@ -80,11 +80,11 @@ static int read_groups(struct slice text, size_t *at, unsigned char *bytes)
     int groups = 0;
     while (*at < text.size && !colons_at(text, *at)) {
         if (groups != 0 && text.bytes[(*at)++] != ':') return -1;
-        if (groups < GROUPS - 1 && read_v4(slice_from(text, *at), bytes + groups * 2)) {
+        if (groups < GROUPS - 1 && read_v4(slice_from(text, *at), bytes + (size_t)groups * 2)) {
             *at = text.size;
             return groups + V4_GROUPS;
         }
-        if (groups == GROUPS || !read_group(text, at, bytes + groups * 2)) return -1;
+        if (groups == GROUPS || !read_group(text, at, bytes + (size_t)groups * 2)) return -1;
         groups++;
     }
     return groups;
@@ -100,7 +100,7 @@ static bool read_v6(struct slice text, unsigned char bytes[ADDRESS_V6])
     at += 2;
     const int behind = read_groups(text, &at, tail);
     if (behind < 0 || at != text.size || groups + behind >= GROUPS) return false;
-    memcpy(bytes + ADDRESS_V6 - behind * 2, tail, (size_t)behind * 2);
+    memcpy(bytes + ADDRESS_V6 - (size_t)behind * 2, tail, (size_t)behind * 2);
     return true;
 }
 
@@ -192,7 +192,8 @@ static void write_v4(struct bytes *out, const unsigned char *bytes)
 
 static unsigned group_of(const unsigned char *bytes, int group)
 {
-    return (unsigned)bytes[group * 2] << BYTE_BITS | bytes[group * 2 + 1];
+    const unsigned char *at = bytes + (size_t)group * 2;
+    return (unsigned)at[0] << BYTE_BITS | at[1];
 }
 
 /* The first of the longest runs of zeros, two groups and more; *from GROUPS: there is none. */
