@@ -156,12 +156,13 @@ size_t address_read_network(struct slice text, unsigned char bytes[ADDRESS_V6], 
 static unsigned char mask_of(int kept)
 {
     if (kept <= 0) return 0;
-    return kept >= BYTE_BITS ? BYTE_MAX : (unsigned char)(BYTE_MAX << (BYTE_BITS - kept) & BYTE_MAX);
+    if (kept >= BYTE_BITS) return BYTE_MAX;
+    return (unsigned char)(BYTE_MAX << (BYTE_BITS - kept));
 }
 
 void address_cut(unsigned char *bytes, size_t size, int bits)
 {
-    for (size_t i = 0; i < size; i++, bits -= BYTE_BITS) bytes[i] &= mask_of(bits);
+    for (size_t i = 0; i < size; i++, bits -= BYTE_BITS) bytes[i] = (unsigned char)(bytes[i] & mask_of(bits));
 }
 
 bool address_within(const unsigned char *bytes, const unsigned char *network, int bits)
