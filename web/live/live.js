@@ -49,9 +49,11 @@ const tileNames = [['refused', 'Refused'], ['offered', 'Offered'], ['latency', '
     ['fill', 'Table'], ['connections', 'Connections']];
 
 function drawTiles() {
-    return element('dl', { id: 'tiles' }, tileNames.map(([id, title]) => element('div', { class: `tile ${id}` },
+    const tiles = element('dl', { id: 'tiles' }, tileNames.map(([id, title]) => element('div', { class: `tile ${id}` },
         element('dt', {}, title), element('dd', {}, element('strong', { id: `tile-${id}` }, '–'),
             element('span', { class: 'more', id: `tile-${id}-more` }, '')))));
+    return element('section', { id: 'section-now', 'aria-labelledby': 'now' },
+        element('h2', { id: 'now', class: 'unseen' }, 'Now'), tiles);
 }
 
 function sayTile(id, value, more) {
@@ -104,7 +106,7 @@ function updateNotes(report) {
 
 // ---- plots of calls ----
 
-const callNames = [['offered', 'offered'], ['allowed', 'allowed'], ['shadowed', 'would be refused'],
+const callNames = [['offered', 'offered'], ['allowed', 'allowed'], ['shadowed', 'of that over the limit'],
     ['refused', 'refused']];
 
 function callReadout(place) {
@@ -116,7 +118,7 @@ function callReadout(place) {
     });
     const update = () => {
         const [offered, refused, shadowed] = callsShown(place);
-        const shown = { offered, refused, shadowed, allowed: offered - refused - shadowed };
+        const shown = { offered, refused, shadowed, allowed: offered - refused };
         for (const name of Object.keys(values)) say(values[name], `${formRate(shown[name])}/s`);
         rows[2].hidden = shadowed === 0 && callsInView(place)[2] === 0;
     };
@@ -364,7 +366,7 @@ function drawFirst() {
     button.addEventListener('click', () => copyFirst(button));
     return element('section', { id: 'first', 'aria-labelledby': 'first-title' },
         element('h2', { id: 'first-title' }, 'Nothing was asked yet'),
-        element('p', {}, 'Ask for a first permit, ten of which are there in any minute:'),
+        element('p', {}, 'Ask for a first permit, under a limit of ten a minute:'),
         element('div', { class: 'command' }, element('code', { id: 'first-code' }, firstRequest()), button),
         element('p', { class: 'more' }, 'Ask again and again, and see who is refused: it is shown within a second.'));
 }
@@ -390,7 +392,7 @@ function drawLatency() {
 function drawSections() {
     const none = element('p', { class: 'none', id: 'top-none' }, 'Nobody was refused.');
     return [element('div', { id: 'notes', role: 'status' }), drawFirst(),
-        element('section', { 'aria-label': 'Now', id: 'now' }, drawTiles()),
+        drawTiles(),
         element('div', { class: 'two wide' }, drawOverall(),
             section('refused', 'Who is refused', element('p', { class: 'more' }, 'Since the service started.'),
                 none, drawTop())),

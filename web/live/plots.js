@@ -65,8 +65,8 @@ function keyColumns() {
 
 // ---- plots ----
 
-function clockLabels(u, splits) {
-    return splits.map((seconds) => new Date(seconds * 1e3).toTimeString().slice(0, u.axes[0].incr < 60 ? 8 : 5));
+function clockLabels(u, splits, axisIndex, space, incr) {
+    return splits.map((seconds) => new Date(seconds * 1e3).toTimeString().slice(0, incr < 60 ? 8 : 5));
 }
 
 function timeRange() {
@@ -87,7 +87,7 @@ function liveOptions(place, height, series, y) {
         width: place.clientWidth, height, padding: [6, 10, 0, 0], legend: { show: false },
         scales: { x: { range: timeRange }, y: y.scale },
         axes: [
-            axis({ values: clockLabels, space: 84, size: 28, font: plotFont }),
+            axis({ values: clockLabels, space: 64, size: 28, font: plotFont }),
             axis({ values: y.values, size: labelsWidth, incrs: y.incrs, space: 28, font: plotFont }),
         ],
         series: [{}, ...series],
