@@ -10,8 +10,7 @@ enum { SIGNED_MAX = 20, HEX_MAX = 16 };
 
 /* ---- numbers ---- */
 
-/* Ends before `end`; returns where it begins. */
-static char *digits_before(char *end, uint64_t number)
+char *digits_before(char *end, uint64_t number)
 {
     static const char pairs[] = "00010203040506070809"
                                 "10111213141516171819"

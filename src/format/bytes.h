@@ -54,6 +54,9 @@ static inline void bytes_byte(struct bytes *bytes, char byte)
 
 /* ---- bytes.c ---- */
 
+/* Digits that end before `end`, at most BYTES_NUMBER_MAX; returns where they begin. */
+char *digits_before(char *end, uint64_t number);
+
 void bytes_number(struct bytes *bytes, uint64_t number);
 void bytes_signed(struct bytes *bytes, int64_t number);
 void bytes_hex(struct bytes *bytes, uint64_t number);

@@ -193,8 +193,8 @@ static enum resp_result read_line(struct reader *reader, struct resp_command *co
     if (!is_text(line)) return bad(reader, "Protocol error: a line has bytes that are no text");
     if (newline == NULL && looked_at == RESP_INLINE_MAX) return bad(reader, "Protocol error: too big inline request");
     if (newline == NULL) return RESP_MORE;
-    if (is_foreign(line)) return RESP_FOREIGN;
     reader->end = newline != line.bytes && newline[-1] == '\r' ? newline - 1 : newline;
+    if (is_foreign(slice_between(reader->at, reader->end))) return RESP_FOREIGN;
     const enum resp_result result = read_words(reader, command);
     reader->at = newline + 1;
     return result == RESP_COMMAND && is_request_line(command) ? RESP_FOREIGN : result;
@@ -227,21 +227,27 @@ bool resp_is(struct slice argument, const char *name)
 
 enum { HEAD_SIZE_MAX = 1 + BYTES_NUMBER_MAX + 2 };
 
-/* A letter, a number and \r\n. */
-static struct bytes head_of(char memory[HEAD_SIZE_MAX], char letter, uint64_t number)
+/* A letter, a number and \r\n, at the end of memory; returns where it begins. */
+static char *write_head(char memory[HEAD_SIZE_MAX], char letter, uint64_t number)
 {
-    struct bytes head = {.memory = memory, .capacity = HEAD_SIZE_MAX};
-    bytes_byte(&head, letter);
-    bytes_number(&head, number);
-    bytes_add(&head, (struct slice){"\r\n", 2});
-    return head;
+    char *end = memory + HEAD_SIZE_MAX - 2;
+    memcpy(end, "\r\n", 2);
+    char *at = digits_before(end, number);
+    *--at = letter;
+    return at;
 }
 
 static void add_head(struct bytes *out, char letter, uint64_t number)
 {
+    if (number <= 9) { /* most are: counts, verdicts */
+        const char head[] = {letter, (char)('0' + number), '\r', '\n'};
+        char *at = bytes_room(out, sizeof head);
+        if (at != NULL) memcpy(at, head, sizeof head);
+        return;
+    }
     char memory[HEAD_SIZE_MAX];
-    const struct bytes head = head_of(memory, letter, number);
-    bytes_add(out, bytes_slice(&head));
+    const char *head = write_head(memory, letter, number);
+    bytes_add(out, slice_between(head, memory + sizeof memory));
 }
 
 void resp_array(struct bytes *out, size_t count)
@@ -258,12 +264,13 @@ void resp_map(struct bytes *out, unsigned version, size_t pairs)
 void resp_bulk(struct bytes *out, struct slice slice)
 {
     char memory[HEAD_SIZE_MAX];
-    const struct bytes head = head_of(memory, '$', slice.size);
-    char *at = bytes_room(out, head.size + slice.size + 2);
+    const char *head = write_head(memory, '$', slice.size);
+    const size_t head_size = (size_t)(memory + sizeof memory - head);
+    char *at = bytes_room(out, head_size + slice.size + 2);
     if (at == NULL) return;
-    memcpy(at, head.memory, head.size);
-    if (slice.size != 0) memcpy(at + head.size, slice.bytes, slice.size);
-    memcpy(at + head.size + slice.size, "\r\n", 2);
+    memcpy(at, head, head_size);
+    if (slice.size != 0) memcpy(at + head_size, slice.bytes, slice.size);
+    memcpy(at + head_size + slice.size, "\r\n", 2);
 }
 
 /* Between its letter and the end of the line: bytes that would end it are blanks. */
