@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# start.sh WEIR: where it listens, what it says, and what it refuses to start with.
+. "$(dirname "$0")/lib/start.sh" "$@"
+
+refuses() # WORDS ARGUMENT...: status 2, and nobody was served
+{
+    local words=$1
+    shift
+    run "weir serve $*" "$weir" serve "$@"
+    ends 2
+    silent out
+    says err "$words"
+}
+
+starts_with() # PATTERN
+{
+    if ! grep -qE "$1" serve.out; then cp serve.out err; fail "does not say $1"; fi
+}
+
+# ---- without a file ----
+start_serve
+words="weir: RESP 127.0.0.1:$resp, HTTP and page http://127.0.0.1:$http/; "
+words+='limits come with each request; state in memory only'
+echo "$words" >expected
+same serve.out expected
+for check in half bytewise foreign; do
+    run "$check" /usr/bin/python3 "$wire" "$check" "$resp"
+    ends 0
+done
+run 'a million answers' /usr/bin/python3 "$wire" pipelined "$resp" 100
+ends 0
+
+# ---- a port that is taken ----
+refuses "cannot listen on 127.0.0.1:$resp: address in use" --resp "127.0.0.1:$resp" --http none
+refuses "cannot listen on 127.0.0.1:$http: address in use" --resp 127.0.0.1:0 --http "127.0.0.1:$http" --threads 3
+clean_end
+
+# ---- addresses ----
+for address in nonsense 127.0.0.1 127.0.0.1:65536 127.0.0.1: 127.0.0.1:-1 1.2.3:99 '[::1:99' '::1:x' 300.0.0.1:9 ''; do
+    refuses 'expected an address; for example 127.0.0.1:9347' --resp "$address" --http none
+done
+refuses 'this machine has no such address' --resp 192.0.2.77:0 --http none
+refuses 'expected a path from /' --resp unix:relative --http none
+refuses 'nothing to listen on' --resp none --http none
+for address in 0.0.0.0:0 :0; do
+    refuses 'can be reached by others, and no password is set' --resp "$address" --http none
+    refuses 'can be reached by others, and no password is set' --resp none --http "$address"
+done
+refuses '--threads "0": expected a whole number' --threads 0
+refuses 'what is "b"' a b
+refuses 'expected a file to --check' --check
+refuses 'no-such-file' no-such-file
+refuses 'no-such-file' no-such-file --check
+
+# ---- a password lets others in; one of the two may be switched off ----
+WEIR_PASSWORD=secret start_other --resp :0 --http none
+starts_with '^weir: RESP (\[::\]|0\.0\.0\.0):[0-9]+; limits'
+clean_end
+start_other --resp none --http '[::1]:0' --threads 2
+starts_with '^weir: HTTP and page http://\[::1\]:[0-9]+/; limits'
+clean_end
+
+printf 'listen: {resp: ":0", http: none, public: without-password}\n' >weir.yaml
+start_other weir.yaml
+clean_end
+
+# ---- what systemd says and is told ----
+run 'socket activation and notification' /usr/bin/python3 "$tree/test/serve/lib/systemd.py" "$weir"
+ends 0
