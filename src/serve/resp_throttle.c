@@ -40,19 +40,24 @@ static void answer(struct turn *turn, const struct item *item, const weir_decisi
     resp_integer(out, seconds_up(full_ns));
 }
 
+enum { DIGITS_MAX = 19 }; /* so many fit uint64_t, whatever they are */
+
 /* What redis-cell reads: a sign, zeros in front. */
 static bool read_number(struct slice text, int64_t *number)
 {
     const bool sign = text.size != 0 && (text.bytes[0] == '-' || text.bytes[0] == '+');
     const bool negative = sign && text.bytes[0] == '-';
+    size_t at = sign;
     uint64_t value = 0;
-    for (size_t i = sign; i < text.size; i++) {
-        const unsigned digit = (unsigned)(text.bytes[i] - '0');
-        if (digit > 9 || value > ((uint64_t)INT64_MAX - digit) / 10) return false;
+    while (at + 1 < text.size && text.bytes[at] == '0') at++;
+    if (at >= text.size || text.size - at > DIGITS_MAX) return false;
+    for (; at < text.size; at++) {
+        const unsigned digit = (unsigned)(text.bytes[at] - '0');
+        if (digit > 9) return false;
         value = value * 10 + digit;
     }
     *number = negative ? -(int64_t)value : (int64_t)value;
-    return text.size > sign;
+    return value <= INT64_MAX;
 }
 
 static void refuse_number(struct turn *turn, struct session *session, struct slice text, const char *name)

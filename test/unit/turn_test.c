@@ -124,7 +124,7 @@ static void each_gets_its_own(void **state)
         assert_memory_equal(rig->out[i], expected, strlen(expected));
     }
     assert_memory_equal(rig->out[0] + strlen("*5\r\n:0\r\n:4\r\n:3\r\n:-1\r\n:60\r\n+PONG\r\n"), "*5\r\n:1\r\n:4\r\n:0",
-                        16);
+                        14);
     rig_close(rig);
 }
 
