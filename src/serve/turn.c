@@ -198,7 +198,7 @@ void turn_take(struct turn *turn, const struct item *item, const uint64_t each[]
     if (turn->count == TURN_ASKS || (wants_each && turn->each_count == TURN_EACH)) turn_settle_queue(turn);
     struct item *queued = &turn->item[turn->count];
     weir_ask *ask = &turn->ask[turn->count++];
-    *queued = *item;
+    if (queued != item) *queued = *item;
     if (each != NULL) queued->cost = each[0];
     queued->each = wants_each ? keep_each(turn, item, each, each_count) : NULL;
     queued->shadow_denied = false;
