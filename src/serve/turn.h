@@ -4,7 +4,8 @@
 
        bytes -> handle_bytes -> resp_commands.c / http_routes.c -> turn_take ... turn_end -> answers -> send
 
-   See turn.c.  No socket: who has the bytes calls handle_bytes for each session that has some, then turn_end. */
+   See turn.c and turn_limit.c.  No socket: who has the bytes calls handle_bytes for each session that has some, then
+   turn_end. */
 #ifndef WEIR_SERVE_TURN_H
 #define WEIR_SERVE_TURN_H
 
