@@ -111,8 +111,8 @@ def garbage():
     print(f"seed {seed}")
     dice = random.Random(seed)
     words = [b"*3\r\n", b"$-7\r\n", b"$99999999999\r\n", b"\r\n", b"\0\xff\xfe", b"PING", b"HELLO 3\r\n",
-             b"GET / HTTP/1.1\r\n", b"Content-Length: 10\r\n", b"Transfer-Encoding: chunked\r\n\r\n", b"{\"limit\":", b"*1000000\r\n", b"\"'",
-             take(b"1/s", b"k"), b"POST /v1/take HTTP/1.1\r\nHost: localhost\r\n"]
+             b"GET / HTTP/1.1\r\n", b"Content-Length: 10\r\n", b"Transfer-Encoding: chunked\r\n\r\n", b"{\"limit\":",
+             b"*1000000\r\n", b"\"'", take(b"1/s", b"k"), b"POST /v1/take HTTP/1.1\r\nHost: localhost\r\n"]
     for _ in range(400):
         client = connect(dice.choice([RESP, HTTP]))
         try:
