@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: MIT
+# faults.py CASE RESP HTTP PID: what a service meets from outside, one case at a time.  Exit status 1 and words: it failed.
+# The figures printed (memory, counts) are for who reads the log; what must hold is asserted.
+import os
+import random
+import selectors
+import signal
+import socket
+import sys
+import threading
+import time
+
+CASE, RESP, HTTP, PID = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
+PATIENCE = 60
+
+
+def check(right, words):
+    if not right:
+        print(f"FAILED: {CASE}: {words}")
+        sys.exit(1)
+
+
+def rss_kib():
+    with open(f"/proc/{PID}/status") as status:
+        for line in status:
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1])
+    return 0
+
+
+def connect(port=None):
+    client = socket.create_connection(("127.0.0.1", port or RESP), timeout=PATIENCE)
+    client.settimeout(PATIENCE)
+    return client
+
+
+def until_closed(client):
+    """All that still comes; closing with a reset counts as closed."""
+    got = b""
+    try:
+        while True:
+            more = client.recv(1 << 16)
+            if not more:
+                return got
+            got += more
+    except ConnectionError:
+        return got
+
+
+def still_answers():
+    client = connect()
+    client.sendall(b"PING\r\n")
+    check(client.recv(100) == b"+PONG\r\n", "it does not answer any more")
+    client.close()
+    client = connect(HTTP)
+    client.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    check(until_closed(client).startswith(b"HTTP/1.1 200 "), "HTTP does not answer any more")
+    client.close()
+
+
+def take(limit, key):
+    parts = [b"WEIR.TAKE", limit, key]
+    return b"*3\r\n" + b"".join(b"$%d\r\n%s\r\n" % (len(part), part) for part in parts)
+
+
+# ---- many ----
+def crowd():
+    """As many connections as it takes (the arguments say how many), each with a question, all open at once."""
+    wanted = int(sys.argv[5])
+    before = rss_kib()
+    clients = [connect() for _ in range(wanted)]
+    for number, client in enumerate(clients):
+        client.sendall(take(b"10/s burst=20", b"client:%d" % number))
+    for client in clients:
+        answer = client.recv(4096)
+        check(answer.startswith(b"*7\r\n$5\r\nallow\r\n"), f"an answer is {answer[:60]!r}")
+    after = rss_kib()
+    print(f"{wanted} connections: {(after - before) * 1024 // wanted} bytes each")
+    check(after - before < 64 * 1024 + wanted * 4, "they take more than 4 KiB each, and 64 MiB")
+    for client in clients:
+        client.close()
+
+
+def too_many():
+    """Beyond connections: 16 it says so and closes; those that are there go on."""
+    clients = [connect() for _ in range(16)]
+    for client in clients:
+        client.sendall(b"PING\r\n")
+        check(client.recv(100) == b"+PONG\r\n", "one of those that may be there gets no answer")
+    beyond = connect()
+    said = until_closed(beyond)
+    check(b"max number of clients" in said, f"the one beyond is told {said!r}")
+    clients[0].close()
+    for _ in range(600):
+        late = connect()
+        late.sendall(b"PING\r\n")
+        try:
+            if late.recv(100) == b"+PONG\r\n":
+                break
+        except ConnectionError:
+            pass
+        late.close()
+        time.sleep(0.05)
+    else:
+        check(False, "a place that was left stays empty")
+
+
+# ---- rude ----
+def garbage():
+    seed = random.randrange(1 << 32)
+    print(f"seed {seed}")
+    dice = random.Random(seed)
+    words = [b"*3\r\n", b"$-7\r\n", b"$99999999999\r\n", b"\r\n", b"\0\xff\xfe", b"PING", b"HELLO 3\r\n", b"GET / HTTP/1.1\r\n",
+             b"Content-Length: 10\r\n", b"Transfer-Encoding: chunked\r\n\r\n", b"{\"limit\":", b"*1000000\r\n", b"\"'",
+             take(b"1/s", b"k"), b"POST /v1/take HTTP/1.1\r\nHost: localhost\r\n"]
+    for _ in range(400):
+        client = connect(dice.choice([RESP, HTTP]))
+        try:
+            for _ in range(dice.randrange(1, 40)):
+                some = dice.choice(words) if dice.random() < 0.7 else dice.randbytes(dice.randrange(1, 300))
+                client.sendall(some)
+            client.shutdown(socket.SHUT_WR)
+            until_closed(client)
+        except OSError:
+            pass
+        client.close()
+    still_answers()
+
+
+def half_closed():
+    """Who has said all he wants to say still gets every answer."""
+    client = connect()
+    client.sendall(take(b"1000000/s", b"half") * 3000)
+    client.shutdown(socket.SHUT_WR)
+    check(until_closed(client).count(b"*7\r\n") == 3000, "answers are missing")
+    client = connect(HTTP)
+    client.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n" * 100)
+    client.shutdown(socket.SHUT_WR)
+    check(until_closed(client).count(b"HTTP/1.1 200 ") == 100, "answers of HTTP are missing")
+
+
+def oversize():
+    before = rss_kib()
+    for port, sent, said in [
+        (RESP, b"*2\r\n$4\r\nPING\r\n$100000000\r\n" + b"x" * (1 << 20), b"-ERR Protocol error"),
+        (RESP, b"*100000\r\n" + b"$1\r\nx\r\n" * 1000, b"-ERR Protocol error"),
+        (RESP, b"PING " + b"x" * (1 << 20), b"-ERR Protocol error"),
+        (HTTP, b"GET /" + b"x" * (1 << 20), b"HTTP/1.1 4"),
+        (HTTP, b"GET / HTTP/1.1\r\n" + b"X-Filler: y\r\n" * 100000, b"HTTP/1.1 431 "),
+        (HTTP, b"POST /v1/take HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000000\r\n\r\n", b"HTTP/1.1 413 "),
+    ]:
+        client = connect(port)
+        try:
+            client.sendall(sent)
+        except ConnectionError:
+            pass
+        got = until_closed(client)
+        # A reset may overtake the words; then there is nothing to look at.
+        check(got == b"" or said in got, f"{sent[:30]!r} is answered by {got[:80]!r}")
+    still_answers()
+    check(rss_kib() - before < 32 * 1024, f"memory grew by {rss_kib() - before} KiB")
+
+
+def slow_reader():
+    """Asks for a gigabyte of answers and reads none: is cut, and nothing is kept for it."""
+    before, most = rss_kib(), 0
+    client = connect()
+    client.setblocking(False)
+    question = take(b"1000000000/s", b"slow") * 1000
+    end = time.monotonic() + PATIENCE
+    cut = False
+    while not cut and time.monotonic() < end:
+        try:
+            client.send(question)
+        except BlockingIOError:
+            time.sleep(0.05)
+        except ConnectionError:
+            cut = True
+        most = max(most, rss_kib())
+    print(f"memory grew by {most - before} KiB")
+    check(cut, "it is not cut")
+    check(most - before < 32 * 1024, f"memory grew by {most - before} KiB")
+    still_answers()
+
+
+# ---- under load ----
+class Load(threading.Thread):
+    """Asks in packets of a hundred, one after the other, and counts the answers."""
+
+    def __init__(self, limit, key):
+        super().__init__()
+        self.limit, self.key = limit, key
+        self.allowed = self.denied = self.lost = 0
+        self.problem = None
+        self.stop = False
+
+    def run(self):
+        question = take(self.limit, self.key) * 100
+        try:
+            client = connect()
+            while not self.stop:
+                client.sendall(question)
+                got = b""
+                while got.count(b"*7\r\n") < 100 or not got.endswith(b"\r\n"):
+                    more = client.recv(1 << 16)
+                    if not more:
+                        raise ConnectionError("closed")
+                    got += more
+                    if b"-ERR" in got or b"LIMIT" in got:
+                        self.problem = got[:200]
+                        return
+                self.allowed += got.count(b"$5\r\nallow\r\n")
+                self.denied += got.count(b"$4\r\ndeny\r\n")
+        except OSError as problem:
+            self.lost, self.problem = 100, problem
+
+
+def reloads():
+    """The file named behind is written anew and SIGHUP sent, a thousand times, every third time a bad one: clients notice
+    nothing, and nobody gets a permit more: the limit has 1,000 a day however often it is read."""
+    path = sys.argv[5]
+    good, other, bad = ("limits: {quota: {limit: '%s'}}\n" % text for text in ("1000/d", "1000/d burst=1000", "1000/"))
+    loads = [Load(b"quota", b"everybody") for _ in range(2)]
+    for load in loads:
+        load.start()
+    for turn in range(1000):
+        with open(path + ".new", "w") as file:
+            file.write([good, other, bad][turn % 3])
+        os.replace(path + ".new", path)
+        os.kill(PID, signal.SIGHUP)
+        time.sleep(0.002)
+    for load in loads:
+        load.stop = True
+        load.join()
+        check(load.problem is None, f"a client was told {load.problem!r}")
+    allowed = sum(load.allowed for load in loads)
+    print(f"{allowed} allowed, {sum(load.denied for load in loads)} denied")
+    check(allowed == 1000, f"{allowed} were allowed, not 1000")
+    still_answers()
+
+
+def load_until_killed():
+    """Prints how many were allowed until the service went away, and how many answers were still to come."""
+    load = Load(b"20000/d", b"everybody")
+    load.start()
+    time.sleep(random.uniform(0.05, 0.3))
+    os.kill(PID, signal.SIGKILL)
+    load.join()
+    print(load.allowed, load.lost)
+
+
+globals()[CASE]()
