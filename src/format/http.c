@@ -46,6 +46,7 @@ static int take_value(http_parser *parser, const char *at, size_t size)
 {
     struct head *head = parser->data;
     while (size != 0 && (at[size - 1] == ' ' || at[size - 1] == '\t')) size--;
+    if (size == 0) return 0; /* `at` is in the next line */
     head->request->header[head->request->header_count - 1].value = (struct slice){at, size};
     return 0;
 }

@@ -6,6 +6,7 @@
 PATH=$PATH:/usr/sbin:/sbin
 trap : PIPE # who writes to a connection that was closed goes on
 examples=$tree/examples/serve
+wire=$tree/test/serve/lib/wire.py
 
 stop_all()
 {
@@ -40,17 +41,23 @@ listens() # PORT
     (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null
 }
 
-# $pid, $resp and $http (its two ports), and what it printed in serve.out.
-start_serve() # ARGUMENT...
+# At the addresses that are given, or in the file: $pid, and what it printed in serve.out.
+start_other() # ARGUMENT...
 {
     what="weir serve $*"
-    "$weir" serve --resp 127.0.0.1:0 --http 127.0.0.1:0 "$@" >serve.out 2>&1 &
+    "$weir" serve "$@" >serve.out 2>&1 &
     pid=$!
     wait_for 'it says where it listens' serve_has_started
     if ! kill -0 "$pid" 2>/dev/null; then
         cp serve.out err
         fail 'it does not start'
     fi
+}
+
+# The same on free ports: $resp and $http.
+start_serve() # ARGUMENT...
+{
+    start_other --resp 127.0.0.1:0 --http 127.0.0.1:0 "$@"
     resp=$(sed -n 's/^weir: RESP 127\.0\.0\.1:\([0-9]*\).*/\1/p' serve.out)
     http=$(sed -n 's|^weir: .*http://127\.0\.0\.1:\([0-9]*\)/.*|\1|p' serve.out)
     if [ -z "$resp" ] || [ -z "$http" ]; then
@@ -61,7 +68,7 @@ start_serve() # ARGUMENT...
 
 serve_has_started()
 {
-    ! kill -0 "$pid" || grep -q '^weir: RESP' serve.out
+    ! kill -0 "$pid" || grep -qE '^weir: (RESP|HTTP)' serve.out
 }
 
 # By the process that start_serve (or the test) started last, or the one that is named.
