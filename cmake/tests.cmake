@@ -192,19 +192,22 @@ elseif(TARGET weir_cli)
     weir_test(serve needs-libuv sh -c "echo weir serve is not built: ${serve_lacks} && exit 77")
 endif()
 
-# ---- page: what weir replay --html writes, in a real browser ----
+# ---- page: what weir replay --html writes and what weir serve shows, in a real browser ----
 if(TARGET weir_cli)
     weir_inside_program(page page-fixture "${test_dir}/page/fixture.c" src/cli/page.c src/cli/json.c
         src/cli/arguments.c $<TARGET_OBJECTS:weir_page>)
     set(without "${PROJECT_BINARY_DIR}/page/without.c")
-    add_custom_command(OUTPUT "${without}" VERBATIM
-        COMMAND "${CMAKE_COMMAND}" -DWITH=OFF "-DOUT=${without}" -P "${PROJECT_SOURCE_DIR}/cmake/embed_page.cmake"
-        DEPENDS "${PROJECT_SOURCE_DIR}/cmake/embed_page.cmake")
+    weir_embed_replay("${without}" OFF)
     weir_inside_program(page page-without "${test_dir}/page/fixture.c" src/cli/page.c src/cli/json.c
         src/cli/arguments.c "${without}")
     if(WEIR_HAS_PAGE)
         weir_test(page look bash "${test_dir}/page/look.sh" $<TARGET_FILE:page-fixture>)
         weir_test(page write bash "${test_dir}/page/write.sh" $<TARGET_FILE:page-fixture> $<TARGET_FILE:page-without>)
+        if(WEIR_HAS_SERVE)
+            weir_inside_program(page page-live "${test_dir}/page/live_fixture.c")
+            target_link_libraries(page-live PRIVATE weir_serve)
+            weir_test(page live bash "${test_dir}/page/live.sh" $<TARGET_FILE:page-live>)
+        endif()
         weir_test(page fetch bash "${test_dir}/page/fetch.sh" "${PROJECT_SOURCE_DIR}")
     else()
         weir_test(page needs-uPlot sh -c "echo tools/page could not get uPlot && exit 77")
