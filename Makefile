@@ -15,6 +15,7 @@ demo: ## build, pace two million lines, show what it did
 test: ## everything that is checked: release, sanitizers, clang
 	tools/deps test
 	tools/page
+	tools/clients
 	tools/test
 
 bench: ## measure

@@ -7,7 +7,6 @@ else()
     list(FILTER sources EXCLUDE REGEX "/serve\\.c$")
 endif()
 find_package(ZLIB REQUIRED) # or cmake -DWEIR_CLI=OFF: the library needs nothing
-include(cmake/page.cmake)
 if(sources)
     add_executable(weir_cli ${sources} $<TARGET_OBJECTS:weir_page>)
     target_compile_definitions(weir_cli PRIVATE _GNU_SOURCE)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# cmake -DWITH=ON -DWEB=... -DUPLOT=... -DOUT=... -P: page.html with all that it names, cut where the data goes, as C.
-# With OFF, the same functions without a page.
+# cmake -DWITH=ON -DPAGE=FILE -DSTYLES=FILE,... -DSCRIPTS=FILE,... -DUPLOT=FOLDER -DHEADER=... -DFUNCTION=...
+# -DOUT=FILE -P: a page with all that it names, as C.  The function that the header declares gives it, cut where the
+# data goes (all is head where none goes in).  With OFF, the same function without a page.
 
 # What Content-Security-Policy calls a text that stands in the page: its SHA-256 in base64.
 function(policy_hash out text)
@@ -30,23 +31,30 @@ function(c_array out name text)
     set(${out} "static const unsigned char ${name}[${size}] = {\n${bytes}\n};\n" PARENT_SCOPE)
 endfunction()
 
-set(start "/* Made by cmake/embed_page.cmake. */\n#include \"cli/page.h\"\n\n")
+# The texts of files, one behind the other, in the order in which they use each other.
+function(read_all out files)
+    string(REPLACE "," ";" files "${files}")
+    set(all "")
+    foreach(file IN LISTS files)
+        file(READ "${file}" text)
+        string(APPEND all "${text}")
+    endforeach()
+    set(${out} "${all}" PARENT_SCOPE)
+endfunction()
+
+set(start "/* Made by cmake/embed_page.cmake. */\n#include \"${HEADER}\"\n\n")
+set(function "struct page_template ${FUNCTION}(void)\n{\n    return (struct page_template){")
 if(NOT WITH)
-    file(WRITE "${OUT}" "${start}struct page_template page_template(void)\n{\n"
-        "    return (struct page_template){NULL, 0, NULL, 0};\n}\n")
+    file(WRITE "${OUT}" "${start}${function}NULL, 0, NULL, 0, NULL};\n}\n")
     return()
 endif()
 
-file(READ "${WEB}/page.html" page)
+file(READ "${PAGE}" page)
 file(READ "${UPLOT}/LICENSE" license)
 file(READ "${UPLOT}/dist/uPlot.min.css" uplot_style)
 file(READ "${UPLOT}/dist/uPlot.iife.min.js" uplot_script)
-file(READ "${WEB}/page.css" style)
-set(script "")
-foreach(part IN ITEMS form plot page) # in the order in which they use each other
-    file(READ "${WEB}/${part}.js" text)
-    string(APPEND script "${text}")
-endforeach()
+read_all(style "${STYLES}")
+read_all(script "${SCRIPTS}")
 set(places license)
 foreach(part IN ITEMS uplot_style style uplot_script script)
     if("${${part}}" MATCHES "</(script|style)|<!--")
@@ -58,16 +66,22 @@ endforeach()
 foreach(part IN LISTS places)
     string(FIND "${page}" "@${part}@" found)
     if(found EQUAL -1)
-        message(FATAL_ERROR "page.html has no place for ${part}")
+        message(FATAL_ERROR "${PAGE} has no place for ${part}")
     endif()
     string(REPLACE "@${part}@" "${${part}}" page "${page}")
 endforeach()
 
+string(REGEX MATCH "http-equiv=\"Content-Security-Policy\" content=\"([^\"]*)\"" found "${page}")
+set(policy "${CMAKE_MATCH_1}; frame-ancestors 'none'") # which a page cannot say of itself
 string(FIND "${page}" "@data@" cut)
 string(SUBSTRING "${page}" 0 ${cut} head)
-math(EXPR cut "${cut} + 6")
-string(SUBSTRING "${page}" ${cut} -1 tail)
-c_array(head_array page_head "${head}")
-c_array(tail_array page_tail "${tail}")
-file(WRITE "${OUT}" "${start}${head_array}\n${tail_array}\nstruct page_template page_template(void)\n{\n"
-    "    return (struct page_template){page_head, sizeof page_head, page_tail, sizeof page_tail};\n}\n")
+c_array(arrays page_head "${head}")
+set(tail "NULL, 0")
+if(NOT cut EQUAL -1)
+    math(EXPR cut "${cut} + 6")
+    string(SUBSTRING "${page}" ${cut} -1 tail)
+    c_array(tail_array page_tail "${tail}")
+    string(APPEND arrays "\n${tail_array}")
+    set(tail "page_tail, sizeof page_tail")
+endif()
+file(WRITE "${OUT}" "${start}${arrays}\n${function}page_head, sizeof page_head, ${tail},\n        \"${policy}\"};\n}\n")

@@ -4,13 +4,8 @@
 // The areas lie over each other, the largest first: what is offered shows where it was refused, what is allowed where
 // it was delayed.  A step of time is drawn as wide as it is.
 
-const plots = [];
 const plotHeight = 190;
 const stepsAtLeast = 4; // closer than that there is nothing more to see
-
-function colour(name) {
-    return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-}
 
 // Labels of times: the day where it is not the label's before.
 function timeLabels(u, splits, axis, space, incr) {
@@ -23,37 +18,6 @@ function timeLabels(u, splits, axis, space, incr) {
         return isNew ? `${label}\n${date}` : label;
     });
 }
-
-function countLabels(u, splits) {
-    return splits.map((n) => (n < 1e5 ? formCount(n) : compact.format(n)));
-}
-
-// As wide as the longest label, so that none is cut.
-function labelsWidth(u, labels) {
-    return 18 + 7 * Math.max(4, ...(labels || []).map((label) => label.length));
-}
-
-function area(name) {
-    return {
-        stroke: () => colour(name), fill: () => colour(name), width: 0,
-        paths: uPlot.paths.stepped({ align: 1 }), points: { show: false },
-    };
-}
-
-function line(name) {
-    return { ...area(name), fill: undefined, width: 1 };
-}
-
-function axis(more) {
-    return {
-        stroke: () => colour('--muted'), font: '12px system-ui, sans-serif',
-        grid: { stroke: () => colour('--grid'), width: 1 },
-        ticks: { stroke: () => colour('--grid'), width: 1, size: 5 },
-        ...more,
-    };
-}
-
-const wholeSteps = [...Array(16).keys()].flatMap((power) => [1, 2, 5].map((n) => n * 10 ** power));
 
 // Half a label of time may stand out on the right.
 function plotOptions(width, stepNs, hooks) {
@@ -150,7 +114,3 @@ function drawPlot(place, series, limit, changed) {
     }).observe(place);
     return u;
 }
-
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
-    for (const u of plots) u.redraw(false, true);
-});

@@ -54,5 +54,6 @@ const struct command *explain_command(void);
 const struct command *take_command(void);
 const struct command *bench_command(void);
 const struct command *replay_command(void);
+const struct command *serve_command(void);
 
 #endif

@@ -22,6 +22,8 @@ static const struct command *command_at(int index)
         return replay_command();
     case 4:
         return bench_command();
+    case 5:
+        return serve_command();
     default:
         return NULL;
     }

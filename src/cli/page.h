@@ -5,15 +5,7 @@
 #ifndef WEIR_CLI_PAGE_H
 #define WEIR_CLI_PAGE_H
 
-#include <stddef.h>
-
-/* Borrowed, for ever; NULL and 0 when built without the page. */
-struct page_template {
-    const unsigned char *head;
-    size_t head_size;
-    const unsigned char *tail;
-    size_t tail_size;
-};
+#include "format/page_template.h"
 
 struct page_template page_template(void);
 

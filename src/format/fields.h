@@ -9,12 +9,12 @@
 
 enum { FIELDS_MAX = 32, FIELDS_NUMBERS_MAX = 8 };
 
-enum field_kind { FIELD_TEXT, FIELD_NUMBER, FIELD_BOOL, FIELD_NUMBERS };
+enum field_kind { FIELD_TEXT, FIELD_NUMBER, FIELD_BOOL, FIELD_NUMBERS, FIELD_NULL };
 
 struct field {
-    struct slice name, value;            /* decoded; of FIELD_NUMBERS as it was sent */
+    struct slice name, value;            /* decoded; of all but FIELD_TEXT as it was sent */
     enum field_kind kind;                /* of a form: always FIELD_TEXT */
-    uint64_t number[FIELDS_NUMBERS_MAX]; /* FIELD_NUMBER: one; whole numbers only */
+    uint64_t number[FIELDS_NUMBERS_MAX]; /* FIELD_NUMBER: one; whole numbers only; FIELD_BOOL: one, 0 or 1 */
     unsigned numbers;
 };
 
@@ -24,16 +24,17 @@ struct fields {
 };
 
 struct fields_problem {
-    size_t column; /* from 1 */
+    size_t column; /* byte of the text, from 1; behind its last one: something is missing there */
     const char *words;
 };
 
-/* Decoded values are written to `room`, which must live as long as the fields; it is full when it is smaller than
-   text.size.  A name twice, too many fields, bad escapes and invalid UTF-8 in JSON are problems. */
+/* Names and values are written to `room`, which must live as long as the fields; the text need not.  It is a problem
+   when there is less room than text.size, and so are a name twice, a name of no bytes, too many fields, bad escapes,
+   and in JSON invalid UTF-8. */
 bool fields_read_form(struct slice text, struct bytes *room, struct fields *fields, struct fields_problem *problem);
 bool fields_read_json(struct slice text, struct bytes *room, struct fields *fields, struct fields_problem *problem);
 
-/* NULL: there is none. */
+/* NULL: there is none, or it is null. */
 const struct field *fields_find(const struct fields *fields, const char *name);
 
 #endif

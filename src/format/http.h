@@ -23,7 +23,7 @@ struct http_header {
 /* Borrowed from the bytes it was read from. */
 struct http_request {
     enum http_method method;
-    struct slice path, query; /* as sent; query without its "?" */
+    struct slice path, query; /* as sent; query without its "?"; of http://host/path only the path, host is Host */
     struct slice body;
     struct http_header header[HTTP_HEADERS_MAX];
     unsigned header_count;
@@ -31,10 +31,12 @@ struct http_request {
     size_t size; /* bytes that it takes */
 };
 
-/* HTTP_BAD: answer with the status and the words, then close. */
-enum http_result { HTTP_MORE, HTTP_REQUEST, HTTP_BAD };
+/* HTTP_BAD: answer with the status and the words, then close.  HTTP_CONTINUE: as HTTP_MORE, but a client that sent
+   "Expect: 100-continue" waits: http_continue to it first.  It comes when the head is all there and nothing behind it,
+   so once, unless the same bytes are read again; to say it twice is allowed. */
+enum http_result { HTTP_MORE, HTTP_REQUEST, HTTP_BAD, HTTP_CONTINUE };
 struct http_problem {
-    unsigned status; /* 400, 411 (chunked), 413, 414, 431, 501, 505 */
+    unsigned status; /* 400, 411 (chunked), 413, 414, 417, 431, 501, 505 */
     const char *words;
 };
 
@@ -45,11 +47,15 @@ struct slice http_header(const struct http_request *request, const char *name, u
 
 /* ---- answers ---- */
 
-/* "HTTP/1.1 429 Too Many Requests" and what all answers have (Connection where it closes); then any headers by
-   http_add; then http_body, which ends it.  head_only (HEAD): the length is told, the bytes are left out. */
+/* "HTTP/1.1 429 Too Many Requests" and Connection, which all answers have; then any headers by http_add, whose bytes
+   that would end the line are blanks; then http_body, which ends it.  head_only (HEAD): the length is told, the bytes
+   are left out.  type NULL: an answer that has no body at all (204), neither type nor length are told. */
 void http_start(struct bytes *out, unsigned status, bool keep_alive);
 void http_add(struct bytes *out, const char *name, struct slice value);
 void http_add_number(struct bytes *out, const char *name, uint64_t value);
 void http_body(struct bytes *out, const char *type, struct slice body, bool head_only);
+
+/* "HTTP/1.1 100 Continue", whole. */
+void http_continue(struct bytes *out);
 
 #endif

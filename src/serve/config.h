@@ -1,22 +1,56 @@
 /* SPDX-License-Identifier: MIT
    config.h - weir.yaml: read strictly, all or nothing.
 
-   See config.c (ours), config_envoy.c (domain / descriptors files of envoyproxy/ratelimit, as they are). */
+   See config.c, and config_parts.h for the files behind it.
+
+       listen:
+         resp: 127.0.0.1:9347        ADDR:PORT, [V6]:PORT, :PORT (all addresses) or none
+         http: 127.0.0.1:9348
+         unix: /run/weir/weir.sock
+         unix_mode: "0660"
+         hosts: [weir.example]       further names that Host: may say
+         connections: 10000          open at once
+         idle: 5min                  until a silent client is cut
+         tls: {certificate: FILE, key: FILE}
+         public: without-password    else a public address without a password is refused
+       table: {keys: 1000000, state: FILE, when_full: inherit | evict | deny | allow, wide_memory: 256MiB}
+       password: ...                 or
+       password_file: FILE           one line; refused where anybody on the machine may read it
+       threads: 2
+       user: weir
+       group: weir
+       limits:
+         NAME: LIMIT                 or
+         NAME: {limit: LIMIT, key: [PART, ...] | none, shadow: true | false, exempt: [NETWORK, ...]}
+       overrides: {NAME: {KEY: LIMIT, ...}}
+
+   key: fields' names and address, address/V6BITS or address/V4BITS/V6BITS; left out: requests give the key whole; none:
+   all requests are counted together.  A file that begins with domain: and descriptors: is one of envoyproxy/ratelimit:
+   see config_envoy.c. */
 #ifndef WEIR_SERVE_CONFIG_H
 #define WEIR_SERVE_CONFIG_H
 
 #include "serve/policy.h"
 
-enum { CONFIG_BYTES_MAX = 16 << 20, CONFIG_DEPTH_MAX = 32, CONFIG_PATH_MAX = 256, CONFIG_HOSTS_MAX = 32 };
+enum {
+    CONFIG_BYTES_MAX = 16 << 20,
+    CONFIG_DEPTH_MAX = 32,
+    CONFIG_NODES_MAX = 1 << 19,
+    CONFIG_PATH_MAX = 256,
+    CONFIG_HOSTS_MAX = 32,
+    CONFIG_PASSWORD_MAX = 512,
+    CONFIG_THREADS_MAX = 64
+};
 
 /* Strings are owned by the config; NULL or 0: not said. */
 struct config {
     char *resp, *http, *unix_path; /* addresses as written: ADDR:PORT, [V6]:PORT, :PORT; "none" switches one off */
     unsigned unix_mode;
     char *password;                  /* or read from password_file when the config is read */
+    bool password_in_config;         /* it stands in the file itself: worth a warning where others may read that */
     char *tls_certificate, *tls_key; /* files */
     char *user, *group;              /* to become once the sockets are there */
-    bool public_without_password;    /* "public: yes, without a password" */
+    bool public_without_password;    /* listen: {public: without-password} */
     char *hosts[CONFIG_HOSTS_MAX];   /* further names that Host: may say */
     unsigned host_count;
     uint64_t connections_max; /* 0 = 10,000 */
@@ -30,15 +64,16 @@ struct config {
 
 /* What is wrong, as "FILE:LINE:COLUMN: where.in.it: what was expected, such as...". */
 struct config_problem {
-    unsigned line, column; /* from 1; 0: of the file as a whole */
-    char message[512];     /* without file, line and column */
+    unsigned line, column; /* from 1; columns count characters; 0: of the file as a whole */
+    char message[512];     /* without file, line and column; printable */
 };
 
 /* Where names get their numbers: the same name the same number for as long as the service runs. */
 typedef unsigned (*config_number)(void *context, const char *name);
 
 /* Two steps, since the tables are made from what the first one says.  Both read the whole text, and say the same of a
-   wrong one.  config_read: all but the policy.  config_policy: the policy, with limits that fit the tables. */
+   wrong one.  config_read: all but the policy; false leaves nothing to free.  config_policy: the policy, with limits
+   that fit the tables; number NULL: all are 0.  NULL: see problem. */
 bool config_read(struct slice text, struct config *config, struct config_problem *problem);
 struct policy *config_policy(struct slice text, struct tables *tables, config_number number, void *context,
                              struct config_problem *problem);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
    policy.h - the limits that have a name: what they are, whom they are counted by, who is exempt, who has another.
 
-   See policy.c.  A policy never changes once it is published: a change makes another one, and the old one goes when the
-   last thread has let go of it. */
+   See policy.c (names, overrides, exempt networks) and policy_key.c (keys).  A policy never changes once it is
+   published: a change makes another one, and the old one goes when the last thread has let go of it. */
 #ifndef WEIR_SERVE_POLICY_H
 #define WEIR_SERVE_POLICY_H
 
@@ -15,8 +15,11 @@ enum {
     POLICY_NAME_MAX = 64,     /* letters, digits, "_", "-", ".", ":" and "/", the first a letter */
     POLICY_LIMITS_MAX = 1024, /* names; the counters of limits without a name are number 0 */
     POLICY_PARTS_MAX = 8,
-    POLICY_KEY_MAX = 1024, /* bytes of a key */
-    POLICY_TEXT_MAX = 1024 /* bytes of a limit's text */
+    POLICY_KEY_MAX = 1024,           /* bytes of a key */
+    POLICY_TEXT_MAX = 1024,          /* bytes of a limit's text */
+    POLICY_EXEMPT_MAX = 256,         /* networks of one limit */
+    POLICY_OVERRIDES_MAX = 100000,   /* keys, of all limits together */
+    POLICY_OVERRIDE_TEXTS_MAX = 4096 /* different ones of one limit; a plan is 2 KiB */
 };
 
 /* One part of a key: an address cut to its first bits, or a field by its name. */
@@ -34,9 +37,12 @@ struct policy_network {
 
 struct policy_override {
     struct slice key; /* owned by the policy */
-    weir_plan plan;
+    const weir_plan *plan;
     weir_table *table;
 };
+
+/* What a limit has beside its numbers; shared by the policies that follow each other. */
+struct policy_more;
 
 struct policy_limit {
     char name[POLICY_NAME_MAX + 1];
@@ -46,18 +52,20 @@ struct policy_limit {
     weir_table *table;
     struct policy_part part[POLICY_PARTS_MAX]; /* none: the key is one field called "key" */
     unsigned parts;
-    struct policy_network *exempt;
+    bool common; /* no key: all are counted together, whatever they give */
+    const struct policy_network *exempt;
     unsigned exempt_count;
-    struct policy_override *override; /* found by policy_resolve */
+    const struct policy_override *override; /* found by policy_resolve */
     unsigned override_count;
+    struct policy_more *more; /* who exempt and override belong to; NULL: there are none */
 };
 
 struct policy {
     unsigned users; /* the service's, under its mutex: workers that may look at it, and who publishes */
     struct policy_limit *limit;
     unsigned limit_count;
-    void *memory; /* all that the above point to */
-    void *index;  /* of names and overrides */
+    unsigned limit_room;
+    struct policy_index *index; /* of names */
 };
 
 /* What a request by this key is asked under. */
@@ -73,22 +81,56 @@ const struct policy_limit *policy_find(const struct policy *policy, struct slice
 /* The value of a field of the request; an empty slice when there is none. */
 typedef struct slice (*policy_field)(void *request, const char *name);
 
-/* Joins the parts by "," into out, addresses cut; what is missing is named in *missing (false). */
+/* Joins the parts by "," into out: addresses cut, and written in the one way that RFC 5952 has ("203.0.113.9",
+   "2001:db8:1:2::/64").  Of several parts a "," or "\" in a field gets a "\" in front, so that no client can look
+   like another by a clever field.  false: *missing names the part that is empty or no address; or the key was longer
+   than POLICY_KEY_MAX or the room for it: then out->full is set.  Then nothing is left in out. */
 bool policy_key(const struct policy_limit *limit, policy_field field, void *request, struct bytes *out,
                 const char **missing);
 
-/* The same of a key that is given whole ("acme", "10.1.2.3", "acme,10.1.2.3"): its addresses are cut.  false: a part
-   that should be an address is none, or there are not as many parts. */
+/* The same of a key that is given whole ("acme", "10.1.2.3", "acme,10.1.2.3"): its addresses are cut; what is cut
+   already ("2001:db8:1:2::/64") stays.  false: a part that should be an address is none, or there are not as many
+   parts. */
 bool policy_key_given(const struct policy_limit *limit, struct slice key, struct bytes *out, const char **missing);
 
-/* Exempt keys have the plan "unlimited". */
+/* key: as policy_key and policy_key_given write it.  Exempt keys have the plan "unlimited". */
 struct policy_verdict policy_resolve(const struct policy_limit *limit, struct slice key);
 
-/* Another policy: as `old` (NULL: empty), with this name defined or (text NULL) removed.  NULL: see error. */
+/* Another policy: as `old` (NULL: empty), with this name defined or (text NULL) removed.  What the name has beside its
+   limit (key, exempt, shadow, overrides) stays.  A new one has the key whole, and number 0: the caller numbers it.
+   NULL: see error. */
 struct policy *policy_with(const struct policy *old, struct tables *tables, struct slice name, const char *text,
                            weir_error *error);
 
 /* NULL is fine. */
 void policy_free(struct policy *policy);
+
+/* ---- for who makes one: config.c ---- */
+
+/* NULL: it may be a name; else why not. */
+const char *policy_name_problem(struct slice name);
+
+/* Reads "address", "address/64", "address/24/48" or the name of a field.  NULL, or what is wrong with it. */
+const char *policy_part_read(struct slice text, struct policy_part *part);
+
+/* Takes the next part off a key of several; what is written with a backslash stays so. */
+struct slice policy_key_next(struct slice *rest);
+
+/* The part that is an address, where one is; else NULL. */
+const struct policy_part *policy_address_part(const struct policy_limit *limit);
+
+/* Empty, with room for so many limits; NULL: no memory. */
+struct policy *policy_open(unsigned limit_room);
+
+/* Adds a limit; what limit->more holds belongs to the policy from here on.  Then policy_index_names, once; false: no
+   memory. */
+void policy_add(struct policy *policy, const struct policy_limit *limit);
+bool policy_index_names(struct policy *policy);
+
+/* Gives the limit its exempt networks and its overrides, which are copied; plans: an array by malloc that the overrides
+   point into, owned from here on, also when it fails.  false: no memory. */
+bool policy_more_make(struct policy_limit *limit, const struct policy_network *exempt, unsigned exempt_count,
+                      const struct policy_override *override, unsigned override_count, weir_plan *plans);
+void policy_more_release(struct policy_more *more);
 
 #endif

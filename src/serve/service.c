@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "host/clock.h"
+#include "serve/series.h"
 
 static uint64_t system_now_ns(void *clock)
 {
@@ -21,12 +22,14 @@ void service_open(struct service *service, struct tables *tables, uint64_t (*now
 {
     *service = (struct service){.tables = tables, .now_ns = now_ns != NULL ? now_ns : system_now_ns, .clock = clock};
     service->started_ns = service->now_ns(clock);
+    service->started_unix_ns = host_unix_ns();
     host_mutex_open(&service->mutex);
 }
 
 void service_close(struct service *service)
 {
     policy_free(service->policy);
+    series_free(service->series);
     for (unsigned i = 0; i < service->worker_count; i++) free(service->worker[i]);
     free(service->name);
     host_mutex_close(&service->mutex);

@@ -10,6 +10,8 @@
 #include "serve/stats.h"
 #include "serve/tables.h"
 
+struct series;
+
 enum { SERVICE_WORKERS_MAX = 64, SERVICE_EVENTS_MAX = 64 };
 
 /* Something that whoever runs the service wants to know: a reload, a refused file, a cut client. */
@@ -21,9 +23,11 @@ struct service_event {
 struct service {
     struct tables *tables;
     const char *password;            /* NULL: none is asked for */
+    const char *const *hosts;        /* further names that Host: may say */
+    unsigned host_count;
     uint64_t (*now_ns)(void *clock); /* CLOCK_MONOTONIC, or a test's */
     void *clock;
-    uint64_t started_ns;
+    uint64_t started_ns, started_unix_ns;
     struct atom draining; /* 1: /readyz says no, no new connections */
 
     struct host_mutex mutex; /* around what follows */
@@ -35,6 +39,7 @@ struct service {
     unsigned worker_count;
     struct service_event event[SERVICE_EVENTS_MAX]; /* a ring */
     uint64_t event_count;
+    struct series *series; /* owned; NULL: nothing was sampled yet */
 };
 
 /* Opens an empty service over these tables, which are borrowed.  now_ns NULL: the system's clock. */

@@ -36,7 +36,19 @@ static inline void stats_add(struct atom *counter, uint64_t more)
     atom_store(counter, atom_load(counter) + more);
 }
 
+/* What the table said.  shadow: the limit refuses nobody, so what it would deny is allowed, and counted as shadowed. */
 void stats_decided(struct stats *stats, unsigned number, const weir_decision *decision, bool shadow);
+
+/* So many decisions took so long; more than 2^42 ns (73 minutes) are as good as that. */
 void stats_latency(struct stats *stats, uint64_t ns, uint64_t decisions);
+
+/* ---- by anybody: what stands in the buckets, once it is read ---- */
+
+/* The longest latency that is counted in this bucket. */
+uint64_t stats_latency_end_ns(unsigned bucket);
+
+/* The latency that `parts_per_thousand` of all do not exceed, rounded up to its bucket's end: at most 1/8 above the
+   true one, never below.  0 when there is none. */
+uint64_t stats_latency_quantile_ns(const uint64_t count[STATS_LATENCY_BUCKETS], uint64_t parts_per_thousand);
 
 #endif

@@ -10,8 +10,11 @@
 
 struct tables;
 
+/* Sizes of wide slots: powers of two, in bytes of state. */
+enum { TABLES_WIDE_MIN = 64, TABLES_WIDE_MAX = 1 << 20, TABLES_WIDE_SIZES = 15 };
+
 struct tables_options {
-    uint64_t keys_max;   /* of the slots; 0 = 1,000,000 */
+    uint64_t keys_max;   /* of the slots, and of each size of wide slots at most; 0 = 1,000,000 */
     uint64_t wide_bytes; /* of memory for each table of wide slots at most; 0 = 256 MiB */
     const char *state; /* a file that a restart keeps (wide slots: that name, ".wide-" and their size); NULL: memory */
     weir_when_full when_full;
@@ -25,10 +28,14 @@ void tables_close(struct tables *tables);
 /* The table that can hold this plan, borrowed until tables_close; NULL: none can, see error.  Any thread. */
 weir_table *tables_for(struct tables *tables, const weir_plan *plan, weir_error *error);
 
-/* All together, into stats; the first is the slots'. */
+/* Could tables that are opened with these options hold this plan?  0, or a WEIR_E*. */
+int tables_could_hold(const struct tables_options *options, const weir_plan *plan, weir_error *error);
+
+/* All together, into stats; of keys_max and bytes the sums of the tables that there are. */
 void tables_read_stats(struct tables *tables, weir_table_stats *stats);
 
-/* The most refused keys of all, the most refused first. */
+/* The most refused keys of all, the most refused first.  A key that several tables refused is told once, with what they
+   refused together. */
 size_t tables_read_top(struct tables *tables, weir_top *top, size_t count);
 
 #endif

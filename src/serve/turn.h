@@ -46,7 +46,7 @@ struct item_each {
 
 /* What is asked.  Slices live until the turn's end. */
 struct item {
-    struct session *session;
+    struct session *session; /* stays where it is until the turn's end */
     turn_answer answer;
     struct policy_verdict under;
     unsigned number;    /* of the counters */
@@ -55,8 +55,10 @@ struct item {
     uint64_t cost;
     const struct item_each *each; /* NULL: the same cost for all limits, and just one limit */
     bool named, peek, charge;
-    bool shadow_denied; /* set when answered: would have been refused, but is only counted */
-    uint64_t detail[4]; /* the protocol's own */
+    bool shadow_denied; /* set when answered: would have been refused, but is only counted; the decision says allow */
+    uint64_t receipt;   /* set when answered: its number */
+    const struct policy_limit *policy_limit; /* named: which, from turn_limit to turn_key */
+    uint64_t detail[4];                      /* the protocol's own */
 };
 
 /* A text of a limit and what it means, kept by a worker (see plans.c). */
@@ -68,8 +70,10 @@ struct turn {
     struct policy *policy; /* as of this turn; NULL: no names */
     uint64_t policy_serial;
     struct plans *plans;
+    weir_table *slots;  /* where it is remembered which receipts have been settled */
     uint64_t now_ns;    /* read once, when the turn begins */
     uint64_t decisions; /* since then */
+    uint64_t receipts;  /* the number of the last, so that no two are the same */
 
     weir_ask ask[TURN_ASKS];
     struct item item[TURN_ASKS];
@@ -97,20 +101,32 @@ void turn_begin(struct turn *turn);
 /* Decides what is queued, sends what is left, empties scratch.  Latency is counted for all of it. */
 void turn_end(struct turn *turn);
 
+/* Takes the policy that is present now: of who has just defined a name, after turn_settle_queue. */
+void turn_look_at_policy(struct turn *turn);
+
+/* Before each request: there is room in scratch for it, half a MiB at least. */
+void turn_next_request(struct turn *turn);
+
 /* ---- for resp_commands.c and http_routes.c ---- */
 
-/* Queues a question; it is answered by item->answer in its place.  each: copied; NULL for none. */
+/* Queues a question; it is answered by item->answer in its place.  each: a cost for each limit of the plan, as many as
+   turn_costs lets through, copied; NULL for item->cost. */
 void turn_take(struct turn *turn, const struct item *item, const uint64_t each[], unsigned each_count);
 
 /* All that is queued is decided and answered, so that what follows comes after it: call it before anything but
    turn_take writes or touches the tables or the policy. */
 void turn_settle_queue(struct turn *turn);
 
-/* Where to write to this session: there is room for so many bytes (TURN_REPLY is usual). */
+/* May so many costs be given for this limit: one for all, or one for each?  false: *problem says how many. */
+bool turn_costs(const struct item *item, unsigned count, char problem[200]);
+
+/* Where to write to this session: there is room for so many bytes (TURN_REPLY is usual).  What was written before may
+   be sent by this.  Who writes more than there is room for has the session closed. */
 struct bytes *turn_reply(struct turn *turn, struct session *session, size_t room);
 
-/* What a limit means that comes by name or text: fills under, number, named, limit.  false: see error; *code is
-   "NOLIMIT" or "BADLIMIT" (RESP's way of saying which). */
+/* What a limit means that comes by name or text: fills under, number, named, limit.  A name begins with a letter, a text
+   does not, but for "unlimited" and "none".  false: see error; *code is "NOLIMIT" or "BADLIMIT" (RESP's way of saying
+   which).  What is queued may be settled by this; what it fills stays until turn_end or the next turn_limit. */
 bool turn_limit(struct turn *turn, struct slice name_or_text, struct item *item, const char **code, weir_error *error);
 
 /* The key as it is in the table, in scratch where it must be made: after turn_limit.  false: *problem says why. */
@@ -123,11 +139,18 @@ bool turn_key_of_fields(struct turn *turn, policy_field field, void *request, st
    bytes must stay where they are until turn_end.  A session that is closing takes none. */
 size_t handle_bytes(struct turn *turn, struct session *session, struct slice bytes);
 
+/* Of "\\0NAME\\0KEY" the key, of others all. */
+struct slice turn_key_plain(const struct item *item);
+
+/* Back again: the key as turn_key_plain had it.  false: it is none. */
+bool turn_key_again(struct turn *turn, struct slice plain, struct item *item);
+
 /* ---- receipt.c ---- */
 
 enum { RECEIPT_MAX = 3072 };
 
-/* What was taken, by which limit and key, as text without line ends: all that settling needs. */
+/* What was taken, by which limit and key: all that settling needs, as text where the limit and the key are.  Writes
+   nothing where nothing was taken, or where it cannot be corrected: a refusal, a look, a charge. */
 void receipt_write(struct bytes *out, const struct item *item, const weir_decision *decision);
 
 /* Corrects to what was really used; once: a receipt that comes again changes nothing and is told so in *again.  false:

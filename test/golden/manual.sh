@@ -18,7 +18,8 @@ awk '/^\.Sh/ { in_name = $2 == "NAME" } in_name && /^\.Nm/ { print $2 }' "$pages
 same out names
 
 # Every option of the help is in the page, with its short form and whether it takes a value, and the other way round.
-for command in pace explain take replay bench; do
+for command in pace explain take replay bench serve; do
+    if "$weir" $command --help | grep -q '(not built in)'; then continue; fi
     what="options of weir $command (< help, > page)"
     "$weir" $command --help | grep -E '^  (-., |    )--' |
         awk '{ short = substr($0, 3, 1) == "-" ? substr($0, 4, 1) : ""; sub(/^  (-., |    )--/, "")
@@ -43,11 +44,11 @@ done <expected
 
 # What a page refers to is there.
 what='references'
-for page in "$pages"/*.[1-9]; do basename "$page" | tr . ' '; done >there
+for page in "$pages"/*.[1-9]; do basename "$page" | sed 's/\.\([1-9]\)$/ \1/'; done >there
 sed 's/$/ 3/' names >>there
 while read -r name section; do
     if ! grep -qx "$name $section" there; then fail "there is no $name($section)"; fi
-done < <(grep -hoE '^\.Xr weir[a-z_-]* [0-9]' "$pages"/*.[1-9] | cut -d ' ' -f 2- | sort -u)
+done < <(grep -hoE '^\.Xr weir[a-z._-]* [0-9]' "$pages"/*.[1-9] | cut -d ' ' -f 2- | sort -u)
 
 # Mistakes that weir-limit(7) shows are those that weir makes.
 what='mistakes shown in weir-limit(7)'

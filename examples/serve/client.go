@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+
+// A server of Go, limited for each client; with what Go brings.
+//
+//	weir serve &  go run client.go 127.0.0.1:8080 '1/s burst=5'     then    curl -i http://127.0.0.1:8080/
+package main
+
+import (
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"time"
+)
+
+var client = &http.Client{Timeout: 200 * time.Millisecond}
+
+// limited answers those that the limit refuses by itself, as weir says.
+func limited(weir, limit string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		address, _, _ := net.SplitHostPort(r.RemoteAddr)
+		answer, err := client.PostForm(weir+"/v1/take", url.Values{"limit": {limit}, "key": {address}})
+		if err != nil {
+			log.Print(err) // fail open: a site without limits beats no site
+			next.ServeHTTP(w, r)
+			return
+		}
+		answer.Body.Close()
+		if answer.StatusCode == http.StatusTooManyRequests {
+			w.Header().Set("Retry-After", answer.Header.Get("Retry-After"))
+			http.Error(w, "too many requests", http.StatusTooManyRequests)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func main() {
+	weir := os.Getenv("WEIR")
+	if weir == "" {
+		weir = "http://127.0.0.1:9348"
+	}
+	hello := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, "hello") })
+	listener, err := net.Listen("tcp", os.Args[1])
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("http://%s/\n", listener.Addr())
+	log.Fatal(http.Serve(listener, limited(weir, os.Args[2], hello)))
+}

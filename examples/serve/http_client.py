@@ -1,0 +1,44 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""A web application of Python (WSGI: Flask, Django, bottle), limited for each client; with what Python brings.
+
+    weir serve &  python3 http_client.py 8080 '1/s burst=5'     then    curl -i http://127.0.0.1:8080/
+"""
+import json
+import os
+import sys
+import urllib.error
+import urllib.request
+from wsgiref.simple_server import make_server
+
+WEIR = os.environ.get("WEIR", "http://127.0.0.1:9348")
+
+
+def limited(application, limit):
+    """The application behind a limit: others are answered here, as weir says."""
+
+    def answer(environ, start_response):
+        ask = {"limit": limit, "key": environ["REMOTE_ADDR"]}
+        request = urllib.request.Request(f"{WEIR}/v1/take", json.dumps(ask).encode(),
+                                         {"Content-Type": "application/json"})
+        try:
+            urllib.request.urlopen(request, timeout=0.2).close()
+        except urllib.error.HTTPError as refused:
+            if refused.code == 429:
+                start_response("429 Too Many Requests", [("Retry-After", refused.headers["Retry-After"])])
+                return [b"too many requests\n"]
+            print("weir:", refused.read().decode(), file=sys.stderr)  # a mistake in the question
+        except OSError as away:
+            print("weir:", away, file=sys.stderr)  # fail open: a site without limits beats no site
+        return application(environ, start_response)
+
+    return answer
+
+
+def hello(environ, start_response):
+    start_response("200 OK", [("Content-Type", "text/plain")])
+    return [b"hello\n"]
+
+
+if __name__ == "__main__":
+    make_server("127.0.0.1", int(sys.argv[1]), limited(hello, sys.argv[2])).serve_forever()

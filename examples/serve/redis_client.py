@@ -1,0 +1,37 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Guards a login: five tries in any quarter of an hour for a user, and fifty for the address that they come from.
+
+    weir serve &  python3 redis_client.py alice 203.0.113.9        needs redis-py: apt install python3-redis
+"""
+import os
+import sys
+
+import redis
+
+weir = redis.Redis(port=int(os.environ.get("PORT", 9347)), password=os.environ.get("WEIR_PASSWORD"),
+                   decode_responses=True, socket_timeout=2)
+
+
+def refused_for(user, address):
+    """Seconds to wait before this login may be tried; 0: now.  Both are asked in one packet."""
+    both = weir.pipeline(transaction=False)
+    both.execute_command("WEIR.TAKE", "5/15min algorithm=sliding-log", f"user:{user}")
+    both.execute_command("WEIR.TAKE", "50/15min algorithm=sliding-log", f"address:{address}")
+    waits = [retry_ns / 1e9 for verdict, _, _, _, retry_ns, _, _ in both.execute() if verdict != "allow"]
+    return max(waits, default=0)
+
+
+def succeeded(user):
+    """Who knew the password starts anew."""
+    weir.execute_command("WEIR.FORGET", "5/15min algorithm=sliding-log", f"user:{user}")
+
+
+if __name__ == "__main__":
+    wait = refused_for(*sys.argv[1:3])
+    if wait > 0:
+        sys.exit(f"too many tries: again in {wait:.0f} s")
+    print("the password, please")
+    if sys.stdin.readline().strip() == "open sesame":
+        succeeded(sys.argv[1])
+        print("welcome")

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT
+   fields.c - a query or form (application/x-www-form-urlencoded), or one flat object of JSON (RFC 8259), to fields.
+
+       limit=api&key=a%20b&cost=2          {"limit": "api", "key": "a b", "cost": [2, 1000]}
+
+   May touch: the room, the fields and the problem.  Promises: reads each byte a bounded number of times, without
+   recursion; each byte is of a field or refused at its column; a number that is taken is the one that was sent.  Leaves
+   to others: which fields there are. */
+#include "format/fields.h"
+
+enum { NO_DIGIT = 16 };
+
+struct reader {
+    const char *begin, *at, *end;
+    struct bytes *room;
+    struct fields *fields;
+    struct fields_problem *problem;
+};
+
+/* Always false, so that who fails may return it. */
+static bool wrong_at(struct reader *reader, const char *at, const char *words)
+{
+    *reader->problem = (struct fields_problem){(size_t)(at - reader->begin) + 1, words};
+    return false;
+}
+
+static bool expected(struct reader *reader, const char *words)
+{
+    return wrong_at(reader, reader->at, words);
+}
+
+static bool is_next(const struct reader *reader, char byte)
+{
+    return reader->at < reader->end && *reader->at == byte;
+}
+
+static bool begin(struct reader *reader, struct slice text, struct bytes *room, struct fields *fields,
+                  struct fields_problem *problem)
+{
+    *reader = (struct reader){text.bytes, text.bytes, text.bytes + text.size, room, fields, problem};
+    fields->count = 0;
+    if (room->capacity - room->size >= text.size) return true;
+    room->full = true;
+    return expected(reader, "expected a shorter text: there is no room for so much");
+}
+
+/* ---- fields ---- */
+
+/* Starts one of this name, which stands at `at`; NULL: there may be none. */
+static struct field *add_field(struct reader *reader, const char *at, struct slice name)
+{
+    struct fields *fields = reader->fields;
+    const char *words = NULL;
+    if (name.size == 0) words = "expected a name, as in key=acme or {\"key\": \"acme\"}";
+    if (fields->count == FIELDS_MAX) words = "expected at most 32 fields";
+    for (unsigned i = 0; i < fields->count && words == NULL; i++) {
+        if (slice_is(fields->field[i].name, name)) words = "expected each name once: this one was there before";
+    }
+    if (words != NULL) {
+        wrong_at(reader, at, words);
+        return NULL;
+    }
+    struct field *field = &fields->field[fields->count++];
+    field->name = name;
+    field->value = slice_from(name, name.size);
+    field->kind = FIELD_TEXT;
+    field->numbers = 0;
+    return field;
+}
+
+const struct field *fields_find(const struct fields *fields, const char *name)
+{
+    const struct slice wanted = slice_of(name);
+    for (unsigned i = 0; i < fields->count; i++) {
+        const struct field *field = &fields->field[i];
+        if (slice_is(field->name, wanted)) return field->kind != FIELD_NULL ? field : NULL;
+    }
+    return NULL;
+}
+
+/* What was written to the room since it had this size. */
+static struct slice written_since(const struct reader *reader, size_t size)
+{
+    return slice_from(bytes_slice(reader->room), size);
+}
+
+/* 0 to 15, or NO_DIGIT. */
+static unsigned digit_of(char c)
+{
+    if (c >= '0' && c <= '9') return (unsigned)(c - '0');
+    if (c >= 'a' && c <= 'f') return (unsigned)(c - 'a') + 10;
+    if (c >= 'A' && c <= 'F') return (unsigned)(c - 'A') + 10;
+    return NO_DIGIT;
+}
+
+/* The number that stands at `at`, of so many hexadecimal digits. */
+static bool read_hex(const struct reader *reader, const char *at, size_t digits, unsigned *value)
+{
+    *value = 0;
+    if ((size_t)(reader->end - at) < digits) return false;
+    for (size_t i = 0; i < digits; i++) {
+        const unsigned digit = digit_of(at[i]);
+        if (digit == NO_DIGIT) return false;
+        *value = *value * 16 + digit;
+    }
+    return true;
+}
+
+/* ---- a query or form ---- */
+
+/* Up to & or the end, of a name to =, too. */
+static bool read_decoded(struct reader *reader, bool is_name, struct slice *decoded)
+{
+    const size_t before = reader->room->size;
+    for (; reader->at < reader->end && *reader->at != '&' && !(is_name && *reader->at == '='); reader->at++) {
+        unsigned byte = (unsigned char)*reader->at;
+        if (byte == '+') byte = ' ';
+        if (byte == '%') {
+            if (!read_hex(reader, reader->at + 1, 2, &byte))
+                return expected(reader, "expected two hexadecimal digits behind %, as in %20; % itself is %25");
+            reader->at += 2;
+        }
+        bytes_byte(reader->room, (char)byte);
+    }
+    *decoded = written_since(reader, before);
+    return true;
+}
+
+bool fields_read_form(struct slice text, struct bytes *room, struct fields *fields, struct fields_problem *problem)
+{
+    struct reader reader;
+    struct slice name;
+    if (!begin(&reader, text, room, fields, problem)) return false;
+    for (; reader.at < reader.end; reader.at += is_next(&reader, '&')) {
+        const char *start = reader.at;
+        if (*start == '&') continue;
+        if (!read_decoded(&reader, true, &name)) return false;
+        struct field *field = add_field(&reader, start, name);
+        if (field == NULL) return false;
+        reader.at += is_next(&reader, '=');
+        if (!read_decoded(&reader, false, &field->value)) return false;
+    }
+    return true;
+}
+
+/* ---- JSON: strings ---- */
+
+static void skip_blanks(struct reader *reader)
+{
+    while (reader->at < reader->end &&
+           (*reader->at == ' ' || *reader->at == '\t' || *reader->at == '\n' || *reader->at == '\r'))
+        reader->at++;
+}
+
+static void add_character(struct bytes *room, unsigned point)
+{
+    static const unsigned char first[] = {0, 0xC0, 0xE0, 0xF0};
+    char character[4];
+    const unsigned more = point < 0x80 ? 0 : point < 0x800 ? 1 : point < 0x10000 ? 2 : 3;
+    for (unsigned i = more; i > 0; i--, point >>= 6) character[i] = (char)(0x80 | (point & 0x3F));
+    character[0] = (char)(first[more] | point);
+    bytes_add(room, (struct slice){character, more + 1});
+}
+
+/* At the backslash: \u00e9, or \ud83d\ude00 for what is above U+FFFF. */
+static bool read_unicode(struct reader *reader)
+{
+    unsigned point, second;
+    if (!read_hex(reader, reader->at + 2, 4, &point))
+        return expected(reader, "expected four hexadecimal digits behind \\u, as in \\u00e9");
+    if (point >= 0xD800 && point <= 0xDFFF) {
+        const char *next = reader->at + 6;
+        const bool pair = point < 0xDC00 && reader->end - next >= 6 && next[0] == '\\' && next[1] == 'u' &&
+                          read_hex(reader, next + 2, 4, &second) && second >= 0xDC00 && second <= 0xDFFF;
+        if (!pair) return expected(reader, "expected both halves of a pair, as in \\ud83d\\ude00");
+        point = 0x10000 + (point - 0xD800) * 0x400 + (second - 0xDC00);
+        reader->at += 6;
+    }
+    add_character(reader->room, point);
+    reader->at += 6;
+    return true;
+}
+
+static bool read_escape(struct reader *reader)
+{
+    static const char names[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
+    const char name = reader->end - reader->at > 1 ? reader->at[1] : '\0';
+    if (name == 'u') return read_unicode(reader);
+    const char *found = name != '\0' ? strchr(names, name) : NULL;
+    if (found == NULL) return expected(reader, "expected one of \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\u00e9");
+    bytes_byte(reader->room, meanings[found - names]);
+    reader->at += 2;
+    return true;
+}
+
+/* At the quote that opens it. */
+static bool read_string(struct reader *reader, struct slice *string)
+{
+    const size_t before = reader->room->size;
+    for (reader->at++; !is_next(reader, '"');) {
+        const struct slice rest = slice_between(reader->at, reader->end);
+        const size_t size = slice_character(rest);
+        if (rest.size == 0) return expected(reader, "expected a second quote, which ends the string");
+        if (size == 0) return expected(reader, "expected UTF-8");
+        if ((unsigned char)*rest.bytes < ' ')
+            return expected(reader, "expected control characters in a string as \\n, \\t or \\u001f");
+        if (*rest.bytes == '\\') {
+            if (!read_escape(reader)) return false;
+            continue;
+        }
+        bytes_add(reader->room, (struct slice){rest.bytes, size});
+        reader->at += size;
+    }
+    reader->at++;
+    *string = written_since(reader, before);
+    return true;
+}
+
+/* ---- JSON: other values ---- */
+
+static const char whole[] = "expected a whole number from 0 to 18446744073709551615, without zeros in front";
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool read_number(struct reader *reader, struct field *field)
+{
+    const char *start = reader->at;
+    while (reader->at < reader->end && is_digit(*reader->at)) reader->at++;
+    const bool goes_on = is_next(reader, '.') || is_next(reader, 'e') || is_next(reader, 'E');
+    if (field->numbers == FIELDS_NUMBERS_MAX) return wrong_at(reader, start, "expected at most 8 numbers");
+    if (goes_on || !slice_number(slice_between(start, reader->at), &field->number[field->numbers]))
+        return wrong_at(reader, start, whole);
+    field->numbers++;
+    return true;
+}
+
+/* At the bracket. */
+static bool read_numbers(struct reader *reader, struct field *field)
+{
+    reader->at++;
+    skip_blanks(reader);
+    while (!is_next(reader, ']')) {
+        if (field->numbers != 0) {
+            if (!is_next(reader, ',')) return expected(reader, "expected a , or a ], as in [1, 1000]");
+            reader->at++;
+            skip_blanks(reader);
+        }
+        if (!read_number(reader, field)) return false;
+        skip_blanks(reader);
+    }
+    reader->at++;
+    return true;
+}
+
+static bool read_word(struct reader *reader, struct field *field)
+{
+    static const struct {
+        const char *word;
+        enum field_kind kind;
+    } words[] = {{"false", FIELD_BOOL}, {"true", FIELD_BOOL}, {"null", FIELD_NULL}};
+    const struct slice rest = slice_between(reader->at, reader->end);
+    for (unsigned i = 0; i < sizeof words / sizeof *words; i++) {
+        const struct slice word = slice_of(words[i].word);
+        if (!slice_begins(rest, word)) continue;
+        field->kind = words[i].kind;
+        field->number[0] = i;
+        field->numbers = field->kind == FIELD_BOOL;
+        reader->at += word.size;
+        return true;
+    }
+    if (is_next(reader, '{')) return expected(reader, "expected no object in this object, as in {\"key\": \"acme\"}");
+    if (is_next(reader, '-')) return expected(reader, whole);
+    return expected(reader, "expected \"text\", a whole number, [numbers], true, false or null");
+}
+
+/* All but strings: as it was sent, too. */
+static bool read_plain(struct reader *reader, struct field *field)
+{
+    const size_t before = reader->room->size;
+    const char *start = reader->at;
+    bool good;
+    if (is_next(reader, '[')) {
+        field->kind = FIELD_NUMBERS;
+        good = read_numbers(reader, field);
+    } else if (reader->at < reader->end && is_digit(*reader->at)) {
+        field->kind = FIELD_NUMBER;
+        good = read_number(reader, field);
+    } else good = read_word(reader, field);
+    if (!good) return false;
+    bytes_add(reader->room, slice_between(start, reader->at));
+    field->value = written_since(reader, before);
+    return true;
+}
+
+/* "name": value */
+static bool read_member(struct reader *reader)
+{
+    struct slice name;
+    const char *start = reader->at;
+    if (!is_next(reader, '"')) return expected(reader, "expected a name in quotes, as in {\"key\": \"acme\"}");
+    if (!read_string(reader, &name)) return false;
+    struct field *field = add_field(reader, start, name);
+    if (field == NULL) return false;
+    skip_blanks(reader);
+    if (!is_next(reader, ':')) return expected(reader, "expected a : behind the name, as in {\"key\": \"acme\"}");
+    reader->at++;
+    skip_blanks(reader);
+    return is_next(reader, '"') ? read_string(reader, &field->value) : read_plain(reader, field);
+}
+
+bool fields_read_json(struct slice text, struct bytes *room, struct fields *fields, struct fields_problem *problem)
+{
+    struct reader reader;
+    if (!begin(&reader, text, room, fields, problem)) return false;
+    skip_blanks(&reader);
+    if (!is_next(&reader, '{'))
+        return expected(&reader, "expected an object, as in {\"limit\": \"api\", \"key\": \"acme\"}");
+    reader.at++;
+    skip_blanks(&reader);
+    while (!is_next(&reader, '}')) {
+        if (fields->count != 0) {
+            if (!is_next(&reader, ',')) return expected(&reader, "expected a , or a } behind the value");
+            reader.at++;
+            skip_blanks(&reader);
+        }
+        if (!read_member(&reader)) return false;
+        skip_blanks(&reader);
+    }
+    reader.at++;
+    skip_blanks(&reader);
+    return reader.at == reader.end || expected(&reader, "expected nothing behind the last }");
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT
+   handle.c - the whole service without a socket: bytes of a session in, whole requests taken, answers queued.
+
+   May touch: the turn and the session.  Promises: takes no more than there is, and none of what came behind a request
+   that ends the session; the same answers however the bytes are split.  Leaves to others: what bytes are (resp.c,
+   http.c), what requests mean (resp_commands.c, http_routes.c), the rest of a request that is not whole (conn.c). */
+#include "format/http.h"
+#include "serve/protocols.h"
+
+/* Nothing is answered that was not asked in this protocol: see resp.h. */
+static void end_foreign(struct turn *turn, struct session *session)
+{
+    session->closing = true;
+    stats_add(&turn->stats->errors, 1);
+}
+
+static void end_bad(struct turn *turn, struct session *session, const char *problem)
+{
+    turn_settle_queue(turn);
+    struct bytes *out = turn_reply(turn, session, TURN_REPLY);
+    bytes_text(out, "-ERR ");
+    bytes_text(out, problem);
+    bytes_text(out, "\r\n");
+    stats_add(&turn->stats->errors, 1);
+    session->closing = true;
+}
+
+/* Each returns how many bytes it took; 0: none yet, or nothing more. */
+static size_t take_resp(struct turn *turn, struct session *session, struct slice bytes)
+{
+    struct resp_command command;
+    const char *problem = NULL;
+    switch (resp_read(bytes, &command, &problem)) {
+    case RESP_COMMAND:
+        if (command.count != 0) resp_command(turn, session, &command);
+        return command.size;
+    case RESP_BAD:
+        end_bad(turn, session, problem);
+        return 0;
+    case RESP_FOREIGN:
+        end_foreign(turn, session);
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+static void end_bad_http(struct turn *turn, struct session *session, const struct http_problem *problem)
+{
+    turn_settle_queue(turn);
+    struct bytes *out = turn_reply(turn, session, TURN_REPLY);
+    http_start(out, problem->status, false);
+    http_body(out, "text/plain; charset=utf-8", slice_of(problem->words), false);
+    stats_add(&turn->stats->errors, 1);
+    session->closing = true;
+}
+
+static size_t take_http(struct turn *turn, struct session *session, struct slice bytes)
+{
+    struct http_request request;
+    struct http_problem problem;
+    switch (http_read(bytes, &request, &problem)) {
+    case HTTP_REQUEST:
+        http_route(turn, session, &request);
+        if (!request.keep_alive) session->closing = true;
+        return request.size;
+    case HTTP_BAD:
+        end_bad_http(turn, session, &problem);
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+size_t handle_bytes(struct turn *turn, struct session *session, struct slice bytes)
+{
+    size_t taken = 0;
+    while (!session->closing && taken < bytes.size) {
+        const struct slice rest = slice_from(bytes, taken);
+        turn_next_request(turn);
+        const size_t more =
+            session->protocol == SESSION_RESP ? take_resp(turn, session, rest) : take_http(turn, session, rest);
+        if (more == 0) break;
+        taken += more;
+    }
+    return taken;
+}

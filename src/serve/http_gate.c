@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT
+   http_gate.c - who may come in: what Host and Origin say, and whether the password is right.
+
+   A page on the web can send its reader's browser to a service on that reader's own machine, either straight away
+   (Origin and Sec-Fetch-Site tell) or through a name of its own that points to 127.0.0.1 (Host tells).  So Host has to
+   be an address, localhost, or a name that whoever runs the service has written down.
+
+   May touch: the exchange.  Promises: passwords are compared in constant time.  Leaves to others: which of it a path
+   asks for (http_routes.c). */
+#include "serve/http_parts.h"
+#include "serve/protocols.h"
+
+enum { PASSWORD_MAX = 1024 };
+
+/* ---- headers that mean something ---- */
+
+struct known {
+    size_t size;
+    const char *name;
+};
+
+/* By size: most headers of a request are none of these. */
+static const struct known known_headers[KNOWN_COUNT] = {
+    [KNOWN_HOST] = {4, "host"},
+    [KNOWN_ORIGIN] = {6, "origin"},
+    [KNOWN_REAL_IP] = {9, "x-real-ip"},
+    [KNOWN_KEY] = {10, "x-weir-key"},
+    [KNOWN_COST] = {11, "x-weir-cost"},
+    [KNOWN_TYPE] = {12, "content-type"},
+    [KNOWN_LIMIT] = {12, "x-weir-limit"},
+    [KNOWN_AUTHORIZATION] = {13, "authorization"},
+    [KNOWN_SITE] = {14, "sec-fetch-site"},
+    [KNOWN_FORWARDED_FOR] = {15, "x-forwarded-for"},
+    [KNOWN_PASSWORD] = {15, "x-weir-password"},
+};
+
+static char small(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+}
+
+bool gate_same(struct slice slice, const char *name)
+{
+    size_t i = 0;
+    while (i < slice.size && name[i] != '\0' && small(slice.bytes[i]) == name[i]) i++;
+    return i == slice.size && name[i] == '\0';
+}
+
+static unsigned known_of(struct slice name)
+{
+    unsigned i = 0;
+    while (i < KNOWN_COUNT && known_headers[i].size < name.size) i++;
+    while (i < KNOWN_COUNT && known_headers[i].size == name.size) {
+        if (gate_same(name, known_headers[i].name)) return i;
+        i++;
+    }
+    return KNOWN_COUNT;
+}
+
+void gate_gather(struct exchange *exchange)
+{
+    const struct http_request *request = exchange->request;
+    for (unsigned i = 0; i < request->header_count; i++) {
+        const unsigned known = known_of(request->header[i].name);
+        if (known == KNOWN_COUNT) continue;
+        exchange->header[known] = request->header[i].value;
+        exchange->times[known]++;
+    }
+}
+
+/* ---- Host ---- */
+
+static bool same_host(struct slice a, struct slice b)
+{
+    bool same = a.size == b.size && a.size != 0;
+    for (size_t i = 0; same && i < a.size; i++) same = small(a.bytes[i]) == small(b.bytes[i]);
+    return same;
+}
+
+static bool all_of(struct slice slice, const char *bytes)
+{
+    for (size_t i = 0; i < slice.size; i++) {
+        if (strchr(bytes, slice.bytes[i]) == NULL || slice.bytes[i] == '\0') return false;
+    }
+    return slice.size != 0;
+}
+
+/* Without its port. */
+static struct slice host_alone(struct slice host)
+{
+    size_t end = host.size;
+    while (end > 0 && host.bytes[end - 1] >= '0' && host.bytes[end - 1] <= '9') end--;
+    if (end > 0 && host.bytes[end - 1] == ':') return (struct slice){host.bytes, end - 1};
+    return host;
+}
+
+/* A name of digits and dots alone is an address for every browser. */
+static bool is_address(struct slice host)
+{
+    if (host.size > 2 && host.bytes[0] == '[' && host.bytes[host.size - 1] == ']') {
+        return all_of((struct slice){host.bytes + 1, host.size - 2}, "0123456789abcdefABCDEF:.");
+    }
+    return all_of(host, "0123456789.");
+}
+
+static bool is_allowed(const struct service *service, struct slice host)
+{
+    if (is_address(host) || gate_same(host, "localhost")) return true;
+    for (unsigned i = 0; i < service->host_count; i++) {
+        if (same_host(host, slice_of(service->hosts[i]))) return true;
+    }
+    return false;
+}
+
+/* A request without a Host comes from no browser. */
+bool gate_host(const struct exchange *exchange, struct refusal *refusal)
+{
+    if (exchange->session->local || exchange->times[KNOWN_HOST] == 0) return true;
+    if (exchange->times[KNOWN_HOST] > 1) {
+        *refusal = (struct refusal){.status = 400, .words = "expected one Host header, such as Host: localhost:9348"};
+        return false;
+    }
+    if (is_allowed(exchange->turn->service, host_alone(exchange->header[KNOWN_HOST]))) return true;
+    *refusal = (struct refusal){
+        .status = 421,
+        .field = "Host",
+        .words = "expected an address, localhost, or a name that weir.yaml has under hosts, such as Host: 127.0.0.1: "
+                 "otherwise any page on the web could come in through its own name"};
+    return false;
+}
+
+/* ---- Origin ---- */
+
+/* "http://localhost:9348" -> "localhost:9348" */
+static struct slice host_of_origin(struct slice origin)
+{
+    for (size_t i = 0; i + 2 < origin.size; i++) {
+        if (memcmp(origin.bytes + i, "://", 3) == 0) return slice_from(origin, i + 3);
+    }
+    return (struct slice){NULL, 0};
+}
+
+bool gate_origin(const struct exchange *exchange, struct refusal *refusal)
+{
+    const bool cross = gate_same(exchange->header[KNOWN_SITE], "cross-site");
+    const bool told = exchange->times[KNOWN_ORIGIN] != 0;
+    if (!cross && (!told || same_host(host_of_origin(exchange->header[KNOWN_ORIGIN]), exchange->header[KNOWN_HOST]))) {
+        return true;
+    }
+    *refusal = (struct refusal){.status = 403,
+                                .field = told ? "Origin" : "Sec-Fetch-Site",
+                                .words = "a page from elsewhere may not ask here: expected an Origin that is this "
+                                         "service's own, or none"};
+    return false;
+}
+
+/* ---- password ---- */
+
+static int base64_digit(char c)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *at = c != '\0' ? strchr(digits, c) : NULL;
+    return at != NULL ? (int)(at - digits) : -1;
+}
+
+/* What it decodes to, in out, which has PASSWORD_MAX bytes; what is no base64 ends it. */
+static struct slice base64(struct slice text, char *out)
+{
+    unsigned held = 0, bits = 0;
+    size_t size = 0;
+    for (size_t i = 0; i < text.size && size < PASSWORD_MAX; i++) {
+        const int digit = base64_digit(text.bytes[i]);
+        if (digit < 0) break;
+        held = (held << 6 | (unsigned)digit) & 0xffffff;
+        bits += 6;
+        if (bits < 8) continue;
+        bits -= 8;
+        out[size++] = (char)(unsigned char)(held >> bits);
+    }
+    return (struct slice){out, size};
+}
+
+static struct slice without_blanks(struct slice slice)
+{
+    while (slice.size != 0 && slice.bytes[0] == ' ') slice = slice_from(slice, 1);
+    return slice;
+}
+
+/* Behind "user:"; empty where there is no ":". */
+static struct slice behind_colon(struct slice slice)
+{
+    const char *colon = slice.size != 0 ? memchr(slice.bytes, ':', slice.size) : NULL;
+    return colon != NULL ? slice_between(colon + 1, slice.bytes + slice.size) : (struct slice){"", 0};
+}
+
+static bool is_password(const struct exchange *exchange, struct slice authorization)
+{
+    const char *password = exchange->turn->service->password;
+    const struct slice scheme = {authorization.bytes, 6};
+    char decoded[PASSWORD_MAX];
+    if (authorization.size > 7 && authorization.bytes[6] == ' ' && gate_same(scheme, "bearer")) {
+        return password_is(password, without_blanks(slice_from(authorization, 7)));
+    }
+    if (authorization.size > 6 && authorization.bytes[5] == ' ' &&
+        gate_same((struct slice){scheme.bytes, 5}, "basic")) {
+        return password_is(password, behind_colon(base64(without_blanks(slice_from(authorization, 6)), decoded)));
+    }
+    return false;
+}
+
+/* A proxy that asks /auth forwards its client's Authorization, which is meant for somebody else: X-Weir-Password, where
+   there is one, is what counts.  And its client is told nothing that would make a browser ask for weir's password. */
+bool gate_password(const struct exchange *exchange, struct refusal *refusal)
+{
+    const struct service *service = exchange->turn->service;
+    if (service->password == NULL || exchange->session->trusted) return true;
+    const unsigned times = exchange->times[KNOWN_PASSWORD];
+    const bool right = times != 0 ? times == 1 && password_is(service->password, exchange->header[KNOWN_PASSWORD])
+                                  : exchange->times[KNOWN_AUTHORIZATION] == 1 &&
+                                        is_password(exchange, exchange->header[KNOWN_AUTHORIZATION]);
+    if (right) return true;
+    if (exchange->flags & HTTP_OF_PROXY) {
+        *refusal = (struct refusal){.status = 400,
+                                    .field = "X-Weir-Password",
+                                    .words = "expected the service's password from the proxy, such as "
+                                             "proxy_set_header X-Weir-Password PASSWORD;"};
+    } else {
+        *refusal = (struct refusal){.status = 401,
+                                    .field = "Authorization",
+                                    .words = "expected the service's password, such as Authorization: Bearer PASSWORD",
+                                    .header = "WWW-Authenticate",
+                                    .value = "Basic realm=\"weir\", charset=\"UTF-8\""};
+    }
+    return false;
+}

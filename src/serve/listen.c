@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT
+   listen.c - addresses to sockets that listen.
+
+   May touch: sockets, the file of a Unix socket, LISTEN_* of the environment.  Promises: a port that somebody else has
+   is refused, although our own workers share it; a Unix socket that nobody listens on is replaced, any other file is
+   left alone.  Leaves to others: what comes (accept.c), which addresses are wanted (server.c). */
+#include "serve/listen.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum {
+    BACKLOG = 4096,
+    UNIX_MODE = 0660,
+    PORT_MAX = 65535,
+    INHERITED_FIRST = 3,
+    SOCKET_TYPE = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK
+};
+
+union address {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+    struct sockaddr_un local;
+};
+
+static bool __attribute__((format(printf, 2, 3))) say(char problem[LISTEN_PROBLEM_MAX], const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(problem, LISTEN_PROBLEM_MAX, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+/* ---- the text of an address ---- */
+
+static bool read_port(const char *text, in_port_t *port)
+{
+    uint64_t number;
+    if (!slice_number(slice_of(text), &number) || number > PORT_MAX) return false;
+    *port = htons((uint16_t)number);
+    return true;
+}
+
+static bool read_host(const char *host, bool braced, in_port_t port, union address *address)
+{
+    if (host[0] == '\0' && !braced) {
+        address->v6 = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = port, .sin6_addr = in6addr_any};
+        return true;
+    }
+    if (strcmp(host, "localhost") == 0) host = "127.0.0.1";
+    if (!braced && inet_pton(AF_INET, host, &address->v4.sin_addr) == 1) {
+        address->v4.sin_family = AF_INET;
+        address->v4.sin_port = port;
+        return true;
+    }
+    if (!braced || inet_pton(AF_INET6, host, &address->v6.sin6_addr) != 1) return false;
+    address->v6.sin6_family = AF_INET6;
+    address->v6.sin6_port = port;
+    return true;
+}
+
+/* [HOST]:PORT, HOST:PORT, :PORT, or PORT of the loopback. */
+static bool read_tcp(const char *text, union address *address)
+{
+    char host[64];
+    in_port_t port;
+    const char *colon = strrchr(text, ':');
+    if (colon == NULL) return read_port(text, &port) && read_host("127.0.0.1", false, port, address);
+    const bool braced = text[0] == '[' && colon > text + 1 && colon[-1] == ']';
+    const struct slice inside = slice_between(text + braced, colon - braced);
+    if (inside.size >= sizeof host) return false;
+    memcpy(host, inside.bytes, inside.size);
+    host[inside.size] = '\0';
+    return read_port(colon + 1, &port) && read_host(host, braced, port, address);
+}
+
+static const char *unix_path(const char *text)
+{
+    if (text[0] == '/') return text;
+    return strncmp(text, "unix:", 5) == 0 ? text + 5 : NULL;
+}
+
+static bool is_loopback(const union address *address)
+{
+    const unsigned char *v6 = address->v6.sin6_addr.s6_addr;
+    static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
+    if (address->any.sa_family == AF_UNIX) return true;
+    if (address->any.sa_family == AF_INET) return ntohl(address->v4.sin_addr.s_addr) >> 24 == 127;
+    return memcmp(v6, &in6addr_loopback, sizeof in6addr_loopback) == 0 ||
+           (memcmp(v6, mapped, sizeof mapped) == 0 && v6[12] == 127);
+}
+
+/* As bound: port 0 has become a number. */
+static void describe(struct listener *listener)
+{
+    char host[INET6_ADDRSTRLEN] = "";
+    union address address = {0};
+    socklen_t size = sizeof address;
+    getsockname(listener->descriptor[0], &address.any, &size);
+    listener->is_public = !is_loopback(&address);
+    if (address.any.sa_family == AF_INET) {
+        inet_ntop(AF_INET, &address.v4.sin_addr, host, sizeof host);
+        snprintf(listener->text, sizeof listener->text, "%s:%u", host, ntohs(address.v4.sin_port));
+    } else if (address.any.sa_family == AF_INET6) {
+        inet_ntop(AF_INET6, &address.v6.sin6_addr, host, sizeof host);
+        snprintf(listener->text, sizeof listener->text, "[%s]:%u", host, ntohs(address.v6.sin6_port));
+    } else {
+        listener->local = true;
+        snprintf(listener->text, sizeof listener->text, "unix:%.*s", (int)sizeof address.local.sun_path,
+                 address.local.sun_path);
+    }
+}
+
+/* ---- TCP ---- */
+
+static socklen_t size_of(const union address *address)
+{
+    return address->any.sa_family == AF_INET ? sizeof address->v4 : sizeof address->v6;
+}
+
+/* shared: others of ours may have the port, too.  The first has it alone when it is bound, so that a port of another
+   server is refused; it shares it from then on.  -1: see errno. */
+static int bind_tcp(const union address *address, bool shared)
+{
+    const int on = 1, off = 0;
+    const int descriptor = socket(address->any.sa_family, SOCKET_TYPE, 0);
+    if (descriptor < 0) return -1;
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (address->any.sa_family == AF_INET6) setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+    if (shared) setsockopt(descriptor, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
+    if (bind(descriptor, &address->any, size_of(address)) == 0) {
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
+        return descriptor;
+    }
+    const int why = errno;
+    close(descriptor);
+    errno = why;
+    return -1;
+}
+
+/* All addresses, where there is no IPv6. */
+static int bind_first(union address *address)
+{
+    const int descriptor = bind_tcp(address, false);
+    const bool any =
+        address->any.sa_family == AF_INET6 && memcmp(&address->v6.sin6_addr, &in6addr_any, sizeof in6addr_any) == 0;
+    if (descriptor >= 0 || !any || (errno != EAFNOSUPPORT && errno != EADDRNOTAVAIL)) return descriptor;
+    *address = (union address){.v4 = {.sin_family = AF_INET, .sin_port = address->v6.sin6_port}};
+    return bind_tcp(address, false);
+}
+
+/* Another socket of the same port for each worker; where one cannot be made, all share the first. */
+static void bind_others(struct listener *listener, unsigned workers)
+{
+    union address address = {0};
+    socklen_t size = sizeof address;
+    getsockname(listener->descriptor[0], &address.any, &size);
+    while (listener->count < workers) {
+        const int descriptor = bind_tcp(&address, true);
+        if (descriptor < 0) break;
+        listener->descriptor[listener->count++] = descriptor;
+    }
+    while (listener->count < workers && listener->count > 1) close(listener->descriptor[--listener->count]);
+}
+
+static bool cannot(char problem[LISTEN_PROBLEM_MAX], const char *address, int why)
+{
+    switch (why) {
+    case EADDRINUSE:
+        return say(problem, "cannot listen on %s: address in use; port 0 takes a free one", address);
+    case EACCES:
+        return say(problem,
+                   "cannot listen on %s: permission denied; ports below 1024 are for root, or for systemd to "
+                   "hand over",
+                   address);
+    case EADDRNOTAVAIL:
+        return say(problem, "cannot listen on %s: this machine has no such address", address);
+    default:
+        return say(problem, "cannot listen on %s: %s", address, strerror(why));
+    }
+}
+
+static bool listen_all(const struct listener *listener)
+{
+    for (unsigned i = 0; i < listener->count; i++) {
+        if (listen(listener->descriptor[i], BACKLOG) != 0) return false;
+    }
+    return true;
+}
+
+static bool open_tcp(struct listener *listener, const char *text, unsigned workers, char problem[LISTEN_PROBLEM_MAX])
+{
+    union address address = {0};
+    if (!read_tcp(text, &address)) {
+        return say(problem,
+                   "\"%s\": expected an address; for example 127.0.0.1:9347, [::1]:9347, :9347 for all "
+                   "addresses, unix:/run/weir/weir.sock or none",
+                   text);
+    }
+    listener->descriptor[0] = bind_first(&address);
+    if (listener->descriptor[0] < 0) return cannot(problem, text, errno);
+    listener->count = 1;
+    bind_others(listener, workers);
+    if (!listen_all(listener)) return cannot(problem, text, errno);
+    describe(listener);
+    return true;
+}
+
+/* ---- Unix sockets ---- */
+
+/* Is there the file of a server that has gone?  It refuses; a living one takes the connection, or is busy. */
+static bool is_stale(const union address *address)
+{
+    struct stat status;
+    if (lstat(address->local.sun_path, &status) != 0 || !S_ISSOCK(status.st_mode)) return false;
+    const int descriptor = socket(AF_UNIX, SOCKET_TYPE, 0);
+    if (descriptor < 0) return false;
+    const bool refused = connect(descriptor, &address->any, sizeof address->local) != 0 && errno == ECONNREFUSED;
+    close(descriptor);
+    return refused;
+}
+
+static int bind_unix(int descriptor, const union address *address, unsigned mode)
+{
+    const mode_t before = umask((mode_t)~mode & 0777); /* no other thread is there yet */
+    int why = bind(descriptor, &address->any, sizeof address->local) == 0 ? 0 : errno;
+    if (why == EADDRINUSE && is_stale(address) && unlink(address->local.sun_path) == 0) {
+        why = bind(descriptor, &address->any, sizeof address->local) == 0 ? 0 : errno;
+    }
+    umask(before);
+    return why;
+}
+
+static bool open_unix(struct listener *listener, const char *path, unsigned mode, char problem[LISTEN_PROBLEM_MAX])
+{
+    union address address = {.local = {.sun_family = AF_UNIX}};
+    struct stat status;
+    if (path[0] != '/' || strlen(path) >= sizeof address.local.sun_path) {
+        return say(problem, "unix:%s: expected a path from / with %zu bytes at most; for example /run/weir/weir.sock",
+                   path, sizeof address.local.sun_path - 1);
+    }
+    memcpy(address.local.sun_path, path, strlen(path) + 1);
+    listener->descriptor[0] = socket(AF_UNIX, SOCKET_TYPE, 0);
+    if (listener->descriptor[0] < 0) return cannot(problem, path, errno);
+    listener->count = 1;
+    const int why = bind_unix(listener->descriptor[0], &address, mode != 0 ? mode : UNIX_MODE);
+    if (why == EADDRINUSE) return say(problem, "cannot listen on unix:%s: there is a file, or another server", path);
+    if (why != 0) return cannot(problem, path, why);
+    if (lstat(path, &status) == 0) listener->device = status.st_dev, listener->inode = status.st_ino;
+    if (!listen_all(listener)) return cannot(problem, path, errno);
+    describe(listener);
+    return true;
+}
+
+bool listen_open(struct listener *listener, const char *address, enum session_protocol protocol, unsigned workers,
+                 unsigned unix_mode, char problem[LISTEN_PROBLEM_MAX])
+{
+    *listener = (struct listener){.protocol = protocol};
+    const char *path = unix_path(address);
+    const bool opened =
+        path != NULL ? open_unix(listener, path, unix_mode, problem) : open_tcp(listener, address, workers, problem);
+    if (!opened) listen_close(listener);
+    return opened;
+}
+
+/* ---- those that systemd hands over ---- */
+
+static bool name_protocol(struct slice name, enum session_protocol *protocol)
+{
+    *protocol = slice_is(name, slice_of("http")) ? SESSION_HTTP : SESSION_RESP;
+    return *protocol == SESSION_HTTP || slice_is(name, slice_of("resp")) || slice_is(name, slice_of("unix"));
+}
+
+static bool inherit_one(struct listener *listener, int descriptor, struct slice name, char problem[LISTEN_PROBLEM_MAX])
+{
+    int listens = 0;
+    socklen_t size = sizeof listens;
+    *listener = (struct listener){.inherited = true, .count = 1, .descriptor = {descriptor}};
+    if (!name_protocol(name, &listener->protocol)) {
+        return say(problem,
+                   "LISTEN_FDNAMES: \"%.*s\": expected resp, http or unix; for example FileDescriptorName=resp "
+                   "in weir.socket",
+                   (int)name.size, name.bytes);
+    }
+    if (getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 || !listens) {
+        return say(problem,
+                   "LISTEN_FDS: descriptor %d does not listen; expected ListenStream= and Accept=no in "
+                   "weir.socket",
+                   descriptor);
+    }
+    fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+    fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK);
+    describe(listener);
+    return true;
+}
+
+static struct slice next_name(const char **names)
+{
+    const size_t size = strcspn(*names, ":");
+    const struct slice name = {*names, size};
+    *names += size + ((*names)[size] == ':');
+    return name;
+}
+
+bool listen_inherit(struct listener listeners[LISTENERS_MAX], unsigned *count, char problem[LISTEN_PROBLEM_MAX])
+{
+    const char *of = getenv("LISTEN_PID"), *how_many = getenv("LISTEN_FDS"), *names = getenv("LISTEN_FDNAMES");
+    uint64_t process, descriptors;
+    if (of == NULL || how_many == NULL || !slice_number(slice_of(of), &process)) return true;
+    if (process != (uint64_t)getpid() || !slice_number(slice_of(how_many), &descriptors)) return true;
+    if (descriptors > LISTENERS_MAX) return say(problem, "LISTEN_FDS: expected %d at most", LISTENERS_MAX);
+    if (names == NULL) names = "";
+    for (int i = 0; i < (int)descriptors; i++) {
+        if (!inherit_one(&listeners[*count], INHERITED_FIRST + i, next_name(&names), problem)) return false;
+        ++*count;
+    }
+    return true;
+}
+
+/* ---- the end ---- */
+
+static const char *file_of(const struct listener *listener)
+{
+    return listener->local && listener->inode != 0 ? listener->text + strlen("unix:") : NULL;
+}
+
+void listen_close(struct listener *listener)
+{
+    struct stat status;
+    const char *file = file_of(listener);
+    if (file != NULL && lstat(file, &status) == 0 && status.st_dev == listener->device &&
+        status.st_ino == listener->inode) {
+        unlink(file);
+    }
+    for (unsigned i = 0; i < listener->count; i++) {
+        if (listener->descriptor[i] >= 0) close(listener->descriptor[i]);
+    }
+    listener->count = 0;
+}
+
+bool listen_give(const struct listener *listener, unsigned user, unsigned group)
+{
+    const char *file = file_of(listener);
+    return file == NULL || lchown(file, user, group) == 0;
+}

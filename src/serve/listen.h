@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+   listen.h - addresses to sockets that listen.
+
+   See listen.c. */
+#ifndef WEIR_SERVE_LISTEN_H
+#define WEIR_SERVE_LISTEN_H
+
+#include <stdint.h>
+
+#include "serve/turn.h"
+
+enum { LISTENERS_MAX = 8, LISTEN_TEXT_MAX = 160, LISTEN_PROBLEM_MAX = 400 };
+
+struct listener {
+    enum session_protocol protocol;
+    bool local;                 /* a Unix socket */
+    bool is_public;             /* others than this machine may reach it */
+    bool inherited;             /* from systemd */
+    char text[LISTEN_TEXT_MAX]; /* the address, as bound */
+    int descriptor[SERVICE_WORKERS_MAX];
+    unsigned count;         /* 1: all workers have the same */
+    uint64_t device, inode; /* of a Unix socket's file */
+};
+
+/* address: ADDR:PORT, [V6]:PORT, :PORT, PORT, unix:PATH or a PATH from "/".  A socket for each worker where the system
+   can spread connections over them.  unix_mode 0: 0660.  false: problem says what was expected or why it cannot be. */
+bool listen_open(struct listener *listener, const char *address, enum session_protocol protocol, unsigned workers,
+                 unsigned unix_mode, char problem[LISTEN_PROBLEM_MAX]);
+
+/* Those that systemd hands over (LISTEN_FDS), named resp, http or unix; *count grows. */
+bool listen_inherit(struct listener listeners[LISTENERS_MAX], unsigned *count, char problem[LISTEN_PROBLEM_MAX]);
+
+/* No new connections; a Unix socket's file goes, if it is still ours. */
+void listen_close(struct listener *listener);
+
+/* The file becomes this user's, so that its mode says what it should. */
+bool listen_give(const struct listener *listener, unsigned user, unsigned group);
+
+#endif

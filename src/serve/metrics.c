@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT
+   metrics.c - what the service has done, in Prometheus's text format 0.0.4.
+
+   No key is a label: there may be millions of them.  Verdicts exclude each other, so their sum is what was offered.
+
+   May touch: the service's counters.  Promises: fits STATS_METRICS_MAX; each family has a HELP and a TYPE; no worker
+   waits.  Leaves to others: HTTP (http_routes.c). */
+#include "serve/series.h"
+#include "serve/stats_text.h"
+#include "serve/sums.h"
+
+enum { SECOND_NS = 1000000000, FIRST_BOUND = 10, LAST_BOUND = 33 }; /* 1.023 us to 8.6 s, each twice the one before */
+
+/* ---- words ---- */
+
+static void family(struct bytes *out, const char *name, const char *type, const char *help)
+{
+    const char *const words[] = {"# HELP ", name, " ", help, "\n# TYPE ", name, " ", type, "\n"};
+    for (unsigned i = 0; i < sizeof words / sizeof words[0]; i++) bytes_text(out, words[i]);
+}
+
+/* All but these three stand in a label as they are. */
+static void label_value(struct bytes *out, const char *value)
+{
+    for (; *value != '\0'; value++) {
+        if (*value == '\n') bytes_text(out, "\\n");
+        else if (*value == '"' || *value == '\\') bytes_add(out, (struct slice){(const char[]){'\\', *value}, 2});
+        else bytes_byte(out, *value);
+    }
+}
+
+static void label(struct bytes *out, const char *name, const char *value)
+{
+    bytes_text(out, name);
+    bytes_text(out, "=\"");
+    label_value(out, value);
+    bytes_byte(out, '"');
+}
+
+static void value_of(struct bytes *out, uint64_t value)
+{
+    bytes_byte(out, ' ');
+    bytes_number(out, value);
+    bytes_byte(out, '\n');
+}
+
+static void seconds(struct bytes *out, uint64_t ns)
+{
+    bytes_number(out, ns / SECOND_NS);
+    uint64_t rest = ns % SECOND_NS;
+    if (rest != 0) bytes_byte(out, '.');
+    for (uint64_t place = SECOND_NS / 10; rest != 0; place /= 10) {
+        bytes_byte(out, (char)('0' + rest / place));
+        rest %= place;
+    }
+}
+
+static void single(struct bytes *out, const char *name, const char *type, const char *help, uint64_t value)
+{
+    family(out, name, type, help);
+    bytes_text(out, name);
+    value_of(out, value);
+}
+
+/* ---- limits ---- */
+
+/* No name begins like this. */
+static const char *label_of_limit(const struct sums_crew *crew, unsigned number)
+{
+    return number == 0 ? "(text)" : sums_name(crew, number);
+}
+
+static void decisions(struct bytes *out, const char *limit, const char *verdict, uint64_t value)
+{
+    bytes_text(out, "weir_decisions_total{");
+    label(out, "limit", limit);
+    bytes_byte(out, ',');
+    label(out, "verdict", verdict);
+    bytes_byte(out, '}');
+    value_of(out, value);
+}
+
+static void all_decisions(struct bytes *out, const struct sums_crew *crew)
+{
+    family(out, "weir_decisions_total", "counter",
+           "Decisions by limit, \"(text)\" for limits given as text; shadow: allowed, but only because the limit just "
+           "counts.");
+    for (unsigned number = 0; number < crew->numbers; number++) {
+        const char *limit = label_of_limit(crew, number);
+        const struct sums_limit sum = sums_of_limit(crew, number);
+        decisions(out, limit, "allow", sums_less(sum.allowed, sum.shadowed));
+        decisions(out, limit, "deny", sum.denied);
+        decisions(out, limit, "never", sum.never);
+        decisions(out, limit, "shadow", sum.shadowed);
+    }
+}
+
+static void all_permits(struct bytes *out, const struct sums_crew *crew)
+{
+    family(out, "weir_permits_total", "counter", "Permits granted, by limit.");
+    for (unsigned number = 0; number < crew->numbers; number++) {
+        bytes_text(out, "weir_permits_total{");
+        label(out, "limit", label_of_limit(crew, number));
+        bytes_byte(out, '}');
+        value_of(out, sums_of_limit(crew, number).permits);
+    }
+}
+
+/* ---- latency ---- */
+
+static void duration_bucket(struct bytes *out, uint64_t bound_ns, uint64_t count)
+{
+    bytes_text(out, "weir_request_duration_seconds_bucket{le=\"");
+    seconds(out, bound_ns);
+    bytes_text(out, "\"}");
+    value_of(out, count);
+}
+
+/* The bounds are the ends of buckets of ours, so that the counts are exact. */
+static void durations(struct bytes *out, const struct sums *sums)
+{
+    family(out, "weir_request_duration_seconds", "histogram",
+           "From a decision's request being read to its answer being sent.");
+    uint64_t count = 0;
+    unsigned bucket = 0;
+    for (unsigned bound = FIRST_BOUND; bound <= LAST_BOUND; bound++) {
+        const uint64_t bound_ns = (UINT64_C(1) << bound) - 1;
+        while (stats_latency_end_ns(bucket) <= bound_ns) count += sums->latency[bucket++];
+        duration_bucket(out, bound_ns, count);
+    }
+    while (bucket < STATS_LATENCY_BUCKETS) count += sums->latency[bucket++];
+    bytes_text(out, "weir_request_duration_seconds_bucket{le=\"+Inf\"}");
+    value_of(out, count);
+    bytes_text(out, "weir_request_duration_seconds_sum ");
+    seconds(out, sums->latency_sum_ns);
+    bytes_text(out, "\nweir_request_duration_seconds_count");
+    value_of(out, count);
+}
+
+/* ---- the rest ---- */
+
+static void requests(struct bytes *out, const struct sums *sums)
+{
+    family(out, "weir_requests_total", "counter", "Requests, by protocol.");
+    bytes_text(out, "weir_requests_total{protocol=\"resp\"}");
+    value_of(out, sums->commands);
+    bytes_text(out, "weir_requests_total{protocol=\"http\"}");
+    value_of(out, sums->http_requests);
+    single(out, "weir_errors_total", "counter", "Requests answered with an error.", sums->errors);
+    single(out, "weir_turns_total", "counter",
+           "Turns of the workers' loops: each decides all that has arrived at once.", sums->turns);
+}
+
+static void connections(struct bytes *out, const struct sums *sums)
+{
+    single(out, "weir_connections", "gauge", "Connections that are open.",
+           sums_less(sums->connections_opened, sums->connections_closed));
+    single(out, "weir_connections_opened_total", "counter", "Connections opened.", sums->connections_opened);
+    single(out, "weir_connections_refused_total", "counter", "Connections closed at once, for there were too many.",
+           sums->connections_refused);
+    single(out, "weir_connections_cut_total", "counter", "Connections cut: too slow, idle, or against the protocol.",
+           sums->connections_cut);
+    single(out, "weir_received_bytes_total", "counter", "Bytes received.", sums->bytes_in);
+    single(out, "weir_sent_bytes_total", "counter", "Bytes sent.", sums->bytes_out);
+}
+
+static void tables(struct bytes *out, const weir_table_stats *stats)
+{
+    single(out, "weir_table_keys", "gauge", "Keys that have used something and are not full again.", stats->keys_live);
+    single(out, "weir_table_keys_max", "gauge", "Keys the tables are made for.", stats->keys_max);
+    single(out, "weir_table_bytes", "gauge", "Memory of the tables.", stats->bytes);
+    single(out, "weir_table_full_total", "counter", "New keys that found no slot.", stats->full);
+    single(out, "weir_table_displaced_total", "counter", "Keys that lost their slot to another.", stats->displaced);
+    single(out, "weir_table_reclaimed_total", "counter", "Keys that got an idle slot.", stats->reclaimed);
+}
+
+static void process(struct bytes *out, const struct service *service)
+{
+    single(out, "weir_policy_reloads_total", "counter", "Times the named limits were set, by file or command.",
+           atom_load(&service->policy_serial));
+    family(out, "weir_build_info", "gauge", "1, with the version.");
+    bytes_text(out, "weir_build_info{version=\"" WEIR_VERSION "\"} 1\n");
+    family(out, "process_start_time_seconds", "gauge", "When the service started, in seconds since the epoch.");
+    bytes_text(out, "process_start_time_seconds ");
+    seconds(out, service->started_unix_ns);
+    bytes_byte(out, '\n');
+}
+
+void stats_write_metrics(struct service *service, struct bytes *out)
+{
+    struct sums_crew crew;
+    struct sums sums;
+    weir_table_stats table;
+    sums_crew(&crew, service);
+    sums_of_all(&crew, &sums);
+    series_table(service, &table);
+    all_decisions(out, &crew);
+    all_permits(out, &crew);
+    durations(out, &sums);
+    requests(out, &sums);
+    connections(out, &sums);
+    tables(out, &table);
+    process(out, service);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT
+   plans.c - the texts of limits that a worker has met, and what they mean: a cache.
+
+       text, or three numbers -> hash -> set of WAYS entries -> plan, table
+
+   To read a text takes some microseconds, to find it again some nanoseconds.  Clients choose the texts, so who does not
+   know the secret cannot choose in which set they fall; one who sends ever new ones has each of them read.  What is
+   refused is read each time.
+
+   Of a set the entry goes that was not asked for the longest; since the queue may refer to it, the queue goes first.
+
+   May touch: its entries, malloc, host's randomness.  Promises: memory stays the same; an entry means what its key says
+   to the byte.  Leaves to others: names (turn.c), what a text means (weir_plan_parse). */
+#include "serve/plans.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/error.h"
+#include "host/map.h"
+#include "plan/plan.h"
+#include "share/hash.h"
+
+enum { SETS = 64, WAYS = 4 };
+enum kind { OF_TEXT, OF_THROTTLE, KINDS };
+
+struct entry {
+    uint64_t hash, used; /* used 0: empty */
+    enum kind kind;
+    size_t size;
+    char key[POLICY_TEXT_MAX];
+    weir_plan plan;
+    struct policy_verdict under;
+};
+
+struct plans {
+    struct secret secret;
+    uint64_t uses;
+    const struct entry *last[KINDS]; /* most often it is asked for again */
+    struct entry entry[SETS][WAYS];
+};
+
+struct plans *plans_open(void)
+{
+    struct plans *plans = calloc(1, sizeof *plans);
+    if (plans != NULL && host_random(&plans->secret, sizeof plans->secret) == 0) return plans;
+    free(plans);
+    return NULL;
+}
+
+void plans_close(struct plans *plans)
+{
+    free(plans);
+}
+
+static bool is_it(const struct entry *entry, enum kind kind, struct slice key)
+{
+    return entry->kind == kind && entry->size == key.size && memcmp(entry->key, key.bytes, key.size) == 0;
+}
+
+/* NULL: it is not there. */
+static const struct entry *find(struct plans *plans, enum kind kind, struct slice key, uint64_t hash)
+{
+    struct entry *set = plans->entry[hash % SETS];
+    for (unsigned way = 0; way < WAYS; way++) {
+        if (set[way].used == 0 || set[way].hash != hash || !is_it(&set[way], kind, key)) continue;
+        set[way].used = ++plans->uses;
+        return plans->last[kind] = &set[way];
+    }
+    return NULL;
+}
+
+/* Empty, or that which was not asked for the longest. */
+static struct entry *make_room(struct turn *turn, uint64_t hash)
+{
+    struct entry *set = turn->plans->entry[hash % SETS];
+    struct entry *oldest = &set[0];
+    for (unsigned way = 1; way < WAYS; way++) {
+        if (set[way].used < oldest->used) oldest = &set[way];
+    }
+    if (oldest->used != 0) turn_settle_queue(turn);
+    oldest->used = 0;
+    for (unsigned kind = 0; kind < KINDS; kind++) {
+        if (turn->plans->last[kind] == oldest) turn->plans->last[kind] = NULL;
+    }
+    return oldest;
+}
+
+/* A text may say of its limits that they refuse nobody. */
+static bool is_shadow(const weir_plan *plan)
+{
+    const struct plan *inside = plan_inside_const(plan);
+    for (uint64_t i = 0; i < inside->count; i++) {
+        if (!inside->limit[i].shadow) return false;
+    }
+    return true;
+}
+
+static bool read_plan(struct turn *turn, const char *text, weir_plan *plan, struct policy_verdict *under,
+                      weir_error *error)
+{
+    if (weir_plan_parse(plan, text, WEIR_ADMIT, error) != 0) return false;
+    weir_table *table = tables_for(turn->service->tables, plan, error);
+    *under = (struct policy_verdict){plan, table, is_shadow(plan)};
+    return table != NULL;
+}
+
+/* The plan is read before it takes another's place, so that texts in error put nothing out. */
+static bool add(struct turn *turn, enum kind kind, struct slice key, uint64_t hash, const char *text,
+                struct policy_verdict *under, weir_error *error)
+{
+    weir_plan plan;
+    if (!read_plan(turn, text, &plan, under, error)) return false;
+    struct entry *entry = make_room(turn, hash);
+    entry->hash = hash;
+    entry->used = ++turn->plans->uses;
+    entry->kind = kind;
+    entry->size = key.size;
+    memcpy(entry->key, key.bytes, key.size);
+    entry->plan = plan;
+    under->plan = &entry->plan;
+    entry->under = *under;
+    turn->plans->last[kind] = entry;
+    return true;
+}
+
+static const struct entry *look_up(struct turn *turn, enum kind kind, struct slice key, uint64_t *hash)
+{
+    const struct entry *last = turn->plans->last[kind];
+    if (last != NULL && is_it(last, kind, key)) return last;
+    *hash = hash_key(&turn->plans->secret, key.bytes, key.size, kind);
+    return find(turn->plans, kind, key, *hash);
+}
+
+bool plans_text(struct turn *turn, struct slice text, struct policy_verdict *under, weir_error *error)
+{
+    char copy[POLICY_TEXT_MAX + 1];
+    uint64_t hash = 0;
+    if (text.size > POLICY_TEXT_MAX || slice_has(text, '\0')) {
+        api_fail(error, WEIR_EINVAL, "the text of a limit has at most 1024 bytes, and no byte that is 0; such as 10/s");
+        return false;
+    }
+    const struct entry *known = look_up(turn, OF_TEXT, text, &hash);
+    if (known != NULL) {
+        *under = known->under;
+        return true;
+    }
+    if (text.size != 0) memcpy(copy, text.bytes, text.size);
+    copy[text.size] = '\0';
+    return add(turn, OF_TEXT, (struct slice){copy, text.size}, hash, copy, under, error);
+}
+
+/* As redis-cell has it: a whole number of ns between two permits; where there is none, what was said. */
+static void write_throttle(const int64_t numbers[PLANS_THROTTLE], char *text, size_t size)
+{
+    const int64_t max_burst = numbers[0], count = numbers[1], period_s = numbers[2];
+    const double interval_ns = (double)period_s * 1e9 / (double)count;
+    const unsigned long long burst = (unsigned long long)max_burst + 1;
+    if (interval_ns >= 1 && interval_ns < 0x1p63) {
+        snprintf(text, size, "1/%lluns burst=%llu algorithm=gcra", (unsigned long long)interval_ns, burst);
+    } else {
+        snprintf(text, size, "%lld/%llds burst=%llu algorithm=gcra", (long long)count, (long long)period_s, burst);
+    }
+}
+
+bool plans_throttle(struct turn *turn, const int64_t numbers[PLANS_THROTTLE], struct policy_verdict *under,
+                    weir_error *error)
+{
+    char text[128];
+    uint64_t hash = 0;
+    const struct slice key = {(const char *)numbers, PLANS_THROTTLE * sizeof numbers[0]};
+    const struct entry *known = look_up(turn, OF_THROTTLE, key, &hash);
+    if (known != NULL) {
+        *under = known->under;
+        return true;
+    }
+    write_throttle(numbers, text, sizeof text);
+    return add(turn, OF_THROTTLE, key, hash, text, under, error);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+   plans.h - the texts of limits that a worker has met, and what they mean.
+
+   See plans.c. */
+#ifndef WEIR_SERVE_PLANS_H
+#define WEIR_SERVE_PLANS_H
+
+#include "serve/turn.h"
+
+/* What CL.THROTTLE says of a limit: max_burst, count, period in seconds. */
+enum { PLANS_THROTTLE = 3 };
+
+/* NULL: no memory. */
+struct plans *plans_open(void);
+void plans_close(struct plans *plans); /* NULL is fine */
+
+/* What the text means.  What it fills stays until turn_end or the next call; to make room the queue may be settled.
+   false: see error. */
+bool plans_text(struct turn *turn, struct slice text, struct policy_verdict *under, weir_error *error);
+
+/* The same of max_burst >= 0, count > 0 and period > 0. */
+bool plans_throttle(struct turn *turn, const int64_t numbers[PLANS_THROTTLE], struct policy_verdict *under,
+                    weir_error *error);
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT
+   resp_commands.c - a command in the protocol of Redis: which there are, who may say them, what is said of others.
+
+   May touch: the turn and the session.  Promises: each command gets one answer, in its place; before the password
+   nothing is asked of a table.  Leaves to others: each command (see resp_parts.h). */
+#include "serve/resp_parts.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* Those that are asked most come first. */
+static const struct resp_row rows[] = {
+    {"CL.THROTTLE", -1, true, false, resp_throttle, "fast", "max_burst + 1 at once, then count in each period", 1},
+    {"WEIR.TAKE", -3, true, false, resp_take, "fast", "Takes permits of a limit for a key, now or not at all", 2},
+    {"WEIR.CHARGE", -4, true, false, resp_charge, "fast", "Takes permits whatever the balance", 2},
+    {"WEIR.SETTLE", -3, false, false, resp_settle, "fast", "Corrects what a receipt says to what was really used", 0},
+    {"WEIR.FORGET", 3, false, false, resp_forget, "fast", "A key is as if it had never asked", 2},
+    {"WEIR.LIMIT", -1, false, false, resp_limit, "admin", "Limits that have a name: LIST, GET, SET, DEL", 0},
+    {"PING", -1, false, false, resp_ping, "fast", "PONG, or the message", 0},
+    {"ECHO", 2, false, false, resp_echo, "fast", "The message", 0},
+    {"HELLO", -1, false, true, resp_hello, "noauth", "Which protocol from now on, and who this is", 0},
+    {"AUTH", -2, false, true, resp_auth, "noauth", "The password", 0},
+    {"QUIT", -1, false, true, resp_quit, "noauth", "Closes the connection", 0},
+    {"RESET", 1, false, true, resp_reset, "noauth", "The connection is as if it were new", 0},
+    {"CLIENT", -2, false, false, resp_client, "fast", "Names this connection, and tells of it", 0},
+    {"SELECT", 2, false, false, resp_select, "fast", "There is one database, 0", 0},
+    {"COMMAND", -1, false, false, resp_list_commands, "fast", "These commands", 0},
+    {"INFO", -1, false, false, resp_info, "fast", "What the service has done", 0},
+    {"CONFIG", -2, false, false, resp_config, "admin", "GET: nothing that Redis could be told is here", 0},
+    {"DBSIZE", 1, false, false, resp_dbsize, "fast", "Keys that have used something and are not full again", 0},
+};
+
+const struct resp_row *resp_rows(unsigned *count)
+{
+    *count = sizeof rows / sizeof rows[0];
+    return rows;
+}
+
+const struct resp_row *resp_row_find(struct slice name)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (resp_is(name, rows[i].name)) return &rows[i];
+    }
+    return NULL;
+}
+
+/* ---- answers ---- */
+
+struct bytes *resp_reply(struct turn *turn, struct session *session)
+{
+    return turn_reply(turn, session, TURN_REPLY);
+}
+
+void resp_ok(struct turn *turn, struct session *session)
+{
+    resp_simple(resp_reply(turn, session), "OK");
+}
+
+void resp_refuse(struct turn *turn, struct session *session, const char *format, ...)
+{
+    char text[400];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    turn_settle_queue(turn);
+    resp_error(resp_reply(turn, session), slice_of(text));
+    stats_add(&turn->stats->errors, 1);
+}
+
+const char *resp_shown(struct slice slice, char shown[RESP_SHOWN + 4])
+{
+    size_t size = 0;
+    for (; size < slice.size && size < RESP_SHOWN; size++) {
+        const char c = slice.bytes[size];
+        shown[size] = c >= ' ' && c <= '~' ? c : '?';
+    }
+    memcpy(shown + size, size < slice.size ? "..." : "", size < slice.size ? 4 : 1);
+    return shown;
+}
+
+void resp_refuse_limit(struct turn *turn, struct session *session, const char *code, const weir_error *error)
+{
+    if (error->column > 0) resp_refuse(turn, session, "%s col %d: %s", code, error->column, error->message);
+    else resp_refuse(turn, session, "%s %s", code, error->message);
+}
+
+/* As Redis says it, so that clients know it again. */
+static void refuse_unknown(struct turn *turn, struct session *session, const struct resp_command *command)
+{
+    char name[RESP_SHOWN + 4], argument[RESP_SHOWN + 4], beginning[160] = "";
+    size_t size = 0;
+    for (unsigned i = 1; i < command->count && size < sizeof beginning - sizeof argument - 4; i++) {
+        const char *shown = resp_shown(command->argument[i], argument);
+        size += (size_t)snprintf(beginning + size, sizeof beginning - size, "'%s' ", shown);
+    }
+    resp_refuse(turn, session, "ERR unknown command '%s', with args beginning with: %s",
+                resp_shown(command->argument[0], name), beginning);
+}
+
+/* row NULL: an unknown command. */
+static bool may_run(const struct turn *turn, const struct session *session, const struct resp_row *row)
+{
+    return session->trusted || turn->service->password == NULL || (row != NULL && row->before_auth);
+}
+
+static bool fits(const struct resp_row *row, unsigned count)
+{
+    return row->arity < 0 ? count >= (unsigned)-row->arity : count == (unsigned)row->arity;
+}
+
+static void refuse_arity(struct turn *turn, struct session *session, const struct resp_row *row)
+{
+    char name[32];
+    size_t i = 0;
+    for (; row->name[i] != '\0'; i++) name[i] = row->name[i] >= 'A' ? (char)(row->name[i] - 'A' + 'a') : row->name[i];
+    name[i] = '\0';
+    resp_refuse(turn, session, "ERR wrong number of arguments for '%s' command", name);
+}
+
+void resp_command(struct turn *turn, struct session *session, const struct resp_command *command)
+{
+    const struct resp_row *row = resp_row_find(command->argument[0]);
+    stats_add(&turn->stats->commands, 1);
+    if (!may_run(turn, session, row)) {
+        resp_refuse(turn, session, "NOAUTH Authentication required.");
+    } else if (row == NULL) {
+        refuse_unknown(turn, session, command);
+    } else if (!fits(row, command->count)) {
+        refuse_arity(turn, session, row);
+    } else {
+        if (!row->queued) turn_settle_queue(turn);
+        row->run(turn, session, command);
+    }
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT
+   resp_throttle.c - CL.THROTTLE key max_burst count period [quantity], as redis-cell has it.
+
+       *5  :0 or 1, limited  :max_burst + 1  :how many more would pass  :seconds to wait, or -1  :seconds until it is full
+
+   Seconds are rounded up, so that who waits that long has waited long enough; redis-cell drops what is left of them
+   below one ms, and forgets keys up to one ms early.
+
+   May touch: the turn.  Promises: nothing is allocated.  Leaves to others: deciding (turn.c), the limit (plans.c). */
+#include "serve/plans.h"
+#include "serve/resp_parts.h"
+
+#include "api/keyed.h"
+
+enum { THROTTLE_KEY = 1, THROTTLE_MAX_BURST, THROTTLE_COUNT, THROTTLE_PERIOD, THROTTLE_QUANTITY };
+
+static const uint64_t SECOND_NS = 1000000000;
+
+static int64_t seconds_up(uint64_t ns)
+{
+    return (int64_t)(ns / SECOND_NS + (ns % SECOND_NS != 0));
+}
+
+static int64_t capped(uint64_t number)
+{
+    return number > INT64_MAX ? INT64_MAX : (int64_t)number;
+}
+
+/* Of what can never pass the decision does not say it: it is full when what was taken before is back. */
+static uint64_t full_ns(const struct turn *turn, const struct item *item, const weir_decision *decision)
+{
+    weir_decision peek = *decision;
+    const weir_key key = {item->key.bytes, item->key.size};
+    if (decision->verdict == WEIR_NEVER)
+        peek = keyed_peek(item->under.table, item->under.plan, key, turn->now_ns, -1, 0);
+    return weir_table_full_ns(item->under.table, item->under.plan, &peek);
+}
+
+static void answer(struct turn *turn, const struct item *item, const weir_decision *decision)
+{
+    struct bytes *out = turn_reply(turn, item->session, TURN_REPLY);
+    resp_array(out, 5);
+    resp_integer(out, decision->verdict == WEIR_ALLOW ? 0 : 1);
+    resp_integer(out, capped(item->detail[0]));
+    resp_integer(out, capped(decision->remaining));
+    resp_integer(out, decision->verdict == WEIR_DENY ? seconds_up(decision->retry_ns) : -1);
+    resp_integer(out, seconds_up(full_ns(turn, item, decision)));
+}
+
+/* One that redis-cell reads: a sign, zeros in front. */
+static bool read_number(struct slice text, int64_t *number)
+{
+    const bool negative = text.size != 0 && text.bytes[0] == '-';
+    if (text.size != 0 && text.bytes[0] == '+') text = slice_from(text, 1);
+    size_t zeros = negative;
+    while (zeros + 1 < text.size && text.bytes[zeros] == '0') zeros++;
+    if (zeros == (size_t)negative) return slice_signed(text, number);
+    if (!slice_signed(slice_from(text, zeros), number)) return false;
+    if (negative) *number = -*number;
+    return true;
+}
+
+static void refuse_number(struct turn *turn, struct session *session, struct slice text, const char *name)
+{
+    char shown[RESP_SHOWN + 4];
+    resp_refuse(turn, session, "ERR Couldn't parse as integer: %s (%s; for example CL.THROTTLE user 15 30 60)",
+                resp_shown(text, shown), name);
+}
+
+static bool check_range(struct turn *turn, struct session *session, const int64_t number[])
+{
+    if (number[THROTTLE_MAX_BURST] >= 0 && number[THROTTLE_MAX_BURST] < INT64_MAX && number[THROTTLE_COUNT] > 0 &&
+        number[THROTTLE_PERIOD] > 0 && number[THROTTLE_QUANTITY] >= 0)
+        return true;
+    if (number[THROTTLE_COUNT] <= 0 || number[THROTTLE_PERIOD] <= 0) {
+        resp_refuse(turn, session,
+                    "ERR Zero rates are not supported: count and period are 1 or more; "
+                    "for example CL.THROTTLE user 15 30 60");
+    } else {
+        resp_refuse(turn, session, "ERR %s is 0 to 2^63 - 2; for example CL.THROTTLE user 15 30 60 1",
+                    number[THROTTLE_QUANTITY] < 0 ? "quantity" : "max_burst");
+    }
+    return false;
+}
+
+static bool read_numbers(struct turn *turn, struct session *session, const struct resp_command *command,
+                         int64_t number[])
+{
+    static const char *const name[] = {"", "key", "max_burst", "count", "period", "quantity"};
+    if (command->count != THROTTLE_PERIOD + 1 && command->count != THROTTLE_QUANTITY + 1) {
+        resp_refuse(turn, session,
+                    "ERR Usage: CL.THROTTLE <key> <max_burst> <count per period> <period> [<quantity>]; "
+                    "for example CL.THROTTLE user 15 30 60");
+        return false;
+    }
+    number[THROTTLE_QUANTITY] = 1;
+    for (unsigned i = THROTTLE_MAX_BURST; i < command->count; i++) {
+        if (read_number(command->argument[i], &number[i])) continue;
+        refuse_number(turn, session, command->argument[i], name[i]);
+        return false;
+    }
+    return check_range(turn, session, number);
+}
+
+void resp_throttle(struct turn *turn, struct session *session, const struct resp_command *command)
+{
+    int64_t number[THROTTLE_QUANTITY + 1];
+    weir_error error;
+    char problem[200];
+    struct item item = {.session = session, .answer = answer};
+    if (!read_numbers(turn, session, command, number)) return;
+    if (!plans_throttle(turn, &number[THROTTLE_MAX_BURST], &item.under, &error)) {
+        resp_refuse(turn, session, "ERR no limit can be made of these max_burst, count and period: %s", error.message);
+        return;
+    }
+    if (!turn_key(turn, command->argument[THROTTLE_KEY], &item, problem)) {
+        resp_refuse(turn, session, "ERR %s", problem);
+        return;
+    }
+    item.cost = (uint64_t)number[THROTTLE_QUANTITY];
+    item.peek = item.cost == 0;
+    item.detail[0] = (uint64_t)number[THROTTLE_MAX_BURST] + 1;
+    turn_take(turn, &item, NULL, 0);
+}

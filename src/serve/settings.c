@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT
+   settings.c - what the command line, the environment and the file say, as one.
+
+   May touch: the file, WEIR_PASSWORD of the environment.  Promises: the command line goes before the file; what is
+   wrong is told with its place.  Leaves to others: what the file means (config.c). */
+#include "serve/settings.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TOP_KEYS = 100 };
+
+/* ---- the file ---- */
+
+/* NULL: see errno. */
+static char *read_all(FILE *file, size_t *size)
+{
+    char *text = malloc(CONFIG_BYTES_MAX + 1);
+    if (text == NULL) return NULL;
+    *size = fread(text, 1, CONFIG_BYTES_MAX + 1, file);
+    if (*size <= CONFIG_BYTES_MAX && !ferror(file)) return text;
+    if (*size > CONFIG_BYTES_MAX) errno = EFBIG;
+    free(text);
+    return NULL;
+}
+
+static bool read_file(struct settings *settings, const char *name, char problem[SETTINGS_PROBLEM_MAX])
+{
+    FILE *file = fopen(name, "rb");
+    if (file != NULL) settings->text = read_all(file, &settings->size);
+    if (settings->text == NULL) {
+        snprintf(problem, SETTINGS_PROBLEM_MAX, "weir: %s: %s; expected a file of limits; for example weir.yaml", name,
+                 strerror(errno));
+    }
+    if (file != NULL) fclose(file);
+    return settings->text != NULL;
+}
+
+static struct slice text_of(const struct settings *settings)
+{
+    return (struct slice){settings->text, settings->size};
+}
+
+/* FILE:LINE:COLUMN: as compilers have it, so that editors go there. */
+static void place(const char *file, const struct config_problem *what, char problem[SETTINGS_PROBLEM_MAX])
+{
+    if (what->line == 0) snprintf(problem, SETTINGS_PROBLEM_MAX, "%s: %s", file, what->message);
+    else snprintf(problem, SETTINGS_PROBLEM_MAX, "%s:%u:%u: %s", file, what->line, what->column, what->message);
+}
+
+/* ---- all together ---- */
+
+static const char *either(const char *first, const char *second)
+{
+    return first != NULL ? first : second;
+}
+
+bool settings_read(struct settings *settings, const struct server_options *options, char problem[SETTINGS_PROBLEM_MAX])
+{
+    struct config_problem what = {0};
+    struct config *config = &settings->config;
+    *settings = (struct settings){0};
+    if (options->file != NULL) {
+        if (!read_file(settings, options->file, problem)) return false;
+        if (!config_read(text_of(settings), config, &what)) {
+            place(options->file, &what, problem);
+            settings_free(settings);
+            return false;
+        }
+    }
+    settings->resp = either(options->resp, config->resp);
+    settings->http = either(options->http, config->http);
+    settings->state = either(options->state, config->state);
+    settings->password = either(getenv("WEIR_PASSWORD"), config->password);
+    settings->threads = options->threads != 0 ? options->threads : config->threads;
+    return true;
+}
+
+void settings_free(struct settings *settings)
+{
+    if (settings->text != NULL) config_free(&settings->config);
+    free(settings->text);
+    *settings = (struct settings){0};
+}
+
+struct policy *settings_policy(const struct settings *settings, const struct server_options *options,
+                               struct service *service, char problem[SETTINGS_PROBLEM_MAX])
+{
+    struct config_problem what = {0};
+    struct policy *policy = config_policy(text_of(settings), service->tables, service_number, service, &what);
+    if (policy == NULL) place(options->file, &what, problem);
+    return policy;
+}
+
+struct tables_options settings_tables(const struct settings *settings)
+{
+    return (struct tables_options){.keys_max = settings->config.keys_max,
+                                   .wide_bytes = settings->config.wide_bytes,
+                                   .state = settings->state,
+                                   .when_full = settings->config.when_full,
+                                   .top = TOP_KEYS};
+}
+
+/* ---- what a reload cannot change ---- */
+
+static bool differ(const char *before, const char *now)
+{
+    if (before == NULL || now == NULL) return before != now;
+    return strcmp(before, now) != 0;
+}
+
+static void name_if(bool other, const char *name, char names[200])
+{
+    const size_t size = strlen(names);
+    if (other) snprintf(names + size, 200 - size, "%s%s", size != 0 ? ", " : "", name);
+}
+
+static bool hosts_differ(const struct config *before, const struct config *now)
+{
+    bool other = before->host_count != now->host_count;
+    for (unsigned i = 0; !other && i < now->host_count; i++) other = differ(before->hosts[i], now->hosts[i]);
+    return other;
+}
+
+void settings_restart(const struct settings *before, const struct settings *now, char names[200])
+{
+    const struct config *old = &before->config, *new = &now->config;
+    names[0] = '\0';
+    name_if(differ(before->resp, now->resp) || differ(before->http, now->http) ||
+                differ(old->unix_path, new->unix_path) || old->unix_mode != new->unix_mode,
+            "listen", names);
+    name_if(differ(before->state, now->state) || old->keys_max != new->keys_max || old->wide_bytes != new->wide_bytes ||
+                old->when_full != new->when_full,
+            "table", names);
+    name_if(differ(before->password, now->password), "password", names);
+    name_if((old->tls_key == NULL) != (new->tls_key == NULL), "tls", names);
+    name_if(differ(old->user, new->user) || differ(old->group, new->group), "user", names);
+    name_if(old->connections_max != new->connections_max || old->idle_ns != new->idle_ns, "connections", names);
+    name_if(before->threads != now->threads, "threads", names);
+    name_if(hosts_differ(old, new), "hosts", names);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+   summary.c - what is served, in words.
+
+   May touch: stdout.  Promises: addresses as they are bound.  Leaves to others: everything else. */
+#include "serve/summary.h"
+
+#include <stdio.h>
+
+static void add_listener(struct bytes *out, const struct listener *listener, bool tls)
+{
+    const bool http = listener->protocol == SESSION_HTTP, web = http && !listener->local;
+    if (out->size != 0) bytes_text(out, ", ");
+    bytes_text(out, web ? "HTTP and page http" : http ? "HTTP " : "RESP ");
+    if (web) bytes_text(out, tls ? "s://" : "://");
+    bytes_text(out, listener->text);
+    if (web) bytes_text(out, "/");
+    if (!http && !listener->local && tls) bytes_text(out, " (TLS)");
+}
+
+static unsigned count_limits(struct service *service)
+{
+    struct policy *policy = service_policy(service);
+    const unsigned count = policy != NULL ? policy->limit_count : 0;
+    if (policy != NULL) service_release(service, policy);
+    return count;
+}
+
+void summary_of_start(char words[SUMMARY_MAX], const struct listener *listeners, unsigned count, bool tls,
+                      struct service *service, const char *file, const char *state)
+{
+    struct bytes out = {.memory = words, .capacity = SUMMARY_MAX - 1};
+    const unsigned limits = count_limits(service);
+    for (unsigned i = 0; i < count; i++) add_listener(&out, &listeners[i], tls);
+    bytes_text(&out, "; ");
+    if (file != NULL) {
+        bytes_number(&out, limits);
+        bytes_text(&out, limits == 1 ? " limit of " : " limits of ");
+        bytes_text(&out, file);
+    } else {
+        bytes_text(&out, "limits come with each request");
+    }
+    bytes_text(&out, "; state in ");
+    bytes_text(&out, state != NULL ? state : "memory only");
+    words[out.size] = '\0';
+}
+
+void summary_print_limits(struct service *service)
+{
+    struct policy *policy = service_policy(service);
+    if (policy == NULL) printf("limits come with each request\n");
+    for (unsigned i = 0; policy != NULL && i < policy->limit_count; i++) {
+        const struct policy_limit *limit = &policy->limit[i];
+        char text[POLICY_TEXT_MAX * 2];
+        weir_plan_text(&limit->plan, text, sizeof text);
+        printf("%s: %s%s\n", limit->name, text, limit->shadow ? " (shadow)" : "");
+    }
+    if (policy != NULL) service_release(service, policy);
+}

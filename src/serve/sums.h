@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+   sums.h - what all workers have counted together.
+
+   See sums.c. */
+#ifndef WEIR_SERVE_SUMS_H
+#define WEIR_SERVE_SUMS_H
+
+#include "serve/service.h"
+
+/* Whose counters there are, and whose names.  Both stay where they are for as long as the service runs. */
+struct sums_crew {
+    struct stats *worker[SERVICE_WORKERS_MAX];
+    unsigned workers;
+    char (*name)[POLICY_NAME_MAX + 1];
+    unsigned numbers; /* of limits: those with a name, and number 0 */
+};
+
+struct sums_limit {
+    uint64_t allowed, denied, never, shadowed, permits; /* shadowed are in allowed too */
+};
+
+struct sums {
+    uint64_t latency[STATS_LATENCY_BUCKETS], latency_sum_ns;
+    uint64_t commands, http_requests, errors;
+    uint64_t connections_opened, connections_closed, connections_refused, connections_cut;
+    uint64_t bytes_in, bytes_out, turns;
+};
+
+void sums_crew(struct sums_crew *crew, struct service *service);
+
+/* The name of a limit, "" for number 0. */
+const char *sums_name(const struct sums_crew *crew, unsigned number);
+
+struct sums_limit sums_of_limit(const struct sums_crew *crew, unsigned number);
+void sums_of_all(const struct sums_crew *crew, struct sums *sums);
+
+/* As seen without stopping anybody: never less than none. */
+static inline uint64_t sums_less(uint64_t value, uint64_t less)
+{
+    return value > less ? value - less : 0;
+}
+
+#endif

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT
+   tables.c - where the service keeps what was used.
+
+       limits that a 16-byte slot can say      ->  slots       (gcra, and lists of it)
+       all others, by the size of their state  ->  wide[size]  (64 bytes, 128 ... 1 MiB; made when first needed)
+
+   A table is found without a lock; the lock is for making one.  What is made stays until all are closed, so that who
+   has found one may keep it.
+
+   A limit whose state grows into another size (a log of many more events) begins fresh there, as one does whose
+   algorithm changes; all other changes find what was used.
+
+   May touch: malloc, the tables.  Promises: a plan that is given a table fits it; memory stays within options.  Leaves
+   to others: asking. */
+#include "serve/tables.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/error.h"
+#include "host/thread.h"
+#include "share/atomic.h"
+#include "share/wide.h"
+
+static const uint64_t KEYS_DEFAULT = 1000000;
+static const uint64_t WIDE_BYTES_DEFAULT = UINT64_C(256) << 20;
+
+_Static_assert(TABLES_WIDE_MIN << (TABLES_WIDE_SIZES - 1) == TABLES_WIDE_MAX, "from the least to the largest");
+
+struct tables {
+    weir_table *slots;
+    struct atom wide[TABLES_WIDE_SIZES]; /* addresses; 0: not made yet */
+    struct host_mutex mutex;             /* around making one */
+    struct tables_options options;
+    char *state;
+};
+
+static weir_table *wide_at(const struct tables *tables, unsigned size)
+{
+    return (weir_table *)(uintptr_t)atom_load_acquire(&tables->wide[size]);
+}
+
+/* ---- all of them ---- */
+
+static int open_slots(struct tables *tables, weir_error *error)
+{
+    weir_table_options options = WEIR_TABLE_OPTIONS;
+    options.keys_max = tables->options.keys_max;
+    options.when_full = tables->options.when_full;
+    options.top = tables->options.top;
+    options.path = tables->state;
+    options.sharing = tables->state != NULL ? WEIR_JOIN_OR_CREATE : WEIR_PRIVATE;
+    return weir_table_open(&tables->slots, &options, error);
+}
+
+static struct tables_options with_defaults(struct tables_options options)
+{
+    if (options.keys_max == 0) options.keys_max = KEYS_DEFAULT;
+    if (options.wide_bytes == 0) options.wide_bytes = WIDE_BYTES_DEFAULT;
+    return options;
+}
+
+int tables_open(struct tables **owned, const struct tables_options *options, weir_error *error)
+{
+    struct tables *tables = calloc(1, sizeof *tables);
+    *owned = NULL;
+    if (tables == NULL) return api_fail(error, WEIR_ENOMEM, "no memory for the tables");
+    host_mutex_open(&tables->mutex);
+    tables->options = with_defaults(*options);
+    if (options->state != NULL) tables->state = strdup(options->state);
+    const bool lacking = options->state != NULL && tables->state == NULL;
+    const int failed = lacking ? api_fail(error, WEIR_ENOMEM, "no memory for the tables") : open_slots(tables, error);
+    if (failed == 0) *owned = tables;
+    else tables_close(tables);
+    return failed;
+}
+
+void tables_close(struct tables *tables)
+{
+    if (tables == NULL) return;
+    for (unsigned size = 0; size < TABLES_WIDE_SIZES; size++) weir_table_close(wide_at(tables, size));
+    weir_table_close(tables->slots);
+    host_mutex_close(&tables->mutex);
+    free(tables->state);
+    free(tables);
+}
+
+/* ---- wide slots ---- */
+
+static uint64_t state_bytes(unsigned size)
+{
+    return (uint64_t)TABLES_WIDE_MIN << size;
+}
+
+/* A table is told its slots' length by a plan that needs it: here the longest log that goes into them. */
+static bool plan_for(uint64_t bytes, weir_plan *plan)
+{
+    char text[64];
+    uint64_t fits = 0;
+    for (uint64_t step = bytes; step != 0; step /= 2) {
+        snprintf(text, sizeof text, "%llu/s algorithm=sliding-log", (unsigned long long)(fits + step));
+        if (weir_plan_parse(plan, text, WEIR_ADMIT, NULL) == 0 && weir_state_size(plan) <= bytes) fits += step;
+    }
+    snprintf(text, sizeof text, "%llu/s algorithm=sliding-log", (unsigned long long)fits);
+    return weir_plan_parse(plan, text, WEIR_ADMIT, NULL) == 0;
+}
+
+/* So many keys as there is memory for; 0: not even one. */
+static uint64_t keys_for(const struct tables_options *options, uint64_t bytes)
+{
+    uint64_t keys = 0, slots = 0, slot_words = 0, highest = 1;
+    while (highest <= options->keys_max / 2) highest *= 2;
+    for (uint64_t step = highest; step != 0; step /= 2) {
+        const uint64_t more = keys + step;
+        if (more > options->keys_max) continue;
+        const uint64_t needed = wide_bytes(more, bytes / sizeof(uint64_t), options->state != NULL, &slots, &slot_words);
+        if (needed <= options->wide_bytes) keys = more;
+    }
+    return keys;
+}
+
+/* The least that is enough, TABLES_WIDE_SIZES where none is. */
+static unsigned size_for(const weir_plan *plan)
+{
+    const size_t bytes = weir_state_size(plan);
+    unsigned size = 0;
+    while (size < TABLES_WIDE_SIZES && state_bytes(size) < bytes) size++;
+    return size;
+}
+
+static int too_large(weir_error *error)
+{
+    return api_fail(error, WEIR_EUNSUPPORTED,
+                    "its state takes more than 1 MiB a key; take a shorter log, or algorithm=sliding-window, which "
+                    "needs three words and is nearly the same");
+}
+
+static int too_little_memory(weir_error *error)
+{
+    return api_fail(error, WEIR_EUNSUPPORTED,
+                    "the state of one key takes more than all of wide_memory; give that more, or take a shorter log "
+                    "or algorithm=sliding-window");
+}
+
+int tables_could_hold(const struct tables_options *options, const weir_plan *plan, weir_error *error)
+{
+    const struct tables_options chosen = with_defaults(*options);
+    const unsigned size = size_for(plan);
+    if (size == TABLES_WIDE_SIZES) return too_large(error);
+    if (size > 0 && keys_for(&chosen, state_bytes(size)) == 0) return too_little_memory(error);
+    return 0;
+}
+
+static int open_wide(const struct tables *tables, uint64_t bytes, const char *path, weir_table **table,
+                     weir_error *error)
+{
+    weir_plan plan;
+    weir_table_options options = WEIR_TABLE_OPTIONS;
+    options.keys_max = keys_for(&tables->options, bytes);
+    options.when_full = tables->options.when_full;
+    options.top = tables->options.top;
+    options.path = path;
+    options.sharing = path != NULL ? WEIR_JOIN_OR_CREATE : WEIR_PRIVATE;
+    options.plan = &plan;
+    if (options.keys_max == 0) return too_little_memory(error);
+    if (!plan_for(bytes, &plan)) return api_fail(error, WEIR_EUNSUPPORTED, "no plan has a state of this size");
+    return weir_table_open(table, &options, error);
+}
+
+/* [under the mutex] */
+static weir_table *make_wide(struct tables *tables, unsigned size, weir_error *error)
+{
+    weir_table *table = wide_at(tables, size);
+    const uint64_t bytes = state_bytes(size);
+    char *path = NULL;
+    if (table != NULL) return table;
+    if (tables->state != NULL) {
+        const size_t room = strlen(tables->state) + sizeof ".wide-" + 20;
+        path = malloc(room);
+        if (path == NULL) {
+            api_fail(error, WEIR_ENOMEM, "no memory for the tables");
+            return NULL;
+        }
+        snprintf(path, room, "%s.wide-%llu", tables->state, (unsigned long long)bytes);
+    }
+    if (open_wide(tables, bytes, path, &table, error) != 0) table = NULL;
+    free(path);
+    atom_store_release(&tables->wide[size], (uintptr_t)table);
+    return table;
+}
+
+weir_table *tables_for(struct tables *tables, const weir_plan *plan, weir_error *error)
+{
+    if (weir_table_fits(tables->slots, plan, NULL) == 0) return tables->slots;
+    const unsigned size = size_for(plan);
+    if (size == TABLES_WIDE_SIZES) {
+        too_large(error);
+        return NULL;
+    }
+    weir_table *table = wide_at(tables, size);
+    if (table != NULL) return table;
+    host_lock(&tables->mutex);
+    table = make_wide(tables, size, error);
+    host_unlock(&tables->mutex);
+    return table;
+}
+
+/* ---- told ---- */
+
+void tables_read_stats(struct tables *tables, weir_table_stats *stats)
+{
+    weir_table_read_stats(tables->slots, stats, sizeof *stats);
+    for (unsigned size = 0; size < TABLES_WIDE_SIZES; size++) {
+        weir_table_stats more;
+        if (wide_at(tables, size) == NULL) continue;
+        weir_table_read_stats(wide_at(tables, size), &more, sizeof more);
+        stats->keys_live += more.keys_live;
+        stats->keys_max += more.keys_max;
+        stats->bytes += more.bytes;
+        stats->granted += more.granted;
+        stats->denied += more.denied;
+        stats->reclaimed += more.reclaimed;
+        stats->full += more.full;
+        stats->displaced += more.displaced;
+        stats->moved += more.moved;
+    }
+}
+
+static bool same_key(const weir_top *one, const weir_top *other)
+{
+    const size_t size = one->key_size < WEIR_TOP_KEY_SIZE ? one->key_size : WEIR_TOP_KEY_SIZE;
+    return one->key_size == other->key_size && memcmp(one->key, other->key, size) == 0;
+}
+
+/* Two long keys that are the same as far as they are told may be two: they are left apart. */
+static void join(weir_top *all, size_t *count, const weir_top *more)
+{
+    for (size_t i = 0; more->key_size <= WEIR_TOP_KEY_SIZE && i < *count; i++) {
+        if (!same_key(&all[i], more)) continue;
+        all[i].denied += more->denied;
+        all[i].over += more->over;
+        return;
+    }
+    all[(*count)++] = *more;
+}
+
+static int more_refused(const void *left, const void *right)
+{
+    const weir_top *one = left, *other = right;
+    return (one->denied < other->denied) - (one->denied > other->denied);
+}
+
+size_t tables_read_top(struct tables *tables, weir_top *top, size_t count)
+{
+    const size_t each = tables->options.top;
+    size_t found = 0, read = 0;
+    weir_top *all = calloc((TABLES_WIDE_SIZES + 2) * each + 1, sizeof *all);
+    if (all == NULL) return 0;
+    weir_top *more = all + (TABLES_WIDE_SIZES + 1) * each;
+    found = weir_table_read_top(tables->slots, all, each);
+    for (unsigned size = 0; size < TABLES_WIDE_SIZES; size++) {
+        if (wide_at(tables, size) == NULL) continue;
+        read = weir_table_read_top(wide_at(tables, size), more, each);
+        for (size_t i = 0; i < read; i++) join(all, &found, &more[i]);
+    }
+    qsort(all, found, sizeof *all, more_refused);
+    if (found > count) found = count;
+    memcpy(top, all, found * sizeof *top);
+    free(all);
+    return found;
+}

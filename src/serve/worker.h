@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT
+   worker.h - one loop of the service with its connections.
+
+       worker.c   the loop: a turn is begun by the first bytes that come, and ended when all that came has been read
+       accept.c   new connections
+       conn.c     one connection: bytes in and out, its limits */
+#ifndef WEIR_SERVE_WORKER_H
+#define WEIR_SERVE_WORKER_H
+
+#include <uv.h>
+
+#include "serve/deadlines.h"
+#include "serve/listen.h"
+#include "serve/tls.h"
+#include "serve/turn.h"
+
+enum {
+    WORKER_ARENA = 1 << 20,     /* what is read in one turn; more ends the turn and begins another */
+    CONN_READ_MIN = 16 << 10,   /* there is this much room for each read */
+    CONN_READ_MAX = 64 << 10,   /* one client's share of what a loop goes round for */
+    CONN_KEPT_MAX = 128 << 10,  /* of a request that is not whole; the protocols refuse before that */
+    CONN_PENDING_MAX = 1 << 20, /* answers that the client does not take */
+    CONN_REQUEST_S = 10,        /* a request is whole so long after its first byte */
+    CONN_TAKEN_S = 10,          /* answers are taken within this */
+    CONN_LINGER_S = 2           /* after our last byte, for the client to read it and close */
+};
+
+/* What all workers have. */
+struct worker_shared {
+    struct service *service;
+    struct tls *tls; /* NULL: none */
+    uint64_t connections_max, idle_s;
+    struct atom connections; /* open now */
+    struct atom opened;      /* ever: numbers the sessions */
+    uv_async_t *ended;       /* called when a worker has ended; NULL: nobody wants to know */
+};
+
+/* What a worker is asked to do; the later includes the earlier. */
+enum worker_wish { WORKER_RUN, WORKER_DRAIN, WORKER_STOP };
+
+struct worker_listener {
+    uv_poll_t poll;
+    struct worker *worker;
+    const struct listener *listener;
+    bool resting; /* no descriptors: until the next second */
+};
+
+/* What happened since the last second that somebody may want to know. */
+struct worker_told {
+    unsigned slow_senders, slow_readers, too_many, no_descriptors;
+};
+
+struct worker {
+    struct worker_shared *shared;
+    unsigned number;
+    uv_loop_t loop;
+    uv_thread_t thread;
+    uv_check_t after_poll;
+    uv_timer_t tick;
+    uv_async_t wake;
+    struct atom wish, beat; /* beat: counts the times that it answered to worker_wake */
+    struct atom ended;
+    unsigned drain_ticks;
+    bool started, draining;
+
+    struct worker_listener listener[LISTENERS_MAX];
+    unsigned listener_count;
+    int spare_descriptor; /* closed to accept and refuse when there is no other */
+
+    char *arena;
+    size_t arena_used;
+    bool in_turn;
+    struct conn *touched; /* to be looked at when the turn has ended */
+
+    struct conn *first; /* all connections */
+    uint64_t second;    /* of the loop's clock, as of the last tick */
+    struct deadlines deadlines;
+    struct worker_told told;
+    struct stats *stats;
+    struct turn turn;
+};
+
+/* 0, or an errno value.  The worker is zeroed memory that stays where it is until worker_close. */
+int worker_open(struct worker *worker, struct worker_shared *shared, unsigned number, const struct listener *listeners,
+                unsigned listener_count);
+int worker_start(struct worker *worker);
+void worker_wish(struct worker *worker, enum worker_wish wish);
+
+/* Has it beat counted when its loop comes round. */
+void worker_wake(struct worker *worker);
+
+/* When it has ended, or was never started. */
+void worker_join(struct worker *worker);
+void worker_close(struct worker *worker);
+
+/* ---- for conn.c and accept.c ---- */
+
+/* Room in the arena; the turn may end to make it. */
+char *worker_room(struct worker *worker, size_t size);
+
+/* Hands bytes at the arena's end to the session; returns how many were read. */
+size_t worker_bytes(struct worker *worker, struct session *session, struct slice bytes);
+
+void worker_touch(struct worker *worker, struct conn *conn);
+
+/* ---- accept.c ---- */
+
+int accept_open(struct worker *worker, struct worker_listener *at, const struct listener *listener);
+void accept_again(struct worker *worker); /* those that rest */
+void accept_stop(struct worker *worker);
+
+#endif

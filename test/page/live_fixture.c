@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+   live_fixture.c - writes the page of weir serve as it is built in: its type, its policy, its bytes.
+
+   May touch: stdout.  Promises: nothing.  Leaves to others: serving it (live_server.py), looking at it (live.py). */
+#include <stdio.h>
+
+#include "serve/stats_text.h"
+
+int main(void)
+{
+    const char *type = "", *policy = "";
+    const struct slice page = page_bytes("/", &type, &policy), none = page_bytes("/other", &type, &policy);
+    if (page.size == 0 || none.size != 0) return 1;
+    printf("%s\n%s\n", type, policy);
+    return fwrite(page.bytes, 1, page.size, stdout) == page.size ? 0 : 1;
+}

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# curl.sh WEIR: the HTTP of the manual, by curl; and the examples that speak it: shell, Python, Go.
+. "$(dirname "$0")/lib/start.sh" "$@"
+needs curl jq
+start_serve
+web=http://127.0.0.1:$http
+
+# ---- POST /v1/take ----
+fetch 200 "$web/v1/take" -d '{"limit": "3/h", "key": "deploy"}' -H 'Content-Type: application/json'
+json out '.verdict == "allow" and .remaining == 2 and .retry_ns == 0 and (.receipt | type) == "string"'
+fetch 200 "$web/v1/take" -d limit=3/h -d key=deploy -d cost=2
+json out '.verdict == "allow" and .remaining == 0'
+if [ -z "$(header RateLimit)" ] || [ -z "$(header RateLimit-Policy)" ]; then fail 'no RateLimit'; fi
+fetch 429 "$web/v1/take" -d limit=3/h -d key=deploy
+json out '.verdict == "deny" and .receipt == null and .retry_ns > 0 and .retry_ns <= 1200e9'
+retry_after 1 1320
+fetch 200 "$web/v1/take" -d limit=3/h -d key=another
+fetch 400 "$web/v1/take" -d limit=10/ -d key=deploy
+says out 'expected a period'
+fetch 400 "$web/v1/take" -d limit=3/h
+fetch 405 "$web/v1/take"
+fetch 404 "$web/v2/take"
+
+# ---- settle, forget, limits ----
+fetch 200 "$web/v1/take" -d 'limit=100k tokens/day' -d key=acme -d cost=90000
+receipt=$(jq -r .receipt body)
+fetch 429 "$web/v1/take" -d 'limit=100k tokens/day' -d key=acme -d cost=20000
+fetch 200 "$web/v1/settle" --data-urlencode "receipt=$receipt" -d actual=10
+fetch 200 "$web/v1/take" -d 'limit=100k tokens/day' -d key=acme -d cost=99000
+fetch 200 "$web/v1/forget" -d 'limit=100k tokens/day' -d key=acme
+fetch 200 "$web/v1/take" -d 'limit=100k tokens/day' -d key=acme -d cost=100000
+fetch 200 "$web/v1/forget" -d 'limit=100k tokens/day' -d key=acme
+fetch 200 "$web/v1/charge" -d 'limit=100k tokens/day' -d key=acme -d cost=50000
+fetch 429 "$web/v1/take" -d 'limit=100k tokens/day' -d key=acme -d cost=60000
+fetch 200 "$web/v1/limits"
+fetch 200 "$web/healthz"
+fetch 200 "$web/readyz"
+fetch 200 "$web/metrics"
+says out '# TYPE'
+fetch 200 "$web/v1/top"
+json out .
+fetch 421 "$web/v1/limits" -H 'Host: evil.example'
+
+# ---- one connection for several, as every client does it ----
+run 'twice over one connection' curl -sS -o one -o two -w '%{num_connects}\n' "$web/healthz" "$web/healthz"
+printf '1\n0\n' >expected
+same out expected
+
+# ---- the examples ----
+export WEIR=$web
+for _ in {1..3}; do
+    run 'curl.sh' sh "$examples/curl.sh" 'mail:alice & bob' sh -c 'echo sent; exit 7'
+    ends 7
+    says out sent
+done
+run 'curl.sh, refused' sh "$examples/curl.sh" 'mail:alice & bob' echo sent
+ends 75
+says err 'refused: again in 1'
+silent out
+run 'curl.sh, weir is away' env WEIR="http://127.0.0.1:$(free_port)" sh "$examples/curl.sh" mail echo sent
+ends 125
+silent out
+
+four() # URL: three an hour
+{
+    local answer
+    for answer in 200 200 200 429; do fetch $answer "$1"; done
+    retry_after 1 1320
+    says out 'too many requests'
+}
+
+port=$(free_port)
+/usr/bin/python3 "$examples/http_client.py" "$port" 3/h 2>python.err &
+python=$!
+what='http_client.py'
+wait_for 'it listens' listens "$port"
+four "http://127.0.0.1:$port/"
+stop "$python" 2>/dev/null
+
+clean_end

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# limits.sh WEIR: clients that are slow, greedy or too many are cut or refused, and the others do not notice.
+. "$(dirname "$0")/lib/start.sh" "$@"
+
+bears() # WHAT ARGUMENT...
+{
+    run "$1" /usr/bin/python3 "$wire" "$1" "$resp" "${@:2}"
+    ends 0
+}
+
+start_serve --threads 1
+bears loris
+bears greedy
+clean_end
+
+printf 'connections: {max: 20}\n' >weir.yaml
+start_serve weir.yaml --threads 2
+bears crowd 20
+clean_end
+
+ulimit -n 64
+start_serve --threads 1
+bears exhaust
+clean_end

@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# reload.sh WEIR: the file is read again, all of it or nothing, and what was used stays used.
+. "$(dirname "$0")/lib/start.sh" "$@"
+needs redis-cli
+
+takes() # VERDICT NAME
+{
+    run "WEIR.TAKE $2" redis-cli -p "$resp" WEIR.TAKE "$2" somebody
+    if [ "$(head -n 1 out)" != "$1" ]; then fail "not $1"; fi
+}
+
+count_of() # WORDS
+{
+    grep -c -- "$1" serve.out
+}
+
+says_times() # WORDS TIMES
+{
+    [ "$(count_of "$1")" -ge "$2" ]
+}
+
+write_file() # LIMIT
+{
+    printf 'limits:\n  api: {limit: "%s"}\n' "$1" >new.yaml
+    mv new.yaml weir.yaml
+}
+
+write_file '3/h'
+start_serve weir.yaml --threads 2
+says serve.out '; 1 limit of weir.yaml; state in memory only'
+for _ in 1 2 3; do takes allow api; done
+takes deny api
+
+# ---- by signal: two more are free, since three were taken ----
+write_file '5/h'
+kill -HUP "$pid"
+wait_for 'it is read again' says_times 'weir.yaml read again: 1 limit' 1
+takes allow api
+takes allow api
+takes deny api
+
+# ---- a wrong one changes nothing, also not what is right in it ----
+printf 'limits:\n  other: {limit: "1/s"}\n  api: {limit: "10/"}\n' >new.yaml
+mv new.yaml weir.yaml
+kill -HUP "$pid"
+wait_for 'it is refused' says_times '^weir.yaml:3:.*limits.api.limit.*the limits stay as they were' 1
+takes deny api
+run 'WEIR.TAKE other' redis-cli -p "$resp" WEIR.TAKE other somebody
+says out NOLIMIT
+rm weir.yaml
+kill -HUP "$pid"
+wait_for 'it is missed' says_times 'weir.yaml: No such file.*the limits stay as they were' 1
+takes deny api
+
+# ---- by itself, when it changes ----
+write_file '7/h'
+wait_for 'the change is seen' says_times 'weir.yaml read again: 1 limit' 2
+takes allow api
+takes allow api
+takes deny api
+
+# ---- what only a restart changes ----
+printf 'connections: {max: 7}\nlimits:\n  api: {limit: "7/h"}\n' >new.yaml
+mv new.yaml weir.yaml
+kill -HUP "$pid"
+wait_for 'it is said' says_times 'these need a restart: connections' 1
+
+# ---- a thousand under load: nobody is cut, and no answer is an error ----
+redis-cli -p "$resp" -r 3000 WEIR.TAKE api somebody >load.out 2>&1 &
+load=$!
+for _ in {1..1000}; do kill -HUP "$pid"; done
+what='the load'
+wait "$load"
+status=$?
+ends 0
+if [ "$(grep -c '^deny$' load.out)" != 3000 ]; then cp load.out out; fail 'not all are denied'; fi
+takes deny api
+clean_end
+
+# ---- --check ----
+run 'weir serve --check' "$weir" serve weir.yaml --check
+ends 0
+says out 'api: 7/h burst=7 algorithm=gcra'
+printf 'limits:\n  api: {limit: "10/"}\n' >weir.yaml
+run 'weir serve --check' "$weir" serve weir.yaml --check
+ends 2
+silent out
+if ! grep -qE '^weir.yaml:2:[0-9]+: limits.api.limit: ' err; then fail 'no place'; fi
+run 'weir serve' "$weir" serve weir.yaml
+ends 2

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# start.sh WEIR: where it listens, what it says, and what it refuses to start with.
+. "$(dirname "$0")/lib/start.sh" "$@"
+
+refuses() # WORDS ARGUMENT...: status 2, and nobody was served
+{
+    local words=$1
+    shift
+    run "weir serve $*" "$weir" serve "$@"
+    ends 2
+    silent out
+    says err "$words"
+}
+
+# ---- without a file ----
+start_serve
+if ! grep -qE '^weir: RESP 127\.0\.0\.1:[0-9]+, HTTP and page http://127\.0\.0\.1:[0-9]+/; limits come with each request; state in memory only$' serve.out; then
+    fail 'not in these words'
+fi
+for check in half bytewise foreign; do
+    run "$check" /usr/bin/python3 "$wire" "$check" "$resp"
+    ends 0
+done
+run 'a million answers' /usr/bin/python3 "$wire" pipelined "$resp" 100
+ends 0
+
+# ---- a port that is taken ----
+refuses "cannot listen on 127.0.0.1:$resp: address in use" --resp "127.0.0.1:$resp" --http none
+refuses "cannot listen on 127.0.0.1:$http: address in use" --resp 127.0.0.1:0 --http "127.0.0.1:$http" --threads 3
+clean_end
+
+# ---- addresses ----
+for address in nonsense 127.0.0.1 127.0.0.1:65536 127.0.0.1: 127.0.0.1:-1 1.2.3:99 '[::1:99' '::1:x' 300.0.0.1:9 ''; do
+    refuses 'expected an address; for example 127.0.0.1:9347' --resp "$address" --http none
+done
+refuses 'this machine has no such address' --resp 192.0.2.77:0 --http none
+refuses 'expected a path from /' --resp unix:relative --http none
+refuses 'nothing to listen on' --resp none --http none
+for address in 0.0.0.0:0 :0; do
+    refuses 'can be reached by others, and no password is set' --resp "$address" --http none
+    refuses 'can be reached by others, and no password is set' --resp none --http "$address"
+done
+refuses '--threads "0": expected a whole number' --threads 0
+refuses 'what is "b"' a b
+refuses 'expected a file to --check' --check
+refuses 'no-such-file' no-such-file
+refuses 'no-such-file' no-such-file --check
+
+# ---- a password lets others in; one of the two may be switched off ----
+WEIR_PASSWORD=secret start_other --resp :0 --http none
+if ! grep -qE '^weir: RESP (\[::\]|0\.0\.0\.0):[0-9]+; limits' serve.out; then cp serve.out err; fail 'no public address'; fi
+clean_end
+start_other --resp none --http '[::1]:0' --threads 2
+if ! grep -qE '^weir: HTTP and page http://\[::1\]:[0-9]+/; limits' serve.out; then cp serve.out err; fail 'no IPv6'; fi
+clean_end
+
+# ---- what systemd says and is told ----
+run 'socket activation and notification' /usr/bin/python3 "$tree/test/serve/lib/systemd.py" "$weir"
+ends 0

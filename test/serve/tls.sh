@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# tls.sh WEIR: both protocols under TLS, with a certificate of our own, which is renewed by a reload.
+. "$(dirname "$0")/lib/start.sh" "$@"
+needs openssl curl
+
+make_certificate() # NAME
+{
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj "/CN=$1" \
+        -addext 'subjectAltName=IP:127.0.0.1' -keyout key.pem -out certificate.pem 2>/dev/null
+}
+
+says_pong() # OPENSSL_ARGUMENT...
+{
+    local answer
+    answer=$( (printf 'PING\r\n'; sleep 0.5; printf 'QUIT\r\n') |
+        openssl s_client -connect "127.0.0.1:$resp" -quiet -CAfile certificate.pem "$@" 2>err | head -c 7)
+    if [ "$answer" != $'+PONG\r' ]; then fail "found $answer"; fi
+}
+
+make_certificate first
+printf 'listen: {resp: "127.0.0.1:0", http: "127.0.0.1:0"}\ntls: {certificate: %s, key: %s}\n' \
+    "$room/certificate.pem" "$room/key.pem" >weir.yaml
+start_other weir.yaml
+resp=$(sed -n 's/^weir: RESP 127\.0\.0\.1:\([0-9]*\) (TLS).*/\1/p' serve.out)
+http=$(sed -n 's|^weir: .*https://127\.0\.0\.1:\([0-9]*\)/.*|\1|p' serve.out)
+for version in -tls1_2 -tls1_3; do
+    what="RESP $version"
+    says_pong "$version"
+done
+what='RESP -tls1_1'
+if (sleep 1; printf 'PING\r\n') | openssl s_client -connect "127.0.0.1:$resp" -quiet -tls1_1 2>err | grep -q PONG; then
+    fail 'an old version is served'
+fi
+fetch 200 --cacert certificate.pem "https://127.0.0.1:$http/healthz"
+fetch 200 --cacert certificate.pem "https://127.0.0.1:$http/" # some 16 KiB records
+run 'without TLS' curl -sS "http://127.0.0.1:$http/healthz"
+if [ "$status" = 0 ]; then fail 'it is served without'; fi
+if command -v redis-cli >/dev/null && redis-cli --help 2>&1 | grep -q -- --tls; then
+    run 'redis-cli --tls' redis-cli --tls --cacert certificate.pem -p "$resp" PING
+    echo PONG >expected
+    same out expected
+fi
+
+what='another certificate'
+cp certificate.pem old.pem
+make_certificate second
+kill -HUP "$pid"
+wait_for 'it is renewed' grep -q 'certificate renewed' serve.out
+fetch 200 --cacert certificate.pem "https://127.0.0.1:$http/healthz"
+
+what='a wrong one'
+echo nonsense >certificate.pem
+kill -HUP "$pid"
+wait_for 'it is refused' grep -q 'expected PEM' serve.out
+cp certificate.pem wrong.pem
+run 'the old one goes on' curl -sS -k "https://127.0.0.1:$http/healthz"
+ends 0
+clean_end
+
+run 'a wrong one at the start' "$weir" serve weir.yaml
+ends 2
+says err 'tls: certificate'
