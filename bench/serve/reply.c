@@ -83,6 +83,7 @@ long reply_resp(const char *bytes, size_t size, struct replies *replies)
     static const char PONG[] = "+PONG\r\n";
     const char *end = bytes + size;
     if (bytes[0] == '*') return read_array(bytes, end, replies);
+    if (bytes[0] == '-' && memchr(bytes, '\n', size) == NULL) return REPLY_MORE; /* its reason is to be shown whole */
     if (bytes[0] != '+') return REPLY_BAD;
     if (size < sizeof PONG - 1) return memcmp(bytes, PONG, size) == 0 ? REPLY_MORE : REPLY_BAD;
     if (memcmp(bytes, PONG, sizeof PONG - 1) != 0) return REPLY_BAD;

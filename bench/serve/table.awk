@@ -101,8 +101,8 @@ END {
     print ""
     print "Medians of the rounds, in which all took turns.  requests/s, the least and the most of the rounds; p50, p99,"
     print "p99.9: us from sending a batch of `pipeline` requests (with half: from when it was due) to its last answer;"
-    print "server, client: us of processor time a request; denied: of a hundred requests.  half: at half the rate at"
-    print "which the bare server answered at pipeline 1.  weir-2: two threads, one of them beside the client.  bare:"
+    print "server, client: us of processor time a request; denied: of a hundred requests.  half: at half the most"
+    print "that the bare server has answered at pipeline 1.  weir-2: two threads, one of them beside the client.  bare:"
     print "a server that answers without deciding; naive: one that decides each request by itself."
     print ""
     printf "%-10s %-12s %8s %5s %10s %19s %8s %8s %8s %8s %8s %6s\n", "who", "kind", "pipeline", "load", "requests/s",
