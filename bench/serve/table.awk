@@ -52,7 +52,7 @@ function print_row(row,    part) {
 # ---- what it is held to ----
 
 # sense: 1, the ratio is to be at least the goal; -1, at most; 0, there is none.
-function hold(what, above, below, column, sense, goal,    reached) {
+function hold(what, above, below, column, sense, goal,    reached, thrift) {
     printf "%-58s", what
     reached = ratio(above, below, column)
     if (reached < 0) {
@@ -64,7 +64,8 @@ function hold(what, above, below, column, sense, goal,    reached) {
         printf ", %s %s: %s", (sense > 0 ? "at least" : "at most"), goal, \
             ((reached - goal) * sense >= 0 ? "yes" : "NO")
     }
-    if (column == RATE) printf "; server us a request: %.2f times", ratio(above, below, SERVER)
+    thrift = column == RATE ? ratio(above, below, SERVER) : -1
+    if (thrift > 0) printf "; server us a request: %.2f times", thrift
     print ""
 }
 
