@@ -13,9 +13,10 @@
                           [--keys 1000000] [--hot PERCENT] [--seconds 2] [--warm-up 0.5] [--rate PER_S] [--pid SERVER]
                           [--script FILE] [--path PATH] [--host NAME] [--fill]
 
-   KIND: ping, throttle, take, evalsha (of --script), http-query, http-header, http-post.  Prints, by tabs: who, kind,
-   pipeline, connections, rate or "most", requests a second, us until the last answer of a batch had come at p50, p99
-   and p99.9, allowed, denied, us of processor time a request that the server took ("-" without --pid), and the client.
+   KIND: ping, throttle, owing (throttle by the hour), take, evalsha (of --script), http-query, http-header, http-post.
+   Prints, by tabs: who, kind, pipeline, connections, rate or "most", requests a second, us until the last answer of a
+   batch had come at p50, p99 and p99.9, allowed, denied, us of processor time a request that the server took ("-"
+   without --pid), and that the client took.
 
    --fill: every key is asked for once before the warm-up.  With --rate the client turns without sleeping, so its
    processor time says nothing then. */
