@@ -12,6 +12,7 @@
        bench-serve-client --to ADDRESS:PORT|PATH --kind KIND [--who NAME] [--pipeline 1] [--connections 50]
                           [--keys 1000000] [--hot PERCENT] [--seconds 2] [--warm-up 0.5] [--rate PER_S] [--pid SERVER]
                           [--script FILE] [--path PATH] [--host NAME] [--fill]
+       bench-serve-client --machine     what machine and commit this is
 
    KIND: ping, throttle, owing (throttle by the hour), take, evalsha (of --script), http-query, http-header, http-post.
    Prints, by tabs: who, kind, pipeline, connections, rate or "most", requests a second, us until the last answer of a
@@ -397,6 +398,10 @@ int main(int argc, char **argv)
     struct settings settings = {
         .order = {.kind = KINDS, .keys = 1000000}, .pipeline = 1, .connections = 50, .seconds = 2, .warm_up_s = 0.5};
     static struct client client;
+    if (argc == 2 && strcmp(argv[1], "--machine") == 0) {
+        bench_print_machine();
+        return 0;
+    }
     if (!read_options(argc, argv, &settings)) return usage();
     settings.order.at_least = settings.pipeline;
     if (settings.order.kind == KIND_EVALSHA) load_script(&settings);
