@@ -5,6 +5,8 @@
 
 const nameMax = 80;
 const nearlyFull = 0.9;
+const fewCards = 12; // more are shown when asked for
+const sortedEvery = 30; // seconds
 const textPlace = 'limits given as text';
 
 function element(name, attributes, ...children) {
@@ -80,7 +82,7 @@ function updateTiles({ table, connections }) {
     sayTile('offered', `${formRate(offered / seconds)}/s`, `${formRate((offered - denied) / seconds)}/s allowed`);
     if (p99 === 0) sayTile('latency', '–', 'nothing asked');
     else sayTile('latency', formDuration(p99), `half below ${formDuration(p50)}`);
-    sayTile('fill', formShare(table.keys, table.keys_max), `${formCount(table.keys)} keys in use`);
+    sayTile('fill', formShare(table.keys, table.keys_max), `${formCounted(table.keys, 'key')} in use`);
     sayTile('connections', formCount(connections.open),
         `${formCount(connections.cut)} cut, ${formCount(connections.refused)} turned away`);
 }
@@ -146,19 +148,25 @@ function drawRanges() {
 function rangeChosen(event) {
     view.seconds = Number(event.target.value);
     leavePlots();
+    if (feed.report === null) return;
+    sortCards(limitsShown(feed.report));
     update();
 }
 
 // ---- who is refused ----
 
+// What is told of a key may be over: by so much at most.
+function refusedText({ denied, over }) {
+    if (over === 0) return formCount(denied);
+    return 2 * over > denied ? `up to ${formCount(denied)}` : `${formCount(denied - over)} – ${formCount(denied)}`;
+}
+
 function topRow(row) {
     const rate = topRate(row);
-    const least = row.denied - row.over;
     const key = row.key === '' ? '(empty)' : formText(row.key);
     return [element('bdi', { class: 'key' }, row.cut ? `${key}…` : key),
         element('bdi', { class: 'name' }, limitName(row.limit)),
-        row.over > 0 ? `${formCount(least)} – ${formCount(row.denied)}` : formCount(row.denied),
-        rate === null ? '–' : `${formRate(rate)}/s`];
+        refusedText(row), rate === null ? '–' : `${formRate(rate)}/s`];
 }
 
 function drawTop() {
@@ -249,7 +257,11 @@ function cardKey(limit) {
     return JSON.stringify([limit.place, limit.name, limit.shadow]);
 }
 
-// Cards keep their order while the limits are the same: nothing jumps under the reader's eyes.
+// Nothing jumps under the reader's hand, and nothing often.
+function sortNow(report, limits) {
+    if (report.sample % sortedEvery === 0 && !byId('cards').matches(':hover, :focus-within')) sortCards(limits);
+}
+
 function updateCards(report) {
     const limits = limitsShown(report);
     const key = limits.map(cardKey).join();
@@ -266,6 +278,18 @@ function updateCards(report) {
         }
     }
     limits.forEach(updateCard);
+    sortNow(report, limits);
+    byId('rest').hidden = limits.length <= fewCards;
+    say(byId('rest'), grid.classList.contains('few') ? `Show all ${limits.length} limits` : 'Show few limits');
+}
+
+function drawRest() {
+    const button = element('button', { type: 'button', id: 'rest', hidden: '' });
+    button.addEventListener('click', () => {
+        byId('cards').classList.toggle('few');
+        update();
+    });
+    return button;
 }
 
 function drawOrder() {
@@ -396,9 +420,9 @@ function drawSections() {
         element('div', { class: 'two wide' }, drawOverall(),
             section('refused', 'Who is refused', element('p', { class: 'more' }, 'Since the service started.'),
                 none, drawTop())),
-        section('limits', 'Limits', drawOrder(), element('div', { id: 'cards' })),
         element('div', { class: 'two' }, drawLatency(),
             section('table', 'Table', drawFill(), plotPlace('Keys in use over time'))),
+        section('limits', 'Limits', drawOrder(), element('div', { id: 'cards', class: 'few' }), drawRest()),
         section('events', 'Events', element('p', { class: 'none', id: 'event-none' }, 'Nothing to tell.'),
             element('ol', { id: 'event-list' }))];
 }

@@ -45,6 +45,7 @@ listens() # PORT
 start_other() # ARGUMENT...
 {
     what="weir serve $*"
+    rm -f serve.out # what another one said is not what this one says
     "$weir" serve "$@" >serve.out 2>&1 &
     pid=$!
     wait_for 'it says where it listens' serve_has_started
