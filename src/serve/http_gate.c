@@ -142,13 +142,12 @@ static struct slice host_of_origin(struct slice origin)
 
 bool gate_origin(const struct exchange *exchange, struct refusal *refusal)
 {
-    const bool cross = gate_same(exchange->header[KNOWN_SITE], "cross-site");
-    const bool told = exchange->times[KNOWN_ORIGIN] != 0;
-    if (!cross && (!told || same_host(host_of_origin(exchange->header[KNOWN_ORIGIN]), exchange->header[KNOWN_HOST]))) {
-        return true;
-    }
+    const unsigned times = exchange->times[KNOWN_ORIGIN];
+    const struct slice own = exchange->header[KNOWN_HOST], origin = exchange->header[KNOWN_ORIGIN];
+    const bool alike = times == 0 || (times == 1 && same_host(host_of_origin(origin), own));
+    if (alike && !gate_same(exchange->header[KNOWN_SITE], "cross-site")) return true;
     *refusal = (struct refusal){.status = 403,
-                                .field = told ? "Origin" : "Sec-Fetch-Site",
+                                .field = times != 0 ? "Origin" : "Sec-Fetch-Site",
                                 .words = "a page from elsewhere may not ask here: expected an Origin that is this "
                                          "service's own, or none"};
     return false;

@@ -37,6 +37,7 @@ static void receipt(struct bytes *out, const struct item *item, const weir_decis
     char memory[RECEIPT_MAX];
     struct bytes text = {.memory = memory, .capacity = sizeof memory};
     receipt_write(&text, item, decision);
+    if (text.size == 0) return; /* nothing was taken, or nothing could be corrected */
     bytes_text(out, ",\"receipt\":");
     bytes_json(out, bytes_slice(&text));
 }
@@ -51,7 +52,7 @@ static void write_body(struct bytes *out, const struct item *item, const weir_de
     number(out, ",\"retry_ns\":", decision->retry_ns);
     number(out, ",\"full_ns\":", weir_table_full_ns(item->under.table, item->under.plan, decision));
     if (item->shadow_denied) bytes_text(out, ",\"shadow\":true");
-    if (decision->verdict == WEIR_ALLOW && !item->peek && !item->shadow_denied) receipt(out, item, decision);
+    if (allowed) receipt(out, item, decision);
     bytes_text(out, "}\n");
 }
 

@@ -333,8 +333,9 @@ static void closing(void **state)
 
 /* ---- splits ---- */
 
+/* No receipts: those of another service are others. */
 static const char pipeline[] = "POST /v1/take HTTP/1.1\r\nHost: localhost\r\nContent-Type: " JSON
-                               "\r\nContent-Length: 39\r\n\r\n{\"limit\":\"9/s; 100/h\",\"key\":\"a\"       }"
+                               "\r\nContent-Length: 44\r\n\r\n{\"limit\":\"9/s; 100/h\",\"key\":\"a\",\"peek\":true}"
                                "\r\n"
                                "GET /auth?limit=5/h&key=b HTTP/1.1\r\nHost: localhost\r\n\r\n"
                                "GET /auth?limit=9/s;100/h&key=a&headers=x HTTP/1.1\r\nHost: localhost\r\n\r\n"
