@@ -240,6 +240,15 @@ foreach(source IN LISTS sources)
     weir_test(bench ${name} bench-${name} --small)
 endforeach()
 
+# What measures the service: a load client and the least that a server does.
+weir_inside_program(bench bench-serve-client bench/serve/client.c bench/serve/tape.c bench/serve/reply.c)
+weir_inside_program(bench bench-serve-bare bench/serve/bare.c bench/serve/answer.c)
+if(TARGET weir_cli)
+    add_dependencies(bench-serve-client weir_cli) # bench/serve/run runs it
+    weir_test(bench serve env WEIR_SMALL=1 "WEIR_BUILD=${PROJECT_BINARY_DIR}" "${PROJECT_SOURCE_DIR}/bench/serve/run")
+    set_tests_properties(bench/serve PROPERTIES PROCESSORS 2)
+endif()
+
 # ---- tidy and install: sanitizers add symbols of their own, so only plain builds are looked at ----
 if(WEIR_SANITIZE)
     return()

@@ -135,6 +135,8 @@ static bool open_tables(struct server *server)
     if (tables_open(&server->tables, &options, &error) != 0) return told(error.message);
     service_open(&server->service, server->tables, server->options->now_ns, server->options->clock);
     server->service.password = server->settings.password;
+    server->service.hosts = (const char *const *)server->settings.config.hosts;
+    server->service.host_count = server->settings.config.host_count;
     server->shared.service = &server->service;
     return true;
 }
