@@ -14,12 +14,15 @@ bears loris
 bears greedy
 clean_end
 
-printf 'connections: {max: 20}\n' >weir.yaml
+printf 'listen: {connections: 20}\n' >weir.yaml
 start_serve weir.yaml --threads 2
 bears crowd 20
 clean_end
 
-ulimit -n 64
+# shellcheck disable=SC2016 # $@ is for that script
+printf '#!/bin/sh\nulimit -n 64\nexec %q "$@"\n' "$weir" >with_few
+chmod +x with_few
+weir=$room/with_few
 start_serve --threads 1
 bears exhaust
 clean_end

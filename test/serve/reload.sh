@@ -33,7 +33,7 @@ for _ in 1 2 3; do takes allow api; done
 takes deny api
 
 # ---- by signal: two more are free, since three were taken ----
-write_file '5/h'
+write_file '3/h burst=5'
 kill -HUP "$pid"
 wait_for 'it is read again' says_times 'weir.yaml read again: 1 limit' 1
 takes allow api
@@ -54,14 +54,14 @@ wait_for 'it is missed' says_times 'weir.yaml: No such file.*the limits stay as 
 takes deny api
 
 # ---- by itself, when it changes ----
-write_file '7/h'
+write_file '3/h burst=7'
 wait_for 'the change is seen' says_times 'weir.yaml read again: 1 limit' 2
 takes allow api
 takes allow api
 takes deny api
 
 # ---- what only a restart changes ----
-printf 'connections: {max: 7}\nlimits:\n  api: {limit: "7/h"}\n' >new.yaml
+printf 'listen: {connections: 7}\nlimits:\n  api: {limit: "3/h burst=7"}\n' >new.yaml
 mv new.yaml weir.yaml
 kill -HUP "$pid"
 wait_for 'it is said' says_times 'these need a restart: connections' 1
@@ -81,7 +81,7 @@ clean_end
 # ---- --check ----
 run 'weir serve --check' "$weir" serve weir.yaml --check
 ends 0
-says out 'api: 7/h burst=7 algorithm=gcra'
+says out 'api: 3/h burst=7 algorithm=gcra'
 printf 'limits:\n  api: {limit: "10/"}\n' >weir.yaml
 run 'weir serve --check' "$weir" serve weir.yaml --check
 ends 2

@@ -13,11 +13,17 @@ refuses() # WORDS ARGUMENT...: status 2, and nobody was served
     says err "$words"
 }
 
+starts_with() # PATTERN
+{
+    if ! grep -qE "$1" serve.out; then cp serve.out err; fail "does not say $1"; fi
+}
+
 # ---- without a file ----
 start_serve
-if ! grep -qE '^weir: RESP 127\.0\.0\.1:[0-9]+, HTTP and page http://127\.0\.0\.1:[0-9]+/; limits come with each request; state in memory only$' serve.out; then
-    fail 'not in these words'
-fi
+words="weir: RESP 127.0.0.1:$resp, HTTP and page http://127.0.0.1:$http/; "
+words+='limits come with each request; state in memory only'
+echo "$words" >expected
+same serve.out expected
 for check in half bytewise foreign; do
     run "$check" /usr/bin/python3 "$wire" "$check" "$resp"
     ends 0
@@ -49,10 +55,14 @@ refuses 'no-such-file' no-such-file --check
 
 # ---- a password lets others in; one of the two may be switched off ----
 WEIR_PASSWORD=secret start_other --resp :0 --http none
-if ! grep -qE '^weir: RESP (\[::\]|0\.0\.0\.0):[0-9]+; limits' serve.out; then cp serve.out err; fail 'no public address'; fi
+starts_with '^weir: RESP (\[::\]|0\.0\.0\.0):[0-9]+; limits'
 clean_end
 start_other --resp none --http '[::1]:0' --threads 2
-if ! grep -qE '^weir: HTTP and page http://\[::1\]:[0-9]+/; limits' serve.out; then cp serve.out err; fail 'no IPv6'; fi
+starts_with '^weir: HTTP and page http://\[::1\]:[0-9]+/; limits'
+clean_end
+
+printf 'listen: {resp: ":0", http: none, public: without-password}\n' >weir.yaml
+start_other weir.yaml
 clean_end
 
 # ---- what systemd says and is told ----

@@ -19,7 +19,7 @@ says_pong() # OPENSSL_ARGUMENT...
 }
 
 make_certificate first
-printf 'listen: {resp: "127.0.0.1:0", http: "127.0.0.1:0"}\ntls: {certificate: %s, key: %s}\n' \
+printf 'listen: {resp: "127.0.0.1:0", http: "127.0.0.1:0", tls: {certificate: %s, key: %s}}\n' \
     "$room/certificate.pem" "$room/key.pem" >weir.yaml
 start_other weir.yaml
 resp=$(sed -n 's/^weir: RESP 127\.0\.0\.1:\([0-9]*\) (TLS).*/\1/p' serve.out)

@@ -222,7 +222,7 @@ static void limits(void **state)
     client_define(client, "api", "10/s", "tenant,address/64", true);
     assert_string_equal(client_body(client_get(client, "/v1/limits")),
                         "{\"limits\":[\n{\"name\":\"api\",\"limit\":\"10/s burst=10 algorithm=gcra\","
-                        "\"key\":[\"tenant\",\"address/32,64\"],\"shadow\":true,\"exempt\":0,\"overrides\":0}\n]}\n");
+                        "\"key\":[\"tenant\",\"address/32/64\"],\"shadow\":true,\"exempt\":0,\"overrides\":0}\n]}\n");
     check(client_json(client, "/v1/limits", "{\"name\":\"a:b/c\",\"limit\":\"2/h\"}"), 200, "{\"defined\":true}");
     check(client_form(client, "/v1/take", "limit=a:b/c&key=x"), 200, "\"remaining\":1,");
     check(client_json(client, "/v1/limits", "{\"name\":\"a:b/c\",\"limit\":\"5/h\"}"), 200, "{\"defined\":true}");

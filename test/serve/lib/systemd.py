@@ -34,12 +34,12 @@ def start(weir, sockets, names, folder, **more):
 
 
 def main(weir, folder):
+    held = [os.open("/dev/null", os.O_RDONLY) for _ in range(8)]  # so that ours are not among 3 to 5
     told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     told.bind(folder + "/notify")
     told.settimeout(PATIENCE_S)
-    held = [os.open("/dev/null", os.O_RDONLY) for _ in range(8)]  # so that ours are not among 3 to 5
     resp, http = listening(), listening()
-    expect(held and resp.fileno() > 5, "descriptors are not where they should be")
+    expect(held and told.fileno() > 5, "descriptors are not where they should be")
     server = start(weir, [resp, http], "resp:http", folder, WATCHDOG_USEC="200000")
     try:
         ready = told.recv(1000).decode()
