@@ -174,7 +174,7 @@ static bool find_key(struct asking *asking, struct item *item)
 {
     char problem[200];
     struct exchange *exchange = asking->exchange;
-    const struct policy_limit *named = item->named ? policy_find(exchange->turn->policy, item->limit) : NULL;
+    const struct policy_limit *named = item->policy_limit;
     struct slice key = in_query(asking, "key");
     if (key.size == 0 && named != NULL && (named->parts != 0 || named->common)) return key_of_parts(asking, item);
     if (!said(asking, "key", KNOWN_KEY, "X-Weir-Key", &key)) return false;

@@ -125,6 +125,9 @@ class Browser:
         self.ask('Emulation.setDeviceMetricsOverride', width=width, height=height, deviceScaleFactor=1,
                  mobile=False)
 
+    def press(self, key, code):
+        self.ask('Input.dispatchKeyEvent', type='keyDown', key=key, code=key, windowsVirtualKeyCode=code)
+
     def picture(self, path, whole=True):
         done = self.ask('Page.captureScreenshot', captureBeyondViewport=whole)
         path.write_bytes(base64.b64decode(done['data']))

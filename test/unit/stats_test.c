@@ -32,12 +32,6 @@ void __wrap_tables_read_stats(struct tables *tables, weir_table_stats *stats);
 size_t __wrap_tables_read_top(struct tables *tables, weir_top *top, size_t count);
 uint64_t __wrap_host_unix_ns(void);
 void __wrap_policy_free(struct policy *policy);
-struct policy *__wrap_policy_with(void);
-
-struct policy *__wrap_policy_with(void)
-{
-    return NULL;
-}
 
 void __wrap_tables_read_stats(struct tables *tables, weir_table_stats *stats)
 {

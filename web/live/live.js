@@ -80,7 +80,7 @@ function updateTiles({ table, connections }) {
     sayTile('offered', `${formRate(offered / seconds)}/s`, `${formRate((offered - denied) / seconds)}/s allowed`);
     if (p99 === 0) sayTile('latency', '–', 'nothing asked');
     else sayTile('latency', formDuration(p99), `half below ${formDuration(p50)}`);
-    sayTile('fill', formShare(table.keys, table.keys_max), `${formCount(table.keys)} keys in use`);
+    sayTile('fill', formShare(table.keys, table.keys_max), `${formCounted(table.keys, 'key')} in use`);
     sayTile('connections', formCount(connections.open),
         `${formCount(connections.cut)} cut, ${formCount(connections.refused)} turned away`);
 }
@@ -151,14 +151,18 @@ function rangeChosen(event) {
 
 // ---- who is refused ----
 
+// What is told of a key may be over: by so much at most.
+function refusedText({ denied, over }) {
+    if (over === 0) return formCount(denied);
+    return 2 * over > denied ? `up to ${formCount(denied)}` : `${formCount(denied - over)} – ${formCount(denied)}`;
+}
+
 function topRow(row) {
     const rate = topRate(row);
-    const least = row.denied - row.over;
     const key = row.key === '' ? '(empty)' : formText(row.key);
     return [element('bdi', { class: 'key' }, row.cut ? `${key}…` : key),
         element('bdi', { class: 'name' }, limitName(row.limit)),
-        row.over > 0 ? `${formCount(least)} – ${formCount(row.denied)}` : formCount(row.denied),
-        rate === null ? '–' : `${formRate(rate)}/s`];
+        refusedText(row), rate === null ? '–' : `${formRate(rate)}/s`];
 }
 
 function drawTop() {

@@ -69,9 +69,14 @@ function clockLabels(u, splits, axisIndex, space, incr) {
     return splits.map((seconds) => new Date(seconds * 1e3).toTimeString().slice(0, incr < 60 ? 8 : 5));
 }
 
+// Of a service that has just begun there is no more than that to be seen.
+function secondsShown() {
+    return Math.min(view.seconds, Math.max(60, feed.samples.length));
+}
+
 function timeRange() {
     const end = feed.samples.length > 0 ? feed.samples[feed.samples.length - 1].unixMs / 1e3 : Date.now() / 1e3;
-    return [end - view.seconds, end];
+    return [end - secondsShown(), end];
 }
 
 function pointedAt(u) {

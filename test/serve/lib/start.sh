@@ -45,6 +45,7 @@ listens() # PORT
 start_other() # ARGUMENT...
 {
     what="weir serve $*"
+    rm -f serve.out # of the one before
     "$weir" serve "$@" >serve.out 2>&1 &
     pid=$!
     wait_for 'it says where it listens' serve_has_started
