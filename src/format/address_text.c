@@ -78,13 +78,14 @@ static bool colons_at(struct slice text, size_t at)
 static int read_groups(struct slice text, size_t *at, unsigned char *bytes)
 {
     int groups = 0;
+    const bool dotted = slice_has(text, '.');
     while (*at < text.size && !colons_at(text, *at)) {
         if (groups != 0 && text.bytes[(*at)++] != ':') return -1;
-        if (groups < GROUPS - 1 && read_v4(slice_from(text, *at), bytes + groups * 2)) {
+        if (dotted && groups < GROUPS - 1 && read_v4(slice_from(text, *at), bytes + (size_t)groups * 2)) {
             *at = text.size;
             return groups + V4_GROUPS;
         }
-        if (groups == GROUPS || !read_group(text, at, bytes + groups * 2)) return -1;
+        if (groups == GROUPS || !read_group(text, at, bytes + (size_t)groups * 2)) return -1;
         groups++;
     }
     return groups;
@@ -100,7 +101,7 @@ static bool read_v6(struct slice text, unsigned char bytes[ADDRESS_V6])
     at += 2;
     const int behind = read_groups(text, &at, tail);
     if (behind < 0 || at != text.size || groups + behind >= GROUPS) return false;
-    memcpy(bytes + ADDRESS_V6 - behind * 2, tail, (size_t)behind * 2);
+    memcpy(bytes + ADDRESS_V6 - (size_t)behind * 2, tail, (size_t)behind * 2);
     return true;
 }
 
@@ -155,12 +156,13 @@ size_t address_read_network(struct slice text, unsigned char bytes[ADDRESS_V6], 
 static unsigned char mask_of(int kept)
 {
     if (kept <= 0) return 0;
-    return kept >= BYTE_BITS ? BYTE_MAX : (unsigned char)(BYTE_MAX << (BYTE_BITS - kept) & BYTE_MAX);
+    if (kept >= BYTE_BITS) return BYTE_MAX;
+    return (unsigned char)(BYTE_MAX << (BYTE_BITS - kept));
 }
 
 void address_cut(unsigned char *bytes, size_t size, int bits)
 {
-    for (size_t i = 0; i < size; i++, bits -= BYTE_BITS) bytes[i] &= mask_of(bits);
+    for (size_t i = 0; i < size; i++, bits -= BYTE_BITS) bytes[i] = (unsigned char)(bytes[i] & mask_of(bits));
 }
 
 bool address_within(const unsigned char *bytes, const unsigned char *network, int bits)
@@ -171,28 +173,29 @@ bool address_within(const unsigned char *bytes, const unsigned char *network, in
     return true;
 }
 
-/* ---- writing ---- */
+/* ---- writing: each returns where it ended ---- */
 
-static void write_decimal(struct bytes *out, unsigned value)
+static char *write_decimal(char *at, unsigned value)
 {
-    char digits[BYTE_DIGITS];
-    size_t at = sizeof digits;
-    do digits[--at] = (char)('0' + value % 10);
-    while ((value /= 10) != 0 && at != 0);
-    bytes_add(out, (struct slice){digits + at, sizeof digits - at});
+    if (value >= 100) *at++ = (char)('0' + value / 100);
+    if (value >= 10) *at++ = (char)('0' + value / 10 % 10);
+    *at++ = (char)('0' + value % 10);
+    return at;
 }
 
-static void write_v4(struct bytes *out, const unsigned char *bytes)
+static char *write_v4(char *at, const unsigned char *bytes)
 {
     for (int i = 0; i < ADDRESS_V4; i++) {
-        if (i != 0) bytes_byte(out, '.');
-        write_decimal(out, bytes[i]);
+        if (i != 0) *at++ = '.';
+        at = write_decimal(at, bytes[i]);
     }
+    return at;
 }
 
 static unsigned group_of(const unsigned char *bytes, int group)
 {
-    return (unsigned)bytes[group * 2] << BYTE_BITS | bytes[group * 2 + 1];
+    const unsigned char *at = bytes + (size_t)group * 2;
+    return (unsigned)at[0] << BYTE_BITS | at[1];
 }
 
 /* The first of the longest runs of zeros, two groups and more; *from GROUPS: there is none. */
@@ -212,34 +215,39 @@ static int longest_zeros(const unsigned char *bytes, int *from)
     return longest;
 }
 
-static void write_group(struct bytes *out, unsigned value)
+static char *write_group(char *at, unsigned value)
 {
     static const char digits[] = "0123456789abcdef";
     for (int shift = (GROUP_DIGITS - 1) * 4; shift >= 0; shift -= 4) {
-        if (value >> shift != 0 || shift == 0) bytes_byte(out, digits[value >> shift & 15]);
+        if (value >> shift != 0 || shift == 0) *at++ = digits[value >> shift & 15];
     }
+    return at;
 }
 
-static void write_v6(struct bytes *out, const unsigned char *bytes)
+static char *write_v6(char *at, const unsigned char *bytes)
 {
     int from;
     const int zeros = longest_zeros(bytes, &from);
     for (int group = 0; group < GROUPS; group++) {
         if (group == from) {
-            bytes_text(out, "::");
+            *at++ = ':';
+            *at++ = ':';
             group += zeros - 1;
             continue;
         }
-        if (group != 0 && group != from + zeros) bytes_byte(out, ':');
-        write_group(out, group_of(bytes, group));
+        if (group != 0 && group != from + zeros) *at++ = ':';
+        at = write_group(at, group_of(bytes, group));
     }
+    return at;
 }
 
 void address_write(struct bytes *out, const unsigned char *bytes, size_t size, int bits)
 {
-    if (size == ADDRESS_V4) write_v4(out, bytes);
-    else write_v6(out, bytes);
-    if (bits >= (int)size * BYTE_BITS) return;
-    bytes_byte(out, '/');
-    write_decimal(out, (unsigned)bits);
+    char text[ADDRESS_TEXT_MAX], *end = text;
+    end = size == ADDRESS_V4 ? write_v4(end, bytes) : write_v6(end, bytes);
+    if (bits < (int)size * BYTE_BITS) {
+        *end++ = '/';
+        end = write_decimal(end, (unsigned)bits);
+    }
+    bytes_add(out, slice_between(text, end));
 }

@@ -21,6 +21,7 @@
    share_threshold, quota_mode.
 
    May touch: malloc, the tables.  Promises: a file that is taken limits as it does there.  Leaves to others: gRPC. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -142,8 +143,8 @@ static bool rate_text(struct read *read, const struct where *where, const struct
     }
     if (rate->requests == 0) snprintf(text, room, "none");
     else
-        snprintf(text, room, "%llu/%llu%s algorithm=fixed-window align=clock", (unsigned long long)rate->requests,
-                 (unsigned long long)(count * rate->multiplier), period);
+        snprintf(text, room, "%" PRIu64 "/%" PRIu64 "%s algorithm=fixed-window align=clock", rate->requests,
+                 count * rate->multiplier, period);
     return true;
 }
 
@@ -209,7 +210,9 @@ static bool path_add(struct path *path, char between, struct slice text)
     for (size_t i = 0; i < text.size; i++) {
         const char c = text.bytes[i];
         const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        path->name[path->size++] = letter || strchr("-.:/", c) != NULL ? c : '_';
+        path->name[path->size] = c;
+        if (!letter && strchr("-.:/", c) == NULL) path->name[path->size] = '_';
+        path->size++;
     }
     path->name[path->size] = '\0';
     return true;

@@ -131,7 +131,7 @@ static bool overrides_open(struct read *read, struct overrides *all, size_t coun
 {
     const size_t plans = count < POLICY_OVERRIDE_TEXTS_MAX ? count : POLICY_OVERRIDE_TEXTS_MAX;
     *all = (struct overrides){.override = arena_get(&read->arena, count * sizeof *all->override)};
-    all->table = arena_get(&read->arena, plans * sizeof *all->table);
+    all->table = arena_get(&read->arena, plans * sizeof(weir_table *));
     if (all->override == NULL || all->table == NULL) return no_memory(read);
     if (!texts_open(read, &all->keys, count) || !texts_open(read, &all->texts, count)) return false;
     all->plans = calloc(plans + 1, sizeof *all->plans);
@@ -162,7 +162,7 @@ static bool override_read(struct read *read, const struct where *where, const st
                           const struct policy_limit *limit, struct overrides *all)
 {
     bool fresh;
-    struct slice key;
+    struct slice key = {"", 0};
     const struct where here = {where, node->text};
     if (!override_key(read, &here, node, limit, &key)) return false;
     texts_number(&all->keys, key, &fresh);

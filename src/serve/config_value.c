@@ -20,7 +20,9 @@ static void add_message(struct config_problem *problem, struct slice text)
     size_t size = strlen(problem->message);
     for (size_t i = 0; i < text.size && size + 1 < sizeof problem->message; i++) {
         const char c = text.bytes[i];
-        problem->message[size++] = c >= ' ' && c <= '~' ? c : '?';
+        problem->message[size] = c;
+        if (c < ' ' || c > '~') problem->message[size] = '?';
+        size++;
     }
     problem->message[size] = '\0';
 }

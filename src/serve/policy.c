@@ -278,7 +278,7 @@ static void fill(struct policy *policy, const struct policy *old, const struct p
                  const struct policy_limit *after)
 {
     for (unsigned i = 0; old != NULL && i < old->limit_count; i++) {
-        const bool changed = &old->limit[i] == before;
+        const bool changed = before != NULL && before == &old->limit[i];
         if (changed && after == NULL) continue;
         policy_add(policy, changed ? after : &old->limit[i]);
         more_share(old->limit[i].more);

@@ -14,6 +14,7 @@
    to others: asking. */
 #include "serve/tables.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,10 +100,10 @@ static bool plan_for(uint64_t bytes, weir_plan *plan)
     char text[64];
     uint64_t fits = 0;
     for (uint64_t step = bytes; step != 0; step /= 2) {
-        snprintf(text, sizeof text, "%llu/s algorithm=sliding-log", (unsigned long long)(fits + step));
+        snprintf(text, sizeof text, "%" PRIu64 "/s algorithm=sliding-log", fits + step);
         if (weir_plan_parse(plan, text, WEIR_ADMIT, NULL) == 0 && weir_state_size(plan) <= bytes) fits += step;
     }
-    snprintf(text, sizeof text, "%llu/s algorithm=sliding-log", (unsigned long long)fits);
+    snprintf(text, sizeof text, "%" PRIu64 "/s algorithm=sliding-log", fits);
     return weir_plan_parse(plan, text, WEIR_ADMIT, NULL) == 0;
 }
 
@@ -182,7 +183,7 @@ static weir_table *make_wide(struct tables *tables, unsigned size, weir_error *e
             api_fail(error, WEIR_ENOMEM, "no memory for the tables");
             return NULL;
         }
-        snprintf(path, room, "%s.wide-%llu", tables->state, (unsigned long long)bytes);
+        snprintf(path, room, "%s.wide-%" PRIu64, tables->state, bytes);
     }
     if (open_wide(tables, bytes, path, &table, error) != 0) table = NULL;
     free(path);

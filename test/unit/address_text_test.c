@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,7 +116,9 @@ static void any_text(void **state)
         char text[64] = "";
         unsigned char bytes[ADDRESS_V6], expected[ADDRESS_V6];
         for (uint64_t left = random_below(&seed, 12); left != 0; left--) {
-            strcat(text, pieces[random_below(&seed, sizeof pieces / sizeof *pieces)]);
+            const size_t size = strlen(text);
+            snprintf(text + size, sizeof text - size, "%s",
+                     pieces[random_below(&seed, sizeof pieces / sizeof *pieces)]);
         }
         const size_t size = read_text(text, strlen(text), bytes);
         char *zone = strchr(text, ':') != NULL ? strchr(text, '%') : NULL;
