@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
    resp_throttle.c - CL.THROTTLE key max_burst count period [quantity], as redis-cell has it.
 
-       *5  :0 or 1, limited  :max_burst + 1  :how many more would pass  :seconds to wait, or -1  :seconds until it is full
+       *5  :limited, 0 or 1  :max_burst + 1  :how many more would pass  :seconds to wait, or -1  :seconds until full
 
    Seconds are rounded up, so that who waits that long has waited long enough; redis-cell drops what is left of them
    below one ms, and forgets keys up to one ms early.
@@ -47,17 +47,19 @@ static void answer(struct turn *turn, const struct item *item, const weir_decisi
     resp_integer(out, seconds_up(full_ns(turn, item, decision)));
 }
 
-/* One that redis-cell reads: a sign, zeros in front. */
+/* What redis-cell reads: a sign, zeros in front. */
 static bool read_number(struct slice text, int64_t *number)
 {
-    const bool negative = text.size != 0 && text.bytes[0] == '-';
-    if (text.size != 0 && text.bytes[0] == '+') text = slice_from(text, 1);
-    size_t zeros = negative;
-    while (zeros + 1 < text.size && text.bytes[zeros] == '0') zeros++;
-    if (zeros == (size_t)negative) return slice_signed(text, number);
-    if (!slice_signed(slice_from(text, zeros), number)) return false;
-    if (negative) *number = -*number;
-    return true;
+    const bool sign = text.size != 0 && (text.bytes[0] == '-' || text.bytes[0] == '+');
+    const bool negative = sign && text.bytes[0] == '-';
+    uint64_t value = 0;
+    for (size_t i = sign; i < text.size; i++) {
+        const unsigned digit = (unsigned)(text.bytes[i] - '0');
+        if (digit > 9 || value > ((uint64_t)INT64_MAX - digit) / 10) return false;
+        value = value * 10 + digit;
+    }
+    *number = negative ? -(int64_t)value : (int64_t)value;
+    return text.size > sign;
 }
 
 static void refuse_number(struct turn *turn, struct session *session, struct slice text, const char *name)
