@@ -23,7 +23,7 @@ for command in pace explain take replay bench serve; do
     what="options of weir $command (< help, > page)"
     "$weir" $command --help | grep -E '^  (-., |    )--' |
         awk '{ short = substr($0, 3, 1) == "-" ? substr($0, 4, 1) : ""; sub(/^  (-., |    )--/, "")
-               split(substr($0, 1, 18), part, " "); print part[1], short, (part[2] ~ /^[A-Z]+$/ ? "value" : "") }' |
+               split(substr($0, 1, 18), part, " "); print part[1], short, (part[2] ~ /^[A-Z:]+$/ ? "value" : "") }' |
         sort >expected
     awk '/^\.It .*Fl \\-/ { short = $3 ~ /^.$/ ? $3 : ""; value = / Ar / ? "value" : ""
              sub(/.*Fl \\-/, ""); sub(/ .*/, ""); gsub(/\\/, ""); print $0, short, value }' \
