@@ -5,14 +5,12 @@
                                               |-> conn_settle: keeps a fragment, waits for a slow reader, or closes
 
    May touch: its socket.  Promises: one read and one write a turn while both sides keep up.  A connection that waits
-   holds no buffer: 0.5 KiB of ours (struct conn) beside what the kernel has; with a fragment that fragment; with a
-   slow reader 1 MiB of answers at most.  A client that is slower than its limits is cut, never waited for.  Leaves to
+   holds no buffer: 441 bytes of ours, measured with 9,000 of them, beside what the kernel has; with a fragment that
+   fragment; with a slow reader 1 MiB of answers at most.  A client that is slower than its limits is cut, never waited for.  Leaves to
    others: what bytes mean. */
 #include "serve/conn.h"
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -198,15 +196,16 @@ static bool shaking(const struct conn *conn)
     return conn->tls != NULL && !tls_shaken(conn->tls);
 }
 
+/* Seconds are as of the last tick, so one more has to go by for all of them to be whole. */
 static uint64_t due_second(const struct conn *conn)
 {
     if (conn->lingering) return conn->since_s + CONN_LINGER_S;
     if (conn->pending != NULL) return conn->since_s + CONN_TAKEN_S;
     if (conn->kept != NULL || shaking(conn)) return conn->since_s + CONN_REQUEST_S;
-    return conn->active_s + conn->worker->shared->idle_s;
+    return conn->active_s + 1 + conn->worker->shared->idle_s;
 }
 
-/* Something that has less time than an idle connection begins now.  A second that has only just begun is no second. */
+/* Something that has less time than an idle connection begins now. */
 static void begin_to_wait(struct conn *conn)
 {
     conn->since_s = conn->worker->second + 1;
@@ -391,7 +390,6 @@ static bool open_tls(struct conn *conn)
 bool conn_open(struct worker *worker, const struct listener *listener, int descriptor)
 {
     struct conn *conn = calloc(1, sizeof *conn);
-    const int on = 1;
     if (conn != NULL) {
         *conn = (struct conn){.worker = worker, .descriptor = descriptor, .poll = {.data = conn}};
         open_session(conn, listener);
@@ -402,7 +400,6 @@ bool conn_open(struct worker *worker, const struct listener *listener, int descr
         close(descriptor);
         return false;
     }
-    if (!listener->local) setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     join(conn);
     uv_poll_start(&conn->poll, UV_READABLE, on_event);
     return true;
