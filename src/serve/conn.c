@@ -5,9 +5,9 @@
                                               |-> conn_settle: keeps a fragment, waits for a slow reader, or closes
 
    May touch: its socket.  Promises: one read and one write a turn while both sides keep up.  A connection that waits
-   holds no buffer: 441 bytes of ours, measured with 9,000 of them, beside what the kernel has; with a fragment that
-   fragment; with a slow reader 1 MiB of answers at most.  A client that is slower than its limits is cut, never waited for.  Leaves to
-   others: what bytes mean. */
+   holds no buffer: half a KiB of ours beside what the kernel has; with a fragment that fragment; with a slow reader
+   1 MiB of answers at most.  A client that is slower than its limits is cut, never waited for.  Leaves to others: what
+   bytes mean. */
 #include "serve/conn.h"
 
 #include <errno.h>
@@ -16,6 +16,8 @@
 #include <unistd.h>
 
 enum { TLS_PIECE = 16 << 10, THROWN_AWAY_MAX = 1 << 20 };
+
+_Static_assert(sizeof(struct conn) <= 512, "said above");
 
 static void on_event(uv_poll_t *poll, int status, int events);
 
@@ -44,7 +46,8 @@ static void keep_pending(struct conn *conn, struct slice bytes)
         return;
     }
     if (pending == NULL || size + bytes.size > pending->capacity) {
-        const size_t capacity = 2 * (size + bytes.size);
+        const size_t twice = 2 * (size + bytes.size);
+        const size_t capacity = twice < CONN_PENDING_MAX ? twice : CONN_PENDING_MAX;
         pending = realloc(conn->pending, sizeof *pending + capacity);
         if (pending == NULL) {
             lose(conn);
