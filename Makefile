@@ -21,6 +21,7 @@ test: ## everything that is checked: release, sanitizers, clang
 bench: ## measure
 	tools/build tests-bench
 	@for bench in build/bench-*; do if [ -x "$$bench" ]; then echo "== $$bench"; "$$bench" || exit; fi; done
+	bench/serve/run --quick
 
 vectors: ## make vectors DIR=folder: does weir answer as the peers did?
 	tools/deps test
@@ -29,6 +30,7 @@ vectors: ## make vectors DIR=folder: does weir answer as the peers did?
 
 rivals: ## measure the others beside weir: those whose tools are here
 	bench/rivals/run
+	bench/serve/run
 
 lint: ## clang-format, clang-tidy and the checks of test/tidy
 	tools/deps test

@@ -215,7 +215,12 @@ if(TARGET weir_cli)
         if(WEIR_HAS_SERVE)
             weir_inside_program(page page-live "${test_dir}/page/live_fixture.c")
             target_link_libraries(page-live PRIVATE weir_serve)
-            weir_test(page live bash "${test_dir}/page/live.sh" $<TARGET_FILE:page-live>)
+            set(without "${PROJECT_BINARY_DIR}/page/live_without.c")
+            weir_embed_live("${without}" OFF)
+            weir_inside_program(page page-live-without "${test_dir}/page/live_fixture.c" "${without}")
+            target_link_libraries(page-live-without PRIVATE weir_serve)
+            weir_test(page live bash "${test_dir}/page/live.sh" $<TARGET_FILE:page-live>
+                $<TARGET_FILE:page-live-without>)
         endif()
         weir_test(page fetch bash "${test_dir}/page/fetch.sh" "${PROJECT_SOURCE_DIR}")
     else()
@@ -243,6 +248,15 @@ foreach(source IN LISTS sources)
     add_dependencies(bench-${name} weir_cli) # bench/pace.c runs it
     weir_test(bench ${name} bench-${name} --small)
 endforeach()
+
+# What measures the service: a load client and the least that a server does.
+weir_inside_program(bench bench-serve-client bench/serve/client.c bench/serve/tape.c bench/serve/reply.c)
+weir_inside_program(bench bench-serve-bare bench/serve/bare.c bench/serve/answer.c)
+if(TARGET weir_cli)
+    add_dependencies(bench-serve-client weir_cli) # bench/serve/run runs it
+    weir_test(bench serve env WEIR_SMALL=1 "WEIR_BUILD=${PROJECT_BINARY_DIR}" "${PROJECT_SOURCE_DIR}/bench/serve/run")
+    set_tests_properties(bench/serve PROPERTIES PROCESSORS 2)
+endif()
 
 # ---- tidy and install: sanitizers add symbols of their own, so only plain builds are looked at ----
 if(WEIR_SANITIZE)

@@ -34,8 +34,8 @@ start_serve weir.yaml
 case_of reloads "$PWD/weir.yaml"
 clean_end
 
-# ---- killed under load: what was answered is owed after the restart.  10 times, one limit; only what was on its way may be
-# lost, and never is more allowed than the limit has. ----
+# ---- killed under load: what was answered is owed after the restart.  10 times, one limit; only what was on its way
+# may be lost, and never is more allowed than the limit has. ----
 what='killed under load'
 allowed=0 lost=0
 for _ in {1..10}; do
@@ -52,7 +52,7 @@ if [ "$(sed -n 1p out)" = deny ]; then left=0; fi
 echo "allowed $allowed, left $left, on their way at most $lost"
 # 20,000 a day come back at one in 4.3 s: a few while this runs.
 if [ $((allowed + left)) -gt $((20000 + 60)) ]; then fail "$allowed were allowed and $left are left of 20000"; fi
-if [ $((allowed + left + lost)) -lt 20000 ]; then fail "$allowed allowed, $left left and $lost lost are less than 20000"; fi
+if [ $((allowed + left + lost)) -lt 20000 ]; then fail "$allowed allowed, $left left, $lost lost: not all 20000"; fi
 clean_end
 
 # ---- no space for the table ----

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# faults.py CASE RESP HTTP PID: what a service meets from outside, one case at a time.  Exit status 1 and words: it failed.
+# faults.py CASE RESP HTTP PID: what a service meets from outside, one case at a time.  Exit status 1: it failed.
 # The figures printed (memory, counts) are for who reads the log; what must hold is asserted.
 import os
 import random
@@ -110,9 +110,9 @@ def garbage():
     seed = random.randrange(1 << 32)
     print(f"seed {seed}")
     dice = random.Random(seed)
-    words = [b"*3\r\n", b"$-7\r\n", b"$99999999999\r\n", b"\r\n", b"\0\xff\xfe", b"PING", b"HELLO 3\r\n", b"GET / HTTP/1.1\r\n",
-             b"Content-Length: 10\r\n", b"Transfer-Encoding: chunked\r\n\r\n", b"{\"limit\":", b"*1000000\r\n", b"\"'",
-             take(b"1/s", b"k"), b"POST /v1/take HTTP/1.1\r\nHost: localhost\r\n"]
+    words = [b"*3\r\n", b"$-7\r\n", b"$99999999999\r\n", b"\r\n", b"\0\xff\xfe", b"PING", b"HELLO 3\r\n",
+             b"GET / HTTP/1.1\r\n", b"Content-Length: 10\r\n", b"Transfer-Encoding: chunked\r\n\r\n", b"{\"limit\":",
+             b"*1000000\r\n", b"\"'", take(b"1/s", b"k"), b"POST /v1/take HTTP/1.1\r\nHost: localhost\r\n"]
     for _ in range(400):
         client = connect(dice.choice([RESP, HTTP]))
         try:
@@ -216,8 +216,8 @@ class Load(threading.Thread):
 
 
 def reloads():
-    """The file named behind is written anew and SIGHUP sent, a thousand times, every third time a bad one: clients notice
-    nothing, and nobody gets a permit more: the limit has 1,000 a day however often it is read."""
+    """The file named behind is written anew and SIGHUP sent, a thousand times, every third time a bad one: clients
+    notice nothing, and nobody gets a permit more: the limit has 1,000 a day however often it is read."""
     path = sys.argv[5]
     good, other, bad = ("limits: {quota: {limit: '%s'}}\n" % text for text in ("1000/d", "1000/d burst=1000", "1000/"))
     loads = [Load(b"quota", b"everybody") for _ in range(2)]
