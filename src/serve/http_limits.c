@@ -119,7 +119,8 @@ static bool name_of_path(struct exchange *exchange, struct fields *fields, struc
     char *form = fields_room(exchange, rest.size + 2);
     char *room = form != NULL ? fields_room(exchange, rest.size + 2) : NULL;
     if (room == NULL) return false;
-    memcpy(form, "n=", 2);
+    form[0] = 'n';
+    form[1] = '=';
     memcpy(form + 2, rest.bytes, rest.size);
     struct bytes decoded = {.memory = room, .capacity = rest.size + 2};
     const bool read = fields_read_form((struct slice){form, rest.size + 2}, &decoded, fields, &problem);

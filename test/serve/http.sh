@@ -49,7 +49,7 @@ says out 'X-Weir-Password'
 
 # ---- several limits, each with its header ----
 fetch 200 "$web/v1/take" -u a:s3cret -d limit=tenants -d tenant=acme -d cost=1,70
-if [ "$(header RateLimit)" != '"tenants-1";r=59;t=1, "tenants-2";r=30;t=1' ]; then fail "RateLimit: $(header RateLimit)"; fi
+if [ "$(header RateLimit)" != '"tenants-1";r=59;t=1, "tenants-2";r=30;t=1' ]; then fail "$(header RateLimit)"; fi
 fetch 429 "$web/v1/take" -u a:s3cret -d limit=tenants -d tenant=acme -d cost=1,70
 json out '.limit == 1'
 fetch 422 "$web/v1/take" -u a:s3cret -d limit=tenants -d tenant=acme -d cost=1,101
