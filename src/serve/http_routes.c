@@ -172,8 +172,6 @@ void http_route(struct turn *turn, struct session *session, const struct http_re
     struct exchange exchange = {.turn = turn, .session = session, .request = request};
     if (!request->keep_alive) exchange.flags |= HTTP_CLOSES;
     if (request->method == HTTP_IS_HEAD) exchange.flags |= HTTP_HEAD_ONLY;
-    stats_add(&turn->stats->http_requests, 1);
     gate_gather(&exchange);
     find_and_do(&exchange);
-    if (!request->keep_alive) session->closing = true;
 }
