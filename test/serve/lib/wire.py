@@ -106,6 +106,24 @@ def loris(address):
     is_served(good, "another client")
 
 
+def idle(address):
+    """Who says nothing any more is let go, and who does stays."""
+    good, silent = connect(address), connect(address)
+    is_served(silent, "at first")
+    silent.setblocking(False)
+    end = time.monotonic() + PATIENCE_S
+    while True:
+        is_served(good, "who goes on")
+        time.sleep(0.1)
+        try:
+            expect(silent.recv(100), b"", "the end")
+            break
+        except BlockingIOError:
+            if time.monotonic() > end:
+                sys.exit("it is still there")
+    is_served(good, "who goes on")
+
+
 def greedy(address):
     """Asks, and never reads an answer."""
     good, one = connect(address), connect(address)
