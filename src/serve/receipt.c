@@ -59,11 +59,29 @@ static uint64_t digits_of(uint64_t number)
     return digits + UINT64_C(0x3030303030303030) + letters * ('a' - '0' - 10);
 }
 
+/* Back again; of what is no digit something that digits_of does not bring back. */
+static uint64_t number_of(uint64_t digits)
+{
+    uint64_t number = (digits & UINT64_C(0x0F0F0F0F0F0F0F0F)) + (digits >> 6 & UINT64_C(0x0101010101010101)) * 9;
+    number = (number | number >> 4) & UINT64_C(0x00FF00FF00FF00FF);
+    number = (number | number >> 8) & UINT64_C(0x0000FFFF0000FFFF);
+    return (number | number >> 16) & UINT32_MAX;
+}
+
+/* In this machine's order of bytes, as the table is. */
 static void write_hex(char at[DIGITS], uint64_t number)
 {
-    const uint64_t high = digits_of(number >> 32), low = digits_of(number);
-    for (unsigned i = 0; i < 8; i++) at[i] = (char)(high >> (56 - 8 * i));
-    for (unsigned i = 0; i < 8; i++) at[8 + i] = (char)(low >> (56 - 8 * i));
+    const uint64_t digits[2] = {digits_of(number), digits_of(number >> 32)};
+    memcpy(at, digits, DIGITS);
+}
+
+static bool read_hex(const char at[DIGITS], uint64_t *number)
+{
+    uint64_t digits[2];
+    memcpy(digits, at, DIGITS);
+    const uint64_t low = number_of(digits[0]), high = number_of(digits[1]);
+    *number = high << 32 | low;
+    return digits_of(low) == digits[0] && digits_of(high) == digits[1];
 }
 
 static uint64_t mark_of(const weir_table *table, struct slice payload)
@@ -104,13 +122,7 @@ struct receipt {
 
 static bool next_number(struct slice *rest, uint64_t *number)
 {
-    *number = 0;
-    if (rest->size < DIGITS) return false;
-    for (unsigned i = 0; i < DIGITS; i++) {
-        const char c = rest->bytes[i];
-        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) return false;
-        *number = *number << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
-    }
+    if (rest->size < DIGITS || !read_hex(rest->bytes, number)) return false;
     *rest = slice_from(*rest, DIGITS);
     return true;
 }
