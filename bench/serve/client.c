@@ -12,10 +12,12 @@
        bench-serve-client --to ADDRESS:PORT|PATH --kind KIND [--who NAME] [--pipeline 1] [--connections 50]
                           [--keys 1000000] [--hot PERCENT] [--seconds 2] [--warm-up 0.5] [--rate PER_S] [--pid SERVER]
                           [--script FILE] [--path PATH] [--host NAME] [--fill]
+       bench-serve-client --machine     what machine and commit this is
 
-   KIND: ping, throttle, take, evalsha (of --script), http-query, http-header, http-post.  Prints, by tabs: who, kind,
-   pipeline, connections, rate or "most", requests a second, us until the last answer of a batch had come at p50, p99
-   and p99.9, allowed, denied, us of processor time a request that the server took ("-" without --pid), and the client.
+   KIND: ping, throttle, owing (throttle by the hour), take, evalsha (of --script), http-query, http-header, http-post.
+   Prints, by tabs: who, kind, pipeline, connections, rate or "most", requests a second, us until the last answer of a
+   batch had come at p50, p99 and p99.9, allowed, denied, us of processor time a request that the server took ("-"
+   without --pid), and that the client took.
 
    --fill: every key is asked for once before the warm-up.  With --rate the client turns without sleeping, so its
    processor time says nothing then. */
@@ -396,6 +398,10 @@ int main(int argc, char **argv)
     struct settings settings = {
         .order = {.kind = KINDS, .keys = 1000000}, .pipeline = 1, .connections = 50, .seconds = 2, .warm_up_s = 0.5};
     static struct client client;
+    if (argc == 2 && strcmp(argv[1], "--machine") == 0) {
+        bench_print_machine();
+        return 0;
+    }
     if (!read_options(argc, argv, &settings)) return usage();
     settings.order.at_least = settings.pipeline;
     if (settings.order.kind == KIND_EVALSHA) load_script(&settings);

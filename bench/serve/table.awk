@@ -42,7 +42,7 @@ function ratio(above, below, column,    i, n, turn) {
 
 function print_row(row,    part) {
     split(row, part, FS)
-    printf "%-10s %-12s %8s %5s %10.0f", part[1], part[2], part[3], part[4], median(row, RATE)
+    printf "%-11s %-12s %8s %5s %10.0f", part[1], part[2], part[3], part[4], median(row, RATE)
     printf " %19s", sprintf("%.0f-%.0f", low, high)
     printf " %8.1f %8.1f %8.1f", median(row, P50), median(row, P99), median(row, P999)
     printf " %8.3f %8.3f %6.1f\n", median(row, SERVER), median(row, CLIENT),
@@ -81,6 +81,8 @@ function hold_all() {
     hold("RESP, pipeline 16: WEIR.TAKE / bare", of("weir", "take", 16), of("bare", "take", 16), RATE, 0)
     hold("RESP, pipeline 64: weir / naive", of("weir", "throttle", 64), \
         of("naive", "throttle", 64), RATE, 1, 1.3)
+    hold("RESP, pipeline 64, keys that owe: weir / naive", of("weir-owing", "owing", 64), \
+        of("naive-owing", "owing", 64), RATE, 0)
     hold("RESP, pipeline 16: weir / GCRA in Lua", of("weir", "throttle", 16), \
         of("redis", "evalsha", 16), RATE, 1, 10)
     hold("RESP, pipeline 16: weir / redis-cell", of("weir", "throttle", 16), of("cell", "throttle", 16), RATE, 1, 5)
@@ -104,9 +106,10 @@ END {
     print "p99.9: us from sending a batch of `pipeline` requests (with half: from when it was due) to its last answer;"
     print "server, client: us of processor time a request; denied: of a hundred requests.  half: at half the most"
     print "that the bare server has answered at pipeline 1.  weir-2: two threads, one of them beside the client.  bare:"
-    print "a server that answers without deciding; naive: one that decides each request by itself."
+    print "a server that answers without deciding; naive: one that decides each request by itself.  owing: the same as"
+    print "throttle with a limit of ten an hour, so that a key still owes when it comes again."
     print ""
-    printf "%-10s %-12s %8s %5s %10s %19s %8s %8s %8s %8s %8s %6s\n", "who", "kind", "pipeline", "load", "requests/s",
+    printf "%-11s %-12s %8s %5s %10s %19s %8s %8s %8s %8s %8s %6s\n", "who", "kind", "pipeline", "load", "requests/s",
         "min-max", "p50 us", "p99 us", "p99.9 us", "server", "client", "denied"
     for (i = 1; i <= rows; i++) print_row(order[i])
     print ""

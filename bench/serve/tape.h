@@ -9,6 +9,7 @@
 enum kind {
     KIND_PING,
     KIND_THROTTLE,
+    KIND_OWING,
     KIND_TAKE,
     KIND_EVALSHA,
     KIND_HTTP_QUERY,

@@ -41,4 +41,6 @@ def hello(environ, start_response):
 
 
 if __name__ == "__main__":
-    make_server("127.0.0.1", int(sys.argv[1]), limited(hello, sys.argv[2])).serve_forever()
+    server = make_server("127.0.0.1", int(sys.argv[1]), limited(hello, sys.argv[2]))
+    print(f"http://127.0.0.1:{server.server_port}/", flush=True)
+    server.serve_forever()

@@ -39,7 +39,7 @@ static bool begin(struct reader *reader, struct slice text, struct bytes *room, 
 {
     *reader = (struct reader){text.bytes, text.bytes, text.bytes + text.size, room, fields, problem};
     fields->count = 0;
-    if (room->capacity - room->size >= text.size) return true;
+    if (room->memory != NULL && room->capacity - room->size >= text.size) return true;
     room->full = true;
     return expected(reader, "expected a shorter text: there is no room for so much");
 }
@@ -184,9 +184,9 @@ static bool read_unicode(struct reader *reader)
 static bool read_escape(struct reader *reader)
 {
     static const char names[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
-    const char name = reader->end - reader->at > 1 ? reader->at[1] : '\0';
-    if (name == 'u') return read_unicode(reader);
-    const char *found = name != '\0' ? strchr(names, name) : NULL;
+    const bool named = reader->end - reader->at > 1;
+    if (named && reader->at[1] == 'u') return read_unicode(reader);
+    const char *found = named ? memchr(names, reader->at[1], sizeof names - 1) : NULL;
     if (found == NULL) return expected(reader, "expected one of \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\u00e9");
     bytes_byte(reader->room, meanings[found - names]);
     reader->at += 2;

@@ -114,8 +114,8 @@ static const char *wrong_end(struct slice head, size_t at)
     if (head.bytes[at] == '\n') return "expected \\r\\n at the end of each line, not \\n alone";
     if (at + 1 == head.size || head.bytes[at + 1] != '\n')
         return "expected \\r\\n at the end of each line, not \\r alone";
-    const char next = at + 2 < head.size ? head.bytes[at + 2] : '\r';
-    if (next == ' ' || next == '\t') return "expected each header in one line: a line begins with a blank";
+    if (at + 2 < head.size && (head.bytes[at + 2] == ' ' || head.bytes[at + 2] == '\t'))
+        return "expected each header in one line: a line begins with a blank";
     return NULL;
 }
 
@@ -382,13 +382,15 @@ void http_add(struct bytes *out, const char *name, struct slice value)
     char *at = bytes_room(out, named.size + value.size + 4);
     if (at == NULL) return;
     memcpy(at, named.bytes, named.size);
-    memcpy(at += named.size, ": ", 2);
-    at += 2;
-    for (size_t i = 0; i < value.size; i++) {
-        const unsigned char byte = (unsigned char)value.bytes[i];
-        *at++ = byte < ' ' || byte == 0x7F ? ' ' : value.bytes[i];
+    at += named.size;
+    *at++ = ':';
+    *at++ = ' ';
+    for (size_t i = 0; i < value.size; i++, at++) {
+        *at = value.bytes[i];
+        if ((unsigned char)*at < ' ' || *at == 0x7F) *at = ' ';
     }
-    memcpy(at, "\r\n", 2);
+    *at++ = '\r';
+    *at = '\n';
 }
 
 void http_add_number(struct bytes *out, const char *name, uint64_t value)

@@ -230,9 +230,9 @@ enum { HEAD_SIZE_MAX = 1 + BYTES_NUMBER_MAX + 2 };
 /* A letter, a number and \r\n, at the end of memory; returns where it begins. */
 static char *write_head(char memory[HEAD_SIZE_MAX], char letter, uint64_t number)
 {
-    char *end = memory + HEAD_SIZE_MAX - 2;
-    memcpy(end, "\r\n", 2);
-    char *at = digits_before(end, number);
+    memory[HEAD_SIZE_MAX - 2] = '\r';
+    memory[HEAD_SIZE_MAX - 1] = '\n';
+    char *at = digits_before(memory + HEAD_SIZE_MAX - 2, number);
     *--at = letter;
     return at;
 }
@@ -269,8 +269,10 @@ void resp_bulk(struct bytes *out, struct slice slice)
     char *at = bytes_room(out, head_size + slice.size + 2);
     if (at == NULL) return;
     memcpy(at, head, head_size);
-    if (slice.size != 0) memcpy(at + head_size, slice.bytes, slice.size);
-    memcpy(at + head_size + slice.size, "\r\n", 2);
+    at += head_size;
+    if (slice.size != 0) memcpy(at, slice.bytes, slice.size);
+    at[slice.size] = '\r';
+    at[slice.size + 1] = '\n';
 }
 
 /* Between its letter and the end of the line: bytes that would end it are blanks. */
@@ -279,11 +281,12 @@ static void add_line(struct bytes *out, char letter, struct slice text)
     char *at = bytes_room(out, text.size + 3);
     if (at == NULL) return;
     *at++ = letter;
-    for (size_t i = 0; i < text.size; i++) {
-        const bool ends = text.bytes[i] == '\r' || text.bytes[i] == '\n';
-        *at++ = ends ? ' ' : text.bytes[i];
+    for (size_t i = 0; i < text.size; i++, at++) {
+        *at = text.bytes[i];
+        if (*at == '\r' || *at == '\n') *at = ' ';
     }
-    memcpy(at, "\r\n", 2);
+    *at++ = '\r';
+    *at = '\n';
 }
 
 void resp_simple(struct bytes *out, const char *text)

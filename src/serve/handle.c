@@ -55,6 +55,13 @@ static void end_bad_http(struct turn *turn, struct session *session, const struc
     session->closing = true;
 }
 
+/* Who waits for this before the body is sent gets it once: when the body has begun nobody waits any more. */
+static void go_on(struct turn *turn, struct session *session)
+{
+    turn_settle_queue(turn);
+    http_continue(turn_reply(turn, session, TURN_REPLY));
+}
+
 static size_t take_http(struct turn *turn, struct session *session, struct slice bytes)
 {
     struct http_request request;
@@ -64,6 +71,9 @@ static size_t take_http(struct turn *turn, struct session *session, struct slice
         http_route(turn, session, &request);
         if (!request.keep_alive) session->closing = true;
         return request.size;
+    case HTTP_CONTINUE:
+        go_on(turn, session);
+        return 0;
     case HTTP_BAD:
         end_bad_http(turn, session, &problem);
         return 0;

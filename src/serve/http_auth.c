@@ -99,12 +99,17 @@ static bool said(struct asking *asking, const char *name, enum http_known known,
 
 /* ---- parts of a key ---- */
 
+static struct slice only_one(struct asking *asking, struct slice value, unsigned count)
+{
+    if (count > 1 && asking->twice == NULL) asking->twice = "a header that the key is made of";
+    return count == 1 ? value : (struct slice){"", 0};
+}
+
 static struct slice header_once(struct asking *asking, const char *name)
 {
     unsigned count = 0;
     const struct slice value = http_header(asking->exchange->request, name, &count);
-    if (count > 1 && asking->twice == NULL) asking->twice = "a header that the key is made of";
-    return count == 1 ? value : (struct slice){"", 0};
+    return only_one(asking, value, count);
 }
 
 static struct slice either_header(struct asking *asking, const char *name, const char *other)
@@ -126,8 +131,9 @@ static struct slice last_of_list(struct slice list)
 
 static struct slice address_of(struct asking *asking)
 {
-    const struct slice real = header_once(asking, "X-Real-IP");
-    return real.size != 0 ? real : last_of_list(asking->exchange->header[KNOWN_FORWARDED_FOR]);
+    const struct exchange *exchange = asking->exchange;
+    const struct slice real = only_one(asking, exchange->header[KNOWN_REAL_IP], exchange->times[KNOWN_REAL_IP]);
+    return real.size != 0 ? real : last_of_list(exchange->header[KNOWN_FORWARDED_FOR]);
 }
 
 static struct slice until_query(struct slice uri)
@@ -174,7 +180,7 @@ static bool find_key(struct asking *asking, struct item *item)
 {
     char problem[200];
     struct exchange *exchange = asking->exchange;
-    const struct policy_limit *named = item->named ? policy_find(exchange->turn->policy, item->limit) : NULL;
+    const struct policy_limit *named = item->policy_limit;
     struct slice key = in_query(asking, "key");
     if (key.size == 0 && named != NULL && (named->parts != 0 || named->common)) return key_of_parts(asking, item);
     if (!said(asking, "key", KNOWN_KEY, "X-Weir-Key", &key)) return false;

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT
    http_fields.c - from the fields of a query, a form or an object of JSON to a question.
 
-   May touch: the turn.  Promises: what is not understood is refused with the name of its field; what is kept lives until
-   the turn's end.  Leaves to others: reading the fields (format/fields.c), what a limit means (turn.c). */
-#include <stdio.h>
-
+   May touch: the turn.  Promises: what is not understood is refused with the name of its field; what is kept lives
+   until the turn's end.  Leaves to others: reading the fields (format/fields.c), what a limit means (turn.c). */
 #include "serve/http_headers.h"
 #include "serve/http_parts.h"
 
@@ -127,12 +125,9 @@ bool fields_headers(struct exchange *exchange, const struct field *field)
 
 void fields_ask(struct exchange *exchange, struct item *item, const struct costs *costs)
 {
-    const unsigned limits = (unsigned)weir_plan_limits(item->under.plan);
-    char words[ANSWER_WORDS_MAX];
-    if (costs->count != 1 && costs->count != limits) {
-        snprintf(words, sizeof words, "%u numbers for a limit that has %u: expected one, or one for each", costs->count,
-                 limits);
-        bad(exchange, "cost", words);
+    char problem[200];
+    if (!turn_costs(item, costs->count, problem)) {
+        bad(exchange, "cost", problem);
         return;
     }
     item->session = exchange->session;

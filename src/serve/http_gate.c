@@ -34,15 +34,16 @@ static const struct known known_headers[KNOWN_COUNT] = {
     [KNOWN_PASSWORD] = {15, "x-weir-password"},
 };
 
-static char small(char c)
+static unsigned small(char c)
 {
-    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+    const unsigned byte = (unsigned char)c;
+    return byte >= 'A' && byte <= 'Z' ? byte + ('a' - 'A') : byte;
 }
 
 bool gate_same(struct slice slice, const char *name)
 {
     size_t i = 0;
-    while (i < slice.size && name[i] != '\0' && small(slice.bytes[i]) == name[i]) i++;
+    while (i < slice.size && name[i] != '\0' && small(slice.bytes[i]) == (unsigned char)name[i]) i++;
     return i == slice.size && name[i] == '\0';
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
    http_limits.c - /v1/limits: the limits that have a name, told, defined and removed.
 
-   May touch: the service's policy.  Promises: a definition holds for the requests behind it, whoever sends them.  Leaves
-   to others: what a policy is (policy.c), the file's limits (server.c): a reload brings those back. */
+   May touch: the service's policy.  Promises: a definition holds for the requests behind it.  Leaves to others: what a
+   policy is (policy.c), the file's limits (server.c): a reload brings those back. */
 #include <stdio.h>
 
 #include "serve/http_parts.h"
@@ -59,22 +59,13 @@ void limits_list(struct exchange *exchange)
 
 /* ---- changed ---- */
 
-/* Requests behind this one, in the same turn, are asked under the new one: nothing of the old one is queued any more. */
-static void take_policy(struct turn *turn)
-{
-    struct policy *old = turn->policy;
-    turn->policy_serial = atom_load_acquire(&turn->service->policy_serial);
-    turn->policy = service_policy(turn->service);
-    service_release(turn->service, old);
-}
-
 /* text NULL: removes it. */
 static bool define(struct exchange *exchange, struct slice name, const char *text)
 {
     weir_error error = {0};
     turn_settle_queue(exchange->turn);
     if (service_define(exchange->turn->service, name, text, &error) == 0) {
-        take_policy(exchange->turn);
+        turn_look_at_policy(exchange->turn);
         return true;
     }
     answer_refuse(exchange, &(struct refusal){.status = error.code == WEIR_ENOMEM ? 503 : 400,
@@ -128,7 +119,8 @@ static bool name_of_path(struct exchange *exchange, struct fields *fields, struc
     char *form = fields_room(exchange, rest.size + 2);
     char *room = form != NULL ? fields_room(exchange, rest.size + 2) : NULL;
     if (room == NULL) return false;
-    memcpy(form, "n=", 2);
+    form[0] = 'n';
+    form[1] = '=';
     memcpy(form + 2, rest.bytes, rest.size);
     struct bytes decoded = {.memory = room, .capacity = rest.size + 2};
     const bool read = fields_read_form((struct slice){form, rest.size + 2}, &decoded, fields, &problem);
@@ -142,10 +134,9 @@ void limits_remove(struct exchange *exchange)
     struct slice name;
     if (!name_of_path(exchange, &fields, &name)) return;
     if (exchange->turn->policy == NULL || policy_find(exchange->turn->policy, name) == NULL) {
-        answer_refuse(exchange,
-                      &(struct refusal){.status = 404,
-                                        .field = "name",
-                                        .words = "no limit has this name; GET /v1/limits tells those there are"});
+        answer_refuse(
+            exchange,
+            &(struct refusal){.status = 404, .field = "name", .words = "no limit has this name; see GET /v1/limits"});
         return;
     }
     if (define(exchange, name, NULL)) answer_json(exchange, 200, slice_of("{\"removed\":true}\n"));

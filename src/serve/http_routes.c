@@ -174,5 +174,4 @@ void http_route(struct turn *turn, struct session *session, const struct http_re
     if (request->method == HTTP_IS_HEAD) exchange.flags |= HTTP_HEAD_ONLY;
     gate_gather(&exchange);
     find_and_do(&exchange);
-    if (!request->keep_alive) session->closing = true;
 }

@@ -7,8 +7,8 @@
    Numbers are written as they are, up to 2^63 - 1, which stands for all that is more: a reader with 64 bits has them
    exactly, JavaScript to 16 digits, and nobody is told to come back earlier than he may.
 
-   May touch: the turn.  Promises: 200 allowed, 429 refused, 422 never; an unknown field is refused, so that a misspelled
-   one does not pass for its default.  Leaves to others: decisions (turn.c), receipts (receipt.c). */
+   May touch: the turn.  Promises: 200 allowed, 429 refused, 422 never; an unknown field is refused, so that a
+   misspelled one does not pass for its default.  Leaves to others: decisions (turn.c), receipts (receipt.c). */
 #include <stdio.h>
 
 #include "api/keyed.h"
@@ -95,18 +95,13 @@ static struct slice part_of_key(void *request, const char *name)
     return text_of(request, name);
 }
 
-static const struct policy_limit *named_of(const struct exchange *exchange, const struct item *item)
-{
-    return item->named ? policy_find(exchange->turn->policy, item->limit) : NULL;
-}
-
 static bool limit_and_key(struct exchange *exchange, struct fields *fields, struct item *item)
 {
     char problem[200];
     const struct slice limit = text_of(fields, "limit"), key = text_of(fields, "key");
     if (limit.size == 0) return bad(exchange, "limit", "expected the name or the text of a limit; for example 10/s");
     if (!fields_limit(exchange, limit, item)) return false;
-    const struct policy_limit *named = named_of(exchange, item);
+    const struct policy_limit *named = item->policy_limit;
     if (key.size == 0 && (named == NULL || (named->parts == 0 && !named->common))) {
         return bad(exchange, "key", "expected whom it is counted for; for example acme or 192.0.2.1");
     }
@@ -162,7 +157,7 @@ static void ask_route(struct exchange *exchange, bool charge)
     struct item item = {.answer = answer, .charge = charge};
     struct costs costs = {.of = {1}, .count = 1};
     if (!fields_of_body(exchange, &fields) || !limit_and_key(exchange, &fields, &item)) return;
-    if (!only_known(exchange, &fields, charge ? known_of_charge : known, named_of(exchange, &item))) return;
+    if (!only_known(exchange, &fields, charge ? known_of_charge : known, item.policy_limit)) return;
     const struct field *cost = fields_find(&fields, "cost");
     if (cost != NULL && !fields_costs(exchange, cost, "cost", &costs)) return;
     if (!charge && !peek_of(exchange, fields_find(&fields, "peek"), &item.peek)) return;
@@ -185,7 +180,7 @@ void forget_route(struct exchange *exchange)
     struct fields fields;
     struct item item = {0};
     if (!fields_of_body(exchange, &fields) || !limit_and_key(exchange, &fields, &item)) return;
-    if (!only_known(exchange, &fields, known, named_of(exchange, &item))) return;
+    if (!only_known(exchange, &fields, known, item.policy_limit)) return;
     turn_settle_queue(exchange->turn);
     keyed_forget(item.under.table, item.under.plan, (weir_key){item.key.bytes, item.key.size}, exchange->turn->now_ns);
     answer_json(exchange, 200, slice_of("{\"forgotten\":true}\n"));

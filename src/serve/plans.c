@@ -19,7 +19,6 @@
 
 #include "api/error.h"
 #include "host/map.h"
-#include "plan/plan.h"
 #include "share/hash.h"
 
 enum { SETS = 64, WAYS = 4 };
@@ -87,22 +86,12 @@ static struct entry *make_room(struct turn *turn, uint64_t hash)
     return oldest;
 }
 
-/* A text may say of its limits that they refuse nobody. */
-static bool is_shadow(const weir_plan *plan)
-{
-    const struct plan *inside = plan_inside_const(plan);
-    for (uint64_t i = 0; i < inside->count; i++) {
-        if (!inside->limit[i].shadow) return false;
-    }
-    return true;
-}
-
 static bool read_plan(struct turn *turn, const char *text, weir_plan *plan, struct policy_verdict *under,
                       weir_error *error)
 {
     if (weir_plan_parse(plan, text, WEIR_ADMIT, error) != 0) return false;
     weir_table *table = tables_for(turn->service->tables, plan, error);
-    *under = (struct policy_verdict){plan, table, is_shadow(plan)};
+    *under = (struct policy_verdict){.plan = plan, .table = table};
     return table != NULL;
 }
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
    receipt.c - what was taken, in the client's hands: the service remembers nothing.
 
-       MARK.START.NUMBER.LIMIT.COUNT.COST.END ... .SIZE.10/s burst=20.user:42
+       MARK START HEAD COST END [COST END ...] 10/s burst=20 user:42       without the blanks
 
-   MARK is a keyed hash of all that follows, by the secret of the table: who does not know it cannot make a receipt, and
-   one that was damaged is none.  START is in the table's own time, which a restart keeps as it keeps the table; NUMBER
-   tells receipts apart that are otherwise the same; LIMIT is the one that the decision named; COST and END are there
-   for each of the COUNT limits; SIZE is that of the limit's name or text.  Numbers are hexadecimal.
+   All in capitals are 16 hexadecimal digits.  MARK is a keyed hash of all that follows, by the secret of the table: who
+   does not know it cannot make a receipt, and one that was damaged is none.  START is in the table's own time, which a
+   restart keeps as it keeps the table.  HEAD holds a number that tells receipts apart that are otherwise the same, the
+   size of the limit's name or text, how many limits there are, and which of them the decision named.  COST and END are
+   there for each limit.
 
    That one settles once is itself a limit: one permit for the receipt, in the table of slots, until what was taken has
    drained, or a minute at least.  Then it would give nothing back any more; what it charges in addition it would charge
@@ -24,7 +25,16 @@
 /* Behind a key, so that neither is the identity of one: limits count from 0, wide slots from WEIR_LIMITS_MAX. */
 static const uint64_t SALT_OF_MARK = UINT64_MAX, SALT_OF_SETTLED = UINT64_MAX - 1;
 
-enum { MARK_SIZE = 16 };
+enum { DIGITS = 16, NUMBERS_MAX = 2 + 2 * WEIR_LIMITS_MAX };
+
+/* HEAD: | number, 32 bits | size of the limit, 16 | limits, 8 | which, 8 | */
+static uint64_t head_of(uint64_t number, uint64_t size, uint64_t count, uint64_t limit)
+{
+    return number << 32 | size << 16 | count << 8 | limit;
+}
+
+_Static_assert(POLICY_TEXT_MAX < 1 << 16 && POLICY_NAME_MAX < 1 << 16 && WEIR_LIMITS_MAX < 1 << 8, "HEAD holds them");
+_Static_assert((1 + NUMBERS_MAX) * DIGITS + POLICY_TEXT_MAX + POLICY_KEY_MAX <= RECEIPT_MAX, "a receipt has room");
 
 /* ---- written ---- */
 
@@ -38,15 +48,40 @@ static bool is_due(const struct item *item, const weir_decision *decision)
     return taken;
 }
 
-static void write_hex(char *end, unsigned digits, uint64_t number)
+/* Each of the lowest eight digits in a byte of its own, as text. */
+static uint64_t digits_of(uint64_t number)
 {
-    for (; digits != 0; digits--, number /= 16) *--end = "0123456789abcdef"[number % 16];
+    uint64_t digits = number & UINT32_MAX;
+    digits = (digits | digits << 16) & UINT64_C(0x0000FFFF0000FFFF);
+    digits = (digits | digits << 8) & UINT64_C(0x00FF00FF00FF00FF);
+    digits = (digits | digits << 4) & UINT64_C(0x0F0F0F0F0F0F0F0F);
+    const uint64_t letters = (digits + UINT64_C(0x0606060606060606)) >> 4 & UINT64_C(0x0101010101010101);
+    return digits + UINT64_C(0x3030303030303030) + letters * ('a' - '0' - 10);
 }
 
-static void add_number(struct bytes *out, uint64_t number)
+/* Back again; of what is no digit something that digits_of does not bring back. */
+static uint64_t number_of(uint64_t digits)
 {
-    bytes_hex(out, number);
-    bytes_byte(out, '.');
+    uint64_t number = (digits & UINT64_C(0x0F0F0F0F0F0F0F0F)) + (digits >> 6 & UINT64_C(0x0101010101010101)) * 9;
+    number = (number | number >> 4) & UINT64_C(0x00FF00FF00FF00FF);
+    number = (number | number >> 8) & UINT64_C(0x0000FFFF0000FFFF);
+    return (number | number >> 16) & UINT32_MAX;
+}
+
+/* In this machine's order of bytes, as the table is. */
+static void write_hex(char at[DIGITS], uint64_t number)
+{
+    const uint64_t digits[2] = {digits_of(number), digits_of(number >> 32)};
+    memcpy(at, digits, DIGITS);
+}
+
+static bool read_hex(const char at[DIGITS], uint64_t *number)
+{
+    uint64_t digits[2];
+    memcpy(digits, at, DIGITS);
+    const uint64_t low = number_of(digits[0]), high = number_of(digits[1]);
+    *number = high << 32 | low;
+    return digits_of(low) == digits[0] && digits_of(high) == digits[1];
 }
 
 static uint64_t mark_of(const weir_table *table, struct slice payload)
@@ -58,78 +93,62 @@ void receipt_write(struct bytes *out, const struct item *item, const weir_decisi
 {
     if (!is_due(item, decision)) return;
     const weir_table *table = item->under.table;
-    char *mark = bytes_room(out, MARK_SIZE + 1);
-    const size_t begin = out->size;
+    const struct slice key = turn_key_plain(item);
     const unsigned count = item->each != NULL ? (unsigned)weir_plan_limits(item->under.plan) : 1;
-    add_number(out, decision->start.ns + table->offset_ns);
-    add_number(out, item->receipt);
-    add_number(out, decision->limit);
-    add_number(out, count);
+    const size_t payload = (2 + 2 * (size_t)count) * DIGITS + item->limit.size + key.size;
+    char *mark = bytes_room(out, DIGITS + payload);
+    if (mark == NULL) return;
+    char *at = mark + DIGITS;
+    write_hex(at, decision->start.ns + table->offset_ns);
+    write_hex(at + DIGITS, head_of(item->receipt, item->limit.size, count, decision->limit));
     for (unsigned i = 0; i < count; i++) {
-        add_number(out, item->each != NULL ? item->each->cost[i] : item->cost);
-        add_number(out, item->each != NULL ? item->each->end[i] : decision->end);
+        at += 2 * DIGITS;
+        write_hex(at, item->each != NULL ? item->each->cost[i] : item->cost);
+        write_hex(at + DIGITS, item->each != NULL ? item->each->end[i] : decision->end);
     }
-    add_number(out, item->limit.size);
-    bytes_add(out, item->limit);
-    bytes_byte(out, '.');
-    bytes_add(out, turn_key_plain(item));
-    if (out->full) return;
-    write_hex(mark + MARK_SIZE, MARK_SIZE, mark_of(table, slice_from(bytes_slice(out), begin)));
-    mark[MARK_SIZE] = '.';
+    memcpy(at + 2 * DIGITS, item->limit.bytes, item->limit.size);
+    memcpy(at + 2 * DIGITS + item->limit.size, key.bytes, key.size);
+    write_hex(mark, mark_of(table, (struct slice){mark + DIGITS, payload}));
 }
 
 /* ---- read ---- */
 
 struct receipt {
-    struct slice mark, payload;
-    uint64_t start, number, limit_index, count;
+    struct slice payload; /* all but the mark */
+    uint64_t mark, start, limit_index, count;
     uint64_t cost[WEIR_LIMITS_MAX], end[WEIR_LIMITS_MAX];
     struct slice limit, key;
 };
 
-/* The bytes before the next point; false: there is none. */
-static bool next(struct slice *rest, struct slice *part)
-{
-    const char *point = rest->size != 0 ? memchr(rest->bytes, '.', rest->size) : NULL;
-    if (point == NULL) return false;
-    *part = slice_between(rest->bytes, point);
-    *rest = slice_from(*rest, part->size + 1);
-    return true;
-}
-
 static bool next_number(struct slice *rest, uint64_t *number)
 {
-    struct slice part;
-    return next(rest, &part) && slice_hex(part, number);
+    if (rest->size < DIGITS || !read_hex(rest->bytes, number)) return false;
+    *rest = slice_from(*rest, DIGITS);
+    return true;
 }
 
 static bool read_receipt(struct slice text, struct receipt *receipt)
 {
     struct slice rest = text;
-    uint64_t size;
-    if (!next(&rest, &receipt->mark) || receipt->mark.size != MARK_SIZE) return false;
+    uint64_t head;
+    if (!next_number(&rest, &receipt->mark)) return false;
     receipt->payload = rest;
-    if (!next_number(&rest, &receipt->start) || !next_number(&rest, &receipt->number) ||
-        !next_number(&rest, &receipt->limit_index) || !next_number(&rest, &receipt->count))
-        return false;
-    if (receipt->count == 0 || receipt->count > WEIR_LIMITS_MAX || receipt->limit_index >= receipt->count) return false;
+    if (!next_number(&rest, &receipt->start) || !next_number(&rest, &head)) return false;
+    receipt->count = head >> 8 & UINT8_MAX;
+    receipt->limit_index = head & UINT8_MAX;
+    if (receipt->count > WEIR_LIMITS_MAX || receipt->limit_index >= receipt->count) return false;
     for (uint64_t i = 0; i < receipt->count; i++) {
         if (!next_number(&rest, &receipt->cost[i]) || !next_number(&rest, &receipt->end[i])) return false;
     }
-    if (!next_number(&rest, &size) || size >= rest.size || rest.bytes[size] != '.') return false;
+    const size_t size = head >> 16 & UINT16_MAX;
     receipt->limit = (struct slice){rest.bytes, size};
-    receipt->key = slice_from(rest, size + 1);
-    return true;
+    receipt->key = slice_from(rest, size);
+    return size <= rest.size;
 }
 
-/* Takes as long whatever differs. */
 static bool is_genuine(const weir_table *table, const struct receipt *receipt)
 {
-    char mark[MARK_SIZE];
-    unsigned differ = 0;
-    write_hex(mark + MARK_SIZE, MARK_SIZE, mark_of(table, receipt->payload));
-    for (size_t i = 0; i < MARK_SIZE; i++) differ |= (unsigned)(mark[i] ^ receipt->mark.bytes[i]);
-    return differ == 0;
+    return mark_of(table, receipt->payload) == receipt->mark;
 }
 
 static bool fails(char problem[200], const char *words)

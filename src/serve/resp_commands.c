@@ -8,26 +8,30 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#define NAME(text) text, sizeof(text) - 1
+
 /* Those that are asked most come first. */
 static const struct resp_row rows[] = {
-    {"CL.THROTTLE", -1, true, false, resp_throttle, "fast", "max_burst + 1 at once, then count in each period", 1},
-    {"WEIR.TAKE", -3, true, false, resp_take, "fast", "Takes permits of a limit for a key, now or not at all", 2},
-    {"WEIR.CHARGE", -4, true, false, resp_charge, "fast", "Takes permits whatever the balance", 2},
-    {"WEIR.SETTLE", -3, false, false, resp_settle, "fast", "Corrects what a receipt says to what was really used", 0},
-    {"WEIR.FORGET", 3, false, false, resp_forget, "fast", "A key is as if it had never asked", 2},
-    {"WEIR.LIMIT", -1, false, false, resp_limit, "admin", "Limits that have a name: LIST, GET, SET, DEL", 0},
-    {"PING", -1, false, false, resp_ping, "fast", "PONG, or the message", 0},
-    {"ECHO", 2, false, false, resp_echo, "fast", "The message", 0},
-    {"HELLO", -1, false, true, resp_hello, "noauth", "Which protocol from now on, and who this is", 0},
-    {"AUTH", -2, false, true, resp_auth, "noauth", "The password", 0},
-    {"QUIT", -1, false, true, resp_quit, "noauth", "Closes the connection", 0},
-    {"RESET", 1, false, true, resp_reset, "noauth", "The connection is as if it were new", 0},
-    {"CLIENT", -2, false, false, resp_client, "fast", "Names this connection, and tells of it", 0},
-    {"SELECT", 2, false, false, resp_select, "fast", "There is one database, 0", 0},
-    {"COMMAND", -1, false, false, resp_list_commands, "fast", "These commands", 0},
-    {"INFO", -1, false, false, resp_info, "fast", "What the service has done", 0},
-    {"CONFIG", -2, false, false, resp_config, "admin", "GET: nothing that Redis could be told is here", 0},
-    {"DBSIZE", 1, false, false, resp_dbsize, "fast", "Keys that have used something and are not full again", 0},
+    {NAME("CL.THROTTLE"), -1, true, false, resp_throttle, "fast", "max_burst + 1 at once, then count in each period",
+     1},
+    {NAME("WEIR.TAKE"), -3, true, false, resp_take, "fast", "Takes permits of a limit for a key, now or not at all", 2},
+    {NAME("WEIR.CHARGE"), -4, true, false, resp_charge, "fast", "Takes permits whatever the balance", 2},
+    {NAME("WEIR.SETTLE"), -3, false, false, resp_settle, "fast", "Corrects what a receipt says to what was really used",
+     0},
+    {NAME("WEIR.FORGET"), 3, false, false, resp_forget, "fast", "A key is as if it had never asked", 2},
+    {NAME("WEIR.LIMIT"), -1, false, false, resp_limit, "admin", "Limits that have a name: LIST, GET, SET, DEL", 0},
+    {NAME("PING"), -1, false, false, resp_ping, "fast", "PONG, or the message", 0},
+    {NAME("ECHO"), 2, false, false, resp_echo, "fast", "The message", 0},
+    {NAME("HELLO"), -1, false, true, resp_hello, "noauth", "Which protocol from now on, and who this is", 0},
+    {NAME("AUTH"), -2, false, true, resp_auth, "noauth", "The password", 0},
+    {NAME("QUIT"), -1, false, true, resp_quit, "noauth", "Closes the connection", 0},
+    {NAME("RESET"), 1, false, true, resp_reset, "noauth", "The connection is as if it were new", 0},
+    {NAME("CLIENT"), -2, false, false, resp_client, "fast", "Names this connection, and tells of it", 0},
+    {NAME("SELECT"), 2, false, false, resp_select, "fast", "There is one database, 0", 0},
+    {NAME("COMMAND"), -1, false, false, resp_list_commands, "fast", "These commands", 0},
+    {NAME("INFO"), -1, false, false, resp_info, "fast", "What the service has done", 0},
+    {NAME("CONFIG"), -2, false, false, resp_config, "admin", "GET: nothing that Redis could be told is here", 0},
+    {NAME("DBSIZE"), 1, false, false, resp_dbsize, "fast", "Keys that have used something and are not full again", 0},
 };
 
 const struct resp_row *resp_rows(unsigned *count)
@@ -39,7 +43,8 @@ const struct resp_row *resp_rows(unsigned *count)
 const struct resp_row *resp_row_find(struct slice name)
 {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (resp_is(name, rows[i].name)) return &rows[i];
+        if (rows[i].size != name.size) continue;
+        if (memcmp(rows[i].name, name.bytes, name.size) == 0 || resp_is(name, rows[i].name)) return &rows[i];
     }
     return NULL;
 }

@@ -15,7 +15,8 @@
 /* One command.  What is not `queued` finds the queue settled, and may write at once. */
 struct resp_row {
     const char *name;
-    int arity; /* with its name; below 0: at least so many */
+    size_t size; /* of the name */
+    int arity;   /* with its name; below 0: at least so many */
     bool queued, before_auth;
     void (*run)(struct turn *turn, struct session *session, const struct resp_command *command);
     const char *flags, *summary; /* flags: one word */

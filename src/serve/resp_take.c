@@ -24,9 +24,10 @@ static int64_t capped(uint64_t number)
 
 /* ---- answers ---- */
 
-static const char *verdict_text(const weir_decision *decision)
+static struct slice verdict_text(const weir_decision *decision)
 {
-    return decision->verdict == WEIR_ALLOW ? "allow" : decision->verdict == WEIR_DENY ? "deny" : "never";
+    static const struct slice allow = {"allow", 5}, deny = {"deny", 4}, never = {"never", 5};
+    return decision->verdict == WEIR_ALLOW ? allow : decision->verdict == WEIR_DENY ? deny : never;
 }
 
 static void add_receipt(struct bytes *out, const struct item *item, const weir_decision *decision)
@@ -42,7 +43,7 @@ static void answer(struct turn *turn, const struct item *item, const weir_decisi
 {
     struct bytes *out = turn_reply(turn, item->session, TURN_REPLY + RECEIPT_MAX);
     resp_array(out, 7);
-    resp_bulk(out, slice_of(verdict_text(decision)));
+    resp_bulk(out, verdict_text(decision));
     resp_integer(out, decision->limit);
     resp_integer(out, capped(decision->remaining));
     resp_integer(out, capped(decision->delay_ns));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
    resp_throttle.c - CL.THROTTLE key max_burst count period [quantity], as redis-cell has it.
 
-       *5  :0 or 1, limited  :max_burst + 1  :how many more would pass  :seconds to wait, or -1  :seconds until it is full
+       *5  :limited, 0 or 1  :max_burst + 1  :how many more would pass  :seconds to wait, or -1  :seconds until full
 
    Seconds are rounded up, so that who waits that long has waited long enough; redis-cell drops what is left of them
    below one ms, and forgets keys up to one ms early.
@@ -9,8 +9,6 @@
    May touch: the turn.  Promises: nothing is allocated.  Leaves to others: deciding (turn.c), the limit (plans.c). */
 #include "serve/plans.h"
 #include "serve/resp_parts.h"
-
-#include "api/keyed.h"
 
 enum { THROTTLE_KEY = 1, THROTTLE_MAX_BURST, THROTTLE_COUNT, THROTTLE_PERIOD, THROTTLE_QUANTITY };
 
@@ -26,38 +24,40 @@ static int64_t capped(uint64_t number)
     return number > INT64_MAX ? INT64_MAX : (int64_t)number;
 }
 
-/* Of what can never pass the decision does not say it: it is full when what was taken before is back. */
-static uint64_t full_ns(const struct turn *turn, const struct item *item, const weir_decision *decision)
-{
-    weir_decision peek = *decision;
-    const weir_key key = {item->key.bytes, item->key.size};
-    if (decision->verdict == WEIR_NEVER)
-        peek = keyed_peek(item->under.table, item->under.plan, key, turn->now_ns, -1, 0);
-    return weir_table_full_ns(item->under.table, item->under.plan, &peek);
-}
+enum { DETAIL_LIMIT, DETAIL_NEVER };
 
 static void answer(struct turn *turn, const struct item *item, const weir_decision *decision)
 {
     struct bytes *out = turn_reply(turn, item->session, TURN_REPLY);
+    const bool never = item->detail[DETAIL_NEVER] != 0;
+    const uint64_t full_ns = weir_table_full_ns(item->under.table, item->under.plan, decision);
+    if (never) stats_decided(turn->stats, item->number, &(weir_decision){.verdict = WEIR_NEVER}, false);
     resp_array(out, 5);
-    resp_integer(out, decision->verdict == WEIR_ALLOW ? 0 : 1);
-    resp_integer(out, capped(item->detail[0]));
+    resp_integer(out, decision->verdict == WEIR_ALLOW && !never ? 0 : 1);
+    resp_integer(out, capped(item->detail[DETAIL_LIMIT]));
     resp_integer(out, capped(decision->remaining));
     resp_integer(out, decision->verdict == WEIR_DENY ? seconds_up(decision->retry_ns) : -1);
-    resp_integer(out, seconds_up(full_ns(turn, item, decision)));
+    resp_integer(out, seconds_up(full_ns));
 }
 
-/* One that redis-cell reads: a sign, zeros in front. */
+enum { DIGITS_MAX = 19 }; /* so many fit uint64_t, whatever they are */
+
+/* What redis-cell reads: a sign, zeros in front. */
 static bool read_number(struct slice text, int64_t *number)
 {
-    const bool negative = text.size != 0 && text.bytes[0] == '-';
-    if (text.size != 0 && text.bytes[0] == '+') text = slice_from(text, 1);
-    size_t zeros = negative;
-    while (zeros + 1 < text.size && text.bytes[zeros] == '0') zeros++;
-    if (zeros == (size_t)negative) return slice_signed(text, number);
-    if (!slice_signed(slice_from(text, zeros), number)) return false;
-    if (negative) *number = -*number;
-    return true;
+    const bool sign = text.size != 0 && (text.bytes[0] == '-' || text.bytes[0] == '+');
+    const bool negative = sign && text.bytes[0] == '-';
+    size_t at = sign;
+    uint64_t value = 0;
+    while (at + 1 < text.size && text.bytes[at] == '0') at++;
+    if (at >= text.size || text.size - at > DIGITS_MAX) return false;
+    for (; at < text.size; at++) {
+        const unsigned digit = (unsigned)(text.bytes[at] - '0');
+        if (digit > 9) return false;
+        value = value * 10 + digit;
+    }
+    *number = negative ? -(int64_t)value : (int64_t)value;
+    return value <= INT64_MAX;
 }
 
 static void refuse_number(struct turn *turn, struct session *session, struct slice text, const char *name)
@@ -102,6 +102,16 @@ static bool read_numbers(struct turn *turn, struct session *session, const struc
     return check_range(turn, session, number);
 }
 
+/* What can never pass is still told when what was taken before is back: it asks for nothing. */
+static void ask(struct turn *turn, struct item *item, uint64_t limit, uint64_t quantity)
+{
+    item->detail[DETAIL_LIMIT] = limit;
+    item->detail[DETAIL_NEVER] = quantity > limit;
+    item->cost = quantity > limit ? 0 : quantity;
+    item->peek = item->cost == 0;
+    turn_take(turn, item, NULL, 0);
+}
+
 void resp_throttle(struct turn *turn, struct session *session, const struct resp_command *command)
 {
     int64_t number[THROTTLE_QUANTITY + 1];
@@ -117,8 +127,5 @@ void resp_throttle(struct turn *turn, struct session *session, const struct resp
         resp_refuse(turn, session, "ERR %s", problem);
         return;
     }
-    item.cost = (uint64_t)number[THROTTLE_QUANTITY];
-    item.peek = item.cost == 0;
-    item.detail[0] = (uint64_t)number[THROTTLE_MAX_BURST] + 1;
-    turn_take(turn, &item, NULL, 0);
+    ask(turn, &item, (uint64_t)number[THROTTLE_MAX_BURST] + 1, (uint64_t)number[THROTTLE_QUANTITY]);
 }

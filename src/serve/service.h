@@ -22,8 +22,8 @@ struct service_event {
 
 struct service {
     struct tables *tables;
-    const char *password;            /* NULL: none is asked for */
-    const char *const *hosts;        /* further names that Host: may say */
+    const char *password;     /* NULL: none is asked for */
+    const char *const *hosts; /* further names that Host: may say */
     unsigned host_count;
     uint64_t (*now_ns)(void *clock); /* CLOCK_MONOTONIC, or a test's */
     void *clock;

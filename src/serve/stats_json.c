@@ -298,7 +298,7 @@ static void write_samples(struct bytes *out, const struct series *series, uint64
     const char *before = "";
     name_of(out, ",", "samples");
     bytes_byte(out, '[');
-    for (; told < count && out->capacity - out->size > 2 * ROW_MAX; told++) {
+    for (; told < count && out->capacity - out->size > 2 * (size_t)ROW_MAX; told++) {
         bytes_text(out, before);
         write_sample(out, &series->sample[told % SERIES_SAMPLES]);
         before = ",";

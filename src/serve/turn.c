@@ -82,6 +82,7 @@ void turn_look_at_policy(struct turn *turn)
     if (turn->policy != NULL) service_release(turn->service, turn->policy);
     turn->policy = service_policy(turn->service);
     turn->policy_serial = serial;
+    turn->last_limit = NULL;
 }
 
 void turn_begin(struct turn *turn)
@@ -304,6 +305,17 @@ static void say_unknown(const struct policy *policy, struct slice name, weir_err
     }
 }
 
+/* Most often it is the last one again. */
+static const struct policy_limit *find_limit(struct turn *turn, struct slice name)
+{
+    const struct policy_limit *last = turn->last_limit;
+    if (last != NULL && turn->last_size == name.size && memcmp(last->name, name.bytes, name.size) == 0) return last;
+    if (turn->policy == NULL) return NULL;
+    turn->last_limit = policy_find(turn->policy, name);
+    turn->last_size = name.size;
+    return turn->last_limit;
+}
+
 bool turn_limit(struct turn *turn, struct slice name_or_text, struct item *item, const char **code, weir_error *error)
 {
     item->limit = name_or_text;
@@ -313,7 +325,7 @@ bool turn_limit(struct turn *turn, struct slice name_or_text, struct item *item,
     *code = "BADLIMIT";
     if (!item->named) return plans_text(turn, name_or_text, &item->under, error);
     *code = "NOLIMIT";
-    if (turn->policy != NULL) item->policy_limit = policy_find(turn->policy, name_or_text);
+    item->policy_limit = find_limit(turn, name_or_text);
     if (item->policy_limit == NULL) {
         say_unknown(turn->policy, name_or_text, error);
         return false;

@@ -69,6 +69,8 @@ struct turn {
     struct stats *stats;
     struct policy *policy; /* as of this turn; NULL: no names */
     uint64_t policy_serial;
+    const struct policy_limit *last_limit; /* that a name was looked up for, and the name's size */
+    size_t last_size;
     struct plans *plans;
     weir_table *slots;  /* where it is remembered which receipts have been settled */
     uint64_t now_ns;    /* read once, when the turn begins */
@@ -124,9 +126,9 @@ bool turn_costs(const struct item *item, unsigned count, char problem[200]);
    be sent by this.  Who writes more than there is room for has the session closed. */
 struct bytes *turn_reply(struct turn *turn, struct session *session, size_t room);
 
-/* What a limit means that comes by name or text: fills under, number, named, limit.  A name begins with a letter, a text
-   does not, but for "unlimited" and "none".  false: see error; *code is "NOLIMIT" or "BADLIMIT" (RESP's way of saying
-   which).  What is queued may be settled by this; what it fills stays until turn_end or the next turn_limit. */
+/* What a limit means that comes by name or text: fills under, number, named, limit.  A name begins with a letter, a
+   text does not, but for "unlimited" and "none".  false: see error; *code is "NOLIMIT" or "BADLIMIT" (RESP's way of
+   saying which).  What is queued may be settled by this; what it fills stays until turn_end or the next turn_limit. */
 bool turn_limit(struct turn *turn, struct slice name_or_text, struct item *item, const char **code, weir_error *error);
 
 /* The key as it is in the table, in scratch where it must be made: after turn_limit.  false: *problem says why. */

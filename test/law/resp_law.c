@@ -99,25 +99,45 @@ static void check_splits(struct law *law, struct slice whole)
     }
 }
 
-/* The least that may follow, byte by byte, makes a command of an array that wants more. */
-static void check_completion(struct law *law, struct bytes *text)
+/* Adds bytes that leave a command as it is, or none: within a bulk any may follow. */
+static bool add_bulk(struct law *law, struct bytes *text, size_t size)
+{
+    struct resp_command command;
+    add_many(text, '0', size);
+    if (read_checked(law, bytes_slice(text), &command) == RESP_MORE) return true;
+    text->size -= size;
+    return false;
+}
+
+/* The next byte of the shortest command that this can become. */
+static enum resp_result add_next(struct law *law, struct bytes *text)
 {
     static const char next[] = "\r\n$01";
     struct resp_command command;
-    if (read_checked(law, bytes_slice(text), &command) != RESP_MORE) return;
+    text->size++;
+    for (size_t i = 0; next[i] != '\0'; i++) {
+        text->memory[text->size - 1] = next[i];
+        const enum resp_result result = read_checked(law, bytes_slice(text), &command);
+        if (result == RESP_MORE || result == RESP_COMMAND) return result;
+    }
+    return RESP_BAD;
+}
+
+/* An array that wants more can become a command within the limits; a line has room. */
+static void check_completion(struct law *law, struct bytes *text)
+{
+    struct resp_command command;
+    enum resp_result result = read_checked(law, bytes_slice(text), &command);
+    if (result != RESP_MORE) return;
     if (text->size == 0 || text->memory[0] != '*') {
         law_check(law, text->size < RESP_INLINE_MAX, "a line of %zu bytes", text->size);
         return;
     }
-    for (enum resp_result result = RESP_MORE; result != RESP_COMMAND;) {
+    while (result == RESP_MORE) {
         law_check(law, text->size < RESP_COMMAND_MAX, "wants more than the limit");
-        text->size++;
-        for (size_t i = 0; next[i] != '\0'; i++) {
-            text->memory[text->size - 1] = next[i];
-            result = read_checked(law, bytes_slice(text), &command);
-            if (result == RESP_MORE || result == RESP_COMMAND) break;
-        }
-        law_check(law, result == RESP_MORE || result == RESP_COMMAND, "no byte may follow %zu", text->size - 1);
+        if (add_bulk(law, text, 4096) || add_bulk(law, text, 64)) continue;
+        result = add_next(law, text);
+        law_check(law, result != RESP_BAD, "no byte may follow %zu", text->size - 1);
     }
 }
 
@@ -128,7 +148,7 @@ static void any_bytes(struct law *law)
     ADD_PIECES(law, &text, pieces, law_chance(law, 2) ? RESP_INLINE_MAX : RESP_COMMAND_MAX);
     law_note(law, "%zu bytes: %.*s", text.size, (int)(text.size < 400 ? text.size : 400), memory);
     check_splits(law, bytes_slice(&text));
-    if (text.size < 200 || law_chance(law, 8)) check_completion(law, &text);
+    check_completion(law, &text);
 }
 
 /* ---- what is written ---- */
@@ -190,7 +210,7 @@ static void near_limit(struct law *law)
     const bool fits = text.size <= RESP_COMMAND_MAX;
     law_note(law, "%u and one of %zu at %u", small, large, (unsigned)place);
     law_check(law, read_checked(law, bytes_slice(&text), &command) == (fits ? RESP_COMMAND : RESP_BAD), "all of it");
-    for (size_t size = known; size < text.size; size += 1 + law_pick(law, 4000)) {
+    for (size_t size = known; size < text.size; size += 500 + law_pick(law, 4000)) {
         const enum resp_result result = read_checked(law, (struct slice){memory, size}, &command);
         law_check(law, result == (fits ? RESP_MORE : RESP_BAD), "%zu of %zu bytes", size, text.size);
     }

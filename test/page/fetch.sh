@@ -60,7 +60,7 @@ if [ -s "$room/said" ]; then fail 'is not content with what is there'; fi
 # Another version than the one that is locked is as good as none; and one that cannot be had leaves all as it is.
 sed -i 's/"version": "[^"]*"/"version": "0.0.1"/' "$place/package.json"
 page 0
-grep -q 'weir replay --html is built without its page' "$room/said" || fail 'no word of having failed'
+grep -q 'weir replay and weir serve are built without their pages' "$room/said" || fail 'no word of having failed'
 mv "$room/away.tgz" "$room/uplot.tgz"
 page 0
 cmp "$place/package.json" "$tree/web/node_modules/uplot/package.json" || fail 'the old version stays'

@@ -175,6 +175,20 @@ def check_hostile(browser, server, address):
     del browser.console[before:]
 
 
+def check_many(browser, server, address):
+    server.case = many()
+    ready(browser, server, address)
+    shown = '[...document.querySelectorAll(".card")].filter((card) => card.checkVisibility()).length'
+    check('a few limits', browser.run(shown) == 12, browser.run(shown))
+    check('the rest is offered', text(browser, '#rest') == 'Show all 65 limits', text(browser, '#rest'))
+    browser.run('byId("rest").click()')
+    check('all limits', browser.run(shown) == 65, browser.run(shown))
+    others = browser.run('cards.get(64).card.innerText')
+    check('the others', 'others' in others and '10 more limits' in others, others)
+    drawn = browser.run('[...cards.get(64).plot.data[1]].slice(0, -1)')
+    check('the others are drawn', drawn == [row[7][64][1] for row in server.case.samples], drawn[:5])
+
+
 def check_hands(browser, server, address):
     """The keyboard, the range, the order."""
     case = server.case = live_server.usual()
@@ -283,9 +297,12 @@ def main():
     server = live_server.Server(FIXTURE)
     address = server.up()
     with Browser(CHROMIUM, FOLDER) as browser:
-        look_at_all(browser, server, address)
-        for part in (check_figures, check_hostile, check_hands, check_first, check_parts, check_pause, check_away):
-            part(browser, server, address)
+        for part in (look_at_all, check_figures, check_hostile, check_many, check_hands, check_first, check_parts,
+                     check_pause, check_away):
+            try:
+                part(browser, server, address)
+            except TimeoutError as late:
+                check(part.__name__, False, late)
         check('nothing is said on the console', browser.console == [], browser.console)
         strangers = {url for url in browser.requests if not url.startswith(address) and not url.startswith('data:')}
         check('nobody else is asked', strangers == set(), strangers)

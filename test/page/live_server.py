@@ -106,7 +106,11 @@ class Server:
             def log_message(self, *_):
                 pass
 
-        self.server = http.server.ThreadingHTTPServer(('127.0.0.1', self.port), Handler)
+        class Quiet(http.server.ThreadingHTTPServer):
+            def handle_error(self, *_):  # a page that is left does not wait for its answer
+                pass
+
+        self.server = Quiet(('127.0.0.1', self.port), Handler)
         self.server.daemon_threads = True
         self.port = self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()

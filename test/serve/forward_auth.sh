@@ -37,33 +37,54 @@ as_traefik 200 2001:db8:0:1::1
 clean_end
 
 # ---- Caddy ----
-start_serve
 needs caddy
 export HOME=$room XDG_DATA_HOME=$room XDG_CONFIG_HOME=$room
-for turn in {1..5}; do
+
+# $caddy and $web.  Somebody else may have been faster to take the port.
+start_caddy() # SED_ARGUMENT...: what is changed of the example, besides ports
+{
+    local turn port
     what=caddy
-    port=$(free_port)
-    sed "s/127\.0\.0\.1:8080/127.0.0.1:$port/; s/127\.0\.0\.1:9348/127.0.0.1:$http/; s|10/s burst=20|20/day|" \
-        "$examples/Caddyfile" >Caddyfile
-    caddy run --config Caddyfile --adapter caddyfile >caddy.err 2>&1 &
-    caddy=$!
-    while kill -0 "$caddy" 2>/dev/null && ! listens "$port"; do sleep 0.05; done
-    if kill -0 "$caddy" 2>/dev/null; then break; fi
-    if ! grep -q 'address already in use' caddy.err; then
-        cp caddy.err err
-        fail 'it does not start'
-    fi
-done
-web=http://127.0.0.1:$port/
-for _ in {1..20}; do
-    fetch 200 "$web"
-    says out hello
-done
-fetch 429 "$web"
-retry_after 4000 4752
-fetch 429 "$web" -H 'X-Weir-Key: another' -H 'X-Weir-Limit: unlimited' -H 'X-Weir-Cost: 0' -H 'X-Forwarded-For: 1.2.3.4'
-fetch 200 "$web" --interface 127.0.0.2
+    for turn in {1..5}; do
+        port=$(free_port)
+        sed -e "s/127\.0\.0\.1:8080/127.0.0.1:$port/; s/127\.0\.0\.1:9348/127.0.0.1:$http/" "$@" "$examples/Caddyfile" \
+            >Caddyfile
+        caddy run --config Caddyfile --adapter caddyfile >caddy.err 2>&1 &
+        caddy=$!
+        while kill -0 "$caddy" 2>/dev/null && ! listens "$port"; do sleep 0.05; done
+        web=http://127.0.0.1:$port/
+        if kill -0 "$caddy" 2>/dev/null; then return; fi
+        if ! grep -q 'address already in use' caddy.err; then break; fi
+    done
+    cp caddy.err err
+    fail 'it does not start'
+}
+
+twenty() # of this client pass, whatever else he says
+{
+    for _ in {1..20}; do
+        fetch 200 "$web"
+        says out hello
+    done
+    fetch 429 "$web"
+    retry_after 4000 4752
+    fetch 429 "$web" -H 'X-Forwarded-For: 1.2.3.4' -H 'X-Real-IP: 1.2.3.4' -H 'X-Weir-Cost: 0'
+    fetch 200 "$web" --interface 127.0.0.2
+}
+
+start_serve
+start_caddy -e 's|10/s burst=20|20/day|'
+twenty
+fetch 429 "$web" -H 'X-Weir-Key: another' -H 'X-Weir-Limit: unlimited'
 clean_end
 fetch 502 "$web"
+stop "$caddy"
+
+# The same by a limit with a name, which counts addresses.
+start_serve weir.yaml
+start_caddy -e 's|"10/s burst=20"|site|' -e '/header_up X-Weir-Key/d'
+twenty
+fetch 400 "$web" -H 'X-Weir-Key: another'
+clean_end
 stop "$caddy"
 exit 0

@@ -73,9 +73,7 @@ get 429 -X POST -d 'a body'
 clean_end
 get 200
 get 200 --interface 127.0.0.3
-"$weir" serve --resp 127.0.0.1:0 --http "127.0.0.1:$http" >serve.out 2>&1 &
-pid=$!
-wait_for 'it says where it listens' serve_has_started
+start_other --resp 127.0.0.1:0 --http "127.0.0.1:$http"
 limited_again()
 {
     get 200

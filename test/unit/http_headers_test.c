@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
    http_headers_test.c - what a client is told of its limits: Retry-After, RateLimit-Policy, RateLimit, X-RateLimit-*.
 
-   May touch: its own service.  Promises: fields are read by a reader of structured fields (RFC 9651) that shares nothing
-   with the writer.  Leaves to others: the routes (http_routes_test.c). */
+   May touch: its own service.  Promises: fields are read by a reader of structured fields (RFC 9651) that shares
+   nothing with the writer.  Leaves to others: the routes (http_routes_test.c). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -5,6 +5,8 @@
 
 const nameMax = 80;
 const nearlyFull = 0.9;
+const fewCards = 12; // more are shown when asked for
+const sortedEvery = 30; // seconds
 const textPlace = 'limits given as text';
 
 function element(name, attributes, ...children) {
@@ -146,6 +148,8 @@ function drawRanges() {
 function rangeChosen(event) {
     view.seconds = Number(event.target.value);
     leavePlots();
+    if (feed.report === null) return;
+    sortCards(limitsShown(feed.report));
     update();
 }
 
@@ -167,7 +171,8 @@ function topRow(row) {
 
 function drawTop() {
     const heads = ['Key', 'Limit', 'Refused', 'Now'];
-    return element('div', { class: 'scroll' }, element('table', { id: 'top' },
+    const scrolled = { class: 'scroll', tabindex: '0', role: 'region', 'aria-labelledby': 'refused' };
+    return element('div', scrolled, element('table', { id: 'top' },
         element('caption', { class: 'unseen' }, 'The most refused keys'),
         element('thead', {}, element('tr', {}, heads.map((head) => element('th', { scope: 'col' }, head)))),
         element('tbody', {})));
@@ -253,7 +258,11 @@ function cardKey(limit) {
     return JSON.stringify([limit.place, limit.name, limit.shadow]);
 }
 
-// Cards keep their order while the limits are the same: nothing jumps under the reader's eyes.
+// Nothing jumps under the reader's hand, and nothing often.
+function sortNow(report, limits) {
+    if (report.sample % sortedEvery === 0 && !byId('cards').matches(':hover, :focus-within')) sortCards(limits);
+}
+
 function updateCards(report) {
     const limits = limitsShown(report);
     const key = limits.map(cardKey).join();
@@ -270,6 +279,18 @@ function updateCards(report) {
         }
     }
     limits.forEach(updateCard);
+    sortNow(report, limits);
+    byId('rest').hidden = limits.length <= fewCards;
+    say(byId('rest'), grid.classList.contains('few') ? `Show all ${limits.length} limits` : 'Show few limits');
+}
+
+function drawRest() {
+    const button = element('button', { type: 'button', id: 'rest', hidden: '' });
+    button.addEventListener('click', () => {
+        byId('cards').classList.toggle('few');
+        update();
+    });
+    return button;
 }
 
 function drawOrder() {
@@ -400,9 +421,9 @@ function drawSections() {
         element('div', { class: 'two wide' }, drawOverall(),
             section('refused', 'Who is refused', element('p', { class: 'more' }, 'Since the service started.'),
                 none, drawTop())),
-        section('limits', 'Limits', drawOrder(), element('div', { id: 'cards' })),
         element('div', { class: 'two' }, drawLatency(),
             section('table', 'Table', drawFill(), plotPlace('Keys in use over time'))),
+        section('limits', 'Limits', drawOrder(), element('div', { id: 'cards', class: 'few' }), drawRest()),
         section('events', 'Events', element('p', { class: 'none', id: 'event-none' }, 'Nothing to tell.'),
             element('ol', { id: 'event-list' }))];
 }

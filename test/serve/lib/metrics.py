@@ -47,6 +47,7 @@ for name, least in (('weir_connections', 1), ('weir_connections_opened_total', 1
                     ('weir_table_keys_max', 1000000), ('weir_table_bytes', 1 << 20), ('weir_received_bytes_total', 99),
                     ('weir_policy_reloads_total', 1), ('process_start_time_seconds', 1.6e9)):
     check(f'{name} is at least {least}', value.get((name,), -1) >= least, value.get((name,)))
+check('requests over HTTP', value[('weir_requests_total', ('protocol', 'http'))] == 21, value)
 check('the version', [dict(at[1:]) for at in value if at[0] == 'weir_build_info'] != [{}])
 for problem in problems:
     print('FAILED:', problem)

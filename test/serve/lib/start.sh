@@ -69,7 +69,7 @@ start_serve() # ARGUMENT...
 
 serve_has_started()
 {
-    ! kill -0 "$pid" || grep -qE '^weir: (RESP|HTTP).*; state in ' serve.out
+    ! kill -0 "$pid" || grep -qE '^weir: (RESP|HTTP)' serve.out
 }
 
 # By the process that start_serve (or the test) started last, or the one that is named.

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT
+   receipt_test.c - a receipt gives back what was not used, once; nothing else gives anything back.
+
+   May touch: its own services.  Promises: answers are worked out by hand.  Leaves to others: what is asked
+   (resp_commands_test.c), correcting itself (keyed_test.c, settle_law.c). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <unistd.h>
+
+#include "serve/protocols.h"
+#include "unit/random.h"
+#include "unit/serve_rig.h"
+
+/* The last bulk string of an answer to WEIR.TAKE, which must be one. */
+static char *receipt_in(const char *answer, size_t answer_size, char out[RECEIPT_MAX], size_t *size)
+{
+    const char *at = answer;
+    for (int line = 0; line < 8; line++) at = strchr(at, '\n') + 1; /* behind *7, $5, allow, five numbers */
+    assert_int_equal(at[0], '$');
+    *size = strtoul(at + 1, NULL, 10);
+    at = strchr(at, '\n') + 1;
+    assert_true(at + *size + 2 == answer + answer_size);
+    memcpy(out, at, *size);
+    out[*size] = '\0';
+    return out;
+}
+
+static char *take(struct rig *rig, const char *command, char out[RECEIPT_MAX])
+{
+    size_t size;
+    const char *answer = rig_send(rig, command);
+    if (strncmp(answer, "*7\r\n$5\r\nallow", 13) != 0) fail_msg("%s: %s", command, answer);
+    return receipt_in(answer, rig->size[0], out, &size);
+}
+
+/* What `remaining` is of this question. */
+static long left(struct rig *rig, const char *command)
+{
+    const char *at = rig_send(rig, command);
+    for (int line = 0; line < 4; line++) at = strchr(at, '\n') + 1;
+    return strtol(at + 1, NULL, 10);
+}
+
+static void gives_back(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open();
+    char receipt[RECEIPT_MAX];
+    take(rig, "WEIR.TAKE 1000/h acme COST 400\r\n", receipt);
+    assert_int_equal(left(rig, "WEIR.TAKE 1000/h acme COST 0\r\n"), 600);
+    assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", receipt, "100"), ":1\r\n");
+    assert_int_equal(left(rig, "WEIR.TAKE 1000/h acme COST 0\r\n"), 900);
+    assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", receipt, "100"), ":0\r\n");
+    assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", receipt, "500"), ":0\r\n");
+    assert_int_equal(left(rig, "WEIR.TAKE 1000/h acme COST 0\r\n"), 900);
+    take(rig, "WEIR.TAKE 1000/h acme COST 100\r\n", receipt);
+    assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", receipt, "300"), ":1\r\n");
+    assert_int_equal(left(rig, "WEIR.TAKE 1000/h acme COST 0\r\n"), 600);
+    rig_close(rig);
+}
+
+/* Half an hour later what was taken has half drained; a minute is the least that a receipt is remembered. */
+static void once_for_as_long_as_it_counts(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open();
+    char receipt[RECEIPT_MAX];
+    take(rig, "WEIR.TAKE 1000/h acme COST 1000\r\n", receipt);
+    assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", receipt, "600"), ":1\r\n");
+    for (int minute = 0; minute < 59; minute++) {
+        rig->now_ns += UINT64_C(60000000000);
+        assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", receipt, "0"), ":0\r\n");
+    }
+    take(rig, "WEIR.TAKE 10/s fast COST 10\r\n", receipt);
+    assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", receipt, "10"), ":1\r\n");
+    rig->now_ns += UINT64_C(59000000000);
+    assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", receipt, "10"), ":0\r\n");
+    rig_close(rig);
+}
+
+static void passes(struct rig *rig, const char *command, bool passes)
+{
+    const char *answer = rig_send(rig, command);
+    if (strncmp(answer, passes ? "*7\r\n$5\r\nallow" : "*7\r\n$4\r\ndeny", 12) != 0)
+        fail_msg("%s: %s", command, answer);
+}
+
+static void lists_and_names(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open();
+    char receipt[RECEIPT_MAX];
+    assert_string_equal(rig_send(rig, "WEIR.LIMIT SET api \"60 requests/min; 100k tokens/min\"\r\n"), "+OK\r\n");
+    take(rig, "WEIR.TAKE api acme COST 1 90000\r\n", receipt);
+    passes(rig, "WEIR.TAKE api acme PEEK COST 59 10000\r\n", true);
+    passes(rig, "WEIR.TAKE api acme PEEK COST 1 10001\r\n", false);
+    assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", receipt, "1", "2", "3"),
+                        "-BADRECEIPT these are 2 limits: expected one cost for all, or 2, not 3\r\n");
+    assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", receipt, "0", "50000"), ":1\r\n");
+    assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", receipt, "0", "0"), ":0\r\n");
+    passes(rig, "WEIR.TAKE api acme PEEK COST 60 50000\r\n", true);
+    passes(rig, "WEIR.TAKE api acme PEEK COST 1 50001\r\n", false);
+    /* One that takes nothing of the first limit has a receipt, too. */
+    take(rig, "WEIR.TAKE api acme COST 0 40000\r\n", receipt);
+    assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", receipt, "2"), ":1\r\n");
+    passes(rig, "WEIR.TAKE api acme PEEK COST 58 49998\r\n", true);
+    passes(rig, "WEIR.TAKE api acme PEEK COST 59 1\r\n", false);
+    passes(rig, "WEIR.TAKE api acme PEEK COST 1 49999\r\n", false);
+    rig_close(rig);
+}
+
+/* Windows have the same end for all who take at one time: their receipts are told apart. */
+static void other_algorithms(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open();
+    char one[RECEIPT_MAX], other[RECEIPT_MAX];
+    take(rig, "WEIR.TAKE \"10/h algorithm=fixed-window\" w COST 4\r\n", one);
+    take(rig, "WEIR.TAKE \"10/h algorithm=fixed-window\" w COST 4\r\n", other);
+    assert_string_not_equal(one, other);
+    assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", one, "1"), ":1\r\n");
+    assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", other, "1"), ":1\r\n");
+    assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", other, "1"), ":0\r\n");
+    assert_int_equal(left(rig, "WEIR.TAKE \"10/h algorithm=fixed-window\" w PEEK\r\n"), 7);
+    take(rig, "WEIR.TAKE \"10/h algorithm=sliding-log\" l COST 4\r\n", one);
+    assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", one, "1"), ":1\r\n");
+    assert_int_equal(left(rig, "WEIR.TAKE \"10/h algorithm=sliding-log\" l PEEK\r\n"), 8);
+    rig_close(rig);
+}
+
+static void what_has_none(void **state)
+{
+    static const char *const commands[] = {
+        "WEIR.TAKE 10/s a PEEK\r\n",         "WEIR.TAKE 10/s a COST 0\r\n", "WEIR.TAKE 10/s a COST 11\r\n",
+        "WEIR.CHARGE 10/s a 20\r\n",         "WEIR.TAKE 10/s a\r\n", /* refused by now */
+        "WEIR.TAKE \"1/s;1/s\" a COST 0\r\n"};
+    (void)state;
+    struct rig *rig = rig_open();
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        const char *answer = rig_send(rig, commands[i]);
+        const size_t size = rig->size[0];
+        if (size < 5 || strcmp(answer + size - 5, "$-1\r\n") != 0) fail_msg("%s: %s", commands[i], answer);
+    }
+    rig_close(rig);
+}
+
+/* ---- what is none ---- */
+
+/* One byte of it changed, left out, put in; its parts of others: nothing is given back. */
+static void forged(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open();
+    char receipt[RECEIPT_MAX], changed[RECEIPT_MAX + 1];
+    uint64_t seed = 1;
+    take(rig, "WEIR.TAKE \"1000/h; 5000/d\" acme COST 400\r\n", receipt);
+    const size_t size = strlen(receipt);
+    for (size_t i = 0; i < 4000; i++) {
+        const size_t at = i < size ? i : random_below(&seed, size);
+        const uint64_t how = i < size ? 0 : random_below(&seed, 4);
+        memcpy(changed, receipt, size + 1);
+        if (how == 0) changed[at] = receipt[at] == '0' ? '1' : '0';
+        else if (how == 1) memmove(changed + at, changed + at + 1, size - at);
+        else if (how == 2) memmove(changed + at + 1, receipt + at, size - at + 1);
+        else changed[at] = (char)(1 + random_below(&seed, 255));
+        if (strcmp(changed, receipt) == 0) continue;
+        const char *answer = RIG_SAY(rig, "WEIR.SETTLE", changed, "0");
+        if (strncmp(answer, "-BADRECEIPT ", 12) != 0) fail_msg("%s is settled: %s", changed, answer);
+    }
+    assert_int_equal(left(rig, "WEIR.TAKE \"1000/h; 5000/d\" acme COST 0\r\n"), 600);
+    assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", receipt, "0"), ":1\r\n");
+    rig_close(rig);
+}
+
+static void of_another_service(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open(), *other = rig_open();
+    char receipt[RECEIPT_MAX];
+    take(rig, "WEIR.TAKE 1000/h acme COST 400\r\n", receipt);
+    take(other, "WEIR.TAKE 1000/h acme COST 400\r\n", (char[RECEIPT_MAX]){0});
+    assert_memory_equal(RIG_SAY(other, "WEIR.SETTLE", receipt, "0"), "-BADRECEIPT this is no receipt of this", 38);
+    assert_int_equal(left(other, "WEIR.TAKE 1000/h acme COST 0\r\n"), 600);
+    rig_close(rig);
+    rig_close(other);
+}
+
+static void limit_is_gone(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open();
+    char receipt[RECEIPT_MAX];
+    rig_send(rig, "WEIR.LIMIT SET api 1000/h\r\n");
+    take(rig, "WEIR.TAKE api acme COST 400\r\n", receipt);
+    rig_send(rig, "WEIR.LIMIT SET api \"1000/h; 9/s\"\r\n");
+    assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", receipt, "0"),
+                        "-BADRECEIPT its limit has become another list of limits: nothing was corrected\r\n");
+    rig_send(rig, "WEIR.LIMIT DEL api\r\n");
+    assert_memory_equal(RIG_SAY(rig, "WEIR.SETTLE", receipt, "0"), "-BADRECEIPT there is no limit called api", 40);
+    /* Other numbers: what was taken is time, and 400 permits are half as long by now. */
+    rig_send(rig, "WEIR.LIMIT SET api 2000/h\r\n");
+    assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", receipt, "0"), ":1\r\n");
+    assert_int_equal(left(rig, "WEIR.TAKE api acme COST 0\r\n"), 1600);
+    rig_close(rig);
+}
+
+/* Any bytes of a key come back, and the longest limit and key have room. */
+static void any_key(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open();
+    char command[4096], receipt[RECEIPT_MAX], key[POLICY_KEY_MAX], text[POLICY_TEXT_MAX + 1];
+    size_t size;
+    for (size_t i = 0; i < sizeof key; i++) key[i] = (char)(255 - i % 256);
+    memset(text, ' ', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    memcpy(text, "9/s;9/s;9/s;9/s;9/s;9/s;9/s;9/s", 31);
+    size = (size_t)sprintf(command, "*5\r\n$9\r\nWEIR.TAKE\r\n$1024\r\n%s\r\n$1024\r\n", text);
+    memcpy(command + size, key, sizeof key);
+    size += sizeof key;
+    size += (size_t)sprintf(command + size, "\r\n$4\r\nCOST\r\n$1\r\n5\r\n");
+    const char *answer = rig_send_bytes(rig, 0, (struct slice){command, size});
+    receipt_in(answer, rig->size[0], receipt, &size);
+    const size_t begin = (size_t)sprintf(command, "*3\r\n$11\r\nWEIR.SETTLE\r\n$%zu\r\n", size);
+    memcpy(command + begin, receipt, size);
+    const size_t all = begin + size + (size_t)sprintf(command + begin + size, "\r\n$1\r\n0\r\n");
+    assert_string_equal(rig_send_bytes(rig, 0, (struct slice){command, all}), ":1\r\n");
+    assert_string_equal(rig_send_bytes(rig, 0, (struct slice){command, all}), ":0\r\n");
+    rig_close(rig);
+}
+
+/* The service is stopped and started again over the same file. */
+static void after_a_restart(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/weir-receipt-XXXXXX", path[sizeof folder + 8], receipt[RECEIPT_MAX];
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/table", folder);
+    const struct tables_options options = {.keys_max = 1000, .state = path};
+    struct rig *rig = rig_open_with(&options);
+    take(rig, "WEIR.TAKE 1000/h acme COST 400\r\n", receipt);
+    rig_close(rig);
+    rig = rig_open_with(&options);
+    const char *answer = RIG_SAY(rig, "WEIR.SETTLE", receipt, "0");
+    const bool settled = strcmp(answer, ":1\r\n") == 0;
+    const long after = left(rig, "WEIR.TAKE 1000/h acme COST 0\r\n");
+    rig_close(rig);
+    unlink(path);
+    rmdir(folder);
+    assert_true(settled);
+    assert_int_equal(after, 1000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gives_back),
+        cmocka_unit_test(once_for_as_long_as_it_counts),
+        cmocka_unit_test(lists_and_names),
+        cmocka_unit_test(other_algorithms),
+        cmocka_unit_test(what_has_none),
+        cmocka_unit_test(forged),
+        cmocka_unit_test(of_another_service),
+        cmocka_unit_test(limit_is_gone),
+        cmocka_unit_test(any_key),
+        cmocka_unit_test(after_a_restart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

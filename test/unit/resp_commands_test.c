@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT
+   resp_commands_test.c - every command in the protocol of Redis, and what is said of wrong ones, byte for byte.
+
+   May touch: its own service.  Promises: answers are worked out by hand.  Leaves to others: what redis-cell has answered
+   (redis_cell_test.c), receipts (receipt_test.c), turns (turn_test.c), bytes (resp_test.c). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "serve/protocols.h"
+#include "unit/serve_rig.h"
+
+/* What is sent in one turn, and all that is answered. */
+struct row {
+    const char *sent, *answered;
+};
+
+static void check(const struct row rows[], size_t count)
+{
+    struct rig *rig = rig_open();
+    for (size_t i = 0; i < count; i++) {
+        const char *answer = rig_send(rig, rows[i].sent);
+        if (strcmp(answer, rows[i].answered) != 0) {
+            fail_msg("%s\nis answered\n%s\nnot\n%s", rows[i].sent, answer, rows[i].answered);
+        }
+    }
+    rig_close(rig);
+}
+
+#define CHECK(rows) check(rows, sizeof(rows) / sizeof(rows)[0])
+
+/* ---- CL.THROTTLE ---- */
+
+static void throttle(void **state)
+{
+    static const struct row rows[] = {
+        {"CL.THROTTLE user 15 30 60\r\n", "*5\r\n:0\r\n:16\r\n:15\r\n:-1\r\n:2\r\n"},
+        {"cl.throttle user 15 30 60 15\r\n", "*5\r\n:0\r\n:16\r\n:0\r\n:-1\r\n:32\r\n"},
+        {"CL.THROTTLE user 15 30 60\r\n", "*5\r\n:1\r\n:16\r\n:0\r\n:2\r\n:32\r\n"},
+        {"CL.THROTTLE user 15 30 60 17\r\n", "*5\r\n:1\r\n:16\r\n:0\r\n:-1\r\n:32\r\n"},     /* never */
+        {"CL.THROTTLE user 15 30 60 0\r\n", "*5\r\n:0\r\n:16\r\n:0\r\n:-1\r\n:32\r\n"},      /* a look */
+        {"CL.THROTTLE user +015 +30 060 01\r\n", "*5\r\n:1\r\n:16\r\n:0\r\n:2\r\n:32\r\n"},  /* as redis-cell reads */
+        {"CL.THROTTLE fast 9 5000000 1\r\n", "*5\r\n:0\r\n:10\r\n:9\r\n:-1\r\n:1\r\n"},      /* 200 ns */
+        {"CL.THROTTLE faster 9 5000000000 1\r\n", "*5\r\n:0\r\n:10\r\n:9\r\n:-1\r\n:1\r\n"}, /* 0.2 ns */
+        {"CL.THROTTLE slow 1 1 31536000\r\n", "*5\r\n:0\r\n:2\r\n:1\r\n:-1\r\n:31536000\r\n"},
+    };
+    (void)state;
+    CHECK(rows);
+}
+
+static void throttle_mistakes(void **state)
+{
+    static const char usage[] =
+        "-ERR Usage: CL.THROTTLE <key> <max_burst> <count per period> <period> [<quantity>]; for "
+        "example CL.THROTTLE user 15 30 60\r\n";
+    static const char zero[] = "-ERR Zero rates are not supported: count and period are 1 or more; for example "
+                               "CL.THROTTLE user 15 30 60\r\n";
+    static const char range[] = " is 0 to 2^63 - 2; for example CL.THROTTLE user 15 30 60 1\r\n";
+    char quantity[120], burst[120];
+    snprintf(quantity, sizeof quantity, "-ERR quantity%s", range);
+    snprintf(burst, sizeof burst, "-ERR max_burst%s", range);
+    const struct row rows[] = {
+        {"CL.THROTTLE user 15 30\r\n", usage},
+        {"CL.THROTTLE user 15 30 60 1 1\r\n", usage},
+        {"CL.THROTTLE user 15 abc 60\r\n",
+         "-ERR Couldn't parse as integer: abc (count; for example CL.THROTTLE user 15 30 60)\r\n"},
+        {"CL.THROTTLE user 9223372036854775808 30 60\r\n",
+         "-ERR Couldn't parse as integer: 9223372036854775808 (max_burst; for example CL.THROTTLE user 15 30 60)\r\n"},
+        {"CL.THROTTLE user 15 - 60\r\n",
+         "-ERR Couldn't parse as integer: - (count; for example CL.THROTTLE user 15 30 60)\r\n"},
+        {"CL.THROTTLE user 15 0 60\r\n", zero},
+        {"CL.THROTTLE user 15 30 -1\r\n", zero},
+        {"CL.THROTTLE user 15 30 60 -1\r\n", quantity},
+        {"CL.THROTTLE user -3 30 60\r\n", burst},
+        {"CL.THROTTLE user 9223372036854775807 30 60\r\n", burst},
+        {"*5\r\n$11\r\nCL.THROTTLE\r\n$0\r\n\r\n$1\r\n1\r\n$1\r\n1\r\n$1\r\n1\r\n",
+         "-ERR the key has 0 bytes: expected 1 to 1024; for example user:42\r\n"},
+    };
+    (void)state;
+    CHECK(rows);
+}
+
+static void throttle_too_large(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open();
+    const char *answer = rig_send(rig, "CL.THROTTLE user 1 1 9223372036854775807\r\n");
+    assert_memory_equal(answer, "-ERR no limit can be made of these max_burst, count and period: ", 63);
+    rig_close(rig);
+}
+
+/* ---- WEIR.TAKE and those like it ---- */
+
+static void take(void **state)
+{
+    static const struct row rows[] = {
+        {"WEIR.TAKE \"10/s burst=2\" a PEEK\r\n", "*7\r\n$5\r\nallow\r\n:0\r\n:1\r\n:0\r\n:0\r\n:100000000\r\n$-1\r\n"},
+        {"WEIR.TAKE \"10/s burst=2\" a COST 3\r\n", "*7\r\n$5\r\nnever\r\n:0\r\n:2\r\n:0\r\n:0\r\n:0\r\n$-1\r\n"},
+        {"WEIR.TAKE \"10/s burst=2\" a peek cost 2\r\n",
+         "*7\r\n$5\r\nallow\r\n:0\r\n:0\r\n:0\r\n:0\r\n:200000000\r\n$-1\r\n"},
+        {"WEIR.TAKE \"10/s burst=2\" a COST 0\r\n", "*7\r\n$5\r\nallow\r\n:0\r\n:2\r\n:0\r\n:0\r\n:0\r\n$-1\r\n"},
+        {"WEIR.CHARGE \"10/s burst=2\" a 3\r\n", "*7\r\n$5\r\nallow\r\n:0\r\n:0\r\n:0\r\n:0\r\n:300000000\r\n$-1\r\n"},
+        {"WEIR.TAKE \"10/s burst=2\" a\r\n",
+         "*7\r\n$4\r\ndeny\r\n:0\r\n:0\r\n:0\r\n:200000000\r\n:300000000\r\n$-1\r\n"},
+        {"WEIR.FORGET \"10/s burst=2\" a\r\n", ":1\r\n"},
+        {"WEIR.TAKE \"10/s burst=2\" a PEEK\r\n", "*7\r\n$5\r\nallow\r\n:0\r\n:1\r\n:0\r\n:0\r\n:100000000\r\n$-1\r\n"},
+        {"WEIR.TAKE \"9/s; 100/h\" b COST 1 101\r\n", "*7\r\n$5\r\nnever\r\n:1\r\n:9\r\n:0\r\n:0\r\n:0\r\n$-1\r\n"},
+        {"WEIR.TAKE none b\r\n", "*7\r\n$5\r\nnever\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n$-1\r\n"},
+        {"WEIR.TAKE unlimited b PEEK\r\n",
+         "*7\r\n$5\r\nallow\r\n:0\r\n:9223372036854775807\r\n:0\r\n:0\r\n:0\r\n$-1\r\n"},
+        {"WEIR.TAKE \"2/h algorithm=sliding-log\" w COST 3\r\n",
+         "*7\r\n$5\r\nnever\r\n:0\r\n:2\r\n:0\r\n:0\r\n:0\r\n$-1\r\n"},
+    };
+    (void)state;
+    CHECK(rows);
+}
+
+static void take_mistakes(void **state)
+{
+    static const struct row rows[] = {
+        {"WEIR.TAKE 10/s\r\n", "-ERR wrong number of arguments for 'weir.take' command\r\n"},
+        {"WEIR.TAKE 10/ a\r\n", "-BADLIMIT col 4: expected a period: s, min, h, d, w; for example 10/s\r\n"},
+        {"WEIR.TAKE apu a\r\n",
+         "-NOLIMIT there is no limit called apu; define it, or give the text of a limit, such as 10/s\r\n"},
+        {"WEIR.TAKE 10/s a NOW\r\n",
+         "-ERR expected COST n ... once, or PEEK, not \"NOW\"; for example WEIR.TAKE 10/s user:42 COST 2\r\n"},
+        {"WEIR.TAKE 10/s a COST\r\n", "-ERR expected a cost, 0 to 2^64 - 1, not \"\"; for example COST 2\r\n"},
+        {"WEIR.TAKE 10/s a COST -1\r\n", "-ERR expected a cost, 0 to 2^64 - 1, not \"-1\"; for example COST 2\r\n"},
+        {"WEIR.TAKE 10/s a COST 1 2\r\n", "-ERR this limit takes one cost, not 2; for example COST 2\r\n"},
+        {"WEIR.TAKE \"1/s; 2/s; 3/s\" a COST 1 2\r\n",
+         "-ERR these are 3 limits: expected one cost for all, or 3, not 2\r\n"},
+        {"WEIR.TAKE 10/s a COST 1 COST 1\r\n",
+         "-ERR expected COST n ... once, or PEEK, not \"COST\"; for example WEIR.TAKE 10/s user:42 COST 2\r\n"},
+        {"WEIR.CHARGE 10/s a 1 x\r\n", "-ERR expected at most 8 numbers, 0 to 2^64 - 1, not \"x\"\r\n"},
+        {"WEIR.SETTLE abc 1\r\n", "-BADRECEIPT this is no receipt: expected the seventh of WEIR.TAKE\r\n"},
+    };
+    (void)state;
+    CHECK(rows);
+}
+
+static void key_of_nul(void **state)
+{
+    static const char command[] = "*3\r\n$9\r\nWEIR.TAKE\r\n$4\r\n10/s\r\n$2\r\n\0a\r\n";
+    char long_key[1200];
+    (void)state;
+    struct rig *rig = rig_open();
+    assert_string_equal(rig_send_bytes(rig, 0, (struct slice){command, sizeof command - 1}),
+                        "-ERR the key begins with a byte that is 0: those are weir's own; for example user:42\r\n");
+    snprintf(long_key, sizeof long_key, "%01025d", 0);
+    assert_string_equal(RIG_SAY(rig, "WEIR.TAKE", "10/s", long_key),
+                        "-ERR the key has 1025 bytes: expected 1 to 1024; for example user:42\r\n");
+    assert_string_equal(RIG_SAY(rig, "WEIR.TAKE", "10/s", long_key + 1, "PEEK"),
+                        "*7\r\n$5\r\nallow\r\n:0\r\n:9\r\n:0\r\n:0\r\n:100000000\r\n$-1\r\n");
+    rig_close(rig);
+}
+
+/* ---- WEIR.LIMIT ---- */
+
+static void limits(void **state)
+{
+    static const struct row rows[] = {
+        {"WEIR.LIMIT\r\n", "*0\r\n"},
+        {"WEIR.LIMIT SET api \"10/s burst=2\"\r\n", "+OK\r\n"},
+        {"WEIR.LIMIT LIST\r\n", "*2\r\n$3\r\napi\r\n$27\r\n10/s burst=2 algorithm=gcra\r\n"},
+        {"WEIR.LIMIT GET api\r\n", "$27\r\n10/s burst=2 algorithm=gcra\r\n"},
+        {"WEIR.TAKE api a PEEK\r\n", "*7\r\n$5\r\nallow\r\n:0\r\n:1\r\n:0\r\n:0\r\n:100000000\r\n$-1\r\n"},
+        {"WEIR.CHARGE api a 2\r\n", "*7\r\n$5\r\nallow\r\n:0\r\n:0\r\n:0\r\n:0\r\n:200000000\r\n$-1\r\n"},
+        /* Another text for the same name, in the very turn that sets it: what was used stays. */
+        {"WEIR.LIMIT SET api \"10/s burst=3\"\r\nWEIR.TAKE api a PEEK\r\n",
+         "+OK\r\n*7\r\n$5\r\nallow\r\n:0\r\n:0\r\n:0\r\n:0\r\n:300000000\r\n$-1\r\n"},
+        /* The text alone has another state than the name. */
+        {"WEIR.TAKE \"10/s burst=3\" a PEEK\r\n", "*7\r\n$5\r\nallow\r\n:0\r\n:2\r\n:0\r\n:0\r\n:100000000\r\n$-1\r\n"},
+        {"WEIR.TAKE apu a\r\n", "-NOLIMIT there is no limit called apu; did you mean api?\r\n"},
+        {"WEIR.TAKE pai a\r\n", "-NOLIMIT there is no limit called pai; did you mean api?\r\n"},
+        {"WEIR.TAKE apis a\r\n", "-NOLIMIT there is no limit called apis; did you mean api?\r\n"},
+        {"WEIR.LIMIT SET api 10/\r\n", "-BADLIMIT col 4: expected a period: s, min, h, d, w; for example 10/s\r\n"},
+        {"WEIR.LIMIT SET 1api 10/s\r\n", "-BADLIMIT a name begins with a letter; for example api\r\n"},
+        {"WEIR.LIMIT DEL api\r\n", "+OK\r\n"},
+        {"WEIR.LIMIT DEL api\r\n", "-NOLIMIT no limit has this name\r\n"},
+        {"WEIR.LIMIT GET api\r\n",
+         "-NOLIMIT there is no limit called api; define it, or give the text of a limit, such as 10/s\r\n"},
+        {"WEIR.LIMIT SET api\r\n", "-ERR expected WEIR.LIMIT LIST, GET name, SET name text or DEL name; for example "
+                                   "WEIR.LIMIT SET api '60 requests/min'\r\n"},
+        {"WEIR.LIMIT SET unlimited-2 \"none\"\r\nWEIR.TAKE unlimited-2 a\r\n",
+         "+OK\r\n*7\r\n$5\r\nnever\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n$-1\r\n"},
+    };
+    (void)state;
+    CHECK(rows);
+}
+
+/* ---- connections ---- */
+
+static void connections(void **state)
+{
+    static const char hello[] = "*14\r\n$6\r\nserver\r\n$4\r\nweir\r\n$7\r\nversion\r\n$5\r\n" WEIR_VERSION
+                                "\r\n$5\r\nproto\r\n:2\r\n$2\r\nid\r\n:1\r\n$4\r\nmode\r\n$10\r\nstandalone\r\n"
+                                "$4\r\nrole\r\n$6\r\nmaster\r\n$7\r\nmodules\r\n*0\r\n";
+    static const char hello_3[] = "%7\r\n$6\r\nserver\r\n$4\r\nweir\r\n$7\r\nversion\r\n$5\r\n" WEIR_VERSION
+                                  "\r\n$5\r\nproto\r\n:3\r\n$2\r\nid\r\n:1\r\n$4\r\nmode\r\n$10\r\nstandalone\r\n"
+                                  "$4\r\nrole\r\n$6\r\nmaster\r\n$7\r\nmodules\r\n*0\r\n";
+    const struct row rows[] = {
+        {"PING\r\nPING x\r\nECHO y\r\n", "+PONG\r\n$1\r\nx\r\n$1\r\ny\r\n"},
+        {"PING x y\r\n", "-ERR wrong number of arguments for 'ping' command\r\n"},
+        {"\r\n\r\n", ""},
+        {"HELLO\r\n", hello},
+        {"HELLO 4\r\n", "-NOPROTO unsupported protocol version\r\n"},
+        {"CLIENT GETNAME\r\n", "$-1\r\n"},
+        {"HELLO 3 SETNAME me AUTH default any\r\n", hello_3},
+        {"CLIENT GETNAME\r\n", "$2\r\nme\r\n"},
+        {"WEIR.TAKE none b\r\n", "*7\r\n$5\r\nnever\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n_\r\n"},
+        {"HELLO 3 WHAT\r\n",
+         "-ERR Syntax error in HELLO option 'WHAT': expected AUTH user password, or SETNAME name\r\n"},
+        {"CLIENT ID\r\n", ":1\r\n"},
+        {"CLIENT SETNAME \"a b\"\r\n",
+         "-ERR Client names cannot contain spaces, newlines or special characters, and have at most 64 bytes.\r\n"},
+        {"CLIENT SETINFO LIB-NAME redis-py\r\nCLIENT NO-EVICT on\r\n", "+OK\r\n+OK\r\n"},
+        {"CLIENT INFO\r\n", "$57\r\nid=1 name=me db=0 resp=3 user=default lib-name= lib-ver=\n\r\n"},
+        {"CLIENT KILL 1\r\n",
+         "-ERR unknown subcommand or wrong number of arguments for 'KILL': expected ID, INFO, LIST, "
+         "GETNAME, SETNAME name or SETINFO option value\r\n"},
+        {"RESET\r\nCLIENT GETNAME\r\n", "+RESET\r\n$-1\r\n"},
+        {"SELECT 0\r\nSELECT 1\r\n", "+OK\r\n-ERR DB index is out of range: there is one database, 0\r\n"},
+        {"AUTH any\r\n", "-ERR AUTH <password> called without any password configured for the default user. Are you "
+                         "sure your configuration is correct?\r\n"},
+        {"GET one\r\n", "-ERR unknown command 'GET', with args beginning with: 'one' \r\n"},
+        {"CONFIG GET save\r\nCONFIG GET appendonly\r\nCONFIG GET maxmemory\r\n",
+         "*2\r\n$4\r\nsave\r\n$0\r\n\r\n*2\r\n$10\r\nappendonly\r\n$2\r\nno\r\n*0\r\n"},
+        {"DBSIZE\r\n", ":0\r\n"},
+        {"PING\r\nQUIT\r\nPING\r\n", "+PONG\r\n+OK\r\n"},
+        {"PING\r\n", ""},
+    };
+    (void)state;
+    CHECK(rows);
+}
+
+static void passwords(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open();
+    rig->service.password = "open sesame";
+    rig->session[0].trusted = false;
+    static const char required[] = "-NOAUTH Authentication required.\r\n";
+    static const char wrong[] = "-WRONGPASS invalid username-password pair or user is disabled.\r\n";
+    assert_string_equal(rig_send(rig, "PING\r\n"), required);
+    assert_string_equal(rig_send(rig, "NOSUCH\r\n"), required);
+    assert_string_equal(rig_send(rig, "WEIR.TAKE 1/h a\r\n"), required);
+    assert_memory_equal(rig_send(rig, "HELLO 3\r\n"), "-NOAUTH HELLO must be called", 28);
+    static const char *const others[] = {
+        "open", "open sesamf", "open sesame!", "Open sesame", "open sesameo", "open sesameopen sesame", ""};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        assert_string_equal(RIG_SAY(rig, "AUTH", others[i]), wrong);
+    assert_string_equal(RIG_SAY(rig, "AUTH", "admin", "open sesame"), wrong);
+    assert_string_equal(rig_send(rig, "PING\r\n"), required);
+    assert_string_equal(RIG_SAY(rig, "AUTH", "default", "open sesame"), "+OK\r\n");
+    assert_string_equal(rig_send(rig, "PING\r\n"), "+PONG\r\n");
+    assert_string_equal(rig_send(rig, "RESET\r\nPING\r\n"), "+RESET\r\n-NOAUTH Authentication required.\r\n");
+    assert_string_equal(RIG_SAY(rig, "HELLO", "3", "AUTH", "default", "open"), wrong);
+    assert_int_equal(rig->session[0].resp_version, 2);
+    assert_memory_equal(RIG_SAY(rig, "HELLO", "3", "AUTH", "default", "open sesame"), "%7\r\n", 4);
+    assert_string_equal(rig_send(rig, "QUIT\r\n"), "+OK\r\n");
+    rig_close(rig);
+}
+
+/* ---- what clients ask of a server ---- */
+
+static void contains(const char *answer, const char *words)
+{
+    if (strstr(answer, words) == NULL) fail_msg("there is no %s in %s", words, answer);
+}
+
+static void told(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open();
+    rig_send(rig, "CL.THROTTLE a 0 1 60\r\nCL.THROTTLE a 0 1 60\r\nWEIR.LIMIT SET api 1/h\r\n");
+    rig->now_ns += UINT64_C(90000000000);
+    const char *answer = rig_send(rig, "INFO\r\n");
+    contains(answer, "# Server\r\nredis_version:7.0.0\r\n");
+    contains(answer, "\r\nuptime_in_seconds:90\r\n");
+    contains(answer, "\r\nloading:0\r\n");
+    contains(answer, "\r\ndecisions_allowed:1\r\ndecisions_denied:1\r\n");
+    contains(answer, "\r\nlimits_with_a_name:1\r\n");
+    answer = rig_send(rig, "INFO replication\r\n");
+    assert_string_equal(answer, "$48\r\n# Replication\r\nrole:master\r\nconnected_slaves:0\r\n\r\n");
+    contains(rig_send(rig, "COMMAND\r\n"), "*6\r\n$11\r\ncl.throttle\r\n:-1\r\n*1\r\n+fast\r\n:1\r\n:1\r\n:1\r\n");
+    assert_string_equal(rig_send(rig, "COMMAND COUNT\r\n"), ":18\r\n");
+    assert_string_equal(rig_send(rig, "COMMAND INFO nosuch echo\r\n"),
+                        "*2\r\n$-1\r\n*6\r\n$4\r\necho\r\n:2\r\n*1\r\n+fast\r\n:0\r\n:0\r\n:0\r\n");
+    contains(rig_send(rig, "COMMAND DOCS\r\n"), "$9\r\nweir.take\r\n*6\r\n$7\r\nsummary\r\n");
+    assert_string_equal(
+        rig_send(rig, "COMMAND DOCS echo\r\n"),
+        "*2\r\n$4\r\necho\r\n*6\r\n$7\r\nsummary\r\n$11\r\nThe message\r\n$5\r\nsince\r\n$5\r\n0.2.0\r\n"
+        "$5\r\ngroup\r\n$7\r\ngeneric\r\n");
+    rig_close(rig);
+}
+
+/* ---- what is no command ---- */
+
+static void foreign(void **state)
+{
+    static const struct row rows[] = {
+        {"PING\r\n*x\r\nPING\r\n", "+PONG\r\n-ERR Protocol error: invalid multibulk length\r\n"},
+        {"PING\r\n", ""}, /* closing */
+    };
+    static const struct row post[] = {{"PING\r\nPOST / HTTP/1.1\r\nPING\r\n", "+PONG\r\n"}, {"PING\r\n", ""}};
+    (void)state;
+    CHECK(rows);
+    CHECK(post);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(throttle), cmocka_unit_test(throttle_mistakes), cmocka_unit_test(throttle_too_large),
+        cmocka_unit_test(take),     cmocka_unit_test(take_mistakes),     cmocka_unit_test(key_of_nul),
+        cmocka_unit_test(limits),   cmocka_unit_test(connections),       cmocka_unit_test(passwords),
+        cmocka_unit_test(told),     cmocka_unit_test(foreign),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT
+   serve_rig.h - a service without a socket for the tests: a clock by hand, four sessions, what each was answered.
+
+   May touch: its own service.  Promises: a turn for each send, unless the test opens and ends turns itself.  Leaves to
+   others: every number. */
+#ifndef WEIR_TEST_SERVE_RIG_H
+#define WEIR_TEST_SERVE_RIG_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "serve/protocols.h"
+
+enum { RIG_SESSIONS = 4, RIG_OUT = 4 << 20 };
+
+struct rig {
+    struct tables *tables;
+    struct service service;
+    struct turn turn;
+    struct session session[RIG_SESSIONS];
+    char *out[RIG_SESSIONS];
+    size_t size[RIG_SESSIONS];
+    unsigned sends;
+    uint64_t now_ns;
+};
+
+static inline uint64_t rig_now_ns(void *clock)
+{
+    return ((const struct rig *)clock)->now_ns;
+}
+
+static inline void rig_sent(void *sender, struct session *session, struct slice bytes)
+{
+    struct rig *rig = sender;
+    const size_t number = (size_t)(session - rig->session);
+    rig->sends++;
+    if (rig->size[number] + bytes.size > RIG_OUT) session->closing = true;
+    else memcpy(rig->out[number] + rig->size[number], bytes.bytes, bytes.size);
+    if (!session->closing || rig->size[number] + bytes.size <= RIG_OUT) rig->size[number] += bytes.size;
+}
+
+/* NULL: no memory. */
+static inline struct rig *rig_open_with(const struct tables_options *options)
+{
+    struct rig *rig = calloc(1, sizeof *rig);
+    if (rig == NULL || tables_open(&rig->tables, options, NULL) != 0) abort();
+    rig->now_ns = 1000000000;
+    service_open(&rig->service, rig->tables, rig_now_ns, rig);
+    struct stats *stats = service_worker(&rig->service);
+    if (stats == NULL || turn_open(&rig->turn, &rig->service, stats, rig_sent, rig) != 0) abort();
+    for (unsigned i = 0; i < RIG_SESSIONS; i++) {
+        rig->session[i] = (struct session){.protocol = SESSION_RESP, .resp_version = 2, .trusted = true, .id = i + 1};
+        rig->out[i] = malloc(RIG_OUT);
+        if (rig->out[i] == NULL) abort();
+    }
+    return rig;
+}
+
+static inline struct rig *rig_open(void)
+{
+    return rig_open_with(&(struct tables_options){.keys_max = 10000});
+}
+
+static inline void rig_close(struct rig *rig)
+{
+    for (unsigned i = 0; i < RIG_SESSIONS; i++) free(rig->out[i]);
+    turn_close(&rig->turn);
+    service_close(&rig->service);
+    tables_close(rig->tables);
+    free(rig);
+}
+
+/* One turn with these bytes for this session, whose answer alone is kept; it ends with a NUL. */
+static inline const char *rig_send_bytes(struct rig *rig, unsigned session, struct slice bytes)
+{
+    rig->size[session] = 0;
+    turn_begin(&rig->turn);
+    handle_bytes(&rig->turn, &rig->session[session], bytes);
+    turn_end(&rig->turn);
+    rig->out[session][rig->size[session] < RIG_OUT ? rig->size[session] : RIG_OUT - 1] = '\0';
+    return rig->out[session];
+}
+
+static inline const char *rig_send(struct rig *rig, const char *bytes)
+{
+    return rig_send_bytes(rig, 0, slice_of(bytes));
+}
+
+/* A command by its arguments, which end with NULL. */
+static inline size_t rig_command(char *out, const char *const arguments[])
+{
+    size_t count = 0, size = 0;
+    while (arguments[count] != NULL) count++;
+    size += (size_t)sprintf(out, "*%zu\r\n", count);
+    for (size_t i = 0; i < count; i++)
+        size += (size_t)sprintf(out + size, "$%zu\r\n%s\r\n", strlen(arguments[i]), arguments[i]);
+    return size;
+}
+
+#define RIG_SAY(rig, ...) rig_say(rig, (const char *const[]){__VA_ARGS__, NULL})
+static inline const char *rig_say(struct rig *rig, const char *const arguments[])
+{
+    char bytes[8192];
+    const size_t size = rig_command(bytes, arguments);
+    return rig_send_bytes(rig, 0, (struct slice){bytes, size});
+}
+
+#endif

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT
+   turn_test.c - one turn: more questions than a queue holds, more texts than are kept, more answers than memory; who is
+   counted, who is let pass, whose policy it is.
+
+   May touch: its own service.  Promises: the same in every run.  Leaves to others: what each command says
+   (resp_commands_test.c), that pieces and batches say the same (serve_law.c). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "serve/protocols.h"
+#include "unit/serve_rig.h"
+
+enum { BYTES = 1 << 20 };
+
+static char bytes[BYTES];
+
+static unsigned count_of(const char *answer, const char *words)
+{
+    unsigned count = 0;
+    for (const char *at = answer; (at = strstr(at, words)) != NULL; at += strlen(words)) count++;
+    return count;
+}
+
+static uint64_t read_counter(const struct atom *counter)
+{
+    return atom_load(counter);
+}
+
+/* ---- the queue ---- */
+
+/* Lists of limits, names, texts, looks: each takes another way, and all are asked in their order. */
+static void more_than_a_queue(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open();
+    size_t size = 0;
+    rig_send(rig, "WEIR.LIMIT SET api 1000/h\r\n");
+    const uint64_t before = read_counter(&rig->turn.stats->limit[0].allowed);
+    for (int i = 0; i < 1500; i++) {
+        size += (size_t)sprintf(bytes + size, "WEIR.TAKE \"1000/h; 1000/d\" list\r\nWEIR.TAKE api name\r\n"
+                                              "WEIR.TAKE 1000/h text\r\nWEIR.TAKE 1000/h text PEEK\r\n");
+    }
+    const char *answer = rig_send_bytes(rig, 0, (struct slice){bytes, size});
+    assert_int_equal(count_of(answer, "*7\r\n"), 6000);
+    assert_int_equal(count_of(answer, "deny"), 3 * 500 + 501); /* the look at an empty limit, from the 1000th on */
+    assert_int_equal(read_counter(&rig->turn.stats->limit[0].allowed) - before, 2000);
+    assert_int_equal(read_counter(&rig->turn.stats->limit[0].denied), 1000);
+    assert_int_equal(read_counter(&rig->turn.stats->limit[1].allowed), 1000);
+    assert_int_equal(read_counter(&rig->turn.stats->limit[1].denied), 500);
+    assert_int_equal(read_counter(&rig->turn.stats->limit[1].permits), 1000);
+    rig_close(rig);
+}
+
+/* What is queued refers to the texts; they stay until it is decided, however many more come. */
+static void more_texts_than_are_kept(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open();
+    size_t size = 0;
+    for (int i = 1; i <= 3000; i++) size += (size_t)sprintf(bytes + size, "CL.THROTTLE key%d %d 1 60 %d\r\n", i, i, i);
+    for (int i = 1; i <= 3000; i++) size += (size_t)sprintf(bytes + size, "CL.THROTTLE key%d %d 1 60 0\r\n", i, i);
+    const char *at = rig_send_bytes(rig, 0, (struct slice){bytes, size});
+    char expected[64];
+    for (int i = 1; i <= 3000; i++) { /* i of i + 1 are taken: one is left, each takes a minute */
+        const int length = sprintf(expected, "*5\r\n:0\r\n:%d\r\n:1\r\n:-1\r\n:%d\r\n", i + 1, 60 * i);
+        assert_memory_equal(at, expected, (size_t)length);
+        at += length;
+    }
+    assert_int_equal(count_of(at, "*5\r\n:0\r\n"), 3000);
+    rig_close(rig);
+}
+
+/* Texts that differ in a byte are others, though one of them was the last. */
+static void texts_alike(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open();
+    const char *answer = rig_send(rig, "WEIR.TAKE 10/s a PEEK\r\nWEIR.TAKE 20/s a PEEK\r\nWEIR.TAKE 10/s a PEEK\r\n"
+                                       "WEIR.TAKE 10/sec a PEEK\r\nWEIR.TAKE 10/ a\r\nWEIR.TAKE 10/s a PEEK\r\n");
+    const char *nine = strstr(answer, ":9\r\n");
+    assert_int_equal(count_of(answer, ":9\r\n"), 4);
+    assert_int_equal(count_of(answer, ":19\r\n"), 1);
+    assert_true(nine < strstr(answer, ":19\r\n") && strstr(answer, ":19\r\n") < strstr(nine + 1, ":9\r\n"));
+    rig_close(rig);
+}
+
+/* Keys that are made lie in scratch, which is smaller than what comes. */
+static void more_keys_than_scratch(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open();
+    char key[POLICY_KEY_MAX - 4 + 1];
+    rig_send(rig, "WEIR.LIMIT SET api 1/h\r\n");
+    memset(key, 'k', sizeof key - 1);
+    key[sizeof key - 1] = '\0';
+    for (int round = 0; round < 2; round++) {
+        size_t size = 0;
+        for (int i = 0; i < 900; i++) size += (size_t)sprintf(bytes + size, "WEIR.TAKE api %s%04d\r\n", key, i);
+        const char *answer = rig_send_bytes(rig, 0, (struct slice){bytes, size});
+        assert_int_equal(count_of(answer, round == 0 ? "allow" : "deny"), 900);
+    }
+    rig_close(rig);
+}
+
+/* ---- sessions ---- */
+
+static void each_gets_its_own(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open();
+    const struct slice two = slice_of("CL.THROTTLE a 3 1 60\r\nPING\r\n");
+    turn_begin(&rig->turn);
+    for (unsigned i = 0; i < RIG_SESSIONS; i++)
+        assert_int_equal(handle_bytes(&rig->turn, &rig->session[i], two), two.size);
+    assert_int_equal(handle_bytes(&rig->turn, &rig->session[0], two), two.size);
+    turn_end(&rig->turn);
+    for (unsigned i = 0; i < RIG_SESSIONS; i++) {
+        char expected[64];
+        sprintf(expected, "*5\r\n:0\r\n:4\r\n:%u\r\n:-1\r\n:%u\r\n+PONG\r\n", 3 - i, (i + 1) * 60);
+        assert_memory_equal(rig->out[i], expected, strlen(expected));
+    }
+    assert_memory_equal(rig->out[0] + strlen("*5\r\n:0\r\n:4\r\n:3\r\n:-1\r\n:60\r\n+PONG\r\n"), "*5\r\n:1\r\n:4\r\n:0",
+                        14);
+    rig_close(rig);
+}
+
+/* What one asks at once leaves in one piece. */
+static void in_one_piece(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open();
+    size_t size = 0;
+    for (int i = 0; i < 100; i++) size += (size_t)sprintf(bytes + size, "WEIR.TAKE 10/s key%d\r\n", i);
+    rig->sends = 0;
+    rig_send_bytes(rig, 0, (struct slice){bytes, size});
+    assert_int_equal(rig->sends, 1);
+    rig_close(rig);
+}
+
+/* Long answers to short questions are sent on the way: memory does not grow with them. */
+static void long_answers(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open();
+    size_t size = 0;
+    for (int i = 0; i < 1000; i++) size += (size_t)sprintf(bytes + size, "COMMAND DOCS\r\n");
+    rig->sends = 0;
+    const char *answer = rig_send_bytes(rig, 0, (struct slice){bytes, size});
+    assert_int_equal(count_of(answer, "$11\r\ncl.throttle\r\n"), 1000);
+    assert_true(rig->sends > 1);
+    assert_true(rig->turn.out.capacity <= 1 << 18);
+    rig_close(rig);
+}
+
+static void cut(void *sender, struct session *session, struct slice slice)
+{
+    (void)slice;
+    ++*(unsigned *)sender;
+    session->closing = true;
+}
+
+/* One who is cut while his answers are written is not listened to any more, and the others do not notice. */
+static void cut_on_the_way(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open();
+    struct turn *turn = &rig->turn;
+    unsigned sends = 0;
+    size_t size = 0;
+    for (int i = 0; i < 5000; i++) size += (size_t)sprintf(bytes + size, "WEIR.TAKE 10/s key%d\r\n", i);
+    turn->send = cut;
+    turn->sender = &sends;
+    turn_begin(turn);
+    assert_true(handle_bytes(turn, &rig->session[0], (struct slice){bytes, size}) < size);
+    turn->send = rig_sent;
+    turn->sender = rig;
+    handle_bytes(turn, &rig->session[1], slice_of("PING\r\n"));
+    turn_end(turn);
+    assert_int_equal(sends, 1);
+    assert_memory_equal(rig->out[1], "+PONG\r\n", 7);
+    rig_close(rig);
+}
+
+/* Half an answer is never sent. */
+static void too_long_an_answer(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open();
+    turn_begin(&rig->turn);
+    struct bytes *out = turn_reply(&rig->turn, &rig->session[0], (size_t)9 << 20);
+    assert_non_null(out);
+    for (int i = 0; i < 9; i++) bytes_add(out, (struct slice){bytes, BYTES});
+    turn_end(&rig->turn);
+    assert_int_equal(rig->size[0], 0);
+    assert_true(rig->session[0].closing);
+    assert_string_equal(rig_send_bytes(rig, 1, slice_of("PING\r\n")), "+PONG\r\n");
+    rig_close(rig);
+}
+
+/* ---- policy, shadow, counters ---- */
+
+static void policy_of_the_turn(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open();
+    weir_error error;
+    rig_send(rig, "WEIR.LIMIT SET api 1/h\r\n");
+    turn_begin(&rig->turn);
+    handle_bytes(&rig->turn, &rig->session[0], slice_of("WEIR.TAKE api a COST 2 PEEK\r\n"));
+    assert_int_equal(service_define(&rig->service, slice_of("api"), "5/h", &error), 0); /* another worker */
+    handle_bytes(&rig->turn, &rig->session[0], slice_of("WEIR.TAKE api a COST 2 PEEK\r\n"));
+    turn_end(&rig->turn);
+    assert_int_equal(count_of(rig_send(rig, "WEIR.TAKE api a COST 2 PEEK\r\n"), "allow"), 1);
+    rig_close(rig);
+}
+
+static void shadow(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open();
+    rig_send(rig, "WEIR.LIMIT SET api 1/h\r\n");
+    rig->service.policy->limit[0].shadow = true;
+    const char *answer = rig_send(rig, "WEIR.TAKE api a\r\nWEIR.TAKE api a\r\nWEIR.TAKE api a COST 5\r\n");
+    assert_int_equal(count_of(answer, "allow"), 3);
+    assert_int_equal(count_of(answer, "$-1"), 2); /* of what was not taken there is no receipt */
+    const struct stats_limit *counted = &rig->turn.stats->limit[1];
+    assert_int_equal(read_counter(&counted->allowed), 3);
+    assert_int_equal(read_counter(&counted->shadowed), 2);
+    assert_int_equal(read_counter(&counted->permits), 1);
+    rig_close(rig);
+}
+
+/* Looks are no decisions; CL.THROTTLE's never is one, though it is asked as a look. */
+static void counted(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open();
+    const struct stats *stats = rig->turn.stats;
+    rig_send(rig,
+             "CL.THROTTLE a 1 1 60\r\nCL.THROTTLE a 1 1 60 0\r\nCL.THROTTLE a 1 1 60 3\r\nWEIR.TAKE 1/h b PEEK\r\n");
+    assert_int_equal(read_counter(&stats->limit[0].allowed), 1);
+    assert_int_equal(read_counter(&stats->limit[0].never), 1);
+    assert_int_equal(read_counter(&stats->limit[0].denied), 0);
+    assert_int_equal(read_counter(&stats->commands), 4);
+    assert_int_equal(read_counter(&stats->errors), 0);
+    rig_send(rig, "NOSUCH\r\nWEIR.TAKE 1/ b\r\n*x\r\n");
+    assert_int_equal(read_counter(&stats->errors), 3);
+    rig_close(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(more_than_a_queue),
+        cmocka_unit_test(more_texts_than_are_kept),
+        cmocka_unit_test(texts_alike),
+        cmocka_unit_test(more_keys_than_scratch),
+        cmocka_unit_test(each_gets_its_own),
+        cmocka_unit_test(in_one_piece),
+        cmocka_unit_test(long_answers),
+        cmocka_unit_test(cut_on_the_way),
+        cmocka_unit_test(too_long_an_answer),
+        cmocka_unit_test(policy_of_the_turn),
+        cmocka_unit_test(shadow),
+        cmocka_unit_test(counted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
