@@ -5,19 +5,19 @@
                                               |-> conn_settle: keeps a fragment, waits for a slow reader, or closes
 
    May touch: its socket.  Promises: one read and one write a turn while both sides keep up.  A connection that waits
-   holds no buffer: 0.5 KiB of ours (struct conn) beside what the kernel has; with a fragment that fragment; with a
-   slow reader 1 MiB of answers at most.  A client that is slower than its limits is cut, never waited for.  Leaves to
-   others: what bytes mean. */
+   holds no buffer: half a KiB of ours beside what the kernel has; with a fragment that fragment; with a slow reader
+   1 MiB of answers at most.  A client that is slower than its limits is cut, never waited for.  Leaves to others: what
+   bytes mean. */
 #include "serve/conn.h"
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 enum { TLS_PIECE = 16 << 10, THROWN_AWAY_MAX = 1 << 20 };
+
+_Static_assert(sizeof(struct conn) <= 512, "said above");
 
 static void on_event(uv_poll_t *poll, int status, int events);
 
@@ -46,7 +46,8 @@ static void keep_pending(struct conn *conn, struct slice bytes)
         return;
     }
     if (pending == NULL || size + bytes.size > pending->capacity) {
-        const size_t capacity = 2 * (size + bytes.size);
+        const size_t twice = 2 * (size + bytes.size);
+        const size_t capacity = twice < CONN_PENDING_MAX ? twice : CONN_PENDING_MAX;
         pending = realloc(conn->pending, sizeof *pending + capacity);
         if (pending == NULL) {
             lose(conn);
@@ -198,15 +199,16 @@ static bool shaking(const struct conn *conn)
     return conn->tls != NULL && !tls_shaken(conn->tls);
 }
 
+/* Seconds are as of the last tick, so one more has to go by for all of them to be whole. */
 static uint64_t due_second(const struct conn *conn)
 {
     if (conn->lingering) return conn->since_s + CONN_LINGER_S;
     if (conn->pending != NULL) return conn->since_s + CONN_TAKEN_S;
     if (conn->kept != NULL || shaking(conn)) return conn->since_s + CONN_REQUEST_S;
-    return conn->active_s + conn->worker->shared->idle_s;
+    return conn->active_s + 1 + conn->worker->shared->idle_s;
 }
 
-/* Something that has less time than an idle connection begins now.  A second that has only just begun is no second. */
+/* Something that has less time than an idle connection begins now. */
 static void begin_to_wait(struct conn *conn)
 {
     conn->since_s = conn->worker->second + 1;
@@ -391,7 +393,6 @@ static bool open_tls(struct conn *conn)
 bool conn_open(struct worker *worker, const struct listener *listener, int descriptor)
 {
     struct conn *conn = calloc(1, sizeof *conn);
-    const int on = 1;
     if (conn != NULL) {
         *conn = (struct conn){.worker = worker, .descriptor = descriptor, .poll = {.data = conn}};
         open_session(conn, listener);
@@ -402,7 +403,6 @@ bool conn_open(struct worker *worker, const struct listener *listener, int descr
         close(descriptor);
         return false;
     }
-    if (!listener->local) setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     join(conn);
     uv_poll_start(&conn->poll, UV_READABLE, on_event);
     return true;

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,6 +130,15 @@ static socklen_t size_of(const union address *address)
     return address->any.sa_family == AF_INET ? sizeof address->v4 : sizeof address->v6;
 }
 
+/* Connections get these from the socket that they came by: answers leave at once, and a client that is gone without a
+   word is found out also where idle ones may stay. */
+static void set_for_all(int descriptor)
+{
+    const int on = 1;
+    setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    setsockopt(descriptor, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+}
+
 /* shared: others of ours may have the port, too.  The first has it alone when it is bound, so that a port of another
    server is refused; it shares it from then on.  -1: see errno. */
 static int bind_tcp(const union address *address, bool shared)
@@ -139,6 +149,7 @@ static int bind_tcp(const union address *address, bool shared)
     setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (address->any.sa_family == AF_INET6) setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
     if (shared) setsockopt(descriptor, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
+    set_for_all(descriptor);
     if (bind(descriptor, &address->any, size_of(address)) == 0) {
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
         return descriptor;
@@ -302,6 +313,7 @@ static bool inherit_one(struct listener *listener, int descriptor, struct slice 
     fcntl(descriptor, F_SETFD, FD_CLOEXEC);
     fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK);
     describe(listener);
+    if (!listener->local) set_for_all(descriptor);
     return true;
 }
 

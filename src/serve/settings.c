@@ -57,6 +57,13 @@ static const char *either(const char *first, const char *second)
     return first != NULL ? first : second;
 }
 
+/* An empty one is none: it must not open a public address. */
+static const char *password_of_environment(void)
+{
+    const char *password = getenv("WEIR_PASSWORD");
+    return password != NULL && password[0] != '\0' ? password : NULL;
+}
+
 bool settings_read(struct settings *settings, const struct server_options *options, char problem[SETTINGS_PROBLEM_MAX])
 {
     struct config_problem what = {0};
@@ -73,7 +80,7 @@ bool settings_read(struct settings *settings, const struct server_options *optio
     settings->resp = either(options->resp, config->resp);
     settings->http = either(options->http, config->http);
     settings->state = either(options->state, config->state);
-    settings->password = either(getenv("WEIR_PASSWORD"), config->password);
+    settings->password = either(password_of_environment(), config->password);
     settings->threads = options->threads != 0 ? options->threads : config->threads;
     return true;
 }

@@ -244,18 +244,26 @@ static bool is_claimed(const struct look *look, int i)
     return table_owned(look->owner[i], look->time[i]) && tentative(look->owner[i]);
 }
 
-/* In the bucket that has more room, and of equals in the first; no slot that somebody is just claiming if there is
-   another. */
+/* How gladly a slot is taken.  A slot that is nobody's first, then the one that has been idle for longest, whose key is
+   least likely to come back and to need another; one that somebody is just claiming last. */
+static uint64_t welcome(const struct look *look, int i, uint64_t now)
+{
+    const uint64_t behind = (now - look->time[i]) & TABLE_DRAINED_MAX;
+    if (is_claimed(look, i)) return 1;
+    if (!table_owned(look->owner[i], look->time[i]) || look->owner[i] >> TABLE_TAG_SHIFT == 0) return UINT64_MAX;
+    return 2 + (behind < TABLE_AHEAD_END ? behind : 0);
+}
+
+/* In the bucket that has more room, of equals in either. */
 static int choose_available(const struct look *look, uint64_t now)
 {
     int room[2] = {0, 0}, best = NOWHERE;
-    uint64_t least_ahead = UINT64_MAX;
+    uint64_t warmest = 0;
     for (int i = 0; i < SLOTS; i++) room[i / TABLE_SLOTS] += is_available(look, i, now);
     for (int i = 0; i < SLOTS; i++) {
-        if (i / TABLE_SLOTS != (room[1] > room[0]) || !is_available(look, i, now)) continue;
-        const uint64_t ahead = 2 * ahead_of(look->owner[i], look->time[i], now) + is_claimed(look, i);
-        if (ahead >= least_ahead) continue;
-        least_ahead = ahead;
+        const int bucket = i / TABLE_SLOTS;
+        if (room[bucket] < room[1 - bucket] || !is_available(look, i, now) || welcome(look, i, now) <= warmest) continue;
+        warmest = welcome(look, i, now);
         best = i;
     }
     return best;

@@ -19,6 +19,11 @@ start_serve weir.yaml --threads 2
 bears crowd 20
 clean_end
 
+printf 'listen: {idle: 1s}\n' >weir.yaml
+start_serve weir.yaml
+bears idle
+clean_end
+
 # shellcheck disable=SC2016 # $@ is for that script
 printf '#!/bin/sh\nulimit -n 64\nexec %q "$@"\n' "$weir" >with_few
 chmod +x with_few

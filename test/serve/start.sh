@@ -53,6 +53,10 @@ refuses 'expected a file to --check' --check
 refuses 'no-such-file' no-such-file
 refuses 'no-such-file' no-such-file --check
 
+export WEIR_PASSWORD=
+refuses 'can be reached by others, and no password is set' --resp :0 --http none
+unset WEIR_PASSWORD
+
 # ---- a password lets others in; one of the two may be switched off ----
 WEIR_PASSWORD=secret start_other --resp :0 --http none
 starts_with '^weir: RESP (\[::\]|0\.0\.0\.0):[0-9]+; limits'

@@ -42,3 +42,27 @@ rm weir.sock
 touch weir.sock
 clean_end
 if [ ! -e weir.sock ]; then fail 'it was removed'; fi
+
+# ---- fewer rights ----
+if [ "$(id -u)" = 0 ] && getent passwd nobody >/dev/null && command -v setpriv >/dev/null; then
+    chmod 755 .
+    printf '#!/bin/sh\nexec setpriv --groups 4,24 %q "$@"\n' "$weir" >with_groups
+    chmod +x with_groups
+    weir=$room/with_groups
+    printf 'user: nobody\nlisten: {unix: %s, resp: none, http: none}\n' "$room/nobody.sock" >weir.yaml
+    start_other weir.yaml
+    what='user: nobody'
+    nobody=$(id -u nobody)
+    if [ "$(stat -c %u nobody.sock)" != "$nobody" ]; then fail 'the socket is not theirs'; fi
+    for row in "Uid:$(printf '\t%s' "$nobody" "$nobody" "$nobody" "$nobody")" $'NoNewPrivs:\t1' \
+        $'CapEff:\t0000000000000000'; do
+        if ! grep -qxF -- "$row" "/proc/$pid/status"; then fail "the process is not: $row"; fi
+    done
+    if ! grep -qE '^Groups:.(65534)? *$' "/proc/$pid/status"; then fail 'it has other groups'; fi
+    if [ "$(redis-cli -s nobody.sock PING)" != PONG ]; then fail 'does not answer'; fi
+    clean_end
+    printf 'user: no-such-user\n' >weir.yaml
+    run 'a user that is not there' "$weir" serve weir.yaml --resp 127.0.0.1:0 --http none
+    ends 2
+    says err 'user "no-such-user": there is none'
+fi

@@ -16,7 +16,7 @@
 #include "serve/stats_text.h"
 #include "serve/sums.h"
 
-enum { WORKERS = 4, READERS = 2, NUMBERS = 90, CALLS = 60000, READS = 40 };
+enum { WORKERS = 4, READERS = 2, NUMBERS = 90, CALLS = 180000, READS = 40 };
 
 static struct service service;
 static atomic_int counting; /* workers that are not done yet */

@@ -171,7 +171,8 @@ function topRow(row) {
 
 function drawTop() {
     const heads = ['Key', 'Limit', 'Refused', 'Now'];
-    return element('div', { class: 'scroll' }, element('table', { id: 'top' },
+    const scrolled = { class: 'scroll', tabindex: '0', role: 'region', 'aria-labelledby': 'refused' };
+    return element('div', scrolled, element('table', { id: 'top' },
         element('caption', { class: 'unseen' }, 'The most refused keys'),
         element('thead', {}, element('tr', {}, heads.map((head) => element('th', { scope: 'col' }, head)))),
         element('tbody', {})));

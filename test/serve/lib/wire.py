@@ -106,6 +106,24 @@ def loris(address):
     is_served(good, "another client")
 
 
+def idle(address):
+    """Who says nothing any more is let go, and who does stays."""
+    good, silent = connect(address), connect(address)
+    is_served(silent, "at first")
+    silent.setblocking(False)
+    end = time.monotonic() + PATIENCE_S
+    while True:
+        is_served(good, "who goes on")
+        time.sleep(0.1)
+        try:
+            expect(silent.recv(100), b"", "the end")
+            break
+        except BlockingIOError:
+            if time.monotonic() > end:
+                sys.exit("it is still there")
+    is_served(good, "who goes on")
+
+
 def greedy(address):
     """Asks, and never reads an answer."""
     good, one = connect(address), connect(address)
@@ -173,15 +191,20 @@ def exhaust(address):
 
 
 def drain(address, process):
-    """What was sent before the stop is answered, on the connections that there were."""
+    """What was sent before the stop is answered, also to who was not let in yet.  The server is held meanwhile, so that
+    all of it comes at once, and is more than one turn reads."""
+    count = 12000
     clients = [connect(address) for _ in range(20)]
     for one in clients:
         is_served(one, "before the stop")
+    os.kill(int(process), signal.SIGSTOP)
+    clients += [connect(address) for _ in range(100)]
     for one in clients:
-        one.sendall(PING * 500)
+        one.sendall(PING * count)
     os.kill(int(process), signal.SIGTERM)
+    os.kill(int(process), signal.SIGCONT)
     for one in clients:
-        expect(read_all(one), PONG * 500, "what came is answered")
+        expect(read_all(one), PONG * count, "what came is answered")
 
 
 def pipelined(address, count):
