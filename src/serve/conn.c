@@ -365,6 +365,7 @@ static void join(struct conn *conn)
     conn->after = worker->first;
     if (conn->after != NULL) conn->after->before = conn;
     worker->first = conn;
+    conn->spoke = true; /* what it has sent before it was let in was not looked at yet */
     conn->active_s = worker->second;
     conn->since_s = worker->second + 1;
     deadlines_set(&worker->deadlines, &conn->deadline, due_second(conn));

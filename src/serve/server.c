@@ -370,10 +370,11 @@ int server_check(const struct server_options *options)
     struct server server = {.options = options};
     if (!settings_read(&server.settings, options, problem)) return trouble(problem);
     server.settings.state = NULL; /* it is only looked at: nothing is made */
-    const bool good = open_tables(&server) && open_policy(&server);
+    const bool good = open_tls(&server) && open_tables(&server) && open_policy(&server);
     if (good) summary_print_limits(&server.service);
     if (server.shared.service != NULL) service_close(&server.service);
     tables_close(server.tables);
+    tls_close(server.shared.tls);
     settings_free(&server.settings);
     return good ? EXIT_DONE : EXIT_TROUBLE;
 }

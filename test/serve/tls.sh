@@ -21,6 +21,7 @@ says_pong() # OPENSSL_ARGUMENT...
 make_certificate first
 printf 'listen: {resp: "127.0.0.1:0", http: "127.0.0.1:0", tls: {certificate: %s, key: %s}}\n' \
     "$room/certificate.pem" "$room/key.pem" >weir.yaml
+if "$weir" serve weir.yaml --check 2>&1 | grep -q 'built without OpenSSL'; then exit 77; fi
 start_other weir.yaml
 resp=$(sed -n 's/^weir: RESP 127\.0\.0\.1:\([0-9]*\) (TLS).*/\1/p' serve.out)
 http=$(sed -n 's|^weir: .*https://127\.0\.0\.1:\([0-9]*\)/.*|\1|p' serve.out)

@@ -44,8 +44,11 @@ clean_end
 if [ ! -e weir.sock ]; then fail 'it was removed'; fi
 
 # ---- fewer rights ----
-if [ "$(id -u)" = 0 ] && getent passwd nobody >/dev/null; then
+if [ "$(id -u)" = 0 ] && getent passwd nobody >/dev/null && command -v setpriv >/dev/null; then
     chmod 755 .
+    printf '#!/bin/sh\nexec setpriv --groups 4,24 %q "$@"\n' "$weir" >with_groups
+    chmod +x with_groups
+    weir=$room/with_groups
     printf 'user: nobody\nlisten: {unix: %s, resp: none, http: none}\n' "$room/nobody.sock" >weir.yaml
     start_other weir.yaml
     what='user: nobody'

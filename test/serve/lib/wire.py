@@ -191,15 +191,20 @@ def exhaust(address):
 
 
 def drain(address, process):
-    """What was sent before the stop is answered, on the connections that there were."""
+    """What was sent before the stop is answered, also to who was not let in yet.  The server is held meanwhile, so that
+    all of it comes at once, and is more than one turn reads."""
+    count = 12000
     clients = [connect(address) for _ in range(20)]
     for one in clients:
         is_served(one, "before the stop")
+    os.kill(int(process), signal.SIGSTOP)
+    clients += [connect(address) for _ in range(100)]
     for one in clients:
-        one.sendall(PING * 500)
+        one.sendall(PING * count)
     os.kill(int(process), signal.SIGTERM)
+    os.kill(int(process), signal.SIGCONT)
     for one in clients:
-        expect(read_all(one), PONG * 500, "what came is answered")
+        expect(read_all(one), PONG * count, "what came is answered")
 
 
 def pipelined(address, count):
