@@ -25,7 +25,7 @@
 /* Behind a key, so that neither is the identity of one: limits count from 0, wide slots from WEIR_LIMITS_MAX. */
 static const uint64_t SALT_OF_MARK = UINT64_MAX, SALT_OF_SETTLED = UINT64_MAX - 1;
 
-enum { DIGITS = 16, NUMBERS_MAX = 2 + 2 * WEIR_LIMITS_MAX };
+enum { DIGITS = 16, PAIR = 2 * DIGITS, NUMBERS_MAX = 2 + 2 * WEIR_LIMITS_MAX };
 
 /* HEAD: | number, 32 bits | size of the limit, 16 | limits, 8 | which, 8 | */
 static uint64_t head_of(uint64_t number, uint64_t size, uint64_t count, uint64_t limit)
@@ -102,12 +102,12 @@ void receipt_write(struct bytes *out, const struct item *item, const weir_decisi
     write_hex(at, decision->start.ns + table->offset_ns);
     write_hex(at + DIGITS, head_of(item->receipt, item->limit.size, count, decision->limit));
     for (unsigned i = 0; i < count; i++) {
-        at += 2 * DIGITS;
+        at += PAIR;
         write_hex(at, item->each != NULL ? item->each->cost[i] : item->cost);
         write_hex(at + DIGITS, item->each != NULL ? item->each->end[i] : decision->end);
     }
-    memcpy(at + 2 * DIGITS, item->limit.bytes, item->limit.size);
-    memcpy(at + 2 * DIGITS + item->limit.size, key.bytes, key.size);
+    memcpy(at + PAIR, item->limit.bytes, item->limit.size);
+    memcpy(at + PAIR + item->limit.size, key.bytes, key.size);
     write_hex(mark, mark_of(table, (struct slice){mark + DIGITS, payload}));
 }
 

@@ -7,6 +7,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #define NAME(text) text, sizeof(text) - 1
 
@@ -77,8 +78,8 @@ const char *resp_shown(struct slice slice, char shown[RESP_SHOWN + 4])
 {
     size_t size = 0;
     for (; size < slice.size && size < RESP_SHOWN; size++) {
-        const char c = slice.bytes[size];
-        shown[size] = c >= ' ' && c <= '~' ? c : '?';
+        shown[size] = slice.bytes[size];
+        if (shown[size] < ' ' || shown[size] > '~') shown[size] = '?';
     }
     memcpy(shown + size, size < slice.size ? "..." : "", size < slice.size ? 4 : 1);
     return shown;
@@ -114,13 +115,22 @@ static bool fits(const struct resp_row *row, unsigned count)
     return row->arity < 0 ? count >= (unsigned)-row->arity : count == (unsigned)row->arity;
 }
 
+const char *resp_lower(const char *name, char lower[RESP_SHOWN])
+{
+    static const char capitals[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", letters[] = "abcdefghijklmnopqrstuvwxyz";
+    size_t size = 0;
+    for (; name[size] != '\0' && size + 1 < RESP_SHOWN; size++) {
+        const char *capital = strchr(capitals, name[size]);
+        lower[size] = *(capital != NULL ? letters + (capital - capitals) : name + size);
+    }
+    lower[size] = '\0';
+    return lower;
+}
+
 static void refuse_arity(struct turn *turn, struct session *session, const struct resp_row *row)
 {
-    char name[32];
-    size_t i = 0;
-    for (; row->name[i] != '\0'; i++) name[i] = row->name[i] >= 'A' ? (char)(row->name[i] - 'A' + 'a') : row->name[i];
-    name[i] = '\0';
-    resp_refuse(turn, session, "ERR wrong number of arguments for '%s' command", name);
+    char lower[RESP_SHOWN];
+    resp_refuse(turn, session, "ERR wrong number of arguments for '%s' command", resp_lower(row->name, lower));
 }
 
 void resp_command(struct turn *turn, struct session *session, const struct resp_command *command)

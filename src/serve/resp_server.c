@@ -18,6 +18,8 @@ static const char *const redis_version = "7.0.0";
 
 enum { INFO_MAX = 4096 };
 
+static const uint64_t SECOND_NS = 1000000000, DAY_S = 86400;
+
 static void add_field(struct bytes *out, const char *name, uint64_t value)
 {
     bytes_text(out, name);
@@ -36,12 +38,12 @@ static void add_word(struct bytes *out, const char *name, const char *value)
 
 static void add_server(struct turn *turn, struct bytes *out)
 {
-    const uint64_t up_s = (turn->now_ns - turn->service->started_ns) / 1000000000;
+    const uint64_t up_s = (turn->now_ns - turn->service->started_ns) / SECOND_NS;
     add_word(out, "redis_version", redis_version);
     add_word(out, "redis_mode", "standalone");
     add_word(out, "weir_version", weir_version());
     add_field(out, "uptime_in_seconds", up_s);
-    add_field(out, "uptime_in_days", up_s / (24 * 60 * 60));
+    add_field(out, "uptime_in_days", up_s / DAY_S);
 }
 
 static void add_clients(struct turn *turn, struct bytes *out)
@@ -147,12 +149,8 @@ enum { COMMAND_MAX = 400 }; /* bytes of one in the answer */
 
 static void add_lower(struct bytes *out, const char *name)
 {
-    char lower[32];
-    size_t size = 0;
-    for (; name[size] != '\0'; size++) {
-        lower[size] = name[size] >= 'A' && name[size] <= 'Z' ? (char)(name[size] - 'A' + 'a') : name[size];
-    }
-    resp_bulk(out, (struct slice){lower, size});
+    char lower[RESP_SHOWN];
+    resp_bulk(out, slice_of(resp_lower(name, lower)));
 }
 
 /* Name, arity, flags, first key, last key, step. */

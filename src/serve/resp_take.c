@@ -118,13 +118,14 @@ static void ask(struct turn *turn, struct session *session, struct item *item, c
 
 void resp_take(struct turn *turn, struct session *session, const struct resp_command *command)
 {
-    struct item item = {.session = session, .answer = answer};
-    struct costs costs = {.count = 0};
-    if (!read_options(turn, session, command, &costs, &item)) return;
-    if (costs.count == 0) costs = (struct costs){.each = {1}, .count = 1};
-    if (!read_limit(turn, session, command->argument[1], &item)) return;
-    if (!read_key(turn, session, command->argument[2], &item)) return;
-    ask(turn, session, &item, &costs);
+    struct item *item = turn_item(turn, session, answer);
+    struct costs costs;
+    costs.count = 0;
+    if (!read_options(turn, session, command, &costs, item)) return;
+    if (costs.count == 0) costs.each[costs.count++] = 1;
+    if (!read_limit(turn, session, command->argument[1], item)) return;
+    if (!read_key(turn, session, command->argument[2], item)) return;
+    ask(turn, session, item, &costs);
 }
 
 /* All from `at` on are numbers. */
@@ -141,12 +142,13 @@ static bool read_all_costs(struct turn *turn, struct session *session, const str
 
 void resp_charge(struct turn *turn, struct session *session, const struct resp_command *command)
 {
-    struct item item = {.session = session, .answer = answer, .charge = true};
+    struct item *item = turn_item(turn, session, answer);
     struct costs costs;
+    item->charge = true;
     if (!read_all_costs(turn, session, command, 3, &costs)) return;
-    if (!read_limit(turn, session, command->argument[1], &item)) return;
-    if (!read_key(turn, session, command->argument[2], &item)) return;
-    ask(turn, session, &item, &costs);
+    if (!read_limit(turn, session, command->argument[1], item)) return;
+    if (!read_key(turn, session, command->argument[2], item)) return;
+    ask(turn, session, item, &costs);
 }
 
 void resp_settle(struct turn *turn, struct session *session, const struct resp_command *command)

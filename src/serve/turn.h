@@ -4,7 +4,8 @@
 
        bytes -> handle_bytes -> resp_commands.c / http_routes.c -> turn_take ... turn_end -> answers -> send
 
-   See turn.c.  No socket: who has the bytes calls handle_bytes for each session that has some, then turn_end. */
+   See turn.c and turn_limit.c.  No socket: who has the bytes calls handle_bytes for each session that has some, then
+   turn_end. */
 #ifndef WEIR_SERVE_TURN_H
 #define WEIR_SERVE_TURN_H
 
@@ -111,13 +112,27 @@ void turn_next_request(struct turn *turn);
 
 /* ---- for resp_commands.c and http_routes.c ---- */
 
-/* Queues a question; it is answered by item->answer in its place.  each: a cost for each limit of the plan, as many as
-   turn_costs lets through, copied; NULL for item->cost. */
-void turn_take(struct turn *turn, const struct item *item, const uint64_t each[], unsigned each_count);
-
 /* All that is queued is decided and answered, so that what follows comes after it: call it before anything but
    turn_take writes or touches the tables or the policy. */
 void turn_settle_queue(struct turn *turn);
+
+/* An empty question where it will be queued, so that it need not be copied; for the next turn_take. */
+static inline struct item *turn_item(struct turn *turn, struct session *session, turn_answer answer)
+{
+    struct item *item = &turn->item[turn->count < TURN_ASKS ? turn->count : 0];
+    if (turn->count == TURN_ASKS) turn_settle_queue(turn);
+    item->session = session;
+    item->answer = answer;
+    item->number = 0;
+    item->named = item->peek = item->charge = false;
+    item->policy_limit = NULL;
+    for (unsigned i = 0; i < sizeof item->detail / sizeof item->detail[0]; i++) item->detail[i] = 0;
+    return item;
+}
+
+/* Queues a question; it is answered by item->answer in its place.  each: a cost for each limit of the plan, as many as
+   turn_costs lets through, copied; NULL for item->cost. */
+void turn_take(struct turn *turn, const struct item *item, const uint64_t each[], unsigned each_count);
 
 /* May so many costs be given for this limit: one for all, or one for each?  false: *problem says how many. */
 bool turn_costs(const struct item *item, unsigned count, char problem[200]);

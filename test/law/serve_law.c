@@ -279,11 +279,10 @@ static void same_however_split(struct law *law)
 
 static size_t pick_bytes(struct law *law, char bytes[ANY_MAX])
 {
-    static const char *const requests[] = {
-        "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
-        "POST /v1/take HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 36\r\n\r\n"
-        "{\"limit\":\"10/s burst=2\",\"key\":\"abcd\"}",
-        "GET /auth?limit=10/s&key=a HTTP/1.1\r\nHost: localhost\r\n\r\n"};
+    static const char take[] = "POST /v1/take HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                               "Content-Length: 36\r\n\r\n{\"limit\":\"10/s burst=2\",\"key\":\"abcd\"}";
+    static const char *const requests[] = {"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", take,
+                                           "GET /auth?limit=10/s&key=a HTTP/1.1\r\nHost: localhost\r\n\r\n"};
     size_t size = 0;
     while (size < ANY_MAX - COMMAND_BYTES && law_more(law, 6)) {
         struct command command;

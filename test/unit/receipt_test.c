@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 #include "serve/protocols.h"
@@ -234,6 +236,68 @@ static void any_key(void **state)
     rig_close(rig);
 }
 
+/* ---- by two at once ---- */
+
+enum { RECEIPTS = 2000 };
+
+/* A worker of its own, which settles all of them. */
+struct racer {
+    struct rig *rig;
+    char (*receipt)[RECEIPT_MAX];
+    struct session session;
+    _Atomic int *ready;
+    unsigned settled;
+};
+
+static void count_settled(void *sender, struct session *session, struct slice answer)
+{
+    (void)session;
+    ((struct racer *)sender)->settled += slice_is(answer, slice_of(":1\r\n"));
+}
+
+static void *race(void *argument)
+{
+    struct racer *racer = argument;
+    struct turn *turn = calloc(1, sizeof *turn);
+    char command[RECEIPT_MAX + 64];
+    if (turn == NULL) abort();
+    if (turn_open(turn, &racer->rig->service, service_worker(&racer->rig->service), count_settled, racer) != 0) abort();
+    atomic_fetch_add(racer->ready, 1);
+    while (atomic_load(racer->ready) < 2) {
+    }
+    for (size_t i = 0; i < RECEIPTS; i++) {
+        const size_t size = rig_command(command, (const char *const[]){"WEIR.SETTLE", racer->receipt[i], "0", NULL});
+        turn_begin(turn);
+        handle_bytes(turn, &racer->session, (struct slice){command, size});
+        turn_end(turn);
+    }
+    turn_close(turn);
+    free(turn);
+    return NULL;
+}
+
+/* Each receipt is settled by one of them, and all is back. */
+static void at_once(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open();
+    char(*receipt)[RECEIPT_MAX] = calloc(RECEIPTS, sizeof *receipt);
+    _Atomic int ready = 0;
+    pthread_t thread[2];
+    struct racer racer[2];
+    assert_non_null(receipt);
+    for (int i = 0; i < RECEIPTS; i++) take(rig, "WEIR.TAKE 10000/h acme COST 2\r\n", receipt[i]);
+    for (int i = 0; i < 2; i++) {
+        racer[i] = (struct racer){rig, receipt, rig->session[i], &ready, 0};
+        assert_int_equal(pthread_create(&thread[i], NULL, race, &racer[i]), 0);
+    }
+    for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
+    assert_int_equal(racer[0].settled + racer[1].settled, RECEIPTS);
+    assert_int_equal(left(rig, "WEIR.TAKE 10000/h acme COST 0\r\n"), 10000);
+    free(receipt);
+    rig_close(rig);
+}
+
 /* The service is stopped and started again over the same file. */
 static void after_a_restart(void **state)
 {
@@ -269,6 +333,7 @@ int main(void)
         cmocka_unit_test(limit_is_gone),
         cmocka_unit_test(any_key),
         cmocka_unit_test(after_a_restart),
+        cmocka_unit_test(at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
