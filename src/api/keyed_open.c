@@ -283,6 +283,7 @@ static void open_wide(weir_table *table, const weir_table_options *options)
                                 .unlock = keyed_unlock,
                                 .context = table};
     table->wide.slot_words = slot_bytes / sizeof(uint64_t);
+    table->wide.plan_sets = wide_sets_in(table->view.area[0].bytes);
     table->wide.slots = wide_slots_in(table->view.area[0].bytes, table->wide.slot_words, table->wide.kept);
 }
 

@@ -68,6 +68,7 @@ static size_t take_http(struct turn *turn, struct session *session, struct slice
     struct http_problem problem;
     switch (http_read(bytes, &request, &problem)) {
     case HTTP_REQUEST:
+        stats_add(&turn->stats->http_requests, 1);
         http_route(turn, session, &request);
         if (!request.keep_alive) session->closing = true;
         return request.size;

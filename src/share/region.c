@@ -2,7 +2,7 @@
    region.c - the first page of memory that processes share or a file keeps.
 
        word    0  magic     MAKING, and MADE when all the rest is there
-               1  format    byte order 32 | word size 16 | version 16
+               1  format    byte order 32 | word size 16 | version 16, each kind has its own
                2  once      kind 32 | unit 32, when full 32 | slot bytes 32, secret 64, secret 64, check
                8  newest    how many areas there are; a cache line of its own
               16  areas     8 x [ offset, bytes, check, - ]
@@ -66,9 +66,9 @@ enum {
     RECORD_WORDS_MAX = 8
 };
 
-enum { VERSION = 1, WHEN_FULL_MAX = 3, UNIT_MAX = 63, SLOT_BYTES = 16, WORD_BYTES = 8, SLOT_ALIGN = 8 };
+enum { VERSION_SLOTS = 1, VERSION_WIDE = 2 /* 1: with room for 16 plans */ };
+enum { WHEN_FULL_MAX = 3, UNIT_MAX = 63, SLOT_BYTES = 16, WORD_BYTES = 8, SLOT_ALIGN = 8 };
 
-#define FORMAT (UINT64_C(0x01020304) << 32 | (uint64_t)sizeof(void *) << 16 | VERSION)
 #define SECOND_NS UINT64_C(1000000000)
 #define YEAR_NS (UINT64_C(366) * 24 * 3600 * SECOND_NS)
 #define TIME_MAX_NS (UINT64_C(1) << 62)
@@ -353,12 +353,18 @@ void region_keep_time(void *memory, const struct region_times *times)
 
 /* ---- the whole page ---- */
 
+static uint64_t format_of(enum region_kind kind)
+{
+    const uint64_t version = kind == REGION_WIDE ? VERSION_WIDE : VERSION_SLOTS;
+    return UINT64_C(0x01020304) << 32 | (uint64_t)sizeof(void *) << 16 | version;
+}
+
 void region_make(void *memory, const struct region_shape *shape, uint64_t area_bytes, const struct region_times *times)
 {
     const struct region_area area = {REGION_PAGE, area_bytes};
     const struct boot boot = boot_from(times, 1, sane_ns(times->monotonic_ns));
     atom_store_release(word_at(memory, WORD_MAGIC), magic_of(making));
-    atom_store_release(word_at(memory, WORD_FORMAT), FORMAT);
+    atom_store_release(word_at(memory, WORD_FORMAT), format_of(shape->kind));
     write_shape(memory, shape);
     write_area(memory, 0, &area);
     write_boot(memory, &boot);
@@ -391,8 +397,11 @@ enum region_answer region_read(const void *memory, uint64_t size, struct region_
     struct boot boot;
     const enum region_answer magic = read_magic(memory, size);
     if (magic != REGION_SOUND) return magic;
-    if (atom_load(word_in(memory, WORD_FORMAT)) != FORMAT) return REGION_VERSION;
-    if (!read_shape(memory, &copy.shape) || !read_areas(memory, size, &copy)) return REGION_DAMAGED;
+    const uint64_t format = atom_load(word_in(memory, WORD_FORMAT));
+    if (format != format_of(REGION_SLOTS) && format != format_of(REGION_WIDE)) return REGION_VERSION;
+    if (!read_shape(memory, &copy.shape)) return REGION_DAMAGED;
+    if (format != format_of(copy.shape.kind)) return REGION_VERSION;
+    if (!read_areas(memory, size, &copy)) return REGION_DAMAGED;
     if (!read_boot(memory, &boot)) return REGION_DAMAGED;
     *view = copy;
     return REGION_SOUND;

@@ -261,8 +261,8 @@ static int choose_available(const struct look *look, uint64_t now)
     uint64_t warmest = 0;
     for (int i = 0; i < SLOTS; i++) room[i / TABLE_SLOTS] += is_available(look, i, now);
     for (int i = 0; i < SLOTS; i++) {
-        const int bucket = i / TABLE_SLOTS;
-        if (room[bucket] < room[1 - bucket] || !is_available(look, i, now) || welcome(look, i, now) <= warmest) continue;
+        const bool crowded = room[i / TABLE_SLOTS] < room[1 - i / TABLE_SLOTS];
+        if (crowded || !is_available(look, i, now) || welcome(look, i, now) <= warmest) continue;
         warmest = welcome(look, i, now);
         best = i;
     }

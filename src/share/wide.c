@@ -37,7 +37,6 @@ enum { BUCKET_SLOTS = 64, LINE_WORDS = 8, FLOOR = 0, TAGS = 1, TAG_WORDS = 1 };
 enum { FINGERPRINT, IDLE_AT, STATE /* of a copy */ };
 enum { KEYS_IN_SLOTS = 16, SLOTS_FOR_KEYS = 25 }; /* so full that a bucket rarely is: 1 new key in 1000 finds none */
 
-_Static_assert(sizeof(struct wide_plans) % (LINE_WORDS * sizeof(uint64_t)) == 0, "plans are whole cache lines");
 _Static_assert(sizeof(struct atom) == sizeof(uint64_t), "a tag is a word");
 
 /* ---- where things are ---- */
@@ -78,14 +77,14 @@ static uint64_t bucket_words(const struct wide *table)
     return whole_lines(TAGS + bucket_slots(table) * table->slot_words);
 }
 
-static struct wide_plans *plans_of(const struct wide *table)
+static struct wide_plans plans_of(const struct wide *table)
 {
-    return table->memory;
+    return wide_plans_at(table->memory, table->plan_sets);
 }
 
 static uint64_t *scratch_of(const struct wide *table)
 {
-    return (uint64_t *)table->memory + sizeof(struct wide_plans) / sizeof(uint64_t);
+    return (uint64_t *)table->memory + wide_plans_bytes(table->plan_sets) / sizeof(uint64_t);
 }
 
 uint64_t wide_bytes(uint64_t keys_max, uint64_t state_words, bool kept, uint64_t *slots, uint64_t *slot_words)
@@ -97,7 +96,8 @@ uint64_t wide_bytes(uint64_t keys_max, uint64_t state_words, bool kept, uint64_t
     const uint64_t in_bucket = least(*slots, BUCKET_SLOTS);
     const uint64_t bucket = whole_lines(add_saturating(TAGS, product(in_bucket, *slot_words)));
     const uint64_t all = add_saturating(whole_lines(state_words), product(*slots / in_bucket, bucket));
-    return add_saturating(sizeof(struct wide_plans), product(all, sizeof(uint64_t)));
+    const uint64_t bytes = product(all, sizeof(uint64_t));
+    return add_saturating(wide_plans_bytes(wide_sets_beside(bytes)), bytes);
 }
 
 uint64_t wide_slots_in(uint64_t bytes, uint64_t slot_words, bool kept)
@@ -105,7 +105,8 @@ uint64_t wide_slots_in(uint64_t bytes, uint64_t slot_words, bool kept)
     const struct wide one = {.slot_words = slot_words, .kept = kept};
     if (slot_words == 0 || slot_words < TAG_WORDS + copies(&one) * (STATE + 1) || slot_words > bytes / sizeof(uint64_t))
         return 0;
-    const uint64_t before = sizeof(struct wide_plans) / sizeof(uint64_t) + whole_lines(capacity(&one));
+    const uint64_t plans = wide_plans_bytes(wide_sets_in(bytes)) / sizeof(uint64_t);
+    const uint64_t before = add_saturating(plans, whole_lines(capacity(&one)));
     const uint64_t words = subtract_to_zero(bytes / sizeof(uint64_t), before);
     const uint64_t bucket = whole_lines(add_saturating(TAGS, product(BUCKET_SLOTS, slot_words)));
     if (bucket != 0 && words >= bucket) return words / bucket * BUCKET_SLOTS;

@@ -18,11 +18,12 @@
 /* Locks: one for each stripe of buckets, and one more, WIDE_STRIPES, for what all share. */
 enum { WIDE_STRIPES = 64, WIDE_LOCKS = WIDE_STRIPES + 1 };
 
-/* Where they live: a page of plans, then the slots; zeroed memory is empty.  Nothing in there is believed. */
+/* Where they live: the plans, then the slots; zeroed memory is empty.  Nothing in there is believed. */
 struct wide {
     void *memory; /* borrowed, aligned to 64 bytes, as many as wide_bytes says */
     uint64_t slots, slot_words;
-    bool kept; /* in a file: a process may die half-way, so each slot has two copies of its state */
+    uint64_t plan_sets; /* as wide_sets_in says for all the bytes */
+    bool kept;          /* in a file: a process may die half-way, so each slot has two copies of its state */
     enum table_when_full when_full;
     /* Excludes all others from one stripe, threads and processes alike.  Lock WIDE_STRIPES is also taken while another
        is held, never the other way round. */

@@ -1,15 +1,96 @@
 /* SPDX-License-Identifier: MIT
    wide_plans.c - which rules a state was written under, by a fingerprint of 64 bits.
 
+   A service asks one table with hundreds of plans in turn.  So each has its place by its fingerprint: one of two sets,
+   a cache line each, and there any of seven ways.  Looking it up reads one line or two, however many there are.
+
+       set     | used | fingerprint 0 | fingerprint 1 | ... | fingerprint 6 |     fingerprint 0: nobody is there
+       plans   | set 0: 7 of them | set 1: 7 of them | ...
+
+   A new one goes to the set of its two where more is free: so, of 448 ways, three hundred are taken before any two
+   sets are both full.  Which one goes then?
+
+       the oldest                 is asked for all day, and would come back at once: with a lock, each time
+       who was not asked lately   after a reload these are the rules of before, and some debts are still kept under them
+
+   Both want those kept that were used since, asked for or carried over from.  So there is a bit for each way; who has
+   none is the first to go, in the set that has more of them.  A newcomer who finds that all of his set have theirs
+   leaves only his own, so those in use have theirs again before the next one comes; those who come once and go are
+   followed by each other.  Bits are set only where they are not, so that many who ask with the same plans do not write.
+   One that two at once lose or set wrongly makes another plan go, no more.
+
+   How many sets?  Few where the slots are few: a file for one key is not to take a quarter of a megabyte.  And no more
+   than these where they would take more than an eighth of what the slots do.
+
+       the slots take     sets    plans    bytes
+       less                  4       28     14.5 KiB
+       16 KiB               64      448    231 KiB
+       3.6 MiB             128      896    463 KiB
+       7.2 MiB             256    1,792    926 KiB
+       14.5 MiB            512    3,584    1.8 MiB
+
    A process that dies while it writes a plan, or a damaged file, leaves rules that do not have their fingerprint: they
    are not found.  What is found has the right fingerprint, and may still be made up: whoever uses it sees to its size.
 
-   May touch: the plans.  Promises: total.  Leaves to others: the lock. */
+   May touch: the plans.  Promises: total; one store makes a plan count.  Leaves to others: the lock. */
 #include "share/wide_plans.h"
 
 #include "core/algorithm.h"
+#include "core/num.h"
+
+enum { LINE = 64, HOMES = 2, NO_WAY = WIDE_WAYS, SHARE = 8 };
+enum { ALL_WAYS = (1 << WIDE_WAYS) - 1 };
 
 static const uint64_t ODD = UINT64_C(0x9e3779b97f4a7c15);
+static const uint64_t SOME_FROM = 16 << 10;
+
+_Static_assert(sizeof(struct wide_set) == LINE, "a set is one cache line");
+
+/* ---- where things are ---- */
+
+uint64_t wide_plans_bytes(uint64_t sets)
+{
+    const uint64_t bytes = sets * (sizeof(struct wide_set) + WIDE_WAYS * sizeof(struct wide_plan));
+    return (bytes + LINE - 1) / LINE * LINE;
+}
+
+uint64_t wide_sets_beside(uint64_t slots_bytes)
+{
+    uint64_t sets = WIDE_SETS_SOME;
+    if (slots_bytes < SOME_FROM) return WIDE_SETS_FEW;
+    while (sets < WIDE_SETS_MANY && slots_bytes >= SHARE * wide_plans_bytes(2 * sets)) sets *= 2;
+    return sets;
+}
+
+/* The most sets that the rest is enough for.  What twice as many take is more by more than a page: so no page to spare
+   looks like slots that have more sets. */
+uint64_t wide_sets_in(uint64_t bytes)
+{
+    uint64_t sets = WIDE_SETS_MANY;
+    while (sets > WIDE_SETS_FEW && wide_sets_beside(subtract_to_zero(bytes, wide_plans_bytes(sets))) < sets) sets /= 2;
+    return sets;
+}
+
+struct wide_plans wide_plans_at(void *memory, uint64_t sets)
+{
+    struct wide_set *first = memory;
+    return (struct wide_plans){first, (struct wide_plan *)(void *)(first + sets), sets};
+}
+
+/* The two sets where it may be: never the same. */
+static void homes_of(struct wide_plans plans, uint64_t fingerprint, uint64_t home[HOMES])
+{
+    const uint64_t high = fingerprint >> 32;
+    home[0] = fingerprint & (plans.sets - 1);
+    home[1] = (home[0] + 1 + (high * (plans.sets - 1) >> 32)) & (plans.sets - 1);
+}
+
+static struct wide_plan *plan_at(struct wide_plans plans, uint64_t set, unsigned way)
+{
+    return &plans.plan[set * WIDE_WAYS + way];
+}
+
+/* ---- fingerprints ---- */
 
 static uint64_t mixed(uint64_t hash, uint64_t word)
 {
@@ -30,33 +111,99 @@ uint64_t wide_fingerprint(struct rules rules)
     return hash != 0 ? hash : 1;
 }
 
-bool wide_plans_know(const struct wide_plans *plans, uint64_t fingerprint)
+/* ---- looking up ---- */
+
+static unsigned way_of(const struct wide_set *set, uint64_t fingerprint)
 {
-    for (int i = 0; i < WIDE_PLANS; i++) {
-        if (atom_load(&plans->fingerprint[i]) == fingerprint) return true;
+    unsigned way = 0;
+    while (way < WIDE_WAYS && atom_load(&set->fingerprint[way]) != fingerprint) way++;
+    return way;
+}
+
+static void use(struct wide_set *set, unsigned way)
+{
+    const uint64_t used = atom_load(&set->used), bit = UINT64_C(1) << way;
+    if ((used & bit) == 0) atom_store(&set->used, used | bit);
+}
+
+bool wide_plans_know(struct wide_plans plans, uint64_t fingerprint)
+{
+    uint64_t home[HOMES];
+    homes_of(plans, fingerprint, home);
+    for (int i = 0; i < HOMES; i++) {
+        const unsigned way = way_of(&plans.set[home[i]], fingerprint);
+        if (way == NO_WAY) continue;
+        use(&plans.set[home[i]], way);
+        return true;
     }
     return false;
 }
 
-void wide_plans_remember(struct wide_plans *plans, uint64_t fingerprint, struct rules rules)
+bool wide_plans_find(struct wide_plans plans, uint64_t fingerprint, struct wide_plan *plan)
 {
-    const uint64_t slot = plans->next % WIDE_PLANS;
-    struct wide_plan *plan = &plans->plan[slot];
+    uint64_t home[HOMES];
+    homes_of(plans, fingerprint, home);
+    for (int i = 0; i < HOMES; i++) {
+        const unsigned way = way_of(&plans.set[home[i]], fingerprint);
+        if (way == NO_WAY) continue;
+        *plan = *plan_at(plans, home[i], way);
+        if (plan->count == 0 || plan->count > WEIR_LIMITS_MAX) continue;
+        if (wide_fingerprint((struct rules){plan->rule, (int)plan->count}) != fingerprint) continue;
+        use(&plans.set[home[i]], way);
+        return true;
+    }
+    return false;
+}
+
+/* ---- who comes, and who goes ---- */
+
+static void use_new(struct wide_set *set, unsigned way)
+{
+    const uint64_t bit = UINT64_C(1) << way, used = atom_load(&set->used) | bit;
+    atom_store(&set->used, (used & ALL_WAYS) == ALL_WAYS ? bit : used);
+}
+
+static bool is_unused(const struct wide_set *set, unsigned way)
+{
+    return (atom_load(&set->used) >> way & 1) == 0;
+}
+
+static bool is_free(const struct wide_set *set, unsigned way)
+{
+    return atom_load(&set->fingerprint[way]) == 0;
+}
+
+/* The way that may be had, of those that are `fit`, in the set that has more of them; false: neither has one. */
+static bool pick(struct wide_plans plans, const uint64_t home[HOMES], bool (*fit)(const struct wide_set *, unsigned),
+                 uint64_t *set, unsigned *way)
+{
+    unsigned most_fit = 0;
+    for (int i = 0; i < HOMES; i++) {
+        unsigned fitting = 0, first = NO_WAY;
+        for (unsigned at = WIDE_WAYS; at-- > 0;) {
+            if (!fit(&plans.set[home[i]], at)) continue;
+            fitting++;
+            first = at;
+        }
+        if (fitting <= most_fit) continue;
+        most_fit = fitting;
+        *set = home[i];
+        *way = first;
+    }
+    return most_fit > 0;
+}
+
+void wide_plans_remember(struct wide_plans plans, uint64_t fingerprint, struct rules rules)
+{
+    uint64_t home[HOMES], set = 0;
+    unsigned way = 0;
     if (wide_plans_know(plans, fingerprint)) return;
-    atom_store(&plans->fingerprint[slot], 0);
+    homes_of(plans, fingerprint, home);
+    if (!pick(plans, home, is_free, &set, &way) && !pick(plans, home, is_unused, &set, &way)) set = home[0];
+    struct wide_plan *plan = plan_at(plans, set, way);
+    atom_store(&plans.set[set].fingerprint[way], 0);
     plan->count = (uint64_t)rules.count;
     for (int i = 0; i < rules.count; i++) plan->rule[i] = rules.rule[i];
-    atom_store_release(&plans->fingerprint[slot], fingerprint);
-    plans->next = slot + 1;
-}
-
-bool wide_plans_find(const struct wide_plans *plans, uint64_t fingerprint, struct wide_plan *plan)
-{
-    for (int i = 0; i < WIDE_PLANS; i++) {
-        if (atom_load(&plans->fingerprint[i]) != fingerprint) continue;
-        *plan = plans->plan[i];
-        if (plan->count == 0 || plan->count > WEIR_LIMITS_MAX) continue;
-        if (wide_fingerprint((struct rules){plan->rule, (int)plan->count}) == fingerprint) return true;
-    }
-    return false;
+    atom_store_release(&plans.set[set].fingerprint[way], fingerprint);
+    use_new(&plans.set[set], way);
 }

@@ -22,6 +22,7 @@
 
 #include <weir/weir.h>
 
+#include "core/num.h"
 #include "law/law.h"
 #include "plan/plan.h"
 #include "share/wide_plans.h"
@@ -198,32 +199,53 @@ static void forge_header(struct law *law, int fd)
     }
 }
 
-/* A plan that nobody asked with, made up but for its fingerprint, and states that say they were written under it. */
-static void forge_plan(struct run *run, int fd)
+/* States that say they were written under something else than they were. */
+static void forge_fingerprints(int fd, uint64_t from, uint64_t known, uint64_t fingerprint)
 {
-    struct law *law = run->law;
-    struct wide_plans plans;
-    const struct plan *some = plan_inside_const(pick_plan(run));
-    struct wide_plan *plan = &plans.plan[law_pick(law, WIDE_PLANS)];
-    if (pread(fd, &plans, sizeof plans, REGION_PAGE) != (ssize_t)sizeof plans) return;
-    memcpy(plan->rule, some->rule, sizeof plan->rule);
-    plan->count = some->count;
+    const uint64_t size = (uint64_t)size_of(fd);
+    for (uint64_t at = from; at + 16 <= size; at += WORD_BYTES) {
+        uint64_t words[2];
+        if (pread(fd, words, sizeof words, (off_t)at) != (ssize_t)sizeof words || words[0] != known) continue;
+        words[0] = fingerprint;
+        words[1] = UINT64_MAX;
+        overwrite(fd, words, sizeof words, at);
+    }
+}
+
+static void make_up(struct law *law, struct wide_plan *plan)
+{
     while (law_more(law, 2)) {
-        const size_t at = law_pick(law, some->count * sizeof(struct rule));
+        const size_t at = law_pick(law, plan->count * sizeof(struct rule));
         if (law_pick(law, 2) != 0) ((unsigned char *)plan->rule)[at] = (unsigned char)law_pick(law, 256);
         else ((uint64_t *)(void *)plan->rule)[at / WORD_BYTES] = pick_word(law);
     }
-    const uint64_t fingerprint = wide_fingerprint((struct rules){plan->rule, (int)plan->count});
-    const uint64_t known = wide_fingerprint(plan_rules(some));
-    atom_store(&plans.fingerprint[plan - plans.plan], fingerprint);
-    overwrite(fd, &plans, sizeof plans, REGION_PAGE);
-    for (off_t at = REGION_PAGE + (off_t)sizeof plans; at + 16 <= size_of(fd); at += WORD_BYTES) {
-        uint64_t words[2];
-        if (pread(fd, words, sizeof words, at) != (ssize_t)sizeof words || words[0] != known) continue;
-        words[0] = fingerprint;
-        words[1] = UINT64_MAX;
-        overwrite(fd, words, sizeof words, (uint64_t)at);
+}
+
+/* A plan that nobody asked with, made up but for its fingerprint; now and then in a set that is said to be full. */
+static void forge_plan(struct run *run, int fd)
+{
+    struct law *law = run->law;
+    const struct plan *some = plan_inside_const(pick_plan(run));
+    const uint64_t size = (uint64_t)size_of(fd), sets = wide_sets_in(subtract_to_zero(size, REGION_PAGE));
+    const uint64_t bytes = wide_plans_bytes(sets);
+    struct wide_plan plan;
+    void *memory = malloc(bytes);
+    if (memory == NULL) abort();
+    if (pread(fd, memory, bytes, REGION_PAGE) == (ssize_t)bytes) {
+        memcpy(plan.rule, some->rule, sizeof plan.rule);
+        plan.count = some->count;
+        make_up(law, &plan);
+        const struct rules made_up = {plan.rule, (int)plan.count};
+        const struct wide_plans plans = wide_plans_at(memory, sets);
+        if (law_pick(law, 2) == 0) {
+            uint64_t *words = memory;
+            for (uint64_t at = 0; at < sets * sizeof *plans.set / WORD_BYTES; at++) words[at] |= pick_word(law);
+        }
+        wide_plans_remember(plans, wide_fingerprint(made_up), made_up);
+        overwrite(fd, memory, bytes, REGION_PAGE);
+        forge_fingerprints(fd, REGION_PAGE + bytes, wide_fingerprint(plan_rules(some)), wide_fingerprint(made_up));
     }
+    free(memory);
 }
 
 static void change_size(struct law *law, int fd)

@@ -357,6 +357,7 @@ static void begin(struct law *law, struct subject *subject)
     const uint64_t bytes =
         wide_bytes(keys_max, subject->words, subject->wide.kept, &subject->wide.slots, &subject->wide.slot_words);
     law_check(law, bytes <= sizeof memory, "%" PRIu64 " bytes", bytes);
+    subject->wide.plan_sets = wide_sets_in(bytes);
     subject->wide.memory = memory;
     subject->wide.lock = lock;
     subject->wide.unlock = unlock;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # faults.sh WEIR: what comes from outside and goes wrong (clients/faults.py says what), and what the machine lacks.
 . "$(dirname "$0")/lib/start.sh" "$@"
-faults=$(dirname "$(realpath "$0")")/clients/faults.py
+faults=$tree/test/serve/clients/faults.py
 
 case_of() # NAME [ARGUMENT...]
 {
@@ -62,7 +62,7 @@ if mkdir full && mount -t tmpfs -o size=1m none full 2>/dev/null; then
     umount full
     ends 2
     says err 'full/table'
-    says err 'No space left on device'
+    says err 'there is not so much space'
     silent out
 else
     echo 'a file system of its own cannot be had here: no full disk is tried'

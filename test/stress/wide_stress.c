@@ -78,11 +78,13 @@ static void open_table(const char *limits, bool kept)
 {
     crowd_check(weir_plan_parse(&plan, limits, WEIR_ADMIT, NULL) == 0, limits);
     const uint64_t words = weir_state_size(&plan) / sizeof(uint64_t);
-    shared_bytes = SHARED_BYTES + wide_bytes(KEYS, words, kept, &table.slots, &table.slot_words);
+    const uint64_t bytes = wide_bytes(KEYS, words, kept, &table.slots, &table.slot_words);
+    shared_bytes = SHARED_BYTES + bytes;
     char *map = mmap(NULL, shared_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     crowd_check(map != MAP_FAILED, "no memory");
     shared = (void *)map;
     table.memory = map + SHARED_BYTES;
+    table.plan_sets = wide_sets_in(bytes);
     table.kept = kept;
     table.when_full = TABLE_DENY;
     table.lock = lock;

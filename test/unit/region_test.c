@@ -226,6 +226,17 @@ static void test_other_versions(void **state)
         page.bytes[8 + byte] ^= 1;
         assert_int_equal(read_of(&page), REGION_VERSION);
     }
+    /* Each kind has its version: wide slots with room for 16 plans are of the first. */
+    static const struct region_shape wide = {REGION_WIDE, 0, 1, 24, {{11, 12}}};
+    const struct region_times times = times_at(1, 100 * S, UNIX);
+    make(&page);
+    page.words[WORD_FORMAT]++;
+    assert_int_equal(read_of(&page), REGION_VERSION);
+    page = (union page){{0}};
+    region_make(&page, &wide, AREA, &times);
+    assert_int_equal(read_of(&page), REGION_SOUND);
+    page.words[WORD_FORMAT]--;
+    assert_int_equal(read_of(&page), REGION_VERSION);
     /* All numbers the other way round, as a machine of the other byte order writes them. */
     make(&page);
     for (unsigned word = 1; word < PAGE_WORDS; word++) page.words[word] = __builtin_bswap64(page.words[word]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
    resp_commands_test.c - every command in the protocol of Redis, and what is said of wrong ones, byte for byte.
 
-   May touch: its own service.  Promises: answers are worked out by hand.  Leaves to others: what redis-cell answered
-   (redis_cell_test.c), receipts (receipt_test.c), turns (turn_test.c), bytes (resp_test.c). */
+   May touch: its own service.  Promises: answers are worked out by hand.  Leaves to others: what redis-cell has
+   answered (redis_cell_test.c), receipts (receipt_test.c), turns (turn_test.c), bytes (resp_test.c). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -19,7 +19,7 @@
 #include "unit/plans.h"
 #include "unit/random.h"
 
-enum { LINE = 64, MANY = 100000 };
+enum { LINE = 64, MANY = 100000, LIMITS = 200 };
 
 struct home {
     struct wide wide;
@@ -46,6 +46,7 @@ static void open_table(struct home *home, uint64_t keys_max, const weir_plan *pl
     memset(home, 0, sizeof *home);
     struct wide *wide = &home->wide;
     home->bytes = wide_bytes(keys_max, weir_state_size(plan) / sizeof(uint64_t), kept, &wide->slots, &wide->slot_words);
+    wide->plan_sets = wide_sets_in(home->bytes);
     wide->memory = aligned_alloc(LINE, home->bytes);
     assert_non_null(wide->memory);
     memset(wide->memory, 0, home->bytes);
@@ -83,7 +84,7 @@ static void bytes_of_sliding_windows(void **unused)
     uint64_t slots, words;
     const uint64_t bytes = wide_bytes(MANY, 3, false, &slots, &words);
     assert_int_equal(words, 6); /* tag, fingerprint, idle_at and the state */
-    assert_true(slots >= MANY && bytes / MANY < 80);
+    assert_true(slots >= MANY && bytes / MANY < 90);
     assert_true(wide_bytes(MANY, 3, true, &slots, &words) / MANY < 150);
     assert_int_equal(words, 11);
 }
@@ -264,25 +265,120 @@ static void a_large_log_is_carried_over(void **unused)
     }
 }
 
+static weir_plan numbered_plan(int number, const char *more)
+{
+    char text[80];
+    snprintf(text, sizeof text, "1/%dmin algorithm=sliding-log%s", number + 1, more);
+    return plan_of(text);
+}
+
+static uint64_t own_key(int number)
+{
+    return ((uint64_t)number + 1) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+static uint32_t take_numbered(struct home *home, int number, const char *more)
+{
+    const weir_plan plan = numbered_plan(number, more);
+    return take_from(home, own_key(number), &plan, 1).verdict;
+}
+
+static bool knows(const struct home *home, const weir_plan *plan)
+{
+    const struct wide_plans plans = wide_plans_at(home->wide.memory, home->wide.plan_sets);
+    struct wide_plan found;
+    return wide_plans_find(plans, wide_fingerprint(rules_of(plan)), &found);
+}
+
+static int known_of(const struct home *home, int count)
+{
+    int known = 0;
+    for (int i = 0; i < count; i++) {
+        const weir_plan plan = numbered_plan(i, "");
+        known += knows(home, &plan);
+    }
+    return known;
+}
+
+/* As a service does: two hundred limits asked in turn, then all of them changed. */
+static void debts_of_many_plans(void **unused)
+{
+    (void)unused;
+    const weir_plan longest = numbered_plan(0, " gap=1s");
+    struct home home;
+    open_table(&home, MANY, &longest, true, TABLE_DENY);
+    for (int i = 0; i < LIMITS; i++) assert_int_equal(take_numbered(&home, i, ""), WEIR_ALLOW);
+    for (int i = 0; i < LIMITS; i++) assert_int_equal(take_numbered(&home, i, ""), WEIR_DENY);
+    for (int i = 0; i < LIMITS; i++) assert_int_equal(take_numbered(&home, i, " gap=1s"), WEIR_DENY);
+    assert_int_equal(known_of(&home, LIMITS), LIMITS);
+    close_table(&home);
+}
+
+/* All of 256 are remembered in a table for as many keys; of as many as there are ways nearly all. */
+static void a_few_hundred_plans_are_known(void **unused)
+{
+    (void)unused;
+    const weir_plan longest = numbered_plan(0, "");
+    struct home home;
+    open_table(&home, 256, &longest, false, TABLE_DENY);
+    assert_int_equal(home.wide.plan_sets, WIDE_SETS_SOME);
+    for (int i = 0; i < 256; i++) take_numbered(&home, i, "");
+    assert_int_equal(known_of(&home, 256), 256);
+    for (int i = 256; i < WIDE_SETS_SOME * WIDE_WAYS; i++) take_numbered(&home, i, "");
+    assert_true(known_of(&home, WIDE_SETS_SOME * WIDE_WAYS) >= 420);
+    close_table(&home);
+}
+
 /* More limits than it remembers: a key whose own was forgotten begins anew, one whose own is asked for does not. */
-static void sixteen_plans_are_known(void **unused)
+static void a_forgotten_plan(void **unused)
 {
     (void)unused;
     const weir_plan first = plan_of("1/h algorithm=sliding-log"), last = plan_of("1/h algorithm=sliding-log gap=1s");
     struct home home;
     open_table(&home, 40, &first, true, TABLE_DENY);
+    assert_int_equal(home.wide.plan_sets, WIDE_SETS_FEW);
     take_from(&home, 2, &first, 1);
     take_from(&home, 4, &first, 1);
     assert_int_equal(take_from(&home, 2, &last, 1).verdict, WEIR_DENY);
-    for (int i = 0; i < WIDE_PLANS; i++) {
-        char text[64];
-        snprintf(text, sizeof text, "1/%dmin algorithm=sliding-log", i + 1);
-        const weir_plan another = plan_of(text);
-        take_from(&home, 100 + 2 * (uint64_t)i, &another, 1);
-    }
+    for (int i = 0; i < 59; i++) take_numbered(&home, i, "");
+    assert_false(knows(&home, &first));
     assert_int_equal(take_from(&home, 2, &last, 1).verdict, WEIR_DENY); /* written under it */
     assert_int_equal(take_from(&home, 4, &last, 1).verdict, WEIR_ALLOW);
     close_table(&home);
+}
+
+/* What is asked for again and again stays while others come once and go. */
+static void who_is_asked_for_stays(void **unused)
+{
+    (void)unused;
+    const weir_plan often = plan_of("1/h algorithm=sliding-log");
+    struct home home;
+    open_table(&home, 1, &often, false, TABLE_DENY);
+    for (int i = 0; i < 40 * LIMITS; i++) {
+        take_from(&home, 2, &often, 1);
+        const weir_plan once = numbered_plan(100 + i, "");
+        take_from(&home, 4, &once, 1);
+        assert_true(knows(&home, &often));
+        assert_true(knows(&home, &once));
+    }
+    close_table(&home);
+}
+
+/* A page more than was asked for is recognised as the same; and the plans take no more than they are said to. */
+static void sets_for_every_size(void **unused)
+{
+    (void)unused;
+    uint64_t before = 0, slots, words;
+    for (uint64_t keys = 1; keys < 400000; keys += 1 + keys / 50) {
+        const uint64_t bytes = wide_bytes(keys, 3, true, &slots, &words), sets = wide_sets_in(bytes);
+        assert_true(sets >= before && (sets & (sets - 1)) == 0);
+        assert_int_equal(wide_sets_beside(bytes - wide_plans_bytes(sets)), sets);
+        assert_int_equal(wide_sets_in(bytes + 4095), sets);
+        assert_true(wide_slots_in(bytes, words, true) >= slots);
+        assert_true(sets <= WIDE_SETS_SOME || wide_plans_bytes(sets) <= bytes / 8);
+        before = sets;
+    }
+    assert_int_equal(before, WIDE_SETS_MANY);
 }
 
 /* Whoever can write to a file can also make a fingerprint fit. */
@@ -299,16 +395,36 @@ static void a_plan_that_is_made_up(void **unused)
         for (int limit = 0; limit < WEIR_LIMITS_MAX; limit++) huge[limit] = rules_of(&plan).rule[0];
         huge[0].burst = sizes[i];
         const struct rules made_up = {huge, 1};
-        struct wide_plans *plans = home.wide.memory;
-        memset(plans, 0, sizeof *plans);
-        wide_plans_remember(plans, wide_fingerprint(made_up), made_up);
+        const uint64_t before = wide_plans_bytes(home.wide.plan_sets);
+        memset(home.wide.memory, 0, before);
+        wide_plans_remember(wide_plans_at(home.wide.memory, home.wide.plan_sets), wide_fingerprint(made_up), made_up);
         uint64_t *word = home.wide.memory, own = wide_fingerprint(rules_of(&plan));
-        for (uint64_t at = sizeof *plans / sizeof own; at < home.bytes / sizeof own; at++) {
+        for (uint64_t at = before / sizeof own; at < home.bytes / sizeof own; at++) {
             if (word[at] == own) word[at] = wide_fingerprint(made_up);
         }
         assert_int_equal(take_from(&home, 6, &plan, 5).verdict, WEIR_ALLOW); /* as if nobody knew it */
         assert_int_equal(take_from(&home, 6, &plan, 1).verdict, WEIR_DENY);
     }
+    close_table(&home);
+}
+
+/* Who died while he wrote it, or a damaged file: any other word, and nobody knows it. */
+static void a_damaged_plan(void **unused)
+{
+    (void)unused;
+    const weir_plan plan = plan_of("5/h algorithm=sliding-log");
+    struct home home;
+    open_table(&home, 1, &plan, false, TABLE_DENY);
+    take_from(&home, 6, &plan, 5);
+    uint64_t *first = (void *)wide_plans_at(home.wide.memory, home.wide.plan_sets).plan, damaged = 0;
+    const uint64_t words = WIDE_SETS_FEW * WIDE_WAYS * sizeof(struct wide_plan) / sizeof *first;
+    for (uint64_t i = 0; i < words; i++) {
+        assert_true(knows(&home, &plan));
+        first[i] ^= 1;
+        damaged += !knows(&home, &plan);
+        first[i] ^= 1;
+    }
+    assert_true(damaged >= RULE_WORDS); /* the count, and all of the rule but which change of it this is */
     close_table(&home);
 }
 
@@ -357,8 +473,13 @@ int main(void)
         cmocka_unit_test(no_heir_of_another_limit),
         cmocka_unit_test(no_slot_for_nothing),
         cmocka_unit_test(a_large_log_is_carried_over),
-        cmocka_unit_test(sixteen_plans_are_known),
+        cmocka_unit_test(debts_of_many_plans),
+        cmocka_unit_test(a_few_hundred_plans_are_known),
+        cmocka_unit_test(a_forgotten_plan),
+        cmocka_unit_test(who_is_asked_for_stays),
+        cmocka_unit_test(sets_for_every_size),
         cmocka_unit_test(a_plan_that_is_made_up),
+        cmocka_unit_test(a_damaged_plan),
         cmocka_unit_test(the_wall_may_differ),
         cmocka_unit_test(settles),
     };
