@@ -28,6 +28,7 @@ enum { DETAIL_LIMIT, DETAIL_NEVER };
 
 static void answer(struct turn *turn, const struct item *item, const weir_decision *decision)
 {
+    static const struct slice none = {":-1\r\n", 5};
     struct bytes *out = turn_reply(turn, item->session, TURN_REPLY);
     const bool never = item->detail[DETAIL_NEVER] != 0;
     const uint64_t full_ns = weir_table_full_ns(item->under.table, item->under.plan, decision);
@@ -36,7 +37,8 @@ static void answer(struct turn *turn, const struct item *item, const weir_decisi
     resp_integer(out, decision->verdict == WEIR_ALLOW && !never ? 0 : 1);
     resp_integer(out, capped(item->detail[DETAIL_LIMIT]));
     resp_integer(out, capped(decision->remaining));
-    resp_integer(out, decision->verdict == WEIR_DENY ? seconds_up(decision->retry_ns) : -1);
+    if (decision->verdict == WEIR_DENY) resp_integer(out, seconds_up(decision->retry_ns));
+    else bytes_add(out, none);
     resp_integer(out, seconds_up(full_ns));
 }
 
