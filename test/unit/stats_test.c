@@ -542,7 +542,7 @@ static void test_places(void **state)
     struct service service;
     struct stats *stats = open_service(&service);
     for (int i = 1; i <= NAMES; i++) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof name, "n%d", i);
         service_number(&service, name);
         for (int calls = 0; calls < 10 + i; calls++) decide(stats, (unsigned)i, WEIR_DENY, 0, false);
