@@ -189,7 +189,8 @@ static bool cannot(char problem[LISTEN_PROBLEM_MAX], const char *address, int wh
 {
     switch (why) {
     case EADDRINUSE:
-        return say(problem, "cannot listen on %s: address in use, by another weir serve?  Port 0 takes a free one", address);
+        return say(problem, "cannot listen on %s: address in use, by another weir serve?  Port 0 takes a free one",
+                   address);
     case EACCES:
         return say(problem,
                    "cannot listen on %s: permission denied; ports below 1024 are for root, or for systemd to "
@@ -300,8 +301,7 @@ bool listen_look(const char *address, bool *is_public, char problem[LISTEN_PROBL
 {
     union address wanted = {0};
     const char *path = unix_path(address);
-    const bool understood =
-        path != NULL ? wanted_unix(path, &wanted, problem) : wanted_tcp(address, &wanted, problem);
+    const bool understood = path != NULL ? wanted_unix(path, &wanted, problem) : wanted_tcp(address, &wanted, problem);
     *is_public = understood && !is_loopback(&wanted);
     return understood;
 }

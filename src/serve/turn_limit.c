@@ -69,8 +69,11 @@ static void say_unknown(const struct policy *policy, struct slice name, weir_err
     if (near != NULL) {
         snprintf(error->message, sizeof error->message, "there is no limit called %s; did you mean %s?", shown, near);
     } else {
-        snprintf(error->message, sizeof error->message,
-                 "there is no limit called %s; define it, or give the text of a limit, such as 10/s", shown);
+        snprintf(
+            error->message, sizeof error->message,
+            "there is no limit called %s; define it in weir.yaml or by WEIR.LIMIT SET %s '10/s', or give a text such "
+            "as 10/s",
+            shown, shown);
     }
 }
 
@@ -202,7 +205,7 @@ bool turn_costs(const struct item *item, unsigned count, char problem[200])
     const int limits = weir_plan_limits(item->under.plan);
     if (count == 1 || (int)count == limits) return true;
     if (limits == 1) {
-        snprintf(problem, 200, "this limit takes one cost, not %u; for example COST 2", count);
+        snprintf(problem, 200, "this limit takes one cost, not %u; for example 2", count);
     } else {
         snprintf(problem, 200, "these are %d limits: expected one cost for all, or %d, not %u", limits, limits, count);
     }

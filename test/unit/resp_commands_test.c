@@ -121,21 +121,24 @@ static void take(void **state)
 static void take_mistakes(void **state)
 {
     static const struct row rows[] = {
-        {"WEIR.TAKE 10/s\r\n", "-ERR wrong number of arguments for 'weir.take' command\r\n"},
+        {"WEIR.TAKE 10/s\r\n",
+         "-ERR wrong number of arguments for 'weir.take' command; for example WEIR.TAKE 10/s user:42\r\n"},
         {"WEIR.TAKE 10/ a\r\n", "-BADLIMIT col 4: expected a period: s, min, h, d, w; for example 10/s\r\n"},
         {"WEIR.TAKE apu a\r\n",
-         "-NOLIMIT there is no limit called apu; define it, or give the text of a limit, such as 10/s\r\n"},
+         "-NOLIMIT there is no limit called apu; define it in weir.yaml or by WEIR.LIMIT SET apu '10/s', or "
+         "give a text such as 10/s\r\n"},
         {"WEIR.TAKE 10/s a NOW\r\n",
          "-ERR expected COST n ... once, or PEEK, not \"NOW\"; for example WEIR.TAKE 10/s user:42 COST 2\r\n"},
         {"WEIR.TAKE 10/s a COST\r\n", "-ERR expected a cost, 0 to 2^64 - 1, not \"\"; for example COST 2\r\n"},
         {"WEIR.TAKE 10/s a COST -1\r\n", "-ERR expected a cost, 0 to 2^64 - 1, not \"-1\"; for example COST 2\r\n"},
-        {"WEIR.TAKE 10/s a COST 1 2\r\n", "-ERR this limit takes one cost, not 2; for example COST 2\r\n"},
+        {"WEIR.TAKE 10/s a COST 1 2\r\n", "-ERR this limit takes one cost, not 2; for example 2\r\n"},
         {"WEIR.TAKE \"1/s; 2/s; 3/s\" a COST 1 2\r\n",
          "-ERR these are 3 limits: expected one cost for all, or 3, not 2\r\n"},
         {"WEIR.TAKE 10/s a COST 1 COST 1\r\n",
          "-ERR expected COST n ... once, or PEEK, not \"COST\"; for example WEIR.TAKE 10/s user:42 COST 2\r\n"},
         {"WEIR.CHARGE 10/s a 1 x\r\n", "-ERR expected at most 8 numbers, 0 to 2^64 - 1, not \"x\"\r\n"},
-        {"WEIR.SETTLE abc 1\r\n", "-BADRECEIPT this is no receipt: expected the seventh of WEIR.TAKE\r\n"},
+        {"WEIR.SETTLE abc 1\r\n",
+         "-BADRECEIPT this is no receipt: expected that of a take, whole; the seventh of WEIR.TAKE\r\n"},
     };
     (void)state;
     CHECK(rows);
@@ -181,7 +184,8 @@ static void limits(void **state)
         {"WEIR.LIMIT DEL api\r\n", "+OK\r\n"},
         {"WEIR.LIMIT DEL api\r\n", "-NOLIMIT no limit has this name\r\n"},
         {"WEIR.LIMIT GET api\r\n",
-         "-NOLIMIT there is no limit called api; define it, or give the text of a limit, such as 10/s\r\n"},
+         "-NOLIMIT there is no limit called api; define it in weir.yaml or by WEIR.LIMIT SET api '10/s', or "
+         "give a text such as 10/s\r\n"},
         {"WEIR.LIMIT SET api\r\n", "-ERR expected WEIR.LIMIT LIST, GET name, SET name text or DEL name; for example "
                                    "WEIR.LIMIT SET api '60 requests/min'\r\n"},
         {"WEIR.LIMIT SET unlimited-2 \"none\"\r\nWEIR.TAKE unlimited-2 a\r\n",
