@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "plan/plan.h"
 #include "serve/plans.h"
 
 enum { SUGGEST_AMONG = 64 }; /* names that are held against a mistyped one */
@@ -200,10 +201,18 @@ bool turn_key_again(struct turn *turn, struct slice plain, struct item *item)
     return true;
 }
 
+/* A key that is exempt, or may do all or nothing, is asked for with the costs of the limit that it is spared. */
+static bool is_spared(const struct item *item, int count)
+{
+    const struct plan *plan = plan_inside_const(item->under.plan);
+    return plan->count == 1 && plan->limit[0].period_ns == 0 && item->policy_limit != NULL &&
+           count == weir_plan_limits(&item->policy_limit->plan);
+}
+
 bool turn_costs(const struct item *item, unsigned count, char problem[200])
 {
     const int limits = weir_plan_limits(item->under.plan);
-    if (count == 1 || (int)count == limits) return true;
+    if (count == 1 || (int)count == limits || is_spared(item, (int)count)) return true;
     if (limits == 1) {
         snprintf(problem, 200, "this limit takes one cost, not %u; for example 2", count);
     } else {

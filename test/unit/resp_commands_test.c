@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "serve/config.h"
 #include "serve/protocols.h"
 #include "unit/serve_rig.h"
 
@@ -195,6 +196,29 @@ static void limits(void **state)
     CHECK(rows);
 }
 
+/* Who is exempt, or has "unlimited" or "none", may say the costs that the others have to say. */
+static void costs_of_the_spared(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open();
+    struct config_problem problem;
+    const char *file =
+        "limits: {api: {limit: '60 requests/min; 1k tokens/min', key: [address], exempt: [10.0.0.0/8]}}\n"
+        "overrides: {api: {192.0.2.1: unlimited, 192.0.2.2: none, 192.0.2.3: 9/s}}\n";
+    struct policy *policy = config_policy(slice_of(file), rig->service.tables, service_number, &rig->service, &problem);
+    assert_non_null(policy);
+    service_publish(&rig->service, policy);
+    static const char *const spared[] = {"10.0.0.1", "192.0.2.1"};
+    for (int i = 0; i < 2; i++) {
+        const char *said = RIG_SAY(rig, "WEIR.TAKE", "api", spared[i], "COST", "61", "5000");
+        assert_memory_equal(said, "*7\r\n$5\r\nallow\r\n", 15);
+    }
+    assert_memory_equal(RIG_SAY(rig, "WEIR.TAKE", "api", "192.0.2.2", "COST", "1", "1"), "*7\r\n$5\r\nnever", 13);
+    assert_memory_equal(RIG_SAY(rig, "WEIR.TAKE", "api", "192.0.2.1", "COST", "1", "1", "1"), "-ERR", 4);
+    assert_memory_equal(RIG_SAY(rig, "WEIR.TAKE", "api", "192.0.2.3", "COST", "1", "1"), "-ERR", 4);
+    rig_close(rig);
+}
+
 /* ---- connections ---- */
 
 static void connections(void **state)
@@ -318,10 +342,18 @@ static void foreign(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(throttle), cmocka_unit_test(throttle_mistakes), cmocka_unit_test(throttle_too_large),
-        cmocka_unit_test(take),     cmocka_unit_test(take_mistakes),     cmocka_unit_test(key_of_nul),
-        cmocka_unit_test(limits),   cmocka_unit_test(connections),       cmocka_unit_test(passwords),
-        cmocka_unit_test(told),     cmocka_unit_test(foreign),
+        cmocka_unit_test(throttle),
+        cmocka_unit_test(throttle_mistakes),
+        cmocka_unit_test(throttle_too_large),
+        cmocka_unit_test(take),
+        cmocka_unit_test(take_mistakes),
+        cmocka_unit_test(key_of_nul),
+        cmocka_unit_test(limits),
+        cmocka_unit_test(costs_of_the_spared),
+        cmocka_unit_test(connections),
+        cmocka_unit_test(passwords),
+        cmocka_unit_test(told),
+        cmocka_unit_test(foreign),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
