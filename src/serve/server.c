@@ -243,6 +243,7 @@ static void stop(struct server *server)
     }
     server->stopping = true;
     atom_store_release(&server->service.draining, 1);
+    fprintf(stderr, "weir: stopping, once all is answered; again to stop at once\n");
     service_say(&server->service, "stopping");
     notify_stopping(&server->notify);
     wish_all(server, WORKER_DRAIN);
