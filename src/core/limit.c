@@ -166,6 +166,9 @@ struct limit_problem limit_compile(const struct limit *limit, struct rule *rule)
     const struct algorithm *algorithm = algorithm_named(limit->algorithm);
     *rule = (struct rule){.algorithm = limit->algorithm};
     if (algorithm == NULL) return limit_wrong(OPTION_ALGORITHM, " is unknown");
-    if (limit->shadow) return limit_wrong(OPTION_SHADOW, "shadow is known, but not built yet");
+    if (limit->shadow)
+        return limit_wrong(
+            OPTION_SHADOW,
+            "shadow is known, but not built yet here; in weir.yaml it is shadow: true, beside the limit");
     return algorithm->compile(limit, rule);
 }

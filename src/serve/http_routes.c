@@ -6,6 +6,8 @@
 
    May touch: the turn.  Promises: every request has one answer, in its place; a HEAD is a GET without its body.  Leaves
    to others: reading requests (format/http.c), who may come in (http_gate.c), what is done (the other http_*.c). */
+#include <stdio.h>
+
 #include "serve/http_parts.h"
 #include "serve/protocols.h"
 #include "serve/stats_text.h"
@@ -157,12 +159,11 @@ static void find_and_do(struct exchange *exchange)
         handler(exchange);
         return;
     }
+    char words[ANSWER_WORDS_MAX];
     if (inside && route != NULL) {
-        refusal = (struct refusal){.status = 405,
-                                   .field = "method",
-                                   .words = "expected another method, see Allow",
-                                   .header = "Allow",
-                                   .value = route->allow};
+        snprintf(words, sizeof words, "this method is not for this path: expected %s", route->allow);
+        refusal = (struct refusal){
+            .status = 405, .field = "method", .words = words, .header = "Allow", .value = route->allow};
     }
     answer_refuse(exchange, &refusal);
 }

@@ -189,7 +189,8 @@ static bool cannot(char problem[LISTEN_PROBLEM_MAX], const char *address, int wh
 {
     switch (why) {
     case EADDRINUSE:
-        return say(problem, "cannot listen on %s: address in use; port 0 takes a free one", address);
+        return say(problem, "cannot listen on %s: address in use, by another weir serve?  Port 0 takes a free one",
+                   address);
     case EACCES:
         return say(problem,
                    "cannot listen on %s: permission denied; ports below 1024 are for root, or for systemd to "
@@ -210,15 +211,19 @@ static bool listen_all(const struct listener *listener)
     return true;
 }
 
+static bool wanted_tcp(const char *text, union address *address, char problem[LISTEN_PROBLEM_MAX])
+{
+    if (read_tcp(text, address)) return true;
+    return say(problem,
+               "\"%s\": expected an address; for example 127.0.0.1:9347, [::1]:9347, :9347 for all addresses, "
+               "unix:/run/weir/weir.sock or none",
+               text);
+}
+
 static bool open_tcp(struct listener *listener, const char *text, unsigned workers, char problem[LISTEN_PROBLEM_MAX])
 {
     union address address = {0};
-    if (!read_tcp(text, &address)) {
-        return say(problem,
-                   "\"%s\": expected an address; for example 127.0.0.1:9347, [::1]:9347, :9347 for all "
-                   "addresses, unix:/run/weir/weir.sock or none",
-                   text);
-    }
+    if (!wanted_tcp(text, &address, problem)) return false;
     listener->descriptor[0] = bind_first(&address);
     if (listener->descriptor[0] < 0) return cannot(problem, text, errno);
     listener->count = 1;
@@ -253,15 +258,22 @@ static int bind_unix(int descriptor, const union address *address, unsigned mode
     return why;
 }
 
+static bool wanted_unix(const char *path, union address *address, char problem[LISTEN_PROBLEM_MAX])
+{
+    *address = (union address){.local = {.sun_family = AF_UNIX}};
+    if (path[0] != '/' || strlen(path) >= sizeof address->local.sun_path) {
+        return say(problem, "unix:%s: expected a path from / with %zu bytes at most; for example /run/weir/weir.sock",
+                   path, sizeof address->local.sun_path - 1);
+    }
+    memcpy(address->local.sun_path, path, strlen(path) + 1);
+    return true;
+}
+
 static bool open_unix(struct listener *listener, const char *path, unsigned mode, char problem[LISTEN_PROBLEM_MAX])
 {
-    union address address = {.local = {.sun_family = AF_UNIX}};
+    union address address;
     struct stat status;
-    if (path[0] != '/' || strlen(path) >= sizeof address.local.sun_path) {
-        return say(problem, "unix:%s: expected a path from / with %zu bytes at most; for example /run/weir/weir.sock",
-                   path, sizeof address.local.sun_path - 1);
-    }
-    memcpy(address.local.sun_path, path, strlen(path) + 1);
+    if (!wanted_unix(path, &address, problem)) return false;
     listener->descriptor[0] = socket(AF_UNIX, SOCKET_TYPE, 0);
     if (listener->descriptor[0] < 0) return cannot(problem, path, errno);
     listener->count = 1;
@@ -283,6 +295,15 @@ bool listen_open(struct listener *listener, const char *address, enum session_pr
         path != NULL ? open_unix(listener, path, unix_mode, problem) : open_tcp(listener, address, workers, problem);
     if (!opened) listen_close(listener);
     return opened;
+}
+
+bool listen_look(const char *address, bool *is_public, char problem[LISTEN_PROBLEM_MAX])
+{
+    union address wanted = {0};
+    const char *path = unix_path(address);
+    const bool understood = path != NULL ? wanted_unix(path, &wanted, problem) : wanted_tcp(address, &wanted, problem);
+    *is_public = understood && !is_loopback(&wanted);
+    return understood;
 }
 
 /* ---- those that systemd hands over ---- */

@@ -27,6 +27,9 @@ struct listener {
 bool listen_open(struct listener *listener, const char *address, enum session_protocol protocol, unsigned workers,
                  unsigned unix_mode, char problem[LISTEN_PROBLEM_MAX]);
 
+/* Would listen_open understand it, and could others than this machine reach it?  Opens nothing. */
+bool listen_look(const char *address, bool *is_public, char problem[LISTEN_PROBLEM_MAX]);
+
 /* Those that systemd hands over (LISTEN_FDS), named resp, http or unix; *count grows. */
 bool listen_inherit(struct listener listeners[LISTENERS_MAX], unsigned *count, char problem[LISTEN_PROBLEM_MAX]);
 

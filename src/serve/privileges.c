@@ -65,6 +65,12 @@ bool privileges_drop(const char *user, const char *group, const struct listener 
     return true;
 }
 
+bool privileges_look(const char *user, const char *group, char problem[LISTEN_PROBLEM_MAX])
+{
+    struct identity identity;
+    return find(user, group, &identity, problem);
+}
+
 void privileges_raise_descriptors(void)
 {
     struct rlimit limit;

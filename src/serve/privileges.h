@@ -12,6 +12,9 @@
 bool privileges_drop(const char *user, const char *group, const struct listener *listeners, unsigned count,
                      char problem[LISTEN_PROBLEM_MAX]);
 
+/* Are there such a user and group?  Becomes nothing.  false: problem says which is missing. */
+bool privileges_look(const char *user, const char *group, char problem[LISTEN_PROBLEM_MAX]);
+
 /* As many descriptors as the system allows. */
 void privileges_raise_descriptors(void);
 

@@ -222,7 +222,8 @@ bool receipt_settle(struct turn *turn, struct slice text, const uint64_t actual[
     struct item item = {.key = {NULL, 0}};
     uint64_t used[WEIR_LIMITS_MAX];
     turn_settle_queue(turn);
-    if (!read_receipt(text, &receipt)) return fails(problem, "this is no receipt: expected the seventh of WEIR.TAKE");
+    if (!read_receipt(text, &receipt))
+        return fails(problem, "this is no receipt: expected that of a take, whole; the seventh of WEIR.TAKE");
     if (!find_limit(turn, &receipt, &item, problem) || !turn_costs(&item, count, problem)) return false;
     const uint64_t drained_ns = drained_in_ns(turn, &receipt, &item);
     for (unsigned i = 0; i < receipt.count; i++) used[i] = count == 1 ? actual[0] : actual[i];

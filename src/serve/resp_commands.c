@@ -127,10 +127,21 @@ const char *resp_lower(const char *name, char lower[RESP_SHOWN])
     return lower;
 }
 
+/* Those that Redis has need none. */
+static const char *example_of(const struct resp_row *row)
+{
+    if (row->run == resp_take) return "; for example WEIR.TAKE 10/s user:42";
+    if (row->run == resp_charge) return "; for example WEIR.CHARGE 10/s user:42 5";
+    if (row->run == resp_settle) return "; for example WEIR.SETTLE RECEIPT 5";
+    if (row->run == resp_forget) return "; for example WEIR.FORGET 10/s user:42";
+    return "";
+}
+
 static void refuse_arity(struct turn *turn, struct session *session, const struct resp_row *row)
 {
     char lower[RESP_SHOWN];
-    resp_refuse(turn, session, "ERR wrong number of arguments for '%s' command", resp_lower(row->name, lower));
+    resp_refuse(turn, session, "ERR wrong number of arguments for '%s' command%s", resp_lower(row->name, lower),
+                example_of(row));
 }
 
 void resp_command(struct turn *turn, struct session *session, const struct resp_command *command)

@@ -95,18 +95,43 @@ static bool open_listeners(struct server *server)
     return server->listener_count != 0 || told("nothing to listen on: --resp, --http and unix are all none");
 }
 
-static bool check_public(const struct server *server)
+static bool may_be_public(const struct server *server, const char *address)
 {
     if (server->settings.password != NULL || server->settings.config.public_without_password) return true;
+    fprintf(stderr,
+            "weir: %s can be reached by others, and no password is set: expected WEIR_PASSWORD in the environment, "
+            "or password in the file; or there, for example, listen: {public: without-password}\n",
+            address);
+    return false;
+}
+
+static bool check_public(const struct server *server)
+{
     for (unsigned i = 0; i < server->listener_count; i++) {
-        if (!server->listener[i].is_public) continue;
-        fprintf(stderr,
-                "weir: %s can be reached by others, and no password is set: WEIR_PASSWORD=... in the environment or "
-                "password: in the file; or public: \"yes, without a password\" there\n",
-                server->listener[i].text);
-        return false;
+        const struct listener *listener = &server->listener[i];
+        if (listener->is_public && !may_be_public(server, listener->text)) return false;
     }
     return true;
+}
+
+/* The same without a socket. */
+static bool check_address(const struct server *server, const char *address)
+{
+    char problem[LISTEN_PROBLEM_MAX];
+    bool is_public = false;
+    if (address == NULL || strcmp(address, "none") == 0) return true;
+    if (!listen_look(address, &is_public, problem)) return told(problem);
+    return !is_public || may_be_public(server, address);
+}
+
+static bool check_addresses(const struct server *server)
+{
+    const struct settings *settings = &server->settings;
+    char path[CONFIG_PATH_MAX + sizeof "unix:"];
+    if (!check_address(server, settings->resp) || !check_address(server, settings->http)) return false;
+    if (settings->config.unix_path == NULL) return true;
+    snprintf(path, sizeof path, "unix:%s", settings->config.unix_path);
+    return check_address(server, path);
 }
 
 static bool open_tls(struct server *server)
@@ -116,6 +141,13 @@ static bool open_tls(struct server *server)
     if (config->tls_certificate == NULL) return true;
     server->shared.tls = tls_open(config->tls_certificate, config->tls_key, problem);
     return server->shared.tls != NULL || told(problem);
+}
+
+static bool check_identity(const struct server *server)
+{
+    char problem[LISTEN_PROBLEM_MAX];
+    const struct config *config = &server->settings.config;
+    return privileges_look(config->user, config->group, problem) || told(problem);
 }
 
 static bool drop_privileges(const struct server *server)
@@ -211,6 +243,7 @@ static void stop(struct server *server)
     }
     server->stopping = true;
     atom_store_release(&server->service.draining, 1);
+    fprintf(stderr, "weir: stopping, once all is answered; again to stop at once\n");
     service_say(&server->service, "stopping");
     notify_stopping(&server->notify);
     wish_all(server, WORKER_DRAIN);
@@ -370,7 +403,8 @@ int server_check(const struct server_options *options)
     struct server server = {.options = options};
     if (!settings_read(&server.settings, options, problem)) return trouble(problem);
     server.settings.state = NULL; /* it is only looked at: nothing is made */
-    const bool good = open_tls(&server) && open_tables(&server) && open_policy(&server);
+    const bool good = check_addresses(&server) && open_tls(&server) && check_identity(&server) &&
+                      open_tables(&server) && open_policy(&server);
     if (good) summary_print_limits(&server.service);
     if (server.shared.service != NULL) service_close(&server.service);
     tables_close(server.tables);

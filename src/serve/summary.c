@@ -47,7 +47,7 @@ void summary_of_start(char words[SUMMARY_MAX], const struct listener *listeners,
 void summary_print_limits(struct service *service)
 {
     struct policy *policy = service_policy(service);
-    if (policy == NULL) printf("limits come with each request\n");
+    if (policy == NULL || policy->limit_count == 0) printf("no limits with a name: they come with each request\n");
     for (unsigned i = 0; policy != NULL && i < policy->limit_count; i++) {
         const struct policy_limit *limit = &policy->limit[i];
         char text[POLICY_TEXT_MAX * 2];

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "plan/plan.h"
 #include "serve/plans.h"
 
 enum { SUGGEST_AMONG = 64 }; /* names that are held against a mistyped one */
@@ -69,8 +70,11 @@ static void say_unknown(const struct policy *policy, struct slice name, weir_err
     if (near != NULL) {
         snprintf(error->message, sizeof error->message, "there is no limit called %s; did you mean %s?", shown, near);
     } else {
-        snprintf(error->message, sizeof error->message,
-                 "there is no limit called %s; define it, or give the text of a limit, such as 10/s", shown);
+        snprintf(
+            error->message, sizeof error->message,
+            "there is no limit called %s; define it in weir.yaml or by WEIR.LIMIT SET %s '10/s', or give a text such "
+            "as 10/s",
+            shown, shown);
     }
 }
 
@@ -197,12 +201,20 @@ bool turn_key_again(struct turn *turn, struct slice plain, struct item *item)
     return true;
 }
 
+/* A key that is exempt, or may do all or nothing, is asked for with the costs of the limit that it is spared. */
+static bool is_spared(const struct item *item, int count)
+{
+    const struct plan *plan = plan_inside_const(item->under.plan);
+    return plan->count == 1 && plan->limit[0].period_ns == 0 && item->policy_limit != NULL &&
+           count == weir_plan_limits(&item->policy_limit->plan);
+}
+
 bool turn_costs(const struct item *item, unsigned count, char problem[200])
 {
     const int limits = weir_plan_limits(item->under.plan);
-    if (count == 1 || (int)count == limits) return true;
+    if (count == 1 || (int)count == limits || is_spared(item, (int)count)) return true;
     if (limits == 1) {
-        snprintf(problem, 200, "this limit takes one cost, not %u; for example COST 2", count);
+        snprintf(problem, 200, "this limit takes one cost, not %u; for example 2", count);
     } else {
         snprintf(problem, 200, "these are %d limits: expected one cost for all, or %d, not %u", limits, limits, count);
     }

@@ -174,7 +174,7 @@ done <<'END'
 21|12000,1.1 algorithm=gcra|this spelling of the rate is that of hybrid; for another algorithm write it as 10/s
 12|10/s start=half|expected start=full or start=empty
 11|10/s debt=many|expected a count; for example debt=1000
-6|10/s shadow|shadow is known, but not built yet
+6|10/s shadow|shadow is known, but not built yet here; in weir.yaml it is shadow: true, beside the limit
 END
 if [ "$count" -lt 30 ]; then fail "only $count malformed limits"; fi
 

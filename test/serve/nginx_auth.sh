@@ -16,7 +16,7 @@ configuration() # PORT ANOTHER_PORT
     sed -e "s/127\.0\.0\.1:8080/127.0.0.1:$1/; s/127\.0\.0\.1:8081/127.0.0.1:$2/" \
         -e "s/127\.0\.0\.1:9348/127.0.0.1:$http/; s|10/s burst=20|20/day|" \
         -e 's/proxy_\(connect\|read\)_timeout .*/proxy_\1_timeout 30s;/' \
-        -e "s|^daemon off;|daemon off; pid $room/pid; error_log $room/error.log notice;|" \
+        -e "s|^pid [^;]*;|pid $room/pid; error_log $room/error.log notice;|" \
         -e "s|access_log off;|access_log off; client_body_temp_path $room/request; proxy_temp_path $room/proxy; \\
             fastcgi_temp_path $room/fastcgi; uwsgi_temp_path $room/uwsgi; scgi_temp_path $room/scgi;|" \
         "$examples/nginx.conf"

@@ -53,6 +53,23 @@ refuses 'expected a file to --check' --check
 refuses 'no-such-file' no-such-file
 refuses 'no-such-file' no-such-file --check
 
+# ---- --check says what the start would say ----
+while IFS='|' read -r words file; do
+    printf '%s\n' "$file" >weir.yaml
+    refuses "$words" weir.yaml
+    refuses "$words" weir.yaml --check
+done <<'EOF'
+can be reached by others, and no password is set|listen: {resp: ":0", http: none}
+can be reached by others, and no password is set|listen: {resp: none, http: "0.0.0.0:0"}
+expected an address; for example 127.0.0.1:9347|listen: {resp: "weir.example:9347", http: none}
+there is none; expected one of /etc/passwd|{user: no-such-user-of-weir, listen: {resp: "127.0.0.1:0", http: none}}
+EOF
+refuses 'expected an address' weir.yaml --check --resp nonsense
+printf 'listen: {public: without-password, resp: ":0", http: none}\n' >weir.yaml
+run 'weir serve --check of a file without limits' "$weir" serve weir.yaml --check
+ends 0
+says out 'they come with each request'
+
 export WEIR_PASSWORD=
 refuses 'can be reached by others, and no password is set' --resp :0 --http none
 unset WEIR_PASSWORD

@@ -23,6 +23,8 @@ start_serve
 kill -INT "$pid"
 ended 0
 if listens "$resp"; then fail 'it still listens'; fi
+cp serve.out out
+says out 'weir: stopping'
 
 what='two signals'
 start_serve

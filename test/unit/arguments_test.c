@@ -415,7 +415,7 @@ static const struct {
     {"1/584year algorithm=simrate", 1, SIMRATE_SLOW},
     {"0.000000000000000001/year algorithm=simrate", 1, ROUNDER},
     {"5 concurrent", 3, "limits on how many run at once are kept for later; write a rate; for example 5/s"},
-    {"10/s shadow", 6, "shadow is known, but not built yet"},
+    {"10/s shadow", 6, "shadow is known, but not built yet here; in weir.yaml it is shadow: true, beside the limit"},
 };
 
 static void bad_together_or_missing(void **unused)

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "serve/config.h"
 #include "serve/protocols.h"
 #include "unit/serve_rig.h"
 
@@ -121,21 +122,24 @@ static void take(void **state)
 static void take_mistakes(void **state)
 {
     static const struct row rows[] = {
-        {"WEIR.TAKE 10/s\r\n", "-ERR wrong number of arguments for 'weir.take' command\r\n"},
+        {"WEIR.TAKE 10/s\r\n",
+         "-ERR wrong number of arguments for 'weir.take' command; for example WEIR.TAKE 10/s user:42\r\n"},
         {"WEIR.TAKE 10/ a\r\n", "-BADLIMIT col 4: expected a period: s, min, h, d, w; for example 10/s\r\n"},
         {"WEIR.TAKE apu a\r\n",
-         "-NOLIMIT there is no limit called apu; define it, or give the text of a limit, such as 10/s\r\n"},
+         "-NOLIMIT there is no limit called apu; define it in weir.yaml or by WEIR.LIMIT SET apu '10/s', or "
+         "give a text such as 10/s\r\n"},
         {"WEIR.TAKE 10/s a NOW\r\n",
          "-ERR expected COST n ... once, or PEEK, not \"NOW\"; for example WEIR.TAKE 10/s user:42 COST 2\r\n"},
         {"WEIR.TAKE 10/s a COST\r\n", "-ERR expected a cost, 0 to 2^64 - 1, not \"\"; for example COST 2\r\n"},
         {"WEIR.TAKE 10/s a COST -1\r\n", "-ERR expected a cost, 0 to 2^64 - 1, not \"-1\"; for example COST 2\r\n"},
-        {"WEIR.TAKE 10/s a COST 1 2\r\n", "-ERR this limit takes one cost, not 2; for example COST 2\r\n"},
+        {"WEIR.TAKE 10/s a COST 1 2\r\n", "-ERR this limit takes one cost, not 2; for example 2\r\n"},
         {"WEIR.TAKE \"1/s; 2/s; 3/s\" a COST 1 2\r\n",
          "-ERR these are 3 limits: expected one cost for all, or 3, not 2\r\n"},
         {"WEIR.TAKE 10/s a COST 1 COST 1\r\n",
          "-ERR expected COST n ... once, or PEEK, not \"COST\"; for example WEIR.TAKE 10/s user:42 COST 2\r\n"},
         {"WEIR.CHARGE 10/s a 1 x\r\n", "-ERR expected at most 8 numbers, 0 to 2^64 - 1, not \"x\"\r\n"},
-        {"WEIR.SETTLE abc 1\r\n", "-BADRECEIPT this is no receipt: expected the seventh of WEIR.TAKE\r\n"},
+        {"WEIR.SETTLE abc 1\r\n",
+         "-BADRECEIPT this is no receipt: expected that of a take, whole; the seventh of WEIR.TAKE\r\n"},
     };
     (void)state;
     CHECK(rows);
@@ -181,7 +185,8 @@ static void limits(void **state)
         {"WEIR.LIMIT DEL api\r\n", "+OK\r\n"},
         {"WEIR.LIMIT DEL api\r\n", "-NOLIMIT no limit has this name\r\n"},
         {"WEIR.LIMIT GET api\r\n",
-         "-NOLIMIT there is no limit called api; define it, or give the text of a limit, such as 10/s\r\n"},
+         "-NOLIMIT there is no limit called api; define it in weir.yaml or by WEIR.LIMIT SET api '10/s', or "
+         "give a text such as 10/s\r\n"},
         {"WEIR.LIMIT SET api\r\n", "-ERR expected WEIR.LIMIT LIST, GET name, SET name text or DEL name; for example "
                                    "WEIR.LIMIT SET api '60 requests/min'\r\n"},
         {"WEIR.LIMIT SET unlimited-2 \"none\"\r\nWEIR.TAKE unlimited-2 a\r\n",
@@ -189,6 +194,29 @@ static void limits(void **state)
     };
     (void)state;
     CHECK(rows);
+}
+
+/* Who is exempt, or has "unlimited" or "none", may say the costs that the others have to say. */
+static void costs_of_the_spared(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open();
+    struct config_problem problem;
+    const char *file =
+        "limits: {api: {limit: '60 requests/min; 1k tokens/min', key: [address], exempt: [10.0.0.0/8]}}\n"
+        "overrides: {api: {192.0.2.1: unlimited, 192.0.2.2: none, 192.0.2.3: 9/s}}\n";
+    struct policy *policy = config_policy(slice_of(file), rig->service.tables, service_number, &rig->service, &problem);
+    assert_non_null(policy);
+    service_publish(&rig->service, policy);
+    static const char *const spared[] = {"10.0.0.1", "192.0.2.1"};
+    for (int i = 0; i < 2; i++) {
+        const char *said = RIG_SAY(rig, "WEIR.TAKE", "api", spared[i], "COST", "61", "5000");
+        assert_memory_equal(said, "*7\r\n$5\r\nallow\r\n", 15);
+    }
+    assert_memory_equal(RIG_SAY(rig, "WEIR.TAKE", "api", "192.0.2.2", "COST", "1", "1"), "*7\r\n$5\r\nnever", 13);
+    assert_memory_equal(RIG_SAY(rig, "WEIR.TAKE", "api", "192.0.2.1", "COST", "1", "1", "1"), "-ERR", 4);
+    assert_memory_equal(RIG_SAY(rig, "WEIR.TAKE", "api", "192.0.2.3", "COST", "1", "1"), "-ERR", 4);
+    rig_close(rig);
 }
 
 /* ---- connections ---- */
@@ -314,10 +342,18 @@ static void foreign(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(throttle), cmocka_unit_test(throttle_mistakes), cmocka_unit_test(throttle_too_large),
-        cmocka_unit_test(take),     cmocka_unit_test(take_mistakes),     cmocka_unit_test(key_of_nul),
-        cmocka_unit_test(limits),   cmocka_unit_test(connections),       cmocka_unit_test(passwords),
-        cmocka_unit_test(told),     cmocka_unit_test(foreign),
+        cmocka_unit_test(throttle),
+        cmocka_unit_test(throttle_mistakes),
+        cmocka_unit_test(throttle_too_large),
+        cmocka_unit_test(take),
+        cmocka_unit_test(take_mistakes),
+        cmocka_unit_test(key_of_nul),
+        cmocka_unit_test(limits),
+        cmocka_unit_test(costs_of_the_spared),
+        cmocka_unit_test(connections),
+        cmocka_unit_test(passwords),
+        cmocka_unit_test(told),
+        cmocka_unit_test(foreign),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -803,7 +803,8 @@ static void known_but_not_built(void **unused)
 {
     (void)unused;
     static const struct mistake rows[] = {
-        {"10/s shadow", 6, "shadow is known, but not built yet", ""},
+        {"10/s shadow", 6, "shadow is known, but not built yet here; in weir.yaml it is shadow: true, beside the limit",
+         ""},
         {"5 concurrent", 3, "kept for later", "for example 5/s"},
         {"5concurrent/s", 2, "kept for later", "for example 5/s"},
         {"5 concurrent hold=10m", 3, "kept for later", "for example 5/s"},
