@@ -102,7 +102,7 @@ static bool check_public(const struct server *server)
         if (!server->listener[i].is_public) continue;
         fprintf(stderr,
                 "weir: %s can be reached by others, and no password is set: WEIR_PASSWORD=... in the environment or "
-                "password: in the file; or public: \"yes, without a password\" there\n",
+                "password: in the file; or, if that is meant, listen: {public: without-password} there\n",
                 server->listener[i].text);
         return false;
     }
@@ -219,8 +219,8 @@ static void stop(struct server *server)
 static void on_signal(uv_signal_t *handle, int number)
 {
     struct server *server = handle->data;
-    if (number == SIGHUP) reload(server);
-    else stop(server);
+    if (number != SIGHUP) stop(server);
+    else if (!server->stopping) reload(server); /* nobody new would find it, and systemd be told that we are ready */
 }
 
 static void on_second(uv_timer_t *timer)
