@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "plan/plan.h"
 #include "serve/plans.h"
 
 enum { SUGGEST_AMONG = 64 }; /* names that are held against a mistyped one */
@@ -197,10 +198,18 @@ bool turn_key_again(struct turn *turn, struct slice plain, struct item *item)
     return true;
 }
 
+/* Whom the name's own limits are not meant for may say a cost for each of them all the same: he need not know. */
+static bool is_cost_of_name(const struct item *item, unsigned count)
+{
+    const struct plan *plan = plan_inside_const(item->under.plan);
+    const bool counts = plan->count != 1 || plan->limit[0].period_ns != 0; /* neither "unlimited" nor "none" */
+    return item->policy_limit != NULL && !counts && (int)count == weir_plan_limits(&item->policy_limit->plan);
+}
+
 bool turn_costs(const struct item *item, unsigned count, char problem[200])
 {
     const int limits = weir_plan_limits(item->under.plan);
-    if (count == 1 || (int)count == limits) return true;
+    if (count == 1 || (int)count == limits || is_cost_of_name(item, count)) return true;
     if (limits == 1) {
         snprintf(problem, 200, "this limit takes one cost, not %u; for example COST 2", count);
     } else {
