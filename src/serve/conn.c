@@ -237,13 +237,20 @@ static void keep_unread(struct conn *conn)
     if (begins) begin_to_wait(conn);
 }
 
+/* In TLS who reads would else not know that nothing was cut off.  All answers are out: what the socket does not take of
+   this is no reason to take back what it has. */
+static void say_end(struct conn *conn)
+{
+    if (conn->tls == NULL || conn->dead) return;
+    tls_end(conn->tls);
+    put_encrypted(conn);
+    free_pending(conn);
+}
+
 /* What we sent last would be lost if the socket were closed with something unread in it. */
 static void linger(struct conn *conn)
 {
-    if (conn->tls != NULL) {
-        tls_end(conn->tls);
-        put_encrypted(conn);
-    }
+    say_end(conn);
     shutdown(conn->descriptor, SHUT_WR);
     conn->lingering = true;
     begin_to_wait(conn);
@@ -256,6 +263,7 @@ void conn_settle(struct conn *conn)
     if (uv_is_closing((uv_handle_t *)&conn->poll)) return;
     if (!conn->dead && !last) keep_unread(conn);
     if (conn->dead || (conn->ended && conn->pending == NULL)) {
+        say_end(conn);
         conn_close(conn);
     } else if (conn->lingering) {
         return;

@@ -16,7 +16,11 @@
 #include "serve/http_headers.h"
 #include "serve/http_parts.h"
 
-enum { BODY_MAX = RECEIPT_MAX + 512, ANSWER_MAX = 512 + HEADERS_MAX + BODY_MAX };
+/* A byte of a text or a key takes six as \u0000. */
+enum {
+    BODY_MAX = RECEIPT_MAX + 5 * (POLICY_TEXT_MAX + POLICY_KEY_MAX) + 512,
+    ANSWER_MAX = 512 + HEADERS_MAX + BODY_MAX
+};
 
 /* ---- answers ---- */
 
@@ -32,10 +36,18 @@ static const char *verdict_of(const weir_decision *decision, bool allowed)
     return decision->verdict == WEIR_NEVER ? "never" : "deny";
 }
 
+static bool is_text(struct slice slice)
+{
+    size_t at = 0;
+    for (size_t size = 1; size != 0 && at < slice.size; at += size) size = slice_character(slice_from(slice, at));
+    return at == slice.size;
+}
+
 static void receipt(struct bytes *out, const struct item *item, const weir_decision *decision)
 {
     char memory[RECEIPT_MAX];
     struct bytes text = {.memory = memory, .capacity = sizeof memory};
+    if (!is_text(item->key)) return; /* JSON would change it, and then it would be none */
     receipt_write(&text, item, decision);
     if (text.size == 0) return; /* nothing was taken, or nothing could be corrected */
     bytes_text(out, ",\"receipt\":");

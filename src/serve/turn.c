@@ -96,6 +96,7 @@ static void flush(struct turn *turn)
     struct session *session = turn->out_session;
     if (turn->out.full && session != NULL) {
         session->closing = true; /* half an answer is none, and what follows would be taken for it */
+        turn->send(turn->sender, session, (struct slice){turn->out.memory, 0}); /* so that it is noticed */
     } else if (turn->out.size != 0 && session != NULL) {
         turn->send(turn->sender, session, bytes_slice(&turn->out));
     }
@@ -178,6 +179,13 @@ void turn_settle_queue(struct turn *turn)
     turn->count = turn->each_count = 0;
 }
 
+static uint64_t most_of(const uint64_t each[], unsigned count)
+{
+    uint64_t cost = 0;
+    for (unsigned i = 0; i < count; i++) cost = each[i] > cost ? each[i] : cost;
+    return cost;
+}
+
 static const struct item_each *keep_each(struct turn *turn, const struct item *item, const uint64_t each[],
                                          unsigned each_count)
 {
@@ -196,7 +204,7 @@ void turn_take(struct turn *turn, const struct item *item, const uint64_t each[]
     struct item *queued = &turn->item[turn->count];
     weir_ask *ask = &turn->ask[turn->count++];
     if (queued != item) *queued = *item;
-    if (each != NULL) queued->cost = each[0];
+    if (each != NULL) queued->cost = wants_each ? each[0] : most_of(each, each_count); /* several: see turn_costs */
     queued->each = wants_each ? keep_each(turn, item, each, each_count) : NULL;
     queued->shadow_denied = false;
     ask->plan = item->under.plan;

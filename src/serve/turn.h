@@ -88,7 +88,8 @@ struct turn {
     struct bytes out;     /* answers to one session, not sent yet */
     struct session *out_session;
 
-    /* Takes what is for the session; sets closing where it cannot be sent.  Bytes are borrowed for the call. */
+    /* Takes what is for the session; sets closing where it cannot be sent.  No bytes: closing has just been set.  Bytes
+       are borrowed for the call. */
     void (*send)(void *sender, struct session *session, struct slice bytes);
     void *sender;
 };

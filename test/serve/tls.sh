@@ -45,6 +45,33 @@ if command -v redis-cli >/dev/null && redis-cli --help 2>&1 | grep -q -- --tls; 
     same out expected
 fi
 
+# Who ends first is told the end, too: else he could not know that nothing was cut off.
+cat >ends.py <<'END'
+import socket, ssl, sys
+came, to_send = ssl.MemoryBIO(), ssl.MemoryBIO()
+client = ssl._create_unverified_context().wrap_bio(came, to_send)
+
+
+def until_done(wire, step, *arguments):
+    while True:
+        try:
+            return step(*arguments)
+        except ssl.SSLWantReadError:
+            wire.sendall(to_send.read())
+            more = wire.recv(65536)
+            assert more, 'it closes without a word'
+            came.write(more)
+
+
+with socket.create_connection(('127.0.0.1', int(sys.argv[1]))) as wire:
+    until_done(wire, client.do_handshake)
+    client.write(b'PING\r\n')
+    assert until_done(wire, client.read, 7) == b'+PONG\r\n'
+    until_done(wire, client.unwrap)
+END
+run 'the end of a client that ends' /usr/bin/python3 ends.py "$resp"
+ends 0
+
 what='another certificate'
 cp certificate.pem old.pem
 make_certificate second
