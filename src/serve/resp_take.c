@@ -44,11 +44,10 @@ static void answer(struct turn *turn, const struct item *item, const weir_decisi
     struct bytes *out = turn_reply(turn, item->session, TURN_REPLY + RECEIPT_MAX);
     resp_array(out, 7);
     resp_bulk(out, verdict_text(decision));
-    resp_integer(out, decision->limit);
-    resp_integer(out, capped(decision->remaining));
-    resp_integer(out, capped(decision->delay_ns));
-    resp_integer(out, capped(decision->retry_ns));
-    resp_integer(out, capped(weir_table_full_ns(item->under.table, item->under.plan, decision)));
+    const uint64_t full_ns = weir_table_full_ns(item->under.table, item->under.plan, decision);
+    const int64_t said[] = {decision->limit, capped(decision->remaining), capped(decision->delay_ns),
+                            capped(decision->retry_ns), capped(full_ns)};
+    resp_integers(out, said, sizeof said / sizeof said[0]);
     add_receipt(out, item, decision);
 }
 

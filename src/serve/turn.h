@@ -44,21 +44,21 @@ struct item_each {
     uint64_t cost[WEIR_LIMITS_MAX], end[WEIR_LIMITS_MAX];
 };
 
-/* What is asked.  Slices live until the turn's end. */
+/* What is asked.  Slices live until the turn's end.  Two cache lines: it is filled and copied for each request. */
 struct item {
     struct session *session; /* stays where it is until the turn's end */
     turn_answer answer;
     struct policy_verdict under;
-    unsigned number;    /* of the counters */
+    unsigned number; /* of the counters */
+    bool named, peek, charge;
+    bool shadow_denied; /* set when answered: would have been refused, but is only counted; the decision says allow */
     struct slice limit; /* its name or text, as it was asked */
     struct slice key;   /* as it is in the table */
     uint64_t cost;
     const struct item_each *each; /* NULL: the same cost for all limits, and just one limit */
-    bool named, peek, charge;
-    bool shadow_denied; /* set when answered: would have been refused, but is only counted; the decision says allow */
-    uint64_t receipt;   /* set when answered: its number */
+    uint64_t receipt;             /* set when answered: its number */
     const struct policy_limit *policy_limit; /* named: which, from turn_limit to turn_key */
-    uint64_t detail[4];                      /* the protocol's own */
+    uint64_t detail[2];                      /* the protocol's own */
 };
 
 /* A text of a limit and what it means, kept by a worker (see plans.c). */
