@@ -78,6 +78,7 @@ struct turn {
     uint64_t receipts;  /* the number of the last, so that no two are the same */
 
     weir_ask ask[TURN_ASKS];
+    uint64_t hash[TURN_ASKS]; /* of their keys, as keyed_announce has it */
     struct item item[TURN_ASKS];
     unsigned count;
     struct item_each each[TURN_EACH];
