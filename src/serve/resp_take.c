@@ -117,7 +117,7 @@ static void ask(struct turn *turn, struct session *session, struct item *item, c
 
 void resp_take(struct turn *turn, struct session *session, const struct resp_command *command)
 {
-    struct item item = {.session = session, .answer = answer};
+    struct item item = turn_item(session, answer);
     struct costs costs = {.count = 0};
     if (!read_options(turn, session, command, &costs, &item)) return;
     if (costs.count == 0) costs = (struct costs){.each = {1}, .count = 1};
@@ -140,8 +140,9 @@ static bool read_all_costs(struct turn *turn, struct session *session, const str
 
 void resp_charge(struct turn *turn, struct session *session, const struct resp_command *command)
 {
-    struct item item = {.session = session, .answer = answer, .charge = true};
+    struct item item = turn_item(session, answer);
     struct costs costs;
+    item.charge = true;
     if (!read_all_costs(turn, session, command, 3, &costs)) return;
     if (!read_limit(turn, session, command->argument[1], &item)) return;
     if (!read_key(turn, session, command->argument[2], &item)) return;
@@ -163,7 +164,7 @@ void resp_settle(struct turn *turn, struct session *session, const struct resp_c
 
 void resp_forget(struct turn *turn, struct session *session, const struct resp_command *command)
 {
-    struct item item = {.session = session};
+    struct item item = turn_item(session, NULL);
     if (!read_limit(turn, session, command->argument[1], &item)) return;
     if (!read_key(turn, session, command->argument[2], &item)) return;
     keyed_forget(item.under.table, item.under.plan, (weir_key){item.key.bytes, item.key.size}, turn->now_ns);

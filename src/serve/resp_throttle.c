@@ -117,7 +117,7 @@ void resp_throttle(struct turn *turn, struct session *session, const struct resp
     int64_t number[THROTTLE_QUANTITY + 1];
     weir_error error;
     char problem[200];
-    struct item item = {.session = session, .answer = answer};
+    struct item item = turn_item(session, answer);
     if (!read_numbers(turn, session, command, number)) return;
     if (!plans_throttle(turn, &number[THROTTLE_MAX_BURST], &item.under, &error)) {
         resp_refuse(turn, session, "ERR no limit can be made of these max_burst, count and period: %s", error.message);

@@ -61,6 +61,23 @@ struct item {
     uint64_t detail[2];                      /* the protocol's own */
 };
 
+/* A question without a limit and a key yet.  Field by field: to clear the whole of it first takes as long as the rest of
+   its way into the queue. */
+static inline struct item turn_item(struct session *session, turn_answer answer)
+{
+    struct item item;
+    item.session = session;
+    item.answer = answer;
+    item.under = (struct policy_verdict){NULL, NULL, false};
+    item.number = 0;
+    item.named = item.peek = item.charge = item.shadow_denied = false;
+    item.limit = item.key = (struct slice){NULL, 0};
+    item.cost = item.receipt = item.detail[0] = item.detail[1] = 0;
+    item.each = NULL;
+    item.policy_limit = NULL;
+    return item;
+}
+
 /* A text of a limit and what it means, kept by a worker (see plans.c). */
 struct plans;
 
