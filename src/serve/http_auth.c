@@ -228,7 +228,7 @@ void auth_route(struct exchange *exchange)
     struct asking asking; /* fields have no need to be zeroed */
     struct slice limit;
     struct costs costs;
-    struct item item = {.answer = answer};
+    struct item item = item_start(exchange->session, answer);
     asking.exchange = exchange;
     asking.twice = NULL;
     if (!fields_of_query(exchange, &asking.query) || !find_options(&asking)) return;

@@ -166,8 +166,9 @@ static void ask_route(struct exchange *exchange, bool charge)
     static const char *const known[] = {"limit", "key", "cost", "peek", "headers", NULL};
     static const char *const known_of_charge[] = {"limit", "key", "cost", "headers", NULL};
     struct fields fields;
-    struct item item = {.answer = answer, .charge = charge};
+    struct item item = item_start(exchange->session, answer);
     struct costs costs = {.of = {1}, .count = 1};
+    item.charge = charge;
     if (!fields_of_body(exchange, &fields) || !limit_and_key(exchange, &fields, &item)) return;
     if (!only_known(exchange, &fields, charge ? known_of_charge : known, item.policy_limit)) return;
     const struct field *cost = fields_find(&fields, "cost");
@@ -190,7 +191,7 @@ void forget_route(struct exchange *exchange)
 {
     static const char *const known[] = {"limit", "key", NULL};
     struct fields fields;
-    struct item item = {0};
+    struct item item = item_start(exchange->session, NULL);
     if (!fields_of_body(exchange, &fields) || !limit_and_key(exchange, &fields, &item)) return;
     if (!only_known(exchange, &fields, known, item.policy_limit)) return;
     turn_settle_queue(exchange->turn);
