@@ -33,6 +33,11 @@ start_serve few.yaml
 case_of too_many
 clean_end
 
+echo "{threads: 1, listen: {unix: $PWD/socket}}" >unix.yaml
+start_serve unix.yaml
+case_of slow_crowd "$PWD/socket"
+clean_end
+
 # ---- a thousand reloads under load ----
 echo "limits: {quota: {limit: '1000/year'}}" >weir.yaml
 start_serve weir.yaml

@@ -208,6 +208,29 @@ def slow_reader():
     still_answers()
 
 
+def slow_crowd():
+    """Four hundred that ask for more than their sockets hold and read nothing: what all of them have pending together
+    is bounded, and others are served.  Over a Unix socket, whose buffers are small."""
+    before, most, cut = rss_kib(), 0, 0
+    clients = [socket.socket(socket.AF_UNIX) for _ in range(400)]
+    for client in clients:
+        client.connect(sys.argv[5])
+        client.setblocking(False)
+    for _ in range(4):
+        for client in clients:
+            try:
+                client.send(b"INFO\r\n" * 1200)
+            except BlockingIOError:
+                pass
+            except ConnectionError:
+                cut += 1
+        still_answers()
+        most = max(most, rss_kib())
+    check_memory(most - before, 96 * 1024)
+    check(cut > 0, "none of them is cut")
+    still_answers()
+
+
 # ---- under load ----
 class Load(threading.Thread):
     """Asks in packets of a hundred, one after the other, and counts the answers."""
@@ -269,8 +292,8 @@ def reloads():
     """The file is written anew and SIGHUP sent until that has been told, a thousand times, every third time a bad one:
     clients notice nothing, and nobody gets a permit more: the limit has 1,000 a year however often it is read."""
     path, log = sys.argv[5], sys.argv[6]
-    good, other, bad = ("limits: {quota: {limit: '%s'}%s}\n" % text
-                        for text in (("1000/year", ""), ("1000/year burst=1000", ", more: {limit: 1/s}"), ("1000/", "")))
+    texts = ("1000/year'}", "1000/year burst=1000'}, more: {limit: 1/s}", "1000/'}")
+    good, other, bad = ("limits: {quota: {limit: '%s}\n" % text for text in texts)
     loads = start_loads(b"quota")
     for turn in range(1000):
         with open(path + ".new", "w") as file:
