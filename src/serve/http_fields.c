@@ -2,7 +2,7 @@
    http_fields.c - from the fields of a query, a form or an object of JSON to a question.
 
    May touch: the turn.  Promises: what is not understood is refused with the name of its field; what is kept lives
-   until the turn's end.  Leaves to others: reading the fields (format/fields.c), what a limit means (turn.c). */
+   until the turn's end.  Leaves to others: reading the fields (format/fields.c), what a limit means (turn_limit.c). */
 #include "serve/http_headers.h"
 #include "serve/http_parts.h"
 

@@ -2,7 +2,7 @@
    http_limits.c - /v1/limits: the limits that have a name, told, defined and removed.
 
    May touch: the service's policy.  Promises: a definition holds for the requests behind it.  Leaves to others: what a
-   policy is (policy.c), the file's limits (server.c): a reload brings those back. */
+   policy is (policy.c), the file's limits (reload.c): a reload brings those back. */
 #include <stdio.h>
 
 #include "serve/http_parts.h"

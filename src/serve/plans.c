@@ -10,7 +10,7 @@
    Of a set the entry goes that was not asked for the longest; since the queue may refer to it, the queue goes first.
 
    May touch: its entries, malloc, host's randomness.  Promises: memory stays the same; an entry means what its key says
-   to the byte.  Leaves to others: names (turn.c), what a text means (weir_plan_parse). */
+   to the byte.  Leaves to others: names (turn_limit.c), what a text means (weir_plan_parse). */
 #include "serve/plans.h"
 
 #include <stdio.h>

@@ -7,7 +7,7 @@
    keys: of several parts a comma inside one gets a backslash in front, and so does a backslash.
 
    May touch: its arguments.  Promises: nothing is allocated; one address makes one key, however it was written.
-   Leaves to others: where fields come from, what the table puts in front of the key (turn.c). */
+   Leaves to others: where fields come from, what the table puts in front of the key (turn_limit.c). */
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,7 @@
        *7  verdict  :limit  :remaining  :delay_ns  :retry_ns  :full_ns  receipt or nothing
 
    May touch: the turn.  Promises: nothing is allocated; an option that is not known is refused, and then nothing is
-   taken.  Leaves to others: deciding (turn.c), limits and keys (turn.c), receipts (receipt.c). */
+   taken.  Leaves to others: deciding (turn.c), limits and keys (turn_limit.c), receipts (receipt.c). */
 #include "serve/resp_parts.h"
 
 #include <stdio.h>

@@ -8,7 +8,7 @@
    counter as it was at some time, but not all of them at the same time.
 
    May touch: the counters.  Promises: no lock, no read-modify-write, no memory.  Leaves to others: sums over workers
-   (series.c, metrics.c), time. */
+   (sums.c), time. */
 #include "serve/stats.h"
 
 enum { IN_ROW = 1 << STATS_LATENCY_BITS, ROWS = STATS_LATENCY_BUCKETS / IN_ROW };
