@@ -396,7 +396,7 @@ typedef struct {
 /* Sums and counts into the first size bytes of stats; nobody waits for it. */
 WEIR_API void weir_table_read_stats(weir_table *table, weir_table_stats *stats, size_t size);
 
-#define WEIR_TOP_KEY_SIZE 48
+#define WEIR_TOP_KEY_SIZE 112
 
 typedef struct {
     uint64_t denied;   /* calls refused, at most */

@@ -113,11 +113,18 @@ static void prefetch_some(const weir_table *table, const weir_ask *asks, size_t 
     for (size_t i = 0; i < count; i++) table_prefetch(slots, hash[i]);
 }
 
-static void take_some(weir_table *table, weir_ask *asks, size_t count, uint64_t now_ns)
+uint64_t keyed_announce(const weir_table *table, const weir_plan *plan, weir_key key)
 {
-    uint64_t hash[BATCH], calls = 0, permits = 0;
+    if (!keyed_is_one(table, plan_inside_const(plan))) return 0;
+    const uint64_t hash = hash_key(&table->secret, key.bytes, key.size, 0);
+    table_prefetch(keyed_slots(table), hash);
+    return hash;
+}
+
+void keyed_take_announced(weir_table *table, weir_ask *asks, const uint64_t hash[], size_t count, uint64_t now_ns)
+{
+    uint64_t calls = 0, permits = 0;
     struct common common = {.plan = NULL};
-    prefetch_some(table, asks, count, hash);
     for (size_t i = 0; i < count; i++) {
         const struct plan *plan = plan_inside_const(asks[i].plan);
         weir_decision *decision = &asks[i].decision;
@@ -139,5 +146,10 @@ static void take_some(weir_table *table, weir_ask *asks, size_t count, uint64_t 
 
 void weir_table_take_batch(weir_table *table, weir_ask *asks, size_t count, weir_instant now)
 {
-    for (size_t i = 0; i < count; i += BATCH) take_some(table, asks + i, (size_t)least(count - i, BATCH), now.ns);
+    for (size_t i = 0; i < count; i += BATCH) {
+        uint64_t hash[BATCH];
+        const size_t some = (size_t)least(count - i, BATCH);
+        prefetch_some(table, asks + i, some, hash);
+        keyed_take_announced(table, asks + i, hash, some, now.ns);
+    }
 }

@@ -6,7 +6,7 @@
    others: what the texts mean. */
 #include "format/bytes.h"
 
-enum { SIGNED_MAX = 20, HEX_MAX = 16 };
+enum { SIGNED_MAX = 20 };
 
 /* ---- numbers ---- */
 
@@ -49,17 +49,6 @@ void bytes_signed(struct bytes *bytes, int64_t number)
     bytes_add(bytes, slice_between(at, end));
 }
 
-void bytes_hex(struct bytes *bytes, uint64_t number)
-{
-    char digits[HEX_MAX];
-    char *end = digits + sizeof digits, *at = end;
-    do {
-        *--at = "0123456789abcdef"[number % 16];
-        number /= 16;
-    } while (number != 0);
-    bytes_add(bytes, slice_between(at, end));
-}
-
 bool slice_number(struct slice slice, uint64_t *number)
 {
     if (slice.size == 0 || slice.size > BYTES_NUMBER_MAX || (slice.bytes[0] == '0' && slice.size > 1)) return false;
@@ -68,29 +57,6 @@ bool slice_number(struct slice slice, uint64_t *number)
         const unsigned digit = (unsigned)(slice.bytes[i] - '0');
         if (digit > 9 || value > (UINT64_MAX - digit) / 10) return false;
         value = value * 10 + digit;
-    }
-    *number = value;
-    return true;
-}
-
-bool slice_signed(struct slice slice, int64_t *number)
-{
-    const bool negative = slice.size != 0 && slice.bytes[0] == '-';
-    uint64_t value;
-    if (!slice_number(slice_from(slice, negative), &value) || (negative && value == 0)) return false;
-    if (value > (uint64_t)INT64_MAX + negative) return false;
-    *number = negative ? -(int64_t)(value - 1) - 1 : (int64_t)value;
-    return true;
-}
-
-bool slice_hex(struct slice slice, uint64_t *number)
-{
-    if (slice.size == 0 || slice.size > HEX_MAX || (slice.bytes[0] == '0' && slice.size > 1)) return false;
-    uint64_t value = 0;
-    for (size_t i = 0; i < slice.size; i++) {
-        const char c = slice.bytes[i];
-        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) return false;
-        value = value * 16 + (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
     }
     *number = value;
     return true;

@@ -59,7 +59,6 @@ char *digits_before(char *end, uint64_t number);
 
 void bytes_number(struct bytes *bytes, uint64_t number);
 void bytes_signed(struct bytes *bytes, int64_t number);
-void bytes_hex(struct bytes *bytes, uint64_t number);
 
 /* A string of JSON, in quotes.  What is no UTF-8 becomes U+FFFD. */
 void bytes_json(struct bytes *bytes, struct slice text);
@@ -67,10 +66,7 @@ void bytes_json(struct bytes *bytes, struct slice text);
 /* Bytes of the character of UTF-8 that it begins with; 0: it begins with none. */
 size_t slice_character(struct slice slice);
 
-/* Reads what bytes_number, bytes_signed and bytes_hex write, and nothing else: false where it is no such number, or too
-   large. */
+/* Reads what bytes_number writes, and nothing else: false where it is no such number, or too large. */
 bool slice_number(struct slice slice, uint64_t *number);
-bool slice_signed(struct slice slice, int64_t *number);
-bool slice_hex(struct slice slice, uint64_t *number);
 
 #endif

@@ -82,6 +82,26 @@ static inline enum resp_result read_argument(struct reader *reader, struct slice
     return RESP_COMMAND;
 }
 
+static inline bool ends_line(const char *at)
+{
+    return memcmp(at, "\r\n", 2) == 0;
+}
+
+/* What nearly all are: a size of one digit or two, and everything is there.  False: look closer. */
+static inline bool read_short(struct reader *reader, struct slice *argument)
+{
+    const char *at = reader->at;
+    if (reader->end - at < ARGUMENT_SIZE_MIN || at[0] != '$') return false;
+    const unsigned first = (unsigned)(at[1] - '0'), second = (unsigned)(at[2] - '0');
+    const bool two = second <= 9 && first != 0;
+    const size_t size = two ? first * 10 + second : first;
+    at += two ? 3 : 2;
+    if (first > 9 || !ends_line(at) || (size_t)(reader->end - at) < size + 4 || !ends_line(at + 2 + size)) return false;
+    *argument = (struct slice){at + 2, size};
+    reader->at = at + 4 + size;
+    return true;
+}
+
 /* *-1\r\n is nothing, too. */
 static enum resp_result read_null(struct reader *reader)
 {
@@ -100,8 +120,10 @@ static enum resp_result read_array(struct reader *reader, struct resp_command *c
     if (reader->at < reader->end && *reader->at == '-') return read_null(reader);
     enum resp_result result =
         read_length(reader, RESP_ARGUMENTS_MAX, &count, "Protocol error: invalid multibulk length");
-    for (reader->left = count; result == RESP_COMMAND && reader->left != 0; reader->left--)
-        result = read_argument(reader, &command->argument[count - reader->left]);
+    for (reader->left = count; result == RESP_COMMAND && reader->left != 0; reader->left--) {
+        struct slice *argument = &command->argument[count - reader->left];
+        if (!read_short(reader, argument)) result = read_argument(reader, argument);
+    }
     command->count = (unsigned)count;
     return result;
 }
@@ -294,16 +316,29 @@ void resp_simple(struct bytes *out, const char *text)
     add_line(out, '+', slice_of(text));
 }
 
+/* Of the least number, too, which has no positive. */
+static inline uint64_t size_of(int64_t number)
+{
+    return number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+}
+
+/* From the last to the first, as digits come. */
+void resp_integers(struct bytes *out, const int64_t number[], size_t count)
+{
+    char memory[RESP_INTEGERS_MAX * (1 + HEAD_SIZE_MAX)];
+    char *const end = memory + sizeof memory, *at = end;
+    for (size_t i = count; i-- > 0;) {
+        memcpy(at -= 2, "\r\n", 2);
+        at = digits_before(at, size_of(number[i]));
+        if (number[i] < 0) *--at = '-';
+        *--at = ':';
+    }
+    bytes_add(out, slice_between(at, end));
+}
+
 void resp_integer(struct bytes *out, int64_t number)
 {
-    if (number >= 0) {
-        add_head(out, ':', (uint64_t)number);
-        return;
-    }
-    char memory[BYTES_NUMBER_MAX];
-    struct bytes digits = {.memory = memory, .capacity = sizeof memory};
-    bytes_signed(&digits, number);
-    add_line(out, ':', bytes_slice(&digits));
+    resp_integers(out, &number, 1);
 }
 
 void resp_null(struct bytes *out, unsigned version)

@@ -37,6 +37,11 @@ void resp_map(struct bytes *out, unsigned version, size_t pairs); /* RESP2: an a
 void resp_bulk(struct bytes *out, struct slice slice);
 void resp_simple(struct bytes *out, const char *text); /* +OK */
 void resp_integer(struct bytes *out, int64_t number);
+
+/* One after the other: all or none. */
+enum { RESP_INTEGERS_MAX = 8 };
+void resp_integers(struct bytes *out, const int64_t number[], size_t count);
+
 void resp_null(struct bytes *out, unsigned version);
 
 /* "-ERR what": bytes that would end the line are blanks.  `what` begins with a code of capitals, as Redis has it. */

@@ -98,7 +98,6 @@ static int measure(int fd, struct host_region *region)
     if (fstat(fd, &file) != 0) return errno;
     region->fd = fd;
     region->size = (uint64_t)file.st_size;
-    region->identity = identity_of(&file);
     return 0;
 }
 
@@ -153,12 +152,6 @@ int host_region_open(struct host_region *region, const char *path, enum host_ope
     if (failed == 0) failed = measure(fd, region);
     if (failed != 0) *created = false;
     return failed;
-}
-
-bool host_region_is_at(const struct host_region *region, const char *path)
-{
-    struct stat file;
-    return lstat(path, &file) == 0 && S_ISREG(file.st_mode) && identity_of(&file) == region->identity;
 }
 
 int host_region_measure(struct host_region *region)
@@ -217,11 +210,6 @@ static void hint_huge(void *memory, size_t size)
     if (size >= HUGE_PAGE) madvise(memory, size, MADV_HUGEPAGE);
 }
 
-static int punch(int fd, off_t offset, off_t size)
-{
-    return fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, size);
-}
-
 static int allocate_some(int fd, uint64_t from, uint64_t to)
 {
     const int failed = posix_fallocate(fd, (off_t)from, (off_t)(to - from));
@@ -269,13 +257,6 @@ static int lock_byte(const struct host_region *region, short type, uint64_t byte
 static void hint_huge(void *memory, size_t size)
 {
     (void)memory, (void)size;
-}
-
-static int punch(int fd, off_t offset, off_t size)
-{
-    (void)fd, (void)offset, (void)size;
-    errno = EOPNOTSUPP;
-    return -1;
 }
 
 static int allocate_some(int fd, uint64_t from, uint64_t to)
@@ -385,15 +366,6 @@ int host_region_fill(const struct host_region *region)
     do failed = fill(region->fd, file.st_size);
     while (failed != 0 && errno == EINTR);
     return failed != 0 && errno != EOPNOTSUPP && errno != ENOSYS ? errno : 0;
-}
-
-void host_region_punch(const struct host_region *region, uint64_t offset, uint64_t size)
-{
-    int failed = 0;
-    if (region->fd < 0 || size == 0) return;
-    do failed = punch(region->fd, (off_t)offset, (off_t)size);
-    while (failed != 0 && errno == EINTR);
-    if (failed != 0) write_zeros(region->fd, offset, offset + size);
 }
 
 /* ---- mapping ---- */

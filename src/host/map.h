@@ -12,9 +12,8 @@
 /* fd is -1 for memory of this process alone. */
 struct host_region {
     int fd;
-    uint64_t size;     /* of what there is, when it was last looked at */
-    uint64_t identity; /* of the file: whether the name still means it */
-    bool by_process;   /* its locks are this process's: see host_region_reopen */
+    uint64_t size;   /* of what there is, when it was last looked at */
+    bool by_process; /* its locks are this process's: see host_region_reopen */
 };
 
 /* All that return int return 0 or an errno value; then *region has fd -1 if it was not open before. */
@@ -34,9 +33,6 @@ int host_region_anonymous(struct host_region *region, uint64_t size, bool alone)
        EACCES    this user may not; and what else open(2) says */
 enum host_open { HOST_JOIN, HOST_CREATE, HOST_JOIN_OR_CREATE };
 int host_region_open(struct host_region *region, const char *path, enum host_open how, unsigned mode, bool *created);
-
-/* Does this name still mean the file? */
-bool host_region_is_at(const struct host_region *region, const char *path);
 
 /* [in a child of fork, before it locks] A child shares its parent's opening of the file and so its locks: they would
    not exclude each other, and would outlive the parent in any child that has not called this or closed the region.
@@ -60,10 +56,6 @@ int host_region_fill(const struct host_region *region);
    does that who may write it, unless he means to; weir never does. */
 int host_region_map(const struct host_region *region, uint64_t offset, uint64_t size, void **memory);
 void host_region_unmap(void *memory, uint64_t size);
-
-/* The space of what nobody needs any more goes back; it reads as zeros then, and on tmpfs (or without a name) every
-   page that is read takes space again.  Without descriptor nothing happens: unmap it. */
-void host_region_punch(const struct host_region *region, uint64_t offset, uint64_t size);
 
 void host_region_close(struct host_region *region);
 

@@ -6,8 +6,8 @@
 
    May touch: its socket.  Promises: one read and one write a turn while both sides keep up.  A connection that waits
    holds no buffer: half a KiB of ours beside what the kernel has; with a fragment that fragment; with a slow reader
-   1 MiB of answers at most.  A client that is slower than its limits is cut, never waited for.  Leaves to others: what
-   bytes mean. */
+   1 MiB of answers at most.  A client that is slower than its limits is cut, never waited for, and so is who
+   would have more kept where all together have WORKER_HELD_MAX.  Leaves to others: what bytes mean. */
 #include "serve/conn.h"
 
 #include <errno.h>
@@ -35,30 +35,44 @@ static void cut(struct conn *conn)
     lose(conn);
 }
 
-static void keep_pending(struct conn *conn, struct slice bytes)
+static bool may_hold(const struct conn *conn, size_t more)
+{
+    return more <= WORKER_HELD_MAX - conn->worker->held;
+}
+
+static void cut_slow_reader(struct conn *conn)
+{
+    conn->worker->told.slow_readers++;
+    cut(conn);
+}
+
+/* false: there is no memory, or no more for this client. */
+static bool make_room(struct conn *conn, size_t size)
 {
     struct pending *pending = conn->pending;
-    const size_t size = pending != NULL ? pending->size : 0;
+    const size_t had = pending != NULL ? pending->capacity : 0;
+    if (size <= had) return true;
+    const size_t capacity = 2 * size < CONN_PENDING_MAX ? 2 * size : CONN_PENDING_MAX;
+    if (size > CONN_PENDING_MAX || !may_hold(conn, capacity - had)) return false;
+    pending = realloc(conn->pending, sizeof *pending + capacity);
+    if (pending == NULL) return false;
+    if (conn->pending == NULL) *pending = (struct pending){0};
+    conn->worker->held += capacity - had;
+    pending->capacity = capacity;
+    conn->pending = pending;
+    return true;
+}
+
+static void keep_pending(struct conn *conn, struct slice bytes)
+{
+    const size_t size = conn->pending != NULL ? conn->pending->size : 0;
     worker_touch(conn->worker, conn);
-    if (bytes.size > CONN_PENDING_MAX - size) {
-        conn->worker->told.slow_readers++;
-        cut(conn);
+    if (!make_room(conn, size + bytes.size)) {
+        cut_slow_reader(conn);
         return;
     }
-    if (pending == NULL || size + bytes.size > pending->capacity) {
-        const size_t twice = 2 * (size + bytes.size);
-        const size_t capacity = twice < CONN_PENDING_MAX ? twice : CONN_PENDING_MAX;
-        pending = realloc(conn->pending, sizeof *pending + capacity);
-        if (pending == NULL) {
-            lose(conn);
-            return;
-        }
-        if (conn->pending == NULL) *pending = (struct pending){0};
-        pending->capacity = capacity;
-        conn->pending = pending;
-    }
-    memcpy(pending->bytes + size, bytes.bytes, bytes.size);
-    pending->size += bytes.size;
+    memcpy(conn->pending->bytes + size, bytes.bytes, bytes.size);
+    conn->pending->size += bytes.size;
 }
 
 /* How much the socket takes; an error: nobody is there any more. */
@@ -190,8 +204,32 @@ static void throw_away(struct conn *conn)
 
 static void free_pending(struct conn *conn)
 {
+    if (conn->pending != NULL) conn->worker->held -= conn->pending->capacity;
     free(conn->pending);
     conn->pending = NULL;
+}
+
+static void free_kept(struct conn *conn)
+{
+    conn->worker->held -= conn->kept_size;
+    conn->kept_size = 0;
+    free(conn->kept);
+    conn->kept = NULL;
+}
+
+/* Memory for what is unread; NULL: there is none, or no more for this client. */
+static char *room_to_keep(struct conn *conn, size_t size)
+{
+    struct worker *worker = conn->worker;
+    const size_t counted = size > CONN_KEPT_FREE ? size : 0;
+    const size_t others = worker->held - conn->kept_size;
+    if (size > CONN_KEPT_MAX || counted > WORKER_HELD_MAX - others) return NULL;
+    char *kept = realloc(conn->kept, size);
+    if (kept == NULL) return NULL;
+    worker->held = others + counted;
+    conn->kept_size = counted;
+    conn->kept = kept;
+    return kept;
 }
 
 static bool shaking(const struct conn *conn)
@@ -221,29 +259,34 @@ static void keep_unread(struct conn *conn)
     const bool begins = conn->kept == NULL || conn->moved;
     conn->moved = false;
     if (unread.size == 0) {
-        free(conn->kept);
-        conn->kept = NULL;
+        free_kept(conn);
         return;
     }
     if (unread.bytes == conn->kept) return;
-    char *kept = unread.size <= CONN_KEPT_MAX ? realloc(conn->kept, unread.size) : NULL;
+    char *kept = room_to_keep(conn, unread.size);
     if (kept == NULL) {
-        lose(conn);
+        cut(conn);
         return;
     }
     memcpy(kept, unread.bytes, unread.size);
-    conn->kept = kept;
     conn->unread = (struct slice){kept, unread.size};
     if (begins) begin_to_wait(conn);
+}
+
+/* In TLS who reads would else not know that nothing was cut off.  All answers are out: what the socket does not take of
+   this is no reason to take back what it has. */
+static void say_end(struct conn *conn)
+{
+    if (conn->tls == NULL || conn->dead) return;
+    tls_end(conn->tls);
+    put_encrypted(conn);
+    free_pending(conn);
 }
 
 /* What we sent last would be lost if the socket were closed with something unread in it. */
 static void linger(struct conn *conn)
 {
-    if (conn->tls != NULL) {
-        tls_end(conn->tls);
-        put_encrypted(conn);
-    }
+    say_end(conn);
     shutdown(conn->descriptor, SHUT_WR);
     conn->lingering = true;
     begin_to_wait(conn);
@@ -256,6 +299,7 @@ void conn_settle(struct conn *conn)
     if (uv_is_closing((uv_handle_t *)&conn->poll)) return;
     if (!conn->dead && !last) keep_unread(conn);
     if (conn->dead || (conn->ended && conn->pending == NULL)) {
+        say_end(conn);
         conn_close(conn);
     } else if (conn->lingering) {
         return;
@@ -333,7 +377,7 @@ static void free_conn(uv_handle_t *handle)
 {
     struct conn *conn = handle->data;
     tls_session_close(conn->tls);
-    free(conn->kept);
+    free_kept(conn);
     free_pending(conn);
     free(conn);
 }

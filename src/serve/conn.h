@@ -31,6 +31,7 @@ struct conn {
     uint64_t since_s;        /* when what it waits for began: a request's first byte, an answer not taken, lingering */
     struct slice unread;     /* a request's beginning: in the arena during a turn, in kept between two */
     char *kept;              /* owned */
+    size_t kept_size;        /* as it counts in the worker's held */
     struct pending *pending; /* owned; NULL: all is sent */
     struct tls_session *tls; /* owned; NULL: plain */
     size_t thrown_away;

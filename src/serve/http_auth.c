@@ -78,10 +78,19 @@ static bool bad(struct exchange *exchange, const char *field, const char *words)
     return false;
 }
 
-static struct slice in_query(const struct asking *asking, const char *name)
+/* false: it does not say it.  It may say that it is empty, which is no word for the client, either. */
+static bool query_says(const struct asking *asking, const char *name, struct slice *value)
 {
     const struct field *field = asking->query.count != 0 ? fields_find(&asking->query, name) : NULL;
-    return field != NULL ? field->value : (struct slice){"", 0};
+    *value = field != NULL ? field->value : (struct slice){"", 0};
+    return field != NULL;
+}
+
+static struct slice in_query(const struct asking *asking, const char *name)
+{
+    struct slice value;
+    query_says(asking, name, &value);
+    return value;
 }
 
 /* From the query or the header, and not from both. */
@@ -89,9 +98,9 @@ static bool said(struct asking *asking, const char *name, enum http_known known,
                  struct slice *value)
 {
     struct exchange *exchange = asking->exchange;
-    *value = in_query(asking, name);
+    const bool by_query = query_says(asking, name, value);
     if (exchange->times[known] == 0) return true;
-    if (value->size != 0) return bad(exchange, header, "the query says this: expected no such header beside it");
+    if (by_query) return bad(exchange, header, "the query says this: expected no such header beside it");
     if (exchange->times[known] > 1) return bad(exchange, header, "expected it once: which one is the proxy's?");
     *value = exchange->header[known];
     return true;
@@ -152,8 +161,8 @@ static struct slice of_weir(struct asking *asking, const char *name)
 static struct slice part_of_key(void *request, const char *name)
 {
     struct asking *asking = request;
-    const struct slice value = in_query(asking, name);
-    if (value.size != 0) return value;
+    struct slice value;
+    if (query_says(asking, name, &value)) return value;
     if (strcmp(name, "address") == 0) return address_of(asking);
     if (strcmp(name, "host") == 0) return header_once(asking, "X-Forwarded-Host");
     if (strcmp(name, "method") == 0) return either_header(asking, "X-Forwarded-Method", "X-Original-Method");
@@ -219,7 +228,7 @@ void auth_route(struct exchange *exchange)
     struct asking asking; /* fields have no need to be zeroed */
     struct slice limit;
     struct costs costs;
-    struct item item = {.answer = answer};
+    struct item item = item_start(exchange->session, answer);
     asking.exchange = exchange;
     asking.twice = NULL;
     if (!fields_of_query(exchange, &asking.query) || !find_options(&asking)) return;

@@ -130,7 +130,6 @@ void fields_ask(struct exchange *exchange, struct item *item, const struct costs
         bad(exchange, "cost", problem);
         return;
     }
-    item->session = exchange->session;
     item->cost = costs->of[0];
     item->detail[0] = exchange->flags;
     turn_take(exchange->turn, item, costs->count > 1 ? costs->of : NULL, costs->count > 1 ? costs->count : 0);

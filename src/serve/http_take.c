@@ -16,7 +16,11 @@
 #include "serve/http_headers.h"
 #include "serve/http_parts.h"
 
-enum { BODY_MAX = RECEIPT_MAX + 512, ANSWER_MAX = 512 + HEADERS_MAX + BODY_MAX };
+/* A byte of a text or a key takes six as \u0000. */
+enum {
+    BODY_MAX = RECEIPT_MAX + 5 * (POLICY_TEXT_MAX + POLICY_KEY_MAX) + 512,
+    ANSWER_MAX = 512 + HEADERS_MAX + BODY_MAX
+};
 
 /* ---- answers ---- */
 
@@ -32,10 +36,18 @@ static const char *verdict_of(const weir_decision *decision, bool allowed)
     return decision->verdict == WEIR_NEVER ? "never" : "deny";
 }
 
+static bool is_text(struct slice slice)
+{
+    size_t at = 0;
+    for (size_t size = 1; size != 0 && at < slice.size; at += size) size = slice_character(slice_from(slice, at));
+    return at == slice.size;
+}
+
 static void receipt(struct bytes *out, const struct item *item, const weir_decision *decision)
 {
     char memory[RECEIPT_MAX];
     struct bytes text = {.memory = memory, .capacity = sizeof memory};
+    if (!is_text(item->key)) return; /* JSON would change it, and then it would be none */
     receipt_write(&text, item, decision);
     if (text.size == 0) return; /* nothing was taken, or nothing could be corrected */
     bytes_text(out, ",\"receipt\":");
@@ -154,8 +166,9 @@ static void ask_route(struct exchange *exchange, bool charge)
     static const char *const known[] = {"limit", "key", "cost", "peek", "headers", NULL};
     static const char *const known_of_charge[] = {"limit", "key", "cost", "headers", NULL};
     struct fields fields;
-    struct item item = {.answer = answer, .charge = charge};
+    struct item item = item_start(exchange->session, answer);
     struct costs costs = {.of = {1}, .count = 1};
+    item.charge = charge;
     if (!fields_of_body(exchange, &fields) || !limit_and_key(exchange, &fields, &item)) return;
     if (!only_known(exchange, &fields, charge ? known_of_charge : known, item.policy_limit)) return;
     const struct field *cost = fields_find(&fields, "cost");
@@ -178,7 +191,7 @@ void forget_route(struct exchange *exchange)
 {
     static const char *const known[] = {"limit", "key", NULL};
     struct fields fields;
-    struct item item = {0};
+    struct item item = item_start(exchange->session, NULL);
     if (!fields_of_body(exchange, &fields) || !limit_and_key(exchange, &fields, &item)) return;
     if (!only_known(exchange, &fields, known, item.policy_limit)) return;
     turn_settle_queue(exchange->turn);

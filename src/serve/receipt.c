@@ -219,7 +219,7 @@ bool receipt_settle(struct turn *turn, struct slice text, const uint64_t actual[
                     char problem[200])
 {
     struct receipt receipt;
-    struct item item = {.key = {NULL, 0}};
+    struct item item = item_start(NULL, NULL);
     uint64_t used[WEIR_LIMITS_MAX];
     turn_settle_queue(turn);
     if (!read_receipt(text, &receipt))

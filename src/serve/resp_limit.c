@@ -38,7 +38,7 @@ static void get(struct turn *turn, struct session *session, struct slice name)
 {
     const char *code = NULL;
     weir_error error;
-    struct item item = {.session = session};
+    struct item item = item_start(session, NULL);
     if (turn_limit(turn, name, &item, &code, &error)) {
         add_text(turn_reply(turn, session, LISTED_MAX), item.under.plan);
     } else {

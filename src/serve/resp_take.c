@@ -44,11 +44,10 @@ static void answer(struct turn *turn, const struct item *item, const weir_decisi
     struct bytes *out = turn_reply(turn, item->session, TURN_REPLY + RECEIPT_MAX);
     resp_array(out, 7);
     resp_bulk(out, verdict_text(decision));
-    resp_integer(out, decision->limit);
-    resp_integer(out, capped(decision->remaining));
-    resp_integer(out, capped(decision->delay_ns));
-    resp_integer(out, capped(decision->retry_ns));
-    resp_integer(out, capped(weir_table_full_ns(item->under.table, item->under.plan, decision)));
+    const uint64_t full_ns = weir_table_full_ns(item->under.table, item->under.plan, decision);
+    const int64_t said[] = {decision->limit, capped(decision->remaining), capped(decision->delay_ns),
+                            capped(decision->retry_ns), capped(full_ns)};
+    resp_integers(out, said, sizeof said / sizeof said[0]);
     add_receipt(out, item, decision);
 }
 
@@ -166,7 +165,7 @@ void resp_settle(struct turn *turn, struct session *session, const struct resp_c
 
 void resp_forget(struct turn *turn, struct session *session, const struct resp_command *command)
 {
-    struct item item = {.session = session};
+    struct item item = item_start(session, NULL);
     if (!read_limit(turn, session, command->argument[1], &item)) return;
     if (!read_key(turn, session, command->argument[2], &item)) return;
     keyed_forget(item.under.table, item.under.plan, (weir_key){item.key.bytes, item.key.size}, turn->now_ns);

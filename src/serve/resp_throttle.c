@@ -33,11 +33,11 @@ static void answer(struct turn *turn, const struct item *item, const weir_decisi
     const uint64_t full_ns = weir_table_full_ns(item->under.table, item->under.plan, decision);
     if (never) stats_decided(turn->stats, item->number, &(weir_decision){.verdict = WEIR_NEVER}, false);
     resp_array(out, 5);
-    resp_integer(out, decision->verdict == WEIR_ALLOW && !never ? 0 : 1);
-    resp_integer(out, capped(item->detail[DETAIL_LIMIT]));
-    resp_integer(out, capped(decision->remaining));
-    resp_integer(out, decision->verdict == WEIR_DENY ? seconds_up(decision->retry_ns) : -1);
-    resp_integer(out, seconds_up(full_ns));
+    const int64_t said[] = {decision->verdict == WEIR_ALLOW && !never ? 0 : 1, capped(item->detail[DETAIL_LIMIT]),
+                            capped(decision->remaining),
+                            decision->verdict == WEIR_DENY ? seconds_up(decision->retry_ns) : -1,
+                            seconds_up(full_ns)};
+    resp_integers(out, said, sizeof said / sizeof said[0]);
 }
 
 enum { DIGITS_MAX = 19 }; /* so many fit uint64_t, whatever they are */
@@ -49,8 +49,8 @@ static bool read_number(struct slice text, int64_t *number)
     const bool negative = sign && text.bytes[0] == '-';
     size_t at = sign;
     uint64_t value = 0;
-    while (at + 1 < text.size && text.bytes[at] == '0') at++;
-    if (at >= text.size || text.size - at > DIGITS_MAX) return false;
+    while (text.size - at > DIGITS_MAX && text.bytes[at] == '0') at++;
+    if (at == text.size || text.size - at > DIGITS_MAX) return false;
     for (; at < text.size; at++) {
         const unsigned digit = (unsigned)(text.bytes[at] - '0');
         if (digit > 9) return false;

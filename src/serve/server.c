@@ -263,8 +263,8 @@ static void stop(struct server *server)
 static void on_signal(uv_signal_t *handle, int number)
 {
     struct server *server = handle->data;
-    if (number == SIGHUP) reload(server);
-    else stop(server);
+    if (number != SIGHUP) stop(server);
+    else if (!server->stopping) reload(server); /* nobody new would find it, and systemd be told that we are ready */
 }
 
 static void on_second(uv_timer_t *timer)

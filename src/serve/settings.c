@@ -2,40 +2,61 @@
    settings.c - what the command line, the environment and the file say, as one.
 
    May touch: the file, WEIR_PASSWORD of the environment.  Promises: the command line goes before the file; what is
-   wrong is told with its place.  Leaves to others: what the file means (config.c). */
+   wrong is told with its place; waits for nothing.  Leaves to others: what the file means (config.c). */
 #include "serve/settings.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { TOP_KEYS = 100 };
 
 /* ---- the file ---- */
 
-/* NULL: see errno. */
-static char *read_all(FILE *file, size_t *size)
+/* NULL, or what is wrong with it. */
+static const char *read_all(FILE *file, struct settings *settings)
 {
     char *text = malloc(CONFIG_BYTES_MAX + 1);
-    if (text == NULL) return NULL;
-    *size = fread(text, 1, CONFIG_BYTES_MAX + 1, file);
-    if (*size <= CONFIG_BYTES_MAX && !ferror(file)) return text;
-    if (*size > CONFIG_BYTES_MAX) errno = EFBIG;
+    if (text == NULL) return "no memory";
+    settings->size = fread(text, 1, CONFIG_BYTES_MAX + 1, file);
+    if (settings->size <= CONFIG_BYTES_MAX && !ferror(file)) {
+        settings->text = text;
+        return NULL;
+    }
+    const int why = errno;
     free(text);
-    return NULL;
+    return settings->size > CONFIG_BYTES_MAX ? "more than 16 MiB" : strerror(why);
+}
+
+/* Of a pipe the writer would be waited for, at a reload by all that the process has to do besides. */
+static const char *read_plain(const char *name, struct settings *settings)
+{
+    struct stat is;
+    const int descriptor = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    FILE *file = descriptor >= 0 ? fdopen(descriptor, "rb") : NULL;
+    const char *problem = file == NULL ? strerror(errno) : NULL;
+    if (file == NULL) {
+        if (descriptor >= 0) close(descriptor);
+        return problem;
+    }
+    if (fstat(descriptor, &is) != 0) problem = strerror(errno);
+    else if (!S_ISREG(is.st_mode)) problem = S_ISDIR(is.st_mode) ? "Is a directory" : "is no plain file";
+    else problem = read_all(file, settings);
+    fclose(file);
+    return problem;
 }
 
 static bool read_file(struct settings *settings, const char *name, char problem[SETTINGS_PROBLEM_MAX])
 {
-    FILE *file = fopen(name, "rb");
-    if (file != NULL) settings->text = read_all(file, &settings->size);
-    if (settings->text == NULL) {
-        snprintf(problem, SETTINGS_PROBLEM_MAX, "weir: %s: %s; expected a file of limits; for example weir.yaml", name,
-                 strerror(errno));
-    }
-    if (file != NULL) fclose(file);
-    return settings->text != NULL;
+    const char *why = read_plain(name, settings);
+    if (why == NULL) return true;
+    snprintf(problem, SETTINGS_PROBLEM_MAX, "weir: %s: %s; expected a file of limits; for example weir.yaml", name,
+             why);
+    return false;
 }
 
 static struct slice text_of(const struct settings *settings)

@@ -11,7 +11,9 @@
    May touch: the service's counters, names, policy and events.  Promises: fits STATS_JSON_MAX, and is JSON in UTF-8
    whatever bytes keys have: those that are no UTF-8 are written as \xNN, so that other keys look different.  Leaves to
    others: HTTP (http_routes.c), the looks (web/live). */
+#include "format/address_text.h"
 #include "host/clock.h"
+#include "serve/policy.h"
 #include "serve/series.h"
 #include "serve/stats_text.h"
 #include "serve/sums.h"
@@ -81,6 +83,8 @@ static struct slice name_in(struct slice *key)
     *key = slice_from(*key, name.size + 1);
     return name;
 }
+
+_Static_assert(WEIR_TOP_KEY_SIZE >= POLICY_NAME_MAX + 2 + ADDRESS_TEXT_MAX, "no name cuts an address");
 
 /* A named limit's keys are "\0NAME\0KEY" (turn.h). */
 static void write_refused(struct bytes *out, const weir_top *top)

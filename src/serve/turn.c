@@ -3,8 +3,8 @@
 
        turn_limit, turn_key -> item -> turn_take -> queue -> decide -> answer -> out -> send
 
-   Questions of one limit each that lie one behind the other in the same table are asked together
-   (weir_table_take_batch); lists of limits, looks and charges one at a time.  All are asked at the turn's time and in
+   Each key's place in the table is on its way to the cache when its question is queued.  Questions of one limit each
+   that lie one behind the other in the same table are asked together (keyed_take_announced); lists of limits, looks and charges one at a time.  All are asked at the turn's time and in
    the order in which they came, so nobody can tell from the answers where one batch ended and the next began.
 
    May touch: the turn, the tables, the worker's counters.  Promises: answers of a session leave in the order of its
@@ -96,6 +96,7 @@ static void flush(struct turn *turn)
     struct session *session = turn->out_session;
     if (turn->out.full && session != NULL) {
         session->closing = true; /* half an answer is none, and what follows would be taken for it */
+        turn->send(turn->sender, session, (struct slice){turn->out.memory, 0}); /* so that it is noticed */
     } else if (turn->out.size != 0 && session != NULL) {
         turn->send(turn->sender, session, bytes_slice(&turn->out));
     }
@@ -145,7 +146,7 @@ static void decide_all(struct turn *turn)
         to = from;
         while (to < turn->count && turn->item[to].under.table == table && is_plain(&turn->item[to])) to++;
         if (to == from) decide_one(turn, to++);
-        else weir_table_take_batch(table, turn->ask + from, to - from, (weir_instant){turn->now_ns});
+        else keyed_take_announced(table, turn->ask + from, turn->hash + from, to - from, turn->now_ns);
     }
 }
 
@@ -178,6 +179,13 @@ void turn_settle_queue(struct turn *turn)
     turn->count = turn->each_count = 0;
 }
 
+static uint64_t most_of(const uint64_t each[], unsigned count)
+{
+    uint64_t cost = 0;
+    for (unsigned i = 0; i < count; i++) cost = each[i] > cost ? each[i] : cost;
+    return cost;
+}
+
 static const struct item_each *keep_each(struct turn *turn, const struct item *item, const uint64_t each[],
                                          unsigned each_count)
 {
@@ -194,14 +202,15 @@ void turn_take(struct turn *turn, const struct item *item, const uint64_t each[]
     const bool wants_each = weir_plan_limits(item->under.plan) > 1;
     if (turn->count == TURN_ASKS || (wants_each && turn->each_count == TURN_EACH)) turn_settle_queue(turn);
     struct item *queued = &turn->item[turn->count];
-    weir_ask *ask = &turn->ask[turn->count++];
+    weir_ask *ask = &turn->ask[turn->count];
     if (queued != item) *queued = *item;
-    if (each != NULL) queued->cost = each[0];
+    if (each != NULL) queued->cost = wants_each ? each[0] : most_of(each, each_count); /* several: see turn_costs */
     queued->each = wants_each ? keep_each(turn, item, each, each_count) : NULL;
     queued->shadow_denied = false;
     ask->plan = item->under.plan;
     ask->key = (weir_key){item->key.bytes, item->key.size};
     ask->cost = queued->cost;
+    turn->hash[turn->count++] = keyed_announce(item->under.table, ask->plan, ask->key);
 }
 
 static void empty_scratch(struct turn *turn)

@@ -45,22 +45,39 @@ struct item_each {
     uint64_t cost[WEIR_LIMITS_MAX], end[WEIR_LIMITS_MAX];
 };
 
-/* What is asked.  Slices live until the turn's end. */
+/* What is asked.  Slices live until the turn's end.  Two cache lines: it is filled and copied for each request. */
 struct item {
     struct session *session; /* stays where it is until the turn's end */
     turn_answer answer;
     struct policy_verdict under;
-    unsigned number;    /* of the counters */
+    unsigned number; /* of the counters */
+    bool named, peek, charge;
+    bool shadow_denied; /* set when answered: would have been refused, but is only counted; the decision says allow */
     struct slice limit; /* its name or text, as it was asked */
     struct slice key;   /* as it is in the table */
     uint64_t cost;
     const struct item_each *each; /* NULL: the same cost for all limits, and just one limit */
-    bool named, peek, charge;
-    bool shadow_denied; /* set when answered: would have been refused, but is only counted; the decision says allow */
-    uint64_t receipt;   /* set when answered: its number */
+    uint64_t receipt;             /* set when answered: its number */
     const struct policy_limit *policy_limit; /* named: which, from turn_limit to turn_key */
-    uint64_t detail[4];                      /* the protocol's own */
+    uint64_t detail[2];                      /* the protocol's own */
 };
+
+/* A question without a limit and a key yet.  Field by field: to clear the whole of it first takes as long as the rest of
+   its way into the queue. */
+static inline struct item item_start(struct session *session, turn_answer answer)
+{
+    struct item item;
+    item.session = session;
+    item.answer = answer;
+    item.under = (struct policy_verdict){NULL, NULL, false};
+    item.number = 0;
+    item.named = item.peek = item.charge = item.shadow_denied = false;
+    item.limit = item.key = (struct slice){NULL, 0};
+    item.cost = item.receipt = item.detail[0] = item.detail[1] = 0;
+    item.each = NULL;
+    item.policy_limit = NULL;
+    return item;
+}
 
 /* A text of a limit and what it means, kept by a worker (see plans.c). */
 struct plans;
@@ -79,6 +96,7 @@ struct turn {
     uint64_t receipts;  /* the number of the last, so that no two are the same */
 
     weir_ask ask[TURN_ASKS];
+    uint64_t hash[TURN_ASKS]; /* of their keys, as keyed_announce has it */
     struct item item[TURN_ASKS];
     unsigned count;
     struct item_each each[TURN_EACH];
@@ -88,7 +106,8 @@ struct turn {
     struct bytes out;     /* answers to one session, not sent yet */
     struct session *out_session;
 
-    /* Takes what is for the session; sets closing where it cannot be sent.  Bytes are borrowed for the call. */
+    /* Takes what is for the session; sets closing where it cannot be sent.  No bytes: closing has just been set.  Bytes
+       are borrowed for the call. */
     void (*send)(void *sender, struct session *session, struct slice bytes);
     void *sender;
 };
@@ -121,12 +140,7 @@ static inline struct item *turn_item(struct turn *turn, struct session *session,
 {
     struct item *item = &turn->item[turn->count < TURN_ASKS ? turn->count : 0];
     if (turn->count == TURN_ASKS) turn_settle_queue(turn);
-    item->session = session;
-    item->answer = answer;
-    item->number = 0;
-    item->named = item->peek = item->charge = false;
-    item->policy_limit = NULL;
-    for (unsigned i = 0; i < sizeof item->detail / sizeof item->detail[0]; i++) item->detail[i] = 0;
+    *item = item_start(session, answer);
     return item;
 }
 

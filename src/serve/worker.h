@@ -20,6 +20,8 @@ enum {
     CONN_READ_MAX = 64 << 10,   /* one client's share of what a loop goes round for */
     CONN_KEPT_MAX = 128 << 10,  /* of a request that is not whole; the protocols refuse before that */
     CONN_PENDING_MAX = 1 << 20, /* answers that the client does not take */
+    WORKER_HELD_MAX = 64 << 20, /* of both, for all clients of a worker together */
+    CONN_KEPT_FREE = 4 << 10,   /* so much of a request is kept of each, whatever the others have */
     CONN_REQUEST_S = 10,        /* a request is whole so long after its first byte */
     CONN_TAKEN_S = 10,          /* answers are taken within this */
     CONN_LINGER_S = 2           /* after our last byte, for the client to read it and close */
@@ -73,6 +75,7 @@ struct worker {
     struct conn *touched; /* to be looked at when the turn has ended */
 
     struct conn *first; /* all connections */
+    size_t held;        /* bytes of what they have kept and what is pending */
     uint64_t second;    /* of the loop's clock, as of the last tick */
     struct deadlines deadlines;
     struct worker_told told;

@@ -34,6 +34,8 @@
 
 enum { LOCK_TRIES = 1000, INDEX_SPARSE = 2, NOBODY = UINT16_MAX };
 
+_Static_assert(sizeof(weir_top) == 3 * sizeof(uint64_t) + WEIR_TOP_KEY_SIZE, "no gap that nobody writes");
+
 struct counter {
     uint64_t hash, over;
     uint32_t key_size, limit;

@@ -105,9 +105,8 @@ static void write_percents(struct slice plain, struct bytes *out)
 {
     for (size_t i = 0; i < plain.size; i++) {
         const unsigned char byte = (unsigned char)plain.bytes[i];
-        bytes_byte(out, '%');
-        if (byte < 16) bytes_byte(out, '0');
-        bytes_hex(out, byte);
+        const char percent[] = {'%', "0123456789abcdef"[byte / 16], "0123456789abcdef"[byte % 16]};
+        bytes_add(out, (struct slice){percent, sizeof percent});
     }
 }
 

@@ -83,8 +83,8 @@ static inline bool is_same_part(struct slice one, const char *of_one, struct sli
 /* How many bytes of a text to look at next: each of a short one, of a long one the first, the last and some. */
 static inline size_t next_size(struct law *law, size_t size, size_t whole)
 {
-    enum { EACH = 256, STEPS = 32 };
-    if (size < EACH || size + EACH >= whole) return size + 1;
+    enum { SHORT = 512, EACH = 32, STEPS = 16 };
+    if (whole <= SHORT || size < EACH || size + EACH >= whole) return size + 1;
     const size_t step = (whole - size) / STEPS + 1;
     return size + step + law_pick(law, step);
 }

@@ -3,12 +3,14 @@
 # faults.sh WEIR: what comes from outside and goes wrong (clients/faults.py says what), and what the machine lacks.
 . "$(dirname "$0")/lib/start.sh" "$@"
 faults=$tree/test/serve/clients/faults.py
+if grep -aqE '__(asan|tsan|msan)_init' "$weir"; then export MEMORY=any; fi
+untried=()
 
 case_of() # NAME [ARGUMENT...]
 {
     run "faults.py $1" python3 "$faults" "$1" "$resp" "$http" "$pid" "${@:2}"
     cat out
-    if [ "$status" != 0 ]; then cat serve.out; fi
+    if [ "$status" != 0 ]; then tail serve.out; fi
     ends 0
 }
 
@@ -20,50 +22,75 @@ clean_end
 ulimit -n "$(ulimit -Hn)"
 descriptors=$(ulimit -n)
 if [ "$descriptors" = unlimited ] || [ "$descriptors" -gt 10200 ]; then descriptors=10200; fi
-start_serve
-case_of crowd $((descriptors - 200))
-clean_end
+if [ "$descriptors" -lt 10200 ]; then untried+=("10,000 connections: only $descriptors descriptors"); fi
+if [ "$descriptors" -ge 300 ]; then
+    start_serve
+    case_of crowd $((descriptors - 200))
+    clean_end
+fi
 echo 'listen: {connections: 16}' >few.yaml
 start_serve few.yaml
 case_of too_many
 clean_end
 
-# ---- a thousand reloads under load ----
-echo "limits: {quota: {limit: '1000/d'}}" >weir.yaml
-start_serve weir.yaml
-case_of reloads "$PWD/weir.yaml"
+echo "{threads: 1, listen: {unix: $PWD/socket}}" >unix.yaml
+start_serve unix.yaml
+case_of slow_crowd "$PWD/socket"
 clean_end
 
-# ---- killed under load: what was answered is owed after the restart.  10 times, one limit; only what was on its way
-# may be lost, and never is more allowed than the limit has. ----
-what='killed under load'
-allowed=0 lost=0
+# ---- a thousand reloads under load ----
+echo "limits: {quota: {limit: '1000/year'}}" >weir.yaml
+start_serve weir.yaml
+case_of reloads "$PWD/weir.yaml" "$PWD/serve.out"
+clean_end
+
+# ---- killed under load, ten times: what was answered is owed after the restart; of what was on its way each may be
+# counted or not.  One permit comes back in 3 seconds. ----
+limit=10000000/year
+allowed=0 away=0 begun=$SECONDS
 for _ in {1..10}; do
     start_serve --state table
-    python3 "$faults" load_until_killed "$resp" "$http" "$pid" >counts 2>err || fail 'the load has failed'
-    wait "$pid" 2>/dev/null
-    read -r more away <counts
-    allowed=$((allowed + more)) lost=$((lost + away))
+    {
+        run 'faults.py load_until_killed' python3 "$faults" load_until_killed "$resp" "$http" "$pid" $limit
+        wait "$pid"
+    } 2>/dev/null # where the shell tells that it was killed
+    ends 0
+    read -r more lost <out
+    allowed=$((allowed + more)) away=$((away + lost))
+    start_serve --state table
+    case_of left $limit
+    read -r left <out
+    clean_end
+    if [ $((allowed + left)) -gt $((10000000 + (SECONDS - begun) / 3 + 1)) ]; then
+        fail "$allowed were allowed and $left are left of 10000000: debts were forgotten"
+    fi
+    if [ $((allowed + left + away)) -lt 10000000 ]; then fail "$allowed allowed, $left left, $away lost: not all"; fi
 done
-start_serve --state table
-run 'redis-cli' redis-cli -p "$resp" WEIR.TAKE 20000/d everybody PEEK
-left=$(sed -n 3p out)
-if [ "$(sed -n 1p out)" = deny ]; then left=0; fi
-echo "allowed $allowed, left $left, on their way at most $lost"
-# 20,000 a day come back at one in 4.3 s: a few while this runs.
-if [ $((allowed + left)) -gt $((20000 + 60)) ]; then fail "$allowed were allowed and $left are left of 20000"; fi
-if [ $((allowed + left + lost)) -lt 20000 ]; then fail "$allowed allowed, $left left, $lost lost: not all 20000"; fi
-clean_end
+echo "allowed $allowed, left $left, on their way at most $away"
 
-# ---- no space for the table ----
+# ---- no space for the table: a file system of 1 MiB, where this user may have one ----
 what='a full disk'
-if mkdir full && mount -t tmpfs -o size=1m none full 2>/dev/null; then
-    run 'weir serve' "$weir" serve --resp 127.0.0.1:0 --http 127.0.0.1:0 --state full/table
-    umount full
+mkdir full
+on_full_disk() # COMMAND...
+{
+    "$@" sh -c 'mount -t tmpfs -o size=1m none full && shift && exec "$@"' sh "${full[@]}"
+}
+full=(sh true)
+for namespace in 'unshare --mount' 'unshare --user --map-root-user --mount' ''; do
+    if [ -z "$namespace" ] || on_full_disk $namespace >out 2>err; then break; fi
+done
+if [ -n "$namespace" ]; then
+    full=(sh "$weir" serve --resp 127.0.0.1:0 --http 127.0.0.1:0 --state full/table)
+    run 'weir serve' on_full_disk $namespace
     ends 2
     says err 'full/table'
     says err 'there is not so much space'
     silent out
 else
-    echo 'a file system of its own cannot be had here: no full disk is tried'
+    untried+=('a full disk: no file system of its own can be had here')
+fi
+
+if [ ${#untried[@]} != 0 ]; then
+    printf 'not tried: %s\n' "${untried[@]}"
+    exit 77
 fi

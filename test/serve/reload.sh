@@ -52,6 +52,10 @@ rm weir.yaml
 kill -HUP "$pid"
 wait_for 'it is missed' says_times 'weir.yaml: No such file.*the limits stay as they were' 1
 takes deny api
+mkfifo weir.yaml # nobody writes to it: who reads it would wait, and do nothing else
+kill -HUP "$pid"
+wait_for 'a pipe is refused' says_times 'weir.yaml: is no plain file.*the limits stay as they were' 1
+takes deny api
 
 # ---- by itself, when it changes ----
 write_file '3/h burst=7'

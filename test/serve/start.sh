@@ -82,6 +82,8 @@ start_other --resp none --http '[::1]:0' --threads 2
 starts_with '^weir: HTTP and page http://\[::1\]:[0-9]+/; limits'
 clean_end
 
+# ---- nor is one needed where the file says what the refusal tells one to write ----
+refuses 'listen: {public: without-password}' --resp :0 --http none
 printf 'listen: {resp: ":0", http: none, public: without-password}\n' >weir.yaml
 start_other weir.yaml
 clean_end

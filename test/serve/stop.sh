@@ -32,6 +32,20 @@ kill -TERM "$pid"
 kill -TERM "$pid"
 ended 0
 
+# A client that was told of the end, and stays: the service ends a moment later, and not by reading its file.
+what='a reload while it stops'
+printf 'limits: {api: 3/h}\n' >weir.yaml
+start_serve weir.yaml
+exec 8<>"/dev/tcp/127.0.0.1/$resp"
+printf 'PING\r\n' >&8
+kill -TERM "$pid"
+cat <&8 >out # until its end
+says out '+PONG'
+kill -HUP "$pid"
+ended 0
+exec 8>&-
+if grep -q 'read again' serve.out; then cp serve.out err; fail 'it reads its file'; fi
+
 takes() # VERDICT
 {
     run 'WEIR.TAKE' redis-cli -p "$resp" WEIR.TAKE 3/h somebody

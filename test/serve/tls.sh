@@ -21,7 +21,9 @@ says_pong() # OPENSSL_ARGUMENT...
 make_certificate first
 printf 'listen: {resp: "127.0.0.1:0", http: "127.0.0.1:0", tls: {certificate: %s, key: %s}}\n' \
     "$room/certificate.pem" "$room/key.pem" >weir.yaml
-if "$weir" serve weir.yaml --check 2>&1 | grep -q 'built without OpenSSL'; then exit 77; fi
+run 'weir serve --check' "$weir" serve weir.yaml --check
+if grep 'built without OpenSSL' err; then exit 77; fi
+ends 0
 start_other weir.yaml
 resp=$(sed -n 's/^weir: RESP 127\.0\.0\.1:\([0-9]*\) (TLS).*/\1/p' serve.out)
 http=$(sed -n 's|^weir: .*https://127\.0\.0\.1:\([0-9]*\)/.*|\1|p' serve.out)
@@ -42,6 +44,33 @@ if command -v redis-cli >/dev/null && redis-cli --help 2>&1 | grep -q -- --tls; 
     echo PONG >expected
     same out expected
 fi
+
+# Who ends first is told the end, too: else he could not know that nothing was cut off.
+cat >ends.py <<'END'
+import socket, ssl, sys
+came, to_send = ssl.MemoryBIO(), ssl.MemoryBIO()
+client = ssl._create_unverified_context().wrap_bio(came, to_send)
+
+
+def until_done(wire, step, *arguments):
+    while True:
+        try:
+            return step(*arguments)
+        except ssl.SSLWantReadError:
+            wire.sendall(to_send.read())
+            more = wire.recv(65536)
+            assert more, 'it closes without a word'
+            came.write(more)
+
+
+with socket.create_connection(('127.0.0.1', int(sys.argv[1]))) as wire:
+    until_done(wire, client.do_handshake)
+    client.write(b'PING\r\n')
+    assert until_done(wire, client.read, 7) == b'+PONG\r\n'
+    until_done(wire, client.unwrap)
+END
+run 'the end of a client that ends' /usr/bin/python3 ends.py "$resp"
+ends 0
 
 what='another certificate'
 cp certificate.pem old.pem

@@ -105,6 +105,12 @@ static void sources(void **state)
     check(client, "?limit=api&key=a", "X-Weir-Limit: unlimited\r\n", 400, "\"field\":\"X-Weir-Limit\"");
     check(client, "?limit=api&key=a", "X-Weir-Key: b\r\n", 400, "\"field\":\"X-Weir-Key\"");
     check(client, "?limit=api&key=a&cost=2", "X-Weir-Cost: 1\r\n", 400, "\"field\":\"X-Weir-Cost\"");
+    /* Nor where it says nothing, as of a variable of the proxy's that is empty. */
+    check(client, "?limit=&key=a", "X-Weir-Limit: unlimited\r\n", 400, "\"field\":\"X-Weir-Limit\"");
+    check(client, "?limit=api&key=", "X-Weir-Key: b\r\n", 400, "\"field\":\"X-Weir-Key\"");
+    check(client, "?limit=api&key=a&cost=", "X-Weir-Cost: 1\r\n", 400, "\"field\":\"X-Weir-Cost\"");
+    client_define(client, "tenants", "10/h", "tenant", false);
+    check(client, "?limit=tenants&tenant=", "X-Weir-Tenant: b\r\n", 400, "\"field\":\"key\"");
     /* Nor twice. */
     check(client, "", "X-Weir-Limit: api\r\nX-Weir-Limit: api\r\nX-Weir-Key: a\r\n", 400, "X-Weir-Limit");
     check(client, "?limit=api", "X-Weir-Key: a\r\nX-Weir-Key: b\r\n", 400, "\"field\":\"X-Weir-Key\"");

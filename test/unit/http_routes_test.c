@@ -191,6 +191,16 @@ static void settled(void **state)
     check(client_form(client, "/v1/take", "limit=100/h;+50+tokens/h&key=b&cost=0"), 200,
           "\"limit\":1,\"remaining\":40,");
 
+    /* Of a key whose every byte takes six in JSON. */
+    char form[64 + 3 * POLICY_KEY_MAX] = "limit=100/h&cost=60&key=", quoted[6 * RECEIPT_MAX];
+    for (int i = 0; i < POLICY_KEY_MAX; i++) memcpy(form + strlen(form), "%01", 4);
+    const char *begins = strstr(client_form(client, "/v1/take", form), "\"receipt\":\"");
+    assert_non_null(begins);
+    snprintf(quoted, sizeof quoted, "{%.*s,\"actual\":0}", (int)strcspn(begins, "}"), begins);
+    check(client_json(client, "/v1/settle", quoted), 200, "{\"settled\":true,\"again\":false}");
+    /* Of one that is no text, which JSON cannot hold, there is none rather than one that will be refused. */
+    check(client_form(client, "/v1/take", "limit=100/h&key=%ff"), 200, "\"full_ns\":36000000000}\n");
+
     check(client_form(client, "/v1/settle", "actual=1"), 400, "\"field\":\"receipt\"");
     check(client_form(client, "/v1/settle", "receipt=xyz"), 400, "\"field\":\"actual\"");
     check(client_form(client, "/v1/settle", "receipt=xyz&actual=1"), 400, "\"field\":\"receipt\"");

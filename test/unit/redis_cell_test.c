@@ -180,7 +180,7 @@ static void without_socket(void **state)
 
 /* ---- through a real socket ---- */
 
-enum { ANSWER_MAX = 256, TRIES = 3000 };
+enum { ANSWER_MAX = 256, TRIES = 3000, PORTS = 5 };
 
 /* A weir serve in a child process, whose clock is the parent's. */
 struct child {
@@ -220,10 +220,14 @@ static void nap(void)
     nanosleep(&(struct timespec){.tv_nsec = 10 * MS_NS}, NULL);
 }
 
-/* It listens when it does; or it has ended. */
+/* It listens when it does; or it has ended, since the port was taken meanwhile. */
 static bool reach(struct child *child, const struct sockaddr_in *address)
 {
-    for (int i = 0; i < TRIES && waitpid(child->process, NULL, WNOHANG) == 0; i++, nap()) {
+    for (int i = 0; i < TRIES; i++, nap()) {
+        if (waitpid(child->process, NULL, WNOHANG) != 0) {
+            child->process = 0;
+            return false;
+        }
         child->socket = socket(AF_INET, SOCK_STREAM, 0);
         if (connect(child->socket, (const struct sockaddr *)address, sizeof *address) == 0) return true;
         close(child->socket);
@@ -252,10 +256,13 @@ static int start_child(void **state)
     if (child == NULL || shared == MAP_FAILED) return -1;
     *state = child;
     child->now_ns = shared;
-    const struct sockaddr_in address = free_port();
-    child->process = fork();
-    if (child->process == 0) serve(child->now_ns, ntohs(address.sin_port));
-    if (reach(child, &address)) return 0;
+    for (int ports = 0; ports < PORTS && child->process == 0; ports++) {
+        const struct sockaddr_in address = free_port();
+        child->socket = -1;
+        child->process = fork();
+        if (child->process == 0) serve(child->now_ns, ntohs(address.sin_port));
+        if (reach(child, &address)) return 0;
+    }
     stop_child(state);
     return -1;
 }

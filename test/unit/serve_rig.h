@@ -12,7 +12,7 @@
 
 #include "serve/protocols.h"
 
-enum { RIG_SESSIONS = 4, RIG_OUT = 4 << 20 };
+enum { RIG_SESSIONS = 4, RIG_OUT = 4 << 20, RIG_OUT_FIRST = 1 << 12 };
 
 struct rig {
     struct tables *tables;
@@ -20,7 +20,7 @@ struct rig {
     struct turn turn;
     struct session session[RIG_SESSIONS];
     char *out[RIG_SESSIONS];
-    size_t size[RIG_SESSIONS];
+    size_t size[RIG_SESSIONS], room[RIG_SESSIONS];
     unsigned sends;
     uint64_t now_ns;
 };
@@ -30,17 +30,25 @@ static inline uint64_t rig_now_ns(void *clock)
     return ((const struct rig *)clock)->now_ns;
 }
 
+/* There is always room for a NUL behind it.  Who is told more than RIG_OUT is cut. */
 static inline void rig_sent(void *sender, struct session *session, struct slice bytes)
 {
     struct rig *rig = sender;
     const size_t number = (size_t)(session - rig->session);
     rig->sends++;
-    if (rig->size[number] + bytes.size > RIG_OUT) session->closing = true;
-    else memcpy(rig->out[number] + rig->size[number], bytes.bytes, bytes.size);
-    if (!session->closing || rig->size[number] + bytes.size <= RIG_OUT) rig->size[number] += bytes.size;
+    if (rig->size[number] + bytes.size >= RIG_OUT) {
+        session->closing = true;
+        return;
+    }
+    while (rig->size[number] + bytes.size >= rig->room[number]) {
+        rig->room[number] *= 2;
+        rig->out[number] = realloc(rig->out[number], rig->room[number]);
+        if (rig->out[number] == NULL) abort();
+    }
+    memcpy(rig->out[number] + rig->size[number], bytes.bytes, bytes.size);
+    rig->size[number] += bytes.size;
 }
 
-/* NULL: no memory. */
 static inline struct rig *rig_open_with(const struct tables_options *options)
 {
     struct rig *rig = calloc(1, sizeof *rig);
@@ -51,7 +59,8 @@ static inline struct rig *rig_open_with(const struct tables_options *options)
     if (stats == NULL || turn_open(&rig->turn, &rig->service, stats, rig_sent, rig) != 0) abort();
     for (unsigned i = 0; i < RIG_SESSIONS; i++) {
         rig->session[i] = (struct session){.protocol = SESSION_RESP, .resp_version = 2, .trusted = true, .id = i + 1};
-        rig->out[i] = malloc(RIG_OUT);
+        rig->room[i] = RIG_OUT_FIRST;
+        rig->out[i] = malloc(RIG_OUT_FIRST);
         if (rig->out[i] == NULL) abort();
     }
     return rig;
@@ -78,7 +87,7 @@ static inline const char *rig_send_bytes(struct rig *rig, unsigned session, stru
     turn_begin(&rig->turn);
     handle_bytes(&rig->turn, &rig->session[session], bytes);
     turn_end(&rig->turn);
-    rig->out[session][rig->size[session] < RIG_OUT ? rig->size[session] : RIG_OUT - 1] = '\0';
+    rig->out[session][rig->size[session]] = '\0';
     return rig->out[session];
 }
 

@@ -24,7 +24,7 @@ enum { MS = 1000000, JSON_MAX = STATS_JSON_MAX };
 /* ---- what is made up ---- */
 
 static weir_table_stats told_stats;
-static weir_top told_top[4];
+static weir_top told_top[100];
 static size_t told_top_count;
 static uint64_t unix_now_ns, now_ns;
 
@@ -346,7 +346,8 @@ static void test_sizes(void **state)
         atom_store(&stats->limit[i].permits, UINT64_MAX);
     }
     told_top_count = sizeof told_top / sizeof told_top[0];
-    memset(told_top, 0xff, sizeof told_top);
+    memset(told_top, 1, sizeof told_top); /* no byte takes more than \u0001 */
+    for (size_t i = 0; i < told_top_count; i++) told_top[i].denied = told_top[i].over = UINT64_MAX;
     for (int i = 0; i < 100; i++) {
         char words[sizeof service.event[0].text];
         memset(words, 1, sizeof words);
@@ -361,6 +362,9 @@ static void test_sizes(void **state)
     }
     struct bytes out = {.memory = memory, .capacity = STATS_METRICS_MAX};
     stats_write_metrics(&service, &out);
+    assert_false(out.full);
+    out = (struct bytes){.memory = memory, .capacity = STATS_TOP_MAX};
+    stats_write_top(&service, &out);
     assert_false(out.full);
     out = (struct bytes){.memory = memory, .capacity = STATS_JSON_MAX};
     stats_write_json(&service, 0, &out);
@@ -378,6 +382,13 @@ static void top_is(weir_top *top, const char *key, uint32_t size, uint64_t denie
     memcpy(top->key, key, size < sizeof top->key ? size : sizeof top->key);
 }
 
+/* A byte less than is told of a key. */
+#define SEVEN_OF(all, last) all all all all all all last
+#define LONG_NAME SEVEN_OF("nnnnnnnnnnnnnnnn", "nnnnnnnnnnnnnnn")
+#define LONG_KEY SEVEN_OF("kkkkkkkkkkkkkkkk", "kkkkkkkkkkkkkkk")
+
+_Static_assert(sizeof LONG_NAME == WEIR_TOP_KEY_SIZE, "a byte less, and the end");
+
 static void test_top(void **state)
 {
     (void)state;
@@ -390,17 +401,15 @@ static void test_top(void **state)
     told_top_count = 4;
     top_is(&told_top[0], "\0api\0<b>\"caf\xc3\xa9\xff\n", 16, 9, 1);
     top_is(&told_top[1], "", 0, 8, 0);
-    top_is(&told_top[2], "\0nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn", 60, 7, 0);
-    top_is(&told_top[3], "kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk\xc3\xa9", 49, 6, 0);
+    top_is(&told_top[2], "\0" LONG_NAME "nnn", 124, 7, 0);
+    top_is(&told_top[3], LONG_KEY "\xc3\xa9", 113, 6, 0);
     out.size = 0;
     stats_write_top(&service, &out);
     assert_text(&out,
                 "[{\"limit\":\"api\",\"key\":\"<b>\\\"caf\xc3\xa9\\\\xff\\n\",\"denied\":9,\"over\":1,\"cut\":false},"
                 "{\"limit\":null,\"key\":\"\",\"denied\":8,\"over\":0,\"cut\":false},"
-                "{\"limit\":\"nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn\",\"key\":\"\",\"denied\":7,\"over\":0,"
-                "\"cut\":true},"
-                "{\"limit\":null,\"key\":\"kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk\\\\xc3\",\"denied\":6,"
-                "\"over\":0,\"cut\":true}]\n");
+                "{\"limit\":\"" LONG_NAME "\",\"key\":\"\",\"denied\":7,\"over\":0,\"cut\":true},"
+                "{\"limit\":null,\"key\":\"" LONG_KEY "\\\\xc3\",\"denied\":6,\"over\":0,\"cut\":true}]\n");
     service_close(&service);
 }
 
@@ -533,7 +542,7 @@ static void test_places(void **state)
     struct service service;
     struct stats *stats = open_service(&service);
     for (int i = 1; i <= NAMES; i++) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof name, "n%d", i);
         service_number(&service, name);
         for (int calls = 0; calls < 10 + i; calls++) decide(stats, (unsigned)i, WEIR_DENY, 0, false);

@@ -23,7 +23,7 @@
 #include "share/top.h"
 #include "unit/random.h"
 
-enum { KEYS = 3000, ADDS_MAX = 30000, RUNS = 300, KEY_SIZE = 64, THREADS = 4, ALL = TOP_STRIPES * TOP_COUNTERS_MAX };
+enum { KEYS = 3000, ADDS_MAX = 30000, RUNS = 300, KEY_SIZE = 128, THREADS = 4, ALL = TOP_STRIPES * TOP_COUNTERS_MAX };
 
 static uint64_t first_seed = 1;
 
@@ -64,6 +64,8 @@ static void world_close(struct world *world)
     free(world->memory);
     free(world->out);
 }
+
+_Static_assert(KEY_SIZE - 6 > WEIR_TOP_KEY_SIZE, "long ones are cut");
 
 /* Its number, and then it depends: 4 bytes, or so many that they are cut. */
 static size_t key_of(uint32_t number, unsigned char bytes[KEY_SIZE])

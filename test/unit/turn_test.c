@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "serve/config.h"
 #include "serve/protocols.h"
 #include "unit/serve_rig.h"
 
@@ -185,7 +186,7 @@ static void cut_on_the_way(void **state)
     rig_close(rig);
 }
 
-/* Half an answer is never sent. */
+/* Half an answer is never sent; but who has the socket is told that there is nothing more to wait for. */
 static void too_long_an_answer(void **state)
 {
     (void)state;
@@ -197,11 +198,32 @@ static void too_long_an_answer(void **state)
     turn_end(&rig->turn);
     assert_int_equal(rig->size[0], 0);
     assert_true(rig->session[0].closing);
+    assert_int_equal(rig->sends, 1);
     assert_string_equal(rig_send_bytes(rig, 1, slice_of("PING\r\n")), "+PONG\r\n");
     rig_close(rig);
 }
 
 /* ---- policy, shadow, counters ---- */
+
+/* A cost for each limit of the name: also of those whom none of them, or nothing, is meant for. */
+static void costs_of_the_exempt(void **state)
+{
+    (void)state;
+    static const char text[] = "limits: {api: {limit: 10/h; 100 tokens/h, key: [address], exempt: [10.0.0.0/8]}}\n"
+                               "overrides: {api: {192.0.2.1: unlimited, 192.0.2.2: none}}\n";
+    struct rig *rig = rig_open();
+    struct config_problem problem;
+    struct policy *policy = config_policy(slice_of(text), rig->tables, service_number, &rig->service, &problem);
+    assert_non_null(policy);
+    service_publish(&rig->service, policy);
+    assert_memory_equal(RIG_SAY(rig, "WEIR.TAKE", "api", "10.1.2.3", "COST", "1", "500"), "*7\r\n$5\r\nallow", 13);
+    assert_memory_equal(RIG_SAY(rig, "WEIR.TAKE", "api", "192.0.2.1", "COST", "1", "500"), "*7\r\n$5\r\nallow", 13);
+    assert_memory_equal(RIG_SAY(rig, "WEIR.TAKE", "api", "192.0.2.2", "COST", "0", "1"), "*7\r\n$5\r\nnever", 13);
+    assert_memory_equal(RIG_SAY(rig, "WEIR.TAKE", "api", "192.0.2.3", "COST", "1", "500"), "*7\r\n$5\r\nnever", 13);
+    assert_memory_equal(RIG_SAY(rig, "WEIR.TAKE", "api", "10.1.2.3", "COST", "1", "5", "6"), "-ERR ", 5);
+    assert_memory_equal(RIG_SAY(rig, "WEIR.TAKE", "unlimited", "k", "COST", "1", "5"), "-ERR ", 5);
+    rig_close(rig);
+}
 
 static void policy_of_the_turn(void **state)
 {
@@ -255,6 +277,7 @@ static void counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(costs_of_the_exempt),
         cmocka_unit_test(more_than_a_queue),
         cmocka_unit_test(more_texts_than_are_kept),
         cmocka_unit_test(texts_alike),
