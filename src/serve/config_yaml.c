@@ -111,8 +111,10 @@ static bool wrong_yaml(struct build *build, struct slice text)
     if (parser->error == YAML_MEMORY_ERROR) return no_memory(build->read);
     char message[200];
     const yaml_mark_t mark = mark_of_problem(parser, text);
-    snprintf(message, sizeof message, "this is no YAML: %s",
-             parser->problem != NULL ? parser->problem : "cannot be read");
+    const char *why = parser->problem != NULL ? parser->problem : "cannot be read";
+    const bool of_a_tab = strstr(why, "cannot start any token") != NULL; /* or of @, ` and %, which are reserved */
+    snprintf(message, sizeof message, "this is no YAML: %s%s", why,
+             of_a_tab ? "; expected spaces where a tab is, and quotes around what begins with @, ` or %" : "");
     return wrong_mark(build, mark, message);
 }
 

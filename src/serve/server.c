@@ -65,10 +65,21 @@ static bool told(const char *what)
 
 /* ---- sockets ---- */
 
+/* A socket unit of systemd and the file may say the same. */
+static bool is_handed_over(const struct server *server, const char *address, enum session_protocol protocol)
+{
+    for (unsigned i = 0; i < server->listener_count; i++) {
+        const struct listener *listener = &server->listener[i];
+        if (listener->inherited && listener->protocol == protocol && strcmp(listener->text, address) == 0) return true;
+    }
+    return false;
+}
+
 static bool listen_to(struct server *server, const char *address, enum session_protocol protocol)
 {
     char problem[LISTEN_PROBLEM_MAX];
     if (address == NULL || strcmp(address, "none") == 0) return true;
+    if (is_handed_over(server, address, protocol)) return true;
     if (server->listener_count == LISTENERS_MAX) return told("too many addresses");
     if (!listen_open(&server->listener[server->listener_count], address, protocol, server->workers_wanted,
                      server->settings.config.unix_mode, problem)) {

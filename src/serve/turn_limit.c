@@ -132,7 +132,10 @@ static bool key_fails(struct turn *turn, size_t begin, const char *missing, char
     if (turn->scratch.full) {
         snprintf(problem, 200, "the key is too long: expected at most %d bytes", POLICY_KEY_MAX);
     } else {
-        snprintf(problem, 200, "the key of this limit has no %s that could be read", missing);
+        const char *where = strcmp(missing, "address") == 0
+                                ? "; for example 192.0.2.1: in the key, as address=, X-Real-IP"
+                                : ": expected it in the key, or as a field of that name";
+        snprintf(problem, 200, "the key of this limit has no %s that could be read%s", missing, where);
     }
     turn->scratch.full = false;
     turn->scratch.size = begin;

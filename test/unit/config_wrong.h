@@ -128,7 +128,9 @@
     {"a: [1, 2", "1:9: this is no YAML: did not find expected ',' or ']'"},
     {"a: 'open", "1:9: this is no YAML: found unexpected end of stream"},
     {"a: 1\n b: 2", "2:3: this is no YAML: mapping values are not allowed in this context"},
-    {"\ta: 1", "1:1: this is no YAML: found character that cannot start any token"},
+    {"\ta: 1", "1:1: this is no YAML: found character that cannot start any token; expected spaces where a tab is, and "
+               "quotes around "
+               "what begins with @, ` or %"},
     {"threads: 2\nthreads: 2", "2:1: \"threads\" stands here twice"},
     {"just text", "1:1: expected names and values; for example limits: {api: 60/min}"},
     {"[a, b]", "1:1: expected names and values; for example limits: {api: 60/min}"},

@@ -216,6 +216,9 @@ static void costs_of_the_spared(void **state)
     assert_memory_equal(RIG_SAY(rig, "WEIR.TAKE", "api", "192.0.2.2", "COST", "1", "1"), "*7\r\n$5\r\nnever", 13);
     assert_memory_equal(RIG_SAY(rig, "WEIR.TAKE", "api", "192.0.2.1", "COST", "1", "1", "1"), "-ERR", 4);
     assert_memory_equal(RIG_SAY(rig, "WEIR.TAKE", "api", "192.0.2.3", "COST", "1", "1"), "-ERR", 4);
+    assert_string_equal(RIG_SAY(rig, "WEIR.TAKE", "api", "acme"),
+                        "-ERR the key of this limit has no address that could be read; for example 192.0.2.1: in the "
+                        "key, as address=, X-Real-IP\r\n");
     rig_close(rig);
 }
 

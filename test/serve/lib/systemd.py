@@ -23,14 +23,14 @@ def listening():
     return one
 
 
-def start(weir, sockets, names, folder, **more):
+def start(weir, sockets, names, folder, *options, **more):
     """A shell sets LISTEN_PID, which is that of what it becomes."""
     for number, one in enumerate(sockets):
         os.dup2(one.fileno(), 3 + number, inheritable=True)
     environment = dict(os.environ, LISTEN_FDS=str(len(sockets)), LISTEN_FDNAMES=names,
                        NOTIFY_SOCKET=folder + "/notify", **more)
-    return subprocess.Popen(["sh", "-c", 'LISTEN_PID=$$ WATCHDOG_PID=$$ exec "$0" serve', weir], env=environment,
-                            pass_fds=range(3, 3 + len(sockets)), stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(["sh", "-c", 'LISTEN_PID=$$ WATCHDOG_PID=$$ exec "$0" serve "$@"', weir, *options],
+                            env=environment, pass_fds=range(3, 3 + len(sockets)), stderr=subprocess.PIPE, text=True)
 
 
 def main(weir, folder):
@@ -40,7 +40,8 @@ def main(weir, folder):
     told.settimeout(PATIENCE_S)
     resp, http = listening(), listening()
     expect(held and told.fileno() > 5, "descriptors are not where they should be")
-    server = start(weir, [resp, http], "resp:http", folder, WATCHDOG_USEC="200000")
+    same = ["--resp", "127.0.0.1:%d" % resp.getsockname()[1]]  # a file may say what a socket unit says
+    server = start(weir, [resp, http], "resp:http", folder, *same, WATCHDOG_USEC="200000")
     try:
         ready = told.recv(1000).decode()
         expect(ready.startswith("READY=1\nSTATUS=RESP 127.0.0.1:%d, HTTP" % resp.getsockname()[1]), ready)
