@@ -33,9 +33,9 @@ static void answer(struct turn *turn, const struct item *item, const weir_decisi
     const uint64_t full_ns = weir_table_full_ns(item->under.table, item->under.plan, decision);
     if (never) stats_decided(turn->stats, item->number, &(weir_decision){.verdict = WEIR_NEVER}, false);
     resp_array(out, 5);
-    const int64_t said[] = {decision->verdict == WEIR_ALLOW && !never ? 0 : 1, capped(item->detail[DETAIL_LIMIT]),
-                            capped(decision->remaining),
-                            decision->verdict == WEIR_DENY ? seconds_up(decision->retry_ns) : -1,
+    const bool refused = decision->verdict != WEIR_ALLOW || never;
+    const int64_t retry_s = decision->verdict == WEIR_DENY ? seconds_up(decision->retry_ns) : -1;
+    const int64_t said[] = {refused, capped(item->detail[DETAIL_LIMIT]), capped(decision->remaining), retry_s,
                             seconds_up(full_ns)};
     resp_integers(out, said, sizeof said / sizeof said[0]);
 }

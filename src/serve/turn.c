@@ -4,8 +4,9 @@
        turn_limit, turn_key -> item -> turn_take -> queue -> decide -> answer -> out -> send
 
    Each key's place in the table is on its way to the cache when its question is queued.  Questions of one limit each
-   that lie one behind the other in the same table are asked together (keyed_take_announced); lists of limits, looks and charges one at a time.  All are asked at the turn's time and in
-   the order in which they came, so nobody can tell from the answers where one batch ended and the next began.
+   that lie one behind the other in the same table are asked together (keyed_take_announced); lists of limits, looks and
+   charges one at a time.  All are asked at the turn's time and in the order in which they came, so nobody can tell from
+   the answers where one batch ended and the next began.
 
    May touch: the turn, the tables, the worker's counters.  Promises: answers of a session leave in the order of its
    requests; nothing is allocated but for an answer that is longer than any before.  Leaves to others: what requests say

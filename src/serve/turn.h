@@ -56,14 +56,13 @@ struct item {
     struct slice limit; /* its name or text, as it was asked */
     struct slice key;   /* as it is in the table */
     uint64_t cost;
-    const struct item_each *each; /* NULL: the same cost for all limits, and just one limit */
-    uint64_t receipt;             /* set when answered: its number */
+    const struct item_each *each;            /* NULL: the same cost for all limits, and just one limit */
+    uint64_t receipt;                        /* set when answered: its number */
     const struct policy_limit *policy_limit; /* named: which, from turn_limit to turn_key */
     uint64_t detail[2];                      /* the protocol's own */
 };
 
-/* A question without a limit and a key yet.  Field by field: to clear the whole of it first takes as long as the rest of
-   its way into the queue. */
+/* A question without a limit and a key yet.  Field by field: what clears the whole at once takes long to begin. */
 static inline struct item item_start(struct session *session, turn_answer answer)
 {
     struct item item;

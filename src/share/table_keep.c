@@ -81,12 +81,12 @@ void table_sweep(struct table *table, unsigned area, uint64_t first, uint64_t co
 
 uint64_t table_live(const struct table *table, unsigned area, uint64_t first, uint64_t count, uint64_t now)
 {
+    const struct table_slot *slot = table->area[area].bucket[first].slot, *const end = slot + count * TABLE_SLOTS;
     uint64_t live = 0;
-    for (uint64_t i = 0; i < count * TABLE_SLOTS; i++) {
-        const struct table_slot *slot = &table->area[area].bucket[first + i / TABLE_SLOTS].slot[i % TABLE_SLOTS];
+    for (; slot < end; slot++) {
         const uint64_t owner = atom_load_acquire(&slot->owner);
         const uint64_t time = atom_load_acquire(&slot->time);
-        live += table_owned(owner, time) && ahead_of(owner, time, now) != 0;
+        live += (uint64_t)table_owned(owner, time) & (ahead_of(owner, time, now) != 0);
     }
     return live;
 }

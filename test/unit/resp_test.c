@@ -277,14 +277,35 @@ static void answers_without_room(void **state)
         resp_simple(&out, "ABCDEF");
         resp_integer(&out, -12345);
         resp_integer(&out, 123456);
+        resp_integers(&out, (const int64_t[]){0, -1}, 2);
         assert_true(out.full);
         assert_int_equal(out.size, 0);
     }
 }
 
+/* All that an answer can say, one after the other. */
+static void many_integers(void **state)
+{
+    (void)state;
+    static const char longest[] = ":-9223372036854775808\r\n";
+    char memory[RESP_INTEGERS_MAX * sizeof longest];
+    struct bytes out = {.memory = memory, .capacity = sizeof memory};
+    int64_t least[RESP_INTEGERS_MAX];
+    for (size_t i = 0; i < RESP_INTEGERS_MAX; i++) least[i] = INT64_MIN;
+    resp_integers(&out, least, RESP_INTEGERS_MAX);
+    assert_int_equal(out.size, RESP_INTEGERS_MAX * (sizeof longest - 1));
+    for (size_t i = 0; i < RESP_INTEGERS_MAX; i++)
+        assert_memory_equal(memory + i * (sizeof longest - 1), longest, sizeof longest - 1);
+    out.size = 0;
+    resp_integers(&out, (const int64_t[]){0, -1, 10, 99, 100}, 5);
+    assert_int_equal(out.size, 25);
+    assert_memory_equal(memory, ":0\r\n:-1\r\n:10\r\n:99\r\n:100\r\n", out.size);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_integers),
         cmocka_unit_test(reads_commands),
         cmocka_unit_test(refuses),
         cmocka_unit_test(foreign),
