@@ -173,7 +173,7 @@ static void add_docs(struct bytes *out, unsigned version, const struct resp_row 
     resp_bulk(out, slice_of("summary"));
     resp_bulk(out, slice_of(row->summary));
     resp_bulk(out, slice_of("since"));
-    resp_bulk(out, slice_of("0.2.0"));
+    resp_bulk(out, slice_of(WEIR_VERSION));
     resp_bulk(out, slice_of("group"));
     resp_bulk(out, slice_of("generic"));
 }

@@ -388,6 +388,12 @@ static unsigned threads_of(const struct settings *settings)
     return processors < THREADS_USUAL ? (unsigned)processors : THREADS_USUAL;
 }
 
+static void warn_of_password(const struct settings *settings, const char *file)
+{
+    if (!settings->config.password_in_config || !settings->open_to_others) return;
+    fprintf(stderr, "weir: %s: the password in it can be read by all users: chmod o-r, or password_file\n", file);
+}
+
 int server_run(const struct server_options *options)
 {
     char problem[SETTINGS_PROBLEM_MAX];
@@ -398,6 +404,7 @@ int server_run(const struct server_options *options)
         host_free(server);
         return trouble(problem);
     }
+    warn_of_password(&server->settings, options->file);
     server->workers_wanted = threads_of(&server->settings);
     signal(SIGPIPE, SIG_IGN);
     privileges_raise_descriptors();

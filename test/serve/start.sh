@@ -91,3 +91,14 @@ clean_end
 # ---- what systemd says and is told ----
 run 'socket activation and notification' /usr/bin/python3 "$tree/test/serve/lib/systemd.py" "$weir"
 ends 0
+
+# ---- a password that all can read is told of ----
+echo 'password: open sesame' >secret.yaml
+chmod 644 secret.yaml
+start_serve secret.yaml
+says serve.out 'weir: secret.yaml: the password in it can be read by all users'
+clean_end
+chmod 640 secret.yaml
+start_serve secret.yaml
+if grep -q 'all users' serve.out; then fail 'it is told of a file that they cannot read'; fi
+clean_end
