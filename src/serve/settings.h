@@ -13,7 +13,7 @@ struct settings {
     struct config config; /* of the file; empty where there is none */
     char *text;           /* the file; owned; NULL: none */
     size_t size;
-    bool open_to_others; /* others than its user and group may read it */
+    bool open_to_others;     /* others than its user and group may read it */
     const char *resp, *http; /* addresses or "none"; NULL: not said */
     const char *state, *password;
     unsigned threads;
