@@ -51,7 +51,7 @@ static bool make_room(struct conn *conn, size_t size)
 {
     struct pending *pending = conn->pending;
     const size_t had = pending != NULL ? pending->capacity : 0;
-    if (size <= had) return true;
+    if (pending != NULL && size <= had) return true;
     const size_t capacity = 2 * size < CONN_PENDING_MAX ? 2 * size : CONN_PENDING_MAX;
     if (size > CONN_PENDING_MAX || !may_hold(conn, capacity - had)) return false;
     pending = realloc(conn->pending, sizeof *pending + capacity);

@@ -22,7 +22,9 @@ clean_end
 ulimit -n "$(ulimit -Hn)"
 descriptors=$(ulimit -n)
 if [ "$descriptors" = unlimited ] || [ "$descriptors" -gt 10200 ]; then descriptors=10200; fi
-if [ "$descriptors" -lt 10200 ]; then untried+=("10,000 connections: only $descriptors descriptors"); fi
+only="only $descriptors descriptors"
+if [ "$descriptors" -lt 10200 ]; then untried+=("10,000 connections: $only"); fi
+if [ "$descriptors" -lt 1500 ]; then untried+=("1,200 requests that are not finished: $only"); fi
 if [ "$descriptors" -ge 300 ]; then
     start_serve
     case_of crowd $((descriptors - 200))
@@ -36,6 +38,7 @@ clean_end
 echo "{threads: 1, listen: {unix: $PWD/socket}}" >unix.yaml
 start_serve unix.yaml
 case_of slow_crowd "$PWD/socket"
+if [ "$descriptors" -ge 1500 ]; then case_of unfinished "$PWD/socket"; fi
 clean_end
 
 # ---- a thousand reloads under load ----
