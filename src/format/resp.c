@@ -328,7 +328,8 @@ void resp_integers(struct bytes *out, const int64_t number[], size_t count)
     char memory[RESP_INTEGERS_MAX * (1 + HEAD_SIZE_MAX)];
     char *const end = memory + sizeof memory, *at = end;
     for (size_t i = count; i-- > 0;) {
-        memcpy(at -= 2, "\r\n", 2);
+        *--at = '\n';
+        *--at = '\r';
         at = digits_before(at, size_of(number[i]));
         if (number[i] < 0) *--at = '-';
         *--at = ':';

@@ -323,7 +323,7 @@ static void told(void **state)
     contains(rig_send(rig, "COMMAND DOCS\r\n"), "$9\r\nweir.take\r\n*6\r\n$7\r\nsummary\r\n");
     assert_string_equal(
         rig_send(rig, "COMMAND DOCS echo\r\n"),
-        "*2\r\n$4\r\necho\r\n*6\r\n$7\r\nsummary\r\n$11\r\nThe message\r\n$5\r\nsince\r\n$5\r\n0.2.0\r\n"
+        "*2\r\n$4\r\necho\r\n*6\r\n$7\r\nsummary\r\n$11\r\nThe message\r\n$5\r\nsince\r\n$5\r\n" WEIR_VERSION "\r\n"
         "$5\r\ngroup\r\n$7\r\ngeneric\r\n");
     rig_close(rig);
 }
