@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "format/bytes.h"
+
 void json_flush(struct json *json)
 {
     fwrite(json->buffer, 1, json->filled, json->out);
@@ -32,38 +34,12 @@ void json_text(struct json *json, const char *text)
 
 void json_number(struct json *json, uint64_t number)
 {
-    char digits[20];
-    size_t at = sizeof digits;
-    do digits[--at] = (char)('0' + number % 10);
-    while ((number /= 10) != 0);
-    json_bytes(json, digits + at, sizeof digits - at);
+    char digits[BYTES_NUMBER_MAX];
+    char *const end = digits + sizeof digits, *const at = digits_before(end, number);
+    json_bytes(json, at, (size_t)(end - at));
 }
 
 /* ---- strings ---- */
-
-static bool continues(const char *bytes, size_t size)
-{
-    for (size_t i = 1; i < size; i++) {
-        if (((unsigned char)bytes[i] & 0xc0) != 0x80) return false;
-    }
-    return true;
-}
-
-size_t utf8_length(const char *bytes, size_t size)
-{
-    const unsigned char first = (unsigned char)bytes[0];
-    const size_t length = first < 0x80   ? 1
-                          : first < 0xc2 ? 0
-                          : first < 0xe0 ? 2
-                          : first < 0xf0 ? 3
-                          : first < 0xf5 ? 4
-                                         : 0;
-    if (length > size || !continues(bytes, length)) return 0;
-    const unsigned char second = length > 1 ? (unsigned char)bytes[1] : 0;
-    const bool overlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
-    const bool surrogate = first == 0xed && second > 0x9f, beyond = first == 0xf4 && second > 0x8f;
-    return overlong || surrogate || beyond ? 0 : length;
-}
 
 static bool plain(char c)
 {
@@ -90,7 +66,7 @@ void json_string(struct json *json, const char *bytes, size_t size)
         json_bytes(json, bytes + at, run);
         at += run;
         if (at == size) break;
-        const size_t length = utf8_length(bytes + at, size - at);
+        const size_t length = slice_character((struct slice){bytes + at, size - at});
         if (length > 1) json_bytes(json, bytes + at, length);
         else if (length == 1) escape(json, bytes[at]);
         else json_text(json, "\\ufffd");

@@ -24,7 +24,4 @@ void json_number(struct json *json, uint64_t number);
 /* In quotes.  What is no UTF-8 becomes U+FFFD. */
 void json_string(struct json *json, const char *bytes, size_t size);
 
-/* The length of the character of UTF-8 that begins here; 0: none does. */
-size_t utf8_length(const char *bytes, size_t size);
-
 #endif

@@ -15,6 +15,7 @@
 
 #include "cli/json.h"
 #include "cli/key.h"
+#include "format/bytes.h"
 
 enum { SECOND_NS = 1000000000, ESCAPED_COLUMNS = 4 };
 
@@ -38,7 +39,7 @@ int show_key(struct writer *writer, const char *key, size_t size, int columns_ma
 {
     int columns = 0;
     for (size_t at = 0; at < size;) {
-        const size_t length = utf8_length(key + at, size - at);
+        const size_t length = slice_character((struct slice){key + at, size - at});
         const bool printable = is_printable(key + at, length);
         if (columns + (printable ? 1 : ESCAPED_COLUMNS) >= columns_max) {
             write_text(writer, "\u2026");

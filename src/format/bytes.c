@@ -6,8 +6,6 @@
    others: what the texts mean. */
 #include "format/bytes.h"
 
-enum { SIGNED_MAX = 20 };
-
 /* ---- numbers ---- */
 
 char *digits_before(char *end, uint64_t number)
@@ -33,20 +31,6 @@ void bytes_number(struct bytes *bytes, uint64_t number)
     char digits[BYTES_NUMBER_MAX];
     char *end = digits + sizeof digits;
     bytes_add(bytes, slice_between(digits_before(end, number), end));
-}
-
-/* Of the least number, too, which has no positive. */
-static uint64_t size_of(int64_t number)
-{
-    return number < 0 ? (uint64_t)0 - (uint64_t)number : (uint64_t)number;
-}
-
-void bytes_signed(struct bytes *bytes, int64_t number)
-{
-    char digits[SIGNED_MAX];
-    char *end = digits + sizeof digits, *at = digits_before(end, size_of(number));
-    if (number < 0) *--at = '-';
-    bytes_add(bytes, slice_between(at, end));
 }
 
 bool slice_number(struct slice slice, uint64_t *number)

@@ -58,7 +58,6 @@ static inline void bytes_byte(struct bytes *bytes, char byte)
 char *digits_before(char *end, uint64_t number);
 
 void bytes_number(struct bytes *bytes, uint64_t number);
-void bytes_signed(struct bytes *bytes, int64_t number);
 
 /* A string of JSON, in quotes.  What is no UTF-8 becomes U+FFFD. */
 void bytes_json(struct bytes *bytes, struct slice text);

@@ -34,7 +34,6 @@ static void check_number(uint64_t number)
 {
     char memory[64], expected[64];
     uint64_t again = ~number;
-    const int64_t as_signed = (int64_t)number;
 
     struct bytes bytes = {.memory = memory, .capacity = sizeof memory};
     bytes_number(&bytes, number);
@@ -42,11 +41,6 @@ static void check_number(uint64_t number)
     assert_written(&bytes, expected);
     assert_true(slice_number(bytes_slice(&bytes), &again));
     assert_true(again == number);
-
-    bytes.size = 0;
-    bytes_signed(&bytes, as_signed);
-    snprintf(expected, sizeof expected, "%" PRId64, as_signed);
-    assert_written(&bytes, expected);
 }
 
 static void numbers(void **state)
