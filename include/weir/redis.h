@@ -1,0 +1,103 @@
+/* weir/redis.h - one limit for many servers: its state is in Redis or Valkey.  Link with -lweir-redis.
+   SPDX-License-Identifier: MIT
+
+   Every answer comes within the deadline: from the engine, from a lease of it, or, when the engine is away, as the
+   limit says.  Times end in _ns.  Asking cannot fail.  Several threads: one opens, each other one joins. */
+#ifndef WEIR_REDIS_H
+#define WEIR_REDIS_H
+
+#include <weir/weir.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct weir_engine weir_engine;
+typedef struct weir_engine_limit weir_engine_limit;
+
+/* What answers while the engine does not. */
+typedef enum {
+    WEIR_AWAY_DEFAULT, /* of a limit: as the engine's options say; of those: LOCAL */
+    WEIR_AWAY_LOCAL,   /* each node lets pass its share: rate / nodes, beginning with max(1, burst / nodes) */
+    WEIR_AWAY_OPEN,    /* everything passes */
+    WEIR_AWAY_CLOSED   /* nothing passes */
+} weir_away;
+
+/* A zero field is its default. */
+typedef struct {
+    size_t size;
+    uint64_t deadline_ns; /* for each call, or each batch; default 20 ms */
+    weir_away away;
+    unsigned nodes;       /* how many share the limits; 0: by heartbeats, 1 until they are heard */
+    const char *prefix;   /* of keys in the engine; default "weir:" */
+    const char *user, *password; /* instead of the URL's */
+    uint64_t keys_max;    /* of the local table while away; default 65,536 */
+    uint64_t lease_ns;    /* lifetime of leases for busy keys; 0: none */
+    /* Called at each change, by the thread that notices it: why is one line. */
+    void (*changed)(void *context, bool away, const char *why);
+    void *context;
+} weir_engine_options;
+#define WEIR_ENGINE_OPTIONS { sizeof(weir_engine_options), 0, WEIR_AWAY_DEFAULT, 0, NULL, NULL, NULL, 0, 0, NULL, NULL }
+
+/* URL: redis://[user[:password]@]host[:port][/db], rediss:// (where it was built with TLS), unix:///path[?db=n],
+   redis+cluster://host:port[,host:port]..., redis+sentinel://host:port[,host:port].../name[/db].
+   A URL that cannot be read or is not supported is an error; an engine that does not answer is *away*, and is tried
+   again.  NULL options = defaults.  Copies what it is given. */
+int  weir_engine_open(weir_engine **owned, const char *url, const weir_engine_options *, weir_error *);
+/* Another thread's handle on the same engine.  Each handle is [one thread]. */
+int  weir_engine_join(weir_engine **owned, weir_engine *first, weir_error *);
+/* Gives leases back, and frees; the last handle closes what they share.  NULL is fine. */
+void weir_engine_close(weir_engine *);
+
+/* The limit as the engine will have it; WEIR_EUNSUPPORTED where it cannot be kept there.  Never changed afterwards,
+   so any thread may use it. */
+int  weir_engine_limit_open(weir_engine_limit **owned, weir_engine *, const char *limits, weir_away, weir_error *);
+void weir_engine_limit_close(weir_engine_limit *);
+const weir_plan *weir_engine_limit_plan(const weir_engine_limit *);
+
+weir_decision weir_engine_take(weir_engine *, const weir_engine_limit *, weir_key, uint64_t cost);
+weir_decision weir_engine_peek(weir_engine *, const weir_engine_limit *, weir_key, uint64_t cost);
+weir_decision weir_engine_charge(weir_engine *, const weir_engine_limit *, weir_key, uint64_t cost);
+/* Gives back, or charges, the difference; a second call does nothing.  false: the engine did not say that it has. */
+bool weir_engine_settle(weir_engine *, const weir_engine_limit *, weir_key, weir_decision *, uint64_t actual);
+bool weir_engine_forget(weir_engine *, const weir_engine_limit *, weir_key);
+
+/* Who gave the answer. */
+typedef enum { WEIR_FROM_ENGINE = 1, WEIR_FROM_LEASE, WEIR_FROM_AWAY } weir_from;
+typedef enum { WEIR_ASK_TAKE, WEIR_ASK_PEEK, WEIR_ASK_CHARGE, WEIR_ASK_SETTLE, WEIR_ASK_FORGET } weir_verb;
+typedef struct {
+    weir_verb verb;
+    const weir_engine_limit *limit;
+    weir_key key;
+    const uint64_t *cost;   /* one, or one for each limit; NULL: 1 */
+    unsigned costs;         /* how many; 0 with NULL */
+    const uint64_t *actual; /* of a settle: as many as costs */
+    uint64_t taken;         /* of a settle: the decision's end */
+    weir_decision decision; /* filled; of a settle or forget its verdict says ALLOW when it was done */
+    uint64_t full_ns;       /* filled: until all is back */
+    weir_from from;         /* filled */
+} weir_engine_ask;
+/* n independent questions at once, pipelined; all are answered within the deadline. */
+void weir_engine_batch(weir_engine *, weir_engine_ask *, size_t n);
+
+typedef struct {
+    uint64_t calls, from_engine, from_lease, from_away;
+    uint64_t commands;     /* sent to engines */
+    uint64_t connects, late, redirected, aways; /* connections made; answers past the deadline; MOVED and ASK; changes to away */
+    uint64_t leased, lease_unused;              /* permits */
+    uint64_t nodes;        /* as heard */
+    uint64_t away;         /* 1: now */
+    uint64_t round_trip_ns; /* of late, smoothed */
+} weir_engine_stats;
+/* Of all handles together. */
+void weir_engine_read_stats(weir_engine *, weir_engine_stats *, size_t size);
+
+/* Loads the functions into every primary, or, before 7.0, says that scripts will be used.  Lines for a person. */
+int  weir_engine_install(weir_engine *, void (*line)(void *context, const char *text), void *context, weir_error *);
+/* Looks at every server: reachable, rights, version, functions or module, who is primary.  0: all is well. */
+int  weir_engine_check(weir_engine *, void (*line)(void *context, const char *text), void *context, weir_error *);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT
+   micro.h - the same limits in the engine's unit: whole microseconds, and no number above 2^53.
+
+   Inside Redis and Valkey a decision is made by this room, compiled into the module, or by weir.lua, whose numbers are
+   doubles.  So everything here is said in integers that a double holds, and the Lua says the same line by line; a test
+   asks both the same million questions.
+
+   State is kept as seen from the last time something was taken: how full a bucket was *then*, not when it will be
+   empty.  A clock on the wall may be set back, and an engine that takes over has another one; then the state goes back
+   with it (micro_set_back), and nothing is earned or lost by that.
+
+   A tick is the unit of a line's level, chosen so that nothing is ever rounded: a permit is `permit` ticks and `per`
+   of them drain in a microsecond.  3/s: a permit is 1,000,000 ticks and 3 drain.
+
+   May touch: its arguments.  Promises: exact but for the unit: waits are rounded up to a microsecond.  Leaves to
+   others: what time it is, where the bytes are (src/module). */
+#ifndef WEIR_MICRO_MICRO_H
+#define WEIR_MICRO_MICRO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <weir/weir.h>
+
+#define MICRO_MOST (UINT64_C(1) << 52) /* of each number in a rule or a state; sums of two are below 2^53 */
+
+enum {
+    MICRO_HEAD = 8,      /* bytes of a value before its cells: "weir", 1, cells, 0, 0 */
+    MICRO_CELL = 16,     /* bytes of a cell before its words */
+    MICRO_WORDS_MAX = 7, /* of a cell */
+    MICRO_BYTES_MAX = MICRO_HEAD + WEIR_LIMITS_MAX * (MICRO_CELL + 8 * MICRO_WORDS_MAX),
+    MICRO_LOG_MAX = 100000, /* permits of a sliding-log */
+    MICRO_RECEIPT_MAX = 24 + WEIR_LIMITS_MAX * 24
+};
+
+/* As they are in the first byte of a cell. */
+enum micro_kind {
+    MICRO_NONE = 0, /* "none": nothing passes */
+    MICRO_UNLIMITED = 1,
+    MICRO_GCRA = 2,
+    MICRO_HYBRID = 3,
+    MICRO_LEAKY = 4,
+    MICRO_FIXED = 5,
+    MICRO_SLIDING = 6,
+    MICRO_LOG = 7, /* its stamps are in a sorted set, not in a value */
+    MICRO_KINDS
+};
+
+enum micro_flag { MICRO_COUNTS_REFUSED = 1, MICRO_ALIGNED = 2, MICRO_STARTS_FULL = 4, MICRO_CLOSED = 8 };
+
+/* One limit.  What the numbers are is said by the file of each kind. */
+struct micro_rule {
+    uint64_t kind, flags;
+    uint64_t burst;       /* permits that one call may ask for at most */
+    uint64_t permit, per; /* lines: ticks */
+    uint64_t top;         /* lines: ticks that fit; leaky: thousandths */
+    uint64_t debt;        /* lines: ticks that a charge may go beyond top */
+    uint64_t per_fast;    /* hybrid: ticks that drain from its ceiling, catchup * per */
+    uint64_t period, block, gap;    /* windows and logs, us */
+    uint64_t second, third, calm;   /* leaky: second / third thousandths leak in a ms; up to calm starts at once */
+};
+
+struct micro_plan {
+    unsigned count;
+    struct micro_rule rule[WEIR_LIMITS_MAX];
+};
+
+/* What is remembered of one limit. */
+struct micro_cell {
+    uint64_t kind, words, per;
+    uint64_t word[MICRO_WORDS_MAX];
+};
+
+struct micro_state {
+    unsigned count; /* 0: nothing is remembered, all is fresh */
+    struct micro_cell cell[WEIR_LIMITS_MAX];
+};
+
+/* The stamps of a sliding-log, the oldest first. */
+struct micro_log {
+    uint64_t size;
+    uint64_t (*stamp)(struct micro_log *, uint64_t index); /* index below size */
+    /* Filled by a decision: from the oldest end so many are to go; so many permits are to be entered at this time. */
+    uint64_t drop, add, add_at;
+};
+
+struct micro_ask {
+    uint64_t now; /* us since 1970 */
+    uint64_t cost[WEIR_LIMITS_MAX];
+    uint64_t wait; /* us that it may start later; only for a plan of one limit */
+    bool peek;
+};
+
+struct micro_answer {
+    weir_verdict verdict;
+    uint64_t limit, remaining;
+    uint64_t delay, retry, full; /* us; full: until all is back */
+    uint64_t idle;               /* us since 1970: from then on the key may be forgotten */
+    bool changed;                /* there is something to write */
+};
+
+/* 0, or WEIR_EUNSUPPORTED with what the engine does not keep and what to write instead. */
+int micro_plan_make(struct micro_plan *, const weir_plan *, weir_error *);
+
+/* false: these bytes are not a state of weir's. */
+bool micro_read(struct micro_state *, const void *bytes, size_t size);
+/* Returns how many bytes; `bytes` has room for MICRO_BYTES_MAX. */
+size_t micro_write(const struct micro_state *, void *bytes);
+
+/* Brings a state to this plan and this time: cells of another kind begin anew, levels of another rate are translated,
+   and where the clock was set back all goes back with it.  The verbs below do so first. */
+void micro_prepare(const struct micro_plan *, struct micro_state *, uint64_t now);
+
+/* log: one for each limit that is a sliding-log, at its index; others are not looked at.  May be NULL without any. */
+void micro_take(const struct micro_plan *, struct micro_state *, struct micro_log log[], const struct micro_ask *,
+                struct micro_answer *);
+/* Takes whatever the balance; never refuses but for MICRO_NONE. */
+void micro_charge(const struct micro_plan *, struct micro_state *, struct micro_log log[], const struct micro_ask *,
+                  struct micro_answer *);
+/* What was taken at `taken` for `charged` was really `actual`: gives back what has not drained, or charges more. */
+void micro_settle(const struct micro_plan *, struct micro_state *, struct micro_log log[], uint64_t now,
+                  uint64_t taken, const uint64_t charged[], const uint64_t actual[], struct micro_answer *);
+
+/* Receipts, "1763836800123456:1" or with a cost for each limit "...:1:250"; false: it is none. */
+size_t micro_receipt_write(uint64_t taken, const uint64_t charged[], unsigned count, char out[MICRO_RECEIPT_MAX]);
+bool micro_receipt_read(const char *text, size_t size, uint64_t *taken, uint64_t charged[], unsigned *count);
+
+/* ---- leases: permits that a node takes along (lease.c); only for a plan of one gcra limit ---- */
+
+struct micro_lease {
+    uint64_t permits;   /* 0: none now */
+    uint64_t turn;      /* its name for micro_return */
+    uint64_t remaining; /* for others */
+    uint64_t retry, idle;
+    bool changed;
+};
+
+bool micro_leases(const struct micro_plan *); /* may there be any? */
+/* Up to `want` permits, to be spent within `lifetime` of when the request was sent. */
+void micro_lease_take(const struct micro_plan *, struct micro_state *, uint64_t now, uint64_t want, uint64_t lifetime,
+                      struct micro_lease *);
+/* A lease of so many permits is over, and of them these were not spent.  Ignored once its time is over. */
+void micro_lease_return(const struct micro_plan *, struct micro_state *, uint64_t now, uint64_t turn,
+                        uint64_t permits, uint64_t unused, struct micro_lease *);
+
+#endif
