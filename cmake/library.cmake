@@ -23,11 +23,14 @@ weir_room(share)
 weir_room(host _GNU_SOURCE)
 weir_room(api _POSIX_C_SOURCE=200809L)
 
+# The engine's unit: for the module and for what simulates it, not for libweir.
+file(GLOB micro CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/micro/*.c")
+
 # For the command, the tests and the benches: everything, with the insides visible, and formats, which the library has
 # not.
 file(GLOB formats CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/format/*.c")
 list(FILTER formats EXCLUDE REGEX "/http\\.c$") # the service's: it needs http_parser
-add_library(weir_inside STATIC ${weir_objects} ${formats})
+add_library(weir_inside STATIC ${weir_objects} ${micro} ${formats})
 target_include_directories(weir_inside PUBLIC include src)
 target_link_libraries(weir_inside PUBLIC Threads::Threads)
 set_target_properties(weir_inside PROPERTIES ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/inside")
