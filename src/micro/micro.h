@@ -24,6 +24,7 @@
 #include <weir/weir.h>
 
 #define MICRO_MOST (UINT64_C(1) << 52) /* of each number in a rule or a state; sums of two are below 2^53 */
+#define MICRO_LIFETIME_MAX UINT64_C(3600000000) /* of a lease, us: an hour */
 
 enum {
     MICRO_HEAD = 8,      /* bytes of a value before its cells: "weir", 1, cells, 0, 0 */
@@ -137,10 +138,11 @@ struct micro_lease {
 };
 
 bool micro_leases(const struct micro_plan *); /* may there be any? */
-/* Up to `want` permits, to be spent within `lifetime` of when the request was sent. */
+/* Up to `want` permits, to be spent within `lifetime` (1 us to MICRO_LIFETIME_MAX, or there are none) of when the
+   request was sent. */
 void micro_lease_take(const struct micro_plan *, struct micro_state *, uint64_t now, uint64_t want, uint64_t lifetime,
                       struct micro_lease *);
-/* A lease of so many permits is over, and of them these were not spent.  Ignored once its time is over. */
+/* A lease of so many permits is over, and of them these were not spent.  Ignored (not changed) once its time is over. */
 void micro_lease_return(const struct micro_plan *, struct micro_state *, uint64_t now, uint64_t turn,
                         uint64_t permits, uint64_t unused, struct micro_lease *);
 
