@@ -82,6 +82,7 @@ struct micro_state {
 struct micro_log {
     uint64_t size;
     uint64_t (*stamp)(struct micro_log *, uint64_t index); /* index below size */
+    void *where; /* for `stamp`: whose they are */
     /* Filled by a decision: from the oldest end so many are to go; so many permits are to be entered at this time. */
     uint64_t drop, add, add_at;
 };
