@@ -19,25 +19,25 @@
 #include <stdint.h>
 
 enum {
-    LEASE_LEAST = 2,       /* permits that are worth a request */
-    LEASE_FIRST = 8,       /* asked for at first; a key that gets less than that asks the engine instead for a while */
-    LEASE_MOST = 1 << 20,  /* asked for at most */
-    LEASE_MARGIN = 100,    /* this part of a lifetime is not used */
-    LEASE_QUICK = 8,       /* half of a lease spent within this part of a lifetime: the next is twice as large */
-    LEASE_SLOW = 2,        /* ... not within this part: the next is what was used */
-    LEASE_REST = 4         /* so long, as a part of a lifetime, nothing is asked after too little or nothing came */
+    LEASE_LEAST = 2,      /* permits that are worth a request */
+    LEASE_FIRST = 8,      /* asked for at first; a key that gets less than that asks the engine instead for a while */
+    LEASE_MOST = 1 << 20, /* asked for at most */
+    LEASE_MARGIN = 100,   /* this part of a lifetime is not used */
+    LEASE_QUICK = 8,      /* half of a lease spent within this part of a lifetime: the next is twice as large */
+    LEASE_SLOW = 2,       /* ... not within this part: the next is what was used */
+    LEASE_REST = 4        /* so long, as a part of a lifetime, nothing is asked after too little or nothing came */
 };
 
 /* Zeroed: no lease, never asked. */
 struct engine_lease {
-    uint64_t permits, left;   /* as granted; not yet spent */
-    uint64_t turn;            /* the engine's name for it */
-    uint64_t sent_ns;         /* when it was asked for */
+    uint64_t permits, left; /* as granted; not yet spent */
+    uint64_t turn;          /* the engine's name for it */
+    uint64_t sent_ns;       /* when it was asked for */
     uint64_t spend_before_ns;
-    uint64_t asked_ns;        /* the request on its way */
-    uint64_t want;            /* how many the next one asks for; 0: LEASE_FIRST */
+    uint64_t asked_ns; /* the request on its way */
+    uint64_t want;     /* how many the next one asks for; 0: LEASE_FIRST */
     uint64_t rests_until_ns;
-    bool waiting;             /* a request is on its way */
+    bool waiting; /* a request is on its way */
 };
 
 /* What is given back; permits 0: nothing. */
@@ -49,14 +49,14 @@ struct engine_lease_return {
 bool engine_lease_spend(struct engine_lease *, uint64_t now_ns, uint64_t cost);
 
 /* May more be asked for now?  Half is spent, or there is none, none is on its way, and it does not rest. */
-bool engine_lease_due(const struct engine_lease *, uint64_t lifetime_ns, uint64_t now_ns);
+bool engine_lease_due(const struct engine_lease *, uint64_t now_ns);
 
 /* The lease is over; what comes back is to be sent, once, or to be dropped.  Nothing once the engine has it back. */
 struct engine_lease_return engine_lease_end(struct engine_lease *, uint64_t lifetime_ns, uint64_t now_ns);
 
 /* Says how many to ask for, and that the request is on its way; now_ns is read before it is written.  The old lease has
    ended before. */
-uint64_t engine_lease_ask(struct engine_lease *, uint64_t lifetime_ns, uint64_t now_ns);
+uint64_t engine_lease_ask(struct engine_lease *, uint64_t now_ns);
 
 /* The reply to the request on its way; permits may be 0. */
 void engine_lease_granted(struct engine_lease *, uint64_t lifetime_ns, uint64_t turn, uint64_t permits);

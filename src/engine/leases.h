@@ -29,9 +29,9 @@
 #include <weir/weir.h>
 
 enum {
-    LEASES_KEYS = 1024,     /* with a lease at once */
-    LEASES_KEY_MAX = 192,   /* bytes; longer keys have none */
-    LEASES_BUSY_PER_S = 50  /* asks; below that a key has none */
+    LEASES_KEYS = 1024,    /* with a lease at once */
+    LEASES_KEY_MAX = 192,  /* bytes; longer keys have none */
+    LEASES_BUSY_PER_S = 50 /* asks; below that a key has none */
 };
 
 struct engine_leases;
@@ -40,7 +40,7 @@ struct engine_leases;
    Write it, keep it until the reply. */
 struct engine_lease_command {
     uint64_t limit;
-    weir_key key;  /* borrowed: only until the next call */
+    weir_key key; /* borrowed: only until the next call */
     uint64_t want;
     uint64_t lifetime_us;
     uint64_t turn, permits, unused; /* given back; permits 0: nothing */
