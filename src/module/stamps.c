@@ -107,13 +107,14 @@ static void add_batch(struct stamps *stamps, uint64_t stamp, uint64_t order, uns
     for (unsigned i = 0; i < 2 * count; i++) engine->free_string(context, word[i]);
 }
 
-static void drop_oldest(struct stamps *stamps, uint64_t count)
+static void drop(struct stamps *stamps, uint64_t first, uint64_t count)
 {
     const struct engine *engine = stamps->call->engine;
-    done(stamps,
-         engine->call(stamps->call->context, "ZREMRANGEBYRANK", "!sll", stamps->key, 0LL, (long long)count - 1));
+    done(stamps, engine->call(stamps->call->context, "ZREMRANGEBYRANK", "!sll", stamps->key, (long long)first,
+                              (long long)(first + count - 1)));
 }
 
+/* What is new comes behind all that is there, so their places stay; and the key is never empty meanwhile. */
 void stamps_write(struct stamps *stamps, const struct micro_log *log, uint64_t idle_us)
 {
     const struct engine *engine = stamps->call->engine;
@@ -124,7 +125,7 @@ void stamps_write(struct stamps *stamps, const struct micro_log *log, uint64_t i
         add_batch(stamps, log->add_at, order + added, count);
         added += count;
     }
-    if (log->drop != 0) drop_oldest(stamps, log->drop);
+    if (log->drop != 0) drop(stamps, log->drop_from, log->drop);
     done(stamps, engine->call(stamps->call->context, "PEXPIREAT", "!sl", stamps->key,
                               (long long)(idle_us / MS_US + (idle_us % MS_US != 0))));
 }
