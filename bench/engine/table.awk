@@ -17,10 +17,12 @@ function median(name, depth,    i, j, n, value, swap) {
     return n ? value[int((n + 1) / 2)] : 0
 }
 
-function ratio(words, one, other, goal,    i) {
+function ratio(words, one, other, goal,    i, base) {
     printf "%-34s", words
-    for (i = 1; i <= pipelines; i++)
-        printf "%12s", median(other, pipeline[i]) ? sprintf("%.2f", median(one, pipeline[i]) / median(other, pipeline[i])) : "-"
+    for (i = 1; i <= pipelines; i++) {
+        base = median(other, pipeline[i])
+        printf "%12s", base ? sprintf("%.2f", median(one, pipeline[i]) / base) : "-"
+    }
     printf "   %s\n", goal
 }
 

@@ -150,7 +150,7 @@ void settle_run(const struct call *call)
     struct question question;
     struct store store;
     struct micro_answer given;
-    uint64_t taken, charged[WEIR_LIMITS_MAX], actual[WEIR_LIMITS_MAX];
+    uint64_t taken = 0, charged[WEIR_LIMITS_MAX], actual[WEIR_LIMITS_MAX];
     int at;
     if (!question_read(call, &question, &at) || !read_receipt(call, &question, at++, &taken, charged) ||
         !question_numbers(call, &question, &at, settle_example, actual) || !question_ends(call, at, settle_example) ||

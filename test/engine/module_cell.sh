@@ -7,7 +7,7 @@
 # Two cases are left out: a burst below 0, which weir refuses, and the clock that goes back, with which the state in an
 # engine goes back as well; what it answers then is below.
 . "$(dirname "$0")/lib/engine.sh" "$@"
-. "$(dirname "$0")/lib/module.sh"
+. "$tree/test/engine/lib/module.sh"
 needs jq
 module_options test-clock yes
 start_engine one "${with_module[@]}"
@@ -54,7 +54,7 @@ paste steps found | awk -F '\t' '
     END { printf "%d steps, %d numbers differ, by a part below one ms\n", NR, explained; exit wrong }' >out
 status=$?
 ends 0
-says out '54 steps, 5 numbers differ'
+says out '53 steps, 5 numbers differ'
 cat out
 
 # ---- the clock goes back, and the state with it: nothing is earned, and nothing is owed for longer ----

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# module_keeps.sh WEIR: what the module leaves behind: on replicas and in files that know nothing of it, after a restart,
-# in memory that is full, in a Cluster, and for how long.
+# module_keeps.sh WEIR: what the module leaves behind: on replicas and in files that know nothing of it, after a
+# restart, in memory that is full, in a Cluster, and for how long.
 . "$(dirname "$0")/lib/engine.sh" "$@"
-. "$(dirname "$0")/lib/module.sh"
+. "$tree/test/engine/lib/module.sh"
 module_options test-clock yes
 
 # ---- a replica without the module has the same bytes, and drops them at the same time ----
@@ -99,16 +99,16 @@ in_engine one DEBUG RELOAD >out 2>err
 says out OK
 dump one >out
 same out was
-asks 'allow 0 14 0 0 550000000 (nil)' WEIR.TAKE '10/s burst=20' a PEEK COST 0
+asks 'allow 0 16 0 0 350000000 (nil)' WEIR.TAKE '10/s burst=20' a PEEK COST 0
 kill_engine one
 restart_engine one
 what='a restart'
 dump one >out
 same out was
 at 250000
-asks 'allow 0 14 0 0 550000000 (nil)' WEIR.TAKE '10/s burst=20' a PEEK COST 0
+asks 'allow 0 16 0 0 350000000 (nil)' WEIR.TAKE '10/s burst=20' a PEEK COST 0
 at 350000
-asks "allow 0 14 0 0 550000000 $((began + 350000)):1" WEIR.TAKE '10/s burst=20' a
+asks "allow 0 16 0 0 350000000 $((began + 350000)):1" WEIR.TAKE '10/s burst=20' a
 kill_engine one
 what='a restart without the module'
 cp -r "$room/one/appendonlydir" "$room/aof"
@@ -153,9 +153,10 @@ in_engine one CONFIG SET maxmemory 0 >/dev/null
 
 # ---- nothing is left in memory: the same keys again and again ----
 what='memory'
+mixed='10/s burst=20; 5/s algorithm=sliding-log'
 for _ in 1 2; do
-    printf 'WEIR.TAKE "10/s burst=20; 5/s algorithm=sliding-log" {m}1 AND {m}2\nWEIR.TAKE 10/x m\nCL.THROTTLE mm 1 1 1\n%.0s' \
-        {1..3000} | in_engine one >/dev/null
+    printf "WEIR.TAKE \"$mixed\" {m}1 AND {m}2\nWEIR.TAKE 10/x m\nCL.THROTTLE mm 1 1 1\n%.0s" {1..3000} |
+        in_engine one >/dev/null
     used+=("$(info_of one used_memory_dataset)")
 done
 if [ $((used[1] - used[0])) -gt 100000 ]; then fail "the engine grew from ${used[0]} to ${used[1]} bytes"; fi
