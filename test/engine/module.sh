@@ -16,7 +16,7 @@ at 250000
 asks 'allow 0 1 0 0 1750000000 (nil)' WEIR.TAKE '10/s burst=20' a PEEK
 asks 'allow 0 1 0 0 1750000000 (nil)' WEIR.TAKE '10/s burst=20' a PEEK
 asks 'allow 0 2 0 0 1750000000 (nil)' WEIR.TAKE '10/s burst=20' a COST 0
-asks 'deny 0 2 0 50000000 1750000000 (nil)' WEIR.TAKE '10/s burst=20' a COST 3 WAIT 49999
+asks 'deny 0 2 0 1000 1750000000 (nil)' WEIR.TAKE '10/s burst=20' a COST 3 WAIT 49999
 asks "allow 0 0 50000000 0 2050000000 $((began + 300000)):3" WEIR.TAKE '10/s burst=20' a COST 3 WAIT 50000
 asks 'deny 0 0 0 150000000 2050000000 (nil)' WEIR.TAKE '10/s burst=20' a
 
@@ -24,10 +24,10 @@ asks 'deny 0 0 0 150000000 2050000000 (nil)' WEIR.TAKE '10/s burst=20' a
 at 0
 both='2/s burst=2; 3/min burst=3'
 asks "allow 0 1 0 0 500000000 $began:1:1" WEIR.TAKE "$both" b
-asks "allow 1 0 0 0 60000000000 $began:1:2" WEIR.TAKE "$both" b COST 1 2
+asks "allow 0 0 0 0 1000000000 $began:1:2" WEIR.TAKE "$both" b COST 1 2
 asks 'deny 1 0 0 20000000000 60000000000 (nil)' WEIR.TAKE "$both" b
 asks "allow 0 1 0 0 500000000 $began:1:1" WEIR.TAKE "$both" '{b}1' AND '{b}2'
-asks "allow 1 0 0 0 60000000000 $began:1:2" WEIR.TAKE "$both" '{b}1' and '{b}2' COST 1 2
+asks "allow 0 0 0 0 1000000000 $began:1:2" WEIR.TAKE "$both" '{b}1' and '{b}2' COST 1 2
 asks 'deny 1 0 0 20000000000 60000000000 (nil)' WEIR.TAKE "$both" '{b}1' AND '{b}2'
 what='the cells of both forms'
 list=$(value_of b) one=$(value_of '{b}1') two=$(value_of '{b}2')
@@ -67,14 +67,14 @@ asks 0 EXISTS '{m}1' '{m}2'
 
 # ---- leases ----
 fast='1000/s burst=800'
-asks '100 0 700 0' WEIR.LEASE "$fast" e 200 1000000
-asks '10 0 690 0' WEIR.LEASE "$fast" e 10 1000000
-asks 1 WEIR.RETURN "$fast" e 0 10 4
-asks 'allow 0 694 0 0 106000000 (nil)' WEIR.TAKE "$fast" e PEEK COST 0
-asks '86 0 708 0' WEIR.LEASE "$fast" e 200 1000000 RETURN 0 100 100
-refuses 'WEIRARG expected at most 3 permits that were not spent, not 4' WEIR.RETURN "$fast" e 0 3 4
+asks "100 $began 700 0" WEIR.LEASE "$fast" e 200 1000000
+asks "10 $began 690 0" WEIR.LEASE "$fast" e 10 1000000
+asks 1 WEIR.RETURN "$fast" e $began 10 4
+asks 'allow 0 694 0 0 2100000000 (nil)' WEIR.TAKE "$fast" e PEEK COST 0
+asks "99 $began 695 0" WEIR.LEASE "$fast" e 200 1000000 RETURN $began 100 100
+refuses 'WEIRARG expected at most 3 permits that were not spent, not 4' WEIR.RETURN "$fast" e $began 3 4
 at 9000000
-asks 0 WEIR.RETURN "$fast" e 0 10 4
+asks 0 WEIR.RETURN "$fast" e $began 10 4
 refuses 'WEIRLIMIT there are leases of one limit by gcra only' WEIR.LEASE "$both" e 5 1000000
 refuses 'WEIRARG expected a lifetime in us, a whole number up to 2^52, not "x"' WEIR.LEASE "$fast" e 5 x
 refuses 'WEIRARG expected a lifetime of 1 us or more' WEIR.LEASE "$fast" e 5 0

@@ -170,6 +170,8 @@ in_engine cluster WEIR.TAKE '1/s; 5/s' '{x}1' AND '{x}2' >out 2>err
 says out allow
 in_engine cluster WEIR.TAKE '1/s; 5/s' x AND y >out 2>err
 says out CROSSSLOT
+what='a slot that nobody has'
+in_engine cluster CONFIG SET cluster-require-full-coverage no >/dev/null
 in_engine cluster CLUSTER DELSLOTS "$(in_engine cluster CLUSTER KEYSLOT z)" >/dev/null
 in_engine cluster CL.THROTTLE z 15 30 60 >out 2>err
 says out CLUSTERDOWN
