@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
    call.c - reading arguments, and the answers that all commands give alike.
 
-   May touch: the reply.  Promises: nothing is allocated; what a client sent stands in an error as plain characters, cut.
-   Leaves to others: what each command means. */
+   May touch: the reply.  Promises: nothing is allocated; what a client sent stands in an error as plain characters,
+   cut.  Leaves to others: what each command means. */
 #include "module/call.h"
 
 #include <stdarg.h>
@@ -11,17 +11,12 @@
 
 enum { ERROR_MAX = 512, US_NS = 1000 };
 
-static char capital(char c)
-{
-    return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
-}
-
 bool call_is(const struct call *call, int at, const char *word)
 {
     const struct span text = call_text(call, at);
     if (text.size != strlen(word)) return false;
     for (size_t i = 0; i < text.size; i++) {
-        if (capital(text.bytes[i]) != word[i]) return false;
+        if (text.bytes[i] != word[i] && text.bytes[i] != word[i] + ('a' - 'A')) return false;
     }
     return true;
 }
@@ -46,8 +41,8 @@ const char *call_shown(const struct call *call, int at, char shown[CALL_SHOWN + 
     const struct span text = call_text(call, at);
     size_t size = 0;
     for (; size < text.size && size < CALL_SHOWN; size++) {
-        const char c = text.bytes[size];
-        shown[size] = c < ' ' || c > '~' ? '?' : c;
+        shown[size] = text.bytes[size];
+        if (shown[size] < ' ' || shown[size] > '~') shown[size] = '?';
     }
     memcpy(shown + size, size < text.size ? "..." : "", size < text.size ? 4 : 1);
     return shown;

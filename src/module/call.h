@@ -23,7 +23,7 @@ struct call {
     int count;
 };
 
-enum { CALL_SHOWN = 40 }; /* bytes of a client's text that an error repeats */
+enum { CALL_SHOWN = 40, CALL_MS_US = 1000 }; /* SHOWN: bytes of a client's text that an error repeats */
 
 struct span {
     const char *bytes;
@@ -50,6 +50,13 @@ __attribute__((format(printf, 2, 3)))
 #endif
 bool call_refuse(const struct call *call, const char *format, ...);
 bool call_refuse_limit(const struct call *call, const char *code, const weir_error *error);
+
+/* So that a key is not gone too early. */
+static inline long long call_ms_up(uint64_t us)
+{
+    const uint64_t ms = us / CALL_MS_US + (us % CALL_MS_US != 0);
+    return (long long)ms;
+}
 
 /* As clients are told them. */
 void call_integer(const struct call *call, uint64_t number);

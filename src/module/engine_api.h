@@ -39,7 +39,7 @@ enum {
     ENGINE_KEY_DELETE = 1 << 7,
     ENGINE_KEY_INCOMPLETE = 1 << 9
 };
-enum { ENGINE_BEGIN_INDEX = 1, ENGINE_BEGIN_KEYWORD = 2 };
+enum { ENGINE_BEGIN_INDEX = 2, ENGINE_BEGIN_KEYWORD = 3 };
 enum { ENGINE_FIND_RANGE = 2 };
 
 struct engine_key_spec {

@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BATCH = 64, MEMBER_MAX = 32, ORDER_DIGITS = 6, MS_US = 1000 };
+enum { BATCH = 64, MEMBER_MAX = 32, ORDER_DIGITS = 6 };
 
 /* "stamp:order" */
 static bool read_member(const char *member, size_t size, uint64_t *stamp, uint64_t *order)
@@ -90,41 +90,53 @@ static uint64_t first_order(struct stamps *stamps, const struct micro_log *log)
     return order + 1;
 }
 
-static void add_batch(struct stamps *stamps, uint64_t stamp, uint64_t order, unsigned count)
+static struct RedisModuleString *stamp_word(const struct call *call, uint64_t stamp)
 {
-    const struct engine *engine = stamps->call->engine;
-    struct RedisModuleCtx *context = stamps->call->context;
-    struct RedisModuleString *word[2 * BATCH];
     char text[MEMBER_MAX];
-    for (unsigned i = 0; i < count; i++) {
-        int size = snprintf(text, sizeof text, "%llu", (unsigned long long)stamp);
-        word[2 * i] = engine->create_string(context, text, (size_t)size);
-        size = snprintf(text, sizeof text, "%llu:%0*llu", (unsigned long long)stamp, ORDER_DIGITS,
-                        (unsigned long long)(order + i));
-        word[2 * i + 1] = engine->create_string(context, text, (size_t)size);
-    }
-    done(stamps, engine->call(context, "ZADD", "!sv", stamps->key, word, (size_t)2 * count));
-    for (unsigned i = 0; i < 2 * count; i++) engine->free_string(context, word[i]);
+    const int size = snprintf(text, sizeof text, "%llu", (unsigned long long)stamp);
+    return call->engine->create_string(call->context, text, (size_t)size);
 }
 
-static void drop_oldest(struct stamps *stamps, uint64_t count)
+static struct RedisModuleString *member_word(const struct call *call, uint64_t stamp, uint64_t order)
+{
+    char text[MEMBER_MAX];
+    const int size =
+        snprintf(text, sizeof text, "%llu:%0*llu", (unsigned long long)stamp, ORDER_DIGITS, (unsigned long long)order);
+    return call->engine->create_string(call->context, text, (size_t)size);
+}
+
+static void add_batch(struct stamps *stamps, uint64_t stamp, uint64_t order, uint64_t count)
+{
+    const struct call *call = stamps->call;
+    struct RedisModuleString *word[2 * BATCH];
+    size_t words = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        word[words++] = stamp_word(call, stamp);
+        word[words++] = member_word(call, stamp, order + i);
+    }
+    done(stamps, call->engine->call(call->context, "ZADD", "!sv", stamps->key, word, words));
+    while (words > 0) call->engine->free_string(call->context, word[--words]);
+}
+
+static void drop(struct stamps *stamps, uint64_t first, uint64_t count)
 {
     const struct engine *engine = stamps->call->engine;
-    done(stamps,
-         engine->call(stamps->call->context, "ZREMRANGEBYRANK", "!sll", stamps->key, 0LL, (long long)count - 1));
+    const uint64_t last = first + count - 1;
+    done(stamps, engine->call(stamps->call->context, "ZREMRANGEBYRANK", "!sll", stamps->key, (long long)first,
+                              (long long)last));
 }
 
+/* What is new comes behind all that is there, so their places stay; and the key is never empty meanwhile. */
 void stamps_write(struct stamps *stamps, const struct micro_log *log, uint64_t idle_us)
 {
     const struct engine *engine = stamps->call->engine;
     if (log->add == 0 && log->drop == 0) return;
     const uint64_t order = first_order(stamps, log);
     for (uint64_t added = 0; added < log->add;) {
-        const unsigned count = (unsigned)(log->add - added < BATCH ? log->add - added : BATCH);
+        const uint64_t count = log->add - added < BATCH ? log->add - added : BATCH;
         add_batch(stamps, log->add_at, order + added, count);
         added += count;
     }
-    if (log->drop != 0) drop_oldest(stamps, log->drop);
-    done(stamps, engine->call(stamps->call->context, "PEXPIREAT", "!sl", stamps->key,
-                              (long long)(idle_us / MS_US + (idle_us % MS_US != 0))));
+    if (log->drop != 0) drop(stamps, log->drop_from, log->drop);
+    done(stamps, engine->call(stamps->call->context, "PEXPIREAT", "!sl", stamps->key, call_ms_up(idle_us)));
 }

@@ -4,16 +4,14 @@
        one key for a text     | "weir" 1 n 0 0 | cell | cell | ...       a string
        a key for each limit   | "weir" 1 1 0 0 | cell |  and so on       a sliding-log's key: a sorted set
 
-   Replicas and the log of the engine are given the result, "SET key value PXAT ms", so they need neither this module nor
-   its clock.  A key lives until its limits have forgotten all by themselves, to the ms above.
+   Replicas and the log of the engine are given the result, "SET key value PXAT ms", so they need neither this module
+   nor its clock.  A key lives until its limits have forgotten all by themselves, to the ms above.
 
    May touch: the keys of the question.  Promises: what is not ours is an error, and is not written; nothing is written
    that has not changed.  Leaves to others: the arithmetic (micro), logs (stamps.c). */
 #include "module/store.h"
 
 #include <string.h>
-
-enum { MS_US = 1000 };
 
 static const char wrong_type[] = "WRONGTYPE Operation against a key holding the wrong kind of value";
 
@@ -131,7 +129,7 @@ static void write_string(struct store *store, unsigned at, const char *bytes, si
 {
     const struct engine *engine = store->call->engine;
     struct RedisModuleKey *key = store->key[at];
-    const long long until_ms = (long long)(idle_us / MS_US + (idle_us % MS_US != 0));
+    const long long until_ms = call_ms_up(idle_us);
     size_t there = 0;
     if (engine->key_type(key) == ENGINE_EMPTY || engine->value_length(key) != size) engine->string_truncate(key, size);
     char *memory = engine->string_dma(key, &there, ENGINE_WRITE);

@@ -29,10 +29,10 @@ static bool is_due(const struct question *question, const struct micro_answer *g
     return taken && given->verdict == WEIR_ALLOW && !question->ask.peek;
 }
 
-static void answer_receipt(const struct call *call, const struct question *question)
+static void answer_receipt(const struct call *call, const struct question *question, uint64_t starts)
 {
     char receipt[MICRO_RECEIPT_MAX];
-    const size_t size = micro_receipt_write(question->ask.now, question->ask.cost, question->plan->count, receipt);
+    const size_t size = micro_receipt_write(starts, question->ask.cost, question->plan->count, receipt);
     call->engine->reply_with_string_buffer(call->context, receipt, size);
 }
 
@@ -46,7 +46,7 @@ static void answer(const struct call *call, const struct question *question, con
     call_ns(call, given->delay);
     call_ns(call, given->retry);
     call_ns(call, given->full);
-    if (has_receipt && is_due(question, given)) answer_receipt(call, question);
+    if (has_receipt && is_due(question, given)) answer_receipt(call, question, question->ask.now + given->delay);
     else call->engine->reply_with_null(call->context);
 }
 
@@ -150,7 +150,7 @@ void settle_run(const struct call *call)
     struct question question;
     struct store store;
     struct micro_answer given;
-    uint64_t taken, charged[WEIR_LIMITS_MAX], actual[WEIR_LIMITS_MAX];
+    uint64_t taken = 0, charged[WEIR_LIMITS_MAX], actual[WEIR_LIMITS_MAX];
     int at;
     if (!question_read(call, &question, &at) || !read_receipt(call, &question, at++, &taken, charged) ||
         !question_numbers(call, &question, &at, settle_example, actual) || !question_ends(call, at, settle_example) ||

@@ -6,8 +6,8 @@
    Seconds are rounded up, so that who waits that long has waited long enough; redis-cell drops what is left of them
    below one ms, and forgets keys up to one ms early.
 
-   May touch: the key.  Promises: arguments mean what they mean to redis-cell, zeros and signs in front included.  Leaves
-   to others: which limit that is (texts.c), deciding (micro). */
+   May touch: the key.  Promises: arguments mean what they mean to redis-cell, zeros and signs in front included.
+   Leaves to others: which limit that is (texts.c), deciding (micro). */
 #include "module/store.h"
 
 enum { KEY = 1, MAX_BURST, COUNT, PERIOD, QUANTITY, ARGUMENTS };
@@ -66,7 +66,7 @@ static bool read_numbers(const struct call *call, int64_t number[ARGUMENTS])
 
 static bool read_throttle(const struct call *call, struct question *question, int64_t number[ARGUMENTS])
 {
-    weir_error error;
+    weir_error error = {.code = WEIR_EINVAL};
     if (!read_numbers(call, number)) return false;
     question->plan = texts_throttle(call->module->texts, &number[MAX_BURST], &error);
     if (question->plan == NULL)
@@ -90,7 +90,7 @@ static void answer(const struct call *call, uint64_t limit, bool never, const st
 /* What can never pass is still told when what was taken before is back: it asks for nothing. */
 void throttle_run(const struct call *call)
 {
-    int64_t number[ARGUMENTS];
+    int64_t number[ARGUMENTS] = {0};
     struct question question;
     struct store store;
     struct micro_answer given;
