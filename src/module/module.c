@@ -84,7 +84,7 @@ static const struct command commands[] = {
 static const struct command clock_command = {
     "weir.clock", on_clock, 2, "fast", 0, false, "For tests: what time it is.  WEIR.CLOCK us"};
 
-static bool tell_more(const struct engine *engine, struct RedisModuleCtx *context, const struct command *command)
+static bool tell_more(const struct engine *engine, struct RedisModuleCommand *made, const struct command *command)
 {
     static const struct engine_info_version version = {1, 2 * sizeof(char *), sizeof(struct engine_key_spec), 0};
     const uint64_t flags = ENGINE_KEY_RW | ENGINE_KEY_ACCESS | ENGINE_KEY_UPDATE;
@@ -109,15 +109,20 @@ static bool tell_more(const struct engine *engine, struct RedisModuleCtx *contex
                                              .complexity = "O(1); a sliding-log: O(log count)",
                                              .arity = command->arity,
                                              .key_specs = spec};
-    return engine->set_command_info(engine->get_command(context, command->name), &info) == ENGINE_OK;
+    return engine->set_command_info(made, &info) == ENGINE_OK;
 }
 
 static bool add(const struct engine *engine, struct RedisModuleCtx *context, const struct command *command)
 {
     const int last = command->key, step = command->key != 0;
-    return engine->create_command(context, command->name, command->run, command->flags, command->key, last, step) ==
-               ENGINE_OK &&
-           tell_more(engine, context, command);
+    if (engine->create_command(context, command->name, command->run, command->flags, command->key, last, step) !=
+        ENGINE_OK)
+        return false;
+    struct RedisModuleCommand *made = engine->get_command(context, command->name);
+    if (engine->set_command_acl_categories != NULL && command->key != 0 &&
+        engine->set_command_acl_categories(made, "write fast") != ENGINE_OK)
+        return false;
+    return tell_more(engine, made, command);
 }
 
 /* ---- loading ---- */
