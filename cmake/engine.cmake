@@ -52,7 +52,9 @@ add_custom_command(
     VERBATIM)
 
 set(engine_needs PkgConfig::hiredis)
+set(weir_redis_requires hiredis) # for weir-redis.pc
 if(hiredis_ssl_FOUND)
+    set(weir_redis_requires "hiredis, hiredis_ssl")
     list(APPEND engine_needs PkgConfig::hiredis_ssl)
 endif()
 add_library(weir_engine_objects OBJECT ${engine_sources} "${script_source}")
