@@ -6,6 +6,7 @@ if(WEIR_HAS_SERVE) # serve.c and serve_none.c have the same function
 else()
     list(FILTER sources EXCLUDE REGEX "/serve\\.c$")
 endif()
+list(APPEND sources "${PROJECT_SOURCE_DIR}/src/engine/lease.c") # weir replay simulates it, with or without hiredis
 find_package(ZLIB REQUIRED) # or cmake -DWEIR_CLI=OFF: the library needs nothing
 if(sources)
     add_executable(weir_cli ${sources} $<TARGET_OBJECTS:weir_page>)
