@@ -102,7 +102,7 @@ static uint64_t full(const struct one *one, uint64_t now)
     if (one->cell->words == 0) return 0;
     const struct lines lines = lines_at(one, now, 0);
     const uint64_t by_lag = divide_ceil(subtract_to_zero(ZERO + rule->top, lines.lag), rule->per);
-    return most(by_lag, divide_ceil(lines.level, rule->per_fast));
+    return least(most(by_lag, divide_ceil(lines.level, rule->per_fast)), MICRO_MOST);
 }
 
 static void charge(const struct one *one, uint64_t now, uint64_t cost)
