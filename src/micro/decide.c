@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
    decide.c - (plan, state, now, cost) -> (answer, next state): several limits, all or none.
 
-   Every limit is asked first; only if all let the call pass is each charged.  So nothing has to be undone, and a refusal
-   leaves every state as it was, but where refusals are counted.  As src/core/decide.c, in another unit.
+   Every limit is asked first; only if all let the call pass is each charged.  So nothing has to be undone, and a
+   refusal leaves every state as it was, but where refusals are counted.  As src/core/decide.c, in another unit.
 
    May touch: its arguments.  Promises: every input has an answer.  Leaves to others: what one limit says (kinds.h). */
 #include "micro/kinds.h"
