@@ -209,6 +209,17 @@ static void charges_make_debt(void **unused)
     assert_int_equal(key_charge(&none, NOW, 1).verdict, WEIR_NEVER);
 }
 
+/* A line so long that its ticks would be no number is as if it were full. */
+static void far_ahead(void **unused)
+{
+    (void)unused;
+    struct key key = key_of("1/s burst=1");
+    key_charge(&key, NOW, MICRO_MOST);
+    const uint64_t ticks = SECOND; /* of a permit: so many us until there is room for it */
+    const struct micro_ask last = {.now = NOW, .cost = {1}, .wait = MICRO_MOST};
+    assert_refused(key_ask(&key, &last), ticks);
+}
+
 static void settling(void **unused)
 {
     (void)unused;
@@ -362,6 +373,10 @@ static void a_changed_limit(void **unused)
     key_take(&key, NOW, 1);
     key_change(&key, "3/s algorithm=fixed-window");
     assert_refused(key_take(&key, NOW + 100000, 1), 900000); /* that window ended at the old time */
+    struct key parts = key_of("3/s burst=1");
+    key_take(&parts, NOW, 1);
+    key_change(&parts, "10/s burst=4"); /* 333,333 us and a part of one */
+    assert_refused(key_take(&parts, NOW, 1), 33334);
     struct key window = key_of("1/h algorithm=fixed-window");
     key_take(&window, NOW, 1);
     key_change(&window, "1/s algorithm=fixed-window");
@@ -459,6 +474,21 @@ static void leases(void **unused)
     assert_false(lease.changed);
 }
 
+static void leases_and_the_rest(void **unused)
+{
+    (void)unused;
+    struct key key = key_of("10/s burst=80");
+    struct micro_lease lease;
+    key_take(&key, NOW, 1);
+    micro_lease_take(&key.plan, &key.state, NOW, 2, 10 * SECOND, &lease);
+    key_settle(&key, NOW, NOW, 1, 0); /* nothing while they are out */
+    assert_allowed(key_take(&key, NOW, 1), 76);
+    /* Set back by 3 s: the lease still has its 10 s, and is back after 20. */
+    assert_allowed(key_take(&key, NOW - 3 * SECOND, 1), 75);
+    assert_allowed(key_take(&key, NOW + 17 * SECOND - 1, 0), 78);
+    assert_allowed(key_take(&key, NOW + 17 * SECOND + 200000, 0), 80);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -467,6 +497,7 @@ int main(void)
         cmocka_unit_test(gcra),
         cmocka_unit_test(waits_and_peeks),
         cmocka_unit_test(charges_make_debt),
+        cmocka_unit_test(far_ahead),
         cmocka_unit_test(settling),
         cmocka_unit_test(hybrid_keeps_its_schedule),
         cmocka_unit_test(leaky),
@@ -479,6 +510,7 @@ int main(void)
         cmocka_unit_test(values),
         cmocka_unit_test(receipts),
         cmocka_unit_test(leases),
+        cmocka_unit_test(leases_and_the_rest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
