@@ -217,6 +217,7 @@ end
 -- A time in microseconds, as a fraction: whole nanoseconds.
 local function time_of(column, top, bottom, ns, expected)
     local us, parts = scaled(column, top, ns, bottom * 1000, expected)
+    if us / parts * 1000 >= 2 ^ 64 then too_long(column, expected) end
     if fmod(1000, parts) ~= 0 then mistake(column, expected) end
     return us, parts
 end
@@ -551,30 +552,31 @@ local function default_pool(per, permit)
     limit.burst, limit.burst_parts, limit.burst_kind = fast and 1000 or 2, 1, fast and 'time' or 'count'
 end
 
-local function catchup()
-    local ratio, parts = limit.factor or 1, limit.factor_parts or 1
+local function check_catchup(ratio, parts)
     if ratio < parts then
         refuse('catchup', 'catchup is 1 or more: how much faster to run while behind; for example 1.1')
     elseif ratio - 1000 * parts >= parts / 2 ^ 32 then
         refuse('catchup', 'catchup is at most 1000; for example catchup=1.1')
     end
-    return ratio, parts
 end
 
 -- In a process a permit of this line is 2^n ticks, each of half a nanosecond to a whole one, and 2^60 is the end.
 local function check_pool(rule, per, permit)
     local ticks = 1
     while ticks * per < permit * 1000 do ticks = ticks * 2 end
-    if rule.top / rule.permit * ticks * rule.per_fast / rule.per > 2 ^ 60 or rule.top > HYBRID_MOST then
+    if rule.top / rule.permit * ticks * rule.per_fast / rule.per > 2 ^ 60 then
         refuse('burst', 'burst times catchup is longer than 18 years; choose a smaller burst, for example burst=2, or '
             .. 'for a slower rate algorithm=gcra')
     end
+    if rule.top > HYBRID_MOST then refuse('burst', TOO_MUCH) end
 end
 
 local function compile_hybrid(rule)
     local per, permit = rate_of()
+    local ratio, parts = limit.factor or 1, limit.factor_parts or 1
     default_pool(per, permit)
-    compile_line(rule, per, permit, catchup())
+    compile_line(rule, per, permit, ratio, parts)
+    check_catchup(ratio, parts)
     check_pool(rule, per, permit)
     rule.starts_full = limit.start == 'full'
     rule.burst = divide(MOST, rule.permit)
@@ -595,8 +597,8 @@ end
 -- second / third thousandths leak in a millisecond; up to `calm` starts at once.
 local function compile_leaky(rule)
     default_burst()
-    check_leaky()
     local per, permit = rate_of()
+    check_leaky()
     local common = gcd(1e6, permit)
     rule.second, rule.third = times(per, 1e6 / common), permit / common
     if rule.second >= MOST then refuse('rate', TOO_MUCH) end
