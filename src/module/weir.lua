@@ -1530,7 +1530,7 @@ local function write_log(cell, until_ms)
 end
 
 local function write(keys, idle)
-    local until_ms = format('%.0f', divide_up(idle, 1000))
+    local until_ms = format('%d', divide_up(idle, 1000))
     for i = 1, #keys do
         local kind = plan[i].kind
         if kind == LOG then
