@@ -110,14 +110,14 @@ at 200000
 take 'allow 0 0 0 0 300000' '10/s burst=3' 1
 is '1' FCALL weir_forget 1 k
 is '0' FCALL weir_forget 1 k
-take 'allow 0 2 0 0 100000' '10/s burst=3' 1 PEEK
+take 'allow 0 2 0 0 0' '10/s burst=3' 1 PEEK
 take 'allow 0 2 0 0 100000' '10/s burst=3'
 is "allow 0 0 0 0 900000 $((start + 200000))" FCALL weir_charge 1 k '10/s burst=3' 8
 is '1' FCALL weir_settle 1 k '10/s burst=3' "$((start + 200000)):8" 1 # nothing back while it is above its burst
 take 'deny 0 0 0 700000 900000' '10/s burst=3' 1
 at 900000
 is '1' FCALL weir_settle 1 k '10/s burst=3' "$((start + 700000)):3" 1 # of 3 permits 2 have drained
-take 'deny 0 1 0 100000 200000' '10/s burst=3' 2 PEEK
+take 'allow 0 0 0 0 100000' '10/s burst=3' 2 PEEK
 
 # ---- what was refused writes nothing; what is kept is kept until it is full again ----
 to DEL k >/dev/null
@@ -142,8 +142,8 @@ take 'deny 0 0 0 1000 2000' '1000,1.1' 1
 at 1001000
 take 'allow 0 0 0 0 2000' '1000,1.1' 1
 to DEL k >/dev/null
-take 'allow 0 1 0 0 500000' '2r/s burst=2 nodelay' 1
-take 'allow 0 0 0 0 1000000' '2r/s burst=2 nodelay' 1
+take 'allow 0 2 0 0 500000' '2r/s burst=2 nodelay' 1
+take 'allow 0 1 0 0 1000000' '2r/s burst=2 nodelay' 1
 take 'allow 0 0 0 0 1500000' '2r/s burst=2 nodelay' 1
 take 'deny 0 0 0 500000 1500000' '2r/s burst=2 nodelay' 1
 to DEL k >/dev/null
@@ -155,11 +155,11 @@ take 'allow 0 1 0 0 1000000' '2/s algorithm=fixed-window' 1
 take 'deny 0 0 0 3600000000 3600000000' '2/s algorithm=fixed-window block=1h' 2
 to DEL k >/dev/null
 at 2000000
-take 'allow 0 0 0 0 1500000' '2/s algorithm=sliding-window' 2 # of 2, the next window sees 1 until its middle
+take 'allow 0 0 0 0 1500001' '2/s algorithm=sliding-window' 2 # of 2, the next window sees 1 until its middle
 at 3000000
 take 'deny 0 0 0 1 500001' '2/s algorithm=sliding-window' 1
 at 3000001
-take 'allow 0 0 0 0 999999' '2/s algorithm=sliding-window' 1
+take 'allow 0 0 0 0 1000000' '2/s algorithm=sliding-window' 1
 to DEL k >/dev/null
 at 4000000
 take 'allow 0 0 0 0 1000000' '2/s algorithm=sliding-log' 2
@@ -167,7 +167,7 @@ is "$((start + 4000000)):000000 $((start + 4000000)):000001" ZRANGE k 0 -1
 at 4999999
 take 'deny 0 0 0 1 1' '2/s algorithm=sliding-log' 1
 at 5000000
-take 'allow 0 1 0 0 1000000' '2/s algorithm=sliding-log gap=1ms' 1
+take 'allow 0 0 0 0 1000000' '2/s algorithm=sliding-log gap=1ms' 1
 take 'deny 0 0 0 1000 1000000' '2/s algorithm=sliding-log gap=1ms' 1
 is 1 ZCARD k
 take 'deny 0 0 0 1000000 1000000' '2/s algorithm=sliding-log count-refused' 2
@@ -182,7 +182,6 @@ take 'allow 1 1 0 0 1800000000' '10/s; 2/h' 1
 take 'deny 1 1 0 1800000000 1800000000' '10/s; 2/h' 1 2
 take 'allow 1 0 0 0 3600000000' '10/s; 2/h' 1 1
 take 'deny 1 0 0 1800000000 3600000000' '10/s; 2/h' 1 1
-is "deny 1 0 0 1000000 1000000 $((start + 5000000))" EVAL "return redis.call('TIME') and {'deny', 1, 0, 0, 1000000, 1000000, ${start}+5000000}" 0
 is "allow 1 0 0 0 1000000 $((start + 5000000))" FCALL weir_take 2 '{k}a' '{k}b' '10/s; 1/s algorithm=sliding-log' 1 1
 is "deny 1 0 0 1000000 1000000 $((start + 5000000))" FCALL weir_take 2 '{k}a' '{k}b' '10/s; 1/s algorithm=sliding-log' 1 1
 is 'string' TYPE '{k}a'
@@ -194,8 +193,8 @@ at 0
 to DEL k >/dev/null
 is "10 $start 90 0" FCALL weir_lease 1 k '100/s burst=100' 10 1000000
 at 100000
-take 'allow 0 89 0 0 2010000' '100/s burst=100' 1 # what is out does not drain
-is "5 $start 89 0" FCALL weir_lease 1 k '100/s burst=100' 5 1000000 $start 10 4
+take 'allow 0 89 0 0 2000000' '100/s burst=100' 1 # what is out does not drain
+is "5 $start 88 0" FCALL weir_lease 1 k '100/s burst=100' 5 1000000 $start 10 4
 is '1' FCALL weir_return 1 k '100/s burst=100' $start 5 5
 is '0' FCALL weir_return 1 k '100/s burst=100' $start 5 5
 at 5000000
@@ -258,13 +257,11 @@ says <(to EVALSHA "$sha" 0 weir_version) '0.7.0'
 
 # ---- a dump of the library, and a restart from disk, keep it all ----
 to FCALL weir_take 1 k 10/s 4 >/dev/null
-is 'OK' FUNCTION DUMP >/dev/null 2>&1 || true
 to SAVE >/dev/null
 end_engine
 start_engine
 is "allow 0 5 0 0 500000 $start" FCALL weir_take 1 k 10/s 1
 what='FUNCTION DUMP and RESTORE'
-to --no-raw EVAL 'return 1' 0 >/dev/null
 redis-cli -s "$room/socket" FUNCTION DUMP | head -c -1 >dump
 to FUNCTION FLUSH >/dev/null
 if [ "$(to -x FUNCTION RESTORE <dump)" != OK ]; then fail 'it does not restore'; fi
