@@ -301,6 +301,11 @@ if(TARGET weir_cli)
     weir_test(bench serve env WEIR_SMALL=1 "WEIR_BUILD=${PROJECT_BINARY_DIR}" "${PROJECT_SOURCE_DIR}/bench/serve/run")
     set_tests_properties(bench/serve PROPERTIES PROCESSORS 2)
 endif()
+if(WEIR_HAS_MODULE)
+    add_dependencies(bench-serve-client weir_module) # bench/engine/run loads it
+    weir_test(bench engine env WEIR_SMALL=1 "WEIR_BUILD=${PROJECT_BINARY_DIR}" "${PROJECT_SOURCE_DIR}/bench/engine/run")
+    set_tests_properties(bench/engine PROPERTIES PROCESSORS 2)
+endif()
 
 # The picture of a fleet.
 if(TARGET weir_cli)
