@@ -224,8 +224,18 @@ foreach(source IN LISTS programs)
         target_link_libraries(engine-${name} PRIVATE PkgConfig::hiredis)
     endif()
 endforeach()
+if(TARGET engine-window)
+    target_sources(engine-window PRIVATE "${test_dir}/stress/windows.c")
+endif()
 if(scripts)
-    add_dependencies(tests-engine weir_cli)
+    # Preloaded into engines whose clock a test steps; an engine has no sanitizers.
+    add_library(engine-clock MODULE "${test_dir}/engine/clock/clock.c")
+    target_compile_definitions(engine-clock PRIVATE _GNU_SOURCE)
+    target_compile_options(engine-clock PRIVATE -fno-sanitize=all)
+    target_link_options(engine-clock PRIVATE -fno-sanitize=all)
+    set_target_properties(engine-clock PROPERTIES PREFIX "" C_VISIBILITY_PRESET default
+        LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test")
+    add_dependencies(tests-engine weir_cli engine-clock)
     if(WEIR_HAS_MODULE)
         add_dependencies(tests-engine weir_module)
     endif()
@@ -292,6 +302,12 @@ if(TARGET weir_cli)
     set_tests_properties(bench/serve PROPERTIES PROCESSORS 2)
 endif()
 
+# The picture of a fleet.
+if(TARGET weir_cli)
+    weir_test(bench fleet env WEIR_SMALL=1 "WEIR_BUILD=${PROJECT_BINARY_DIR}"
+        "${PROJECT_SOURCE_DIR}/bench/fleet/report")
+endif()
+
 # ---- tidy and install: sanitizers add symbols of their own, so only plain builds are looked at ----
 if(WEIR_SANITIZE)
     return()
@@ -311,9 +327,15 @@ foreach(room IN ITEMS core plan share)
     endif()
 endforeach()
 if(WEIR_SHARED)
-    weir_test(tidy symbols bash "${tidy}/symbols.sh" "${PROJECT_SOURCE_DIR}" "${CMAKE_NM}"
-        $<TARGET_FILE:weir_static> $<TARGET_FILE:weir_shared>)
+    set(headers "${PROJECT_SOURCE_DIR}/include/weir")
+    weir_test(tidy symbols bash "${tidy}/symbols.sh" "${headers}/weir.h" "${CMAKE_NM}" $<TARGET_FILE:weir_static>
+        $<TARGET_FILE:weir_shared>)
     add_dependencies(tests-tidy ${weir_libraries})
+    if(WEIR_HAS_ENGINE)
+        weir_test(tidy symbols-redis bash "${tidy}/symbols.sh" "${headers}/redis.h" "${CMAKE_NM}"
+            $<TARGET_FILE:weir_redis_static> $<TARGET_FILE:weir_redis_shared>)
+        add_dependencies(tests-tidy ${weir_redis_libraries})
+    endif()
     weir_test(install consumer bash "${test_dir}/install/run.sh" "${PROJECT_BINARY_DIR}" "${CMAKE_COMMAND}"
         "${CMAKE_C_COMPILER}")
     add_dependencies(tests-install product)

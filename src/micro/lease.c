@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
    lease.c - permits that nodes take along, kept beside the level of a gcra cell.
 
-   A lease is charged at once: level += L, and its L permits count as out.  While they are out the level does not drain
+   A lease is charged at once, level += L, and its L permits count as out.  While they are out the level does not drain
    below them: who holds them may spend them all at once, at any time, as if he had just taken them.  Without that hold
    a bucket would fill up beside a lease and let a whole burst through, and the lease besides.
 
@@ -19,158 +19,88 @@
    Turns have names that never come again, not even after the key was forgotten: the first is the time.  A return of a
    turn that is over is a node's that was slow; what it gives back has been taken back.
 
-   The bound, B + r * t over any window: let F be a bucket that knows only what was really spent.  Then at all times
-   F + what may still be spent of leases <= level: a lease adds L to both sides, spending moves a permit within the left
-   side, drains take the same from both until F is empty, and from then on the left side is not more than out, which is
-   held.  And a level above top is granted to nobody.  test/explore/nodes_explore.c has it in all orders.
+   The bound, burst + rate * t in any window t: let F be a bucket that knows only what was really spent.  Then at all
+   times F + what may still be spent of leases <= level: a lease adds L to both sides, spending moves a permit within
+   the left side, time takes the same from both until F is empty, and from then on the left side is not more than what
+   is out, which is held.  And a level above top is granted to nobody.  test/explore/nodes_explore.c has it in all
+   orders.
 
-   May touch: its arguments.  Promises: what is out is never granted twice.  Leaves to others: the node (src/engine). */
-#include "micro/lease.h"
+   May touch: its arguments.  Promises: what is out is never granted twice, if no node spends a permit later than a
+   lifetime after its grant.  Leaves to others: that (src/engine/lease.c), the turns themselves (gcra.c). */
+#include "micro/kinds.h"
 
-#include "core/num.h"
-
-enum {
-    PART = 8, /* of what is to be had now goes into one lease: several nodes, and calls without any, come first */
-    LEAST = 2 /* permits; below that a lease is not worth its return */
-};
-
-uint64_t lease_out(const struct micro_cell *cell)
-{
-    return cell->words == GCRA_WORDS ? cell->word[GCRA_NEW] + cell->word[GCRA_OLD] : 0;
-}
-
-static uint64_t divide_ceil(uint64_t a, uint64_t b)
-{
-    return a / b + (a % b != 0);
-}
-
-static uint64_t ticks_of(const struct micro_rule *rule, uint64_t permits)
-{
-    return permits > MICRO_MOST / rule->permit ? MICRO_MOST : permits * rule->permit;
-}
-
-static uint64_t drained(const struct micro_rule *rule, uint64_t level, uint64_t elapsed)
-{
-    return elapsed >= divide_ceil(level, rule->per) ? 0 : level - elapsed * rule->per;
-}
-
-static void drain_to(const struct micro_rule *rule, struct micro_cell *cell, uint64_t at)
-{
-    const uint64_t elapsed = subtract_to_zero(at, cell->word[GCRA_SEEN]);
-    const uint64_t held = ticks_of(rule, lease_out(cell));
-    cell->word[GCRA_LEVEL] = most(drained(rule, cell->word[GCRA_LEVEL], elapsed), held);
-    cell->word[GCRA_SEEN] = at;
-}
-
-static void end_turn(const struct micro_rule *rule, struct micro_cell *cell)
-{
-    drain_to(rule, cell, cell->word[GCRA_TURN_END]);
-    cell->word[GCRA_TURN]++;
-    cell->word[GCRA_TURN_END] += cell->word[GCRA_LIFETIME];
-    cell->word[GCRA_OLD] = cell->word[GCRA_NEW];
-    cell->word[GCRA_NEW] = 0;
-}
-
-void lease_pass(const struct micro_rule *rule, struct micro_cell *cell, uint64_t now)
-{
-    while (lease_out(cell) > 0 && cell->word[GCRA_TURN_END] <= now) end_turn(rule, cell); /* twice at most */
-    drain_to(rule, cell, now);
-}
-
-uint64_t lease_wait(const struct micro_rule *rule, const struct micro_cell *cell, uint64_t goal)
-{
-    struct micro_cell later = *cell;
-    while (ticks_of(rule, lease_out(&later)) > goal) end_turn(rule, &later);
-    const uint64_t above = subtract_to_zero(later.word[GCRA_LEVEL], goal);
-    return later.word[GCRA_SEEN] - cell->word[GCRA_SEEN] + divide_ceil(above, rule->per);
-}
-
-void lease_set_back(struct micro_cell *cell, uint64_t now)
-{
-    if (cell->words != GCRA_WORDS) return;
-    const uint64_t back = subtract_to_zero(cell->word[GCRA_SEEN], now);
-    cell->word[GCRA_TURN_END] = subtract_to_zero(cell->word[GCRA_TURN_END], back);
-}
+enum { SHARE = 8, LEAST = 2 }; /* a lease has at most this part of what is there, and at least so many */
 
 bool micro_leases(const struct micro_plan *plan)
 {
-    const struct micro_rule *rule = &plan->rule[0];
-    return plan->count == 1 && rule->kind == MICRO_GCRA && rule->top / rule->permit >= PART * LEAST;
+    return plan->count == 1 && plan->rule[0].kind == MICRO_GCRA;
 }
 
-/* At the time of the call, and as micro_prepare leaves it. */
-static struct micro_cell *cell_now(const struct micro_plan *plan, struct micro_state *state, uint64_t now)
+/* The longer lifetime holds while anything is out; with nothing out a turn of the new one begins. */
+static void note_lifetime(struct micro_cell *cell, uint64_t now, uint64_t lifetime)
 {
-    micro_prepare(plan, state, now);
-    lease_pass(&plan->rule[0], &state->cell[0], now);
-    return &state->cell[0];
-}
-
-/* For a lease beside others the longer lifetime holds: they end in this turn or the next, so none ends too early. */
-static void enter_turn(struct micro_cell *cell, uint64_t lifetime)
-{
-    const uint64_t now = cell->word[GCRA_SEEN];
-    if (lease_out(cell) > 0) {
-        cell->word[GCRA_LIFETIME] = most(cell->word[GCRA_LIFETIME], lifetime);
-        return;
+    uint64_t *word = cell->word;
+    if (cell->words == GCRA_WORDS) {
+        const uint64_t lease[] = {now, now + lifetime, lifetime, 0, 0};
+        for (int i = 0; i < GCRA_LEASE_WORDS - GCRA_WORDS; i++) word[GCRA_WORDS + i] = lease[i];
+        cell->words = GCRA_LEASE_WORDS;
+    } else if (gcra_out(cell) != 0) {
+        word[GCRA_LIFETIME] = most(word[GCRA_LIFETIME], lifetime);
+    } else if (word[GCRA_LIFETIME] != lifetime) {
+        word[GCRA_TURN] = word[GCRA_TURN] + 1;
+        word[GCRA_TURN_END] = now + lifetime;
+        word[GCRA_LIFETIME] = lifetime;
     }
-    const uint64_t before = cell->words == GCRA_WORDS ? cell->word[GCRA_TURN] : 0;
-    cell->words = GCRA_WORDS;
-    cell->word[GCRA_TURN] = most(before + 1, now);
-    cell->word[GCRA_TURN_END] = now + lifetime;
-    cell->word[GCRA_LIFETIME] = lifetime;
-    cell->word[GCRA_NEW] = cell->word[GCRA_OLD] = 0;
 }
 
-static void answer_with(const struct micro_rule *rule, const struct micro_cell *cell, struct micro_lease *lease)
+static void tell(const struct micro_rule *rule, const struct micro_cell *cell, uint64_t now, struct micro_lease *lease)
 {
     lease->remaining = subtract_to_zero(rule->top, cell->word[GCRA_LEVEL]) / rule->permit;
-    lease->idle = cell->word[GCRA_SEEN] + lease_wait(rule, cell, 0);
+    lease->retry = gcra_time_to(rule, cell, rule->top - rule->permit);
+    lease->idle = now + gcra_time_to(rule, cell, 0);
 }
 
 void micro_lease_take(const struct micro_plan *plan, struct micro_state *state, uint64_t now, uint64_t want,
                       uint64_t lifetime, struct micro_lease *lease)
 {
-    *lease = (struct micro_lease){0};
-    if (!micro_leases(plan) || lifetime == 0 || lifetime > MICRO_LIFETIME_MAX) return;
     const struct micro_rule *rule = &plan->rule[0];
-    struct micro_cell *cell = cell_now(plan, state, now);
-    const uint64_t credit = subtract_to_zero(rule->top, cell->word[GCRA_LEVEL]) / rule->permit;
-    const uint64_t permits = least(want, credit / PART);
+    struct micro_cell *cell = &state->cell[0];
+    const uint64_t at = least(now, MICRO_MOST);
+    *lease = (struct micro_lease){.idle = at};
+    if (!micro_leases(plan)) return;
+    lease->changed = micro_prepare(plan, state, at);
+    const uint64_t there = subtract_to_zero(rule->top, cell->word[GCRA_LEVEL]) / rule->permit;
+    const uint64_t permits = least(want, there / SHARE);
     if (permits >= LEAST) {
-        enter_turn(cell, lifetime);
-        cell->word[GCRA_NEW] += permits;
-        cell->word[GCRA_LEVEL] += permits * rule->permit;
+        note_lifetime(cell, at, least(most(lifetime, 1), MICRO_LIFETIME_MAX));
+        cell->word[GCRA_LEVEL] = cell->word[GCRA_LEVEL] + permits * rule->permit;
+        cell->word[GCRA_OUT_NEW] = cell->word[GCRA_OUT_NEW] + permits;
         lease->permits = permits;
         lease->turn = cell->word[GCRA_TURN];
         lease->changed = true;
-    } else {
-        lease->retry = lease_wait(rule, cell, rule->top - PART * LEAST * rule->permit);
     }
-    answer_with(rule, cell, lease);
-}
-
-/* Which of the two turns that may have permits out; NULL: its time is over, or it never was. */
-static uint64_t *out_of_turn(struct micro_cell *cell, uint64_t turn, uint64_t permits)
-{
-    if (cell->words != GCRA_WORDS || permits == 0) return NULL;
-    const uint64_t turn_now = cell->word[GCRA_TURN];
-    uint64_t *out = turn == turn_now ? &cell->word[GCRA_NEW] : turn + 1 == turn_now ? &cell->word[GCRA_OLD] : NULL;
-    return out != NULL && permits <= *out ? out : NULL;
+    tell(rule, cell, at, lease);
 }
 
 void micro_lease_return(const struct micro_plan *plan, struct micro_state *state, uint64_t now, uint64_t turn,
                         uint64_t permits, uint64_t unused, struct micro_lease *lease)
 {
-    *lease = (struct micro_lease){.turn = turn};
-    if (!micro_leases(plan)) return;
     const struct micro_rule *rule = &plan->rule[0];
-    struct micro_cell *cell = cell_now(plan, state, now);
-    uint64_t *out = out_of_turn(cell, turn, permits);
-    lease->changed = out != NULL;
-    if (lease->changed) {
-        *out -= permits;
-        cell->word[GCRA_LEVEL] = subtract_to_zero(cell->word[GCRA_LEVEL], ticks_of(rule, least(unused, permits)));
+    struct micro_cell *cell = &state->cell[0];
+    const uint64_t at = least(now, MICRO_MOST);
+    *lease = (struct micro_lease){.idle = at};
+    if (!micro_leases(plan)) return;
+    lease->changed = micro_prepare(plan, state, at);
+    const bool leased = cell->words == GCRA_LEASE_WORDS;
+    const bool is_new = leased && turn == cell->word[GCRA_TURN];
+    const bool is_old = leased && turn + 1 == cell->word[GCRA_TURN];
+    if (is_new || is_old) {
+        uint64_t *out = &cell->word[is_new ? GCRA_OUT_NEW : GCRA_OUT_OLD];
+        lease->permits = least(permits, *out);
+        const uint64_t back = multiply_capped(least(unused, lease->permits), rule->permit);
+        cell->word[GCRA_LEVEL] = subtract_to_zero(cell->word[GCRA_LEVEL], back);
+        *out = *out - lease->permits;
+        lease->changed = lease->changed || lease->permits != 0;
     }
-    answer_with(rule, cell, lease);
+    tell(rule, cell, at, lease);
 }

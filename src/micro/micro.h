@@ -7,7 +7,7 @@
 
    State is kept as seen from the last time something was taken: how full a bucket was *then*, not when it will be
    empty.  A clock on the wall may be set back, and an engine that takes over has another one; then the state goes back
-   with it (micro_set_back), and nothing is earned or lost by that.
+   with it (micro_prepare), and nothing is earned or lost by that.
 
    A tick is the unit of a line's level, chosen so that nothing is ever rounded: a permit is `permit` ticks and `per`
    of them drain in a microsecond.  3/s: a permit is 1,000,000 ticks and 3 drain.
@@ -23,8 +23,8 @@
 
 #include <weir/weir.h>
 
-#define MICRO_MOST (UINT64_C(1) << 52) /* of each number in a rule or a state; sums of two are below 2^53 */
-#define MICRO_LIFETIME_MAX UINT64_C(3600000000) /* of a lease, us: an hour */
+#define MICRO_MOST (UINT64_C(1) << 52)      /* of each number in a rule or a state; sums of two are up to 2^53 */
+#define MICRO_ALL ((UINT64_C(1) << 53) - 1) /* remaining of what is unlimited */
 
 enum {
     MICRO_HEAD = 8,      /* bytes of a value before its cells: "weir", 1, cells, 0, 0 */
@@ -56,10 +56,10 @@ struct micro_rule {
     uint64_t burst;       /* permits that one call may ask for at most */
     uint64_t permit, per; /* lines: ticks */
     uint64_t top;         /* lines: ticks that fit; leaky: thousandths */
-    uint64_t debt;        /* lines: ticks that a charge may go beyond top */
+    uint64_t debt;        /* how far a charge may go beyond that: ticks, thousandths, permits of a sliding-window */
     uint64_t per_fast;    /* hybrid: ticks that drain from its ceiling, catchup * per */
-    uint64_t period, block, gap;    /* windows and logs, us */
-    uint64_t second, third, calm;   /* leaky: second / third thousandths leak in a ms; up to calm starts at once */
+    uint64_t period, block, gap;  /* windows and logs, us */
+    uint64_t second, third, calm; /* leaky: second / third thousandths leak in a ms; up to calm starts at once */
 };
 
 struct micro_plan {
@@ -67,9 +67,10 @@ struct micro_plan {
     struct micro_rule rule[WEIR_LIMITS_MAX];
 };
 
-/* What is remembered of one limit. */
+/* What is remembered of one limit; without words it is fresh, and that is how a sliding-log always is here. */
 struct micro_cell {
-    uint64_t kind, words, per;
+    uint64_t kind, words;
+    uint64_t per; /* lines: by which the ticks were counted */
     uint64_t word[MICRO_WORDS_MAX];
 };
 
@@ -82,23 +83,26 @@ struct micro_state {
 struct micro_log {
     uint64_t size;
     uint64_t (*stamp)(struct micro_log *, uint64_t index); /* index below size */
-    /* Filled by a decision: from the oldest end so many are to go; so many permits are to be entered at this time. */
-    uint64_t drop, add, add_at;
+    void *where;                                           /* for `stamp`: whose they are */
+    /* Filled by a verb, zero before: so many go, the first of them at this index (which is as it was before the verb);
+       then so many permits are entered at this time. */
+    uint64_t drop, drop_from, add, add_at;
 };
 
 struct micro_ask {
     uint64_t now; /* us since 1970 */
     uint64_t cost[WEIR_LIMITS_MAX];
-    uint64_t wait; /* us that it may start later; only for a plan of one limit */
+    uint64_t wait; /* us that it may start later; only of one limit that is a bucket, else as 0 */
     bool peek;
 };
 
 struct micro_answer {
     weir_verdict verdict;
     uint64_t limit, remaining;
-    uint64_t delay, retry, full; /* us; full: until all is back */
-    uint64_t idle;               /* us since 1970: from then on the key may be forgotten */
-    bool changed;                /* there is something to write */
+    uint64_t delay, retry; /* us; retry: until the same call passes, as weir_decision has it */
+    uint64_t full;         /* us, until this limit has all back: after what was taken, but before a peek */
+    uint64_t idle;         /* us since 1970: from then on the key may be forgotten */
+    bool changed;          /* there is something to write */
 };
 
 /* 0, or WEIR_EUNSUPPORTED with what the engine does not keep and what to write instead. */
@@ -110,8 +114,9 @@ bool micro_read(struct micro_state *, const void *bytes, size_t size);
 size_t micro_write(const struct micro_state *, void *bytes);
 
 /* Brings a state to this plan and this time: cells of another kind begin anew, levels of another rate are translated,
-   and where the clock was set back all goes back with it.  The verbs below do so first. */
-void micro_prepare(const struct micro_plan *, struct micro_state *, uint64_t now);
+   and where the clock was set back all goes back with it.  The verbs below do so first.  true: a time was moved, which
+   has to be written even with a refusal: it would be moved again and again, and never come. */
+bool micro_prepare(const struct micro_plan *, struct micro_state *, uint64_t now);
 
 /* log: one for each limit that is a sliding-log, at its index; others are not looked at.  May be NULL without any. */
 void micro_take(const struct micro_plan *, struct micro_state *, struct micro_log log[], const struct micro_ask *,
@@ -119,9 +124,11 @@ void micro_take(const struct micro_plan *, struct micro_state *, struct micro_lo
 /* Takes whatever the balance; never refuses but for MICRO_NONE. */
 void micro_charge(const struct micro_plan *, struct micro_state *, struct micro_log log[], const struct micro_ask *,
                   struct micro_answer *);
-/* What was taken at `taken` for `charged` was really `actual`: gives back what has not drained, or charges more. */
-void micro_settle(const struct micro_plan *, struct micro_state *, struct micro_log log[], uint64_t now,
-                  uint64_t taken, const uint64_t charged[], const uint64_t actual[], struct micro_answer *);
+/* What was to start at `taken` (the take's now + delay) for `charged` was really `actual`: gives back what has not
+   drained, or charges more.  Nothing is given back before that time, which is also how a clock that was set back shows,
+   or while somebody waits (a bucket over its top) or has a lease. */
+void micro_settle(const struct micro_plan *, struct micro_state *, struct micro_log log[], uint64_t now, uint64_t taken,
+                  const uint64_t charged[], const uint64_t actual[], struct micro_answer *);
 
 /* Receipts, "1763836800123456:1" or with a cost for each limit "...:1:250"; false: it is none. */
 size_t micro_receipt_write(uint64_t taken, const uint64_t charged[], unsigned count, char out[MICRO_RECEIPT_MAX]);
@@ -130,20 +137,20 @@ bool micro_receipt_read(const char *text, size_t size, uint64_t *taken, uint64_t
 /* ---- leases: permits that a node takes along (lease.c); only for a plan of one gcra limit ---- */
 
 struct micro_lease {
-    uint64_t permits;   /* 0: none now */
+    uint64_t permits;   /* 0: none now; of a return: as many as were still known to be out */
     uint64_t turn;      /* its name for micro_return */
     uint64_t remaining; /* for others */
-    uint64_t retry, idle;
+    uint64_t retry;     /* us until one permit passes; 0: now */
+    uint64_t idle;      /* us since 1970 */
     bool changed;
 };
 
 bool micro_leases(const struct micro_plan *); /* may there be any? */
-/* Up to `want` permits, to be spent within `lifetime` (1 us to MICRO_LIFETIME_MAX, or there are none) of when the
-   request was sent. */
+/* Up to `want` permits, to be spent within `lifetime` of when the request was sent. */
 void micro_lease_take(const struct micro_plan *, struct micro_state *, uint64_t now, uint64_t want, uint64_t lifetime,
                       struct micro_lease *);
-/* A lease of so many permits is over, and of them these were not spent.  Ignored (not changed) once its time is over. */
-void micro_lease_return(const struct micro_plan *, struct micro_state *, uint64_t now, uint64_t turn,
-                        uint64_t permits, uint64_t unused, struct micro_lease *);
+/* A lease of so many permits is over, and of them these were not spent.  Ignored once its time is over. */
+void micro_lease_return(const struct micro_plan *, struct micro_state *, uint64_t now, uint64_t turn, uint64_t permits,
+                        uint64_t unused, struct micro_lease *);
 
 #endif

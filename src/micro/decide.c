@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT
+   decide.c - (plan, state, now, cost) -> (answer, next state): several limits, all or none.
+
+   Every limit is asked first; only if all let the call pass is each charged.  So nothing has to be undone, and a refusal
+   leaves every state as it was, but where refusals are counted.  As src/core/decide.c, in another unit.
+
+   May touch: its arguments.  Promises: every input has an answer.  Leaves to others: what one limit says (kinds.h). */
+#include "micro/kinds.h"
+
+enum { AGREE_TRIES_MAX = 8 };
+
+const struct kind *kind_of(const struct micro_rule *rule)
+{
+    switch (rule->kind) {
+    case MICRO_GCRA:
+        return gcra_kind();
+    case MICRO_HYBRID:
+        return hybrid_kind();
+    case MICRO_LEAKY:
+        return leaky_kind();
+    case MICRO_FIXED:
+        return fixed_kind();
+    case MICRO_SLIDING:
+        return sliding_kind();
+    case MICRO_LOG:
+        return log_kind();
+    default:
+        return NULL;
+    }
+}
+
+/* A question about all limits, and what each says of it. */
+struct asked {
+    const struct micro_plan *plan;
+    struct micro_state *state;
+    struct micro_log *log;
+    uint64_t now, wait, cost[WEIR_LIMITS_MAX];
+    struct micro_offer offer[WEIR_LIMITS_MAX];
+    unsigned longest; /* the limit with the longest wait, the first of them */
+    uint64_t retry;   /* that wait */
+};
+
+static struct one one_of(const struct asked *asked, unsigned i)
+{
+    return (struct one){&asked->plan->rule[i], &asked->state->cell[i], asked->log == NULL ? NULL : &asked->log[i]};
+}
+
+/* Of MICRO_NONE the burst is 0, of MICRO_UNLIMITED all. */
+static bool possible(const struct micro_rule *rule, uint64_t cost)
+{
+    return cost <= rule->burst;
+}
+
+static struct micro_offer offer_at(const struct asked *asked, unsigned i, uint64_t now)
+{
+    const struct one one = one_of(asked, i);
+    const struct kind *kind = kind_of(one.rule);
+    if (kind == NULL) return offer_after(possible(one.rule, asked->cost[i]) ? 0 : MICRO_FOREVER);
+    return kind->offer(&one, now, asked->cost[i], asked->wait);
+}
+
+static uint64_t room_of(const struct asked *asked, unsigned i)
+{
+    const struct one one = one_of(asked, i);
+    const struct kind *kind = kind_of(one.rule);
+    if (kind == NULL) return one.rule->kind == MICRO_UNLIMITED ? MICRO_ALL : 0;
+    return kind->room(&one, asked->now);
+}
+
+static uint64_t full_of(const struct asked *asked, unsigned i)
+{
+    const struct one one = one_of(asked, i);
+    const struct kind *kind = kind_of(one.rule);
+    return kind == NULL ? 0 : kind->full(&one, asked->now);
+}
+
+static uint64_t idle_of(const struct asked *asked, unsigned i)
+{
+    const struct one one = one_of(asked, i);
+    const struct kind *kind = kind_of(one.rule);
+    if (kind == NULL || kind->idle == NULL) return full_of(asked, i);
+    return kind->idle(&one, asked->now);
+}
+
+static void ask_all(struct asked *asked)
+{
+    asked->longest = 0;
+    asked->retry = 0;
+    for (unsigned i = 0; i < asked->plan->count; i++) {
+        asked->offer[i] = offer_at(asked, i, asked->now);
+        if (asked->offer[i].wait > asked->retry) asked->longest = i;
+        asked->retry = most(asked->retry, asked->offer[i].wait);
+    }
+}
+
+static void commit(const struct asked *asked, micro_commit *verb_of(const struct kind *))
+{
+    for (unsigned i = 0; i < asked->plan->count; i++) {
+        const struct one one = one_of(asked, i);
+        const struct kind *kind = kind_of(one.rule);
+        if (kind != NULL && asked->cost[i] != 0) verb_of(kind)(&one, asked->now, asked->cost[i]);
+    }
+}
+
+static micro_commit *take_of(const struct kind *kind)
+{
+    return kind->take;
+}
+
+static micro_commit *charge_of(const struct kind *kind)
+{
+    return kind->charge;
+}
+
+static bool costs_something(const struct asked *asked)
+{
+    bool something = false;
+    for (unsigned i = 0; i < asked->plan->count; i++) something = something || asked->cost[i] != 0;
+    return something;
+}
+
+/* ---- refusals ---- */
+
+static bool counts_refused(const struct micro_rule *rule)
+{
+    return (rule->flags & MICRO_COUNTS_REFUSED) != 0;
+}
+
+/* Those that count their refusals count this one; then all are asked again how long the same call has to wait. */
+static bool count_refusals(struct asked *asked)
+{
+    bool counted = false;
+    for (unsigned i = 0; i < asked->plan->count; i++) {
+        const struct one one = one_of(asked, i);
+        if (asked->offer[i].wait == 0 || !counts_refused(one.rule)) continue;
+        kind_of(one.rule)->refuse(&one, asked->now, asked->cost[i]);
+        counted = true;
+    }
+    ask_all(asked);
+    return counted;
+}
+
+/* By the time that one limit passes another may do so no more: when do all of them?  Most often then. */
+static void agree(struct asked *asked)
+{
+    for (int tries = 0; asked->retry != MICRO_FOREVER; tries++) {
+        const uint64_t then = asked->now + asked->retry;
+        uint64_t more = tries == AGREE_TRIES_MAX || then > MICRO_MOST ? MICRO_FOREVER : 0;
+        for (unsigned i = 0; i < asked->plan->count && more != MICRO_FOREVER; i++) {
+            const uint64_t wait = offer_at(asked, i, then).wait;
+            if (wait > more) asked->longest = i;
+            more = most(more, wait);
+        }
+        if (more == 0) return;
+        asked->retry = more == MICRO_FOREVER ? MICRO_FOREVER : asked->retry + more;
+    }
+}
+
+/* The first that may never pass this cost. */
+static bool find_never(const struct asked *asked, unsigned *limit)
+{
+    for (unsigned i = 0; i < asked->plan->count; i++) {
+        if (possible(&asked->plan->rule[i], asked->cost[i])) continue;
+        *limit = i;
+        return true;
+    }
+    return false;
+}
+
+/* ---- what is said ---- */
+
+/* Names the tightest limit, the first of them; `paid`: as if that had been taken, too. */
+static void tell_left(const struct asked *asked, const uint64_t paid[], struct micro_answer *answer)
+{
+    answer->limit = 0;
+    answer->remaining = MICRO_ALL;
+    for (unsigned i = 0; i < asked->plan->count; i++) {
+        const uint64_t room = room_of(asked, i);
+        const uint64_t left = paid == NULL || room == MICRO_ALL ? room : subtract_to_zero(room, paid[i]);
+        if (left >= answer->remaining) continue;
+        answer->limit = i;
+        answer->remaining = left;
+    }
+}
+
+static void tell_times(const struct asked *asked, struct micro_answer *answer)
+{
+    uint64_t idle = 0;
+    for (unsigned i = 0; i < asked->plan->count; i++) idle = most(idle, idle_of(asked, i));
+    answer->idle = asked->now + idle;
+    answer->full = most(full_of(asked, (unsigned)answer->limit), answer->retry);
+}
+
+static void tell_refusal(struct asked *asked, bool peek, struct micro_answer *answer)
+{
+    if (!peek) answer->changed = count_refusals(asked) || answer->changed;
+    if (asked->plan->count > 1) agree(asked);
+    tell_left(asked, NULL, answer);
+    unsigned limit = asked->longest;
+    const bool never = asked->retry == MICRO_FOREVER && find_never(asked, &limit);
+    answer->verdict = never ? WEIR_NEVER : WEIR_DENY;
+    answer->limit = limit;
+    answer->retry = never ? 0 : least(asked->retry, MICRO_ALL);
+}
+
+/* ---- the verbs ---- */
+
+static struct asked begin(const struct micro_plan *plan, struct micro_state *state, struct micro_log *log, uint64_t now,
+                          struct micro_answer *answer)
+{
+    const struct asked asked = {.plan = plan, .state = state, .log = log, .now = least(now, MICRO_MOST)};
+    *answer = (struct micro_answer){.verdict = WEIR_ALLOW};
+    answer->changed = micro_prepare(plan, state, asked.now);
+    return asked;
+}
+
+static void read_costs(struct asked *asked, const struct micro_ask *ask)
+{
+    for (unsigned i = 0; i < asked->plan->count; i++) asked->cost[i] = least(ask->cost[i], MICRO_MOST);
+    asked->wait = asked->plan->count == 1 ? least(ask->wait, MICRO_MOST) : 0;
+}
+
+void micro_take(const struct micro_plan *plan, struct micro_state *state, struct micro_log log[],
+                const struct micro_ask *ask, struct micro_answer *answer)
+{
+    struct asked asked = begin(plan, state, log, ask->now, answer);
+    read_costs(&asked, ask);
+    ask_all(&asked);
+    answer->delay = asked.retry == 0 ? asked.offer[0].delay : 0;
+    if (asked.retry != 0) {
+        tell_refusal(&asked, ask->peek, answer);
+    } else if (ask->peek) {
+        tell_left(&asked, asked.cost, answer);
+    } else {
+        commit(&asked, take_of);
+        answer->changed = costs_something(&asked) || answer->changed;
+        tell_left(&asked, NULL, answer);
+    }
+    if (ask->peek) answer->changed = false;
+    tell_times(&asked, answer);
+}
+
+void micro_charge(const struct micro_plan *plan, struct micro_state *state, struct micro_log log[],
+                  const struct micro_ask *ask, struct micro_answer *answer)
+{
+    struct asked asked = begin(plan, state, log, ask->now, answer);
+    unsigned never = 0;
+    read_costs(&asked, ask);
+    for (unsigned i = 0; i < plan->count; i++) {
+        if (plan->rule[i].kind != MICRO_NONE || answer->verdict == WEIR_NEVER) continue;
+        answer->verdict = WEIR_NEVER;
+        never = i;
+    }
+    if (answer->verdict == WEIR_ALLOW) {
+        commit(&asked, charge_of);
+        answer->changed = costs_something(&asked) || answer->changed;
+    }
+    tell_left(&asked, NULL, answer);
+    if (answer->verdict == WEIR_NEVER) answer->limit = never;
+    tell_times(&asked, answer);
+}
+
+void micro_settle(const struct micro_plan *plan, struct micro_state *state, struct micro_log log[], uint64_t now,
+                  uint64_t taken, const uint64_t charged[], const uint64_t actual[], struct micro_answer *answer)
+{
+    const struct asked asked = begin(plan, state, log, now, answer);
+    for (unsigned i = 0; i < plan->count; i++) {
+        const struct one one = one_of(&asked, i);
+        const struct kind *kind = kind_of(one.rule);
+        const uint64_t was = least(charged[i], MICRO_MOST), is = least(actual[i], MICRO_MOST);
+        if (kind == NULL || was == is) continue;
+        answer->changed = true;
+        if (is > was) kind->charge(&one, asked.now, is - was);
+        else if (taken <= asked.now) kind->give_back(&one, asked.now, taken, was, was - is);
+    }
+    tell_left(&asked, NULL, answer);
+    tell_times(&asked, answer);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT
+   state.c - the value of a key: what is remembered of its limits, as bytes.
+
+       | w e i r | 1 | cells | 0 | 0 |                      the head, 8 bytes
+       | kind, words << 8 | per | word ... |                a cell, 8 bytes each, least byte first
+
+   The module and weir.lua write the same, so a key may be asked by either.
+
+   May touch: its arguments.  Promises: bytes that anybody wrote are read without a fault, and what comes out of them is
+   within the bounds that a verb relies on (kinds.h).  Leaves to others: where the bytes are. */
+#include <string.h>
+
+#include "micro/kinds.h"
+
+enum { MAGIC = 4, VERSION_AT = MAGIC, COUNT_AT, PAD_AT, VERSION = 1, WORD = 8, BYTE_BITS = 8, BYTE_MASK = 255 };
+#define WORD_MOST (UINT64_C(1) << 53)
+
+static const char magic[] = "weir";
+
+static uint64_t read_word(const unsigned char *bytes)
+{
+    uint64_t word = 0;
+    for (int i = WORD - 1; i >= 0; i--) word = word << BYTE_BITS | bytes[i];
+    return word;
+}
+
+static void write_word(unsigned char *bytes, uint64_t word)
+{
+    for (int i = 0; i < WORD; i++) bytes[i] = (unsigned char)(word >> (BYTE_BITS * i) & BYTE_MASK);
+}
+
+/* None is always a fresh one. */
+static bool words_fit(uint64_t kind, uint64_t words)
+{
+    static const uint64_t of_kind[MICRO_KINDS] = {
+        [MICRO_GCRA] = GCRA_WORDS, [MICRO_HYBRID] = 3, [MICRO_LEAKY] = 2, [MICRO_FIXED] = 2, [MICRO_SLIDING] = 3};
+    if (kind >= MICRO_KINDS) return false;
+    return words == 0 || words == of_kind[kind] || (kind == MICRO_GCRA && words == GCRA_LEASE_WORDS);
+}
+
+static bool read_cell(struct micro_cell *cell, const unsigned char **at, size_t *left)
+{
+    if (*left < MICRO_CELL) return false;
+    const uint64_t first = read_word(*at), words = first >> BYTE_BITS;
+    *cell = (struct micro_cell){.kind = first & BYTE_MASK, .words = words, .per = read_word(*at + WORD)};
+    *at += MICRO_CELL;
+    *left -= MICRO_CELL;
+    if (!words_fit(cell->kind, words) || cell->per > MICRO_MOST || *left < words * WORD) return false;
+    const bool line = cell->kind == MICRO_GCRA || cell->kind == MICRO_HYBRID;
+    if (line && words != 0 && cell->per == 0) return false;
+    for (uint64_t i = 0; i < words; i++) {
+        cell->word[i] = read_word(*at);
+        if (cell->word[i] > WORD_MOST) return false;
+        *at += WORD;
+        *left -= WORD;
+    }
+    return true;
+}
+
+bool micro_read(struct micro_state *state, const void *bytes, size_t size)
+{
+    const unsigned char *at = bytes;
+    *state = (struct micro_state){0};
+    if (size < MICRO_HEAD || memcmp(at, magic, MAGIC) != 0 || at[VERSION_AT] != VERSION) return false;
+    const unsigned count = at[COUNT_AT];
+    if (count == 0 || count > WEIR_LIMITS_MAX || at[PAD_AT] != 0 || at[PAD_AT + 1] != 0) return false;
+    size_t left = size - MICRO_HEAD;
+    at += MICRO_HEAD;
+    for (unsigned i = 0; i < count; i++) {
+        if (!read_cell(&state->cell[i], &at, &left)) return false;
+    }
+    state->count = left == 0 ? count : 0;
+    return left == 0;
+}
+
+size_t micro_write(const struct micro_state *state, void *bytes)
+{
+    unsigned char *at = bytes;
+    memcpy(at, magic, MAGIC);
+    at[VERSION_AT] = VERSION;
+    at[COUNT_AT] = (unsigned char)state->count;
+    at[PAD_AT] = at[PAD_AT + 1] = 0;
+    at += MICRO_HEAD;
+    for (unsigned i = 0; i < state->count; i++) {
+        const struct micro_cell *cell = &state->cell[i];
+        write_word(at, cell->kind | cell->words << BYTE_BITS);
+        write_word(at + WORD, cell->per);
+        at += MICRO_CELL;
+        for (uint64_t word = 0; word < cell->words; word++, at += WORD) write_word(at, cell->word[word]);
+    }
+    return (size_t)(at - (unsigned char *)bytes);
+}
+
+bool micro_prepare(const struct micro_plan *plan, struct micro_state *state, uint64_t now)
+{
+    bool moved = false;
+    for (unsigned i = 0; i < plan->count; i++) {
+        struct micro_cell *cell = &state->cell[i];
+        const struct micro_rule *rule = &plan->rule[i];
+        const struct kind *kind = kind_of(rule);
+        if (i >= state->count || cell->kind != rule->kind) *cell = (struct micro_cell){.kind = rule->kind};
+        if (kind != NULL && kind->adapt(rule, cell, least(now, MICRO_MOST))) moved = true;
+    }
+    state->count = plan->count;
+    return moved;
+}
