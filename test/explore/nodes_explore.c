@@ -67,8 +67,8 @@ static bool explore_scene(const struct nodes_scene *scene)
 {
     struct search search = {.model = nodes_model_of(scene)};
     struct world world;
-    const bool is_planted = scene->planted > PLANTED_COPY || scene->node_mistake != NODE_RIGHT ||
-                            scene->engine_lifetime != 0;
+    const bool is_planted =
+        scene->planted > PLANTED_COPY || scene->node_mistake != NODE_RIGHT || scene->engine_lifetime != 0;
     search.limit = is_planted ? 0 : scene->worst * (int64_t)scene->permit;
     nodes_begin(&search.model, &world);
     const bool wrong = visit(&search, &world);

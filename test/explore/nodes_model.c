@@ -13,8 +13,9 @@
 
 enum { BEGIN = 1000, NS_PER_US = 1000 };
 
-static const char *const names[STEP_KINDS] = {"later", "ask",  "return", "give up", "arrive",  "reply", "spend",    "look",
-                                              "wake",  "take", "wait",   "forget",  "restart", "copy",  "failover", "clock"};
+static const char *const names[STEP_KINDS] = {"later",   "ask",  "return",   "give up", "arrive", "reply",
+                                              "spend",   "look", "wake",     "take",    "wait",   "forget",
+                                              "restart", "copy", "failover", "clock"};
 
 void nodes_say(const struct step *step)
 {
@@ -23,9 +24,8 @@ void nodes_say(const struct step *step)
 
 struct nodes_model nodes_model_of(const struct nodes_scene *scene)
 {
-    struct nodes_model model = {.scene = scene,
-                                .engine = {micro_take, micro_lease_take, micro_lease_return},
-                                .worst = INT64_MIN};
+    struct nodes_model model = {
+        .scene = scene, .engine = {micro_take, micro_lease_take, micro_lease_return}, .worst = INT64_MIN};
     if (scene->planted != PLANTED_NOTHING) model.engine = planted_nodes(scene->planted);
     model.plan.count = 1;
     model.plan.rule[0] = (struct micro_rule){.kind = MICRO_GCRA,

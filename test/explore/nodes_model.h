@@ -23,22 +23,22 @@ enum { NODES = 3, MAIL_MAX = 5, PROMISES = 2, CHOICES = 3, STEPS_LISTED = 96 };
 #define NODES_ALL UINT64_MAX /* as many as there are */
 
 enum step_kind {
-    STEP_LATER,   /* the time moves on by amount */
-    STEP_ASK,     /* who asks for amount permits and gives back what he has */
-    STEP_RETURN,  /* who only gives back */
-    STEP_GIVE_UP, /* who waits no longer for his reply; the request may still arrive */
-    STEP_ARRIVE,  /* mail number who is read by the engine */
-    STEP_REPLY,   /* ... by its node */
-    STEP_SPEND,   /* who spends amount */
-    STEP_LOOK,    /* the same, but between looking at the clock and doing it he is stopped */
-    STEP_WAKE,    /* ... until now */
-    STEP_TAKE,    /* a call at the engine */
-    STEP_WAIT,    /* a call at the engine that may start later */
-    STEP_FORGET,  /* the key's time is over */
-    STEP_RESTART, /* the engine comes back empty */
-    STEP_COPY,    /* a replica has all by now */
-    STEP_FAILOVER,/* the replica takes over */
-    STEP_CLOCK,   /* the engine's clock is stepped by the scene's clock_us */
+    STEP_LATER,    /* the time moves on by amount */
+    STEP_ASK,      /* who asks for amount permits and gives back what he has */
+    STEP_RETURN,   /* who only gives back */
+    STEP_GIVE_UP,  /* who waits no longer for his reply; the request may still arrive */
+    STEP_ARRIVE,   /* mail number who is read by the engine */
+    STEP_REPLY,    /* ... by its node */
+    STEP_SPEND,    /* who spends amount */
+    STEP_LOOK,     /* the same, but between looking at the clock and doing it he is stopped */
+    STEP_WAKE,     /* ... until now */
+    STEP_TAKE,     /* a call at the engine */
+    STEP_WAIT,     /* a call at the engine that may start later */
+    STEP_FORGET,   /* the key's time is over */
+    STEP_RESTART,  /* the engine comes back empty */
+    STEP_COPY,     /* a replica has all by now */
+    STEP_FAILOVER, /* the replica takes over */
+    STEP_CLOCK,    /* the engine's clock is stepped by the scene's clock_us */
     STEP_KINDS
 };
 
@@ -71,8 +71,8 @@ struct nodes_scene {
     int64_t worst;             /* permits: what is let through beyond burst + rate * time, exactly */
     int planted;               /* a mistake of planted_nodes.h; 0: the real functions */
     enum node_mistake node_mistake;
-    uint64_t engine_lifetime;  /* planted: what the engine is told instead */
-    bool walks;                /* at random, with all starts kept, instead of all orders */
+    uint64_t engine_lifetime; /* planted: what the engine is told instead */
+    bool walks;               /* at random, with all starts kept, instead of all orders */
 };
 
 struct mail {

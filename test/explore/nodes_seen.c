@@ -60,7 +60,8 @@ static void put_store(struct hash *hash, const struct nodes_model *model, const 
 
 static void put_turn(struct hash *hash, const struct store *store, uint64_t now, uint64_t turn)
 {
-    if (store->known == 0 || store->cell.words != GCRA_LEASE_CELL) put(hash, OVER + 1 + subtract_to_zero(turn + 1, now));
+    if (store->known == 0 || store->cell.words != GCRA_LEASE_CELL)
+        put(hash, OVER + 1 + subtract_to_zero(turn + 1, now));
     else put(hash, turn > store->cell.word[TURN] ? OVER + 1 : least(store->cell.word[TURN] - turn, OVER));
 }
 

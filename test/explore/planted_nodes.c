@@ -124,8 +124,8 @@ static void lease_return(const struct micro_plan *plan, struct micro_state *stat
                          uint64_t permits, uint64_t unused, struct micro_lease *lease)
 {
     const struct micro_rule *rule = &plan->rule[0];
-    const bool early = mistake != PLANTED_RETURN_NO_HOLD && mistake != PLANTED_RETURN_HOLDS_OWN &&
-                       mistake != PLANTED_RETURN_OUT_FIRST;
+    const bool early =
+        mistake != PLANTED_RETURN_NO_HOLD && mistake != PLANTED_RETURN_HOLDS_OWN && mistake != PLANTED_RETURN_OUT_FIRST;
     uint64_t *word = prepare(plan, state, now, early);
     uint64_t *out = turn + 1 == word[TURN] ? &word[OLD] : &word[NEW];
     const bool known = turn == word[TURN] || turn + 1 == word[TURN] || mistake == PLANTED_RETURN_ANY;
