@@ -68,7 +68,7 @@ struct nodes_scene {
     uint64_t later[CHOICES], want[CHOICES], cost[CHOICES], wait_us;
     int64_t clock_us;
     uint8_t times[STEP_KINDS]; /* how often each; of ASK, RETURN: by each node */
-    int64_t worst;             /* permits: what is let through beyond burst + rate * time, exactly */
+    int64_t worst;             /* ticks: what is let through at most beyond burst + rate * time */
     int planted;               /* a mistake of planted_nodes.h; 0: the real functions */
     enum node_mistake node_mistake;
     uint64_t engine_lifetime; /* planted: what the engine is told instead */

@@ -108,7 +108,7 @@ static void lease_take(const struct micro_plan *plan, struct micro_state *state,
                        uint64_t lifetime, struct micro_lease *lease)
 {
     const struct micro_rule *rule = &plan->rule[0];
-    uint64_t *word = prepare(plan, state, now, mistake != PLANTED_LEASES_IGNORE);
+    uint64_t *word = prepare(plan, state, now, true);
     const uint64_t permits = least(want, subtract_to_zero(rule->top, word[LEVEL]) / rule->permit / PART);
     *lease = (struct micro_lease){0};
     if (permits >= LEAST) {

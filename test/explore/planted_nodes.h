@@ -13,7 +13,6 @@ enum planted_nodes {
     PLANTED_COPY,             /* the same once more, without a mistake */
     PLANTED_NO_OUT,           /* a lease is charged, but not kept as out */
     PLANTED_SINGLES_IGNORE,   /* calls without a lease do not hold what is out */
-    PLANTED_LEASES_IGNORE,    /* leases do not hold what others have out */
     PLANTED_RETURN_NO_HOLD,   /* what is unused is given back without the hold first */
     PLANTED_RETURN_HOLDS_OWN, /* ... with the hold of its own permits only */
     PLANTED_RETURN_OUT_FIRST, /* ... with the hold after its own permits are no longer out */

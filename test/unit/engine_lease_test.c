@@ -259,8 +259,28 @@ static void many_keys_share_a_bounded_table(void **unused)
     }
     while (engine_leases_return(leases, BEGIN, true, &command)) back++;
     assert_in_range(back, LEASES_KEYS / 2, LEASES_KEYS);
+    const struct engine_leases_counts counts = engine_leases_counts(leases);
+    assert_int_equal(counts.leased, spent + counts.unused);
     assert_true(wanted >= back);
     assert_true(spent > 0);
+    engine_leases_close(leases);
+}
+
+static void many_slow_keys_are_not_a_busy_one(void **unused)
+{
+    (void)unused;
+    enum { KEYS = 65536, ALMOST = 9 };
+    struct engine_leases *leases = engine_leases_open(LIFETIME);
+    struct engine_lease_command command;
+    weir_decision decision;
+    for (uint64_t ask = 0; ask < KEYS + ALMOST; ask++) {
+        uint64_t number = ask < ALMOST ? 0 : ask - ALMOST + 1;
+        assert_false(engine_leases_spend(leases, 1, key_of(&number), BEGIN, 1, &decision));
+        assert_false(engine_leases_want(leases, 1, key_of(&number), BEGIN, &command));
+    }
+    uint64_t first = 0;
+    assert_false(engine_leases_spend(leases, 1, key_of(&first), BEGIN, 1, &decision));
+    assert_false(engine_leases_want(leases, 1, key_of(&first), BEGIN, &command));
     engine_leases_close(leases);
 }
 
@@ -291,6 +311,7 @@ int main(void)
         cmocka_unit_test(a_quiet_key_gives_back),
         cmocka_unit_test(a_lost_reply_grants_nothing),
         cmocka_unit_test(many_keys_share_a_bounded_table),
+        cmocka_unit_test(many_slow_keys_are_not_a_busy_one),
         cmocka_unit_test(long_keys_and_none_are_asked_for_as_ever),
     };
     return cmocka_run_group_tests_name("engine_lease", tests, NULL, NULL);
