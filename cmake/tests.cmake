@@ -132,7 +132,8 @@ endforeach()
 # ---- explore: the very sources of share and core, over atomics that the explorer steps through ----
 weir_split(explore explore "/(self_test|.*_explore)\\.c$")
 file(GLOB explored CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/share/*.c" "${PROJECT_SOURCE_DIR}/src/core/*.c"
-    "${PROJECT_SOURCE_DIR}/src/plan/*.c" "${PROJECT_SOURCE_DIR}/src/micro/*.c")
+    "${PROJECT_SOURCE_DIR}/src/plan/*.c" "${PROJECT_SOURCE_DIR}/src/micro/*.c"
+    "${PROJECT_SOURCE_DIR}/src/engine/lease.c")
 if(explore_mains)
     add_library(weir_explored STATIC ${explored} ${explore_helpers})
     # The shim comes first: its share/atomic.h takes the place of the real one.
