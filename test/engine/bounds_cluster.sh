@@ -16,14 +16,12 @@ half_way()
     until_true redirected_since "$before"
 }
 
-# What the engines sent on: MOVED and ASK are errors in their statistics.
+# How often the engines said ASK.
 redirected()
 {
-    local name sum=0
-    for name in "${nodes[@]}"; do
-        sum=$((sum + $(info_of "$name" errorstat_ASK | sed 's/count=//;s/^$/0/') ))
-    done
-    echo $sum
+    local name
+    for name in "${nodes[@]}"; do info_of "$name" errorstat_ASK; done |
+        awk -F= '{ sum += $2 } END { print sum + 0 }'
 }
 
 redirected_since() # COUNT
@@ -44,7 +42,7 @@ moves() # CLIENT_ARGUMENT...
 {
     local slot count=0
     crowd "$cluster_url" "${patient[@]}" "$@"
-    slot=$(slot_of "$key$round")
+    slot=$(slot_of "{weir:$key$round}")
     while crowded; do
         move_slot "$slot" "$(next_node "$(owner_of "$slot")")" half_way
         count=$((count + 1))
@@ -59,7 +57,7 @@ takes_over() # CLIENT_ARGUMENT...
 {
     local owner heir since
     crowd "$cluster_url" --away closed --deadline-ms 100 "$@"
-    owner=$(owner_of "$(slot_of "$key$round")")
+    owner=$(owner_of "$(slot_of "{weir:$key$round}")")
     heir=$(replica_of "$owner")
     sleep 0.5
     kill_engine "$owner"

@@ -19,7 +19,7 @@ done
 # What is held to: a burst, and a permit a millisecond after that.
 burst=200 permits=1 period_ns=1000000
 limit="1000/s burst=$burst"
-key='{weir:crowd}'
+key=crowd # with the number of the case; in the engine {weir:crowd1}
 clients=4
 lease_ms=200
 patient=(--deadline-ms 5000) # nobody is away only because this machine is busy
