@@ -302,6 +302,12 @@ if(TARGET weir_cli)
     set_tests_properties(bench/serve PROPERTIES PROCESSORS 2)
 endif()
 
+# The picture of a fleet.
+if(TARGET weir_cli)
+    weir_test(bench fleet env WEIR_SMALL=1 "WEIR_BUILD=${PROJECT_BINARY_DIR}"
+        "${PROJECT_SOURCE_DIR}/bench/fleet/report")
+endif()
+
 # ---- tidy and install: sanitizers add symbols of their own, so only plain builds are looked at ----
 if(WEIR_SANITIZE)
     return()

@@ -271,7 +271,7 @@ void micro_settle(const struct micro_plan *plan, struct micro_state *state, stru
         if (kind == NULL || was == is) continue;
         answer->changed = true;
         if (is > was) kind->charge(&one, asked.now, is - was);
-        else kind->give_back(&one, asked.now, least(taken, MICRO_MOST), was, was - is);
+        else if (taken <= asked.now) kind->give_back(&one, asked.now, taken, was, was - is);
     }
     tell_left(&asked, NULL, answer);
     tell_times(&asked, answer);

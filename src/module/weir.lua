@@ -685,7 +685,7 @@ local function read_word_limit()
     end
     skip_spaces()
     if at <= #text and not next_is('[;,]') then mistake(at, 'expected ";" or the end') end
-    return {kind = KIND[name], burst = name == 'none' and -1 or MOST}
+    return {kind = KIND[name], burst = name == 'none' and 0 or MOST}
 end
 
 local function read_limit()
@@ -998,15 +998,12 @@ function leaky.room(rule, cell, now)
     return divide(max(highest(rule, 0) - level_at(rule, cell, ms_of(now)), 0), 1000)
 end
 
-function leaky.full(rule, cell, now)
-    local ms = ms_of(now)
-    return max((ms + ms_to_leak(rule, level_at(rule, cell, ms))) * 1000 - now, 0)
-end
-
 -- From the words: what was rounded down is not lost before somebody asks.
-function leaky.idle(rule, cell, now)
+function leaky.full(rule, cell, now)
     return max((cell[3] + ms_to_leak(rule, cell[4])) * 1000 - now, 0)
 end
+
+leaky.idle = leaky.full
 
 function leaky.charge(rule, cell, now, cost)
     local ms = ms_of(now)
@@ -1596,8 +1593,10 @@ local function take(keys, args)
         return given
     end
     if peek then return answer(delay, least_left(true)) end
-    if commit('take') or moved then write(keys, idle_at()) end
-    return answer(delay, least_left())
+    local changed = commit('take') or moved
+    local given = answer(delay, least_left())
+    if changed then write(keys, idle_at()) end
+    return given
 end
 
 local function charge(keys, args)
