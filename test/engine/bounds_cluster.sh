@@ -4,7 +4,7 @@
 # next by hand, again and again, nobody is away and the bound is burst + rate * t: the state goes along.  Where a
 # primary is killed and its replica takes over, once more a burst.
 . "$(dirname "$0")/lib/crowd.sh" "$@"
-share_time 4 3
+share_time 4 2
 start_cluster
 load_functions "${nodes[@]}"
 
@@ -77,7 +77,12 @@ is_primary() # NAME
 
 with_and_without moves
 for name in "${nodes[@]}"; do kill_engine "$name"; done
-seconds=$((seconds + 3)) # a primary is dead after a second of silence, and then its replica waits to be chosen
+seconds=$((seconds + 4)) # a primary is dead after a second of silence, and then its replica waits to be chosen
 start_cluster 1
 for name in node1 node2 node3; do load_functions "$name"; done
-with_and_without takes_over
+if [ "$minutes" = 0 ]; then
+    leases=on
+    takes_over --lease-ms $lease_ms
+else
+    with_and_without takes_over
+fi

@@ -23,7 +23,7 @@ key=crowd # with the number of the case; in the engine {weir:crowd1}
 clients=4
 lease_ms=200
 patient=(--deadline-ms 5000) # nobody is away only because this machine is busy
-client_args=() round=0
+client_args=() round=0 leases=off
 
 # How long each of so many cases lasts, and how long where nobody asked for minutes.
 share_time() # CASES SECONDS
