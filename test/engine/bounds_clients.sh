@@ -60,6 +60,7 @@ pauses() # NAME CLIENT_ARGUMENT...
         count=$((count + 1))
         sleep 0.05
     done
+    crowd_is_over
     judge "$1: clients paused $count times" 0 90
     nobody_was_away
 }
@@ -75,6 +76,7 @@ steps() # MICROSECONDS EXTRA_OF_EACH CLIENT_ARGUMENT...
         sleep 0.25
     done
     set_clock stepped 0
+    crowd_is_over
     judge "clock stepped by $1 us $count times" $((count * $2)) 0
     it_went_on
     nobody_was_away
@@ -89,3 +91,4 @@ steps $step_us $((step_us / 1000))
 leases=on
 steps -$back_us 0 --lease-ms $lease_ms
 steps $step_us $burst --lease-ms $lease_ms
+leases_were_used

@@ -47,6 +47,7 @@ moves() # CLIENT_ARGUMENT...
         move_slot "$slot" "$(next_node "$(owner_of "$slot")")" half_way
         count=$((count + 1))
     done
+    crowd_is_over
     judge "Cluster: slot moved $count times" 0 90
     if [ "$(counted redirected)" = 0 ]; then fail 'no client was sent on'; fi
     it_went_on
@@ -86,3 +87,4 @@ if [ "$minutes" = 0 ]; then
 else
     with_and_without takes_over
 fi
+leases_were_used

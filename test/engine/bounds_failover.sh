@@ -103,3 +103,4 @@ else
     with_and_without killed
     with_and_without paused
 fi
+leases_were_used

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# errors.sh WEIR: engines and URLs that are not what they should be, beyond those of take.sh: old ones without functions,
-# ones that may run nothing, full ones, the wrong kind of URL, half the rights, names that nobody knows.  Each is told
-# which server, and what is wrong there.
+# errors.sh WEIR: engines and URLs that are not what they should be, beyond those of take.sh: old ones without
+# functions, ones that may run nothing, full ones, the wrong kind of URL, half the rights, names that nobody knows.
+# Each is told which server, and what is wrong there.
 . "$(dirname "$0")/lib/topology.sh" "$@"
 if "$weir" engine --help 2>&1 | grep -q 'built without'; then echo 'libweir-redis is not built'; exit 77; fi
 
