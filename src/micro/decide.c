@@ -45,9 +45,10 @@ static struct one one_of(const struct asked *asked, unsigned i)
     return (struct one){&asked->plan->rule[i], &asked->state->cell[i], asked->log == NULL ? NULL : &asked->log[i]};
 }
 
+/* Of MICRO_NONE the burst is 0, of MICRO_UNLIMITED all. */
 static bool possible(const struct micro_rule *rule, uint64_t cost)
 {
-    return rule->kind != MICRO_NONE && cost <= rule->burst;
+    return cost <= rule->burst;
 }
 
 static struct micro_offer offer_at(const struct asked *asked, unsigned i, uint64_t now)
@@ -270,7 +271,7 @@ void micro_settle(const struct micro_plan *plan, struct micro_state *state, stru
         if (kind == NULL || was == is) continue;
         answer->changed = true;
         if (is > was) kind->charge(&one, asked.now, is - was);
-        else kind->give_back(&one, asked.now, least(taken, MICRO_MOST), was, was - is);
+        else if (taken <= asked.now) kind->give_back(&one, asked.now, taken, was, was - is);
     }
     tell_left(&asked, NULL, answer);
     tell_times(&asked, answer);

@@ -121,7 +121,7 @@ static void give_back(const struct one *one, uint64_t now, uint64_t taken, uint6
     const struct micro_rule *rule = one->rule;
     const struct lines lines = lines_at(one, now, 0);
     if (one->cell->words == 0 || lines.level > rule->top || lines.lag < ZERO) return;
-    const uint64_t gone = multiply_capped(subtract_to_zero(now, taken), rule->per_fast);
+    const uint64_t gone = multiply_capped(now - taken, rule->per_fast);
     const uint64_t left = subtract_to_zero(multiply_capped(charged, rule->permit), gone);
     const uint64_t ticks = least(left, multiply_capped(unused, rule->permit));
     store(one, now, (struct lines){least(lines.lag + ticks, LAG_MOST), subtract_to_zero(lines.level, ticks)});

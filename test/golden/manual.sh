@@ -18,7 +18,7 @@ awk '/^\.Sh/ { in_name = $2 == "NAME" } in_name && /^\.Nm/ { print $2 }' "$pages
 same out names
 
 # Every option of the help is in the page, with its short form and whether it takes a value, and the other way round.
-for command in pace explain take replay bench serve; do
+for command in pace explain take replay bench serve engine; do
     if "$weir" $command --help | grep -q '(not built in)'; then continue; fi
     what="options of weir $command (< help, > page)"
     "$weir" $command --help | grep -E '^  (-., |    )--' |
