@@ -16,12 +16,27 @@
 
 /* ---- one text ---- */
 
+static bool is_shared(const struct read *read, bool here)
+{
+    return read->config->engine.url != NULL && !here;
+}
+
 static bool could_keep(struct read *read, bool here, const weir_plan *plan, weir_error *error)
 {
     const struct config *config = read->config;
     const struct tables_options options = {
         .keys_max = config->keys_max, .wide_bytes = config->wide_bytes, .state = config->state};
-    return place_could_be(&options, config->engine.url != NULL && !here, plan, error);
+    return place_could_be(&options, is_shared(read, here), plan, error);
+}
+
+static bool wrong_limit(struct read *read, const struct where *where, const struct node *node, const weir_error *error,
+                        bool shared)
+{
+    char message[sizeof error->message + 64];
+    const bool elsewhere = shared && error->code == WEIR_EUNSUPPORTED;
+    snprintf(message, sizeof message, "%s%s", error->message,
+             elsewhere ? "; or {limit: ..., engine: off}, for this server alone" : "");
+    return wrong_at(read, where, node, error->column > 0 ? (unsigned)error->column - 1 : 0, message);
 }
 
 bool limit_read(struct read *read, const struct where *where, const struct node *node, const char *text,
@@ -34,7 +49,7 @@ bool limit_read(struct read *read, const struct where *where, const struct node 
         weir_plan_parse(into->plan, text, WEIR_ADMIT, &error) == 0 && could_keep(read, into->here, into->plan, &error);
     if (good && read->tables != NULL)
         good = place_for(into->place, read->tables, into->here ? NULL : read->engine, into->away, into->plan, &error);
-    return good ? true : wrong_at(read, where, node, error.column > 0 ? (unsigned)error.column - 1 : 0, error.message);
+    return good ? true : wrong_limit(read, where, node, &error, is_shared(read, into->here));
 }
 
 bool limit_fill(struct read *read, const struct where *where, const struct node *node, const char *text,

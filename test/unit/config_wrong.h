@@ -192,6 +192,9 @@
     {"engine: {url: 'redis://x', lease: on}", "1:35: engine.lease: expected a time; for example 30s or 5min"},
     {"engine: {url: 'redis://x', password_file: /nowhere/password}",
      "1:43: engine.password_file: \"/nowhere/password\" cannot be opened; expected a file that weir may read"},
+    {"engine: {url: 'redis://x'}\nlimits: {api: 10/s warmup=10s}",
+     "2:15: limits.api: algorithm=warmup is not kept in an engine: each process warms up alone; write algorithm=gcra, "
+     "for example 10/s burst=1; or {limit: ..., engine: off}, for this server alone"},
     {"limits: {api: {limit: 10/s, engine: on}}",
      "1:37: limits.api.engine: expected off, which keeps this limit in this server alone"},
     {"limits: {api: {limit: 10/s, away: [open]}}",

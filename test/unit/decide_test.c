@@ -26,7 +26,8 @@ struct weir_engine_limit {
     char text[256];
 };
 
-enum { ASKED_MAX = 4096, TAKEN = 1763836800123456, FULL_NS = 5000000, REMAINING = 9 };
+enum { ASKED_MAX = 4096, FULL_NS = 5000000, REMAINING = 9 };
+static const uint64_t taken_us = 1763836800123456;
 
 static char asked[ASKED_MAX]; /* a line for each question, an empty one behind each batch */
 static char settled[64];      /* the key of the receipt that has been settled */
@@ -34,12 +35,10 @@ static int opened;            /* handles and limits that are not closed */
 static void (*told)(void *context, bool away, const char *why);
 static void *told_to;
 
-int __wrap_weir_engine_open(weir_engine **owned, const char *url, const weir_engine_options *options,
-                            weir_error *error);
+int __wrap_weir_engine_open(weir_engine **owned, const char *url, const weir_engine_options *of, weir_error *error);
 int __wrap_weir_engine_join(weir_engine **owned, weir_engine *first, weir_error *error);
 void __wrap_weir_engine_close(weir_engine *engine);
-int __wrap_weir_engine_limit_open(weir_engine_limit **owned, weir_engine *engine, const char *limits, weir_away away,
-                                  weir_error *error);
+int __wrap_weir_engine_limit_open(weir_engine_limit **, weir_engine *, const char *, weir_away, weir_error *);
 void __wrap_weir_engine_limit_close(weir_engine_limit *limit);
 void __wrap_weir_engine_batch(weir_engine *engine, weir_engine_ask *asks, size_t n);
 void __wrap_weir_engine_read_stats(weir_engine *engine, weir_engine_stats *stats, size_t size);
@@ -120,7 +119,7 @@ static void answer(weir_engine_ask *ask)
     ask->decision = (weir_decision){.verdict = deny || again ? WEIR_DENY : WEIR_ALLOW,
                                     .remaining = REMAINING,
                                     .retry_ns = deny ? FULL_NS : 0,
-                                    .end = TAKEN,
+                                    .end = taken_us,
                                     .charged = ask->cost != NULL ? ask->cost[0] : 1};
     ask->full_ns = FULL_NS;
     ask->from = away ? WEIR_FROM_AWAY : WEIR_FROM_ENGINE;
@@ -202,6 +201,14 @@ static struct slice receipt_in(const char *answer)
     return (struct slice){text + 2, strlen(text) - 4};
 }
 
+/* A test that failed has left things open. */
+static int begin(void **state)
+{
+    (void)state;
+    opened = 0;
+    return 0;
+}
+
 /* ---- tests ---- */
 
 /* What is asked of the engine leaves as one, what the table keeps is not asked, and answers come in order. */
@@ -249,7 +256,7 @@ static void receipts(void **state)
     snprintf(bytes[0], sizeof bytes[0], "%.*s", (int)receipt.size, receipt.bytes);
     asked[0] = '\0';
     assert_string_equal(RIG_SAY(other, "WEIR.SETTLE", bytes[0], "1"), ":1\r\n");
-    assert_begins(asked, "one take [1/60s burst=1 algorithm=gcra] ~settled|");
+    assert_begins(asked, "one take [1/min burst=1 algorithm=gcra] ~settled|");
     const char *second = strstr(asked, "\n\n");
     assert_non_null(second);
     assert_string_equal(second + 2, "one settle [10/s burst=10 algorithm=gcra] |k 4 -> 1 at 1763836800123456\n\n");
@@ -331,9 +338,10 @@ static void headers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_batch), cmocka_unit_test(exempt_and_others), cmocka_unit_test(receipts),
-        cmocka_unit_test(away),      cmocka_unit_test(unsupported),       cmocka_unit_test(another_engine),
-        cmocka_unit_test(headers),
+        cmocka_unit_test_setup(one_batch, begin),   cmocka_unit_test_setup(exempt_and_others, begin),
+        cmocka_unit_test_setup(receipts, begin),    cmocka_unit_test_setup(away, begin),
+        cmocka_unit_test_setup(unsupported, begin), cmocka_unit_test_setup(another_engine, begin),
+        cmocka_unit_test_setup(headers, begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
