@@ -31,16 +31,70 @@ elseif(WEIR_ENGINE AND NOT hiredis_FOUND)
     message(FATAL_ERROR "WEIR_ENGINE is ON, but hiredis is not here")
 endif()
 file(GLOB engine_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/engine/*.c")
-if(NOT WEIR_HAS_ENGINE OR NOT engine_sources)
+if(NOT WEIR_HAS_ENGINE OR NOT EXISTS "${PROJECT_SOURCE_DIR}/src/module/weir.lua")
     set(WEIR_HAS_ENGINE OFF)
     return()
 endif()
-add_library(weir_engine STATIC ${engine_sources})
-target_include_directories(weir_engine PUBLIC include PRIVATE src)
-target_compile_definitions(weir_engine PRIVATE _GNU_SOURCE)
-target_link_libraries(weir_engine PUBLIC weir_inside PkgConfig::hiredis)
-if(hiredis_ssl_FOUND)
-    target_compile_definitions(weir_engine PRIVATE WEIR_HIREDIS_TLS)
-    target_link_libraries(weir_engine PUBLIC PkgConfig::hiredis_ssl)
+if(hiredis_ssl_FOUND) # secure.c and secure_none.c have the same functions
+    list(FILTER engine_sources EXCLUDE REGEX "/secure_none\\.c$")
+else()
+    list(FILTER engine_sources EXCLUDE REGEX "/secure\\.c$")
 endif()
-set_target_properties(weir_engine PROPERTIES ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/inside")
+
+# weir.lua, for engines that do not have it yet.
+set(script "${PROJECT_SOURCE_DIR}/src/module/weir.lua")
+set(script_source "${PROJECT_BINARY_DIR}/engine/script.c")
+add_custom_command(
+    OUTPUT "${script_source}"
+    COMMAND "${CMAKE_COMMAND}" "-DSCRIPT=${script}" "-DOUT=${script_source}"
+        -P "${PROJECT_SOURCE_DIR}/cmake/embed_script.cmake"
+    DEPENDS "${script}" "${PROJECT_SOURCE_DIR}/cmake/embed_script.cmake"
+    COMMENT "Embedding ${script}"
+    VERBATIM)
+
+set(engine_needs PkgConfig::hiredis)
+set(weir_redis_requires hiredis) # for weir-redis.pc
+if(hiredis_ssl_FOUND)
+    set(weir_redis_requires "hiredis, hiredis_ssl")
+    list(APPEND engine_needs PkgConfig::hiredis_ssl)
+endif()
+add_library(weir_engine_objects OBJECT ${engine_sources} "${script_source}")
+target_include_directories(weir_engine_objects PRIVATE include src)
+target_compile_definitions(weir_engine_objects PRIVATE _GNU_SOURCE $<$<BOOL:${hiredis_ssl_FOUND}>:WEIR_HIREDIS_TLS>)
+target_link_libraries(weir_engine_objects PRIVATE ${engine_needs})
+set_target_properties(weir_engine_objects PROPERTIES POSITION_INDEPENDENT_CODE ON)
+
+# For the command and the tests: with the insides visible, beside weir_inside.
+add_library(weir_engine STATIC $<TARGET_OBJECTS:weir_engine_objects>)
+target_link_libraries(weir_engine PUBLIC weir_inside ${engine_needs})
+set_target_properties(weir_engine PROPERTIES ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/inside" LINKER_LANGUAGE C)
+
+# libweir-redis.a and libweir-redis.so: weir_engine_* is shown.  What of weir they use is inside once more, so that they
+# need no insides of a libweir that may be another version.
+add_library(weir_micro OBJECT ${micro})
+target_include_directories(weir_micro PRIVATE include src)
+set_target_properties(weir_micro PROPERTIES POSITION_INDEPENDENT_CODE ON)
+set(redis_objects $<TARGET_OBJECTS:weir_engine_objects> $<TARGET_OBJECTS:weir_micro> ${weir_objects})
+set(redis_joined "${PROJECT_BINARY_DIR}/weir-redis-joined.o")
+add_custom_command(
+    OUTPUT "${redis_joined}"
+    COMMAND "${CMAKE_C_COMPILER}" -nostdlib -r -o "${redis_joined}" ${redis_objects}
+    COMMAND "${CMAKE_OBJCOPY}" --wildcard --keep-global-symbol=weir_engine_* "${redis_joined}"
+    DEPENDS ${redis_objects}
+    COMMENT "Joining the objects of libweir-redis.a"
+    COMMAND_EXPAND_LISTS VERBATIM)
+add_library(weir_redis_static STATIC "${redis_joined}")
+add_dependencies(weir_redis_static weir_engine_objects weir_micro ${weir_rooms})
+set_source_files_properties("${redis_joined}" PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+set_target_properties(weir_redis_static PROPERTIES OUTPUT_NAME weir-redis LINKER_LANGUAGE C)
+set(weir_redis_libraries weir_redis_static)
+if(WEIR_SHARED)
+    set(redis_map "${PROJECT_SOURCE_DIR}/cmake/weir-redis.map")
+    add_library(weir_redis_shared SHARED ${redis_objects})
+    set_target_properties(weir_redis_shared PROPERTIES OUTPUT_NAME weir-redis LINKER_LANGUAGE C
+        VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINK_DEPENDS "${redis_map}")
+    target_link_libraries(weir_redis_shared PRIVATE Threads::Threads ${engine_needs})
+    target_link_options(weir_redis_shared PRIVATE "LINKER:--version-script=${redis_map}")
+    list(APPEND weir_redis_libraries weir_redis_shared)
+endif()
+add_dependencies(product ${weir_redis_libraries})

@@ -24,4 +24,9 @@ configure_package_config_file(cmake/weirConfig.cmake.in weirConfig.cmake INSTALL
 write_basic_package_version_file(weirConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/weirConfig.cmake" "${PROJECT_BINARY_DIR}/weirConfigVersion.cmake"
     DESTINATION "${package_dir}")
+if(WEIR_HAS_ENGINE) # by pkg-config only: hiredis of Debian 12 has no package for CMake that a user could be sent to
+    install(TARGETS ${weir_redis_libraries})
+    configure_file(cmake/weir-redis.pc.in weir-redis.pc @ONLY)
+    install(FILES "${PROJECT_BINARY_DIR}/weir-redis.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+endif()
 install(EXPORT weir-targets NAMESPACE weir:: DESTINATION "${package_dir}")

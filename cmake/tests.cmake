@@ -320,9 +320,15 @@ foreach(room IN ITEMS core plan share)
     endif()
 endforeach()
 if(WEIR_SHARED)
-    weir_test(tidy symbols bash "${tidy}/symbols.sh" "${PROJECT_SOURCE_DIR}" "${CMAKE_NM}"
-        $<TARGET_FILE:weir_static> $<TARGET_FILE:weir_shared>)
+    set(headers "${PROJECT_SOURCE_DIR}/include/weir")
+    weir_test(tidy symbols bash "${tidy}/symbols.sh" "${headers}/weir.h" "${CMAKE_NM}" $<TARGET_FILE:weir_static>
+        $<TARGET_FILE:weir_shared>)
     add_dependencies(tests-tidy ${weir_libraries})
+    if(WEIR_HAS_ENGINE)
+        weir_test(tidy symbols-redis bash "${tidy}/symbols.sh" "${headers}/redis.h" "${CMAKE_NM}"
+            $<TARGET_FILE:weir_redis_static> $<TARGET_FILE:weir_redis_shared>)
+        add_dependencies(tests-tidy ${weir_redis_libraries})
+    endif()
     weir_test(install consumer bash "${test_dir}/install/run.sh" "${PROJECT_BINARY_DIR}" "${CMAKE_COMMAND}"
         "${CMAKE_C_COMPILER}")
     add_dependencies(tests-install product)

@@ -28,39 +28,43 @@ typedef struct {
     size_t size;
     uint64_t deadline_ns; /* for each call, or each batch; default 20 ms */
     weir_away away;
-    unsigned nodes;       /* how many share the limits; 0: by heartbeats, 1 until they are heard */
-    const char *prefix;   /* of keys in the engine; default "weir:" */
+    unsigned nodes;              /* how many share the limits; 0: by heartbeats, 1 until they are heard */
+    const char *prefix;          /* of keys in the engine; default "weir:" */
     const char *user, *password; /* instead of the URL's */
-    uint64_t keys_max;    /* of the local table while away; default 65,536 */
-    uint64_t lease_ns;    /* lifetime of leases for busy keys; 0: none */
-    /* Called at each change, by the thread that notices it: why is one line. */
+    uint64_t keys_max;           /* of the local table while away; default 65,536 */
+    uint64_t lease_ns;           /* lifetime of leases for busy keys; 0: none */
+    /* Called at each change, by the thread that notices it: why is one line.  With `away` as it was before: something
+       else is wrong, as a foreign value under a key; told once a second at most. */
     void (*changed)(void *context, bool away, const char *why);
     void *context;
 } weir_engine_options;
-#define WEIR_ENGINE_OPTIONS { sizeof(weir_engine_options), 0, WEIR_AWAY_DEFAULT, 0, NULL, NULL, NULL, 0, 0, NULL, NULL }
+/* clang-format off */
+#define WEIR_ENGINE_OPTIONS {sizeof(weir_engine_options), 0, WEIR_AWAY_DEFAULT, 0, NULL, NULL, NULL, 0, 0, NULL, NULL}
+/* clang-format on */
 
 /* URL: redis://[user[:password]@]host[:port][/db], rediss:// (where it was built with TLS), unix:///path[?db=n],
    redis+cluster://host:port[,host:port]..., redis+sentinel://host:port[,host:port].../name[/db].
    A URL that cannot be read or is not supported is an error; an engine that does not answer is *away*, and is tried
    again.  NULL options = defaults.  Copies what it is given. */
-int  weir_engine_open(weir_engine **owned, const char *url, const weir_engine_options *, weir_error *);
+WEIR_API int weir_engine_open(weir_engine **owned, const char *url, const weir_engine_options *, weir_error *);
 /* Another thread's handle on the same engine.  Each handle is [one thread]. */
-int  weir_engine_join(weir_engine **owned, weir_engine *first, weir_error *);
+WEIR_API int weir_engine_join(weir_engine **owned, weir_engine *first, weir_error *);
 /* Gives leases back, and frees; the last handle closes what they share.  NULL is fine. */
-void weir_engine_close(weir_engine *);
+WEIR_API void weir_engine_close(weir_engine *);
 
 /* The limit as the engine will have it; WEIR_EUNSUPPORTED where it cannot be kept there.  Never changed afterwards,
    so any thread may use it. */
-int  weir_engine_limit_open(weir_engine_limit **owned, weir_engine *, const char *limits, weir_away, weir_error *);
-void weir_engine_limit_close(weir_engine_limit *);
-const weir_plan *weir_engine_limit_plan(const weir_engine_limit *);
+WEIR_API int weir_engine_limit_open(weir_engine_limit **owned, weir_engine *, const char *limits, weir_away,
+                                    weir_error *);
+WEIR_API void weir_engine_limit_close(weir_engine_limit *);
+WEIR_API const weir_plan *weir_engine_limit_plan(const weir_engine_limit *);
 
-weir_decision weir_engine_take(weir_engine *, const weir_engine_limit *, weir_key, uint64_t cost);
-weir_decision weir_engine_peek(weir_engine *, const weir_engine_limit *, weir_key, uint64_t cost);
-weir_decision weir_engine_charge(weir_engine *, const weir_engine_limit *, weir_key, uint64_t cost);
+WEIR_API weir_decision weir_engine_take(weir_engine *, const weir_engine_limit *, weir_key, uint64_t cost);
+WEIR_API weir_decision weir_engine_peek(weir_engine *, const weir_engine_limit *, weir_key, uint64_t cost);
+WEIR_API weir_decision weir_engine_charge(weir_engine *, const weir_engine_limit *, weir_key, uint64_t cost);
 /* Gives back, or charges, the difference; a second call does nothing.  false: the engine did not say that it has. */
-bool weir_engine_settle(weir_engine *, const weir_engine_limit *, weir_key, weir_decision *, uint64_t actual);
-bool weir_engine_forget(weir_engine *, const weir_engine_limit *, weir_key);
+WEIR_API bool weir_engine_settle(weir_engine *, const weir_engine_limit *, weir_key, weir_decision *, uint64_t actual);
+WEIR_API bool weir_engine_forget(weir_engine *, const weir_engine_limit *, weir_key);
 
 /* Who gave the answer. */
 typedef enum { WEIR_FROM_ENGINE = 1, WEIR_FROM_LEASE, WEIR_FROM_AWAY } weir_from;
@@ -78,24 +82,29 @@ typedef struct {
     weir_from from;         /* filled */
 } weir_engine_ask;
 /* n independent questions at once, pipelined; all are answered within the deadline. */
-void weir_engine_batch(weir_engine *, weir_engine_ask *, size_t n);
+WEIR_API void weir_engine_batch(weir_engine *, weir_engine_ask *, size_t n);
 
 typedef struct {
     uint64_t calls, from_engine, from_lease, from_away;
-    uint64_t commands;     /* sent to engines */
-    uint64_t connects, late, redirected, aways; /* connections made; answers past the deadline; MOVED and ASK; changes to away */
-    uint64_t leased, lease_unused;              /* permits */
-    uint64_t nodes;        /* as heard */
-    uint64_t away;         /* 1: now */
-    uint64_t round_trip_ns; /* of late, smoothed */
+    uint64_t commands; /* sent to engines */
+    uint64_t connects;
+    uint64_t late;                 /* answers past the deadline */
+    uint64_t redirected;           /* MOVED and ASK */
+    uint64_t aways;                /* changes to away */
+    uint64_t leased, lease_unused; /* permits */
+    uint64_t nodes;                /* as heard */
+    uint64_t away;                 /* 1: now */
+    uint64_t round_trip_ns;        /* of late, smoothed */
 } weir_engine_stats;
 /* Of all handles together. */
-void weir_engine_read_stats(weir_engine *, weir_engine_stats *, size_t size);
+WEIR_API void weir_engine_read_stats(weir_engine *, weir_engine_stats *, size_t size);
 
 /* Loads the functions into every primary, or, before 7.0, says that scripts will be used.  Lines for a person. */
-int  weir_engine_install(weir_engine *, void (*line)(void *context, const char *text), void *context, weir_error *);
+WEIR_API int weir_engine_install(weir_engine *, void (*line)(void *context, const char *text), void *context,
+                                 weir_error *);
 /* Looks at every server: reachable, rights, version, functions or module, who is primary.  0: all is well. */
-int  weir_engine_check(weir_engine *, void (*line)(void *context, const char *text), void *context, weir_error *);
+WEIR_API int weir_engine_check(weir_engine *, void (*line)(void *context, const char *text), void *context,
+                               weir_error *);
 
 #ifdef __cplusplus
 }

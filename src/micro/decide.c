@@ -45,9 +45,10 @@ static struct one one_of(const struct asked *asked, unsigned i)
     return (struct one){&asked->plan->rule[i], &asked->state->cell[i], asked->log == NULL ? NULL : &asked->log[i]};
 }
 
+/* Of MICRO_NONE the burst is 0, of MICRO_UNLIMITED all. */
 static bool possible(const struct micro_rule *rule, uint64_t cost)
 {
-    return rule->kind != MICRO_NONE && cost <= rule->burst;
+    return cost <= rule->burst;
 }
 
 static struct micro_offer offer_at(const struct asked *asked, unsigned i, uint64_t now)

@@ -80,14 +80,8 @@ static uint64_t room(const struct one *one, uint64_t now)
     return subtract_to_zero(highest(one->rule, 0), level_at(one, now / MILLISECOND_US)) / THOUSAND;
 }
 
+/* From the words, where nothing was rounded down yet. */
 static uint64_t full(const struct one *one, uint64_t now)
-{
-    const uint64_t ms = now / MILLISECOND_US, left = ms_to_leak(one->rule, level_at(one, ms));
-    return subtract_to_zero((ms + left) * MILLISECOND_US, now);
-}
-
-/* From the words: what was rounded down is not lost before somebody asks. */
-static uint64_t idle(const struct one *one, uint64_t now)
 {
     const uint64_t empty = one->cell->word[LAST] + ms_to_leak(one->rule, one->cell->word[LEVEL]);
     return subtract_to_zero(empty * MILLISECOND_US, now);
@@ -117,6 +111,6 @@ static void give_back(const struct one *one, uint64_t now, uint64_t taken, uint6
 
 const struct kind *leaky_kind(void)
 {
-    static const struct kind leaky = {adapt, offer, take, NULL, room, full, idle, charge, give_back};
+    static const struct kind leaky = {adapt, offer, take, NULL, room, full, NULL, charge, give_back};
     return &leaky;
 }

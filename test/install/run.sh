@@ -34,6 +34,16 @@ if command -v pkg-config >/dev/null; then
     runs "$room/by-archive"
 fi
 
+# libweir-redis, beside libweir and alone with its archive.
+if command -v pkg-config >/dev/null && [ -e "$libraries/pkgconfig/weir-redis.pc" ]; then
+    echo "with libweir-redis"
+    "$cc" -std=c11 "$here/engine.c" -o "$room/engine" $(pkg-config --cflags --libs weir-redis)
+    runs "$room/engine"
+    "$cc" -std=c11 "$here/engine.c" -o "$room/engine-archive" $(pkg-config --cflags weir) \
+        "$libraries/libweir-redis.a" "$libraries/libweir.a" $(pkg-config --libs hiredis) -pthread
+    runs "$room/engine-archive"
+fi
+
 "$cmake" -S "$here" -B "$room/cmake" "-DCMAKE_PREFIX_PATH=$to" "-DCMAKE_C_COMPILER=$cc" >"$room/log" &&
     "$cmake" --build "$room/cmake" >>"$room/log" || { cat "$room/log"; exit 1; }
 runs "$room/cmake/shared"

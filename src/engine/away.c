@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT
+   away.c - what is answered while the engine does not.
+
+       local    this node's share: rate / N, from max(1, B / N), in a table of the hub; N nodes together let pass
+                (N'/N)(B + r t) + N' where N' of them live
+       open     all passes                closed    nothing does
+
+   The share is kept by gcra, whatever algorithm the limit has: as many at once as the limit lets through after a rest,
+   divided by N, then at its rate.  What one call may cost is the limit's own burst in the engine; here it is the share's.
+
+   May touch: the hub's table.  Promises: waits for nobody; memory is that of the table, keys_max keys.  Leaves to
+   others: when the engine is away (breaker.c). */
+#include "engine/away.h"
+
+#include "api/keyed.h"
+#include "core/num.h"
+#include "engine/wire.h"
+
+/* ---- a share ---- */
+
+static void share_of(struct limit *share, const struct limit *limit, const struct rule *rule, uint64_t nodes)
+{
+    const uint64_t at_once = facts_of(limit, rule).at_once;
+    *share = (struct limit){.count = limit->count, .algorithm = ALGORITHM_GCRA, .burst_kind = AMOUNT_COUNT};
+    share->period_ns = multiply_divide_floor(limit->period_ns, nodes, 1);
+    share->burst = most(1, at_once / nodes);
+    share->start = START_FULL;
+}
+
+void away_plan(weir_plan *share, const weir_plan *plan, uint64_t nodes)
+{
+    const struct plan *const whole = plan_inside_const(plan);
+    struct plan *const part = plan_inside(share);
+    *share = *plan;
+    for (uint64_t i = 0; i < whole->count; i++) {
+        const uint8_t algorithm = whole->limit[i].algorithm;
+        if (algorithm == ALGORITHM_NONE || algorithm == ALGORITHM_UNLIMITED) continue;
+        share_of(&part->limit[i], &whole->limit[i], &whole->rule[i], nodes);
+        part->rule[i] = (struct rule){0};
+        part->interval[i] = 0; /* what cannot be said (a permit in a thousand years) fits no table: it never passes */
+        if (limit_compile(&part->limit[i], &part->rule[i]).message != NULL) continue;
+        part->interval[i] = slot_interval(&part->limit[i], &part->rule[i]);
+    }
+}
+
+uint64_t away_nodes(const struct hub *hub)
+{
+    if (hub->options.nodes != 0) return hub->options.nodes;
+    return most(1, atomic_load_explicit(&hub->nodes, memory_order_relaxed));
+}
+
+static const weir_plan *share_for(const struct hub *hub, const weir_engine_ask *ask, struct away_share *share)
+{
+    if (share->limit != ask->limit) away_plan(&share->plan, &ask->limit->plan, away_nodes(hub));
+    share->limit = ask->limit;
+    return &share->plan;
+}
+
+/* ---- answers ---- */
+
+static void all_passes(weir_engine_ask *ask)
+{
+    ask->decision = (weir_decision){.verdict = WEIR_ALLOW, .start = weir_now()};
+    ask->decision.charged = ask->verb == WEIR_ASK_PEEK ? 0 : ask_cost(ask, 0);
+}
+
+static void nothing_passes(struct hub *hub, weir_engine_ask *ask, unsigned server)
+{
+    ask->decision = (weir_decision){.verdict = WEIR_DENY, .start = weir_now()};
+    ask->decision.retry_ns = most(1, hub_retry_ns(hub, server));
+    if (ask->verb == WEIR_ASK_CHARGE) all_passes(ask); /* what was used was used */
+}
+
+static void ask_share(struct hub *hub, weir_engine_ask *ask, unsigned server, const weir_plan *share)
+{
+    uint64_t cost[WEIR_LIMITS_MAX];
+    for (unsigned i = 0; i < ask->limit->count; i++) cost[i] = ask_cost(ask, i);
+    ask->decision = keyed_ask(hub->table, share, ask->key,
+                              &(struct ask){.now_ns = weir_now().ns,
+                                            .each = cost,
+                                            .peek = ask->verb == WEIR_ASK_PEEK,
+                                            .charge = ask->verb == WEIR_ASK_CHARGE});
+    ask->full_ns = weir_table_full_ns(hub->table, share, &ask->decision);
+    ask->decision.end = 0; /* of the table's; the engine knows nothing of it */
+    /* More than the share holds may pass when the engine is back. */
+    if (ask->decision.verdict == WEIR_NEVER) nothing_passes(hub, ask, server);
+}
+
+/* Nothing is given back, and what was used in addition is charged: whatever the engine took, or did not. */
+static void settle_alone(struct hub *hub, weir_engine_ask *ask, const weir_plan *share)
+{
+    uint64_t more[WEIR_LIMITS_MAX];
+    bool any = false;
+    for (unsigned i = 0; i < ask->limit->count; i++) {
+        more[i] = subtract_to_zero(ask_actual(ask, i), ask_cost(ask, i));
+        any = any || more[i] != 0;
+    }
+    ask->decision = (weir_decision){.verdict = WEIR_DENY, .start = weir_now()};
+    if (ask->taken != 0) return;
+    ask->decision.verdict = WEIR_ALLOW;
+    const struct ask charge = {.now_ns = weir_now().ns, .each = more, .charge = true};
+    if (any && ask->limit->away == WEIR_AWAY_LOCAL) keyed_ask(hub->table, share, ask->key, &charge);
+}
+
+void away_answer(struct hub *hub, weir_engine_ask *ask, unsigned server, struct away_share *share)
+{
+    ask->full_ns = 0;
+    ask->from = WEIR_FROM_AWAY;
+    if (ask->verb == WEIR_ASK_SETTLE) {
+        settle_alone(hub, ask, share_for(hub, ask, share));
+    } else if (ask->verb == WEIR_ASK_FORGET) {
+        ask->decision = (weir_decision){.verdict = WEIR_DENY, .start = weir_now()};
+    } else if (ask->limit->away == WEIR_AWAY_OPEN) {
+        all_passes(ask);
+    } else if (ask->limit->away == WEIR_AWAY_CLOSED) {
+        nothing_passes(hub, ask, server);
+    } else {
+        ask_share(hub, ask, server, share_for(hub, ask, share));
+    }
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+   engine.h - inside a handle: its links, and the questions that are on their way.
+
+       engine.c   opened, joined, closed; one question; told     batch.c   many questions: sent, answered, sent again
+       seek.c     who has the keys                               nodes.c   who else is there
+       upkeep.c   links and probes                               admin.c   install and check
+
+   [one thread] all of it, but the hub. */
+#ifndef WEIR_ENGINE_ENGINE_H
+#define WEIR_ENGINE_ENGINE_H
+
+#include <poll.h>
+
+#include "engine/hub.h"
+#include "engine/wire.h"
+
+enum { BATCH_MAX = 1024 /* questions on their way at once; more go one batch after the other */ };
+
+enum item_state {
+    ITEM_PARKED, /* waits for a link, a server, or a moment */
+    ITEM_SENT,
+    ITEM_ANSWERED,
+    ITEM_AWAY /* the policy is to answer */
+};
+
+/* One question of the batch. */
+struct item {
+    weir_engine_ask *ask;
+    enum item_state state;
+    uint16_t server; /* who has it, had it, or should have had it */
+    bool asking;     /* ASK said that it is there for this once */
+    bool unknown;    /* nobody is known who has it */
+    enum link_way way;
+    uint8_t tries;
+    uint64_t not_before_ns;
+};
+
+struct weir_engine {
+    struct hub *hub;
+    uint64_t forks;
+    struct link *link[SERVERS_MAX]; /* made when first needed */
+    unsigned links;                 /* none from here on */
+    unsigned probes;                /* links that are probing */
+    bool seeking, seek_asked;
+    unsigned seek_server, seek_tries;
+    uint64_t seek_until_ns; /* so long for one of those who may know */
+    char seek_why[LINK_WHY_MAX];
+    struct wire_keys keys;
+    struct command command;
+    struct pollfd polled[SERVERS_MAX];
+    uint64_t deadline_ns; /* of the batch */
+    size_t count;         /* of items */
+    size_t parked, sent;  /* of them */
+    struct item item[BATCH_MAX];
+};
+
+/* ---- upkeep.c ---- */
+
+/* The link to this server, connecting when it was not; NULL: it cannot be. */
+struct link *engine_link(struct weir_engine *engine, unsigned server, uint64_t now_ns);
+
+/* Goes on with one link, and draws the consequences. */
+void engine_turn(struct weir_engine *engine, unsigned server, uint64_t now_ns);
+
+/* Goes on with all links that have something to do, without waiting. */
+void engine_turn_all(struct weir_engine *engine, uint64_t now_ns);
+
+/* This server cannot answer. */
+void engine_failed(struct weir_engine *engine, unsigned server, const char *why);
+
+/* Tries it, when it is time to. */
+void engine_probe(struct weir_engine *engine, unsigned server, uint64_t now_ns);
+
+/* In the child of a fork: its parent's connections are its parent's. */
+void engine_after_fork(struct weir_engine *engine);
+
+/* ---- batch.c ---- */
+
+/* As link_send, counted. */
+bool engine_send(struct weir_engine *engine, struct link *link, unsigned count, const char *const text[],
+                 const size_t size[], link_answer *answer, void *context);
+bool engine_send_text(struct weir_engine *engine, struct link *link, unsigned count, const char *const text[],
+                      link_answer *answer, void *context);
+
+/* ---- seek.c ---- */
+
+/* Looks for who has the keys, when that is needed and it is time to. */
+void seek_begin(struct weir_engine *engine, uint64_t now_ns);
+/* The link to who is asked has something new. */
+void seek_turn(struct weir_engine *engine, uint64_t now_ns);
+
+/* ---- nodes.c ---- */
+
+/* Says that this node is there, once a second, and hears who else is. */
+void nodes_beat(struct weir_engine *engine, uint64_t now_ns);
+
+#endif

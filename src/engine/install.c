@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT
+   install.c - `weir engine install`: our functions into every primary.
+
+   May touch: servers, one after the other.  Promises: a foreign library by our name is not replaced; another version of
+   ours is.  Leaves to others: replicas, which get them from their primaries. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/admin.h"
+#include "engine/script.h"
+
+enum { VERSION_MAX = 128, FUNCTIONS_SINCE = 7 };
+
+/* What weir_version says there; "": nobody says anything. */
+static bool installed(struct admin *admin, char version[VERSION_MAX])
+{
+    redisReply *const reply = admin_ask_text(admin, 3, (const char *const[]){"FCALL", "weir_version", "0"});
+    const bool lost = reply == NULL;
+    version[0] = '\0';
+    if (!lost && (reply->type == REDIS_REPLY_STRING || reply->type == REDIS_REPLY_STATUS)) {
+        snprintf(version, VERSION_MAX, "%s", reply->str);
+    }
+    freeReplyObject(reply);
+    return !lost;
+}
+
+/* Is a library by our name there that does not have our functions? */
+static bool is_foreign(struct admin *admin)
+{
+    redisReply *const reply =
+        admin_ask_text(admin, 4, (const char *const[]){"FUNCTION", "LIST", "LIBRARYNAME", "weir"});
+    const bool foreign = reply != NULL && reply->type == REDIS_REPLY_ARRAY && reply->elements > 0;
+    freeReplyObject(reply);
+    return foreign;
+}
+
+static bool has_module(struct admin *admin)
+{
+    redisReply *const reply = admin_ask_text(admin, 3, (const char *const[]){"COMMAND", "INFO", "weir.take"});
+    const bool has = reply != NULL && reply->type == REDIS_REPLY_ARRAY && reply->elements == 1 &&
+                     reply->element[0]->type == REDIS_REPLY_ARRAY;
+    freeReplyObject(reply);
+    return has;
+}
+
+static bool refused(struct admin *admin, const char *error)
+{
+    if (strncmp(error, "NOPERM", 6) == 0) {
+        admin_say(admin, "this user may not load functions: %s; the ACL rule +function|load allows it", error);
+    } else if (strncmp(error, "READONLY", 8) == 0) {
+        admin_say(admin, "it is a read-only replica: give the URL of its primary");
+    } else {
+        admin_say(admin, "the functions were not loaded: %s", error);
+    }
+    return false;
+}
+
+static bool load(struct admin *admin)
+{
+    size_t functions_size = 0;
+    const char *const functions = script_functions(&functions_size);
+    const char *const text[] = {"FUNCTION", "LOAD", "REPLACE", functions};
+    const size_t size[] = {strlen(text[0]), strlen(text[1]), strlen(text[2]), functions_size};
+    redisReply *const reply = admin_ask(admin, 4, text, size);
+    if (reply == NULL) return false;
+    const char *const error = reply_error(reply);
+    const bool scripts = error != NULL && strstr(error, "unknown command") != NULL;
+    if (scripts) admin_say(admin, "it has no functions (Redis before 7.0, or renamed): scripts will be used");
+    const bool fine = error == NULL || scripts || refused(admin, error);
+    freeReplyObject(reply);
+    return fine;
+}
+
+static bool install(struct admin *admin)
+{
+    char before[VERSION_MAX], now[VERSION_MAX], release[VERSION_MAX];
+    if (has_module(admin)) {
+        admin_say(admin, "the module weir-redis is loaded: it needs no functions");
+        return true;
+    }
+    if (admin_info(admin, "server", "redis_version", release, sizeof release) &&
+        strtoul(release, NULL, 10) < FUNCTIONS_SINCE) {
+        admin_say(admin, "version %s has no functions (7.0 has): scripts will be used", release);
+        return true;
+    }
+    if (!installed(admin, before)) return false;
+    if (before[0] == '\0' && is_foreign(admin)) {
+        admin_say(admin, "a library named weir is there that is not weir's; FUNCTION DELETE weir removes it");
+        return false;
+    }
+    if (!load(admin) || !installed(admin, now)) return false;
+    if (now[0] == '\0') return true; /* scripts */
+    if (before[0] != '\0' && strcmp(before, now) != 0) admin_say(admin, "functions %s in place of %s", now, before);
+    else admin_say(admin, "functions %s", now);
+    return true;
+}
+
+int weir_engine_install(weir_engine *engine, void (*line)(void *context, const char *text), void *context,
+                        weir_error *error)
+{
+    struct admin admin = {.engine = engine, .line = line, .context = context};
+    return admin_each(&admin, install, error);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+   limit.c - a limit as an engine has it: its text, how many keys it takes, and what answers while the engine does not.
+
+   May touch: malloc.  Promises: what an engine cannot keep is refused here, with what to write instead, not when it is
+   asked.  Leaves to others: which limits an engine keeps (src/micro). */
+#include "engine/limit.h"
+
+#include <stdlib.h>
+
+#include "api/error.h"
+#include "core/algorithms.h"
+#include "engine/engine.h"
+#include "micro/micro.h"
+#include "plan/plan.h"
+
+/* A log is a sorted set of its own; among others each limit gets a key. */
+static unsigned keys_of(const struct plan *plan)
+{
+    for (uint64_t i = 0; i < plan->count; i++) {
+        if (plan->limit[i].algorithm == ALGORITHM_SLIDING_LOG) return (unsigned)plan->count;
+    }
+    return 1;
+}
+
+static int fill(struct weir_engine_limit *limit, const char *limits, weir_error *error)
+{
+    struct micro_plan micro;
+    int failed = weir_plan_parse(&limit->plan, limits, WEIR_ADMIT, error);
+    if (failed == 0) failed = micro_plan_make(&micro, &limit->plan, error);
+    if (failed != 0) return failed;
+    limit->count = (unsigned)weir_plan_limits(&limit->plan);
+    limit->keys = keys_of(plan_inside_const(&limit->plan));
+    limit->size = weir_plan_text(&limit->plan, limit->text, sizeof limit->text);
+    if (limit->size < sizeof limit->text) return 0;
+    return api_fail(error, WEIR_EUNSUPPORTED, "a text of at most 2047 bytes was expected, all options written out");
+}
+
+int weir_engine_limit_open(weir_engine_limit **owned, weir_engine *engine, const char *limits, weir_away away,
+                           weir_error *error)
+{
+    struct weir_engine_limit *const limit = calloc(1, sizeof *limit);
+    *owned = NULL;
+    if (limit == NULL) return api_fail(error, WEIR_ENOMEM, "no memory for a limit");
+    int failed = fill(limit, limits, error);
+    if (failed == 0 && away > WEIR_AWAY_CLOSED) failed = api_fail(error, WEIR_EINVAL, "away: a weir_away was expected");
+    if (failed != 0) {
+        free(limit);
+        return failed;
+    }
+    limit->away = away != WEIR_AWAY_DEFAULT ? away : engine->hub->options.away;
+    *owned = limit;
+    return 0;
+}
+
+void weir_engine_limit_close(weir_engine_limit *limit)
+{
+    free(limit);
+}
+
+const weir_plan *weir_engine_limit_plan(const weir_engine_limit *limit)
+{
+    return &limit->plan;
+}

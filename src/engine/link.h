@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT
+   link.h - one connection to one server: what is sent is answered in its order.
+
+   See link.c (bytes) and greet.c (who we are, and what the server can do). */
+#ifndef WEIR_ENGINE_LINK_H
+#define WEIR_ENGINE_LINK_H
+
+#include <hiredis/hiredis.h>
+
+#include "engine/url.h"
+
+enum {
+    LINK_WHY_MAX = 200,
+    LINK_EXPECTED_MAX = 4096,        /* answers that may be outstanding */
+    LINK_REPLY_MAX = 8 * 1024 * 1024 /* bytes of one answer: the slots of the largest cluster are less */
+};
+
+struct link;
+
+/* What was asked is answered; reply NULL: it never will be.  Nothing may be sent or closed in here. */
+typedef void link_answer(struct link *link, void *context, const redisReply *reply);
+
+struct link_expected {
+    link_answer *answer;
+    void *context;
+};
+
+enum link_state {
+    LINK_CLOSED,
+    LINK_CONNECTING,
+    LINK_GREETING, /* connected; password, database, what the server can do */
+    LINK_READY
+};
+
+/* By which commands weir is asked there. */
+enum link_way { LINK_MODULE, LINK_FUNCTIONS, LINK_SCRIPTS };
+
+struct link_greeting {
+    const char *user, *password; /* "": none */
+    uint32_t database;
+    bool primary;  /* one that says it is a replica will not do */
+    bool sentinel; /* speaks SENTINEL, and may have no password */
+    void *tls;     /* a redisSSLContext, or NULL */
+};
+
+struct link {
+    enum link_state state;
+    redisContext *context;
+    struct link_greeting greeting;
+    enum link_way way;
+    bool load_tried;             /* our functions were sent there */
+    bool load_next, script_next; /* the next question takes the functions, or the script, along */
+    bool probing;                /* the owner's: it decides whether its server is back */
+    bool doomed;                 /* broken as soon as nobody stands in it */
+    char why[LINK_WHY_MAX];      /* closed: what went wrong */
+
+    char *out; /* what is still to be written: sent up to `written` */
+    size_t size, written, room;
+
+    struct link_expected *expected; /* a ring */
+    unsigned head, count, ring;
+
+    uint64_t heard_ns; /* when it was connected, or last said something */
+    void *owner;
+    unsigned server; /* the owner's */
+    uint64_t edition;
+};
+
+/* Begins to connect.  false: it is closed, see why. */
+bool link_open(struct link *link, const struct engine_place *place, const struct link_greeting *greeting,
+               uint64_t now_ns);
+
+/* All that is outstanding is answered with NULL. */
+void link_close(struct link *link);
+
+void link_say_why(struct link *link, const char *why);
+
+/* Closes it soon: for use by who answers. */
+void link_doom(struct link *link, const char *why);
+
+/* false: no memory, or too much is outstanding; nothing was sent.  It goes out with link_flush. */
+bool link_send(struct link *link, unsigned count, const char *const text[], const size_t size[], link_answer *answer,
+               void *context);
+
+/* Writes what can be written without waiting. */
+void link_flush(struct link *link);
+
+/* What poll should look for; 0: nothing is under way. */
+short link_events(const struct link *link);
+
+/* Goes on with what can be done without waiting: connected? writable? anything to read? */
+void link_turn(struct link *link, uint64_t now_ns);
+
+/* From now on nobody waits for what is outstanding to `context` from first to last (addresses); it will be dropped. */
+void link_forget(struct link *link, const void *first, const void *last);
+
+/* ---- greet.c ---- */
+
+void link_greet(struct link *link);
+
+/* The text of an error, or NULL when this is none. */
+const char *reply_error(const redisReply *reply);
+bool reply_begins(const redisReply *reply, const char *start);
+
+#endif

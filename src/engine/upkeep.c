@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+   upkeep.c - the links of one handle: made when they are needed, given up when they fail, and used to probe.
+
+   A probe never is waited for.  It begins in one call and goes on in the next ones, as far as it goes without waiting; an
+   engine whose callers are gone is not probed, and is not missed.  A link that was only late has its probe behind the
+   answers that it still owes.
+
+   May touch: links, the hub.  Promises: no call waits for a server that is away.  Leaves to others: when a server is to
+   be probed (breaker.c), questions (batch.c). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/engine.h"
+#include "host/clock.h"
+
+/* ---- links ---- */
+
+static struct link *make_link(struct weir_engine *engine, unsigned server)
+{
+    struct link *const link = calloc(1, sizeof *link);
+    if (link == NULL) return NULL;
+    link->owner = engine;
+    link->server = server;
+    engine->link[server] = link;
+    if (server >= engine->links) engine->links = server + 1;
+    return link;
+}
+
+static void end_probe(struct weir_engine *engine, struct link *link)
+{
+    if (link->probing) engine->probes--;
+    link->probing = false;
+}
+
+struct link *engine_link(struct weir_engine *engine, unsigned server, uint64_t now_ns)
+{
+    struct link *link = engine->link[server];
+    uint64_t edition = atomic_load_explicit(&engine->hub->server[server]->edition, memory_order_relaxed);
+    if (link != NULL && link->state != LINK_CLOSED && link->edition == edition) return link;
+    if (link == NULL && (link = make_link(engine, server)) == NULL) return NULL;
+    const struct engine_place address = hub_address(engine->hub, server, &edition);
+    const struct link_greeting greeting = hub_greeting(engine->hub, server);
+    link_close(link);
+    link->edition = edition;
+    if (address.host[0] == '\0') {
+        link_say_why(link, "no address of this name was found");
+        return NULL;
+    }
+    hub_count(&engine->hub->counts.connects, 1);
+    return link_open(link, &address, &greeting, now_ns) ? link : NULL;
+}
+
+void engine_failed(struct weir_engine *engine, unsigned server, const char *why)
+{
+    struct link *const link = engine->link[server];
+    const bool probe = link != NULL && link->probing;
+    if (probe) end_probe(engine, link);
+    hub_failed(engine->hub, server, why, probe);
+}
+
+/* Closed by a server that nobody was asking anything: it had been idle for too long, or there is another one now. */
+static bool is_quiet(const struct link *link, enum link_state before, unsigned outstanding)
+{
+    return before == LINK_READY && outstanding == 0 && !link->probing;
+}
+
+void engine_turn(struct weir_engine *engine, unsigned server, uint64_t now_ns)
+{
+    struct link *const link = engine->link[server];
+    if (link == NULL || link->state == LINK_CLOSED) return;
+    const enum link_state before = link->state;
+    const unsigned outstanding = link->count;
+    link_turn(link, now_ns);
+    if (link->state == LINK_CLOSED && !is_quiet(link, before, outstanding)) engine_failed(engine, server, link->why);
+    if (link->state == LINK_READY && before != LINK_READY && link->probing) {
+        end_probe(engine, link);
+        hub_passed(engine->hub, server);
+    }
+    if (engine->seeking && engine->seek_server == server) seek_turn(engine, now_ns);
+}
+
+void engine_turn_all(struct weir_engine *engine, uint64_t now_ns)
+{
+    for (unsigned i = 0; i < engine->links; i++) {
+        if (engine->link[i] != NULL && link_events(engine->link[i]) != 0) engine_turn(engine, i, now_ns);
+    }
+}
+
+void engine_after_fork(struct weir_engine *engine)
+{
+    engine->forks = host_forks();
+    for (unsigned i = 0; i < engine->links; i++) {
+        if (engine->link[i] == NULL) continue;
+        link_close(engine->link[i]);
+        end_probe(engine, engine->link[i]);
+    }
+    engine->seeking = false;
+}
+
+/* ---- probes ---- */
+
+static void on_pong(struct link *link, void *context, const redisReply *reply)
+{
+    struct weir_engine *const engine = link->owner;
+    (void)context;
+    if (reply == NULL || !link->probing) return;
+    if (reply_error(reply) != NULL) {
+        engine_failed(engine, link->server, reply->str);
+    } else {
+        end_probe(engine, link);
+        hub_passed(engine->hub, link->server);
+    }
+}
+
+/* Has said nothing for as long as a probe may take, though it should have. */
+static bool is_silent(const struct link *link, uint64_t now_ns)
+{
+    const bool owes = link->state != LINK_READY || link->count > 0;
+    return link->state != LINK_CLOSED && owes && now_ns - link->heard_ns >= BREAKER_PROBE_NS;
+}
+
+void engine_probe(struct weir_engine *engine, unsigned server, uint64_t now_ns)
+{
+    struct link *link = engine->link[server];
+    if (!hub_claim(engine->hub, server, now_ns)) return;
+    if (link != NULL && is_silent(link, now_ns)) link_close(link);
+    if (link != NULL) end_probe(engine, link); /* that took too long */
+    link = engine_link(engine, server, now_ns);
+    if (link == NULL) {
+        hub_failed(engine->hub, server, engine->link[server] != NULL ? engine->link[server]->why : "no memory", true);
+        return;
+    }
+    link->probing = true;
+    engine->probes++;
+    if (link->state == LINK_READY) {
+        engine_send_text(engine, link, 1, (const char *const[]){"PING"}, on_pong, NULL);
+    }
+    engine_turn(engine, server, now_ns);
+}

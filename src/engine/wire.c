@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT
+   wire.c - questions as commands, answers as decisions.
+
+       module      WEIR.TAKE limit key [AND key]... COST n..          *7 verdict limit remaining delay retry full receipt
+       functions   FCALL weir_take n key.. limit n..                  *7 verdict limit remaining delay retry full taken
+       scripts     EVALSHA sha n key.. weir_take limit n..            the same; EVAL takes the source along
+
+   The module speaks ns, functions and scripts us.
+
+   May touch: its arguments, malloc for keys.  Promises: an answer of another form is none.  Leaves to others: where it
+   goes (batch.c), what errors mean (fault.c). */
+#include "engine/wire.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/num.h"
+#include "engine/script.h"
+
+enum { KEY_MORE = 8 /* { } : and an index */, ANSWERS = 7, NS_PER_US = 1000 };
+
+/* ---- keys ---- */
+
+static bool make_room(struct wire_keys *keys, size_t size)
+{
+    if (size <= keys->room) return true;
+    char *const memory = realloc(keys->memory, size);
+    if (memory == NULL) return false;
+    keys->memory = memory;
+    keys->room = size;
+    return true;
+}
+
+bool wire_keys(struct wire_keys *keys, const char *prefix, weir_key key, unsigned count)
+{
+    const size_t before = strlen(prefix);
+    if (key.size > WIRE_KEY_MAX - before - KEY_MORE) return false;
+    const size_t each = before + key.size + KEY_MORE;
+    if (!make_room(keys, each * count)) return false;
+    for (unsigned i = 0; i < count; i++) {
+        char *const at = keys->memory + i * each;
+        at[0] = '{';
+        memcpy(at + 1, prefix, before);
+        if (key.size != 0) memcpy(at + 1 + before, key.bytes, key.size);
+        at[1 + before + key.size] = '}';
+        keys->at[i] = i * each;
+        keys->size[i] = before + key.size + 2;
+        if (count > 1) keys->size[i] += (size_t)snprintf(at + keys->size[i], KEY_MORE - 2, ":%u", i);
+    }
+    return true;
+}
+
+/* ---- words ---- */
+
+static void add(struct command *command, const char *word, size_t size)
+{
+    command->word[command->count] = word;
+    command->size[command->count++] = size;
+}
+
+static void add_text(struct command *command, const char *word)
+{
+    add(command, word, strlen(word));
+}
+
+static void add_number(struct command *command, uint64_t number)
+{
+    char *const text = command->number[command->count];
+    add(command, text, (size_t)snprintf(text, WIRE_NUMBER_MAX, "%" PRIu64, number));
+}
+
+static void add_script(struct command *command)
+{
+    size_t size = 0;
+    const char *const script = script_text(&size);
+    add(command, script, size);
+}
+
+uint64_t ask_cost(const weir_engine_ask *ask, unsigned i)
+{
+    if (ask->cost == NULL || ask->costs == 0) return 1;
+    return ask->cost[i < ask->costs ? i : ask->costs - 1];
+}
+
+uint64_t ask_actual(const weir_engine_ask *ask, unsigned i)
+{
+    if (ask->actual == NULL || ask->costs == 0) return 0;
+    return ask->actual[i < ask->costs ? i : ask->costs - 1];
+}
+
+static void add_costs(struct command *command, const weir_engine_ask *ask)
+{
+    for (unsigned i = 0; i < ask->limit->count; i++) add_number(command, ask_cost(ask, i));
+}
+
+static void add_settled(struct command *command, const weir_engine_ask *ask)
+{
+    uint64_t cost[WEIR_LIMITS_MAX];
+    for (unsigned i = 0; i < ask->limit->count; i++) cost[i] = ask_cost(ask, i);
+    add(command, command->receipt, micro_receipt_write(ask->taken, cost, ask->limit->count, command->receipt));
+    for (unsigned i = 0; i < ask->limit->count; i++) add_number(command, ask_actual(ask, i));
+}
+
+/* ---- by the module ---- */
+
+static void ask_module(struct command *command, const weir_engine_ask *ask, const struct wire_keys *keys)
+{
+    static const char *const verbs[] = {"WEIR.TAKE", "WEIR.TAKE", "WEIR.CHARGE", "WEIR.SETTLE", "WEIR.FORGET"};
+    add_text(command, verbs[ask->verb]);
+    add(command, ask->limit->text, ask->limit->size);
+    for (unsigned i = 0; i < ask->limit->keys; i++) {
+        if (i > 0) add_text(command, "AND");
+        add(command, keys->memory + keys->at[i], keys->size[i]);
+    }
+    if (ask->verb == WEIR_ASK_TAKE || ask->verb == WEIR_ASK_PEEK) add_text(command, "COST");
+    if (ask->verb == WEIR_ASK_SETTLE) add_settled(command, ask);
+    else if (ask->verb != WEIR_ASK_FORGET) add_costs(command, ask);
+    if (ask->verb == WEIR_ASK_PEEK) add_text(command, "PEEK");
+}
+
+/* ---- by functions and scripts ---- */
+
+static void ask_function(struct command *command, const weir_engine_ask *ask, const struct wire_keys *keys,
+                         bool scripts, bool whole_script)
+{
+    static const char *const names[] = {"weir_take", "weir_take", "weir_charge", "weir_settle", "weir_forget"};
+    add_text(command, !scripts ? "FCALL" : whole_script ? "EVAL" : "EVALSHA");
+    if (scripts && whole_script) add_script(command);
+    else add_text(command, scripts ? script_sha1() : names[ask->verb]);
+    add_number(command, ask->limit->keys);
+    for (unsigned i = 0; i < ask->limit->keys; i++) add(command, keys->memory + keys->at[i], keys->size[i]);
+    if (scripts) add_text(command, names[ask->verb]);
+    if (ask->verb == WEIR_ASK_FORGET) return;
+    add(command, ask->limit->text, ask->limit->size);
+    if (ask->verb == WEIR_ASK_SETTLE) add_settled(command, ask);
+    else add_costs(command, ask);
+    if (ask->verb == WEIR_ASK_PEEK) add_text(command, "PEEK");
+}
+
+void wire_command(struct command *command, const weir_engine_ask *ask, const struct wire_keys *keys, enum link_way way,
+                  bool whole_script)
+{
+    command->count = 0;
+    if (way == LINK_MODULE) ask_module(command, ask, keys);
+    else ask_function(command, ask, keys, way == LINK_SCRIPTS, whole_script);
+}
+
+/* ---- answers ---- */
+
+static bool read_verdict(const redisReply *reply, weir_decision *decision)
+{
+    static const struct {
+        const char *text;
+        weir_verdict verdict;
+    } verdicts[] = {{"allow", WEIR_ALLOW}, {"deny", WEIR_DENY}, {"never", WEIR_NEVER}};
+    for (size_t i = 0; i < sizeof verdicts / sizeof verdicts[0]; i++) {
+        if (reply->str == NULL || strcmp(reply->str, verdicts[i].text) != 0) continue;
+        decision->verdict = (uint32_t)verdicts[i].verdict;
+        return true;
+    }
+    return false;
+}
+
+static uint64_t times(long long number, uint64_t by)
+{
+    return multiply_divide_floor((uint64_t)number, by, 1);
+}
+
+/* "taken:cost...", or the time itself. */
+static uint64_t taken_of(const redisReply *reply)
+{
+    if (reply->type == REDIS_REPLY_INTEGER) return (uint64_t)reply->integer;
+    return reply->str != NULL ? strtoull(reply->str, NULL, 10) : 0;
+}
+
+static bool read_decision(weir_engine_ask *ask, const redisReply *reply, enum link_way way)
+{
+    weir_decision *const decision = &ask->decision;
+    const uint64_t unit = way == LINK_MODULE ? 1 : NS_PER_US;
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != ANSWERS) return false;
+    redisReply *const *const part = reply->element;
+    for (unsigned i = 1; i < ANSWERS - 1; i++) {
+        if (part[i]->type != REDIS_REPLY_INTEGER || part[i]->integer < 0) return false;
+    }
+    *decision = (weir_decision){.limit = (uint32_t)part[1]->integer,
+                                .remaining = (uint64_t)part[2]->integer,
+                                .delay_ns = times(part[3]->integer, unit),
+                                .retry_ns = times(part[4]->integer, unit),
+                                .end = taken_of(part[6])};
+    if (!read_verdict(part[0], decision) || part[1]->integer >= ask->limit->count) return false;
+    ask->full_ns = times(part[5]->integer, unit);
+    decision->start.ns = weir_now().ns + decision->delay_ns;
+    const bool took = decision->verdict == WEIR_ALLOW && ask->verb != WEIR_ASK_PEEK;
+    decision->charged = took ? ask_cost(ask, 0) : 0;
+    return true;
+}
+
+bool wire_answer(weir_engine_ask *ask, const redisReply *reply, enum link_way way)
+{
+    if (ask->verb != WEIR_ASK_SETTLE && ask->verb != WEIR_ASK_FORGET) return read_decision(ask, reply, way);
+    /* The engine says that it has, by whatever that is no error. */
+    ask->decision = (weir_decision){.verdict = WEIR_ALLOW, .start = weir_now()};
+    ask->full_ns = 0;
+    return true;
+}
