@@ -148,7 +148,7 @@ done
 kill_engine main
 is_away() # SERVICE 0|1
 {
-    curl -sS "http://127.0.0.1:${http_of[$1]}/metrics" | grep -qx "weir_engine_away $2"
+    curl -sS -o figures "http://127.0.0.1:${http_of[$1]}/metrics" && grep -qx "weir_engine_away $2" figures
 }
 
 until_away() # SERVICE: it is noticed by who asks
@@ -182,6 +182,19 @@ takes deny one api acme
 takes deny two api acme
 stop_serve one
 stop_serve two
+
+# ---- the example ----
+sed "s|redis://127.0.0.1:6379|$(url_of main)|" "$tree/examples/serve/engine.yaml" >engine.yaml
+start_serve example engine.yaml
+takes allow example site 192.0.2.7
+takes allow example quota acme COST 1000
+takes deny example quota acme
+takes allow example burst ''
+what='keys of the example'
+to main KEYS '{weir:*}' | grep -E 'site|quota|burst' | sort >out
+printf '%s\n' '{weir:quota|acme}' '{weir:site|192.0.2.7}' >expected
+same out expected
+stop_serve example
 
 # ---- files that are wrong ----
 wrong() # WORDS ENGINE LIMITS

@@ -83,7 +83,10 @@ fi
 # Those of libweir-redis run where it was built: their engine is away.
 of_engine=()
 redis=$(dirname "$weir")/libweir-redis.a
-if [ -e "$redis" ]; then of_engine=("$redis" $(pkg-config --libs hiredis hiredis_ssl 2>/dev/null || pkg-config --libs hiredis)); fi
+if [ -e "$redis" ]; then
+    read -ra of_engine < <(pkg-config --libs hiredis hiredis_ssl 2>/dev/null || pkg-config --libs hiredis)
+    of_engine=("$redis" "${of_engine[@]}")
+fi
 for page in "$pages"/*.3; do
     name=$(basename "$page" .3)
     if [ "$name" = weir_engine ] && [ ${#of_engine[@]} = 0 ]; then continue; fi
@@ -93,8 +96,8 @@ for page in "$pages"/*.3; do
     if [ ! -e "$name/1.c" ]; then fail 'no example program'; fi
     for program in "$name"/*.c; do
         what="$name(3), example $(basename "$program" .c)"
-        if ! "${CC:-cc}" -std=c11 -Wall -Wextra -Werror "-I$tree/include" "$program" "${of_engine[@]}" "$archive" -pthread -o example \
-            >out 2>err; then fail 'does not compile'; fi
+        if ! "${CC:-cc}" -std=c11 -Wall -Wextra -Werror "-I$tree/include" "$program" "${of_engine[@]}" "$archive" \
+            -pthread -o example >out 2>err; then fail 'does not compile'; fi
         run "$what" ./example
         ends 0
         silent err
