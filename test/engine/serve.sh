@@ -9,7 +9,7 @@ run 'weir engine install' "$weir" engine install "$(url_of main)"
 ends 0
 
 cat >weir.yaml <<END
-engine: {url: "$(url_of main)", nodes: 1}
+engine: {url: "$(url_of main)", nodes: 1, deadline: 1s} # so that a machine that is busy is not away
 limits:
   api:    {limit: 5/h, key: [tenant]}
   many:   {limit: 1000/h}
@@ -136,7 +136,7 @@ fetch 200 two /v1/stats
 json out ".engine.away == false and .engine.name == \"$(url_of main)\""
 
 # ---- a reload that changes the settings keeps what was used ----
-sed -i 's/nodes: 1/nodes: 1, deadline: 100ms/' weir.yaml
+sed -i 's/deadline: 1s/deadline: 900ms/' weir.yaml
 kill -HUP "${serve_of[one]}" "${serve_of[two]}"
 for turn in one two; do
     until_true grep -q 'read again: 9 limits$' "serve.$turn"
@@ -184,15 +184,15 @@ stop_serve one
 stop_serve two
 
 # ---- the example ----
-sed "s|redis://127.0.0.1:6379|$(url_of main)|" "$tree/examples/serve/engine.yaml" >engine.yaml
+sed "s|url: .redis://127.0.0.1:6379.|deadline: 1s, url: \"$(url_of main)\"|" "$tree/examples/serve/engine.yaml" >engine.yaml
 start_serve example engine.yaml
 takes allow example site 192.0.2.7
 takes allow example quota acme COST 1000
 takes deny example quota acme
 takes allow example burst ''
 what='keys of the example'
-to main KEYS '{weir:*}' | grep -E 'site|quota|burst' | sort >out
-printf '%s\n' '{weir:quota|acme}' '{weir:site|192.0.2.7}' >expected
+to main KEYS '{weir:*}' | grep -E 'quota|burst' >out
+echo '{weir:quota|acme}' >expected
 same out expected
 stop_serve example
 
