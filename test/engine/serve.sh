@@ -178,6 +178,7 @@ until_back() # SERVICE
 }
 until_true until_back one
 says serve.one ': back'
+until_true until_back two # whose connection has ended: it finds out when it asks
 takes deny one api acme
 takes deny two api acme
 stop_serve one
