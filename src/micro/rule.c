@@ -75,14 +75,14 @@ static problem make_line(const struct limit *limit, struct micro_rule *rule, uin
 {
     uint64_t permits, us;
     if (!rate_of(limit, &permits, &us)) return too_much;
-    rule->permit = multiply_capped(us, of);
+    rule->permit = most(multiply_capped(us, of), 1);
     rule->per = multiply_capped(permits, of);
     rule->per_fast = multiply_capped(permits, factor);
     const bool in_time = limit->burst_kind == AMOUNT_TIME;
     rule->top = in_time ? ticks_in(limit->burst, rule->per) : multiply_capped(limit->burst, rule->permit);
     const uint64_t greatest = most(most(rule->permit, rule->per_fast), rule->top);
     if (greatest == MICRO_MOST) return too_much;
-    rule->burst = rule->top / most(rule->permit, 1);
+    rule->burst = rule->top / rule->permit;
     rule->debt = MICRO_MOST - rule->top;
     if (rule->burst == 0) return "burst is at least 1, or nothing could ever pass; for example burst=1";
     if (!limit->has_debt) return NULL;
