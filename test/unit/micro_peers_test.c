@@ -5,8 +5,8 @@
    in whole us, with a clock that goes forward and an answer that is no quirk of the peer's.  What does not fit is
    counted and printed, never passed; how many fit is asserted, so that none is lost unnoticed.
 
-   The rest is not kept in an engine (cycles, warm-up, timelines, pools, rings: see micro_plan_make), gives tokens by its
-   own clock (gubernator), or asks by verbs of its own (go_x_time_rate, the pools).
+   The rest is not kept in an engine (cycles, warm-up, timelines, pools, rings: see micro_plan_make), gives tokens by
+   its own clock (gubernator), or asks by verbs of its own (go_x_time_rate, the pools).
 
    May touch: the files.  Promises: answers equal, waits rounded up to a us.  Leaves to others: ns (test/vectors). */
 #include <inttypes.h>

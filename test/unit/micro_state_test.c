@@ -164,6 +164,13 @@ static void leases_and_the_rest(void **unused)
     assert_allowed(key_take(&two, NOW + 10 * SECOND, 0), 76); /* the shorter one is of the same turn */
     micro_lease_take(&two.plan, &two.state, NOW + 10 * SECOND, 2, SECOND, &lease);
     assert_allowed(key_take(&two, NOW + 18 * SECOND, 0), 78); /* only the last one is out, and for 10 s as well */
+    /* Looked at after 5 s and then set back by 3: it is back 17 s after it was granted, by the clock. */
+    struct key later = key_of("10/s burst=80");
+    micro_lease_take(&later.plan, &later.state, NOW, 2, 10 * SECOND, &lease);
+    key_take(&later, NOW + 5 * SECOND, 1);
+    key_take(&later, NOW + 2 * SECOND, 1);
+    assert_allowed(key_take(&later, NOW + 17 * SECOND - 1, 0), 78);
+    assert_allowed(key_take(&later, NOW + 17 * SECOND + 200000, 0), 80);
     /* Set back by 3 s: the lease still has its 10 s, and is back after 20. */
     assert_allowed(key_take(&key, NOW - 3 * SECOND, 1), 75);
     assert_allowed(key_take(&key, NOW + 17 * SECOND - 1, 0), 78);

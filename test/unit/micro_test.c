@@ -167,6 +167,17 @@ static void settling(void **unused)
     assert_refused(key_take(&early, NOW, 1), 100000);
 }
 
+/* What may have drained did so at the fastest. */
+static void hybrid_settles(void **unused)
+{
+    (void)unused;
+    struct key key = key_of("10/s algorithm=hybrid burst=20 catchup=2");
+    key_take(&key, NOW, 1);
+    assert_allowed(key_take(&key, NOW + 10 * SECOND, 10), 10);
+    assert_allowed(key_take(&key, NOW + 10 * SECOND + 400000, 5), 13);
+    assert_allowed(key_settle(&key, NOW + 10 * SECOND + 400000, NOW + 10 * SECOND, 10, 0), 15);
+}
+
 static void hybrid_keeps_its_schedule(void **unused)
 {
     (void)unused;
@@ -286,6 +297,7 @@ int main(void)
         cmocka_unit_test(charges_make_debt),
         cmocka_unit_test(far_ahead),
         cmocka_unit_test(settling),
+        cmocka_unit_test(hybrid_settles),
         cmocka_unit_test(hybrid_keeps_its_schedule),
         cmocka_unit_test(leaky),
         cmocka_unit_test(fixed_window),
