@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/lib/micro_keys.h"
-#include "engine/lib/random_text.h"
+#include "lib/micro_keys.h"
+#include "lib/random_text.h"
 #include "unit/random.h"
 
 enum { GROUPS = 8, TRAIL = 12, BATCH = 32, WORDS_MAX = 32, WORD_SIZE = 256, LINE_SIZE = 4096, STEPS_DEFAULT = 20000 };

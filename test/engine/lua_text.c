@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/lib/random_text.h"
+#include "lib/random_text.h"
 #include "micro/micro.h"
 
 enum { BATCH = 64, SAID_SIZE = 4096, TEXTS_DEFAULT = 20000 };
