@@ -165,7 +165,7 @@ static weir_engine_ask take(void)
     return ask;
 }
 
-enum { PATIENT_MS = 5000, HASTY_MS = 50 };
+enum { PATIENT_MS = 5000, SLOW_MS = 1000, HASTY_MS = 50 };
 
 /* ---- errors ---- */
 
@@ -281,6 +281,7 @@ static void test_lost_answer(void **state)
         assert_int_equal(take().from, WEIR_FROM_AWAY);
         assert_int_equal(server.questions, 1);
         assert_int_equal(aways, 1);
+        if (ends[i] == FLOOD) assert_non_null(strstr(told, "8 MiB"));
         end();
     }
 }
@@ -302,6 +303,30 @@ static void test_late_answer(void **state)
         ask = take();
     } while (ask.from != WEIR_FROM_ENGINE);
     assert_int_equal(ask.decision.remaining, server.questions == 2 ? 1 : 7);
+    end();
+}
+
+/* The same of a server that is not away, because it had answered another question of the batch. */
+static void test_late_answer_of_many(void **state)
+{
+    (void)state;
+    const weir_engine_ask question = {.verb = WEIR_ASK_TAKE, .limit = limit, .key = weir_key_text("tenant")};
+    weir_engine_ask asks[2] = {question, question};
+    begin("redis", SLOW_MS);
+    asks[0].limit = asks[1].limit = limit;
+    server.answer[0] = ALLOW(5);
+    server.answer[1] = SILENCE;
+    server.answer[2] = ALLOW(0) ALLOW(1);
+    start();
+    weir_engine_batch(engine, asks, 2);
+    assert_int_equal(asks[0].decision.remaining, 5);
+    assert_int_equal(asks[1].from, WEIR_FROM_AWAY);
+    assert_int_equal(aways, 0);
+    const weir_decision before = asks[1].decision;
+    const weir_engine_ask next = take();
+    assert_int_equal(next.from, WEIR_FROM_ENGINE);
+    assert_int_equal(next.decision.remaining, 1);
+    assert_memory_equal(&asks[1].decision, &before, sizeof before);
     end();
 }
 
@@ -340,6 +365,7 @@ int main(void)
         cmocka_unit_test(test_moved_where_there_is_no_cluster),
         cmocka_unit_test(test_lost_answer),
         cmocka_unit_test(test_late_answer),
+        cmocka_unit_test(test_late_answer_of_many),
         cmocka_unit_test(test_greeting),
         cmocka_unit_test(test_redirected_in_circles),
     };
