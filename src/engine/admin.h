@@ -22,8 +22,8 @@ struct admin {
 
 typedef bool admin_look(struct admin *admin);
 
-/* Has a look at each server that may have keys: it, or the primary, or all primaries of a cluster.  0, or a WEIR_E* when
-   something is wrong with any of them; then a line has said what. */
+/* Has a look at each server that may have keys: it, or the primary, or all primaries of a cluster.  0, or a WEIR_E*
+   when something is wrong with any of them; then a line has said what. */
 int admin_each(struct admin *admin, admin_look *look, weir_error *error);
 
 /* "127.0.0.1:6379: " and the text. */

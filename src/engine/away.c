@@ -5,8 +5,9 @@
                 (N'/N)(B + r t) + N' where N' of them live
        open     all passes                closed    nothing does
 
-   The share is kept by gcra, whatever algorithm the limit has: as many at once as the limit lets through after a rest,
-   divided by N, then at its rate.  What one call may cost is the limit's own burst in the engine; here it is the share's.
+   The share is kept by gcra, whatever algorithm the limit has: as many at once as the limit lets through after a
+   rest, divided by N, then at its rate.  What one call may cost is the limit's own burst in the engine; here it is the
+   share's.
 
    May touch: the hub's table.  Promises: waits for nobody; memory is that of the table, keys_max keys.  Leaves to
    others: when the engine is away (breaker.c). */

@@ -62,10 +62,12 @@ static bool next_way(struct link *link, const struct item *item)
     return true;
 }
 
+/* Somebody else may have loaded them meanwhile; if it is another library by our name, the next answer says so. */
 static void on_functions(struct link *link, void *context, const redisReply *reply)
 {
     (void)context;
-    if (reply_error(reply) != NULL && link->way == LINK_FUNCTIONS) link->way = LINK_SCRIPTS;
+    if (reply_error(reply) == NULL || strstr(reply->str, "already exists") != NULL) return;
+    if (link->way == LINK_FUNCTIONS) link->way = LINK_SCRIPTS;
 }
 
 static void redirect(struct weir_engine *engine, struct link *link, struct item *item, const redisReply *reply,
@@ -145,6 +147,7 @@ static void on_answer(struct link *link, void *context, const redisReply *reply)
         cannot(engine, link, item, "an answer of another form than weir's: who has made this function?");
     } else {
         item->ask->from = WEIR_FROM_ENGINE;
+        link->served_ns = link->heard_ns;
         set_state(engine, item, ITEM_ANSWERED);
         hub_sound(engine->hub, link->server);
     }
@@ -199,7 +202,8 @@ static void dispatch(struct weir_engine *engine, struct item *item, uint64_t now
 {
     bool away = false;
     if (item->not_before_ns > now_ns) return;
-    if (!wire_keys(&engine->keys, engine->hub->prefix, item->ask->key, item->ask->limit->keys)) {
+    if (now_ns >= engine->deadline_ns ||
+        !wire_keys(&engine->keys, engine->hub->prefix, item->ask->key, item->ask->limit->keys)) {
         set_state(engine, item, ITEM_AWAY);
         return;
     }
@@ -243,8 +247,10 @@ static void wait_for_news(struct weir_engine *engine, uint64_t now_ns)
 {
     nfds_t count = 0;
     for (unsigned i = 0; i < engine->links; i++) {
-        const short events = engine->link[i] != NULL ? link_events(engine->link[i]) : 0;
-        if (events != 0) engine->polled[count++] = (struct pollfd){engine->link[i]->context->fd, events, 0};
+        if (engine->link[i] == NULL || link_events(engine->link[i]) == 0) continue;
+        struct pollfd *const polled = &engine->polled[count++];
+        *polled = (struct pollfd){.fd = engine->link[i]->context->fd};
+        polled->events = link_events(engine->link[i]);
     }
     const uint64_t left_ns = subtract_to_zero(wake_at(engine, now_ns), now_ns);
     const struct timespec left = {(time_t)(left_ns / HOST_SECOND_NS), (long)(left_ns % HOST_SECOND_NS)};
@@ -269,6 +275,13 @@ static void run(struct weir_engine *engine)
 
 /* ---- begun and ended ---- */
 
+/* Many questions may be more than a server answers in time; one that has answered some of them is there. */
+static bool is_silent(const struct weir_engine *engine, unsigned server)
+{
+    const struct link *const link = engine->link[server];
+    return link->state != LINK_READY || link->served_ns < engine->begun_ns;
+}
+
 static void give_up(struct weir_engine *engine, struct item *item)
 {
     char why[LINK_WHY_MAX];
@@ -278,7 +291,9 @@ static void give_up(struct weir_engine *engine, struct item *item)
              (unsigned long long)deadline_ms);
     hub_count(&engine->hub->counts.late, 1);
     if (item->unknown) hub_seek_failed(engine->hub, engine->seek_why[0] != '\0' ? engine->seek_why : why);
-    else if (item->state == ITEM_SENT || waited_for_link) engine_failed(engine, item->server, why);
+    else if (item->state == ITEM_SENT ? is_silent(engine, item->server) : waited_for_link) {
+        engine_failed(engine, item->server, why);
+    }
     set_state(engine, item, ITEM_AWAY);
 }
 
@@ -325,6 +340,7 @@ static void run_batch(struct weir_engine *engine, weir_engine_ask *asks, size_t 
 {
     const uint64_t begun_ns = host_now_ns();
     engine_turn_all(engine, begun_ns);
+    engine->begun_ns = host_now_ns();
     begin(engine, asks, count);
     run(engine);
     const uint64_t now_ns = host_now_ns();

@@ -14,7 +14,7 @@
 #include "engine/hub.h"
 #include "engine/wire.h"
 
-enum { BATCH_MAX = 1024 /* questions on their way at once; more go one batch after the other */ };
+enum { BATCH_MAX = 512 /* questions on their way at once; more go one batch after the other */ };
 
 enum item_state {
     ITEM_PARKED, /* waits for a link, a server, or a moment */
@@ -48,9 +48,9 @@ struct weir_engine {
     struct wire_keys keys;
     struct command command;
     struct pollfd polled[SERVERS_MAX];
-    uint64_t deadline_ns; /* of the batch */
-    size_t count;         /* of items */
-    size_t parked, sent;  /* of them */
+    uint64_t begun_ns, deadline_ns; /* of the batch */
+    size_t count;                   /* of items */
+    size_t parked, sent;            /* of them */
     struct item item[BATCH_MAX];
 };
 

@@ -60,7 +60,8 @@ struct link {
     struct link_expected *expected; /* a ring */
     unsigned head, count, ring;
 
-    uint64_t heard_ns; /* when it was connected, or last said something */
+    uint64_t heard_ns;  /* when it was connected, or last said something */
+    uint64_t served_ns; /* the owner's: when it last answered a question */
     void *owner;
     unsigned server; /* the owner's */
     uint64_t edition;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
-   nodes.c - who else is there: each hub enters itself once a second in a sorted set of the engine, by the engine's time.
+   nodes.c - who else is there: each hub enters itself once a second in a sorted set of the engine, by the engine's
+   time.
 
        TIME  ->  ZADD {weir:}:nodes now id    ZREMRANGEBYSCORE ... older than 5 s    ZCARD    EXPIRE
 

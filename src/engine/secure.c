@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
    secure.c - TLS by hiredis_ssl, which is there from hiredis 1.0 on.
 
-   May touch: OpenSSL, the thread's mask of signals.  Promises: the server's certificate is checked against the system's.
-   Leaves to others: when to read and write. */
+   May touch: OpenSSL, the thread's mask of signals.  Promises: the server's certificate is checked against the
+   system's. Leaves to others: when to read and write. */
 #include "engine/secure.h"
 
 #include <hiredis/hiredis_ssl.h>

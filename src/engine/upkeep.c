@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
    upkeep.c - the links of one handle: made when they are needed, given up when they fail, and used to probe.
 
-   A probe never is waited for.  It begins in one call and goes on in the next ones, as far as it goes without waiting; an
-   engine whose callers are gone is not probed, and is not missed.  A link that was only late has its probe behind the
-   answers that it still owes.
+   A probe never is waited for.  It begins in one call and goes on in the next ones, as far as it goes without
+   waiting; an engine whose callers are gone is not probed, and is not missed.  A link that was only late has its
+   probe behind the answers that it still owes.
 
-   May touch: links, the hub.  Promises: no call waits for a server that is away.  Leaves to others: when a server is to
-   be probed (breaker.c), questions (batch.c). */
+   May touch: links, the hub.  Promises: no call waits for a server that is away.  Leaves to others: when a server is
+   to be probed (breaker.c), questions (batch.c). */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
    wire.c - questions as commands, answers as decisions.
 
-       module      WEIR.TAKE limit key [AND key]... COST n..          *7 verdict limit remaining delay retry full receipt
-       functions   FCALL weir_take n key.. limit n..                  *7 verdict limit remaining delay retry full taken
-       scripts     EVALSHA sha n key.. weir_take limit n..            the same; EVAL takes the source along
+       module      WEIR.TAKE limit key [AND key]... COST n..   *7 verdict limit remaining delay retry full receipt
+       functions   FCALL weir_take n key.. limit n..           *7 verdict limit remaining delay retry full taken
+       scripts     EVALSHA sha n key.. weir_take limit n..     the same; EVAL takes the source along
 
    The module speaks ns, functions and scripts us.
 
-   May touch: its arguments, malloc for keys.  Promises: an answer of another form is none.  Leaves to others: where it
-   goes (batch.c), what errors mean (fault.c). */
+   May touch: its arguments, malloc for keys.  Promises: an answer of another form is none.  Leaves to others: where
+   it goes (batch.c), what errors mean (fault.c). */
 #include "engine/wire.h"
 
 #include <inttypes.h>
@@ -41,8 +41,7 @@ bool wire_keys(struct wire_keys *keys, const char *prefix, weir_key key, unsigne
     if (!make_room(keys, each * count)) return false;
     for (unsigned i = 0; i < count; i++) {
         char *const at = keys->memory + i * each;
-        at[0] = '{';
-        memcpy(at + 1, prefix, before);
+        snprintf(at, before + 2, "{%s", prefix);
         if (key.size != 0) memcpy(at + 1 + before, key.bytes, key.size);
         at[1 + before + key.size] = '}';
         keys->at[i] = i * each;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <pthread.h>
 
 #include "engine/limit.h"
 
@@ -102,6 +103,49 @@ static void test_local(void **state)
     close_engine(engine, limit);
 }
 
+/* Handles of several threads: one share for all of them. */
+enum { THREADS = 4, TAKES = 500 };
+
+static void *take_many(void *argument)
+{
+    weir_engine *const engine = ((void **)argument)[0];
+    weir_engine_limit *const limit = ((void **)argument)[1];
+    uintptr_t allowed = 0;
+    for (int i = 0; i < TAKES; i++) allowed += ask(engine, limit, WEIR_ASK_TAKE, 1).decision.verdict == WEIR_ALLOW;
+    return (void *)allowed;
+}
+
+static void test_threads_share(void **state)
+{
+    (void)state;
+    weir_engine_limit *limit = NULL;
+    weir_engine *const engine = open_engine(WEIR_AWAY_LOCAL, &limit, "1/h burst=200");
+    void *argument[THREADS][2];
+    pthread_t thread[THREADS];
+    uintptr_t allowed = 0;
+    for (int i = 0; i < THREADS; i++) {
+        weir_engine *joined = NULL;
+        assert_int_equal(weir_engine_join(&joined, engine, NULL), 0);
+        argument[i][0] = joined;
+        argument[i][1] = limit;
+        assert_int_equal(pthread_create(&thread[i], NULL, take_many, argument[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        void *mine = NULL;
+        pthread_join(thread[i], &mine);
+        allowed += (uintptr_t)mine;
+        weir_engine_close(argument[i][0]);
+    }
+    weir_engine_stats stats;
+    weir_engine_read_stats(engine, &stats, sizeof stats);
+    assert_int_equal(allowed, 100);
+    assert_int_equal(stats.from_away, THREADS * TAKES);
+    assert_int_equal(stats.away, 1);
+    assert_int_equal(stats.aways, 1);
+    assert_int_equal(stats.commands, 0);
+    close_engine(engine, limit);
+}
+
 static void test_open_and_closed(void **state)
 {
     (void)state;
@@ -145,9 +189,8 @@ static void test_wrong_options(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shares),
-        cmocka_unit_test(test_local),
-        cmocka_unit_test(test_open_and_closed),
+        cmocka_unit_test(test_shares),        cmocka_unit_test(test_local),
+        cmocka_unit_test(test_threads_share), cmocka_unit_test(test_open_and_closed),
         cmocka_unit_test(test_wrong_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

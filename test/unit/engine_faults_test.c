@@ -30,8 +30,8 @@ static struct {
     pthread_t thread;
     const char *answer[ANSWERS_MAX]; /* to questions, one after the other; then ALLOW(7) */
     const char *greeting;            /* the answer to PING; NULL: PONG */
+    bool held;                       /* a question is still to be answered */
     _Atomic unsigned questions, loads, evals, asked;
-    _Atomic int connection;
 } server;
 
 static bool read_line(FILE *from, char *line, size_t room)
@@ -81,12 +81,15 @@ static bool answer_question(int connection)
     const char *const answer = at < ANSWERS_MAX && server.answer[at] != NULL ? server.answer[at] : ALLOW(7);
     if (answer == CLOSE) return false;
     if (answer == FLOOD) flood(connection);
-    else if (answer != SILENCE) say(connection, answer);
+    else if (answer == SILENCE) server.held = true;
+    else say(connection, answer);
     return true;
 }
 
 static bool answer_command(int connection, char words[WORDS_MAX][WORD_MAX])
 {
+    if (server.held) say(connection, ALLOW(0)); /* too late, but before all that follows */
+    server.held = false;
     if (strcmp(words[0], "EVAL") == 0) atomic_fetch_add(&server.evals, 1);
     if (strcmp(words[0], "FCALL") == 0 || strncmp(words[0], "EVAL", 4) == 0) return answer_question(connection);
     if (strcmp(words[0], "ASKING") == 0) atomic_fetch_add(&server.asked, 1);
@@ -103,7 +106,6 @@ static void *serve(void *unused)
     for (;;) {
         const int connection = accept(server.listener, NULL, NULL);
         if (connection < 0) return unused;
-        atomic_store(&server.connection, connection);
         FILE *const from = fdopen(connection, "r");
         while (read_command(from, words) > 0 && answer_command(connection, words)) continue;
         fclose(from);
@@ -165,7 +167,7 @@ static weir_engine_ask take(void)
     return ask;
 }
 
-enum { PATIENT_MS = 5000, HASTY_MS = 50 };
+enum { PATIENT_MS = 5000, SLOW_MS = 1000, HASTY_MS = 50 };
 
 /* ---- errors ---- */
 
@@ -281,6 +283,7 @@ static void test_lost_answer(void **state)
         assert_int_equal(take().from, WEIR_FROM_AWAY);
         assert_int_equal(server.questions, 1);
         assert_int_equal(aways, 1);
+        if (ends[i] == FLOOD) assert_non_null(strstr(told, "8 MiB"));
         end();
     }
 }
@@ -297,11 +300,34 @@ static void test_late_answer(void **state)
     for (ask = take(); server.questions == 0; ask = take()) continue;
     assert_int_equal(ask.from, WEIR_FROM_AWAY);
     assert_int_equal(server.questions, 1);
-    say(server.connection, ALLOW(0));
     do {
         ask = take();
     } while (ask.from != WEIR_FROM_ENGINE);
     assert_int_equal(ask.decision.remaining, server.questions == 2 ? 1 : 7);
+    end();
+}
+
+/* The same of a server that is not away, because it had answered another question of the batch. */
+static void test_late_answer_of_many(void **state)
+{
+    (void)state;
+    const weir_engine_ask question = {.verb = WEIR_ASK_TAKE, .limit = limit, .key = weir_key_text("tenant")};
+    weir_engine_ask asks[2] = {question, question};
+    begin("redis", SLOW_MS);
+    asks[0].limit = asks[1].limit = limit;
+    server.answer[0] = ALLOW(5);
+    server.answer[1] = SILENCE;
+    server.answer[2] = ALLOW(1);
+    start();
+    weir_engine_batch(engine, asks, 2);
+    assert_int_equal(asks[0].decision.remaining, 5);
+    assert_int_equal(asks[1].from, WEIR_FROM_AWAY);
+    assert_int_equal(aways, 0);
+    const weir_decision before = asks[1].decision;
+    const weir_engine_ask next = take();
+    assert_int_equal(next.from, WEIR_FROM_ENGINE);
+    assert_int_equal(next.decision.remaining, 1);
+    assert_memory_equal(&asks[1].decision, &before, sizeof before);
     end();
 }
 
@@ -340,6 +366,7 @@ int main(void)
         cmocka_unit_test(test_moved_where_there_is_no_cluster),
         cmocka_unit_test(test_lost_answer),
         cmocka_unit_test(test_late_answer),
+        cmocka_unit_test(test_late_answer_of_many),
         cmocka_unit_test(test_greeting),
         cmocka_unit_test(test_redirected_in_circles),
     };

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # ask.sh WEIR, sourced: topology.sh, and a program that asks as a user's would (ask.c), one at a time:
 #
-#   open_ask URL [OPTION...]      begins; it waits for an engine as long as a busy machine needs, unless OPTION says else
+#   open_ask URL [OPTION...]      begins; it waits for an engine as long as a busy machine needs, or as OPTION says
 #   order WORD...                 an order to it: what it says is in the file out
 #   close_ask
 . "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/topology.sh" "$@"
