@@ -54,7 +54,7 @@ static const struct nodes_scene scenes[] = {
      .later = {3}, ALL, .times = {TIMES(1, 1, 0, 0, 4)}},
     {.name = "a shorter lifetime beside longer ones", .nodes = 3, .burst = 32, .permit = 1, .per = 1,
      .lifetime = {3, 18, 18}, .want = {2}, .later = {16}, ALL, .times = {TIMES(1, 0, 0, 0, 3)}},
-    {.name = "a clock set back, then time", SMALL(1), TIME, ALL, .clock_us = -6,
+    {.name = "a clock set back, then time", SMALL(1), TIME, ANY, .clock_us = -6,
      .times = {TIMES(1, 0, 0, 1, 4), [STEP_CLOCK] = 1}},
 
     {.name = "copied without a mistake", PLANTED(PLANTED_COPY), .times = {TIMES(1, 1, 0, 1, 2)}},
