@@ -49,6 +49,14 @@ static const struct nodes_scene scenes[] = {
     {.name = "stopped after looking at the clock: a permit more for each", SMALL(2), TIME, ALL,
      .times = {TIMES(1, 0, 0, 1, 3), [STEP_LOOK] = 2}, .worst = 2},
 
+    {.name = "granted late in a turn", SMALL(2), .later = {3}, ALL, .times = {TIMES(1, 1, 0, 0, 3)}},
+    {.name = "spent late, a slow rate", .nodes = 2, .burst = 18, .permit = 10, .per = 1, .lifetime = {4, 4}, .want = {2},
+     .later = {3}, ALL, .times = {TIMES(1, 1, 0, 0, 4)}},
+    {.name = "a shorter lifetime beside longer ones", .nodes = 3, .burst = 32, .permit = 1, .per = 1,
+     .lifetime = {3, 18, 18}, .want = {2}, .later = {16}, ALL, .times = {TIMES(1, 0, 0, 0, 3)}},
+    {.name = "a clock set back, then time", SMALL(1), TIME, ANY, .clock_us = -6,
+     .times = {TIMES(1, 0, 0, 1, 4), [STEP_CLOCK] = 1}},
+
     {.name = "copied without a mistake", PLANTED(PLANTED_COPY), .times = {TIMES(1, 1, 0, 1, 2)}},
     {.name = "planted: not kept as out", PLANTED(PLANTED_NO_OUT), .times = {TIMES(1, 0, 0, 0, 2)}},
     {.name = "planted: singles ignore what is out", PLANTED(PLANTED_SINGLES_IGNORE), .times = {TIMES(1, 0, 0, 0, 2)}},
