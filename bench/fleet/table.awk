@@ -58,5 +58,6 @@ END {
         "engine;" leases ";shares;alone")
     put("calm: refused by mistake, of all calls", "denied", "calm", "engine;" leases ";shares;alone")
     put("calm: engine calls a second", "calls", "calm", "engine;" leases ";shares")
+    put("storm: engine calls a second", "calls", "storm", "engine;" leases ";shares")
     put("calm: calls that waited for the engine", "waited", "calm", "engine;" leases ";shares")
 }

@@ -38,6 +38,12 @@ row sticky '[.allowed, .wrongly_denied, .wrongly_allowed, .excess, .engine_calls
 run '--spread sticky' fleet '10/s burst=20' --nodes 1000 --spread sticky log
 row shares '[.allowed, .wrongly_denied, .wrongly_allowed, .excess] == [1, 19, 0, -19]'
 row alone '[.allowed, .wrongly_denied, .wrongly_allowed, .excess] == [20, 0, 0, 0]'
+# Half a round trip later they are at the engine: 20 of one second in the next one.
+{ requests 20 0 | sed 's/00\.000/00.999/'; requests 20 0 | sed 's/00\.000/01.000/'; } >seconds.log
+run 'on their way' fleet '10/s burst=20' --nodes 1000 --engine-rtt 4ms seconds.log
+row engine '.engine_calls_most_in_second == 40'
+run 'on their way at once' fleet '10/s burst=20' --nodes 1000 --engine-rtt 500us seconds.log
+row engine '.engine_calls_most_in_second == 20'
 run 'no time on the way' fleet '10/s burst=20' --nodes 1000 --engine-rtt 0 log
 row engine '[.allowed, .waited] == [20, 0]'
 run 'one node has the whole limit' fleet '10/s burst=20' --nodes 1 --engine-rtt 0 log
@@ -72,6 +78,10 @@ run 'a small one' fleet '1000/s burst=1000' --nodes 1 --lease 4 --engine-rtt 500
 row leases '[.allowed, .engine_calls, .waited] == [14, 13, 10]'
 run 'not busy enough' fleet '1000/s burst=1000' --nodes 1 --lease 32 tenth.log
 row leases '[.engine_calls, .waited] == [101, 101]'
+# What nobody spends for a quarter of its lifetime goes back, when its turn comes to be looked at: two leases, a return.
+{ requests 14 1; requests 6 400 192.0.2.2 | tail -n 5; } >quiet.log
+run 'a return' fleet '1000/s burst=1000' --nodes 1 --lease 32 --engine-rtt 500us quiet.log
+row leases '[.allowed, .engine_calls, .waited] == [19, 18, 15]'
 # 4 s at 1000/s: the bound is kept, most are answered at once, and nobody is refused.
 requests 4000 1 >long.log
 for nodes in 1 2 5; do
