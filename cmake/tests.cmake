@@ -243,6 +243,9 @@ if(scripts)
     foreach(script IN LISTS scripts)
         string(REGEX REPLACE ".*/(.*)\\.sh$" "\\1" name "${script}")
         weir_test(engine ${name} env "WEIR_BUILD=${PROJECT_BINARY_DIR}" bash "${script}" $<TARGET_FILE:weir_cli>)
+        if(name MATCHES "^(bounds|faults)") # four clients under load
+            set_tests_properties(engine/${name} PROPERTIES PROCESSORS 2)
+        endif()
     endforeach()
 endif()
 

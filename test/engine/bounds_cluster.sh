@@ -56,17 +56,17 @@ moves() # CLIENT_ARGUMENT...
 
 takes_over() # CLIENT_ARGUMENT...
 {
-    local owner heir since
-    crowd "$cluster_url" --away closed --deadline-ms 100 "$@"
+    local owner heir
+    crowd "$cluster_url" --away closed --deadline-ms 100 "${endless[@]}" "$@"
     owner=$(owner_of "$(slot_of "{weir:$key$round}")")
     heir=$(replica_of "$owner")
     sleep 0.5
     kill_engine "$owner"
     until_true is_primary "$heir"
-    since=$(now_ns)
-    crowd_is_over
-    judge "Cluster: $heir takes over" $burst 90
-    if ! granted_since "$since"; then fail 'nothing passed after the failover'; fi
+    until_true granted_since "$(now_ns)"
+    sleep "$seconds"
+    end_crowd
+    judge "Cluster: $heir takes over" $burst 0
     restart_engine "$owner"
     until_true follows "$owner"
 }
@@ -78,7 +78,6 @@ is_primary() # NAME
 
 with_and_without moves
 for name in "${nodes[@]}"; do kill_engine "$name"; done
-seconds=$((seconds + 4)) # a primary is dead after a second of silence, and then its replica waits to be chosen
 start_cluster 1
 for name in node1 node2 node3; do load_functions "$name"; done
 if [ "$minutes" = 0 ]; then

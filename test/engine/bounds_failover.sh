@@ -6,7 +6,7 @@
 # Where the old one goes on beside the new one for W: + B + r * W.  The clients let nothing pass meanwhile, and find
 # the new primary by themselves.
 . "$(dirname "$0")/lib/crowd.sh" "$@"
-share_time 4 5
+share_time 4 1
 start_pair
 load_functions first
 start_sentinels
@@ -38,20 +38,19 @@ lag_of() # NAME
 begin_failover() # HOW CLIENT_ARGUMENT...
 {
     until_true other_follows
-    crowd "$sentinel_url" --away closed --deadline-ms 100 "${@:2}"
+    crowd "$sentinel_url" --away closed --deadline-ms 100 "${endless[@]}" "${@:2}"
     until_true is_busy
     lag=$(lag_of $next)
     "$1"_engine $now
     until_true primary_is $next
     since=$(now_ns)
-    until_true granted_since_or_over "$since"
+    until_true granted_since "$since"
     recovered=$((($(now_ns) - since) / 1000000))
 }
 
 end_failover() # WHAT EXTRA
 {
-    judge "Sentinel: $1, lag $lag bytes" "$2" 90
-    if ! granted_since "$since"; then fail 'nothing passed after the failover'; fi
+    judge "Sentinel: $1, lag $lag bytes" "$2" 0
     if [ "$(answers_from away)" != 0 ]; then fail 'something passed while no engine was there'; fi
     echo "    the new primary was found $recovered ms after it was one"
     swap_names
@@ -61,7 +60,8 @@ end_failover() # WHAT EXTRA
 killed() # CLIENT_ARGUMENT...
 {
     begin_failover kill "$@"
-    crowd_is_over
+    sleep "$seconds"
+    end_crowd
     restart_engine $now
     end_failover 'primary killed' $burst
 }
@@ -73,25 +73,20 @@ paused() # CLIENT_ARGUMENT...
     begin_failover pause "$@"
     resumed=$(now_ns)
     resume_engine $now
-    until_true is_replica_or_over $now
+    until_true is_replica $now
     split_ms=$((($(now_ns) - resumed) / 1000000))
-    crowd_is_over
+    end_crowd
     end_failover "two primaries for $split_ms ms" $((burst + split_ms * permits))
 }
 
-is_replica_or_over() # NAME
+is_replica() # NAME
 {
-    [ "$(info_of "$1" role)" = slave ] || ! crowded
+    [ "$(info_of "$1" role)" = slave ]
 }
 
 is_busy()
 {
     [ "$(cat "$logs"/log.* | wc -l)" -gt $((2 * burst)) ]
-}
-
-granted_since_or_over() # NS
-{
-    granted_since "$1" || ! crowded
 }
 
 # Sentinel needs ten seconds until it has made a replica of an old primary; so in short only one of each.

@@ -4,7 +4,8 @@
 # as they get them, while the test does something to them or to the engine:
 #
 #   crowd URL [CLIENT_ARGUMENT...]       begins a case; each client writes a log of what it got (grants.c)
-#   while crowded; do ...; done          something is done until they are over
+#   while crowded; do ...; done          something is done until they are over; or, where they are endless,
+#   end_crowd                            after what the test waits for, however long that takes here
 #   judge EXTRA LEAST                    the worst window of all logs (window.c), printed beside the bound
 #
 # A case lasts a second or two, and with MINUTES so long that all cases of a script take about so many.
@@ -23,6 +24,7 @@ key=crowd # with the number of the case; in the engine {weir:crowd1}
 clients=4
 lease_ms=200
 patient=(--deadline-ms 5000) # nobody is away only because this machine is busy
+endless=(--seconds 600) # until they are told
 client_args=() round=0 leases=off by_lease=0
 
 # How long each of so many cases lasts, and how long where nobody asked for minutes.
@@ -81,7 +83,7 @@ crowded()
     return 1
 }
 
-end_crowd() # before their time
+end_crowd()
 {
     kill -TERM "${client_pid[@]}" 2>/dev/null
     crowd_is_over

@@ -34,6 +34,7 @@ end_process() # PROCESS
         kill -KILL "$1"
         wait "$1"
     } 2>/dev/null
+    true # its status says that it was killed
 }
 
 # Below the ports that the system gives to who connects; and the port of a Cluster's bus, 10000 above, is free as well.
