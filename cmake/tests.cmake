@@ -132,7 +132,8 @@ endforeach()
 # ---- explore: the very sources of share and core, over atomics that the explorer steps through ----
 weir_split(explore explore "/(self_test|.*_explore)\\.c$")
 file(GLOB explored CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/share/*.c" "${PROJECT_SOURCE_DIR}/src/core/*.c"
-    "${PROJECT_SOURCE_DIR}/src/plan/*.c" "${PROJECT_SOURCE_DIR}/src/micro/*.c")
+    "${PROJECT_SOURCE_DIR}/src/plan/*.c" "${PROJECT_SOURCE_DIR}/src/micro/*.c"
+    "${PROJECT_SOURCE_DIR}/src/engine/lease.c")
 if(explore_mains)
     add_library(weir_explored STATIC ${explored} ${explore_helpers})
     # The shim comes first: its share/atomic.h takes the place of the real one.
@@ -300,6 +301,11 @@ if(TARGET weir_cli)
     add_dependencies(bench-serve-client weir_cli) # bench/serve/run runs it
     weir_test(bench serve env WEIR_SMALL=1 "WEIR_BUILD=${PROJECT_BINARY_DIR}" "${PROJECT_SOURCE_DIR}/bench/serve/run")
     set_tests_properties(bench/serve PROPERTIES PROCESSORS 2)
+endif()
+if(WEIR_HAS_MODULE)
+    add_dependencies(bench-serve-client weir_module) # bench/engine/run loads it
+    weir_test(bench engine env WEIR_SMALL=1 "WEIR_BUILD=${PROJECT_BINARY_DIR}" "${PROJECT_SOURCE_DIR}/bench/engine/run")
+    set_tests_properties(bench/engine PROPERTIES PROCESSORS 2)
 endif()
 
 # The picture of a fleet.

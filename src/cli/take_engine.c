@@ -15,13 +15,16 @@ static const uint64_t DEADLINE_NS = 1000000000;
 struct take_engine {
     weir_engine *engine;
     weir_engine_limit *limit;
-    char why[200]; /* it was away, when it was told so last */
+    bool away;
+    char why[200]; /* something was wrong, when it was told so last */
 };
 
 static void changed(void *context, bool away, const char *why)
 {
     struct take_engine *engine = context;
-    if (away) snprintf(engine->why, sizeof engine->why, "%s", why);
+    const bool back = engine->away && !away;
+    engine->away = away;
+    snprintf(engine->why, sizeof engine->why, "%s", back ? "" : why);
 }
 
 static int open_engine(struct take *take, struct take_engine *engine)
@@ -62,7 +65,9 @@ void take_engine_ask(struct take *take, bool peek)
     take->lost = ask.from == WEIR_FROM_AWAY;
     if (!take->lost) return;
     take->decision = (weir_decision){0};
-    trouble("nothing was taken: the engine does not answer%s%s", engine->why[0] != '\0' ? ": " : "", engine->why);
+    if (engine->away || engine->why[0] == '\0')
+        trouble("nothing was taken: the engine does not answer%s%s", engine->why[0] != '\0' ? ": " : "", engine->why);
+    else trouble("nothing was taken: %s", engine->why);
 }
 
 void take_engine_give_back(struct take *take)

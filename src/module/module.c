@@ -134,11 +134,18 @@ static bool is_word(const struct engine *engine, const struct RedisModuleString 
     return size == strlen(word) && memcmp(bytes, word, size) == 0;
 }
 
+static void let_go(void)
+{
+    if (loaded.until != NULL) loaded.engine.free_string(NULL, loaded.until);
+    texts_close(loaded.texts);
+    loaded.until = NULL;
+    loaded.texts = NULL;
+}
+
 static int fail(const struct engine *engine, struct RedisModuleCtx *context, const char *why)
 {
     if (engine->log != NULL) engine->log(context, "warning", "weir: not loaded: %s", why);
-    texts_close(loaded.texts);
-    loaded.texts = NULL;
+    let_go();
     return ENGINE_ERR;
 }
 
@@ -169,7 +176,8 @@ int RedisModule_OnLoad(struct RedisModuleCtx *context, struct RedisModuleString 
         return fail(engine, context, "expected no arguments, or \"test-clock yes\", which is for tests");
     engine->get_random_bytes((unsigned char *)&secret, sizeof secret);
     loaded.texts = texts_open(&secret);
-    if (loaded.texts == NULL) return fail(engine, context, "no memory");
+    loaded.until = engine->create_string(NULL, "PXAT", strlen("PXAT"));
+    if (loaded.texts == NULL || loaded.until == NULL) return fail(engine, context, "no memory");
     engine->set_module_options(context, ENGINE_SIGNALS_BY_HAND);
     if (!add_all(engine, context, test_clock))
         return fail(engine, context, "a command of the same name is there already; is redis-cell loaded?");
@@ -179,7 +187,6 @@ int RedisModule_OnLoad(struct RedisModuleCtx *context, struct RedisModuleString 
 int RedisModule_OnUnload(struct RedisModuleCtx *context)
 {
     (void)context;
-    texts_close(loaded.texts);
-    loaded.texts = NULL;
+    let_go();
     return ENGINE_OK;
 }

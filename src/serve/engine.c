@@ -33,6 +33,7 @@ struct engine {
     struct engine_settings settings; /* its texts are those above */
     struct secret secret;
     char name[NAME_SIZE];
+    struct atom away; /* as it was told last */
 };
 
 struct engine_limit {
@@ -56,11 +57,14 @@ static void write_name(char name[NAME_SIZE], const char *url)
     snprintf(name, NAME_SIZE, "%.*s%s", (int)start, url, url + start + at);
 }
 
+/* Without a change something else is wrong. */
 static void changed(void *context, bool away, const char *why)
 {
-    const struct engine *engine = context;
+    struct engine *engine = context;
     char text[sizeof((struct service_event *)0)->text];
-    snprintf(text, sizeof text, "engine %.100s: %s: %s", engine->name, away ? "away" : "back", why);
+    const bool as_before = (atom_load(&engine->away) != 0) == away;
+    atom_store(&engine->away, away);
+    snprintf(text, sizeof text, "engine %.100s: %s%s", engine->name, as_before ? "" : away ? "away: " : "back: ", why);
     fprintf(stderr, "weir: %s\n", text);
     service_say(engine->service, text);
 }

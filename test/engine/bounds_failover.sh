@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # bounds_failover.sh WEIR [MINUTES]: a primary under Sentinel that is killed, or paused and comes back when another has
-# taken over.  The replica that takes over may not have seen the last writes, so once more a burst; that is the row
-# + B + r * lambda, held to without the second term: what the new primary forgot leaves its bucket no emptier than empty.
-# The client lets nothing pass meanwhile, finds the new primary by itself, and its old one does not lead it back.
+# taken over.  The replica that takes over may not have seen the last writes, so once more a burst: the row
+# + B + r * lambda, without its second term, since what was forgotten leaves a bucket at most as full as a new one.
+# Where the old one goes on beside the new one for W: + B + r * W.  The clients let nothing pass meanwhile, and find
+# the new primary by themselves.
 . "$(dirname "$0")/lib/crowd.sh" "$@"
-share_time 4 6
+share_time 4 5
 start_pair
 load_functions first
 start_sentinels
@@ -26,14 +27,16 @@ swap_names()
     now=$next next=$was
 }
 
-lag_of() # NAME: bytes that it has not seen
+# Bytes that it has not seen, at most.
+lag_of() # NAME
 {
-    echo $(($(info_of $now master_repl_offset) - $(info_of "$1" slave_repl_offset)))
+    local seen
+    seen=$(info_of "$1" slave_repl_offset)
+    echo $(($(info_of $now master_repl_offset) - seen))
 }
 
-failover() # HOW CLIENT_ARGUMENT...
+begin_failover() # HOW CLIENT_ARGUMENT...
 {
-    local lag since
     until_true other_follows
     crowd "$sentinel_url" --away closed --deadline-ms 100 "${@:2}"
     until_true is_busy
@@ -43,16 +46,42 @@ failover() # HOW CLIENT_ARGUMENT...
     since=$(now_ns)
     until_true granted_since_or_over "$since"
     recovered=$((($(now_ns) - since) / 1000000))
-    case $1 in
-    pause) resume_engine $now ;;
-    kill) restart_engine $now ;;
-    esac
-    swap_names
-    crowd_is_over
-    judge "Sentinel: $1, replica $lag bytes behind" $burst 90
+}
+
+end_failover() # WHAT EXTRA
+{
+    judge "Sentinel: $1, lag $lag bytes" "$2" 90
     if ! granted_since "$since"; then fail 'nothing passed after the failover'; fi
-    echo "    first permit from the new primary after $recovered ms"
     if [ "$(answers_from away)" != 0 ]; then fail 'something passed while no engine was there'; fi
+    echo "    the new primary was found $recovered ms after it was one"
+    swap_names
+}
+
+# It stays dead until the clients are over.
+killed() # CLIENT_ARGUMENT...
+{
+    begin_failover kill "$@"
+    crowd_is_over
+    restart_engine $now
+    end_failover 'primary killed' $burst
+}
+
+# It goes on where it was, and thinks for W that it is the primary still.
+paused() # CLIENT_ARGUMENT...
+{
+    local resumed split_ms
+    begin_failover pause "$@"
+    resumed=$(now_ns)
+    resume_engine $now
+    until_true is_replica_or_over $now
+    split_ms=$((($(now_ns) - resumed) / 1000000))
+    crowd_is_over
+    end_failover "two primaries for $split_ms ms" $((burst + split_ms * permits))
+}
+
+is_replica_or_over() # NAME
+{
+    [ "$(info_of "$1" role)" = slave ] || ! crowded
 }
 
 is_busy()
@@ -65,5 +94,13 @@ granted_since_or_over() # NS
     granted_since "$1" || ! crowded
 }
 
-with_and_without failover kill
-with_and_without failover pause
+# Sentinel needs ten seconds until it has made a replica of an old primary; so in short only one of each.
+if [ "$minutes" = 0 ]; then
+    killed
+    leases=on
+    paused --lease-ms $lease_ms
+else
+    with_and_without killed
+    with_and_without paused
+fi
+leases_were_used

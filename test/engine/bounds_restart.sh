@@ -25,6 +25,7 @@ restarts() # HOW EXTRA_OF_EACH RESTART ENGINE_OPTIONS CLIENT_ARGUMENT...
         back=$(now_ns)
         until_true granted_since_or_over "$back"
     done
+    crowd_is_over
     judge "$1: $count restarts" $((count * $2)) 90
     if [ "$(answers_from away)" != 0 ]; then fail 'something passed while the engine was away'; fi
     if ! granted_since "$back"; then fail 'nothing passed after the last restart'; fi
@@ -40,3 +41,4 @@ with_and_without restarts 'AOF, always' 0 restart_engine '--appendonly yes --app
 with_and_without restarts 'AOF, every second' $burst restart_engine '--appendonly yes --appendfsync everysec'
 with_and_without restarts 'RDB' $burst restart_engine '--save 1 1'
 with_and_without restarts 'empty' $burst restart_empty '--appendonly no'
+leases_were_used

@@ -29,6 +29,10 @@ asks 'deny 1 0 0 20000000000 60000000000 (nil)' WEIR.TAKE "$both" b
 asks "allow 0 1 0 0 500000000 $began:1:1" WEIR.TAKE "$both" '{b}1' AND '{b}2'
 asks "allow 0 0 0 0 1000000000 $began:1:2" WEIR.TAKE "$both" '{b}1' and '{b}2' COST 1 2
 asks 'deny 1 0 0 20000000000 60000000000 (nil)' WEIR.TAKE "$both" '{b}1' AND '{b}2'
+asks "allow 0 0 0 0 1000000000 $began:2:2" WEIR.TAKE "$both" all COST 2
+asks 'deny 1 0 0 20000000000 40000000000 (nil)' WEIR.TAKE "$both" all COST 0 2
+asks "allow 1 18 0 0 200000000 $began:2:2" WEIR.TAKE 'unlimited; 10/s burst=20' '{u}1' AND '{u}2' COST 2
+asks 0 EXISTS '{u}1'
 what='the cells of both forms'
 list=$(value_of b) one=$(value_of '{b}1') two=$(value_of '{b}2')
 if [ "${list:16}" != "${one:16}${two:16}" ]; then fail "$list is not $one and $two"; fi

@@ -344,10 +344,14 @@ static void set_clock(struct test *test)
 static void step(struct test *test)
 {
     struct view view;
-    const unsigned plan =
-        (unsigned)random_below(&test->world.seed, random_one_in(&test->world.seed, 4) ? PLANS : PLANS / 16);
-    const unsigned place = (unsigned)random_below(&test->world.seed, PLACES);
-    const uint64_t verb = random_below(&test->world.seed, 40);
+    uint64_t *seed = &test->world.seed;
+    unsigned plan = (unsigned)random_below(seed, random_one_in(seed, 4) ? PLANS : PLANS / 16);
+    unsigned place = (unsigned)random_below(seed, PLACES);
+    const uint64_t verb = random_below(seed, 40);
+    if (verb >= 32 && verb < 36 && test->lease.permits != 0 && random_one_in(seed, 2)) {
+        plan = test->lease.plan;
+        place = test->lease.place;
+    }
     set_clock(test);
     look(&test->world, &test->world.plan[plan], place, &view);
     if (verb < 22) take(test, &view, plan, place);

@@ -9,7 +9,7 @@ run 'weir engine install' "$weir" engine install "$(url_of main)"
 ends 0
 
 cat >weir.yaml <<END
-engine: {url: "$(url_of main)", nodes: 1}
+engine: {url: "$(url_of main)", nodes: 1, deadline: 1s} # so that a machine that is busy is not away
 limits:
   api:    {limit: 5/h, key: [tenant]}
   many:   {limit: 1000/h}
@@ -136,7 +136,7 @@ fetch 200 two /v1/stats
 json out ".engine.away == false and .engine.name == \"$(url_of main)\""
 
 # ---- a reload that changes the settings keeps what was used ----
-sed -i 's/nodes: 1/nodes: 1, deadline: 100ms/' weir.yaml
+sed -i 's/deadline: 1s/deadline: 900ms/' weir.yaml
 kill -HUP "${serve_of[one]}" "${serve_of[two]}"
 for turn in one two; do
     until_true grep -q 'read again: 9 limits$' "serve.$turn"
@@ -148,7 +148,7 @@ done
 kill_engine main
 is_away() # SERVICE 0|1
 {
-    curl -sS "http://127.0.0.1:${http_of[$1]}/metrics" | grep -qx "weir_engine_away $2"
+    curl -sS -o figures "http://127.0.0.1:${http_of[$1]}/metrics" && grep -qx "weir_engine_away $2" figures
 }
 
 until_away() # SERVICE: it is noticed by who asks
@@ -178,10 +178,24 @@ until_back() # SERVICE
 }
 until_true until_back one
 says serve.one ': back'
+until_true until_back two # whose connection has ended: it finds out when it asks
 takes deny one api acme
 takes deny two api acme
 stop_serve one
 stop_serve two
+
+# ---- the example ----
+sed "s|url: .redis://127.0.0.1:6379.|deadline: 1s, url: \"$(url_of main)\"|" "$tree/examples/serve/engine.yaml" >engine.yaml
+start_serve example engine.yaml
+takes allow example site 192.0.2.7
+takes allow example quota acme COST 1000
+takes deny example quota acme
+takes allow example burst ''
+what='keys of the example'
+to main KEYS '{weir:*}' | grep -E 'quota|burst' >out
+echo '{weir:quota|acme}' >expected
+same out expected
+stop_serve example
 
 # ---- files that are wrong ----
 wrong() # WORDS ENGINE LIMITS

@@ -39,6 +39,14 @@ wrong() # STATUS WORDS ARGUMENT...
     says err "$2"
 }
 
+finds() # WORDS URL: the check is not content, and says why
+{
+    run "check of $2: $1" "$weir" engine check "$2"
+    ends 1
+    says err 'weir: engine: '
+    says out "$1"
+}
+
 # ---- install and check, twice ----
 for turn in 1 2; do
     run 'weir engine install' "$weir" engine install "$url"
@@ -119,28 +127,20 @@ ends 0
 asks 0 1/h k --engine "$locked" --password-file password
 run 'take with a password' env 'WEIR_ENGINE_PASSWORD=open sesame' "$weir" take 1/h k --engine "$locked"
 ends 1
-run 'check without a password' "$weir" engine check "$locked"
-ends 1
-says err 'password'
-run 'check with a wrong password' env WEIR_ENGINE_PASSWORD=wrong "$weir" engine check "$locked"
-ends 1
-says err 'password'
+finds 'NOAUTH' "$locked"
+WEIR_ENGINE_PASSWORD=wrong finds 'WRONGPASS' "$locked"
 wrong 2 'nothing was taken: the engine' 1/h other --engine "$locked"
 wrong 125 'nothing was taken: the engine' 1/h other --engine "$locked" -- true
 
 # ---- not allowed, a replica, a value that is not weir's ----
 to locked -a 'open sesame' --no-auth-warning ACL SETUSER guest on '>guest' '~*' +ping +info +time >/dev/null
 guest=${locked/redis:\/\//redis:\/\/guest:guest@}
-run 'check without the right' "$weir" engine check "$guest"
-ends 1
-says err 'NOPERM'
+finds 'NOPERM' "$guest"
 wrong 2 'nothing was taken: the engine' 1/h k --engine "$guest"
 start_engine replica --replicaof "127.0.0.1 ${engine_port[main]}"
-run 'check of a replica' "$weir" engine check "$(url_of replica)"
-ends 1
-says err 'replica'
+finds 'replica' "$(url_of replica)"
 to main SET '{weir:foreign}' value >/dev/null
-wrong 2 'nothing was taken' 1/h foreign --engine "$url"
+wrong 2 "nothing was taken: 127.0.0.1:${engine_port[main]}: WEIRVALUE" 1/h foreign --engine "$url"
 if [ "$(to main GET '{weir:foreign}')" != value ]; then fail 'it was overwritten'; fi
 
 # ---- away ----

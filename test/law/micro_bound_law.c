@@ -163,8 +163,7 @@ static void pick_subject(struct law *law, struct subject *subject)
                                           " algorithm=hybrid catchup=3 start=full"};
     char text[LAW_TEXT_SIZE];
     snprintf(text, sizeof text, "%" PRIu64 "/%" PRIu64 "us burst=%" PRIu64 "%s", 1 + law_pick_size(law, 1000),
-             periods[law_pick(law, 6)], 1 + law_pick(law, BURST_MAX),
-             options[law_chance(law, 2) ? 0 : law_pick(law, 4)]);
+             periods[law_pick(law, 6)], 1 + law_pick(law, BURST_MAX), options[law_pick(law, 4)]);
     law_note(law, "plan \"%s\"", text);
     law_check(law, rig_open(&subject->rig, text), "an engine does not keep it");
     subject->now = UINT64_C(1763836800123456);

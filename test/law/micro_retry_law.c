@@ -48,15 +48,17 @@ static uint64_t would(struct law *law, const struct rig *rig, const struct micro
 static void check_remaining(struct law *law, const struct rig *rig, const struct micro_ask *ask, uint64_t remaining)
 {
     struct micro_ask at_once = *ask;
+    struct micro_state state;
     at_once.wait = 0;
+    micro_read(&state, rig->bytes, rig->size);
     if (remaining == MICRO_ALL) return;
     const bool passes = would(law, rig, &at_once, ask->now, remaining) == WEIR_ALLOW;
     law_check(law, passes || remaining == 0, "%" PRIu64 " remain and do not pass", remaining);
     for (unsigned i = 0; i < rig->micro.count; i++) {
         const struct micro_rule *rule = &rig->micro.rule[i];
         /* What is above the pool passes when it is full; so does the first call, whatever it needs. */
-        const bool fresh = rig->size == 0 && rule->kind == MICRO_HYBRID;
-        if (fresh || (rule->kind == MICRO_HYBRID && remaining >= rule->top / rule->permit)) return;
+        if (rule->kind == MICRO_HYBRID && (rig->size == 0 || state.cell[i].words == 0)) return;
+        if (rule->kind == MICRO_HYBRID && remaining >= rule->top / rule->permit) return;
         if (rule->gap != 0) return; /* one call more, of any size */
     }
     const uint64_t more = would(law, rig, &at_once, ask->now, remaining + 1);

@@ -19,11 +19,11 @@ done
 # What is held to: a burst, and a permit a millisecond after that.
 burst=200 permits=1 period_ns=1000000
 limit="1000/s burst=$burst"
-key='{weir:crowd}'
+key=crowd # with the number of the case; in the engine {weir:crowd1}
 clients=4
 lease_ms=200
 patient=(--deadline-ms 5000) # nobody is away only because this machine is busy
-client_args=() round=0
+client_args=() round=0 leases=off by_lease=0
 
 # How long each of so many cases lasts, and how long where nobody asked for minutes.
 share_time() # CASES SECONDS
@@ -110,8 +110,8 @@ counted() # NAME
 # A case is printed with what was done to it.  EXTRA is what the bound allows beyond burst + rate * t.
 judge() # WHAT EXTRA LEAST
 {
-    if crowded; then crowd_is_over; fi
     what="$1, leases $leases"
+    if [ $leases = on ]; then by_lease=$((by_lease + $(answers_from lease))); fi
     "$window" $burst $permits $period_ns "$2" "$3" "$logs"/log.* >out 2>err
     status=$?
     printf '%-50s %s\n' "$what" "$(cat out)"
@@ -146,6 +146,16 @@ it_went_on()
     local granted
     granted=$(cat "$logs"/log.* | wc -l)
     if [ "$granted" -lt $((seconds * 500)) ]; then fail "only $granted were granted in $seconds s"; fi
+}
+
+# At the end of a script: were those cases what they are called?
+leases_were_used()
+{
+    if [ $by_lease = 0 ]; then
+        echo 'not tried: leases; no client got one'
+        exit 77
+    fi
+    echo "$by_lease permits were spent from leases"
 }
 
 # So many grants came from there.

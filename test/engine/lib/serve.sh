@@ -26,7 +26,7 @@ start_serve() # NAME ARGUMENT...
 
 serve_has_started() # NAME
 {
-    ! kill -0 "${serve_of[$1]}" 2>/dev/null || grep -q '^weir: RESP' "serve.$1"
+    ! kill -0 "${serve_of[$1]}" 2>/dev/null || grep -qs '^weir: RESP' "serve.$1"
 }
 
 # In a build with sanitizers a service that ran into one of them has said so.
