@@ -10,7 +10,7 @@
 #include "cli/fleet.h"
 #include "cli/replay_show.h"
 
-enum { COLUMNS = 9, CELL = 32, GAP = 2, PLACES = 3 };
+enum { COLUMNS = 9, CELL = 128, GAP = 2, PLACES = 3 };
 static const double THOUSANDTHS = 1000, NOISE = 1e-3; /* of floating point, in thousandths */
 
 static const char *const NAMES[FLEET_DESIGNS] = {
@@ -93,7 +93,8 @@ static void measure(struct grid *grid, int width)
 static void print_grid(const struct grid *grid)
 {
     for (int row = 0; row < grid->rows; row++) {
-        printf("%*s%-*s", GAP, "", grid->width[AT_DESIGN], grid->cell[row][AT_DESIGN]);
+        const char *design = grid->cell[row][AT_DESIGN];
+        printf("%*s%s%*s", GAP, "", design, grid->width[AT_DESIGN] - columns_of(design), "");
         for (int column = AT_ALLOWED; column < COLUMNS; column++) {
             if (grid->width[column] == 0) continue;
             printf("%*s%*s", GAP, "", grid->width[column], grid->cell[row][column]);

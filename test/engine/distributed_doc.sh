@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# distributed_doc.sh WEIR: what doc/distributed.md shows, done: its rights are enough and no more, its calls answer as they
-# are shown, its programs run.
+# distributed_doc.sh WEIR: what doc/distributed.md shows, done: its rights are enough and no more, its calls answer as
+# they are shown, its programs run.
 . "$(dirname "$(realpath "$0")")/lib/engine.sh" "$@"
 doc=$tree/doc/distributed.md
 start_engine one
@@ -14,7 +14,8 @@ says out weir
 block() # LANGUAGE: the first of the page
 {
     sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$doc" |
-        sed "/^\`\`\`/d; s/\(port[=:] *\)6379/\1$port/; s/socket_timeout=0.02/socket_timeout=60/; s/, commandTimeout: 20//"
+        sed "/^\`\`\`/d; s/\(port[=:] *\)6379/\1$port/" |
+        sed 's/socket_timeout=0.02/socket_timeout=60/; s/, commandTimeout: 20//'
 }
 
 # ---- rights ----

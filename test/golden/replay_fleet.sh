@@ -106,6 +106,15 @@ silent err
 sed -n '/a fleet/,$p' out >table
 cat >expected <<'TABLE'
 TABLE
+run 'a limit with a long text' "$weir" replay 1GB/h --nodes 4 --format '$remote_addr [$msec]' log
+grep -qE '^  1GB/h +passed' out || fail 'it is not shown as it was typed'
+# The columns of a limit that is cut stand below each other.
+run 'a limit that is cut' "$weir" replay '1000000 elephants/3661s burst=12345' --nodes 4 \
+    --format '$remote_addr [$msec]' log
+sed -n '/wrongly/,$p' out | tail -n 2 | LC_ALL=C.UTF-8 awk '{ print length }' | uniq >widths
+sed -n '/wrongly/,$p' out | sed -n 2p | LC_ALL=C.UTF-8 sed 's/…/./' | awk '{ print length }' >>widths
+grep -q '^  1000000 elephants/3661s…' out || fail 'it is not cut'
+if [ "$(uniq widths | wc -l)" != 1 ]; then fail 'the columns are not'; fi
 run 'a narrow terminal' env COLUMNS=80 "$weir" replay '10/s burst=20' --nodes 1000 --format '$remote_addr [$msec]' log
 if sed -n '/a fleet/,$p' out | grep -q '.\{81\}'; then fail 'the table is wider than 80'; fi
 
