@@ -40,8 +40,8 @@ static engine_verb *verb_named(const char *name)
 
 static int read_operands(struct asked *asked, int count, char **operands)
 {
-    asked->verb = count != 0 ? verb_named(operands[0]) : NULL;
-    if (asked->verb == NULL) {
+    engine_verb *verb = count != 0 ? verb_named(operands[0]) : NULL;
+    if (verb == NULL) {
         return trouble("engine: expected install or check, not \"%s\"; for example weir engine check "
                        "redis://127.0.0.1:6379",
                        count == 0 ? "" : operands[0]);
@@ -51,6 +51,7 @@ static int read_operands(struct asked *asked, int count, char **operands)
                        operands[0]);
     }
     if (count > 2) return trouble("engine: what is \"%s\"? one URL says all", operands[2]);
+    asked->verb = verb;
     asked->url = operands[1];
     return STATUS_DONE;
 }
@@ -93,7 +94,7 @@ static int ask(const struct asked *asked)
 
 static int run(int argc, char **argv)
 {
-    struct asked asked = {.deadline_ns = DEADLINE_USUAL_NS};
+    struct asked asked = {.verb = weir_engine_check, .deadline_ns = DEADLINE_USUAL_NS};
     const int status = read_arguments(&asked, argc, argv);
     if (status == ARGUMENTS_HELP) return STATUS_DONE;
     return status != STATUS_DONE ? status : ask(&asked);
