@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/fleet.h"
 #include "cli/replay.h"
 #include "cli/replay_show.h"
 #include "core/num.h"
@@ -461,6 +462,18 @@ static void print_when(const struct replay_result *result, int width)
     print_times(result, label_width, strip_of(series, series->offered, room).columns);
 }
 
+static void print_fleet(const struct replay_result *result, int width)
+{
+    struct cell label[REPLAY_LIMITS_MAX];
+    const char *texts[REPLAY_LIMITS_MAX];
+    for (int i = 0; i < result->limits; i++) {
+        struct writer writer = cell_of(&label[i]);
+        put_limit(&writer, result->limit[i].canonical);
+        texts[i] = label[i].text;
+    }
+    fleet_text(result->fleet, texts, width);
+}
+
 void report_text(const struct replay_result *result, bool quiet)
 {
     const int width = width_of(STDOUT_FILENO);
@@ -471,4 +484,5 @@ void report_text(const struct replay_result *result, bool quiet)
     print_busiest(result);
     print_spare(result, width);
     print_when(result, width);
+    if (result->fleet != NULL) print_fleet(result, width);
 }

@@ -13,6 +13,7 @@ struct module {
     struct engine engine;
     struct clock clock;
     struct texts *texts;
+    struct RedisModuleString *until; /* "PXAT", for every value that is told to replicas */
 };
 
 struct call {

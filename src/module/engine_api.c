@@ -31,6 +31,7 @@ static const struct row rows[] = {
     NEEDED("CreateCommand", create_command),
     NEEDED("GetCommand", get_command),
     NEEDED("SetCommandInfo", set_command_info),
+    WANTED("SetCommandACLCategories", set_command_acl_categories),
     NEEDED("GetRandomBytes", get_random_bytes),
     NEEDED("StringPtrLen", string_ptr_len),
     NEEDED("IsKeysPositionRequest", is_keys_position_request),

@@ -83,7 +83,7 @@ struct engine_command_info {
 
 typedef int engine_command(struct RedisModuleCtx *, struct RedisModuleString **argument, int count);
 
-/* Each RedisModule_ and its name here.  Where the engine has none, what it says beside is true, or loading fails. */
+/* Each is called RedisModule_ and its name here.  Without one of them loading fails, but for those that may be NULL. */
 struct engine {
     /* loading */
     int (*set_module_attribs)(struct RedisModuleCtx *, const char *name, int version, int interface);
@@ -93,6 +93,7 @@ struct engine {
                           int last, int step);
     struct RedisModuleCommand *(*get_command)(struct RedisModuleCtx *, const char *name);
     int (*set_command_info)(struct RedisModuleCommand *, const struct engine_command_info *);
+    int (*set_command_acl_categories)(struct RedisModuleCommand *, const char *names); /* NULL before 7.2 */
     void (*get_random_bytes)(unsigned char *, size_t);
     /* arguments, and which of them are keys */
     const char *(*string_ptr_len)(const struct RedisModuleString *, size_t *);

@@ -84,7 +84,7 @@ static const struct command commands[] = {
 static const struct command clock_command = {
     "weir.clock", on_clock, 2, "fast", 0, false, "For tests: what time it is.  WEIR.CLOCK us"};
 
-static bool tell_more(const struct engine *engine, struct RedisModuleCtx *context, const struct command *command)
+static bool tell_more(const struct engine *engine, struct RedisModuleCommand *made, const struct command *command)
 {
     static const struct engine_info_version version = {1, 2 * sizeof(char *), sizeof(struct engine_key_spec), 0};
     const uint64_t flags = ENGINE_KEY_RW | ENGINE_KEY_ACCESS | ENGINE_KEY_UPDATE;
@@ -109,15 +109,20 @@ static bool tell_more(const struct engine *engine, struct RedisModuleCtx *contex
                                              .complexity = "O(1); a sliding-log: O(log count)",
                                              .arity = command->arity,
                                              .key_specs = spec};
-    return engine->set_command_info(engine->get_command(context, command->name), &info) == ENGINE_OK;
+    return engine->set_command_info(made, &info) == ENGINE_OK;
 }
 
 static bool add(const struct engine *engine, struct RedisModuleCtx *context, const struct command *command)
 {
     const int last = command->key, step = command->key != 0;
-    return engine->create_command(context, command->name, command->run, command->flags, command->key, last, step) ==
-               ENGINE_OK &&
-           tell_more(engine, context, command);
+    if (engine->create_command(context, command->name, command->run, command->flags, command->key, last, step) !=
+        ENGINE_OK)
+        return false;
+    struct RedisModuleCommand *made = engine->get_command(context, command->name);
+    if (engine->set_command_acl_categories != NULL && command->key != 0 &&
+        engine->set_command_acl_categories(made, "write fast") != ENGINE_OK)
+        return false;
+    return tell_more(engine, made, command);
 }
 
 /* ---- loading ---- */
@@ -129,11 +134,18 @@ static bool is_word(const struct engine *engine, const struct RedisModuleString 
     return size == strlen(word) && memcmp(bytes, word, size) == 0;
 }
 
+static void let_go(void)
+{
+    if (loaded.until != NULL) loaded.engine.free_string(NULL, loaded.until);
+    texts_close(loaded.texts);
+    loaded.until = NULL;
+    loaded.texts = NULL;
+}
+
 static int fail(const struct engine *engine, struct RedisModuleCtx *context, const char *why)
 {
     if (engine->log != NULL) engine->log(context, "warning", "weir: not loaded: %s", why);
-    texts_close(loaded.texts);
-    loaded.texts = NULL;
+    let_go();
     return ENGINE_ERR;
 }
 
@@ -164,7 +176,8 @@ int RedisModule_OnLoad(struct RedisModuleCtx *context, struct RedisModuleString 
         return fail(engine, context, "expected no arguments, or \"test-clock yes\", which is for tests");
     engine->get_random_bytes((unsigned char *)&secret, sizeof secret);
     loaded.texts = texts_open(&secret);
-    if (loaded.texts == NULL) return fail(engine, context, "no memory");
+    loaded.until = engine->create_string(NULL, "PXAT", strlen("PXAT"));
+    if (loaded.texts == NULL || loaded.until == NULL) return fail(engine, context, "no memory");
     engine->set_module_options(context, ENGINE_SIGNALS_BY_HAND);
     if (!add_all(engine, context, test_clock))
         return fail(engine, context, "a command of the same name is there already; is redis-cell loaded?");
@@ -174,7 +187,6 @@ int RedisModule_OnLoad(struct RedisModuleCtx *context, struct RedisModuleString 
 int RedisModule_OnUnload(struct RedisModuleCtx *context)
 {
     (void)context;
-    texts_close(loaded.texts);
-    loaded.texts = NULL;
+    let_go();
     return ENGINE_OK;
 }

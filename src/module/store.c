@@ -135,7 +135,8 @@ static void write_string(struct store *store, unsigned at, const char *bytes, si
     char *memory = engine->string_dma(key, &there, ENGINE_WRITE);
     memcpy(memory, bytes, size);
     engine->set_abs_expire(key, until_ms);
-    engine->replicate(store->call->context, "SET", "sbcl", store->question->key[at], bytes, size, "PXAT", until_ms);
+    engine->replicate(store->call->context, "SET", "sbsl", store->question->key[at], bytes, size,
+                      store->call->module->until, until_ms);
     engine->signal_modified_key(store->call->context, store->question->key[at]);
 }
 

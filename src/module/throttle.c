@@ -76,18 +76,17 @@ static bool read_throttle(const struct call *call, struct question *question, in
     return true;
 }
 
-static void answer(const struct call *call, uint64_t limit, bool never, const struct micro_answer *given)
+static void answer(const struct call *call, uint64_t limit, const struct micro_answer *given)
 {
     const struct engine *engine = call->engine;
     engine->reply_with_array(call->context, ANSWERS);
-    engine->reply_with_long_long(call->context, given->verdict != WEIR_ALLOW || never);
+    engine->reply_with_long_long(call->context, given->verdict != WEIR_ALLOW);
     call_integer(call, limit);
     call_integer(call, given->remaining);
     engine->reply_with_long_long(call->context, given->verdict == WEIR_DENY ? (int64_t)seconds_up(given->retry) : -1);
     call_integer(call, seconds_up(given->full));
 }
 
-/* What can never pass is still told when what was taken before is back: it asks for nothing. */
 void throttle_run(const struct call *call)
 {
     int64_t number[ARGUMENTS] = {0};
@@ -95,14 +94,13 @@ void throttle_run(const struct call *call)
     struct store store;
     struct micro_answer given;
     if (!read_throttle(call, &question, number)) return;
-    const uint64_t limit = (uint64_t)number[MAX_BURST] + 1, quantity = (uint64_t)number[QUANTITY];
-    question.ask.cost[0] = quantity > limit ? 0 : quantity;
-    question.ask.peek = question.ask.cost[0] == 0;
+    question.ask.cost[0] = (uint64_t)number[QUANTITY];
+    question.ask.peek = number[QUANTITY] == 0;
     question.ask.wait = 0;
     if (!store_open(&store, call, &question, question.ask.peek)) return;
     question.ask.now = clock_read(&call->module->clock, call->engine);
     micro_take(question.plan, &store.state, store.log, &question.ask, &given);
     if (given.changed && !question.ask.peek) store_write(&store, given.idle);
     else store_close(&store);
-    answer(call, limit, quantity > limit, &given);
+    answer(call, (uint64_t)number[MAX_BURST] + 1, &given);
 }

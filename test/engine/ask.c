@@ -11,24 +11,24 @@
        stats                  "NAME NUMBER" a line
        install, check         lines, then "done 0" or "done CODE MESSAGE"
        within MS              "yes" when every call since the last one took less than that
-       sleep MS
+       mark WORD              says "-- WORD"
+       end
 
    "changed away WHY", "changed back WHY" and "told WHY" are said when they are. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <weir/redis.h>
 
-enum { LINE_MAX_ = 4096, WORDS_MAX = 4, BATCH_MAX_ = 5000 };
+enum { TEXT_MAX = 4096, WORDS_MAX = 4, ASKS_MAX = 5000 };
 
 static weir_engine *engine;
 static weir_engine_limit *limit;
 static weir_decision last;
 static weir_key last_key;
-static char last_key_text[LINE_MAX_];
+static char last_key_text[TEXT_MAX];
 static uint64_t longest_ns;
 
 static const char *verdict_name(weir_decision decision)
@@ -113,8 +113,8 @@ static void count(const char *key, uint64_t times)
 
 static void batch(const char *key, uint64_t times)
 {
-    static weir_engine_ask asks[BATCH_MAX_];
-    static char keys[BATCH_MAX_][64];
+    static weir_engine_ask asks[ASKS_MAX];
+    static char keys[ASKS_MAX][64];
     uint64_t counts[4] = {0}, allowed = 0;
     for (uint64_t i = 0; i < times; i++) {
         snprintf(keys[i], sizeof keys[i], "%s%" PRIu64, key, i);
@@ -161,12 +161,6 @@ static void administer(int (*what)(weir_engine *, void (*)(void *, const char *)
     printf("done %d%s%s\n", code, code != 0 ? " " : "", code != 0 ? error.message : "");
 }
 
-static void pause_ms(uint64_t ms)
-{
-    const struct timespec time = {(time_t)(ms / 1000), (long)(ms % 1000 * 1000000)};
-    nanosleep(&time, NULL);
-}
-
 static uint64_t number(const char *word, uint64_t otherwise)
 {
     return word != NULL ? strtoull(word, NULL, 10) : otherwise;
@@ -190,7 +184,7 @@ static void obey(char *text)
     else if (strcmp(word[0], "stats") == 0) say_stats();
     else if (strcmp(word[0], "install") == 0) administer(weir_engine_install);
     else if (strcmp(word[0], "check") == 0) administer(weir_engine_check);
-    else if (strcmp(word[0], "sleep") == 0) pause_ms(number(word[1], 0));
+    else if (strcmp(word[0], "mark") == 0) printf("-- %s\n", key);
     else if (strcmp(word[0], "peek") == 0 || strcmp(word[0], "charge") == 0 || strcmp(word[0], "forget") == 0) {
         const weir_verb verb = word[0][0] == 'p'   ? WEIR_ASK_PEEK
                                : word[0][0] == 'c' ? WEIR_ASK_CHARGE
@@ -226,7 +220,7 @@ static bool option(weir_engine_options *options, char *text)
 
 int main(int count_of_words, char **words)
 {
-    char text[LINE_MAX_];
+    char text[TEXT_MAX];
     weir_error error;
     weir_engine_options options = WEIR_ENGINE_OPTIONS;
     options.changed = changed;
@@ -238,7 +232,7 @@ int main(int count_of_words, char **words)
         printf("open: %d column %d: %s\n", error.code, error.column, error.message);
         return 1;
     }
-    while (fgets(text, sizeof text, stdin) != NULL) {
+    while (fgets(text, sizeof text, stdin) != NULL && strcmp(text, "end\n") != 0) {
         text[strcspn(text, "\n")] = '\0';
         obey(text);
     }

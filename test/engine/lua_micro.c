@@ -233,7 +233,7 @@ static void give_lease_back(struct run *run, struct group *group, struct command
     keys_load(&group->keys, &group->plan, group->parted);
     micro_lease_return(&group->plan, &group->keys.state, run->now, group->lease.turn, permits, unused, &back);
     if (back.changed) keys_store(&group->keys, &group->plan, false, back.idle);
-    snprintf(out, LINE_SIZE, "%d", back.changed);
+    snprintf(out, LINE_SIZE, "%d", back.permits != 0);
 }
 
 static void forget(struct run *run, struct group *group, struct command *command, char out[LINE_SIZE])

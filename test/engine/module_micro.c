@@ -7,10 +7,6 @@
    engine keeps at the keys is read: the bytes, the members of a log, the expiry.  The engine is BATCH steps behind, in
    one pipeline.
 
-   Three kinds of places for a state, of each some, that all plans of their shape share, so that limits change:
-
-       one key, a string         one key, a sorted set of a lone sliding-log        a key for each limit
-
    May touch: a database of its own.  Promises: the same steps for the same seed, which is printed.  Leaves to others:
    whether src/micro is right. */
 #include <hiredis/hiredis.h>
@@ -19,33 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "micro/micro.h"
-#include "unit/random.h"
+#include "module_model.h"
 
-enum { STEPS = 20000, BATCH = 256, PLACES = 6, PLANS = 400, TEXT = 256, LIMITS = 3, WORDS = 40, LOG_MAX = 64 };
+enum { STEPS = 20000, BATCH = 256, WORDS = 40 };
 static const uint64_t BEGAN_US = UINT64_C(4102444800000000); /* 2100: no key expires by the engine's clock */
-
-enum shape { STRING, LOG, KEYS, SHAPES };
-
-struct stamp {
-    uint64_t at, order;
-};
-
-/* What the engine should hold at one key. */
-struct held {
-    char name[32];
-    bool there;
-    uint64_t idle;
-    struct micro_state state; /* of KEYS: one cell */
-    uint64_t size;            /* of a log */
-    struct stamp stamp[LOG_MAX];
-};
-
-struct plan {
-    char text[TEXT];
-    struct micro_plan micro;
-    enum shape shape;
-};
 
 /* A take that can be settled. */
 struct taken {
@@ -60,177 +33,13 @@ struct lease {
 
 struct test {
     redisContext *engine;
-    uint64_t seed, now, step;
-    struct plan plan[PLANS];
-    struct held string[PLACES], log[PLACES], keys[PLACES][2][LIMITS]; /* [string or log] */
+    struct world world;
+    uint64_t now, step;
     struct taken taken;
     struct lease lease;
     char *expected[BATCH * 12];
     unsigned queued;
 };
-
-/* ---- plans ---- */
-
-static const char *const rates[] = {"10/s",  "1/s",   "3/s",           "1000/s",   "7/min",
-                                    "100/h", "3/7us", "1/333333333ns", "250000/s", "2/3ms"};
-static const char *const options[] = {
-    "",
-    " burst=1",
-    " burst=20",
-    " burst=2s",
-    " burst=5 debt=3",
-    " algorithm=hybrid",
-    " algorithm=hybrid catchup=1.5",
-    " algorithm=hybrid catchup=3 burst=4",
-    " algorithm=leaky",
-    " algorithm=leaky burst=5",
-    " algorithm=leaky burst=7 delay=3",
-    " algorithm=leaky burst=7 nodelay",
-    " algorithm=fixed-window",
-    " algorithm=fixed-window align=clock",
-    " algorithm=fixed-window block=3s",
-    " algorithm=fixed-window block=1min count-refused",
-    " algorithm=sliding-window",
-    " algorithm=sliding-log",
-    " algorithm=sliding-log gap=3ms",
-    " algorithm=sliding-log edge=closed",
-    " algorithm=sliding-log count-refused",
-};
-
-#define PICK(test, array) (array)[random_below(&(test)->seed, sizeof(array) / sizeof(array)[0])]
-
-static bool is_log(const struct plan *plan, unsigned limit)
-{
-    return plan->micro.rule[limit].kind == MICRO_LOG;
-}
-
-static bool make_plan(struct test *test, struct plan *plan)
-{
-    weir_plan read;
-    size_t size = 0;
-    bool logs = false;
-    const uint64_t limits = random_one_in(&test->seed, 3) ? 1 + random_below(&test->seed, LIMITS) : 1;
-    for (uint64_t i = 0; i < limits; i++) {
-        size += (size_t)snprintf(plan->text + size, TEXT - size, "%s%s%s", i != 0 ? "; " : "", PICK(test, rates),
-                                 PICK(test, options));
-    }
-    if (weir_plan_parse(&read, plan->text, WEIR_ADMIT, NULL) != 0) return false;
-    if (micro_plan_make(&plan->micro, &read, NULL) != 0) return false;
-    for (unsigned i = 0; i < plan->micro.count; i++) {
-        logs = logs || is_log(plan, i);
-        if (is_log(plan, i) && plan->micro.rule[i].burst > LOG_MAX / 4) return false;
-    }
-    plan->shape = plan->micro.count == 1 ? (logs ? LOG : STRING) : KEYS;
-    if (!logs && random_one_in(&test->seed, 2)) plan->shape = STRING;
-    return true;
-}
-
-static void make_plans(struct test *test)
-{
-    unsigned of[MICRO_KINDS] = {0};
-    for (unsigned i = 0; i < PLANS; i++) {
-        while (!make_plan(test, &test->plan[i])) continue;
-        for (unsigned limit = 0; limit < test->plan[i].micro.count; limit++) of[test->plan[i].micro.rule[limit].kind]++;
-    }
-    for (unsigned kind = MICRO_GCRA; kind <= MICRO_LOG; kind++) {
-        if (of[kind] == 0) printf("of kind %u there is no limit\n", kind);
-    }
-}
-
-static void name_places(struct test *test)
-{
-    for (unsigned i = 0; i < PLACES; i++) {
-        snprintf(test->string[i].name, sizeof test->string[i].name, "string:%u", i);
-        snprintf(test->log[i].name, sizeof test->log[i].name, "log:%u", i);
-        for (unsigned limit = 0; limit < LIMITS; limit++) {
-            snprintf(test->keys[i][0][limit].name, sizeof test->keys[i][0][limit].name, "{%u}:s%u", i, limit);
-            snprintf(test->keys[i][1][limit].name, sizeof test->keys[i][1][limit].name, "{%u}:l%u", i, limit);
-        }
-    }
-}
-
-/* ---- the state, as it should be ---- */
-
-struct view {
-    const struct plan *plan;
-    struct held *held[LIMITS];
-    unsigned keys;
-    struct micro_state state;
-    struct micro_log log[WEIR_LIMITS_MAX];
-};
-
-static uint64_t stamp_at(struct micro_log *log, uint64_t index)
-{
-    const struct held *held = log->where;
-    if (index >= held->size) {
-        fprintf(stderr, "src/micro asks for stamp %" PRIu64 " of %" PRIu64 "\n", index, held->size);
-        exit(1);
-    }
-    return held->stamp[index].at;
-}
-
-static void look(struct test *test, const struct plan *plan, unsigned place, struct view *view)
-{
-    memset(view, 0, sizeof *view);
-    view->plan = plan;
-    view->keys = plan->shape == KEYS ? plan->micro.count : 1;
-    for (unsigned i = 0; i < view->keys; i++) {
-        struct held *held = plan->shape == STRING ? &test->string[place]
-                            : plan->shape == LOG  ? &test->log[place]
-                                                  : &test->keys[place][is_log(plan, i)][i];
-        view->held[i] = held;
-        if (plan->shape == STRING) {
-            if (held->there) view->state = held->state;
-        } else if (is_log(plan, i)) {
-            view->log[i] = (struct micro_log){.size = held->size, .stamp = stamp_at, .where = held};
-        } else if (held->there) {
-            view->state.count = plan->micro.count;
-            view->state.cell[i] = held->state.cell[0];
-        }
-    }
-    for (unsigned i = 0; i < view->keys && plan->shape == KEYS; i++) {
-        if (!view->held[i]->there) view->state.cell[i].kind = MICRO_KINDS;
-    }
-}
-
-static void keep_log(struct held *held, const struct micro_log *log, uint64_t idle)
-{
-    uint64_t order = 0;
-    if (log->add == 0 && log->drop == 0) return;
-    if (held->size != 0 && held->stamp[held->size - 1].at == log->add_at) order = held->stamp[held->size - 1].order + 1;
-    if (held->size + log->add > LOG_MAX) {
-        fprintf(stderr, "a log of %" PRIu64 " stamps\n", held->size + log->add);
-        exit(1);
-    }
-    for (uint64_t i = 0; i < log->add; i++) held->stamp[held->size++] = (struct stamp){log->add_at, order + i};
-    held->size -= log->drop;
-    struct stamp *first = held->stamp + log->drop_from;
-    memmove(first, first + log->drop, (held->size - log->drop_from) * sizeof *first);
-    held->there = held->size != 0;
-    held->idle = idle;
-}
-
-static void keep(struct view *view, uint64_t idle)
-{
-    for (unsigned i = 0; i < view->keys; i++) {
-        struct held *held = view->held[i];
-        char before[MICRO_BYTES_MAX], after[MICRO_BYTES_MAX];
-        struct micro_state state = {.count = 1};
-        if (view->plan->shape != STRING && is_log(view->plan, i)) {
-            keep_log(held, &view->log[i], idle);
-            continue;
-        }
-        if (view->plan->shape == STRING) state = view->state;
-        else state.cell[0] = view->state.cell[i];
-        const size_t size = micro_write(&state, after);
-        if (view->plan->shape == KEYS && held->there && micro_write(&held->state, before) == size &&
-            memcmp(before, after, size) == 0)
-            continue;
-        held->state = state;
-        held->there = true;
-        held->idle = idle;
-    }
-}
 
 /* ---- asking ---- */
 
@@ -299,7 +108,8 @@ static void pick_costs(struct test *test, const struct plan *plan, uint64_t cost
 {
     for (unsigned i = 0; i < plan->micro.count; i++) {
         const uint64_t burst = plan->micro.rule[i].burst;
-        cost[i] = random_one_in(&test->seed, 2) ? 1 : random_below(&test->seed, (burst > 40 ? 40 : burst) + 2);
+        cost[i] =
+            random_one_in(&test->world.seed, 2) ? 1 : random_below(&test->world.seed, (burst > 40 ? 40 : burst) + 2);
     }
 }
 
@@ -314,12 +124,13 @@ static void write_receipt(const struct taken *taken, unsigned count, char out[TE
 static void take(struct test *test, struct view *view, unsigned plan, unsigned place)
 {
     struct words words;
-    struct micro_ask ask = {.now = test->now, .peek = random_one_in(&test->seed, 5)};
+    struct micro_ask ask = {.now = test->now, .peek = random_one_in(&test->world.seed, 5)};
     struct micro_answer given;
     char answer[TEXT], receipt[TEXT] = "(nil)";
     bool any = false;
     pick_costs(test, view->plan, ask.cost);
-    if (view->plan->micro.count == 1 && random_one_in(&test->seed, 4)) ask.wait = random_sized(&test->seed, 24);
+    if (view->plan->micro.count == 1 && random_one_in(&test->world.seed, 4))
+        ask.wait = random_sized(&test->world.seed, 24);
     begin_words(&words, "WEIR.TAKE", view);
     ADD(&words, "COST");
     add_numbers(&words, view, ask.cost);
@@ -364,7 +175,7 @@ static void settle(struct test *test)
     char receipt[TEXT];
     const struct taken *taken = &test->taken;
     if (taken->at == 0) return;
-    look(test, &test->plan[taken->plan], taken->place, &view);
+    look(&test->world, &test->world.plan[taken->plan], taken->place, &view);
     pick_costs(test, view.plan, actual);
     write_receipt(taken, view.plan->micro.count, receipt);
     begin_words(&words, "WEIR.SETTLE", &view);
@@ -380,9 +191,9 @@ static void lease(struct test *test, struct view *view, unsigned plan, unsigned 
     struct words words;
     struct micro_lease lease, back = {.changed = false};
     char answer[TEXT];
-    const uint64_t want = random_below(&test->seed, 40), lifetime = 1000 + random_sized(&test->seed, 23);
+    const uint64_t want = random_below(&test->world.seed, 40), lifetime = 1000 + random_sized(&test->world.seed, 23);
     const bool returns = test->lease.permits != 0 && test->lease.plan == plan && test->lease.place == place;
-    const uint64_t unused = returns ? random_below(&test->seed, test->lease.permits + 1) : 0;
+    const uint64_t unused = returns ? random_below(&test->world.seed, test->lease.permits + 1) : 0;
     begin_words(&words, "WEIR.LEASE", view);
     ADD(&words, "%" PRIu64, want);
     ADD(&words, "%" PRIu64, lifetime);
@@ -409,8 +220,8 @@ static void give_back(struct test *test)
     struct micro_lease back;
     const struct lease *lease = &test->lease;
     if (lease->permits == 0) return;
-    const uint64_t unused = random_below(&test->seed, lease->permits + 1);
-    look(test, &test->plan[lease->plan], lease->place, &view);
+    const uint64_t unused = random_below(&test->world.seed, lease->permits + 1);
+    look(&test->world, &test->world.plan[lease->plan], lease->place, &view);
     begin_words(&words, "WEIR.RETURN", &view);
     ADD(&words, "%" PRIu64, lease->turn);
     ADD(&words, "%" PRIu64, lease->permits);
@@ -522,9 +333,9 @@ static void compare_all(struct test *test)
 static void set_clock(struct test *test)
 {
     struct words words = {.count = 0};
-    const uint64_t jump = random_sized(&test->seed, random_one_in(&test->seed, 20) ? 33 : 22);
-    if (random_one_in(&test->seed, 40) && test->now > BEGAN_US + jump) test->now -= jump;
-    else if (!random_one_in(&test->seed, 4)) test->now += jump;
+    const uint64_t jump = random_sized(&test->world.seed, random_one_in(&test->world.seed, 20) ? 33 : 22);
+    if (random_one_in(&test->world.seed, 40) && test->now > BEGAN_US + jump) test->now -= jump;
+    else if (!random_one_in(&test->world.seed, 4)) test->now += jump;
     ADD(&words, "WEIR.CLOCK");
     ADD(&words, "%" PRIu64, test->now);
     send_words(test, &words, "OK");
@@ -533,11 +344,16 @@ static void set_clock(struct test *test)
 static void step(struct test *test)
 {
     struct view view;
-    const unsigned plan = (unsigned)random_below(&test->seed, random_one_in(&test->seed, 4) ? PLANS : PLANS / 16);
-    const unsigned place = (unsigned)random_below(&test->seed, PLACES);
-    const uint64_t verb = random_below(&test->seed, 40);
+    uint64_t *seed = &test->world.seed;
+    unsigned plan = (unsigned)random_below(seed, random_one_in(seed, 4) ? PLANS : PLANS / 16);
+    unsigned place = (unsigned)random_below(seed, PLACES);
+    const uint64_t verb = random_below(seed, 40);
+    if (verb >= 32 && verb < 36 && test->lease.permits != 0 && random_one_in(seed, 2)) {
+        plan = test->lease.plan;
+        place = test->lease.place;
+    }
     set_clock(test);
-    look(test, &test->plan[plan], place, &view);
+    look(&test->world, &test->world.plan[plan], place, &view);
     if (verb < 22) take(test, &view, plan, place);
     else if (verb < 27) charge(test, &view);
     else if (verb < 32) settle(test);
@@ -553,16 +369,16 @@ int main(int count, char **argument)
 {
     static struct test test;
     const uint64_t steps = count > 2 ? strtoull(argument[2], NULL, 10) : STEPS;
-    test.seed = count > 3 ? strtoull(argument[3], NULL, 10) : 7;
-    printf("%" PRIu64 " steps, seed %" PRIu64 "\n", steps, test.seed);
+    test.world.seed = count > 3 ? strtoull(argument[3], NULL, 10) : 7;
+    printf("%" PRIu64 " steps, seed %" PRIu64 "\n", steps, test.world.seed);
     test.engine = count > 1 ? redisConnectUnix(argument[1]) : NULL;
-    if (test.engine == NULL || test.engine->err != 0 || test.seed == 0) {
+    if (test.engine == NULL || test.engine->err != 0 || test.world.seed == 0) {
         fprintf(stderr, "usage: engine-module_micro SOCKET [steps [seed]]\n");
         return 2;
     }
     test.now = BEGAN_US;
-    make_plans(&test);
-    name_places(&test);
+    make_plans(&test.world);
+    name_places(&test.world);
     for (test.step = 0; test.step < steps; test.step++) {
         step(&test);
         if (test.step % BATCH == BATCH - 1 || test.queued > BATCH * 7) compare_all(&test);

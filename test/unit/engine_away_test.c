@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT
+   engine_away_test.c - what is answered while the engine is away: each node's share, and the other policies.  Nobody
+   listens on port 1. */
+#include "engine/away.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/limit.h"
+
+#define MS UINT64_C(1000000)
+#define S UINT64_C(1000000000)
+
+/* How many pass at once, and how long the next one waits. */
+static void shares(const char *limits, uint64_t nodes, uint64_t at_once, uint64_t retry_ns)
+{
+    weir_plan plan, share;
+    uint64_t state[WEIR_LIMITS_MAX * 2] = {0}, passed = 0;
+    assert_int_equal(weir_plan_parse(&plan, limits, WEIR_ADMIT, NULL), 0);
+    away_plan(&share, &plan, nodes);
+    assert_true(weir_state_size(&share) <= sizeof state);
+    weir_decision decision = weir_decide(&share, state, (weir_instant){S}, 1);
+    for (; decision.verdict == WEIR_ALLOW && passed < 10000; passed++) {
+        decision = weir_decide(&share, state, (weir_instant){S}, 1);
+    }
+    assert_int_equal(passed, at_once);
+    assert_in_range(decision.retry_ns, retry_ns - 2, retry_ns + 2);
+}
+
+static void test_shares(void **state)
+{
+    (void)state;
+    shares("10/s burst=20", 1, 20, 100 * MS);
+    shares("10/s burst=20", 4, 5, 400 * MS);
+    shares("10/s burst=20", 7, 2, 700 * MS);
+    shares("10/s burst=20", 1000, 1, 100 * S); /* one at least */
+    shares("10/s burst=2s", 4, 5, 400 * MS);
+    shares("100/min algorithm=fixed-window", 10, 10, 6 * S);
+    shares("100/min algorithm=sliding-window", 10, 10, 6 * S);
+    shares("100/min algorithm=sliding-log", 10, 10, 6 * S);
+    shares("2.5/s burst=5", 5, 1, 2 * S);
+    shares("10/s burst=20; 100/h burst=8", 2, 4, 72 * S);
+}
+
+/* ---- through the handle ---- */
+
+static weir_engine_ask ask(weir_engine *engine, const weir_engine_limit *limit, weir_verb verb, uint64_t cost)
+{
+    weir_engine_ask one = {.verb = verb, .limit = limit, .key = weir_key_text("tenant"), .cost = &cost, .costs = 1};
+    weir_engine_batch(engine, &one, 1);
+    assert_int_equal(one.from, WEIR_FROM_AWAY);
+    return one;
+}
+
+static weir_engine *open_engine(weir_away away, weir_engine_limit **limit, const char *text)
+{
+    weir_engine *engine = NULL;
+    weir_engine_options options = WEIR_ENGINE_OPTIONS;
+    options.nodes = 2;
+    assert_int_equal(weir_engine_open(&engine, "redis://127.0.0.1:1", &options, NULL), 0);
+    assert_int_equal(weir_engine_limit_open(limit, engine, text, away, NULL), 0);
+    return engine;
+}
+
+static void close_engine(weir_engine *engine, weir_engine_limit *limit)
+{
+    weir_engine_limit_close(limit);
+    weir_engine_close(engine);
+}
+
+static void test_local(void **state)
+{
+    (void)state;
+    weir_engine_limit *limit = NULL;
+    weir_engine *const engine = open_engine(WEIR_AWAY_LOCAL, &limit, "1/h burst=10");
+    assert_int_equal(ask(engine, limit, WEIR_ASK_PEEK, 5).decision.verdict, WEIR_ALLOW);
+    weir_engine_ask taken = ask(engine, limit, WEIR_ASK_TAKE, 2);
+    assert_int_equal(taken.decision.verdict, WEIR_ALLOW);
+    assert_int_equal(taken.decision.remaining, 3);
+    assert_int_equal(taken.decision.end, 0);
+    /* More than the share holds, though the limit does: when the engine is back. */
+    assert_int_equal(ask(engine, limit, WEIR_ASK_TAKE, 6).decision.verdict, WEIR_DENY);
+    assert_int_equal(ask(engine, limit, WEIR_ASK_CHARGE, 1).decision.verdict, WEIR_ALLOW);
+    assert_int_equal(ask(engine, limit, WEIR_ASK_PEEK, 1).decision.remaining, 1);
+    /* Nothing is given back, more is charged. */
+    weir_decision two = taken.decision;
+    assert_true(weir_engine_settle(engine, limit, weir_key_text("tenant"), &taken.decision, 0));
+    assert_int_equal(ask(engine, limit, WEIR_ASK_PEEK, 1).decision.remaining, 1);
+    assert_true(weir_engine_settle(engine, limit, weir_key_text("tenant"), &two, 4));
+    assert_int_equal(ask(engine, limit, WEIR_ASK_PEEK, 1).decision.verdict, WEIR_DENY);
+    assert_false(weir_engine_settle(engine, limit, weir_key_text("tenant"), &two, 4));
+    assert_false(weir_engine_forget(engine, limit, weir_key_text("tenant")));
+    /* What the engine took it alone can give back. */
+    weir_decision elsewhere = {.verdict = WEIR_ALLOW, .charged = 3, .end = 12345};
+    assert_false(weir_engine_settle(engine, limit, weir_key_text("tenant"), &elsewhere, 1));
+    close_engine(engine, limit);
+}
+
+static void test_open_and_closed(void **state)
+{
+    (void)state;
+    weir_engine_limit *limit = NULL;
+    weir_engine *engine = open_engine(WEIR_AWAY_OPEN, &limit, "1/h");
+    for (int i = 0; i < 10; i++) assert_int_equal(ask(engine, limit, WEIR_ASK_TAKE, 1).decision.verdict, WEIR_ALLOW);
+    close_engine(engine, limit);
+    engine = open_engine(WEIR_AWAY_CLOSED, &limit, "1/h");
+    for (int i = 0; i < 10; i++) {
+        const weir_decision decision = ask(engine, limit, WEIR_ASK_TAKE, 1).decision;
+        assert_int_equal(decision.verdict, WEIR_DENY);
+        assert_in_range(decision.retry_ns, 1, BREAKER_PROBE_NS);
+    }
+    assert_int_equal(ask(engine, limit, WEIR_ASK_CHARGE, 1).decision.verdict, WEIR_ALLOW);
+    close_engine(engine, limit);
+}
+
+static void test_wrong_options(void **state)
+{
+    (void)state;
+    weir_engine *engine = NULL;
+    weir_error error;
+    weir_engine_options options = WEIR_ENGINE_OPTIONS;
+    options.prefix = "a{b";
+    assert_int_equal(weir_engine_open(&engine, "redis://127.0.0.1:1", &options, &error), WEIR_EINVAL);
+    assert_null(engine);
+    options.prefix = "";
+    assert_int_equal(weir_engine_open(&engine, "redis://127.0.0.1:1", &options, &error), WEIR_EINVAL);
+    options = (weir_engine_options){.size = 1};
+    assert_int_equal(weir_engine_open(&engine, "redis://127.0.0.1:1", &options, &error), WEIR_EVERSION);
+    assert_int_equal(weir_engine_open(&engine, "redis://127.0.0.1:1", NULL, &error), 0);
+    weir_engine_limit *limit = NULL;
+    assert_int_equal(weir_engine_limit_open(&limit, engine, "1/x", WEIR_AWAY_DEFAULT, &error), WEIR_EINVAL);
+    assert_int_equal(weir_engine_limit_open(&limit, engine, "1/s algorithm=timeline", WEIR_AWAY_DEFAULT, &error),
+                     WEIR_EUNSUPPORTED);
+    assert_null(limit);
+    weir_engine_close(engine);
+    weir_engine_close(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_local),
+        cmocka_unit_test(test_open_and_closed),
+        cmocka_unit_test(test_wrong_options),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

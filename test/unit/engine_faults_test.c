@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT
+   engine_faults_test.c - the client against a server of our own that says what the test wants: errors, nonsense, too
+   much, too late, and nothing. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <arpa/inet.h>
+#include <cmocka.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <weir/redis.h>
+
+/* ---- the server: one thread, one connection after the other ---- */
+
+#define ALLOW(remaining) "*7\r\n$5\r\nallow\r\n:0\r\n:" #remaining "\r\n:0\r\n:0\r\n:1000\r\n:1700000000000000\r\n"
+static const char CLOSE[] = "close", SILENCE[] = "silence", FLOOD[] = "flood";
+
+enum { WORDS_MAX = 12, WORD_MAX = 128, ANSWERS_MAX = 8, FLOOD_BYTES = 40 * 1024 * 1024 };
+
+static struct {
+    int listener;
+    pthread_t thread;
+    const char *answer[ANSWERS_MAX]; /* to questions, one after the other; then ALLOW(7) */
+    const char *greeting;            /* the answer to PING; NULL: PONG */
+    _Atomic unsigned questions, loads, evals, asked;
+    _Atomic int connection;
+} server;
+
+static bool read_line(FILE *from, char *line, size_t room)
+{
+    if (fgets(line, (int)room, from) == NULL) return false;
+    line[strcspn(line, "\r\n")] = '\0';
+    return true;
+}
+
+/* Words are cut at WORD_MAX. */
+static int read_command(FILE *from, char words[WORDS_MAX][WORD_MAX])
+{
+    char line[WORD_MAX];
+    if (!read_line(from, line, sizeof line)) return 0;
+    const int count = atoi(line + 1);
+    for (int i = 0; i < count; i++) {
+        if (!read_line(from, line, sizeof line)) return 0;
+        const int size = atoi(line + 1);
+        for (int at = 0; at < size + 2; at++) {
+            const int byte = getc(from);
+            if (i < WORDS_MAX && at < WORD_MAX - 1) words[i][at] = at < size ? (char)byte : '\0';
+        }
+        if (i < WORDS_MAX) words[i][size < WORD_MAX ? size : WORD_MAX - 1] = '\0';
+    }
+    return count;
+}
+
+static bool say(int connection, const char *text)
+{
+    return send(connection, text, strlen(text), MSG_NOSIGNAL) >= 0;
+}
+
+static void flood(int connection)
+{
+    static char bytes[1 << 16];
+    memset(bytes, 'x', sizeof bytes);
+    say(connection, "$2000000000\r\n");
+    for (size_t sent = 0; sent < FLOOD_BYTES; sent += sizeof bytes) {
+        if (send(connection, bytes, sizeof bytes, MSG_NOSIGNAL) < 0) return;
+    }
+}
+
+/* false: the connection is to end. */
+static bool answer_question(int connection)
+{
+    const unsigned at = atomic_fetch_add(&server.questions, 1);
+    const char *const answer = at < ANSWERS_MAX && server.answer[at] != NULL ? server.answer[at] : ALLOW(7);
+    if (answer == CLOSE) return false;
+    if (answer == FLOOD) flood(connection);
+    else if (answer != SILENCE) say(connection, answer);
+    return true;
+}
+
+static bool answer_command(int connection, char words[WORDS_MAX][WORD_MAX])
+{
+    if (strcmp(words[0], "EVAL") == 0) atomic_fetch_add(&server.evals, 1);
+    if (strcmp(words[0], "FCALL") == 0 || strncmp(words[0], "EVAL", 4) == 0) return answer_question(connection);
+    if (strcmp(words[0], "ASKING") == 0) atomic_fetch_add(&server.asked, 1);
+    if (strcmp(words[0], "FUNCTION") == 0) atomic_fetch_add(&server.loads, 1);
+    if (strcmp(words[0], "COMMAND") == 0) return say(connection, "*2\r\n*-1\r\n*1\r\n$5\r\nfcall\r\n");
+    if (strcmp(words[0], "PING") == 0) return say(connection, server.greeting != NULL ? server.greeting : "+PONG\r\n");
+    if (strcmp(words[0], "TIME") == 0) return say(connection, "-ERR no\r\n");
+    return say(connection, "+OK\r\n");
+}
+
+static void *serve(void *unused)
+{
+    char words[WORDS_MAX][WORD_MAX];
+    for (;;) {
+        const int connection = accept(server.listener, NULL, NULL);
+        if (connection < 0) return unused;
+        atomic_store(&server.connection, connection);
+        FILE *const from = fdopen(connection, "r");
+        while (read_command(from, words) > 0 && answer_command(connection, words)) continue;
+        fclose(from);
+    }
+}
+
+/* ---- the client ---- */
+
+static weir_engine *engine;
+static weir_engine_limit *limit;
+static char told[256];
+static unsigned aways;
+
+static void changed(void *context, bool away, const char *why)
+{
+    (void)context;
+    aways += away;
+    snprintf(told, sizeof told, "%s", why);
+}
+
+static void begin(const char *scheme, uint64_t deadline_ms)
+{
+    char url[64];
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t size = sizeof address;
+    weir_engine_options options = WEIR_ENGINE_OPTIONS;
+    memset(&server, 0, sizeof server);
+    server.listener = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(server.listener, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(server.listener, 16), 0);
+    assert_int_equal(getsockname(server.listener, (struct sockaddr *)&address, &size), 0);
+    snprintf(url, sizeof url, "%s://127.0.0.1:%u", scheme, ntohs(address.sin_port));
+    options.changed = changed;
+    options.deadline_ns = deadline_ms * 1000000;
+    aways = 0;
+    told[0] = '\0';
+    assert_int_equal(weir_engine_open(&engine, url, &options, NULL), 0);
+    assert_int_equal(weir_engine_limit_open(&limit, engine, "1/h burst=3", WEIR_AWAY_LOCAL, NULL), 0);
+}
+
+static void start(void)
+{
+    assert_int_equal(pthread_create(&server.thread, NULL, serve, NULL), 0);
+}
+
+static void end(void)
+{
+    weir_engine_limit_close(limit);
+    weir_engine_close(engine);
+    shutdown(server.listener, SHUT_RDWR);
+    pthread_join(server.thread, NULL);
+    close(server.listener);
+}
+
+static weir_engine_ask take(void)
+{
+    weir_engine_ask ask = {.verb = WEIR_ASK_TAKE, .limit = limit, .key = weir_key_text("tenant")};
+    weir_engine_batch(engine, &ask, 1);
+    return ask;
+}
+
+enum { PATIENT_MS = 5000, HASTY_MS = 50 };
+
+/* ---- errors ---- */
+
+/* What was not executed is asked again, and nobody notices. */
+static void test_asked_again(void **state)
+{
+    (void)state;
+    static const char *const errors[] = {"-TRYAGAIN Multiple keys request during rehashing of slot\r\n",
+                                         "-ERR Function not found\r\n",
+                                         "-ERR unknown command 'FCALL', with args beginning with:\r\n",
+                                         "-NOPERM this user has no permissions to run the 'fcall' command\r\n"};
+    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
+        begin("redis", PATIENT_MS);
+        server.answer[0] = errors[i];
+        start();
+        assert_int_equal(take().from, WEIR_FROM_ENGINE);
+        assert_int_equal(server.questions, 2);
+        assert_int_equal(server.loads, i == 1);
+        end();
+        assert_int_equal(aways, 0);
+    }
+}
+
+static void test_script_goes_along_once(void **state)
+{
+    (void)state;
+    begin("redis", PATIENT_MS);
+    server.answer[0] = "-ERR unknown command 'FCALL', with args beginning with:\r\n";
+    server.answer[1] = "-NOSCRIPT No matching script. Please use EVAL.\r\n";
+    start();
+    for (int i = 0; i < 3; i++) assert_int_equal(take().from, WEIR_FROM_ENGINE);
+    assert_int_equal(server.evals, 1);
+    assert_int_equal(server.questions, 5);
+    end();
+}
+
+/* A server that cannot answer anybody is away at once, and is asked no more meanwhile. */
+static void test_server_away(void **state)
+{
+    (void)state;
+    static const char *const errors[] = {"LOADING Redis is loading the dataset in memory",
+                                         "BUSY Redis is busy running a script",
+                                         "MASTERDOWN Link with MASTER is down",
+                                         "READONLY You can't write against a read only replica.",
+                                         "OOM command not allowed when used memory > 'maxmemory'.",
+                                         "MISCONF Redis is configured to save RDB snapshots",
+                                         "CLUSTERDOWN The cluster is down",
+                                         "NOREPLICAS Not enough good replicas to write.",
+                                         "NOAUTH Authentication required."};
+    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
+        char answer[128];
+        snprintf(answer, sizeof answer, "-%s\r\n", errors[i]);
+        begin("redis", PATIENT_MS);
+        server.answer[0] = answer;
+        server.greeting = NULL;
+        start();
+        assert_int_equal(take().from, WEIR_FROM_AWAY);
+        assert_int_equal(aways, 1);
+        assert_non_null(strstr(told, errors[i]));
+        while (take().from != WEIR_FROM_ENGINE) continue; /* until a probe */
+        assert_non_null(strstr(told, "answers again"));
+        end();
+        assert_int_equal(aways, 1);
+    }
+}
+
+/* One question that cannot be answered is no reason to ask no others. */
+static void test_question_alone(void **state)
+{
+    (void)state;
+    static const char *const errors[] = {"-WRONGTYPE Operation against a key holding the wrong kind of value\r\n",
+                                         "-WEIRVALUE not weir's\r\n",
+                                         "*1\r\n:1\r\n",
+                                         "+OK\r\n",
+                                         ":5\r\n",
+                                         "*7\r\n$5\r\nmaybe\r\n:0\r\n:1\r\n:0\r\n:0\r\n:1\r\n:1\r\n",
+                                         "*7\r\n$5\r\nallow\r\n:9\r\n:1\r\n:0\r\n:0\r\n:1\r\n:1\r\n",
+                                         "*7\r\n$5\r\nallow\r\n:0\r\n:-1\r\n:0\r\n:0\r\n:1\r\n:1\r\n"};
+    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
+        begin("redis", PATIENT_MS);
+        server.answer[0] = errors[i];
+        start();
+        assert_int_equal(take().from, WEIR_FROM_AWAY);
+        assert_string_not_equal(told, "");
+        assert_int_equal(take().from, WEIR_FROM_ENGINE);
+        end();
+        assert_int_equal(aways, 0);
+    }
+}
+
+static void test_moved_where_there_is_no_cluster(void **state)
+{
+    (void)state;
+    begin("redis", PATIENT_MS);
+    server.answer[0] = "-MOVED 1 127.0.0.1:1\r\n";
+    start();
+    assert_int_equal(take().from, WEIR_FROM_AWAY);
+    assert_non_null(strstr(told, "redis+cluster://"));
+    end();
+}
+
+/* ---- lost, late, too much ---- */
+
+/* It may have been executed: it is not sent again. */
+static void test_lost_answer(void **state)
+{
+    (void)state;
+    static const char *const ends[] = {CLOSE, "nonsense\r\n", FLOOD, "*7\r\n$5\r\nal"};
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        begin("redis", i == 3 ? HASTY_MS : PATIENT_MS);
+        server.answer[0] = ends[i];
+        start();
+        assert_int_equal(take().from, WEIR_FROM_AWAY);
+        assert_int_equal(server.questions, 1);
+        assert_int_equal(aways, 1);
+        end();
+    }
+}
+
+/* The answer that comes after its question was given up is not taken for that of the next one. */
+static void test_late_answer(void **state)
+{
+    (void)state;
+    weir_engine_ask ask;
+    begin("redis", HASTY_MS);
+    server.answer[0] = SILENCE;
+    server.answer[1] = ALLOW(1);
+    start();
+    for (ask = take(); server.questions == 0; ask = take()) continue;
+    assert_int_equal(ask.from, WEIR_FROM_AWAY);
+    assert_int_equal(server.questions, 1);
+    say(server.connection, ALLOW(0));
+    do {
+        ask = take();
+    } while (ask.from != WEIR_FROM_ENGINE);
+    assert_int_equal(ask.decision.remaining, server.questions == 2 ? 1 : 7);
+    end();
+}
+
+/* A greeting that fails: nobody is asked anything. */
+static void test_greeting(void **state)
+{
+    (void)state;
+    begin("redis", PATIENT_MS);
+    server.greeting = "-LOADING Redis is loading the dataset in memory\r\n";
+    start();
+    for (int i = 0; i < 10; i++) assert_int_equal(take().from, WEIR_FROM_AWAY);
+    assert_int_equal(server.questions, 0);
+    assert_int_equal(aways, 1);
+    end();
+}
+
+/* Redirected for ever: it ends. */
+static void test_redirected_in_circles(void **state)
+{
+    (void)state;
+    begin("redis", PATIENT_MS);
+    for (int i = 0; i < ANSWERS_MAX; i++) server.answer[i] = "-TRYAGAIN\r\n";
+    start();
+    assert_int_equal(take().from, WEIR_FROM_AWAY);
+    assert_true(server.questions <= ANSWERS_MAX + 1);
+    end();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_asked_again),
+        cmocka_unit_test(test_script_goes_along_once),
+        cmocka_unit_test(test_server_away),
+        cmocka_unit_test(test_question_alone),
+        cmocka_unit_test(test_moved_where_there_is_no_cluster),
+        cmocka_unit_test(test_lost_answer),
+        cmocka_unit_test(test_late_answer),
+        cmocka_unit_test(test_greeting),
+        cmocka_unit_test(test_redirected_in_circles),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

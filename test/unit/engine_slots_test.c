@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT
+   engine_slots_test.c - slots of keys, as the specification of Redis Cluster has them; and of CLUSTER SLOTS what is
+   taken and what is not. */
+#include "engine/slots.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/hub.h"
+
+static unsigned slot(const char *key)
+{
+    return slots_of(key, strlen(key));
+}
+
+static void test_crc(void **state)
+{
+    (void)state;
+    assert_int_equal(slots_crc16("123456789", 9), 0x31C3);
+    assert_int_equal(slots_crc16("", 0), 0);
+}
+
+static void test_tags(void **state)
+{
+    (void)state;
+    assert_int_equal(slot("123456789"), 0x31C3);
+    assert_int_equal(slot("foo"), 12182); /* as redis-server says */
+    assert_int_equal(slot("{user1000}.following"), slot("user1000"));
+    assert_int_equal(slot("foo{}{bar}"), slots_crc16("foo{}{bar}", 10) % SLOTS);
+    assert_int_equal(slot("foo{{bar}}zap"), slot("{bar"));
+    assert_int_equal(slot("foo{bar}{zap}"), slot("bar"));
+    assert_int_equal(slot("foo{bar"), slots_crc16("foo{bar", 7) % SLOTS);
+    assert_int_equal(slots_of(NULL, 0), 0);
+    assert_int_equal(slots_of("{", 1), slots_crc16("{", 1) % SLOTS);
+}
+
+/* ---- what servers say ---- */
+
+static redisReply *read_reply(const char *text)
+{
+    redisReader *const reader = redisReaderCreate();
+    void *reply = NULL;
+    assert_int_equal(redisReaderFeed(reader, text, strlen(text)), REDIS_OK);
+    assert_int_equal(redisReaderGetReply(reader, &reply), REDIS_OK);
+    assert_non_null(reply);
+    redisReaderFree(reader);
+    return reply;
+}
+
+static struct hub *open_hub(const char *url)
+{
+    struct hub *hub = NULL;
+    assert_int_equal(hub_open(&hub, url, NULL, NULL), 0);
+    return hub;
+}
+
+static bool set_slots(struct hub *hub, const char *text)
+{
+    redisReply *const reply = read_reply(text);
+    const bool set = hub_set_slots(hub, 0, reply);
+    freeReplyObject(reply);
+    return set;
+}
+
+static void test_slots_of_a_cluster(void **state)
+{
+    (void)state;
+    struct hub *const hub = open_hub("redis+cluster://127.0.0.1:7000");
+    assert_int_equal(hub_owner(hub, 0), NOWHERE);
+    assert_false(set_slots(hub, "*0\r\n"));
+    assert_false(set_slots(hub, "-ERR This instance has cluster support disabled\r\n"));
+    /* Beyond the slots, backwards, of the wrong form: nothing of it. */
+    assert_false(set_slots(hub,
+                           "*3\r\n*3\r\n:0\r\n:16384\r\n*2\r\n$1\r\na\r\n:1\r\n*3\r\n:-1\r\n:5\r\n*2\r\n$1\r\na\r\n:1"
+                           "\r\n*3\r\n:0\r\n:5\r\n*2\r\n$1\r\na\r\n:65536\r\n"));
+    assert_int_equal(atomic_load(&hub->servers), 1);
+    assert_true(set_slots(hub, "*2\r\n*3\r\n:0\r\n:99\r\n*2\r\n$9\r\n127.0.0.1\r\n:7001\r\n"
+                               "*3\r\n:100\r\n:16383\r\n*2\r\n$0\r\n\r\n:7000\r\n"));
+    assert_int_equal(atomic_load(&hub->servers), 2);
+    assert_int_equal(hub_owner(hub, 99), 1);
+    assert_int_equal(hub_owner(hub, 100), 0); /* without a host: who said it */
+    assert_true(hub->server[0]->used && hub->server[1]->used);
+    assert_true(set_slots(hub, "*1\r\n*3\r\n:0\r\n:99\r\n*2\r\n$9\r\n127.0.0.1\r\n:7001\r\n"));
+    assert_int_equal(hub_owner(hub, 100), NOWHERE);
+    assert_false(hub->server[0]->used);
+    hub_leave(hub);
+}
+
+static void test_redirects(void **state)
+{
+    (void)state;
+    unsigned at = 0;
+    struct hub *const hub = open_hub("redis+cluster://127.0.0.1:7000");
+    assert_int_equal(hub_read_redirect(hub, 0, "3999 127.0.0.1:7001", &at), 1);
+    assert_int_equal(at, 3999);
+    assert_int_equal(hub_read_redirect(hub, 0, "3999 :7000", &at), 0);
+    assert_int_equal(hub_read_redirect(hub, 0, "4000 2001:db8::1:7002", &at), 2);
+    assert_string_equal(hub->server[2]->place.host, "2001:db8::1");
+    static const char *const wrong[] = {"",       "x",        "16384 a:1",    "-1 a:1",  "3999",
+                                        "3999 a", "3999 a:0", "3999 a:65536", "3999 a:x"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        assert_int_equal(hub_read_redirect(hub, 0, wrong[i], &at), NOWHERE);
+    }
+    hub_set_slot(hub, 3999, 1);
+    assert_int_equal(hub_owner(hub, 3999), 1);
+    hub_leave(hub);
+}
+
+/* A server that tells of ever new ones does not make us forget those that have keys. */
+static void test_servers_are_bounded(void **state)
+{
+    (void)state;
+    struct hub *const hub = open_hub("redis+cluster://127.0.0.1:7000");
+    struct engine_place place = {.host = "127.0.0.1"};
+    assert_true(set_slots(hub, "*1\r\n*3\r\n:0\r\n:99\r\n*2\r\n$9\r\n127.0.0.1\r\n:7001\r\n"));
+    for (unsigned i = 0; i < 3 * SERVERS_MAX; i++) {
+        place.port = (uint16_t)(10000 + i);
+        assert_true(hub_server(hub, &place) >= 2);
+    }
+    assert_int_equal(atomic_load(&hub->servers), SERVERS_MAX);
+    assert_int_equal(hub->server[1]->place.port, 7001);
+    assert_int_equal(hub->server[0]->place.port, 7000);
+    hub_leave(hub);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_crc),
+        cmocka_unit_test(test_tags),
+        cmocka_unit_test(test_slots_of_a_cluster),
+        cmocka_unit_test(test_redirects),
+        cmocka_unit_test(test_servers_are_bounded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
