@@ -27,7 +27,8 @@ static const struct option_help option_rows[OPTION_COUNT] = {
 typedef int engine_verb(weir_engine *, void (*line)(void *context, const char *text), void *context, weir_error *);
 
 struct asked {
-    const char *verb, *url, *password_file;
+    engine_verb *verb;
+    const char *url, *password_file;
     uint64_t deadline_ns;
 };
 
@@ -39,7 +40,8 @@ static engine_verb *verb_named(const char *name)
 
 static int read_operands(struct asked *asked, int count, char **operands)
 {
-    if (count == 0 || verb_named(operands[0]) == NULL) {
+    engine_verb *verb = count != 0 ? verb_named(operands[0]) : NULL;
+    if (verb == NULL) {
         return trouble("engine: expected install or check, not \"%s\"; for example weir engine check "
                        "redis://127.0.0.1:6379",
                        count == 0 ? "" : operands[0]);
@@ -49,7 +51,7 @@ static int read_operands(struct asked *asked, int count, char **operands)
                        operands[0]);
     }
     if (count > 2) return trouble("engine: what is \"%s\"? one URL says all", operands[2]);
-    asked->verb = operands[0];
+    asked->verb = verb;
     asked->url = operands[1];
     return STATUS_DONE;
 }
@@ -82,7 +84,7 @@ static int ask(const struct asked *asked)
     const int status = engine_password("engine", asked->password_file, memory, &options.password);
     if (status != STATUS_DONE) return status;
     if (weir_engine_open(&engine, asked->url, &options, &error) != 0) return trouble("engine: %s", error.message);
-    const int failed = verb_named(asked->verb)(engine, print_line, NULL, &error);
+    const int failed = asked->verb(engine, print_line, NULL, &error);
     weir_engine_close(engine);
     fflush(stdout); /* what was found stands before what is wrong with it */
     if (failed == 0) return STATUS_DONE;
@@ -92,7 +94,7 @@ static int ask(const struct asked *asked)
 
 static int run(int argc, char **argv)
 {
-    struct asked asked = {.deadline_ns = DEADLINE_USUAL_NS};
+    struct asked asked = {.verb = weir_engine_check, .deadline_ns = DEADLINE_USUAL_NS};
     const int status = read_arguments(&asked, argc, argv);
     if (status == ARGUMENTS_HELP) return STATUS_DONE;
     return status != STATUS_DONE ? status : ask(&asked);
