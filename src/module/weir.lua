@@ -855,6 +855,7 @@ function gcra.offer(rule, cell, now, cost, wait)
     local level = cell[4] + ticks
     if level <= rule.top then return 0, 0 end
     local late = time_to(rule, cell, rule.top - ticks)
+    if leased(cell) > 0 then return late, 0 end -- a level cannot say that it drains only from then on
     return max(late - wait, divide_up(max(level - MOST, 0), rule.per), 0), late
 end
 
@@ -942,7 +943,7 @@ end
 function hybrid.full(rule, cell, now)
     if cell[1] < 256 then return 0 end
     local lag, level = lines_at(rule, cell, now, 0)
-    return max(divide_up(max(ZERO + rule.top - lag, 0), rule.per), divide_up(level, rule.per_fast))
+    return min(max(divide_up(max(ZERO + rule.top - lag, 0), rule.per), divide_up(level, rule.per_fast)), MOST)
 end
 
 hybrid.idle = hybrid.full
@@ -1035,9 +1036,7 @@ end
 function leaky.give(rule, cell, now, taken, charged, unused)
     local at_once, ms, start = highest(rule, 0), ms_of(now), ms_of(taken)
     if level_at(rule, cell, ms) > at_once then return end
-    local since, before, high = max(ms - start, 0), max(start - ms, 0), rule.top
-    if before < ms_to_leak(rule, rule.top) then high = at_once + muldiv(before, rule.second, rule.third) end
-    local slot = min(times(charged, 1000), high)
+    local since, slot = ms - start, min(times(charged, 1000), at_once)
     if since >= ms_to_leak(rule, slot) then return end
     local left = slot - muldiv_up(since, rule.second, rule.third)
     cell[4] = max(cell[4] - min(times(unused, 1000), left), 0)
@@ -1333,22 +1332,6 @@ local function count_refusals()
     return counted_one
 end
 
--- By the time that one limit passes another may do so no more: when do all of them?  Most often then.
-local function agree()
-    for try = 0, 8 do
-        if retry == NEVER then return end
-        local later, more = now + retry, 0
-        if try == 8 or later > MOST then more = NEVER end
-        for i = 1, #plan do
-            local rule = plan[i]
-            local passes = more == NEVER and 0 or rule.does.offer(rule, cells[i], later, cost[i], wait)
-            if passes > more then longest, more = i, passes end
-        end
-        if more == 0 then return end
-        retry = more == NEVER and NEVER or retry + more
-    end
-end
-
 -- The first that may never pass this cost.
 local function find_never()
     for i = 1, #plan do
@@ -1382,7 +1365,6 @@ end
 
 -- The answer to a refusal.
 local function refusal()
-    if #plan > 1 then agree() end
     local _, remaining = least_left()
     local never = retry == NEVER and find_never()
     local limit_at, again = never or longest, never and 0 or min(retry, ALL)
@@ -1702,7 +1684,7 @@ local function settle(keys, args)
         if does ~= plain and was ~= is then
             changed = true
             if is > was then does.charge(rule, cells[i], now, is - was)
-            else does.give(rule, cells[i], now, receipt[1], was, was - is) end
+            elseif receipt[1] <= now then does.give(rule, cells[i], now, receipt[1], was, was - is) end
         end
     end
     if changed then write(keys, idle_at()) end
