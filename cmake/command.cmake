@@ -6,6 +6,12 @@ if(WEIR_HAS_SERVE) # serve.c and serve_none.c have the same function
 else()
     list(FILTER sources EXCLUDE REGEX "/serve\\.c$")
 endif()
+if(WEIR_HAS_ENGINE) # and so have engine.c with take_engine.c, and engine_none.c
+    list(FILTER sources EXCLUDE REGEX "/engine_none\\.c$")
+else()
+    list(FILTER sources EXCLUDE REGEX "/(take_)?engine\\.c$")
+    list(APPEND sources "${PROJECT_SOURCE_DIR}/src/engine/lease.c") # weir replay simulates it, with or without hiredis
+endif()
 find_package(ZLIB REQUIRED) # or cmake -DWEIR_CLI=OFF: the library needs nothing
 if(sources)
     add_executable(weir_cli ${sources} $<TARGET_OBJECTS:weir_page>)
@@ -14,6 +20,9 @@ if(sources)
     set_target_properties(weir_cli PROPERTIES OUTPUT_NAME weir)
     if(WEIR_HAS_SERVE)
         target_link_libraries(weir_cli PRIVATE weir_serve)
+    endif()
+    if(WEIR_HAS_ENGINE)
+        target_link_libraries(weir_cli PRIVATE weir_engine)
     endif()
     add_dependencies(product weir_cli)
 endif()

@@ -132,7 +132,8 @@ endforeach()
 # ---- explore: the very sources of share and core, over atomics that the explorer steps through ----
 weir_split(explore explore "/(self_test|.*_explore)\\.c$")
 file(GLOB explored CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/share/*.c" "${PROJECT_SOURCE_DIR}/src/core/*.c"
-    "${PROJECT_SOURCE_DIR}/src/plan/*.c" "${PROJECT_SOURCE_DIR}/src/micro/*.c")
+    "${PROJECT_SOURCE_DIR}/src/plan/*.c" "${PROJECT_SOURCE_DIR}/src/micro/*.c"
+    "${PROJECT_SOURCE_DIR}/src/engine/lease.c")
 if(explore_mains)
     add_library(weir_explored STATIC ${explored} ${explore_helpers})
     # The shim comes first: its share/atomic.h takes the place of the real one.
@@ -233,7 +234,8 @@ if(scripts)
     target_compile_definitions(engine-clock PRIVATE _GNU_SOURCE)
     target_compile_options(engine-clock PRIVATE -fno-sanitize=all)
     target_link_options(engine-clock PRIVATE -fno-sanitize=all)
-    set_target_properties(engine-clock PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test")
+    set_target_properties(engine-clock PROPERTIES PREFIX "" C_VISIBILITY_PRESET default
+        LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test")
     add_dependencies(tests-engine weir_cli engine-clock)
     if(WEIR_HAS_MODULE)
         add_dependencies(tests-engine weir_module)
@@ -241,6 +243,9 @@ if(scripts)
     foreach(script IN LISTS scripts)
         string(REGEX REPLACE ".*/(.*)\\.sh$" "\\1" name "${script}")
         weir_test(engine ${name} env "WEIR_BUILD=${PROJECT_BINARY_DIR}" bash "${script}" $<TARGET_FILE:weir_cli>)
+        if(name MATCHES "^(bounds|faults)") # four clients under load
+            set_tests_properties(engine/${name} PROPERTIES PROCESSORS 2)
+        endif()
     endforeach()
 endif()
 
@@ -299,6 +304,17 @@ if(TARGET weir_cli)
     add_dependencies(bench-serve-client weir_cli) # bench/serve/run runs it
     weir_test(bench serve env WEIR_SMALL=1 "WEIR_BUILD=${PROJECT_BINARY_DIR}" "${PROJECT_SOURCE_DIR}/bench/serve/run")
     set_tests_properties(bench/serve PROPERTIES PROCESSORS 2)
+endif()
+if(WEIR_HAS_MODULE)
+    add_dependencies(bench-serve-client weir_module) # bench/engine/run loads it
+    weir_test(bench engine env WEIR_SMALL=1 "WEIR_BUILD=${PROJECT_BINARY_DIR}" "${PROJECT_SOURCE_DIR}/bench/engine/run")
+    set_tests_properties(bench/engine PROPERTIES PROCESSORS 2)
+endif()
+
+# The picture of a fleet.
+if(TARGET weir_cli)
+    weir_test(bench fleet env WEIR_SMALL=1 "WEIR_BUILD=${PROJECT_BINARY_DIR}"
+        "${PROJECT_SOURCE_DIR}/bench/fleet/report")
 endif()
 
 # ---- tidy and install: sanitizers add symbols of their own, so only plain builds are looked at ----

@@ -80,11 +80,16 @@ static long read_array(const char *bytes, const char *end, struct replies *repli
 
 long reply_resp(const char *bytes, size_t size, struct replies *replies)
 {
-    static const char PONG[] = "+PONG\r\n";
+    static const char PONG[] = "+PONG\r\n", OK[] = "+OK\r\n";
     const char *end = bytes + size;
     if (bytes[0] == '*') return read_array(bytes, end, replies);
     if (bytes[0] == '-' && memchr(bytes, '\n', size) == NULL) return REPLY_MORE; /* its reason is to be shown whole */
     if (bytes[0] != '+') return REPLY_BAD;
+    if (size >= sizeof OK - 1 && memcmp(bytes, OK, sizeof OK - 1) == 0) {
+        replies->allowed++;
+        return sizeof OK - 1;
+    }
+    if (size < sizeof OK - 1 && memcmp(bytes, OK, size) == 0) return REPLY_MORE;
     if (size < sizeof PONG - 1) return memcmp(bytes, PONG, size) == 0 ? REPLY_MORE : REPLY_BAD;
     if (memcmp(bytes, PONG, sizeof PONG - 1) != 0) return REPLY_BAD;
     replies->allowed++;

@@ -21,8 +21,8 @@ enum { TEMPLATE_MAX = 1024, DIGITS = 7 };
 
 #define FIRST_KEY "user:0000000"
 
-static const char *const NAMES[KINDS] = {"ping",    "throttle",   "owing",       "take",
-                                         "evalsha", "http-query", "http-header", "http-post"};
+static const char *const NAMES[KINDS] = {"ping",    "set",   "throttle",   "owing",       "take",
+                                         "evalsha", "fcall", "http-query", "http-header", "http-post"};
 
 const char *kind_name(enum kind kind)
 {
@@ -34,6 +34,8 @@ static int print_first(const struct tape_order *order, char *out, size_t size)
 {
     static const char BODY[] = "{\"limit\":\"10/s burst=20\",\"key\":\"" FIRST_KEY "\"}";
     switch (order->kind) {
+    case KIND_SET: /* as many bytes as an engine keeps of a limit by gcra */
+        return snprintf(out, size, "*3\r\n$3\r\nSET\r\n$12\r\n%s\r\n$40\r\n%040d\r\n", FIRST_KEY, 0);
     case KIND_THROTTLE:
         return snprintf(out, size, "*5\r\n$11\r\nCL.THROTTLE\r\n$12\r\n%s\r\n$2\r\n19\r\n$2\r\n10\r\n$1\r\n1\r\n",
                         FIRST_KEY);
@@ -47,6 +49,10 @@ static int print_first(const struct tape_order *order, char *out, size_t size)
             out, size,
             "*7\r\n$7\r\nEVALSHA\r\n$40\r\n%s\r\n$1\r\n1\r\n$12\r\n%s\r\n$2\r\n19\r\n$2\r\n10\r\n$1\r\n1\r\n",
             order->script_id, FIRST_KEY);
+    case KIND_FCALL:
+        return snprintf(out, size,
+                        "*5\r\n$5\r\nFCALL\r\n$9\r\nweir_take\r\n$1\r\n1\r\n$12\r\n%s\r\n$13\r\n10/s burst=20\r\n",
+                        FIRST_KEY);
     case KIND_HTTP_QUERY:
         return snprintf(out, size, "GET %s?key=%s HTTP/1.1\r\nHost: %s\r\n\r\n", order->path, FIRST_KEY, order->host);
     case KIND_HTTP_HEADER:

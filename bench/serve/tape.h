@@ -8,10 +8,12 @@
 
 enum kind {
     KIND_PING,
+    KIND_SET,
     KIND_THROTTLE,
     KIND_OWING,
     KIND_TAKE,
     KIND_EVALSHA,
+    KIND_FCALL,
     KIND_HTTP_QUERY,
     KIND_HTTP_HEADER,
     KIND_HTTP_POST,

@@ -55,5 +55,6 @@ const struct command *take_command(void);
 const struct command *bench_command(void);
 const struct command *replay_command(void);
 const struct command *serve_command(void);
+const struct command *engine_command(void);
 
 #endif

@@ -24,6 +24,8 @@ static const struct command *command_at(int index)
         return bench_command();
     case 5:
         return serve_command();
+    case 6:
+        return engine_command();
     default:
         return NULL;
     }

@@ -35,6 +35,12 @@ enum {
     OPTION_JSON,
     OPTION_EACH,
     OPTION_HTML,
+    OPTION_NODES,
+    OPTION_LEASE,
+    OPTION_LEASE_LIFE,
+    OPTION_ENGINE_RTT,
+    OPTION_ENGINE_DOWN,
+    OPTION_SPREAD,
     OPTION_COUNT
 };
 
@@ -54,6 +60,12 @@ static const struct option_help option_rows[OPTION_COUNT] = {
     [OPTION_JSON] = {"json", 0, NULL, "the report as one JSON object"},
     [OPTION_EACH] = {"each", 0, NULL, "a JSON line for each request and limit, and no report"},
     [OPTION_HTML] = {"html", 0, "FILE", "write the report to FILE as a page with plots"},
+    [OPTION_NODES] = {"nodes", 0, "N", "also simulate so many servers, by each design that there is"},
+    [OPTION_LEASE] = {"lease", 0, "N", "of them: nodes take up to N permits along"},
+    [OPTION_LEASE_LIFE] = {"lease-life", 0, "TIME", "of them: and spend those within TIME (1s)"},
+    [OPTION_ENGINE_RTT] = {"engine-rtt", 0, "TIME", "of them: the engine answers after TIME (1ms)"},
+    [OPTION_ENGINE_DOWN] = {"engine-down", 0, "SPAN", "of them: it answers nobody in a span of the log: 10s-20s"},
+    [OPTION_SPREAD] = {"spread", 0, "HOW", "of them: which node a client meets, random or sticky (random)"},
 };
 
 /* ---- options ---- */
@@ -87,6 +99,7 @@ static bool read_stamps(struct replay_options *options, const char *value)
 
 static bool set_value(struct replay_options *options, int option, const char *value)
 {
+    if (option >= OPTION_NODES) return fleet_set(&options->fleet, option_rows[option].name, value);
     if (option == OPTION_OR) return add_limit(options, value);
     if (option == OPTION_STAMPS) return read_stamps(options, value);
     if (option == OPTION_SPARE) return read_per_cent("spare", value, false, &options->spare);
@@ -131,6 +144,7 @@ static bool set_operands(struct replay_options *options, int argc, char **argv)
     options->logs = argc - optind - 1;
     if (options->each && options->json) trouble("replay: --each and --json both want standard output; choose one");
     if (options->each && options->json) return false;
+    if (!fleet_options_fit(&options->fleet, options->each, options->follow)) return false;
     for (int i = 0; i < options->logs; i++) {
         if (strcmp(options->log[i], "-") == 0 || access(options->log[i], R_OK) == 0) continue;
         trouble("%s: %s", options->log[i], strerror(errno));
@@ -145,6 +159,7 @@ static int read_arguments(struct replay_options *options, int argc, char **argv)
     const char *value;
     options->spare = SPARE_USUAL;
     options->fail_over = -1;
+    options->fleet = fleet_usual();
     for (int option; (option = next_option(replay_command(), argc, argv, &value)) != ARGUMENTS_END;) {
         if (option == ARGUMENTS_HELP) return STATUS_DONE;
         if (option == ARGUMENTS_WRONG || !set_option(options, option, value)) return STATUS_TROUBLE;
@@ -304,8 +319,18 @@ static bool open_parts(struct replay *replay)
     return opened;
 }
 
+static bool begin_fleet(struct replay *replay)
+{
+    const struct replay_options *options = &replay->options;
+    if (options->fleet.nodes == 0) return true;
+    if (fleet_open(&replay->fleet, &options->fleet, replay->candidate, options->limits)) return true;
+    replay->status = STATUS_TROUBLE;
+    return false;
+}
+
 static void close_parts(struct replay *replay)
 {
+    fleet_close(&replay->fleet);
     for (int i = 0; replay->candidate != NULL && i < replay->options.limits; i++) {
         candidate_close(&replay->candidate[i]);
     }
@@ -395,6 +420,8 @@ static int report(struct replay *replay)
     for (int i = 0; i < result->limits; i++) tell_limit(&replay->candidate[i], &result->limit[i]);
     if (result->requests == 0 && result->malformed != 0) return unreadable(replay);
     hint_at_key(replay);
+    if (replay->fleet.limits != 0 && !fleet_finish(&replay->fleet)) return trouble("replay: no memory");
+    if (replay->fleet.limits != 0) result->fleet = &replay->fleet;
     if (options->json && !options->quiet) report_json(result);
     else if (!options->each) report_text(result, options->quiet);
     if (options->html != NULL && !page_write(result, options->html)) return STATUS_TROUBLE;
@@ -409,7 +436,7 @@ static int run(int argc, char **argv)
     int status = read_arguments(&replay->options, argc, argv);
     const bool begins = status == ARGUMENTS_END;
     replay->source.fd = replay->source.stop_fd = -1;
-    if (begins && open_limits(replay) && open_parts(replay)) {
+    if (begins && open_limits(replay) && open_parts(replay) && begin_fleet(replay)) {
         progress_open(replay);
         if (tells_refusals(&replay->options)) print_limits(replay);
         replay_read(replay);
@@ -433,6 +460,7 @@ const struct command *replay_command(void)
                    "  weir replay '10r/s burst=20 nodelay' --format '$remote_addr $msec $request_time' access.log\n"
                    "  weir replay 1GB/h --cost body_bytes_sent --html report.html access.log\n"
                    "  weir replay '5/s burst=10' access.log --fail-over 1% -q\n"
+                   "  weir replay 100/s --key none --nodes 20 --lease 32 access.log\n"
                    "\n"
                    "Logs are given in the order of their time; none, or -, is standard input.  Exit status: 0 done,\n"
                    "1 a limit refuses more than --fail-over, 2 trouble.  SIGINT ends it with the report.\n",

@@ -52,6 +52,8 @@ struct replay_busiest {
     size_t max_key_size;
 };
 
+struct fleet;
+
 struct replay_result {
     uint64_t requests, malformed, clients;
     uint64_t late;              /* of the requests: out of order by more than the window, taken later than they were */
@@ -65,6 +67,7 @@ struct replay_result {
     int limits;
     struct replay_limit limit[REPLAY_LIMITS_MAX];
     struct replay_series series;
+    const struct fleet *fleet; /* NULL: nobody asked */
 };
 
 /* ---- report.c ---- */

@@ -127,6 +127,20 @@ static void decide_spread(struct replay *replay, struct candidate *candidate)
     }
 }
 
+/* Whole seconds do not say when within them: many servers at one instant would be no traffic. */
+static bool decide_fleet(struct replay *replay)
+{
+    const struct batch *batch = &replay->batch;
+    const uint64_t began_ns = batch->entry[0].time_ns / REPLAY_SECOND_NS * REPLAY_SECOND_NS;
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct order_entry *entry = &batch->entry[i];
+        const uint64_t spread_ns = began_ns + i * REPLAY_SECOND_NS / batch->count;
+        const uint64_t time_ns = replay->whole_seconds ? spread_ns : entry->time_ns;
+        if (!fleet_take(&replay->fleet, entry->client, time_ns, entry->cost)) return false;
+    }
+    return true;
+}
+
 void replay_decide_rest(struct replay *replay)
 {
     struct batch *batch = &replay->batch;
@@ -137,6 +151,9 @@ void replay_decide_rest(struct replay *replay)
     for (int limit = 0; limit < replay->options.limits; limit++) {
         decide_all(replay, limit);
         if (replay->whole_seconds) decide_spread(replay, &replay->candidate[limit]);
+    }
+    if (replay->fleet.limits != 0 && !decide_fleet(replay)) {
+        replay->status = trouble("replay: no memory for a fleet of so many nodes and clients");
     }
     replay->result.last_ns = batch->entry[batch->count - 1].time_ns;
     batch->count = 0;

@@ -3,13 +3,15 @@
 
        replay.c         options, the limits, the end          replay_result.c    counts to shares and percentiles
        replay_read.c    lines to requests, in order of time   replay_each.c      verdicts, back in the log's order
-       replay_decide.c  requests to verdicts and counts       replay_progress.c  the line that shows how far it is */
+       replay_decide.c  requests to verdicts and counts       replay_progress.c  the line that shows how far it is
+       replay_fleet.c   the same requests at many servers; see fleet.h */
 #ifndef WEIR_CLI_REPLAY_WORK_H
 #define WEIR_CLI_REPLAY_WORK_H
 
 #include "cli/arguments.h"
 #include "cli/candidate.h"
 #include "cli/clients.h"
+#include "cli/fleet.h"
 #include "cli/json.h"
 #include "cli/key.h"
 #include "cli/order.h"
@@ -28,6 +30,7 @@ struct replay_options {
     int logs;
     double spare, fail_over; /* per cent; fail_over below 0: not asked for */
     bool stamps_start, stamps_said, follow, strict, quiet, json, each;
+    struct fleet_options fleet;
 };
 
 /* Of a client: how many requests it sent, and the most in a second and a minute of the clock. */
@@ -97,6 +100,7 @@ struct replay {
     struct batch batch;
     bool whole_seconds; /* stamps say no more: requests are also spread over their second */
     struct each *each;  /* NULL: nobody asked */
+    struct fleet fleet; /* of no nodes: nobody asked */
     struct progress progress;
     uint64_t requests_read, malformed_shown;
     int status, signal; /* why it ended */

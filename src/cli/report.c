@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/fleet.h"
 #include "cli/replay.h"
 #include "cli/replay_show.h"
 #include "core/num.h"
@@ -431,25 +432,30 @@ static void print_times(const struct replay_result *result, int label_width, int
     else printf("%s - %s\n", first, last);
 }
 
+static void fill_label(struct cell *label, const struct replay_limit *limit)
+{
+    enum { LABEL_MAX = 24 };
+    struct writer writer = cell_of(label);
+    put_limit(&writer, limit->canonical);
+    /* As it was typed is shorter where units were: 1MB/h. */
+    if (columns_of(label->text) > LABEL_MAX) {
+        writer = cell_of(label);
+        write_text(&writer, limit->text);
+    }
+    if (columns_of(label->text) <= LABEL_MAX) return;
+    cut_columns(label->text, LABEL_MAX - 1);
+    writer.length = strlen(label->text);
+    write_text(&writer, "\u2026");
+}
+
 static void print_when(const struct replay_result *result, int width)
 {
-    enum { LABEL_MAX = 24, FIGURE = 10, ROOM_LEAST = 10 };
+    enum { FIGURE = 10, ROOM_LEAST = 10 };
     const struct replay_series *series = &result->series;
     struct cell label[REPLAY_LIMITS_MAX];
     int label_width = columns_of("offered");
     for (int i = 0; i < result->limits; i++) {
-        struct writer writer = cell_of(&label[i]);
-        put_limit(&writer, result->limit[i].canonical);
-        /* As it was typed is shorter where units were: 1MB/h. */
-        if (columns_of(label[i].text) > LABEL_MAX) {
-            writer = cell_of(&label[i]);
-            write_text(&writer, result->limit[i].text);
-        }
-        if (columns_of(label[i].text) > LABEL_MAX) {
-            cut_columns(label[i].text, LABEL_MAX - 1);
-            writer.length = strlen(label[i].text);
-            write_text(&writer, "\u2026");
-        }
+        fill_label(&label[i], &result->limit[i]);
         if (columns_of(label[i].text) > label_width) label_width = columns_of(label[i].text);
     }
     const int room = most_of(width - 2 - label_width - 1 - FIGURE, ROOM_LEAST);
@@ -459,6 +465,17 @@ static void print_when(const struct replay_result *result, int width)
         print_when_row(series, series->limit[i].denied, label[i].text, label_width, room);
     }
     print_times(result, label_width, strip_of(series, series->offered, room).columns);
+}
+
+static void print_fleet(const struct replay_result *result, int width)
+{
+    struct cell label[REPLAY_LIMITS_MAX];
+    const char *texts[REPLAY_LIMITS_MAX];
+    for (int i = 0; i < result->limits; i++) {
+        fill_label(&label[i], &result->limit[i]);
+        texts[i] = label[i].text;
+    }
+    fleet_text(result->fleet, texts, width);
 }
 
 void report_text(const struct replay_result *result, bool quiet)
@@ -471,4 +488,5 @@ void report_text(const struct replay_result *result, bool quiet)
     print_busiest(result);
     print_spare(result, width);
     print_when(result, width);
+    if (result->fleet != NULL) print_fleet(result, width);
 }

@@ -5,6 +5,7 @@
    (replay_result.c). */
 #include <string.h>
 
+#include "cli/fleet.h"
 #include "cli/json.h"
 #include "cli/replay.h"
 
@@ -62,7 +63,6 @@ static void put_limit(struct json *json, const struct replay_result *result, con
     put_number(json, "delay_max_ns", limit->delay_max_ns);
     if (limit->spare_burst != 0) put_number(json, "spare_burst", limit->spare_burst);
     put_top(json, limit);
-    json_text(json, "}");
 }
 
 static void put_busiest(struct json *json, const char *name, const struct replay_busiest *busiest)
@@ -122,8 +122,11 @@ void report_json(const struct replay_result *result)
     for (int i = 0; i < result->limits; i++) {
         if (i > 0) json_text(json, ",");
         put_limit(json, result, &result->limit[i]);
+        if (result->fleet != NULL) fleet_json_limit(result->fleet, i, json);
+        json_text(json, "}");
     }
     json_text(json, "]");
+    if (result->fleet != NULL) fleet_json(result->fleet, json);
     put_busiest(json, "busiest_second", &result->second);
     put_busiest(json, "busiest_minute", &result->minute);
     if (result->series.count != 0) put_series(json, result);

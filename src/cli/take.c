@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
-   take.c - weir take: asks a limit that a file remembers, once, and runs a command when it may.
+   take.c - weir take: asks a limit that a file or an engine remembers, once, and runs a command when it may.
 
    May touch: argv, the standard streams; becomes the command.  Promises: what cannot be remembered is not allowed; the
    status says which of allowed, refused and trouble it was; a command that could not be started has used nothing.
-   Leaves to others: the file (take_state.c), the wait (take_wait.c), the words (take_report.c). */
+   Leaves to others: the file (take_state.c), the engine (take_engine.c), the wait (take_wait.c), the words
+   (take_report.c). */
 #include "cli/take.h"
 
 #include <errno.h>
@@ -16,12 +17,24 @@
 enum { STATUS_TRY_LATER = 75, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127, STATUS_MAX = 255 };
 enum { STATUS_USUAL = -1 };
 
-enum { OPTION_COST, OPTION_WAIT, OPTION_STATE, OPTION_PEEK, OPTION_JSON, OPTION_REFUSED, OPTION_COUNT };
+enum {
+    OPTION_COST,
+    OPTION_WAIT,
+    OPTION_STATE,
+    OPTION_ENGINE,
+    OPTION_PASSWORD_FILE,
+    OPTION_PEEK,
+    OPTION_JSON,
+    OPTION_REFUSED,
+    OPTION_COUNT
+};
 
 static const struct option_help option_rows[OPTION_COUNT] = {
     [OPTION_COST] = {"cost", 0, "N", "permits to take (1)"},
     [OPTION_WAIT] = {"wait", 0, "TIME", "wait up to this long for them, or \"forever\""},
     [OPTION_STATE] = {"state", 0, "FILE", "keep what was used in FILE"},
+    [OPTION_ENGINE] = {"engine", 0, "URL", "keep it in Redis or Valkey, for all machines that ask there"},
+    [OPTION_PASSWORD_FILE] = {"password-file", 0, "FILE", "the engine's password is the first line of FILE"},
     [OPTION_PEEK] = {"peek", 0, NULL, "say what would happen, and take nothing"},
     [OPTION_JSON] = {"json", 0, NULL, "the answer as one JSON object"},
     [OPTION_REFUSED] = {"refused", 'E', "STATUS", "exit status of a refusal, 0 to 255 (1; of a command 75)"},
@@ -55,6 +68,12 @@ static bool set_option(struct take *take, int option, const char *value)
         return read_wait(value, &take->wait_ns);
     case OPTION_STATE:
         take->state = value;
+        return true;
+    case OPTION_ENGINE:
+        take->engine_url = value;
+        return true;
+    case OPTION_PASSWORD_FILE:
+        take->password_file = value;
         return true;
     case OPTION_PEEK:
         take->peek = true;
@@ -100,6 +119,10 @@ static int check_together(const struct take *take)
         return trouble("take: --peek and --json are for asking without a command");
     }
     if (take->peek && take->wait_ns != 0) return trouble("take: --peek takes nothing, so it has nothing to --wait for");
+    if (take->engine_url != NULL && take->state != NULL)
+        return trouble("take: --state and --engine: what was used is kept in one of them");
+    if (take->engine_url == NULL && take->password_file != NULL)
+        return trouble("take: --password-file is for --engine");
     return STATUS_DONE;
 }
 
@@ -138,7 +161,7 @@ static int become_command(struct take *take)
     fflush(NULL);
     execvp(take->command[0], take->command);
     const int why = errno;
-    if (take->table != NULL) weir_table_settle(take->table, &take->plan, take->key, &take->decision, 0);
+    take_give_back(take);
     trouble("%s: %s", take->command[0], strerror(why));
     return why == ENOENT || why == ENOTDIR ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
 }
@@ -159,12 +182,18 @@ static int answer(struct take *take)
     return take->command != NULL ? STATUS_TRY_LATER : STATUS_REFUSED;
 }
 
+static void close_all(struct take *take)
+{
+    weir_table_close(take->table);
+    take_engine_close(take);
+}
+
 static int ask(struct take *take)
 {
     int status = STATUS_DONE;
     const int interrupted_by = take_decide(take);
-    if (interrupted_by == 0) status = answer(take);
-    weir_table_close(take->table);
+    if (interrupted_by == 0) status = take->lost ? own_trouble(take) : answer(take);
+    close_all(take);
     if (interrupted_by != 0) die_of(interrupted_by);
     return status;
 }
@@ -177,7 +206,7 @@ static int run(int argc, char **argv)
     if (status == STATUS_DONE) status = read_limit(&take);
     if (status == STATUS_DONE) status = take_open(&take);
     if (status == STATUS_DONE) return ask(&take);
-    weir_table_close(take.table);
+    close_all(&take);
     return own_trouble(&take);
 }
 
@@ -186,11 +215,12 @@ const struct command *take_command(void)
     static const struct command take_row = {
         .name = "take",
         .synopsis = "LIMIT [KEY] [OPTION]... [-- COMMAND [ARGUMENT]...]",
-        .summary = "ask a limit that a file remembers, and run a command when it may",
+        .summary = "ask a limit that a file or an engine remembers, and run a command when it may",
         .details = "  weir take 3/h deploy -- ./deploy.sh       runs it, its exit status is returned\n"
                    "  weir take 3/h deploy && echo go\n"
                    "  weir take '1/min burst=1' mail --wait 10min -- ./send\n"
                    "  weir take 3/h deploy --peek\n"
+                   "  weir take 3/h deploy --engine redis://10.0.0.5 -- ./deploy.sh\n"
                    "\n"
                    "Exit status: 0 allowed, 1 refused, 2 trouble, or a cost that can never pass.  With a command: its\n"
                    "own; refused 75, trouble 125, not executable 126, not found 127.\n",

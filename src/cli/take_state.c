@@ -152,6 +152,7 @@ int take_open(struct take *take)
     weir_table_options options = WEIR_TABLE_OPTIONS;
     weir_plan width;
     if (!keeps_something(plan_inside_const(&take->plan))) return STATUS_DONE;
+    if (take->engine_url != NULL) return take_engine_open(take);
     options.keys_max = KEYS_MAX;
     int status = choose_path(take);
     if (status != STATUS_DONE) return status;

@@ -4,8 +4,10 @@
    What can be taken ahead is, so that those who wait start in the order in which they came.  Of a window nothing can
    be, nor where refusals are counted, because asking would be one: then it is asked again when it should pass.
 
-   May touch: the table, signals.  Promises: never returns before the start; whoever interrupts the wait has what was
-   taken given back.  Leaves to others: ending by that signal. */
+   An engine has no place for those who wait, either.
+
+   May touch: the table, the engine, signals.  Promises: never returns before the start; whoever interrupts the wait has
+   what was taken given back.  Leaves to others: ending by that signal. */
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -53,17 +55,29 @@ static bool counts_refused(const struct plan *plan)
     return false;
 }
 
-/* Asks without leaving a trace, unless it passes. */
-static weir_decision try_now(struct take *take)
+static void look(struct take *take)
 {
-    const weir_decision seen = weir_table_peek(take->table, &take->plan, take->key, -1, take->cost);
-    return weir_allowed(seen) ? weir_table_take(take->table, &take->plan, take->key, take->cost) : seen;
+    if (take->engine != NULL) take_engine_ask(take, true);
+    else take->decision = weir_table_peek(take->table, &take->plan, take->key, -1, take->cost);
 }
 
-/* Refused for good: what counts refusals counts this one. */
-static weir_decision refused(struct take *take, bool counted, weir_decision seen)
+static void take_one(struct take *take)
 {
-    return counted ? weir_table_take(take->table, &take->plan, take->key, take->cost) : seen;
+    if (take->engine != NULL) take_engine_ask(take, false);
+    else take->decision = weir_table_take(take->table, &take->plan, take->key, take->cost);
+}
+
+void take_give_back(struct take *take)
+{
+    if (take->engine != NULL) take_engine_give_back(take);
+    else if (take->table != NULL) weir_table_settle(take->table, &take->plan, take->key, &take->decision, 0);
+}
+
+/* Asks without leaving a trace, unless it passes. */
+static void try_now(struct take *take)
+{
+    look(take);
+    if (weir_allowed(take->decision)) take_one(take);
 }
 
 static int wait_for_it(struct take *take, const sigset_t *endings)
@@ -73,15 +87,15 @@ static int wait_for_it(struct take *take, const sigset_t *endings)
     for (;;) {
         const uint64_t now_ns = weir_now().ns;
         const uint64_t left_ns = take->wait_ns == WEIR_FOREVER ? WEIR_FOREVER : subtract_to_zero(until_ns, now_ns);
-        take->decision = try_now(take);
-        if (take->decision.verdict != WEIR_DENY) return 0;
+        try_now(take);
+        if (take->decision.verdict != WEIR_DENY) return 0; /* lost too */
         take->waited = true;
         uint64_t passes_in_ns = take->decision.retry_ns;
         if (passes_in_ns > left_ns) {
-            take->decision = refused(take, counted, take->decision);
+            if (counted) take_one(take); /* refused for good: what counts refusals counts this one */
             return 0;
         }
-        if (!counted) {
+        if (!counted && take->engine == NULL) {
             weir_decision ahead = weir_table_reserve(take->table, &take->plan, take->key, take->cost, left_ns);
             if (weir_allowed(ahead)) {
                 take->decision = ahead;
@@ -105,18 +119,17 @@ static weir_decision decide_stateless(const struct take *take)
 int take_decide(struct take *take)
 {
     take->asked_ns = weir_now().ns;
-    if (take->table == NULL) take->decision = decide_stateless(take);
-    else if (take->peek) take->decision = weir_table_peek(take->table, &take->plan, take->key, -1, take->cost);
-    else if (take->wait_ns == 0) take->decision = weir_table_take(take->table, &take->plan, take->key, take->cost);
-    if (take->table == NULL || take->peek || take->wait_ns == 0) return 0;
+    const bool kept = take->table != NULL || take->engine != NULL;
+    if (!kept) take->decision = decide_stateless(take);
+    else if (take->peek) look(take);
+    else if (take->wait_ns == 0) take_one(take);
+    if (!kept || take->peek || take->wait_ns == 0) return 0;
     sigset_t endings, before;
     ending_signals(&endings);
     pthread_sigmask(SIG_BLOCK, &endings, &before);
     int number = wait_for_it(take, &endings);
     if (number == 0) number = already_here(&endings);
-    if (number != 0 && weir_allowed(take->decision)) {
-        weir_table_settle(take->table, &take->plan, take->key, &take->decision, 0);
-    }
+    if (number != 0 && weir_allowed(take->decision)) take_give_back(take);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return number;
 }

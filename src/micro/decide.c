@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
    decide.c - (plan, state, now, cost) -> (answer, next state): several limits, all or none.
 
-   Every limit is asked first; only if all let the call pass is each charged.  So nothing has to be undone, and a refusal
-   leaves every state as it was, but where refusals are counted.  As src/core/decide.c, in another unit.
+   Every limit is asked first; only if all let the call pass is each charged.  So nothing has to be undone, and a
+   refusal leaves every state as it was, but where refusals are counted.  As src/core/decide.c, in another unit; and
+   simpler, because a limit that is kept here and lets a call pass does so later, too, if nobody else asks: so the
+   longest wait is that of all.
 
    May touch: its arguments.  Promises: every input has an answer.  Leaves to others: what one limit says (kinds.h). */
 #include "micro/kinds.h"
-
-enum { AGREE_TRIES_MAX = 8 };
 
 const struct kind *kind_of(const struct micro_rule *rule)
 {
@@ -51,12 +51,12 @@ static bool possible(const struct micro_rule *rule, uint64_t cost)
     return cost <= rule->burst;
 }
 
-static struct micro_offer offer_at(const struct asked *asked, unsigned i, uint64_t now)
+static struct micro_offer offer_of(const struct asked *asked, unsigned i)
 {
     const struct one one = one_of(asked, i);
     const struct kind *kind = kind_of(one.rule);
     if (kind == NULL) return offer_after(possible(one.rule, asked->cost[i]) ? 0 : MICRO_FOREVER);
-    return kind->offer(&one, now, asked->cost[i], asked->wait);
+    return kind->offer(&one, asked->now, asked->cost[i], asked->wait);
 }
 
 static uint64_t room_of(const struct asked *asked, unsigned i)
@@ -87,7 +87,7 @@ static void ask_all(struct asked *asked)
     asked->longest = 0;
     asked->retry = 0;
     for (unsigned i = 0; i < asked->plan->count; i++) {
-        asked->offer[i] = offer_at(asked, i, asked->now);
+        asked->offer[i] = offer_of(asked, i);
         if (asked->offer[i].wait > asked->retry) asked->longest = i;
         asked->retry = most(asked->retry, asked->offer[i].wait);
     }
@@ -140,22 +140,6 @@ static bool count_refusals(struct asked *asked)
     return counted;
 }
 
-/* By the time that one limit passes another may do so no more: when do all of them?  Most often then. */
-static void agree(struct asked *asked)
-{
-    for (int tries = 0; asked->retry != MICRO_FOREVER; tries++) {
-        const uint64_t then = asked->now + asked->retry;
-        uint64_t more = tries == AGREE_TRIES_MAX || then > MICRO_MOST ? MICRO_FOREVER : 0;
-        for (unsigned i = 0; i < asked->plan->count && more != MICRO_FOREVER; i++) {
-            const uint64_t wait = offer_at(asked, i, then).wait;
-            if (wait > more) asked->longest = i;
-            more = most(more, wait);
-        }
-        if (more == 0) return;
-        asked->retry = more == MICRO_FOREVER ? MICRO_FOREVER : asked->retry + more;
-    }
-}
-
 /* The first that may never pass this cost. */
 static bool find_never(const struct asked *asked, unsigned *limit)
 {
@@ -194,7 +178,6 @@ static void tell_times(const struct asked *asked, struct micro_answer *answer)
 static void tell_refusal(struct asked *asked, bool peek, struct micro_answer *answer)
 {
     if (!peek) answer->changed = count_refusals(asked) || answer->changed;
-    if (asked->plan->count > 1) agree(asked);
     tell_left(asked, NULL, answer);
     unsigned limit = asked->longest;
     const bool never = asked->retry == MICRO_FOREVER && find_never(asked, &limit);
@@ -271,7 +254,7 @@ void micro_settle(const struct micro_plan *plan, struct micro_state *state, stru
         if (kind == NULL || was == is) continue;
         answer->changed = true;
         if (is > was) kind->charge(&one, asked.now, is - was);
-        else kind->give_back(&one, asked.now, least(taken, MICRO_MOST), was, was - is);
+        else if (taken <= asked.now) kind->give_back(&one, asked.now, taken, was, was - is);
     }
     tell_left(&asked, NULL, answer);
     tell_times(&asked, answer);

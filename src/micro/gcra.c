@@ -9,7 +9,7 @@
               seen  take
 
    Permits that are out in leases may be spent at any time until they are taken back, so the level does not fall below
-   them (lease.c); when that happens they drain like others, from then on.
+   them (lease.c); when that happens they drain like others, from then on.  Until then nobody is let in to wait.
 
    Words: see kinds.h.  rule: permit, per, top, debt in ticks; burst = top in permits.
 
@@ -118,6 +118,7 @@ static struct micro_offer offer(const struct one *one, uint64_t now, uint64_t co
     gcra_bring(rule, &cell, now);
     const uint64_t ticks = cost * rule->permit, level = cell.word[GCRA_LEVEL];
     const uint64_t until = level + ticks <= rule->top ? 0 : gcra_time_to(rule, &cell, rule->top - ticks);
+    if (gcra_out(&cell) != 0) return offer_after(until); /* a level cannot say that it drains only from then on */
     /* So far ahead that its ticks would be no number. */
     const uint64_t beyond = divide_ceil(subtract_to_zero(level + ticks, MICRO_MOST), rule->per);
     return (struct micro_offer){most(subtract_to_zero(until, wait), beyond), until};
@@ -158,7 +159,7 @@ static void give_back(const struct one *one, uint64_t now, uint64_t taken, uint6
     gcra_bring(rule, one->cell, now);
     const uint64_t level = one->cell->word[GCRA_LEVEL];
     if (level > rule->top || gcra_out(one->cell) != 0) return;
-    const uint64_t left = drained(rule, multiply_capped(charged, rule->permit), subtract_to_zero(now, taken));
+    const uint64_t left = drained(rule, multiply_capped(charged, rule->permit), now - taken);
     one->cell->word[GCRA_LEVEL] = subtract_to_zero(level, least(left, multiply_capped(unused, rule->permit)));
 }
 

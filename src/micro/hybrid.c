@@ -12,8 +12,8 @@
    Both lines move by the whole cost, so a call above the pool passes when the pool is full and is paid back from below.
    Lag forgets nothing for 2^51 ticks; a level and a lag that would be no number any more are waited for.
 
-   Words: seen, lag + 2^52, level; none: the schedule begins with the first call, which has what it needs.  rule: permit,
-   per, per_fast, top, debt in ticks; burst = what one call may ask for.
+   Words: seen, lag + 2^52, level; none: the schedule begins with the first call, which has what it needs.  rule:
+   permit, per, per_fast, top, debt in ticks; burst = what one call may ask for.
 
    May touch: its arguments.  Promises: at most top / permit + catchup * rate * t permits start in any window t, but for
    costs above the pool; and never more than the schedule gave out.  Leaves to others: the pools of src/core/hybrid.c,
@@ -102,7 +102,7 @@ static uint64_t full(const struct one *one, uint64_t now)
     if (one->cell->words == 0) return 0;
     const struct lines lines = lines_at(one, now, 0);
     const uint64_t by_lag = divide_ceil(subtract_to_zero(ZERO + rule->top, lines.lag), rule->per);
-    return most(by_lag, divide_ceil(lines.level, rule->per_fast));
+    return least(most(by_lag, divide_ceil(lines.level, rule->per_fast)), MICRO_MOST);
 }
 
 static void charge(const struct one *one, uint64_t now, uint64_t cost)
@@ -121,7 +121,7 @@ static void give_back(const struct one *one, uint64_t now, uint64_t taken, uint6
     const struct micro_rule *rule = one->rule;
     const struct lines lines = lines_at(one, now, 0);
     if (one->cell->words == 0 || lines.level > rule->top || lines.lag < ZERO) return;
-    const uint64_t gone = multiply_capped(subtract_to_zero(now, taken), rule->per_fast);
+    const uint64_t gone = multiply_capped(now - taken, rule->per_fast);
     const uint64_t left = subtract_to_zero(multiply_capped(charged, rule->permit), gone);
     const uint64_t ticks = least(left, multiply_capped(unused, rule->permit));
     store(one, now, (struct lines){least(lines.lag + ticks, LAG_MOST), subtract_to_zero(lines.level, ticks)});

@@ -41,6 +41,7 @@ struct kind {
     uint64_t (*full)(const struct one *, uint64_t now); /* us until all is back */
     uint64_t (*idle)(const struct one *, uint64_t now); /* us until it may be forgotten; NULL: the same */
     micro_commit *charge;                               /* not for 0 */
+    /* taken: not after now. */
     void (*give_back)(const struct one *, uint64_t now, uint64_t taken, uint64_t charged, uint64_t unused);
 };
 

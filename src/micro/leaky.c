@@ -100,10 +100,7 @@ static void give_back(const struct one *one, uint64_t now, uint64_t taken, uint6
     const struct micro_rule *rule = one->rule;
     const uint64_t at_once = highest(rule, 0), ms = now / MILLISECOND_US, start_ms = taken / MILLISECOND_US;
     if (level_at(one, ms) > at_once) return; /* somebody waits */
-    const uint64_t since = subtract_to_zero(ms, start_ms), before = subtract_to_zero(start_ms, ms);
-    const uint64_t high =
-        before >= ms_to_leak(rule, rule->top) ? rule->top : at_once + share_floor(before, rule->second, rule->third);
-    const uint64_t slot = least(multiply_capped(charged, THOUSAND), high);
+    const uint64_t since = ms - start_ms, slot = least(multiply_capped(charged, THOUSAND), at_once);
     const uint64_t left = since >= ms_to_leak(rule, slot) ? 0 : slot - share_ceil(since, rule->second, rule->third);
     const uint64_t back = least(multiply_capped(unused, THOUSAND), left);
     one->cell->word[LEVEL] = subtract_to_zero(one->cell->word[LEVEL], back);

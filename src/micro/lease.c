@@ -1,19 +1,32 @@
 /* SPDX-License-Identifier: MIT
-   lease.c - permits that a node takes along: what the engine remembers of them.
+   lease.c - permits that nodes take along, kept beside the level of a gcra cell.
 
-       grants    a b       c              d
-             |-----turn 7------|-----turn 8------|-----turn 9------|
-                           turn_end              ^ a, b, c are taken back, d's turn is the old one
+   A lease is charged at once, level += L, and its L permits count as out.  While they are out the level does not drain
+   below them: who holds them may spend them all at once, at any time, as if he had just taken them.  Without that hold
+   a bucket would fill up beside a lease and let a whole burst through, and the lease besides.
 
-   A lease is counted under its turn, and taken back when the turn after it ends: never before its lifetime is over, and
-   at most two lifetimes after it was granted.  Until then the bucket is at least as full as what is out, so it does not
-   matter when the node spends a permit; what is given back lowers it.
+   When is a lease over?  Its node stops before sent + lifetime on its own clock; the engine got the request after it
+   was sent, so from granted + lifetime on nothing of it is spent.  Leases are not remembered one by one, but by turns:
 
-   A turn's name is never used again, not even when the key was forgotten in between: the first is the time.
+       turn t            turn t+1          turn t+2
+       |---- lifetime ---|---- lifetime ---|
+          ^ granted: new | old             | taken back
 
-   May touch: its arguments.  Promises: at most burst + rate * t permits in any window t, spent by nodes or taken here,
-   if no node spends a permit later than a lifetime after its grant.  Leaves to others: that (the client), the turns
-   themselves (gcra.c). */
+   so each is taken back between one and two lifetimes after it was granted, never before.  At the end of a turn the
+   hold comes first, as of that moment: what was spent just before still drains.  That works later all the same, so a
+   key that nobody touches needs no timer.
+
+   Turns have names that never come again, not even after the key was forgotten: the first is the time.  A return of a
+   turn that is over is a node's that was slow; what it gives back has been taken back.
+
+   The bound, burst + rate * t in any window t: let F be a bucket that knows only what was really spent.  Then at all
+   times F + what may still be spent of leases <= level: a lease adds L to both sides, spending moves a permit within
+   the left side, time takes the same from both until F is empty, and from then on the left side is not more than what
+   is out, which is held.  And a level above top is granted to nobody.  test/explore/nodes_explore.c has it in all
+   orders.
+
+   May touch: its arguments.  Promises: what is out is never granted twice, if no node spends a permit later than a
+   lifetime after its grant.  Leaves to others: that (src/engine/lease.c), the turns themselves (gcra.c). */
 #include "micro/kinds.h"
 
 enum { SHARE = 8, LEAST = 2 }; /* a lease has at most this part of what is there, and at least so many */

@@ -5,8 +5,8 @@
        ---x-------x-----------x----x-------------|--> now        burst = 4: one more fits;
           `-- gone         `-- burst - n + 1 back                n fit once this is a period old
 
-   As src/core/sliding_log.c, but that nothing is entered ahead of its time: a charge above the count is the count.  Where
-   the clock goes back entries are made at the newest one's time, so they stay in order.
+   As src/core/sliding_log.c, but that nothing is entered ahead of its time: a charge above the count is the count.
+   Where the clock goes back entries are made at the newest one's time, so they stay in order.
 
    No words.  rule: burst = count; period = how long an entry counts (edge=closed: a us longer), gap.
 

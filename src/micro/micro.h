@@ -125,7 +125,8 @@ void micro_take(const struct micro_plan *, struct micro_state *, struct micro_lo
 void micro_charge(const struct micro_plan *, struct micro_state *, struct micro_log log[], const struct micro_ask *,
                   struct micro_answer *);
 /* What was to start at `taken` (the take's now + delay) for `charged` was really `actual`: gives back what has not
-   drained, or charges more.  Nothing is given back while somebody waits (a bucket over its top) or has a lease. */
+   drained, or charges more.  Nothing is given back before that time, which is also how a clock that was set back shows,
+   or while somebody waits (a bucket over its top) or has a lease. */
 void micro_settle(const struct micro_plan *, struct micro_state *, struct micro_log log[], uint64_t now, uint64_t taken,
                   const uint64_t charged[], const uint64_t actual[], struct micro_answer *);
 

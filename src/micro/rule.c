@@ -75,7 +75,7 @@ static problem make_line(const struct limit *limit, struct micro_rule *rule, uin
 {
     uint64_t permits, us;
     if (!rate_of(limit, &permits, &us)) return too_much;
-    rule->permit = multiply_capped(us, of);
+    rule->permit = most(multiply_capped(us, of), 1);
     rule->per = multiply_capped(permits, of);
     rule->per_fast = multiply_capped(permits, factor);
     const bool in_time = limit->burst_kind == AMOUNT_TIME;

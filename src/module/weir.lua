@@ -43,15 +43,16 @@
 local VERSION = '0.7.0'
 
 -- Out of reach while FUNCTION LOAD runs: the first call fetches them.
-local find, match, sub, gsub, format, rep, byte, char, upper, gmatch
-local fmod, floor, max, min
+local find, match, sub, gsub, format, rep, byte, upper, gmatch
+local fmod, floor, max, min, unpack, pcall, tonumber
 local call, pack, unpack_bytes
 
 local function fetch()
     find, match, sub, gsub, format = string.find, string.match, string.sub, string.gsub, string.format
-    rep, byte, char, upper, gmatch = string.rep, string.byte, string.char, string.upper, string.gmatch
+    rep, byte, upper, gmatch = string.rep, string.byte, string.upper, string.gmatch
     fmod, floor, max, min = math.fmod, math.floor, math.max, math.min
     call, pack, unpack_bytes = redis.call, struct.pack, struct.unpack
+    unpack, pcall, tonumber = _G.unpack, _G.pcall, _G.tonumber
 end
 
 local EXACT = 2 ^ 53 -- a double holds every whole number up to here
@@ -75,13 +76,18 @@ end
 
 -- ---- whole numbers ------------------------------------------------------------------------------------------------
 
+-- The operator is faster than fmod, and below 0 where a / b was rounded up to a whole number.
 local function divide(a, b)
-    return (a - fmod(a, b)) / b
+    local rest = a % b
+    if rest < 0 then rest = fmod(a, b) end
+    return (a - rest) / b
 end
 
 local function divide_up(a, b)
-    local rest = fmod(a, b)
-    return (a - rest) / b + (rest > 0 and 1 or 0)
+    local rest = a % b
+    if rest < 0 then rest = fmod(a, b) end
+    if rest == 0 then return a / b end
+    return (a - rest) / b + 1
 end
 
 local function gcd(a, b)
@@ -217,6 +223,7 @@ end
 -- A time in microseconds, as a fraction: whole nanoseconds.
 local function time_of(column, top, bottom, ns, expected)
     local us, parts = scaled(column, top, ns, bottom * 1000, expected)
+    if us / parts * 1000 >= 2 ^ 64 then too_long(column, expected) end
     if fmod(1000, parts) ~= 0 then mistake(column, expected) end
     return us, parts
 end
@@ -551,30 +558,31 @@ local function default_pool(per, permit)
     limit.burst, limit.burst_parts, limit.burst_kind = fast and 1000 or 2, 1, fast and 'time' or 'count'
 end
 
-local function catchup()
-    local ratio, parts = limit.factor or 1, limit.factor_parts or 1
+local function check_catchup(ratio, parts)
     if ratio < parts then
         refuse('catchup', 'catchup is 1 or more: how much faster to run while behind; for example 1.1')
     elseif ratio - 1000 * parts >= parts / 2 ^ 32 then
         refuse('catchup', 'catchup is at most 1000; for example catchup=1.1')
     end
-    return ratio, parts
 end
 
 -- In a process a permit of this line is 2^n ticks, each of half a nanosecond to a whole one, and 2^60 is the end.
 local function check_pool(rule, per, permit)
     local ticks = 1
     while ticks * per < permit * 1000 do ticks = ticks * 2 end
-    if rule.top / rule.permit * ticks * rule.per_fast / rule.per > 2 ^ 60 or rule.top > HYBRID_MOST then
+    if rule.top / rule.permit * ticks * rule.per_fast / rule.per > 2 ^ 60 then
         refuse('burst', 'burst times catchup is longer than 18 years; choose a smaller burst, for example burst=2, or '
             .. 'for a slower rate algorithm=gcra')
     end
+    if rule.top > HYBRID_MOST then refuse('burst', TOO_MUCH) end
 end
 
 local function compile_hybrid(rule)
     local per, permit = rate_of()
+    local ratio, parts = limit.factor or 1, limit.factor_parts or 1
     default_pool(per, permit)
-    compile_line(rule, per, permit, catchup())
+    compile_line(rule, per, permit, ratio, parts)
+    check_catchup(ratio, parts)
     check_pool(rule, per, permit)
     rule.starts_full = limit.start == 'full'
     rule.burst = divide(MOST, rule.permit)
@@ -595,8 +603,8 @@ end
 -- second / third thousandths leak in a millisecond; up to `calm` starts at once.
 local function compile_leaky(rule)
     default_burst()
-    check_leaky()
     local per, permit = rate_of()
+    check_leaky()
     local common = gcd(1e6, permit)
     rule.second, rule.third = times(per, 1e6 / common), permit / common
     if rule.second >= MOST then refuse('rate', TOO_MUCH) end
@@ -685,7 +693,7 @@ local function read_word_limit()
     end
     skip_spaces()
     if at <= #text and not next_is('[;,]') then mistake(at, 'expected ";" or the end') end
-    return {kind = KIND[name], burst = name == 'none' and -1 or MOST}
+    return {kind = KIND[name], burst = name == 'none' and 0 or MOST}
 end
 
 local function read_limit()
@@ -785,7 +793,7 @@ local function bring(rule, cell, now)
 end
 
 local function brought(rule, cell, now)
-    if now == cell[3] then return cell end
+    if cell[3] == now then return cell end
     cell = {unpack(cell)}
     bring(rule, cell, now)
     return cell
@@ -794,11 +802,12 @@ end
 -- Us until the level is down to `level`, should nobody take anything; what is out drains once it is taken back.
 local function time_to(rule, cell, level)
     local then_cell = cell
-    if leased(cell) > 0 then
+    if cell[1] ~= GCRA + WORDS_2 and leased(cell) > 0 then
         then_cell = {unpack(cell)}
         while times(leased(then_cell), rule.permit) > level do end_turn(rule, then_cell) end
     end
-    return then_cell[3] - cell[3] + divide_up(max(then_cell[4] - level, 0), rule.per)
+    local above = then_cell[4] - level
+    return then_cell[3] - cell[3] + (above > 0 and divide_up(above, rule.per) or 0)
 end
 
 -- What was counted by another rate stays as long as it was.
@@ -817,7 +826,17 @@ local function set_back(cell, now)
     return back > 0
 end
 
+local function adapt_plain(rule, cell, now)
+    local level = cell[4]
+    if level > rule.top then level = min(level, rule.top + rule.debt) end
+    level = level - (now - cell[3]) * rule.per
+    cell[3], cell[4] = now, level > 0 and level or 0
+    return false
+end
+
 function gcra.adapt(rule, cell, now)
+    -- As it almost always is.
+    if cell[1] == GCRA + WORDS_2 and cell[2] == rule.per and cell[3] <= now then return adapt_plain(rule, cell, now) end
     if cell[1] < 256 then
         cell[1], cell[2], cell[3], cell[4] = GCRA + WORDS_2, rule.per, now, 0
         return false
@@ -831,7 +850,7 @@ end
 
 function gcra.offer(rule, cell, now, cost, wait)
     if cost > rule.burst then return NEVER, 0 end
-    cell = brought(rule, cell, now)
+    if cell[3] ~= now then cell = brought(rule, cell, now) end
     local ticks = cost * rule.permit
     local level = cell[4] + ticks
     if level <= rule.top then return 0, 0 end
@@ -840,12 +859,13 @@ function gcra.offer(rule, cell, now, cost, wait)
 end
 
 function gcra.take(rule, cell, now, cost)
-    bring(rule, cell, now)
+    if cell[3] ~= now then bring(rule, cell, now) end
     cell[4] = cell[4] + cost * rule.permit
 end
 
 function gcra.room(rule, cell, now)
-    return divide(max(rule.top - brought(rule, cell, now)[4], 0), rule.permit)
+    local left = rule.top - brought(rule, cell, now)[4]
+    return left > 0 and divide(left, rule.permit) or 0
 end
 
 function gcra.full(rule, cell, now)
@@ -998,15 +1018,12 @@ function leaky.room(rule, cell, now)
     return divide(max(highest(rule, 0) - level_at(rule, cell, ms_of(now)), 0), 1000)
 end
 
-function leaky.full(rule, cell, now)
-    local ms = ms_of(now)
-    return max((ms + ms_to_leak(rule, level_at(rule, cell, ms))) * 1000 - now, 0)
-end
-
 -- From the words: what was rounded down is not lost before somebody asks.
-function leaky.idle(rule, cell, now)
+function leaky.full(rule, cell, now)
     return max((cell[3] + ms_to_leak(rule, cell[4])) * 1000 - now, 0)
 end
+
+leaky.idle = leaky.full
 
 function leaky.charge(rule, cell, now, cost)
     local ms = ms_of(now)
@@ -1283,7 +1300,7 @@ local function ask_all()
     longest, retry = 1, 0
     for i = 1, #plan do
         local rule = plan[i]
-        local passes, starts = KINDS[rule.kind].offer(rule, cells[i], now, cost[i], wait)
+        local passes, starts = rule.does.offer(rule, cells[i], now, cost[i], wait)
         waits[i], delay = passes, delay or starts
         if passes > retry then longest, retry = i, passes end
     end
@@ -1295,7 +1312,7 @@ local function commit(verb)
     for i = 1, #plan do
         local rule = plan[i]
         if cost[i] ~= 0 then
-            KINDS[rule.kind][verb](rule, cells[i], now, cost[i])
+            rule.does[verb](rule, cells[i], now, cost[i])
             something = true
         end
     end
@@ -1308,7 +1325,7 @@ local function count_refusals()
     for i = 1, #plan do
         local rule = plan[i]
         if waits[i] ~= 0 and rule.counts_refused then
-            KINDS[rule.kind].refuse(rule, cells[i], now, cost[i])
+            rule.does.refuse(rule, cells[i], now, cost[i])
             counted_one = true
         end
     end
@@ -1324,7 +1341,7 @@ local function agree()
         if try == 8 or later > MOST then more = NEVER end
         for i = 1, #plan do
             local rule = plan[i]
-            local passes = more == NEVER and 0 or KINDS[rule.kind].offer(rule, cells[i], later, cost[i], wait)
+            local passes = more == NEVER and 0 or rule.does.offer(rule, cells[i], later, cost[i], wait)
             if passes > more then longest, more = i, passes end
         end
         if more == 0 then return end
@@ -1344,7 +1361,7 @@ local function least_left(paid)
     local tightest, remaining = 1, ALL
     for i = 1, #plan do
         local rule = plan[i]
-        local left = KINDS[rule.kind].room(rule, cells[i], now)
+        local left = rule.does.room(rule, cells[i], now)
         if paid and left ~= ALL then left = max(left - cost[i], 0) end
         if left < remaining then tightest, remaining = i, left end
     end
@@ -1352,13 +1369,14 @@ local function least_left(paid)
 end
 
 local function full_of(i)
-    return KINDS[plan[i].kind].full(plan[i], cells[i], now)
+    return plan[i].does.full(plan[i], cells[i], now)
 end
 
--- From when on all may be forgotten.
-local function idle_at()
+-- From when on all may be forgotten.  Most often that is one limit's, which has said already when it is full.
+local function idle_at(full)
+    if #plan == 1 and full and plan.idle_is_full then return now + full end
     local idle = 0
-    for i = 1, #plan do idle = max(idle, KINDS[plan[i].kind].idle(plan[i], cells[i], now)) end
+    for i = 1, #plan do idle = max(idle, plan[i].does.idle(plan[i], cells[i], now)) end
     return now + idle
 end
 
@@ -1373,20 +1391,38 @@ end
 
 -- ---- keys and values ----------------------------------------------------------------------------------------------
 
-local HEAD, LAYOUT = {}, {} -- of a value, by its cells; of a cell, by its words
-local WORDS_OF = {[GCRA] = 2, [HYBRID] = 3, [LEAKY] = 2, [FIXED] = 2, [SLIDING] = 3}
+local HEAD, COUNT_OF = {}, {} -- the first word of a value, by its cells; and back
+local LAYOUT, LAYOUT_OF_FIRST = {}, {} -- of a cell, by its words; of a head with a cell behind it
+local HEAD_NONE = 0x72696577 + 2 ^ 32 -- "weir" 1
+
+-- By the first word of a cell: its kind and how many words there are.
+local KIND_OF, WORDS_OF = {}, {}
+
+local function allow(kind, words)
+    KIND_OF[kind + 256 * words], WORDS_OF[kind + 256 * words] = kind, words
+end
 
 local function prepare_layouts()
-    for count = 1, LIMITS_MOST do HEAD[count] = 'weir\1' .. char(count) .. '\0\0' end
-    for words = 0, WORDS_MOST do LAYOUT[words] = '<I8I8' .. rep('I8', words) end
+    for count = 1, LIMITS_MOST do
+        HEAD[count] = HEAD_NONE + count * 2 ^ 40
+        COUNT_OF[HEAD[count]] = count
+    end
+    for words = 0, WORDS_MOST do
+        LAYOUT[words], LAYOUT_OF_FIRST[words] = '<I8I8' .. rep('I8', words), '<I8I8I8' .. rep('I8', words)
+    end
+    for kind = NONE, LOG do allow(kind, 0) end
+    allow(GCRA, 2)
+    allow(GCRA, 7)
+    allow(HYBRID, 3)
+    allow(LEAKY, 2)
+    allow(FIXED, 2)
+    allow(SLIDING, 3)
 end
 
 local function check_cell(cell)
-    local kind = fmod(cell[1], 256)
-    local words = (cell[1] - kind) / 256
-    local of_kind = WORDS_OF[kind]
-    if kind > LOG or (words ~= 0 and words ~= of_kind and cell[1] ~= GCRA + WORDS_7) then foreign() end
-    if cell[2] > MOST or (words ~= 0 and cell[2] == 0 and kind <= HYBRID) then foreign() end
+    local words = WORDS_OF[cell[1]]
+    if not words or cell[2] > MOST then foreign() end
+    if cell[2] == 0 and words ~= 0 and KIND_OF[cell[1]] <= HYBRID then foreign() end
     for i = 3, words + 2 do
         if cell[i] > EXACT then foreign() end
     end
@@ -1394,12 +1430,12 @@ end
 
 -- The cells of a value.
 local function read_value(value)
-    local count, position, found = byte(value, 6), 9, {}
-    local size = #value
-    if sub(value, 1, 8) ~= HEAD[count] then foreign() end
+    local position, size, found = 9, #value, {}
+    local count = size > 8 and COUNT_OF[unpack_bytes('<I8', value)] or foreign()
     for i = 1, count do
-        local layout = LAYOUT[byte(value, position + 1)]
-        if not layout or size < position + 15 + 8 * byte(value, position + 1) then foreign() end
+        local words = byte(value, position + 1)
+        local layout = LAYOUT[words]
+        if not layout or size < position + 15 + 8 * words then foreign() end
         local cell = {unpack_bytes(layout, value, position)}
         position = cell[#cell] -- where it has read to
         check_cell(cell)
@@ -1410,10 +1446,11 @@ local function read_value(value)
 end
 
 local function write_cells(first, last)
-    local value = HEAD[last - first + 1]
-    for i = first, last do
-        local cell = cells[i]
-        value = value .. pack(LAYOUT[(cell[1] - plan[i].kind) / 256], unpack(cell))
+    local cell = cells[first]
+    local value = pack(LAYOUT_OF_FIRST[WORDS_OF[cell[1]]], HEAD[last - first + 1], unpack(cell))
+    for i = first + 1, last do
+        cell = cells[i]
+        value = value .. pack(LAYOUT[WORDS_OF[cell[1]]], unpack(cell))
     end
     return value
 end
@@ -1446,14 +1483,18 @@ end
 local values
 
 local function read_keys(keys)
+    if #keys == 1 and plan[1].kind ~= LOG then
+        local value = call('GET', keys[1])
+        cells = value and read_value(value) or {}
+        return
+    end
     cells, values = {}, {}
     for i = 1, #keys do
         if plan[i].kind == LOG then
             cells[i] = {LOG, 0, key = keys[i], size = call('ZCARD', keys[i]), drop = 0, drop_from = 0, add = 0}
         else
             values[i] = call('GET', keys[i])
-            local found = values[i] and read_value(values[i])
-            if found and #keys == 1 then cells = found else cells[i] = found and found[1] end
+            cells[i] = values[i] and read_value(values[i])[1]
         end
     end
 end
@@ -1466,11 +1507,11 @@ local function open(keys)
     read_keys(keys)
     for i = 1, #plan do
         local rule, cell = plan[i], cells[i]
-        if not cell or fmod(cell[1], 256) ~= rule.kind then
+        if not cell or KIND_OF[cell[1]] ~= rule.kind then
             cell = {rule.kind, 0}
             cells[i] = cell
         end
-        moved = KINDS[rule.kind].adapt(rule, cell, now) or moved
+        moved = rule.does.adapt(rule, cell, now) or moved
     end
     return moved
 end
@@ -1489,7 +1530,7 @@ local function write_log(cell, until_ms)
 end
 
 local function write(keys, idle)
-    local until_ms = format('%.0f', divide_up(idle, 1000))
+    local until_ms = format('%d', divide_up(idle, 1000))
     for i = 1, #keys do
         local kind = plan[i].kind
         if kind == LOG then
@@ -1515,6 +1556,8 @@ local function plan_of(limits)
     local found = plans[limits]
     if found then return found end
     found = read_text(limits)
+    for i = 1, #found do found[i].does = KINDS[found[i].kind] end
+    found.idle_is_full = found[1].does.idle == found[1].does.full
     if plans_read == PLANS_MOST then plans, plans_read = {}, 0 end
     plans[limits], plans_read = found, plans_read + 1
     return found
@@ -1524,7 +1567,15 @@ local function shown(argument)
     return argument and gsub(sub(argument, 1, 40), '[^ -~]', '?') or 'nothing'
 end
 
+local SMALL = {} -- numbers that are costs most often
+
+local function prepare_numbers()
+    for i = 0, 255 do SMALL[format('%d', i)] = i end
+end
+
 local function whole_number(argument)
+    local small = SMALL[argument or '']
+    if small then return small end
     local value = argument and find(argument, '^%d+$') and tonumber(argument)
     return value and value <= MOST and value or nil
 end
@@ -1596,8 +1647,10 @@ local function take(keys, args)
         return given
     end
     if peek then return answer(delay, least_left(true)) end
-    if commit('take') or moved then write(keys, idle_at()) end
-    return answer(delay, least_left())
+    local changed = commit('take') or moved
+    local given = answer(delay, least_left())
+    if changed then write(keys, idle_at(given[6])) end
+    return given
 end
 
 local function charge(keys, args)
@@ -1645,7 +1698,7 @@ local function settle(keys, args)
     local changed = open(keys)
     for i = 1, #plan do
         local rule, was, is = plan[i], receipt[i + 1], actual[i]
-        local does = KINDS[rule.kind]
+        local does = rule.does
         if does ~= plain and was ~= is then
             changed = true
             if is > was then does.charge(rule, cells[i], now, is - was)
@@ -1750,6 +1803,7 @@ local function answer_to(name, keys, args)
     if not call then
         fetch()
         prepare_layouts()
+        prepare_numbers()
     end
     local done, given = pcall(VERBS[name], keys, args)
     if done then return given end

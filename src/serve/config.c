@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
-   config.c - weir.yaml as a whole: its settings here, then its limits (config_limits.c, config_envoy.c).
+   config.c - weir.yaml as a whole: its settings here, but for the engine (config_engine.c), then its limits
+   (config_limits.c, config_envoy.c).
 
    A file is right or wrong as a whole: config_read and config_policy both go through all of it, in the same order,
    whatever order the file has; the first mistake is told.
@@ -233,6 +234,7 @@ static bool read_settings(struct read *read, const struct node *root)
     static const struct field fields[] = {
         {"listen", read_listen, 0},
         {"table", read_table, 0},
+        {"engine", engine_read, 0},
         {"password", read_password, 0},
         {"password_file", read_password_file, 0},
         {"threads", read_threads, offsetof(struct config, threads)},
@@ -277,12 +279,18 @@ bool config_read(struct slice text, struct config *config, struct config_problem
     return good;
 }
 
-struct policy *config_policy(struct slice text, struct tables *tables, config_number number, void *context,
-                             struct config_problem *problem)
+struct policy *config_policy(struct slice text, struct tables *tables, struct engine *engine, config_number number,
+                             void *context, struct config_problem *problem)
 {
     struct config config = {.threads = 0};
-    struct read read = {.config = &config, .problem = problem, .tables = tables, .number = number, .context = context};
+    struct read read = {.config = &config,
+                        .problem = problem,
+                        .tables = tables,
+                        .engine = engine,
+                        .number = number,
+                        .context = context};
     struct policy *policy = whole(&read, text);
+    if (policy != NULL) policy->engine = engine_share(engine);
     arena_free(&read.arena);
     config_free(&config);
     return policy;
@@ -294,6 +302,7 @@ void config_free(struct config *config)
                            config->tls_key, config->user, config->group,     config->state};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) free(texts[i]);
     for (unsigned i = 0; i < config->host_count; i++) free(config->hosts[i]);
+    engine_settings_free(&config->engine);
     policy_free(config->policy);
     *config = (struct config){.threads = 0};
 }

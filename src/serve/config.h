@@ -16,12 +16,21 @@
        table: {keys: 1000000, state: FILE, when_full: inherit | evict | deny | allow, wide_memory: 256MiB}
        password: ...                 or
        password_file: FILE           one line; refused where anybody on the machine may read it
+       engine:                       limits are kept in Redis or Valkey, and shared with other servers
+         url: redis://10.0.0.5:6379  also rediss, unix, redis+cluster, redis+sentinel: see weir/redis.h
+         user: weir                  and password_file: FILE, instead of the URL's
+         deadline: 20ms              for each answer
+         away: local | open | closed what answers while the engine does not
+         nodes: 4                    how many servers share it; else as they are heard
+         lease: 100ms | off          busy keys take permits along for so long
+         prefix: "weir:"             of keys in the engine
        threads: 2
        user: weir
        group: weir
        limits:
          NAME: LIMIT                 or
-         NAME: {limit: LIMIT, key: [PART, ...] | none, shadow: true | false, exempt: [NETWORK, ...]}
+         NAME: {limit: LIMIT, key: [PART, ...] | none, shadow: true | false, exempt: [NETWORK, ...],
+                away: local | open | closed, engine: off}
        overrides: {NAME: {KEY: LIMIT, ...}}
 
    key: fields' names and address, address/V6BITS or address/V4BITS/V6BITS; left out: requests give the key whole; none:
@@ -30,6 +39,7 @@
 #ifndef WEIR_SERVE_CONFIG_H
 #define WEIR_SERVE_CONFIG_H
 
+#include "serve/engine.h"
 #include "serve/policy.h"
 
 enum {
@@ -59,7 +69,8 @@ struct config {
     uint64_t keys_max, wide_bytes;
     char *state;
     weir_when_full when_full;
-    struct policy *policy; /* NULL where it was only asked for the rest */
+    struct engine_settings engine; /* url NULL: none */
+    struct policy *policy;         /* NULL where it was only asked for the rest */
 };
 
 /* What is wrong, as "FILE:LINE:COLUMN: where.in.it: what was expected, such as...". */
@@ -73,10 +84,10 @@ typedef unsigned (*config_number)(void *context, const char *name);
 
 /* Two steps, since the tables are made from what the first one says.  Both read the whole text, and say the same of a
    wrong one.  config_read: all but the policy; false leaves nothing to free.  config_policy: the policy, with limits
-   that fit the tables; number NULL: all are 0.  NULL: see problem. */
+   that fit the tables, and that the engine keeps where it is not NULL; number NULL: all are 0.  NULL: see problem. */
 bool config_read(struct slice text, struct config *config, struct config_problem *problem);
-struct policy *config_policy(struct slice text, struct tables *tables, config_number number, void *context,
-                             struct config_problem *problem);
+struct policy *config_policy(struct slice text, struct tables *tables, struct engine *engine, config_number number,
+                             void *context, struct config_problem *problem);
 void config_free(struct config *config);
 
 #endif

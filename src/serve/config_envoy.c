@@ -171,7 +171,7 @@ static bool rate_read(struct read *read, const struct where *where, const struct
             return wrong(read, &here, node, "unit_multiplier: expected up to 4,294,967,295");
         if (!rate_text(read, &here, node, &rate, text, sizeof text)) return false;
     }
-    return limit_read(read, &here, node != NULL ? node : &(struct node){.line = 0}, text, &limit->plan, &limit->table);
+    return limit_fill(read, &here, node != NULL ? node : &(struct node){.line = 0}, text, limit);
 }
 
 /* ---- descriptors ---- */

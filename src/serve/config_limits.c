@@ -16,34 +16,61 @@
 
 /* ---- one text ---- */
 
-static bool could_hold(struct read *read, const weir_plan *plan, weir_error *error)
+static bool is_shared(const struct read *read, bool here)
+{
+    return read->config->engine.url != NULL && !here;
+}
+
+static bool could_keep(struct read *read, bool here, const weir_plan *plan, weir_error *error)
 {
     const struct config *config = read->config;
     const struct tables_options options = {
         .keys_max = config->keys_max, .wide_bytes = config->wide_bytes, .state = config->state};
-    return tables_could_hold(&options, plan, error) == 0;
+    return place_could_be(&options, is_shared(read, here), plan, error);
+}
+
+static bool wrong_limit(struct read *read, const struct where *where, const struct node *node, const weir_error *error,
+                        bool shared)
+{
+    char message[sizeof error->message + 64];
+    const bool elsewhere = shared && error->code == WEIR_EUNSUPPORTED;
+    snprintf(message, sizeof message, "%s%s", error->message,
+             elsewhere ? "; or {limit: ..., engine: off}, for this server alone" : "");
+    return wrong_at(read, where, node, error->column > 0 ? (unsigned)error->column - 1 : 0, message);
 }
 
 bool limit_read(struct read *read, const struct where *where, const struct node *node, const char *text,
-                weir_plan *plan, weir_table **table)
+                const struct limit_into *into)
 {
     weir_error error = {0};
-    *table = NULL;
+    *into->place = (struct policy_place){.table = NULL};
     if (strlen(text) > POLICY_TEXT_MAX) return wrong(read, where, node, "the text of a limit has at most 1024 bytes");
-    bool good = weir_plan_parse(plan, text, WEIR_ADMIT, &error) == 0 && could_hold(read, plan, &error);
-    if (good && read->tables != NULL) {
-        *table = tables_for(read->tables, plan, &error);
-        good = *table != NULL;
-    }
-    return good ? true : wrong_at(read, where, node, error.column > 0 ? (unsigned)error.column - 1 : 0, error.message);
+    bool good =
+        weir_plan_parse(into->plan, text, WEIR_ADMIT, &error) == 0 && could_keep(read, into->here, into->plan, &error);
+    if (good && read->tables != NULL)
+        good = place_for(into->place, read->tables, into->here ? NULL : read->engine, into->away, into->plan, &error);
+    return good ? true : wrong_limit(read, where, node, &error, is_shared(read, into->here));
 }
 
-static bool limit_of(struct read *read, const struct where *where, const struct node *node, weir_plan *plan,
-                     weir_table **table)
+bool limit_fill(struct read *read, const struct where *where, const struct node *node, const char *text,
+                struct policy_limit *limit)
 {
-    static const char expected[] = "expected the text of a limit; for example 60 requests/min";
-    if (!is_text(read, where, node, expected)) return false;
-    return limit_read(read, where, node, node->text.bytes, plan, table);
+    struct policy_place place;
+    const struct limit_into into = {&limit->plan, &place, limit->away, limit->here};
+    if (!limit_read(read, where, node, text, &into)) return false;
+    limit->table = place.table;
+    limit->shared = place.shared;
+    return true;
+}
+
+static bool is_limit(struct read *read, const struct where *where, const struct node *node)
+{
+    return is_text(read, where, node, "expected the text of a limit; for example 60 requests/min");
+}
+
+static bool limit_of(struct read *read, const struct where *where, const struct node *node, struct policy_limit *limit)
+{
+    return is_limit(read, where, node) && limit_fill(read, where, node, node->text.bytes, limit);
 }
 
 /* ---- one limit ---- */
@@ -121,8 +148,9 @@ static bool exempt_read(struct read *read, const struct where *where, const stru
 /* What is gathered of those of one limit. */
 struct overrides {
     struct policy_override *override;
-    weir_table **table; /* of each plan */
-    weir_plan *plans;   /* by malloc */
+    struct policy_place *place; /* of each plan */
+    uint32_t places;
+    weir_plan *plans; /* by malloc */
     struct texts keys, texts;
     unsigned count;
 };
@@ -131,8 +159,8 @@ static bool overrides_open(struct read *read, struct overrides *all, size_t coun
 {
     const size_t plans = count < POLICY_OVERRIDE_TEXTS_MAX ? count : POLICY_OVERRIDE_TEXTS_MAX;
     *all = (struct overrides){.override = arena_get(&read->arena, count * sizeof *all->override)};
-    all->table = arena_get(&read->arena, plans * sizeof(weir_table *));
-    if (all->override == NULL || all->table == NULL) return no_memory(read);
+    all->place = arena_get(&read->arena, plans * sizeof *all->place);
+    if (all->override == NULL || all->place == NULL) return no_memory(read);
     if (!texts_open(read, &all->keys, count) || !texts_open(read, &all->texts, count)) return false;
     all->plans = calloc(plans + 1, sizeof *all->plans);
     return all->plans != NULL ? true : no_memory(read);
@@ -167,13 +195,16 @@ static bool override_read(struct read *read, const struct where *where, const st
     if (!override_key(read, &here, node, limit, &key)) return false;
     texts_number(&all->keys, key, &fresh);
     if (!fresh) return wrong_text(read, where, node, "the same key as another one here: ", key, "");
-    if (!is_text(read, &here, node->next, "expected the text of a limit; for example 600 requests/min")) return false;
+    if (!is_limit(read, &here, node->next)) return false;
     const uint32_t number = texts_number(&all->texts, node->next->text, &fresh);
     if (number >= POLICY_OVERRIDE_TEXTS_MAX) {
         return wrong(read, &here, node->next, "more than 4096 different limits; expected fewer, each for more keys");
     }
-    if (fresh && !limit_of(read, &here, node->next, &all->plans[number], &all->table[number])) return false;
-    all->override[all->count++] = (struct policy_override){key, &all->plans[number], all->table[number]};
+    struct policy_place *place = &all->place[number];
+    const struct limit_into into = {&all->plans[number], place, limit->away, limit->here};
+    if (fresh && !limit_read(read, &here, node->next, node->next->text.bytes, &into)) return false;
+    if (fresh) all->places = number + 1;
+    all->override[all->count++] = (struct policy_override){key, &all->plans[number], place->table, place->shared};
     return true;
 }
 
@@ -215,17 +246,19 @@ static bool draft_read(struct read *read, const struct where *where, const struc
         {"key", key_read, offsetof(struct draft, limit)},
         {"shadow", value_bool, offsetof(struct draft, limit.shadow)},
         {"exempt", keep_node, offsetof(struct draft, exempt)},
+        {"away", away_read, offsetof(struct draft, limit.away)},
+        {"engine", off_read, offsetof(struct draft, limit.here)},
     };
     static const char limit_name[] = "limit";
     const struct where inside = {where, slice_of(limit_name)};
     struct policy_limit *limit = &draft->limit;
-    if (value->kind == NODE_TEXT) return limit_of(read, where, value, &limit->plan, &limit->table);
+    if (value->kind == NODE_TEXT) return limit_of(read, where, value, limit);
     if (value->kind != NODE_MAP) {
         return wrong(read, where, value, "expected the text of a limit, or {limit: 60/min, key: [tenant]}");
     }
     if (!MAP_READ(read, where, value, fields, draft)) return false;
     if (draft->text == NULL) return wrong(read, where, value, "expected limit: in here; for example {limit: 60/min}");
-    return limit_of(read, &inside, draft->text, &limit->plan, &limit->table);
+    return limit_of(read, &inside, draft->text, limit);
 }
 
 static bool more_read(struct read *read, const struct where *where, struct draft *draft, const struct node *overrides)
@@ -237,15 +270,13 @@ static bool more_read(struct read *read, const struct where *where, struct draft
     struct overrides all = {.count = 0};
     struct policy_limit *limit = &draft->limit;
     if (draft->exempt != NULL && !exempt_read(read, &exempt, draft->exempt, limit, networks, &count)) return false;
-    if (!overrides_read(read, &over, overrides, limit, &all)) {
-        free(all.plans);
-        return false;
-    }
-    if (count == 0 && all.count == 0) {
-        free(all.plans);
-        return true;
-    }
-    return policy_more_make(limit, networks, count, all.override, all.count, all.plans) ? true : no_memory(read);
+    const bool good = overrides_read(read, &over, overrides, limit, &all);
+    bool made = true;
+    if (good && (count != 0 || all.count != 0))
+        made = policy_more_make(limit, networks, count, all.override, all.count, all.plans);
+    else free(all.plans);
+    for (uint32_t i = 0; i < all.places; i++) engine_limit_release(all.place[i].shared);
+    return made ? good : no_memory(read);
 }
 
 static bool named_read(struct read *read, const struct where *limits, const struct node *key,
@@ -258,7 +289,10 @@ static bool named_read(struct read *read, const struct where *limits, const stru
     memcpy(draft.limit.name, key->text.bytes, key->text.size);
     if (!draft_read(read, &where, key->next, &draft)) return false;
     const struct node *mine = overrides != NULL ? map_find(overrides, draft.limit.name) : NULL;
-    if (!more_read(read, &where, &draft, mine)) return false;
+    if (!more_read(read, &where, &draft, mine)) {
+        engine_limit_release(draft.limit.shared);
+        return false;
+    }
     if (read->number != NULL) draft.limit.number = read->number(read->context, draft.limit.name);
     policy_add(policy, &draft.limit);
     return true;

@@ -5,6 +5,7 @@
        config_yaml.c     bytes to a tree of nodes, each with its place (libyaml is known here alone)
        config_value.c    one value: text, number, size, time, yes or no; maps with known keys; what is said of mistakes
        config_limits.c   limits and overrides
+       config_engine.c   the engine
        config_envoy.c    the same of a file of envoyproxy/ratelimit
        config_secret.c   the password's file */
 #ifndef WEIR_SERVE_CONFIG_PARTS_H
@@ -35,6 +36,7 @@ struct read {
     struct config *config;
     struct config_problem *problem;
     struct tables *tables; /* NULL: it is only looked at */
+    struct engine *engine; /* NULL: the tables keep all */
     config_number number;
     void *context;
 };
@@ -111,9 +113,30 @@ bool is_text(struct read *read, const struct where *where, const struct node *va
 /* The policy so far; NULL: see problem. */
 struct policy *limits_read(struct read *read, const struct node *limits, const struct node *overrides);
 
-/* Reads the text of a limit into plan and table, at the place of this node. */
+/* What becomes of the text of a limit: away and here are read, the others filled. */
+struct limit_into {
+    weir_plan *plan;
+    struct policy_place *place;
+    weir_away away;
+    bool here;
+};
+
+/* Reads the text of a limit, at the place of this node. */
 bool limit_read(struct read *read, const struct where *where, const struct node *node, const char *text,
-                weir_plan *plan, weir_table **table);
+                const struct limit_into *into);
+
+/* Into limit: all of it. */
+bool limit_fill(struct read *read, const struct where *where, const struct node *node, const char *text,
+                struct policy_limit *limit);
+
+/* ---- config_engine.c ---- */
+
+bool engine_read(struct read *read, const struct where *where, const struct node *value, void *into);
+bool away_read(struct read *read, const struct where *where, const struct node *value, void *into);
+
+/* Nothing but "off". */
+bool off_read(struct read *read, const struct where *where, const struct node *value, void *into);
+void engine_settings_free(struct engine_settings *settings);
 
 /* ---- config_envoy.c ---- */
 

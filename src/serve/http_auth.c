@@ -60,7 +60,7 @@ static void answer(struct turn *turn, const struct item *item, const weir_decisi
     if (item->shadow_denied) http_add(out, "X-Weir-Shadow", slice_of("deny"));
     if (status == 429) http_add_number(out, "Retry-After", retry_s);
     if (!(flags & HTTP_NO_HEADERS)) headers_ratelimit(out, turn, item, decision);
-    if (flags & HTTP_X_HEADERS) headers_x(out, item, decision);
+    if (flags & HTTP_X_HEADERS) headers_x(out, turn, item, decision);
     http_body(out, "text/plain", bytes_slice(&body), flags & HTTP_HEAD_ONLY);
 }
 

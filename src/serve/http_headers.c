@@ -7,8 +7,10 @@
 
    q in w is the rate as it was said, in whole seconds; weir-burst is there where another number passes at once.  r may
    be used now, and nothing more for t seconds: t is when one more would pass.  Where all is there nothing more will
-   ever be, and t is left out.  Of several limits each has its place in the text as part of its name.  Units other than
-   the draft's own are told all the same: without qu a client would take them for requests.
+   ever be, and t is left out; so it is of a limit that an engine keeps and that is no line, unless it refuses: the
+   engine is asked once.  Of several limits each has its place in the text as part of its name; of those that an engine
+   keeps only the one that the answer names is told.  Units other than the draft's own are told all the same: without qu
+   a client would take them for requests.
 
    May touch: the turn's tables, by looking.  Promises: numbers that structured fields can hold; Retry-After is never
    too early and at most 1.1 times and a second too late.  Leaves to others: when which header is sent. */
@@ -122,14 +124,14 @@ static bool is_one_slot(const struct item *item)
 
 bool headers_ask_table(const struct item *item)
 {
-    return !is_one_slot(item) || item->peek || item->under.shadow;
+    return !item->under.is_shared && (!is_one_slot(item) || item->peek || item->under.shadow);
 }
 
 /* A slot is a line: from how long it takes until all is back follows when one more is. */
-static struct left left_of_slot(const struct item *item, const weir_decision *decision)
+static struct left left_of_slot(const struct turn *turn, const struct item *item, const weir_decision *decision)
 {
     const struct limit *limit = &plan_inside_const(item->under.plan)->limit[0];
-    const uint64_t full_ns = weir_table_full_ns(item->under.table, item->under.plan, decision);
+    const uint64_t full_ns = decide_full_ns(turn, item, decision);
     const uint64_t more = add_saturating(decision->remaining, 1);
     const bool in_time = limit->burst_kind == AMOUNT_TIME;
     uint64_t permits, period_ns;
@@ -152,12 +154,28 @@ static struct left left_by_asking(const struct turn *turn, const struct item *it
     return (struct left){.permits = left, .wait_ns = next.retry_ns, .all = next.verdict != WEIR_DENY};
 }
 
+/* As the engine has told it of the limit that it names: it is not asked twice. */
+static struct left left_of_shared(const struct item *item, const weir_decision *decision)
+{
+    const bool looked = item->peek && decision->verdict == WEIR_ALLOW;
+    return (struct left){.permits = add_saturating(decision->remaining, looked ? item->cost : 0),
+                         .wait_ns = decision->retry_ns,
+                         .all = decision->verdict != WEIR_DENY};
+}
+
+static struct left left_of(const struct turn *turn, const struct item *item, const weir_decision *decision, int limit)
+{
+    const bool slot = is_one_slot(item) && !item->peek && !item->under.shadow;
+    if (slot) return left_of_slot(turn, item, decision);
+    return item->under.is_shared ? left_of_shared(item, decision) : left_by_asking(turn, item, limit);
+}
+
 static void left_item(struct bytes *out, const struct turn *turn, const struct item *item,
                       const weir_decision *decision, int limit)
 {
-    const bool slot = !headers_ask_table(item);
-    const struct left left = slot ? left_of_slot(item, decision) : left_by_asking(turn, item, limit);
-    const bool all = left.all || (slot && decision->verdict == WEIR_NEVER); /* of which the state is not told */
+    const struct left left = left_of(turn, item, decision, limit);
+    const bool untold = !headers_ask_table(item) && decision->verdict == WEIR_NEVER; /* of which the state is */
+    const bool all = left.all || untold;
     integer(out, ";r=", left.permits);
     if (!all) integer(out, ";t=", most(whole_seconds(left.wait_ns), 1));
 }
@@ -172,6 +190,7 @@ static void list(struct bytes *out, const char *name, const struct turn *turn, c
     const char *before = name;
     for (int i = 0; i < (int)plan->count; i++) {
         if (plan->limit[i].period_ns == 0) continue; /* "unlimited", "none" */
+        if (decision != NULL && item->under.is_shared && decision->limit != (uint32_t)i) continue;
         bytes_text(out, before);
         before = ", ";
         policy_name(out, item, i, (int)plan->count);
@@ -188,12 +207,12 @@ void headers_ratelimit(struct bytes *out, const struct turn *turn, const struct 
     list(out, "RateLimit: ", turn, item, decision);
 }
 
-void headers_x(struct bytes *out, const struct item *item, const weir_decision *decision)
+void headers_x(struct bytes *out, const struct turn *turn, const struct item *item, const weir_decision *decision)
 {
     const struct plan *plan = plan_inside_const(item->under.plan);
     const struct limit *limit = &plan->limit[decision->limit < plan->count ? decision->limit : 0];
     if (limit->period_ns == 0) return;
-    const uint64_t full_ns = weir_table_full_ns(item->under.table, item->under.plan, decision);
+    const uint64_t full_ns = decide_full_ns(turn, item, decision);
     http_add_number(out, "X-RateLimit-Limit", at_once(limit));
     http_add_number(out, "X-RateLimit-Remaining", decision->remaining);
     http_add_number(out, "X-RateLimit-Reset", whole_seconds(full_ns));

@@ -18,7 +18,7 @@ void headers_ratelimit(struct bytes *out, const struct turn *turn, const struct 
                        const weir_decision *decision);
 
 /* X-RateLimit-Limit, -Remaining and -Reset of the limit that the decision names. */
-void headers_x(struct bytes *out, const struct item *item, const weir_decision *decision);
+void headers_x(struct bytes *out, const struct turn *turn, const struct item *item, const weir_decision *decision);
 
 /* Seconds, never earlier than retry_ns, and up to a tenth later: who was refused together does not come back
    together. */

@@ -11,7 +11,6 @@
    misspelled one does not pass for its default.  Leaves to others: decisions (turn.c), receipts (receipt.c). */
 #include <stdio.h>
 
-#include "api/keyed.h"
 #include "core/num.h"
 #include "serve/http_headers.h"
 #include "serve/http_parts.h"
@@ -43,18 +42,19 @@ static bool is_text(struct slice slice)
     return at == slice.size;
 }
 
-static void receipt(struct bytes *out, const struct item *item, const weir_decision *decision)
+static void receipt(const struct turn *turn, struct bytes *out, const struct item *item, const weir_decision *decision)
 {
     char memory[RECEIPT_MAX];
     struct bytes text = {.memory = memory, .capacity = sizeof memory};
     if (!is_text(item->key)) return; /* JSON would change it, and then it would be none */
-    receipt_write(&text, item, decision);
+    receipt_write(turn, &text, item, decision);
     if (text.size == 0) return; /* nothing was taken, or nothing could be corrected */
     bytes_text(out, ",\"receipt\":");
     bytes_json(out, bytes_slice(&text));
 }
 
-static void write_body(struct bytes *out, const struct item *item, const weir_decision *decision, bool allowed)
+static void write_body(const struct turn *turn, struct bytes *out, const struct item *item,
+                       const weir_decision *decision, bool allowed)
 {
     bytes_text(out, "{\"verdict\":\"");
     bytes_text(out, verdict_of(decision, allowed));
@@ -62,9 +62,9 @@ static void write_body(struct bytes *out, const struct item *item, const weir_de
     number(out, ",\"remaining\":", decision->remaining);
     number(out, ",\"delay_ns\":", decision->delay_ns);
     number(out, ",\"retry_ns\":", decision->retry_ns);
-    number(out, ",\"full_ns\":", weir_table_full_ns(item->under.table, item->under.plan, decision));
+    number(out, ",\"full_ns\":", decide_full_ns(turn, item, decision));
     if (item->shadow_denied) bytes_text(out, ",\"shadow\":true");
-    if (allowed) receipt(out, item, decision);
+    if (allowed) receipt(turn, out, item, decision);
     bytes_text(out, "}\n");
 }
 
@@ -74,7 +74,7 @@ static void answer(struct turn *turn, const struct item *item, const weir_decisi
     const bool allowed = decision->verdict == WEIR_ALLOW || item->shadow_denied;
     char memory[BODY_MAX];
     struct bytes body = {.memory = memory, .capacity = sizeof memory};
-    write_body(&body, item, decision, allowed);
+    write_body(turn, &body, item, decision, allowed);
     struct bytes *out = turn_reply(turn, item->session, ANSWER_MAX);
     http_start(out, allowed ? 200 : decision->verdict == WEIR_NEVER ? 422 : 429, !(flags & HTTP_CLOSES));
     http_add(out, "Cache-Control", slice_of("no-store"));
@@ -82,7 +82,7 @@ static void answer(struct turn *turn, const struct item *item, const weir_decisi
         http_add_number(out, "Retry-After", headers_retry_s(decision->retry_ns, item->key, turn->now_ns));
     }
     if (!(flags & HTTP_NO_HEADERS)) headers_ratelimit(out, turn, item, decision);
-    if (flags & HTTP_X_HEADERS) headers_x(out, item, decision);
+    if (flags & HTTP_X_HEADERS) headers_x(out, turn, item, decision);
     http_body(out, "application/json", bytes_slice(&body), flags & HTTP_HEAD_ONLY);
 }
 
@@ -195,8 +195,12 @@ void forget_route(struct exchange *exchange)
     if (!fields_of_body(exchange, &fields) || !limit_and_key(exchange, &fields, &item)) return;
     if (!only_known(exchange, &fields, known, item.policy_limit)) return;
     turn_settle_queue(exchange->turn);
-    keyed_forget(item.under.table, item.under.plan, (weir_key){item.key.bytes, item.key.size}, exchange->turn->now_ns);
-    answer_json(exchange, 200, slice_of("{\"forgotten\":true}\n"));
+    if (decide_forget(exchange->turn, &item)) {
+        answer_json(exchange, 200, slice_of("{\"forgotten\":true}\n"));
+    } else {
+        answer_refuse(exchange,
+                      &(struct refusal){.status = 503, .words = "the engine does not answer: nothing was forgotten"});
+    }
 }
 
 void settle_route(struct exchange *exchange)

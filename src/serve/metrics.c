@@ -174,6 +174,41 @@ static void tables(struct bytes *out, const weir_table_stats *stats)
     single(out, "weir_table_reclaimed_total", "counter", "Keys that got an idle slot.", stats->reclaimed);
 }
 
+/* Nothing where the file names none. */
+static void engine_of(struct bytes *out, struct service *service)
+{
+    weir_engine_stats stats = {0};
+    struct engine *engine = service_engine(service);
+    if (engine == NULL) return;
+    engine_read_stats(engine, &stats);
+    engine_release(engine);
+    single(out, "weir_engine_away", "gauge", "1 while the engine does not answer.", stats.away);
+    family(out, "weir_engine_round_trip_seconds", "gauge", "From asking the engine to its answer, of late.");
+    bytes_text(out, "weir_engine_round_trip_seconds ");
+    seconds(out, stats.round_trip_ns);
+    bytes_byte(out, '\n');
+    single(out, "weir_engine_nodes", "gauge", "Servers that share the engine's limits, as they are heard.",
+           stats.nodes);
+    family(out, "weir_engine_decisions_total", "counter",
+           "Decisions of limits that the engine keeps, by who gave them.");
+    const uint64_t from[] = {stats.from_engine, stats.from_lease, stats.from_away};
+    static const char *const word[] = {"engine", "lease", "away"};
+    for (unsigned i = 0; i < sizeof from / sizeof from[0]; i++) {
+        bytes_text(out, "weir_engine_decisions_total{");
+        label(out, "from", word[i]);
+        bytes_byte(out, '}');
+        value_of(out, from[i]);
+    }
+    single(out, "weir_engine_commands_total", "counter", "Commands sent to engines.", stats.commands);
+    single(out, "weir_engine_connects_total", "counter", "Connections made to engines.", stats.connects);
+    single(out, "weir_engine_late_total", "counter", "Answers that came past the deadline.", stats.late);
+    single(out, "weir_engine_redirected_total", "counter", "Answers that named another server.", stats.redirected);
+    single(out, "weir_engine_aways_total", "counter", "Times that the engine did not answer any more.", stats.aways);
+    single(out, "weir_engine_leased_permits_total", "counter", "Permits taken along in leases.", stats.leased);
+    single(out, "weir_engine_unused_permits_total", "counter", "Permits of leases that were not used.",
+           stats.lease_unused);
+}
+
 static void process(struct bytes *out, const struct service *service)
 {
     single(out, "weir_policy_reloads_total", "counter", "Times the named limits were set, by file or command.",
@@ -200,5 +235,6 @@ void stats_write_metrics(struct service *service, struct bytes *out)
     requests(out, &sums);
     connections(out, &sums);
     tables(out, &table);
+    engine_of(out, service);
     process(out, service);
 }

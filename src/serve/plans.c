@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
    plans.c - the texts of limits that a worker has met, and what they mean: a cache.
 
-       text, or three numbers -> hash -> set of WAYS entries -> plan, table
+       text, or three numbers -> hash -> set of WAYS entries -> plan, place
 
    To read a text takes some microseconds, to find it again some nanoseconds.  Clients choose the texts, so who does not
    know the secret cannot choose in which set they fall; one who sends ever new ones has each of them read.  What is
@@ -22,7 +22,7 @@
 #include "share/hash.h"
 
 enum { SETS = 64, WAYS = 4 };
-enum kind { OF_TEXT, OF_THROTTLE, KINDS };
+enum kind { OF_TEXT, OF_THROTTLE, OF_OWN_TEXT, KINDS };
 
 struct entry {
     uint64_t hash, used; /* used 0: empty */
@@ -30,7 +30,7 @@ struct entry {
     size_t size;
     char key[POLICY_TEXT_MAX];
     weir_plan plan;
-    struct policy_verdict under;
+    struct policy_place place;
 };
 
 struct plans {
@@ -48,8 +48,22 @@ struct plans *plans_open(void)
     return NULL;
 }
 
+static void forget(struct entry *entry)
+{
+    engine_limit_release(entry->place.shared);
+    entry->place.shared = NULL;
+    entry->used = 0;
+}
+
+void plans_forget(struct plans *plans)
+{
+    for (unsigned i = 0; i < SETS * WAYS; i++) forget(&plans->entry[i / WAYS][i % WAYS]);
+    memset(plans->last, 0, sizeof plans->last);
+}
+
 void plans_close(struct plans *plans)
 {
+    if (plans != NULL) plans_forget(plans);
     free(plans);
 }
 
@@ -79,20 +93,24 @@ static struct entry *make_room(struct turn *turn, uint64_t hash)
         if (set[way].used < oldest->used) oldest = &set[way];
     }
     if (oldest->used != 0) turn_settle_queue(turn);
-    oldest->used = 0;
+    forget(oldest);
     for (unsigned kind = 0; kind < KINDS; kind++) {
         if (turn->plans->last[kind] == oldest) turn->plans->last[kind] = NULL;
     }
     return oldest;
 }
 
-static bool read_plan(struct turn *turn, const char *text, weir_plan *plan, struct policy_verdict *under,
+static bool read_plan(struct turn *turn, enum kind kind, const char *text, weir_plan *plan, struct policy_place *place,
                       weir_error *error)
 {
-    if (weir_plan_parse(plan, text, WEIR_ADMIT, error) != 0) return false;
-    weir_table *table = tables_for(turn->service->tables, plan, error);
-    *under = (struct policy_verdict){.plan = plan, .table = table};
-    return table != NULL;
+    struct engine *engine = turn->policy != NULL && kind != OF_OWN_TEXT ? turn->policy->engine : NULL;
+    return weir_plan_parse(plan, text, WEIR_ADMIT, error) == 0 &&
+           place_for(place, turn->service->tables, engine, WEIR_AWAY_DEFAULT, plan, error);
+}
+
+static struct policy_verdict verdict_of(const struct entry *entry)
+{
+    return place_verdict(&entry->plan, entry->place.table, entry->place.shared, false);
 }
 
 /* The plan is read before it takes another's place, so that texts in error put nothing out. */
@@ -100,7 +118,8 @@ static bool add(struct turn *turn, enum kind kind, struct slice key, uint64_t ha
                 struct policy_verdict *under, weir_error *error)
 {
     weir_plan plan;
-    if (!read_plan(turn, text, &plan, under, error)) return false;
+    struct policy_place place;
+    if (!read_plan(turn, kind, text, &plan, &place, error)) return false;
     struct entry *entry = make_room(turn, hash);
     entry->hash = hash;
     entry->used = ++turn->plans->uses;
@@ -108,8 +127,8 @@ static bool add(struct turn *turn, enum kind kind, struct slice key, uint64_t ha
     entry->size = key.size;
     memcpy(entry->key, key.bytes, key.size);
     entry->plan = plan;
-    under->plan = &entry->plan;
-    entry->under = *under;
+    entry->place = place;
+    *under = verdict_of(entry);
     turn->plans->last[kind] = entry;
     return true;
 }
@@ -122,7 +141,8 @@ static const struct entry *look_up(struct turn *turn, enum kind kind, struct sli
     return find(turn->plans, kind, key, *hash);
 }
 
-bool plans_text(struct turn *turn, struct slice text, struct policy_verdict *under, weir_error *error)
+static bool text_of_kind(struct turn *turn, enum kind kind, struct slice text, struct policy_verdict *under,
+                         weir_error *error)
 {
     char copy[POLICY_TEXT_MAX + 1];
     uint64_t hash = 0;
@@ -130,14 +150,24 @@ bool plans_text(struct turn *turn, struct slice text, struct policy_verdict *und
         api_fail(error, WEIR_EINVAL, "the text of a limit has at most 1024 bytes, and no byte that is 0; such as 10/s");
         return false;
     }
-    const struct entry *known = look_up(turn, OF_TEXT, text, &hash);
+    const struct entry *known = look_up(turn, kind, text, &hash);
     if (known != NULL) {
-        *under = known->under;
+        *under = verdict_of(known);
         return true;
     }
     if (text.size != 0) memcpy(copy, text.bytes, text.size);
     copy[text.size] = '\0';
-    return add(turn, OF_TEXT, (struct slice){copy, text.size}, hash, copy, under, error);
+    return add(turn, kind, (struct slice){copy, text.size}, hash, copy, under, error);
+}
+
+bool plans_text(struct turn *turn, struct slice text, struct policy_verdict *under, weir_error *error)
+{
+    return text_of_kind(turn, OF_TEXT, text, under, error);
+}
+
+bool plans_here(struct turn *turn, const char *text, struct policy_verdict *under, weir_error *error)
+{
+    return text_of_kind(turn, OF_OWN_TEXT, slice_of(text), under, error);
 }
 
 /* As redis-cell has it: a whole number of ns between two permits; where there is none, what was said. */
@@ -161,7 +191,7 @@ bool plans_throttle(struct turn *turn, const int64_t numbers[PLANS_THROTTLE], st
     const struct slice key = {(const char *)numbers, PLANS_THROTTLE * sizeof numbers[0]};
     const struct entry *known = look_up(turn, OF_THROTTLE, key, &hash);
     if (known != NULL) {
-        *under = known->under;
+        *under = verdict_of(known);
         return true;
     }
     write_throttle(numbers, text, sizeof text);

@@ -12,11 +12,17 @@ enum { PLANS_THROTTLE = 3 };
 
 /* NULL: no memory. */
 struct plans *plans_open(void);
+
+/* [with the queue settled] As new: for another engine. */
+void plans_forget(struct plans *plans);
 void plans_close(struct plans *plans); /* NULL is fine */
 
 /* What the text means.  What it fills stays until turn_end or the next call; to make room the queue may be settled.
    false: see error. */
 bool plans_text(struct turn *turn, struct slice text, struct policy_verdict *under, weir_error *error);
+
+/* The same of a text of the service's own, which no engine keeps. */
+bool plans_here(struct turn *turn, const char *text, struct policy_verdict *under, weir_error *error);
 
 /* The same of max_burst >= 0, count > 0 and period > 0. */
 bool plans_throttle(struct turn *turn, const int64_t numbers[PLANS_THROTTLE], struct policy_verdict *under,

@@ -83,6 +83,7 @@ struct policy_more {
     weir_plan unlimited;
     struct policy_network *exempt;
     struct policy_override *override;
+    unsigned override_count;
     char *keys;
     weir_plan *plans;
     struct policy_index *index; /* of overrides */
@@ -97,6 +98,7 @@ static struct policy_more *more_share(struct policy_more *more)
 void policy_more_release(struct policy_more *more)
 {
     if (more == NULL || atom_add(&more->users, UINT64_MAX) != 1) return;
+    for (unsigned i = 0; i < more->override_count; i++) engine_limit_release(more->override[i].shared);
     free(more->exempt);
     free(more->override);
     free(more->keys);
@@ -123,7 +125,9 @@ static bool copy_overrides(struct policy_more *more, const struct policy_overrid
     more->index = index_open(count);
     if (more->override == NULL || more->keys == NULL || more->index == NULL) return false;
     char *at = more->keys;
+    more->override_count = count;
     for (unsigned i = 0; i < count; i++) {
+        engine_limit_share(more->override[i].shared);
         struct slice *key = &more->override[i].key;
         if (key->size != 0) memcpy(at, key->bytes, key->size);
         key->bytes = at;
@@ -192,7 +196,11 @@ bool policy_index_names(struct policy *policy)
 void policy_free(struct policy *policy)
 {
     if (policy == NULL) return;
-    for (unsigned i = 0; i < policy->limit_count; i++) policy_more_release(policy->limit[i].more);
+    for (unsigned i = 0; i < policy->limit_count; i++) {
+        policy_more_release(policy->limit[i].more);
+        engine_limit_release(policy->limit[i].shared);
+    }
+    engine_release(policy->engine);
     free(policy->limit);
     free(policy->index);
     free(policy);
@@ -249,28 +257,29 @@ static bool is_exempt(const struct policy_limit *limit, struct slice key)
 
 struct policy_verdict policy_resolve(const struct policy_limit *limit, struct slice key)
 {
-    struct policy_verdict verdict = {&limit->plan, limit->table, limit->shadow};
     const struct policy_override *override = limit->override_count != 0 ? override_of(limit, key) : NULL;
-    if (override != NULL) {
-        verdict.plan = override->plan;
-        verdict.table = override->table;
-    } else if (limit->exempt_count != 0 && is_exempt(limit, key)) {
-        verdict.plan = &limit->more->unlimited;
-    }
-    return verdict;
+    if (override != NULL) return place_verdict(override->plan, override->table, override->shared, limit->shadow);
+    if (limit->exempt_count != 0 && is_exempt(limit, key))
+        return place_verdict(&limit->more->unlimited, limit->table, NULL, limit->shadow);
+    return place_verdict(&limit->plan, limit->table, limit->shared, limit->shadow);
 }
 
 /* ---- another policy ---- */
 
-static bool read_limit(struct tables *tables, const char *text, struct policy_limit *limit, weir_error *error)
+/* Where another text is kept, it is the same place. */
+static bool read_limit(struct tables *tables, struct engine *engine, const char *text, struct policy_limit *limit,
+                       weir_error *error)
 {
+    struct policy_place place;
     if (strlen(text) > POLICY_TEXT_MAX) {
         api_fail(error, WEIR_EINVAL, "the text of a limit has at most 1024 bytes");
         return false;
     }
     if (weir_plan_parse(&limit->plan, text, WEIR_ADMIT, error) != 0) return false;
-    limit->table = tables_for(tables, &limit->plan, error);
-    return limit->table != NULL;
+    if (!place_for(&place, tables, limit->here ? NULL : engine, limit->away, &limit->plan, error)) return false;
+    limit->table = place.table;
+    limit->shared = place.shared;
+    return true;
 }
 
 /* All of old, the one that is changed in its place, or behind all where it is new. */
@@ -282,6 +291,7 @@ static void fill(struct policy *policy, const struct policy *old, const struct p
         if (changed && after == NULL) continue;
         policy_add(policy, changed ? after : &old->limit[i]);
         more_share(old->limit[i].more);
+        if (!changed) engine_limit_share(old->limit[i].shared);
     }
     if (before == NULL && after != NULL) policy_add(policy, after);
 }
@@ -291,9 +301,14 @@ static struct policy *make_after(const struct policy *old, const struct policy_l
 {
     const unsigned count = (old != NULL ? old->limit_count : 0) + 1;
     struct policy *policy = policy_open(count);
-    if (policy != NULL) fill(policy, old, before, after);
-    if (policy != NULL && policy_index_names(policy)) return policy;
-    policy_free(policy);
+    if (policy != NULL) {
+        fill(policy, old, before, after);
+        policy->engine = old != NULL ? engine_share(old->engine) : NULL;
+        if (policy_index_names(policy)) return policy;
+        policy_free(policy);
+    } else if (after != NULL) {
+        engine_limit_release(after->shared);
+    }
     api_fail(error, WEIR_ENOMEM, "no memory for another set of limits");
     return NULL;
 }
@@ -315,6 +330,6 @@ struct policy *policy_with(const struct policy *old, struct tables *tables, stru
     if (text == NULL) return make_after(old, before, NULL, error);
     if (before != NULL) limit = *before;
     else memcpy(limit.name, name.bytes, name.size);
-    if (!read_limit(tables, text, &limit, error)) return NULL;
+    if (!read_limit(tables, old != NULL ? old->engine : NULL, text, &limit, error)) return NULL;
     return make_after(old, before, &limit, error);
 }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
    policy.h - the limits that have a name: what they are, whom they are counted by, who is exempt, who has another.
 
-   See policy.c (names, overrides, exempt networks) and policy_key.c (keys).  A policy never changes once it is
-   published: a change makes another one, and the old one goes when the last thread has let go of it. */
+   See policy.c (names, overrides, exempt networks), policy_key.c (keys) and place.c (tables and the engine).  A policy
+   never changes once it is published: a change makes another one, and the old one goes when the last thread has let go
+   of it. */
 #ifndef WEIR_SERVE_POLICY_H
 #define WEIR_SERVE_POLICY_H
 
 #include <weir/weir.h>
 
 #include "format/bytes.h"
+#include "serve/engine.h"
 #include "serve/tables.h"
 
 enum {
@@ -39,6 +41,7 @@ struct policy_override {
     struct slice key; /* owned by the policy */
     const weir_plan *plan;
     weir_table *table;
+    struct engine_limit *shared; /* owned by the policy; NULL: it is kept in the table */
 };
 
 /* What a limit has beside its numbers; shared by the policies that follow each other. */
@@ -50,6 +53,9 @@ struct policy_limit {
     bool shadow;     /* counts and tells, but refuses nobody */
     weir_plan plan;
     weir_table *table;
+    struct engine_limit *shared;               /* where an engine keeps it; NULL: the table does */
+    bool here;                                 /* the table is to keep it, whatever engine there is */
+    weir_away away;                            /* else, what answers while the engine does not */
     struct policy_part part[POLICY_PARTS_MAX]; /* none: the key is one field called "key" */
     unsigned parts;
     bool common; /* no key: all are counted together, whatever they give */
@@ -66,14 +72,39 @@ struct policy {
     unsigned limit_count;
     unsigned limit_room;
     struct policy_index *index; /* of names */
+    struct engine *engine;      /* that keeps limits; NULL: none */
 };
 
-/* What a request by this key is asked under. */
+/* What a request by this key is asked under, and who decides: see decide.c. */
 struct policy_verdict {
     const weir_plan *plan;
-    weir_table *table;
+    union {
+        weir_table *table;
+        struct engine_limit *shared;
+    };
+    bool is_shared; /* by an engine, with other servers */
     bool shadow;
 };
+
+/* Where the state of a limit is kept. */
+struct policy_place {
+    weir_table *table;           /* of a shared one: for keys that are exempt from it */
+    struct engine_limit *shared; /* to be released; NULL: the table */
+};
+
+/* The engine keeps it where there is one, and where there is anything to keep.  false: see error. */
+bool place_for(struct policy_place *place, struct tables *tables, struct engine *engine, weir_away away,
+               const weir_plan *plan, weir_error *error);
+
+/* The same, only looked at. */
+bool place_could_be(const struct tables_options *options, bool engine, const weir_plan *plan, weir_error *error);
+
+static inline struct policy_verdict place_verdict(const weir_plan *plan, weir_table *table, struct engine_limit *shared,
+                                                  bool shadow)
+{
+    if (shared == NULL) return (struct policy_verdict){plan, {.table = table}, false, shadow};
+    return (struct policy_verdict){plan, {.shared = shared}, true, shadow};
+}
 
 /* NULL: no limit of that name. */
 const struct policy_limit *policy_find(const struct policy *policy, struct slice name);
@@ -102,7 +133,7 @@ struct policy_verdict policy_resolve(const struct policy_limit *limit, struct sl
 struct policy *policy_with(const struct policy *old, struct tables *tables, struct slice name, const char *text,
                            weir_error *error);
 
-/* NULL is fine. */
+/* NULL is fine.  Its engine may be let go of, which may wait for it: not under a lock. */
 void policy_free(struct policy *policy);
 
 /* ---- for who makes one: config.c ---- */
@@ -128,7 +159,8 @@ void policy_add(struct policy *policy, const struct policy_limit *limit);
 bool policy_index_names(struct policy *policy);
 
 /* Gives the limit its exempt networks and its overrides, which are copied; plans: an array by malloc that the overrides
-   point into, owned from here on, also when it fails.  false: no memory. */
+   point into, owned from here on, also when it fails.  What overrides have of an engine is the policy's, too, once it
+   has come about; the caller keeps its own share.  false: no memory. */
 bool policy_more_make(struct policy_limit *limit, const struct policy_network *exempt, unsigned exempt_count,
                       const struct policy_override *override, unsigned override_count, weir_plan *plans);
 void policy_more_release(struct policy_more *more);

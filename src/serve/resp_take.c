@@ -9,8 +9,6 @@
 
 #include <stdio.h>
 
-#include "api/keyed.h"
-
 /* Costs as they were given: none is 1. */
 struct costs {
     uint64_t each[WEIR_LIMITS_MAX];
@@ -30,11 +28,12 @@ static struct slice verdict_text(const weir_decision *decision)
     return decision->verdict == WEIR_ALLOW ? allow : decision->verdict == WEIR_DENY ? deny : never;
 }
 
-static void add_receipt(struct bytes *out, const struct item *item, const weir_decision *decision)
+static void add_receipt(const struct turn *turn, struct bytes *out, const struct item *item,
+                        const weir_decision *decision)
 {
     char memory[RECEIPT_MAX];
     struct bytes receipt = {.memory = memory, .capacity = sizeof memory};
-    receipt_write(&receipt, item, decision);
+    receipt_write(turn, &receipt, item, decision);
     if (receipt.size != 0 && !receipt.full) resp_bulk(out, bytes_slice(&receipt));
     else resp_null(out, item->session->resp_version);
 }
@@ -44,11 +43,11 @@ static void answer(struct turn *turn, const struct item *item, const weir_decisi
     struct bytes *out = turn_reply(turn, item->session, TURN_REPLY + RECEIPT_MAX);
     resp_array(out, 7);
     resp_bulk(out, verdict_text(decision));
-    const uint64_t full_ns = weir_table_full_ns(item->under.table, item->under.plan, decision);
+    const uint64_t full_ns = decide_full_ns(turn, item, decision);
     const int64_t said[] = {decision->limit, capped(decision->remaining), capped(decision->delay_ns),
                             capped(decision->retry_ns), capped(full_ns)};
     resp_integers(out, said, sizeof said / sizeof said[0]);
-    add_receipt(out, item, decision);
+    add_receipt(turn, out, item, decision);
 }
 
 /* ---- questions ---- */
@@ -168,6 +167,6 @@ void resp_forget(struct turn *turn, struct session *session, const struct resp_c
     struct item item = item_start(session, NULL);
     if (!read_limit(turn, session, command->argument[1], &item)) return;
     if (!read_key(turn, session, command->argument[2], &item)) return;
-    keyed_forget(item.under.table, item.under.plan, (weir_key){item.key.bytes, item.key.size}, turn->now_ns);
-    resp_integer(resp_reply(turn, session), 1);
+    if (decide_forget(turn, &item)) resp_integer(resp_reply(turn, session), 1);
+    else resp_refuse(turn, session, "ENGINE it does not answer: nothing was forgotten");
 }

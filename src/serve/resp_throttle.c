@@ -30,7 +30,7 @@ static void answer(struct turn *turn, const struct item *item, const weir_decisi
 {
     struct bytes *out = turn_reply(turn, item->session, TURN_REPLY);
     const bool never = item->detail[DETAIL_NEVER] != 0;
-    const uint64_t full_ns = weir_table_full_ns(item->under.table, item->under.plan, decision);
+    const uint64_t full_ns = decide_full_ns(turn, item, decision);
     if (never) stats_decided(turn->stats, item->number, &(weir_decision){.verdict = WEIR_NEVER}, false);
     resp_array(out, 5);
     const bool refused = decision->verdict != WEIR_ALLOW || never;

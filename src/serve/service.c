@@ -74,39 +74,42 @@ unsigned service_number(void *context, const char *name)
 
 /* ---- the policy ---- */
 
-/* [under the mutex] */
-static void let_go(struct policy *policy)
+/* [under the mutex] Returns what is to be freed without it: nobody has it any more. */
+static struct policy *let_go(struct policy *policy)
 {
-    if (policy != NULL && --policy->users == 0) policy_free(policy);
+    return policy != NULL && --policy->users == 0 ? policy : NULL;
 }
 
-/* [under the mutex] */
-static void publish(struct service *service, struct policy *policy)
+/* [under the mutex] The same of the one before. */
+static struct policy *publish(struct service *service, struct policy *policy)
 {
     struct policy *old = service->policy;
     if (policy != NULL) policy->users = 1;
     service->policy = policy;
     atom_store_release(&service->policy_serial, atom_load(&service->policy_serial) + 1);
-    let_go(old);
+    return let_go(old);
 }
 
 void service_publish(struct service *service, struct policy *policy)
 {
     host_lock(&service->mutex);
-    publish(service, policy);
+    struct policy *old = publish(service, policy);
     host_unlock(&service->mutex);
+    policy_free(old);
 }
 
 /* Two who define at once do not undo each other: the mutex is held from reading the old to publishing the new. */
 int service_define(struct service *service, struct slice name, const char *text, weir_error *error)
 {
+    struct policy *old = NULL;
     host_lock(&service->mutex);
     struct policy *policy = policy_with(service->policy, service->tables, name, text, error);
     for (unsigned i = 0; policy != NULL && i < policy->limit_count; i++) {
         policy->limit[i].number = number_of(service, policy->limit[i].name);
     }
-    if (policy != NULL) publish(service, policy);
+    if (policy != NULL) old = publish(service, policy);
     host_unlock(&service->mutex);
+    policy_free(old);
     return policy != NULL ? 0 : error->code;
 }
 
@@ -122,8 +125,17 @@ struct policy *service_policy(struct service *service)
 void service_release(struct service *service, struct policy *policy)
 {
     host_lock(&service->mutex);
-    let_go(policy);
+    struct policy *old = let_go(policy);
     host_unlock(&service->mutex);
+    policy_free(old);
+}
+
+struct engine *service_engine(struct service *service)
+{
+    host_lock(&service->mutex);
+    struct engine *engine = service->policy != NULL ? engine_share(service->policy->engine) : NULL;
+    host_unlock(&service->mutex);
+    return engine;
 }
 
 /* ---- events ---- */

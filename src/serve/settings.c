@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
    settings.c - what the command line, the environment and the file say, as one.
 
-   May touch: the file, WEIR_PASSWORD of the environment.  Promises: the command line goes before the file; what is
-   wrong is told with its place; waits for nothing.  Leaves to others: what the file means (config.c). */
+   May touch: the file, WEIR_PASSWORD and WEIR_ENGINE_PASSWORD of the environment.  Promises: the command line goes
+   before the file; what is wrong is told with its place; waits for nothing.  Leaves to others: what the file means
+   (config.c). */
 #include "serve/settings.h"
 
 #include <errno.h>
@@ -80,9 +81,9 @@ static const char *either(const char *first, const char *second)
 }
 
 /* An empty one is none: it must not open a public address. */
-static const char *password_of_environment(void)
+static const char *password_of_environment(const char *name)
 {
-    const char *password = getenv("WEIR_PASSWORD");
+    const char *password = getenv(name);
     return password != NULL && password[0] != '\0' ? password : NULL;
 }
 
@@ -102,7 +103,7 @@ bool settings_read(struct settings *settings, const struct server_options *optio
     settings->resp = either(options->resp, config->resp);
     settings->http = either(options->http, config->http);
     settings->state = either(options->state, config->state);
-    settings->password = either(password_of_environment(), config->password);
+    settings->password = either(password_of_environment("WEIR_PASSWORD"), config->password);
     settings->threads = options->threads != 0 ? options->threads : config->threads;
     return true;
 }
@@ -114,12 +115,43 @@ void settings_free(struct settings *settings)
     *settings = (struct settings){0};
 }
 
+/* That of the present policy, where it is what these settings say; NULL: it is not. */
+static struct engine *present_engine(struct service *service, const struct engine_settings *wanted)
+{
+    struct engine *engine = service_engine(service);
+    if (engine == NULL || engine_is(engine, wanted)) return engine;
+    engine_release(engine);
+    return NULL;
+}
+
+/* The engine of the file; *engine NULL: there is none.  false: see problem. */
+static bool open_engine(const struct settings *settings, const struct server_options *options, struct service *service,
+                        struct engine **engine, char problem[SETTINGS_PROBLEM_MAX])
+{
+    const char *password = password_of_environment("WEIR_ENGINE_PASSWORD");
+    struct engine_settings wanted = settings->config.engine; /* its texts are borrowed */
+    struct config_problem what = {.line = wanted.line, .column = wanted.column};
+    weir_error error = {0};
+    *engine = NULL;
+    if (wanted.url == NULL) return true;
+    if (password != NULL) wanted.password = (char *)password;
+    *engine = present_engine(service, &wanted);
+    if (*engine == NULL) *engine = engine_open(&wanted, service, &error);
+    if (*engine != NULL) return true;
+    snprintf(what.message, sizeof what.message, "engine.url: %.400s", error.message);
+    place(options->file, &what, problem);
+    return false;
+}
+
 struct policy *settings_policy(const struct settings *settings, const struct server_options *options,
                                struct service *service, char problem[SETTINGS_PROBLEM_MAX])
 {
     struct config_problem what = {0};
-    struct policy *policy = config_policy(text_of(settings), service->tables, service_number, service, &what);
+    struct engine *engine;
+    if (!open_engine(settings, options, service, &engine, problem)) return NULL;
+    struct policy *policy = config_policy(text_of(settings), service->tables, engine, service_number, service, &what);
     if (policy == NULL) place(options->file, &what, problem);
+    engine_release(engine); /* the policy has its share */
     return policy;
 }
 

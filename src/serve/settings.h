@@ -23,7 +23,7 @@ struct settings {
 bool settings_read(struct settings *settings, const struct server_options *options, char problem[SETTINGS_PROBLEM_MAX]);
 void settings_free(struct settings *settings);
 
-/* The limits of the file; empty where there is none.  NULL: see problem. */
+/* The limits of the file, and its engine; empty where there is none.  NULL: see problem. */
 struct policy *settings_policy(const struct settings *settings, const struct server_options *options,
                                struct service *service, char problem[SETTINGS_PROBLEM_MAX]);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
    stats_json.c - what the service has done, as JSON: all that the page shows, and the most refused keys.
 
-       {"version", ..., "limits": [{"place", "name", ...}], "table", "connections", "events", "top",
+       {"version", ..., "limits": [{"place", "name", ...}], "table", "engine" (where there is one), "connections",
+        "events", "top",
         "samples": [[number, unix_ms, p50_ns, p99_ns, max_ns, keys, connections, [[place, offered, denied, shadowed]]]],
         "more"}
 
@@ -312,6 +313,25 @@ static void write_samples(struct bytes *out, const struct series *series, uint64
     bytes_text(out, "}\n");
 }
 
+/* Nothing where the file names none. */
+static void write_engine(struct bytes *out, struct service *service)
+{
+    weir_engine_stats stats = {0};
+    struct engine *engine = service_engine(service);
+    if (engine == NULL) return;
+    engine_read_stats(engine, &stats);
+    name_of(out, ",", "engine");
+    text(out, "{", "name", slice_of(engine_name(engine)));
+    truth(out, ",", "away", stats.away != 0);
+    number(out, ",", "round_trip_ns", stats.round_trip_ns);
+    number(out, ",", "nodes", stats.nodes);
+    number(out, ",", "from_engine", stats.from_engine);
+    number(out, ",", "from_lease", stats.from_lease);
+    number(out, ",", "from_away", stats.from_away);
+    bytes_byte(out, '}');
+    engine_release(engine);
+}
+
 /* ---- all ---- */
 
 static void write_service(struct bytes *out, struct service *service)
@@ -331,6 +351,7 @@ void stats_write_json(struct service *service, uint64_t since, struct bytes *out
     write_service(out, service);
     write_connections(out, service);
     write_table(out, &table);
+    write_engine(out, service);
     write_events(out, service);
     name_of(out, ",", "top");
     write_top(service, TOP_OF_PAGE, out);

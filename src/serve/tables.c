@@ -207,6 +207,11 @@ weir_table *tables_for(struct tables *tables, const weir_plan *plan, weir_error 
     return table;
 }
 
+weir_table *tables_usual(const struct tables *tables)
+{
+    return tables->slots;
+}
+
 /* ---- told ---- */
 
 void tables_read_stats(struct tables *tables, weir_table_stats *stats)

@@ -28,6 +28,9 @@ void tables_close(struct tables *tables);
 /* The table that can hold this plan, borrowed until tables_close; NULL: none can, see error.  Any thread. */
 weir_table *tables_for(struct tables *tables, const weir_plan *plan, weir_error *error);
 
+/* The table that holds plans that keep nothing, borrowed as the others. */
+weir_table *tables_usual(const struct tables *tables);
+
 /* Could tables that are opened with these options hold this plan?  0, or a WEIR_E*. */
 int tables_could_hold(const struct tables_options *options, const weir_plan *plan, weir_error *error);
 

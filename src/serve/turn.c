@@ -1,22 +1,16 @@
 /* SPDX-License-Identifier: MIT
-   turn.c - one turn of a worker's loop: questions queued, decided as one batch, answered in their order.
+   turn.c - one turn of a worker's loop: questions queued, decided together, answered in their order.
 
        turn_limit, turn_key -> item -> turn_take -> queue -> decide -> answer -> out -> send
 
-   Each key's place in the table is on its way to the cache when its question is queued.  Questions of one limit each
-   that lie one behind the other in the same table are asked together (keyed_take_announced); lists of limits, looks and
-   charges one at a time.  All are asked at the turn's time and in the order in which they came, so nobody can tell from
-   the answers where one batch ended and the next began.
-
-   May touch: the turn, the tables, the worker's counters.  Promises: answers of a session leave in the order of its
+   May touch: the turn, the worker's counters.  Promises: answers of a session leave in the order of its
    requests; nothing is allocated but for an answer that is longer than any before.  Leaves to others: what requests say
-   (resp_commands.c, http_routes.c), what a limit and a key are (turn_limit.c). */
+   (resp_commands.c, http_routes.c), what a limit and a key are (turn_limit.c), deciding (decide.c). */
 #include "serve/turn.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/keyed.h"
 #include "serve/plans.h"
 
 enum {
@@ -54,7 +48,7 @@ int turn_open(struct turn *turn, struct service *service, struct stats *stats,
     turn->stats = stats;
     turn->send = send;
     turn->sender = sender;
-    if (!open_memory(turn) || !plans_text(turn, slice_of("1/min burst=1"), &under, NULL)) {
+    if (!open_memory(turn) || !plans_here(turn, "1/min burst=1", &under, NULL)) {
         turn_close(turn);
         return WEIR_ENOMEM;
     }
@@ -65,8 +59,9 @@ int turn_open(struct turn *turn, struct service *service, struct stats *stats,
 
 void turn_close(struct turn *turn)
 {
-    if (turn->policy != NULL) service_release(turn->service, turn->policy);
     plans_close(turn->plans);
+    decide_close(turn);
+    if (turn->policy != NULL) service_release(turn->service, turn->policy);
     free(turn->out.memory);
     free(turn->scratch.memory);
     memset(turn, 0, sizeof *turn);
@@ -77,10 +72,12 @@ void turn_look_at_policy(struct turn *turn)
 {
     const uint64_t serial = atom_load_acquire(&turn->service->policy_serial);
     if (serial == turn->policy_serial) return;
-    if (turn->policy != NULL) service_release(turn->service, turn->policy);
+    struct policy *old = turn->policy;
     turn->policy = service_policy(turn->service);
     turn->policy_serial = serial;
     turn->last_limit = NULL;
+    decide_follow(turn);
+    if (old != NULL) service_release(turn->service, old);
 }
 
 void turn_begin(struct turn *turn)
@@ -123,34 +120,6 @@ struct bytes *turn_reply(struct turn *turn, struct session *session, size_t room
 
 /* ---- the queue ---- */
 
-static bool is_plain(const struct item *item)
-{
-    return item->each == NULL && !item->peek && !item->charge;
-}
-
-static void decide_one(struct turn *turn, unsigned number)
-{
-    const struct item *item = &turn->item[number];
-    struct ask ask = {.now_ns = turn->now_ns, .cost = item->cost, .peek = item->peek, .charge = item->charge};
-    if (item->each != NULL) {
-        struct item_each *each = &turn->each[item->each - turn->each];
-        ask.each = each->cost;
-        ask.end = each->end;
-    }
-    turn->ask[number].decision = keyed_ask(item->under.table, item->under.plan, turn->ask[number].key, &ask);
-}
-
-static void decide_all(struct turn *turn)
-{
-    for (unsigned from = 0, to; from < turn->count; from = to) {
-        weir_table *table = turn->item[from].under.table;
-        to = from;
-        while (to < turn->count && turn->item[to].under.table == table && is_plain(&turn->item[to])) to++;
-        if (to == from) decide_one(turn, to++);
-        else keyed_take_announced(table, turn->ask + from, turn->hash + from, to - from, turn->now_ns);
-    }
-}
-
 /* Would have been refused, but nobody is: what was not taken is not charged. */
 static void let_pass(struct item *item, weir_decision *decision)
 {
@@ -174,7 +143,7 @@ static void answer_all(struct turn *turn)
 void turn_settle_queue(struct turn *turn)
 {
     if (turn->count == 0) return;
-    decide_all(turn);
+    decide_queue(turn);
     answer_all(turn);
     turn->decisions += turn->count;
     turn->count = turn->each_count = 0;
@@ -209,9 +178,8 @@ void turn_take(struct turn *turn, const struct item *item, const uint64_t each[]
     queued->each = wants_each ? keep_each(turn, item, each, each_count) : NULL;
     queued->shadow_denied = false;
     ask->plan = item->under.plan;
-    ask->key = (weir_key){item->key.bytes, item->key.size};
     ask->cost = queued->cost;
-    turn->hash[turn->count++] = keyed_announce(item->under.table, ask->plan, ask->key);
+    decide_expect(turn, queued, turn->count++);
 }
 
 static void empty_scratch(struct turn *turn)

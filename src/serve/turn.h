@@ -4,8 +4,8 @@
 
        bytes -> handle_bytes -> resp_commands.c / http_routes.c -> turn_take ... turn_end -> answers -> send
 
-   See turn.c and turn_limit.c.  No socket: who has the bytes calls handle_bytes for each session that has some, then
-   turn_end. */
+   See turn.c, turn_limit.c and decide.c.  No socket: who has the bytes calls handle_bytes for each session that has
+   some, then turn_end. */
 #ifndef WEIR_SERVE_TURN_H
 #define WEIR_SERVE_TURN_H
 
@@ -68,7 +68,7 @@ static inline struct item item_start(struct session *session, turn_answer answer
     struct item item;
     item.session = session;
     item.answer = answer;
-    item.under = (struct policy_verdict){NULL, NULL, false};
+    item.under = (struct policy_verdict){NULL, {NULL}, false, false};
     item.number = 0;
     item.named = item.peek = item.charge = item.shadow_denied = false;
     item.limit = item.key = (struct slice){NULL, 0};
@@ -81,6 +81,9 @@ static inline struct item item_start(struct session *session, turn_answer answer
 /* A text of a limit and what it means, kept by a worker (see plans.c). */
 struct plans;
 
+/* A worker's way to the engine (see decide.c). */
+struct asker;
+
 struct turn {
     struct service *service;
     struct stats *stats;
@@ -89,10 +92,11 @@ struct turn {
     const struct policy_limit *last_limit; /* that a name was looked up for, and the name's size */
     size_t last_size;
     struct plans *plans;
-    weir_table *slots;  /* where it is remembered which receipts have been settled */
-    uint64_t now_ns;    /* read once, when the turn begins */
-    uint64_t decisions; /* since then */
-    uint64_t receipts;  /* the number of the last, so that no two are the same */
+    struct asker *asker; /* NULL: the policy has no engine */
+    weir_table *slots;   /* where it is remembered which receipts have been settled */
+    uint64_t now_ns;     /* read once, when the turn begins */
+    uint64_t decisions;  /* since then */
+    uint64_t receipts;   /* the number of the last, so that no two are the same */
 
     weir_ask ask[TURN_ASKS];
     uint64_t hash[TURN_ASKS]; /* of their keys, as keyed_announce has it */
@@ -163,6 +167,39 @@ bool turn_limit(struct turn *turn, struct slice name_or_text, struct item *item,
 bool turn_key(struct turn *turn, struct slice key, struct item *item, char problem[200]);
 bool turn_key_of_fields(struct turn *turn, policy_field field, void *request, struct item *item, char problem[200]);
 
+/* ---- decide.c: who decides ---- */
+
+/* Makes the worker's way to the engine of the policy that is present now. */
+void decide_follow(struct turn *turn);
+void decide_close(struct turn *turn);
+
+/* The key of the question that is to be queued, as who decides has it; it will be asked for soon. */
+void decide_expect(struct turn *turn, struct item *item, unsigned number);
+
+/* All that is queued, each question's answer in turn->ask. */
+void decide_queue(struct turn *turn);
+
+/* Of a decision that is being answered: from its time until the limit that it names holds all its permits again. */
+uint64_t decide_full_ns(const struct turn *turn, const struct item *item, const weir_decision *decision);
+
+/* May what was taken still be corrected? */
+bool decide_correctable(const struct item *item, const weir_decision *decision);
+
+/* [with the queue settled] false: the engine did not say that it has. */
+bool decide_forget(struct turn *turn, const struct item *item);
+
+/* [with the queue settled] What was taken at `taken` for `cost` was really `actual`, one for each limit. */
+struct decide_settlement {
+    const uint64_t *cost, *actual;
+    unsigned count;
+    uint64_t taken;
+};
+bool decide_settle_shared(struct turn *turn, const struct item *item, const struct decide_settlement *settlement);
+
+/* [with the queue settled] One permit of a shared limit for a key of the service's own; false: the engine did not
+   answer, and nothing is known. */
+bool decide_permit_shared(struct turn *turn, const struct policy_verdict *under, struct slice key, bool *granted);
+
 /* ---- handle.c: the whole service, without a socket ---- */
 
 /* Reads whole requests and returns how many bytes they took; the rest has to come again, with more behind it.  The
@@ -181,7 +218,7 @@ enum { RECEIPT_MAX = 3072 };
 
 /* What was taken, by which limit and key: all that settling needs, as text where the limit and the key are.  Writes
    nothing where nothing was taken, or where it cannot be corrected: a refusal, a look, a charge. */
-void receipt_write(struct bytes *out, const struct item *item, const weir_decision *decision);
+void receipt_write(const struct turn *turn, struct bytes *out, const struct item *item, const weir_decision *decision);
 
 /* Corrects to what was really used; once: a receipt that comes again changes nothing and is told so in *again.  false:
    it is no receipt of this service, or its limit is gone: *problem says which. */

@@ -104,7 +104,7 @@ bool turn_limit(struct turn *turn, struct slice name_or_text, struct item *item,
         return false;
     }
     const struct policy_limit *limit = item->policy_limit;
-    item->under = (struct policy_verdict){&limit->plan, limit->table, limit->shadow};
+    item->under = place_verdict(&limit->plan, limit->table, limit->shared, limit->shadow);
     item->number = limit->number;
     return true;
 }

@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/lib/micro_keys.h"
-#include "engine/lib/random_text.h"
+#include "lib/micro_keys.h"
+#include "lib/random_text.h"
 #include "unit/random.h"
 
 enum { GROUPS = 8, TRAIL = 12, BATCH = 32, WORDS_MAX = 32, WORD_SIZE = 256, LINE_SIZE = 4096, STEPS_DEFAULT = 20000 };
@@ -233,7 +233,7 @@ static void give_lease_back(struct run *run, struct group *group, struct command
     keys_load(&group->keys, &group->plan, group->parted);
     micro_lease_return(&group->plan, &group->keys.state, run->now, group->lease.turn, permits, unused, &back);
     if (back.changed) keys_store(&group->keys, &group->plan, false, back.idle);
-    snprintf(out, LINE_SIZE, "%d", back.changed);
+    snprintf(out, LINE_SIZE, "%d", back.permits != 0);
 }
 
 static void forget(struct run *run, struct group *group, struct command *command, char out[LINE_SIZE])

@@ -7,8 +7,8 @@ tools=$tree/test/manual
 what=manual
 
 # Every public function is in the NAME of a page of section 3, and in its SYNOPSIS just as the header declares it.
-what='functions of weir.h and of the pages (< header, > pages)'
-awk -f "$tools/prototypes.awk" "$tree/include/weir/weir.h" | sort >expected
+what='functions of the headers and of the pages (< headers, > pages)'
+awk -f "$tools/prototypes.awk" "$tree"/include/weir/{weir,redis}.h | sort >expected
 awk -f "$tools/prototypes.awk" "$pages"/*.3 | sort >out
 if [ "$(wc -l <expected)" -lt 20 ]; then fail 'the header has hardly any functions'; fi
 same out expected
@@ -18,7 +18,7 @@ awk '/^\.Sh/ { in_name = $2 == "NAME" } in_name && /^\.Nm/ { print $2 }' "$pages
 same out names
 
 # Every option of the help is in the page, with its short form and whether it takes a value, and the other way round.
-for command in pace explain take replay bench serve; do
+for command in pace explain take replay bench serve engine; do
     if "$weir" $command --help | grep -q '(not built in)'; then continue; fi
     what="options of weir $command (< help, > page)"
     "$weir" $command --help | grep -E '^  (-., |    )--' |
@@ -80,16 +80,24 @@ if [ ! -e "$archive" ] || grep -q '__asan_\|__tsan_\|__ubsan_' "$archive"; then
     echo "no plain libweir.a beside $weir: the examples were not run"
     exit 77
 fi
+# Those of libweir-redis run where it was built: their engine is away.
+of_engine=()
+redis=$(dirname "$weir")/libweir-redis.a
+if [ -e "$redis" ]; then
+    read -ra of_engine < <(pkg-config --libs hiredis hiredis_ssl 2>/dev/null || pkg-config --libs hiredis)
+    of_engine=("$redis" "${of_engine[@]}")
+fi
 for page in "$pages"/*.3; do
     name=$(basename "$page" .3)
+    if [ "$name" = weir_engine ] && [ ${#of_engine[@]} = 0 ]; then continue; fi
     mkdir "$name"
     awk -v to="$name" -f "$tools/programs.awk" "$page"
     what="$name(3)"
     if [ ! -e "$name/1.c" ]; then fail 'no example program'; fi
     for program in "$name"/*.c; do
         what="$name(3), example $(basename "$program" .c)"
-        if ! "${CC:-cc}" -std=c11 -Wall -Wextra -Werror "-I$tree/include" "$program" "$archive" -pthread -o example \
-            >out 2>err; then fail 'does not compile'; fi
+        if ! "${CC:-cc}" -std=c11 -Wall -Wextra -Werror "-I$tree/include" "$program" "${of_engine[@]}" "$archive" \
+            -pthread -o example >out 2>err; then fail 'does not compile'; fi
         run "$what" ./example
         ends 0
         silent err

@@ -244,7 +244,7 @@ static void read_both(struct law *law, const struct file *file, struct made *mad
     const struct slice text = {made->own + 1, file->size};
     law_check(law, tables_open(&made->tables, &options, NULL) == 0, "no tables");
     made->good = config_read(text, &made->config, problem);
-    made->policy = config_policy(text, made->tables, number, NULL, again);
+    made->policy = config_policy(text, made->tables, NULL, number, NULL, again);
 }
 
 static void property(struct law *law)

@@ -7,8 +7,8 @@
    They agree because both are exact and the core's ns only cut a us finer, with what follows from how the core rounds:
 
      gcra            the core's ticks are half a ns to a ns long and each time is rounded down to one, so a permit may
-                     pass up to a ns sooner.  Exact times of permits are multiples of 1 / p us, for a rate of p permits in
-                     q us, reduced: for p up to RATE_MOST none is within a ns below a whole us, so no us is passed.
+                     pass up to a ns sooner.  Exact times of permits are multiples of 1 / p us, for a rate of p permits
+                     in q us, reduced: for p up to RATE_MOST none is within a ns above a whole us, so no us is passed.
                      With larger p a retry may differ by a us.  A burst said as a time is rounded down to a tick in the
                      core, and settling rounds down once more, so those may be a us later there: neither is asked.
      leaky           both count whole ms

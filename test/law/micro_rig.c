@@ -45,8 +45,8 @@ static void apply_log(struct law *law, struct rig *rig, unsigned limit, const st
               log->drop_from, log->size);
     memmove(stamp + log->drop_from, stamp + last, (log->size - last) * sizeof *stamp);
     size_t size = log->size - log->drop;
-    law_check(law, size + log->add <= rig->micro.rule[limit].burst, "the log has %zu and gets %" PRIu64, size,
-              log->add);
+    law_check(law, log->add == 0 || size + log->add <= rig->micro.rule[limit].burst,
+              "the log has %zu and gets %" PRIu64, size, log->add);
     for (uint64_t i = 0; i < log->add; i++) {
         law_check(law, size == 0 || stamp[size - 1] <= log->add_at, "the log is out of order");
         stamp[size++] = log->add_at;
@@ -83,7 +83,9 @@ static void end(struct law *law, struct rig *rig, const struct visit *visit, boo
     rig->size = micro_write(&visit->state, rig->bytes);
     law_check(law, micro_read(&again, rig->bytes, rig->size), "what was written is not read");
     check_same(law, &visit->state, &again);
-    for (unsigned i = 0; i < rig->micro.count; i++) apply_log(law, rig, i, &visit->log[i]);
+    for (unsigned i = 0; i < rig->micro.count; i++) {
+        if (rig->micro.rule[i].kind == MICRO_LOG) apply_log(law, rig, i, &visit->log[i]);
+    }
 }
 
 static void end_answer(struct law *law, struct rig *rig, const struct visit *visit, const struct micro_answer *answer)

@@ -4,7 +4,8 @@
    Every question reads the key's bytes anew, as a module does, and whatever comes out is looked at: no number above
    2^53, and what is written reads as what it was.
 
-   May touch: its rig.  Promises: what was not said to be changed is lost.  Leaves to others: which answers are right. */
+   May touch: its rig.  Promises: what was not said to be changed is lost.  Leaves to others: which answers are
+   right. */
 #ifndef TEST_LAW_MICRO_RIG_H
 #define TEST_LAW_MICRO_RIG_H
 

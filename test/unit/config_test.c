@@ -45,7 +45,7 @@ static struct config config_of(const char *text)
 static struct policy *policy_of(const char *text, struct tables *tables)
 {
     struct config_problem problem;
-    struct policy *policy = config_policy(slice_of(text), tables, number, NULL, &problem);
+    struct policy *policy = config_policy(slice_of(text), tables, NULL, number, NULL, &problem);
     if (policy == NULL) fail_msg("%u:%u: %s\n%s", problem.line, problem.column, problem.message, text);
     return policy;
 }
@@ -64,6 +64,8 @@ static const char example[] =
     "  tls: {certificate: cert.pem, key: key.pem}\n"
     "  public: without-password\n"
     "table: {keys: 1_000_000, state: /var/lib/weir/table, when_full: deny, wide_memory: 256MiB}\n"
+    "engine: {url: 'redis+cluster://10.0.0.5:6379,10.0.0.6', user: weir, deadline: 50ms, away: closed, nodes: 4,\n"
+    "         lease: 100ms, prefix: 'w:'}\n"
     "password: \"s3cret # 1\"\n"
     "threads: 2\n"
     "user: weir\n"
@@ -74,6 +76,8 @@ static const char example[] =
     "  both:  {limit: 10/s, key: [tenant, address/24/48], shadow: true}\n"
     "  all:   {limit: 1000/s, key: none}\n"
     "  bare: 60/min\n"
+    "  warm: {limit: 10/s warmup=10s, engine: off}\n"
+    "  open: {limit: 10/s, away: open}\n"
     "overrides:\n"
     "  api: {\"acme\": \"600 requests/min; 1M tokens/min\", big: \"600 requests/min; 1M tokens/min\", none: none}\n"
     "  login: {203.0.113.9: 1/h, 2001:DB8:1::5: 2/h algorithm=sliding-log, \"2002::/64\": unlimited}\n"
@@ -104,8 +108,39 @@ static void settings(void **state)
     assert_int_equal(config.threads, 2);
     assert_string_equal(config.user, "weir");
     assert_string_equal(config.group, "www");
+    assert_string_equal(config.engine.url, "redis+cluster://10.0.0.5:6379,10.0.0.6");
+    assert_string_equal(config.engine.user, "weir");
+    assert_string_equal(config.engine.prefix, "w:");
+    assert_null(config.engine.password);
+    assert_int_equal(config.engine.deadline_ns, 50000000);
+    assert_int_equal(config.engine.away, WEIR_AWAY_CLOSED);
+    assert_int_equal(config.engine.nodes, 4);
+    assert_int_equal(config.engine.lease_ns, 100000000);
+    assert_int_equal(config.engine.line, 12);
+    assert_int_equal(config.engine.column, 16);
     assert_null(config.policy);
     config_free(&config);
+    config = config_of("engine: {url: 'redis://x', lease: off}");
+    assert_int_equal(config.engine.lease_ns, 0);
+    assert_int_equal(config.engine.away, WEIR_AWAY_DEFAULT);
+    assert_false(config.password_in_config);
+    config_free(&config);
+    config = config_of("engine: {url: 'redis://weir:secret@x/1'}");
+    assert_true(config.password_in_config);
+    config_free(&config);
+}
+
+static void where_limits_are_kept(void **state)
+{
+    (void)state;
+    struct tables *tables = open_tables();
+    struct policy *policy = policy_of(example, tables);
+    assert_true(policy_find(policy, slice_of("warm"))->here);
+    assert_false(policy_find(policy, slice_of("open"))->here);
+    assert_int_equal(policy_find(policy, slice_of("open"))->away, WEIR_AWAY_OPEN);
+    assert_int_equal(policy_find(policy, slice_of("api"))->away, WEIR_AWAY_DEFAULT);
+    policy_free(policy);
+    tables_close(tables);
 }
 
 static void assert_key(const struct policy *policy, const char *name, const char *given, const char *key,
@@ -133,7 +168,7 @@ static void limits(void **state)
     (void)state;
     struct tables *tables = open_tables();
     struct policy *policy = policy_of(example, tables);
-    assert_int_equal(policy->limit_count, 5);
+    assert_int_equal(policy->limit_count, 7);
     assert_key(policy, "api", "other", "other", "60 requests/min; 100k tokens/min");
     assert_key(policy, "api", "acme", "acme", "600 requests/min; 1M tokens/min");
     assert_key(policy, "api", "none", "none", "none");
@@ -202,7 +237,7 @@ static void say(const char *text, size_t size, char said[600])
     const struct slice slice = {own + 1, size};
     struct tables *tables = open_tables();
     const bool good = config_read(slice, &config, &problem);
-    struct policy *policy = config_policy(slice, tables, NULL, NULL, &again);
+    struct policy *policy = config_policy(slice, tables, NULL, NULL, NULL, &again);
     assert_int_equal(good, policy != NULL);
     snprintf(said, 600, "right");
     if (good) config_free(&config);
@@ -393,9 +428,11 @@ static void envoy_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(settings),      cmocka_unit_test(limits),     cmocka_unit_test(other_spellings),
-        cmocka_unit_test(messages),      cmocka_unit_test(too_much),   cmocka_unit_test(many_overrides),
-        cmocka_unit_test(password_file), cmocka_unit_test(envoy_file),
+        cmocka_unit_test(settings),       cmocka_unit_test(where_limits_are_kept),
+        cmocka_unit_test(limits),         cmocka_unit_test(other_spellings),
+        cmocka_unit_test(messages),       cmocka_unit_test(too_much),
+        cmocka_unit_test(many_overrides), cmocka_unit_test(password_file),
+        cmocka_unit_test(envoy_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -283,8 +283,8 @@ static struct policy *example(struct tables *tables)
     plans[0] = plan_of("1/h");
     plans[1] = plan_of("2/h algorithm=sliding-log");
     const struct policy_override overrides[] = {
-        {slice_of("10.9.9.9"), &plans[0], tables_for(tables, &plans[0], NULL)},
-        {slice_of("192.0.2.1"), &plans[1], tables_for(tables, &plans[1], NULL)},
+        {slice_of("10.9.9.9"), &plans[0], tables_for(tables, &plans[0], NULL), NULL},
+        {slice_of("192.0.2.1"), &plans[1], tables_for(tables, &plans[1], NULL), NULL},
     };
     struct policy_limit login = limit_by("address"), api = limit_by("");
     strcpy(login.name, "login");
@@ -450,7 +450,7 @@ static void many_overrides(void **state)
     plans[0] = plan_of("1/h");
     for (int i = 0; i < MANY; i++) {
         snprintf(name[i], sizeof name[i], "key-%d", i);
-        overrides[i] = (struct policy_override){slice_of(name[i]), &plans[0], NULL};
+        overrides[i] = (struct policy_override){slice_of(name[i]), &plans[0], NULL, NULL};
     }
     struct policy_limit limit = limit_by("");
     assert_true(policy_more_make(&limit, NULL, 0, overrides, MANY, plans));

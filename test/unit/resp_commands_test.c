@@ -205,7 +205,8 @@ static void costs_of_the_spared(void **state)
     const char *file =
         "limits: {api: {limit: '60 requests/min; 1k tokens/min', key: [address], exempt: [10.0.0.0/8]}}\n"
         "overrides: {api: {192.0.2.1: unlimited, 192.0.2.2: none, 192.0.2.3: 9/s}}\n";
-    struct policy *policy = config_policy(slice_of(file), rig->service.tables, service_number, &rig->service, &problem);
+    struct policy *policy =
+        config_policy(slice_of(file), rig->service.tables, NULL, service_number, &rig->service, &problem);
     assert_non_null(policy);
     service_publish(&rig->service, policy);
     static const char *const spared[] = {"10.0.0.1", "192.0.2.1"};

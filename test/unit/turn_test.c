@@ -213,7 +213,7 @@ static void costs_of_the_exempt(void **state)
                                "overrides: {api: {192.0.2.1: unlimited, 192.0.2.2: none}}\n";
     struct rig *rig = rig_open();
     struct config_problem problem;
-    struct policy *policy = config_policy(slice_of(text), rig->tables, service_number, &rig->service, &problem);
+    struct policy *policy = config_policy(slice_of(text), rig->tables, NULL, service_number, &rig->service, &problem);
     assert_non_null(policy);
     service_publish(&rig->service, policy);
     assert_memory_equal(RIG_SAY(rig, "WEIR.TAKE", "api", "10.1.2.3", "COST", "1", "500"), "*7\r\n$5\r\nallow", 13);

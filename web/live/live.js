@@ -89,9 +89,12 @@ function updateTiles({ table, connections }) {
 
 // ---- notes: what wants to be looked at ----
 
-function notesOf({ draining, table }) {
+function notesOf({ draining, table, engine }) {
     const notes = [];
     if (draining) notes.push('The service is stopping: what was asked is answered, new connections are not taken.');
+    if (engine?.away) {
+        notes.push('The engine does not answer: each server decides by itself, as its file says under away.');
+    }
     if (fillShare(table) >= nearlyFull) {
         notes.push(`The table is ${formShare(table.keys, table.keys_max)} full. Give it more room with table.keys, ` +
             'or new keys will take the slots of others.');
@@ -447,9 +450,16 @@ function updateReadouts() {
         `a second, over the last ${rateSeconds} s`);
 }
 
-function updateHead({ version, uptime_s: uptime, workers }) {
+// Of the engine that keeps the limits, where there is one.
+function engineWords(engine) {
+    if (engine === undefined) return '';
+    const state = engine.away ? 'away' : `answers in ${formDuration(engine.round_trip_ns)}`;
+    return `; engine ${formText(engine.name)} ${state}`;
+}
+
+function updateHead({ version, uptime_s: uptime, workers, engine }) {
     say(byId('about'), `serve ${formText(version)}, up ${formDuration(Math.max(1, uptime) * 1e9)}, ` +
-        formCounted(workers, 'thread'));
+        formCounted(workers, 'thread') + engineWords(engine));
 }
 
 function update() {

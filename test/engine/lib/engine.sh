@@ -34,6 +34,7 @@ end_process() # PROCESS
         kill -KILL "$1"
         wait "$1"
     } 2>/dev/null
+    true # its status says that it was killed
 }
 
 # Below the ports that the system gives to who connects; and the port of a Cluster's bus, 10000 above, is free as well.
@@ -182,15 +183,18 @@ module_options() # [ARGUMENT...]
     with_module=(--loadmodule "$module" "$@")
 }
 
-# ---- a clock that the test sets: of the engine whose name is given before it is started ----
+# ---- a clock that the test sets ----
 
-give_clock() # NAME
+start_engine_with_clock() # NAME [OPTION...]
 {
     local library=$build/test/engine-clock.so
     if [ ! -e "$library" ]; then fail "$library is not built"; fi
     mkdir -p "$room/$1"
-    set_clock "$1" 0
+    set_clock "$1" -1000000000000
     engine_clock[$1]="LD_PRELOAD=$library WEIR_TEST_CLOCK=$room/$1/clock"
+    start_engine "$@"
+    if [ "$(to "$1" TIME | head -n 1)" -gt $(($(date +%s) - 500000)) ]; then fail "$1 has a clock of its own"; fi
+    set_clock "$1" 0
 }
 
 # By so many microseconds from the right time: 3000000, -2500000

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+# table.awk: the figures of bench/engine/run, in requests a second, and how they stand to each other.
+BEGIN {
+    FS = "\t"
+    pipelines = split("1 16 64", pipeline, " ")
+    jobs = split("bare ping|bare set|module owing|cell owing|module take|module throttle|cell throttle|lua fcall|" \
+                     "script evalsha", job, "|")
+}
+
+{
+    figure["rate", $2 " " $3, $4, ++count[$2 " " $3, $4]] = $7
+    figure["cpu", $2 " " $3, $4, count[$2 " " $3, $4]] = $13
+}
+
+function median(what, name, depth,    i, j, n, value, swap) {
+    n = count[name, depth]
+    for (i = 1; i <= n; i++) value[i] = figure[what, name, depth, i] + 0
+    for (i = 1; i <= n; i++)
+        for (j = i + 1; j <= n; j++)
+            if (value[j] < value[i]) { swap = value[i]; value[i] = value[j]; value[j] = swap }
+    return n ? value[int((n + 1) / 2)] : 0
+}
+
+# Of rates, and of what the engine's processor needs for a request, which others on the machine change less.
+function ratio(words, one, other, goal,    i, base) {
+    printf "%-34s", words
+    for (i = 1; i <= pipelines; i++) {
+        base = median("rate", other, pipeline[i])
+        printf "%12s", base ? sprintf("%.2f", median("rate", one, pipeline[i]) / base) : "-"
+    }
+    for (i = 1; i <= pipelines; i++) {
+        base = median("cpu", one, pipeline[i])
+        printf "%8s", base ? sprintf("%.2f", median("cpu", other, pipeline[i]) / base) : "-"
+    }
+    printf "   %s\n", goal
+}
+
+END {
+    printf "%-34s%12s%12s%12s%8s%8s%8s\n", "requests/s, us of CPU; pipeline", 1, 16, 64, 1, 16, 64
+    for (i = 1; i <= jobs; i++) {
+        printf "%-34s", job[i]
+        for (j = 1; j <= pipelines; j++) printf "%12.0f", median("rate", job[i], pipeline[j])
+        for (j = 1; j <= pipelines; j++) printf "%8.2f", median("cpu", job[i], pipeline[j])
+        printf "\n"
+    }
+    ratio("module / redis-cell, keys stay", "module owing", "cell owing", "goal: 1.8")
+    ratio("module / redis-cell, keys go", "module throttle", "cell throttle", "")
+    ratio("WEIR.TAKE / redis-cell, keys go", "module take", "cell throttle", "")
+    ratio("module / SET, keys stay", "module owing", "bare set", "goal without redis-cell: 0.8")
+    ratio("weir.lua / a minimal script", "lua fcall", "script evalsha", "goal: 1.0")
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT
+   engine.c - weir engine: puts weir's functions into Redis or Valkey, and looks whether all is there.
+
+   May touch: argv, the engine, the standard streams.  Promises: a line for each server, of what is there and what was
+   done; exit status 0 all is well, 1 it is not, 2 trouble.  Leaves to others: the engine (weir/redis.h), which knows
+   what is wrong. */
+#include <getopt.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <weir/redis.h>
+
+#include "cli/arguments.h"
+#include "cli/engine_password.h"
+
+enum { OPTION_PASSWORD_FILE, OPTION_DEADLINE, OPTION_COUNT };
+
+/* Somebody waits for it who looks at the screen. */
+static const uint64_t DEADLINE_USUAL_NS = 2000000000;
+
+static const struct option_help option_rows[OPTION_COUNT] = {
+    [OPTION_PASSWORD_FILE] = {"password-file", 0, "FILE", "the password is the first line of FILE"},
+    [OPTION_DEADLINE] = {"deadline", 0, "TIME", "wait at most this long for each server (2s)"},
+};
+
+typedef int engine_verb(weir_engine *, void (*line)(void *context, const char *text), void *context, weir_error *);
+
+struct asked {
+    engine_verb *verb;
+    const char *url, *password_file;
+    uint64_t deadline_ns;
+};
+
+static engine_verb *verb_named(const char *name)
+{
+    if (strcmp(name, "install") == 0) return weir_engine_install;
+    return strcmp(name, "check") == 0 ? weir_engine_check : NULL;
+}
+
+static int read_operands(struct asked *asked, int count, char **operands)
+{
+    engine_verb *verb = count != 0 ? verb_named(operands[0]) : NULL;
+    if (verb == NULL) {
+        return trouble("engine: expected install or check, not \"%s\"; for example weir engine check "
+                       "redis://127.0.0.1:6379",
+                       count == 0 ? "" : operands[0]);
+    }
+    if (count == 1) {
+        return trouble("engine: expected where the engine is; for example weir engine %s redis://127.0.0.1:6379",
+                       operands[0]);
+    }
+    if (count > 2) return trouble("engine: what is \"%s\"? one URL says all", operands[2]);
+    asked->verb = verb;
+    asked->url = operands[1];
+    return STATUS_DONE;
+}
+
+static int read_arguments(struct asked *asked, int argc, char **argv)
+{
+    const char *value;
+    for (int option; (option = next_option(engine_command(), argc, argv, &value)) != ARGUMENTS_END;) {
+        if (option == ARGUMENTS_HELP) return ARGUMENTS_HELP;
+        if (option == ARGUMENTS_WRONG) return STATUS_TROUBLE;
+        if (option == OPTION_PASSWORD_FILE) asked->password_file = value;
+        else if (!read_time_argument("deadline", value, &asked->deadline_ns)) return STATUS_TROUBLE;
+    }
+    return read_operands(asked, argc - optind, argv + optind);
+}
+
+static void print_line(void *context, const char *text)
+{
+    (void)context;
+    puts(text);
+}
+
+static int ask(const struct asked *asked)
+{
+    char memory[ENGINE_PASSWORD_MAX];
+    weir_engine *engine;
+    weir_engine_options options = WEIR_ENGINE_OPTIONS;
+    weir_error error = {0};
+    options.deadline_ns = asked->deadline_ns;
+    const int status = engine_password("engine", asked->password_file, memory, &options.password);
+    if (status != STATUS_DONE) return status;
+    if (weir_engine_open(&engine, asked->url, &options, &error) != 0) return trouble("engine: %s", error.message);
+    const int failed = asked->verb(engine, print_line, NULL, &error);
+    weir_engine_close(engine);
+    fflush(stdout); /* what was found stands before what is wrong with it */
+    if (failed == 0) return STATUS_DONE;
+    trouble("engine: %s", error.message);
+    return STATUS_REFUSED;
+}
+
+static int run(int argc, char **argv)
+{
+    struct asked asked = {.verb = weir_engine_check, .deadline_ns = DEADLINE_USUAL_NS};
+    const int status = read_arguments(&asked, argc, argv);
+    if (status == ARGUMENTS_HELP) return STATUS_DONE;
+    return status != STATUS_DONE ? status : ask(&asked);
+}
+
+const struct command *engine_command(void)
+{
+    static const struct command engine_row = {
+        .name = "engine",
+        .synopsis = "install|check URL [OPTION]...",
+        .summary = "put weir's functions into Redis or Valkey, or look whether they are there",
+        .details =
+            "  weir engine install redis://127.0.0.1:6379    into every primary\n"
+            "  weir engine check redis://127.0.0.1:6379      changes nothing\n"
+            "\n"
+            "URL: redis://, rediss:// or unix://, redis+cluster://HOST:PORT,... or\n"
+            "redis+sentinel://HOST:PORT,.../NAME.  The password comes from WEIR_ENGINE_PASSWORD or a file; in a\n"
+            "URL, others on this machine may see it.\n"
+            "\n"
+            "Exit status: 0 all is well, 1 it is not, 2 trouble: bad usage, or a URL that cannot be read.\n",
+        .options = option_rows,
+        .option_count = OPTION_COUNT,
+        .run = run,
+    };
+    return &engine_row;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT
+   engine.h - an engine (Redis, Valkey) that many servers share, as the file names it.
+
+       struct engine         the file's engine: its settings and its first handle; of policies that follow each other
+       struct engine_limit   a limit as the engine has it; of a policy, or of a worker's texts
+       weir_engine           a worker's own handle, see weir/redis.h
+
+   See engine.c; engine_none.c has the same functions where weir was built without hiredis. */
+#ifndef WEIR_SERVE_ENGINE_H
+#define WEIR_SERVE_ENGINE_H
+
+#include <weir/redis.h>
+
+#include "share/hash.h"
+
+struct service;
+struct engine;
+struct engine_limit;
+
+/* engine: of the file.  Strings are owned by the config; NULL or 0: not said. */
+struct engine_settings {
+    char *url, *user, *password, *prefix;
+    weir_away away;
+    unsigned nodes;
+    uint64_t deadline_ns, lease_ns;
+    unsigned line, column; /* of the URL in the file */
+};
+
+/* Its changes are told by service_say and on stderr.  An engine that does not answer is away, and no error.  NULL: see
+   error. */
+struct engine *engine_open(const struct engine_settings *settings, struct service *service, weir_error *error);
+
+/* Is it what an engine of these settings would be? */
+bool engine_is(const struct engine *engine, const struct engine_settings *settings);
+
+/* Both of NULL: nothing. */
+struct engine *engine_share(struct engine *engine);
+void engine_release(struct engine *engine); /* the last waits for the engine, at most its deadline */
+
+/* A handle for one thread, which has the engine as long; NULL: no memory. */
+weir_engine *engine_join(struct engine *engine);
+void engine_leave(struct engine *engine, weir_engine *handle);
+
+/* The URL, without a password. */
+const char *engine_name(const struct engine *engine);
+void engine_read_stats(struct engine *engine, weir_engine_stats *stats);
+
+/* What marks receipts: the same at all servers that have the same password for their clients. */
+const struct secret *engine_secret(const struct engine_limit *limit);
+
+/* Asks.  All have ALLOW or another verdict then; a handle that is NULL lets nothing pass. */
+void engine_ask(weir_engine *handle, weir_engine_ask *asks, size_t count);
+
+/* NULL: see error.  Release and share of NULL: nothing. */
+struct engine_limit *engine_limit_open(struct engine *engine, const weir_plan *plan, weir_away away, weir_error *error);
+struct engine_limit *engine_limit_share(struct engine_limit *limit);
+void engine_limit_release(struct engine_limit *limit);
+const weir_engine_limit *engine_limit_inside(const struct engine_limit *limit);
+
+#endif

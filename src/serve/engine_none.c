@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT
+   engine_none.c - the engine where weir was built without hiredis: says so.
+
+   May touch: nothing.  Promises: a file that names an engine is refused, never served without.  Leaves to others:
+   nothing. */
+#include "api/error.h"
+#include "serve/engine.h"
+
+struct engine *engine_open(const struct engine_settings *settings, struct service *service, weir_error *error)
+{
+    (void)settings, (void)service;
+    api_fail(error, WEIR_EUNSUPPORTED,
+             "this weir was built without hiredis; in its source: tools/deps build && tools/build");
+    return NULL;
+}
+
+bool engine_is(const struct engine *engine, const struct engine_settings *settings)
+{
+    (void)engine, (void)settings;
+    return false;
+}
+
+struct engine *engine_share(struct engine *engine)
+{
+    return engine;
+}
+
+void engine_release(struct engine *engine)
+{
+    (void)engine;
+}
+
+weir_engine *engine_join(struct engine *engine)
+{
+    (void)engine;
+    return NULL;
+}
+
+void engine_leave(struct engine *engine, weir_engine *handle)
+{
+    (void)engine, (void)handle;
+}
+
+const char *engine_name(const struct engine *engine)
+{
+    (void)engine;
+    return "";
+}
+
+void engine_read_stats(struct engine *engine, weir_engine_stats *stats)
+{
+    (void)engine;
+    *stats = (weir_engine_stats){0};
+}
+
+const struct secret *engine_secret(const struct engine_limit *limit)
+{
+    static const struct secret none;
+    (void)limit;
+    return &none;
+}
+
+void engine_ask(weir_engine *handle, weir_engine_ask *asks, size_t count)
+{
+    (void)handle, (void)asks, (void)count;
+}
+
+struct engine_limit *engine_limit_open(struct engine *engine, const weir_plan *plan, weir_away away, weir_error *error)
+{
+    (void)engine, (void)plan, (void)away, (void)error;
+    return NULL;
+}
+
+struct engine_limit *engine_limit_share(struct engine_limit *limit)
+{
+    return limit;
+}
+
+void engine_limit_release(struct engine_limit *limit)
+{
+    (void)limit;
+}
+
+const weir_engine_limit *engine_limit_inside(const struct engine_limit *limit)
+{
+    (void)limit;
+    return NULL;
+}

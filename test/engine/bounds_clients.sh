@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# bounds_clients.sh WEIR [MINUTES]: burst + rate * t in every window, over all four clients of an engine that lives:
+# undisturbed, with clients that are killed and begin again, with clients that are paused longer than a lease lives, and
+# with an engine whose clock is stepped.
+. "$(dirname "$0")/lib/crowd.sh" "$@"
+share_time 12 1
+start_engine lua
+load_functions lua
+start_engine_with_clock stepped
+load_functions stepped
+engines=(lua)
+if [ -e "$module" ]; then
+    module_options
+    start_engine module "${with_module[@]}"
+    engines+=(module)
+fi
+
+# Engines before 7.2 tell a module the ms and no us (src/module/clock.c): stale by 1 ms, so B + r * (t + 1 ms).
+stale_of() # NAME: permits
+{
+    if [ "$1" = module ]; then echo $((permits * 1000000 / period_ns)); else echo 0; fi
+}
+
+plain() # NAME CLIENT_ARGUMENT...
+{
+    crowd "$(url_of "$1")" "${patient[@]}" "${@:2}"
+    crowd_is_over
+    judge "$1: undisturbed" "$(stale_of "$1")" 90
+    nobody_was_away
+}
+
+# One every fifth of a second; it begins again at once.
+kills() # NAME CLIENT_ARGUMENT...
+{
+    local number
+    crowd "$(url_of "$1")" "${patient[@]}" "${@:2}"
+    local until=$((SECONDS + seconds))
+    while [ $SECONDS -lt $until ]; do
+        sleep 0.2
+        number=$(one_of $clients)
+        kill_client "$number"
+        start_client "$number" --seconds $((until - SECONDS + 1))
+    done
+    crowd_is_over
+    judge "$1: clients killed $killed times" 0 90
+    nobody_was_away
+}
+
+# Twice as long as a lease may be spent, so that others have its permits when the client goes on.
+pauses() # NAME CLIENT_ARGUMENT...
+{
+    local number count=0
+    crowd "$(url_of "$1")" "${patient[@]}" "${@:2}"
+    while crowded; do
+        number=$(one_of $clients)
+        kill -STOP "${client_pid[number]}" 2>/dev/null || continue
+        sleep 0.4
+        kill -CONT "${client_pid[number]}"
+        count=$((count + 1))
+        sleep 0.05
+    done
+    crowd_is_over
+    judge "$1: clients paused $count times" 0 90
+    nobody_was_away
+}
+
+# Back: nothing is earned by it.  Forth: what drains in the step, and with leases, which end early by it, a burst.
+steps() # MICROSECONDS EXTRA_OF_EACH CLIENT_ARGUMENT...
+{
+    local at=0 count=0
+    crowd "$(url_of stepped)" "${patient[@]}" "${@:3}"
+    while crowded; do
+        at=$((at + $1)) count=$((count + 1))
+        set_clock stepped $at
+        sleep 0.25
+    done
+    set_clock stepped 0
+    crowd_is_over
+    judge "clock stepped by $1 us $count times" $((count * $2)) 0
+    it_went_on
+    nobody_was_away
+}
+
+for name in "${engines[@]}"; do with_and_without plain "$name"; done
+with_and_without kills lua
+with_and_without pauses lua
+step_us=30000 back_us=7000000
+steps -$back_us 0
+steps $step_us $((step_us / 1000))
+leases=on
+steps -$back_us 0 --lease-ms $lease_ms
+steps $step_us $burst --lease-ms $lease_ms
+leases_were_used

@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# bounds_cluster.sh WEIR [MINUTES]: a Cluster of three primaries.  While the slot of a busy key goes from one to the
+# next by hand, again and again, nobody is away and the bound is burst + rate * t: the state goes along.  Where a
+# primary is killed and its replica takes over, once more a burst.
+. "$(dirname "$0")/lib/crowd.sh" "$@"
+share_time 4 2
+start_cluster
+load_functions "${nodes[@]}"
+
+# Long enough for the clients to be sent on by ASK before the slot is closed.
+half_way()
+{
+    local before
+    before=$(redirected)
+    until_true redirected_since "$before"
+}
+
+# How often the engines said ASK.
+redirected()
+{
+    local name
+    for name in "${nodes[@]}"; do info_of "$name" errorstat_ASK; done |
+        awk -F= '{ sum += $2 } END { print sum + 0 }'
+}
+
+redirected_since() # COUNT
+{
+    [ "$(redirected)" -gt "$1" ] || ! crowded
+}
+
+next_node() # NAME
+{
+    case $1 in
+    node1) echo node2 ;;
+    node2) echo node3 ;;
+    *) echo node1 ;;
+    esac
+}
+
+moves() # CLIENT_ARGUMENT...
+{
+    local slot count=0
+    crowd "$cluster_url" "${patient[@]}" "$@"
+    slot=$(slot_of "{weir:$key$round}")
+    while crowded; do
+        move_slot "$slot" "$(next_node "$(owner_of "$slot")")" half_way
+        count=$((count + 1))
+    done
+    crowd_is_over
+    judge "Cluster: slot moved $count times" 0 90
+    if [ "$(counted redirected)" = 0 ]; then fail 'no client was sent on'; fi
+    it_went_on
+    nobody_was_away
+}
+
+takes_over() # CLIENT_ARGUMENT...
+{
+    local owner heir
+    crowd "$cluster_url" --away closed --deadline-ms 100 "${endless[@]}" "$@"
+    owner=$(owner_of "$(slot_of "{weir:$key$round}")")
+    heir=$(replica_of "$owner")
+    sleep 0.5
+    kill_engine "$owner"
+    until_true is_primary "$heir"
+    until_true granted_since "$(now_ns)"
+    sleep "$seconds"
+    end_crowd
+    judge "Cluster: $heir takes over" $burst 0
+    restart_engine "$owner"
+    until_true follows "$owner"
+}
+
+is_primary() # NAME
+{
+    [ "$(info_of "$1" role)" = master ]
+}
+
+with_and_without moves
+for name in "${nodes[@]}"; do kill_engine "$name"; done
+start_cluster 1
+for name in node1 node2 node3; do load_functions "$name"; done
+if [ "$minutes" = 0 ]; then
+    leases=on
+    takes_over --lease-ms $lease_ms
+else
+    with_and_without takes_over
+fi
+leases_were_used

@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# distributed_doc.sh WEIR: what doc/distributed.md shows, done: its rights are enough and no more, its calls answer as
+# they are shown, its programs run.
+. "$(dirname "$(realpath "$0")")/lib/engine.sh" "$@"
+doc=$tree/doc/distributed.md
+start_engine one
+port=${engine_port[one]}
+what='functions are loaded'
+redis-cli -p "$port" -x FUNCTION LOAD REPLACE <"$functions" >out 2>err
+says out weir
+
+# The port is this engine's, and a test has no deadlines.
+block() # LANGUAGE: the first of the page
+{
+    sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$doc" |
+        sed "/^\`\`\`/d; s/\(port[=:] *\)6379/\1$port/" |
+        sed 's/socket_timeout=0.02/socket_timeout=60/; s/, commandTimeout: 20//'
+}
+
+# ---- rights ----
+what='the rights'
+block acl | tr '\n' ' ' >rule
+read -ra words <rule
+run 'ACL SETUSER' redis-cli -p "$port" "${words[@]}"
+says out OK
+weir_user() # WORD...: as that user
+{
+    redis-cli -p "$port" --user weir --pass secret --no-auth-warning "$@"
+}
+for refused in 'SET other 1' 'FCALL weir_take 1 other 10/s' 'KEYS *' FLUSHALL 'FUNCTION FLUSH' 'CONFIG GET *'; do
+    read -ra words <<<"$refused"
+    set -f
+    run "$refused" weir_user "${words[@]}"
+    set +f
+    grep -q '^NOPERM' out err || fail 'it is allowed'
+done
+
+# ---- calls ----
+key='{weir:acme}'
+run 'the first call' weir_user FCALL weir_take 1 "$key" '10/s burst=20' 1
+printf '%s\n' allow 0 19 0 0 100000 >expected
+head -n 6 out >six
+same six expected
+taken=$(tail -n 1 out)
+calls=0
+while IFS= read -r call; do
+    call=${call//KEY/"{weir:row$calls}"}
+    call=${call//LIMIT/"'10/s burst=20'"}
+    call=${call//1795377042407670/$taken}
+    eval "words=($call)"
+    run "$call" weir_user "${words[@]}"
+    if [ ! -s out ] || grep -qE '^(ERR|WEIR|NOPERM|WRONG)' out err; then fail 'it is refused'; fi
+    calls=$((calls + 1))
+done < <(sed -n 's/^| `\(FCALL [^`]*\)` |.*/\1/p' "$doc")
+if [ $calls -lt 7 ]; then fail 'the page shows hardly any'; fi
+what='as a script'
+sha=$(sed 1d "$functions" | weir_user -x SCRIPT LOAD)
+run 'as a script' weir_user EVALSHA "$sha" 1 '{weir:script}' weir_take '10/s burst=20' 1
+says out allow
+
+# ---- programs ----
+redis-cli -p "$port" ACL LOG RESET >/dev/null
+redis-cli -p "$port" DEL "$key" >/dev/null
+block python >client.py
+if /usr/bin/python3 -c 'import redis' 2>/dev/null; then
+    run 'redis-py' /usr/bin/python3 client.py
+    echo 'go, 19 left' >expected
+    same out expected
+fi
+ioredis=$tree/test/serve/clients/node_modules/ioredis/built/index.js
+if command -v node >/dev/null && [ -e "$ioredis" ]; then
+    redis-cli -p "$port" DEL "$key" >/dev/null
+    block js | sed "s|\"ioredis\"|\"$ioredis\"|" >client.mjs
+    echo 'engine.disconnect()' >>client.mjs
+    run 'ioredis' node client.mjs
+    echo 'go, 19 left' >expected
+    same out expected
+fi
+
+# ---- weir's own client; and nobody was refused a right on his way ----
+url=redis://weir:secret@127.0.0.1:$port
+run 'weir engine check' "$weir" engine check "$url"
+ends 0
+run 'weir take' "$weir" take '10/s burst=20' user:42 --engine "$url/1"
+ends 0
+run 'rights that were missing' redis-cli -p "$port" ACL LOG
+if [ -n "$(<out)" ]; then fail 'there are some'; fi

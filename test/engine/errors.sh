@@ -1,0 +1,126 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# errors.sh WEIR: engines and URLs that are not what they should be, beyond those of take.sh: old ones without
+# functions, ones that may run nothing, full ones, the wrong kind of URL, half the rights, names that nobody knows.
+# Each is told which server, and what is wrong there.
+. "$(dirname "$0")/lib/topology.sh" "$@"
+if "$weir" engine --help 2>&1 | grep -q 'built without'; then echo 'libweir-redis is not built'; exit 77; fi
+
+check_says() # STATUS WORDS URL
+{
+    run "weir engine check $3" "$weir" engine check "$3"
+    ends "$1"
+    cat err >>out
+    says out "$2"
+}
+
+install_says() # STATUS WORDS URL
+{
+    run "weir engine install $3" "$weir" engine install "$3"
+    ends "$1"
+    cat err >>out
+    says out "$2"
+}
+
+take_says() # WORDS URL [KEY]
+{
+    run "weir take --engine $2" "$weir" take 3/h "${3:-k}" --engine "$2"
+    ends 2
+    silent out
+    says err 'nothing was taken: '
+    says err "$1"
+}
+
+taken() # URL
+{
+    run "weir take --engine $1" "$weir" take 3/h k --engine "$1"
+    ends 0
+    silent err
+}
+
+# ---- before 7.0 there are no functions: scripts do the same ----
+start_engine old --rename-command FUNCTION '' --rename-command FCALL '' --rename-command FCALL_RO ''
+install_says 0 "127.0.0.1:${engine_port[old]}: it has no functions" "$(url_of old)"
+says out 'scripts will be used'
+check_says 0 'asked by scripts (EVALSHA)' "$(url_of old)"
+taken "$(url_of old)"
+
+# ---- neither functions nor scripts ----
+start_engine none --rename-command FUNCTION '' --rename-command FCALL '' --rename-command EVAL '' \
+    --rename-command EVALSHA '' --rename-command SCRIPT ''
+check_says 1 "127.0.0.1:${engine_port[none]}: ERR unknown command 'EVAL'" "$(url_of none)"
+take_says "127.0.0.1:${engine_port[none]}: ERR unknown command 'EVALSHA'" "$(url_of none)"
+
+# ---- full ----
+start_engine full --maxmemory 1 --maxmemory-policy noeviction
+install_says 1 'the functions were not loaded: OOM' "$(url_of full)"
+take_says "127.0.0.1:${engine_port[full]}: OOM" "$(url_of full)"
+
+# ---- the wrong database, the wrong kind of URL, nobody there ----
+start_engine one
+address=127.0.0.1:${engine_port[one]}
+check_says 1 "$address: SELECT refused: ERR DB index is out of range" "redis://$address/99"
+take_says "$address: ERR DB index is out of range" "redis://$address/99"
+check_says 1 "$address: ERR This instance has cluster support disabled" "redis+cluster://$address"
+check_says 1 'none of the servers says who has the keys' "redis+cluster://$address"
+take_says "$address: ERR This instance has cluster support disabled" "redis+cluster://$address"
+check_says 1 "$address: ERR unknown command 'SENTINEL'" "redis+sentinel://$address/weir"
+take_says "$address: ERR unknown command 'SENTINEL'" "redis+sentinel://$address/weir"
+check_says 1 '/nowhere/socket: cannot be reached: No such file or directory' unix:///nowhere/socket
+free=127.0.0.1:$(free_port)
+check_says 1 "$free: cannot be reached: Connection refused" "redis://$free"
+check_says 1 'no.such.host.invalid:6379: ' redis://no.such.host.invalid
+taken "unix://$room/one/socket"
+
+# ---- rights: which one is missing, and the rule that would give it ----
+user() # NAME RULE...
+{
+    to one ACL SETUSER "$1" reset on ">$1" "${@:2}" >out
+    says out OK
+    as=redis://$1:$1@$address
+}
+
+user pingless '~{weir:*' +fcall +time +get +set +info
+check_says 1 "$address: PING refused: NOPERM" "$as"
+take_says "run the 'ping' command" "$as"
+user elsewhere '~other:*' +@all
+check_says 1 'the ACL rule ~{weir:* allows it' "$as"
+take_says NOPERM "$as"
+user off off
+check_says 1 "$address: " "$as"
+says out 'AUTH refused'
+check_says 1 'AUTH refused' "redis://:unneeded@$address"
+
+# ---- what is not weir's under some keys: those alone are answered by the policy, it is told once, and it stays ----
+to one RPUSH '{weir:mixed3}' other >out
+to one SET '{weir:mixed7}' other >out
+take_says WRONGTYPE "redis://$address" mixed3
+take_says WEIRVALUE "redis://$address" mixed7
+run 'keys of others' "$build/test/engine-grants" --url "redis://$address" --limit '1000/s burst=1000' --key mixed \
+    --keys 10 --every-us 1000 --seconds 1 --away closed --deadline-ms 5000 --log grants.log
+ends 0
+if ! awk '{ sum[$1] += $2 } END { exit !(sum["away"] > 0 && sum["engine"] > 3 * sum["away"]) }' out; then
+    fail 'not two keys of ten'
+fi
+if [ "$(grep -cE ' (WRONGTYPE|WEIRVALUE) ' out)" != 1 ]; then fail 'it is not told once'; fi
+if grep -q ' away ' out; then fail 'the whole engine was taken for away'; fi
+if [ "$(to one GET '{weir:mixed7}')" != other ] || [ "$(to one LLEN '{weir:mixed3}')" != 1 ]; then
+    fail 'a value of others was changed'
+fi
+
+# ---- Sentinel and Cluster ----
+start_pair
+start_sentinels
+check_says 1 "127.0.0.1:${engine_port[sentinel3]}: this sentinel knows no primary by the name of other" \
+    "${sentinel_url%weir}other"
+install_says 0 "127.0.0.1:${engine_port[first]}: functions" "$sentinel_url"
+check_says 0 "127.0.0.1:${engine_port[first]}: asked by functions" "$sentinel_url"
+taken "$sentinel_url"
+start_cluster
+install_says 0 "127.0.0.1:${engine_port[node3]}: functions" "$cluster_url"
+taken "$cluster_url"
+for name in "${nodes[@]}"; do
+    if [ "$name" != "$(owner_of "$(slot_of '{weir:k}')")" ]; then
+        take_says 'it is part of a cluster: redis+cluster:// was expected in the URL' "$(url_of "$name")"
+    fi
+done

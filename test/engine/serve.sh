@@ -1,0 +1,211 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# serve.sh WEIR: two services on one engine have one limit between them; what is kept elsewhere stays there; and what
+# each says when the engine goes and comes back.
+. "$(dirname "$0")/lib/serve.sh" "$@"
+needs curl jq
+start_engine main --appendonly yes --appendfsync always
+run 'weir engine install' "$weir" engine install "$(url_of main)"
+ends 0
+
+cat >weir.yaml <<END
+engine: {url: "$(url_of main)", nodes: 1, deadline: 1s} # so that a machine that is busy is not away
+limits:
+  api:    {limit: 5/h, key: [tenant]}
+  many:   {limit: 1000/h}
+  both:   {limit: "10 requests/h; 100 tokens/h", key: [tenant], away: closed}
+  open:   {limit: 2/h, away: open}
+  closed: {limit: 2/h, away: closed}
+  tried:  {limit: 1/h, shadow: true}
+  login:  {limit: 1/h, key: [address], exempt: [10.0.0.0/8]}
+  here:   {limit: "2/h", engine: off}
+  warm:   {limit: "2/s warmup=10s", engine: off}
+overrides: {login: {192.0.2.1: 3/h, 192.0.2.2: unlimited}}
+END
+run 'the file' "$weir" serve weir.yaml --check
+ends 0
+start_serve one weir.yaml --threads 2
+start_serve two weir.yaml --threads 2
+
+# ---- one limit for both, by name and by text ----
+for turn in one two one two one; do takes allow $turn api acme; done
+takes deny one api acme
+takes deny two api acme
+takes allow two api other
+for turn in two one two; do takes allow $turn 3/h user:42; done
+takes deny one 3/h user:42
+takes deny two 3/h user:42
+what='keys in the engine'
+to main KEYS '{weir:*|*}' | sort >out
+printf '%s\n' '{weir:api|acme}' '{weir:api|other}' '{weir:|user:42}' | sort >expected
+same out expected
+
+# ---- also when both are asked at once, many times: 1000 pass, not one more ----
+printf 'WEIR.TAKE many k\n%.0s' {1..900} >questions
+for turn in {1..2}; do
+    redis-cli -p "${resp_of[one]}" <questions >"answers.one.$turn" &
+    asking=$!
+    redis-cli -p "${resp_of[two]}" <questions >"answers.two.$turn"
+    wait $asking
+done
+what='3600 questions of two services'
+cat answers.* >out
+if [ "$(grep -c '^allow$' out)" != 1000 ]; then
+    grep -c '^allow$' out >err
+    fail 'not 1000 passed'
+fi
+
+# ---- lists, costs, looks, charges, CL.THROTTLE ----
+takes allow one both acme COST 1 60
+takes deny two both acme COST 1 60
+says out '' # the second of the two limits refused
+if [ "$(sed -n 2p out)" != 1 ]; then fail 'which limit refused'; fi
+takes allow two both acme COST 1 40 PEEK
+takes allow one both acme COST 1 40
+takes never one both acme COST 1 101
+run 'CL.THROTTLE' redis-cli -p "${resp_of[one]}" CL.THROTTLE throttled 1 30 3600 2
+if [ "$(head -n 2 out | tr '\n' ' ')" != '0 2 ' ]; then fail 'not let through'; fi
+run 'CL.THROTTLE' redis-cli -p "${resp_of[two]}" CL.THROTTLE throttled 1 30 3600
+if [ "$(head -n 2 out | tr '\n' ' ')" != '1 2 ' ]; then fail 'not refused'; fi
+run 'WEIR.CHARGE' redis-cli -p "${resp_of[one]}" WEIR.CHARGE api charged 7
+takes deny two api charged
+run 'WEIR.FORGET' redis-cli -p "${resp_of[two]}" WEIR.FORGET api charged
+if [ "$(cat out)" != 1 ]; then fail 'not forgotten'; fi
+takes allow one api charged COST 5
+
+# ---- what nothing is kept for, and what is kept here ----
+for turn in one two one two; do takes allow $turn login 10.1.2.3; done
+for turn in one two one two; do takes allow $turn login 192.0.2.2; done
+for turn in one two one; do takes allow $turn login 192.0.2.1; done
+takes deny two login 192.0.2.1
+for turn in one two; do takes allow $turn tried k; done
+for turn in one one two two; do takes allow $turn here k; done
+for turn in one two; do takes deny $turn here k; done
+for turn in one two; do takes allow $turn warm k; done
+if to main KEYS '*' | grep -E 'here|warm|unlimited'; then fail 'in the engine is what should not be there'; fi
+
+# ---- receipts: what one let through the other settles, once ----
+settles() # ANSWER SERVICE RECEIPT N
+{
+    run "WEIR.SETTLE at $2" redis-cli -p "${resp_of[$2]}" WEIR.SETTLE "$3" "$4"
+    if [ "$(cat out)" != "$1" ]; then fail "not $1"; fi
+}
+
+takes allow one api settled COST 5
+receipt=$(sed -n 7p out)
+takes deny two api settled
+settles 1 two "$receipt" 2
+settles 0 two "$receipt" 0
+settles 0 one "$receipt" 0
+takes allow one api settled COST 3
+takes deny two api settled
+run 'a receipt that was changed' redis-cli -p "${resp_of[one]}" WEIR.SETTLE "${receipt/settled/sottled}" 0
+says out 'BADRECEIPT'
+
+# ---- HTTP ----
+fetch 200 one /v1/take -d limit=2/h -d key=web
+says out '"remaining":1'
+fetch 200 two /v1/take -d limit=2/h -d key=web
+taken=$(jq -r .receipt <out)
+fetch 429 one /v1/take -d limit=2/h -d key=web
+says head 'Retry-After: '
+says head 'RateLimit: "default";r=0;t='
+fetch 200 one /v1/settle --data-urlencode "receipt=$taken" -d actual=0
+says out '"settled":true'
+fetch 200 two '/auth?limit=2/h&key=web'
+fetch 429 one '/auth?limit=2/h&key=web'
+fetch 200 one /v1/forget -d limit=2/h -d key=web
+fetch 200 two /v1/take -d limit=2/h -d key=web -d cost=2
+fetch 200 two /v1/take -d limit=both -d tenant=web -d cost=1,50
+says head 'RateLimit: "both-1";r=9'
+
+# ---- what an engine does not keep ----
+run 'a text' redis-cli -p "${resp_of[one]}" WEIR.TAKE '10/s warmup=10s' k
+says out 'BADLIMIT'
+run 'a name' redis-cli -p "${resp_of[one]}" WEIR.LIMIT SET api '10/s warmup=10s'
+says out 'BADLIMIT'
+run 'a name that is kept here' redis-cli -p "${resp_of[one]}" WEIR.LIMIT SET here '10/s warmup=10s'
+says out 'OK'
+
+# ---- figures ----
+fetch 200 one /metrics
+says out 'weir_engine_away 0'
+says out 'weir_engine_decisions_total{from="engine"}'
+grep -q '^weir_engine_round_trip_seconds 0\.0*[1-9]' out || fail 'no round trip was measured'
+fetch 200 two /v1/stats
+json out ".engine.away == false and .engine.name == \"$(url_of main)\""
+
+# ---- a reload that changes the settings keeps what was used ----
+sed -i 's/deadline: 1s/deadline: 900ms/' weir.yaml
+kill -HUP "${serve_of[one]}" "${serve_of[two]}"
+for turn in one two; do
+    until_true grep -q 'read again: 9 limits$' "serve.$turn"
+    takes deny $turn api acme
+    takes deny $turn 3/h user:42
+done
+
+# ---- away: each limit as the file says, and it is told ----
+kill_engine main
+is_away() # SERVICE 0|1
+{
+    curl -sS -o figures "http://127.0.0.1:${http_of[$1]}/metrics" && grep -qx "weir_engine_away $2" figures
+}
+
+until_away() # SERVICE: it is noticed by who asks
+{
+    redis-cli -p "${resp_of[$1]}" WEIR.TAKE 3/h noticed >/dev/null
+    is_away "$1" 1
+}
+
+until_true until_away one
+for turn in {1..3}; do takes allow one open k; done
+takes deny one closed k
+takes allow one api fresh
+if [ "$(sed -n 7p out)" != '' ]; then fail 'a receipt that nobody can settle'; fi
+run 'WEIR.FORGET' redis-cli -p "${resp_of[one]}" WEIR.FORGET api acme
+says out 'ENGINE'
+fetch 503 one /v1/forget -d limit=2/h -d key=web
+run 'WEIR.SETTLE' redis-cli -p "${resp_of[one]}" WEIR.SETTLE "$receipt" 1
+says out 'BADRECEIPT'
+says serve.one ': away: '
+fetch 200 one /v1/stats
+json out '.engine.away == true'
+restart_engine main
+until_back() # SERVICE
+{
+    redis-cli -p "${resp_of[$1]}" WEIR.TAKE 3/h noticed >/dev/null
+    is_away "$1" 0
+}
+until_true until_back one
+says serve.one ': back'
+until_true until_back two # whose connection has ended: it finds out when it asks
+takes deny one api acme
+takes deny two api acme
+stop_serve one
+stop_serve two
+
+# ---- the example ----
+sed "s|url: .redis://127.0.0.1:6379.|deadline: 1s, url: \"$(url_of main)\"|" "$tree/examples/serve/engine.yaml" >engine.yaml
+start_serve example engine.yaml
+takes allow example site 192.0.2.7
+takes allow example quota acme COST 1000
+takes deny example quota acme
+takes allow example burst ''
+what='keys of the example'
+to main KEYS '{weir:*}' | grep -E 'quota|burst' >out
+echo '{weir:quota|acme}' >expected
+same out expected
+stop_serve example
+
+# ---- files that are wrong ----
+wrong() # WORDS ENGINE LIMITS
+{
+    printf 'engine: %s\nlimits: {api: %s}\n' "$2" "$3" >wrong.yaml
+    run "engine: $2" "$weir" serve wrong.yaml --check
+    ends 2
+    says err "$1"
+}
+
+wrong 'wrong.yaml:1:16: engine.url: ' '{url: "http://127.0.0.1"}' 1/s
+wrong 'wrong.yaml:2:15: limits.api: ' '{url: "redis://127.0.0.1"}' '10/s warmup=10s'
+wrong 'engine: off' '{url: "redis://127.0.0.1"}' '10/s warmup=10s'

@@ -1,0 +1,159 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# replay_fleet.sh WEIR: small logs at many servers, whose figures can be counted by hand.
+. "$(dirname "$0")/lib/check.sh" "$@"
+needs jq awk
+export COLUMNS=100
+
+requests() # COUNT EVERY_MS [CLIENT]: from 10:00 on
+{
+    awk -v n="$1" -v every="$2" -v who="${3-192.0.2.1}" 'BEGIN {
+        for (i = 0; i < n; i++) printf "%s [%.3f]\n", who, 1763719200 + i * every / 1000 }'
+}
+fleet() # ARGUMENT...: as JSON
+{
+    "$weir" replay --json --format '$remote_addr [$msec]' "$@"
+}
+row() # DESIGN FILTER
+{
+    json out ".limits[0].fleet | map(select(.design == \"$1\"))[0] | $2"
+}
+
+# ---- forty at once, at a thousand nodes ----
+# 20 may pass.  A node meets one or two of them: alone it lets all pass, with a share the first of each.
+requests 40 0 >log
+run 'a thousand nodes' fleet '10/s burst=20' --nodes 1000 log
+ends 0
+silent err
+json out '.fleet == {"nodes": 1000, "spread": "random", "engine_rtt_ns": 1000000}'
+json out '.limits[0].fleet | map(.design) == ["one limiter", "engine", "shares", "alone", "sticky"]'
+json out '.limits[0].fleet | all(.allowed + .denied == 40)'
+row 'one limiter' '[.allowed, .excess, .engine_calls, .waited] == [20, 0, 0, 0]'
+row engine '[.allowed, .wrongly_denied, .wrongly_allowed, .excess] == [20, 0, 0, 0]'
+row engine '[.engine_calls, .engine_calls_most_in_second, .waited] == [40, 40, 40]'
+row alone '[.allowed, .wrongly_denied, .wrongly_allowed, .excess] == [40, 0, 20, 20]'
+row shares '.allowed > 35 and .excess == .allowed - 20 and .wrongly_allowed - .wrongly_denied == .excess'
+row sticky '[.allowed, .wrongly_denied, .wrongly_allowed, .excess, .engine_calls] == [20, 0, 0, 0, 0]'
+# At its one node a client has one permit of the share's burst.
+run '--spread sticky' fleet '10/s burst=20' --nodes 1000 --spread sticky log
+row shares '[.allowed, .wrongly_denied, .wrongly_allowed, .excess] == [1, 19, 0, -19]'
+row alone '[.allowed, .wrongly_denied, .wrongly_allowed, .excess] == [20, 0, 0, 0]'
+# Half a round trip later they are at the engine: 20 of one second in the next one.
+{ requests 20 0 | sed 's/00\.000/00.999/'; requests 20 0 | sed 's/00\.000/01.000/'; } >seconds.log
+run 'on their way' fleet '10/s burst=20' --nodes 1000 --engine-rtt 4ms seconds.log
+row engine '.engine_calls_most_in_second == 40'
+run 'on their way at once' fleet '10/s burst=20' --nodes 1000 --engine-rtt 500us seconds.log
+row engine '.engine_calls_most_in_second == 20'
+run 'no time on the way' fleet '10/s burst=20' --nodes 1000 --engine-rtt 0 log
+row engine '[.allowed, .waited] == [20, 0]'
+run 'one node has the whole limit' fleet '10/s burst=20' --nodes 1 --engine-rtt 0 log
+json out '.limits[0].fleet | all(.[]; [.allowed, .wrongly_denied, .wrongly_allowed] == [20, 0, 0])'
+run 'a burst in time' fleet '10/s burst=2s' --nodes 4 --spread sticky log
+row shares '[.allowed, .excess] == [5, -15]'
+
+# ---- a share's rate ----
+# 10/s at four nodes: 2.5/s at the one that a client meets, so of 101 requests in 10 s the first and each fourth.
+requests 101 100 >tenth.log
+run 'a share' fleet '10/s burst=4' --nodes 4 --spread sticky tenth.log
+row shares '[.allowed, .denied, .wrongly_denied] == [26, 75, 75]'
+
+# ---- the engine is down ----
+run 'down all the time' fleet '10/s burst=20' --nodes 1000 --engine-down 0-1s log
+json out '.fleet | [.down_from_ns, .down_to_ns] == [0, 1000000000]'
+json out '.limits[0].fleet | map(select(.design == "engine" or .design == "shares") | .allowed) | .[0] == .[1]'
+row engine '[.engine_calls, .waited] == [0, 0] and .excess > 0'
+# 51 requests before 5.1 s and 31 from 7.1 s on are asked; 20 between have a share of one node in four: 5 of them pass.
+run 'down in between' fleet '10/s burst=4' --nodes 4 --spread sticky --engine-down 5100ms-7100ms tenth.log
+row engine '[.engine_calls, .waited, .allowed] == [81, 81, 86]'
+
+# ---- leases ----
+# The tenth request in a fifth of a second asks for a lease, too: of 8.  Four spent later half of it is, and the next
+# one is asked for, of 16: ten takes, two leases.
+requests 14 1 >busy.log
+run 'a lease' fleet '1000/s burst=1000' --nodes 1 --lease 32 --engine-rtt 500us busy.log
+json out '.fleet | [.lease, .lease_life_ns, .engine_rtt_ns] == [32, 1000000000, 500000]'
+row leases '[.allowed, .engine_calls, .waited] == [14, 12, 10]'
+# It is granted 4; two are spent, the next 4 are asked for, and so on.
+run 'a small one' fleet '1000/s burst=1000' --nodes 1 --lease 4 --engine-rtt 500us busy.log
+row leases '[.allowed, .engine_calls, .waited] == [14, 13, 10]'
+run 'not busy enough' fleet '1000/s burst=1000' --nodes 1 --lease 32 tenth.log
+row leases '[.engine_calls, .waited] == [101, 101]'
+# What nobody spends for a quarter of its lifetime goes back, when its turn comes to be looked at: two leases, a return.
+{ requests 14 1; requests 6 400 192.0.2.2 | tail -n 5; } >quiet.log
+run 'a return' fleet '1000/s burst=1000' --nodes 1 --lease 32 --engine-rtt 500us quiet.log
+row leases '[.allowed, .engine_calls, .waited] == [19, 18, 15]'
+# 4 s at 1000/s: the bound is kept, most are answered at once, and nobody is refused.
+requests 4000 1 >long.log
+for nodes in 1 2 5; do
+    run "4 s at $nodes nodes" fleet '1000/s burst=200' --nodes $nodes --lease 32 long.log
+    row leases '[.denied, .excess <= 0] == [0, true] and .waited < 2000 and .engine_calls < 2500'
+done
+# Twice as much as may pass, for 4 s: 200 and 1000 a second, and nothing beyond, whoever holds a lease.
+requests 8000 0.5 >twice.log
+run 'twice the rate' fleet '1000/s burst=200' --nodes 5 --lease 32 --lease-life 200ms twice.log
+row leases '.excess <= 0 and .excess > -50 and .allowed > 4000 and .allowed <= 4200'
+row 'one limiter' '[.allowed, .excess] == [4200, 0]'
+
+# ---- the same again, and for people ----
+"$weir" replay '1000/s burst=200' --nodes 5 --lease 32 --format '$remote_addr [$msec]' twice.log >first
+run 'the same figures' "$weir" replay '1000/s burst=200' --nodes 5 --lease 32 --format '$remote_addr [$msec]' twice.log
+ends 0
+same out first
+run 'the table' "$weir" replay '10/s burst=20' --or '20/s burst=40' --nodes 1000 --engine-rtt 500us \
+    --format '$remote_addr [$msec]' log
+ends 0
+silent err
+sed -n '/a fleet/,$p' out >table
+cat >expected <<'TABLE'
+TABLE
+run 'a limit with a long text' "$weir" replay 1GB/h --nodes 4 --format '$remote_addr [$msec]' log
+grep -qE '^  1GB/h +passed' out || fail 'it is not shown as it was typed'
+# The columns of a limit that is cut stand below each other.
+run 'a limit that is cut' "$weir" replay '1000000 elephants/3661s burst=12345' --nodes 4 \
+    --format '$remote_addr [$msec]' log
+sed -n '/wrongly/,$p' out | tail -n 2 | LC_ALL=C.UTF-8 awk '{ print length }' | uniq >widths
+sed -n '/wrongly/,$p' out | sed -n 2p | LC_ALL=C.UTF-8 sed 's/…/./' | awk '{ print length }' >>widths
+grep -q '^  1000000 elephants/3661s…' out || fail 'it is not cut'
+if [ "$(uniq widths | wc -l)" != 1 ]; then fail 'the columns are not'; fi
+run 'a narrow terminal' env COLUMNS=80 "$weir" replay '10/s burst=20' --nodes 1000 --format '$remote_addr [$msec]' log
+if sed -n '/a fleet/,$p' out | grep -q '.\{81\}'; then fail 'the table is wider than 80'; fi
+
+# ---- whole seconds are spread ----
+# Ten in a second: as stamped 5 would pass; a tenth of a second apart each finds its permit back.
+for _ in {1..10}; do
+    echo '192.0.2.1 - - [21/Nov/2025:10:00:00 +0000] "GET / HTTP/1.1" 200 5 "-" "test"'
+done >second.log
+run 'whole seconds' "$weir" replay --json '10/s burst=5' --nodes 3 second.log
+row 'one limiter' '.allowed == 10'
+row engine '.allowed == 10'
+
+# ---- what does not fit together ----
+refused() # WORDS ARGUMENT...
+{
+    local words=$1
+    shift
+    run "$*" "$weir" replay "$@" log
+    ends 2
+    silent out
+    says err "$words"
+}
+refused '--lease is of a fleet' 10/s --lease 8
+refused '--lease-life is of a fleet' 10/s --lease-life 1s
+refused '--engine-rtt is of a fleet' 10/s --engine-rtt 1ms
+refused '--engine-down is of a fleet' 10/s --engine-down 1s-2s
+refused '--spread is of a fleet' 10/s --spread sticky
+refused '--lease-life is of leases' 10/s --nodes 8 --lease-life 1s
+refused 'choose --nodes or --each' 10/s --nodes 8 --each
+refused 'choose --nodes or --follow' 10/s --nodes 8 --follow
+refused 'is 2 limits' '10/s; 100/min' --nodes 8
+refused 'is no rate by gcra' '10/s algorithm=fixed-window' --nodes 8
+refused 'is no rate by gcra' 'unlimited' --nodes 8
+refused 'is no rate by gcra' 10r/s --nodes 8
+refused 'a lease is of 2 permits or more' 100/s --nodes 8 --lease 1
+refused 'from 1ms to 1h' 100/s --nodes 8 --lease 8 --lease-life 2h
+refused 'expected a whole number from 1 to 1000000' 10/s --nodes 0
+refused 'expected two times' 10/s --nodes 8 --engine-down 5s
+refused 'is not after the first' 10/s --nodes 8 --engine-down 5s-5s
+refused 'expected a time' 10/s --nodes 8 --engine-down x-5s
+refused 'a second at most' 10/s --nodes 8 --engine-rtt 2s
+refused 'expected random or sticky' 10/s --nodes 8 --spread any

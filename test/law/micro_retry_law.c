@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT
+   micro_retry_law.c - in an engine, too, a refusal says when: one us earlier the same call is still refused, then it
+   passes, if nobody else asks in between.
+
+   For every plan that an engine keeps, at any time up to the last one that it counts, with waits, charges and settling
+   before: what is said to remain passes, and one more does not; and no number anywhere is above 2^53 (micro_rig.c). */
+#include <inttypes.h>
+
+#include "core/num.h"
+#include "law/micro_rig.h"
+#include "micro/num.h"
+
+enum { STEPS_MEAN = 20, LIMITS_MAX = 3, US_NS = 1000 };
+
+static bool pick_plan(struct law *law, struct rig *rig)
+{
+    weir_error error;
+    *rig = (struct rig){.size = 0};
+    law_pick_any_plan(law, LIMITS_MAX, SIZE_MAX, &rig->plan);
+    if (micro_plan_make(&rig->micro, &rig->plan, &error) != 0) {
+        law_check(law, error.code == WEIR_EUNSUPPORTED && error.message[0] != '\0', "refused without a word");
+        return false;
+    }
+    for (unsigned i = 0; i < rig->micro.count; i++) {
+        const struct micro_rule *rule = &rig->micro.rule[i];
+        const uint64_t number[] = {rule->burst, rule->permit, rule->per,  rule->top,    rule->debt,  rule->per_fast,
+                                   rule->block, rule->gap,    rule->calm, rule->second, rule->third, rule->period};
+        for (size_t n = 0; n < sizeof number / sizeof *number; n++) {
+            law_check(law, number[n] <= MICRO_MOST, "number %zu of rule %u is %" PRIu64, n, i, number[n]);
+        }
+        if (rule->kind == MICRO_LOG && rule->burst > RIG_STAMPS) return false;
+    }
+    return true;
+}
+
+static uint64_t would(struct law *law, const struct rig *rig, const struct micro_ask *ask, uint64_t now, uint64_t cost)
+{
+    struct rig copy = *rig;
+    struct micro_ask then = *ask;
+    then.now = now;
+    then.peek = true;
+    if (cost != UINT64_MAX) {
+        for (unsigned i = 0; i < WEIR_LIMITS_MAX; i++) then.cost[i] = cost;
+    }
+    return rig_take(law, &copy, &then).verdict;
+}
+
+static void check_remaining(struct law *law, const struct rig *rig, const struct micro_ask *ask, uint64_t remaining)
+{
+    struct micro_ask at_once = *ask;
+    struct micro_state state;
+    at_once.wait = 0;
+    micro_read(&state, rig->bytes, rig->size);
+    if (remaining == MICRO_ALL) return;
+    const bool passes = would(law, rig, &at_once, ask->now, remaining) == WEIR_ALLOW;
+    law_check(law, passes || remaining == 0, "%" PRIu64 " remain and do not pass", remaining);
+    for (unsigned i = 0; i < rig->micro.count; i++) {
+        const struct micro_rule *rule = &rig->micro.rule[i];
+        /* What is above the pool passes when it is full; so does the first call, whatever it needs. */
+        if (rule->kind == MICRO_HYBRID && (rig->size == 0 || state.cell[i].words == 0)) return;
+        if (rule->kind == MICRO_HYBRID && remaining >= rule->top / rule->permit) return;
+        if (rule->gap != 0) return; /* one call more, of any size */
+    }
+    const uint64_t more = would(law, rig, &at_once, ask->now, remaining + 1);
+    law_check(law, more != WEIR_ALLOW, "%" PRIu64 " remain and one more passes", remaining);
+}
+
+static void take(struct law *law, struct rig *rig, const struct micro_ask *ask)
+{
+    const struct micro_answer answer = rig_take(law, rig, ask);
+    law_note(law, "%" PRIu64 ": take %" PRIu64 " wait %" PRIu64 ": verdict %d delay %" PRIu64 " retry %" PRIu64,
+             ask->now, ask->cost[0], ask->wait, answer.verdict, answer.delay, answer.retry);
+    law_check(law, answer.delay <= ask->wait, "starts too late");
+    if (!ask->peek) check_remaining(law, rig, ask, answer.remaining);
+    if (answer.verdict == WEIR_ALLOW) law_check(law, answer.retry == 0, "passes, and says when");
+    if (answer.verdict != WEIR_DENY || ask->now + answer.retry > MICRO_MOST) return;
+    const uint64_t passes = ask->now + answer.retry;
+    law_check(law, would(law, rig, ask, passes - 1, UINT64_MAX) != WEIR_ALLOW, "passes before its retry");
+    law_check(law, would(law, rig, ask, passes, UINT64_MAX) == WEIR_ALLOW, "does not pass at its retry");
+}
+
+static void property(struct law *law)
+{
+    static const uint64_t begins[] = {UINT64_C(1763836800123456), 0, UINT64_C(1) << 51,
+                                      (UINT64_C(1) << 52) - 100000000};
+    struct rig rig;
+    uint64_t now = begins[law_pick(law, 4)], taken = now, cost = 0;
+    if (!pick_plan(law, &rig)) return;
+    while (law_more(law, STEPS_MEAN)) {
+        struct micro_ask ask = {.peek = law_chance(law, 8)};
+        now = least(now + law_pick_gap(law, &rig.plan) / US_NS, MICRO_MOST);
+        ask.now = now;
+        ask.wait = law_pick_wait(law, &rig.plan) / US_NS;
+        if (rig.micro.count > 1) ask.wait = 0;
+        const uint64_t of_all = law_pick_cost(law, &rig.plan);
+        for (unsigned i = 0; i < rig.micro.count; i++) {
+            ask.cost[i] = law_chance(law, 4) ? law_pick_cost(law, &rig.plan) : of_all;
+        }
+        if (law_chance(law, 12)) {
+            rig_charge(law, &rig, &ask);
+        } else if (law_chance(law, 8) && cost != 0) {
+            uint64_t charged[WEIR_LIMITS_MAX], actual[WEIR_LIMITS_MAX];
+            for (unsigned i = 0; i < rig.micro.count; i++) {
+                charged[i] = cost;
+                actual[i] = law_pick(law, 2 * cost);
+            }
+            rig_settle(law, &rig, now, taken, charged, actual);
+        } else {
+            take(law, &rig, &ask);
+            taken = now;
+            cost = least(ask.cost[0], UINT64_C(1) << 40);
+        }
+        law_step(law);
+    }
+}
+
+LAW("micro_retry", property, 20000);

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT
+   engine_lease_test.c - the node's side of leases: one key's state machine, then the table of busy keys.
+
+   Times and replies are the test's own.  What an engine makes of it is explored (test/explore/nodes_explore.c).
+
+   May touch: its own memory.  Promises: each number of lease.h and leases.h that a node lives by.  Leaves to others:
+   bytes and sockets. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "engine/lease.h"
+#include "engine/leases.h"
+
+#define MS UINT64_C(1000000)
+#define LIFETIME (100 * MS)
+#define BEGIN (1000 * MS)
+
+/* ---- one key ---- */
+
+static struct engine_lease granted_at(uint64_t now, uint64_t want, uint64_t permits)
+{
+    struct engine_lease lease = {.want = want};
+    assert_int_equal(engine_lease_ask(&lease, now), want);
+    engine_lease_granted(&lease, LIFETIME, 7, permits);
+    return lease;
+}
+
+static void its_time_counts_from_when_it_was_asked_for(void **unused)
+{
+    (void)unused;
+    struct engine_lease lease = granted_at(BEGIN, 10, 10);
+    const uint64_t end = BEGIN + 99 * MS;
+    assert_true(engine_lease_spend(&lease, BEGIN + 90 * MS, 1));
+    assert_true(engine_lease_spend(&lease, end - 1, 1));
+    assert_false(engine_lease_spend(&lease, end, 1));
+    assert_int_equal(lease.left, 8);
+}
+
+static void a_permit_is_spent_once(void **unused)
+{
+    (void)unused;
+    struct engine_lease lease = granted_at(BEGIN, 10, 10);
+    assert_false(engine_lease_spend(&lease, BEGIN, 0));
+    assert_false(engine_lease_spend(&lease, BEGIN, 11));
+    assert_true(engine_lease_spend(&lease, BEGIN, 7));
+    assert_false(engine_lease_spend(&lease, BEGIN, 4));
+    assert_true(engine_lease_spend(&lease, BEGIN, 3));
+    assert_false(engine_lease_spend(&lease, BEGIN, 1));
+}
+
+static void what_is_given_back_is_no_longer_there(void **unused)
+{
+    (void)unused;
+    struct engine_lease lease = granted_at(BEGIN, 10, 10);
+    assert_true(engine_lease_spend(&lease, BEGIN, 4));
+    const struct engine_lease_return back = engine_lease_end(&lease, LIFETIME, BEGIN + MS);
+    assert_int_equal(back.turn, 7);
+    assert_int_equal(back.permits, 10);
+    assert_int_equal(back.unused, 6);
+    assert_false(engine_lease_spend(&lease, BEGIN + MS, 1));
+    assert_int_equal(engine_lease_end(&lease, LIFETIME, BEGIN + MS).permits, 0);
+}
+
+static void after_two_lifetimes_nothing_is_sent_back(void **unused)
+{
+    (void)unused;
+    struct engine_lease lease = granted_at(BEGIN, 10, 10), same = lease;
+    assert_int_equal(engine_lease_end(&lease, LIFETIME, BEGIN + 2 * LIFETIME - 1).permits, 10);
+    assert_int_equal(engine_lease_end(&same, LIFETIME, BEGIN + 2 * LIFETIME).permits, 0);
+}
+
+static void it_is_renewed_when_half_is_spent_or_its_time_is_over(void **unused)
+{
+    (void)unused;
+    struct engine_lease lease = granted_at(BEGIN, 10, 10);
+    assert_true(engine_lease_spend(&lease, BEGIN, 4));
+    assert_false(engine_lease_due(&lease, BEGIN + 98 * MS));
+    assert_true(engine_lease_due(&lease, BEGIN + 99 * MS));
+    assert_true(engine_lease_spend(&lease, BEGIN, 1));
+    assert_true(engine_lease_due(&lease, BEGIN));
+    engine_lease_end(&lease, LIFETIME, BEGIN);
+    engine_lease_ask(&lease, BEGIN);
+    assert_false(engine_lease_due(&lease, BEGIN + 10 * LIFETIME));
+}
+
+static uint64_t next_size(uint64_t permits, uint64_t spent, uint64_t age)
+{
+    struct engine_lease lease = granted_at(BEGIN, permits, permits);
+    if (spent > 0) assert_true(engine_lease_spend(&lease, BEGIN, spent));
+    engine_lease_end(&lease, LIFETIME, BEGIN + age);
+    return engine_lease_ask(&lease, BEGIN + age);
+}
+
+static void its_size_follows_what_is_used(void **unused)
+{
+    (void)unused;
+    struct engine_lease fresh = {0};
+    assert_int_equal(engine_lease_ask(&fresh, BEGIN), LEASE_FIRST);
+    assert_int_equal(next_size(100, 50, LIFETIME / 8), 200);
+    assert_int_equal(next_size(100, 50, LIFETIME / 8 + 1), 100);
+    assert_int_equal(next_size(100, 49, LIFETIME / 8), 100);
+    assert_int_equal(next_size(100, 50, LIFETIME / 2), 100);
+    assert_int_equal(next_size(100, 50, LIFETIME / 2 + 1), 50);
+    assert_int_equal(next_size(100, 0, LIFETIME), LEASE_LEAST);
+    assert_int_equal(next_size(LEASE_MOST, LEASE_MOST, 1), LEASE_MOST);
+}
+
+static void it_rests_when_too_little_came_or_nothing(void **unused)
+{
+    (void)unused;
+    struct engine_lease lease = granted_at(BEGIN, LEASE_FIRST, LEASE_FIRST - 1);
+    assert_true(engine_lease_spend(&lease, BEGIN, LEASE_FIRST - 1));
+    assert_false(engine_lease_due(&lease, BEGIN + LIFETIME / LEASE_REST - 1));
+    assert_true(engine_lease_due(&lease, BEGIN + LIFETIME / LEASE_REST));
+    lease = (struct engine_lease){0};
+    engine_lease_ask(&lease, BEGIN);
+    engine_lease_lost(&lease, LIFETIME);
+    assert_false(engine_lease_due(&lease, BEGIN + LIFETIME / LEASE_REST - 1));
+    assert_true(engine_lease_due(&lease, BEGIN + LIFETIME / LEASE_REST));
+    lease = granted_at(BEGIN, 2, 2); /* as many as it asked for */
+    assert_true(engine_lease_spend(&lease, BEGIN, 1));
+    assert_true(engine_lease_due(&lease, BEGIN));
+}
+
+/* ---- the table ---- */
+
+static weir_key key_of(uint64_t *number)
+{
+    return (weir_key){number, sizeof *number};
+}
+
+/* Asks until a lease is wanted; returns the asks that went to the engine before. */
+static unsigned asks_until_wanted(struct engine_leases *leases, weir_key key, uint64_t from, uint64_t each,
+                                  unsigned most, struct engine_lease_command *command)
+{
+    weir_decision decision;
+    for (unsigned i = 0; i < most; i++) {
+        assert_false(engine_leases_spend(leases, 1, key, from + i * each, 1, &decision));
+        if (engine_leases_want(leases, 1, key, from + i * each, command)) return i + 1;
+    }
+    return 0;
+}
+
+static void only_busy_keys_have_one(void **unused)
+{
+    (void)unused;
+    struct engine_leases *leases = engine_leases_open(LIFETIME);
+    struct engine_lease_command command;
+    uint64_t slow = 1, busy = 2;
+    assert_int_equal(asks_until_wanted(leases, key_of(&slow), BEGIN, 25 * MS, 400, &command), 0);
+    assert_int_equal(asks_until_wanted(leases, key_of(&busy), BEGIN + 20000 * MS, MS, 400, &command), 10);
+    assert_int_equal(command.limit, 1);
+    assert_int_equal(command.key.size, sizeof busy);
+    assert_memory_equal(command.key.bytes, &busy, sizeof busy);
+    assert_int_equal(command.want, LEASE_FIRST);
+    assert_int_equal(command.lifetime_us, 100000);
+    assert_int_equal(command.permits, 0);
+    engine_leases_close(leases);
+}
+
+static void one_is_spent_renewed_and_given_back(void **unused)
+{
+    (void)unused;
+    struct engine_leases *leases = engine_leases_open(LIFETIME);
+    struct engine_lease_command command, next;
+    uint64_t number = 3, now = BEGIN + 10 * MS;
+    const weir_key key = key_of(&number);
+    weir_decision decision;
+    assert_int_equal(asks_until_wanted(leases, key, BEGIN, MS, 20, &command), 10);
+    assert_false(engine_leases_want(leases, 1, key, now, &next));
+    engine_leases_granted(leases, &command, 70, 8);
+    engine_leases_granted(leases, &command, 70, 8);                       /* a second one is not heard */
+    assert_false(engine_leases_spend(leases, 2, key, now, 1, &decision)); /* another limit's key */
+    for (uint64_t left = 8; left > 4; left--) {
+        assert_false(engine_leases_want(leases, 1, key, now, &next));
+        assert_true(engine_leases_spend(leases, 1, key, now, 1, &decision));
+        assert_int_equal(decision.verdict, WEIR_ALLOW);
+        assert_int_equal(decision.start.ns, now);
+        assert_int_equal(decision.remaining, left - 1);
+        assert_int_equal(decision.charged, 1);
+        assert_int_equal(decision.end, 0);
+    }
+    assert_true(engine_leases_want(leases, 1, key, now, &next));
+    assert_int_equal(next.turn, 70);
+    assert_int_equal(next.permits, 8);
+    assert_int_equal(next.unused, 4);
+    assert_int_equal(next.want, 16);
+    assert_false(engine_leases_spend(leases, 1, key, now, 1, &decision));
+    engine_leases_granted(leases, &command, 71, 8); /* the old one: too late */
+    assert_false(engine_leases_spend(leases, 1, key, now, 1, &decision));
+    engine_leases_granted(leases, &next, 72, 16);
+    assert_true(engine_leases_spend(leases, 1, key, now, 3, &decision));
+    assert_false(engine_leases_return(leases, now, false, &command));
+    assert_true(engine_leases_return(leases, now, true, &command));
+    assert_int_equal(command.want, 0);
+    assert_int_equal(command.turn, 72);
+    assert_int_equal(command.unused, 13);
+    assert_false(engine_leases_return(leases, now, true, &command));
+    assert_false(engine_leases_spend(leases, 1, key, now, 1, &decision));
+    const struct engine_leases_counts counts = engine_leases_counts(leases);
+    assert_int_equal(counts.leased, 24);
+    assert_int_equal(counts.unused, 17);
+    engine_leases_close(leases);
+}
+
+static void a_quiet_key_gives_back(void **unused)
+{
+    (void)unused;
+    struct engine_leases *leases = engine_leases_open(LIFETIME);
+    struct engine_lease_command command;
+    uint64_t number = 4;
+    unsigned found = 0;
+    assert_int_equal(asks_until_wanted(leases, key_of(&number), BEGIN, MS, 20, &command), 10);
+    engine_leases_granted(leases, &command, 70, 8);
+    for (int i = 0; i < LEASES_KEYS; i++)
+        found += engine_leases_return(leases, BEGIN + 9 * MS + LIFETIME / 4, false, &command);
+    assert_int_equal(found, 0);
+    for (int i = 0; i < LEASES_KEYS; i++)
+        found += engine_leases_return(leases, BEGIN + 9 * MS + LIFETIME / 4 + 1, false, &command);
+    assert_int_equal(found, 1);
+    assert_int_equal(command.unused, 8);
+    engine_leases_close(leases);
+}
+
+static void a_lost_reply_grants_nothing(void **unused)
+{
+    (void)unused;
+    struct engine_leases *leases = engine_leases_open(LIFETIME);
+    struct engine_lease_command command;
+    uint64_t number = 5;
+    weir_decision decision;
+    assert_int_equal(asks_until_wanted(leases, key_of(&number), BEGIN, MS, 20, &command), 10);
+    engine_leases_lost(leases, &command);
+    engine_leases_granted(leases, &command, 70, 8);
+    assert_false(engine_leases_spend(leases, 1, key_of(&number), BEGIN + 10 * MS, 1, &decision));
+    engine_leases_close(leases);
+}
+
+static void many_keys_share_a_bounded_table(void **unused)
+{
+    (void)unused;
+    enum { KEYS = 8 * LEASES_KEYS, ASKS = 20 };
+    struct engine_leases *leases = engine_leases_open(LIFETIME);
+    struct engine_lease_command command;
+    weir_decision decision;
+    unsigned wanted = 0, spent = 0, back = 0;
+    for (int ask = 0; ask < ASKS; ask++) {
+        for (uint64_t number = 0; number < KEYS; number++) {
+            if (engine_leases_spend(leases, 1, key_of(&number), BEGIN, 1, &decision)) spent++;
+            if (!engine_leases_want(leases, 1, key_of(&number), BEGIN, &command)) continue;
+            wanted++;
+            engine_leases_granted(leases, &command, 9, command.want);
+        }
+    }
+    while (engine_leases_return(leases, BEGIN, true, &command)) back++;
+    assert_in_range(back, LEASES_KEYS / 2, LEASES_KEYS);
+    const struct engine_leases_counts counts = engine_leases_counts(leases);
+    assert_int_equal(counts.leased, spent + counts.unused);
+    assert_true(wanted >= back);
+    assert_true(spent > 0);
+    engine_leases_close(leases);
+}
+
+static void many_slow_keys_are_not_a_busy_one(void **unused)
+{
+    (void)unused;
+    enum { KEYS = 65536, ALMOST = 9 };
+    struct engine_leases *leases = engine_leases_open(LIFETIME);
+    struct engine_lease_command command;
+    weir_decision decision;
+    for (uint64_t ask = 0; ask < KEYS + ALMOST; ask++) {
+        uint64_t number = ask < ALMOST ? 0 : ask - ALMOST + 1;
+        assert_false(engine_leases_spend(leases, 1, key_of(&number), BEGIN, 1, &decision));
+        assert_false(engine_leases_want(leases, 1, key_of(&number), BEGIN, &command));
+    }
+    uint64_t first = 0;
+    assert_false(engine_leases_spend(leases, 1, key_of(&first), BEGIN, 1, &decision));
+    assert_false(engine_leases_want(leases, 1, key_of(&first), BEGIN, &command));
+    engine_leases_close(leases);
+}
+
+static void long_keys_and_none_are_asked_for_as_ever(void **unused)
+{
+    (void)unused;
+    static const char bytes[LEASES_KEY_MAX + 1];
+    struct engine_leases *leases = engine_leases_open(LIFETIME);
+    struct engine_lease_command command;
+    assert_int_equal(asks_until_wanted(leases, (weir_key){bytes, sizeof bytes}, BEGIN, MS, 100, &command), 0);
+    assert_int_equal(asks_until_wanted(leases, (weir_key){NULL, 0}, BEGIN, MS, 100, &command), 0);
+    assert_int_equal(asks_until_wanted(leases, (weir_key){bytes, LEASES_KEY_MAX}, BEGIN, MS, 100, &command), 10);
+    engine_leases_close(leases);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(its_time_counts_from_when_it_was_asked_for),
+        cmocka_unit_test(a_permit_is_spent_once),
+        cmocka_unit_test(what_is_given_back_is_no_longer_there),
+        cmocka_unit_test(after_two_lifetimes_nothing_is_sent_back),
+        cmocka_unit_test(it_is_renewed_when_half_is_spent_or_its_time_is_over),
+        cmocka_unit_test(its_size_follows_what_is_used),
+        cmocka_unit_test(it_rests_when_too_little_came_or_nothing),
+        cmocka_unit_test(only_busy_keys_have_one),
+        cmocka_unit_test(one_is_spent_renewed_and_given_back),
+        cmocka_unit_test(a_quiet_key_gives_back),
+        cmocka_unit_test(a_lost_reply_grants_nothing),
+        cmocka_unit_test(many_keys_share_a_bounded_table),
+        cmocka_unit_test(many_slow_keys_are_not_a_busy_one),
+        cmocka_unit_test(long_keys_and_none_are_asked_for_as_ever),
+    };
+    return cmocka_run_group_tests_name("engine_lease", tests, NULL, NULL);
+}
