@@ -28,7 +28,7 @@ typedef struct {
     size_t size;
     uint64_t deadline_ns; /* for each call, or each batch; default 20 ms */
     weir_away away;
-    unsigned nodes;              /* how many share the limits; 0: by heartbeats, 1 until they are heard */
+    unsigned nodes;              /* how many share the limits; 0: by heartbeats of those who ask, 1 until they are heard */
     const char *prefix;          /* of keys in the engine; default "weir:" */
     const char *user, *password; /* instead of the URL's */
     uint64_t keys_max;           /* of the local table while away; default 65,536 */
@@ -81,7 +81,8 @@ typedef struct {
     uint64_t full_ns;       /* filled: until all is back */
     weir_from from;         /* filled */
 } weir_engine_ask;
-/* n independent questions at once, pipelined; all are answered within the deadline. */
+/* n independent questions at once, pipelined; all are answered within the deadline.  0 questions: never waits; who may
+   ask seldom calls it so once a second, and goes on being counted among the nodes. */
 WEIR_API void weir_engine_batch(weir_engine *, weir_engine_ask *, size_t n);
 
 typedef struct {

@@ -40,11 +40,13 @@ static engine_verb *verb_named(const char *name)
 
 static int read_operands(struct asked *asked, int count, char **operands)
 {
-    engine_verb *verb = count != 0 ? verb_named(operands[0]) : NULL;
+    if (count == 0)
+        return trouble("engine: expected install or check; for example weir engine check redis://127.0.0.1:6379");
+    engine_verb *verb = verb_named(operands[0]);
     if (verb == NULL) {
         return trouble("engine: expected install or check, not \"%s\"; for example weir engine check "
                        "redis://127.0.0.1:6379",
-                       count == 0 ? "" : operands[0]);
+                       operands[0]);
     }
     if (count == 1) {
         return trouble("engine: expected where the engine is; for example weir engine %s redis://127.0.0.1:6379",

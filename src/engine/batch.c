@@ -349,9 +349,20 @@ static void run_batch(struct weir_engine *engine, weir_engine_ask *asks, size_t 
     nodes_beat(engine, now_ns);
 }
 
+/* Nobody asks: what has come is read, and the others hear that this node lives. */
+static void keep_in_touch(struct weir_engine *engine)
+{
+    const uint64_t now_ns = host_now_ns();
+    begin(engine, NULL, 0);
+    engine_turn_all(engine, now_ns);
+    nodes_beat(engine, now_ns);
+    dispatch_parked(engine, now_ns); /* nothing is: but what was written leaves */
+}
+
 void weir_engine_batch(weir_engine *engine, weir_engine_ask *asks, size_t n)
 {
     if (engine->forks != host_forks()) engine_after_fork(engine);
+    if (n == 0) keep_in_touch(engine);
     /* The policy wants some time too. */
     const uint64_t within_ns = engine->hub->options.deadline_ns;
     engine->deadline_ns = add_saturating(host_now_ns(), within_ns - within_ns / POLICY_SHARE);

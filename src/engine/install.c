@@ -92,7 +92,7 @@ static bool install(struct admin *admin)
     if (!load(admin) || !installed(admin, now)) return false;
     if (now[0] == '\0') return true; /* scripts */
     if (before[0] != '\0' && strcmp(before, now) != 0) admin_say(admin, "functions %s in place of %s", now, before);
-    else admin_say(admin, "functions %s", now);
+    else admin_say(admin, "functions %s%s", now, before[0] != '\0' ? ", loaded once more" : "");
     return true;
 }
 

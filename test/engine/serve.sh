@@ -184,6 +184,20 @@ takes deny two api acme
 stop_serve one
 stop_serve two
 
+# ---- who is there is heard, though nobody asks: each one's share is a half then ----
+sed "s|, nodes: 1,|,|" weir.yaml >heard.yaml
+start_serve three heard.yaml --threads 2
+start_serve four heard.yaml --threads 2
+says serve.three "; state in $(url_of main), what is not kept there in memory only"
+hears_two() # SERVICE
+{
+    curl -sS -o figures "http://127.0.0.1:${http_of[$1]}/metrics" && grep -qx 'weir_engine_nodes 2' figures
+}
+what='services that nobody asks hear of each other'
+for turn in three four; do until_true hears_two $turn; done
+stop_serve three
+stop_serve four
+
 # ---- the example ----
 sed "s|url: .redis://127.0.0.1:6379.|deadline: 1s, url: \"$(url_of main)\"|" "$tree/examples/serve/engine.yaml" >engine.yaml
 start_serve example engine.yaml
