@@ -355,6 +355,7 @@ static void keep_in_touch(struct weir_engine *engine)
     const uint64_t now_ns = host_now_ns();
     begin(engine, NULL, 0);
     engine_turn_all(engine, now_ns);
+    nodes_probe(engine, now_ns);
     nodes_beat(engine, now_ns);
     dispatch_parked(engine, now_ns); /* nothing is: but what was written leaves */
 }

@@ -49,6 +49,8 @@ struct weir_engine {
     struct command command;
     struct pollfd polled[SERVERS_MAX];
     uint64_t begun_ns, deadline_ns; /* of the batch */
+    uint64_t calls_before;          /* all handles' when nodes_probe looked last */
+    bool idle;                      /* nobody had asked since the time before */
     size_t count;                   /* of items */
     size_t parked, sent;            /* of them */
     struct item item[BATCH_MAX];
@@ -93,5 +95,8 @@ void seek_turn(struct weir_engine *engine, uint64_t now_ns);
 
 /* Says that this node is there, once a second, and hears who else is. */
 void nodes_beat(struct weir_engine *engine, uint64_t now_ns);
+
+/* Tries a server that is away where nobody has asked since the last call, who would. */
+void nodes_probe(struct weir_engine *engine, uint64_t now_ns);
 
 #endif

@@ -29,6 +29,14 @@ static void on_count(struct link *link, void *context, const redisReply *reply)
     atomic_store_explicit(&engine->hub->nodes, (uint64_t)reply->integer, memory_order_relaxed);
 }
 
+/* It takes what is written: where nobody asks, that is all one can know of it. */
+static void on_entered(struct link *link, void *context, const redisReply *reply)
+{
+    struct weir_engine *const engine = link->owner;
+    (void)context;
+    if (engine->idle && reply != NULL && reply->type == REDIS_REPLY_INTEGER) hub_sound(engine->hub, link->server);
+}
+
 static void on_time(struct link *link, void *context, const redisReply *reply)
 {
     struct weir_engine *const engine = link->owner;
@@ -43,23 +51,37 @@ static void on_time(struct link *link, void *context, const redisReply *reply)
     snprintf(now, sizeof now, "%llu", seconds);
     snprintf(before, sizeof before, "%llu", seconds - HEARD_S);
     snprintf(expire, sizeof expire, "%d", EXPIRE_S);
-    engine_send_text(engine, link, 4, (const char *const[]){"ZADD", key, now, engine->hub->id}, NULL, NULL);
+    engine_send_text(engine, link, 4, (const char *const[]){"ZADD", key, now, engine->hub->id}, on_entered, NULL);
     engine_send_text(engine, link, 4, (const char *const[]){"ZREMRANGEBYSCORE", key, "-inf", before}, NULL, NULL);
     engine_send_text(engine, link, 2, (const char *const[]){"ZCARD", key}, on_count, NULL);
     engine_send_text(engine, link, 3, (const char *const[]){"EXPIRE", key, expire}, NULL, NULL);
 }
 
+static unsigned owner_of(const struct hub *hub)
+{
+    char key[NODES_KEY_MAX];
+    return hub_owner(hub, slots_of(key, key_of(hub, key)));
+}
+
 void nodes_beat(struct weir_engine *engine, uint64_t now_ns)
 {
     struct hub *const hub = engine->hub;
-    char key[NODES_KEY_MAX];
     uint64_t due_ns = atomic_load_explicit(&hub->beat_at_ns, memory_order_relaxed);
     if (now_ns < due_ns) return;
-    const unsigned server = hub_owner(hub, slots_of(key, key_of(hub, key)));
+    const unsigned server = owner_of(hub);
     if (server == NOWHERE || hub_is_away(hub, server)) return;
     struct link *const link = engine_link(engine, server, now_ns);
     if (link == NULL || link->state != LINK_READY) return; /* it will be, in a later call */
     if (!atomic_compare_exchange_strong(&hub->beat_at_ns, &due_ns, now_ns + HOST_SECOND_NS)) return;
     engine_send_text(engine, link, 1, (const char *const[]){"TIME"}, on_time, NULL);
     link_flush(link);
+}
+
+void nodes_probe(struct weir_engine *engine, uint64_t now_ns)
+{
+    const uint64_t calls = atomic_load_explicit(&engine->hub->counts.calls, memory_order_relaxed);
+    const unsigned server = owner_of(engine->hub);
+    engine->idle = calls == engine->calls_before;
+    engine->calls_before = calls;
+    if (engine->idle && server != NOWHERE && hub_is_away(engine->hub, server)) engine_probe(engine, server, now_ns);
 }

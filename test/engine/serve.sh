@@ -195,6 +195,12 @@ hears_two() # SERVICE
 }
 what='services that nobody asks hear of each other'
 for turn in three four; do until_true hears_two $turn; done
+what='a service that nobody asks finds out that the engine is away, and that it is back'
+kill_engine main
+for turn in three four; do until_true is_away $turn 1; done
+restart_engine main
+for turn in three four; do until_true is_away $turn 0; done
+says serve.three ': back: '
 stop_serve three
 stop_serve four
 
