@@ -26,7 +26,9 @@ install(FILES "${PROJECT_BINARY_DIR}/weirConfig.cmake" "${PROJECT_BINARY_DIR}/we
     DESTINATION "${package_dir}")
 # What engines are given, by `loadmodule` and by `redis-cli -x FUNCTION LOAD`.
 if(WEIR_HAS_MODULE)
-    install(TARGETS weir_module LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/weir")
+    install(TARGETS weir_module LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/weir"
+        PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ
+            WORLD_EXECUTE) # Redis 7 loads nothing that may not be executed
 endif()
 install(FILES "${script}" DESTINATION "${CMAKE_INSTALL_DATADIR}/weir")
 

@@ -128,6 +128,8 @@ run 'a name that is kept here' redis-cli -p "${resp_of[one]}" WEIR.LIMIT SET her
 says out 'OK'
 
 # ---- figures ----
+fetch 200 one /v1/top
+json out '[.[] | select(.limit == "api" and .key == "acme").denied] == [1]'
 fetch 200 one /metrics
 says out 'weir_engine_away 0'
 says out 'weir_engine_decisions_total{from="engine"}'

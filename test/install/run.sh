@@ -36,8 +36,8 @@ fi
 
 # What engines are given.
 if [ ! -s "$to/share/weir/weir.lua" ]; then echo "weir.lua is not installed"; exit 1; fi
-if [ -e "$build/weir-redis.so" ] && [ ! -e "$libraries/weir/weir-redis.so" ]; then
-    echo "weir-redis.so is not installed"
+if [ -e "$build/weir-redis.so" ] && [ ! -x "$libraries/weir/weir-redis.so" ]; then
+    echo "weir-redis.so is not installed so that an engine loads it"
     exit 1
 fi
 
