@@ -13,7 +13,7 @@
 #include "engine/admin.h"
 #include "engine/script.h"
 
-enum { VALUE_MAX = 128, KEY_MAX = URL_WORD_MAX + 32 };
+enum { VALUE_MAX = 128, KEY_MAX = URL_WORD_MAX + 32, KEYS_TRIED = 10 * SLOTS };
 
 static const char limit[] = "1/s";
 
@@ -109,7 +109,7 @@ static void try_nodes(struct admin *admin)
     snprintf(key, sizeof key, "{%s}:nodes", admin->engine->hub->prefix);
     redisReply *const reply = admin_ask_text(admin, 2, (const char *const[]){"ZCARD", key});
     const char *const error = reply_error(reply);
-    if (error != NULL) {
+    if (error != NULL && fault_of(reply) != FAULT_MOVED) { /* that is another server's to say */
         admin_say(admin,
                   "nodes cannot be counted (%s): say how many there are, or allow +time +zadd +zcard "
                   "+zremrangebyscore +expire",
@@ -118,16 +118,25 @@ static void try_nodes(struct admin *admin)
     freeReplyObject(reply);
 }
 
+/* A key that this server has: in a cluster not every name is one.  false: none was found, as it has hardly a slot. */
+static bool find_key(const struct admin *admin, char key[KEY_MAX])
+{
+    const struct hub *const hub = admin->engine->hub;
+    snprintf(key, KEY_MAX, "{%scheck}", hub->prefix);
+    for (unsigned i = 0; i < KEYS_TRIED; i++) {
+        if (hub->url.kind != URL_CLUSTER || hub_owner(hub, slots_of(key, strlen(key))) == admin->server) return true;
+        snprintf(key, KEY_MAX, "{%scheck%u}", hub->prefix, i);
+    }
+    return false;
+}
+
 static bool check(struct admin *admin)
 {
     char key[KEY_MAX];
-    snprintf(key, sizeof key, "{%scheck}", admin->engine->hub->prefix);
     if (!is_primary(admin)) return false;
     say_release(admin);
-    const bool cluster = admin->engine->hub->url.kind == URL_CLUSTER;
-    if (cluster && hub_owner(admin->engine->hub, slots_of(key, strlen(key))) != admin->server) return true;
     try_nodes(admin);
-    return try_ways(admin, key);
+    return !find_key(admin, key) || try_ways(admin, key);
 }
 
 int weir_engine_check(weir_engine *engine, void (*line)(void *context, const char *text), void *context,

@@ -119,6 +119,10 @@ taken "$sentinel_url"
 start_cluster
 install_says 0 "127.0.0.1:${engine_port[node3]}: functions" "$cluster_url"
 taken "$cluster_url"
+for name in node1 node2 node3; do
+    check_says 0 "127.0.0.1:${engine_port[$name]}: asked by functions" "$cluster_url"
+    if grep -q 'nodes cannot be counted' out; then fail 'a key of another server was taken for a missing right'; fi
+done
 for name in "${nodes[@]}"; do
     if [ "$name" != "$(owner_of "$(slot_of '{weir:k}')")" ]; then
         take_says 'it is part of a cluster: redis+cluster:// was expected in the URL' "$(url_of "$name")"
