@@ -138,9 +138,9 @@ static weir_key key_of(uint64_t *number)
 static unsigned asks_until_wanted(struct engine_leases *leases, weir_key key, uint64_t from, uint64_t each,
                                   unsigned most, struct engine_lease_command *command)
 {
-    weir_decision decision;
+    struct engine_leases_answer answer;
     for (unsigned i = 0; i < most; i++) {
-        assert_false(engine_leases_spend(leases, 1, key, from + i * each, 1, &decision));
+        assert_false(engine_leases_answer(leases, 1, key, from + i * each, 1, &answer));
         if (engine_leases_want(leases, 1, key, from + i * each, command)) return i + 1;
     }
     return 0;
@@ -170,38 +170,39 @@ static void one_is_spent_renewed_and_given_back(void **unused)
     struct engine_lease_command command, next;
     uint64_t number = 3, now = BEGIN + 10 * MS;
     const weir_key key = key_of(&number);
-    weir_decision decision;
+    struct engine_leases_answer answer;
     assert_int_equal(asks_until_wanted(leases, key, BEGIN, MS, 20, &command), 10);
     assert_false(engine_leases_want(leases, 1, key, now, &next));
     engine_leases_granted(leases, &command, 70, 8);
     engine_leases_granted(leases, &command, 70, 8);                       /* a second one is not heard */
-    assert_false(engine_leases_spend(leases, 2, key, now, 1, &decision)); /* another limit's key */
+    assert_false(engine_leases_answer(leases, 2, key, now, 1, &answer)); /* another limit's key */
     for (uint64_t left = 8; left > 4; left--) {
         assert_false(engine_leases_want(leases, 1, key, now, &next));
-        assert_true(engine_leases_spend(leases, 1, key, now, 1, &decision));
-        assert_int_equal(decision.verdict, WEIR_ALLOW);
-        assert_int_equal(decision.start.ns, now);
-        assert_int_equal(decision.remaining, left - 1);
-        assert_int_equal(decision.charged, 1);
-        assert_int_equal(decision.end, 0);
+        assert_true(engine_leases_answer(leases, 1, key, now, 1, &answer));
+        assert_int_equal(answer.decision.verdict, WEIR_ALLOW);
+        assert_int_equal(answer.decision.start.ns, now);
+        assert_int_equal(answer.decision.remaining, left - 1);
+        assert_int_equal(answer.decision.charged, 1);
+        assert_int_equal(answer.decision.end, 0);
+        assert_int_equal(answer.spent, 9 - left);
     }
     assert_true(engine_leases_want(leases, 1, key, now, &next));
     assert_int_equal(next.turn, 70);
     assert_int_equal(next.permits, 8);
     assert_int_equal(next.unused, 4);
     assert_int_equal(next.want, 16);
-    assert_false(engine_leases_spend(leases, 1, key, now, 1, &decision));
+    assert_false(engine_leases_answer(leases, 1, key, now, 1, &answer));
     engine_leases_granted(leases, &command, 71, 8); /* the old one: too late */
-    assert_false(engine_leases_spend(leases, 1, key, now, 1, &decision));
+    assert_false(engine_leases_answer(leases, 1, key, now, 1, &answer));
     engine_leases_granted(leases, &next, 72, 16);
-    assert_true(engine_leases_spend(leases, 1, key, now, 3, &decision));
+    assert_true(engine_leases_answer(leases, 1, key, now, 3, &answer));
     assert_false(engine_leases_return(leases, now, false, &command));
     assert_true(engine_leases_return(leases, now, true, &command));
     assert_int_equal(command.want, 0);
     assert_int_equal(command.turn, 72);
     assert_int_equal(command.unused, 13);
     assert_false(engine_leases_return(leases, now, true, &command));
-    assert_false(engine_leases_spend(leases, 1, key, now, 1, &decision));
+    assert_false(engine_leases_answer(leases, 1, key, now, 1, &answer));
     const struct engine_leases_counts counts = engine_leases_counts(leases);
     assert_int_equal(counts.leased, 24);
     assert_int_equal(counts.unused, 17);
@@ -233,11 +234,11 @@ static void a_lost_reply_grants_nothing(void **unused)
     struct engine_leases *leases = engine_leases_open(LIFETIME);
     struct engine_lease_command command;
     uint64_t number = 5;
-    weir_decision decision;
+    struct engine_leases_answer answer;
     assert_int_equal(asks_until_wanted(leases, key_of(&number), BEGIN, MS, 20, &command), 10);
     engine_leases_lost(leases, &command);
     engine_leases_granted(leases, &command, 70, 8);
-    assert_false(engine_leases_spend(leases, 1, key_of(&number), BEGIN + 10 * MS, 1, &decision));
+    assert_false(engine_leases_answer(leases, 1, key_of(&number), BEGIN + 10 * MS, 1, &answer));
     engine_leases_close(leases);
 }
 
@@ -247,11 +248,11 @@ static void many_keys_share_a_bounded_table(void **unused)
     enum { KEYS = 8 * LEASES_KEYS, ASKS = 20 };
     struct engine_leases *leases = engine_leases_open(LIFETIME);
     struct engine_lease_command command;
-    weir_decision decision;
+    struct engine_leases_answer answer;
     unsigned wanted = 0, spent = 0, back = 0;
     for (int ask = 0; ask < ASKS; ask++) {
         for (uint64_t number = 0; number < KEYS; number++) {
-            if (engine_leases_spend(leases, 1, key_of(&number), BEGIN, 1, &decision)) spent++;
+            if (engine_leases_answer(leases, 1, key_of(&number), BEGIN, 1, &answer)) spent++;
             if (!engine_leases_want(leases, 1, key_of(&number), BEGIN, &command)) continue;
             wanted++;
             engine_leases_granted(leases, &command, 9, command.want);
@@ -272,14 +273,14 @@ static void many_slow_keys_are_not_a_busy_one(void **unused)
     enum { KEYS = 65536, ALMOST = 9 };
     struct engine_leases *leases = engine_leases_open(LIFETIME);
     struct engine_lease_command command;
-    weir_decision decision;
+    struct engine_leases_answer answer;
     for (uint64_t ask = 0; ask < KEYS + ALMOST; ask++) {
         uint64_t number = ask < ALMOST ? 0 : ask - ALMOST + 1;
-        assert_false(engine_leases_spend(leases, 1, key_of(&number), BEGIN, 1, &decision));
+        assert_false(engine_leases_answer(leases, 1, key_of(&number), BEGIN, 1, &answer));
         assert_false(engine_leases_want(leases, 1, key_of(&number), BEGIN, &command));
     }
     uint64_t first = 0;
-    assert_false(engine_leases_spend(leases, 1, key_of(&first), BEGIN, 1, &decision));
+    assert_false(engine_leases_answer(leases, 1, key_of(&first), BEGIN, 1, &answer));
     assert_false(engine_leases_want(leases, 1, key_of(&first), BEGIN, &command));
     engine_leases_close(leases);
 }
