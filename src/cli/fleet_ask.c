@@ -42,15 +42,18 @@ struct value {
 struct holder {
     struct engine_lease lease;
     uint64_t window, asks, asked_ns; /* of the node; asks: in this window */
+    uint64_t refused_until_ns, refused_cost;
     uint32_t client;
     bool busy_before; /* in the window before */
 };
 
 struct question {
     struct fleet_request request; /* of a take */
-    struct holder *holder;        /* of a lease */
+    struct holder *holder;        /* who asked; NULL: nobody with leases */
     struct engine_lease_return back;
-    uint64_t want, turn, permits; /* the last two are the answer */
+    bool of_lease;                /* a lease, a return, or both; else a take */
+    uint64_t want, turn, permits; /* the last two are the answer, as is this: */
+    uint64_t retry_us;            /* 0: not refused, or never to pass */
 };
 
 struct fleet_asking {
@@ -141,14 +144,16 @@ static bool ask(struct fleet_asking *asking, const struct question *question)
 
 /* ---- the engine ---- */
 
-static bool answer_take(struct fleet_asking *asking, const struct fleet_request *request, struct micro_state *state,
+static bool answer_take(struct fleet_asking *asking, struct question *asked, struct micro_state *state,
                         uint64_t now_us, bool *changed)
 {
+    const struct fleet_request *request = &asked->request;
     struct micro_answer answer;
     struct micro_ask question = {.now = now_us};
     question.cost[0] = request->cost;
     micro_take(&asking->plan, state, NULL, &question, &answer);
     *changed = answer.changed;
+    asked->retry_us = answer.verdict == WEIR_DENY ? answer.retry : 0;
     const struct fleet_verdict verdict = {.time_us = now_us,
                                           .cost = request->cost,
                                           .client = request->client,
@@ -184,8 +189,8 @@ static bool handle(struct fleet_asking *asking, struct question *question)
     if (value == NULL) return false;
     if (value->size != 0) micro_read(&state, value->bytes, value->size);
     tally_call(asking->tally, now_us);
-    if (question->holder != NULL) answer_lease(asking, question, &state, now_us, &changed);
-    else enough = answer_take(asking, &question->request, &state, now_us, &changed);
+    if (question->of_lease) answer_lease(asking, question, &state, now_us, &changed);
+    else enough = answer_take(asking, question, &state, now_us, &changed);
     if (!changed) return enough;
     unsigned char bytes[MICRO_BYTES_MAX];
     value->size = micro_write(&state, bytes);
@@ -195,6 +200,11 @@ static bool handle(struct fleet_asking *asking, struct question *question)
 
 static void receive(const struct fleet_asking *asking, const struct question *question)
 {
+    struct holder *holder = question->holder;
+    if (holder != NULL && question->retry_us != 0) {
+        holder->refused_until_ns = (question->request.time_us + question->retry_us) * US_NS;
+        holder->refused_cost = question->request.cost;
+    }
     if (question->want == 0) return;
     engine_lease_granted(&question->holder->lease, asking->life_ns, question->turn, question->permits);
 }
@@ -224,7 +234,8 @@ bool asking_finish(struct fleet_asking *asking)
 static bool ask_lease(struct fleet_asking *asking, struct holder *holder, uint64_t time_us)
 {
     const uint64_t now_ns = time_us * US_NS;
-    struct question question = {.request = {.time_us = time_us, .client = holder->client}, .holder = holder};
+    struct question question = {
+        .request = {.time_us = time_us, .client = holder->client}, .holder = holder, .of_lease = true};
     question.back = engine_lease_end(&holder->lease, asking->life_ns, now_ns);
     holder->lease.want = least(holder->lease.want != 0 ? holder->lease.want : LEASE_FIRST, asking->lease);
     question.want = engine_lease_ask(&holder->lease, now_ns);
@@ -243,10 +254,11 @@ static bool decided(struct fleet_asking *asking, const struct fleet_request *req
 }
 
 /* By the engine, or by the node's share while it is down. */
-static bool take_elsewhere(struct fleet_asking *asking, const struct fleet_request *request, bool away)
+static bool take_elsewhere(struct fleet_asking *asking, const struct fleet_request *request, struct holder *holder,
+                           bool away)
 {
     bool allowed;
-    const struct question question = {.request = *request};
+    const struct question question = {.request = *request, .holder = holder};
     if (!away) return ask(asking, &question);
     return local_take(&asking->away, request->client, request->node, request->time_us, request->cost, &allowed) &&
            decided(asking, request, allowed);
@@ -273,7 +285,8 @@ static bool return_one(struct fleet_asking *asking, uint64_t time_us)
     if (asking->holders.count == 0) return true;
     struct holder *holder = rows_at(&asking->holders.rows, asking->looked++);
     if (holder->lease.permits == 0 || now_ns - holder->asked_ns <= asking->life_ns / QUIET) return true;
-    struct question question = {.request = {.time_us = time_us, .client = holder->client}, .holder = holder};
+    struct question question = {
+        .request = {.time_us = time_us, .client = holder->client}, .holder = holder, .of_lease = true};
     question.back = engine_lease_end(&holder->lease, asking->life_ns, now_ns);
     return question.back.permits == 0 || ask(asking, &question);
 }
@@ -285,16 +298,19 @@ static bool take_at_node(struct fleet_asking *asking, const struct fleet_request
     if (holder == NULL || (!away && !return_one(asking, request->time_us))) return false;
     holder->client = request->client;
     const bool busy = is_busy(holder, now_ns), spent = engine_lease_spend(&holder->lease, now_ns, request->cost);
+    if (!spent && now_ns < holder->refused_until_ns && request->cost >= holder->refused_cost) {
+        return decided(asking, request, false);
+    }
     if (busy && !away && engine_lease_due(&holder->lease, now_ns) && !ask_lease(asking, holder, request->time_us)) {
         return false;
     }
-    return spent ? decided(asking, request, true) : take_elsewhere(asking, request, away);
+    return spent ? decided(asking, request, true) : take_elsewhere(asking, request, busy ? holder : NULL, away);
 }
 
 bool asking_take(struct fleet_asking *asking, const struct fleet_request *request, bool away)
 {
     if (!run_until(asking, request->time_us)) return false;
     if (request->cost == 0) return decided(asking, request, true);
-    if (asking->lease == 0) return take_elsewhere(asking, request, away);
+    if (asking->lease == 0) return take_elsewhere(asking, request, NULL, away);
     return take_at_node(asking, request, away);
 }

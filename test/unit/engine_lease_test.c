@@ -297,6 +297,93 @@ static void long_keys_and_none_are_asked_for_as_ever(void **unused)
     engine_leases_close(leases);
 }
 
+/* ---- refusals ---- */
+
+static struct engine_leases *busy_with(uint64_t *number)
+{
+    struct engine_leases *leases = engine_leases_open(LIFETIME);
+    struct engine_lease_command command;
+    assert_int_equal(asks_until_wanted(leases, key_of(number), BEGIN, MS, 20, &command), 10);
+    engine_leases_lost(leases, &command);
+    return leases;
+}
+
+static void refuse(struct engine_leases *leases, uint64_t *number, uint64_t sent, uint64_t cost, uint64_t retry)
+{
+    const struct engine_leases_refusal refusal = {sent, cost, retry, 1, 20 * MS};
+    engine_leases_refused(leases, 1, key_of(number), &refusal);
+}
+
+static void a_refusal_is_good_until_its_retry(void **unused)
+{
+    (void)unused;
+    uint64_t number = 3;
+    const uint64_t sent = BEGIN + 10 * MS;
+    struct engine_leases *leases = busy_with(&number);
+    struct engine_leases_answer answer;
+    refuse(leases, &number, sent, 2, 5 * MS);
+    assert_true(engine_leases_answer(leases, 1, key_of(&number), sent + MS, 2, &answer));
+    assert_int_equal(answer.decision.verdict, WEIR_DENY);
+    assert_int_equal(answer.decision.retry_ns, 4 * MS);
+    assert_int_equal(answer.decision.remaining, 1);
+    assert_int_equal(answer.decision.charged, 0);
+    assert_int_equal(answer.full_ns, 19 * MS);
+    assert_true(engine_leases_answer(leases, 1, key_of(&number), sent + 5 * MS - 1, 3, &answer));
+    assert_int_equal(answer.decision.retry_ns, 1);
+    assert_false(engine_leases_answer(leases, 1, key_of(&number), sent + MS, 1, &answer)); /* may pass: it is less */
+    assert_false(engine_leases_answer(leases, 2, key_of(&number), sent + MS, 2, &answer)); /* another limit's */
+    assert_false(engine_leases_answer(leases, 1, key_of(&number), sent + 5 * MS, 2, &answer));
+    engine_leases_close(leases);
+}
+
+static void a_refusal_is_forgotten(void **unused)
+{
+    (void)unused;
+    uint64_t number = 3;
+    struct engine_leases *leases = busy_with(&number);
+    struct engine_leases_answer answer;
+    refuse(leases, &number, BEGIN + 10 * MS, 1, 5 * MS);
+    engine_leases_forget(leases, 2, key_of(&number));
+    assert_true(engine_leases_answer(leases, 1, key_of(&number), BEGIN + 11 * MS, 1, &answer));
+    engine_leases_forget(leases, 1, key_of(&number));
+    assert_false(engine_leases_answer(leases, 1, key_of(&number), BEGIN + 11 * MS, 1, &answer));
+    engine_leases_close(leases);
+}
+
+static void refusals_of_keys_that_are_not_busy_are_not_kept(void **unused)
+{
+    (void)unused;
+    uint64_t number = 3, slow = 4;
+    struct engine_leases *leases = busy_with(&number);
+    struct engine_leases_answer answer;
+    assert_false(engine_leases_answer(leases, 1, key_of(&slow), BEGIN + 10 * MS, 1, &answer));
+    refuse(leases, &slow, BEGIN + 10 * MS, 1, 5 * MS);
+    assert_false(engine_leases_answer(leases, 1, key_of(&slow), BEGIN + 11 * MS, 1, &answer));
+    engine_leases_close(leases);
+}
+
+/* What is in a lease may be spent all the same. */
+static void a_lease_comes_before_a_refusal(void **unused)
+{
+    (void)unused;
+    uint64_t number = 3;
+    struct engine_leases *leases = engine_leases_open(LIFETIME);
+    struct engine_lease_command command;
+    struct engine_leases_answer answer;
+    assert_int_equal(asks_until_wanted(leases, key_of(&number), BEGIN, MS, 20, &command), 10);
+    refuse(leases, &number, BEGIN + 10 * MS, 1, 5 * MS);
+    assert_false(engine_leases_has(leases, 2));
+    assert_true(engine_leases_has(leases, 1));
+    engine_leases_granted(leases, &command, 70, 1);
+    assert_true(engine_leases_answer(leases, 1, key_of(&number), BEGIN + 11 * MS, 1, &answer));
+    assert_int_equal(answer.decision.verdict, WEIR_ALLOW);
+    assert_true(engine_leases_answer(leases, 1, key_of(&number), BEGIN + 11 * MS, 1, &answer));
+    assert_int_equal(answer.decision.verdict, WEIR_DENY);
+    engine_leases_return(leases, BEGIN + 11 * MS, true, &command);
+    assert_false(engine_leases_has(leases, 1));
+    engine_leases_close(leases);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -314,6 +401,10 @@ int main(void)
         cmocka_unit_test(many_keys_share_a_bounded_table),
         cmocka_unit_test(many_slow_keys_are_not_a_busy_one),
         cmocka_unit_test(long_keys_and_none_are_asked_for_as_ever),
+        cmocka_unit_test(a_refusal_is_good_until_its_retry),
+        cmocka_unit_test(a_refusal_is_forgotten),
+        cmocka_unit_test(refusals_of_keys_that_are_not_busy_are_not_kept),
+        cmocka_unit_test(a_lease_comes_before_a_refusal),
     };
     return cmocka_run_group_tests_name("engine_lease", tests, NULL, NULL);
 }
