@@ -21,6 +21,7 @@
 #include "core/num.h"
 #include "engine/lease.h"
 #include "engine/leases.h"
+#include "engine/refusal.h"
 #include "micro/micro.h"
 
 enum { QUEUE_AT_FIRST = 1 << 8, US_NS = 1000 };
@@ -42,7 +43,7 @@ struct value {
 struct holder {
     struct engine_lease lease;
     uint64_t window, asks, asked_ns; /* of the node; asks: in this window */
-    uint64_t refused_until_ns, refused_cost;
+    struct engine_refusal refusal;
     uint32_t client;
     bool busy_before; /* in the window before */
 };
@@ -51,9 +52,11 @@ struct question {
     struct fleet_request request; /* of a take */
     struct holder *holder;        /* who asked; NULL: nobody with leases */
     struct engine_lease_return back;
+    bool is_busy;                 /* so a refusal is remembered */
     bool of_lease;                /* a lease, a return, or both; else a take */
     uint64_t want, turn, permits; /* the last two are the answer, as is this: */
-    uint64_t retry_us;            /* 0: not refused, or never to pass */
+    uint64_t retry_us, remaining;
+    uint32_t verdict; /* of a take */
 };
 
 struct fleet_asking {
@@ -153,7 +156,9 @@ static bool answer_take(struct fleet_asking *asking, struct question *asked, str
     question.cost[0] = request->cost;
     micro_take(&asking->plan, state, NULL, &question, &answer);
     *changed = answer.changed;
-    asked->retry_us = answer.verdict == WEIR_DENY ? answer.retry : 0;
+    asked->verdict = (uint32_t)answer.verdict;
+    asked->retry_us = answer.retry;
+    asked->remaining = answer.remaining;
     const struct fleet_verdict verdict = {.time_us = now_us,
                                           .cost = request->cost,
                                           .client = request->client,
@@ -198,13 +203,22 @@ static bool handle(struct fleet_asking *asking, struct question *question)
     return enough;
 }
 
+static void receive_verdict(const struct fleet_asking *asking, const struct question *question)
+{
+    const struct micro_rule *rule = &asking->plan.rule[0];
+    const uint64_t sent_ns = question->request.time_us * US_NS, cost = question->request.cost;
+    const struct engine_refused refused = {sent_ns, cost, question->retry_us * US_NS,
+                                           multiply_divide_floor(rule->permit, US_NS, rule->per)};
+    struct engine_refusal *refusal = &question->holder->refusal;
+    if (question->verdict == WEIR_ALLOW) engine_refusal_allowed(refusal, sent_ns, cost, question->remaining);
+    else if (question->verdict != WEIR_DENY) engine_refusal_lost(refusal, cost);
+    else if (question->is_busy || refusal->empty_ns != 0) engine_refusal_refused(refusal, &refused);
+    else engine_refusal_lost(refusal, cost);
+}
+
 static void receive(const struct fleet_asking *asking, const struct question *question)
 {
-    struct holder *holder = question->holder;
-    if (holder != NULL && question->retry_us != 0) {
-        holder->refused_until_ns = (question->request.time_us + question->retry_us) * US_NS;
-        holder->refused_cost = question->request.cost;
-    }
+    if (question->holder != NULL && !question->of_lease) receive_verdict(asking, question);
     if (question->want == 0) return;
     engine_lease_granted(&question->holder->lease, asking->life_ns, question->turn, question->permits);
 }
@@ -255,10 +269,10 @@ static bool decided(struct fleet_asking *asking, const struct fleet_request *req
 
 /* By the engine, or by the node's share while it is down. */
 static bool take_elsewhere(struct fleet_asking *asking, const struct fleet_request *request, struct holder *holder,
-                           bool away)
+                           bool busy, bool away)
 {
     bool allowed;
-    const struct question question = {.request = *request, .holder = holder};
+    const struct question question = {.request = *request, .holder = holder, .is_busy = busy};
     if (!away) return ask(asking, &question);
     return local_take(&asking->away, request->client, request->node, request->time_us, request->cost, &allowed) &&
            decided(asking, request, allowed);
@@ -298,19 +312,20 @@ static bool take_at_node(struct fleet_asking *asking, const struct fleet_request
     if (holder == NULL || (!away && !return_one(asking, request->time_us))) return false;
     holder->client = request->client;
     const bool busy = is_busy(holder, now_ns), spent = engine_lease_spend(&holder->lease, now_ns, request->cost);
-    if (!spent && now_ns < holder->refused_until_ns && request->cost >= holder->refused_cost) {
+    if (!spent && engine_refusal_wait(&holder->refusal, now_ns, request->cost) != 0) {
         return decided(asking, request, false);
     }
+    if (!spent && !away) engine_refusal_asked(&holder->refusal, request->cost);
     if (busy && !away && engine_lease_due(&holder->lease, now_ns) && !ask_lease(asking, holder, request->time_us)) {
         return false;
     }
-    return spent ? decided(asking, request, true) : take_elsewhere(asking, request, busy ? holder : NULL, away);
+    return spent ? decided(asking, request, true) : take_elsewhere(asking, request, holder, busy, away);
 }
 
 bool asking_take(struct fleet_asking *asking, const struct fleet_request *request, bool away)
 {
     if (!run_until(asking, request->time_us)) return false;
     if (request->cost == 0) return decided(asking, request, true);
-    if (asking->lease == 0) return take_elsewhere(asking, request, NULL, away);
+    if (asking->lease == 0) return take_elsewhere(asking, request, NULL, false, away);
     return take_at_node(asking, request, away);
 }

@@ -318,7 +318,10 @@ static void end(struct weir_engine *engine)
     for (size_t i = 0; i < engine->count; i++) {
         struct item *const item = &engine->item[i];
         if (item->state == ITEM_PARKED || item->state == ITEM_SENT) give_up(engine, item);
-        if (item->state == ITEM_AWAY) away_answer(engine->hub, item->ask, item->server, &share);
+        if (item->state == ITEM_AWAY) {
+            busy_unanswered(engine, item->ask);
+            away_answer(engine->hub, item->ask, item->server, &share);
+        }
         from[item->ask->from]++;
     }
     hub_count(&engine->hub->counts.from_engine, from[WEIR_FROM_ENGINE]);

@@ -194,21 +194,34 @@ bool busy_answer(struct weir_engine *engine, weir_engine_ask *ask)
     return true;
 }
 
+static void take_heard(struct weir_engine *engine, const weir_engine_ask *ask, uint64_t sent_ns)
+{
+    struct engine_leases *const leases = engine->busy->leases;
+    const weir_decision *const decision = &ask->decision;
+    const uint64_t number = ask->limit->text->number;
+    const struct engine_refused refused = {
+        sent_ns, ask_cost(ask, 0), decision->retry_ns, ask->limit->interval_ns};
+    if (decision->verdict == WEIR_DENY) {
+        engine_leases_refused(leases, number, ask->key, &refused, decision->remaining, ask->full_ns);
+    } else if (decision->verdict == WEIR_ALLOW) {
+        engine_leases_allowed(leases, number, ask->key, sent_ns, ask_cost(ask, 0), decision->remaining);
+    } else {
+        engine_leases_unanswered(leases, number, ask->key, ask_cost(ask, 0));
+    }
+}
+
 void busy_heard(struct weir_engine *engine, const weir_engine_ask *ask, uint64_t sent_ns)
 {
     if (engine->busy == NULL || !ask->limit->remembers) return;
-    struct engine_leases *const leases = engine->busy->leases;
-    const weir_decision *const decision = &ask->decision;
-    const struct engine_leases_refusal refusal = {.sent_ns = sent_ns,
-                                                  .cost = ask_cost(ask, 0),
-                                                  .retry_ns = decision->retry_ns,
-                                                  .remaining = decision->remaining,
-                                                  .full_ns = ask->full_ns};
-    if (changes(ask->verb)) {
-        engine_leases_forget(leases, ask->limit->text->number, ask->key);
-    } else if (ask->verb == WEIR_ASK_TAKE && decision->verdict == WEIR_DENY) {
-        engine_leases_refused(leases, ask->limit->text->number, ask->key, &refusal);
-    }
+    const uint64_t number = ask->limit->text->number;
+    if (changes(ask->verb)) engine_leases_forget(engine->busy->leases, number, ask->key);
+    else if (ask->verb == WEIR_ASK_TAKE) take_heard(engine, ask, sent_ns);
+}
+
+void busy_unanswered(struct weir_engine *engine, const weir_engine_ask *ask)
+{
+    if (engine->busy == NULL || !ask->limit->remembers || ask->verb != WEIR_ASK_TAKE) return;
+    engine_leases_unanswered(engine->busy->leases, ask->limit->text->number, ask->key, ask_cost(ask, 0));
 }
 
 /* ---- the end ---- */

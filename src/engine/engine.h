@@ -108,6 +108,8 @@ void busy_after_fork(struct weir_engine *engine);
 bool busy_answer(struct weir_engine *engine, weir_engine_ask *ask);
 /* The engine answered what was sent at this time or later. */
 void busy_heard(struct weir_engine *engine, const weir_engine_ask *ask, uint64_t sent_ns);
+/* Nobody will. */
+void busy_unanswered(struct weir_engine *engine, const weir_engine_ask *ask);
 /* From time to time: what nobody spends goes back. */
 void busy_return(struct weir_engine *engine, uint64_t now_ns);
 

@@ -40,7 +40,8 @@ struct slot {
     uint64_t hash, limit;
     uint64_t asked_last_ns; /* 0: free */
     uint64_t number;        /* of the command on its way */
-    uint64_t refused_until_ns, refused_cost, refused_remaining, refused_full_ns; /* the last: until when */
+    struct engine_refusal refusal;
+    uint64_t refused_remaining, full_at_ns; /* as it was told with it */
     size_t size;
     unsigned char bytes[LEASES_KEY_MAX];
 };
@@ -154,17 +155,23 @@ static bool answer_by_lease(struct slot *slot, uint64_t now_ns, uint64_t cost, s
     return true;
 }
 
-static bool answer_by_refusal(const struct slot *slot, uint64_t now_ns, uint64_t cost,
-                              struct engine_leases_answer *answer)
+static bool answer_by_refusal(struct slot *slot, uint64_t now_ns, uint64_t cost, struct engine_leases_answer *answer)
 {
-    if (now_ns >= slot->refused_until_ns || cost < slot->refused_cost) return false;
-    const weir_decision decision = {.verdict = WEIR_DENY,
-                                    .start = {now_ns},
-                                    .remaining = slot->refused_remaining,
-                                    .retry_ns = slot->refused_until_ns - now_ns};
-    const uint64_t full_ns = subtract_to_zero(slot->refused_full_ns, now_ns);
+    const uint64_t wait_ns = engine_refusal_wait(&slot->refusal, now_ns, cost);
+    if (wait_ns == 0) {
+        engine_refusal_asked(&slot->refusal, cost);
+        return false;
+    }
+    const weir_decision decision = {
+        .verdict = WEIR_DENY, .start = {now_ns}, .remaining = slot->refused_remaining, .retry_ns = wait_ns};
+    const uint64_t full_ns = subtract_to_zero(slot->full_at_ns, now_ns);
     *answer = (struct engine_leases_answer){.decision = decision, .full_ns = full_ns};
     return true;
+}
+
+static struct slot *slot_of(struct engine_leases *leases, uint64_t limit, weir_key key)
+{
+    return has_room_for(key) ? find(leases, hash_of(limit, key), limit, key) : NULL;
 }
 
 bool engine_leases_answer(struct engine_leases *leases, uint64_t limit, weir_key key, uint64_t now_ns, uint64_t cost,
@@ -190,22 +197,34 @@ static struct slot *slot_for(struct engine_leases *leases, uint64_t limit, weir_
 }
 
 void engine_leases_refused(struct engine_leases *leases, uint64_t limit, weir_key key,
-                           const struct engine_leases_refusal *refusal)
+                           const struct engine_refused *refused, uint64_t remaining, uint64_t full_ns)
 {
-    const uint64_t until_ns = add_saturating(refusal->sent_ns, refusal->retry_ns);
-    struct slot *slot = slot_for(leases, limit, key);
-    if (slot == NULL || refusal->retry_ns == 0) return;
-    slot->asked_last_ns = most(slot->asked_last_ns, most(refusal->sent_ns, 1));
-    slot->refused_until_ns = until_ns;
-    slot->refused_cost = refusal->cost;
-    slot->refused_remaining = refusal->remaining;
-    slot->refused_full_ns = add_saturating(refusal->sent_ns, refusal->full_ns);
+    struct slot *slot = slot_of(leases, limit, key);
+    if (slot == NULL) slot = slot_for(leases, limit, key);
+    if (slot == NULL) return;
+    slot->asked_last_ns = most(slot->asked_last_ns, most(refused->sent_ns, 1));
+    engine_refusal_refused(&slot->refusal, refused);
+    slot->refused_remaining = remaining;
+    slot->full_at_ns = add_saturating(refused->sent_ns, full_ns);
+}
+
+void engine_leases_allowed(struct engine_leases *leases, uint64_t limit, weir_key key, uint64_t sent_ns,
+                           uint64_t cost, uint64_t remaining)
+{
+    struct slot *slot = slot_of(leases, limit, key);
+    if (slot != NULL) engine_refusal_allowed(&slot->refusal, sent_ns, cost, remaining);
+}
+
+void engine_leases_unanswered(struct engine_leases *leases, uint64_t limit, weir_key key, uint64_t cost)
+{
+    struct slot *slot = slot_of(leases, limit, key);
+    if (slot != NULL) engine_refusal_lost(&slot->refusal, cost);
 }
 
 void engine_leases_forget(struct engine_leases *leases, uint64_t limit, weir_key key)
 {
-    struct slot *slot = has_room_for(key) ? find(leases, hash_of(limit, key), limit, key) : NULL;
-    if (slot != NULL) slot->refused_until_ns = 0;
+    struct slot *slot = slot_of(leases, limit, key);
+    if (slot != NULL) slot->refusal = (struct engine_refusal){0};
 }
 
 bool engine_leases_has(const struct engine_leases *leases, uint64_t limit)

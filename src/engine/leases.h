@@ -5,7 +5,7 @@
 
        now = clock
        if (engine_leases_answer(leases, limit, key, now, cost, &answer)) answered, by a lease or by a refusal before
-       else TAKE is sent, and a reply awaited; when it refuses:  engine_leases_refused(leases, limit, key, &refusal)
+       else TAKE is sent, and its reply awaited: engine_leases_allowed, _refused, or _unanswered
        if (engine_leases_want(leases, limit, key, now, &command)) LEASE is written in the same turn, before the TAKE
        ... and when its reply is read:  engine_leases_granted(leases, &command, turn, permits)
        ... or there is none, or an error, or the connection broke:  engine_leases_lost(leases, &command)
@@ -19,9 +19,7 @@
    remembered of a refusal goes (engine_leases_forget).  A decision from a lease has end 0 and nothing is given back for
    it: the engine does so for nobody while permits are out.
 
-   A refusal with a retry is good for whoever costs as much or more, until then: a bucket fills no faster.  It counts
-   from when the question was sent, so it is over before the engine's own.  Only another node's giving back makes it too
-   long, by that retry at most.
+   What a refusal says of the next calls is in refusal.h.
 
    [one thread].  May touch: its own memory.  Promises: bounded memory, no clock, no socket; allocates once.  Leaves to
    others: times (CLOCK_MONOTONIC, ns, never going back), bytes, forks (a child must not use its parent's). */
@@ -32,6 +30,8 @@
 #include <stdint.h>
 
 #include <weir/weir.h>
+
+#include "engine/refusal.h"
 
 enum {
     LEASES_KEYS = 1024,    /* with a lease at once */
@@ -62,11 +62,6 @@ struct engine_leases_answer {
     uint64_t full_ns; /* of a refused one: as the engine said */
 };
 
-/* What the engine refused: this cost, at this time of ours, just before it was asked. */
-struct engine_leases_refusal {
-    uint64_t sent_ns, cost, retry_ns, remaining, full_ns;
-};
-
 struct engine_leases_counts {
     uint64_t leased, unused; /* permits: granted; given back or out of time */
 };
@@ -85,8 +80,14 @@ void engine_leases_granted(struct engine_leases *, const struct engine_lease_com
                            uint64_t permits);
 void engine_leases_lost(struct engine_leases *, const struct engine_lease_command *);
 
-/* Remembered for a key that is busy.  Not of a limit that counts what it refuses, and not of several limits. */
-void engine_leases_refused(struct engine_leases *, uint64_t limit, weir_key key, const struct engine_leases_refusal *);
+/* What came of a question, of a limit that does not count what it refuses, and is no list.  A refusal is remembered
+   for a key that is busy. */
+void engine_leases_refused(struct engine_leases *, uint64_t limit, weir_key key, const struct engine_refused *,
+                           uint64_t remaining, uint64_t full_ns);
+void engine_leases_allowed(struct engine_leases *, uint64_t limit, weir_key key, uint64_t sent_ns, uint64_t cost,
+                           uint64_t remaining);
+void engine_leases_unanswered(struct engine_leases *, uint64_t limit, weir_key key, uint64_t cost);
+/* What is known of refusals holds no more. */
 void engine_leases_forget(struct engine_leases *, uint64_t limit, weir_key key);
 
 /* Is one of this limit's here, or asked for? */

@@ -9,9 +9,12 @@
 
 #include "api/error.h"
 #include "core/algorithms.h"
+#include "core/num.h"
 #include "engine/engine.h"
 #include "micro/micro.h"
 #include "plan/plan.h"
+
+enum { NS_PER_US = 1000 };
 
 /* A log is a sorted set of its own; among others each limit gets a key. */
 static unsigned keys_of(const struct plan *plan)
@@ -30,6 +33,7 @@ static void read_micro(struct weir_engine_limit *limit, const struct micro_plan 
     limit->remembers = micro->count == 1 && (rule->flags & MICRO_COUNTS_REFUSED) == 0;
     limit->permit = rule->permit;
     limit->per = rule->per;
+    if (rule->kind == MICRO_GCRA) limit->interval_ns = multiply_divide_floor(rule->permit, NS_PER_US, rule->per);
 }
 
 static int fill(struct weir_engine_limit *limit, const char *limits, weir_error *error)

@@ -28,6 +28,7 @@ struct weir_engine_limit {
     bool leases;               /* may permits be taken along? */
     bool remembers;            /* is a refusal good until its retry, also for who asks again? */
     uint64_t permit, per;      /* with leases: a permit is back after permit / per us */
+    uint64_t interval_ns;      /* the same in whole ns; 0: no bucket */
     struct limit_text *text;
 };
 

@@ -310,8 +310,8 @@ static struct engine_leases *busy_with(uint64_t *number)
 
 static void refuse(struct engine_leases *leases, uint64_t *number, uint64_t sent, uint64_t cost, uint64_t retry)
 {
-    const struct engine_leases_refusal refusal = {sent, cost, retry, 1, 20 * MS};
-    engine_leases_refused(leases, 1, key_of(number), &refusal);
+    const struct engine_refused refused = {sent, cost, retry, 0};
+    engine_leases_refused(leases, 1, key_of(number), &refused, 1, 20 * MS);
 }
 
 static void a_refusal_is_good_until_its_retry(void **unused)
@@ -362,6 +362,53 @@ static void refusals_of_keys_that_are_not_busy_are_not_kept(void **unused)
     engine_leases_close(leases);
 }
 
+/* Ten permits a second; room for nothing at BEGIN. */
+static struct engine_refusal empty_at_begin(void)
+{
+    struct engine_refusal refusal = {0};
+    assert_int_equal(engine_refusal_wait(&refusal, BEGIN, 5), 0);
+    engine_refusal_asked(&refusal, 2);
+    engine_refusal_refused(&refusal, &(struct engine_refused){BEGIN, 2, 200 * MS, 100 * MS});
+    return refusal;
+}
+
+static void a_node_asks_no_faster_than_the_rate(void **unused)
+{
+    (void)unused;
+    struct engine_refusal refusal = empty_at_begin();
+    assert_int_equal(engine_refusal_wait(&refusal, BEGIN + 150 * MS, 2), 50 * MS);
+    assert_int_equal(engine_refusal_wait(&refusal, BEGIN + 150 * MS, 1), 0); /* a smaller one may pass */
+    engine_refusal_asked(&refusal, 1);
+    assert_int_equal(engine_refusal_wait(&refusal, BEGIN + 150 * MS, 1), 50 * MS); /* but not a second */
+    engine_refusal_allowed(&refusal, BEGIN + 150 * MS, 1, 0);
+    assert_int_equal(engine_refusal_wait(&refusal, BEGIN + 150 * MS, 1), 50 * MS);
+    engine_refusal_asked(&refusal, 1);
+    engine_refusal_lost(&refusal, 1);
+    assert_int_equal(engine_refusal_wait(&refusal, BEGIN + 200 * MS, 1), 0);
+}
+
+/* Answers come in the order of the questions, and of those behind it an answer knows nothing. */
+static void what_is_on_its_way_counts_as_taken(void **unused)
+{
+    (void)unused;
+    struct engine_refusal refusal = empty_at_begin();
+    for (int i = 0; i < 3; i++) engine_refusal_asked(&refusal, 1);
+    assert_int_equal(engine_refusal_wait(&refusal, BEGIN + 300 * MS, 1), 100 * MS);
+    engine_refusal_refused(&refusal, &(struct engine_refused){BEGIN + 300 * MS, 1, 50 * MS, 100 * MS});
+    /* Room for half a permit at 300 ms, and two on their way. */
+    assert_int_equal(engine_refusal_wait(&refusal, BEGIN + 300 * MS, 1), 250 * MS);
+}
+
+static void a_permit_that_was_given_back_shows(void **unused)
+{
+    (void)unused;
+    struct engine_refusal refusal = empty_at_begin();
+    engine_refusal_asked(&refusal, 1);
+    engine_refusal_allowed(&refusal, BEGIN + 100 * MS, 1, 3);
+    assert_int_equal(engine_refusal_wait(&refusal, BEGIN + 100 * MS, 3), 0);
+    assert_int_equal(engine_refusal_wait(&refusal, BEGIN + 100 * MS, 4), 100 * MS);
+}
+
 /* What is in a lease may be spent all the same. */
 static void a_lease_comes_before_a_refusal(void **unused)
 {
@@ -405,6 +452,9 @@ int main(void)
         cmocka_unit_test(a_refusal_is_forgotten),
         cmocka_unit_test(refusals_of_keys_that_are_not_busy_are_not_kept),
         cmocka_unit_test(a_lease_comes_before_a_refusal),
+        cmocka_unit_test(a_node_asks_no_faster_than_the_rate),
+        cmocka_unit_test(what_is_on_its_way_counts_as_taken),
+        cmocka_unit_test(a_permit_that_was_given_back_shows),
     };
     return cmocka_run_group_tests_name("engine_lease", tests, NULL, NULL);
 }
