@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
    batch.c - many questions at once: each to the link of the server that has its key, all answered within the deadline.
 
-       parked ---sent---> answered
+       parked ---sent---> answered            those of busy keys may be answered before (busy.c)
           ^        | MOVED, ASK, TRYAGAIN, NOSCRIPT: was not executed, so it may be asked again
           +--------+
           |        | the link is lost, or the deadline has come: may have been executed, so it is not asked again
@@ -148,6 +148,7 @@ static void on_answer(struct link *link, void *context, const redisReply *reply)
     } else {
         item->ask->from = WEIR_FROM_ENGINE;
         link->served_ns = link->heard_ns;
+        busy_heard(engine, item->ask, item->sent_ns);
         set_state(engine, item, ITEM_ANSWERED);
         hub_sound(engine->hub, link->server);
     }
@@ -180,8 +181,7 @@ static void send_item(struct weir_engine *engine, struct link *link, struct item
     set_state(engine, item, sent && item->tries <= TRIES_MAX ? ITEM_SENT : ITEM_AWAY);
 }
 
-/* The link to it when it may be asked now; *away: it cannot be. */
-static struct link *ready_link(struct weir_engine *engine, unsigned server, uint64_t now_ns, bool *away)
+struct link *engine_ready_link(struct weir_engine *engine, unsigned server, uint64_t now_ns, bool *away)
 {
     if (hub_is_away(engine->hub, server)) engine_probe(engine, server, now_ns);
     *away = hub_is_away(engine->hub, server);
@@ -215,9 +215,17 @@ static void dispatch(struct weir_engine *engine, struct item *item, uint64_t now
         if (atomic_load(&engine->hub->known) || hub_is_lost(engine->hub)) set_state(engine, item, ITEM_AWAY);
         return;
     }
-    struct link *const link = ready_link(engine, item->server, now_ns, &away);
+    struct link *const link = engine_ready_link(engine, item->server, now_ns, &away);
+    item->sent_ns = now_ns;
     if (link != NULL) send_item(engine, link, item);
     else if (away) set_state(engine, item, ITEM_AWAY);
+}
+
+void engine_flush(struct weir_engine *engine)
+{
+    for (unsigned i = 0; i < engine->links; i++) {
+        if (engine->link[i] != NULL) link_flush(engine->link[i]);
+    }
 }
 
 static void dispatch_parked(struct weir_engine *engine, uint64_t now_ns)
@@ -225,9 +233,7 @@ static void dispatch_parked(struct weir_engine *engine, uint64_t now_ns)
     for (size_t i = 0; i < engine->count && engine->parked > 0; i++) {
         if (engine->item[i].state == ITEM_PARKED) dispatch(engine, &engine->item[i], now_ns);
     }
-    for (unsigned i = 0; i < engine->links; i++) {
-        if (engine->link[i] != NULL) link_flush(engine->link[i]);
-    }
+    engine_flush(engine);
 }
 
 /* ---- waiting ---- */
@@ -243,7 +249,7 @@ static uint64_t wake_at(const struct weir_engine *engine, uint64_t now_ns)
     return wake_ns;
 }
 
-static void wait_for_news(struct weir_engine *engine, uint64_t now_ns)
+void engine_wait(struct weir_engine *engine, uint64_t now_ns)
 {
     nfds_t count = 0;
     for (unsigned i = 0; i < engine->links; i++) {
@@ -265,7 +271,7 @@ static void run(struct weir_engine *engine)
     dispatch_parked(engine, now_ns);
     for (bool late = false; engine->parked + engine->sent > 0 && !late;) {
         late = now_ns >= engine->deadline_ns;
-        wait_for_news(engine, now_ns);
+        engine_wait(engine, now_ns);
         now_ns = host_now_ns();
         engine_turn_all(engine, now_ns);
         seek_begin(engine, now_ns);
@@ -306,17 +312,21 @@ static void forget(struct weir_engine *engine)
 
 static void end(struct weir_engine *engine)
 {
-    uint64_t from_engine = 0;
+    uint64_t from[WEIR_FROM_AWAY + 1] = {0};
     struct away_share share = {.limit = NULL};
     if (engine->sent > 0) forget(engine);
     for (size_t i = 0; i < engine->count; i++) {
         struct item *const item = &engine->item[i];
         if (item->state == ITEM_PARKED || item->state == ITEM_SENT) give_up(engine, item);
-        if (item->state == ITEM_AWAY) away_answer(engine->hub, item->ask, item->server, &share);
-        else from_engine++;
+        if (item->state == ITEM_AWAY) {
+            busy_unanswered(engine, item->ask);
+            away_answer(engine->hub, item->ask, item->server, &share);
+        }
+        from[item->ask->from]++;
     }
-    hub_count(&engine->hub->counts.from_engine, from_engine);
-    hub_count(&engine->hub->counts.from_away, engine->count - from_engine);
+    hub_count(&engine->hub->counts.from_engine, from[WEIR_FROM_ENGINE]);
+    hub_count(&engine->hub->counts.from_lease, from[WEIR_FROM_LEASE]);
+    hub_count(&engine->hub->counts.from_away, from[WEIR_FROM_AWAY]);
     hub_count(&engine->hub->counts.calls, engine->count);
 }
 
@@ -325,7 +335,9 @@ static void begin(struct weir_engine *engine, weir_engine_ask *asks, size_t coun
     engine->count = engine->parked = count;
     engine->sent = 0;
     for (size_t i = 0; i < count; i++) {
+        asks[i].from = WEIR_FROM_AWAY; /* until somebody has answered */
         engine->item[i] = (struct item){.ask = &asks[i], .state = ITEM_PARKED, .server = NOWHERE};
+        if (busy_answer(engine, &asks[i])) set_state(engine, &engine->item[i], ITEM_ANSWERED);
     }
 }
 
@@ -346,6 +358,7 @@ static void run_batch(struct weir_engine *engine, weir_engine_ask *asks, size_t 
     const uint64_t now_ns = host_now_ns();
     if (count > 0 && asks[0].from == WEIR_FROM_ENGINE) smooth(engine->hub, now_ns - begun_ns);
     end(engine);
+    busy_return(engine, now_ns);
     nodes_beat(engine, now_ns);
 }
 

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "api/error.h"
+#include "engine/leases.h"
 #include "engine/resolve.h"
 #include "engine/secure.h"
 #include "host/clock.h"
@@ -46,6 +47,9 @@ static int read_options(struct hub *hub, const weir_engine_options *options, wei
     if (chosen->deadline_ns == 0) chosen->deadline_ns = DEADLINE_DEFAULT_NS;
     if (chosen->away == WEIR_AWAY_DEFAULT) chosen->away = WEIR_AWAY_LOCAL;
     if (chosen->keys_max == 0) chosen->keys_max = KEYS_DEFAULT;
+    if (chosen->lease_ns != 0 && (chosen->lease_ns < LEASES_LIFE_LEAST_NS || chosen->lease_ns > LEASES_LIFE_MOST_NS)) {
+        return api_fail(error, WEIR_EINVAL, "lease_ns: 1 ms to an hour was expected, or 0 for no leases");
+    }
     if (chosen->away > WEIR_AWAY_CLOSED) return api_fail(error, WEIR_EINVAL, "away: a weir_away was expected");
     if (!copy(hub->prefix, chosen->prefix, "weir:") || hub->prefix[0] == '\0' || strpbrk(hub->prefix, "{}") != NULL) {
         return api_fail(error, WEIR_EINVAL, "prefix: 1 to 511 bytes without { and } were expected, as in \"weir:\"");

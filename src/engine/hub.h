@@ -64,6 +64,7 @@ struct hub {
     _Atomic uint64_t told_at_ns;
     _Atomic bool is_away;
 
+    _Atomic uint64_t limits; /* opened so far */
     char id[HUB_ID_SIZE];
     _Atomic uint64_t beat_at_ns, nodes;
     struct hub_counts counts;

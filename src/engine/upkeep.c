@@ -86,14 +86,20 @@ void engine_turn_all(struct weir_engine *engine, uint64_t now_ns)
     }
 }
 
-void engine_after_fork(struct weir_engine *engine)
+void engine_drop_links(struct weir_engine *engine)
 {
-    engine->forks = host_forks();
     for (unsigned i = 0; i < engine->links; i++) {
         if (engine->link[i] == NULL) continue;
         link_close(engine->link[i]);
         end_probe(engine, engine->link[i]);
     }
+}
+
+void engine_after_fork(struct weir_engine *engine)
+{
+    engine->forks = host_forks();
+    engine_drop_links(engine);
+    busy_after_fork(engine);
     engine->seeking = false;
 }
 

@@ -61,6 +61,7 @@ local MOST = 2 ^ 52 -- of each number in a rule or a state
 local HYBRID_MOST = 2 ^ 51 -- ticks of a hybrid's pool, and of the lag that it remembers
 local PERIOD_MOST = 2 ^ 50 -- us, 35 years: of it some are added to a time
 local LIFETIME_MOST = 2 ^ 40 -- us of a lease
+local LEASE_SHARE, LEASE_LEAST = 8, 2 -- a lease has at most this part of what is there, and at least so many
 local LIMITS_MOST, WORDS_MOST, LOG_MOST, PLANS_MOST = 8, 7, 100000, 1000
 
 -- As they are in the first byte of a cell.
@@ -1699,8 +1700,9 @@ end
 
 local function begin_lease(keys, args)
     plan = plan_of(args[1])
-    if #plan ~= 1 or plan[1].kind ~= GCRA then
-        fail('WEIRLIMIT there are leases of one limit by gcra only; for example 10000/s burst=20000')
+    if #plan ~= 1 or plan[1].kind ~= GCRA or plan[1].burst < LEASE_SHARE * LEASE_LEAST then
+        fail('WEIRLIMIT there are leases of one limit by gcra with a burst of 16 or more only; for example ' ..
+            '10000/s burst=20000')
     end
     return plan[1]
 end
@@ -1741,9 +1743,9 @@ end
 
 -- At most an eighth of what is there, and two at least, or none.
 local function grant(rule, cell, want, lifetime)
-    local permits = min(want, divide(gcra.room(rule, cell, now), 8) )
-    if permits < 2 then return 0, 0 end
-    note_lifetime(cell, min(max(lifetime, 1), LIFETIME_MOST))
+    local permits = min(want, divide(gcra.room(rule, cell, now), LEASE_SHARE))
+    if permits < LEASE_LEAST then return 0, 0 end
+    note_lifetime(cell, lifetime)
     cell[4], cell[8] = cell[4] + permits * rule.permit, cell[8] + permits
     return permits, cell[5]
 end
@@ -1751,7 +1753,9 @@ end
 local function lease(keys, args)
     local rule = begin_lease(keys, args)
     local want, lifetime = number_of(args[2], 'how many permits'), number_of(args[3], 'a lifetime in us')
-    if lifetime == 0 then fail('WEIRARG expected a lifetime of 1 us or more; for example 1000000') end
+    if lifetime == 0 or lifetime > LIFETIME_MOST then
+        fail('WEIRARG expected a lifetime of 1 to %.0f us; for example 1000000', LIFETIME_MOST)
+    end
     local returned = args[4] and read_returned(args, 4)
     now = engine_time()
     local changed = open(keys)

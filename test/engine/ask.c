@@ -2,6 +2,7 @@
    ask.c - libweir-redis at work, for the scripts of this folder: reads orders, a line each, and says what came of them.
 
        ask URL [away=local|open|closed] [deadline=MS] [nodes=N] [user=U] [password=P] [prefix=P]
+           [lease=MS]
 
        limit TEXT             the limit from now on; "limit: ok" or what is wrong
        take KEY [COST [N]]    N times; "allow|deny|never remaining REST from engine|lease|away", one line for each
@@ -147,7 +148,9 @@ static void say_stats(void)
         const char *name;
         uint64_t number;
     } all[] = {{"calls", stats.calls},           {"from_engine", stats.from_engine},
-               {"from_away", stats.from_away},   {"commands", stats.commands},
+               {"from_away", stats.from_away},   {"from_lease", stats.from_lease},
+               {"leased", stats.leased},         {"lease_unused", stats.lease_unused},
+               {"commands", stats.commands},
                {"connects", stats.connects},     {"late", stats.late},
                {"redirected", stats.redirected}, {"aways", stats.aways},
                {"nodes", stats.nodes},           {"away", stats.away}};
@@ -214,6 +217,7 @@ static bool option(weir_engine_options *options, char *text)
     else if (strncmp(text, "user", size) == 0) options->user = given;
     else if (strncmp(text, "password", size) == 0) options->password = given;
     else if (strncmp(text, "prefix", size) == 0) options->prefix = given;
+    else if (strncmp(text, "lease", size) == 0) options->lease_ns = number(given, 0) * 1000000;
     else return false;
     return true;
 }
