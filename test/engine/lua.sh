@@ -134,6 +134,18 @@ is '1' FCALL weir_forget 1 k
 take 'allow 0 0 0 0 300000' '10/s burst=3' 3
 is "$(((start + 900000 + 300000) / 1000 + 1))" PEXPIRETIME k # rounded up
 
+# ---- what is asked most has a way of its own: WAIT 0 takes the other one, and leaves the same ----
+to DEL k l >/dev/null
+for turn in '0 0' '0 1' '5 2' '70007 1' '70006 3' '399999 300' '400000 0' '99999999 4' '99999999 7' '99999999 0001'; do
+    at "${turn% *}"
+    for limit in '10/s burst=7' '10/s burst=7' '3/s burst=7' '1k/s burst=400'; do
+        first=$(to FCALL weir_take 1 k "$limit" "${turn#* }" 2>&1 | tr '\n' ' ')
+        is "${first% }" FCALL weir_take 1 l "$limit" "${turn#* }" WAIT 0
+        is "$(to FCALL_RO weir_test_stored 1 k)" FCALL_RO weir_test_stored 1 l
+    done
+done
+to DEL k l >/dev/null
+
 # ---- the other kinds ----
 at 1000000
 to DEL k >/dev/null
