@@ -1297,16 +1297,17 @@ local function ask_all()
     return delay
 end
 
+-- true: a limit has something to remember of it.
 local function commit(verb)
-    local something = false
+    local remembers = false
     for i = 1, #plan do
         local rule = plan[i]
-        if cost[i] ~= 0 then
+        if cost[i] ~= 0 and rule.does ~= plain then
             rule.does[verb](rule, cells[i], now, cost[i])
-            something = true
+            remembers = true
         end
     end
-    return something
+    return remembers
 end
 
 -- Those that count their refusals count this one; then all are asked again how long the same call has to wait.

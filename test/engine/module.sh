@@ -99,6 +99,9 @@ done
 what='no limit at all'
 answer WEIR.TAKE unlimited free
 says out 'allow 0 '
+answer WEIR.CHARGE unlimited free 2
+says out 'allow 0 '
+asks 0 EXISTS free
 
 # ---- what is wrong is said, and nothing is written ----
 refuses 'wrong number of arguments' WEIR.TAKE 10/s
