@@ -76,7 +76,7 @@ static int open_parts(struct hub *hub, const weir_engine_options *options, weir_
 {
     int failed = read_options(hub, options, error);
     if (failed == 0) failed = open_table(hub, error);
-    if (failed == 0 && hub->url.tls) failed = secure_open(&hub->tls, hub->url.place[0].host, error);
+    if (failed == 0 && hub->url.tls) failed = secure_open(&hub->tls, error);
     if (failed != 0) return failed;
     for (unsigned i = 0; i < SLOTS; i++) atomic_init(&hub->slot[i], NOWHERE);
     atomic_init(&hub->nodes, 1);
@@ -151,7 +151,8 @@ struct link_greeting hub_greeting(const struct hub *hub, unsigned server)
                                   .database = sentinel ? 0 : hub->url.database,
                                   .primary = !sentinel && hub->url.kind != URL_CLUSTER,
                                   .sentinel = sentinel,
-                                  .tls = hub->tls};
+                                  .tls = hub->tls,
+                                  .host = hub->server[server]->place.host};
 }
 
 /* ---- servers ---- */

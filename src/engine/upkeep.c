@@ -7,6 +7,7 @@
 
    May touch: links, the hub.  Promises: no call waits for a server that is away.  Leaves to others: when a server is
    to be probed (breaker.c), questions (batch.c). */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,10 +59,11 @@ void engine_failed(struct weir_engine *engine, unsigned server, const char *why)
     hub_failed(engine->hub, server, why, probe);
 }
 
-/* Closed by a server that nobody was asking anything: it had been idle for too long, or there is another one now. */
-static bool is_quiet(const struct link *link, enum link_state before, unsigned outstanding)
+void engine_refused(struct weir_engine *engine, unsigned server, const char *error)
 {
-    return before == LINK_READY && outstanding == 0 && !link->probing;
+    char why[LINK_WHY_MAX];
+    snprintf(why, sizeof why, "refused: %s", error);
+    engine_failed(engine, server, why);
 }
 
 void engine_turn(struct weir_engine *engine, unsigned server, uint64_t now_ns)
@@ -69,9 +71,13 @@ void engine_turn(struct weir_engine *engine, unsigned server, uint64_t now_ns)
     struct link *const link = engine->link[server];
     if (link == NULL || link->state == LINK_CLOSED) return;
     const enum link_state before = link->state;
-    const unsigned outstanding = link->count;
+    const bool probing = link->probing;
+    const uint64_t lost = engine->lost;
     link_turn(link, now_ns);
-    if (link->state == LINK_CLOSED && !is_quiet(link, before, outstanding)) engine_failed(engine, server, link->why);
+    /* Closed by a server that no question was sent to: it had been idle for too long, or there is another one now.  A
+       heartbeat may have been lost, which is no loss. */
+    const bool quiet = before == LINK_READY && engine->lost == lost && !probing;
+    if (link->state == LINK_CLOSED && !quiet) engine_failed(engine, server, link->why);
     if (link->state == LINK_READY && before != LINK_READY && link->probing) {
         end_probe(engine, link);
         hub_passed(engine->hub, server);

@@ -192,6 +192,23 @@ counts late -le 5
 resume_engine hole
 until_true answers
 
+# An idle connection that was closed is seen to be before a question goes there, also with a heartbeat outstanding.
+what='an engine that is another one by now'
+start_engine brief
+open_ask "$(url_of brief)"
+limit_is '1/min burst=5'
+order take tenant
+for turn in 1 2 3; do
+    kill_engine brief
+    restart_engine brief
+    order take tenant
+    says out 'allow remaining 4 from engine'
+done
+in_engine brief CLIENT KILL TYPE normal SKIPME yes >out
+order batch crowd 1000
+says out 'engine 1000 away 0 allowed 1000'
+counts aways -eq 0
+
 # Paused, killed, started again: it is away once, and asked again when it is back.
 what='an engine that stops'
 open_ask "$(url_of one)" deadline=100
