@@ -33,8 +33,8 @@ typedef struct {
     const char *user, *password; /* instead of the URL's */
     uint64_t keys_max;           /* of the local table while away; default 65,536 */
     uint64_t lease_ns;           /* lifetime of leases for busy keys; 0: none */
-    /* Called at each change, by the thread that notices it: why is one line.  With `away` as it was before: something
-       else is wrong, as a foreign value under a key; told once a second at most. */
+    /* Called when a server goes away or comes back, by the thread that notices it: why is one line.  away: somebody is
+       away.  Also told, once a second at most: something else that is wrong, as a foreign value under a key. */
     void (*changed)(void *context, bool away, const char *why);
     void *context;
 } weir_engine_options;
@@ -83,6 +83,11 @@ typedef struct {
 } weir_engine_ask;
 /* n independent questions at once, pipelined; all are answered within the deadline. */
 WEIR_API void weir_engine_batch(weir_engine *, weir_engine_ask *, size_t n);
+
+/* Goes on with what needs no question, and waits for nothing: is an engine that was away back, is this node there,
+   connections that proxies would take for forgotten.  Calls do that as well; who may not call for a second or more
+   calls this once a second. */
+WEIR_API void weir_engine_tick(weir_engine *);
 
 typedef struct {
     uint64_t calls, from_engine, from_lease, from_away;

@@ -31,6 +31,7 @@ bool engine_send(struct weir_engine *engine, struct link *link, unsigned count, 
                  const size_t size[], link_answer *answer, void *context)
 {
     hub_count(&engine->hub->counts.commands, 1);
+    if (link->count == 0) link->owes_ns = host_now_coarse_ns();
     return link_send(link, count, text, size, answer, context);
 }
 
@@ -354,6 +355,16 @@ static void run_batch(struct weir_engine *engine, weir_engine_ask *asks, size_t 
     if (count > 0 && asks[0].from == WEIR_FROM_ENGINE) smooth(engine->hub, now_ns - begun_ns);
     end(engine);
     nodes_beat(engine, now_ns);
+}
+
+void weir_engine_tick(weir_engine *engine)
+{
+    if (engine->forks != host_forks()) engine_after_fork(engine);
+    engine->begun_ns = engine->deadline_ns = host_now_ns();
+    engine_turn_all(engine, engine->begun_ns);
+    seek_begin(engine, engine->begun_ns);
+    engine_try_all(engine, engine->begun_ns);
+    nodes_beat(engine, engine->begun_ns);
 }
 
 void weir_engine_batch(weir_engine *engine, weir_engine_ask *asks, size_t n)

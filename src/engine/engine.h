@@ -74,6 +74,9 @@ void engine_refused(struct weir_engine *engine, unsigned server, const char *err
 /* Tries it, when it is time to. */
 void engine_probe(struct weir_engine *engine, unsigned server, uint64_t now_ns);
 
+/* Of each server that has keys: probes it, and once that was answered asks it a question. */
+void engine_try_all(struct weir_engine *engine, uint64_t now_ns);
+
 /* In the child of a fork: its parent's connections are its parent's. */
 void engine_after_fork(struct weir_engine *engine);
 

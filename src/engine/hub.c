@@ -258,13 +258,14 @@ void hub_failed(struct hub *hub, unsigned server, const char *why, bool probe)
     struct server *const failed = hub->server[server];
     host_lock(&hub->mutex);
     breaker_fail(&failed->breaker, host_now_ns(), probe);
+    const bool first = failed->used && !failed->was_away;
     failed->was_away = true;
     show(failed);
-    const bool news = is_news(hub);
+    const bool news = is_news(hub) || first, away = hub->told_away;
     host_unlock(&hub->mutex);
     resolve_again(hub, server);
     atomic_store_explicit(&hub->wanted, true, memory_order_relaxed);
-    tell(hub, news, true, failed, why);
+    tell(hub, news, away, failed, why);
 }
 
 void hub_passed(struct hub *hub, unsigned server)
@@ -281,11 +282,12 @@ void hub_sound(struct hub *hub, unsigned server)
     if (!atomic_load_explicit(&sound->trial, memory_order_relaxed)) return;
     host_lock(&hub->mutex);
     if (sound->breaker.state == BREAKER_TRIAL) breaker_sound(&sound->breaker);
+    const bool back = sound->used && sound->was_away && sound->breaker.state != BREAKER_OPEN;
     sound->was_away = sound->breaker.state == BREAKER_OPEN;
     show(sound);
-    const bool news = is_news(hub);
+    const bool news = is_news(hub) || back, away = hub->told_away;
     host_unlock(&hub->mutex);
-    tell(hub, news, false, sound, "answers again");
+    tell(hub, news, away, sound, "answers again");
 }
 
 void hub_tell(struct hub *hub, unsigned server, const char *what)

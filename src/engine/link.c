@@ -94,7 +94,7 @@ bool link_open(struct link *link, const struct engine_place *place, const struct
     link_close(link);
     link->why[0] = '\0';
     link->greeting = *greeting;
-    link->load_tried = link->load_next = link->script_next = false;
+    link->load_tried = link->load_next = link->script_next = link->tried = false;
     link->heard_ns = now_ns;
     link->context =
         place->port == 0 ? redisConnectUnixNonBlock(place->host) : redisConnectNonBlock(place->host, place->port);

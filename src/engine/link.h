@@ -66,6 +66,7 @@ struct link {
     bool load_tried;             /* our functions were sent there */
     bool load_next, script_next; /* the next question takes the functions, or the script, along */
     bool probing;                /* the owner's: it decides whether its server is back */
+    bool tried;                  /* the owner's: a question was sent to try whether there are answers */
     bool doomed;                 /* broken as soon as nobody stands in it */
     char why[LINK_WHY_MAX];      /* closed: what went wrong */
 
@@ -76,6 +77,7 @@ struct link {
     unsigned head, count, ring;
 
     uint64_t heard_ns;  /* when it was connected, or last said something */
+    uint64_t owes_ns;   /* the owner's: since when there is something outstanding */
     uint64_t looked_ns; /* the owner's: when it was seen to be open */
     uint64_t served_ns; /* the owner's: when it last answered a question */
     void *owner;

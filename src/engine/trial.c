@@ -14,8 +14,6 @@
 #include "engine/admin.h"
 #include "engine/script.h"
 
-enum { KEY_MAX = URL_WORD_MAX + 32, KEYS_TRIED = 64 * SLOTS /* a server with one slot is missed once in e^64 */ };
-
 static const char limit[] = "1/s";
 
 enum answer {
@@ -96,20 +94,10 @@ static enum answer by_scripts(struct admin *admin, const char *key)
     return ask(admin, 5, (const char *const[]){"EVALSHA", sha, "1", key, "weir_forget"});
 }
 
-/* A key that this server has. */
-static void make_key(const struct admin *admin, char key[KEY_MAX])
-{
-    const struct hub *const hub = admin->engine->hub;
-    snprintf(key, KEY_MAX, "{%scheck}", hub->prefix);
-    for (unsigned i = 0; i < KEYS_TRIED && hub_owner(hub, slots_of(key, strlen(key))) != admin->server; i++) {
-        snprintf(key, KEY_MAX, "{%scheck%u}", hub->prefix, i);
-    }
-}
-
 bool admin_try(struct admin *admin)
 {
-    char key[KEY_MAX];
-    make_key(admin, key);
+    char key[HUB_KEY_MAX];
+    hub_own_key(admin->engine->hub, admin->server, "check", key);
     enum answer answer = by_module(admin, key);
     if (answer == ANSWER_LACKING || answer == ANSWER_FORBIDDEN) answer = by_functions(admin, key);
     if (answer == ANSWER_LACKING || answer == ANSWER_FORBIDDEN) answer = by_scripts(admin, key);
