@@ -35,8 +35,8 @@ typedef struct {
     /* Lifetime of leases for busy keys, 1 ms to an hour; 0: none.  With them a key that was refused is refused here, too,
        until the engine's retry is over: too long, where another node gives permits back meanwhile. */
     uint64_t lease_ns;
-    /* Called at each change, by the thread that notices it: why is one line.  With `away` as it was before: something
-       else is wrong, as a foreign value under a key; told once a second at most. */
+    /* Called when a server goes away or comes back, by the thread that notices it: why is one line.  away: somebody is
+       away.  Also told, once a second at most: something else that is wrong, as a foreign value under a key. */
     void (*changed)(void *context, bool away, const char *why);
     void *context;
 } weir_engine_options;
@@ -87,6 +87,11 @@ typedef struct {
 /* n independent questions at once, pipelined; all are answered within the deadline.  0 questions: never waits; who may
    ask seldom calls it so once a second, and goes on being counted among the nodes. */
 WEIR_API void weir_engine_batch(weir_engine *, weir_engine_ask *, size_t n);
+
+/* Goes on with what needs no question, and waits for nothing: is an engine that was away back, is this node there,
+   connections that proxies would take for forgotten.  Calls do that as well; who may not call for a second or more
+   calls this once a second. */
+WEIR_API void weir_engine_tick(weir_engine *);
 
 typedef struct {
     uint64_t calls, from_engine, from_lease, from_away;

@@ -21,8 +21,8 @@
 #include "host/clock.h"
 #include "host/thread.h"
 
-#define LATER_NS UINT64_C(1000000)  /* TRYAGAIN is tried again after so long */
-#define IDLE_NS UINT64_C(100000000) /* a link that was silent for so long may have been closed meanwhile */
+#define LATER_NS UINT64_C(1000000) /* TRYAGAIN is tried again after so long */
+#define IDLE_NS UINT64_C(1000000)  /* a link that was silent for so long may have been closed meanwhile */
 enum { TRIES_MAX = 8, NS_PER_MS = 1000000, SMOOTHING = 8, POLICY_SHARE = 16 /* of the deadline */ };
 
 /* ---- sent ---- */
@@ -31,6 +31,7 @@ bool engine_send(struct weir_engine *engine, struct link *link, unsigned count, 
                  const size_t size[], link_answer *answer, void *context)
 {
     hub_count(&engine->hub->counts.commands, 1);
+    if (link->count == 0) link->owes_ns = host_now_coarse_ns();
     return link_send(link, count, text, size, answer, context);
 }
 
@@ -91,8 +92,11 @@ static void redirect(struct weir_engine *engine, struct link *link, struct item 
     set_state(engine, item, ITEM_PARKED);
 }
 
-static void cannot(struct weir_engine *engine, struct link *link, struct item *item, const char *why)
+static void cannot(struct weir_engine *engine, struct link *link, struct item *item, const char *what)
 {
+    char why[LINK_WHY_MAX];
+    const bool other = strncmp(what, "WRONGTYPE", strlen("WRONGTYPE")) == 0;
+    snprintf(why, sizeof why, "%s%s", other ? "this key holds something else: " : "", what);
     hub_tell(engine->hub, link->server, why);
     set_state(engine, item, ITEM_AWAY);
 }
@@ -119,12 +123,12 @@ static void on_fault(struct weir_engine *engine, struct link *link, struct item 
         break;
     case FAULT_COMMAND:
         if (next_way(link, item)) break;
-        engine_failed(engine, link->server, reply->str);
+        engine_refused(engine, link->server, reply->str);
         set_state(engine, item, ITEM_AWAY);
         break;
     case FAULT_PRIMARY:
     case FAULT_SERVER:
-        engine_failed(engine, link->server, reply->str);
+        engine_refused(engine, link->server, reply->str);
         if (fault == FAULT_PRIMARY) link_doom(link, reply->str);
         set_state(engine, item, ITEM_AWAY);
         break;
@@ -140,6 +144,7 @@ static void on_answer(struct link *link, void *context, const redisReply *reply)
     struct weir_engine *const engine = link->owner;
     struct item *const item = context;
     if (reply == NULL) {
+        engine->lost++;
         set_state(engine, item, ITEM_AWAY);
     } else if (reply_error(reply) != NULL) {
         on_fault(engine, link, item, reply);
@@ -169,16 +174,19 @@ static void send_functions(struct weir_engine *engine, struct link *link)
 static void send_item(struct weir_engine *engine, struct link *link, struct item *item)
 {
     struct command *const command = &engine->command;
+    if (item->tries++ == TRIES_MAX) { /* sent from one to the other and back */
+        set_state(engine, item, ITEM_AWAY);
+        return;
+    }
     if (link->load_next && link->way == LINK_FUNCTIONS) send_functions(engine, link);
     const bool whole = link->way == LINK_SCRIPTS && link->script_next;
     if (whole) link->script_next = false;
     if (item->asking) engine_send_text(engine, link, 1, (const char *const[]){"ASKING"}, NULL, NULL);
     item->asking = false;
     item->way = link->way;
-    item->tries++;
     wire_command(command, item->ask, &engine->keys, link->way, whole);
     const bool sent = engine_send(engine, link, command->count, command->word, command->size, on_answer, item);
-    set_state(engine, item, sent && item->tries <= TRIES_MAX ? ITEM_SENT : ITEM_AWAY);
+    set_state(engine, item, sent ? ITEM_SENT : ITEM_AWAY);
 }
 
 struct link *engine_ready_link(struct weir_engine *engine, unsigned server, uint64_t now_ns, bool *away)
@@ -187,9 +195,9 @@ struct link *engine_ready_link(struct weir_engine *engine, unsigned server, uint
     *away = hub_is_away(engine->hub, server);
     if (*away) return NULL;
     struct link *link = engine->link[server];
-    if (link != NULL && link->state == LINK_READY && link->count == 0 && now_ns - link->heard_ns > IDLE_NS) {
+    if (link != NULL && link->state == LINK_READY && now_ns - most(link->heard_ns, link->looked_ns) > IDLE_NS) {
         engine_turn(engine, server, now_ns);
-        link->heard_ns = now_ns;
+        link->looked_ns = now_ns;
     }
     link = engine_link(engine, server, now_ns);
     if (link != NULL) return link->state == LINK_READY ? link : NULL;
@@ -362,20 +370,22 @@ static void run_batch(struct weir_engine *engine, weir_engine_ask *asks, size_t 
     nodes_beat(engine, now_ns);
 }
 
-/* Nobody asks: what has come is read, and the others hear that this node lives. */
-static void keep_in_touch(struct weir_engine *engine)
+void weir_engine_tick(weir_engine *engine)
 {
-    const uint64_t now_ns = host_now_ns();
+    if (engine->forks != host_forks()) engine_after_fork(engine);
+    engine->begun_ns = engine->deadline_ns = host_now_ns();
     begin(engine, NULL, 0);
-    engine_turn_all(engine, now_ns);
-    nodes_beat(engine, now_ns);
-    dispatch_parked(engine, now_ns); /* nothing is: but what was written leaves */
+    engine_turn_all(engine, engine->begun_ns);
+    seek_begin(engine, engine->begun_ns);
+    engine_try_all(engine, engine->begun_ns);
+    busy_return(engine, engine->begun_ns);
+    nodes_beat(engine, engine->begun_ns);
+    dispatch_parked(engine, engine->begun_ns); /* nothing is, but what was written leaves */
 }
 
 void weir_engine_batch(weir_engine *engine, weir_engine_ask *asks, size_t n)
 {
     if (engine->forks != host_forks()) engine_after_fork(engine);
-    if (n == 0) keep_in_touch(engine);
     /* The policy wants some time too. */
     const uint64_t within_ns = engine->hub->options.deadline_ns;
     engine->deadline_ns = add_saturating(host_now_ns(), within_ns - within_ns / POLICY_SHARE);

@@ -44,6 +44,7 @@ struct weir_engine {
     struct link *link[SERVERS_MAX]; /* made when first needed */
     unsigned links;                 /* none from here on */
     unsigned probes;                /* links that are probing */
+    uint64_t lost;                  /* questions whose link broke */
     bool seeking, seek_asked;
     unsigned seek_server, seek_tries;
     uint64_t seek_until_ns; /* so long for one of those who may know */
@@ -71,12 +72,17 @@ void engine_turn_all(struct weir_engine *engine, uint64_t now_ns);
 
 /* This server cannot answer. */
 void engine_failed(struct weir_engine *engine, unsigned server, const char *why);
+/* It says so itself. */
+void engine_refused(struct weir_engine *engine, unsigned server, const char *error);
 
 /* Tries it, when it is time to. */
 void engine_probe(struct weir_engine *engine, unsigned server, uint64_t now_ns);
 
 /* Closes them all. */
 void engine_drop_links(struct weir_engine *engine);
+
+/* Of each server that has keys: probes it, and once that was answered asks it a question. */
+void engine_try_all(struct weir_engine *engine, uint64_t now_ns);
 
 /* In the child of a fork: its parent's connections are its parent's. */
 void engine_after_fork(struct weir_engine *engine);

@@ -198,6 +198,24 @@ bool wire_leased(const redisReply *reply, uint64_t want, uint64_t *turn, uint64_
     return *permits <= want;
 }
 
+/* ---- a trial ---- */
+
+void wire_trial(struct command *command, const char *key, enum link_way way)
+{
+    static const char limit[] = "1/s";
+    const char *const module[] = {"WEIR.TAKE", limit, key, "PEEK"};
+    const char *const function[] = {"FCALL", "weir_take", "1", key, limit, "1", "PEEK"};
+    const char *const script[] = {"EVALSHA", script_sha1(), "1", key, "weir_take", limit, "1", "PEEK"};
+    const struct {
+        const char *const *word;
+        size_t count;
+    } ways[] = {[LINK_MODULE] = {module, sizeof module / sizeof *module},
+                [LINK_FUNCTIONS] = {function, sizeof function / sizeof *function},
+                [LINK_SCRIPTS] = {script, sizeof script / sizeof *script}};
+    command->count = 0;
+    for (size_t i = 0; i < ways[way].count; i++) add_text(command, ways[way].word[i]);
+}
+
 /* ---- answers ---- */
 
 static bool read_verdict(const redisReply *reply, weir_decision *decision)

@@ -41,6 +41,9 @@ bool wire_keys(struct wire_keys *keys, const char *prefix, weir_key key, unsigne
 void wire_command(struct command *command, const weir_engine_ask *ask, const struct wire_keys *keys, enum link_way way,
                   bool whole_script);
 
+/* Of a question that writes nothing, and is refused where others would be. */
+void wire_trial(struct command *command, const char *key, enum link_way way);
+
 /* Fills the ask's decision and full_ns.  false: this is no answer to it. */
 bool wire_answer(weir_engine_ask *ask, const redisReply *reply, enum link_way way);
 

@@ -9,6 +9,7 @@
        count KEY N            N times, told together: "engine A away B allowed C"
        batch KEY N            the same, at once, of N keys KEY0 ...
        peek KEY, charge KEY COST, settle ACTUAL (of the last take), forget KEY
+       tick [N]               N times weir_engine_tick, 10 ms apart
        stats                  "NAME NUMBER" a line
        install, check         lines, then "done 0" or "done CODE MESSAGE"
        within MS              "yes" when every call since the last one took less than that
@@ -20,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <weir/redis.h>
 
@@ -169,6 +171,14 @@ static uint64_t number(const char *word, uint64_t otherwise)
     return word != NULL ? strtoull(word, NULL, 10) : otherwise;
 }
 
+static void tick(uint64_t times)
+{
+    for (uint64_t i = 0; i < times; i++) {
+        weir_engine_tick(engine);
+        nanosleep(&(struct timespec){0, 10000000}, NULL);
+    }
+}
+
 static void obey(char *text)
 {
     char *word[WORDS_MAX] = {NULL};
@@ -185,6 +195,7 @@ static void obey(char *text)
     else if (strcmp(word[0], "batch") == 0) batch(key, number(word[2], 1));
     else if (strcmp(word[0], "settle") == 0) settle(number(word[1], 0));
     else if (strcmp(word[0], "stats") == 0) say_stats();
+    else if (strcmp(word[0], "tick") == 0) tick(number(word[1], 1));
     else if (strcmp(word[0], "install") == 0) administer(weir_engine_install);
     else if (strcmp(word[0], "check") == 0) administer(weir_engine_check);
     else if (strcmp(word[0], "mark") == 0) printf("-- %s\n", key);
