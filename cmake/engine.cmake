@@ -15,6 +15,9 @@ if(module_sources AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
     add_dependencies(product weir_module)
 endif()
 
+# ---- weir.lua, for engines that load no modules ----
+set(script "${PROJECT_SOURCE_DIR}/src/module/weir.lua")
+
 # ---- the client ----
 find_package(PkgConfig)
 if(PKG_CONFIG_FOUND)
@@ -45,8 +48,7 @@ else()
     list(FILTER engine_sources EXCLUDE REGEX "/secure\\.c$")
 endif()
 
-# weir.lua, for engines that do not have it yet.
-set(script "${PROJECT_SOURCE_DIR}/src/module/weir.lua")
+# For engines that do not have it yet.
 set(script_source "${PROJECT_BINARY_DIR}/engine/script.c")
 add_custom_command(
     OUTPUT "${script_source}"

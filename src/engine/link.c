@@ -228,7 +228,7 @@ short link_events(const struct link *link)
     return (short)(POLLIN | (writes ? POLLOUT : 0));
 }
 
-static void connected(struct link *link)
+static void connected(struct link *link, uint64_t now_ns)
 {
     int failure = 0;
     socklen_t size = sizeof failure;
@@ -248,6 +248,7 @@ static void connected(struct link *link)
     }
     link->context->flags |= REDIS_CONNECTED;
     link->state = LINK_GREETING;
+    link->heard_ns = now_ns; /* who is asked seldom has it connected long before he looks: it was not silent */
     link_greet(link);
 }
 
@@ -297,7 +298,7 @@ static void hear(struct link *link, uint64_t now_ns)
 
 void link_turn(struct link *link, uint64_t now_ns)
 {
-    if (link->state == LINK_CONNECTING) connected(link);
+    if (link->state == LINK_CONNECTING) connected(link, now_ns);
     if (link->state >= LINK_GREETING && !link->doomed) {
         link_flush(link);
         if (!link->doomed) hear(link, now_ns);

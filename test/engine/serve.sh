@@ -128,6 +128,8 @@ run 'a name that is kept here' redis-cli -p "${resp_of[one]}" WEIR.LIMIT SET her
 says out 'OK'
 
 # ---- figures ----
+fetch 200 one /v1/top
+json out '[.[] | select(.limit == "api" and .key == "acme").denied] == [1]'
 fetch 200 one /metrics
 says out 'weir_engine_away 0'
 says out 'weir_engine_decisions_total{from="engine"}'
@@ -195,6 +197,12 @@ hears_two() # SERVICE
 }
 what='services that nobody asks hear of each other'
 for turn in three four; do until_true hears_two $turn; done
+what='a service that nobody asks finds out that the engine is away, and that it is back'
+kill_engine main
+for turn in three four; do until_true is_away $turn 1; done
+restart_engine main
+for turn in three four; do until_true is_away $turn 0; done
+says serve.three ': back: '
 stop_serve three
 stop_serve four
 
