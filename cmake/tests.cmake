@@ -309,6 +309,11 @@ if(WEIR_HAS_MODULE)
     add_dependencies(bench-serve-client weir_module) # bench/engine/run loads it
     weir_test(bench engine env WEIR_SMALL=1 "WEIR_BUILD=${PROJECT_BINARY_DIR}" "${PROJECT_SOURCE_DIR}/bench/engine/run")
     set_tests_properties(bench/engine PROPERTIES PROCESSORS 2)
+    if(TARGET engine-grants)
+        weir_test(bench hot env WEIR_SMALL=1 "WEIR_BUILD=${PROJECT_BINARY_DIR}"
+            "${PROJECT_SOURCE_DIR}/bench/engine/hot")
+        set_tests_properties(bench/hot PROPERTIES PROCESSORS 2)
+    endif()
 endif()
 
 # The picture of a fleet.
