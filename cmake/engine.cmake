@@ -21,11 +21,14 @@ if(module_sources AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
     add_dependencies(product weir_module)
 endif()
 
+# ---- weir.lua, for engines that load no modules ----
+set(script "${PROJECT_SOURCE_DIR}/src/module/weir.lua")
+
 # ---- the client ----
 find_package(PkgConfig)
 if(PKG_CONFIG_FOUND)
     pkg_check_modules(hiredis IMPORTED_TARGET hiredis)
-    pkg_check_modules(hiredis_ssl IMPORTED_TARGET hiredis_ssl)
+    pkg_check_modules(openssl IMPORTED_TARGET openssl)
 endif()
 set(WEIR_HAS_ENGINE ${WEIR_ENGINE})
 if(WEIR_ENGINE STREQUAL "AUTO")
@@ -41,14 +44,17 @@ if(NOT WEIR_HAS_ENGINE)
     set(WEIR_HAS_ENGINE OFF)
     return()
 endif()
-if(hiredis_ssl_FOUND) # secure.c and secure_none.c have the same functions
+set(engine_tls OFF) # rediss://; WEIR_TLS is in serve.cmake
+if(openssl_FOUND AND NOT (DEFINED WEIR_TLS AND NOT WEIR_TLS))
+    set(engine_tls ON)
+endif()
+if(engine_tls) # secure.c and secure_none.c have the same functions
     list(FILTER engine_sources EXCLUDE REGEX "/secure_none\\.c$")
 else()
     list(FILTER engine_sources EXCLUDE REGEX "/secure\\.c$")
 endif()
 
-# weir.lua, for engines that do not have it yet.
-set(script "${PROJECT_SOURCE_DIR}/src/module/weir.lua")
+# For engines that do not have it yet.
 set(script_source "${PROJECT_BINARY_DIR}/engine/script.c")
 add_custom_command(
     OUTPUT "${script_source}"
@@ -60,13 +66,13 @@ add_custom_command(
 
 set(engine_needs PkgConfig::hiredis)
 set(weir_redis_requires hiredis) # for weir-redis.pc
-if(hiredis_ssl_FOUND)
-    set(weir_redis_requires "hiredis, hiredis_ssl")
-    list(APPEND engine_needs PkgConfig::hiredis_ssl)
+if(engine_tls)
+    set(weir_redis_requires "hiredis, openssl")
+    list(APPEND engine_needs PkgConfig::openssl)
 endif()
 add_library(weir_engine_objects OBJECT ${engine_sources} "${script_source}")
 target_include_directories(weir_engine_objects PRIVATE include src)
-target_compile_definitions(weir_engine_objects PRIVATE _GNU_SOURCE $<$<BOOL:${hiredis_ssl_FOUND}>:WEIR_HIREDIS_TLS>)
+target_compile_definitions(weir_engine_objects PRIVATE _GNU_SOURCE $<$<BOOL:${engine_tls}>:WEIR_ENGINE_TLS>)
 target_link_libraries(weir_engine_objects PRIVATE ${engine_needs})
 set_target_properties(weir_engine_objects PROPERTIES POSITION_INDEPENDENT_CODE ON)
 

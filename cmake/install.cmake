@@ -24,6 +24,14 @@ configure_package_config_file(cmake/weirConfig.cmake.in weirConfig.cmake INSTALL
 write_basic_package_version_file(weirConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/weirConfig.cmake" "${PROJECT_BINARY_DIR}/weirConfigVersion.cmake"
     DESTINATION "${package_dir}")
+# What engines are given, by `loadmodule` and by `redis-cli -x FUNCTION LOAD`.
+if(WEIR_HAS_MODULE)
+    install(TARGETS weir_module LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/weir"
+        PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ
+            WORLD_EXECUTE) # Redis 7 loads nothing that may not be executed
+endif()
+install(FILES "${script}" DESTINATION "${CMAKE_INSTALL_DATADIR}/weir")
+
 if(WEIR_HAS_ENGINE) # by pkg-config only: hiredis of Debian 12 has no package for CMake that a user could be sent to
     install(TARGETS ${weir_redis_libraries})
     configure_file(cmake/weir-redis.pc.in weir-redis.pc @ONLY)

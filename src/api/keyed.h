@@ -191,6 +191,9 @@ uint64_t keyed_wide_full_ns(const weir_table *table, const struct plan *plan, co
 
 void keyed_count(weir_table *table, weir_key key, const weir_decision *decision, uint32_t events);
 
+/* One that somebody else refused, for weir_table_read_top alone. */
+void keyed_count_refusal(weir_table *table, weir_key key, const weir_decision *decision);
+
 /* So many calls that were granted, and so many permits, without events. */
 void keyed_count_granted(weir_table *table, uint64_t calls, uint64_t permits);
 

@@ -20,6 +20,11 @@ static void count_refusal(weir_table *table, unsigned slot, weir_key key, const 
     top_add(&table->top, slot, identity, key.bytes, key.size, decision->limit);
 }
 
+void keyed_count_refusal(weir_table *table, weir_key key, const weir_decision *decision)
+{
+    count_refusal(table, host_slot(), key, decision);
+}
+
 /* Now and then a thread pays for what all need. */
 static void count_calls(weir_table *table, unsigned slot, uint64_t calls)
 {

@@ -72,7 +72,7 @@ static void print_option(char letter, const char *name, const char *argument, co
     if (argument == NULL) argument = "";
     if (letter != 0) snprintf(left, sizeof left, "-%c, --%s%s%s", letter, name, between, argument);
     else snprintf(left, sizeof left, "    --%s%s%s", name, between, argument);
-    printf("  %-24s%s\n", left, help);
+    printf("  %-23s %s\n", left, help);
 }
 
 void print_help(const struct command *command)

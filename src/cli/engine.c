@@ -21,7 +21,7 @@ static const uint64_t DEADLINE_USUAL_NS = 2000000000;
 
 static const struct option_help option_rows[OPTION_COUNT] = {
     [OPTION_PASSWORD_FILE] = {"password-file", 0, "FILE", "the password is the first line of FILE"},
-    [OPTION_DEADLINE] = {"deadline", 0, "TIME", "wait at most this long for each server (2s)"},
+    [OPTION_DEADLINE] = {"deadline", 0, "TIME", "wait this long for each answer, at least 1s (2s)"},
 };
 
 typedef int engine_verb(weir_engine *, void (*line)(void *context, const char *text), void *context, weir_error *);
@@ -40,11 +40,13 @@ static engine_verb *verb_named(const char *name)
 
 static int read_operands(struct asked *asked, int count, char **operands)
 {
-    engine_verb *verb = count != 0 ? verb_named(operands[0]) : NULL;
+    if (count == 0)
+        return trouble("engine: expected install or check; for example weir engine check redis://127.0.0.1:6379");
+    engine_verb *verb = verb_named(operands[0]);
     if (verb == NULL) {
         return trouble("engine: expected install or check, not \"%s\"; for example weir engine check "
                        "redis://127.0.0.1:6379",
-                       count == 0 ? "" : operands[0]);
+                       operands[0]);
     }
     if (count == 1) {
         return trouble("engine: expected where the engine is; for example weir engine %s redis://127.0.0.1:6379",
@@ -108,7 +110,7 @@ const struct command *engine_command(void)
         .summary = "put weir's functions into Redis or Valkey, or look whether they are there",
         .details =
             "  weir engine install redis://127.0.0.1:6379    into every primary\n"
-            "  weir engine check redis://127.0.0.1:6379      changes nothing\n"
+            "  weir engine check redis://127.0.0.1:6379      leaves nothing behind\n"
             "\n"
             "URL: redis://, rediss:// or unix://, redis+cluster://HOST:PORT,... or\n"
             "redis+sentinel://HOST:PORT,.../NAME.  The password comes from WEIR_ENGINE_PASSWORD or a file; in a\n"

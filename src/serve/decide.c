@@ -12,6 +12,8 @@
    What is asked of either is asked in the order in which it came, and neither knows of the other's limits, so nobody
    can tell from the answers where one batch ended and the next began.
 
+   Who is refused by the engine is told with those whom the table refuses.
+
    A name has no "|", and a text has no name: nobody reaches another limit's state by a clever key.
 
    May touch: the turn's scratch, the tables, the worker's handle.  Promises: every question has an answer.  Leaves to
@@ -63,6 +65,12 @@ void decide_follow(struct turn *turn)
     plans_forget(turn->plans);
     decide_close(turn);
     turn->asker = open_asker(engine);
+}
+
+void decide_tick(struct turn *turn)
+{
+    turn_look_at_policy(turn);
+    if (turn->asker != NULL) engine_tick(turn->asker->handle);
 }
 
 /* ---- keys ---- */
@@ -145,6 +153,9 @@ static void take_answer(struct turn *turn, const weir_engine_ask *ask, unsigned 
     *decision = ask->decision;
     if (ask->from != WEIR_FROM_ENGINE) decision->end = 0;
     turn->asker->full_ns[number] = ask->full_ns;
+    if (decision->verdict != WEIR_ALLOW && !item->peek) {
+        keyed_count_refusal(turn->slots, (weir_key){item->key.bytes, item->key.size}, decision);
+    }
     if (item->each == NULL) return;
     struct item_each *each = &turn->each[item->each - turn->each];
     for (unsigned i = 0; i < WEIR_LIMITS_MAX; i++) each->end[i] = decision->end;

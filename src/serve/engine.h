@@ -45,11 +45,17 @@ void engine_leave(struct engine *engine, weir_engine *handle);
 const char *engine_name(const struct engine *engine);
 void engine_read_stats(struct engine *engine, weir_engine_stats *stats);
 
+/* Once a second: the other servers hear of this one, though nobody asks here.  Never waits. */
+void engine_beat(struct engine *engine);
+
 /* What marks receipts: the same at all servers that have the same password for their clients. */
 const struct secret *engine_secret(const struct engine_limit *limit);
 
 /* Asks.  All have ALLOW or another verdict then; a handle that is NULL lets nothing pass. */
 void engine_ask(weir_engine *handle, weir_engine_ask *asks, size_t count);
+
+/* What a handle needs once a second also when nobody asks; waits for nothing. */
+void engine_tick(weir_engine *handle);
 
 /* NULL: see error.  Release and share of NULL: nothing. */
 struct engine_limit *engine_limit_open(struct engine *engine, const weir_plan *plan, weir_away away, weir_error *error);

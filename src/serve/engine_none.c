@@ -53,6 +53,11 @@ void engine_read_stats(struct engine *engine, weir_engine_stats *stats)
     *stats = (weir_engine_stats){0};
 }
 
+void engine_beat(struct engine *engine)
+{
+    (void)engine;
+}
+
 const struct secret *engine_secret(const struct engine_limit *limit)
 {
     static const struct secret none;
@@ -63,6 +68,11 @@ const struct secret *engine_secret(const struct engine_limit *limit)
 void engine_ask(weir_engine *handle, weir_engine_ask *asks, size_t count)
 {
     (void)handle, (void)asks, (void)count;
+}
+
+void engine_tick(weir_engine *handle)
+{
+    (void)handle;
 }
 
 struct engine_limit *engine_limit_open(struct engine *engine, const weir_plan *plan, weir_away away, weir_error *error)

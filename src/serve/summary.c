@@ -25,6 +25,15 @@ static unsigned count_limits(struct service *service)
     return count;
 }
 
+static void add_engine(struct bytes *out, struct service *service)
+{
+    struct engine *engine = service_engine(service);
+    if (engine == NULL) return;
+    bytes_text(out, engine_name(engine));
+    bytes_text(out, ", what is not kept there in ");
+    engine_release(engine);
+}
+
 void summary_of_start(char words[SUMMARY_MAX], const struct listener *listeners, unsigned count, bool tls,
                       struct service *service, const char *file, const char *state)
 {
@@ -40,6 +49,7 @@ void summary_of_start(char words[SUMMARY_MAX], const struct listener *listeners,
         bytes_text(&out, "limits come with each request");
     }
     bytes_text(&out, "; state in ");
+    add_engine(&out, service);
     bytes_text(&out, state != NULL ? state : "memory only");
     words[out.size] = '\0';
 }

@@ -192,6 +192,53 @@ counts late -le 5
 resume_engine hole
 until_true answers
 
+# An idle connection that was closed is seen to be before a question goes there, also with a heartbeat outstanding.
+what='an engine that is another one by now'
+start_engine brief
+open_ask "$(url_of brief)"
+limit_is '1/min burst=5'
+order take tenant
+for turn in 1 2 3; do
+    kill_engine brief
+    restart_engine brief
+    order take tenant
+    says out 'allow remaining 4 from engine'
+done
+in_engine brief CLIENT KILL TYPE normal SKIPME yes >out
+order batch crowd 1000
+says out 'engine 1000 away 0 allowed 1000'
+counts aways -eq 0
+
+# Without a question: that it is away is noticed, and that it is back.
+what='a tick'
+start_engine ticked
+open_ask "$(url_of ticked)"
+limit_is '1/min burst=5'
+ticks_say() # WORDS
+{
+    order tick 20
+    cat out >>heard
+    grep -q "$1" heard
+}
+order tick 20
+until_true ticks_say '' && counts nodes -eq 1
+for blow in kill pause; do
+    : >heard
+    ${blow}_engine ticked
+    until_true ticks_say '^changed away'
+    if [ $blow = pause ]; then resume_engine ticked; else restart_engine ticked; fi
+    until_true ticks_say '^changed back'
+done
+in_engine ticked CONFIG SET maxmemory 1 >out
+order take tenant
+says out 'refused: OOM'
+order tick 100
+if grep -q '^changed back' out; then fail 'a full engine is taken for one that is back'; fi
+: >heard
+in_engine ticked CONFIG SET maxmemory 0 >out
+until_true ticks_say '^changed back'
+counts calls -eq 1
+
 # Paused, killed, started again: it is away once, and asked again when it is back.
 what='an engine that stops'
 open_ask "$(url_of one)" deadline=100

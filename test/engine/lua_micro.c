@@ -138,7 +138,8 @@ static void take(struct run *run, struct group *group, struct command *command, 
     a_cost_each(run, group, ask.cost, command);
     ask.peek = random_one_in(&run->seed, 6);
     if (group->plan.count == 1 && random_one_in(&run->seed, 4)) {
-        ask.wait = random_sized(&run->seed, 40);
+        /* WAIT 0 is the same question, but weir.lua answers it another way. */
+        ask.wait = random_one_in(&run->seed, 2) ? 0 : random_sized(&run->seed, 40);
         add(command, "WAIT");
         add(command, "%" PRIu64, ask.wait);
     }

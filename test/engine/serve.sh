@@ -128,6 +128,8 @@ run 'a name that is kept here' redis-cli -p "${resp_of[one]}" WEIR.LIMIT SET her
 says out 'OK'
 
 # ---- figures ----
+fetch 200 one /v1/top
+json out '[.[] | select(.limit == "api" and .key == "acme").denied] == [1]'
 fetch 200 one /metrics
 says out 'weir_engine_away 0'
 says out 'weir_engine_decisions_total{from="engine"}'
@@ -183,6 +185,26 @@ takes deny one api acme
 takes deny two api acme
 stop_serve one
 stop_serve two
+
+# ---- who is there is heard, though nobody asks: each one's share is a half then ----
+sed "s|, nodes: 1,|,|" weir.yaml >heard.yaml
+start_serve three heard.yaml --threads 2
+start_serve four heard.yaml --threads 2
+says serve.three "; state in $(url_of main), what is not kept there in memory only"
+hears_two() # SERVICE
+{
+    curl -sS -o figures "http://127.0.0.1:${http_of[$1]}/metrics" && grep -qx 'weir_engine_nodes 2' figures
+}
+what='services that nobody asks hear of each other'
+for turn in three four; do until_true hears_two $turn; done
+what='a service that nobody asks finds out that the engine is away, and that it is back'
+kill_engine main
+for turn in three four; do until_true is_away $turn 1; done
+restart_engine main
+for turn in three four; do until_true is_away $turn 0; done
+says serve.three ': back: '
+stop_serve three
+stop_serve four
 
 # ---- the example ----
 sed "s|url: .redis://127.0.0.1:6379.|deadline: 1s, url: \"$(url_of main)\"|" "$tree/examples/serve/engine.yaml" >engine.yaml

@@ -34,6 +34,13 @@ if command -v pkg-config >/dev/null; then
     runs "$room/by-archive"
 fi
 
+# What engines are given.
+if [ ! -s "$to/share/weir/weir.lua" ]; then echo "weir.lua is not installed"; exit 1; fi
+if [ -e "$build/weir-redis.so" ] && [ ! -x "$libraries/weir/weir-redis.so" ]; then
+    echo "weir-redis.so is not installed so that an engine loads it"
+    exit 1
+fi
+
 # libweir-redis, beside libweir and alone with its archive.
 if command -v pkg-config >/dev/null && [ -e "$libraries/pkgconfig/weir-redis.pc" ]; then
     echo "with libweir-redis"
