@@ -160,7 +160,7 @@ static void on_answer(struct link *link, void *context, const redisReply *reply)
 
 /* ---- questions ---- */
 
-static void send_functions(struct weir_engine *engine, struct link *link)
+void engine_send_functions(struct weir_engine *engine, struct link *link)
 {
     size_t functions_size = 0;
     const char *const functions = script_functions(&functions_size);
@@ -177,7 +177,7 @@ static void send_item(struct weir_engine *engine, struct link *link, struct item
         set_state(engine, item, ITEM_AWAY);
         return;
     }
-    if (link->load_next && link->way == LINK_FUNCTIONS) send_functions(engine, link);
+    if (link->load_next && link->way == LINK_FUNCTIONS) engine_send_functions(engine, link);
     const bool whole = link->way == LINK_SCRIPTS && link->script_next;
     if (whole) link->script_next = false;
     if (item->asking) engine_send_text(engine, link, 1, (const char *const[]){"ASKING"}, NULL, NULL);

@@ -88,6 +88,9 @@ bool engine_send(struct weir_engine *engine, struct link *link, unsigned count, 
 bool engine_send_text(struct weir_engine *engine, struct link *link, unsigned count, const char *const text[],
                       link_answer *answer, void *context);
 
+/* Ours, into who does not have them. */
+void engine_send_functions(struct weir_engine *engine, struct link *link);
+
 /* ---- seek.c ---- */
 
 /* Looks for who has the keys, when that is needed and it is time to. */
