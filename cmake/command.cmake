@@ -10,7 +10,8 @@ if(WEIR_HAS_ENGINE) # and so have engine.c with take_engine.c, and engine_none.c
     list(FILTER sources EXCLUDE REGEX "/engine_none\\.c$")
 else()
     list(FILTER sources EXCLUDE REGEX "/(take_)?engine\\.c$")
-    list(APPEND sources "${PROJECT_SOURCE_DIR}/src/engine/lease.c") # weir replay simulates it, with or without hiredis
+    # weir replay simulates them, with or without hiredis
+    list(APPEND sources "${PROJECT_SOURCE_DIR}/src/engine/lease.c" "${PROJECT_SOURCE_DIR}/src/engine/refusal.c")
 endif()
 find_package(ZLIB REQUIRED) # or cmake -DWEIR_CLI=OFF: the library needs nothing
 if(sources)

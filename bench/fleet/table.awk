@@ -59,5 +59,6 @@ END {
     put("calm: refused by mistake, of all calls", "denied", "calm", "engine;" leases ";shares;alone")
     put("calm: engine calls a second", "calls", "calm", "engine;" leases ";shares")
     put("storm: engine calls a second", "calls", "storm", "engine;" leases ";shares")
+    put("flood: engine calls a second", "calls", "flood", "engine;" leases ";shares")
     put("calm: calls that waited for the engine", "waited", "calm", "engine;" leases ";shares")
 }

@@ -32,9 +32,11 @@ typedef struct {
     const char *prefix; /* of keys in the engine; default "weir:" */
     const char *user, *password; /* instead of the URL's */
     uint64_t keys_max;           /* of the local table while away; default 65,536 */
-    uint64_t lease_ns;           /* lifetime of leases for busy keys; 0: none */
-    /* Called at each change, by the thread that notices it: why is one line.  With `away` as it was before: something
-       else is wrong, as a foreign value under a key; told once a second at most. */
+    /* Lifetime of leases for busy keys, 1 ms to an hour; 0: none.  With them a key that was refused is refused here, too,
+       until the engine's retry is over: too long, where another node gives permits back meanwhile. */
+    uint64_t lease_ns;
+    /* Called when a server goes away or comes back, by the thread that notices it: why is one line.  away: somebody is
+       away.  Also told, once a second at most: something else that is wrong, as a foreign value under a key. */
     void (*changed)(void *context, bool away, const char *why);
     void *context;
 } weir_engine_options;
@@ -62,7 +64,8 @@ WEIR_API const weir_plan *weir_engine_limit_plan(const weir_engine_limit *);
 WEIR_API weir_decision weir_engine_take(weir_engine *, const weir_engine_limit *, weir_key, uint64_t cost);
 WEIR_API weir_decision weir_engine_peek(weir_engine *, const weir_engine_limit *, weir_key, uint64_t cost);
 WEIR_API weir_decision weir_engine_charge(weir_engine *, const weir_engine_limit *, weir_key, uint64_t cost);
-/* Gives back, or charges, the difference; a second call does nothing.  false: the engine did not say that it has. */
+/* Gives back, or charges, the difference; a second call does nothing.  Of what a lease allowed nothing is given back.
+   false: the engine did not say that it has. */
 WEIR_API bool weir_engine_settle(weir_engine *, const weir_engine_limit *, weir_key, weir_decision *, uint64_t actual);
 WEIR_API bool weir_engine_forget(weir_engine *, const weir_engine_limit *, weir_key);
 
@@ -78,12 +81,17 @@ typedef struct {
     const uint64_t *actual; /* of a settle: as many as costs */
     uint64_t taken;         /* of a settle: the decision's end */
     weir_decision decision; /* filled; of a settle or forget its verdict says ALLOW when it was done */
-    uint64_t full_ns;       /* filled: until all is back */
-    weir_from from;         /* filled */
+    uint64_t full_ns;       /* filled: until all is back; from a lease: at least until what was spent of it is */
+    weir_from from;         /* filled; of a lease: `remaining` is what is left in it, and its end is 0 */
 } weir_engine_ask;
 /* n independent questions at once, pipelined; all are answered within the deadline.  0 questions: never waits; who may
    ask seldom calls it so once a second, and goes on being counted among the nodes. */
 WEIR_API void weir_engine_batch(weir_engine *, weir_engine_ask *, size_t n);
+
+/* Goes on with what needs no question, and waits for nothing: is an engine that was away back, is this node there,
+   connections that proxies would take for forgotten.  Calls do that as well; who may not call for a second or more
+   calls this once a second. */
+WEIR_API void weir_engine_tick(weir_engine *);
 
 typedef struct {
     uint64_t calls, from_engine, from_lease, from_away;

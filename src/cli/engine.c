@@ -21,7 +21,7 @@ static const uint64_t DEADLINE_USUAL_NS = 2000000000;
 
 static const struct option_help option_rows[OPTION_COUNT] = {
     [OPTION_PASSWORD_FILE] = {"password-file", 0, "FILE", "the password is the first line of FILE"},
-    [OPTION_DEADLINE] = {"deadline", 0, "TIME", "wait at most this long for each server (2s)"},
+    [OPTION_DEADLINE] = {"deadline", 0, "TIME", "wait this long for each answer, at least 1s (2s)"},
 };
 
 typedef int engine_verb(weir_engine *, void (*line)(void *context, const char *text), void *context, weir_error *);
@@ -110,7 +110,7 @@ const struct command *engine_command(void)
         .summary = "put weir's functions into Redis or Valkey, or look whether they are there",
         .details =
             "  weir engine install redis://127.0.0.1:6379    into every primary\n"
-            "  weir engine check redis://127.0.0.1:6379      changes nothing\n"
+            "  weir engine check redis://127.0.0.1:6379      leaves nothing behind\n"
             "\n"
             "URL: redis://, rediss:// or unix://, redis+cluster://HOST:PORT,... or\n"
             "redis+sentinel://HOST:PORT,.../NAME.  The password comes from WEIR_ENGINE_PASSWORD or a file; in a\n"

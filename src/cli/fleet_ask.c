@@ -21,6 +21,7 @@
 #include "core/num.h"
 #include "engine/lease.h"
 #include "engine/leases.h"
+#include "engine/refusal.h"
 #include "micro/micro.h"
 
 enum { QUEUE_AT_FIRST = 1 << 8, US_NS = 1000 };
@@ -42,15 +43,20 @@ struct value {
 struct holder {
     struct engine_lease lease;
     uint64_t window, asks, asked_ns; /* of the node; asks: in this window */
+    struct engine_refusal refusal;
     uint32_t client;
     bool busy_before; /* in the window before */
 };
 
 struct question {
     struct fleet_request request; /* of a take */
-    struct holder *holder;        /* of a lease */
+    struct holder *holder;        /* who asked; NULL: nobody with leases */
     struct engine_lease_return back;
-    uint64_t want, turn, permits; /* the last two are the answer */
+    bool is_busy;                 /* so a refusal is remembered */
+    bool of_lease;                /* a lease, a return, or both; else a take */
+    uint64_t want, turn, permits; /* the last two are the answer, as is this: */
+    uint64_t retry_us, remaining;
+    uint32_t verdict; /* of a take */
 };
 
 struct fleet_asking {
@@ -141,14 +147,18 @@ static bool ask(struct fleet_asking *asking, const struct question *question)
 
 /* ---- the engine ---- */
 
-static bool answer_take(struct fleet_asking *asking, const struct fleet_request *request, struct micro_state *state,
+static bool answer_take(struct fleet_asking *asking, struct question *asked, struct micro_state *state,
                         uint64_t now_us, bool *changed)
 {
+    const struct fleet_request *request = &asked->request;
     struct micro_answer answer;
     struct micro_ask question = {.now = now_us};
     question.cost[0] = request->cost;
     micro_take(&asking->plan, state, NULL, &question, &answer);
     *changed = answer.changed;
+    asked->verdict = (uint32_t)answer.verdict;
+    asked->retry_us = answer.retry;
+    asked->remaining = answer.remaining;
     const struct fleet_verdict verdict = {.time_us = now_us,
                                           .cost = request->cost,
                                           .client = request->client,
@@ -184,8 +194,8 @@ static bool handle(struct fleet_asking *asking, struct question *question)
     if (value == NULL) return false;
     if (value->size != 0) micro_read(&state, value->bytes, value->size);
     tally_call(asking->tally, now_us);
-    if (question->holder != NULL) answer_lease(asking, question, &state, now_us, &changed);
-    else enough = answer_take(asking, &question->request, &state, now_us, &changed);
+    if (question->of_lease) answer_lease(asking, question, &state, now_us, &changed);
+    else enough = answer_take(asking, question, &state, now_us, &changed);
     if (!changed) return enough;
     unsigned char bytes[MICRO_BYTES_MAX];
     value->size = micro_write(&state, bytes);
@@ -193,8 +203,22 @@ static bool handle(struct fleet_asking *asking, struct question *question)
     return enough;
 }
 
+static void receive_verdict(const struct fleet_asking *asking, const struct question *question)
+{
+    const struct micro_rule *rule = &asking->plan.rule[0];
+    const uint64_t sent_ns = question->request.time_us * US_NS, cost = question->request.cost;
+    const struct engine_refused refused = {sent_ns, cost, question->retry_us * US_NS,
+                                           multiply_divide_floor(rule->permit, US_NS, rule->per)};
+    struct engine_refusal *refusal = &question->holder->refusal;
+    if (question->verdict == WEIR_ALLOW) engine_refusal_allowed(refusal, sent_ns, cost, question->remaining);
+    else if (question->verdict != WEIR_DENY) engine_refusal_lost(refusal, cost);
+    else if (question->is_busy || refusal->empty_ns != 0) engine_refusal_refused(refusal, &refused);
+    else engine_refusal_lost(refusal, cost);
+}
+
 static void receive(const struct fleet_asking *asking, const struct question *question)
 {
+    if (question->holder != NULL && !question->of_lease) receive_verdict(asking, question);
     if (question->want == 0) return;
     engine_lease_granted(&question->holder->lease, asking->life_ns, question->turn, question->permits);
 }
@@ -224,7 +248,8 @@ bool asking_finish(struct fleet_asking *asking)
 static bool ask_lease(struct fleet_asking *asking, struct holder *holder, uint64_t time_us)
 {
     const uint64_t now_ns = time_us * US_NS;
-    struct question question = {.request = {.time_us = time_us, .client = holder->client}, .holder = holder};
+    struct question question = {
+        .request = {.time_us = time_us, .client = holder->client}, .holder = holder, .of_lease = true};
     question.back = engine_lease_end(&holder->lease, asking->life_ns, now_ns);
     holder->lease.want = least(holder->lease.want != 0 ? holder->lease.want : LEASE_FIRST, asking->lease);
     question.want = engine_lease_ask(&holder->lease, now_ns);
@@ -243,10 +268,11 @@ static bool decided(struct fleet_asking *asking, const struct fleet_request *req
 }
 
 /* By the engine, or by the node's share while it is down. */
-static bool take_elsewhere(struct fleet_asking *asking, const struct fleet_request *request, bool away)
+static bool take_elsewhere(struct fleet_asking *asking, const struct fleet_request *request, struct holder *holder,
+                           bool busy, bool away)
 {
     bool allowed;
-    const struct question question = {.request = *request};
+    const struct question question = {.request = *request, .holder = holder, .is_busy = busy};
     if (!away) return ask(asking, &question);
     return local_take(&asking->away, request->client, request->node, request->time_us, request->cost, &allowed) &&
            decided(asking, request, allowed);
@@ -273,7 +299,8 @@ static bool return_one(struct fleet_asking *asking, uint64_t time_us)
     if (asking->holders.count == 0) return true;
     struct holder *holder = rows_at(&asking->holders.rows, asking->looked++);
     if (holder->lease.permits == 0 || now_ns - holder->asked_ns <= asking->life_ns / QUIET) return true;
-    struct question question = {.request = {.time_us = time_us, .client = holder->client}, .holder = holder};
+    struct question question = {
+        .request = {.time_us = time_us, .client = holder->client}, .holder = holder, .of_lease = true};
     question.back = engine_lease_end(&holder->lease, asking->life_ns, now_ns);
     return question.back.permits == 0 || ask(asking, &question);
 }
@@ -285,16 +312,20 @@ static bool take_at_node(struct fleet_asking *asking, const struct fleet_request
     if (holder == NULL || (!away && !return_one(asking, request->time_us))) return false;
     holder->client = request->client;
     const bool busy = is_busy(holder, now_ns), spent = engine_lease_spend(&holder->lease, now_ns, request->cost);
+    if (!spent && engine_refusal_wait(&holder->refusal, now_ns, request->cost) != 0) {
+        return decided(asking, request, false);
+    }
+    if (!spent && !away) engine_refusal_asked(&holder->refusal, request->cost);
     if (busy && !away && engine_lease_due(&holder->lease, now_ns) && !ask_lease(asking, holder, request->time_us)) {
         return false;
     }
-    return spent ? decided(asking, request, true) : take_elsewhere(asking, request, away);
+    return spent ? decided(asking, request, true) : take_elsewhere(asking, request, holder, busy, away);
 }
 
 bool asking_take(struct fleet_asking *asking, const struct fleet_request *request, bool away)
 {
     if (!run_until(asking, request->time_us)) return false;
     if (request->cost == 0) return decided(asking, request, true);
-    if (asking->lease == 0) return take_elsewhere(asking, request, away);
+    if (asking->lease == 0) return take_elsewhere(asking, request, NULL, false, away);
     return take_at_node(asking, request, away);
 }

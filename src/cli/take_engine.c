@@ -65,9 +65,7 @@ void take_engine_ask(struct take *take, bool peek)
     take->lost = ask.from == WEIR_FROM_AWAY;
     if (!take->lost) return;
     take->decision = (weir_decision){0};
-    if (engine->away || engine->why[0] == '\0')
-        trouble("nothing was taken: the engine does not answer%s%s", engine->why[0] != '\0' ? ": " : "", engine->why);
-    else trouble("nothing was taken: %s", engine->why);
+    trouble("nothing was taken: %s", engine->why[0] != '\0' ? engine->why : "the engine does not answer");
 }
 
 void take_engine_give_back(struct take *take)

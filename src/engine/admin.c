@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT
    admin.c - talking to servers in peace: connects, waits, asks, one server after the other.
 
-   May touch: sockets of its own, beside the handle's links.  Promises: waits for each answer TIMEOUT_S at most; every
-   server is looked at, also when something is wrong with one before it.  Leaves to others: what is looked for
+   May touch: a link of its own, beside the handle's.  Promises: waits for each answer as long as the deadline is, and
+   LEAST_NS in any case; every server is looked at, also when something is wrong with one before it.  Leaves to others: what is looked for
    (install.c, check.c). */
 #include "engine/admin.h"
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "api/error.h"
-#include "engine/secure.h"
+#include "core/num.h"
+#include "host/clock.h"
 
-enum { TIMEOUT_S = 5, WORDS_MAX = 16, INFO_MAX = 256 };
+#define LEAST_NS UINT64_C(1000000000)
+#define MOST_NS UINT64_C(3600000000000)
+enum { WORDS_MAX = 16, INFO_MAX = 256, VALUE_MAX = 16, NS_PER_MS = 1000000 };
 
 void admin_say(struct admin *admin, const char *format, ...)
 {
@@ -29,13 +31,43 @@ void admin_say(struct admin *admin, const char *format, ...)
 
 /* ---- one server ---- */
 
+/* false: the time is over. */
+static bool wait_for_news(struct link *link, uint64_t until_ns)
+{
+    const uint64_t now_ns = host_now_ns();
+    if (now_ns >= until_ns) return false;
+    struct pollfd polled = {.fd = link->context->fd, .events = link_events(link)};
+    poll(&polled, 1, (int)((until_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS));
+    link_turn(link, host_now_ns());
+    return true;
+}
+
+static uint64_t patience_ns(const struct admin *admin)
+{
+    return least(most(admin->engine->hub->options.deadline_ns, LEAST_NS), MOST_NS);
+}
+
+static void on_reply(struct link *link, void *context, const redisReply *reply)
+{
+    (void)context;
+    if (reply != NULL) link->keep = true;
+}
+
 redisReply *admin_ask(struct admin *admin, unsigned count, const char *const text[], const size_t size[])
 {
-    const char *words[WORDS_MAX];
-    memcpy(words, text, count * sizeof *words);
-    redisReply *const reply = redisCommandArgv(admin->link, (int)count, words, size);
-    if (reply == NULL) admin_say(admin, "the connection is lost: %s", admin->link->errstr);
-    return reply;
+    struct link *const link = &admin->link;
+    const uint64_t until_ns = host_now_ns() + patience_ns(admin);
+    if (link->state != LINK_READY) return NULL; /* that was said */
+    bool waits = link_send(link, count, text, size, on_reply, NULL);
+    while (waits && link->state == LINK_READY && link->kept == NULL) waits = wait_for_news(link, until_ns);
+    redisReply *const reply = link->kept;
+    link->kept = NULL;
+    if (reply != NULL) return reply;
+    if (link->state != LINK_READY) admin_say(admin, "the connection is lost: %s", link->why);
+    else
+        admin_say(admin, "%s: no answer within %llu ms", text[0], (unsigned long long)(patience_ns(admin) / NS_PER_MS));
+    link_close(link);
+    return NULL;
 }
 
 redisReply *admin_ask_text(struct admin *admin, unsigned count, const char *const text[])
@@ -59,64 +91,45 @@ bool admin_info(struct admin *admin, const char *section, const char *name, char
     return value[0] != '\0';
 }
 
-/* The answer must be none that says it was refused; for a sentinel it may. */
-static bool greet_by(struct admin *admin, unsigned count, const char *const text[], bool needed)
+bool admin_fits_url(struct admin *admin)
 {
-    redisReply *const reply = admin_ask_text(admin, count, text);
-    const char *const error = reply_error(reply);
-    const bool fine = reply != NULL && (error == NULL || !needed);
-    if (reply != NULL && !fine) admin_say(admin, "%s refused: %s", text[0], error);
-    freeReplyObject(reply);
-    return fine;
+    char cluster[VALUE_MAX];
+    if (admin->engine->hub->url.kind == URL_CLUSTER) return true;
+    if (!admin_info(admin, "cluster", "cluster_enabled", cluster, sizeof cluster) || cluster[0] != '1') return true;
+    admin_say(admin, "it is part of a cluster and has only some of the keys: write redis+cluster://%s", admin->name);
+    return false;
 }
 
-static bool greet(struct admin *admin, const struct link_greeting *greeting)
+static bool greet(struct admin *admin, const struct engine_place *address, const struct link_greeting *greeting)
 {
-    char number[16];
-    const bool needed = !greeting->sentinel;
-    const char *const by_user[] = {"AUTH", greeting->user, greeting->password};
-    const char *const alone[] = {"AUTH", greeting->password};
-    snprintf(number, sizeof number, "%u", greeting->database);
-    bool fine = true;
-    if (greeting->password[0] != '\0' && greeting->user[0] != '\0') fine = greet_by(admin, 3, by_user, needed);
-    else if (greeting->password[0] != '\0') fine = greet_by(admin, 2, alone, needed);
-    if (fine) fine = greet_by(admin, 1, (const char *const[]){"PING"}, true);
-    if (fine && greeting->database != 0) fine = greet_by(admin, 2, (const char *const[]){"SELECT", number}, true);
-    return fine;
+    struct link *const link = &admin->link;
+    const uint64_t until_ns = host_now_ns() + patience_ns(admin);
+    bool waits = link_open(link, address, greeting, host_now_ns());
+    while (waits && link->state != LINK_READY && link->state != LINK_CLOSED) waits = wait_for_news(link, until_ns);
+    if (link->state == LINK_READY) return true;
+    if (link->state == LINK_CLOSED) admin_say(admin, "%s", link->why);
+    else admin_say(admin, "no connection within %llu ms", (unsigned long long)(patience_ns(admin) / NS_PER_MS));
+    return false;
 }
 
 static bool open_link(struct admin *admin, unsigned server)
 {
     struct hub *const hub = admin->engine->hub;
-    const struct timeval timeout = {TIMEOUT_S, 0};
     uint64_t edition = 0;
     admin->server = server;
     place_text(&hub->server[server]->place, admin->name);
     const struct engine_place address = hub_address(hub, server, &edition);
-    const struct link_greeting greeting = hub_greeting(hub, server);
-    if (address.host[0] == '\0') {
-        admin_say(admin, "no address of this name was found");
-        return false;
-    }
-    admin->link = address.port == 0 ? redisConnectUnixWithTimeout(address.host, timeout)
-                                    : redisConnectWithTimeout(address.host, address.port, timeout);
-    if (admin->link == NULL || admin->link->err != 0) {
-        admin_say(admin, "cannot be reached: %s", admin->link != NULL ? admin->link->errstr : "no memory");
-        return false;
-    }
-    redisSetTimeout(admin->link, timeout);
-    if (greeting.tls != NULL && !secure_begin(admin->link, greeting.tls)) {
-        admin_say(admin, "TLS was refused: %s", admin->link->errstr);
-        return false;
-    }
-    return greet(admin, &greeting);
+    struct link_greeting greeting = hub_greeting(hub, server);
+    greeting.primary = false; /* a replica is looked at as well */
+    if (address.host[0] != '\0') return greet(admin, &address, &greeting);
+    admin_say(admin, "no address of this name was found");
+    return false;
 }
 
 static bool look_at(struct admin *admin, unsigned server, admin_look *look)
 {
     const bool fine = open_link(admin, server) && look(admin);
-    if (admin->link != NULL) redisFree(admin->link);
-    admin->link = NULL;
+    link_close(&admin->link);
     return fine;
 }
 

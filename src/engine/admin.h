@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
    admin.h - talking to servers in peace: for install and check, which may take seconds.
 
-   See admin.c, install.c and check.c. */
+   See admin.c, install.c, check.c and trial.c. */
 #ifndef WEIR_ENGINE_ADMIN_H
 #define WEIR_ENGINE_ADMIN_H
 
@@ -16,7 +16,7 @@ struct admin {
     void *context;
     unsigned wrong; /* servers that something is wrong with */
     unsigned server;
-    redisContext *link;
+    struct link link;
     char name[PLACE_TEXT_MAX];
 };
 
@@ -32,6 +32,12 @@ void admin_say(struct admin *admin, const char *format, ...) __attribute__((form
 /* The answer is yours; NULL: the connection is lost, and that was said. */
 redisReply *admin_ask(struct admin *admin, unsigned count, const char *const text[], const size_t size[]);
 redisReply *admin_ask_text(struct admin *admin, unsigned count, const char *const text[]);
+
+/* Is it what the URL says?  A member of a cluster has only a part of the keys; false: that was said. */
+bool admin_fits_url(struct admin *admin);
+
+/* Asks a question there as a handle would, and says in which way, or what is refused. (trial.c) */
+bool admin_try(struct admin *admin);
 
 /* What a line "name:value" of INFO says; false: it was not told. */
 bool admin_info(struct admin *admin, const char *section, const char *name, char *value, size_t room);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
    batch.c - many questions at once: each to the link of the server that has its key, all answered within the deadline.
 
-       parked ---sent---> answered
+       parked ---sent---> answered            those of busy keys may be answered before (busy.c)
           ^        | MOVED, ASK, TRYAGAIN, NOSCRIPT: was not executed, so it may be asked again
           +--------+
           |        | the link is lost, or the deadline has come: may have been executed, so it is not asked again
@@ -21,8 +21,8 @@
 #include "host/clock.h"
 #include "host/thread.h"
 
-#define LATER_NS UINT64_C(1000000)  /* TRYAGAIN is tried again after so long */
-#define IDLE_NS UINT64_C(100000000) /* a link that was silent for so long may have been closed meanwhile */
+#define LATER_NS UINT64_C(1000000) /* TRYAGAIN is tried again after so long */
+#define IDLE_NS UINT64_C(1000000)  /* a link that answered no question for so long may have been closed */
 enum { TRIES_MAX = 8, NS_PER_MS = 1000000, SMOOTHING = 8, POLICY_SHARE = 16 /* of the deadline */ };
 
 /* ---- sent ---- */
@@ -31,6 +31,7 @@ bool engine_send(struct weir_engine *engine, struct link *link, unsigned count, 
                  const size_t size[], link_answer *answer, void *context)
 {
     hub_count(&engine->hub->counts.commands, 1);
+    if (link->count == 0) link->owes_ns = host_now_coarse_ns();
     return link_send(link, count, text, size, answer, context);
 }
 
@@ -91,8 +92,11 @@ static void redirect(struct weir_engine *engine, struct link *link, struct item 
     set_state(engine, item, ITEM_PARKED);
 }
 
-static void cannot(struct weir_engine *engine, struct link *link, struct item *item, const char *why)
+static void cannot(struct weir_engine *engine, struct link *link, struct item *item, const char *what)
 {
+    char why[LINK_WHY_MAX];
+    const bool other = strncmp(what, "WRONGTYPE", strlen("WRONGTYPE")) == 0;
+    snprintf(why, sizeof why, "%s%s", other ? "this key holds something else: " : "", what);
     hub_tell(engine->hub, link->server, why);
     set_state(engine, item, ITEM_AWAY);
 }
@@ -119,12 +123,12 @@ static void on_fault(struct weir_engine *engine, struct link *link, struct item 
         break;
     case FAULT_COMMAND:
         if (next_way(link, item)) break;
-        engine_failed(engine, link->server, reply->str);
+        engine_refused(engine, link->server, reply->str);
         set_state(engine, item, ITEM_AWAY);
         break;
     case FAULT_PRIMARY:
     case FAULT_SERVER:
-        engine_failed(engine, link->server, reply->str);
+        engine_refused(engine, link->server, reply->str);
         if (fault == FAULT_PRIMARY) link_doom(link, reply->str);
         set_state(engine, item, ITEM_AWAY);
         break;
@@ -140,6 +144,7 @@ static void on_answer(struct link *link, void *context, const redisReply *reply)
     struct weir_engine *const engine = link->owner;
     struct item *const item = context;
     if (reply == NULL) {
+        engine->lost++;
         set_state(engine, item, ITEM_AWAY);
     } else if (reply_error(reply) != NULL) {
         on_fault(engine, link, item, reply);
@@ -148,6 +153,7 @@ static void on_answer(struct link *link, void *context, const redisReply *reply)
     } else {
         item->ask->from = WEIR_FROM_ENGINE;
         link->served_ns = link->heard_ns;
+        busy_heard(engine, item->ask, item->sent_ns);
         set_state(engine, item, ITEM_ANSWERED);
         hub_sound(engine->hub, link->server);
     }
@@ -155,7 +161,7 @@ static void on_answer(struct link *link, void *context, const redisReply *reply)
 
 /* ---- questions ---- */
 
-static void send_functions(struct weir_engine *engine, struct link *link)
+void engine_send_functions(struct weir_engine *engine, struct link *link)
 {
     size_t functions_size = 0;
     const char *const functions = script_functions(&functions_size);
@@ -168,28 +174,30 @@ static void send_functions(struct weir_engine *engine, struct link *link)
 static void send_item(struct weir_engine *engine, struct link *link, struct item *item)
 {
     struct command *const command = &engine->command;
-    if (link->load_next && link->way == LINK_FUNCTIONS) send_functions(engine, link);
+    if (item->tries++ == TRIES_MAX) { /* sent from one to the other and back */
+        set_state(engine, item, ITEM_AWAY);
+        return;
+    }
+    if (link->load_next && link->way == LINK_FUNCTIONS) engine_send_functions(engine, link);
     const bool whole = link->way == LINK_SCRIPTS && link->script_next;
     if (whole) link->script_next = false;
     if (item->asking) engine_send_text(engine, link, 1, (const char *const[]){"ASKING"}, NULL, NULL);
     item->asking = false;
     item->way = link->way;
-    item->tries++;
     wire_command(command, item->ask, &engine->keys, link->way, whole);
     const bool sent = engine_send(engine, link, command->count, command->word, command->size, on_answer, item);
-    set_state(engine, item, sent && item->tries <= TRIES_MAX ? ITEM_SENT : ITEM_AWAY);
+    set_state(engine, item, sent ? ITEM_SENT : ITEM_AWAY);
 }
 
-/* The link to it when it may be asked now; *away: it cannot be. */
-static struct link *ready_link(struct weir_engine *engine, unsigned server, uint64_t now_ns, bool *away)
+struct link *engine_ready_link(struct weir_engine *engine, unsigned server, uint64_t now_ns, bool *away)
 {
     if (hub_is_away(engine->hub, server)) engine_probe(engine, server, now_ns);
     *away = hub_is_away(engine->hub, server);
     if (*away) return NULL;
     struct link *link = engine->link[server];
-    if (link != NULL && link->state == LINK_READY && link->count == 0 && now_ns - link->heard_ns > IDLE_NS) {
+    if (link != NULL && link->state == LINK_READY && now_ns - most(link->served_ns, link->looked_ns) > IDLE_NS) {
         engine_turn(engine, server, now_ns);
-        link->heard_ns = now_ns;
+        link->looked_ns = now_ns;
     }
     link = engine_link(engine, server, now_ns);
     if (link != NULL) return link->state == LINK_READY ? link : NULL;
@@ -201,9 +209,8 @@ static struct link *ready_link(struct weir_engine *engine, unsigned server, uint
 static void dispatch(struct weir_engine *engine, struct item *item, uint64_t now_ns)
 {
     bool away = false;
-    if (item->not_before_ns > now_ns) return;
-    if (now_ns >= engine->deadline_ns ||
-        !wire_keys(&engine->keys, engine->hub->prefix, item->ask->key, item->ask->limit->keys)) {
+    if (item->not_before_ns > now_ns || now_ns >= engine->deadline_ns) return; /* too late is for give_up */
+    if (!wire_keys(&engine->keys, engine->hub->prefix, item->ask->key, item->ask->limit->keys)) {
         set_state(engine, item, ITEM_AWAY);
         return;
     }
@@ -215,9 +222,17 @@ static void dispatch(struct weir_engine *engine, struct item *item, uint64_t now
         if (atomic_load(&engine->hub->known) || hub_is_lost(engine->hub)) set_state(engine, item, ITEM_AWAY);
         return;
     }
-    struct link *const link = ready_link(engine, item->server, now_ns, &away);
+    struct link *const link = engine_ready_link(engine, item->server, now_ns, &away);
+    item->sent_ns = now_ns;
     if (link != NULL) send_item(engine, link, item);
     else if (away) set_state(engine, item, ITEM_AWAY);
+}
+
+void engine_flush(struct weir_engine *engine)
+{
+    for (unsigned i = 0; i < engine->links; i++) {
+        if (engine->link[i] != NULL) link_flush(engine->link[i]);
+    }
 }
 
 static void dispatch_parked(struct weir_engine *engine, uint64_t now_ns)
@@ -225,9 +240,7 @@ static void dispatch_parked(struct weir_engine *engine, uint64_t now_ns)
     for (size_t i = 0; i < engine->count && engine->parked > 0; i++) {
         if (engine->item[i].state == ITEM_PARKED) dispatch(engine, &engine->item[i], now_ns);
     }
-    for (unsigned i = 0; i < engine->links; i++) {
-        if (engine->link[i] != NULL) link_flush(engine->link[i]);
-    }
+    engine_flush(engine);
 }
 
 /* ---- waiting ---- */
@@ -243,7 +256,7 @@ static uint64_t wake_at(const struct weir_engine *engine, uint64_t now_ns)
     return wake_ns;
 }
 
-static void wait_for_news(struct weir_engine *engine, uint64_t now_ns)
+void engine_wait(struct weir_engine *engine, uint64_t now_ns)
 {
     nfds_t count = 0;
     for (unsigned i = 0; i < engine->links; i++) {
@@ -265,7 +278,7 @@ static void run(struct weir_engine *engine)
     dispatch_parked(engine, now_ns);
     for (bool late = false; engine->parked + engine->sent > 0 && !late;) {
         late = now_ns >= engine->deadline_ns;
-        wait_for_news(engine, now_ns);
+        engine_wait(engine, now_ns);
         now_ns = host_now_ns();
         engine_turn_all(engine, now_ns);
         seek_begin(engine, now_ns);
@@ -306,17 +319,21 @@ static void forget(struct weir_engine *engine)
 
 static void end(struct weir_engine *engine)
 {
-    uint64_t from_engine = 0;
+    uint64_t from[WEIR_FROM_AWAY + 1] = {0};
     struct away_share share = {.limit = NULL};
     if (engine->sent > 0) forget(engine);
     for (size_t i = 0; i < engine->count; i++) {
         struct item *const item = &engine->item[i];
         if (item->state == ITEM_PARKED || item->state == ITEM_SENT) give_up(engine, item);
-        if (item->state == ITEM_AWAY) away_answer(engine->hub, item->ask, item->server, &share);
-        else from_engine++;
+        if (item->state == ITEM_AWAY) {
+            busy_unanswered(engine, item->ask);
+            away_answer(engine->hub, item->ask, item->server, &share);
+        }
+        from[item->ask->from]++;
     }
-    hub_count(&engine->hub->counts.from_engine, from_engine);
-    hub_count(&engine->hub->counts.from_away, engine->count - from_engine);
+    hub_count(&engine->hub->counts.from_engine, from[WEIR_FROM_ENGINE]);
+    hub_count(&engine->hub->counts.from_lease, from[WEIR_FROM_LEASE]);
+    hub_count(&engine->hub->counts.from_away, from[WEIR_FROM_AWAY]);
     hub_count(&engine->hub->counts.calls, engine->count);
 }
 
@@ -325,7 +342,9 @@ static void begin(struct weir_engine *engine, weir_engine_ask *asks, size_t coun
     engine->count = engine->parked = count;
     engine->sent = 0;
     for (size_t i = 0; i < count; i++) {
+        asks[i].from = WEIR_FROM_AWAY; /* until somebody has answered */
         engine->item[i] = (struct item){.ask = &asks[i], .state = ITEM_PARKED, .server = NOWHERE};
+        if (busy_answer(engine, &asks[i])) set_state(engine, &engine->item[i], ITEM_ANSWERED);
     }
 }
 
@@ -346,24 +365,26 @@ static void run_batch(struct weir_engine *engine, weir_engine_ask *asks, size_t 
     const uint64_t now_ns = host_now_ns();
     if (count > 0 && asks[0].from == WEIR_FROM_ENGINE) smooth(engine->hub, now_ns - begun_ns);
     end(engine);
+    busy_return(engine, now_ns);
     nodes_beat(engine, now_ns);
 }
 
-/* Nobody asks: what has come is read, and the others hear that this node lives. */
-static void keep_in_touch(struct weir_engine *engine)
+void weir_engine_tick(weir_engine *engine)
 {
-    const uint64_t now_ns = host_now_ns();
+    if (engine->forks != host_forks()) engine_after_fork(engine);
+    engine->begun_ns = engine->deadline_ns = host_now_ns();
     begin(engine, NULL, 0);
-    engine_turn_all(engine, now_ns);
-    nodes_probe(engine, now_ns);
-    nodes_beat(engine, now_ns);
-    dispatch_parked(engine, now_ns); /* nothing is: but what was written leaves */
+    engine_turn_all(engine, engine->begun_ns);
+    seek_begin(engine, engine->begun_ns);
+    engine_try_all(engine, engine->begun_ns);
+    busy_return(engine, engine->begun_ns);
+    nodes_beat(engine, engine->begun_ns);
+    dispatch_parked(engine, engine->begun_ns); /* nothing is, but what was written leaves */
 }
 
 void weir_engine_batch(weir_engine *engine, weir_engine_ask *asks, size_t n)
 {
     if (engine->forks != host_forks()) engine_after_fork(engine);
-    if (n == 0) keep_in_touch(engine);
     /* The policy wants some time too. */
     const uint64_t within_ns = engine->hub->options.deadline_ns;
     engine->deadline_ns = add_saturating(host_now_ns(), within_ns - within_ns / POLICY_SHARE);

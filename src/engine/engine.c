@@ -13,13 +13,25 @@
 
 /* ---- handles ---- */
 
+/* Its own part, not the hub. */
+static void unmake(struct weir_engine *engine)
+{
+    busy_close(engine);
+    engine_drop_links(engine);
+    for (unsigned i = 0; i < engine->links; i++) free(engine->link[i]);
+    free(engine->keys.memory);
+    free(engine);
+}
+
 static struct weir_engine *make(struct hub *hub)
 {
     struct weir_engine *const engine = calloc(1, sizeof *engine);
     if (engine == NULL) return NULL;
     engine->hub = hub;
     engine->forks = host_forks();
-    return engine;
+    if (busy_open(engine)) return engine;
+    unmake(engine);
+    return NULL;
 }
 
 int weir_engine_open(weir_engine **owned, const char *url, const weir_engine_options *options, weir_error *error)
@@ -45,14 +57,9 @@ int weir_engine_join(weir_engine **owned, weir_engine *first, weir_error *error)
 void weir_engine_close(weir_engine *engine)
 {
     if (engine == NULL) return;
-    for (unsigned i = 0; i < engine->links; i++) {
-        if (engine->link[i] == NULL) continue;
-        link_close(engine->link[i]);
-        free(engine->link[i]);
-    }
-    hub_leave(engine->hub);
-    free(engine->keys.memory);
-    free(engine);
+    struct hub *const hub = engine->hub;
+    unmake(engine);
+    hub_leave(hub);
 }
 
 /* ---- one question ---- */

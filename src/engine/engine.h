@@ -4,6 +4,7 @@
        engine.c   opened, joined, closed; one question; told     batch.c   many questions: sent, answered, sent again
        seek.c     who has the keys                               nodes.c   who else is there
        upkeep.c   links and probes                               admin.c   install and check
+       busy.c     keys with leases
 
    [one thread] all of it, but the hub. */
 #ifndef WEIR_ENGINE_ENGINE_H
@@ -32,8 +33,10 @@ struct item {
     bool unknown;    /* nobody is known who has it */
     enum link_way way;
     uint8_t tries;
-    uint64_t not_before_ns;
+    uint64_t not_before_ns, sent_ns;
 };
+
+struct busy;
 
 struct weir_engine {
     struct hub *hub;
@@ -41,16 +44,16 @@ struct weir_engine {
     struct link *link[SERVERS_MAX]; /* made when first needed */
     unsigned links;                 /* none from here on */
     unsigned probes;                /* links that are probing */
+    uint64_t lost;                  /* questions whose link broke */
     bool seeking, seek_asked;
     unsigned seek_server, seek_tries;
     uint64_t seek_until_ns; /* so long for one of those who may know */
     char seek_why[LINK_WHY_MAX];
+    struct busy *busy; /* NULL: no leases */
     struct wire_keys keys;
     struct command command;
     struct pollfd polled[SERVERS_MAX];
     uint64_t begun_ns, deadline_ns; /* of the batch */
-    uint64_t calls_before;          /* all handles' when nodes_probe looked last */
-    bool idle;                      /* nobody had asked since the time before */
     size_t count;                   /* of items */
     size_t parked, sent;            /* of them */
     struct item item[BATCH_MAX];
@@ -69,9 +72,17 @@ void engine_turn_all(struct weir_engine *engine, uint64_t now_ns);
 
 /* This server cannot answer. */
 void engine_failed(struct weir_engine *engine, unsigned server, const char *why);
+/* It says so itself. */
+void engine_refused(struct weir_engine *engine, unsigned server, const char *error);
 
 /* Tries it, when it is time to. */
 void engine_probe(struct weir_engine *engine, unsigned server, uint64_t now_ns);
+
+/* Closes them all. */
+void engine_drop_links(struct weir_engine *engine);
+
+/* Of each server that has keys: probes it, and once that was answered asks it a question. */
+void engine_try_all(struct weir_engine *engine, uint64_t now_ns);
 
 /* In the child of a fork: its parent's connections are its parent's. */
 void engine_after_fork(struct weir_engine *engine);
@@ -84,6 +95,32 @@ bool engine_send(struct weir_engine *engine, struct link *link, unsigned count, 
 bool engine_send_text(struct weir_engine *engine, struct link *link, unsigned count, const char *const text[],
                       link_answer *answer, void *context);
 
+/* The link to it when it may be asked now; NULL: not yet, or, *away, not at all. */
+struct link *engine_ready_link(struct weir_engine *engine, unsigned server, uint64_t now_ns, bool *away);
+
+/* Writes what can be written without waiting; waits for news, at most until the deadline. */
+void engine_flush(struct weir_engine *engine);
+void engine_wait(struct weir_engine *engine, uint64_t now_ns);
+
+/* ---- busy.c ---- */
+
+/* false: no memory. */
+bool busy_open(struct weir_engine *engine);
+/* Gives back what is in leases. */
+void busy_close(struct weir_engine *engine);
+void busy_after_fork(struct weir_engine *engine);
+
+/* true: answered here, and nobody else is to be asked.  Asks for a lease where that is worth it. */
+bool busy_answer(struct weir_engine *engine, weir_engine_ask *ask);
+/* The engine answered what was sent at this time or later. */
+void busy_heard(struct weir_engine *engine, const weir_engine_ask *ask, uint64_t sent_ns);
+/* Nobody will. */
+void busy_unanswered(struct weir_engine *engine, const weir_engine_ask *ask);
+/* From time to time: what nobody spends goes back. */
+void busy_return(struct weir_engine *engine, uint64_t now_ns);
+/* Ours, into who does not have them. */
+void engine_send_functions(struct weir_engine *engine, struct link *link);
+
 /* ---- seek.c ---- */
 
 /* Looks for who has the keys, when that is needed and it is time to. */
@@ -95,8 +132,5 @@ void seek_turn(struct weir_engine *engine, uint64_t now_ns);
 
 /* Says that this node is there, once a second, and hears who else is. */
 void nodes_beat(struct weir_engine *engine, uint64_t now_ns);
-
-/* Tries a server that is away where nobody has asked since the last call, who would. */
-void nodes_probe(struct weir_engine *engine, uint64_t now_ns);
 
 #endif

@@ -26,10 +26,24 @@ bool reply_begins(const redisReply *reply, const char *start)
 /* ---- answers ---- */
 
 /* Must be right. */
-static void on_needed(struct link *link, void *context, const redisReply *reply)
+static void need(struct link *link, const char *command, const redisReply *reply)
+{
+    char why[LINK_WHY_MAX];
+    if (reply_error(reply) == NULL) return;
+    snprintf(why, sizeof why, "%s refused: %s", command, reply->str);
+    link_doom(link, why);
+}
+
+static void on_auth(struct link *link, void *context, const redisReply *reply)
 {
     (void)context;
-    if (reply_error(reply) != NULL) link_doom(link, reply->str);
+    need(link, "AUTH", reply);
+}
+
+static void on_select(struct link *link, void *context, const redisReply *reply)
+{
+    (void)context;
+    need(link, "SELECT", reply);
 }
 
 /* May be forbidden. */
@@ -67,7 +81,8 @@ static void on_commands(struct link *link, void *context, const redisReply *repl
 
 static void on_ping(struct link *link, void *context, const redisReply *reply)
 {
-    on_needed(link, context, reply);
+    (void)context;
+    need(link, "PING", reply);
     if (reply != NULL && !link->doomed) link->state = LINK_READY;
 }
 
@@ -83,7 +98,7 @@ static void say(struct link *link, unsigned count, const char *const text[], lin
 static void say_password(struct link *link)
 {
     const struct link_greeting *greeting = &link->greeting;
-    link_answer *const answer = greeting->sentinel ? on_wished : on_needed;
+    link_answer *const answer = greeting->sentinel ? on_wished : on_auth;
     if (greeting->password[0] == '\0') return;
     if (greeting->user[0] != '\0') {
         say(link, 3, (const char *const[]){"AUTH", greeting->user, greeting->password}, answer);
@@ -99,7 +114,7 @@ void link_greet(struct link *link)
     if (greeting->database != 0) {
         char number[16];
         snprintf(number, sizeof number, "%u", greeting->database);
-        say(link, 2, (const char *const[]){"SELECT", number}, on_needed);
+        say(link, 2, (const char *const[]){"SELECT", number}, on_select);
     }
     if (!greeting->sentinel) say(link, 3, (const char *const[]){"CLIENT", "SETNAME", "weir"}, on_wished);
     if (greeting->primary) say(link, 1, (const char *const[]){"ROLE"}, on_role);

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "api/error.h"
+#include "engine/leases.h"
 #include "engine/resolve.h"
 #include "engine/secure.h"
 #include "host/clock.h"
@@ -46,6 +47,9 @@ static int read_options(struct hub *hub, const weir_engine_options *options, wei
     if (chosen->deadline_ns == 0) chosen->deadline_ns = DEADLINE_DEFAULT_NS;
     if (chosen->away == WEIR_AWAY_DEFAULT) chosen->away = WEIR_AWAY_LOCAL;
     if (chosen->keys_max == 0) chosen->keys_max = KEYS_DEFAULT;
+    if (chosen->lease_ns != 0 && (chosen->lease_ns < LEASES_LIFE_LEAST_NS || chosen->lease_ns > LEASES_LIFE_MOST_NS)) {
+        return api_fail(error, WEIR_EINVAL, "lease_ns: 1 ms to an hour was expected, or 0 for no leases");
+    }
     if (chosen->away > WEIR_AWAY_CLOSED) return api_fail(error, WEIR_EINVAL, "away: a weir_away was expected");
     if (!copy(hub->prefix, chosen->prefix, "weir:") || hub->prefix[0] == '\0' || strpbrk(hub->prefix, "{}") != NULL) {
         return api_fail(error, WEIR_EINVAL, "prefix: 1 to 511 bytes without { and } were expected, as in \"weir:\"");
@@ -82,7 +86,7 @@ static int open_parts(struct hub *hub, const weir_engine_options *options, weir_
 {
     int failed = read_options(hub, options, error);
     if (failed == 0) failed = open_table(hub, error);
-    if (failed == 0 && hub->url.tls) failed = secure_open(&hub->tls, hub->url.place[0].host, error);
+    if (failed == 0 && hub->url.tls) failed = secure_open(&hub->tls, error);
     if (failed != 0) return failed;
     for (unsigned i = 0; i < SLOTS; i++) atomic_init(&hub->slot[i], NOWHERE);
     atomic_init(&hub->nodes, 1);
@@ -93,6 +97,7 @@ static int open_parts(struct hub *hub, const weir_engine_options *options, weir_
         if (server == NOWHERE) return api_fail(error, WEIR_ENOMEM, "no memory for the servers");
         resolve_now(hub, server);
     }
+    hub->is_open = true;
     if (hub->url.kind == URL_ONE) hub_set_primary(hub, 0);
     return 0;
 }
@@ -157,7 +162,8 @@ struct link_greeting hub_greeting(const struct hub *hub, unsigned server)
                                   .database = sentinel ? 0 : hub->url.database,
                                   .primary = !sentinel && hub->url.kind != URL_CLUSTER,
                                   .sentinel = sentinel,
-                                  .tls = hub->tls};
+                                  .tls = hub->tls,
+                                  .host = hub->server[server]->place.host};
 }
 
 /* ---- servers ---- */
@@ -203,7 +209,7 @@ unsigned hub_server(struct hub *hub, const struct engine_place *place)
     const bool is_new = found == NOWHERE;
     if (is_new) found = add_server(hub, place);
     host_unlock(&hub->mutex);
-    if (is_new && found != NOWHERE) resolve_again(hub, found);
+    if (is_new && found != NOWHERE && hub->is_open) resolve_again(hub, found); /* before, the opener waits for it */
     return found;
 }
 
@@ -263,13 +269,14 @@ void hub_failed(struct hub *hub, unsigned server, const char *why, bool probe)
     struct server *const failed = hub->server[server];
     host_lock(&hub->mutex);
     breaker_fail(&failed->breaker, host_now_ns(), probe);
+    const bool first = failed->used && !failed->was_away;
     failed->was_away = true;
     show(failed);
-    const bool news = is_news(hub);
+    const bool news = is_news(hub) || first, away = hub->told_away;
     host_unlock(&hub->mutex);
     resolve_again(hub, server);
     atomic_store_explicit(&hub->wanted, true, memory_order_relaxed);
-    tell(hub, news, true, failed, why);
+    tell(hub, news, away, failed, why);
 }
 
 void hub_passed(struct hub *hub, unsigned server)
@@ -286,11 +293,12 @@ void hub_sound(struct hub *hub, unsigned server)
     if (!atomic_load_explicit(&sound->trial, memory_order_relaxed)) return;
     host_lock(&hub->mutex);
     if (sound->breaker.state == BREAKER_TRIAL) breaker_sound(&sound->breaker);
+    const bool back = sound->used && sound->was_away && sound->breaker.state != BREAKER_OPEN;
     sound->was_away = sound->breaker.state == BREAKER_OPEN;
     show(sound);
-    const bool news = is_news(hub);
+    const bool news = is_news(hub) || back, away = hub->told_away;
     host_unlock(&hub->mutex);
-    tell(hub, news, false, sound, "answers again");
+    tell(hub, news, away, sound, "answers again");
 }
 
 void hub_tell(struct hub *hub, unsigned server, const char *what)

@@ -27,9 +27,9 @@ struct server {
     struct engine_place address; /* as it was found; host "": not found */
     _Atomic uint64_t edition;    /* another one when the place is taken over by another server */
     struct breaker breaker;
-    bool used;     /* keys are there */
-    bool was_away; /* it failed, and no question was answered since */
-    bool named;    /* the place is a name, for which addresses are looked up */
+    _Atomic bool used; /* keys are there */
+    bool was_away;     /* it failed, and no question was answered since */
+    bool named;        /* the place is a name, for which addresses are looked up */
     bool resolving;
     _Atomic bool away, trial;     /* what the breaker says, for those who do not want to lock */
     _Atomic uint64_t probe_at_ns; /* so that nobody locks before */
@@ -44,6 +44,7 @@ struct hub {
     struct host_fork_watch fork_watch;
     struct host_mutex mutex; /* around all that is not atomic and changes */
     unsigned handles;
+    bool is_open;
     struct engine_url url;
     weir_engine_options options; /* its texts are below */
     char prefix[URL_WORD_MAX], user[URL_WORD_MAX], password[URL_WORD_MAX];
@@ -64,6 +65,7 @@ struct hub {
     _Atomic uint64_t told_at_ns;
     _Atomic bool is_away;
 
+    _Atomic uint64_t limits; /* opened so far */
     char id[HUB_ID_SIZE];
     _Atomic uint64_t beat_at_ns, nodes;
     struct hub_counts counts;
@@ -93,6 +95,10 @@ void hub_failed(struct hub *hub, unsigned server, const char *why, bool probe);
 void hub_passed(struct hub *hub, unsigned server);
 void hub_sound(struct hub *hub, unsigned server);
 uint64_t hub_retry_ns(struct hub *hub, unsigned server);
+
+/* "{prefix word}" of a key that this server has, or of one that it should have. */
+enum { HUB_KEY_MAX = URL_WORD_MAX + 32 };
+void hub_own_key(const struct hub *hub, unsigned server, const char *word, char key[HUB_KEY_MAX]);
 
 /* Others have the keys now: is somebody of them away? */
 void hub_map_changed(struct hub *hub, const char *what);

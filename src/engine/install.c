@@ -44,7 +44,7 @@ static bool has_module(struct admin *admin)
     return has;
 }
 
-static bool refused(struct admin *admin, const char *error)
+static void say_refused(struct admin *admin, const char *error)
 {
     if (strncmp(error, "NOPERM", 6) == 0) {
         admin_say(admin, "this user may not load functions: %s; the ACL rule +function|load allows it", error);
@@ -53,47 +53,57 @@ static bool refused(struct admin *admin, const char *error)
     } else {
         admin_say(admin, "the functions were not loaded: %s", error);
     }
-    return false;
 }
 
-static bool load(struct admin *admin)
+enum loaded { LOADED, LOADED_NEVER /* it has no functions at all */, LOADED_NOT };
+
+static enum loaded load(struct admin *admin)
 {
     size_t functions_size = 0;
     const char *const functions = script_functions(&functions_size);
     const char *const text[] = {"FUNCTION", "LOAD", "REPLACE", functions};
     const size_t size[] = {strlen(text[0]), strlen(text[1]), strlen(text[2]), functions_size};
     redisReply *const reply = admin_ask(admin, 4, text, size);
-    if (reply == NULL) return false;
     const char *const error = reply_error(reply);
-    const bool scripts = error != NULL && strstr(error, "unknown command") != NULL;
-    if (scripts) admin_say(admin, "it has no functions (Redis before 7.0, or renamed): scripts will be used");
-    const bool fine = error == NULL || scripts || refused(admin, error);
+    const bool never = error != NULL && strstr(error, "unknown command") != NULL;
+    const enum loaded loaded = never ? LOADED_NEVER : reply == NULL || error != NULL ? LOADED_NOT : LOADED;
+    if (error != NULL && !never) say_refused(admin, error);
     freeReplyObject(reply);
+    return loaded;
+}
+
+/* Then scripts have to do. */
+static bool without_functions(struct admin *admin)
+{
+    const bool fine = admin_try(admin);
+    admin_say(admin, "it has no functions (Redis before 7.0, or renamed)%s",
+              fine ? ": scripts will be used" : ", and scripts will not do");
     return fine;
 }
 
 static bool install(struct admin *admin)
 {
     char before[VERSION_MAX], now[VERSION_MAX], release[VERSION_MAX];
+    if (!admin_fits_url(admin)) return false;
     if (has_module(admin)) {
         admin_say(admin, "the module weir-redis is loaded: it needs no functions");
         return true;
     }
     if (admin_info(admin, "server", "redis_version", release, sizeof release) &&
         strtoul(release, NULL, 10) < FUNCTIONS_SINCE) {
-        admin_say(admin, "version %s has no functions (7.0 has): scripts will be used", release);
-        return true;
+        return without_functions(admin);
     }
     if (!installed(admin, before)) return false;
     if (before[0] == '\0' && is_foreign(admin)) {
         admin_say(admin, "a library named weir is there that is not weir's; FUNCTION DELETE weir removes it");
         return false;
     }
-    if (!load(admin) || !installed(admin, now)) return false;
-    if (now[0] == '\0') return true; /* scripts */
+    const enum loaded loaded = load(admin);
+    if (loaded == LOADED_NEVER) return without_functions(admin);
+    if (!installed(admin, now)) return false;
     if (before[0] != '\0' && strcmp(before, now) != 0) admin_say(admin, "functions %s in place of %s", now, before);
-    else admin_say(admin, "functions %s%s", now, before[0] != '\0' ? ", loaded once more" : "");
-    return true;
+    else if (now[0] != '\0') admin_say(admin, "functions %s%s", now, before[0] != '\0' ? ", loaded once more" : "");
+    return admin_try(admin) && loaded == LOADED;
 }
 
 int weir_engine_install(weir_engine *engine, void (*line)(void *context, const char *text), void *context,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
-   leases.c - which keys are busy, and their leases: 256 sets of four slots, and a counter for each of some hashes.
+   leases.c - which keys are busy, their leases and refusals: 256 sets of four slots, and a counter for each of some
+   hashes.
 
    A counter belongs to one hash at a time.  Asks of another that falls on the same one take away from it, and take it
    over when nothing is left; so of two that share one, the busier keeps it.  A set that is full takes in a new key when
@@ -26,8 +27,6 @@ enum {
 };
 #define NS_PER_S UINT64_C(1000000000)
 #define NS_PER_US UINT64_C(1000)
-#define LIFETIME_LEAST_NS UINT64_C(1000000)
-#define LIFETIME_MOST_NS (3600 * NS_PER_S)
 
 struct counter {
     uint32_t tag;
@@ -41,6 +40,8 @@ struct slot {
     uint64_t hash, limit;
     uint64_t asked_last_ns; /* 0: free */
     uint64_t number;        /* of the command on its way */
+    struct engine_refusal refusal;
+    uint64_t refused_remaining, full_at_ns; /* as it was told with it */
     size_t size;
     unsigned char bytes[LEASES_KEY_MAX];
 };
@@ -58,7 +59,7 @@ struct engine_leases *engine_leases_open(uint64_t lifetime_ns)
 {
     struct engine_leases *leases = calloc(1, sizeof *leases);
     if (leases == NULL) return NULL;
-    leases->lifetime_ns = least(most(lifetime_ns, LIFETIME_LEAST_NS), LIFETIME_MOST_NS) / NS_PER_US * NS_PER_US;
+    leases->lifetime_ns = least(most(lifetime_ns, LEASES_LIFE_LEAST_NS), LEASES_LIFE_MOST_NS) / NS_PER_US * NS_PER_US;
     return leases;
 }
 
@@ -140,19 +141,99 @@ static bool has_room_for(weir_key key)
     return key.size > 0 && key.size <= LEASES_KEY_MAX;
 }
 
-bool engine_leases_spend(struct engine_leases *leases, uint64_t limit, weir_key key, uint64_t now_ns, uint64_t cost,
-                         weir_decision *decision)
+static uint32_t window_of(uint64_t now_ns)
+{
+    return (uint32_t)(now_ns / (NS_PER_S / WINDOWS_PER_S));
+}
+
+static bool answer_by_lease(struct slot *slot, uint64_t now_ns, uint64_t cost, struct engine_leases_answer *answer)
+{
+    if (!engine_lease_spend(&slot->lease, now_ns, cost)) return false;
+    const weir_decision decision = {
+        .verdict = WEIR_ALLOW, .start = {now_ns}, .remaining = slot->lease.left, .charged = cost};
+    *answer = (struct engine_leases_answer){.decision = decision, .spent = slot->lease.permits - slot->lease.left};
+    return true;
+}
+
+static bool answer_by_refusal(struct slot *slot, uint64_t now_ns, uint64_t cost, struct engine_leases_answer *answer)
+{
+    const uint64_t wait_ns = engine_refusal_wait(&slot->refusal, now_ns, cost);
+    if (wait_ns == 0) {
+        engine_refusal_asked(&slot->refusal, cost);
+        return false;
+    }
+    const weir_decision decision = {
+        .verdict = WEIR_DENY, .start = {now_ns}, .remaining = slot->refused_remaining, .retry_ns = wait_ns};
+    const uint64_t full_ns = subtract_to_zero(slot->full_at_ns, now_ns);
+    *answer = (struct engine_leases_answer){.decision = decision, .full_ns = full_ns};
+    return true;
+}
+
+static struct slot *slot_of(struct engine_leases *leases, uint64_t limit, weir_key key)
+{
+    return has_room_for(key) ? find(leases, hash_of(limit, key), limit, key) : NULL;
+}
+
+bool engine_leases_answer(struct engine_leases *leases, uint64_t limit, weir_key key, uint64_t now_ns, uint64_t cost,
+                          struct engine_leases_answer *answer)
 {
     if (!has_room_for(key)) return false;
     const uint64_t hash = hash_of(limit, key);
-    count(counter_of(leases, hash), tag_of(hash), (uint32_t)(now_ns / (NS_PER_S / WINDOWS_PER_S)));
+    count(counter_of(leases, hash), tag_of(hash), window_of(now_ns));
     struct slot *slot = find(leases, hash, limit, key);
     if (slot == NULL) return false;
     slot->asked_last_ns = most(now_ns, 1);
-    if (!engine_lease_spend(&slot->lease, now_ns, cost)) return false;
-    *decision =
-        (weir_decision){.verdict = WEIR_ALLOW, .start = {now_ns}, .remaining = slot->lease.left, .charged = cost};
-    return true;
+    return answer_by_lease(slot, now_ns, cost, answer) || answer_by_refusal(slot, now_ns, cost, answer);
+}
+
+/* Its slot, or a new one where it is busy. */
+static struct slot *slot_for(struct engine_leases *leases, uint64_t limit, weir_key key)
+{
+    if (!has_room_for(key)) return NULL;
+    const uint64_t hash = hash_of(limit, key);
+    if (!is_busy(counter_of(leases, hash), tag_of(hash))) return NULL;
+    struct slot *slot = find(leases, hash, limit, key);
+    return slot != NULL ? slot : claim(leases, hash, limit, key);
+}
+
+void engine_leases_refused(struct engine_leases *leases, uint64_t limit, weir_key key,
+                           const struct engine_refused *refused, uint64_t remaining, uint64_t full_ns)
+{
+    struct slot *slot = slot_of(leases, limit, key);
+    if (slot == NULL) slot = slot_for(leases, limit, key);
+    if (slot == NULL) return;
+    slot->asked_last_ns = most(slot->asked_last_ns, most(refused->sent_ns, 1));
+    engine_refusal_refused(&slot->refusal, refused);
+    slot->refused_remaining = remaining;
+    slot->full_at_ns = add_saturating(refused->sent_ns, full_ns);
+}
+
+void engine_leases_allowed(struct engine_leases *leases, uint64_t limit, weir_key key, uint64_t sent_ns,
+                           uint64_t cost, uint64_t remaining)
+{
+    struct slot *slot = slot_of(leases, limit, key);
+    if (slot != NULL) engine_refusal_allowed(&slot->refusal, sent_ns, cost, remaining);
+}
+
+void engine_leases_unanswered(struct engine_leases *leases, uint64_t limit, weir_key key, uint64_t cost)
+{
+    struct slot *slot = slot_of(leases, limit, key);
+    if (slot != NULL) engine_refusal_lost(&slot->refusal, cost);
+}
+
+void engine_leases_forget(struct engine_leases *leases, uint64_t limit, weir_key key)
+{
+    struct slot *slot = slot_of(leases, limit, key);
+    if (slot != NULL) slot->refusal = (struct engine_refusal){0};
+}
+
+bool engine_leases_has(const struct engine_leases *leases, uint64_t limit)
+{
+    for (size_t i = 0; i < LEASES_KEYS; i++) {
+        const struct slot *slot = &leases->slot[i];
+        if (slot->limit == limit && (slot->lease.permits > 0 || slot->lease.waiting)) return true;
+    }
+    return false;
 }
 
 static struct engine_lease_command command_of(const struct engine_leases *leases, const struct slot *slot)
@@ -180,11 +261,7 @@ static bool give_back(struct engine_leases *leases, struct slot *slot, uint64_t 
 bool engine_leases_want(struct engine_leases *leases, uint64_t limit, weir_key key, uint64_t now_ns,
                         struct engine_lease_command *command)
 {
-    if (!has_room_for(key)) return false;
-    const uint64_t hash = hash_of(limit, key);
-    if (!is_busy(counter_of(leases, hash), tag_of(hash))) return false;
-    struct slot *slot = find(leases, hash, limit, key);
-    if (slot == NULL) slot = claim(leases, hash, limit, key);
+    struct slot *slot = slot_for(leases, limit, key);
     if (slot == NULL || !engine_lease_due(&slot->lease, now_ns)) return false;
     slot->asked_last_ns = most(now_ns, 1);
     slot->number = ++leases->numbers;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
-   leases.h - which keys are busy, and their leases: a bounded table for one handle.
+   leases.h - which keys are busy, their leases, and their last refusal: a bounded table for one handle.
 
    For a take, of a limit where micro_leases() is true, cost 1 or more:
 
        now = clock
-       if (engine_leases_spend(leases, limit, key, now, cost, &decision)) answered, from a lease
-       else TAKE is sent, and a reply awaited
+       if (engine_leases_answer(leases, limit, key, now, cost, &answer)) answered, by a lease or by a refusal before
+       else TAKE is sent, and its reply awaited: engine_leases_allowed, _refused, or _unanswered
        if (engine_leases_want(leases, limit, key, now, &command)) LEASE is written in the same turn, before the TAKE
        ... and when its reply is read:  engine_leases_granted(leases, &command, turn, permits)
        ... or there is none, or an error, or the connection broke:  engine_leases_lost(leases, &command)
@@ -15,8 +15,11 @@
 
        while (engine_leases_return(leases, now, all, &command)) RETURN is written, its reply is of no interest
 
-   Peek, charge, settle and forget always go to the engine.  A decision from a lease has end 0 and nothing is given back
-   for it: the engine does so for nobody while permits are out.
+   Peek, charge, settle and forget always go to the engine; when one is asked for and when it is answered, what is
+   remembered of a refusal goes (engine_leases_forget).  A decision from a lease has end 0 and nothing is given back for
+   it: the engine does so for nobody while permits are out.
+
+   What a refusal says of the next calls is in refusal.h.
 
    [one thread].  May touch: its own memory.  Promises: bounded memory, no clock, no socket; allocates once.  Leaves to
    others: times (CLOCK_MONOTONIC, ns, never going back), bytes, forks (a child must not use its parent's). */
@@ -28,11 +31,16 @@
 
 #include <weir/weir.h>
 
+#include "engine/refusal.h"
+
 enum {
     LEASES_KEYS = 1024,    /* with a lease at once */
     LEASES_KEY_MAX = 192,  /* bytes; longer keys have none */
     LEASES_BUSY_PER_S = 50 /* asks; below that a key has none */
 };
+
+#define LEASES_LIFE_LEAST_NS UINT64_C(1000000)
+#define LEASES_LIFE_MOST_NS UINT64_C(3600000000000)
 
 struct engine_leases;
 
@@ -47,6 +55,13 @@ struct engine_lease_command {
     uint64_t slot, number;          /* of the table's own */
 };
 
+/* What is answered without the engine. */
+struct engine_leases_answer {
+    weir_decision decision;
+    uint64_t spent;   /* of an allowed one: permits of this lease, with this one */
+    uint64_t full_ns; /* of a refused one: as the engine said */
+};
+
 struct engine_leases_counts {
     uint64_t leased, unused; /* permits: granted; given back or out of time */
 };
@@ -56,14 +71,27 @@ struct engine_leases *engine_leases_open(uint64_t lifetime_ns);
 void engine_leases_close(struct engine_leases *owned); /* frees; NULL is fine */
 
 /* limit: a number of the caller's, never used for two texts.  Counts the ask; false: ask the engine. */
-bool engine_leases_spend(struct engine_leases *, uint64_t limit, weir_key key, uint64_t now_ns, uint64_t cost,
-                         weir_decision *);
+bool engine_leases_answer(struct engine_leases *, uint64_t limit, weir_key key, uint64_t now_ns, uint64_t cost,
+                          struct engine_leases_answer *);
 /* After it, for the same ask: is a lease to be asked for?  now_ns was read before anything is written. */
 bool engine_leases_want(struct engine_leases *, uint64_t limit, weir_key key, uint64_t now_ns,
                         struct engine_lease_command *);
 void engine_leases_granted(struct engine_leases *, const struct engine_lease_command *, uint64_t turn,
                            uint64_t permits);
 void engine_leases_lost(struct engine_leases *, const struct engine_lease_command *);
+
+/* What came of a question, of a limit that does not count what it refuses, and is no list.  A refusal is remembered
+   for a key that is busy. */
+void engine_leases_refused(struct engine_leases *, uint64_t limit, weir_key key, const struct engine_refused *,
+                           uint64_t remaining, uint64_t full_ns);
+void engine_leases_allowed(struct engine_leases *, uint64_t limit, weir_key key, uint64_t sent_ns, uint64_t cost,
+                           uint64_t remaining);
+void engine_leases_unanswered(struct engine_leases *, uint64_t limit, weir_key key, uint64_t cost);
+/* What is known of refusals holds no more. */
+void engine_leases_forget(struct engine_leases *, uint64_t limit, weir_key key);
+
+/* Is one of this limit's here, or asked for? */
+bool engine_leases_has(const struct engine_leases *, uint64_t limit);
 
 /* Leases of keys that went quiet, or all; false: no more now.  Each call looks at a part of the table, so it may be
    called with every ask. */

@@ -19,24 +19,15 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "engine/secure.h"
 #include "host/map.h"
 
-enum { OUT_FIRST = 4096, EXPECTED_FIRST = 64, HEADER_MAX = 24 };
+enum { OUT_FIRST = 4096, EXPECTED_FIRST = 64, HEADER_MAX = 24, CHUNK = 16384 /* bytes that are read at once */ };
 
 /* ---- opened and closed ---- */
 
 void link_say_why(struct link *link, const char *why)
 {
     snprintf(link->why, sizeof link->why, "%s", why);
-}
-
-/* Its words, or the system's. */
-static const char *context_words(const redisContext *context)
-{
-    if (context->err == REDIS_ERR_IO) return host_error_text(errno);
-    if (context->err == REDIS_ERR_EOF) return "the engine closed the connection";
-    return context->errstr;
 }
 
 static void answer_one(struct link *link, const redisReply *reply)
@@ -50,7 +41,10 @@ static void answer_one(struct link *link, const redisReply *reply)
 void link_close(struct link *link)
 {
     if (link->context != NULL) redisFree(link->context);
+    secure_end(link->secure);
     link->context = NULL;
+    link->secure = NULL;
+    link->unread = 0;
     link->state = LINK_CLOSED;
     link->doomed = false;
     while (link->count > 0) answer_one(link, NULL);
@@ -76,12 +70,31 @@ static void link_break(struct link *link, const char *why)
     link_close(link);
 }
 
+/* hiredis takes the size of an array from the wire, and memory for so many before there is any of them. */
+static void *make_array(const redisReadTask *task, array_size elements)
+{
+    const struct link *const link = task->privdata;
+    const bool fine = elements <= LINK_ELEMENTS_MAX;
+    return fine ? link->array(task, elements) : NULL;
+}
+
+void link_limit_arrays(struct link *link)
+{
+    redisReader *const reader = link->context->reader;
+    link->functions = *reader->fn;
+    link->array = link->functions.createArray;
+    link->functions.createArray = make_array;
+    reader->fn = &link->functions;
+    reader->privdata = link;
+}
+
 bool link_open(struct link *link, const struct engine_place *place, const struct link_greeting *greeting,
                uint64_t now_ns)
 {
     link_close(link);
+    link->why[0] = '\0';
     link->greeting = *greeting;
-    link->load_tried = link->load_next = link->script_next = false;
+    link->load_tried = link->load_next = link->script_next = link->tried = false;
     link->heard_ns = now_ns;
     link->context =
         place->port == 0 ? redisConnectUnixNonBlock(place->host) : redisConnectNonBlock(place->host, place->port);
@@ -90,14 +103,14 @@ bool link_open(struct link *link, const struct engine_place *place, const struct
         return false;
     }
     if (link->context->err != 0) {
-        link_break(link, context_words(link->context));
+        char why[LINK_WHY_MAX];
+        const bool by_system = link->context->err == REDIS_ERR_IO;
+        snprintf(why, sizeof why, "cannot be reached: %s", by_system ? host_error_text(errno) : link->context->errstr);
+        link_break(link, why);
         return false;
     }
     fcntl(link->context->fd, F_SETFD, FD_CLOEXEC);
-    if (greeting->tls != NULL && !secure_begin(link->context, greeting->tls)) {
-        link_break(link, context_words(link->context));
-        return false;
-    }
+    link_limit_arrays(link);
     link->state = LINK_CONNECTING;
     return true;
 }
@@ -162,22 +175,38 @@ bool link_send(struct link *link, unsigned count, const char *const text[], cons
     return true;
 }
 
-/* So many bytes, 0 when it has to wait, -1 when it is broken. */
-static ssize_t write_some(struct link *link, const char *bytes, size_t size)
+static ssize_t broken(char why[SECURE_WHY_MAX])
 {
-    if (link->greeting.tls != NULL) return secure_write(link->context, bytes, size);
+    if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return 0;
+    snprintf(why, SECURE_WHY_MAX, "%s", host_error_text(errno));
+    return -1;
+}
+
+/* So many bytes, 0 when it has to wait, -1 when it is broken. */
+static ssize_t write_some(struct link *link, const char *bytes, size_t size, char why[SECURE_WHY_MAX])
+{
+    if (link->secure != NULL) return secure_write(link->secure, link->context->fd, bytes, size, why);
     const ssize_t written = send(link->context->fd, bytes, size, MSG_NOSIGNAL);
-    if (written >= 0) return written;
-    return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? 0 : -1;
+    return written >= 0 ? written : broken(why);
+}
+
+static ssize_t read_some(struct link *link, char bytes[CHUNK], char why[SECURE_WHY_MAX])
+{
+    if (link->secure != NULL) return secure_read(link->secure, link->context->fd, bytes, CHUNK, why);
+    const ssize_t got = recv(link->context->fd, bytes, CHUNK, 0);
+    if (got == 0) snprintf(why, SECURE_WHY_MAX, "the engine closed the connection");
+    if (got == 0) return -1;
+    return got > 0 ? got : broken(why);
 }
 
 void link_flush(struct link *link)
 {
+    char why[SECURE_WHY_MAX];
     if (link->state < LINK_GREETING || link->doomed) return;
-    while (link->written < link->size) {
-        const ssize_t written = write_some(link, link->out + link->written, link->size - link->written);
+    while (link->written < link->size || (link->secure != NULL && secure_writes(link->secure))) {
+        const ssize_t written = write_some(link, link->out + link->written, link->size - link->written, why);
         if (written < 0) {
-            link_doom(link, host_error_text(errno)); /* what had come before may still be read */
+            link_doom(link, why); /* what had come before may still be read */
             return;
         }
         if (written == 0) return;
@@ -192,8 +221,10 @@ short link_events(const struct link *link)
 {
     if (link->state == LINK_CLOSED) return 0;
     if (link->state == LINK_CONNECTING) return POLLOUT;
-    const bool writes = link->written < link->size || (link->greeting.tls != NULL && secure_writes(link->context));
-    if (!writes && link->count == 0) return 0;
+    const bool more = link->written < link->size;
+    const bool writes =
+        link->secure == NULL ? more : secure_writes(link->secure) || (more && secure_is_open(link->secure));
+    if (!more && !writes && link->count == 0) return 0;
     return (short)(POLLIN | (writes ? POLLOUT : 0));
 }
 
@@ -205,7 +236,14 @@ static void connected(struct link *link, uint64_t now_ns)
     if (poll(&poll_fd, 1, 0) <= 0) return;
     if (getsockopt(link->context->fd, SOL_SOCKET, SO_ERROR, &failure, &size) != 0) failure = errno;
     if (failure != 0) {
-        link_doom(link, host_error_text(failure));
+        char why[LINK_WHY_MAX];
+        snprintf(why, sizeof why, "cannot be reached: %s", host_error_text(failure));
+        link_doom(link, why);
+        return;
+    }
+    if (link->greeting.tls != NULL) link->secure = secure_begin(link->greeting.tls, link->greeting.host);
+    if (link->greeting.tls != NULL && link->secure == NULL) {
+        link_doom(link, "no memory for TLS");
         return;
     }
     link->context->flags |= REDIS_CONNECTED;
@@ -219,42 +257,42 @@ static bool read_one(struct link *link)
 {
     void *reply = NULL;
     if (redisGetReplyFromReader(link->context, &reply) != REDIS_OK) {
-        link_doom(link, context_words(link->context));
+        char why[LINK_WHY_MAX];
+        snprintf(why, sizeof why, "what it answers cannot be read: %s", link->context->errstr);
+        link_doom(link, why);
         return false;
     }
     if (reply == NULL) {
-        if (link->context->reader->len > LINK_REPLY_MAX) link_doom(link, "an answer of more than 8 MiB");
+        if (link->unread > LINK_REPLY_MAX) link_doom(link, "an answer of more than 8 MiB");
         return false;
     }
+    link->unread = link->context->reader->len - link->context->reader->pos;
     if (link->count > 0) {
         answer_one(link, reply);
     } else {
         const char *const error = reply_error(reply);
         link_doom(link, error != NULL ? error : "an answer to no question");
     }
-    freeReplyObject(reply);
+    if (link->keep) link->kept = reply;
+    else freeReplyObject(reply);
+    link->keep = false;
     return !link->doomed;
 }
 
 static void hear(struct link *link, uint64_t now_ns)
 {
+    char bytes[CHUNK], why[SECURE_WHY_MAX];
     /* A server that goes on for ever must not keep us: as many rounds as make the longest answer. */
-    for (int round = 0; round < LINK_REPLY_MAX / REDIS_READER_MAX_BUF; round++) {
-        const size_t before = link->context->reader->len - link->context->reader->pos;
-        if (redisBufferRead(link->context) != REDIS_OK) {
-            /* What came before the end counts: a server says why it closes. */
-            char why[LINK_WHY_MAX];
-            snprintf(why, sizeof why, "%s", context_words(link->context));
-            link->context->err = 0;
-            while (link->context->reader->err == 0 && read_one(link)) continue;
-            link_doom(link, why);
-            return;
-        }
-        const size_t got = link->context->reader->len - link->context->reader->pos - before;
-        if (got == 0) return;
+    for (int round = 0; round < LINK_REPLY_MAX / CHUNK; round++) {
+        const ssize_t got = read_some(link, bytes, why);
+        if (got < 0) link_doom(link, why); /* what came before the end was read: a server says why it closes */
+        if (got <= 0) return;
         link->heard_ns = now_ns;
-        while (read_one(link)) continue;
-        if (link->doomed || got < REDIS_READER_MAX_BUF) return;
+        link->unread += (size_t)got;
+        if (redisReaderFeed(link->context->reader, bytes, (size_t)got) != REDIS_OK) link_doom(link, "no memory");
+        while (!link->doomed && read_one(link)) continue;
+        /* TLS may hold more of what has come than the socket does. */
+        if (link->doomed || (link->secure == NULL && got < CHUNK)) return;
     }
 }
 

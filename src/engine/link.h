@@ -7,12 +7,20 @@
 
 #include <hiredis/hiredis.h>
 
+#include "engine/secure.h"
 #include "engine/url.h"
+
+#if HIREDIS_MAJOR >= 1
+typedef size_t array_size;
+#else
+typedef int array_size;
+#endif
 
 enum {
     LINK_WHY_MAX = 200,
-    LINK_EXPECTED_MAX = 4096,        /* answers that may be outstanding */
-    LINK_REPLY_MAX = 8 * 1024 * 1024 /* bytes of one answer: the slots of the largest cluster are less */
+    LINK_EXPECTED_MAX = 4096,         /* answers that may be outstanding */
+    LINK_REPLY_MAX = 8 * 1024 * 1024, /* bytes of one answer: the slots of the largest cluster are less */
+    LINK_ELEMENTS_MAX = 32768         /* elements of one array of it: there are 16,384 slots */
 };
 
 struct link;
@@ -38,19 +46,27 @@ enum link_way { LINK_MODULE, LINK_FUNCTIONS, LINK_SCRIPTS };
 struct link_greeting {
     const char *user, *password; /* "": none */
     uint32_t database;
-    bool primary;  /* one that says it is a replica will not do */
-    bool sentinel; /* speaks SENTINEL, and may have no password */
-    void *tls;     /* a redisSSLContext, or NULL */
+    bool primary;     /* one that says it is a replica will not do */
+    bool sentinel;    /* speaks SENTINEL, and may have no password */
+    void *tls;        /* see secure.h, or NULL */
+    const char *host; /* whose certificate it must be */
 };
 
 struct link {
     enum link_state state;
     redisContext *context;
+    redisReplyObjectFunctions functions; /* of its reader */
+    void *(*array)(const redisReadTask *, array_size);
+    struct secure *secure; /* NULL: without TLS */
+    size_t unread;         /* bytes of an answer that is not complete */
+    bool keep;             /* who was answered wants to have the answer: it is kept, and his to free */
+    redisReply *kept;
     struct link_greeting greeting;
     enum link_way way;
     bool load_tried;             /* our functions were sent there */
     bool load_next, script_next; /* the next question takes the functions, or the script, along */
     bool probing;                /* the owner's: it decides whether its server is back */
+    bool tried;                  /* the owner's: a question was sent to try whether there are answers */
     bool doomed;                 /* broken as soon as nobody stands in it */
     char why[LINK_WHY_MAX];      /* closed: what went wrong */
 
@@ -61,6 +77,8 @@ struct link {
     unsigned head, count, ring;
 
     uint64_t heard_ns;  /* when it was connected, or last said something */
+    uint64_t owes_ns;   /* the owner's: since when there is something outstanding */
+    uint64_t looked_ns; /* the owner's: when it was seen to be open */
     uint64_t served_ns; /* the owner's: when it last answered a question */
     void *owner;
     unsigned server; /* the owner's */
@@ -70,6 +88,9 @@ struct link {
 /* Begins to connect.  false: it is closed, see why. */
 bool link_open(struct link *link, const struct engine_place *place, const struct link_greeting *greeting,
                uint64_t now_ns);
+
+/* What it reads is bounded; link_open does it. */
+void link_limit_arrays(struct link *link);
 
 /* All that is outstanding is answered with NULL. */
 void link_close(struct link *link);

@@ -17,7 +17,7 @@
 
 #define SEEK_PAUSE_NS UINT64_C(100000000)
 #define LOOK_PAUSE_NS UINT64_C(1000000000)
-enum { PORT_MAX = 65535 };
+enum { PORT_MAX = 65535, KEYS_TRIED = 8 * SLOTS };
 
 /* ---- looking for it ---- */
 
@@ -155,6 +155,14 @@ unsigned hub_read_redirect(struct hub *hub, unsigned server, const char *text, u
     if (!read_place(hub, server, host, (size_t)(colon - host), port, &place)) return NOWHERE;
     *slot = (unsigned)number;
     return hub_server(hub, &place);
+}
+
+void hub_own_key(const struct hub *hub, unsigned server, const char *word, char key[HUB_KEY_MAX])
+{
+    snprintf(key, HUB_KEY_MAX, "{%s%s}", hub->prefix, word);
+    for (unsigned i = 0; i < KEYS_TRIED && hub_owner(hub, slots_of(key, strlen(key))) != server; i++) {
+        snprintf(key, HUB_KEY_MAX, "{%s%s%u}", hub->prefix, word, i);
+    }
 }
 
 void hub_set_slot(struct hub *hub, unsigned slot, unsigned server)

@@ -29,14 +29,6 @@ static void on_count(struct link *link, void *context, const redisReply *reply)
     atomic_store_explicit(&engine->hub->nodes, (uint64_t)reply->integer, memory_order_relaxed);
 }
 
-/* It takes what is written: where nobody asks, that is all one can know of it. */
-static void on_entered(struct link *link, void *context, const redisReply *reply)
-{
-    struct weir_engine *const engine = link->owner;
-    (void)context;
-    if (engine->idle && reply != NULL && reply->type == REDIS_REPLY_INTEGER) hub_sound(engine->hub, link->server);
-}
-
 static void on_time(struct link *link, void *context, const redisReply *reply)
 {
     struct weir_engine *const engine = link->owner;
@@ -51,7 +43,7 @@ static void on_time(struct link *link, void *context, const redisReply *reply)
     snprintf(now, sizeof now, "%llu", seconds);
     snprintf(before, sizeof before, "%llu", seconds - HEARD_S);
     snprintf(expire, sizeof expire, "%d", EXPIRE_S);
-    engine_send_text(engine, link, 4, (const char *const[]){"ZADD", key, now, engine->hub->id}, on_entered, NULL);
+    engine_send_text(engine, link, 4, (const char *const[]){"ZADD", key, now, engine->hub->id}, NULL, NULL);
     engine_send_text(engine, link, 4, (const char *const[]){"ZREMRANGEBYSCORE", key, "-inf", before}, NULL, NULL);
     engine_send_text(engine, link, 2, (const char *const[]){"ZCARD", key}, on_count, NULL);
     engine_send_text(engine, link, 3, (const char *const[]){"EXPIRE", key, expire}, NULL, NULL);
@@ -75,13 +67,4 @@ void nodes_beat(struct weir_engine *engine, uint64_t now_ns)
     if (!atomic_compare_exchange_strong(&hub->beat_at_ns, &due_ns, now_ns + HOST_SECOND_NS)) return;
     engine_send_text(engine, link, 1, (const char *const[]){"TIME"}, on_time, NULL);
     link_flush(link);
-}
-
-void nodes_probe(struct weir_engine *engine, uint64_t now_ns)
-{
-    const uint64_t calls = atomic_load_explicit(&engine->hub->counts.calls, memory_order_relaxed);
-    const unsigned server = owner_of(engine->hub);
-    engine->idle = calls == engine->calls_before;
-    engine->calls_before = calls;
-    if (engine->idle && server != NOWHERE && hub_is_away(engine->hub, server)) engine_probe(engine, server, now_ns);
 }

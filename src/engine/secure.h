@@ -1,26 +1,35 @@
 /* SPDX-License-Identifier: MIT
-   secure.h - TLS, where hiredis has it.
+   secure.h - TLS between a connection and its server, where weir was built with OpenSSL.
 
    See secure.c; without it secure_none.c has the same functions. */
 #ifndef WEIR_ENGINE_SECURE_H
 #define WEIR_ENGINE_SECURE_H
 
-#include <hiredis/hiredis.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
 #include <weir/weir.h>
 
-/* By the system's certificates, or those of SSL_CERT_FILE; the name is checked. */
-int secure_open(void **owned, const char *host, weir_error *error);
+struct secure;
+
+enum { SECURE_WHY_MAX = 160 };
+
+/* What all connections share: whom they trust, by the system's certificates or those that SSL_CERT_FILE and
+   SSL_CERT_DIR name. */
+int secure_open(void **owned, weir_error *error);
 void secure_close(void *tls);
 
-bool secure_begin(redisContext *context, void *tls);
+/* One connection to `host`, a name or an address, which must be the certificate's.  NULL: no memory. */
+struct secure *secure_begin(void *tls, const char *host);
+void secure_end(struct secure *secure); /* NULL is fine */
 
-/* So many bytes were taken, 0: wait, -1: broken. */
-ssize_t secure_write(redisContext *context, const char *bytes, size_t size);
+/* So many bytes, 0: it has to wait, -1: broken, and `why` says by what. */
+ssize_t secure_write(struct secure *secure, int socket, const char *bytes, size_t size, char why[SECURE_WHY_MAX]);
+ssize_t secure_read(struct secure *secure, int socket, char *bytes, size_t room, char why[SECURE_WHY_MAX]);
 
-/* Does it have bytes of its own to write? */
-bool secure_writes(const redisContext *context);
+/* Would it write, if the socket took it? */
+bool secure_writes(const struct secure *secure);
+/* Is the handshake over, so that bytes can go? */
+bool secure_is_open(const struct secure *secure);
 
 #endif

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT
-   secure_none.c - in place of secure.c where hiredis has no TLS.
+   secure_none.c - in place of secure.c where weir was built without OpenSSL.
 
    May touch: nothing.  Promises: refuses.  Leaves to others: saying so before (url.c). */
 #include "api/error.h"
 #include "engine/secure.h"
 
-int secure_open(void **owned, const char *host, weir_error *error)
+int secure_open(void **owned, weir_error *error)
 {
-    (void)host; /* NOLINT(misc-unused-parameters) */
     *owned = NULL;
-    return api_fail(error, WEIR_EUNSUPPORTED, "this weir was built with a hiredis that has no TLS");
+    return api_fail(error, WEIR_EUNSUPPORTED, "this weir was built without TLS");
 }
 
 void secure_close(void *tls)
@@ -17,23 +16,45 @@ void secure_close(void *tls)
     (void)tls;
 }
 
-bool secure_begin(redisContext *context, void *tls)
+struct secure *secure_begin(void *tls, const char *host)
 {
-    (void)context;
     (void)tls;
-    return false;
+    (void)host;
+    return NULL;
 }
 
-ssize_t secure_write(redisContext *context, const char *bytes, size_t size)
+void secure_end(struct secure *secure)
 {
-    (void)context;
+    (void)secure;
+}
+
+ssize_t secure_write(struct secure *secure, int socket, const char *bytes, size_t size, char why[SECURE_WHY_MAX])
+{
+    (void)secure;
+    (void)socket;
     (void)bytes;
     (void)size;
+    why[0] = '\0';
     return -1;
 }
 
-bool secure_writes(const redisContext *context)
+ssize_t secure_read(struct secure *secure, int socket, char *bytes, size_t room, char why[SECURE_WHY_MAX])
 {
-    (void)context;
+    (void)secure;
+    (void)socket;
+    (void)room;
+    bytes[0] = why[0] = '\0';
+    return -1;
+}
+
+bool secure_writes(const struct secure *secure)
+{
+    (void)secure;
     return false;
+}
+
+bool secure_is_open(const struct secure *secure)
+{
+    (void)secure;
+    return true;
 }

@@ -7,9 +7,11 @@
 
    May touch: links, the hub.  Promises: no call waits for a server that is away.  Leaves to others: when a server is
    to be probed (breaker.c), questions (batch.c). */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/num.h"
 #include "engine/engine.h"
 #include "host/clock.h"
 
@@ -58,10 +60,11 @@ void engine_failed(struct weir_engine *engine, unsigned server, const char *why)
     hub_failed(engine->hub, server, why, probe);
 }
 
-/* Closed by a server that nobody was asking anything: it had been idle for too long, or there is another one now. */
-static bool is_quiet(const struct link *link, enum link_state before, unsigned outstanding)
+void engine_refused(struct weir_engine *engine, unsigned server, const char *error)
 {
-    return before == LINK_READY && outstanding == 0 && !link->probing;
+    char why[LINK_WHY_MAX];
+    snprintf(why, sizeof why, "refused: %s", error);
+    engine_failed(engine, server, why);
 }
 
 void engine_turn(struct weir_engine *engine, unsigned server, uint64_t now_ns)
@@ -69,9 +72,13 @@ void engine_turn(struct weir_engine *engine, unsigned server, uint64_t now_ns)
     struct link *const link = engine->link[server];
     if (link == NULL || link->state == LINK_CLOSED) return;
     const enum link_state before = link->state;
-    const unsigned outstanding = link->count;
+    const bool probing = link->probing;
+    const uint64_t lost = engine->lost;
     link_turn(link, now_ns);
-    if (link->state == LINK_CLOSED && !is_quiet(link, before, outstanding)) engine_failed(engine, server, link->why);
+    /* Closed by a server that no question was sent to: it had been idle for too long, or there is another one now.  A
+       heartbeat may have been lost, which is no loss. */
+    const bool quiet = before == LINK_READY && engine->lost == lost && !probing;
+    if (link->state == LINK_CLOSED && !quiet) engine_failed(engine, server, link->why);
     if (link->state == LINK_READY && before != LINK_READY && link->probing) {
         end_probe(engine, link);
         hub_passed(engine->hub, server);
@@ -86,18 +93,32 @@ void engine_turn_all(struct weir_engine *engine, uint64_t now_ns)
     }
 }
 
-void engine_after_fork(struct weir_engine *engine)
+void engine_drop_links(struct weir_engine *engine)
 {
-    engine->forks = host_forks();
     for (unsigned i = 0; i < engine->links; i++) {
         if (engine->link[i] == NULL) continue;
         link_close(engine->link[i]);
         end_probe(engine, engine->link[i]);
     }
+}
+
+void engine_after_fork(struct weir_engine *engine)
+{
+    engine->forks = host_forks();
+    engine_drop_links(engine);
+    busy_after_fork(engine);
     engine->seeking = false;
 }
 
 /* ---- probes ---- */
+
+/* Has said nothing for as long as a probe may take, though it should have. */
+static bool is_silent(const struct link *link, uint64_t now_ns)
+{
+    const bool owes = link->state != LINK_READY || link->count > 0;
+    return link->state != LINK_CLOSED && owes &&
+           subtract_to_zero(now_ns, most(link->heard_ns, link->owes_ns)) >= BREAKER_PROBE_NS;
+}
 
 static void on_pong(struct link *link, void *context, const redisReply *reply)
 {
@@ -110,13 +131,6 @@ static void on_pong(struct link *link, void *context, const redisReply *reply)
         end_probe(engine, link);
         hub_passed(engine->hub, link->server);
     }
-}
-
-/* Has said nothing for as long as a probe may take, though it should have. */
-static bool is_silent(const struct link *link, uint64_t now_ns)
-{
-    const bool owes = link->state != LINK_READY || link->count > 0;
-    return link->state != LINK_CLOSED && owes && now_ns - link->heard_ns >= BREAKER_PROBE_NS;
 }
 
 void engine_probe(struct weir_engine *engine, unsigned server, uint64_t now_ns)
@@ -136,4 +150,64 @@ void engine_probe(struct weir_engine *engine, unsigned server, uint64_t now_ns)
         engine_send_text(engine, link, 1, (const char *const[]){"PING"}, on_pong, NULL);
     }
     engine_turn(engine, server, now_ns);
+}
+
+/* ---- without questions ---- */
+
+static void on_trial(struct link *link, void *context, const redisReply *reply)
+{
+    struct weir_engine *const engine = link->owner;
+    (void)context;
+    link->tried = false;
+    if (reply == NULL) return;
+    switch (fault_of(reply)) {
+    case FAULT_SERVER:
+    case FAULT_PRIMARY:
+        engine_refused(engine, link->server, reply->str);
+        break;
+    case FAULT_FUNCTION: /* that was no answer to the question: it is asked again at the next tick */
+        if (!link->load_tried) link->load_next = link->load_tried = true;
+        else if (link->way == LINK_FUNCTIONS && !link->load_next) link->way = LINK_SCRIPTS;
+        break;
+    case FAULT_COMMAND:
+        if (link->way != LINK_SCRIPTS) link->way = (enum link_way)(link->way + 1);
+        else engine_refused(engine, link->server, reply->str);
+        break;
+    case FAULT_MOVED:
+    case FAULT_ASK:
+        atomic_store_explicit(&engine->hub->wanted, true, memory_order_relaxed);
+        break;
+    case FAULT_NONE:
+    case FAULT_LATER:
+    case FAULT_SCRIPT:
+    case FAULT_QUESTION:
+        hub_sound(engine->hub, link->server);
+        break;
+    }
+}
+
+/* A probe does not tell whether questions are answered. */
+static void try_out(struct weir_engine *engine, unsigned server, uint64_t now_ns)
+{
+    char key[HUB_KEY_MAX];
+    struct link *const link = engine_link(engine, server, now_ns);
+    if (link == NULL || link->state != LINK_READY || link->tried) return; /* it will be, at a later time */
+    if (link->load_next && link->way == LINK_FUNCTIONS) engine_send_functions(engine, link);
+    hub_own_key(engine->hub, server, "trial", key);
+    wire_trial(&engine->command, key, link->way);
+    link->tried =
+        engine_send(engine, link, engine->command.count, engine->command.word, engine->command.size, on_trial, NULL);
+}
+
+void engine_try_all(struct weir_engine *engine, uint64_t now_ns)
+{
+    const struct hub *const hub = engine->hub;
+    for (unsigned i = 0; i < atomic_load(&hub->servers); i++) {
+        if (!atomic_load_explicit(&hub->server[i]->used, memory_order_relaxed)) continue;
+        if (hub_is_away(hub, i)) engine_probe(engine, i, now_ns);
+        else if (engine->link[i] != NULL && is_silent(engine->link[i], now_ns)) engine_failed(engine, i, "no answer");
+        else if (atomic_load_explicit(&hub->server[i]->trial, memory_order_relaxed)) try_out(engine, i, now_ns);
+        else engine_link(engine, i, now_ns);
+        if (engine->link[i] != NULL) link_flush(engine->link[i]);
+    }
 }

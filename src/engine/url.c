@@ -236,13 +236,13 @@ static int read_unix(struct reader *reader)
 
 static int need_tls(const struct reader *reader)
 {
-#ifdef WEIR_HIREDIS_TLS
+#ifdef WEIR_ENGINE_TLS
     (void)reader;
     return 0;
 #else
     return api_fail(reader->error, WEIR_EUNSUPPORTED,
-                    "rediss:// needs TLS, and this weir was built with a hiredis that has none (1.0 and later have); "
-                    "a tunnel as stunnel or ghostunnel makes, and redis:// to it, does without");
+                    "rediss:// needs TLS, and this weir was built without OpenSSL: build it where libssl-dev is, or "
+                    "give redis:// to a tunnel as stunnel or ghostunnel makes it");
 #endif
 }
 

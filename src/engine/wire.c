@@ -5,6 +5,8 @@
        functions   FCALL weir_take n key.. limit n..           *7 verdict limit remaining delay retry full taken
        scripts     EVALSHA sha n key.. weir_take limit n..     the same; EVAL takes the source along
 
+       module      WEIR.LEASE limit key want us [RETURN turn permits unused]     *4 permits turn remaining retry
+
    The module speaks ns, functions and scripts us.
 
    May touch: its arguments, malloc for keys.  Promises: an answer of another form is none.  Leaves to others: where
@@ -19,7 +21,7 @@
 #include "core/num.h"
 #include "engine/script.h"
 
-enum { KEY_MORE = 8 /* { } : and an index */, ANSWERS = 7, NS_PER_US = 1000 };
+enum { KEY_MORE = 8 /* { } : and an index */, ANSWERS = 7, LEASE_ANSWERS = 4, NS_PER_US = 1000 };
 
 /* ---- keys ---- */
 
@@ -108,7 +110,7 @@ static void ask_module(struct command *command, const weir_engine_ask *ask, cons
 {
     static const char *const verbs[] = {"WEIR.TAKE", "WEIR.TAKE", "WEIR.CHARGE", "WEIR.SETTLE", "WEIR.FORGET"};
     add_text(command, verbs[ask->verb]);
-    add(command, ask->limit->text, ask->limit->size);
+    add(command, ask->limit->text->bytes, ask->limit->text->size);
     for (unsigned i = 0; i < ask->limit->keys; i++) {
         if (i > 0) add_text(command, "AND");
         add(command, keys->memory + keys->at[i], keys->size[i]);
@@ -132,7 +134,7 @@ static void ask_function(struct command *command, const weir_engine_ask *ask, co
     for (unsigned i = 0; i < ask->limit->keys; i++) add(command, keys->memory + keys->at[i], keys->size[i]);
     if (scripts) add_text(command, names[ask->verb]);
     if (ask->verb == WEIR_ASK_FORGET) return;
-    add(command, ask->limit->text, ask->limit->size);
+    add(command, ask->limit->text->bytes, ask->limit->text->size);
     if (ask->verb == WEIR_ASK_SETTLE) add_settled(command, ask);
     else add_costs(command, ask);
     if (ask->verb == WEIR_ASK_PEEK) add_text(command, "PEEK");
@@ -144,6 +146,74 @@ void wire_command(struct command *command, const weir_engine_ask *ask, const str
     command->count = 0;
     if (way == LINK_MODULE) ask_module(command, ask, keys);
     else ask_function(command, ask, keys, way == LINK_SCRIPTS, whole_script);
+}
+
+/* ---- leases ---- */
+
+static void add_returned(struct command *command, const struct engine_lease_command *lease)
+{
+    add_number(command, lease->turn);
+    add_number(command, lease->permits);
+    add_number(command, lease->unused);
+}
+
+static void add_lease(struct command *command, const struct engine_lease_command *lease, enum link_way way)
+{
+    if (lease->want != 0) {
+        add_number(command, lease->want);
+        add_number(command, lease->lifetime_us);
+        if (lease->permits != 0 && way == LINK_MODULE) add_text(command, "RETURN");
+    }
+    if (lease->permits != 0) add_returned(command, lease);
+}
+
+void wire_lease(struct command *command, const struct engine_lease_command *lease, const struct limit_text *limit,
+                const struct wire_keys *keys, enum link_way way)
+{
+    const char *const name = lease->want != 0 ? "weir_lease" : "weir_return";
+    const char *const verb = lease->want != 0 ? "WEIR.LEASE" : "WEIR.RETURN";
+    command->count = 0;
+    if (way == LINK_MODULE) {
+        add_text(command, verb);
+        add(command, limit->bytes, limit->size);
+        add(command, keys->memory + keys->at[0], keys->size[0]);
+    } else {
+        add_text(command, way == LINK_SCRIPTS ? "EVALSHA" : "FCALL");
+        add_text(command, way == LINK_SCRIPTS ? script_sha1() : name);
+        add_number(command, 1);
+        add(command, keys->memory + keys->at[0], keys->size[0]);
+        if (way == LINK_SCRIPTS) add_text(command, name);
+        add(command, limit->bytes, limit->size);
+    }
+    add_lease(command, lease, way);
+}
+
+bool wire_leased(const redisReply *reply, uint64_t want, uint64_t *turn, uint64_t *permits)
+{
+    if (reply == NULL || reply->type != REDIS_REPLY_ARRAY || reply->elements != LEASE_ANSWERS) return false;
+    const redisReply *const granted = reply->element[0], *const name = reply->element[1];
+    if (granted->type != REDIS_REPLY_INTEGER || granted->integer < 0 || name->type != REDIS_REPLY_INTEGER) return false;
+    *permits = (uint64_t)granted->integer;
+    *turn = (uint64_t)name->integer;
+    return *permits <= want;
+}
+
+/* ---- a trial ---- */
+
+void wire_trial(struct command *command, const char *key, enum link_way way)
+{
+    static const char limit[] = "1/s";
+    const char *const module[] = {"WEIR.TAKE", limit, key, "PEEK"};
+    const char *const function[] = {"FCALL", "weir_take", "1", key, limit, "1", "PEEK"};
+    const char *const script[] = {"EVAL", script_text(&(size_t){0}), "1", key, "weir_take", limit, "1", "PEEK"};
+    const struct {
+        const char *const *word;
+        size_t count;
+    } ways[] = {[LINK_MODULE] = {module, sizeof module / sizeof *module},
+                [LINK_FUNCTIONS] = {function, sizeof function / sizeof *function},
+                [LINK_SCRIPTS] = {script, sizeof script / sizeof *script}};
+    command->count = 0;
+    for (size_t i = 0; i < ways[way].count; i++) add_text(command, ways[way].word[i]);
 }
 
 /* ---- answers ---- */

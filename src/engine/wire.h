@@ -7,6 +7,7 @@
 
 #include <weir/redis.h>
 
+#include "engine/leases.h"
 #include "engine/limit.h"
 #include "engine/link.h"
 #include "micro/micro.h"
@@ -40,8 +41,18 @@ bool wire_keys(struct wire_keys *keys, const char *prefix, weir_key key, unsigne
 void wire_command(struct command *command, const weir_engine_ask *ask, const struct wire_keys *keys, enum link_way way,
                   bool whole_script);
 
+/* Of a question that writes nothing, and is refused where others would be. */
+void wire_trial(struct command *command, const char *key, enum link_way way);
+
 /* Fills the ask's decision and full_ns.  false: this is no answer to it. */
 bool wire_answer(weir_engine_ask *ask, const redisReply *reply, enum link_way way);
+
+/* LEASE, or where nothing is wanted RETURN. */
+void wire_lease(struct command *command, const struct engine_lease_command *lease, const struct limit_text *limit,
+                const struct wire_keys *keys, enum link_way way);
+
+/* What was granted of so many.  false: none, an error, or no answer to that. */
+bool wire_leased(const redisReply *reply, uint64_t want, uint64_t *turn, uint64_t *permits);
 
 /* What limit i of the ask costs; and really was, of a settle. */
 uint64_t ask_cost(const weir_engine_ask *ask, unsigned i);

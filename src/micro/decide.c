@@ -93,13 +93,18 @@ static void ask_all(struct asked *asked)
     }
 }
 
-static void commit(const struct asked *asked, micro_commit *verb_of(const struct kind *))
+/* true: a limit has something to remember of it. */
+static bool commit(const struct asked *asked, micro_commit *verb_of(const struct kind *))
 {
+    bool remembers = false;
     for (unsigned i = 0; i < asked->plan->count; i++) {
         const struct one one = one_of(asked, i);
         const struct kind *kind = kind_of(one.rule);
-        if (kind != NULL && asked->cost[i] != 0) verb_of(kind)(&one, asked->now, asked->cost[i]);
+        if (kind == NULL || asked->cost[i] == 0) continue;
+        verb_of(kind)(&one, asked->now, asked->cost[i]);
+        remembers = true;
     }
+    return remembers;
 }
 
 static micro_commit *take_of(const struct kind *kind)
@@ -110,13 +115,6 @@ static micro_commit *take_of(const struct kind *kind)
 static micro_commit *charge_of(const struct kind *kind)
 {
     return kind->charge;
-}
-
-static bool costs_something(const struct asked *asked)
-{
-    bool something = false;
-    for (unsigned i = 0; i < asked->plan->count; i++) something = something || asked->cost[i] != 0;
-    return something;
 }
 
 /* ---- refusals ---- */
@@ -188,13 +186,18 @@ static void tell_refusal(struct asked *asked, bool peek, struct micro_answer *an
 
 /* ---- the verbs ---- */
 
-static struct asked begin(const struct micro_plan *plan, struct micro_state *state, struct micro_log *log, uint64_t now,
-                          struct micro_answer *answer)
+/* Costs and offers are left as they are, since most of their room is never used. */
+static void begin(struct asked *asked, const struct micro_plan *plan, struct micro_state *state, struct micro_log *log,
+                  uint64_t now, struct micro_answer *answer)
 {
-    const struct asked asked = {.plan = plan, .state = state, .log = log, .now = least(now, MICRO_MOST)};
+    asked->plan = plan;
+    asked->state = state;
+    asked->log = log;
+    asked->now = least(now, MICRO_MOST);
+    asked->wait = asked->retry = 0;
+    asked->longest = 0;
     *answer = (struct micro_answer){.verdict = WEIR_ALLOW};
-    answer->changed = micro_prepare(plan, state, asked.now);
-    return asked;
+    answer->changed = micro_prepare(plan, state, asked->now);
 }
 
 static void read_costs(struct asked *asked, const struct micro_ask *ask)
@@ -206,7 +209,8 @@ static void read_costs(struct asked *asked, const struct micro_ask *ask)
 void micro_take(const struct micro_plan *plan, struct micro_state *state, struct micro_log log[],
                 const struct micro_ask *ask, struct micro_answer *answer)
 {
-    struct asked asked = begin(plan, state, log, ask->now, answer);
+    struct asked asked;
+    begin(&asked, plan, state, log, ask->now, answer);
     read_costs(&asked, ask);
     ask_all(&asked);
     answer->delay = asked.retry == 0 ? asked.offer[0].delay : 0;
@@ -215,8 +219,7 @@ void micro_take(const struct micro_plan *plan, struct micro_state *state, struct
     } else if (ask->peek) {
         tell_left(&asked, asked.cost, answer);
     } else {
-        commit(&asked, take_of);
-        answer->changed = costs_something(&asked) || answer->changed;
+        answer->changed = commit(&asked, take_of) || answer->changed;
         tell_left(&asked, NULL, answer);
     }
     if (ask->peek) answer->changed = false;
@@ -226,18 +229,16 @@ void micro_take(const struct micro_plan *plan, struct micro_state *state, struct
 void micro_charge(const struct micro_plan *plan, struct micro_state *state, struct micro_log log[],
                   const struct micro_ask *ask, struct micro_answer *answer)
 {
-    struct asked asked = begin(plan, state, log, ask->now, answer);
+    struct asked asked;
     unsigned never = 0;
+    begin(&asked, plan, state, log, ask->now, answer);
     read_costs(&asked, ask);
     for (unsigned i = 0; i < plan->count; i++) {
         if (plan->rule[i].kind != MICRO_NONE || answer->verdict == WEIR_NEVER) continue;
         answer->verdict = WEIR_NEVER;
         never = i;
     }
-    if (answer->verdict == WEIR_ALLOW) {
-        commit(&asked, charge_of);
-        answer->changed = costs_something(&asked) || answer->changed;
-    }
+    if (answer->verdict == WEIR_ALLOW) answer->changed = commit(&asked, charge_of) || answer->changed;
     tell_left(&asked, NULL, answer);
     if (answer->verdict == WEIR_NEVER) answer->limit = never;
     tell_times(&asked, answer);
@@ -246,7 +247,8 @@ void micro_charge(const struct micro_plan *plan, struct micro_state *state, stru
 void micro_settle(const struct micro_plan *plan, struct micro_state *state, struct micro_log log[], uint64_t now,
                   uint64_t taken, const uint64_t charged[], const uint64_t actual[], struct micro_answer *answer)
 {
-    const struct asked asked = begin(plan, state, log, now, answer);
+    struct asked asked;
+    begin(&asked, plan, state, log, now, answer);
     for (unsigned i = 0; i < plan->count; i++) {
         const struct one one = one_of(&asked, i);
         const struct kind *kind = kind_of(one.rule);

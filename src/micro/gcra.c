@@ -19,6 +19,7 @@
 
 static uint64_t drained(const struct micro_rule *rule, uint64_t level, uint64_t elapsed)
 {
+    if (elapsed == 0) return level; /* as most often, and a division takes long */
     return elapsed >= divide_ceil(level, rule->per) ? 0 : level - elapsed * rule->per;
 }
 
@@ -70,6 +71,7 @@ void gcra_bring(const struct micro_rule *rule, struct micro_cell *cell, uint64_t
 
 uint64_t gcra_time_to(const struct micro_rule *rule, const struct micro_cell *cell, uint64_t level)
 {
+    if (!has_leases(cell)) return divide_ceil(subtract_to_zero(cell->word[GCRA_LEVEL], level), rule->per);
     struct micro_cell then = *cell;
     const uint64_t now = cell->word[GCRA_SEEN];
     while (multiply_capped(gcra_out(&then), rule->permit) > level) end_turn(rule, &then);

@@ -33,7 +33,7 @@ enum { SHARE = 8, LEAST = 2 }; /* a lease has at most this part of what is there
 
 bool micro_leases(const struct micro_plan *plan)
 {
-    return plan->count == 1 && plan->rule[0].kind == MICRO_GCRA;
+    return plan->count == 1 && plan->rule[0].kind == MICRO_GCRA && plan->rule[0].burst >= SHARE * LEAST;
 }
 
 /* The longer lifetime holds while anything is out; with nothing out a turn of the new one begins. */
@@ -67,12 +67,12 @@ void micro_lease_take(const struct micro_plan *plan, struct micro_state *state, 
     struct micro_cell *cell = &state->cell[0];
     const uint64_t at = least(now, MICRO_MOST);
     *lease = (struct micro_lease){.idle = at};
-    if (!micro_leases(plan)) return;
+    if (!micro_leases(plan) || lifetime == 0 || lifetime > MICRO_LIFETIME_MAX) return;
     lease->changed = micro_prepare(plan, state, at);
     const uint64_t there = subtract_to_zero(rule->top, cell->word[GCRA_LEVEL]) / rule->permit;
     const uint64_t permits = least(want, there / SHARE);
     if (permits >= LEAST) {
-        note_lifetime(cell, at, least(most(lifetime, 1), MICRO_LIFETIME_MAX));
+        note_lifetime(cell, at, lifetime);
         cell->word[GCRA_LEVEL] = cell->word[GCRA_LEVEL] + permits * rule->permit;
         cell->word[GCRA_OUT_NEW] = cell->word[GCRA_OUT_NEW] + permits;
         lease->permits = permits;

@@ -24,6 +24,7 @@
 #include <weir/weir.h>
 
 #define MICRO_MOST (UINT64_C(1) << 52)      /* of each number in a rule or a state; sums of two are up to 2^53 */
+#define MICRO_LIFETIME_MAX (UINT64_C(1) << 40) /* us of a lease, 12 days */
 #define MICRO_ALL ((UINT64_C(1) << 53) - 1) /* remaining of what is unlimited */
 
 enum {
@@ -134,7 +135,7 @@ void micro_settle(const struct micro_plan *, struct micro_state *, struct micro_
 size_t micro_receipt_write(uint64_t taken, const uint64_t charged[], unsigned count, char out[MICRO_RECEIPT_MAX]);
 bool micro_receipt_read(const char *text, size_t size, uint64_t *taken, uint64_t charged[], unsigned *count);
 
-/* ---- leases: permits that a node takes along (lease.c); only for a plan of one gcra limit ---- */
+/* ---- leases: permits that a node takes along (lease.c); only for a plan of one gcra limit, burst=16 or more ---- */
 
 struct micro_lease {
     uint64_t permits;   /* 0: none now; of a return: as many as were still known to be out */
@@ -146,7 +147,8 @@ struct micro_lease {
 };
 
 bool micro_leases(const struct micro_plan *); /* may there be any? */
-/* Up to `want` permits, to be spent within `lifetime` of when the request was sent. */
+/* Up to `want` permits, to be spent within `lifetime` of when the request was sent: 1 us to MICRO_LIFETIME_MAX; of
+   another one, or where there may be none, nothing. */
 void micro_lease_take(const struct micro_plan *, struct micro_state *, uint64_t now, uint64_t want, uint64_t lifetime,
                       struct micro_lease *);
 /* A lease of so many permits is over, and of them these were not spent.  Ignored once its time is over. */

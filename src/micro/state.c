@@ -60,7 +60,7 @@ static bool read_cell(struct micro_cell *cell, const unsigned char **at, size_t 
 bool micro_read(struct micro_state *state, const void *bytes, size_t size)
 {
     const unsigned char *at = bytes;
-    *state = (struct micro_state){0};
+    state->count = 0; /* cells beyond it are not looked at */
     if (size < MICRO_HEAD || memcmp(at, magic, MAGIC) != 0 || at[VERSION_AT] != VERSION) return false;
     const unsigned count = at[COUNT_AT];
     if (count == 0 || count > WEIR_LIMITS_MAX || at[PAD_AT] != 0 || at[PAD_AT + 1] != 0) return false;

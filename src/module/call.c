@@ -35,6 +35,14 @@ bool call_number(const struct call *call, int at, uint64_t most, uint64_t *numbe
     return true;
 }
 
+size_t call_digits(uint64_t number, char text[CALL_DIGITS_MAX])
+{
+    size_t size = 1;
+    for (uint64_t rest = number; rest >= 10; rest /= 10) size++;
+    for (size_t at = size; at > 0; number /= 10) text[--at] = (char)('0' + number % 10);
+    return size;
+}
+
 const char *call_shown(const struct call *call, int at, char shown[CALL_SHOWN + 4])
 {
     if (at >= call->count) return "nothing";

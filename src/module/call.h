@@ -24,7 +24,7 @@ struct call {
     int count;
 };
 
-enum { CALL_SHOWN = 40, CALL_MS_US = 1000 }; /* SHOWN: bytes of a client's text that an error repeats */
+enum { CALL_SHOWN = 40, CALL_MS_US = 1000, CALL_DIGITS_MAX = 20 }; /* SHOWN: bytes of a client's text in an error */
 
 struct span {
     const char *bytes;
@@ -53,11 +53,13 @@ bool call_refuse(const struct call *call, const char *format, ...);
 bool call_refuse_limit(const struct call *call, const char *code, const weir_error *error);
 
 /* So that a key is not gone too early. */
-static inline long long call_ms_up(uint64_t us)
+static inline uint64_t call_ms_up(uint64_t us)
 {
-    const uint64_t ms = us / CALL_MS_US + (us % CALL_MS_US != 0);
-    return (long long)ms;
+    return us / CALL_MS_US + (us % CALL_MS_US != 0);
 }
+
+/* As text, without an end; returns its size. */
+size_t call_digits(uint64_t number, char text[CALL_DIGITS_MAX]);
 
 /* As clients are told them. */
 void call_integer(const struct call *call, uint64_t number);

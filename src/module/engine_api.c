@@ -46,6 +46,7 @@ static const struct row rows[] = {
     NEEDED("ValueLength", value_length),
     NEEDED("StringDMA", string_dma),
     NEEDED("StringTruncate", string_truncate),
+    NEEDED("StringSet", string_set),
     NEEDED("SetAbsExpire", set_abs_expire),
     NEEDED("DeleteKey", delete_key),
     NEEDED("SignalModifiedKey", signal_modified_key),

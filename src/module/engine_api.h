@@ -111,6 +111,7 @@ struct engine {
     size_t (*value_length)(struct RedisModuleKey *);
     char *(*string_dma)(struct RedisModuleKey *, size_t *, int mode);
     int (*string_truncate)(struct RedisModuleKey *, size_t);
+    int (*string_set)(struct RedisModuleKey *, struct RedisModuleString *);
     int (*set_abs_expire)(struct RedisModuleKey *, long long ms);
     int (*delete_key)(struct RedisModuleKey *);
     int (*signal_modified_key)(struct RedisModuleCtx *, struct RedisModuleString *name);

@@ -21,7 +21,8 @@ static bool read_question(const struct call *call, struct question *question, in
 {
     if (!question_read(call, question, at)) return false;
     if (micro_leases(question->plan)) return true;
-    return call_refuse(call, "WEIRLIMIT there are leases of one limit by gcra only; for example 10000/s burst=20000");
+    return call_refuse(call, "WEIRLIMIT there are leases of one limit by gcra with a burst of 16 or more only; for example "
+                              "10000/s burst=20000");
 }
 
 static bool read_returned(const struct call *call, int *at, struct returned *returned)
@@ -45,7 +46,10 @@ static bool read_lease(const struct call *call, struct question *question, uint6
     if (!read_question(call, question, &at) || !question_number(call, at++, "how many permits", want) ||
         !question_number(call, at++, "a lifetime in us", lifetime))
         return false;
-    if (*lifetime == 0) return call_refuse(call, "WEIRARG expected a lifetime of 1 us or more; for example 1000000");
+    if (*lifetime == 0 || *lifetime > MICRO_LIFETIME_MAX) {
+        return call_refuse(call, "WEIRARG expected a lifetime of 1 to %llu us; for example 1000000",
+                           (unsigned long long)MICRO_LIFETIME_MAX);
+    }
     if (at < call->count && call_is(call, at, "RETURN")) {
         at++;
         if (!read_returned(call, &at, returned)) return false;
@@ -76,8 +80,7 @@ void lease_run(const struct call *call)
         micro_lease_return(question.plan, &store.state, now, returned.turn, returned.permits, returned.unused, &back);
     }
     micro_lease_take(question.plan, &store.state, now, want, lifetime, &lease);
-    if (lease.changed) store_write(&store, lease.idle);
-    else if (back.changed) store_write(&store, back.idle);
+    if (lease.changed || back.changed) store_write(&store, lease.idle);
     else store_close(&store);
     answer(call, &lease);
 }
@@ -96,5 +99,5 @@ void return_run(const struct call *call)
     micro_lease_return(question.plan, &store.state, now, returned.turn, returned.permits, returned.unused, &back);
     if (back.changed) store_write(&store, back.idle);
     else store_close(&store);
-    call_integer(call, back.changed);
+    call_integer(call, back.permits != 0); /* what changed otherwise is the clock's doing */
 }

@@ -138,5 +138,5 @@ void stamps_write(struct stamps *stamps, const struct micro_log *log, uint64_t i
         added += count;
     }
     if (log->drop != 0) drop(stamps, log->drop_from, log->drop);
-    done(stamps, engine->call(stamps->call->context, "PEXPIREAT", "!sl", stamps->key, call_ms_up(idle_us)));
+    done(stamps, engine->call(stamps->call->context, "PEXPIREAT", "!sl", stamps->key, (long long)call_ms_up(idle_us)));
 }

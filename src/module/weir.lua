@@ -5,7 +5,7 @@
 --     FUNCTION LOAD (this file)      FCALL weir_take 1 {weir:user:42} '10/s burst=20' 1
 --     SCRIPT LOAD (without line 1)   EVALSHA ... 1 {weir:user:42} weir_take '10/s burst=20' 1
 --
--- One question: may this pass now?  The simplest answer is a counter with an expiry, and it lets twice the limit through
+-- One question: may this pass now?  The simplest answer is a counter with an expiry; it lets twice the limit through
 -- where two periods meet.  A bucket does not: it is filled by what is taken and drains at the rate, and what does not
 -- fit any more is refused.  So remember how full it was, and when that was:
 --
@@ -26,8 +26,8 @@
 -- and a sliding-log is a sorted set with a member "stamp:000000" for each permit.
 --
 -- Asked with one key for all limits of a text, or with a key for each.  Answers are numbers in us; see README and
--- doc/distributed.md.  A refusal writes nothing, unless refused calls are counted.  Errors begin with WEIRLIMIT (a text,
--- with its column), WEIRARG, WEIRKEYS or WEIRVALUE.
+-- doc/distributed.md.  A refusal writes nothing, unless refused calls are counted.  Errors begin with WEIRLIMIT (a
+-- text, with its column), WEIRARG, WEIRKEYS or WEIRVALUE.
 --
 --     weir_take    keys  limit cost... [PEEK] [WAIT us]     verdict limit remaining delay retry full taken
 --     weir_charge  keys  limit cost...                      the same; takes whatever the balance
@@ -61,6 +61,7 @@ local MOST = 2 ^ 52 -- of each number in a rule or a state
 local HYBRID_MOST = 2 ^ 51 -- ticks of a hybrid's pool, and of the lag that it remembers
 local PERIOD_MOST = 2 ^ 50 -- us, 35 years: of it some are added to a time
 local LIFETIME_MOST = 2 ^ 40 -- us of a lease
+local LEASE_SHARE, LEASE_LEAST = 8, 2 -- a lease has at most this part of what is there, and at least so many
 local LIMITS_MOST, WORDS_MOST, LOG_MOST, PLANS_MOST = 8, 7, 100000, 1000
 
 -- As they are in the first byte of a cell.
@@ -405,8 +406,8 @@ local function read_algorithm()
     local from, name = at, word()
     limit.algorithm = ALGORITHM[name]
     if not limit.algorithm then
-        mistake(from, 'unknown algorithm "' .. sub(name, 1, 40) .. '"; expected gcra, hybrid, timeline, bursty, warmup, '
-            .. 'leaky, cycle, fixed-window, sliding-window, sliding-log or simrate')
+        mistake(from, 'unknown algorithm "' .. sub(name, 1, 40) .. '"; expected gcra, hybrid, timeline, bursty, '
+            .. 'warmup, leaky, cycle, fixed-window, sliding-window, sliding-log or simrate')
     end
 end
 
@@ -826,17 +827,7 @@ local function set_back(cell, now)
     return back > 0
 end
 
-local function adapt_plain(rule, cell, now)
-    local level = cell[4]
-    if level > rule.top then level = min(level, rule.top + rule.debt) end
-    level = level - (now - cell[3]) * rule.per
-    cell[3], cell[4] = now, level > 0 and level or 0
-    return false
-end
-
 function gcra.adapt(rule, cell, now)
-    -- As it almost always is.
-    if cell[1] == GCRA + WORDS_2 and cell[2] == rule.per and cell[3] <= now then return adapt_plain(rule, cell, now) end
     if cell[1] < 256 then
         cell[1], cell[2], cell[3], cell[4] = GCRA + WORDS_2, rule.per, now, 0
         return false
@@ -850,7 +841,7 @@ end
 
 function gcra.offer(rule, cell, now, cost, wait)
     if cost > rule.burst then return NEVER, 0 end
-    if cell[3] ~= now then cell = brought(rule, cell, now) end
+    cell = brought(rule, cell, now)
     local ticks = cost * rule.permit
     local level = cell[4] + ticks
     if level <= rule.top then return 0, 0 end
@@ -1179,7 +1170,7 @@ end
 
 end
 
--- ---- sliding-log: {_, 0, key, size}, its stamps are in the set; then drop, drop_from, add, add_at: what is to be done ----
+-- ---- sliding-log: key, size; its stamps are in the set.  drop, drop_from, add, add_at: what is to be done ----
 
 local log = {}
 do
@@ -1285,8 +1276,8 @@ local KINDS = {
 
 -- ---- several limits, all or none ----------------------------------------------------------------------------------
 --
--- Every limit is asked first; only if all let the call pass is each charged.  So nothing has to be undone, and a refusal
--- leaves every cell as it was, but where refusals are counted.
+-- Every limit is asked first; only if all let the call pass is each charged.  So nothing has to be undone, and after a
+-- refusal every cell is as it was, but where refusals are counted.
 
 -- The question that is being answered; another one begins where the engine's next call does.
 local plan, cells, now, wait
@@ -1306,16 +1297,17 @@ local function ask_all()
     return delay
 end
 
+-- true: a limit has something to remember of it.
 local function commit(verb)
-    local something = false
+    local remembers = false
     for i = 1, #plan do
         local rule = plan[i]
-        if cost[i] ~= 0 then
+        if cost[i] ~= 0 and rule.does ~= plain then
             rule.does[verb](rule, cells[i], now, cost[i])
-            something = true
+            remembers = true
         end
     end
-    return something
+    return remembers
 end
 
 -- Those that count their refusals count this one; then all are asked again how long the same call has to wait.
@@ -1355,9 +1347,8 @@ local function full_of(i)
     return plan[i].does.full(plan[i], cells[i], now)
 end
 
--- From when on all may be forgotten.  Most often that is one limit's, which has said already when it is full.
-local function idle_at(full)
-    if #plan == 1 and full and plan.idle_is_full then return now + full end
+-- From when on all may be forgotten.
+local function idle_at()
     local idle = 0
     for i = 1, #plan do idle = max(idle, plan[i].does.idle(plan[i], cells[i], now)) end
     return now + idle
@@ -1376,6 +1367,7 @@ end
 local HEAD, COUNT_OF = {}, {} -- the first word of a value, by its cells; and back
 local LAYOUT, LAYOUT_OF_FIRST = {}, {} -- of a cell, by its words; of a head with a cell behind it
 local HEAD_NONE = 0x72696577 + 2 ^ 32 -- "weir" 1
+local HEAD_OF_GCRA, GCRA_LAYOUT, GCRA_SIZE = '<I8I8I8', '<c24I8I8', 40 -- of one alone: up to per; all of it
 
 -- By the first word of a cell: its kind and how many words there are.
 local KIND_OF, WORDS_OF = {}, {}
@@ -1528,7 +1520,8 @@ end
 
 -- ---- the functions ------------------------------------------------------------------------------------------------
 
-local function engine_time() local time = call('TIME') return time[1] * 1e6 + time[2] end
+local s, us -- the second of the call before, most often that of this one, too: as it was told, and in us
+local function engine_time() local t = call('TIME') if t[1] ~= s then s, us = t[1], t[1] * 1e6 end return us + t[2] end
 
 -- Texts that were read; begun anew when there are too many.
 local plans, plans_read = {}, 0
@@ -1539,7 +1532,10 @@ local function plan_of(limits)
     if found then return found end
     found = read_text(limits)
     for i = 1, #found do found[i].does = KINDS[found[i].kind] end
-    found.idle_is_full = found[1].does.idle == found[1].does.full
+    if #found == 1 and found[1].kind == GCRA then
+        found.gcra = found[1]
+        found.gcra.head = pack(HEAD_OF_GCRA, HEAD[1], GCRA + WORDS_2, found.gcra.per)
+    end
     if plans_read == PLANS_MOST then plans, plans_read = {}, 0 end
     plans[limits], plans_read = found, plans_read + 1
     return found
@@ -1549,17 +1545,15 @@ local function shown(argument)
     return argument and gsub(sub(argument, 1, 40), '[^ -~]', '?') or 'nothing'
 end
 
-local SMALL = {} -- numbers that are costs most often
-
-local function prepare_numbers()
-    for i = 0, 255 do SMALL[format('%d', i)] = i end
-end
+local SMALL = {} -- numbers of up to three digits that were read
 
 local function whole_number(argument)
     local small = SMALL[argument or '']
     if small then return small end
     local value = argument and find(argument, '^%d+$') and tonumber(argument)
-    return value and value <= MOST and value or nil
+    if not value or value > MOST then return nil end
+    if #argument <= 3 then SMALL[argument] = value end
+    return value
 end
 
 local function number_of(argument, what)
@@ -1615,8 +1609,41 @@ local function answer(delay, tightest, remaining)
     return {'allow', tightest - 1, remaining, delay, 0, full_of(tightest), now + delay}
 end
 
+-- The question that is asked most: one gcra, one key, at most a cost; and nothing at the key, or what this left there.
+-- Nothing more is made for it than what is stored and the answer.  nil: it is not that question, or may never pass.
+-- No number here comes near 2^53, so % is exact, and a + -a % b is a, up to the next multiple of b.
+local function take_gcra(keys, args)
+    local rule, key, permits = plan.gcra, keys[1], whole_number(args[2] or '1')
+    if keys[2] or args[3] or not key or not permits or permits > rule.burst then return nil end
+    local value, time = call('GET', key), engine_time()
+    local per, permit, level, room = rule.per, rule.permit, 0, rule.top
+    if value then
+        if #value ~= GCRA_SIZE then return nil end
+        local head, seen, was = unpack_bytes(GCRA_LAYOUT, value)
+        if head ~= rule.head or seen > time or was > room then return nil end
+        level = was - (time - seen) * per
+        if level < 0 then level = 0 end
+    end
+    local ticks = permits * permit
+    room = room - level
+    if ticks > room then
+        local late = ticks - room
+        local retry_us, full_us = (late + -late % per) / per, (level + -level % per) / per
+        return {'deny', 0, (room - room % permit) / permit, 0, retry_us, full_us, time}
+    end
+    room, level = room - ticks, level + ticks
+    local full = (level + -level % per) / per
+    if ticks ~= 0 then
+        local idle = time + full
+        call('SET', key, pack(GCRA_LAYOUT, rule.head, time, level), 'PXAT', format('%d', (idle + -idle % 1000) / 1000))
+    end
+    return {'allow', 0, (room - room % permit) / permit, 0, 0, full, time}
+end
+
 local function take(keys, args)
-    plan = plan_of(args[1])
+    plan = plans[args[1] or ''] or plan_of(args[1])
+    local at_once = plan.gcra and take_gcra(keys, args)
+    if at_once then return at_once end
     for i = 1, #plan do cost[i] = 1 end
     local peek = read_options(args, read_costs(args, 2, cost))
     now = engine_time()
@@ -1631,7 +1658,7 @@ local function take(keys, args)
     if peek then return answer(delay, least_left(true)) end
     local changed = commit('take') or moved
     local given = answer(delay, least_left())
-    if changed then write(keys, idle_at(given[6])) end
+    if changed then write(keys, idle_at()) end
     return given
 end
 
@@ -1657,7 +1684,9 @@ end
 -- "taken:cost" or "taken:cost:cost...": of a take, its seventh answer and its costs.
 local function read_receipt(receipt)
     local numbers = {}
-    for digits in gmatch(receipt or '', '[^:]+') do numbers[#numbers + 1] = find(digits, '^%d+$') and tonumber(digits) end
+    for digits in gmatch(receipt or '', '[^:]+') do
+        numbers[#numbers + 1] = find(digits, '^%d+$') and tonumber(digits)
+    end
     if not find(receipt or '', '^%d[%d:]*%d$') or find(receipt, '::', 1, true) or #numbers < 2 then
         fail('WEIRARG expected a receipt, when it was to start and its cost, not "%s"; for example 1763836800123456:2',
             shown(receipt))
@@ -1699,8 +1728,9 @@ end
 
 local function begin_lease(keys, args)
     plan = plan_of(args[1])
-    if #plan ~= 1 or plan[1].kind ~= GCRA then
-        fail('WEIRLIMIT there are leases of one limit by gcra only; for example 10000/s burst=20000')
+    if #plan ~= 1 or plan[1].kind ~= GCRA or plan[1].burst < LEASE_SHARE * LEASE_LEAST then
+        fail('WEIRLIMIT there are leases of one limit by gcra with a burst of 16 or more only; for example ' ..
+            '10000/s burst=20000')
     end
     return plan[1]
 end
@@ -1741,9 +1771,9 @@ end
 
 -- At most an eighth of what is there, and two at least, or none.
 local function grant(rule, cell, want, lifetime)
-    local permits = min(want, divide(gcra.room(rule, cell, now), 8) )
-    if permits < 2 then return 0, 0 end
-    note_lifetime(cell, min(max(lifetime, 1), LIFETIME_MOST))
+    local permits = min(want, divide(gcra.room(rule, cell, now), LEASE_SHARE))
+    if permits < LEASE_LEAST then return 0, 0 end
+    note_lifetime(cell, lifetime)
     cell[4], cell[8] = cell[4] + permits * rule.permit, cell[8] + permits
     return permits, cell[5]
 end
@@ -1751,11 +1781,16 @@ end
 local function lease(keys, args)
     local rule = begin_lease(keys, args)
     local want, lifetime = number_of(args[2], 'how many permits'), number_of(args[3], 'a lifetime in us')
-    if lifetime == 0 then fail('WEIRARG expected a lifetime of 1 us or more; for example 1000000') end
+    if lifetime == 0 or lifetime > LIFETIME_MOST then
+        fail('WEIRARG expected a lifetime of 1 to %.0f us; for example 1000000', LIFETIME_MOST)
+    end
     local returned = args[4] and read_returned(args, 4)
     now = engine_time()
     local changed = open(keys)
-    if returned then changed = take_back(rule, cells[1], returned) or changed end
+    if returned then
+        changed = take_back(rule, cells[1], returned) or changed
+        gcra.adapt(rule, cells[1], now) -- as the next call would
+    end
     local permits, turn = grant(rule, cells[1], want, lifetime)
     if changed or permits > 0 then write(keys, idle_at()) end
     return {permits, turn, gcra.room(rule, cells[1], now), time_to(rule, cells[1], rule.top - rule.permit)}
@@ -1781,22 +1816,21 @@ local VERBS = {
 }
 
 -- A mistake is an error reply with nothing but its words.
-local function answer_to(name, keys, args)
-    if not call then
-        fetch()
-        prepare_layouts()
-        prepare_numbers()
+local function answering(verb)
+    return function(keys, args)
+        if not call then
+            fetch()
+            prepare_layouts()
+        end
+        local done, given = pcall(verb, keys, args)
+        if done then return given end
+        return redis.error_reply(given)
     end
-    local done, given = pcall(VERBS[name], keys, args)
-    if done then return given end
-    return redis.error_reply(given)
 end
 
 if redis.register_function then
     local function register(name, flags)
-        redis.register_function{
-            function_name = name, flags = flags, callback = function(keys, args) return answer_to(name, keys, args) end,
-        }
+        redis.register_function{function_name = name, flags = flags, callback = answering(VERBS[name])}
     end
     register('weir_take', {})
     register('weir_charge', {})
@@ -1810,5 +1844,5 @@ else
     if not VERBS[name] then
         return redis.error_reply('WEIRARG expected the name of a function first; for example weir_take')
     end
-    return answer_to(name, KEYS, ARGV)
+    return answering(VERBS[name])(KEYS, ARGV)
 end

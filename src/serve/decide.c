@@ -67,6 +67,12 @@ void decide_follow(struct turn *turn)
     turn->asker = open_asker(engine);
 }
 
+void decide_tick(struct turn *turn)
+{
+    turn_look_at_policy(turn);
+    if (turn->asker != NULL) engine_tick(turn->asker->handle);
+}
+
 /* ---- keys ---- */
 
 /* There is room in scratch for each request's: see turn_next_request. */

@@ -267,3 +267,8 @@ void engine_ask(weir_engine *handle, weir_engine_ask *asks, size_t count)
         asks[i].from = WEIR_FROM_AWAY;
     }
 }
+
+void engine_tick(weir_engine *handle)
+{
+    if (handle != NULL) weir_engine_tick(handle);
+}

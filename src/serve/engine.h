@@ -54,6 +54,9 @@ const struct secret *engine_secret(const struct engine_limit *limit);
 /* Asks.  All have ALLOW or another verdict then; a handle that is NULL lets nothing pass. */
 void engine_ask(weir_engine *handle, weir_engine_ask *asks, size_t count);
 
+/* What a handle needs once a second also when nobody asks; waits for nothing. */
+void engine_tick(weir_engine *handle);
+
 /* NULL: see error.  Release and share of NULL: nothing. */
 struct engine_limit *engine_limit_open(struct engine *engine, const weir_plan *plan, weir_away away, weir_error *error);
 struct engine_limit *engine_limit_share(struct engine_limit *limit);

@@ -70,6 +70,11 @@ void engine_ask(weir_engine *handle, weir_engine_ask *asks, size_t count)
     (void)handle, (void)asks, (void)count;
 }
 
+void engine_tick(weir_engine *handle)
+{
+    (void)handle;
+}
+
 struct engine_limit *engine_limit_open(struct engine *engine, const weir_plan *plan, weir_away away, weir_error *error)
 {
     (void)engine, (void)plan, (void)away, (void)error;

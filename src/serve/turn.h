@@ -172,6 +172,8 @@ bool turn_key_of_fields(struct turn *turn, policy_field field, void *request, st
 /* Makes the worker's way to the engine of the policy that is present now. */
 void decide_follow(struct turn *turn);
 void decide_close(struct turn *turn);
+/* Once a second: what the way to the engine needs also when nobody asks. */
+void decide_tick(struct turn *turn);
 
 /* The key of the question that is to be queued, as who decides has it; it will be asked for soon. */
 void decide_expect(struct turn *turn, struct item *item, unsigned number);

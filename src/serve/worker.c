@@ -128,6 +128,7 @@ static void on_tick(uv_timer_t *timer)
         conn_due((struct conn *)((char *)due - offsetof(struct conn, deadline)));
     }
     accept_again(worker);
+    if (!worker->in_turn) decide_tick(&worker->turn);
     tell(worker);
     if (worker->draining) drain(worker);
 }

@@ -2,12 +2,14 @@
    ask.c - libweir-redis at work, for the scripts of this folder: reads orders, a line each, and says what came of them.
 
        ask URL [away=local|open|closed] [deadline=MS] [nodes=N] [user=U] [password=P] [prefix=P]
+           [lease=MS]
 
        limit TEXT             the limit from now on; "limit: ok" or what is wrong
        take KEY [COST [N]]    N times; "allow|deny|never remaining REST from engine|lease|away", one line for each
        count KEY N            N times, told together: "engine A away B allowed C"
        batch KEY N            the same, at once, of N keys KEY0 ...
        peek KEY, charge KEY COST, settle ACTUAL (of the last take), forget KEY
+       tick [N]               N times weir_engine_tick, 10 ms apart
        stats                  "NAME NUMBER" a line
        install, check         lines, then "done 0" or "done CODE MESSAGE"
        within MS              "yes" when every call since the last one took less than that
@@ -19,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <weir/redis.h>
 
@@ -147,7 +150,9 @@ static void say_stats(void)
         const char *name;
         uint64_t number;
     } all[] = {{"calls", stats.calls},           {"from_engine", stats.from_engine},
-               {"from_away", stats.from_away},   {"commands", stats.commands},
+               {"from_away", stats.from_away},   {"from_lease", stats.from_lease},
+               {"leased", stats.leased},         {"lease_unused", stats.lease_unused},
+               {"commands", stats.commands},
                {"connects", stats.connects},     {"late", stats.late},
                {"redirected", stats.redirected}, {"aways", stats.aways},
                {"nodes", stats.nodes},           {"away", stats.away}};
@@ -166,6 +171,14 @@ static uint64_t number(const char *word, uint64_t otherwise)
     return word != NULL ? strtoull(word, NULL, 10) : otherwise;
 }
 
+static void tick(uint64_t times)
+{
+    for (uint64_t i = 0; i < times; i++) {
+        weir_engine_tick(engine);
+        nanosleep(&(struct timespec){0, 10000000}, NULL);
+    }
+}
+
 static void obey(char *text)
 {
     char *word[WORDS_MAX] = {NULL};
@@ -182,6 +195,7 @@ static void obey(char *text)
     else if (strcmp(word[0], "batch") == 0) batch(key, number(word[2], 1));
     else if (strcmp(word[0], "settle") == 0) settle(number(word[1], 0));
     else if (strcmp(word[0], "stats") == 0) say_stats();
+    else if (strcmp(word[0], "tick") == 0) tick(number(word[1], 1));
     else if (strcmp(word[0], "install") == 0) administer(weir_engine_install);
     else if (strcmp(word[0], "check") == 0) administer(weir_engine_check);
     else if (strcmp(word[0], "mark") == 0) printf("-- %s\n", key);
@@ -214,6 +228,7 @@ static bool option(weir_engine_options *options, char *text)
     else if (strncmp(text, "user", size) == 0) options->user = given;
     else if (strncmp(text, "password", size) == 0) options->password = given;
     else if (strncmp(text, "prefix", size) == 0) options->prefix = given;
+    else if (strncmp(text, "lease", size) == 0) options->lease_ns = number(given, 0) * 1000000;
     else return false;
     return true;
 }

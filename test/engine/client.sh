@@ -96,6 +96,10 @@ open_ask "unix://$room/one/socket?db=3"
 limit_is '1/min burst=5'
 order take there
 in_engine one -n 3 EXISTS '{weir:there}' | grep -q 1 || fail 'it is not in database 3'
+open_ask "redis://localhost:${engine_port[one]}"
+limit_is '1/min burst=5'
+order take named
+says out 'allow remaining 4 from engine'
 open_ask "$(url_of one)" prefix=mine/
 limit_is '1/min burst=5'
 order take there
@@ -188,9 +192,58 @@ open_ask "$(url_of hole)" deadline=30
 limit_is '1/min burst=5'
 order count tenant 200
 says out 'engine 0 away 200 allowed 5'
+says out 'changed away'
+counts late -ge 1
 counts late -le 5
 resume_engine hole
 until_true answers
+
+# An idle connection that was closed is seen to be before a question goes there, also with a heartbeat outstanding.
+what='an engine that is another one by now'
+start_engine brief
+open_ask "$(url_of brief)"
+limit_is '1/min burst=5'
+order take tenant
+for turn in 1 2 3; do
+    kill_engine brief
+    restart_engine brief
+    order take tenant
+    says out 'allow remaining 4 from engine'
+done
+in_engine brief CLIENT KILL TYPE normal SKIPME yes >out
+order batch crowd 1000
+says out 'engine 1000 away 0 allowed 1000'
+counts aways -eq 0
+
+# Without a question: that it is away is noticed, and that it is back.
+what='a tick'
+start_engine ticked
+open_ask "$(url_of ticked)"
+limit_is '1/min burst=5'
+ticks_say() # WORDS
+{
+    order tick 20
+    cat out >>heard
+    grep -q "$1" heard
+}
+order tick 20
+in_engine ticked ZCARD '{weir:}:nodes' | grep -q 1 || fail 'a node that asks nothing is not counted'
+for blow in kill pause; do
+    : >heard
+    ${blow}_engine ticked
+    until_true ticks_say '^changed away'
+    if [ $blow = pause ]; then resume_engine ticked; else restart_engine ticked; fi
+    until_true ticks_say '^changed back'
+done
+in_engine ticked CONFIG SET maxmemory 1 >out
+order take tenant
+says out 'refused: OOM'
+order tick 100
+if grep -q '^changed back' out; then fail 'a full engine is taken for one that is back'; fi
+: >heard
+in_engine ticked CONFIG SET maxmemory 0 >out
+until_true ticks_say '^changed back'
+counts calls -eq 1
 
 # Paused, killed, started again: it is away once, and asked again when it is back.
 what='an engine that stops'

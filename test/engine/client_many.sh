@@ -84,6 +84,28 @@ says out 'remaining 0 from engine'
 order take user7
 says out 'deny remaining 0 from engine'
 
+what='two of three are gone'
+open_ask "$cluster_url" deadline=300
+limit_is '1/min burst=5'
+order batch user 200
+said_by() # WORDS NAME...
+{
+    local name
+    order batch user 200
+    cat out >>heard
+    for name in "${@:2}"; do
+        grep -q "127.0.0.1:${engine_port[$name]}: $1" heard || return 1
+    done
+}
+: >heard
+pause_engine node1
+pause_engine node2
+until_true said_by 'no answer within' node1 node2
+resume_engine node1
+resume_engine node2
+until_true cluster_agrees
+until_true said_by 'answers again' node1 node2
+
 what='a primary of three is gone'
 replica=$(replica_of node3)
 open_ask "$cluster_url" deadline=100

@@ -41,6 +41,7 @@ taken() # URL
 # ---- before 7.0 there are no functions: scripts do the same ----
 start_engine old --rename-command FUNCTION '' --rename-command FCALL '' --rename-command FCALL_RO ''
 install_says 0 "127.0.0.1:${engine_port[old]}: it has no functions" "$(url_of old)"
+says out 'asked by scripts (EVALSHA)'
 says out 'scripts will be used'
 check_says 0 'asked by scripts (EVALSHA)' "$(url_of old)"
 taken "$(url_of old)"
@@ -49,24 +50,34 @@ taken "$(url_of old)"
 start_engine none --rename-command FUNCTION '' --rename-command FCALL '' --rename-command EVAL '' \
     --rename-command EVALSHA '' --rename-command SCRIPT ''
 check_says 1 "127.0.0.1:${engine_port[none]}: ERR unknown command 'EVAL'" "$(url_of none)"
-take_says "127.0.0.1:${engine_port[none]}: ERR unknown command 'EVALSHA'" "$(url_of none)"
+install_says 1 'and scripts will not do' "$(url_of none)"
+says out "ERR unknown command 'EVAL'"
+take_says "127.0.0.1:${engine_port[none]}: refused: ERR unknown command 'EVALSHA'" "$(url_of none)"
 
 # ---- full ----
 start_engine full --maxmemory 1 --maxmemory-policy noeviction
 install_says 1 'the functions were not loaded: OOM' "$(url_of full)"
-take_says "127.0.0.1:${engine_port[full]}: OOM" "$(url_of full)"
+take_says "127.0.0.1:${engine_port[full]}: refused: OOM" "$(url_of full)"
+check_says 1 "127.0.0.1:${engine_port[full]}: OOM" "$(url_of full)"
+start_engine filled
+install_says 0 "127.0.0.1:${engine_port[filled]}: functions" "$(url_of filled)"
+to filled CONFIG SET maxmemory 1 >out
+check_says 1 "127.0.0.1:${engine_port[filled]}: OOM" "$(url_of filled)"
+to filled CONFIG SET maxmemory 0 >out
+check_says 0 'asked by functions' "$(url_of filled)"
+if [ "$(to filled DBSIZE)" -gt 1 ]; then fail 'the check leaves its key'; fi # that of the nodes may be there
 
 # ---- the wrong database, the wrong kind of URL, nobody there ----
 start_engine one
 address=127.0.0.1:${engine_port[one]}
 check_says 1 "$address: SELECT refused: ERR DB index is out of range" "redis://$address/99"
-take_says "$address: ERR DB index is out of range" "redis://$address/99"
+take_says "$address: SELECT refused: ERR DB index is out of range" "redis://$address/99"
 check_says 1 "$address: ERR This instance has cluster support disabled" "redis+cluster://$address"
 check_says 1 'none of the servers says who has the keys' "redis+cluster://$address"
 take_says "$address: ERR This instance has cluster support disabled" "redis+cluster://$address"
 check_says 1 "$address: ERR unknown command 'SENTINEL'" "redis+sentinel://$address/weir"
 take_says "$address: ERR unknown command 'SENTINEL'" "redis+sentinel://$address/weir"
-check_says 1 '/nowhere/socket: cannot be reached: No such file or directory' unix:///nowhere/socket
+check_says 1 '/nowhere/socket: cannot be reached: there is no such file' unix:///nowhere/socket
 free=127.0.0.1:$(free_port)
 check_says 1 "$free: cannot be reached: Connection refused" "redis://$free"
 check_says 1 'no.such.host.invalid:6379: ' redis://no.such.host.invalid
@@ -83,6 +94,11 @@ user() # NAME RULE...
 user pingless '~{weir:*' +fcall +time +get +set +info
 check_says 1 "$address: PING refused: NOPERM" "$as"
 take_says "run the 'ping' command" "$as"
+user unasked '~{weir:*' +ping +info +time +command
+install_says 1 'the ACL rule +function|load allows it' "$as"
+says out 'the ACL rule +fcall allows it'
+says out 'the ACL rule +evalsha allows it'
+says out 'the ACL rule +eval allows it'
 user elsewhere '~other:*' +@all
 check_says 1 'the ACL rule ~{weir:* allows it' "$as"
 take_says NOPERM "$as"
@@ -94,7 +110,7 @@ check_says 1 'AUTH refused' "redis://:unneeded@$address"
 # ---- what is not weir's under some keys: those alone are answered by the policy, it is told once, and it stays ----
 to one RPUSH '{weir:mixed3}' other >out
 to one SET '{weir:mixed7}' other >out
-take_says WRONGTYPE "redis://$address" mixed3
+take_says 'this key holds something else: WRONGTYPE' "redis://$address" mixed3
 take_says WEIRVALUE "redis://$address" mixed7
 run 'keys of others' "$build/test/engine-grants" --url "redis://$address" --limit '1000/s burst=1000' --key mixed \
     --keys 10 --every-us 1000 --seconds 1 --away closed --deadline-ms 5000 --log grants.log
@@ -102,7 +118,7 @@ ends 0
 if ! awk '{ sum[$1] += $2 } END { exit !(sum["away"] > 0 && sum["engine"] > 3 * sum["away"]) }' out; then
     fail 'not two keys of ten'
 fi
-if [ "$(grep -cE ' (WRONGTYPE|WEIRVALUE) ' out)" != 1 ]; then fail 'it is not told once'; fi
+if [ "$(grep -cE '(WRONGTYPE|WEIRVALUE) ' out)" != 1 ]; then fail 'it is not told once'; fi
 if grep -q ' away ' out; then fail 'the whole engine was taken for away'; fi
 if [ "$(to one GET '{weir:mixed7}')" != other ] || [ "$(to one LLEN '{weir:mixed3}')" != 1 ]; then
     fail 'a value of others was changed'
@@ -119,10 +135,12 @@ taken "$sentinel_url"
 start_cluster
 install_says 0 "127.0.0.1:${engine_port[node3]}: functions" "$cluster_url"
 taken "$cluster_url"
-for name in node1 node2 node3; do
-    check_says 0 "127.0.0.1:${engine_port[$name]}: asked by functions" "$cluster_url"
-    if grep -q 'nodes cannot be counted' out; then fail 'a key of another server was taken for a missing right'; fi
-done
+run 'check of a Cluster' "$weir" engine check "$cluster_url"
+ends 0
+for name in "${nodes[@]}"; do says out "127.0.0.1:${engine_port[$name]}: asked by functions"; done
+if grep -q 'cannot be counted' out; then fail 'MOVED is taken for a refusal'; fi
+check_says 1 "write redis+cluster://127.0.0.1:${engine_port[node2]}" "$(url_of node2)"
+install_says 1 "write redis+cluster://127.0.0.1:${engine_port[node2]}" "$(url_of node2)"
 for name in "${nodes[@]}"; do
     if [ "$name" != "$(owner_of "$(slot_of '{weir:k}')")" ]; then
         take_says 'it is part of a cluster: redis+cluster:// was expected in the URL' "$(url_of "$name")"

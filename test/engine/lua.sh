@@ -134,6 +134,18 @@ is '1' FCALL weir_forget 1 k
 take 'allow 0 0 0 0 300000' '10/s burst=3' 3
 is "$(((start + 900000 + 300000) / 1000 + 1))" PEXPIRETIME k # rounded up
 
+# ---- what is asked most has a way of its own: WAIT 0 takes the other one, and leaves the same ----
+to DEL k l >/dev/null
+for turn in '0 0' '0 1' '5 2' '70007 1' '70006 3' '399999 300' '400000 0' '99999999 4' '99999999 7' '99999999 0001'; do
+    at "${turn% *}"
+    for limit in '10/s burst=7' '10/s burst=7' '3/s burst=7' '1k/s burst=400'; do
+        first=$(to FCALL weir_take 1 k "$limit" "${turn#* }" 2>&1 | tr '\n' ' ')
+        is "${first% }" FCALL weir_take 1 l "$limit" "${turn#* }" WAIT 0
+        is "$(to FCALL_RO weir_test_stored 1 k)" FCALL_RO weir_test_stored 1 l
+    done
+done
+to DEL k l >/dev/null
+
 # ---- the other kinds ----
 at 1000000
 to DEL k >/dev/null
@@ -220,7 +232,11 @@ refuses 'WEIRARG expected us behind WAIT' FCALL weir_take 1 k 10/s 1 WAIT
 refuses 'WEIRARG expected a receipt' FCALL weir_settle 1 k 10/s 5 1
 refuses 'WEIRARG the receipt "5:1" is of 1 limits, and these are 2' FCALL weir_settle 1 k '1/s;2/s' 5:1 1
 refuses 'WEIRARG expected a cost' FCALL weir_charge 1 k 10/s
-refuses 'WEIRLIMIT there are leases of one limit by gcra only' FCALL weir_lease 1 k '1/s;2/s' 8 1000
+refuses 'WEIRLIMIT there are leases of one limit by gcra' FCALL weir_lease 1 k '1/s;2/s' 8 1000
+refuses 'WEIRLIMIT there are leases of one limit by gcra with a burst of 16 or more' \
+    FCALL weir_lease 1 k '10/s burst=15' 2 1000
+refuses 'WEIRARG expected a lifetime of 1 to 1099511627776 us' FCALL weir_lease 1 k '10/s burst=20' 2 0
+refuses 'WEIRARG expected a lifetime of 1 to 1099511627776 us' FCALL weir_lease 1 k '10/s burst=20' 2 1099511627777
 refuses 'WEIRKEYS these are 2 limits: expected one key for all, or 2, not 3' FCALL weir_take 3 a b c '1/s;2/s' 1 1
 refuses 'WEIRKEYS expected different keys' FCALL weir_take 2 a a '1/s;2/s' 1 1
 refuses 'WEIRKEYS a sliding-log in a list has a key of its own' FCALL weir_take 1 k '1/s; 2/s gap=1s' 1 1

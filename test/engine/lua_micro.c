@@ -138,7 +138,8 @@ static void take(struct run *run, struct group *group, struct command *command, 
     a_cost_each(run, group, ask.cost, command);
     ask.peek = random_one_in(&run->seed, 6);
     if (group->plan.count == 1 && random_one_in(&run->seed, 4)) {
-        ask.wait = random_sized(&run->seed, 40);
+        /* WAIT 0 is the same question, but weir.lua answers it another way. */
+        ask.wait = random_one_in(&run->seed, 2) ? 0 : random_sized(&run->seed, 40);
         add(command, "WAIT");
         add(command, "%" PRIu64, ask.wait);
     }
@@ -216,8 +217,7 @@ static void lease(struct run *run, struct group *group, struct command *command,
         micro_lease_return(&group->plan, &group->keys.state, run->now, group->lease.turn, permits, unused, &back);
     }
     micro_lease_take(&group->plan, &group->keys.state, run->now, want, lifetime, &given);
-    if (given.changed) keys_store(&group->keys, &group->plan, false, given.idle);
-    else if (back.changed) keys_store(&group->keys, &group->plan, false, back.idle);
+    if (given.changed || back.changed) keys_store(&group->keys, &group->plan, false, given.idle);
     group->lease = given;
     snprintf(out, LINE_SIZE, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, given.permits, given.turn,
              given.remaining, given.retry);

@@ -79,9 +79,16 @@ asks "99 $began 695 0" WEIR.LEASE "$fast" e 200 1000000 RETURN $began 100 100
 refuses 'WEIRARG expected at most 3 permits that were not spent, not 4' WEIR.RETURN "$fast" e $began 3 4
 at 9000000
 asks 0 WEIR.RETURN "$fast" e $began 10 4
-refuses 'WEIRLIMIT there are leases of one limit by gcra only' WEIR.LEASE "$both" e 5 1000000
+at 20000000
+asks "100 $((began + 20000000)) 700 0" WEIR.LEASE "$fast" f 100 1000000
+at 19000000
+asks 0 WEIR.RETURN "$fast" f 5 100 50
+asks 0 WEIR.RETURN "$fast" f $((began + 20000000)) 0 0
+refuses 'WEIRLIMIT there are leases of one limit by gcra' WEIR.LEASE "$both" e 5 1000000
 refuses 'WEIRARG expected a lifetime in us, a whole number up to 2^52, not "x"' WEIR.LEASE "$fast" e 5 x
-refuses 'WEIRARG expected a lifetime of 1 us or more' WEIR.LEASE "$fast" e 5 0
+refuses 'WEIRLIMIT there are leases of one limit by gcra with a burst of 16 or more' WEIR.LEASE '10/s burst=15' e 2 1000
+refuses 'WEIRARG expected a lifetime of 1 to 1099511627776 us' WEIR.LEASE "$fast" e 5 0
+refuses 'WEIRARG expected a lifetime of 1 to 1099511627776 us' WEIR.LEASE "$fast" e 5 1099511627777
 refuses 'WEIRARG expected how many of them were not spent' WEIR.LEASE "$fast" e 5 5 RETURN 1 2
 refuses 'WEIRARG expected nothing more, not "y"' WEIR.LEASE "$fast" e 5 5 y
 
@@ -97,6 +104,9 @@ done
 what='no limit at all'
 answer WEIR.TAKE unlimited free
 says out 'allow 0 '
+answer WEIR.CHARGE unlimited free 2
+says out 'allow 0 '
+asks 0 EXISTS free
 
 # ---- what is wrong is said, and nothing is written ----
 refuses 'wrong number of arguments' WEIR.TAKE 10/s
@@ -179,6 +189,7 @@ WORDS
 says out deny
 
 # ---- loading ----
+asks 1 ACL DELUSER writer # Valkey keeps a module that a user's rules name
 what='an argument that is unknown'
 redis-cli -p "${engine_port[one]}" MODULE UNLOAD weir >out 2>err
 says out OK

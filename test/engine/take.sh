@@ -134,14 +134,14 @@ printf 'of porter\n' >password
 asks 0 1/h of-porter --engine "$porter" --password-file password
 wrong 2 'a user is named, but no password' 1/h of-porter --engine "$porter"
 WEIR_ENGINE_PASSWORD=wrong finds 'WRONGPASS' "$locked"
-wrong 2 'nothing was taken: the engine' 1/h other --engine "$locked"
-wrong 125 'nothing was taken: the engine' 1/h other --engine "$locked" -- true
+wrong 2 "nothing was taken: 127.0.0.1:${engine_port[locked]}: PING refused: NOAUTH" 1/h other --engine "$locked"
+wrong 125 "nothing was taken: 127.0.0.1:${engine_port[locked]}: PING refused: NOAUTH" 1/h other --engine "$locked" -- true
 
 # ---- not allowed, a replica, a value that is not weir's ----
 to locked -a 'open sesame' --no-auth-warning ACL SETUSER guest on '>guest' '~*' +ping +info +time >/dev/null
 guest=${locked/redis:\/\//redis:\/\/guest:guest@}
 finds 'NOPERM' "$guest"
-wrong 2 'nothing was taken: the engine' 1/h k --engine "$guest"
+wrong 2 "nothing was taken: 127.0.0.1:${engine_port[locked]}: refused: " 1/h k --engine "$guest"
 start_engine replica --replicaof "127.0.0.1 ${engine_port[main]}"
 finds 'replica' "$(url_of replica)"
 to main SET '{weir:foreign}' value >/dev/null
@@ -150,9 +150,9 @@ if [ "$(to main GET '{weir:foreign}')" != value ]; then fail 'it was overwritten
 
 # ---- away ----
 kill_engine main
-wrong 2 'nothing was taken: the engine does not answer' 3/h deploy --engine "$url"
-wrong 125 'nothing was taken: the engine does not answer' 3/h deploy --engine "$url" -- true
-wrong 2 'nothing was taken: the engine does not answer' 3/h deploy --peek --engine "$url"
-wrong 2 'nothing was taken: the engine does not answer' 3/h deploy --wait 1h --engine "$url"
+wrong 2 "nothing was taken: 127.0.0.1:${engine_port[main]}: " 3/h deploy --engine "$url"
+wrong 125 "nothing was taken: 127.0.0.1:${engine_port[main]}: " 3/h deploy --engine "$url" -- true
+wrong 2 "nothing was taken: 127.0.0.1:${engine_port[main]}: " 3/h deploy --peek --engine "$url"
+wrong 2 "nothing was taken: 127.0.0.1:${engine_port[main]}: " 3/h deploy --wait 1h --engine "$url"
 run 'check of what is away' "$weir" engine check "$url"
 ends 1

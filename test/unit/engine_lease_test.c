@@ -138,9 +138,9 @@ static weir_key key_of(uint64_t *number)
 static unsigned asks_until_wanted(struct engine_leases *leases, weir_key key, uint64_t from, uint64_t each,
                                   unsigned most, struct engine_lease_command *command)
 {
-    weir_decision decision;
+    struct engine_leases_answer answer;
     for (unsigned i = 0; i < most; i++) {
-        assert_false(engine_leases_spend(leases, 1, key, from + i * each, 1, &decision));
+        assert_false(engine_leases_answer(leases, 1, key, from + i * each, 1, &answer));
         if (engine_leases_want(leases, 1, key, from + i * each, command)) return i + 1;
     }
     return 0;
@@ -170,38 +170,39 @@ static void one_is_spent_renewed_and_given_back(void **unused)
     struct engine_lease_command command, next;
     uint64_t number = 3, now = BEGIN + 10 * MS;
     const weir_key key = key_of(&number);
-    weir_decision decision;
+    struct engine_leases_answer answer;
     assert_int_equal(asks_until_wanted(leases, key, BEGIN, MS, 20, &command), 10);
     assert_false(engine_leases_want(leases, 1, key, now, &next));
     engine_leases_granted(leases, &command, 70, 8);
     engine_leases_granted(leases, &command, 70, 8);                       /* a second one is not heard */
-    assert_false(engine_leases_spend(leases, 2, key, now, 1, &decision)); /* another limit's key */
+    assert_false(engine_leases_answer(leases, 2, key, now, 1, &answer)); /* another limit's key */
     for (uint64_t left = 8; left > 4; left--) {
         assert_false(engine_leases_want(leases, 1, key, now, &next));
-        assert_true(engine_leases_spend(leases, 1, key, now, 1, &decision));
-        assert_int_equal(decision.verdict, WEIR_ALLOW);
-        assert_int_equal(decision.start.ns, now);
-        assert_int_equal(decision.remaining, left - 1);
-        assert_int_equal(decision.charged, 1);
-        assert_int_equal(decision.end, 0);
+        assert_true(engine_leases_answer(leases, 1, key, now, 1, &answer));
+        assert_int_equal(answer.decision.verdict, WEIR_ALLOW);
+        assert_int_equal(answer.decision.start.ns, now);
+        assert_int_equal(answer.decision.remaining, left - 1);
+        assert_int_equal(answer.decision.charged, 1);
+        assert_int_equal(answer.decision.end, 0);
+        assert_int_equal(answer.spent, 9 - left);
     }
     assert_true(engine_leases_want(leases, 1, key, now, &next));
     assert_int_equal(next.turn, 70);
     assert_int_equal(next.permits, 8);
     assert_int_equal(next.unused, 4);
     assert_int_equal(next.want, 16);
-    assert_false(engine_leases_spend(leases, 1, key, now, 1, &decision));
+    assert_false(engine_leases_answer(leases, 1, key, now, 1, &answer));
     engine_leases_granted(leases, &command, 71, 8); /* the old one: too late */
-    assert_false(engine_leases_spend(leases, 1, key, now, 1, &decision));
+    assert_false(engine_leases_answer(leases, 1, key, now, 1, &answer));
     engine_leases_granted(leases, &next, 72, 16);
-    assert_true(engine_leases_spend(leases, 1, key, now, 3, &decision));
+    assert_true(engine_leases_answer(leases, 1, key, now, 3, &answer));
     assert_false(engine_leases_return(leases, now, false, &command));
     assert_true(engine_leases_return(leases, now, true, &command));
     assert_int_equal(command.want, 0);
     assert_int_equal(command.turn, 72);
     assert_int_equal(command.unused, 13);
     assert_false(engine_leases_return(leases, now, true, &command));
-    assert_false(engine_leases_spend(leases, 1, key, now, 1, &decision));
+    assert_false(engine_leases_answer(leases, 1, key, now, 1, &answer));
     const struct engine_leases_counts counts = engine_leases_counts(leases);
     assert_int_equal(counts.leased, 24);
     assert_int_equal(counts.unused, 17);
@@ -233,11 +234,11 @@ static void a_lost_reply_grants_nothing(void **unused)
     struct engine_leases *leases = engine_leases_open(LIFETIME);
     struct engine_lease_command command;
     uint64_t number = 5;
-    weir_decision decision;
+    struct engine_leases_answer answer;
     assert_int_equal(asks_until_wanted(leases, key_of(&number), BEGIN, MS, 20, &command), 10);
     engine_leases_lost(leases, &command);
     engine_leases_granted(leases, &command, 70, 8);
-    assert_false(engine_leases_spend(leases, 1, key_of(&number), BEGIN + 10 * MS, 1, &decision));
+    assert_false(engine_leases_answer(leases, 1, key_of(&number), BEGIN + 10 * MS, 1, &answer));
     engine_leases_close(leases);
 }
 
@@ -247,11 +248,11 @@ static void many_keys_share_a_bounded_table(void **unused)
     enum { KEYS = 8 * LEASES_KEYS, ASKS = 20 };
     struct engine_leases *leases = engine_leases_open(LIFETIME);
     struct engine_lease_command command;
-    weir_decision decision;
+    struct engine_leases_answer answer;
     unsigned wanted = 0, spent = 0, back = 0;
     for (int ask = 0; ask < ASKS; ask++) {
         for (uint64_t number = 0; number < KEYS; number++) {
-            if (engine_leases_spend(leases, 1, key_of(&number), BEGIN, 1, &decision)) spent++;
+            if (engine_leases_answer(leases, 1, key_of(&number), BEGIN, 1, &answer)) spent++;
             if (!engine_leases_want(leases, 1, key_of(&number), BEGIN, &command)) continue;
             wanted++;
             engine_leases_granted(leases, &command, 9, command.want);
@@ -272,14 +273,14 @@ static void many_slow_keys_are_not_a_busy_one(void **unused)
     enum { KEYS = 65536, ALMOST = 9 };
     struct engine_leases *leases = engine_leases_open(LIFETIME);
     struct engine_lease_command command;
-    weir_decision decision;
+    struct engine_leases_answer answer;
     for (uint64_t ask = 0; ask < KEYS + ALMOST; ask++) {
         uint64_t number = ask < ALMOST ? 0 : ask - ALMOST + 1;
-        assert_false(engine_leases_spend(leases, 1, key_of(&number), BEGIN, 1, &decision));
+        assert_false(engine_leases_answer(leases, 1, key_of(&number), BEGIN, 1, &answer));
         assert_false(engine_leases_want(leases, 1, key_of(&number), BEGIN, &command));
     }
     uint64_t first = 0;
-    assert_false(engine_leases_spend(leases, 1, key_of(&first), BEGIN, 1, &decision));
+    assert_false(engine_leases_answer(leases, 1, key_of(&first), BEGIN, 1, &answer));
     assert_false(engine_leases_want(leases, 1, key_of(&first), BEGIN, &command));
     engine_leases_close(leases);
 }
@@ -293,6 +294,140 @@ static void long_keys_and_none_are_asked_for_as_ever(void **unused)
     assert_int_equal(asks_until_wanted(leases, (weir_key){bytes, sizeof bytes}, BEGIN, MS, 100, &command), 0);
     assert_int_equal(asks_until_wanted(leases, (weir_key){NULL, 0}, BEGIN, MS, 100, &command), 0);
     assert_int_equal(asks_until_wanted(leases, (weir_key){bytes, LEASES_KEY_MAX}, BEGIN, MS, 100, &command), 10);
+    engine_leases_close(leases);
+}
+
+/* ---- refusals ---- */
+
+static struct engine_leases *busy_with(uint64_t *number)
+{
+    struct engine_leases *leases = engine_leases_open(LIFETIME);
+    struct engine_lease_command command;
+    assert_int_equal(asks_until_wanted(leases, key_of(number), BEGIN, MS, 20, &command), 10);
+    engine_leases_lost(leases, &command);
+    return leases;
+}
+
+static void refuse(struct engine_leases *leases, uint64_t *number, uint64_t sent, uint64_t cost, uint64_t retry)
+{
+    const struct engine_refused refused = {sent, cost, retry, 0};
+    engine_leases_refused(leases, 1, key_of(number), &refused, 1, 20 * MS);
+}
+
+static void a_refusal_is_good_until_its_retry(void **unused)
+{
+    (void)unused;
+    uint64_t number = 3;
+    const uint64_t sent = BEGIN + 10 * MS;
+    struct engine_leases *leases = busy_with(&number);
+    struct engine_leases_answer answer;
+    refuse(leases, &number, sent, 2, 5 * MS);
+    assert_true(engine_leases_answer(leases, 1, key_of(&number), sent + MS, 2, &answer));
+    assert_int_equal(answer.decision.verdict, WEIR_DENY);
+    assert_int_equal(answer.decision.retry_ns, 4 * MS);
+    assert_int_equal(answer.decision.remaining, 1);
+    assert_int_equal(answer.decision.charged, 0);
+    assert_int_equal(answer.full_ns, 19 * MS);
+    assert_true(engine_leases_answer(leases, 1, key_of(&number), sent + 5 * MS - 1, 3, &answer));
+    assert_int_equal(answer.decision.retry_ns, 1);
+    assert_false(engine_leases_answer(leases, 1, key_of(&number), sent + MS, 1, &answer)); /* may pass: it is less */
+    assert_false(engine_leases_answer(leases, 2, key_of(&number), sent + MS, 2, &answer)); /* another limit's */
+    assert_false(engine_leases_answer(leases, 1, key_of(&number), sent + 5 * MS, 2, &answer));
+    engine_leases_close(leases);
+}
+
+static void a_refusal_is_forgotten(void **unused)
+{
+    (void)unused;
+    uint64_t number = 3;
+    struct engine_leases *leases = busy_with(&number);
+    struct engine_leases_answer answer;
+    refuse(leases, &number, BEGIN + 10 * MS, 1, 5 * MS);
+    engine_leases_forget(leases, 2, key_of(&number));
+    assert_true(engine_leases_answer(leases, 1, key_of(&number), BEGIN + 11 * MS, 1, &answer));
+    engine_leases_forget(leases, 1, key_of(&number));
+    assert_false(engine_leases_answer(leases, 1, key_of(&number), BEGIN + 11 * MS, 1, &answer));
+    engine_leases_close(leases);
+}
+
+static void refusals_of_keys_that_are_not_busy_are_not_kept(void **unused)
+{
+    (void)unused;
+    uint64_t number = 3, slow = 4;
+    struct engine_leases *leases = busy_with(&number);
+    struct engine_leases_answer answer;
+    assert_false(engine_leases_answer(leases, 1, key_of(&slow), BEGIN + 10 * MS, 1, &answer));
+    refuse(leases, &slow, BEGIN + 10 * MS, 1, 5 * MS);
+    assert_false(engine_leases_answer(leases, 1, key_of(&slow), BEGIN + 11 * MS, 1, &answer));
+    engine_leases_close(leases);
+}
+
+/* Ten permits a second; room for nothing at BEGIN. */
+static struct engine_refusal empty_at_begin(void)
+{
+    struct engine_refusal refusal = {0};
+    assert_int_equal(engine_refusal_wait(&refusal, BEGIN, 5), 0);
+    engine_refusal_asked(&refusal, 2);
+    engine_refusal_refused(&refusal, &(struct engine_refused){BEGIN, 2, 200 * MS, 100 * MS});
+    return refusal;
+}
+
+static void a_node_asks_no_faster_than_the_rate(void **unused)
+{
+    (void)unused;
+    struct engine_refusal refusal = empty_at_begin();
+    assert_int_equal(engine_refusal_wait(&refusal, BEGIN + 150 * MS, 2), 50 * MS);
+    assert_int_equal(engine_refusal_wait(&refusal, BEGIN + 150 * MS, 1), 0); /* a smaller one may pass */
+    engine_refusal_asked(&refusal, 1);
+    assert_int_equal(engine_refusal_wait(&refusal, BEGIN + 150 * MS, 1), 50 * MS); /* but not a second */
+    engine_refusal_allowed(&refusal, BEGIN + 150 * MS, 1, 0);
+    assert_int_equal(engine_refusal_wait(&refusal, BEGIN + 150 * MS, 1), 50 * MS);
+    engine_refusal_asked(&refusal, 1);
+    engine_refusal_lost(&refusal, 1);
+    assert_int_equal(engine_refusal_wait(&refusal, BEGIN + 200 * MS, 1), 0);
+}
+
+/* Answers come in the order of the questions, and of those behind it an answer knows nothing. */
+static void what_is_on_its_way_counts_as_taken(void **unused)
+{
+    (void)unused;
+    struct engine_refusal refusal = empty_at_begin();
+    for (int i = 0; i < 3; i++) engine_refusal_asked(&refusal, 1);
+    assert_int_equal(engine_refusal_wait(&refusal, BEGIN + 300 * MS, 1), 100 * MS);
+    engine_refusal_refused(&refusal, &(struct engine_refused){BEGIN + 300 * MS, 1, 50 * MS, 100 * MS});
+    /* Room for half a permit at 300 ms, and two on their way. */
+    assert_int_equal(engine_refusal_wait(&refusal, BEGIN + 300 * MS, 1), 250 * MS);
+}
+
+static void a_permit_that_was_given_back_shows(void **unused)
+{
+    (void)unused;
+    struct engine_refusal refusal = empty_at_begin();
+    engine_refusal_asked(&refusal, 1);
+    engine_refusal_allowed(&refusal, BEGIN + 100 * MS, 1, 3);
+    assert_int_equal(engine_refusal_wait(&refusal, BEGIN + 100 * MS, 3), 0);
+    assert_int_equal(engine_refusal_wait(&refusal, BEGIN + 100 * MS, 4), 100 * MS);
+}
+
+/* What is in a lease may be spent all the same. */
+static void a_lease_comes_before_a_refusal(void **unused)
+{
+    (void)unused;
+    uint64_t number = 3;
+    struct engine_leases *leases = engine_leases_open(LIFETIME);
+    struct engine_lease_command command;
+    struct engine_leases_answer answer;
+    assert_int_equal(asks_until_wanted(leases, key_of(&number), BEGIN, MS, 20, &command), 10);
+    refuse(leases, &number, BEGIN + 10 * MS, 1, 5 * MS);
+    assert_false(engine_leases_has(leases, 2));
+    assert_true(engine_leases_has(leases, 1));
+    engine_leases_granted(leases, &command, 70, 1);
+    assert_true(engine_leases_answer(leases, 1, key_of(&number), BEGIN + 11 * MS, 1, &answer));
+    assert_int_equal(answer.decision.verdict, WEIR_ALLOW);
+    assert_true(engine_leases_answer(leases, 1, key_of(&number), BEGIN + 11 * MS, 1, &answer));
+    assert_int_equal(answer.decision.verdict, WEIR_DENY);
+    engine_leases_return(leases, BEGIN + 11 * MS, true, &command);
+    assert_false(engine_leases_has(leases, 1));
     engine_leases_close(leases);
 }
 
@@ -313,6 +448,13 @@ int main(void)
         cmocka_unit_test(many_keys_share_a_bounded_table),
         cmocka_unit_test(many_slow_keys_are_not_a_busy_one),
         cmocka_unit_test(long_keys_and_none_are_asked_for_as_ever),
+        cmocka_unit_test(a_refusal_is_good_until_its_retry),
+        cmocka_unit_test(a_refusal_is_forgotten),
+        cmocka_unit_test(refusals_of_keys_that_are_not_busy_are_not_kept),
+        cmocka_unit_test(a_lease_comes_before_a_refusal),
+        cmocka_unit_test(a_node_asks_no_faster_than_the_rate),
+        cmocka_unit_test(what_is_on_its_way_counts_as_taken),
+        cmocka_unit_test(a_permit_that_was_given_back_shows),
     };
     return cmocka_run_group_tests_name("engine_lease", tests, NULL, NULL);
 }

@@ -35,8 +35,9 @@ local function rules(_, args)
     return lines
 end
 
-VERBS.weir_test_stored, VERBS.weir_test_rules = stored, rules
-redis.register_function{function_name = 'weir_test_stored', flags = {'no-writes'},
-    callback = function(keys, args) return answer_to('weir_test_stored', keys, args) end}
-redis.register_function{function_name = 'weir_test_rules', flags = {'no-writes'},
-    callback = function(keys, args) return answer_to('weir_test_rules', keys, args) end}
+redis.register_function{
+    function_name = 'weir_test_stored', flags = {'no-writes'}, callback = answering(stored),
+}
+redis.register_function{
+    function_name = 'weir_test_rules', flags = {'no-writes'}, callback = answering(rules),
+}
