@@ -44,7 +44,7 @@ typedef struct {
 #define WEIR_ENGINE_OPTIONS {sizeof(weir_engine_options), 0, WEIR_AWAY_DEFAULT, 0, NULL, NULL, NULL, 0, 0, NULL, NULL}
 /* clang-format on */
 
-/* URL: redis://[user[:password]@]host[:port][/db], rediss:// (where it was built with TLS), unix:///path[?db=n],
+/* URL: redis://[[user]:[password]@]host[:port][/db], rediss:// (where it was built with TLS), unix:///path[?db=n],
    redis+cluster://host:port[,host:port]..., redis+sentinel://host:port[,host:port].../name[/db].
    A URL that cannot be read or is not supported is an error; an engine that does not answer is *away*, and is tried
    again.  NULL options = defaults.  Copies what it is given. */

@@ -128,6 +128,11 @@ asks 0 1/h k --engine "$locked" --password-file password
 run 'take with a password' env 'WEIR_ENGINE_PASSWORD=open sesame' "$weir" take 1/h k --engine "$locked"
 ends 1
 finds 'NOAUTH' "$locked"
+porter=${locked/redis:\/\//redis:\/\/porter:@}
+run 'a user' redis-cli -p "${engine_port[locked]}" -a 'open sesame' ACL SETUSER porter on '>of porter' '~*' '+@all'
+printf 'of porter\n' >password
+asks 0 1/h of-porter --engine "$porter" --password-file password
+wrong 2 'a user is named, but no password' 1/h of-porter --engine "$porter"
 WEIR_ENGINE_PASSWORD=wrong finds 'WRONGPASS' "$locked"
 wrong 2 "nothing was taken: 127.0.0.1:${engine_port[locked]}: PING refused: NOAUTH" 1/h other --engine "$locked"
 wrong 125 "nothing was taken: 127.0.0.1:${engine_port[locked]}: PING refused: NOAUTH" 1/h other --engine "$locked" -- true
