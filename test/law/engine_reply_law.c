@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
    engine_reply_law.c - whatever an engine answers, and whatever a URL says, nothing is read or written beside its
-   memory, and what is made of it is within its bounds: a map knows only servers that there are, a decision is of a limit
-   that there is, a URL that is read is one that can be written.
+   memory, and what is made of it is within its bounds: a map knows only servers that there are, a decision is of a
+   limit that there is, a URL that is read is one that can be written.
 
    A link reads from one end of a pair of sockets; at the other end are bytes of the law's choice, in pieces. */
 #include <hiredis/hiredis.h>
