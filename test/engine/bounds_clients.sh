@@ -47,7 +47,9 @@ kills() # NAME CLIENT_ARGUMENT...
     nobody_was_away
 }
 
-# Twice as long as a lease may be spent, so that others have its permits when the client goes on.
+# Twice as long as a lease may be spent, so that others have its permits when the client goes on.  A call that was
+# stopped between the look at its clock and the answer may act too late, but was decided in time; a window has only what
+# was asked for and told in it (window.c), so nothing is allowed for that.
 pauses() # NAME CLIENT_ARGUMENT...
 {
     local number count=0
@@ -65,7 +67,8 @@ pauses() # NAME CLIENT_ARGUMENT...
     nobody_was_away
 }
 
-# Back: nothing is earned by it.  Forth: what drains in the step, and with leases, which end early by it, a burst.
+# Back: nothing is earned by it.  Forth: what drains in the step, and no more with leases: they end as much too early,
+# but what they held until then has not drained.
 steps() # MICROSECONDS EXTRA_OF_EACH CLIENT_ARGUMENT...
 {
     local at=0 count=0
@@ -90,5 +93,5 @@ steps -$back_us 0
 steps $step_us $((step_us / 1000))
 leases=on
 steps -$back_us 0 --lease-ms $lease_ms
-steps $step_us $burst --lease-ms $lease_ms
+steps $step_us $((step_us / 1000)) --lease-ms $lease_ms
 leases_were_used
