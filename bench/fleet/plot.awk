@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # plot.awk: what bench/fleet/run simulated as a picture (awk -F '\t' -f plot.awk fleet.tsv): over the number of nodes,
-# one under the other, over-admission in a storm, refusals by mistake in the calm, engine calls in the calm and in a flood.
+# one under the other, over-admission in a storm, refusals by mistake in the calm, engine calls in the calm and in a
+# flood.
 
 function log10(x) {
     return log(x) / log(10)
@@ -157,7 +158,7 @@ END {
     decades = 1
     draw_panel(3, "calm", "calls", "Engine calls a second in the calm, for 8,000 calls a second", "", 0)
     ceiling = 100000
-    draw_panel(4, "flood", "calls", "Engine calls a second in a flood, of 20,000 calls a second, of 1,000/s", "", 0)
+    draw_panel(4, "flood", "calls", "Engine calls a second in a flood: 20,000 calls a second, of which 1,000 may pass", "", 0)
     for (i = 1; i <= notes; i++) {
         if (note[i] ~ /^(machine|commit):/) said = said (said == "" ? "" : "; ") note[i]
     }

@@ -22,7 +22,7 @@
 #include "host/thread.h"
 
 #define LATER_NS UINT64_C(1000000) /* TRYAGAIN is tried again after so long */
-#define IDLE_NS UINT64_C(1000000)  /* a link that was silent for so long may have been closed meanwhile */
+#define IDLE_NS UINT64_C(1000000)  /* a link that answered no question for so long may have been closed */
 enum { TRIES_MAX = 8, NS_PER_MS = 1000000, SMOOTHING = 8, POLICY_SHARE = 16 /* of the deadline */ };
 
 /* ---- sent ---- */
@@ -161,7 +161,7 @@ static void on_answer(struct link *link, void *context, const redisReply *reply)
 
 /* ---- questions ---- */
 
-static void send_functions(struct weir_engine *engine, struct link *link)
+void engine_send_functions(struct weir_engine *engine, struct link *link)
 {
     size_t functions_size = 0;
     const char *const functions = script_functions(&functions_size);
@@ -178,7 +178,7 @@ static void send_item(struct weir_engine *engine, struct link *link, struct item
         set_state(engine, item, ITEM_AWAY);
         return;
     }
-    if (link->load_next && link->way == LINK_FUNCTIONS) send_functions(engine, link);
+    if (link->load_next && link->way == LINK_FUNCTIONS) engine_send_functions(engine, link);
     const bool whole = link->way == LINK_SCRIPTS && link->script_next;
     if (whole) link->script_next = false;
     if (item->asking) engine_send_text(engine, link, 1, (const char *const[]){"ASKING"}, NULL, NULL);
@@ -195,7 +195,7 @@ struct link *engine_ready_link(struct weir_engine *engine, unsigned server, uint
     *away = hub_is_away(engine->hub, server);
     if (*away) return NULL;
     struct link *link = engine->link[server];
-    if (link != NULL && link->state == LINK_READY && now_ns - most(link->heard_ns, link->looked_ns) > IDLE_NS) {
+    if (link != NULL && link->state == LINK_READY && now_ns - most(link->served_ns, link->looked_ns) > IDLE_NS) {
         engine_turn(engine, server, now_ns);
         link->looked_ns = now_ns;
     }
@@ -209,9 +209,8 @@ struct link *engine_ready_link(struct weir_engine *engine, unsigned server, uint
 static void dispatch(struct weir_engine *engine, struct item *item, uint64_t now_ns)
 {
     bool away = false;
-    if (item->not_before_ns > now_ns) return;
-    if (now_ns >= engine->deadline_ns ||
-        !wire_keys(&engine->keys, engine->hub->prefix, item->ask->key, item->ask->limit->keys)) {
+    if (item->not_before_ns > now_ns || now_ns >= engine->deadline_ns) return; /* too late is for give_up */
+    if (!wire_keys(&engine->keys, engine->hub->prefix, item->ask->key, item->ask->limit->keys)) {
         set_state(engine, item, ITEM_AWAY);
         return;
     }

@@ -118,6 +118,8 @@ void busy_heard(struct weir_engine *engine, const weir_engine_ask *ask, uint64_t
 void busy_unanswered(struct weir_engine *engine, const weir_engine_ask *ask);
 /* From time to time: what nobody spends goes back. */
 void busy_return(struct weir_engine *engine, uint64_t now_ns);
+/* Ours, into who does not have them. */
+void engine_send_functions(struct weir_engine *engine, struct link *link);
 
 /* ---- seek.c ---- */
 

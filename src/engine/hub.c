@@ -91,6 +91,7 @@ static int open_parts(struct hub *hub, const weir_engine_options *options, weir_
         if (server == NOWHERE) return api_fail(error, WEIR_ENOMEM, "no memory for the servers");
         resolve_now(hub, server);
     }
+    hub->is_open = true;
     if (hub->url.kind == URL_ONE) hub_set_primary(hub, 0);
     return 0;
 }
@@ -202,7 +203,7 @@ unsigned hub_server(struct hub *hub, const struct engine_place *place)
     const bool is_new = found == NOWHERE;
     if (is_new) found = add_server(hub, place);
     host_unlock(&hub->mutex);
-    if (is_new && found != NOWHERE) resolve_again(hub, found);
+    if (is_new && found != NOWHERE && hub->is_open) resolve_again(hub, found); /* before, the opener waits for it */
     return found;
 }
 

@@ -78,7 +78,7 @@ static void *make_array(const redisReadTask *task, array_size elements)
     return fine ? link->array(task, elements) : NULL;
 }
 
-static void limit_arrays(struct link *link)
+void link_limit_arrays(struct link *link)
 {
     redisReader *const reader = link->context->reader;
     link->functions = *reader->fn;
@@ -110,7 +110,7 @@ bool link_open(struct link *link, const struct engine_place *place, const struct
         return false;
     }
     fcntl(link->context->fd, F_SETFD, FD_CLOEXEC);
-    limit_arrays(link);
+    link_limit_arrays(link);
     link->state = LINK_CONNECTING;
     return true;
 }

@@ -89,6 +89,9 @@ struct link {
 bool link_open(struct link *link, const struct engine_place *place, const struct link_greeting *greeting,
                uint64_t now_ns);
 
+/* What it reads is bounded; link_open does it. */
+void link_limit_arrays(struct link *link);
+
 /* All that is outstanding is answered with NULL. */
 void link_close(struct link *link);
 

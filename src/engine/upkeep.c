@@ -160,9 +160,30 @@ static void on_trial(struct link *link, void *context, const redisReply *reply)
     (void)context;
     link->tried = false;
     if (reply == NULL) return;
-    const enum fault fault = fault_of(reply);
-    if (fault == FAULT_SERVER || fault == FAULT_PRIMARY) engine_refused(engine, link->server, reply->str);
-    else if (fault != FAULT_MOVED && fault != FAULT_ASK) hub_sound(engine->hub, link->server);
+    switch (fault_of(reply)) {
+    case FAULT_SERVER:
+    case FAULT_PRIMARY:
+        engine_refused(engine, link->server, reply->str);
+        break;
+    case FAULT_FUNCTION: /* that was no answer to the question: it is asked again at the next tick */
+        if (!link->load_tried) link->load_next = link->load_tried = true;
+        else if (link->way == LINK_FUNCTIONS && !link->load_next) link->way = LINK_SCRIPTS;
+        break;
+    case FAULT_COMMAND:
+        if (link->way != LINK_SCRIPTS) link->way = (enum link_way)(link->way + 1);
+        else engine_refused(engine, link->server, reply->str);
+        break;
+    case FAULT_MOVED:
+    case FAULT_ASK:
+        atomic_store_explicit(&engine->hub->wanted, true, memory_order_relaxed);
+        break;
+    case FAULT_NONE:
+    case FAULT_LATER:
+    case FAULT_SCRIPT:
+    case FAULT_QUESTION:
+        hub_sound(engine->hub, link->server);
+        break;
+    }
 }
 
 /* A probe does not tell whether questions are answered. */
@@ -171,6 +192,7 @@ static void try_out(struct weir_engine *engine, unsigned server, uint64_t now_ns
     char key[HUB_KEY_MAX];
     struct link *const link = engine_link(engine, server, now_ns);
     if (link == NULL || link->state != LINK_READY || link->tried) return; /* it will be, at a later time */
+    if (link->load_next && link->way == LINK_FUNCTIONS) engine_send_functions(engine, link);
     hub_own_key(engine->hub, server, "trial", key);
     wire_trial(&engine->command, key, link->way);
     link->tried =

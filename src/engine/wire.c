@@ -205,7 +205,7 @@ void wire_trial(struct command *command, const char *key, enum link_way way)
     static const char limit[] = "1/s";
     const char *const module[] = {"WEIR.TAKE", limit, key, "PEEK"};
     const char *const function[] = {"FCALL", "weir_take", "1", key, limit, "1", "PEEK"};
-    const char *const script[] = {"EVALSHA", script_sha1(), "1", key, "weir_take", limit, "1", "PEEK"};
+    const char *const script[] = {"EVAL", script_text(&(size_t){0}), "1", key, "weir_take", limit, "1", "PEEK"};
     const struct {
         const char *const *word;
         size_t count;

@@ -80,8 +80,7 @@ void lease_run(const struct call *call)
         micro_lease_return(question.plan, &store.state, now, returned.turn, returned.permits, returned.unused, &back);
     }
     micro_lease_take(question.plan, &store.state, now, want, lifetime, &lease);
-    if (lease.changed) store_write(&store, lease.idle);
-    else if (back.changed) store_write(&store, back.idle);
+    if (lease.changed || back.changed) store_write(&store, lease.idle);
     else store_close(&store);
     answer(call, &lease);
 }

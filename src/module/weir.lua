@@ -1787,7 +1787,10 @@ local function lease(keys, args)
     local returned = args[4] and read_returned(args, 4)
     now = engine_time()
     local changed = open(keys)
-    if returned then changed = take_back(rule, cells[1], returned) or changed end
+    if returned then
+        changed = take_back(rule, cells[1], returned) or changed
+        gcra.adapt(rule, cells[1], now) -- as the next call would
+    end
     local permits, turn = grant(rule, cells[1], want, lifetime)
     if changed or permits > 0 then write(keys, idle_at()) end
     return {permits, turn, gcra.room(rule, cells[1], now), time_to(rule, cells[1], rule.top - rule.permit)}

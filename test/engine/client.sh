@@ -96,6 +96,10 @@ open_ask "unix://$room/one/socket?db=3"
 limit_is '1/min burst=5'
 order take there
 in_engine one -n 3 EXISTS '{weir:there}' | grep -q 1 || fail 'it is not in database 3'
+open_ask "redis://localhost:${engine_port[one]}"
+limit_is '1/min burst=5'
+order take named
+says out 'allow remaining 4 from engine'
 open_ask "$(url_of one)" prefix=mine/
 limit_is '1/min burst=5'
 order take there
@@ -188,6 +192,8 @@ open_ask "$(url_of hole)" deadline=30
 limit_is '1/min burst=5'
 order count tenant 200
 says out 'engine 0 away 200 allowed 5'
+says out 'changed away'
+counts late -ge 1
 counts late -le 5
 resume_engine hole
 until_true answers
@@ -221,7 +227,7 @@ ticks_say() # WORDS
     grep -q "$1" heard
 }
 order tick 20
-until_true ticks_say '' && counts nodes -eq 1
+in_engine ticked ZCARD '{weir:}:nodes' | grep -q 1 || fail 'a node that asks nothing is not counted'
 for blow in kill pause; do
     : >heard
     ${blow}_engine ticked

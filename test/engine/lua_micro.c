@@ -217,8 +217,7 @@ static void lease(struct run *run, struct group *group, struct command *command,
         micro_lease_return(&group->plan, &group->keys.state, run->now, group->lease.turn, permits, unused, &back);
     }
     micro_lease_take(&group->plan, &group->keys.state, run->now, want, lifetime, &given);
-    if (given.changed) keys_store(&group->keys, &group->plan, false, given.idle);
-    else if (back.changed) keys_store(&group->keys, &group->plan, false, back.idle);
+    if (given.changed || back.changed) keys_store(&group->keys, &group->plan, false, given.idle);
     group->lease = given;
     snprintf(out, LINE_SIZE, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, given.permits, given.turn,
              given.remaining, given.retry);

@@ -189,6 +189,7 @@ WORDS
 says out deny
 
 # ---- loading ----
+asks 1 ACL DELUSER writer # Valkey keeps a module that a user's rules name
 what='an argument that is unknown'
 redis-cli -p "${engine_port[one]}" MODULE UNLOAD weir >out 2>err
 says out OK

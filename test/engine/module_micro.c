@@ -207,7 +207,7 @@ static void lease(struct test *test, struct view *view, unsigned plan, unsigned 
     }
     micro_lease_take(&view->plan->micro, &view->state, test->now, want, lifetime, &lease);
     test->lease = (struct lease){plan, place, lease.turn, lease.permits};
-    if (lease.changed || back.changed) keep(view, lease.changed ? lease.idle : back.idle);
+    if (lease.changed || back.changed) keep(view, lease.idle);
     snprintf(answer, sizeof answer, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, lease.permits, lease.turn,
              lease.remaining, lease.retry);
     send_words(test, &words, answer);

@@ -153,13 +153,8 @@ is_away() # SERVICE 0|1
     curl -sS -o figures "http://127.0.0.1:${http_of[$1]}/metrics" && grep -qx "weir_engine_away $2" figures
 }
 
-until_away() # SERVICE: it is noticed by who asks
-{
-    redis-cli -p "${resp_of[$1]}" WEIR.TAKE 3/h noticed >/dev/null
-    is_away "$1" 1
-}
-
-until_true until_away one
+# Nobody asks: it is noticed by the ticks of a second.
+until_true is_away one 1
 for turn in {1..3}; do takes allow one open k; done
 takes deny one closed k
 takes allow one api fresh
@@ -178,7 +173,7 @@ until_back() # SERVICE
     redis-cli -p "${resp_of[$1]}" WEIR.TAKE 3/h noticed >/dev/null
     is_away "$1" 0
 }
-until_true until_back one
+until_true is_away one 0
 says serve.one ': back'
 until_true until_back two # whose connection has ended: it finds out when it asks
 takes deny one api acme

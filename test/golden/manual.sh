@@ -84,7 +84,7 @@ fi
 of_engine=()
 redis=$(dirname "$weir")/libweir-redis.a
 if [ -e "$redis" ]; then
-    read -ra of_engine < <(pkg-config --libs hiredis hiredis_ssl 2>/dev/null || pkg-config --libs hiredis)
+    read -ra of_engine < <(pkg-config --libs hiredis openssl 2>/dev/null || pkg-config --libs hiredis)
     of_engine=("$redis" "${of_engine[@]}")
 fi
 for page in "$pages"/*.3; do

@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# tls.sh WEIR: rediss:// to a real engine: by a name and by an address that its certificate has, and by ones that it has
+# not, with an authority that nobody trusts, to a port that speaks no TLS, and answers longer than a record.
+. "$(dirname "$0")/lib/ask.sh" "$@"
+needs openssl
+if "$weir" engine check rediss://127.0.0.1:1 2>&1 | grep -q 'built without'; then
+    echo 'built without TLS'
+    exit 77
+fi
+redis-cli --help >out 2>&1 || true
+if ! grep -q -- --tls out; then
+    echo 'redis-server has no TLS'
+    exit 77
+fi
+
+# ---- an authority, and certificates of it ----
+authority() # NAME
+{
+    openssl req -x509 -newkey rsa:2048 -nodes -keyout "$1.key" -out "$1.crt" -days 2 -subj "/CN=$1" >out 2>&1 ||
+        fail "no authority $1"
+}
+certificate() # NAME AUTHORITY SUBJECT_ALTERNATIVE_NAMES
+{
+    openssl req -newkey rsa:2048 -nodes -keyout "$1.key" -out "$1.csr" -subj '/CN=engine' >out 2>&1 &&
+        openssl x509 -req -in "$1.csr" -CA "$2.crt" -CAkey "$2.key" -CAcreateserial -days 2 -out "$1.crt" \
+            -extfile <(echo "subjectAltName=$3") >out 2>&1 || fail "no certificate $1"
+}
+authority trusted
+authority other
+certificate both trusted DNS:localhost,IP:127.0.0.1
+certificate named trusted DNS:localhost
+certificate foreign other DNS:localhost,IP:127.0.0.1
+export SSL_CERT_FILE=$PWD/trusted.crt SSL_CERT_DIR=/nowhere
+
+start_tls() # NAME CERTIFICATE
+{
+    tls_port=$(free_port)
+    start_engine "$1" --tls-port "$tls_port" --tls-cert-file "$PWD/$2.crt" --tls-key-file "$PWD/$2.key" \
+        --tls-ca-cert-file "$PWD/trusted.crt" --tls-auth-clients no
+}
+
+limit_is() # TEXT
+{
+    order limit "$1"
+    says out 'limit: ok'
+}
+
+refused_with() # WORDS URL
+{
+    open_ask "$2"
+    limit_is '1/min burst=5'
+    order take tenant
+    says out "$1"
+    says out 'from away'
+    order check
+    says out "$1"
+    says out 'done -3'
+}
+
+start_tls one both
+for host in localhost 127.0.0.1; do
+    open_ask "rediss://$host:$tls_port"
+    limit_is '1/min burst=5'
+    order take "$host" 1 6
+    { printf 'allow remaining %d from engine\n' 4 3 2 1 0 && echo 'deny remaining 0 from engine'; } >expected
+    same out expected
+    order batch "$host" 2500 # more than fits into a socket at once
+    says out 'engine 2500 away 0 allowed 2500'
+    order install
+    says out 'done 0'
+    order check
+    says out 'done 0'
+    order tick 3
+done
+run 'take by TLS' "$weir" take 3/h k --engine "rediss://localhost:$tls_port"
+ends 0
+what='an engine that is started again'
+open_ask "rediss://localhost:$tls_port"
+limit_is '1/min burst=5'
+order take tenant
+kill_engine one
+restart_engine one
+order take tenant
+says out 'allow remaining 4 from engine'
+open_ask "rediss://localhost:${engine_port[one]}" deadline=200 # which waits for the end of a line
+limit_is '1/min burst=5'
+order take tenant
+says out 'no connection within 200 ms'
+order check
+says out 'no connection within'
+says out 'done -3'
+
+start_tls two named
+refused_with 'its certificate is not trusted: IP address mismatch' "rediss://127.0.0.1:$tls_port"
+start_tls three foreign
+refused_with 'its certificate is not trusted: ' "rediss://localhost:$tls_port"
+SSL_CERT_FILE=/nowhere/file
+refused_with 'its certificate is not trusted: ' "rediss://localhost:$tls_port"
+close_ask
+echo 'tls: all as expected'

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT
+   engine_reply_law.c - whatever an engine answers, and whatever a URL says, nothing is read or written beside its
+   memory, and what is made of it is within its bounds: a map knows only servers that there are, a decision is of a limit
+   that there is, a URL that is read is one that can be written.
+
+   A link reads from one end of a pair of sockets; at the other end are bytes of the law's choice, in pieces. */
+#include <hiredis/hiredis.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "engine/hub.h"
+#include "engine/wire.h"
+#include "law/law.h"
+
+enum { TEXT_SIZE = 2048, ASKED = 6, TURNS_MAX = 64 };
+
+static const char *const pieces[] = {"*7\r\n",
+                                     "*2\r\n",
+                                     "*3\r\n",
+                                     "*1\r\n",
+                                     "*0\r\n",
+                                     "*-1\r\n",
+                                     "*2147483647\r\n",
+                                     "*32769\r\n",
+                                     "*9223372036854775807\r\n",
+                                     "$5\r\nallow\r\n",
+                                     "$4\r\ndeny\r\n",
+                                     "$5\r\nnever\r\n",
+                                     "$-1\r\n",
+                                     "$0\r\n\r\n",
+                                     "$9\r\n127.0.0.1\r\n",
+                                     "$536870913\r\n",
+                                     "$4294967295\r\n",
+                                     ":0\r\n",
+                                     ":1\r\n",
+                                     ":5460\r\n",
+                                     ":16383\r\n",
+                                     ":16384\r\n",
+                                     ":65535\r\n",
+                                     ":-1\r\n",
+                                     ":9223372036854775807\r\n",
+                                     ":-9223372036854775808\r\n",
+                                     "$4\r\n6379\r\n",
+                                     "$6\r\n-12345\r\n",
+                                     "+OK\r\n",
+                                     "+PONG\r\n",
+                                     "-ERR unknown command\r\n",
+                                     "-MOVED 3999 127.0.0.1:6381\r\n",
+                                     "-MOVED 16384 127.0.0.1:6381\r\n",
+                                     "-MOVED 1 :6381\r\n",
+                                     "-MOVED 1\r\n",
+                                     "-MOVED \r\n",
+                                     "-ASK 1 [::1]:70000\r\n",
+                                     "-OOM\r\n",
+                                     "-NOPERM to run the\r\n",
+                                     "-\r\n",
+                                     "$16\r\n1763836800123456\r\n",
+                                     "$3\r\n1:2\r\n",
+                                     "\r\n",
+                                     "*",
+                                     "$",
+                                     "-",
+                                     ":",
+                                     "0"};
+
+enum { PIECES = sizeof pieces / sizeof *pieces };
+
+static size_t pick_bytes(struct law *law, char bytes[TEXT_SIZE])
+{
+    size_t size = 0;
+    while (law_more(law, 20) && size + 64 < TEXT_SIZE) {
+        if (law_chance(law, 8)) {
+            bytes[size++] = (char)law_pick(law, 256);
+            continue;
+        }
+        const char *const piece = pieces[law_pick(law, PIECES)];
+        memcpy(bytes + size, piece, strlen(piece));
+        size += strlen(piece);
+    }
+    return size;
+}
+
+/* ---- answers ---- */
+
+struct scene {
+    struct law *law;
+    struct hub *hub;
+    weir_engine_limit limit;
+    unsigned asked, answered;
+};
+
+static void check_map(struct law *law, struct hub *hub)
+{
+    const unsigned servers = hub->servers;
+    law_check(law, servers >= 1 && servers <= SERVERS_MAX, "%u servers", servers);
+    for (unsigned slot = 0; slot < SLOTS; slot++) {
+        const unsigned owner = hub_owner(hub, slot);
+        law_check(law, owner < servers || owner == NOWHERE, "slot %u is of %u, of %u servers", slot, owner, servers);
+    }
+    for (unsigned i = 0; i < servers; i++) {
+        law_check(law, hub->server[i]->place.port != 0, "server %u has no port", i);
+    }
+}
+
+static void check_decision(struct law *law, struct scene *scene, const redisReply *reply, enum link_way way)
+{
+    const uint64_t cost = 1;
+    weir_engine_ask ask = {.verb = WEIR_ASK_TAKE, .limit = &scene->limit, .cost = &cost, .costs = 1};
+    if (!wire_answer(&ask, reply, way)) return;
+    law_check(law, ask.decision.limit < scene->limit.count, "limit %u of %u", ask.decision.limit, scene->limit.count);
+    law_check(law, ask.decision.verdict >= WEIR_ALLOW && ask.decision.verdict <= WEIR_NEVER, "verdict %u",
+              ask.decision.verdict);
+}
+
+static void on_answer(struct link *link, void *context, const redisReply *reply)
+{
+    struct scene *const scene = context;
+    unsigned slot = 0;
+    (void)link;
+    scene->answered++;
+    if (reply == NULL) return;
+    const enum fault fault = fault_of(reply);
+    if (fault == FAULT_MOVED || fault == FAULT_ASK) {
+        const unsigned server = hub_read_redirect(scene->hub, 0, strchr(reply->str, ' ') + 1, &slot);
+        law_check(scene->law, server == NOWHERE || slot < SLOTS, "slot %u", slot);
+        if (server != NOWHERE) hub_set_slot(scene->hub, slot, server);
+    }
+    const unsigned primary = hub_read_primary(scene->hub, reply);
+    law_check(scene->law, primary == NOWHERE || primary < scene->hub->servers, "primary %u", primary);
+    hub_set_slots(scene->hub, 0, reply);
+    check_decision(scene->law, scene, reply, LINK_MODULE);
+    check_decision(scene->law, scene, reply, LINK_FUNCTIONS);
+}
+
+static void ask(struct scene *scene, struct link *link)
+{
+    const char *const word = "PING";
+    const size_t size = 4;
+    for (unsigned i = 0; i < ASKED; i++) scene->asked += link_send(link, 1, &word, &size, on_answer, scene);
+}
+
+/* As link_open leaves it when it is connected and has greeted, but of a socket that is there already. */
+static void begin(struct link *link, int socket)
+{
+    link->context = redisConnectFd(socket);
+    link->context->flags &= ~REDIS_BLOCK;
+    link->state = LINK_READY;
+    link_limit_arrays(link);
+}
+
+static void read_answers(struct law *law, struct scene *scene)
+{
+    char bytes[TEXT_SIZE];
+    int pair[2];
+    struct link link = {.state = LINK_CLOSED};
+    const size_t size = pick_bytes(law, bytes);
+    law_check(law, socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair) == 0, "no sockets");
+    begin(&link, pair[0]);
+    ask(scene, &link);
+    for (size_t at = 0; at < size;) {
+        const size_t some = law_pick_size(law, size - at - 1) + 1;
+        law_check(law, send(pair[1], bytes + at, some, MSG_NOSIGNAL) >= 0 || link.state == LINK_CLOSED, "not sent");
+        link_turn(&link, 1);
+        at += some;
+    }
+    close(pair[1]);
+    for (int turn = 0; turn < TURNS_MAX && link.state != LINK_CLOSED; turn++) link_turn(&link, 1);
+    law_check(law, link.state == LINK_CLOSED, "it is open behind the end");
+    law_check(law, scene->asked == scene->answered, "%u asked, %u answered", scene->asked, scene->answered);
+    link_close(&link);
+}
+
+/* ---- URLs ---- */
+
+static void read_url(struct law *law)
+{
+    static const char *const parts[] = {"redis://",
+                                        "rediss://",
+                                        "unix://",
+                                        "redis+cluster://",
+                                        "redis+sentinel://",
+                                        "host",
+                                        ":6379",
+                                        "[::1]",
+                                        ",",
+                                        "/",
+                                        "?db=",
+                                        "12",
+                                        "%40",
+                                        "%00",
+                                        "%",
+                                        "@",
+                                        ":",
+                                        "[",
+                                        "]",
+                                        "65536"};
+    char text[TEXT_SIZE] = "", written[PLACE_TEXT_MAX];
+    size_t size = 0;
+    struct engine_url url;
+    weir_error error = {0};
+    while (law_more(law, 8) && size + 32 < sizeof text) {
+        if (law_chance(law, 8)) text[size++] = (char)(law_pick(law, 255) + 1);
+        else size += (size_t)snprintf(text + size, 32, "%s", parts[law_pick(law, sizeof parts / sizeof *parts)]);
+        text[size] = '\0';
+    }
+    if (url_read(&url, text, &error) != 0) {
+        law_check(law, error.column >= 0 && (size_t)error.column <= size + 1, "column %d of %zu", error.column, size);
+        return;
+    }
+    law_check(law, url.places >= 1 && url.places <= URL_PLACES_MAX, "%u places", url.places);
+    for (unsigned i = 0; i < url.places; i++) {
+        law_check(law, url.place[i].host[0] != '\0', "no host in %s", text);
+        place_text(&url.place[i], written);
+    }
+}
+
+static void property(struct law *law)
+{
+    struct scene scene = {.law = law};
+    read_url(law);
+    weir_engine_options options = WEIR_ENGINE_OPTIONS;
+    options.keys_max = 1;
+    law_check(law, hub_open(&scene.hub, "redis+cluster://127.0.0.1:1", &options, NULL) == 0, "no hub");
+    scene.hub->is_open = false; /* so that names are not looked up */
+    scene.limit.count = (unsigned)law_pick(law, WEIR_LIMITS_MAX) + 1;
+    read_answers(law, &scene);
+    check_map(law, scene.hub);
+    hub_leave(scene.hub);
+}
+
+LAW("engine_reply", property, 3000);
