@@ -6,6 +6,7 @@
 # When it is back the limit is the engine's again.
 . "$(dirname "$0")/lib/crowd.sh" "$@"
 share_time 6 2
+by_leases=(--lease-ms $lease_ms) # all the time: waves would let the shares of who is alone fill between them
 start_engine one --appendonly yes --appendfsync always
 load_functions one
 

@@ -4,7 +4,7 @@
 # undisturbed, with clients that are killed and begin again, with clients that are paused longer than a lease lives, and
 # with an engine whose clock is stepped.
 . "$(dirname "$0")/lib/crowd.sh" "$@"
-share_time 12 1
+share_time 12 2
 start_engine lua
 load_functions lua
 start_engine_with_clock stepped
@@ -56,6 +56,7 @@ pauses() # NAME CLIENT_ARGUMENT...
     crowd "$(url_of "$1")" "${patient[@]}" "${@:2}"
     while crowded; do
         number=$(one_of $clients)
+        if [ $leases = on ]; then until_true leases_are_out; fi
         kill -STOP "${client_pid[number]}" 2>/dev/null || continue
         sleep 0.4
         kill -CONT "${client_pid[number]}"
@@ -65,6 +66,13 @@ pauses() # NAME CLIENT_ARGUMENT...
     crowd_is_over
     judge "$1: clients paused $count times" 0 90
     nobody_was_away
+}
+
+# The second half of the calm part of a wave: who is paused now goes on in the storm.
+leases_are_out()
+{
+    local at=$(($(now_ns) / 1000000 % wave_ms))
+    [ $at -gt $((wave_ms * 3 / 8)) ] && [ $at -lt $((wave_ms / 2)) ]
 }
 
 # Back: nothing is earned by it.  Forth: what drains in the step, and no more with leases: they end as much too early,
@@ -92,6 +100,6 @@ step_us=30000 back_us=7000000
 steps -$back_us 0
 steps $step_us $((step_us / 1000))
 leases=on
-steps -$back_us 0 --lease-ms $lease_ms
+steps -$back_us 0 "${by_leases[@]}"
 steps $step_us $((step_us / 1000)) --lease-ms $lease_ms
 leases_were_used

@@ -93,7 +93,7 @@ is_busy()
 if [ "$minutes" = 0 ]; then
     killed
     leases=on
-    paused --lease-ms $lease_ms
+    paused "${by_leases[@]}"
 else
     with_and_without killed
     with_and_without paused
