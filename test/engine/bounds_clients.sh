@@ -47,28 +47,30 @@ kills() # NAME CLIENT_ARGUMENT...
     nobody_was_away
 }
 
-# Twice as long as a lease may be spent, so that others have its permits when the client goes on.  A call that was
-# stopped between the look at its clock and the answer may act too late, but was decided in time; a window has only what
-# was asked for and told in it (window.c), so nothing is allowed for that.
+# Twice as long as a lease may be spent, so that the engine has its permits back when the client goes on.  A call that
+# was stopped between the look at its clock and the answer may act too late, but was decided in time; a window has only
+# what was asked for and told in it (window.c), so nothing is allowed for that.
 pauses() # NAME CLIENT_ARGUMENT...
 {
-    local number count=0
+    local number other count=0 length=0.4 seconds=$seconds
+    if [ $leases = on ]; then length=1.2 seconds=$((seconds + 1)); fi
     crowd "$(url_of "$1")" "${patient[@]}" "${@:2}"
     while crowded; do
-        number=$(one_of $clients)
+        number=$(one_of $clients) other=$(((number + 1) % clients))
         if [ $leases = on ]; then until_true leases_are_out; fi
-        kill -STOP "${client_pid[number]}" 2>/dev/null || continue
-        sleep 0.4
-        kill -CONT "${client_pid[number]}"
+        kill -STOP "${client_pid[number]}" "${client_pid[other]}" 2>/dev/null || continue
+        sleep $length
+        kill -CONT "${client_pid[number]}" "${client_pid[other]}"
         count=$((count + 1))
         sleep 0.05
     done
     crowd_is_over
-    judge "$1: clients paused $count times" 0 90
+    judge "$1: two clients paused $count times" 0 90
     nobody_was_away
 }
 
-# The second half of the calm part of a wave: who is paused now goes on in the storm.
+# The second half of the calm part of a wave.  Who is paused from then on for more than a wave goes on in the next storm:
+# what he held was taken back, has drained, and was taken by others.
 leases_are_out()
 {
     local at=$(($(now_ns) / 1000000 % wave_ms))
