@@ -33,7 +33,7 @@ all_ask_it() # NS
 
 is_busy()
 {
-    [ "$(cat "$logs"/log.* | wc -l)" -gt $burst ]
+    [ "$(cat "$logs"/log.* 2>/dev/null | wc -l)" -gt $burst ]
 }
 
 # From the first client that found the engine again to the last: for so long some have their shares beside the engine.

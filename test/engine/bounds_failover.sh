@@ -86,7 +86,7 @@ is_replica() # NAME
 
 is_busy()
 {
-    [ "$(cat "$logs"/log.* | wc -l)" -gt $((2 * burst)) ]
+    [ "$(cat "$logs"/log.* 2>/dev/null | wc -l)" -gt $((2 * burst)) ]
 }
 
 # Sentinel needs ten seconds until it has made a replica of an old primary; so in short only one of each.
