@@ -6,6 +6,7 @@
 # When it is back the limit is the engine's again.
 . "$(dirname "$0")/lib/crowd.sh" "$@"
 share_time 6 2
+by_leases=(--lease-ms $lease_ms) # all the time: waves would let the shares of who is alone fill between them
 start_engine one --appendonly yes --appendfsync always
 load_functions one
 
@@ -32,7 +33,7 @@ all_ask_it() # NS
 
 is_busy()
 {
-    [ "$(cat "$logs"/log.* | wc -l)" -gt $burst ]
+    [ "$(cat "$logs"/log.* 2>/dev/null | wc -l)" -gt $burst ]
 }
 
 # From the first client that found the engine again to the last: for so long some have their shares beside the engine.

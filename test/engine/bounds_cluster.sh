@@ -82,7 +82,7 @@ start_cluster 1
 for name in node1 node2 node3; do load_functions "$name"; done
 if [ "$minutes" = 0 ]; then
     leases=on
-    takes_over --lease-ms $lease_ms
+    takes_over "${by_leases[@]}"
 else
     with_and_without takes_over
 fi

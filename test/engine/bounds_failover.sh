@@ -86,14 +86,14 @@ is_replica() # NAME
 
 is_busy()
 {
-    [ "$(cat "$logs"/log.* | wc -l)" -gt $((2 * burst)) ]
+    [ "$(cat "$logs"/log.* 2>/dev/null | wc -l)" -gt $((2 * burst)) ]
 }
 
 # Sentinel needs ten seconds until it has made a replica of an old primary; so in short only one of each.
 if [ "$minutes" = 0 ]; then
     killed
     leases=on
-    paused --lease-ms $lease_ms
+    paused "${by_leases[@]}"
 else
     with_and_without killed
     with_and_without paused

@@ -3,9 +3,12 @@
 
        engine-grants --url URL --limit TEXT --key KEY --log FILE [--seconds 5] [--every-us 0] [--patience-ms 2]
                      [--away local|open|closed] [--nodes N] [--lease-ms 0] [--deadline-ms 20] [--keys 1] [--keys-max N]
+                     [--wave-ms 0]
 
    Asks for one permit at a time, as fast as it is answered or every so many us; where it is refused it comes back when
-   it was told to, but after --patience-ms at the latest.  With --keys it goes round so many keys.  SIGTERM: ends in
+   it was told to, but after --patience-ms at the latest.  With --keys it goes round so many keys.  With --wave-ms all
+   clients of the machine come in waves: in the first quarter of each nobody asks, so that the bucket fills; in the
+   second each asks calmly, so that leases are out; in the rest all ask as fast as they can.  SIGTERM: ends in
    order, as after --seconds.
 
    The log is written grant by grant, so that nothing is missing of a process that is killed but what it did not use:
@@ -30,6 +33,7 @@
 #include <weir/redis.h>
 
 enum { NS_PER_US = 1000, NS_PER_MS = 1000000, NS_PER_S = 1000000000, KEY_SIZE = 256, FROM_COUNT = 4 };
+#define CALM_NS (UINT64_C(5) * NS_PER_MS) /* 200/s: busy enough for a lease */
 
 static const char *const from_names[FROM_COUNT] = {"nobody", "engine", "lease", "away"};
 static volatile sig_atomic_t over;
@@ -37,7 +41,7 @@ static volatile sig_atomic_t over;
 struct settings {
     const char *url, *limit, *key, *log;
     weir_away away;
-    uint64_t seconds, every_ns, patience_ns, lease_ns, deadline_ns, keys, keys_max;
+    uint64_t seconds, every_ns, patience_ns, lease_ns, deadline_ns, keys, keys_max, wave_ns;
     unsigned nodes;
 };
 
@@ -138,6 +142,9 @@ static bool set(struct settings *settings, int option, const char *value)
     case 'm':
         settings->keys_max = number(value);
         return true;
+    case 'w':
+        settings->wave_ns = number(value) * NS_PER_MS;
+        return true;
     default:
         return false;
     }
@@ -145,13 +152,12 @@ static bool set(struct settings *settings, int option, const char *value)
 
 static struct settings settings_of(int count, char *arguments[])
 {
-    static const struct option options[] = {{"url", 1, NULL, 'u'},         {"limit", 1, NULL, 'l'},
-                                            {"key", 1, NULL, 'k'},         {"log", 1, NULL, 'o'},
-                                            {"seconds", 1, NULL, 's'},     {"every-us", 1, NULL, 'e'},
-                                            {"away", 1, NULL, 'a'},        {"patience-ms", 1, NULL, 'p'},
-                                            {"nodes", 1, NULL, 'n'},       {"lease-ms", 1, NULL, 'E'},
-                                            {"deadline-ms", 1, NULL, 'd'}, {"keys", 1, NULL, 'K'},
-                                            {"keys-max", 1, NULL, 'm'},    {NULL, 0, NULL, 0}};
+    static const struct option options[] = {
+        {"url", 1, NULL, 'u'},      {"limit", 1, NULL, 'l'},       {"key", 1, NULL, 'k'},
+        {"log", 1, NULL, 'o'},      {"seconds", 1, NULL, 's'},     {"every-us", 1, NULL, 'e'},
+        {"away", 1, NULL, 'a'},     {"patience-ms", 1, NULL, 'p'}, {"nodes", 1, NULL, 'n'},
+        {"lease-ms", 1, NULL, 'E'}, {"deadline-ms", 1, NULL, 'd'}, {"keys", 1, NULL, 'K'},
+        {"keys-max", 1, NULL, 'm'}, {"wave-ms", 1, NULL, 'w'},     {NULL, 0, NULL, 0}};
     struct settings settings = {.seconds = 5, .patience_ns = 2 * NS_PER_MS, .keys = 1};
     settings.deadline_ns = UINT64_C(20) * NS_PER_MS;
     int option;
@@ -203,6 +209,16 @@ static void ask_once(weir_engine *engine, weir_engine_ask *ask, FILE *log, const
     }
 }
 
+static void keep_pace(const struct settings *settings, uint64_t due_ns)
+{
+    const uint64_t now = now_ns(), quarter_ns = settings->wave_ns / 4;
+    if (due_ns > now) sleep_ns(due_ns - now);
+    if (settings->wave_ns == 0) return;
+    const uint64_t at_ns = now % settings->wave_ns;
+    if (at_ns < quarter_ns) sleep_ns(quarter_ns - at_ns);
+    else if (at_ns < 2 * quarter_ns) sleep_ns(CALM_NS);
+}
+
 static void ask_all(weir_engine *engine, const weir_engine_limit *limit, FILE *log, const struct settings *settings,
                     struct count *count)
 {
@@ -215,8 +231,7 @@ static void ask_all(weir_engine *engine, const weir_engine_limit *limit, FILE *l
         weir_engine_ask ask = {.verb = WEIR_ASK_TAKE, .limit = limit, .key = weir_key_text(key)};
         ask_once(engine, &ask, log, settings, count);
         due_ns += settings->every_ns;
-        const uint64_t now = now_ns(); /* read once: it may be due between two looks */
-        if (due_ns > now) sleep_ns(due_ns - now);
+        keep_pace(settings, due_ns);
     }
 }
 

@@ -228,7 +228,7 @@ static void give_back(struct test *test)
     ADD(&words, "%" PRIu64, unused);
     micro_lease_return(&view.plan->micro, &view.state, test->now, lease->turn, lease->permits, unused, &back);
     if (back.changed) keep(&view, back.idle);
-    send_words(test, &words, back.changed ? "1" : "0");
+    send_words(test, &words, back.permits != 0 ? "1" : "0");
     test->lease.permits = 0;
 }
 
