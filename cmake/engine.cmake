@@ -12,12 +12,6 @@ if(module_sources AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
         $<TARGET_OBJECTS:weir_plan>)
     target_include_directories(weir_module PRIVATE include src)
     set_target_properties(weir_module PROPERTIES OUTPUT_NAME weir-redis PREFIX "")
-    # It asks many small functions in files of their own: some percent of an engine's time.
-    include(CheckIPOSupported)
-    check_ipo_supported(RESULT WEIR_JOINS_FILES OUTPUT why LANGUAGES C)
-    if(WEIR_JOINS_FILES)
-        set_target_properties(weir_module PROPERTIES INTERPROCEDURAL_OPTIMIZATION_RELEASE ON)
-    endif()
     add_dependencies(product weir_module)
 endif()
 

@@ -210,9 +210,9 @@ static void receive_verdict(const struct fleet_asking *asking, const struct ques
     const struct engine_refused refused = {sent_ns, cost, question->retry_us * US_NS,
                                            multiply_divide_floor(rule->permit, US_NS, rule->per)};
     struct engine_refusal *refusal = &question->holder->refusal;
+    const bool remembered = question->verdict == WEIR_DENY && (question->is_busy || refusal->empty_ns != 0);
     if (question->verdict == WEIR_ALLOW) engine_refusal_allowed(refusal, sent_ns, cost, question->remaining);
-    else if (question->verdict != WEIR_DENY) engine_refusal_lost(refusal, cost);
-    else if (question->is_busy || refusal->empty_ns != 0) engine_refusal_refused(refusal, &refused);
+    else if (remembered) engine_refusal_refused(refusal, &refused);
     else engine_refusal_lost(refusal, cost);
 }
 

@@ -202,7 +202,9 @@ static void begin(struct asked *asked, const struct micro_plan *plan, struct mic
 
 static void read_costs(struct asked *asked, const struct micro_ask *ask)
 {
-    for (unsigned i = 0; i < asked->plan->count; i++) asked->cost[i] = least(ask->cost[i], MICRO_MOST);
+    for (unsigned i = 0; i < WEIR_LIMITS_MAX; i++) {
+        asked->cost[i] = i < asked->plan->count ? least(ask->cost[i], MICRO_MOST) : 0;
+    }
     asked->wait = asked->plan->count == 1 ? least(ask->wait, MICRO_MOST) : 0;
 }
 

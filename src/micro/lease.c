@@ -29,11 +29,12 @@
    lifetime after its grant.  Leaves to others: that (src/engine/lease.c), the turns themselves (gcra.c). */
 #include "micro/kinds.h"
 
-enum { SHARE = 8, LEAST = 2 }; /* a lease has at most this part of what is there, and at least so many */
+/* A lease has at most this part of what is there, and at least so many permits. */
+enum { SHARE = 8, LEAST = 2, BURST_LEAST = SHARE * LEAST };
 
 bool micro_leases(const struct micro_plan *plan)
 {
-    return plan->count == 1 && plan->rule[0].kind == MICRO_GCRA && plan->rule[0].burst >= SHARE * LEAST;
+    return plan->count == 1 && plan->rule[0].kind == MICRO_GCRA && plan->rule[0].burst >= BURST_LEAST;
 }
 
 /* The longer lifetime holds while anything is out; with nothing out a turn of the new one begins. */
