@@ -32,8 +32,8 @@ typedef struct {
     const char *prefix;          /* of keys in the engine; default "weir:" */
     const char *user, *password; /* instead of the URL's */
     uint64_t keys_max;           /* of the local table while away; default 65,536 */
-    /* Lifetime of leases for busy keys, 1 ms to an hour; 0: none.  With them a key that was refused is refused here, too,
-       until the engine's retry is over: too long, where another node gives permits back meanwhile. */
+    /* Lifetime of leases for busy keys, 1 ms to an hour; 0: none.  With them a key that was refused is refused here,
+       too, until the engine's retry is over: too long, where another node gives permits back meanwhile. */
     uint64_t lease_ns;
     /* Called at each change, by the thread that notices it: why is one line.  With `away` as it was before: something
        else is wrong, as a foreign value under a key; told once a second at most. */
