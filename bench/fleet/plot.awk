@@ -158,7 +158,8 @@ END {
     decades = 1
     draw_panel(3, "calm", "calls", "Engine calls a second in the calm, for 8,000 calls a second", "", 0)
     ceiling = 100000
-    draw_panel(4, "flood", "calls", "Engine calls a second in a flood: 20,000 calls a second, of which 1,000 may pass", "", 0)
+    draw_panel(4, "flood", "calls",
+        "Engine calls a second in a flood: 20,000 calls a second, of which 1,000 may pass", "", 0)
     for (i = 1; i <= notes; i++) {
         if (note[i] ~ /^(machine|commit):/) said = said (said == "" ? "" : "; ") note[i]
     }

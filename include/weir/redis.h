@@ -28,12 +28,12 @@ typedef struct {
     size_t size;
     uint64_t deadline_ns; /* for each call, or each batch; default 20 ms */
     weir_away away;
-    unsigned nodes;              /* how many share the limits; 0: by heartbeats of those who ask, 1 until they are heard */
-    const char *prefix;          /* of keys in the engine; default "weir:" */
+    unsigned nodes;     /* how many share the limits; 0: by heartbeats of those who ask, 1 until they are heard */
+    const char *prefix; /* of keys in the engine; default "weir:" */
     const char *user, *password; /* instead of the URL's */
     uint64_t keys_max;           /* of the local table while away; default 65,536 */
-    /* Lifetime of leases for busy keys, 1 ms to an hour; 0: none.  With them a key that was refused is refused here, too,
-       until the engine's retry is over: too long, where another node gives permits back meanwhile. */
+    /* Lifetime of leases for busy keys, 1 ms to an hour; 0: none.  With them a key that was refused is refused here,
+       too, until the engine's retry is over: too long, where another node gives permits back meanwhile. */
     uint64_t lease_ns;
     /* Called when a server goes away or comes back, by the thread that notices it: why is one line.  away: somebody is
        away.  Also told, once a second at most: something else that is wrong, as a foreign value under a key. */
@@ -44,7 +44,7 @@ typedef struct {
 #define WEIR_ENGINE_OPTIONS {sizeof(weir_engine_options), 0, WEIR_AWAY_DEFAULT, 0, NULL, NULL, NULL, 0, 0, NULL, NULL}
 /* clang-format on */
 
-/* URL: redis://[user[:password]@]host[:port][/db], rediss:// (where it was built with TLS), unix:///path[?db=n],
+/* URL: redis://[[user]:[password]@]host[:port][/db], rediss:// (where it was built with TLS), unix:///path[?db=n],
    redis+cluster://host:port[,host:port]..., redis+sentinel://host:port[,host:port].../name[/db].
    A URL that cannot be read or is not supported is an error; an engine that does not answer is *away*, and is tried
    again.  NULL options = defaults.  Copies what it is given. */

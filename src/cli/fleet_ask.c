@@ -147,8 +147,8 @@ static bool ask(struct fleet_asking *asking, const struct question *question)
 
 /* ---- the engine ---- */
 
-static bool answer_take(struct fleet_asking *asking, struct question *asked, struct micro_state *state,
-                        uint64_t now_us, bool *changed)
+static bool answer_take(struct fleet_asking *asking, struct question *asked, struct micro_state *state, uint64_t now_us,
+                        bool *changed)
 {
     const struct fleet_request *request = &asked->request;
     struct micro_answer answer;

@@ -2,8 +2,8 @@
    admin.c - talking to servers in peace: connects, waits, asks, one server after the other.
 
    May touch: a link of its own, beside the handle's.  Promises: waits for each answer as long as the deadline is, and
-   LEAST_NS in any case; every server is looked at, also when something is wrong with one before it.  Leaves to others: what is looked for
-   (install.c, check.c). */
+   LEAST_NS in any case; every server is looked at, also when something is wrong with one before it.  Leaves to others:
+   what is looked for (install.c, check.c). */
 #include "engine/admin.h"
 
 #include <stdarg.h>

@@ -20,9 +20,9 @@
 #include "host/clock.h"
 
 enum {
-    QUESTIONS = 64,     /* leases on their way at once */
-    LIMITS = 64,        /* that leases are of at once */
-    LOOKS = 256,        /* for quiet keys, in a lifetime */
+    QUESTIONS = 64, /* leases on their way at once */
+    LIMITS = 64,    /* that leases are of at once */
+    LOOKS = 256,    /* for quiet keys, in a lifetime */
     RETURNS_AT_ONCE = 16,
     NS_PER_US = 1000
 };
@@ -136,8 +136,8 @@ static void ask_for_lease(struct weir_engine *engine, const weir_engine_ask *ask
         return;
     }
     tell_counts(engine, busy);
-    question->is_used = keep_limit(busy, ask->limit->text) &&
-                        send(engine, &question->command, now_ns, on_lease, question);
+    question->is_used =
+        keep_limit(busy, ask->limit->text) && send(engine, &question->command, now_ns, on_lease, question);
     if (!question->is_used) engine_leases_lost(busy->leases, &question->command);
 }
 
@@ -199,8 +199,7 @@ static void take_heard(struct weir_engine *engine, const weir_engine_ask *ask, u
     struct engine_leases *const leases = engine->busy->leases;
     const weir_decision *const decision = &ask->decision;
     const uint64_t number = ask->limit->text->number;
-    const struct engine_refused refused = {
-        sent_ns, ask_cost(ask, 0), decision->retry_ns, ask->limit->interval_ns};
+    const struct engine_refused refused = {sent_ns, ask_cost(ask, 0), decision->retry_ns, ask->limit->interval_ns};
     if (decision->verdict == WEIR_DENY) {
         engine_leases_refused(leases, number, ask->key, &refused, decision->remaining, ask->full_ns);
     } else if (decision->verdict == WEIR_ALLOW) {

@@ -57,6 +57,12 @@ static int read_options(struct hub *hub, const weir_engine_options *options, wei
     if (!copy(hub->user, chosen->user, hub->url.user) || !copy(hub->password, chosen->password, hub->url.password)) {
         return api_fail(error, WEIR_EINVAL, "a user and password of at most 511 bytes were expected");
     }
+    /* Else he would be asked as somebody else: the engine's default user. */
+    if (hub->user[0] != '\0' && hub->password[0] == '\0') {
+        return api_fail(error, WEIR_EINVAL,
+                        "a user is named, but no password: it is in the URL (user:password@host), in a file, or in "
+                        "WEIR_ENGINE_PASSWORD");
+    }
     return 0;
 }
 

@@ -44,6 +44,7 @@ struct hub {
     struct host_fork_watch fork_watch;
     struct host_mutex mutex; /* around all that is not atomic and changes */
     unsigned handles;
+    unsigned asking; /* names that are being looked up */
     bool is_open;
     struct engine_url url;
     weir_engine_options options; /* its texts are below */

@@ -6,8 +6,8 @@
                      ^ the engine's clock begins here, so it ends after ours
 
    The lifetime counts from when the request was sent, on this node's own clock, which is looked at for each permit; its
-   last hundredth is never used, for clocks that run apart.  So no clocks are compared, and a reply that is late, lost or
-   comes to a dead node costs permits and grants none.  A return is sent once and never again.
+   last hundredth is never used, for clocks that run apart.  So no clocks are compared, and a reply that is late, lost
+   or comes to a dead node costs permits and grants none.  A return is sent once and never again.
 
    May touch: its arguments.  Promises: a permit is spent at most once, never after its time, and never once it was
    given back.  Leaves to others: which key it is (leases.h), bytes and sockets, and any refusal: an empty lease means

@@ -208,8 +208,8 @@ void engine_leases_refused(struct engine_leases *leases, uint64_t limit, weir_ke
     slot->full_at_ns = add_saturating(refused->sent_ns, full_ns);
 }
 
-void engine_leases_allowed(struct engine_leases *leases, uint64_t limit, weir_key key, uint64_t sent_ns,
-                           uint64_t cost, uint64_t remaining)
+void engine_leases_allowed(struct engine_leases *leases, uint64_t limit, weir_key key, uint64_t sent_ns, uint64_t cost,
+                           uint64_t remaining)
 {
     struct slot *slot = slot_of(leases, limit, key);
     if (slot != NULL) engine_refusal_allowed(&slot->refusal, sent_ns, cost, remaining);

@@ -22,13 +22,13 @@ struct limit_text {
 
 struct weir_engine_limit {
     weir_plan plan;
-    weir_away away; /* never WEIR_AWAY_DEFAULT */
-    unsigned count; /* of limits */
-    unsigned keys;  /* in the engine: 1, or one for each limit */
-    bool leases;               /* may permits be taken along? */
-    bool remembers;            /* is a refusal good until its retry, also for who asks again? */
-    uint64_t permit, per;      /* with leases: a permit is back after permit / per us */
-    uint64_t interval_ns;      /* the same in whole ns; 0: no bucket */
+    weir_away away;       /* never WEIR_AWAY_DEFAULT */
+    unsigned count;       /* of limits */
+    unsigned keys;        /* in the engine: 1, or one for each limit */
+    bool leases;          /* may permits be taken along? */
+    bool remembers;       /* is a refusal good until its retry, also for who asks again? */
+    uint64_t permit, per; /* with leases: a permit is back after permit / per us */
+    uint64_t interval_ns; /* the same in whole ns; 0: no bucket */
     struct limit_text *text;
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
    refusal.c - how much of one key could pass at most: a line that is known by where it is 0.
 
-   May touch: its arguments.  Promises: see refusal.h; saturates to "ask".  Leaves to others: all that is not a number. */
+   May touch: its arguments.  Promises: see refusal.h; saturates to "ask".  Leaves to others: all that is no
+   number. */
 #include "engine/refusal.h"
 
 #include "core/num.h"

@@ -16,6 +16,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+enum { ASKING_MAX = 16 /* names at once: a cluster may tell of a thousand that do not exist */ };
+
 struct question {
     struct hub *hub;
     unsigned server;
@@ -49,6 +51,7 @@ static void ask(const struct question *question)
     const bool found = look_up(question->place.host, AF_INET, 0, address.host) ||
                        look_up(question->place.host, AF_INET6, 0, address.host);
     host_lock(&question->hub->mutex);
+    question->hub->asking--;
     if (server->edition == question->edition) {
         if (found) server->address = address;
         server->resolving = false;
@@ -61,10 +64,11 @@ static bool begin(struct hub *hub, unsigned server, struct question *question)
 {
     struct server *const named = hub->server[server];
     host_lock(&hub->mutex);
-    const bool begins = named->named && !named->resolving;
+    const bool begins = named->named && !named->resolving && hub->asking < ASKING_MAX;
     if (begins) {
         *question = (struct question){hub, server, named->edition, named->place};
         named->resolving = true;
+        hub->asking++;
     }
     host_unlock(&hub->mutex);
     return begins;
@@ -113,6 +117,7 @@ void resolve_again(struct hub *hub, unsigned server)
     free(given);
     host_lock(&hub->mutex);
     hub->server[server]->resolving = false;
+    hub->asking--;
     host_unlock(&hub->mutex);
     hub_leave(hub);
 }

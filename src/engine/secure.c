@@ -4,8 +4,8 @@
        link --bytes--> SSL --> to_wire --send--> socket
        link <--bytes-- SSL <-- from_wire <--recv-- socket
 
-   May touch: OpenSSL, the socket it is given.  Promises: TLS 1.2 or later; the server's certificate is checked, and that
-   it is of the host that was asked for; never waits.  Leaves to others: when to read and write. */
+   May touch: OpenSSL, the socket it is given.  Promises: TLS 1.2 or later; the server's certificate is checked, and
+   that it is of the host that was asked for; never waits.  Leaves to others: when to read and write. */
 #include "engine/secure.h"
 
 #include <errno.h>

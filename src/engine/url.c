@@ -6,7 +6,8 @@
        redis+cluster://[...@]host:port[,host:port]...     any servers of a cluster
        redis+sentinel://[...@]host:port[,...]/name[/db]   sentinels, who know where the primary `name` is
 
-   A "%xx" in user, password, path and name is that byte.  A password alone is written ":password@".
+   A "%xx" in user, password, path and name is that byte.  A password alone is written ":password@", a user whose
+   password is given elsewhere "user:@".
 
    May touch: its arguments.  Promises: what is not understood is refused, with its column, what was expected there and
    an example.  Leaves to others: whether anybody answers at that place. */
@@ -101,12 +102,14 @@ static int read_credentials(struct reader *reader, const char *end)
     const char *too_long = "a user or password of at most 511 bytes was expected";
     if (colon == NULL) {
         return wrong(reader, reader->at,
-                     "before @ user:password was expected, as in redis://me:secret@localhost, or :secret alone");
+                     "before @ user:password was expected, as in redis://me:secret@localhost, or :secret alone, or me: "
+                     "where the password is given elsewhere");
     }
     int failed = read_word(reader, colon, reader->url->user, sizeof reader->url->user, too_long);
     reader->at = colon + 1;
     if (failed == 0) failed = read_word(reader, at, reader->url->password, sizeof reader->url->password, too_long);
-    if (failed == 0 && reader->at == colon + 1) failed = wrong(reader, at, "a password was expected before @");
+    if (failed == 0 && at == colon + 1 && reader->url->user[0] == '\0')
+        failed = wrong(reader, at, "a user or a password was expected before @");
     reader->at = at + 1;
     return failed;
 }

@@ -12,8 +12,8 @@
 #include "micro/micro.h"
 #include "micro/num.h"
 
-#define MICRO_HYBRID_MOST (UINT64_C(1) << 51)  /* ticks of a hybrid's pool, and of the lag that it remembers */
-#define MICRO_FOREVER (UINT64_C(1) << 53)      /* a wait that never ends; no other is as long */
+#define MICRO_HYBRID_MOST (UINT64_C(1) << 51) /* ticks of a hybrid's pool, and of the lag that it remembers */
+#define MICRO_FOREVER (UINT64_C(1) << 53)     /* a wait that never ends; no other is as long */
 
 /* One limit of a question. */
 struct one {

@@ -23,9 +23,9 @@
 
 #include <weir/weir.h>
 
-#define MICRO_MOST (UINT64_C(1) << 52)      /* of each number in a rule or a state; sums of two are up to 2^53 */
+#define MICRO_MOST (UINT64_C(1) << 52)         /* of each number in a rule or a state; sums of two are up to 2^53 */
 #define MICRO_LIFETIME_MAX (UINT64_C(1) << 40) /* us of a lease, 12 days */
-#define MICRO_ALL ((UINT64_C(1) << 53) - 1) /* remaining of what is unlimited */
+#define MICRO_ALL ((UINT64_C(1) << 53) - 1)    /* remaining of what is unlimited */
 
 enum {
     MICRO_HEAD = 8,      /* bytes of a value before its cells: "weir", 1, cells, 0, 0 */

@@ -21,8 +21,9 @@ static bool read_question(const struct call *call, struct question *question, in
 {
     if (!question_read(call, question, at)) return false;
     if (micro_leases(question->plan)) return true;
-    return call_refuse(call, "WEIRLIMIT there are leases of one limit by gcra with a burst of 16 or more only; for example "
-                              "10000/s burst=20000");
+    return call_refuse(call,
+                       "WEIRLIMIT there are leases of one limit by gcra with a burst of 16 or more only; for example "
+                       "10000/s burst=20000");
 }
 
 static bool read_returned(const struct call *call, int *at, struct returned *returned)

@@ -40,7 +40,7 @@
 -- From here on: numbers; the text of a limit; from it the numbers of a rule; what each kind of limit answers; several
 -- at once; keys and values; the functions.
 
-local VERSION = '0.7.0'
+local VERSION = '0.1.0' -- as in weir.h
 
 -- Out of reach while FUNCTION LOAD runs: the first call fetches them.
 local find, match, sub, gsub, format, rep, byte, upper, gmatch
@@ -1613,7 +1613,7 @@ end
 -- Nothing more is made for it than what is stored and the answer.  nil: it is not that question, or may never pass.
 -- No number here comes near 2^53, so % is exact, and a + -a % b is a, up to the next multiple of b.
 local function take_gcra(keys, args)
-    local rule, key, permits = plan.gcra, keys[1], whole_number(args[2] or '1')
+    local rule, key, permits = plan.gcra, keys[1], SMALL[args[2] or '1'] or whole_number(args[2] or '1')
     if keys[2] or args[3] or not key or not permits or permits > rule.burst then return nil end
     local value, time = call('GET', key), engine_time()
     local per, permit, level, room = rule.per, rule.permit, 0, rule.top

@@ -227,7 +227,7 @@ static bool overrides_read(struct read *read, const struct where *where, const s
 /* The nodes of one that is written as a map. */
 struct draft {
     struct policy_limit limit;
-    const struct node *text, *exempt;
+    const struct node *text, *exempt, *away;
 };
 
 static bool keep_node(struct read *read, const struct where *where, const struct node *value, void *into)
@@ -239,6 +239,16 @@ static bool keep_node(struct read *read, const struct where *where, const struct
     return true;
 }
 
+/* What answers while the engine does not: of a limit that is in one. */
+static bool draft_away(struct read *read, const struct where *where, struct draft *draft)
+{
+    const struct where inside = {where, slice_of("away")};
+    if (is_shared(read, draft->limit.here)) return away_read(read, &inside, draft->away, &draft->limit.away);
+    return wrong(
+        read, &inside, draft->away,
+        "expected no away: here, as this limit is in no engine; write engine: {url: ...} in the file, or leave it out");
+}
+
 static bool draft_read(struct read *read, const struct where *where, const struct node *value, struct draft *draft)
 {
     static const struct field fields[] = {
@@ -246,7 +256,7 @@ static bool draft_read(struct read *read, const struct where *where, const struc
         {"key", key_read, offsetof(struct draft, limit)},
         {"shadow", value_bool, offsetof(struct draft, limit.shadow)},
         {"exempt", keep_node, offsetof(struct draft, exempt)},
-        {"away", away_read, offsetof(struct draft, limit.away)},
+        {"away", keep_node, offsetof(struct draft, away)},
         {"engine", off_read, offsetof(struct draft, limit.here)},
     };
     static const char limit_name[] = "limit";
@@ -258,6 +268,7 @@ static bool draft_read(struct read *read, const struct where *where, const struc
     }
     if (!MAP_READ(read, where, value, fields, draft)) return false;
     if (draft->text == NULL) return wrong(read, where, value, "expected limit: in here; for example {limit: 60/min}");
+    if (draft->away != NULL && !draft_away(read, where, draft)) return false;
     return limit_of(read, &inside, draft->text, limit);
 }
 

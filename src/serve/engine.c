@@ -5,9 +5,10 @@
        policy, plans --share--> engine_limit
 
    The first handle is nobody's for asking: others join it, figures are read from it, by it the other servers hear of
-   this one though nobody asks here, and while it is open what they share stays.  A reload that changes the settings makes another engine; the old one goes with the last who has it.
-   What was used is in the engine itself, so that nothing is lost by that but permits that were in leases, which are
-   given back, and what was let through while it was away.
+   this one though nobody asks here, and while it is open what they share stays.  A reload that changes the settings
+   makes another engine; the old one goes with the last who has it.  What was used is in the engine itself, so that
+   nothing is lost by that but permits that were in leases, which are given back, and what was let through while it was
+   away.
 
    May touch: the engine by weir/redis.h, stderr, the service's events.  Promises: settings are copied.  Leaves to
    others: which limits are kept there (place.c), asking (decide.c). */

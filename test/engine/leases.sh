@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# leases.sh WEIR: libweir-redis with leases against real engines, by each way: what is taken along, spent and given back,
-# what settles and charges of it come to, and refusals that are answered here.
+# leases.sh WEIR: libweir-redis with leases against real engines, by each way: what is taken along, spent and given
+# back, what settles and charges of it come to, and refusals that are answered here.
 . "$(dirname "$0")/lib/ask.sh" "$@"
 
 from_lease() # FILE: answers in it that came from a lease

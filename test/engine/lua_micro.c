@@ -4,8 +4,8 @@
        engine-lua_micro SOCKET [STEPS [SEED]]
 
    lua.sh starts the engine and loads a weir.lua whose clock is the key weir:test:now.  Limits, times (also back), costs
-   and verbs are random; in C the keys are in memory (micro_keys.h).  After each step the answer is compared, and what is
-   stored at each key: its bytes or members, and when it expires.
+   and verbs are random; in C the keys are in memory (micro_keys.h).  After each step the answer is compared, and what
+   is stored at each key: its bytes or members, and when it expires.
 
    May touch: keys weir:t:* and weir:test:now of the engine at the socket.  Promises: the same steps for the same seed;
    the first difference is printed with the steps of its key before it.  Leaves to others: texts that are refused
@@ -219,8 +219,8 @@ static void lease(struct run *run, struct group *group, struct command *command,
     micro_lease_take(&group->plan, &group->keys.state, run->now, want, lifetime, &given);
     if (given.changed || back.changed) keys_store(&group->keys, &group->plan, false, given.idle);
     group->lease = given;
-    snprintf(out, LINE_SIZE, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, given.permits, given.turn,
-             given.remaining, given.retry);
+    snprintf(out, LINE_SIZE, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, given.permits, given.turn, given.remaining,
+             given.retry);
 }
 
 static void give_lease_back(struct run *run, struct group *group, struct command *command, char out[LINE_SIZE])

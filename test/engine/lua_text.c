@@ -32,15 +32,71 @@ struct sums {
 
 /* ---- texts ---- */
 
-static const char *const pieces[] = {
-    " ",      ";",        ",",       "/",      "per ",     "10",      "0",         "0.5",      "_",
-    "k",      "M",        "kB",      "Kib",    "Mb",       " tokens", " B",        "month",    "days",
-    " burst=20", " burst=2s", " burst=0", " debt=5", " nodelay", " delay=0", " start=empty", " start=full", " shadow",
-    " hold=1s", " pay=self", " cold=3", " warmup=10s", " strictness=0.5", " strictness=1.1", " catchup=0.9",
-    " catchup=1001", " align=clock", " edge=open", " gap=1ms", " block=0s", " count-refused", " algorithm=gcra",
-    " algorithm=cycle", " algorithm=bursty", " algorithm=timeline", " algorithm=leaky-bucket", " algorithm=",
-    "1r/s", "2r/m", "unlimited", "none", ".", "=", "x", "\t", "1.000", "12000,1.1", " concurrent", "/3ns", "/1.5us",
-    "9007199254740993", "/31536000000000001ns", "/7weeks", "/150years", "/36years", "4503599627370497"};
+static const char *const pieces[] = {" ",
+                                     ";",
+                                     ",",
+                                     "/",
+                                     "per ",
+                                     "10",
+                                     "0",
+                                     "0.5",
+                                     "_",
+                                     "k",
+                                     "M",
+                                     "kB",
+                                     "Kib",
+                                     "Mb",
+                                     " tokens",
+                                     " B",
+                                     "month",
+                                     "days",
+                                     " burst=20",
+                                     " burst=2s",
+                                     " burst=0",
+                                     " debt=5",
+                                     " nodelay",
+                                     " delay=0",
+                                     " start=empty",
+                                     " start=full",
+                                     " shadow",
+                                     " hold=1s",
+                                     " pay=self",
+                                     " cold=3",
+                                     " warmup=10s",
+                                     " strictness=0.5",
+                                     " strictness=1.1",
+                                     " catchup=0.9",
+                                     " catchup=1001",
+                                     " align=clock",
+                                     " edge=open",
+                                     " gap=1ms",
+                                     " block=0s",
+                                     " count-refused",
+                                     " algorithm=gcra",
+                                     " algorithm=cycle",
+                                     " algorithm=bursty",
+                                     " algorithm=timeline",
+                                     " algorithm=leaky-bucket",
+                                     " algorithm=",
+                                     "1r/s",
+                                     "2r/m",
+                                     "unlimited",
+                                     "none",
+                                     ".",
+                                     "=",
+                                     "x",
+                                     "\t",
+                                     "1.000",
+                                     "12000,1.1",
+                                     " concurrent",
+                                     "/3ns",
+                                     "/1.5us",
+                                     "9007199254740993",
+                                     "/31536000000000001ns",
+                                     "/7weeks",
+                                     "/150years",
+                                     "/36years",
+                                     "4503599627370497"};
 
 static void mutate(uint64_t *seed, char text[TEXT_SIZE])
 {
@@ -64,9 +120,13 @@ static void a_text(uint64_t *seed, char text[TEXT_SIZE])
 static void say_rule(const struct micro_rule *rule, char said[SAID_SIZE])
 {
     const size_t at = strlen(said);
-    const uint64_t number[] = {rule->kind,   rule->flags, rule->burst, rule->permit, rule->per,   rule->top,  rule->debt,
-                               rule->period, rule->block, rule->gap,   rule->second, rule->third, rule->calm,
-                               rule->kind == MICRO_HYBRID ? rule->per_fast : 0};
+    const uint64_t number[] = {rule->kind,   rule->flags,
+                               rule->burst,  rule->permit,
+                               rule->per,    rule->top,
+                               rule->debt,   rule->period,
+                               rule->block,  rule->gap,
+                               rule->second, rule->third,
+                               rule->calm,   rule->kind == MICRO_HYBRID ? rule->per_fast : 0};
     size_t size = 0;
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         size += (size_t)snprintf(said + at + size, SAID_SIZE - at - size, " %" PRIu64, number[i]);

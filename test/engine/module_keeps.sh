@@ -156,7 +156,8 @@ what='memory'
 mixed='10/s burst=20; 5/s algorithm=sliding-log'
 used=("$(info_of one used_memory_dataset)")
 for _ in {1..5}; do
-    printf "WEIR.TAKE \"$mixed\" {m}1 AND {m}2\nWEIR.TAKE 10/x m\nCL.THROTTLE mm 1 1 1\nWEIR.CHARGE 10/s m 1\n%.0s" {1..3000} |
+    printf "WEIR.TAKE \"$mixed\" {m}1 AND {m}2\nWEIR.TAKE 10/x m\nCL.THROTTLE mm 1 1 1\nWEIR.CHARGE 10/s m 1\n%.0s" \
+        {1..3000} |
         in_engine one >/dev/null
     used+=("$(info_of one used_memory_dataset)")
     if [ $((used[-1] - used[-2])) -lt 48000 ]; then break; fi

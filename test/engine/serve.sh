@@ -202,7 +202,8 @@ stop_serve three
 stop_serve four
 
 # ---- the example ----
-sed "s|url: .redis://127.0.0.1:6379.|deadline: 1s, url: \"$(url_of main)\"|" "$tree/examples/serve/engine.yaml" >engine.yaml
+sed "s|url: .redis://127.0.0.1:6379.|deadline: 1s, url: \"$(url_of main)\"|" \
+    "$tree/examples/serve/engine.yaml" >engine.yaml
 start_serve example engine.yaml
 takes allow example site 192.0.2.7
 takes allow example quota acme COST 1000

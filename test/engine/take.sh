@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# take.sh WEIR: weir take --engine and weir engine: what passes and what does not, in which words, with which status, and
-# what they say when the engine is not as it should be.
+# take.sh WEIR: weir take --engine and weir engine: what passes and what does not, in which words, with which status,
+# and what they say when the engine is not as it should be.
 . "$(dirname "$0")/lib/engine.sh" "$@"
 needs jq
 if "$weir" engine --help 2>&1 | grep -q 'built without'; then echo 'libweir-redis is not built'; exit 77; fi
@@ -128,9 +128,15 @@ asks 0 1/h k --engine "$locked" --password-file password
 run 'take with a password' env 'WEIR_ENGINE_PASSWORD=open sesame' "$weir" take 1/h k --engine "$locked"
 ends 1
 finds 'NOAUTH' "$locked"
+porter=${locked/redis:\/\//redis:\/\/porter:@}
+run 'a user' redis-cli -p "${engine_port[locked]}" -a 'open sesame' ACL SETUSER porter on '>of porter' '~*' '+@all'
+printf 'of porter\n' >password
+asks 0 1/h of-porter --engine "$porter" --password-file password
+wrong 2 'a user is named, but no password' 1/h of-porter --engine "$porter"
 WEIR_ENGINE_PASSWORD=wrong finds 'WRONGPASS' "$locked"
 wrong 2 "nothing was taken: 127.0.0.1:${engine_port[locked]}: PING refused: NOAUTH" 1/h other --engine "$locked"
-wrong 125 "nothing was taken: 127.0.0.1:${engine_port[locked]}: PING refused: NOAUTH" 1/h other --engine "$locked" -- true
+wrong 125 "nothing was taken: 127.0.0.1:${engine_port[locked]}: PING refused: NOAUTH" \
+    1/h other --engine "$locked" -- true
 
 # ---- not allowed, a replica, a value that is not weir's ----
 to locked -a 'open sesame' --no-auth-warning ACL SETUSER guest on '>guest' '~*' +ping +info +time >/dev/null

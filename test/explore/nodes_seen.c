@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
    nodes_seen.c - a table of hashes of worlds, by what they can still become.
 
-   Times count from now; the name of a turn only as how far it is behind the engine's, for two behind is over; nodes that
-   live alike are added up, each with its mail, so that they may change places.
+   Times count from now; the name of a turn only as how far it is behind the engine's, for two behind is over; nodes
+   that live alike are added up, each with its mail, so that they may change places.
 
    May touch: its memory.  Promises: see nodes_seen.h.  Leaves to others: nothing. */
 #include "nodes_seen.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
    planted_nodes.h - mistakes that one could make in the engine's leases, for the explorer to find.
 
-   May touch: its arguments, and which mistake is planted.  Promises: PLANTED_COPY makes none.  Leaves to others: finding
-   them. */
+   May touch: its arguments, and which mistake is planted.  Promises: PLANTED_COPY makes none.  Leaves to others:
+   finding them. */
 #ifndef WEIR_TEST_PLANTED_NODES_H
 #define WEIR_TEST_PLANTED_NODES_H
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
    engine_reply_law.c - whatever an engine answers, and whatever a URL says, nothing is read or written beside its
-   memory, and what is made of it is within its bounds: a map knows only servers that there are, a decision is of a limit
-   that there is, a URL that is read is one that can be written.
+   memory, and what is made of it is within its bounds: a map knows only servers that there are, a decision is of a
+   limit that there is, a URL that is read is one that can be written.
 
    A link reads from one end of a pair of sockets; at the other end are bytes of the law's choice, in pieces. */
 #include <hiredis/hiredis.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -14,7 +15,7 @@
 #include "engine/wire.h"
 #include "law/law.h"
 
-enum { TEXT_SIZE = 2048, ASKED = 6, TURNS_MAX = 64 };
+enum { TEXT_SIZE = 4096, SHAPE_MAX = 200, ASKED = 6, TURNS_MAX = 64 };
 
 static const char *const pieces[] = {"*7\r\n",
                                      "*2\r\n",
@@ -67,12 +68,35 @@ static const char *const pieces[] = {"*7\r\n",
 
 enum { PIECES = sizeof pieces / sizeof *pieces };
 
+static long long pick_number(struct law *law)
+{
+    static const long long numbers[] = {0,     1,     2,     5460, 6379,      16383,    16384,
+                                        16385, 65535, 65536, -1,   INT64_MAX, INT64_MIN};
+    return numbers[law_pick(law, sizeof numbers / sizeof *numbers)];
+}
+
+/* A map of one range, or a decision, as an engine would write it, with numbers of its own. */
+static size_t pick_shape(struct law *law, char bytes[SHAPE_MAX])
+{
+    const long long one = pick_number(law), two = pick_number(law), three = pick_number(law);
+    if (law_chance(law, 2)) {
+        return (size_t)snprintf(bytes, SHAPE_MAX, "*1\r\n*3\r\n:%lld\r\n:%lld\r\n*2\r\n$9\r\n127.0.0.1\r\n:%lld\r\n",
+                                one, two, three);
+    }
+    return (size_t)snprintf(bytes, SHAPE_MAX, "*7\r\n$5\r\nallow\r\n:%lld\r\n:%lld\r\n:%lld\r\n:0\r\n:0\r\n:1\r\n", one,
+                            two, three);
+}
+
 static size_t pick_bytes(struct law *law, char bytes[TEXT_SIZE])
 {
     size_t size = 0;
-    while (law_more(law, 20) && size + 64 < TEXT_SIZE) {
+    while (law_more(law, 20) && size + SHAPE_MAX < TEXT_SIZE) {
         if (law_chance(law, 8)) {
             bytes[size++] = (char)law_pick(law, 256);
+            continue;
+        }
+        if (law_chance(law, 4)) {
+            size += pick_shape(law, bytes + size);
             continue;
         }
         const char *const piece = pieces[law_pick(law, PIECES)];

@@ -10,7 +10,8 @@ function end_of_file()
 {
     if (file == "") return
     if (!licensed) offence(1, "no SPDX-License-Identifier in the first three lines")
-    if (file ~ /^(src|include)\// && lines > 600) offence(lines, "a file of more than 600 lines")
+    if (file ~ /^(src|include)\// && file !~ /\.lua$/ && lines > 600) # FUNCTION LOAD takes one file
+        offence(lines, "a file of more than 600 lines")
 }
 
 FNR == 1 {

@@ -197,5 +197,11 @@
      "for example 10/s burst=1; or {limit: ..., engine: off}, for this server alone"},
     {"limits: {api: {limit: 10/s, engine: on}}",
      "1:37: limits.api.engine: expected off, which keeps this limit in this server alone"},
-    {"limits: {api: {limit: 10/s, away: [open]}}",
-     "1:35: limits.api.away: expected local, open or closed: what answers while the engine does not"},
+    {"limits: {api: {limit: 10/s, away: open}}",
+     "1:35: limits.api.away: expected no away: here, as this limit is in no engine; "
+     "write engine: {url: ...} in the file, or leave it out"},
+    {"engine: {url: 'redis://x'}\nlimits: {api: {limit: 10/s, away: open, engine: off}}",
+     "2:35: limits.api.away: expected no away: here, as this limit is in no engine; "
+     "write engine: {url: ...} in the file, or leave it out"},
+    {"engine: {url: 'redis://x'}\nlimits: {api: {limit: 10/s, away: [open]}}",
+     "2:35: limits.api.away: expected local, open or closed: what answers while the engine does not"},

@@ -174,7 +174,7 @@ static void one_is_spent_renewed_and_given_back(void **unused)
     assert_int_equal(asks_until_wanted(leases, key, BEGIN, MS, 20, &command), 10);
     assert_false(engine_leases_want(leases, 1, key, now, &next));
     engine_leases_granted(leases, &command, 70, 8);
-    engine_leases_granted(leases, &command, 70, 8);                       /* a second one is not heard */
+    engine_leases_granted(leases, &command, 70, 8);                      /* a second one is not heard */
     assert_false(engine_leases_answer(leases, 2, key, now, 1, &answer)); /* another limit's key */
     for (uint64_t left = 8; left > 4; left--) {
         assert_false(engine_leases_want(leases, 1, key, now, &next));

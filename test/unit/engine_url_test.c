@@ -38,6 +38,9 @@ static void test_one_server(void **state)
     reads("redis://:secret@host", URL_ONE, "host", 6379);
     assert_string_equal(url.user, "");
     assert_string_equal(url.password, "secret");
+    reads("redis://me:@host", URL_ONE, "host", 6379);
+    assert_string_equal(url.user, "me");
+    assert_string_equal(url.password, "");
     reads("redis://:p@ss@host", URL_ONE, "host", 6379);
     assert_string_equal(url.password, "p@ss");
 }
@@ -87,7 +90,7 @@ static void test_what_is_wrong_is_said(void **state)
         {"redis://host/1/2", 14, "the number of a database"},
         {"redis://host/99999999999999999999", 14, "the number of a database"},
         {"redis://secret@host", 9, "user:password was expected"},
-        {"redis://me:@host", 12, "a password was expected"},
+        {"redis://:@host", 10, "a user or a password was expected"},
         {"redis://me:a%4@host", 13, "two hexadecimal digits"},
         {"redis://me:a%00@host", 13, "two hexadecimal digits"},
         {"redis://a:1,b:2", 9, "redis+cluster://"},

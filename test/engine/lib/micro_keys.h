@@ -141,8 +141,7 @@ static inline bool keys_fit(const struct keys *keys, const struct micro_plan *pl
 static inline char *keys_say(const struct keys *keys, unsigned count)
 {
     size_t size = 1, at = 0;
-    for (unsigned i = 0; i < count; i++)
-        size += HEAD_TEXT + 2 * keys->key[i].size + ENTRY_TEXT * keys->key[i].entries;
+    for (unsigned i = 0; i < count; i++) size += HEAD_TEXT + 2 * keys->key[i].size + ENTRY_TEXT * keys->key[i].entries;
     char *text = malloc(size);
     assert(text != NULL);
     text[0] = '\0';

@@ -68,13 +68,15 @@ static inline void text_hybrid(uint64_t *seed, char text[TEXT_SIZE])
     }
     text_line(seed, text);
     text_add(text, " algorithm=hybrid");
-    if (random_one_in(seed, 2)) text_add(text, " catchup=%" PRIu64 ".%" PRIu64, 1 + random_below(seed, 3), random_below(seed, 99));
+    if (random_one_in(seed, 2))
+        text_add(text, " catchup=%" PRIu64 ".%" PRIu64, 1 + random_below(seed, 3), random_below(seed, 99));
     if (random_one_in(seed, 4) && strstr(text, "start=") == NULL) text_add(text, " start=full");
 }
 
 static inline void text_leaky(uint64_t *seed, char text[TEXT_SIZE])
 {
-    if (random_one_in(seed, 3)) text_add(text, "%" PRIu64 "r/%s", random_positive(seed, 9), random_one_in(seed, 3) ? "m" : "s");
+    if (random_one_in(seed, 3))
+        text_add(text, "%" PRIu64 "r/%s", random_positive(seed, 9), random_one_in(seed, 3) ? "m" : "s");
     else text_rate(seed, text);
     if (!random_one_in(seed, 4)) text_add(text, " burst=%" PRIu64, random_positive(seed, 8));
     text_add(text, " algorithm=leaky");
