@@ -69,8 +69,8 @@ pauses() # NAME CLIENT_ARGUMENT...
     nobody_was_away
 }
 
-# The second half of the calm part of a wave.  Who is paused from then on for more than a wave goes on in the next storm:
-# what he held was taken back, has drained, and was taken by others.
+# The second half of the calm part of a wave.  Who is paused from then on for more than a wave goes on in the next
+# storm: what he held was taken back, has drained, and was taken by others.
 leases_are_out()
 {
     local at=$(($(now_ns) / 1000000 % wave_ms))
