@@ -11,7 +11,7 @@
 #include "serve/config_parts.h"
 
 enum { NODES_MAX = 1000000 };
-static const uint64_t MS_NS = 1000000, SECOND_NS = 1000000000;
+static const uint64_t MS_NS = 1000000, SECOND_NS = 1000000000, HOUR_NS = UINT64_C(3600000000000);
 
 bool away_read(struct read *read, const struct where *where, const struct node *value, void *into)
 {
@@ -71,7 +71,8 @@ static bool read_lease(struct read *read, const struct where *where, const struc
     const uint64_t *ns = into;
     if (value->kind == NODE_TEXT && slice_is(value->text, slice_of("off"))) return true;
     if (!value_time(read, where, value, into)) return false;
-    return *ns >= MS_NS ? true : wrong(read, where, value, "expected 1ms or more, or off; for example 100ms");
+    if (*ns >= MS_NS && *ns <= HOUR_NS) return true;
+    return wrong(read, where, value, "expected 1ms to 1h, or off; for example 100ms");
 }
 
 static bool read_nodes(struct read *read, const struct where *where, const struct node *value, void *into)
