@@ -201,6 +201,24 @@ says serve.three ': back: '
 stop_serve three
 stop_serve four
 
+# ---- a busy key: most answers come from leases, and none too many ----
+cat >leased.yaml <<EOF
+engine: {url: "$(url_of main)", deadline: 1s, lease: 1s}
+limits: {api: 50000/d}
+EOF
+start_serve leased leased.yaml
+allows() # how many of 60,000 passed
+{
+    yes 'WEIR.TAKE api busy' | head -n 60000 | redis-cli -p "${resp_of[leased]}" | grep -c '^allow'
+}
+what='leases of weir serve'
+allows >out
+if [ "$(cat out)" -gt 50010 ] || [ "$(cat out)" -lt 49000 ]; then fail "$(cat out) of 50,000 passed"; fi
+fetch 200 leased /metrics
+leased=$(sed -n 's/^weir_engine_decisions_total{from="lease"} //p' out)
+if [ "$leased" -lt 30000 ]; then fail "$leased of 60,000 answers came from leases"; fi
+stop_serve leased
+
 # ---- the example ----
 sed "s|url: .redis://127.0.0.1:6379.|deadline: 1s, url: \"$(url_of main)\"|" \
     "$tree/examples/serve/engine.yaml" >engine.yaml
