@@ -33,9 +33,10 @@ static uint64_t newest(struct micro_log *log)
     return kept(log) == 0 ? 0 : stamp(log, 1);
 }
 
-/* Entries later than this, found by halves. */
+/* Entries later than this, as are all that are to be entered, where the oldest are those that go. */
 static uint64_t later_than(struct micro_log *log, uint64_t time)
 {
+    if (log->until != NULL) return kept(log) - subtract_to_zero(log->until(log, time), log->drop);
     uint64_t later = 0, not_later = kept(log) + 1;
     while (later + 1 < not_later) {
         const uint64_t middle = later + (not_later - later) / 2;

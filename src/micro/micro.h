@@ -84,7 +84,8 @@ struct micro_state {
 struct micro_log {
     uint64_t size;
     uint64_t (*stamp)(struct micro_log *, uint64_t index); /* index below size */
-    void *where;                                           /* for `stamp`: whose they are */
+    uint64_t (*until)(struct micro_log *, uint64_t time);  /* how many are not later; NULL: looked for, by halves */
+    void *where;                                           /* for both: whose they are */
     /* Filled by a verb, zero before: so many go, the first of them at this index (which is as it was before the verb);
        then so many permits are entered at this time. */
     uint64_t drop, drop_from, add, add_at;

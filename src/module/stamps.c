@@ -6,8 +6,9 @@
    The number behind the time tells permits of one us apart; members of one time stand in its order, so that the next is
    one more than the last of them.  weir.lua writes the same members.
 
-   Members are asked for by their place, and the engine offers that by its commands only: ZRANGE, ZADD, ZREMRANGEBYRANK,
-   PEXPIREAT.  The last three go to replicas as they are.
+   Members are asked for by their place, and the engine offers that by its commands only: ZRANGE, ZCOUNT, ZADD,
+   ZREMRANGEBYRANK, PEXPIREAT.  The last three go to replicas as they are.  A command costs more than the arithmetic, so
+   nothing is asked twice.
 
    May touch: the key.  Promises: at most BATCH members are held at once; what is no log of ours is not written.  Leaves
    to others: which stamps matter (micro). */
@@ -53,41 +54,62 @@ static bool read_at(struct stamps *stamps, uint64_t index, uint64_t *stamp, uint
     return reads;
 }
 
+static void read_known(struct stamps *stamps, uint64_t index, uint64_t *stamp, uint64_t *order)
+{
+    if (read_at(stamps, index, stamp, order)) return;
+    stamps->foreign = true;
+    *stamp = 0;
+}
+
 static uint64_t stamp_at(struct micro_log *log, uint64_t index)
 {
     struct stamps *stamps = log->where;
     uint64_t order;
-    if (stamps->known_at == index + 1) return stamps->known;
-    if (!read_at(stamps, index, &stamps->known, &order)) {
-        stamps->foreign = true;
-        stamps->known = 0;
-    }
-    stamps->known_at = index + 1;
+    if (index == 0) return stamps->oldest;
+    if (index == stamps->size - 1) return stamps->newest;
+    if (stamps->known_at != index) read_known(stamps, index, &stamps->known, &order);
+    stamps->known_at = index;
     return stamps->known;
+}
+
+static uint64_t count_until(const struct stamps *stamps, uint64_t time)
+{
+    const struct engine *engine = stamps->call->engine;
+    struct RedisModuleCallReply *reply =
+        engine->call(stamps->call->context, "ZCOUNT", "scl", stamps->key, "-inf", (long long)time);
+    if (reply == NULL) return 0;
+    const long long count = engine->call_reply_integer(reply);
+    engine->free_call_reply(reply);
+    return count > 0 ? (uint64_t)count : 0;
+}
+
+/* Mostly none, or all: the oldest and the newest tell that. */
+static uint64_t until(struct micro_log *log, uint64_t time)
+{
+    struct stamps *stamps = log->where;
+    if (stamps->size == 0 || stamps->oldest > time) return 0;
+    if (stamps->newest <= time) return stamps->size;
+    if (stamps->out_by != time + 1) stamps->out = count_until(stamps, time);
+    stamps->out_by = time + 1;
+    return stamps->out;
 }
 
 void stamps_open(struct stamps *stamps, const struct call *call, struct RedisModuleString *key, uint64_t size,
                  struct micro_log *log)
 {
-    *stamps = (struct stamps){.call = call, .key = key};
-    *log = (struct micro_log){.size = size, .stamp = stamp_at, .where = stamps};
+    uint64_t order;
+    *stamps = (struct stamps){.call = call, .key = key, .size = size};
+    *log = (struct micro_log){.size = size, .stamp = stamp_at, .until = until, .where = stamps};
     if (size == 0) return;
-    stamp_at(log, 0);
-    stamp_at(log, size - 1);
+    read_known(stamps, size - 1, &stamps->newest, &stamps->newest_order);
+    if (size == 1) stamps->oldest = stamps->newest;
+    else read_known(stamps, 0, &stamps->oldest, &order);
 }
 
 /* The engine's answer is of no interest: what could fail was looked at before. */
 static void done(const struct stamps *stamps, struct RedisModuleCallReply *reply)
 {
     if (reply != NULL) stamps->call->engine->free_call_reply(reply);
-}
-
-/* Of those that are entered at the same time, the first has this order. */
-static uint64_t first_order(struct stamps *stamps, const struct micro_log *log)
-{
-    uint64_t stamp, order;
-    if (log->size == 0 || !read_at(stamps, log->size - 1, &stamp, &order) || stamp != log->add_at) return 0;
-    return order + 1;
 }
 
 static struct RedisModuleString *stamp_word(const struct call *call, uint64_t stamp)
@@ -131,7 +153,7 @@ void stamps_write(struct stamps *stamps, const struct micro_log *log, uint64_t i
 {
     const struct engine *engine = stamps->call->engine;
     if (log->add == 0 && log->drop == 0) return;
-    const uint64_t order = first_order(stamps, log);
+    const uint64_t order = log->size != 0 && stamps->newest == log->add_at ? stamps->newest_order + 1 : 0;
     for (uint64_t added = 0; added < log->add;) {
         const uint64_t count = log->add - added < BATCH ? log->add - added : BATCH;
         add_batch(stamps, log->add_at, order + added, count);

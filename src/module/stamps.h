@@ -11,8 +11,11 @@
 struct stamps {
     const struct call *call;
     struct RedisModuleString *key;
-    uint64_t known_at, known; /* the stamp asked for last: index + 1, 0 for none */
-    bool foreign;             /* something in it is not ours */
+    uint64_t size;
+    uint64_t oldest, newest, newest_order; /* where there are any */
+    uint64_t known_at, known;              /* another one, that was asked for last: its index, 0 for none */
+    uint64_t out_by, out;                  /* so many are not later than out_by - 1; 0: not counted */
+    bool foreign;                          /* something in it is not ours */
 };
 
 /* Begins: size, and whether what is there is ours. */

@@ -1171,22 +1171,37 @@ end
 end
 
 -- ---- sliding-log: key, size; its stamps are in the set.  drop, drop_from, add, add_at: what is to be done ----
+--
+-- Each question to the set costs as much as all the arithmetic here, so what it told is kept in the cell: oldest; last,
+-- the newest, and last_member; seen, of the place seen_at; and out, so many are not later than out_by.  Until it is
+-- asked they are false.
 
 local log = {}
 do
+
+function log.open(key)
+    return {LOG, 0, key = key, size = call('ZCARD', key), drop = 0, drop_from = 0, add = 0, add_at = 0, oldest = false,
+        last = false, last_member = false, seen = 0, seen_at = false, out = 0, out_by = false}
+end
 
 -- The entries as they will be.
 local function kept(cell)
     return cell.size - cell.drop + cell.add
 end
 
--- By its place in the set, from 0 on: its time, and its number among those of one time.
+-- By its place in the set, from 0 on: its time, and all of it.
 function log.entry(cell, index)
     local member = call('ZRANGE', cell.key, index, index)[1]
-    local time, order = match(member or '', '^(%d+):(%d%d%d%d%d%d)$')
-    time = tonumber(time)
+    local time = tonumber(match(member or '', '^(%d+):%d%d%d%d%d%d$'))
     if not time or time > EXACT then foreign() end
-    return time, tonumber(order)
+    if index == 0 then cell.oldest = time end
+    return time, member
+end
+
+-- Of the set as it is.
+function log.last(cell)
+    if not cell.last then cell.last, cell.last_member = log.entry(cell, cell.size - 1) end
+    return cell.last
 end
 
 -- back: 1 is the newest, up to what is kept.
@@ -1194,6 +1209,7 @@ local function stamp(cell, back)
     if back <= cell.add then return cell.add_at end
     local index = kept(cell) - back
     if index >= cell.drop_from then index = index + cell.drop end
+    if index == cell.size - 1 then return min(log.last(cell), MOST) end
     if cell.seen_at ~= index then cell.seen_at, cell.seen = index, min(log.entry(cell, index), MOST) end
     return cell.seen
 end
@@ -1202,19 +1218,19 @@ local function newest(cell)
     return kept(cell) == 0 and 0 or stamp(cell, 1)
 end
 
--- Entries later than this, found by halves.
-local function later_than(cell, time)
-    local later, not_later = 0, kept(cell) + 1
-    while later + 1 < not_later do
-        local middle = later + floor((not_later - later) / 2)
-        if stamp(cell, middle) > time then later = middle else not_later = middle end
+-- In the set, not later than this.
+local function out_of(cell, time)
+    if cell.size == 0 or cell.oldest and cell.oldest > time then return 0 end
+    if cell.out_by ~= time then
+        cell.out_by, cell.out = time, call('ZCOUNT', cell.key, '-inf', format('%.0f', time))
     end
-    return later
+    return cell.out
 end
 
+-- What goes are the oldest, and what is added is in sight.
 local function in_sight(rule, cell, now)
     if now < rule.period then return kept(cell) end
-    return later_than(cell, now - rule.period)
+    return kept(cell) - max(out_of(cell, now - rule.period) - cell.drop, 0)
 end
 
 local function passes_at(rule, cell, permits)
@@ -1261,10 +1277,11 @@ end
 log.idle = log.full
 
 function log.give(_, cell, _, taken, charged, unused)
-    local newer = later_than(cell, taken)
-    local since = taken == 0 and kept(cell) or later_than(cell, taken - 1)
-    local drop = min(unused, charged, since - newer)
-    cell.drop_from, cell.drop = cell.size - newer - drop, drop
+    if cell.size == 0 then return end
+    log.last(cell) -- so that no set is written that is not ours
+    local until_then, before = out_of(cell, taken), taken == 0 and 0 or out_of(cell, taken - 1)
+    cell.drop = min(unused, charged, until_then - before)
+    cell.drop_from = until_then - cell.drop
 end
 
 end
@@ -1465,7 +1482,7 @@ local function read_keys(keys)
     cells, values = {}, {}
     for i = 1, #keys do
         if plan[i].kind == LOG then
-            cells[i] = {LOG, 0, key = keys[i], size = call('ZCARD', keys[i]), drop = 0, drop_from = 0, add = 0}
+            cells[i] = log.open(keys[i])
         else
             values[i] = call('GET', keys[i])
             cells[i] = values[i] and read_value(values[i])[1]
@@ -1492,9 +1509,8 @@ end
 
 local function write_log(cell, until_ms)
     if cell.add == 0 and cell.drop == 0 then return end
-    local last, order = 0, 0
-    if cell.size > 0 then last, order = log.entry(cell, cell.size - 1) end
-    if last ~= cell.add_at then order = -1 end
+    local same_time = cell.size > 0 and log.last(cell) == cell.add_at
+    local order = same_time and tonumber(sub(cell.last_member, -6)) or -1 -- its number among those of one time
     local time = cell.add ~= 0 and format('%.0f', cell.add_at)
     for i = 1, cell.add do
         call('ZADD', cell.key, time, format('%s:%06d', time, order + i))
