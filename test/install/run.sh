@@ -47,7 +47,8 @@ if command -v pkg-config >/dev/null && [ -e "$libraries/pkgconfig/weir-redis.pc"
     "$cc" -std=c11 "$here/engine.c" -o "$room/engine" $(pkg-config --cflags --libs weir-redis)
     runs "$room/engine"
     "$cc" -std=c11 "$here/engine.c" -o "$room/engine-archive" $(pkg-config --cflags weir) \
-        "$libraries/libweir-redis.a" "$libraries/libweir.a" $(pkg-config --libs hiredis) -pthread
+        "$libraries/libweir-redis.a" "$libraries/libweir.a" -pthread \
+        $(pkg-config --libs $(pkg-config --print-requires-private weir-redis))
     runs "$room/engine-archive"
 fi
 
