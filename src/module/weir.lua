@@ -1455,7 +1455,9 @@ end
 
 local function check_keys(keys)
     if #keys == 1 and #plan == 1 then return end
-    if #keys ~= 1 and #keys ~= #plan then
+    if #plan == 1 then
+        fail('WEIRKEYS expected one key for this limit, not %d', #keys)
+    elseif #keys ~= 1 and #keys ~= #plan then
         fail('WEIRKEYS these are %d limits: expected one key for all, or %d, not %d', #plan, #plan, #keys)
     elseif #keys == 1 and has_log() then
         fail('WEIRKEYS a sliding-log in a list has a key of its own: expected one key for each limit; for example '
