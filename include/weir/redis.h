@@ -28,8 +28,8 @@ typedef struct {
     size_t size;
     uint64_t deadline_ns; /* for each call, or each batch; default 20 ms */
     weir_away away;
-    unsigned nodes;     /* how many share the limits; 0: by heartbeats of those who ask, 1 until they are heard */
-    const char *prefix; /* of keys in the engine; default "weir:" */
+    unsigned nodes;              /* how many share the limits; 0: by heartbeats of who asks or ticks, 1 until heard */
+    const char *prefix;          /* of keys in the engine; default "weir:" */
     const char *user, *password; /* instead of the URL's */
     uint64_t keys_max;           /* of the local table while away; default 65,536 */
     /* Lifetime of leases for busy keys, 1 ms to an hour; 0: none.  With them a key that was refused is refused here,

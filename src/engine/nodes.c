@@ -49,18 +49,13 @@ static void on_time(struct link *link, void *context, const redisReply *reply)
     engine_send_text(engine, link, 3, (const char *const[]){"EXPIRE", key, expire}, NULL, NULL);
 }
 
-static unsigned owner_of(const struct hub *hub)
-{
-    char key[NODES_KEY_MAX];
-    return hub_owner(hub, slots_of(key, key_of(hub, key)));
-}
-
 void nodes_beat(struct weir_engine *engine, uint64_t now_ns)
 {
     struct hub *const hub = engine->hub;
+    char key[NODES_KEY_MAX];
     uint64_t due_ns = atomic_load_explicit(&hub->beat_at_ns, memory_order_relaxed);
     if (now_ns < due_ns) return;
-    const unsigned server = owner_of(hub);
+    const unsigned server = hub_owner(hub, slots_of(key, key_of(hub, key)));
     if (server == NOWHERE || hub_is_away(hub, server)) return;
     struct link *const link = engine_link(engine, server, now_ns);
     if (link == NULL || link->state != LINK_READY) return; /* it will be, in a later call */

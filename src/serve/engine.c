@@ -4,11 +4,10 @@
        policy --share--> engine { first handle } <--join-- a handle for each worker
        policy, plans --share--> engine_limit
 
-   The first handle is nobody's for asking: others join it, figures are read from it, by it the other servers hear of
-   this one though nobody asks here, and while it is open what they share stays.  A reload that changes the settings
-   makes another engine; the old one goes with the last who has it.  What was used is in the engine itself, so that
-   nothing is lost by that but permits that were in leases, which are given back, and what was let through while it was
-   away.
+   The first handle is nobody's for asking: others join it, figures are read from it, and while it is open what they
+   share stays.  A reload that changes the settings makes another engine; the old one goes with the last who has it.
+   What was used is in the engine itself, so that nothing is lost by that but permits that were in leases, which are
+   given back, and what was let through while it was away.
 
    May touch: the engine by weir/redis.h, stderr, the service's events.  Promises: settings are copied.  Leaves to
    others: which limits are kept there (place.c), asking (decide.c). */
@@ -194,13 +193,6 @@ void engine_leave(struct engine *engine, weir_engine *handle)
 const char *engine_name(const struct engine *engine)
 {
     return engine->name;
-}
-
-void engine_beat(struct engine *engine)
-{
-    host_lock(&engine->mutex);
-    weir_engine_batch(engine->first, NULL, 0);
-    host_unlock(&engine->mutex);
 }
 
 void engine_read_stats(struct engine *engine, weir_engine_stats *stats)

@@ -45,9 +45,6 @@ void engine_leave(struct engine *engine, weir_engine *handle);
 const char *engine_name(const struct engine *engine);
 void engine_read_stats(struct engine *engine, weir_engine_stats *stats);
 
-/* Once a second: the other servers hear of this one, though nobody asks here.  Never waits. */
-void engine_beat(struct engine *engine);
-
 /* What marks receipts: the same at all servers that have the same password for their clients. */
 const struct secret *engine_secret(const struct engine_limit *limit);
 

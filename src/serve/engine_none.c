@@ -53,11 +53,6 @@ void engine_read_stats(struct engine *engine, weir_engine_stats *stats)
     *stats = (weir_engine_stats){0};
 }
 
-void engine_beat(struct engine *engine)
-{
-    (void)engine;
-}
-
 const struct secret *engine_secret(const struct engine_limit *limit)
 {
     static const struct secret none;

@@ -267,18 +267,10 @@ static void on_signal(uv_signal_t *handle, int number)
     else if (!server->stopping) reload(server); /* nobody new would find it, and systemd be told that we are ready */
 }
 
-static void beat(struct service *service)
-{
-    struct engine *engine = service_engine(service);
-    if (engine != NULL) engine_beat(engine);
-    engine_release(engine);
-}
-
 static void on_second(uv_timer_t *timer)
 {
     struct server *server = timer->data;
     series_sample(&server->service);
-    beat(&server->service);
     if (!server->stopping && reload_wanted(&server->reload)) reload(server);
 }
 
