@@ -3,7 +3,7 @@
 PREFIX ?= /usr/local
 DIR ?= test/vectors/peers
 
-.PHONY: build demo test bench vectors rivals lint install clean help
+.PHONY: build demo check test prove fuzz bench vectors rivals lint install clean help
 build: ## build the command and the libraries into build/
 	tools/build
 
@@ -12,11 +12,24 @@ demo: ## build, pace two million lines, show what it did
 	tools/page
 	tools/demo
 
-test: ## everything that is checked: release, sanitizers, clang
+check: ## one minute, after each edit: unit tests, properties (small), vectors, tidy, the changed files' format
+	tools/test check
+
+test: ## installs what the tests need, then all of them on the release build, and the sanitizers where they find something
 	tools/deps test
 	tools/page
-	tools/clients
-	tools/test
+	tools/modules test/serve/clients || true
+	tools/test test
+
+prove: ## the long proofs: explorers in full, fuzzers, kills, real engines, all sanitizers; a new seed each time
+	tools/deps prove
+	tools/page
+	tools/modules test/serve/clients || true
+	tools/test prove
+
+fuzz: ## ten minutes for each fuzz target
+	tools/deps prove
+	tools/test fuzz
 
 bench: ## measure
 	tools/build tests-bench
@@ -33,7 +46,7 @@ rivals: ## measure the others beside weir: those whose tools are here
 	bench/serve/run
 
 lint: ## clang-format, clang-tidy and the checks of test/tidy
-	tools/deps test
+	tools/deps prove
 	tools/lint
 
 install: build ## make install PREFIX=/usr/local DESTDIR=

@@ -5,11 +5,14 @@
    neither word, a status that is neither 2xx nor 429, a body without a length.  Leaves to others: sockets, how many. */
 #include "reply.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <string.h>
 #include <strings.h>
 
 enum { DEPTH_MAX = 2, ITEMS_MAX = 64, NUMBER_MAX = 1 << 20, STATUS_LINE_MIN = 12, STATUS_AT = 9 };
+
+static const long NO_NUMBER = LONG_MIN;
 
 /* ---- RESP ---- */
 
@@ -18,9 +21,9 @@ static long number_at(const char *at, const char *end)
     const bool is_negative = at < end && *at == '-';
     long value = 0;
     at += is_negative;
-    if (at == end) return NUMBER_MAX;
+    if (at == end) return NO_NUMBER;
     for (; at < end; at++) {
-        if (*at < '0' || *at > '9') return NUMBER_MAX;
+        if (*at < '0' || *at > '9') return NO_NUMBER;
         value = value < NUMBER_MAX ? value * 10 + (*at - '0') : value;
     }
     return is_negative ? -value : value;
@@ -32,7 +35,7 @@ static const char *behind_item(const char *at, const char *end)
     const char *line_end = memchr(at, '\n', (size_t)(end - at));
     if (line_end == NULL) return NULL;
     if (line_end[-1] != '\r') return at;
-    if (*at == ':') return number_at(at + 1, line_end - 1) == NUMBER_MAX ? at : line_end + 1;
+    if (*at == ':') return number_at(at + 1, line_end - 1) == NO_NUMBER ? at : line_end + 1;
     if (*at == '+' || *at == '_' || *at == '#' || *at == ',') return line_end + 1;
     if (*at != '$') return at;
     const long size = number_at(at + 1, line_end - 1);

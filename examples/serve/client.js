@@ -6,6 +6,7 @@ const http = require("node:http");
 const Redis = require("ioredis");
 
 const weir = new Redis({
+    host: "127.0.0.1",
     port: Number(process.env.PORT || 9347),
     password: process.env.WEIR_PASSWORD,
     enableAutoPipelining: true, // what is asked in one turn of Node's loop leaves in one packet

@@ -9,8 +9,8 @@ import sys
 
 import redis
 
-weir = redis.Redis(port=int(os.environ.get("PORT", 9347)), password=os.environ.get("WEIR_PASSWORD"),
-                   decode_responses=True, socket_timeout=2)
+weir = redis.Redis(host="127.0.0.1", port=int(os.environ.get("PORT", 9347)),
+                   password=os.environ.get("WEIR_PASSWORD"), decode_responses=True, socket_timeout=2)
 
 
 def refused_for(user, address):

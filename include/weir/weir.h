@@ -203,6 +203,9 @@ typedef enum { WEIR_KEEP, WEIR_SCALE, WEIR_RESET } weir_carry;
    KEEP and SCALE need the same algorithms in the same order (WEIR_EUNSUPPORTED otherwise); RESET takes any. */
 WEIR_API int weir_set_limit(weir_limiter *limiter, const char *limits, weir_carry carry, weir_error *error);
 
+/* Writes the canonical text of the limit in force, NUL-terminated and cut at size; returns the length needed. */
+WEIR_API size_t weir_limit_text(weir_limiter *limiter, char *out, size_t size);
+
 /* Has the start of this reservation moved because the limit changed?  true: start and delay_ns are updated.  Of a list
    the limit that had set the start is followed. */
 WEIR_API bool weir_restart(weir_limiter *limiter, weir_decision *decision);
@@ -213,7 +216,7 @@ typedef struct {           /* since the limiter was opened */
     uint64_t denied;       /* calls answered DENY or NEVER */
     uint64_t delayed;      /* calls granted with a start after now */
     uint64_t waiting_ns;   /* total of those delays */
-    uint64_t late_now_ns;  /* pacing: how far behind its schedule the work is ("wait time" in nosqlbench) */
+    uint64_t late_now_ns;  /* pacing: time that passed unused and is in no pool any more (nosqlbench: wait time) */
     uint64_t late_max_ns;  /* the most that any granted call was behind */
     uint64_t allocated_ns; /* timeline: schedule given to calls; 0 with other algorithms */
     uint64_t idle_ns;      /* timeline: schedule closed by strictness; 0 with other algorithms */

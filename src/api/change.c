@@ -346,6 +346,14 @@ int weir_set_limit(weir_limiter *limiter, const char *limits, weir_carry carry, 
     return failed;
 }
 
+size_t weir_limit_text(weir_limiter *limiter, char *out, size_t size)
+{
+    host_lock(&limiter->mutex);
+    const size_t length = weir_plan_text(&limiter->plan, out, size);
+    host_unlock(&limiter->mutex);
+    return length;
+}
+
 struct restarting {
     weir_limiter *limiter;
     weir_decision *decision;

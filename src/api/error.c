@@ -2,6 +2,7 @@
    error.c - what is said when something cannot be made: which file, what went wrong, what to do.
 
    May touch: the error it is given, which may be NULL.  Promises: returns the code.  Leaves to others: the words. */
+#include <stdbool.h>
 #include <string.h>
 
 #include "api/error.h"
@@ -42,6 +43,52 @@ int api_fail_system(weir_error *error, const char *what, const char *path, int n
         if (path == NULL) write_text(&writer, "; WEIR_PRIVATE does without");
     }
     return WEIR_ESYSTEM;
+}
+
+/* As a shell reads it. */
+static void write_word(struct writer *writer, const char *path, const char *behind)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./,:@%+=-";
+    const bool quoted = path[strspn(path, plain)] != '\0';
+    if (quoted) write_text(writer, "'");
+    if (path[0] == '-') write_text(writer, "./"); /* no option */
+    for (const char *at = path; *at != '\0'; at++) {
+        if (*at == '\'') write_text(writer, "'\\''");
+        else write_bytes(writer, at, 1);
+    }
+    write_text(writer, behind);
+    if (quoted) write_text(writer, "'");
+}
+
+/* The command names the path, so the subject may be left out. */
+enum remedy { REMEDY_WHOLE, REMEDY_UNNAMED, REMEDY_IN_WORDS };
+
+static void write_remedy(struct writer *writer, const char *path, const char *what, enum remedy remedy)
+{
+    if (remedy == REMEDY_UNNAMED) write_text(writer, "the state");
+    else write_path(writer, path);
+    write_text(writer, remedy == REMEDY_UNNAMED ? " " : ": ");
+    write_text(writer, what);
+    if (remedy == REMEDY_IN_WORDS) {
+        write_text(writer, "; to begin anew, mv it to another name");
+        return;
+    }
+    write_text(writer, "; to begin anew: mv ");
+    write_word(writer, path, "");
+    write_text(writer, " ");
+    write_word(writer, path, ".old");
+}
+
+int api_fail_state(weir_error *error, int code, const char *path, const char *what)
+{
+    if (path == NULL) return api_fail_file(error, code, path, what);
+    for (int remedy = REMEDY_WHOLE; error != NULL && remedy <= REMEDY_IN_WORDS; remedy++) {
+        struct writer writer = {error->message, sizeof error->message, 0};
+        *error = (weir_error){.code = code};
+        write_remedy(&writer, path, what, (enum remedy)remedy);
+        if (writer.length < sizeof error->message) break;
+    }
+    return code;
 }
 
 int api_fail_file(weir_error *error, int code, const char *path, const char *message)

@@ -13,4 +13,8 @@ int api_fail(weir_error *error, int code, const char *message);
 int api_fail_system(weir_error *error, const char *what, const char *path, int number);
 int api_fail_file(weir_error *error, int code, const char *path, const char *message);
 
+/* The same of a state that this weir cannot go on with, and then "; to begin anew: mv PATH PATH.old".  `what` is 90
+   characters at most; where the path is too long for the message, the command is given in words. */
+int api_fail_state(weir_error *error, int code, const char *path, const char *what);
+
 #endif

@@ -48,7 +48,7 @@ struct weir_table {
     int unit; /* a unit is 2^-unit ns */
     struct secret secret;
     uint64_t offset_ns;   /* CLOCK_MONOTONIC + this = the time in there */
-    int64_t namespace_ns; /* CLOCK_MONOTONIC + this = the machine's */
+    int64_t namespace_ns; /* CLOCK_MONOTONIC + this = the machine's; 0 without a file, which no other namespace sees */
     uint64_t epoch_ns;    /* unix time when the time in there was 0 */
     uint64_t longest;     /* units */
     struct atom areas;    /* the address of the last that is shown */
@@ -110,6 +110,17 @@ void keyed_forget(weir_table *table, const weir_plan *plan, weir_key key, uint64
 
 /* Writes down for the next boot how late it is. */
 void keyed_keep_time(weir_table *table);
+
+/* ---- keyed_state.c ---- */
+
+enum { KEYED_WHAT_MAX = 96 };
+
+/* [under the lock, of a file or memory that is not empty] Maps the header and reads it; checked: that nothing was used
+   which it does not tell of.  0, or an errno value. */
+int keyed_read_state(weir_table *table, bool checked, enum region_answer *answer);
+
+/* Says why this weir cannot go on with what is there, and what to do. */
+int keyed_refuse_state(const weir_table *table, enum region_answer answer, const char *path, weir_error *error);
 
 /* ---- keyed_areas.c ---- */
 

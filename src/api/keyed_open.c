@@ -7,12 +7,14 @@
    others.  Memory without a name is the same, in a file that has none.
 
    May touch: the table, host.  Promises: nothing is left behind when opening fails; what is there is never overwritten.
-   Leaves to others: what the header says (share/region.c), growing (keyed_areas.c), asking (keyed_take.c). */
+   Leaves to others: what the header says (share/region.c), what becomes of a file that is there (keyed_state.c),
+   growing (keyed_areas.c), asking (keyed_take.c). */
 #include <string.h>
 
 #include "api/keyed.h"
 #include "core/num.h"
 #include "core/slot.h"
+#include "plan/writer.h"
 
 enum {
     UNIT_MAX = 4,
@@ -165,46 +167,35 @@ static int make(weir_table *table, const weir_table_options *options, weir_error
     return 0;
 }
 
-static int explain_answer(enum region_answer answer, const char *path, weir_error *error)
-{
-    switch (answer) {
-    case REGION_FOREIGN:
-        return api_fail_file(error, WEIR_EMISMATCH, path, "is no table of weir; give another path, or remove it");
-    case REGION_VERSION:
-        return api_fail_file(
-            error, WEIR_EVERSION, path,
-            "is a table of another version of weir, or of another kind of machine; give another path, or "
-            "remove it, which forgets what is in there");
-    case REGION_DAMAGED:
-        return api_fail_file(error, WEIR_EMISMATCH, path,
-                             "is a table of weir, but damaged; remove it, which forgets what is in there");
-    default:
-        return 0;
-    }
-}
-
 /* What is there has to be what is wanted; how many keys it was made for stays as it is. */
 static int check_shape(const weir_table *table, const weir_table_options *options, weir_error *error)
 {
+    static const char *const rule[] = {"inherit", "evict", "deny", "allow"};
     const struct region_shape wanted = shape_of(options), *shape = &table->view.shape;
+    const char *const path = options->path;
+    char what[KEYED_WHAT_MAX];
     if (shape->kind != wanted.kind) {
-        return api_fail_file(error, WEIR_EMISMATCH, options->path,
+        return api_fail_file(error, WEIR_EMISMATCH, path,
                              shape->kind == REGION_WIDE
                                  ? "has wide slots, for other algorithms than gcra; give options.plan, or another path"
                                  : "has 16-byte slots, for limits by gcra alone; give another path for this plan");
     }
     if (shape->when_full != wanted.when_full) {
-        return api_fail_file(error, WEIR_EMISMATCH, options->path, "was made with another options.when_full");
+        struct writer writer = {what, sizeof what, 0};
+        write_text(&writer, "was made with when_full ");
+        write_text(&writer, rule[shape->when_full]);
+        write_text(&writer, ", not ");
+        write_text(&writer, rule[wanted.when_full]);
+        return api_fail_state(error, WEIR_EMISMATCH, path, what);
     }
     if (shape->kind == REGION_WIDE && shape->slot_bytes < wanted.slot_bytes) {
-        return api_fail_file(error, WEIR_EMISMATCH, options->path,
-                             "has slots too short for this plan; give another path");
+        return api_fail_state(error, WEIR_EMISMATCH, path, "has slots too short for this plan");
     }
     if (shape->kind == REGION_SLOTS && shape->unit < SLOT_UNIT_MIN) {
-        return explain_answer(REGION_DAMAGED, options->path, error);
+        return keyed_refuse_state(table, REGION_DAMAGED, path, error);
     }
     if (shape->kind == REGION_SLOTS && shape->unit > wanted.unit) {
-        return api_fail_file(error, WEIR_EMISMATCH, options->path, "was made with a shorter options.longest_ns");
+        return api_fail_state(error, WEIR_EMISMATCH, path, "was made with a shorter options.longest_ns");
     }
     return 0;
 }
@@ -214,12 +205,8 @@ static int make_or_read(weir_table *table, const weir_table_options *options, we
 {
     enum region_answer answer = REGION_EMPTY;
     const char *path = options->path;
-    if (table->region.size != 0) {
-        if (table->region.size < REGION_PAGE) return explain_answer(REGION_FOREIGN, path, error);
-        const int number = host_region_map(&table->region, 0, REGION_PAGE, &table->header);
-        if (number != 0) return api_fail_system(error, "cannot be mapped", path, number);
-        answer = region_read(table->header, table->region.size, &table->view);
-    }
+    const int number = table->region.size != 0 ? keyed_read_state(table, path != NULL, &answer) : 0;
+    if (number != 0) return api_fail_system(error, "cannot be read", path, number);
     if (answer == REGION_EMPTY) {
         if (options->sharing == WEIR_JOIN)
             return api_fail_file(error, WEIR_EMISMATCH, path, "is empty: no table to join");
@@ -232,8 +219,8 @@ static int make_or_read(weir_table *table, const weir_table_options *options, we
         return api_fail_file(error, WEIR_EMISMATCH, path,
                              "is there already; WEIR_JOIN or WEIR_JOIN_OR_CREATE takes it");
     }
-    const int failed = explain_answer(answer, path, error);
-    return failed != 0 ? failed : check_shape(table, options, error);
+    if (answer != REGION_SOUND) return keyed_refuse_state(table, answer, path, error);
+    return check_shape(table, options, error);
 }
 
 /* [under the lock, where there is a file] */
@@ -296,7 +283,8 @@ static int map_all(weir_table *table, const weir_table_options *options, weir_er
     table->secret = table->view.shape.secret;
     table->longest = LONGEST_UNITS_MAX - 1;
     if (table->view.shape.kind == REGION_WIDE) open_wide(table, options);
-    if (keyed_is_wide(table) && table->wide.slots == 0) return explain_answer(REGION_DAMAGED, options->path, error);
+    if (keyed_is_wide(table) && table->wide.slots == 0)
+        return keyed_refuse_state(table, REGION_DAMAGED, options->path, error);
     keyed_show_areas(table, region_newest(table->header), 0);
     return 0;
 }
@@ -323,7 +311,7 @@ int weir_table_open(weir_table **owned, const weir_table_options *options, weir_
     if (table == NULL) return api_fail(error, WEIR_ENOMEM, "no memory for a table");
     table->clock = chosen.clock;
     table->region.fd = -1;
-    table->namespace_ns = host_time_namespace_ns();
+    table->namespace_ns = chosen.path != NULL ? host_time_namespace_ns() : 0;
     atom_store(&table->forks, host_forks());
     host_mutex_open(&table->mutex);
     failed = chosen.path != NULL ? open_file(table, &chosen, error) : open_anonymous(table, &chosen, error);

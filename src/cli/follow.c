@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
    follow.c - the limit that stands in a file: the first line that is not empty and does not begin with "#".
 
-   Whoever changes the file should write another one and rename it over this one; a file that is caught half written is
-   read again, because its time or size changes once more.
+   A line without its newline may be half written (10 of 1000/s), and is no limit yet; what follows changes the file's
+   time or size, so it is read again.
 
    May touch: the file, stderr.  Promises: at most 4 KiB are read; what is no text is refused.  Leaves to others: when
    to look, what the text means. */
@@ -15,6 +15,9 @@
 #include <unistd.h>
 
 #include "cli/arguments.h"
+#include "host/sleep.h"
+
+enum { LINE_NONE, LINE_UNFINISHED, LINE_WHOLE };
 
 static bool same_file(const struct stat *a, const struct stat *b)
 {
@@ -22,9 +25,10 @@ static bool same_file(const struct stat *a, const struct stat *b)
            a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* Leaves the limit's line alone in text; false when there is none. */
-static bool find_line(struct follow *follow)
+/* Leaves the limit's line alone in text.  An empty file is one that somebody has only begun to write. */
+static int find_line(struct follow *follow)
 {
+    int found = follow->text[0] == '\0' ? LINE_UNFINISHED : LINE_NONE;
     follow->line = 0;
     for (char *at = follow->text; *at != '\0';) {
         size_t size = strcspn(at, "\n");
@@ -34,26 +38,55 @@ static bool find_line(struct follow *follow)
         if (strspn(at, " \t") < size && at[strspn(at, " \t")] != '#') {
             memmove(follow->text, at, size);
             follow->text[size] = '\0';
-            return true;
+            return last ? LINE_UNFINISHED : LINE_WHOLE;
         }
+        if (last) found = LINE_UNFINISHED;
         at += last ? size : size + 1;
     }
-    return false;
+    return found;
+}
+
+static const char *what_goes_on(const struct follow *follow)
+{
+    return follow->looked ? "; the limit before goes on" : "";
+}
+
+static enum follow_state say_unfinished(struct follow *follow)
+{
+    follow->unfinished = false;
+    if (follow->line == 0) {
+        trouble("%s: expected a line with a limit; for example 1000/s%s", follow->path, what_goes_on(follow));
+    } else {
+        trouble("%s:%d: no newline at the end of the line, which may be half written; add one%s", follow->path,
+                follow->line, what_goes_on(follow));
+    }
+    return FOLLOW_WRONG;
+}
+
+/* Whoever writes the file may be about to go on. */
+static enum follow_state wait_for_the_rest(struct follow *follow)
+{
+    if (!follow->looked) return say_unfinished(follow);
+    follow->unfinished = true;
+    follow->unfinished_ns = weir_now().ns;
+    return FOLLOW_SAME;
 }
 
 static enum follow_state read_limit(struct follow *follow, int file)
 {
     const ssize_t size = read(file, follow->text, sizeof follow->text - 1);
-    const char *end = follow->looked ? "; the limit before goes on" : "";
+    follow->unfinished = false;
     if (size < 0) {
-        trouble("%s: %s%s", follow->path, strerror(errno), end);
+        trouble("%s: %s%s", follow->path, strerror(errno), what_goes_on(follow));
         return FOLLOW_WRONG;
     }
     follow->text[size] = '\0';
     const bool whole = (size_t)size < sizeof follow->text - 1 && strlen(follow->text) == (size_t)size;
-    if (whole && find_line(follow)) return FOLLOW_CHANGED;
+    const int found = whole ? find_line(follow) : LINE_NONE;
+    if (found == LINE_WHOLE) return FOLLOW_CHANGED;
+    if (found == LINE_UNFINISHED) return wait_for_the_rest(follow);
     trouble("%s: expected %s; for example 1000/s%s", follow->path,
-            whole ? "a line with a limit" : "a text of less than 4 KiB", end);
+            whole ? "a line with a limit" : "a text of less than 4 KiB", what_goes_on(follow));
     return FOLLOW_WRONG;
 }
 
@@ -68,6 +101,8 @@ static enum follow_state look(struct follow *follow)
     else if (!same_file(&now, &follow->seen)) {
         follow->seen = now;
         state = read_limit(follow, file);
+    } else if (follow->unfinished && weir_now().ns - follow->unfinished_ns >= HOST_SECOND_NS) {
+        state = say_unfinished(follow);
     }
     close(file);
     return state;

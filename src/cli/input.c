@@ -82,6 +82,18 @@ enum input_state input_lines(struct input *input)
     return INPUT_READY;
 }
 
+void input_pieces_of(struct input *input, size_t piece_max)
+{
+    input->piece_max = piece_max;
+    input->scanned = input->begin;
+    input->next = input->found = 0;
+}
+
+bool input_begins_line(const struct input *input, int line)
+{
+    return line == input->next ? !input->inside : input->buffer[input->end[line - 1] - 1] == input->delimiter;
+}
+
 size_t input_size_of(const struct input *input, int line)
 {
     return input->end[line] - (line == input->next ? input->begin : input->end[line - 1]);
@@ -95,5 +107,6 @@ const char *input_take(struct input *input, int count, size_t *size)
     input->begin = end;
     input->next += count;
     input->consumed += *size;
+    input->inside = input->buffer[end - 1] != input->delimiter;
     return start;
 }

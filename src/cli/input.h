@@ -21,6 +21,7 @@ struct input {
     size_t end[INPUT_LINES];
     int next, found;
     bool ended;
+    bool inside;      /* what was taken last did not end a line */
     size_t piece_max; /* a longer line comes in pieces of this size; 0 = every line whole */
     uint64_t consumed;
 };
@@ -32,6 +33,12 @@ void input_close(struct input *input);
 
 /* Makes sure that a line is known, reading when none is. */
 enum input_state input_lines(struct input *input);
+
+/* From here on in pieces of another size, also what is known; then nothing is known. */
+void input_pieces_of(struct input *input, size_t piece_max);
+
+/* Of a known piece: not the rest of a line whose beginning was a piece before it. */
+bool input_begins_line(const struct input *input, int line);
 
 /* Bytes of the known line, with its delimiter where it has one. */
 size_t input_size_of(const struct input *input, int line);

@@ -13,10 +13,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/pace_bytes.h"
 #include "cli/signals.h"
 #include "core/algorithm.h"
+#include "core/num.h"
 
-enum { WORKERS_MAX = 10000, PIECE_MAX = 1 << 20 };
+enum { WORKERS_MAX = 10000, RATE_SIZE = 80 };
 
 enum {
     OPTION_WORKERS,
@@ -24,6 +26,7 @@ enum {
     OPTION_BYTES,
     OPTION_DROP,
     OPTION_KEEP_GOING,
+    OPTION_GRACE,
     OPTION_GRAIN,
     OPTION_FOR,
     OPTION_LINES,
@@ -36,16 +39,19 @@ enum {
 static const struct option_help option_rows[OPTION_COUNT] = {
     [OPTION_WORKERS] = {"jobs", 'j', "N", "run up to N commands at once (1)"},
     [OPTION_NUL] = {"null", '0', NULL, "lines end in NUL instead of newline"},
-    [OPTION_BYTES] = {"bytes", 0, NULL, "a line costs its size in bytes instead of 1"},
+    [OPTION_BYTES] = {"bytes", 0, NULL, "a line costs its size in bytes, as by any limit in bytes"},
     [OPTION_DROP] = {"drop", 0, NULL, "skip lines whose place in the schedule has passed"},
     [OPTION_KEEP_GOING] = {"keep-going", 0, NULL, "go on when a command fails"},
+    [OPTION_GRACE] = {"grace", 0, "TIME", "after a signal, end commands that run longer than this"},
     [OPTION_GRAIN] = {"grain", 0, "TIME", "sleep at least this long at a time (fewer wake-ups)"},
-    [OPTION_FOR] = {"for", 0, "TIME", "stop after this time"},
+    [OPTION_FOR] = {"for", 0, "TIME", "stop this long after the first line"},
     [OPTION_LINES] = {"count", 0, "N", "stop after N lines"},
     [OPTION_JSON] = {"json", 0, NULL, "the summary as one JSON object"},
     [OPTION_RATE_FILE] = {"rate-file", 0, "FILE", "follow the limit in FILE, also while running"},
     [OPTION_SUMMARY] = {"summary", 0, "FILE", "write the summary to FILE instead of stderr"},
 };
+
+static const char mixed[] = "one limit counts bytes and another does not; for both run two, with a pipe between";
 
 bool pace_stopped(const struct pace *pace)
 {
@@ -79,6 +85,7 @@ static bool set_number(struct pace *pace, weir_options *options, int option, con
         pace->many_workers = true;
         return read_count_argument("jobs", value, WORKERS_MAX, &pace->workers);
     }
+    if (option == OPTION_GRACE) return read_time_argument("grace", value, &pace->grace_ns);
     if (option == OPTION_GRAIN) return read_time_argument("grain", value, &options->grain_ns);
     if (option == OPTION_FOR) return read_time_argument("for", value, &pace->for_ns);
     return read_count_argument("count", value, UINT64_MAX - 1, &pace->count_max);
@@ -144,8 +151,9 @@ static bool set_operands(struct pace *pace, int argc, char **argv)
         trouble("pace: what is \"%s\"? a limit with spaces goes in quotes, a command behind --", argv[optind + 1]);
         return false;
     }
-    if (pace->command == NULL && (pace->many_workers || pace->keep_going)) {
-        trouble("pace: -j and --keep-going are for commands; for example weir pace 5/s -j 4 -- curl -fsS {}");
+    if (pace->command == NULL && (pace->many_workers || pace->keep_going || pace->grace_ns != UINT64_MAX)) {
+        trouble("pace: -j, --keep-going and --grace are for commands; "
+                "for example weir pace 5/s -j 4 -- curl -fsS {}");
         return false;
     }
     if (pace->command != NULL && pace->drop) {
@@ -191,25 +199,79 @@ const char *pace_limit_name(const struct pace *pace)
     return pace->follow.path == NULL ? pace->limit : "the limit in force";
 }
 
+/* A line is dropped whole, or not in small pieces at least. */
+static uint64_t piece_of(const struct pace *pace, const struct plan *plan)
+{
+    return pace->drop ? PACE_PIECE_MAX : pace_piece_of(plan);
+}
+
+/* What counts lines cannot go on by bytes; says why not. */
+static bool keeps_unit(const struct pace *pace, const struct plan *plan)
+{
+    char rate[RATE_SIZE] = "";
+    struct writer writer = {rate, sizeof rate, 0};
+    const enum pace_unit unit = pace_unit_of(plan);
+    const char *path = pace->follow.path;
+    const int line = pace->follow.line;
+    if (unit == PACE_UNIT_ANY || unit == (pace->bytes ? PACE_UNIT_BYTES : PACE_UNIT_LINES)) return true;
+    if (unit == PACE_UNIT_MIXED) {
+        trouble("%s:%d: %s; the limit before goes on", path, line, mixed);
+    } else if (pace->bytes) {
+        pace_in_bytes(plan, &writer);
+        trouble("%s:%d: while running the unit cannot change: bytes are counted, write %s; the limit before goes on",
+                path, line, rate);
+    } else {
+        trouble("%s:%d: while running the unit cannot change: lines are counted, not bytes; the limit before goes on",
+                path, line);
+    }
+    return false;
+}
+
 void pace_follow(struct pace *pace)
 {
     weir_plan plan;
     weir_error error;
-    char text[FOLLOW_TEXT_MAX];
     const char *path = pace->follow.path;
     if (path == NULL || follow_look(&pace->follow) != FOLLOW_CHANGED) return;
     if (weir_plan_parse(&plan, pace->follow.text, WEIR_PACE, &error) != 0) {
         trouble("%s:%d:%d: %s; the limit before goes on", path, pace->follow.line, error.column, error.message);
         return;
     }
-    if (weir_set_limit(pace->limiter, pace->follow.text, WEIR_KEEP, &error) != 0) {
+    if (!keeps_unit(pace, plan_inside_const(&plan))) return;
+    /* No limit may meet a piece that is larger than it ever lets through. */
+    const uint64_t piece_before = atom_load(&pace->piece_max), piece = piece_of(pace, plan_inside_const(&plan));
+    atom_store(&pace->piece_max, least(piece_before, piece));
+    /* No start is recorded by the wrong limit meanwhile. */
+    record_hold(&pace->record);
+    const uint64_t before_ns = weir_now().ns;
+    const bool changed = weir_set_limit(pace->limiter, pace->follow.text, WEIR_KEEP, &error) == 0;
+    if (changed) record_limit(&pace->record, plan_inside_const(&plan), before_ns, weir_now().ns);
+    record_end(&pace->record);
+    atom_store(&pace->piece_max, changed ? piece : piece_before);
+    if (!changed) {
         trouble("%s:%d: while running only the numbers can change, not the algorithm; the limit before goes on", path,
                 pace->follow.line);
         return;
     }
-    record_limit(&pace->record, plan_inside_const(&plan));
-    weir_plan_text(&plan, text, sizeof text);
-    if (!pace->json) fprintf(stderr, "%s\n", text);
+    weir_plan_text(&plan, pace->news, sizeof pace->news);
+    pace->has_news = !pace->json;
+}
+
+/* A unit of bytes says that a line costs its size; without one --bytes would make few bytes of many lines. */
+static int choose_unit(struct pace *pace)
+{
+    char rate[RATE_SIZE] = "", place[FOLLOW_TEXT_MAX] = "pace";
+    struct writer writer = {rate, sizeof rate, 0};
+    const struct plan *plan = plan_inside_const(&pace->plan);
+    const enum pace_unit unit = pace_unit_of(plan);
+    if (pace->limit == pace->first) snprintf(place, sizeof place, "%s:%d", pace->follow.path, pace->follow.line);
+    if (unit == PACE_UNIT_MIXED) return trouble("%s: %s", place, mixed);
+    if (unit == PACE_UNIT_LINES && pace->bytes) {
+        pace_in_bytes(plan, &writer);
+        return trouble("%s: --bytes wants a limit in bytes; write %s", place, rate);
+    }
+    if (unit == PACE_UNIT_BYTES) pace->bytes = true;
+    return STATUS_DONE;
 }
 
 static int open_limiter(struct pace *pace, const weir_options *options)
@@ -221,6 +283,7 @@ static int open_limiter(struct pace *pace, const weir_options *options)
         return trouble("%s:%d:%d: %s", pace->follow.path, pace->follow.line, error.column, error.message);
     }
     if (bad) return limit_trouble(pace->limit, &error);
+    if (choose_unit(pace) != STATUS_DONE) return STATUS_TROUBLE;
     const struct plan *plan = plan_inside_const(&pace->plan);
     const bool hybrid = plan->count == 1 && plan->limit[0].algorithm == ALGORITHM_HYBRID;
     if (pace->drop && !hybrid) return trouble("pace: --drop needs one limit with a schedule (algorithm=hybrid)");
@@ -228,11 +291,12 @@ static int open_limiter(struct pace *pace, const weir_options *options)
     return STATUS_DONE;
 }
 
-static void print_limit(const struct pace *pace)
+static void print_limit(struct pace *pace)
 {
     char text[2048];
     weir_plan_text(&pace->plan, text, sizeof text);
     if (!pace->json) fprintf(stderr, "%s\n", text);
+    pace->told_ns = weir_now().ns;
 }
 
 static uint64_t size_of_input(void)
@@ -279,9 +343,10 @@ static int run(int argc, char **argv)
     if (pace == NULL) return trouble("no memory");
     options.use = WEIR_PACE;
     pace->workers = 1;
-    pace->count_max = pace->for_ns = UINT64_MAX;
+    pace->count_max = pace->for_ns = pace->grace_ns = UINT64_MAX;
     input_open(&pace->input, STDIN_FILENO, '\n');
     host_mutex_open(&pace->input_mutex);
+    host_mutex_open(&pace->crew_mutex);
     int status = read_arguments(pace, &options, argc, argv);
     if (status == ARGUMENTS_END) status = open_limiter(pace, &options);
     if (pace->limiter != NULL && pace->summary != NULL) {
@@ -291,8 +356,9 @@ static int run(int argc, char **argv)
     if (pace->limiter != NULL && status == STATUS_DONE) {
         print_limit(pace);
         pace->size = size_of_input();
-        if (pace->bytes && pace->command == NULL) pace->input.piece_max = PIECE_MAX;
+        atom_store(&pace->piece_max, piece_of(pace, plan_inside_const(&pace->plan)));
         record_open(&pace->record, plan_inside_const(&pace->plan), pace->command != NULL ? "commands" : "lines");
+        pace->record.in_bytes = pace->bytes;
         pace_watch_start(&watch, pace);
         if (pace->command != NULL) pace_commands(pace);
         else pace_lines(pace);
@@ -314,11 +380,12 @@ const struct command *pace_command(void)
         .summary = "let stdin's lines through, or run a command for each, at a rate",
         .details = "  seq 3000000 | weir pace 1000000/s > /dev/null\n"
                    "  weir pace 12000,1.1 < requests      12,000 a second; up to 1.1 times that while behind\n"
-                   "  weir pace 10MiB/s --bytes < image > copy\n"
+                   "  weir pace 10MiB/s < image > copy    a unit of bytes: --bytes is implied\n"
                    "  weir pace 5/s -j 4 -- curl -fsS https://example.test/{} < ids\n"
                    "\n"
                    "Exit status: 0 done, 2 trouble, or that of the first command that failed.  SIGINT and SIGTERM\n"
-                   "end it with the summary; SIGUSR1 prints the summary and goes on.\n",
+                   "end it with the summary, when the commands that run have ended, or at once the second time;\n"
+                   "SIGUSR1 prints the summary and goes on.\n",
         .options = option_rows,
         .option_count = OPTION_COUNT,
         .run = run,

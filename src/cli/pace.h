@@ -2,7 +2,8 @@
    pace.h - the parts of weir pace.
 
        pace.c           options, the limiter, the end            pace_lines.c      stdin's lines to stdout
-       pace_progress.c  the live line, signals, --for            pace_commands.c   a command for each line */
+       pace_progress.c  the live line, signals, --for            pace_commands.c   a command for each line
+       pace_bytes.c     what a limit counts, pieces of lines */
 #ifndef WEIR_CLI_PACE_H
 #define WEIR_CLI_PACE_H
 
@@ -19,6 +20,7 @@ struct pace {
     const char *limit;
     char **command; /* NULL: pass the lines on */
     uint64_t workers, count_max, for_ns;
+    uint64_t grace_ns; /* after a signal commands are waited for so long */
     bool bytes, drop, keep_going, json, many_workers;
     const char *summary;
     FILE *summary_file;          /* open when a summary was asked for */
@@ -26,23 +28,36 @@ struct pace {
     char first[FOLLOW_TEXT_MAX]; /* ... and the limit that it began with */
     bool ended;                  /* nothing more is started */
 
+    /* the limit in force, when it has changed and nobody was told yet; the watching thread's */
+    char news[FOLLOW_TEXT_MAX];
+    bool has_news;
+    uint64_t told_ns; /* when somebody was told last */
+
     weir_plan plan;
     weir_limiter *limiter;
     struct record record;
     struct input input;
     struct host_mutex input_mutex; /* commands: one worker reads at a time */
     uint64_t lines_taken;
-    uint64_t size; /* bytes of the input, 0 when not known */
+    struct atom piece_max; /* of the limit in force; the input's follows */
+    uint64_t size;         /* bytes of the input, 0 when not known */
 
     /* how it ended; written under the input's mutex or by the one thread there is */
     int status;
     bool reader_gone;
     struct atom stop; /* 1: no further line; the signal number + 1 when a signal asked for it */
+
+    struct pace_crew *crew; /* commands: its workers; NULL before they begin and when they have ended */
+    struct host_mutex crew_mutex;
 };
 
 /* [one thread] Each works until the input ends or something asks to stop; sets status. */
 void pace_lines(struct pace *pace);
 void pace_commands(struct pace *pace);
+
+/* Any thread, as often as it likes: commands that run are no longer waited for.  With `terminate` each is sent SIGTERM
+   as its worker leaves it. */
+void pace_commands_leave(struct pace *pace, bool terminate);
 
 /* The thread that watches: shows the live line, waits for signals and for the end of --for. */
 struct pace_watch {

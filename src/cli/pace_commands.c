@@ -4,8 +4,8 @@
    A worker takes a line, waits for its start, starts the command and waits for its end.  When all are busy the next
    start is late, and the summary says by how much.
 
-   May touch: stdin, child processes.  Promises: what was started is waited for; the first failure stops the starting
-   unless told to keep going.  Leaves to others: the schedule. */
+   May touch: stdin, child processes.  Promises: what was started is waited for, unless told to leave it; the first
+   failure stops the starting unless told to keep going.  Leaves to others: the schedule. */
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -18,6 +18,22 @@
 #include "cli/pace.h"
 
 enum { STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127, STATUS_SIGNALLED = 128, SHOWN_MAX = 60 };
+
+enum leaving { STAYING, LEAVING, TERMINATING };
+
+struct worker {
+    struct pace *pace;
+    pthread_t thread; /* the crew's, to join */
+    pthread_t self;   /* under the crew's mutex, as is ... */
+    bool waits;       /* ... whether it waits for its command */
+};
+
+struct pace_crew {
+    struct worker *worker;
+    uint64_t size;
+    struct atom leaving; /* an enum leaving */
+    struct atom left;    /* commands that nobody waited for */
+};
 
 struct job {
     char *line; /* owned */
@@ -95,11 +111,31 @@ static int start(char **arguments, pid_t *child)
     return failed;
 }
 
-static int status_of(pid_t child)
+static void set_waits(struct worker *worker, bool waits)
 {
+    host_lock(&worker->pace->crew_mutex);
+    worker->self = pthread_self(); /* known here before pthread_create has returned there */
+    worker->waits = waits;
+    host_unlock(&worker->pace->crew_mutex);
+}
+
+/* True when it has ended, false when it is left to itself. */
+static bool wait_for(struct worker *worker, pid_t child, int *status)
+{
+    struct pace_crew *crew = worker->pace->crew;
+    uint64_t leaving = STAYING;
+    pid_t ended = -1;
     int how = 0;
-    while (waitpid(child, &how, 0) < 0 && errno == EINTR) continue;
-    return WIFSIGNALED(how) ? STATUS_SIGNALLED + WTERMSIG(how) : WEXITSTATUS(how);
+    set_waits(worker, true);
+    while (leaving == STAYING && (ended = waitpid(child, &how, 0)) < 0 && errno == EINTR) {
+        leaving = atom_load(&crew->leaving);
+    }
+    set_waits(worker, false);
+    *status = WIFSIGNALED(how) ? STATUS_SIGNALLED + WTERMSIG(how) : WEXITSTATUS(how);
+    if (ended >= 0 || leaving == STAYING) return true;
+    if (leaving == TERMINATING) kill(child, SIGTERM);
+    atom_add(&crew->left, 1);
+    return false;
 }
 
 static void command_failed(struct pace *pace, const struct job *job, const char *what, int status)
@@ -114,8 +150,9 @@ static void command_failed(struct pace *pace, const struct job *job, const char 
             SHOWN_MAX, job->line, pace->keep_going ? "" : "; stopping (--keep-going goes on)");
 }
 
-static void run(struct pace *pace, const struct job *job, uint64_t start_ns)
+static void run(struct worker *worker, const struct job *job, uint64_t start_ns)
 {
+    struct pace *pace = worker->pace;
     char **arguments = arguments_of(pace->command, job->line);
     pid_t child;
     const uint64_t now_ns = weir_now().ns;
@@ -129,8 +166,8 @@ static void run(struct pace *pace, const struct job *job, uint64_t start_ns)
         command_failed(pace, job, "could not be run:", failed == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE);
         return;
     }
-    const int status = status_of(child);
-    if (status != 0) command_failed(pace, job, "exited", status);
+    int status;
+    if (wait_for(worker, child, &status) && status != 0) command_failed(pace, job, "exited", status);
 }
 
 /* A line of one's own, without its delimiter; false when there is none to start. */
@@ -166,11 +203,12 @@ static bool next_job(struct pace *pace, struct job *job)
 
 static void *work(void *argument)
 {
-    struct pace *pace = argument;
+    struct worker *worker = argument;
+    struct pace *pace = worker->pace;
     struct job job;
     while (next_job(pace, &job)) {
         const weir_decision decision = weir_take_wait(pace->limiter, job.cost, WEIR_FOREVER);
-        if (weir_allowed(decision) && !pace_stopped(pace)) run(pace, &job, decision.start.ns);
+        if (weir_allowed(decision) && !pace_stopped(pace)) run(worker, &job, decision.start.ns);
         else if (decision.verdict == WEIR_NEVER || decision.verdict == WEIR_DENY) {
             pace->status = trouble("line %llu costs more than %s can ever let through", (unsigned long long)job.number,
                                    pace_limit_name(pace));
@@ -181,18 +219,53 @@ static void *work(void *argument)
     return NULL;
 }
 
+/* The signal's handler does nothing, but waitpid returns.  A worker that was just about to call it is caught by the
+   next call of this. */
+void pace_commands_leave(struct pace *pace, bool terminate)
+{
+    host_lock(&pace->crew_mutex);
+    struct pace_crew *crew = pace->crew;
+    if (crew != NULL) atom_store(&crew->leaving, terminate ? TERMINATING : LEAVING);
+    for (uint64_t i = 0; crew != NULL && i < crew->size; i++) {
+        if (crew->worker[i].waits) pthread_kill(crew->worker[i].self, SIGUSR2);
+    }
+    host_unlock(&pace->crew_mutex);
+}
+
+static void use_crew(struct pace *pace, struct pace_crew *crew)
+{
+    host_lock(&pace->crew_mutex);
+    pace->crew = crew;
+    host_unlock(&pace->crew_mutex);
+}
+
+static void say_left(const struct pace_crew *crew)
+{
+    const uint64_t left = atom_load(&crew->left);
+    if (left == 0) return;
+    trouble("%llu command%s still running: %s", (unsigned long long)left, left == 1 ? "" : "s",
+            atom_load(&crew->leaving) == TERMINATING ? "sent SIGTERM, --grace is over" : "not waited for");
+}
+
+static bool begin(struct pace *pace, struct worker *worker)
+{
+    worker->pace = pace;
+    return pthread_create(&worker->thread, NULL, work, worker) == 0;
+}
+
 void pace_commands(struct pace *pace)
 {
-    pthread_t *threads = calloc(pace->workers, sizeof *threads);
+    struct pace_crew crew = {.worker = calloc(pace->workers, sizeof *crew.worker), .size = pace->workers};
     uint64_t started = 0;
-    while (threads != NULL && started < pace->workers && pthread_create(&threads[started], NULL, work, pace) == 0) {
-        started++;
-    }
+    if (crew.worker != NULL) use_crew(pace, &crew);
+    while (crew.worker != NULL && started < pace->workers && begin(pace, &crew.worker[started])) started++;
     if (started < pace->workers) {
         pace->status = trouble("only %llu of %llu workers could be started", (unsigned long long)started,
                                (unsigned long long)pace->workers);
         atom_store(&pace->stop, 1);
     }
-    for (uint64_t i = 0; i < started; i++) pthread_join(threads[i], NULL);
-    free(threads);
+    for (uint64_t i = 0; i < started; i++) pthread_join(crew.worker[i].thread, NULL);
+    use_crew(pace, NULL);
+    say_left(&crew);
+    free(crew.worker);
 }

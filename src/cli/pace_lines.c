@@ -45,7 +45,7 @@ static void add_run(struct pace *pace, struct batch *batch, const weir_decision 
     }
 }
 
-/* The lines that may leave now, up to `lines`; false when not even one may. */
+/* The lines, or pieces of them, that may leave now, up to `lines`; false when not even one may. */
 static bool take_due(struct pace *pace, struct batch *batch, int lines)
 {
     if (!pace->bytes) {
@@ -64,17 +64,31 @@ static bool take_due(struct pace *pace, struct batch *batch, int lines)
     return true;
 }
 
-/* At least one line, unless it was stopped or can never pass. */
+/* The number of the line that is next, or that is under way. */
+static unsigned long long line_number(const struct pace *pace)
+{
+    return (unsigned long long)pace->lines_taken + (pace->input.inside ? 0 : 1);
+}
+
+/* The limit was lowered during the wait: gives back what was taken for a piece that is too large now. */
+static bool is_too_large(struct pace *pace, uint64_t cost, weir_decision *decision)
+{
+    if (!pace->bytes || cost <= atom_load(&pace->piece_max) || pace_stopped(pace)) return false;
+    if (weir_allowed(*decision)) weir_cancel(pace->limiter, decision);
+    return true;
+}
+
+/* False when it was stopped or can never pass; none when they have to be cut anew. */
 static bool take_lines(struct pace *pace, struct batch *batch, int lines)
 {
     batch->count = 0;
     if (take_due(pace, batch, lines)) return true;
     const uint64_t cost = pace->bytes ? input_size_of(&pace->input, pace->input.next) : 1;
-    const weir_decision decision = weir_take_wait(pace->limiter, cost, WEIR_FOREVER);
+    weir_decision decision = weir_take_wait(pace->limiter, cost, WEIR_FOREVER);
+    if (is_too_large(pace, cost, &decision)) return true;
     if (decision.verdict == WEIR_NEVER || decision.verdict == WEIR_DENY) {
-        pace->status =
-            trouble("line %llu costs %llu, more than %s can ever let through",
-                    (unsigned long long)pace->lines_taken + 1, (unsigned long long)cost, pace_limit_name(pace));
+        pace->status = trouble("line %llu costs %llu, more than %s can ever let through", line_number(pace),
+                               (unsigned long long)cost, pace_limit_name(pace));
     }
     if (!weir_allowed(decision)) return false;
     add(batch, decision.start.ns, cost);
@@ -100,17 +114,29 @@ static bool write_all(struct pace *pace, const char *bytes, size_t size)
     return true;
 }
 
+/* Of the pieces that leave next, those that do not begin a line. */
+static int parts_of(const struct pace *pace, int count)
+{
+    int parts = 0;
+    for (int i = 0; pace->bytes && i < count; i++) {
+        if (!input_begins_line(&pace->input, pace->input.next + i)) parts++;
+    }
+    return parts;
+}
+
 static bool let_through(struct pace *pace, const struct batch *batch)
 {
     size_t size;
+    const int parts = parts_of(pace, batch->count);
     const char *bytes = input_take(&pace->input, batch->count, &size);
     const uint64_t now_ns = weir_now().ns;
     record_begin(&pace->record, now_ns);
     for (int i = 0; i < batch->count; i++) {
         record_start(&pace->record, now_ns, batch->start_ns[i], batch->cost[i]);
     }
+    record_parts(&pace->record, (uint64_t)parts);
     record_end(&pace->record);
-    pace->lines_taken += (uint64_t)batch->count;
+    pace->lines_taken += (uint64_t)(batch->count - parts);
     return write_all(pace, bytes, size);
 }
 
@@ -120,8 +146,7 @@ static void drop_late(struct pace *pace, int lines)
     weir_stats stats;
     const struct record_rate rate = record_rate_now(&pace->record);
     weir_read_stats(pace->limiter, &stats, sizeof stats);
-    const double pool_ns = rate.pool / rate.permits_per_ns;
-    const double late_ns = (double)stats.late_now_ns - (double)pace->record.dropped / rate.permits_per_ns - pool_ns;
+    const double late_ns = (double)stats.late_now_ns - (double)pace->record.dropped / rate.permits_per_ns;
     const double too_late = late_ns * rate.permits_per_ns;
     const int count = too_late < 1 ? 0 : too_late < lines ? (int)too_late : lines;
     size_t size;
@@ -133,14 +158,31 @@ static void drop_late(struct pace *pace, int lines)
 static int lines_known(const struct pace *pace)
 {
     const int known = pace->input.found - pace->input.next;
-    const uint64_t left = pace->count_max - pace->lines_taken;
-    return (uint64_t)known < left ? known : (int)left;
+    uint64_t left = pace->count_max - pace->lines_taken;
+    if ((uint64_t)known <= left) return known;
+    if (!pace->bytes) return (int)left;
+    for (int i = 0; i < known; i++) {
+        if (input_begins_line(&pace->input, pace->input.next + i) && left-- == 0) return i;
+    }
+    return known;
+}
+
+static bool wants_more(const struct pace *pace)
+{
+    return pace->lines_taken < pace->count_max || (pace->bytes && pace->input.inside);
+}
+
+static void follow_piece(struct pace *pace)
+{
+    const size_t piece_max = (size_t)atom_load(&pace->piece_max);
+    if (pace->bytes && pace->input.piece_max != piece_max) input_pieces_of(&pace->input, piece_max);
 }
 
 void pace_lines(struct pace *pace)
 {
     struct batch batch;
-    while (!pace_stopped(pace) && pace->lines_taken < pace->count_max) {
+    while (!pace_stopped(pace) && wants_more(pace)) {
+        follow_piece(pace);
         const enum input_state state = input_lines(&pace->input);
         if (state == INPUT_INTERRUPTED) continue;
         if (state != INPUT_READY) {
@@ -150,6 +192,7 @@ void pace_lines(struct pace *pace)
         if (pace->drop) drop_late(pace, lines_known(pace));
         const int lines = lines_known(pace);
         if (lines == 0) continue;
-        if (!take_lines(pace, &batch, lines) || !let_through(pace, &batch)) return;
+        if (!take_lines(pace, &batch, lines)) return;
+        if (batch.count != 0 && !let_through(pace, &batch)) return;
     }
 }

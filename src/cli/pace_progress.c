@@ -18,7 +18,13 @@
 #include "plan/writer.h"
 #include "host/sleep.h"
 
-enum { LOOK_EVERY_NS = 100000000, WIDTH_USUAL = 80, WIDTH_MAX = 200 };
+enum { LOOK_EVERY_NS = 100000000, LOOK_OFTEN_NS = 1000000, WIDTH_USUAL = 80, WIDTH_MAX = 200 };
+
+/* Signals that asked to end it. */
+struct asked {
+    int times;
+    uint64_t first_ns;
+};
 
 struct shown {
     struct record_view before;
@@ -100,13 +106,15 @@ static void show(struct pace_watch *watch, struct shown *shown)
     char text[512];
     struct writer writer = {text, sizeof text, 0};
     const double passed_ns = (double)(now_ns - shown->at_ns);
-    write_grouped(&writer, view.items);
+    write_grouped(&writer, pace->bytes ? view.granted : view.items);
     write_text(&writer, " ");
-    write_text(&writer, pace->record.noun);
+    write_text(&writer, pace->bytes ? "bytes" : pace->record.noun);
     write_text(&writer, "  ");
-    put_rate(&writer, (double)(view.granted - shown->before.granted) * HOST_SECOND_NS / passed_ns, "/s now");
+    put_rate(&writer, (double)(view.granted - shown->before.granted) * HOST_SECOND_NS / passed_ns,
+             pace->bytes ? " B/s now" : "/s now");
     write_text(&writer, "  ");
-    put_rate(&writer, record_rate(view.granted, 1, view.first_ns, view.last_ns), "/s overall");
+    put_rate(&writer, record_rate(view.granted, 1, view.first_ns, view.last_ns),
+             pace->bytes ? " B/s overall" : "/s overall");
     write_text(&writer, "  late p99 ");
     write_about(&writer, view.late_p99_ns);
     if (view.items > 0) put_share(&writer, pace, &view, now_ns);
@@ -121,34 +129,79 @@ static void clear(struct shown *shown)
     shown->dirty = false;
 }
 
-static void on_signal(struct pace_watch *watch, struct shown *shown, int signal)
+/* At most one limit a second: a file may change ten times in it. */
+static void tell_news(struct pace *pace, struct shown *shown, bool at_once)
 {
+    const uint64_t now_ns = weir_now().ns;
+    if (!pace->has_news || (!at_once && now_ns - pace->told_ns < HOST_SECOND_NS)) return;
     clear(shown);
+    fprintf(stderr, "%s\n", pace->news);
+    pace->has_news = false;
+    pace->told_ns = now_ns;
+}
+
+static void on_signal(struct pace_watch *watch, struct shown *shown, struct asked *asked, int signal)
+{
+    if (signal > 0) clear(shown);
     if (signal == SIGUSR1) pace_print_summary(watch->pace, stderr);
-    else if (signal == SIGINT || signal == SIGTERM) stop(watch, (uint64_t)signal + 1);
+    if (signal != SIGINT && signal != SIGTERM) return;
+    if (asked->times++ == 0) asked->first_ns = weir_now().ns;
+    stop(watch, (uint64_t)signal + 1);
+}
+
+/* Until a deadline that is `limit_ns` after `began_ns`, or 0; UINT64_MAX is none. */
+static uint64_t left_ns(uint64_t limit_ns, uint64_t began_ns)
+{
+    return subtract_to_zero(limit_ns, limit_ns == UINT64_MAX ? 0 : weir_now().ns - began_ns);
+}
+
+/* It counts from the first start, as the schedule does; before that it is looked for so often that the end is late by a
+   tenth at most. */
+static uint64_t for_left_ns_of(struct pace *pace)
+{
+    if (pace->for_ns == UINT64_MAX) return UINT64_MAX;
+    const struct record_view view = record_view(&pace->record);
+    return view.items == 0 ? most(pace->for_ns / 10, LOOK_OFTEN_NS) : left_ns(pace->for_ns, view.first_ns);
+}
+
+/* Said again and again, for it may come just before a worker sleeps. */
+static void end_commands(struct pace *pace, const struct asked *asked, uint64_t grace_left_ns)
+{
+    if (asked->times > 1) pace_commands_leave(pace, false);
+    else if (grace_left_ns == 0) pace_commands_leave(pace, true);
+}
+
+/* Not beyond a deadline that is still to come. */
+static uint64_t nap_of(uint64_t for_left_ns, uint64_t grace_left_ns)
+{
+    const uint64_t until_for_ns = for_left_ns == 0 ? LOOK_EVERY_NS : for_left_ns;
+    const uint64_t until_grace_ns = grace_left_ns == 0 ? LOOK_EVERY_NS : grace_left_ns;
+    return least(LOOK_EVERY_NS, least(until_for_ns, until_grace_ns));
 }
 
 static void *observe(void *argument)
 {
     struct pace_watch *watch = argument;
-    const struct pace *pace = watch->pace;
-    const uint64_t began_ns = weir_now().ns;
-    struct shown shown = {.at_ns = began_ns};
+    struct pace *pace = watch->pace;
+    struct shown shown = {.at_ns = weir_now().ns};
+    struct asked asked = {.times = 0};
     sigset_t set;
     watched_signals(&set);
     shown.live = isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO) && !pace->json;
     if (pace->command != NULL) shown.live = false; /* their output belongs on the terminal */
     shown.colour = getenv("NO_COLOR") == NULL;
     while (atom_load_acquire(&watch->over) == 0) {
-        const uint64_t passed_ns = weir_now().ns - began_ns;
-        const bool timed_out = passed_ns >= pace->for_ns;
-        const uint64_t nap_ns = least(LOOK_EVERY_NS, timed_out ? LOOK_EVERY_NS : pace->for_ns - passed_ns);
-        if (pace_stopped(pace) || timed_out) stop(watch, timed_out ? 1 : atom_load(&pace->stop));
-        const struct timespec nap = {0, (long)nap_ns};
-        on_signal(watch, &shown, sigtimedwait(&set, NULL, &nap));
-        pace_follow(watch->pace);
+        const uint64_t for_left_ns = for_left_ns_of(pace);
+        const uint64_t grace_left_ns = asked.times == 0 ? UINT64_MAX : left_ns(pace->grace_ns, asked.first_ns);
+        if (pace_stopped(pace) || for_left_ns == 0) stop(watch, most(atom_load(&pace->stop), 1));
+        end_commands(pace, &asked, grace_left_ns);
+        const struct timespec nap = {0, (long)nap_of(for_left_ns, grace_left_ns)};
+        on_signal(watch, &shown, &asked, sigtimedwait(&set, NULL, &nap));
+        pace_follow(pace);
+        tell_news(pace, &shown, false);
         if (shown.live) show(watch, &shown);
     }
+    tell_news(pace, &shown, true);
     clear(&shown);
     return NULL;
 }

@@ -19,11 +19,20 @@ struct record {
     struct histogram late;
     const char *noun; /* what is counted: lines, commands */
     uint64_t items, granted, dropped, early;
+    uint64_t parts; /* of the items: each goes on with a line that is counted */
+    bool in_bytes;  /* permits are bytes */
     uint64_t first_ns, last_ns, first_cost;
+    uint64_t owed; /* of the last cost, what is paid for after its start */
     /* The limit once more, as a leaking bucket in floating point that knows nothing of its algorithm. */
     double permits_per_ns, faster_per_ns, pool, over, level, excess;
     uint64_t period_ns, permits;
-    bool in_windows; /* no burst is said */
+    uint64_t index;    /* of the limit in the plan */
+    bool in_windows;   /* no burst is said */
+    bool keeps_room;   /* across a change, see record_limit */
+    uint64_t level_ns; /* up to here the bucket has leaked */
+    /* The last change: what started before it and is recorded after it counts so much of its cost. */
+    uint64_t changed_ns;
+    double share_before, share;
 };
 
 /* A copy of what changes, for showing while it goes on. */
@@ -33,8 +42,9 @@ struct record_view {
 
 void record_open(struct record *record, const struct plan *plan, const char *noun);
 
-/* From now on by another limit; what stands in the bucket stays the same time, or as many permits of windows. */
-void record_limit(struct record *record, const struct plan *plan);
+/* Between hold and end: from now on by another limit, which came into force between before_ns and now_ns. */
+void record_hold(struct record *record);
+void record_limit(struct record *record, const struct plan *plan, uint64_t before_ns, uint64_t now_ns);
 
 /* The limit as it is now. */
 struct record_rate {
@@ -46,12 +56,13 @@ struct record_rate record_rate_now(struct record *record);
 /* Between begin and end: each operation that starts at actual_ns, with its intended start. */
 void record_begin(struct record *record, uint64_t actual_ns);
 void record_start(struct record *record, uint64_t actual_ns, uint64_t intended_ns, uint64_t cost);
+void record_parts(struct record *record, uint64_t count);
 void record_end(struct record *record);
 void record_dropped(struct record *record, uint64_t count);
 
 struct record_view record_view(struct record *record);
 
-/* Permits a second from the first start to the last; 0 with fewer than two. */
+/* Permits a second from the first start to the last, without the first's; 0 with fewer than two. */
 double record_rate(uint64_t granted, uint64_t first_cost, uint64_t first_ns, uint64_t last_ns);
 
 /* The summary, as text for people or as one JSON object on one line. */

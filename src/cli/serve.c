@@ -14,8 +14,8 @@ enum { OPTION_CHECK, OPTION_RESP, OPTION_HTTP, OPTION_THREADS, OPTION_STATE, OPT
 
 static const struct option_help option_rows[OPTION_COUNT] = {
     [OPTION_CHECK] = {"check", 0, NULL, "say what is wrong with FILE, or what it means, and end"},
-    [OPTION_RESP] = {"resp", 0, "ADDR:PORT", "for clients of Redis (127.0.0.1:9347), or \"none\""},
-    [OPTION_HTTP] = {"http", 0, "ADDR:PORT", "for HTTP and the page (127.0.0.1:9348), or \"none\""},
+    [OPTION_RESP] = {"resp", 0, "ADDR:PORT", "for clients of Redis (localhost:9347), or \"none\""},
+    [OPTION_HTTP] = {"http", 0, "ADDR:PORT", "for HTTP and the page (localhost:9348), or \"none\""},
     [OPTION_THREADS] = {"threads", 0, "N", "threads that serve (as many as processors, 4 at most)"},
     [OPTION_STATE] = {"state", 0, "FILE", "keep what was used in FILE; a restart goes on with it"},
 };
@@ -87,9 +87,10 @@ const struct command *serve_command(void)
                    "  redis-cli -p 9347 WEIR.TAKE '10/s burst=20' user:42\n"
                    "  curl -d limit=10/s -d key=user:42 http://127.0.0.1:9348/v1/take\n"
                    "\n"
-                   "An address is ADDR:PORT, [V6]:PORT, :PORT for all, or unix:PATH.  Addresses that others can reach\n"
-                   "want a password: WEIR_PASSWORD, or the file's.  SIGHUP, or a change of FILE, reads it again: all\n"
-                   "of it or nothing; what was used stays used.  SIGTERM answers what came and ends.\n"
+                   "An address is ADDR:PORT, [V6]:PORT, :PORT for all, or unix:PATH; localhost is 127.0.0.1 and,\n"
+                   "where the system has it, ::1.  Addresses that others can reach want a password: WEIR_PASSWORD,\n"
+                   "or the file's.  SIGHUP, or a change of FILE, reads it again: all of it or nothing; what was used\n"
+                   "stays used.  SIGTERM answers what came and ends.\n"
                    "\n"
                    "Exit status: 0 stopped, or FILE is good; 2 trouble, or FILE is not.\n",
         .options = option_rows,

@@ -53,8 +53,11 @@ static bool read_wait(const char *value, uint64_t *wait_ns)
 
 static bool read_status(const char *value, int *status)
 {
-    uint64_t number = 0;
-    if (strcmp(value, "0") != 0 && !read_count_argument("refused", value, STATUS_MAX, &number)) return false;
+    uint64_t number;
+    if (!read_count(value, &number) || number > STATUS_MAX) {
+        trouble("--refused \"%s\": expected a whole number from 0 to %d", value, STATUS_MAX);
+        return false;
+    }
     *status = (int)number;
     return true;
 }

@@ -69,9 +69,11 @@ struct algorithm {
     uint32_t options;    /* a bit (1 << enum option_kind) for each that it knows; algorithm and shadow go without */
     const char *note;    /* a line for explain, or NULL */
     uint8_t words;       /* of state; without any, `possible` is all there is to ask */
-    bool keeps_schedule; /* a start may lie in the past, and `behind` says how far the work is behind */
+    bool keeps_schedule; /* a start may lie in the past, and `behind` says how much time went unused */
     bool pays_after;     /* a call of any size passes at once, and the next one waits for it */
 
+    /* The note, where it depends on what was said; NULL: it does not. */
+    const char *(*note_of)(const struct limit *);
     /* More words of state than `words`, for those that grow with the limit; NULL: none. */
     uint64_t (*more_words)(const struct rule *);
     /* Fills what was not said. */
@@ -105,7 +107,8 @@ struct algorithm {
     /* From when on may this state, left behind at `now`, be forgotten?  From then on a fresh one lets nothing through
        that this one does not, be it sooner or more; UINT64_MAX: never. */
     uint64_t (*idle)(const struct rule *, const uint64_t *state, uint64_t now);
-    /* How far behind its schedule the work is, and the most that it ever was when a call was granted; may be NULL. */
+    /* Time of the schedule that went unused and is in no pool to be used, and the most by which a granted call ever
+       started behind its place; may be NULL. */
     uint64_t (*behind)(const struct rule *, const uint64_t *state, uint64_t now);
     uint64_t (*behind_max)(const uint64_t *state);
     struct spent (*spent)(const uint64_t *state); /* may be NULL */

@@ -18,7 +18,7 @@
    With pay=self a caller waits for his own cost: he starts at next + max(0, c - stored), which does not move while he
    asks again, so time in which nothing is taken pays for him, be he larger than the store.
 
-   Guava's SmoothBursty (seeds 002 and 003), and what seed 003 wants of it.
+   Guava's SmoothBursty and what an article on it ("Rate Limiting Part 2") wants of it.
 
    May touch: its arguments.  Promises: in any window t at most burst + largest cost + rate * t permits, and with
    pay=self max(burst, largest cost) + rate * t.  Leaves to others: the lock around the words. */
@@ -137,9 +137,12 @@ static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t 
     return state[LAST] > now;
 }
 
-/* First the debt, then the store.  Since its start a call may have been stored again, tick for tick. */
+/* First the debt, then the store.  Since its start a call may have been stored again, tick for tick.  Nothing where a
+   call waits and this one has started: the two may end at the same tick, as an earlier call that was given back moves
+   the end of the last slot, and not the ends that decisions remember. */
 static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)
 {
+    if (waited_for(rule, state, now) && slot->start <= now) return;
     const struct store store = rested(rule, left(rule, state), now);
     /* Whoever has waited for more than the store holds has it no longer. */
     const bool lost = pays_itself(rule) && slot->start <= now;

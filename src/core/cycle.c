@@ -23,7 +23,7 @@
    May touch: its arguments.  Promises: at most N permits are of one cycle; so at most N start in it, and what the first
    call that had to wait took of those before, less than its cost.  Leaves to others: the lock around the words.
 
-   Seed 002; resilience4j's AtomicRateLimiter and SemaphoreBasedRateLimiter answer the same. */
+   resilience4j's AtomicRateLimiter and SemaphoreBasedRateLimiter answer the same. */
 #include "core/algorithm.h"
 #include "core/clock.h"
 #include "core/facts.h"

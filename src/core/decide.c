@@ -176,19 +176,34 @@ uint64_t passing_now(struct rules rules, const uint64_t *state, uint64_t now_ns,
     return least(most(left_now(rules, state, now_ns).permits, 1), cost_max);
 }
 
-/* Somebody waits behind this decision: his start is fixed, and a newcomer must not be given the same one. */
+static struct slot slot_of(const struct rule *rule, int limit, const weir_decision *decision, uint64_t cost,
+                           const uint64_t end[])
+{
+    struct slot slot = {.start = tick_at(rule, decision->start.ns), .cost = ticks_of(rule, cost)};
+    slot.guessed = end == NULL && decision->limit != (uint32_t)limit;
+    /* Not known: the least it can be, so that rather less is given back. */
+    if (slot.guessed) slot.end = add_saturating(slot.start, slot.cost);
+    else slot.end = end != NULL ? end[limit] : decision->end;
+    return slot;
+}
+
+/* Another call waits behind this decision: its start is fixed, and a newcomer must not be given the same one.  Where
+   this decision has started and a limit still has a call waiting, this one can only be the last there if the slots say
+   so; of a slot whose end is not known, its least end has to be the last. */
 static bool waited_behind(struct rules rules, const uint64_t *state, uint64_t now_ns, const weir_decision *decision,
-                          const uint64_t end[])
+                          const uint64_t cost[], const uint64_t end[])
 {
     bool waited = false, last = true;
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
         const struct algorithm *algorithm = algorithm_of(rule);
         const uint64_t now = tick_at(rule, now_ns);
-        const bool known = end != NULL || decision->limit == (uint32_t)i;
+        const struct slot slot = slot_of(rule, i, decision, cost[i], end);
         if (algorithm->words == 0) continue;
-        waited = waited || algorithm->waited_for(rule, state, now);
-        if (known && algorithm->mark(rule, state, now) != (end != NULL ? end[i] : decision->end)) last = false;
+        const bool waits = algorithm->waited_for(rule, state, now);
+        const bool counts = !slot.guessed || (waits && decision->start.ns <= now_ns);
+        waited = waited || waits;
+        if (counts && algorithm->mark(rule, state, now) != slot.end) last = false;
         state += state_words(rule, algorithm);
     }
     return waited && !last;
@@ -203,22 +218,11 @@ static bool part_of_reservation(struct rules rules, uint64_t now_ns, const weir_
     return part && now_ns < decision->start.ns;
 }
 
-static struct slot slot_of(const struct rule *rule, int limit, const weir_decision *decision, uint64_t cost,
-                           const uint64_t end[])
-{
-    struct slot slot = {.start = tick_at(rule, decision->start.ns), .cost = ticks_of(rule, cost)};
-    slot.guessed = end == NULL && decision->limit != (uint32_t)limit;
-    /* Not known: the least it can be, so that rather less is given back. */
-    if (slot.guessed) slot.end = add_saturating(slot.start, slot.cost);
-    else slot.end = end != NULL ? end[limit] : decision->end;
-    return slot;
-}
-
 void settle(struct rules rules, uint64_t *state, uint64_t now_ns, const weir_decision *decision, const uint64_t cost[],
             const uint64_t actual[], const uint64_t end[])
 {
-    const bool keep =
-        waited_behind(rules, state, now_ns, decision, end) || part_of_reservation(rules, now_ns, decision, actual);
+    const bool keep = waited_behind(rules, state, now_ns, decision, cost, end) ||
+                      part_of_reservation(rules, now_ns, decision, actual);
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
         const struct algorithm *algorithm = algorithm_of(rule);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   hybrid.c - seed 000's three pools without a filler: active, burst and waiting, in closed form.
+   hybrid.c - the three pools of nosqlbench's design note without a filler: active, burst and waiting, in closed form.
 
-   The seed pours the time that has passed into an active pool; what does not fit waits; and while something waits, the
-   active pool fills `ratio` times as fast, up to a burst pool on top.  Between two takes each pool is a straight line,
-   so nobody has to pour:
+   The original pours the time that has passed into an active pool; what does not fit waits; and while something
+   waits, the active pool fills `ratio` times as fast, up to a burst pool on top.  Between two takes each pool is a
+   straight line, so nobody has to pour:
 
        active                                         schedule: the time given out so far, it forgets nothing
         over |            .-------  ratio - 1         now - schedule: active and waiting together,
@@ -14,7 +14,7 @@
 
    The line is kept as one point of it, (since, active).  A take lowers the point, leaves `since` alone and rounds
    nothing, however often it happens; only where a cap was reached the point is set anew.  At ratio 1 what does not fit
-   into the pool is never made up for, and is still measured: that is the seed's wait time.
+   into the pool is never made up for, and is still measured: that is its wait time.
 
        | schedule | active | since, 0 = untouched | behind_max |      four words, the first two signed
 
@@ -129,7 +129,7 @@ static uint64_t start_with(const struct rule *rule, const struct pools_now *pool
     return as_ticks(by_line > by_schedule ? by_line : by_schedule);
 }
 
-/* The seed's pool: two operations, and a millisecond at least. */
+/* The original's pool: two operations, and a millisecond at least. */
 static void defaults(struct limit *limit)
 {
     uint64_t permits, period_ns;
@@ -312,10 +312,13 @@ static void carry(const struct rule *from, const struct rule *to, const uint64_t
     next[BEHIND_MAX] = carry_used(from, to, state[BEHIND_MAX], WEIR_KEEP);
 }
 
+/* The waiting pool: time that has passed, was not used, and is in no pool to be used.  A take moves the schedule and
+   the pools alike, so no start changes it, be it now or ahead. */
 static uint64_t behind(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
-    (void)rule;
-    return state[SINCE] == 0 ? 0 : as_ticks(as_signed(now) - pools_of(state).schedule);
+    const struct pools_now pools = pools_of(state);
+    const int64_t t = as_signed(now);
+    return state[SINCE] == 0 ? 0 : as_ticks(clamp(t - pools.schedule) - active_at(rule, &pools, t));
 }
 
 static uint64_t behind_max(const uint64_t *state)

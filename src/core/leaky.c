@@ -21,7 +21,7 @@
    stands still for up to a minute, and then begins anew from the earlier time: RULE_FOLLOWS_CLOCK.
 
    May touch: its arguments.  Promises: at most burst + rate * (t + 1 ms) permits start in any window t; nodelay without
-   the 1 ms, for windows of whole ms.  Leaves to others: the lock around the words.  Source: seed 002, nginx 1.22.1. */
+   the 1 ms, for windows of whole ms.  Leaves to others: the lock around the words.  Source: nginx 1.22.1. */
 #include "core/algorithm.h"
 #include "core/clock.h"
 #include "core/facts.h"
@@ -214,10 +214,12 @@ static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t 
     return bucket.later_ms != 0 || bucket.height > highest(rule, 0);
 }
 
-/* At its start no more of a slot is left in the bucket than starts at once; the rest has leaked, and been used. */
+/* Of a slot that starts no more is left in the bucket than `calm`; the rest has leaked, and been used.  Where its delay
+   was cut to whole ms the bucket stands higher, but by how much is not known any more: a later call may be on top. */
 static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)
 {
-    const uint64_t now_ms = ms_at(rule, now), start_ms = ms_at(rule, slot->start), at_start = highest(rule, 0);
+    const uint64_t now_ms = ms_at(rule, now), start_ms = ms_at(rule, slot->start);
+    const uint64_t at_start = least(thousandths(rule->burst), calm(rule));
     const uint64_t before = leak(rule, subtract_to_zero(start_ms, now_ms));
     const uint64_t since = leak_ceil(rule, subtract_to_zero(now_ms, start_ms));
     const uint64_t left = subtract_to_zero(least(thousandths(slot->cost), add_saturating(at_start, before)), since);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   pools.h - the literal token pools of nosqlbench's hybrid limiter (seed 000): one token is one ns of schedule.
+   pools.h - the literal token pools of nosqlbench's design note (hybrid there): a token is a ns of schedule.
 
    May touch: its arguments.  Promises: the answers of the original, step by step.  Leaves to others: the clock and the
    filler; `hybrid` is these pools without a filler, and is tested against them. */

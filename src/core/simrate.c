@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   simrate.c - what nosqlbench's limiter is today: seed 000's three pools, in ticks that are scaled to the rate.
+   simrate.c - what nosqlbench's limiter is today: its design note's three pools, in ticks that are scaled to the rate.
 
    Time becomes ticks of 1 ns above a rate of 1/s, of 1 us above 0.001/s, of 1 ms above that; an operation costs a whole
    number of them, cut off.  Each 10 ms a filler pours the ticks that have passed into the pools of pools.c, which here

@@ -13,7 +13,7 @@
    needs no more memory.  A change of limit enters those who wait anew in their order, permit by permit; where the line
    is longer than the ring, one that the ring has lost lies a period before the one in its place.
 
-   Form: cell; words as in stamps.h.  Seed 002 (rolling log with gap, refused calls logged), seed 004 (ring of times).
+   Form: cell; words as in stamps.h.  Peers: rolling-rate-limiter (gap, refused calls logged), khenidak's ring of times.
 
    May touch: its arguments.  Promises: any count + 1 calls that were asked for span the period.  Leaves to others: the
    ring itself (stamps.c), the lock around it (share). */

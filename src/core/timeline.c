@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   timeline.c - seed 001: a pointer that moves along the schedule, slot by slot.
+   timeline.c - EngineBlock's limiter: a pointer that moves along the schedule, slot by slot.
 
    Each call is given the next free slot, and the pointer moves on by the call's time.  It starts there, or at once when
    that lies in the past; so the next call pays for this one, and what is missed stays on the schedule:
@@ -302,12 +302,27 @@ static void carry(const struct rule *from, const struct rule *to, const uint64_t
     for (int i = TIMELINE_ALLOCATED; i < TIMELINE_WORDS; i++) next[i] = carry_used(from, to, state[i], WEIR_KEEP);
 }
 
+static const char *note_of(const struct limit *limit)
+{
+    const uint64_t one = power_of_ten(limit->strictness.places);
+    if (limit->factor.digits != 0) {
+        return limit->factor.digits > power_of_ten(limit->factor.places)
+                   ? "idle time stays on the schedule; catchup makes it up slowly"
+                   : "idle time stays on the schedule as lateness; catchup=1 never makes it up";
+    }
+    if (limit->strictness.digits == 0) return "idle time stays on the schedule; all of it is made up at once";
+    if (limit->strictness.digits == one) {
+        return "EngineBlock's strict limiting as it was built: idle time is given up, starts may come together";
+    }
+    return "of idle time a share is given up, strictness rounded down to 1/2, 1/4, ...; the rest is made up at once";
+}
+
 const struct algorithm *timeline_algorithm(void)
 {
     static const struct algorithm timeline = {
         .name = "timeline",
         .options = WITH(CATCHUP) | WITH(STRICTNESS),
-        .note = "idle time stays on the schedule; strictness gives it up, catchup makes it up slowly",
+        .note_of = note_of,
         .words = TIMELINE_WORDS,
         .keeps_schedule = true,
         .pays_after = true,

@@ -26,7 +26,7 @@
    delays the call itself: it starts at next + price, or at once where so much time has passed.  from and before are
    what next and stored were when the last call was priced, so that it can be priced again.
 
-   Guava's SmoothWarmingUp (seeds 002 and 003), with its cold factor free.
+   Guava's SmoothWarmingUp, with its cold factor free.
 
    May touch: its arguments.  Promises: in any window t at most largest cost + rate * t permits, and never sooner than
    the prices say but for two ticks.  Leaves to others: the lock around the words. */

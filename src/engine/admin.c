@@ -100,11 +100,11 @@ bool admin_fits_url(struct admin *admin)
     return false;
 }
 
-static bool greet(struct admin *admin, const struct engine_place *address, const struct link_greeting *greeting)
+static bool greet(struct admin *admin, const struct engine_addresses *addresses, const struct link_greeting *greeting)
 {
     struct link *const link = &admin->link;
     const uint64_t until_ns = host_now_ns() + patience_ns(admin);
-    bool waits = link_open(link, address, greeting, host_now_ns());
+    bool waits = link_open(link, addresses, greeting, host_now_ns());
     while (waits && link->state != LINK_READY && link->state != LINK_CLOSED) waits = wait_for_news(link, until_ns);
     if (link->state == LINK_READY) return true;
     if (link->state == LINK_CLOSED) admin_say(admin, "%s", link->why);
@@ -118,10 +118,11 @@ static bool open_link(struct admin *admin, unsigned server)
     uint64_t edition = 0;
     admin->server = server;
     place_text(&hub->server[server]->place, admin->name);
-    const struct engine_place address = hub_address(hub, server, &edition);
+    struct engine_addresses addresses;
+    hub_addresses(hub, server, &addresses, &edition);
     struct link_greeting greeting = hub_greeting(hub, server);
     greeting.primary = false; /* a replica is looked at as well */
-    if (address.host[0] != '\0') return greet(admin, &address, &greeting);
+    if (addresses.count != 0) return greet(admin, &addresses, &greeting);
     admin_say(admin, "no address of this name was found");
     return false;
 }

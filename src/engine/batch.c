@@ -299,7 +299,8 @@ static void give_up(struct weir_engine *engine, struct item *item)
 {
     char why[LINK_WHY_MAX];
     const uint64_t deadline_ms = engine->hub->options.deadline_ns / NS_PER_MS;
-    const bool waited_for_link = item->state == ITEM_PARKED && item->not_before_ns == 0;
+    /* What the deadline met before anybody was asked has no server to blame. */
+    const bool waited_for_link = item->state == ITEM_PARKED && item->not_before_ns == 0 && item->server != NOWHERE;
     snprintf(why, sizeof why, "no %s within %llu ms", item->state == ITEM_SENT ? "answer" : "connection",
              (unsigned long long)deadline_ms);
     hub_count(&engine->hub->counts.late, 1);

@@ -192,7 +192,7 @@ static unsigned add_server(struct hub *hub, const struct engine_place *place)
     atomic_store(&server->trial, false);
     breaker_init(&server->breaker, random_64());
     server->resolving = false;
-    server->named = !resolve_numeric(place, &server->address);
+    server->named = !resolve_known(place, &server->addresses);
     if (at == hub->servers) atomic_store_explicit(&hub->servers, at + 1, memory_order_release);
     return at;
 }
@@ -213,13 +213,12 @@ unsigned hub_server(struct hub *hub, const struct engine_place *place)
     return found;
 }
 
-struct engine_place hub_address(struct hub *hub, unsigned server, uint64_t *edition)
+void hub_addresses(struct hub *hub, unsigned server, struct engine_addresses *addresses, uint64_t *edition)
 {
     host_lock(&hub->mutex);
-    const struct engine_place address = hub->server[server]->address;
+    *addresses = hub->server[server]->addresses;
     *edition = hub->server[server]->edition;
     host_unlock(&hub->mutex);
-    return address;
 }
 
 /* ---- away, and back ---- */

@@ -23,9 +23,9 @@ enum {
 };
 
 struct server {
-    struct engine_place place;   /* as it is called */
-    struct engine_place address; /* as it was found; host "": not found */
-    _Atomic uint64_t edition;    /* another one when the place is taken over by another server */
+    struct engine_place place;         /* as it is called */
+    struct engine_addresses addresses; /* as it was found */
+    _Atomic uint64_t edition;          /* another one when the place is taken over by another server */
     struct breaker breaker;
     _Atomic bool used; /* keys are there */
     bool was_away;     /* it failed, and no question was answered since */
@@ -82,7 +82,7 @@ struct link_greeting hub_greeting(const struct hub *hub, unsigned server);
 
 /* The server at this place, known or new; NOWHERE when there are too many. */
 unsigned hub_server(struct hub *hub, const struct engine_place *place);
-struct engine_place hub_address(struct hub *hub, unsigned server, uint64_t *edition);
+void hub_addresses(struct hub *hub, unsigned server, struct engine_addresses *addresses, uint64_t *edition);
 
 /* Is nobody to ask it? */
 static inline bool hub_is_away(const struct hub *hub, unsigned server)

@@ -8,7 +8,8 @@
    each in its place, so that the next ones are taken for what they are.
 
    May touch: the socket, malloc.  Promises: never waits; a reader that meets more than LINK_REPLY_MAX bytes, or more
-   answers than questions, breaks the connection.  Leaves to others: when to wait (poll), what answers mean. */
+   answers than questions, breaks the connection; each address of a server is tried before it counts as
+   unreachable.  Leaves to others: when to wait (poll), what answers mean. */
 #include "engine/link.h"
 
 #include <errno.h>
@@ -38,8 +39,10 @@ static void answer_one(struct link *link, const redisReply *reply)
     if (expected.answer != NULL) expected.answer(link, expected.context, reply);
 }
 
+/* An address that says nothing keeps the whole attempt: the next attempt begins with the next one. */
 void link_close(struct link *link)
 {
+    if (link->state == LINK_CONNECTING && !link->doomed) link->address++;
     if (link->context != NULL) redisFree(link->context);
     secure_end(link->secure);
     link->context = NULL;
@@ -88,7 +91,50 @@ void link_limit_arrays(struct link *link)
     reader->privdata = link;
 }
 
-bool link_open(struct link *link, const struct engine_place *place, const struct link_greeting *greeting,
+/* What is wrong with the first one is told. */
+static void say_unreachable(struct link *link, const char *why)
+{
+    char line[LINK_WHY_MAX];
+    snprintf(line, sizeof line, "cannot be reached: %s", why);
+    if (link->attempts == 1) link_say_why(link, line);
+}
+
+static bool connect_to(struct link *link, const char *host, uint16_t port)
+{
+    redisFree(link->context);
+    link->context = port == 0 ? redisConnectUnixNonBlock(host) : redisConnectNonBlock(host, port);
+    if (link->context == NULL) {
+        link_say_why(link, "no memory for a connection");
+        return false;
+    }
+    if (link->context->err != 0) {
+        const bool by_system = link->context->err == REDIS_ERR_IO;
+        say_unreachable(link, by_system ? host_error_text(errno) : link->context->errstr);
+        return false;
+    }
+    fcntl(link->context->fd, F_SETFD, FD_CLOEXEC);
+    link_limit_arrays(link);
+    return true;
+}
+
+static void go_round(struct link *link)
+{
+    link->address = link->address + 1 < link->addresses.count ? link->address + 1 : 0;
+}
+
+/* The next of the addresses that were not tried yet; false: there is none, see why. */
+static bool connect_next(struct link *link)
+{
+    const struct engine_addresses *const all = &link->addresses;
+    while (link->attempts < all->count) {
+        if (link->attempts++ != 0) go_round(link);
+        if (connect_to(link, all->host[link->address], all->port)) return true;
+    }
+    go_round(link); /* the next attempt begins as this one did */
+    return false;
+}
+
+bool link_open(struct link *link, const struct engine_addresses *addresses, const struct link_greeting *greeting,
                uint64_t now_ns)
 {
     link_close(link);
@@ -96,21 +142,13 @@ bool link_open(struct link *link, const struct engine_place *place, const struct
     link->greeting = *greeting;
     link->load_tried = link->load_next = link->script_next = link->tried = false;
     link->heard_ns = now_ns;
-    link->context =
-        place->port == 0 ? redisConnectUnixNonBlock(place->host) : redisConnectNonBlock(place->host, place->port);
-    if (link->context == NULL) {
-        link_say_why(link, "no memory for a connection");
+    link->addresses = *addresses;
+    if (link->address >= addresses->count) link->address = 0;
+    link->attempts = 0;
+    if (!connect_next(link)) {
+        link_close(link);
         return false;
     }
-    if (link->context->err != 0) {
-        char why[LINK_WHY_MAX];
-        const bool by_system = link->context->err == REDIS_ERR_IO;
-        snprintf(why, sizeof why, "cannot be reached: %s", by_system ? host_error_text(errno) : link->context->errstr);
-        link_break(link, why);
-        return false;
-    }
-    fcntl(link->context->fd, F_SETFD, FD_CLOEXEC);
-    link_limit_arrays(link);
     link->state = LINK_CONNECTING;
     return true;
 }
@@ -228,28 +266,32 @@ short link_events(const struct link *link)
     return (short)(POLLIN | (writes ? POLLOUT : 0));
 }
 
-static void connected(struct link *link, uint64_t now_ns)
+static bool unreachable(struct link *link, int failure)
+{
+    say_unreachable(link, host_error_text(failure));
+    link->doomed = !connect_next(link);
+    return !link->doomed;
+}
+
+/* true: this address was none, and it is to be seen whether the next one is. */
+static bool connected(struct link *link, uint64_t now_ns)
 {
     int failure = 0;
     socklen_t size = sizeof failure;
     struct pollfd poll_fd = {link->context->fd, POLLOUT, 0};
-    if (poll(&poll_fd, 1, 0) <= 0) return;
+    if (poll(&poll_fd, 1, 0) <= 0) return false;
     if (getsockopt(link->context->fd, SOL_SOCKET, SO_ERROR, &failure, &size) != 0) failure = errno;
-    if (failure != 0) {
-        char why[LINK_WHY_MAX];
-        snprintf(why, sizeof why, "cannot be reached: %s", host_error_text(failure));
-        link_doom(link, why);
-        return;
-    }
+    if (failure != 0) return unreachable(link, failure);
     if (link->greeting.tls != NULL) link->secure = secure_begin(link->greeting.tls, link->greeting.host);
     if (link->greeting.tls != NULL && link->secure == NULL) {
         link_doom(link, "no memory for TLS");
-        return;
+        return false;
     }
     link->context->flags |= REDIS_CONNECTED;
     link->state = LINK_GREETING;
     link->heard_ns = now_ns; /* who is asked seldom has it connected long before he looks: it was not silent */
     link_greet(link);
+    return false;
 }
 
 /* One answer, if it is here.  false: there is no more. */
@@ -298,7 +340,7 @@ static void hear(struct link *link, uint64_t now_ns)
 
 void link_turn(struct link *link, uint64_t now_ns)
 {
-    if (link->state == LINK_CONNECTING) connected(link, now_ns);
+    while (link->state == LINK_CONNECTING && !link->doomed && connected(link, now_ns)) continue;
     if (link->state >= LINK_GREETING && !link->doomed) {
         link_flush(link);
         if (!link->doomed) hear(link, now_ns);

@@ -55,6 +55,9 @@ struct link_greeting {
 struct link {
     enum link_state state;
     redisContext *context;
+    struct engine_addresses addresses;
+    unsigned address;                    /* the one that it is connected to, or tries */
+    unsigned attempts;                   /* so many of them were tried since it was opened */
     redisReplyObjectFunctions functions; /* of its reader */
     void *(*array)(const redisReadTask *, array_size);
     struct secure *secure; /* NULL: without TLS */
@@ -85,8 +88,8 @@ struct link {
     uint64_t edition;
 };
 
-/* Begins to connect.  false: it is closed, see why. */
-bool link_open(struct link *link, const struct engine_place *place, const struct link_greeting *greeting,
+/* Begins to connect: to one address after the other, until one of them takes it.  false: it is closed, see why. */
+bool link_open(struct link *link, const struct engine_addresses *addresses, const struct link_greeting *greeting,
                uint64_t now_ns);
 
 /* What it reads is bounded; link_open does it. */

@@ -3,7 +3,7 @@
 
    Asking for a name takes as long as it takes, and cannot be stopped.  So it is done when the engine is opened and,
    since services that are managed by others move a name to the new primary, again after each failure: then by a thread
-   that ends with the answer.
+   that ends with the answer.  localhost is not asked for: it is what RFC 6761 says, also where there is no /etc/hosts.
 
    May touch: the system's resolver, a thread.  Promises: calls never wait for it.  Leaves to others: connecting. */
 #include "engine/resolve.h"
@@ -16,6 +16,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "host/address.h"
+
 enum { ASKING_MAX = 16 /* names at once: a cluster may tell of a thousand that do not exist */ };
 
 struct question {
@@ -25,35 +27,48 @@ struct question {
     struct engine_place place;
 };
 
-static bool look_up(const char *host, int family, int flags, char out[URL_HOST_MAX])
+static void add_all(const struct addrinfo *found, int family, struct engine_addresses *addresses)
 {
-    struct addrinfo *found = NULL;
-    const struct addrinfo wanted = {.ai_family = family, .ai_socktype = SOCK_STREAM, .ai_flags = flags};
-    if (getaddrinfo(host, NULL, &wanted, &found) != 0) return false;
-    const bool fine = getnameinfo(found->ai_addr, found->ai_addrlen, out, URL_HOST_MAX, NULL, 0, NI_NUMERICHOST) == 0;
-    freeaddrinfo(found);
-    return fine;
+    for (; found != NULL && addresses->count < URL_ADDRESSES_MAX; found = found->ai_next) {
+        char *const host = addresses->host[addresses->count];
+        if (found->ai_family != family) continue;
+        addresses->count +=
+            getnameinfo(found->ai_addr, found->ai_addrlen, host, URL_HOST_MAX, NULL, 0, NI_NUMERICHOST) == 0;
+    }
 }
 
-bool resolve_numeric(const struct engine_place *place, struct engine_place *address)
+/* Those of IPv4 first: engines listen there more often, and not every network carries IPv6. */
+static bool look_up(const char *host, int flags, struct engine_addresses *addresses)
 {
-    *address = *place;
-    if (place->port == 0 || look_up(place->host, AF_UNSPEC, AI_NUMERICHOST, address->host)) return true;
-    address->host[0] = '\0';
-    return false;
+    struct addrinfo *found = NULL;
+    const struct addrinfo wanted = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = flags};
+    if (getaddrinfo(host, NULL, &wanted, &found) != 0) return false;
+    add_all(found, AF_INET, addresses);
+    add_all(found, AF_INET6, addresses);
+    freeaddrinfo(found);
+    return addresses->count != 0;
+}
+
+bool resolve_known(const struct engine_place *place, struct engine_addresses *known)
+{
+    *known = (struct engine_addresses){.port = place->port};
+    if (place->port == 0) memcpy(known->host[known->count++], place->host, sizeof place->host);
+    else if (host_is_localhost(place->host)) {
+        strcpy(known->host[known->count++], "127.0.0.1");
+        strcpy(known->host[known->count++], "::1");
+    } else look_up(place->host, AI_NUMERICHOST, known);
+    return known->count != 0;
 }
 
 static void ask(const struct question *question)
 {
-    struct engine_place address = question->place;
+    struct engine_addresses addresses = {.port = question->place.port};
     struct server *const server = question->hub->server[question->server];
-    /* As hiredis does: the other protocol where the first has none. */
-    const bool found = look_up(question->place.host, AF_INET, 0, address.host) ||
-                       look_up(question->place.host, AF_INET6, 0, address.host);
+    const bool found = look_up(question->place.host, 0, &addresses);
     host_lock(&question->hub->mutex);
     question->hub->asking--;
     if (server->edition == question->edition) {
-        if (found) server->address = address;
+        if (found) server->addresses = addresses;
         server->resolving = false;
     }
     host_unlock(&question->hub->mutex);

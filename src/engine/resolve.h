@@ -7,8 +7,8 @@
 
 #include "engine/hub.h"
 
-/* A path or an address needs nobody to be asked.  false: it is a name, and the address has no host. */
-bool resolve_numeric(const struct engine_place *place, struct engine_place *address);
+/* For a path, an address and localhost nobody needs to be asked.  false: it is a name, of which none is known yet. */
+bool resolve_known(const struct engine_place *place, struct engine_addresses *known);
 
 /* Asks, however long that takes; without an answer what is known stays. */
 void resolve_now(struct hub *hub, unsigned server);

@@ -40,16 +40,17 @@ struct link *engine_link(struct weir_engine *engine, unsigned server, uint64_t n
     uint64_t edition = atomic_load_explicit(&engine->hub->server[server]->edition, memory_order_relaxed);
     if (link != NULL && link->state != LINK_CLOSED && link->edition == edition) return link;
     if (link == NULL && (link = make_link(engine, server)) == NULL) return NULL;
-    const struct engine_place address = hub_address(engine->hub, server, &edition);
+    struct engine_addresses addresses;
+    hub_addresses(engine->hub, server, &addresses, &edition);
     const struct link_greeting greeting = hub_greeting(engine->hub, server);
     link_close(link);
     link->edition = edition;
-    if (address.host[0] == '\0') {
+    if (addresses.count == 0) {
         link_say_why(link, "no address of this name was found");
         return NULL;
     }
     hub_count(&engine->hub->counts.connects, 1);
-    return link_open(link, &address, &greeting, now_ns) ? link : NULL;
+    return link_open(link, &addresses, &greeting, now_ns) ? link : NULL;
 }
 
 void engine_failed(struct weir_engine *engine, unsigned server, const char *why)

@@ -21,6 +21,14 @@ struct engine_place {
     uint16_t port;
 };
 
+/* Where it was found, all of them at one port; of a Unix socket the path, with port 0. */
+enum { URL_ADDRESSES_MAX = 8 };
+struct engine_addresses {
+    char host[URL_ADDRESSES_MAX][URL_HOST_MAX];
+    unsigned count; /* 0: not found */
+    uint16_t port;
+};
+
 struct engine_url {
     enum url_kind kind;
     bool tls;

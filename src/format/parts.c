@@ -58,7 +58,7 @@ static struct slice without_port(struct slice address)
     return is_made_of(inside, "0123456789abcdefABCDEF:.%") ? inside : address;
 }
 
-struct slice part_of(struct slice value, unsigned part)
+struct slice part_of(struct slice value, enum accesslog_part part)
 {
     if (slice_is_nothing(value)) return (struct slice){value.bytes, 0};
     if (part == ACCESSLOG_ADDRESS) return without_port(value);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   address.c - the bytes of a network address.
+   address.c - the bytes of a network address, and the name of this machine itself.
 
    May touch: the address it is given, as much of it as its family says.  Promises: the same bytes for one host's IPv4,
    whether a socket of IPv4 or of both says it; ports, flow labels and scopes do not count.  Leaves to others: how many
@@ -7,8 +7,8 @@
 #include "host/address.h"
 
 #include <netinet/in.h>
-#include <stdbool.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 
 size_t host_address(const struct sockaddr *address, unsigned char bytes[HOST_ADDRESS_V6])
@@ -27,4 +27,9 @@ size_t host_address(const struct sockaddr *address, unsigned char bytes[HOST_ADD
     const size_t size = mapped ? HOST_ADDRESS_V4 : HOST_ADDRESS_V6;
     memcpy(bytes, v6.sin6_addr.s6_addr + HOST_ADDRESS_V6 - size, size);
     return size;
+}
+
+bool host_is_localhost(const char *name)
+{
+    return strcasecmp(name, "localhost") == 0;
 }

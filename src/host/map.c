@@ -154,6 +154,12 @@ int host_region_open(struct host_region *region, const char *path, enum host_ope
     return failed;
 }
 
+bool host_exists(const char *path)
+{
+    struct stat file;
+    return lstat(path, &file) == 0 || (errno != ENOENT && errno != ENOTDIR);
+}
+
 int host_region_measure(struct host_region *region)
 {
     return region->fd < 0 ? 0 : measure(region->fd, region);
@@ -366,6 +372,33 @@ int host_region_fill(const struct host_region *region)
     do failed = fill(region->fd, file.st_size);
     while (failed != 0 && errno == EINTR);
     return failed != 0 && errno != EOPNOTSUPP && errno != ENOSYS ? errno : 0;
+}
+
+/* The next place that may hold something else than zeros; ENXIO: none. */
+static int next_data(int fd, uint64_t *at)
+{
+#ifdef SEEK_DATA
+    const off_t found = lseek(fd, (off_t)*at, SEEK_DATA);
+    if (found >= 0) *at = (uint64_t)found;
+    if (found < 0 && errno == ENXIO) return ENXIO;
+#else
+    (void)fd, (void)at;
+#endif
+    return 0;
+}
+
+int host_region_blank(const struct host_region *region, uint64_t from, bool *blank)
+{
+    uint8_t some[4096];
+    *blank = true;
+    for (uint64_t at = from; *blank && next_data(region->fd, &at) == 0;) {
+        const ssize_t got = pread(region->fd, some, sizeof some, (off_t)at);
+        if (got == 0) break;
+        if (got < 0 && errno != EINTR) return errno;
+        for (ssize_t i = 0; i < got; i++) *blank = *blank && some[i] == 0;
+        if (got > 0) at += (uint64_t)got;
+    }
+    return 0;
 }
 
 /* ---- mapping ---- */

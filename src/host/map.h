@@ -40,6 +40,9 @@ int host_region_open(struct host_region *region, const char *path, enum host_ope
    opening of the same file lets go of them. */
 int host_region_reopen(struct host_region *region);
 
+/* Is there anything of this name, whatever it is? */
+bool host_exists(const char *path);
+
 /* Takes the size anew: another process may have made it larger. */
 int host_region_measure(struct host_region *region);
 
@@ -50,6 +53,9 @@ int host_region_grow(struct host_region *region, uint64_t size);
 /* A file may have been copied without its zeros, and then touching it can fail (SIGBUS): takes the space for all of it,
    where the file system can.  ENOSPC: there is not so much. */
 int host_region_fill(const struct host_region *region);
+
+/* Are there only zeros from here to the end of the file?  Holes are not read. */
+int host_region_blank(const struct host_region *region, uint64_t from, bool *blank);
 
 /* A part of it, whole pages of 4096; of a region without descriptor: zeroed memory of that size, wherever.
    ENXIO: the file is shorter.  A file that somebody truncates later kills with SIGBUS who touches what is gone: nobody

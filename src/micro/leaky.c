@@ -94,13 +94,13 @@ static void charge(const struct one *one, uint64_t now, uint64_t cost)
     store(one, now, level + least(cost, room_left) * THOUSAND);
 }
 
-/* At its start no more of a slot is left in the bucket than starts at once; the rest has leaked, and been used. */
+/* Of a slot that starts no more is left in the bucket than `calm`: see core/leaky.c. */
 static void give_back(const struct one *one, uint64_t now, uint64_t taken, uint64_t charged, uint64_t unused)
 {
     const struct micro_rule *rule = one->rule;
-    const uint64_t at_once = highest(rule, 0), ms = now / MILLISECOND_US, start_ms = taken / MILLISECOND_US;
-    if (level_at(one, ms) > at_once) return; /* somebody waits */
-    const uint64_t since = ms - start_ms, slot = least(multiply_capped(charged, THOUSAND), at_once);
+    const uint64_t ms = now / MILLISECOND_US, start_ms = taken / MILLISECOND_US;
+    if (level_at(one, ms) > highest(rule, 0)) return; /* somebody waits */
+    const uint64_t since = ms - start_ms, slot = least(multiply_capped(charged, THOUSAND), rule->calm);
     const uint64_t left = since >= ms_to_leak(rule, slot) ? 0 : slot - share_ceil(since, rule->second, rule->third);
     const uint64_t back = least(multiply_capped(unused, THOUSAND), left);
     one->cell->word[LEVEL] = subtract_to_zero(one->cell->word[LEVEL], back);

@@ -28,6 +28,7 @@
 #define MICRO_ALL ((UINT64_C(1) << 53) - 1)    /* remaining of what is unlimited */
 
 enum {
+    MICRO_FORMAT = 1,    /* of a value; 2 to 31 are for those to come */
     MICRO_HEAD = 8,      /* bytes of a value before its cells: "weir", 1, cells, 0, 0 */
     MICRO_CELL = 16,     /* bytes of a cell before its words */
     MICRO_WORDS_MAX = 7, /* of a cell */
@@ -110,8 +111,10 @@ struct micro_answer {
 /* 0, or WEIR_EUNSUPPORTED with what the engine does not keep and what to write instead. */
 int micro_plan_make(struct micro_plan *, const weir_plan *, weir_error *);
 
-/* false: these bytes are not a state of weir's. */
+/* false: these bytes are no state that this weir reads.  A value of an older format is converted in here. */
 bool micro_read(struct micro_state *, const void *bytes, size_t size);
+/* Of such bytes: the format that they say they are of (MICRO_FORMAT: damaged); 0: they are not weir's. */
+unsigned micro_format(const void *bytes, size_t size);
 /* Returns how many bytes; `bytes` has room for MICRO_BYTES_MAX. */
 size_t micro_write(const struct micro_state *, void *bytes);
 

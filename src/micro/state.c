@@ -12,7 +12,7 @@
 
 #include "micro/kinds.h"
 
-enum { MAGIC = 4, VERSION_AT = MAGIC, COUNT_AT, PAD_AT, VERSION = 1, WORD = 8, BYTE_BITS = 8, BYTE_MASK = 255 };
+enum { MAGIC = 4, VERSION_AT = MAGIC, COUNT_AT, PAD_AT, VERSION_MAX = 31, WORD = 8, BYTE_BITS = 8, BYTE_MASK = 255 };
 #define WORD_MOST (UINT64_C(1) << 53)
 
 static const char magic[] = "weir";
@@ -61,7 +61,7 @@ bool micro_read(struct micro_state *state, const void *bytes, size_t size)
 {
     const unsigned char *at = bytes;
     state->count = 0; /* cells beyond it are not looked at */
-    if (size < MICRO_HEAD || memcmp(at, magic, MAGIC) != 0 || at[VERSION_AT] != VERSION) return false;
+    if (size < MICRO_HEAD || memcmp(at, magic, MAGIC) != 0 || at[VERSION_AT] != MICRO_FORMAT) return false;
     const unsigned count = at[COUNT_AT];
     if (count == 0 || count > WEIR_LIMITS_MAX || at[PAD_AT] != 0 || at[PAD_AT + 1] != 0) return false;
     size_t left = size - MICRO_HEAD;
@@ -73,11 +73,19 @@ bool micro_read(struct micro_state *state, const void *bytes, size_t size)
     return left == 0;
 }
 
+/* No letter, so that "weirdo" is not weir's. */
+unsigned micro_format(const void *bytes, size_t size)
+{
+    const unsigned char *at = bytes;
+    if (size <= VERSION_AT || memcmp(at, magic, MAGIC) != 0 || at[VERSION_AT] > VERSION_MAX) return 0;
+    return at[VERSION_AT];
+}
+
 size_t micro_write(const struct micro_state *state, void *bytes)
 {
     unsigned char *at = bytes;
     memcpy(at, magic, MAGIC);
-    at[VERSION_AT] = VERSION;
+    at[VERSION_AT] = MICRO_FORMAT;
     at[COUNT_AT] = (unsigned char)state->count;
     at[PAD_AT] = at[PAD_AT + 1] = 0;
     at += MICRO_HEAD;

@@ -7,11 +7,14 @@
    Replicas and the log of the engine are given the result, "SET key value PXAT ms", so they need neither this module
    nor its clock.  A key lives until its limits have forgotten all by themselves, to the ms above.
 
-   May touch: the keys of the question.  Promises: what is not ours is an error, and is not written; nothing is written
-   that has not changed.  Leaves to others: the arithmetic (micro), logs (stamps.c). */
+   May touch: the keys of the question.  Promises: what is not ours, is damaged or of a newer weir is an error, and is
+   not written; nothing is written that has not changed.  Leaves to others: the arithmetic (micro), logs (stamps.c). */
 #include "module/store.h"
 
+#include <stdio.h>
 #include <string.h>
+
+enum { KEY_SHOWN = 160, KEY_END = 9 /* "\\xff...\"" and its end */ };
 
 static const char wrong_type[] = "WRONGTYPE Operation against a key holding the wrong kind of value";
 
@@ -42,10 +45,48 @@ static bool refuse(struct store *store, const char *words)
     return call_refuse(store->call, "%s", words);
 }
 
-static bool refuse_foreign(struct store *store)
+/* As redis-cli reads it, so that it can be pasted into a command; cut where it is very long. */
+static const char *key_shown(const struct store *store, unsigned at, char shown[KEY_SHOWN])
 {
-    return refuse(store, "WEIRVALUE what is at this key was not written by weir: expected nothing, or a state of a "
-                         "limit; use another key, for example weir:user:42");
+    size_t size = 0, to = 0;
+    const char *key = store->call->engine->string_ptr_len(store->question->key[at], &size);
+    bool plain = size != 0;
+    for (size_t i = 0; i < size; i++) plain = plain && key[i] > ' ' && key[i] <= '~' && strchr("\"'\\", key[i]) == NULL;
+    if (!plain) shown[to++] = '"';
+    for (size_t i = 0; i < size && to < KEY_SHOWN - KEY_END; i++) {
+        const bool as_is = key[i] >= ' ' && key[i] <= '~' && key[i] != '"' && key[i] != '\\';
+        to += (size_t)snprintf(shown + to, KEY_SHOWN - to, as_is ? "%c" : "\\x%02x", (unsigned char)key[i]);
+    }
+    snprintf(shown + to, KEY_SHOWN - to, "%s%s", to < KEY_SHOWN - KEY_END ? "" : "...", plain ? "" : "\"");
+    return shown;
+}
+
+static bool refuse_foreign(struct store *store, unsigned at)
+{
+    char shown[KEY_SHOWN];
+    key_shown(store, at, shown);
+    store_close(store);
+    return call_refuse(store->call,
+                       "WEIRVALUE what is at %s was not written by weir: expected nothing, or a state of a limit; use "
+                       "another key, for example weir:user:42",
+                       shown);
+}
+
+/* Never taken for nothing: what was used is unknown, not none. */
+static bool refuse_value(struct store *store, unsigned at, const char *bytes, size_t size)
+{
+    char shown[KEY_SHOWN];
+    const unsigned format = micro_format(bytes, size);
+    if (format == 0) return refuse_foreign(store, at);
+    key_shown(store, at, shown);
+    store_close(store);
+    if (format == MICRO_FORMAT) {
+        return call_refuse(store->call, "WEIRVALUE a state of weir, but damaged; to begin anew: DEL %s", shown);
+    }
+    return call_refuse(store->call,
+                       "WEIRVALUE a state of a newer weir: format %u, and weir " WEIR_VERSION
+                       " reads %d; to begin anew: DEL %s",
+                       format, MICRO_FORMAT, shown);
 }
 
 /* The whole state, or one limit's part of it. */
@@ -56,7 +97,7 @@ static bool read_string(struct store *store, unsigned at)
     struct micro_state *state = question->keys == 1 ? &store->state : &part;
     size_t size = 0;
     const char *bytes = store->call->engine->string_dma(store->key[at], &size, ENGINE_READ);
-    if (!micro_read(state, bytes, size)) return refuse_foreign(store);
+    if (!micro_read(state, bytes, size)) return refuse_value(store, at, bytes, size);
     if (question->keys == 1 || state->count == 0) return true;
     store->state.count = question->plan->count;
     store->state.cell[at] = state->cell[0];
@@ -100,7 +141,7 @@ bool store_is_sound(struct store *store)
 {
     for (unsigned i = 0; i < store->question->keys; i++) {
         if (is_log(store->question->plan, i) && store->log[i].where == &store->stamps[i] && store->stamps[i].foreign)
-            return refuse_foreign(store);
+            return refuse_foreign(store, i);
     }
     return true;
 }

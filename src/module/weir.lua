@@ -206,6 +206,15 @@ local function scaled(column, a, b, c, expected)
     return product, c
 end
 
+-- A process multiplies the digits that were written, in 64 bits; only tens are cancelled before.
+local function check_digits(column, top, bottom, factor, expected)
+    local power = 1
+    while fmod(power, bottom) ~= 0 do power = power * 10 end
+    local digits = top * (power / bottom)
+    while power > 1 and fmod(factor, 10) == 0 do power, factor = power / 10, factor / 10 end
+    if digits * factor >= 2 ^ 64 then too_long(column, expected) end
+end
+
 -- "500_000", "1.5": a fraction in lowest terms.
 local function number(expected)
     local from = at
@@ -214,15 +223,19 @@ local function number(expected)
     local places, behind_places = match(text, '^%.(%d+)()', behind)
     at = behind_places or behind
     places = places or ''
-    local digits = gsub(gsub(whole, '_', '') .. gsub(places, '0+$', ''), '^0+(%d)', '%1')
+    whole = gsub(whole, '_', '')
+    local digits = gsub(whole .. gsub(places, '0+$', ''), '^0+(%d)', '%1')
     local value = tonumber(digits)
-    if #places > 18 or value >= 2 ^ 64 or format('%.0f', value) ~= digits then too_long(from, expected) end
+    if #places > 18 or tonumber(whole .. places) >= 2 ^ 64 or format('%.0f', value) ~= digits then
+        too_long(from, expected)
+    end
     local power = 10 ^ #gsub(places, '0+$', '')
     return scaled(from, value, 1, power, expected)
 end
 
 -- A time in microseconds, as a fraction: whole nanoseconds.
 local function time_of(column, top, bottom, ns, expected)
+    check_digits(column, top, bottom, ns, expected)
     local us, parts = scaled(column, top, ns, bottom * 1000, expected)
     if us / parts * 1000 >= 2 ^ 64 then too_long(column, expected) end
     if fmod(1000, parts) ~= 0 then mistake(column, expected) end
@@ -274,6 +287,7 @@ local function read_between(between, column, name)
         between.unit = column
         return check_unit(column, name)
     end
+    check_digits(column, limit.count, limit.parts, factor, EXPECTED_RATE)
     limit.count, limit.parts = scaled(column, limit.count, factor, limit.parts, EXPECTED_RATE)
     between.suffix, between.unit = true, bytes and column
 end
@@ -308,8 +322,8 @@ local function read_nginx()
         mistake(limit.value.rate, "nginx's rates are whole; for example 30r/m, one every 2 s")
     end
     if name == 's' then return end
-    local thousandths = scaled(limit.value.rate, limit.count, 1000, 1, EXPECTED_RATE)
-    limit.count, limit.parts = scaled(from, divide(thousandths, 60), 1, 1000, EXPECTED_RATE)
+    check_digits(limit.value.rate, limit.count, 1, 1000, EXPECTED_RATE)
+    limit.count, limit.parts = scaled(from, muldiv(limit.count, 50, 3), 1, 1000, EXPECTED_RATE) -- * 1000 / 60
 end
 
 -- After a comma: a number without a period is a ratio, anything else the next limit.
@@ -360,6 +374,7 @@ local function amount(expected)
     if not factor then
         return 'time', time_of(from, top, bottom, ns, expected)
     end
+    check_digits(from, top, bottom, factor, expected)
     local value, parts = scaled(from, top, factor, bottom, expected)
     if parts ~= 1 then mistake(from, expected) end
     return 'count', value, 1
@@ -499,12 +514,19 @@ local function refuse(option, words)
     mistake(at_value(option), words)
 end
 
--- `per` permits in `permit` microseconds, in lowest terms.
-local function rate_of()
+-- `per` permits in us * parts microseconds, in lowest terms; their product may be more than a double holds.
+local function reduced_rate()
     local common, common_parts = gcd(limit.count, limit.us), gcd(limit.us_parts, limit.parts)
     local per = limit.count / common * (limit.us_parts / common_parts)
-    local permit = limit.us / common * (limit.parts / common_parts)
-    if per > 1e6 * permit then refuse('rate', RATE_TOO_FAST) end
+    local us, parts = limit.us / common, limit.parts / common_parts
+    if per > 1e6 * (us * parts) then refuse('rate', RATE_TOO_FAST) end
+    return per, us, parts
+end
+
+-- `per` permits in `permit` microseconds.
+local function rate_of()
+    local per, us, parts = reduced_rate()
+    local permit = us * parts
     if permit > MOST or per / gcd(per, 1000) > MOST / 1000 then refuse('rate', TOO_MUCH) end
     return per, permit
 end
@@ -536,8 +558,8 @@ end
 local function compile_line(rule, per, permit, ratio, parts)
     rule.per, rule.permit, rule.per_fast = times(per, parts), times(permit, parts), times(per, ratio)
     rule.top = top_of(rule)
-    if rule.top < rule.permit then refuse('burst', BURST_NONE) end
     if max(rule.permit, rule.per_fast, rule.top) >= MOST then refuse('rate', TOO_MUCH) end
+    if rule.top < rule.permit then refuse('burst', BURST_NONE) end
     rule.burst = divide(rule.top, rule.permit)
     rule.debt = debt_of(rule, rule.permit)
 end
@@ -594,6 +616,8 @@ local function check_leaky()
         refuse('burst', 'leaky counts its burst in permits; for example burst=20')
     elseif limit.burst == 0 then
         refuse('burst', BURST_NONE)
+    elseif times(limit.burst, 1000) >= MOST then
+        refuse('burst', TOO_LONG)
     elseif limit.delay and limit.column.nodelay then
         refuse('nodelay', 'nodelay delays nothing; write it, or delay=8, but not both')
     elseif limit.delay == 0 then
@@ -601,17 +625,25 @@ local function check_leaky()
     end
 end
 
--- second / third thousandths leak in a millisecond; up to `calm` starts at once.
+-- second / third thousandths leak in a millisecond, in lowest terms.  They may fit where per and permit do not.  In a
+-- process the period is in ns, and 2^64 is the end.
+local function leak_of(rule)
+    local per, us, parts = reduced_rate()
+    local of_us = gcd(1e6, us)
+    local of_parts = gcd(1e6 / of_us, parts)
+    rule.second, rule.third = times(per, 1e6 / (of_us * of_parts)), us / of_us * (parts / of_parts)
+    if rule.second >= MOST or rule.third > MOST then refuse('rate', TOO_MUCH) end
+    if rule.third * (of_us * of_parts * 1000 / gcd(per, 1000)) >= 2 ^ 64 then refuse('rate', TOO_MUCH) end
+end
+
+-- Up to `calm` starts at once.
 local function compile_leaky(rule)
     default_burst()
-    local per, permit = rate_of()
+    leak_of(rule)
     check_leaky()
-    local common = gcd(1e6, permit)
-    rule.second, rule.third = times(per, 1e6 / common), permit / common
-    if rule.second >= MOST then refuse('rate', TOO_MUCH) end
     local highest = muldiv(divide(PERIOD_MOST, 1000), rule.second, rule.third)
     rule.burst, rule.top = limit.burst, times(limit.burst, 1000)
-    if rule.top >= highest or rule.top >= MOST then refuse('burst', TOO_LONG) end
+    if rule.top >= highest then refuse('burst', TOO_LONG) end
     rule.debt = highest - rule.top
     rule.calm = limit.column.nodelay and rule.top or min(times((limit.delay or 0) + 1, 1000), rule.top)
 end
@@ -742,9 +774,28 @@ local WORDS_2, WORDS_3, WORDS_7 = 2 * 256, 3 * 256, 7 * 256
 
 local function nothing() end
 
-local function foreign()
-    fail('WEIRVALUE what is at this key was not written by weir: expected nothing, or a state of a limit; use another '
-        .. 'key, for example weir:user:42')
+local FORMAT, FORMAT_MOST = 1, 31 -- of a value: the byte behind "weir", which is no letter
+
+-- As redis-cli reads it, so that it can be pasted into a command; cut where it is very long.
+local function shown(key)
+    local cut = #key > 140 and '...' or ''
+    if key ~= '' and not find(key, '[^!-~]') and not find(key, '["\'\\]') then return sub(key, 1, 140) .. cut end
+    local function in_hex(c) return format('\\x%02x', byte(c)) end
+    return '"' .. gsub(gsub(sub(key, 1, 140), '["\\]', in_hex), '[^ -~]', in_hex) .. cut .. '"'
+end
+
+-- What this weir does not read is never taken for nothing.
+local function foreign(key, value)
+    local version = value and match(value, '^weir(.)')
+    version = version and byte(version) or 0
+    if version == 0 or version > FORMAT_MOST then
+        fail('WEIRVALUE what is at %s was not written by weir: expected nothing, or a state of a limit; use another '
+            .. 'key, for example weir:user:42', shown(key))
+    elseif version == FORMAT then
+        fail('WEIRVALUE a state of weir, but damaged; to begin anew: DEL %s', shown(key))
+    end
+    fail('WEIRVALUE a state of a newer weir: format %d, and weir %s reads %d; to begin anew: DEL %s', version, VERSION,
+        FORMAT, shown(key))
 end
 
 -- none and unlimited remember nothing.
@@ -1023,11 +1074,11 @@ function leaky.charge(rule, cell, now, cost)
     cell[3], cell[4] = ms, level + min(cost, divide(rule.top + rule.debt - level, 1000)) * 1000
 end
 
--- At its start no more of a slot is left in the bucket than starts at once; the rest has leaked, and been used.
+-- Of a slot that starts no more is left in the bucket than `calm`; the rest has leaked, and been used.
 function leaky.give(rule, cell, now, taken, charged, unused)
-    local at_once, ms, start = highest(rule, 0), ms_of(now), ms_of(taken)
-    if level_at(rule, cell, ms) > at_once then return end
-    local since, slot = ms - start, min(times(charged, 1000), at_once)
+    local ms, start = ms_of(now), ms_of(taken)
+    if level_at(rule, cell, ms) > highest(rule, 0) then return end
+    local since, slot = ms - start, min(times(charged, 1000), rule.calm)
     if since >= ms_to_leak(rule, slot) then return end
     local left = slot - muldiv_up(since, rule.second, rule.third)
     cell[4] = max(cell[4] - min(times(unused, 1000), left), 0)
@@ -1193,7 +1244,7 @@ end
 function log.entry(cell, index)
     local member = call('ZRANGE', cell.key, index, index)[1]
     local time = tonumber(match(member or '', '^(%d+):%d%d%d%d%d%d$'))
-    if not time or time > EXACT then foreign() end
+    if not time or time > EXACT then foreign(cell.key) end
     if index == 0 then cell.oldest = time end
     return time, member
 end
@@ -1410,29 +1461,30 @@ local function prepare_layouts()
     allow(SLIDING, 3)
 end
 
-local function check_cell(cell)
+local function is_sound(cell)
     local words = WORDS_OF[cell[1]]
-    if not words or cell[2] > MOST then foreign() end
-    if cell[2] == 0 and words ~= 0 and KIND_OF[cell[1]] <= HYBRID then foreign() end
+    if not words or cell[2] > MOST then return false end
+    if cell[2] == 0 and words ~= 0 and KIND_OF[cell[1]] <= HYBRID then return false end
     for i = 3, words + 2 do
-        if cell[i] > EXACT then foreign() end
+        if cell[i] > EXACT then return false end
     end
+    return true
 end
 
--- The cells of a value.
-local function read_value(value)
+-- The cells of a value; an error where it is none that this weir reads.  An older format is converted in here.
+local function read_value(key, value)
     local position, size, found = 9, #value, {}
-    local count = size > 8 and COUNT_OF[unpack_bytes('<I8', value)] or foreign()
+    local count = size > 8 and COUNT_OF[unpack_bytes('<I8', value)] or foreign(key, value)
     for i = 1, count do
         local words = byte(value, position + 1)
         local layout = LAYOUT[words]
-        if not layout or size < position + 15 + 8 * words then foreign() end
+        if not layout or size < position + 15 + 8 * words then foreign(key, value) end
         local cell = {unpack_bytes(layout, value, position)}
         position = cell[#cell] -- where it has read to
-        check_cell(cell)
+        if not is_sound(cell) then foreign(key, value) end
         found[i] = cell
     end
-    if position ~= size + 1 then foreign() end
+    if position ~= size + 1 then foreign(key, value) end
     return found
 end
 
@@ -1478,7 +1530,7 @@ local values
 local function read_keys(keys)
     if #keys == 1 and plan[1].kind ~= LOG then
         local value = call('GET', keys[1])
-        cells = value and read_value(value) or {}
+        cells = value and read_value(keys[1], value) or {}
         return
     end
     cells, values = {}, {}
@@ -1487,7 +1539,7 @@ local function read_keys(keys)
             cells[i] = log.open(keys[i])
         else
             values[i] = call('GET', keys[i])
-            cells[i] = values[i] and read_value(values[i])[1]
+            cells[i] = values[i] and read_value(keys[i], values[i])[1]
         end
     end
 end

@@ -38,7 +38,7 @@ static const char *time_name(int algorithm)
     return option_fits(OPTION_GAP, algorithm) ? "gap=" : "block=";
 }
 
-static void write_rate(struct writer *writer, const struct limit *limit)
+void text_write_rate(struct writer *writer, const struct limit *limit)
 {
     write_decimal(writer, limit->count.digits, limit->count.places);
     if (strcmp(limit->unit, "requests") != 0) write_option(writer, limit->unit);
@@ -52,7 +52,7 @@ void text_write(struct writer *writer, const struct limit *limit)
         write_text(writer, algorithm_text(limit->algorithm));
         return;
     }
-    write_rate(writer, limit);
+    text_write_rate(writer, limit);
     if (limit->burst_kind != AMOUNT_NONE) write_option(writer, "burst=");
     if (limit->burst_kind == AMOUNT_COUNT) write_number(writer, limit->burst);
     if (limit->burst_kind == AMOUNT_TIME) write_time(writer, limit->burst);

@@ -142,6 +142,60 @@ static void explain_pace(struct writer *writer, const struct limit *limit, const
     write_text(writer, " times as fast until the lost time is made up\n");
 }
 
+/* Two starts are never closer than the longest window that has room for one. */
+static uint64_t shortest_gap_ns(const struct limit *limit, uint64_t spacing_ns)
+{
+    uint64_t below = 0, above = add_saturating(spacing_ns, 1);
+    if (facts_most_in(limit, above) <= 1) return above;
+    while (above - below > 1) {
+        const uint64_t middle = below + (above - below) / 2;
+        if (facts_most_in(limit, middle) <= 1) below = middle;
+        else above = middle;
+    }
+    return below;
+}
+
+/* Strict limiting: no start sooner behind another than the rate alone has it, in whole ns. */
+static bool is_strict(const struct limit *limit, uint64_t gap_ns)
+{
+    uint64_t permits = 1, period_ns = 1;
+    limit_rate(limit, &permits, &period_ns);
+    return gap_ns != 0 && gap_ns >= period_ns / permits;
+}
+
+static struct limit strict_pace(const struct limit *limit)
+{
+    struct limit strict = {.count = limit->count,
+                           .period_ns = limit->period_ns,
+                           .burst = 1,
+                           .burst_kind = AMOUNT_COUNT,
+                           .algorithm = ALGORITHM_HYBRID};
+    memcpy(strict.unit, limit->unit, sizeof strict.unit);
+    limit_defaults(&strict);
+    return strict;
+}
+
+static void explain_gap(struct writer *writer, const struct limit *limit, uint64_t spacing_ns)
+{
+    const uint64_t gap_ns = shortest_gap_ns(limit, spacing_ns);
+    const struct limit strict = strict_pace(limit);
+    label(writer, "shortest gap");
+    if (gap_ns == 0) write_text(writer, "0");
+    else write_duration(writer, gap_ns);
+    if (is_strict(limit, gap_ns)) {
+        write_text(writer, ": strict limiting\n");
+        return;
+    }
+    if (is_strict(&strict, shortest_gap_ns(&strict, spacing_ns))) {
+        write_text(writer, ".   For strict limiting, never less than ");
+        write_duration(writer, spacing_ns);
+        write_text(writer, ": '");
+        text_write_rate(writer, &strict);
+        write_text(writer, " burst=1'");
+    }
+    write_text(writer, "\n");
+}
+
 static void explain_largest(struct writer *writer, const struct limit *limit, const struct algorithm *algorithm,
                             const struct facts *facts, uint64_t pool)
 {
@@ -176,8 +230,12 @@ static void explain_limit(struct writer *writer, const struct limit *limit, cons
     }
     const struct algorithm *algorithm = algorithm_of(rule);
     const struct facts facts = facts_of(limit, rule);
-    if (algorithm->keeps_schedule) explain_pace(writer, limit, &facts);
-    else explain_admission(writer, &facts);
+    if (algorithm->keeps_schedule) {
+        explain_pace(writer, limit, &facts);
+        explain_gap(writer, limit, facts.spacing_ns);
+    } else {
+        explain_admission(writer, &facts);
+    }
     explain_period(writer, limit, algorithm);
     if (window_ns != 0 && window_ns != limit->period_ns) {
         explain_window(writer, limit, window_ns);
@@ -191,9 +249,10 @@ static void explain_limit(struct writer *writer, const struct limit *limit, cons
     write_number(writer, facts.state_bytes);
     write_text(writer, " bytes of state");
     write_text(writer, slot_interval(limit, rule) != 0 ? "; in a table 22 bytes a key, all in\n" : "\n");
-    if (algorithm->note == NULL) return;
+    const char *note = algorithm->note_of != NULL ? algorithm->note_of(limit) : algorithm->note;
+    if (note == NULL) return;
     label(writer, "note");
-    write_text(writer, algorithm->note);
+    write_text(writer, note);
     write_text(writer, "\n");
 }
 

@@ -48,6 +48,18 @@ void skip_spaces(struct reader *reader)
     while (is_space(peek(reader))) reader->at++;
 }
 
+bool comma_is_ratio(const struct reader *reader)
+{
+    const char *text = reader->text + reader->at;
+    if (*text++ != ',') return false;
+    while (is_space(*text)) text++;
+    if (!is_digit(*text)) return false;
+    for (; *text != '\0' && *text != ';' && *text != ','; text++) {
+        if (*text == '/' || strncmp(text, "per ", 4) == 0) return false;
+    }
+    return true;
+}
+
 size_t word(struct reader *reader, const char **start)
 {
     *start = reader->text + reader->at;

@@ -18,6 +18,7 @@ struct reader {
     bool nginx;                 /* in nginx's spelling, whose burst counts differently */
     uint8_t brought;            /* the algorithm that the spelling of the rate brings, or 0 */
     uint32_t seen;              /* a bit for each option that was said */
+    size_t last_at, last_size;  /* the limit before this one, as it was written; size 0: there is none */
     size_t column[OPTIONS + 1]; /* where each option was said, as an offset: its name ... */
     size_t value[OPTIONS + 1];  /* ... and its value */
 };
@@ -56,6 +57,14 @@ bool mistake_of(struct reader *reader, size_t at, int code, const char *first, c
 bool more_than_64_bits(struct reader *reader, size_t at, const char *expected);
 bool unknown_word(struct reader *reader, size_t at, const char *start, size_t size);
 
+/* What stands where a rate is expected, or behind a count instead of its period: how it is written here, if another
+   tool writes it so; else that it was not expected. */
+bool not_a_rate(struct reader *reader, size_t at, const char *expected);
+bool not_a_period(struct reader *reader, size_t at);
+
+/* 2000,0.5: what EngineBlock means by a ratio below 1. */
+bool not_a_ratio(struct reader *reader, size_t at);
+
 /* Adds to the mistake. */
 void append(struct reader *reader, const char *text);
 
@@ -63,6 +72,9 @@ void skip_spaces(struct reader *reader);
 
 /* An option ends at a space, a separator or the end. */
 bool ends_here(const struct reader *reader);
+
+/* At a comma: a number without a period behind it is a ratio, anything else the next limit. */
+bool comma_is_ratio(const struct reader *reader);
 
 /* The run of letters and dashes here; moves on behind it. */
 size_t word(struct reader *reader, const char **start);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "core/algorithm.h"
+#include "core/num.h"
 #include "plan/reader.h"
 #include "plan/words.h"
 
@@ -167,25 +168,13 @@ static bool read_nginx(struct reader *reader)
     return read_nginx_rate(reader);
 }
 
-/* After a comma: a number without a period is a ratio, anything else the next limit. */
-static bool comma_is_ratio(const struct reader *reader)
-{
-    const char *text = reader->text + reader->at + 1;
-    while (is_space(*text)) text++;
-    if (!is_digit(*text)) return false;
-    for (; *text != '\0' && *text != ';' && *text != ','; text++) {
-        if (*text == '/' || strncmp(text, "per ", 4) == 0) return false;
-    }
-    return true;
-}
-
 /* 12000 or 12000,1.1: nosqlbench's spelling, a second. */
 static bool read_bare(struct reader *reader)
 {
     struct limit *limit = reader->limit;
     limit->period_ns = SECOND_NS;
     limit->algorithm = reader->brought = ALGORITHM_HYBRID;
-    if (peek(reader) != ',' || !comma_is_ratio(reader)) return true;
+    if (!comma_is_ratio(reader)) return true;
     reader->at++;
     skip_spaces(reader);
     reader->column[OPTION_CATCHUP] = reader->value[OPTION_CATCHUP] = reader->at;
@@ -193,7 +182,7 @@ static bool read_bare(struct reader *reader)
     const size_t at = reader->at;
     static const char expected[] = "catchup is 1 or more; for example 12000,1.1";
     if (!read_number(reader, &limit->factor, expected)) return false;
-    return limit->factor.digits != 0 ? true : mistake(reader, at, expected);
+    return limit->factor.digits != 0 ? true : not_a_ratio(reader, at);
 }
 
 static bool read_rate(struct reader *reader)
@@ -202,6 +191,7 @@ static bool read_rate(struct reader *reader)
     const size_t at = reader->at;
     struct between between = {0};
     reader->column[OPTION_RATE] = reader->value[OPTION_RATE] = at;
+    if (!is_digit(peek(reader))) return not_a_rate(reader, at, expected_rate);
     if (!read_number(reader, &limit->count, expected_rate)) return false;
     const bool nginx = peek(reader) == 'r' && reader->text[reader->at + 1] == '/';
     if (limit->count.digits == 0) return mistake(reader, at, "a rate is above 0; to stop everything write none");
@@ -213,10 +203,7 @@ static bool read_rate(struct reader *reader)
     if (skip(reader, '/')) return read_period(reader);
     reader->at = before;
     if (!between.unit) return read_bare(reader);
-    const char *start;
-    reader->at = between.unit_at;
-    const size_t size = word(reader, &start);
-    return unknown_word(reader, between.unit_at, start, size);
+    return not_a_period(reader, between.unit_at);
 }
 
 static bool read_word_limit(struct reader *reader, bool *found)
@@ -256,6 +243,13 @@ static bool read_limit(struct reader *reader)
     return true;
 }
 
+/* 2000,0.5 */
+static bool is_below_one(const struct reader *reader)
+{
+    const struct decimal factor = reader->limit->factor;
+    return reader->brought == ALGORITHM_HYBRID && factor.digits < power_of_ten(factor.places);
+}
+
 static bool compile(struct reader *reader, struct rule *rule)
 {
     const struct limit_problem problem = limit_compile(reader->limit, rule);
@@ -263,6 +257,7 @@ static bool compile(struct reader *reader, struct rule *rule)
     const bool said = problem.option == OPTION_RATE || reader->seen & UINT32_C(1) << problem.option;
     const size_t at = reader->value[said ? problem.option : OPTION_ALGORITHM];
     if (problem.option == OPTION_SHADOW) return mistake_of(reader, at, WEIR_EUNSUPPORTED, problem.message, "", 0, "");
+    if (problem.option == OPTION_CATCHUP && is_below_one(reader)) return not_a_ratio(reader, at);
     if (problem.option != OPTION_ALGORITHM) return mistake(reader, at, problem.message);
     return mistake_of(reader, at, WEIR_EUNSUPPORTED, "algorithm=", algorithm_text(reader->limit->algorithm),
                       strlen(algorithm_text(reader->limit->algorithm)), problem.message);
@@ -277,10 +272,14 @@ int text_read(const char *text, weir_use use, struct limit limits[], struct rule
             mistake(&reader, reader.at, "a text holds at most 8 limits");
             return error->code;
         }
+        skip_spaces(&reader);
+        const size_t from = reader.at;
         reader.limit = &limits[count];
         if (!read_limit(&reader) || (rules != NULL && !compile(&reader, &rules[count]))) return error->code;
         count++;
-        if (peek(&reader) == ',' && comma_is_ratio(&reader)) {
+        reader.last_at = from;
+        reader.last_size = reader.at - from;
+        if (comma_is_ratio(&reader)) {
             mistake(&reader, reader.at + 1,
                     "a ratio goes behind a bare number, as in 10,1.1; a limit has a period: 10/s");
             return error->code;

@@ -14,6 +14,9 @@
    With rules NULL nothing is compiled, so that every spelling can be read, built or not. */
 int text_read(const char *text, weir_use use, struct limit limits[], struct rule rules[], weir_error *error);
 
+/* Its rate alone, as "10 tokens/s". */
+void text_write_rate(struct writer *writer, const struct limit *limit);
+
 /* The canonical text of one limit: nothing implied. */
 void text_write(struct writer *writer, const struct limit *limit);
 

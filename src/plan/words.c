@@ -69,6 +69,15 @@ static const struct {
     {"Gi", UINT64_C(1) << 30},
 };
 
+static const struct {
+    const char *name, *written;
+} rate_words[] = {
+    {"rps", "/s"}, {"qps", "/s"}, {"tps", "/s"}, {"iops", "/s"},  {"ops", " ops/s"}, {"Hz", "/s"},  {"hz", "/s"},
+    {"RPS", "/s"}, {"QPS", "/s"}, {"TPS", "/s"}, {"rpm", "/min"}, {"qpm", "/min"},   {"rph", "/h"},
+};
+
+static const char *const verbs[] = {"configure", "start", "restart", "stop"};
+
 #define LENGTH(array) (sizeof(array) / sizeof(array)[0])
 
 bool same_word(const char *name, const char *word, size_t size)
@@ -131,6 +140,22 @@ uint64_t find_suffix(const char *word, size_t size)
         if (same_word(suffixes[i].name, word, size)) return suffixes[i].factor;
     }
     return 0;
+}
+
+const char *find_rate_word(const char *word, size_t size)
+{
+    for (size_t i = 0; i < LENGTH(rate_words); i++) {
+        if (same_word(rate_words[i].name, word, size)) return rate_words[i].written;
+    }
+    return NULL;
+}
+
+bool is_verb_word(const char *word, size_t size)
+{
+    for (size_t i = 0; i < LENGTH(verbs); i++) {
+        if (same_word(verbs[i], word, size)) return true;
+    }
+    return false;
 }
 
 enum { NEAR_WORD_MAX = 16, NEAR_EDITS_MAX = 2 };

@@ -26,6 +26,12 @@ const char *algorithm_text(int algorithm);
 uint64_t find_period(const char *word, size_t size);
 uint64_t find_suffix(const char *word, size_t size);
 
+/* A rate in one word, as other tools write it: what is written for it behind the count here, "/s" for rps; or NULL. */
+const char *find_rate_word(const char *word, size_t size);
+
+/* Does nosqlbench take it for a command to its limiter? */
+bool is_verb_word(const char *word, size_t size);
+
 /* The known word nearest to a mistyped one, or NULL when none is near. */
 const char *nearest_word(const char *word, size_t size);
 

@@ -57,7 +57,7 @@ static bool is_host(struct slice text)
 static bool read_listen_address(struct read *read, const struct where *where, const struct node *value, void *into)
 {
     static const char expected[] = "expected ADDRESS:PORT, :PORT for all addresses, or none; for example "
-                                   "127.0.0.1:9347 or [::1]:9347";
+                                   "localhost:9347, 127.0.0.1:9347 or [::1]:9347";
     if (!is_text(read, where, value, expected)) return false;
     const struct slice text = value->text;
     size_t colon = text.size;

@@ -4,8 +4,8 @@
    See config.c, and config_parts.h for the files behind it.
 
        listen:
-         resp: 127.0.0.1:9347        ADDR:PORT, [V6]:PORT, :PORT (all addresses) or none
-         http: 127.0.0.1:9348
+         resp: localhost:9347        ADDR:PORT, [V6]:PORT, localhost:PORT (127.0.0.1 and ::1), :PORT (all) or none
+         http: localhost:9348
          unix: /run/weir/weir.sock
          unix_mode: "0660"
          hosts: [weir.example]       further names that Host: may say
@@ -54,7 +54,8 @@ enum {
 
 /* Strings are owned by the config; NULL or 0: not said. */
 struct config {
-    char *resp, *http, *unix_path; /* addresses as written: ADDR:PORT, [V6]:PORT, :PORT; "none" switches one off */
+    char *resp, *http,
+        *unix_path; /* addresses as written: ADDR:PORT, [V6]:PORT, localhost:PORT, :PORT; "none" switches one off */
     unsigned unix_mode;
     char *password;                  /* or read from password_file when the config is read */
     bool password_in_config;         /* it stands in the file itself: worth a warning where others may read that */

@@ -2,8 +2,9 @@
    listen.c - addresses to sockets that listen.
 
    May touch: sockets, the file of a Unix socket, LISTEN_* of the environment.  Promises: a port that somebody else has
-   is refused, although our own workers share it; a Unix socket that nobody listens on is replaced, any other file is
-   left alone.  Leaves to others: what comes (accept.c), which addresses are wanted (server.c). */
+   is refused, although our own workers share it; both addresses of localhost get the same port; a Unix socket that
+   nobody listens on is replaced, any other file is left alone.  Leaves to others: what comes (accept.c), which
+   addresses are wanted (server.c). */
 #include "serve/listen.h"
 
 #include <arpa/inet.h>
@@ -19,8 +20,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "host/address.h"
+
 enum {
     BACKLOG = 4096,
+    WANTED_MAX = 2,
+    PORT_TRIES = 100,
     UNIX_MODE = 0660,
     PORT_MAX = 65535,
     INHERITED_FIRST = 3,
@@ -32,6 +37,13 @@ union address {
     struct sockaddr_in v4;
     struct sockaddr_in6 v6;
     struct sockaddr_un local;
+};
+
+/* What a text means.  Of localhost, ::1 is left out where the system does not have it. */
+struct wanted {
+    union address address[WANTED_MAX];
+    unsigned count;
+    bool localhost;
 };
 
 static bool __attribute__((format(printf, 2, 3))) say(char problem[LISTEN_PROBLEM_MAX], const char *format, ...)
@@ -53,37 +65,47 @@ static bool read_port(const char *text, in_port_t *port)
     return true;
 }
 
-static bool read_host(const char *host, bool braced, in_port_t port, union address *address)
+static union address v4_at(uint32_t host, in_port_t port)
 {
-    if (host[0] == '\0' && !braced) {
-        address->v6 = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = port, .sin6_addr = in6addr_any};
-        return true;
-    }
-    if (strcmp(host, "localhost") == 0) host = "127.0.0.1";
-    if (!braced && inet_pton(AF_INET, host, &address->v4.sin_addr) == 1) {
-        address->v4.sin_family = AF_INET;
-        address->v4.sin_port = port;
-        return true;
-    }
-    if (!braced || inet_pton(AF_INET6, host, &address->v6.sin6_addr) != 1) return false;
-    address->v6.sin6_family = AF_INET6;
-    address->v6.sin6_port = port;
+    return (union address){.v4 = {.sin_family = AF_INET, .sin_port = port, .sin_addr = {htonl(host)}}};
+}
+
+static union address v6_at(struct in6_addr host, in_port_t port)
+{
+    return (union address){.v6 = {.sin6_family = AF_INET6, .sin6_port = port, .sin6_addr = host}};
+}
+
+static struct wanted localhost_at(in_port_t port)
+{
+    return (struct wanted){{v4_at(INADDR_LOOPBACK, port), v6_at(in6addr_loopback, port)}, 2, true};
+}
+
+static bool read_host(const char *host, bool braced, in_port_t port, struct wanted *wanted)
+{
+    struct in_addr v4;
+    struct in6_addr v6;
+    *wanted = (struct wanted){.count = 1};
+    if (!braced && host_is_localhost(host)) *wanted = localhost_at(port);
+    else if (!braced && host[0] == '\0') wanted->address[0] = v6_at(in6addr_any, port);
+    else if (!braced && inet_pton(AF_INET, host, &v4) == 1) wanted->address[0] = v4_at(ntohl(v4.s_addr), port);
+    else if (braced && inet_pton(AF_INET6, host, &v6) == 1) wanted->address[0] = v6_at(v6, port);
+    else return false;
     return true;
 }
 
-/* [HOST]:PORT, HOST:PORT, :PORT, or PORT of the loopback. */
-static bool read_tcp(const char *text, union address *address)
+/* [HOST]:PORT, HOST:PORT, :PORT, or PORT of localhost. */
+static bool read_tcp(const char *text, struct wanted *wanted)
 {
     char host[64];
     in_port_t port;
     const char *colon = strrchr(text, ':');
-    if (colon == NULL) return read_port(text, &port) && read_host("127.0.0.1", false, port, address);
+    if (colon == NULL) return read_port(text, &port) && read_host("localhost", false, port, wanted);
     const bool braced = text[0] == '[' && colon > text + 1 && colon[-1] == ']';
     const struct slice inside = slice_between(text + braced, colon - braced);
     if (inside.size >= sizeof host) return false;
     memcpy(host, inside.bytes, inside.size);
     host[inside.size] = '\0';
-    return read_port(colon + 1, &port) && read_host(host, braced, port, address);
+    return read_port(colon + 1, &port) && read_host(host, braced, port, wanted);
 }
 
 static const char *unix_path(const char *text)
@@ -102,25 +124,60 @@ static bool is_loopback(const union address *address)
            (memcmp(v6, mapped, sizeof mapped) == 0 && v6[12] == 127);
 }
 
+static void write_address(const union address *address, char text[LISTEN_TEXT_MAX])
+{
+    char host[INET6_ADDRSTRLEN] = "";
+    if (address->any.sa_family == AF_INET) {
+        inet_ntop(AF_INET, &address->v4.sin_addr, host, sizeof host);
+        snprintf(text, LISTEN_TEXT_MAX, "%s:%u", host, ntohs(address->v4.sin_port));
+    } else if (address->any.sa_family == AF_INET6) {
+        inet_ntop(AF_INET6, &address->v6.sin6_addr, host, sizeof host);
+        snprintf(text, LISTEN_TEXT_MAX, "[%s]:%u", host, ntohs(address->v6.sin6_port));
+    } else {
+        snprintf(text, LISTEN_TEXT_MAX, "unix:%.*s", (int)sizeof address->local.sun_path, address->local.sun_path);
+    }
+}
+
+static union address address_of(int descriptor)
+{
+    union address address = {0};
+    socklen_t size = sizeof address;
+    getsockname(descriptor, &address.any, &size);
+    return address;
+}
+
 /* As bound: port 0 has become a number. */
 static void describe(struct listener *listener)
 {
-    char host[INET6_ADDRSTRLEN] = "";
-    union address address = {0};
-    socklen_t size = sizeof address;
-    getsockname(listener->descriptor[0], &address.any, &size);
+    const union address address = address_of(listener->descriptor[0]);
     listener->is_public = !is_loopback(&address);
-    if (address.any.sa_family == AF_INET) {
-        inet_ntop(AF_INET, &address.v4.sin_addr, host, sizeof host);
-        snprintf(listener->text, sizeof listener->text, "%s:%u", host, ntohs(address.v4.sin_port));
-    } else if (address.any.sa_family == AF_INET6) {
-        inet_ntop(AF_INET6, &address.v6.sin6_addr, host, sizeof host);
-        snprintf(listener->text, sizeof listener->text, "[%s]:%u", host, ntohs(address.v6.sin6_port));
-    } else {
-        listener->local = true;
-        snprintf(listener->text, sizeof listener->text, "unix:%.*s", (int)sizeof address.local.sun_path,
-                 address.local.sun_path);
+    listener->local = address.any.sa_family == AF_UNIX;
+    write_address(&address, listener->text);
+}
+
+/* A socket unit of systemd and the file may say the same. */
+static bool is_handed_over(const struct listener listeners[], unsigned count, const union address *address,
+                           enum session_protocol protocol)
+{
+    char text[LISTEN_TEXT_MAX];
+    write_address(address, text);
+    for (unsigned i = 0; i < count; i++) {
+        const struct listener *listener = &listeners[i];
+        if (listener->inherited && listener->protocol == protocol && strcmp(listener->text, text) == 0) return true;
     }
+    return false;
+}
+
+static bool has_room(unsigned count, unsigned more, char problem[LISTEN_PROBLEM_MAX])
+{
+    return count + more <= LISTENERS_MAX || say(problem, "too many addresses: expected %d at most", LISTENERS_MAX);
+}
+
+static struct listener *add_listener(struct listener listeners[LISTENERS_MAX], unsigned *count,
+                                     enum session_protocol protocol, int descriptor)
+{
+    listeners[*count] = (struct listener){.protocol = protocol, .descriptor = {descriptor}, .count = 1};
+    return &listeners[(*count)++];
 }
 
 /* ---- TCP ---- */
@@ -160,23 +217,71 @@ static int bind_tcp(const union address *address, bool shared)
     return -1;
 }
 
+/* Not that something is wrong: this system has no such thing. */
+static bool is_lacking(int why)
+{
+    return why == EAFNOSUPPORT || why == EPROTONOSUPPORT || why == EADDRNOTAVAIL;
+}
+
 /* All addresses, where there is no IPv6. */
 static int bind_first(union address *address)
 {
     const int descriptor = bind_tcp(address, false);
     const bool any =
         address->any.sa_family == AF_INET6 && memcmp(&address->v6.sin6_addr, &in6addr_any, sizeof in6addr_any) == 0;
-    if (descriptor >= 0 || !any || (errno != EAFNOSUPPORT && errno != EADDRNOTAVAIL)) return descriptor;
-    *address = (union address){.v4 = {.sin_family = AF_INET, .sin_port = address->v6.sin6_port}};
+    if (descriptor >= 0 || !any || !is_lacking(errno)) return descriptor;
+    *address = v4_at(INADDR_ANY, address->v6.sin6_port);
     return bind_tcp(address, false);
+}
+
+static in_port_t *port_of(union address *address)
+{
+    return address->any.sa_family == AF_INET ? &address->v4.sin_port : &address->v6.sin6_port;
+}
+
+static int close_all(const int descriptor[], unsigned count, int why)
+{
+    for (unsigned i = 0; i < count; i++) close(descriptor[i]);
+    return why;
+}
+
+/* All at one port, which is the first one's.  0, or errno: then *failed is the address, and none is bound. */
+static int bind_together(struct wanted *wanted, int descriptor[WANTED_MAX], union address *failed)
+{
+    for (unsigned i = 0; i < wanted->count; i++) {
+        union address *address = &wanted->address[i];
+        if (i != 0) {
+            union address first = address_of(descriptor[0]);
+            *port_of(address) = *port_of(&first);
+        }
+        descriptor[i] = bind_first(address);
+        if (descriptor[i] >= 0) continue;
+        const int why = errno;
+        *failed = *address;
+        if (!wanted->localhost || address->any.sa_family != AF_INET6 || !is_lacking(why)) {
+            return close_all(descriptor, i, why);
+        }
+        wanted->count = i;
+    }
+    return 0;
+}
+
+/* Of the free ports, one that both have free. */
+static int bind_wanted(struct wanted *wanted, int descriptor[WANTED_MAX], union address *failed)
+{
+    const bool any_port = wanted->count != 0 && *port_of(&wanted->address[0]) == 0;
+    int why = 0;
+    for (int i = 0; i < PORT_TRIES; i++) {
+        why = bind_together(wanted, descriptor, failed);
+        if (why != EADDRINUSE || !any_port) break;
+    }
+    return why;
 }
 
 /* Another socket of the same port for each worker; where one cannot be made, all share the first. */
 static void bind_others(struct listener *listener, unsigned workers)
 {
-    union address address = {0};
-    socklen_t size = sizeof address;
-    getsockname(listener->descriptor[0], &address.any, &size);
+    const union address address = address_of(listener->descriptor[0]);
     while (listener->count < workers) {
         const int descriptor = bind_tcp(&address, true);
         if (descriptor < 0) break;
@@ -211,26 +316,53 @@ static bool listen_all(const struct listener *listener)
     return true;
 }
 
-static bool wanted_tcp(const char *text, union address *address, char problem[LISTEN_PROBLEM_MAX])
+static bool wanted_tcp(const char *text, struct wanted *wanted, char problem[LISTEN_PROBLEM_MAX])
 {
-    if (read_tcp(text, address)) return true;
+    if (read_tcp(text, wanted)) return true;
     return say(problem,
-               "\"%s\": expected an address; for example 127.0.0.1:9347, [::1]:9347, :9347 for all addresses, "
-               "unix:/run/weir/weir.sock or none",
+               "\"%s\": expected an address; for example localhost:9347, 127.0.0.1:9347, [::1]:9347, :9347 for all "
+               "addresses, unix:/run/weir/weir.sock or none",
                text);
 }
 
-static bool open_tcp(struct listener *listener, const char *text, unsigned workers, char problem[LISTEN_PROBLEM_MAX])
+static void leave_out(struct wanted *wanted, const struct listener listeners[], unsigned count,
+                      enum session_protocol protocol)
 {
-    union address address = {0};
-    if (!wanted_tcp(text, &address, problem)) return false;
-    listener->descriptor[0] = bind_first(&address);
-    if (listener->descriptor[0] < 0) return cannot(problem, text, errno);
-    listener->count = 1;
+    unsigned kept = 0;
+    for (unsigned i = 0; i < wanted->count; i++) {
+        if (is_handed_over(listeners, count, &wanted->address[i], protocol)) continue;
+        wanted->address[kept++] = wanted->address[i];
+    }
+    wanted->count = kept;
+}
+
+static bool listen_tcp(struct listener *listener, unsigned workers, char problem[LISTEN_PROBLEM_MAX])
+{
     bind_others(listener, workers);
-    if (!listen_all(listener)) return cannot(problem, text, errno);
     describe(listener);
-    return true;
+    return listen_all(listener) || cannot(problem, listener->text, errno);
+}
+
+static bool open_tcp(struct listener listeners[LISTENERS_MAX], unsigned *count, const char *text,
+                     enum session_protocol protocol, unsigned workers, char problem[LISTEN_PROBLEM_MAX])
+{
+    struct wanted wanted = {0};
+    union address failed;
+    char name[LISTEN_TEXT_MAX];
+    int descriptor[WANTED_MAX];
+    const unsigned before = *count;
+    if (!wanted_tcp(text, &wanted, problem)) return false;
+    leave_out(&wanted, listeners, *count, protocol);
+    if (!has_room(*count, wanted.count, problem)) return false;
+    const int why = bind_wanted(&wanted, descriptor, &failed);
+    if (why != 0) {
+        write_address(&failed, name);
+        return cannot(problem, wanted.localhost ? name : text, why);
+    }
+    for (unsigned i = 0; i < wanted.count; i++) add_listener(listeners, count, protocol, descriptor[i]);
+    bool listens = true;
+    for (unsigned i = before; listens && i < *count; i++) listens = listen_tcp(&listeners[i], workers, problem);
+    return listens;
 }
 
 /* ---- Unix sockets ---- */
@@ -269,15 +401,18 @@ static bool wanted_unix(const char *path, union address *address, char problem[L
     return true;
 }
 
-static bool open_unix(struct listener *listener, const char *path, unsigned mode, char problem[LISTEN_PROBLEM_MAX])
+static bool open_unix(struct listener listeners[LISTENERS_MAX], unsigned *count, const char *path,
+                      enum session_protocol protocol, unsigned mode, char problem[LISTEN_PROBLEM_MAX])
 {
     union address address;
     struct stat status;
     if (!wanted_unix(path, &address, problem)) return false;
-    listener->descriptor[0] = socket(AF_UNIX, SOCKET_TYPE, 0);
-    if (listener->descriptor[0] < 0) return cannot(problem, path, errno);
-    listener->count = 1;
-    const int why = bind_unix(listener->descriptor[0], &address, mode != 0 ? mode : UNIX_MODE);
+    if (is_handed_over(listeners, *count, &address, protocol)) return true;
+    if (!has_room(*count, 1, problem)) return false;
+    const int descriptor = socket(AF_UNIX, SOCKET_TYPE, 0);
+    if (descriptor < 0) return cannot(problem, path, errno);
+    struct listener *listener = add_listener(listeners, count, protocol, descriptor);
+    const int why = bind_unix(descriptor, &address, mode != 0 ? mode : UNIX_MODE);
     if (why == EADDRINUSE) return say(problem, "cannot listen on unix:%s: there is a file, or another server", path);
     if (why != 0) return cannot(problem, path, why);
     if (lstat(path, &status) == 0) listener->device = status.st_dev, listener->inode = status.st_ino;
@@ -286,23 +421,24 @@ static bool open_unix(struct listener *listener, const char *path, unsigned mode
     return true;
 }
 
-bool listen_open(struct listener *listener, const char *address, enum session_protocol protocol, unsigned workers,
-                 unsigned unix_mode, char problem[LISTEN_PROBLEM_MAX])
+bool listen_open(struct listener listeners[LISTENERS_MAX], unsigned *count, const char *address,
+                 enum session_protocol protocol, unsigned workers, unsigned unix_mode, char problem[LISTEN_PROBLEM_MAX])
 {
-    *listener = (struct listener){.protocol = protocol};
+    const unsigned before = *count;
     const char *path = unix_path(address);
-    const bool opened =
-        path != NULL ? open_unix(listener, path, unix_mode, problem) : open_tcp(listener, address, workers, problem);
-    if (!opened) listen_close(listener);
+    const bool opened = path != NULL ? open_unix(listeners, count, path, protocol, unix_mode, problem)
+                                     : open_tcp(listeners, count, address, protocol, workers, problem);
+    while (!opened && *count > before) listen_close(&listeners[--*count]);
     return opened;
 }
 
 bool listen_look(const char *address, bool *is_public, char problem[LISTEN_PROBLEM_MAX])
 {
-    union address wanted = {0};
+    struct wanted wanted = {.count = 1};
     const char *path = unix_path(address);
-    const bool understood = path != NULL ? wanted_unix(path, &wanted, problem) : wanted_tcp(address, &wanted, problem);
-    *is_public = understood && !is_loopback(&wanted);
+    const bool understood =
+        path != NULL ? wanted_unix(path, &wanted.address[0], problem) : wanted_tcp(address, &wanted, problem);
+    *is_public = understood && !is_loopback(&wanted.address[0]); /* both of localhost are, or neither */
     return understood;
 }
 

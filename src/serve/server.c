@@ -26,7 +26,7 @@
 enum { EXIT_DONE = 0, EXIT_TROUBLE = 2, THREADS_USUAL = 4, MS = 1000, NS_PER_MS = 1000000 };
 enum { SIGNAL_RELOAD, SIGNAL_TERMINATE, SIGNAL_INTERRUPT, SIGNALS };
 
-static const char resp_usual[] = "127.0.0.1:9347", http_usual[] = "127.0.0.1:9348";
+static const char resp_usual[] = "localhost:9347", http_usual[] = "localhost:9348";
 enum { CONNECTIONS_USUAL = 10000 };
 #define IDLE_USUAL_NS (UINT64_C(300) * HOST_SECOND_NS)
 
@@ -65,28 +65,13 @@ static bool told(const char *what)
 
 /* ---- sockets ---- */
 
-/* A socket unit of systemd and the file may say the same. */
-static bool is_handed_over(const struct server *server, const char *address, enum session_protocol protocol)
-{
-    for (unsigned i = 0; i < server->listener_count; i++) {
-        const struct listener *listener = &server->listener[i];
-        if (listener->inherited && listener->protocol == protocol && strcmp(listener->text, address) == 0) return true;
-    }
-    return false;
-}
-
 static bool listen_to(struct server *server, const char *address, enum session_protocol protocol)
 {
     char problem[LISTEN_PROBLEM_MAX];
     if (address == NULL || strcmp(address, "none") == 0) return true;
-    if (is_handed_over(server, address, protocol)) return true;
-    if (server->listener_count == LISTENERS_MAX) return told("too many addresses");
-    if (!listen_open(&server->listener[server->listener_count], address, protocol, server->workers_wanted,
-                     server->settings.config.unix_mode, problem)) {
-        return told(problem);
-    }
-    server->listener_count++;
-    return true;
+    return listen_open(server->listener, &server->listener_count, address, protocol, server->workers_wanted,
+                       server->settings.config.unix_mode, problem) ||
+           told(problem);
 }
 
 /* With sockets of systemd, only what is asked for besides. */
@@ -175,11 +160,20 @@ static bool open_tables(struct server *server)
 {
     weir_error error = {0};
     const struct tables_options options = settings_tables(&server->settings);
-    if (tables_open(&server->tables, &options, &error) != 0) return told(error.message);
+    if (tables_open(&server->tables, &options, &error) != 0) {
+        const bool elsewhere = options.state != NULL && error.code == WEIR_ESYSTEM;
+        fprintf(stderr, "weir: %s%s\n", error.message, elsewhere ? "; --state FILE keeps it elsewhere" : "");
+        return false;
+    }
     service_open(&server->service, server->tables, server->options->now_ns, server->options->clock);
     server->service.password = server->settings.password;
     server->service.hosts = (const char *const *)server->settings.config.hosts;
     server->service.host_count = server->settings.config.host_count;
+    for (unsigned i = 0; i < server->listener_count; i++) {
+        const struct listener *listener = &server->listener[i];
+        server->service.address[i] = (struct service_address){listener_protocol(listener), listener->text};
+    }
+    server->service.address_count = server->listener_count;
     server->shared.service = &server->service;
     return true;
 }

@@ -12,7 +12,12 @@
 
 struct series;
 
-enum { SERVICE_WORKERS_MAX = 64, SERVICE_EVENTS_MAX = 64 };
+enum { SERVICE_WORKERS_MAX = 64, SERVICE_EVENTS_MAX = 64, SERVICE_ADDRESSES_MAX = 16 };
+
+/* Where it listens: "RESP" or "HTTP", "[::1]:9347". */
+struct service_address {
+    const char *protocol, *text;
+};
 
 /* Something that whoever runs the service wants to know: a reload, a refused file, a cut client. */
 struct service_event {
@@ -25,6 +30,8 @@ struct service {
     const char *password;     /* NULL: none is asked for */
     const char *const *hosts; /* further names that Host: may say */
     unsigned host_count;
+    struct service_address address[SERVICE_ADDRESSES_MAX];
+    unsigned address_count;
     uint64_t (*now_ns)(void *clock); /* CLOCK_MONOTONIC, or a test's */
     void *clock;
     uint64_t started_ns, started_unix_ns;

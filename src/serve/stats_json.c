@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
    stats_json.c - what the service has done, as JSON: all that the page shows, and the most refused keys.
 
-       {"version", ..., "limits": [{"place", "name", ...}], "table", "engine" (where there is one), "connections",
-        "events", "top",
+       {"version", ..., "addresses": [{"protocol", "address"}], "limits": [{"place", "name", ...}], "table",
+        "engine" (where there is one), "connections", "events", "top",
         "samples": [[number, unix_ms, p50_ns, p99_ns, max_ns, keys, connections, [[place, offered, denied, shadowed]]]],
         "more"}
 
@@ -334,6 +334,20 @@ static void write_engine(struct bytes *out, struct service *service)
 
 /* ---- all ---- */
 
+/* The path of a Unix socket may have any bytes. */
+static void write_addresses(struct bytes *out, const struct service *service)
+{
+    name_of(out, ",", "addresses");
+    bytes_byte(out, '[');
+    for (unsigned i = 0; i < service->address_count; i++) {
+        text(out, i == 0 ? "{" : ",{", "protocol", slice_of(service->address[i].protocol));
+        name_of(out, ",", "address");
+        write_key(out, slice_of(service->address[i].text));
+        bytes_byte(out, '}');
+    }
+    bytes_byte(out, ']');
+}
+
 static void write_service(struct bytes *out, struct service *service)
 {
     text(out, "{", "version", slice_of(WEIR_VERSION));
@@ -342,6 +356,7 @@ static void write_service(struct bytes *out, struct service *service)
     number(out, ",", "uptime_s", sums_less(service->now_ns(service->clock), service->started_ns) / SECOND_NS);
     truth(out, ",", "draining", atom_load(&service->draining) != 0);
     number(out, ",", "policies", atom_load(&service->policy_serial));
+    write_addresses(out, service);
 }
 
 void stats_write_json(struct service *service, uint64_t since, struct bytes *out)

@@ -6,15 +6,38 @@
 
 #include <stdio.h>
 
-static void add_listener(struct bytes *out, const struct listener *listener, bool tls)
+static bool is_web(const struct listener *listener)
 {
-    const bool http = listener->protocol == SESSION_HTTP, web = http && !listener->local;
-    if (out->size != 0) bytes_text(out, ", ");
-    bytes_text(out, web ? "HTTP and page http" : http ? "HTTP " : "RESP ");
-    if (web) bytes_text(out, tls ? "s://" : "://");
+    return listener->protocol == SESSION_HTTP && !listener->local;
+}
+
+/* Those that follow each other with the same words before them: the two of localhost. */
+static bool are_alike(const struct listener *listener, const struct listener *other)
+{
+    return listener->protocol == other->protocol && listener->local == other->local;
+}
+
+static void add_address(struct bytes *out, const struct listener *listener, bool tls)
+{
+    if (is_web(listener)) bytes_text(out, tls ? "https://" : "http://");
     bytes_text(out, listener->text);
-    if (web) bytes_text(out, "/");
-    if (!http && !listener->local && tls) bytes_text(out, " (TLS)");
+    if (is_web(listener)) bytes_text(out, "/");
+}
+
+/* RESP 127.0.0.1:9347 and [::1]:9347, HTTP and page http://127.0.0.1:9348/ and http://[::1]:9348/ */
+static void add_listeners(struct bytes *out, const struct listener *listeners, unsigned count, bool tls)
+{
+    for (unsigned i = 0; i < count; i++) {
+        const struct listener *listener = &listeners[i];
+        const bool more = i != 0 && are_alike(listener, listener - 1);
+        const bool last = i + 1 == count || !are_alike(listener, listener + 1);
+        if (more) bytes_text(out, " and ");
+        else if (i != 0) bytes_text(out, ", ");
+        if (!more) bytes_text(out, listener_protocol(listener));
+        if (!more) bytes_text(out, is_web(listener) ? " and page " : " ");
+        add_address(out, listener, tls);
+        if (last && tls && !listener->local && listener->protocol == SESSION_RESP) bytes_text(out, " (TLS)");
+    }
 }
 
 static unsigned count_limits(struct service *service)
@@ -39,7 +62,7 @@ void summary_of_start(char words[SUMMARY_MAX], const struct listener *listeners,
 {
     struct bytes out = {.memory = words, .capacity = SUMMARY_MAX - 1};
     const unsigned limits = count_limits(service);
-    for (unsigned i = 0; i < count; i++) add_listener(&out, &listeners[i], tls);
+    add_listeners(&out, listeners, count, tls);
     bytes_text(&out, "; ");
     if (file != NULL) {
         bytes_number(&out, limits);

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "api/error.h"
+#include "host/map.h"
 #include "host/thread.h"
 #include "share/atomic.h"
 #include "share/wide.h"
@@ -60,21 +61,6 @@ static struct tables_options with_defaults(struct tables_options options)
     if (options.keys_max == 0) options.keys_max = KEYS_DEFAULT;
     if (options.wide_bytes == 0) options.wide_bytes = WIDE_BYTES_DEFAULT;
     return options;
-}
-
-int tables_open(struct tables **owned, const struct tables_options *options, weir_error *error)
-{
-    struct tables *tables = calloc(1, sizeof *tables);
-    *owned = NULL;
-    if (tables == NULL) return api_fail(error, WEIR_ENOMEM, "no memory for the tables");
-    host_mutex_open(&tables->mutex);
-    tables->options = with_defaults(*options);
-    if (options->state != NULL) tables->state = strdup(options->state);
-    const bool lacking = options->state != NULL && tables->state == NULL;
-    const int failed = lacking ? api_fail(error, WEIR_ENOMEM, "no memory for the tables") : open_slots(tables, error);
-    if (failed == 0) *owned = tables;
-    else tables_close(tables);
-    return failed;
 }
 
 void tables_close(struct tables *tables)
@@ -169,6 +155,15 @@ static int open_wide(const struct tables *tables, uint64_t bytes, const char *pa
     return weir_table_open(table, &options, error);
 }
 
+/* FILE.wide-64, of malloc; NULL: no memory. */
+static char *wide_path(const struct tables *tables, unsigned size)
+{
+    const size_t room = strlen(tables->state) + sizeof ".wide-" + 20;
+    char *path = malloc(room);
+    if (path != NULL) snprintf(path, room, "%s.wide-%" PRIu64, tables->state, state_bytes(size));
+    return path;
+}
+
 /* [under the mutex] */
 static weir_table *make_wide(struct tables *tables, unsigned size, weir_error *error)
 {
@@ -177,18 +172,46 @@ static weir_table *make_wide(struct tables *tables, unsigned size, weir_error *e
     char *path = NULL;
     if (table != NULL) return table;
     if (tables->state != NULL) {
-        const size_t room = strlen(tables->state) + sizeof ".wide-" + 20;
-        path = malloc(room);
+        path = wide_path(tables, size);
         if (path == NULL) {
             api_fail(error, WEIR_ENOMEM, "no memory for the tables");
             return NULL;
         }
-        snprintf(path, room, "%s.wide-%" PRIu64, tables->state, bytes);
     }
     if (open_wide(tables, bytes, path, &table, error) != 0) table = NULL;
     free(path);
     atom_store_release(&tables->wide[size], (uintptr_t)table);
     return table;
+}
+
+/* What an earlier run left is opened before anybody asks: a file that cannot be gone on with is for the operator to
+   see, not for a client. */
+static int join_wide(struct tables *tables, weir_error *error)
+{
+    bool joined = true;
+    for (unsigned size = 0; joined && size < TABLES_WIDE_SIZES; size++) {
+        char *path = wide_path(tables, size);
+        if (path == NULL) return api_fail(error, WEIR_ENOMEM, "no memory for the tables");
+        if (host_exists(path)) joined = make_wide(tables, size, error) != NULL;
+        free(path);
+    }
+    return joined ? 0 : error->code;
+}
+
+int tables_open(struct tables **owned, const struct tables_options *options, weir_error *error)
+{
+    struct tables *tables = calloc(1, sizeof *tables);
+    *owned = NULL;
+    if (tables == NULL) return api_fail(error, WEIR_ENOMEM, "no memory for the tables");
+    host_mutex_open(&tables->mutex);
+    tables->options = with_defaults(*options);
+    if (options->state != NULL) tables->state = strdup(options->state);
+    const bool lacking = options->state != NULL && tables->state == NULL;
+    int failed = lacking ? api_fail(error, WEIR_ENOMEM, "no memory for the tables") : open_slots(tables, error);
+    if (failed == 0 && tables->state != NULL) failed = join_wide(tables, error);
+    if (failed == 0) *owned = tables;
+    else tables_close(tables);
+    return failed;
 }
 
 weir_table *tables_for(struct tables *tables, const weir_plan *plan, weir_error *error)

@@ -66,6 +66,8 @@ enum {
     RECORD_WORDS_MAX = 8
 };
 
+/* What an area holds is of the format too: a slot's words, and of wide slots struct rule, the words of each algorithm
+   and the hash of a key.  The next one of either kind is 3, so that a number means one thing. */
 enum { VERSION_SLOTS = 1, VERSION_WIDE = 2 /* 1: with room for 16 plans */ };
 enum { WHEN_FULL_MAX = 3, UNIT_MAX = 63, SLOT_BYTES = 16, WORD_BYTES = 8, SLOT_ALIGN = 8 };
 
@@ -357,6 +359,20 @@ static uint64_t format_of(enum region_kind kind)
 {
     const uint64_t version = kind == REGION_WIDE ? VERSION_WIDE : VERSION_SLOTS;
     return UINT64_C(0x01020304) << 32 | (uint64_t)sizeof(void *) << 16 | version;
+}
+
+struct region_format region_format(const void *memory)
+{
+    const uint64_t format = atom_load(word_in(memory, WORD_FORMAT)), known = format_of(REGION_SLOTS);
+    struct region_format told = {.other_order = format >> 32 != known >> 32};
+    struct region_shape shape;
+    told.other_words = !told.other_order && (format >> 16 & UINT16_MAX) != (known >> 16 & UINT16_MAX);
+    if (told.other_order || told.other_words) return told;
+    told.version = (unsigned)(format & UINT16_MAX);
+    if (!read_shape(memory, &shape)) return told;
+    told.kind = shape.kind;
+    told.reads = (unsigned)(format_of(shape.kind) & UINT16_MAX);
+    return told;
 }
 
 void region_make(void *memory, const struct region_shape *shape, uint64_t area_bytes, const struct region_times *times)

@@ -64,6 +64,14 @@ void region_make(void *memory, const struct region_shape *shape, uint64_t area_b
    when the answer is REGION_SOUND. */
 enum region_answer region_read(const void *memory, uint64_t size, struct region_view *view);
 
+/* Of a page that is REGION_VERSION: what it says of itself, as far as that can be read. */
+struct region_format {
+    bool other_order, other_words; /* of another kind of machine; then the rest is 0 */
+    unsigned version, reads; /* the format's number; that which is read of this kind, 0 where the kind is unknown */
+    enum region_kind kind;   /* where `reads` is not 0 */
+};
+struct region_format region_format(const void *memory);
+
 /* The same again, to see areas that others have added: REGION_DAMAGED unless all that the view knows is as it was. */
 enum region_answer region_read_more(const void *memory, uint64_t size, struct region_view *view);
 

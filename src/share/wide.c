@@ -354,12 +354,42 @@ static bool touched(const struct call *call, const uint64_t *state)
 
 /* ---- a key that has a slot ---- */
 
-static void go_on(const struct call *call, const struct bucket *bucket, const struct seat *seat)
+/* From a state as it was, or from none. */
+static void apply_to(const struct call *call, uint64_t *state, const uint64_t *before)
+{
+    if (before != NULL) memcpy(state, before, call->words * sizeof(uint64_t));
+    else memset(state, 0, call->words * sizeof(uint64_t));
+    apply(call, state, true);
+}
+
+/* A fresh state is no freer than one that is idle.  So where it allows what an idle one refuses, that one was damaged
+   in its file, and could refuse for ever: it is not believed.  False: it is sound. */
+static bool begin_anew(const struct call *call, const struct seat *seat, uint64_t *state)
+{
+    const bool refused = call->ask != NULL && call->decision->verdict == WEIR_DENY;
+    if (!refused || seat->now[IDLE_AT] > call->now_ns) return false;
+    apply_to(call, state, NULL);
+    if (allows(call)) return true;
+    apply_to(call, state, seat->now + STATE);
+    return false;
+}
+
+static void go_on_kept(const struct call *call, const struct bucket *bucket, const struct seat *seat)
 {
     uint64_t *before = seat->now + STATE, *state = seat->next + STATE;
-    if (state != before) memcpy(state, before, call->words * sizeof(uint64_t));
-    apply(call, state, true);
-    if (!peeks(call) && (state == before || differs(call, state, before))) put(call, bucket, seat, state);
+    apply_to(call, state, before);
+    const bool anew = begin_anew(call, seat, state);
+    if (!peeks(call) && (anew || differs(call, state, before))) put(call, bucket, seat, state);
+}
+
+static void go_on(const struct call *call, const struct bucket *bucket, const struct seat *seat)
+{
+    if (call->table->kept) {
+        go_on_kept(call, bucket, seat);
+        return;
+    }
+    apply(call, seat->now + STATE, true);
+    if (!peeks(call)) put(call, bucket, seat, seat->now + STATE);
 }
 
 /* The rules that this was written under.  count 0: they are not known, or there is nothing to carry over. */

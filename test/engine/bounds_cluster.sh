@@ -8,12 +8,10 @@ share_time 4 2
 start_cluster
 load_functions "${nodes[@]}"
 
-# Long enough for the clients to be sent on by ASK before the slot is closed.
+# Long enough for a client to be sent on by ASK before the slot is closed.
 half_way()
 {
-    local before
-    before=$(redirected)
-    until_true redirected_since "$before"
+    wait_for 'a client is sent on by ASK' redirected_since "$(redirected)"
 }
 
 # How often the engines said ASK.
@@ -26,7 +24,7 @@ redirected()
 
 redirected_since() # COUNT
 {
-    [ "$(redirected)" -gt "$1" ] || ! crowded
+    [ "$(redirected)" -gt "$1" ]
 }
 
 next_node() # NAME
@@ -43,27 +41,30 @@ moves() # CLIENT_ARGUMENT...
     local slot count=0
     crowd "$cluster_url" "${patient[@]}" "$@"
     slot=$(slot_of "{weir:$key$round}")
-    while crowded; do
+    until_true somebody_was_refused
+    while case_goes_on || [ $count -lt 3 ]; do
         move_slot "$slot" "$(next_node "$(owner_of "$slot")")" half_way
+        goes_on
         count=$((count + 1))
     done
-    crowd_is_over
+    end_crowd
     judge "Cluster: slot moved $count times" 0 90
     if [ "$(counted redirected)" = 0 ]; then fail 'no client was sent on'; fi
-    it_went_on
     nobody_was_away
 }
 
 takes_over() # CLIENT_ARGUMENT...
 {
     local owner heir
-    crowd "$cluster_url" --away closed --deadline-ms 100 "${endless[@]}" "$@"
+    crowd "$cluster_url" --away closed --deadline-ms 100 "$@"
     owner=$(owner_of "$(slot_of "{weir:$key$round}")")
     heir=$(replica_of "$owner")
-    sleep 0.5
+    until_true is_busy
     kill_engine "$owner"
+    fail_over_after 1000
     until_true is_primary "$heir"
-    until_true granted_since "$(now_ns)"
+    fail_over_after $calm_ms
+    goes_on
     sleep "$seconds"
     end_crowd
     judge "Cluster: $heir takes over" $burst 0

@@ -38,11 +38,13 @@ lag_of() # NAME
 begin_failover() # HOW CLIENT_ARGUMENT...
 {
     until_true other_follows
-    crowd "$sentinel_url" --away closed --deadline-ms 100 "${endless[@]}" "${@:2}"
-    until_true is_busy
+    crowd "$sentinel_url" --away closed --deadline-ms 100 "${@:2}"
+    until_true is_very_busy
     lag=$(lag_of $next)
     "$1"_engine $now
+    sentinels_act_after 500
     until_true primary_is $next
+    sentinels_act_after $calm_ms
     since=$(now_ns)
     until_true granted_since "$since"
     recovered=$((($(now_ns) - since) / 1000000))
@@ -84,7 +86,7 @@ is_replica() # NAME
     [ "$(info_of "$1" role)" = slave ]
 }
 
-is_busy()
+is_very_busy()
 {
     [ "$(cat "$logs"/log.* 2>/dev/null | wc -l)" -gt $((2 * burst)) ]
 }

@@ -10,19 +10,19 @@ closed=(--away closed --deadline-ms 100)
 
 restarts() # HOW EXTRA_OF_EACH RESTART ENGINE_OPTIONS CLIENT_ARGUMENT...
 {
-    local restart=$3 count=0 until options
+    local restart=$3 count=0 options
     read -ra options <<<"$4"
     start_engine one "${options[@]}"
     load_functions one
-    crowd "$(url_of one)" "${closed[@]}" "${endless[@]}" "${@:5}"
-    until=$((SECONDS + seconds))
-    while [ $SECONDS -lt $until ]; do
+    crowd "$(url_of one)" "${closed[@]}" "${@:5}"
+    goes_on
+    while case_goes_on || [ $count = 0 ]; do
         sleep 0.5
         kill_engine one
         "$restart" one
         if [ "$restart" = restart_empty ]; then load_functions one; fi
         count=$((count + 1))
-        until_true granted_since "$(now_ns)"
+        goes_on
     done
     end_crowd
     judge "$1: $count restarts" $((count * $2)) 0

@@ -12,8 +12,8 @@ limit_is() # TEXT
 # ---- Sentinel ----
 start_pair
 start_sentinels
-open_ask "$sentinel_url" deadline=5000
-limit_is '1/min burst=5'
+open_ask "$sentinel_url"
+limit_is '1/h burst=5'
 order take tenant 1 2
 printf 'allow remaining %d from engine\n' 4 3 >expected
 same out expected
@@ -22,22 +22,24 @@ says out "127.0.0.1:${engine_port[first]}: Redis"
 what='a failover'
 until_true in_step first second
 open_ask "$sentinel_url" deadline=100
-limit_is '1/min burst=5'
+limit_is '1/h burst=5'
 until_true answers
 kill_engine first
 until_true is_away
+sentinels_act_after 500
 until_true answers
 until_true primary_is second
+sentinels_act_after $calm_ms
 order take tenant
 says out 'remaining 2 from engine'
 what='a sentinel that is gone'
 kill_engine sentinel1
 open_ask "$sentinel_url"
-limit_is '1/min burst=5'
+limit_is '1/h burst=5'
 order take tenant
 says out 'remaining 1 from engine'
 open_ask "${sentinel_url%/weir}/other"
-limit_is '1/min burst=5'
+limit_is '1/h burst=5'
 order take tenant
 says out 'does not know a primary of that name'
 says out 'from away'
@@ -48,7 +50,7 @@ for name in first second sentinel2 sentinel3; do kill_engine $name; done
 # ---- Cluster ----
 start_cluster 1
 open_ask "$cluster_url"
-limit_is '1/min burst=5'
+limit_is '1/h burst=5'
 order batch user 1000
 says out 'engine 1000 away 0 allowed 1000'
 counts redirected -eq 0
@@ -56,12 +58,12 @@ counts connects -le 4
 order install
 for name in node1 node2 node3; do says out "127.0.0.1:${engine_port[$name]}: functions"; done
 says out 'done 0'
-limit_is '3/min algorithm=sliding-log; 2/h algorithm=fixed-window'
+limit_is '3/h algorithm=sliding-log; 2/year algorithm=fixed-window'
 order take logs 1 3
 printf 'allow remaining %d from engine\n' 1 0 >expected
 echo 'deny remaining 0 from engine' >>expected
 same out expected
-limit_is '1/min burst=5'
+limit_is '1/h burst=5'
 
 what='a slot that moves'
 key='{weir:user7}'
@@ -86,7 +88,7 @@ says out 'deny remaining 0 from engine'
 
 what='two of three are gone'
 open_ask "$cluster_url" deadline=300
-limit_is '1/min burst=5'
+limit_is '1/h burst=5'
 order batch user 200
 said_by() # WORDS NAME...
 {
@@ -109,21 +111,23 @@ until_true said_by 'answers again' node1 node2
 what='a primary of three is gone'
 replica=$(replica_of node3)
 open_ask "$cluster_url" deadline=100
-limit_is '1/min burst=5'
+limit_is '1/h burst=5'
 order batch user 200
 kill_engine node3
 nodes=(node1 node2 "$replica")
+fail_over_after 1000
 all_answer()
 {
     order batch user 200
     grep -q '^engine 200 ' out
 }
 until_true all_answer
+fail_over_after $calm_ms
 close_ask
 
 what='a URL of one server that is part of a cluster'
 open_ask "$(url_of node1)"
-limit_is '1/min burst=5'
+limit_is '1/h burst=5'
 order batch user 100
 says out 'redis+cluster:// was expected'
 close_ask

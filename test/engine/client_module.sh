@@ -18,7 +18,7 @@ used_of() # NAME COMMAND: how often that was called there
 
 verbs()
 {
-    limit_is '1/min burst=5'
+    limit_is '1/h burst=5'
     order take tenant 1 7
     printf 'allow remaining %d from engine\n' 4 3 2 1 0 >expected
     printf 'deny remaining 0 from engine\n%.0s' 1 2 >>expected
@@ -47,7 +47,7 @@ verbs()
 
 lists()
 {
-    limit_is '1/min burst=3; 2/h burst=2'
+    limit_is '1/h burst=3; 2/h burst=2'
     order take list 1 3
     { printf 'allow remaining %d from engine\n' 1 0 && echo 'deny remaining 0 from engine'; } >expected
     same out expected
@@ -58,7 +58,7 @@ lists()
     says out 'settled yes'
     order take list
     says out 'allow remaining 1 from engine'
-    limit_is '3/min algorithm=sliding-log; 2/h algorithm=fixed-window'
+    limit_is '3/h algorithm=sliding-log; 2/year algorithm=fixed-window'
     order take logs 1 3
     same out expected
     order forget logs
@@ -100,7 +100,7 @@ says out 'it needs no functions'
 what='a user who may not use the module'
 in_engine one ACL SETUSER limited reset on '>pass' '~{weir:*' +@all -weir.take >out
 open_ask "$(url_of one)" user=limited password=pass
-limit_is '1/min burst=5'
+limit_is '1/h burst=5'
 order take aside
 says out 'allow remaining 4 from engine'
 order check
@@ -117,7 +117,7 @@ order check
 for name in "${nodes[@]}"; do says out "127.0.0.1:${engine_port[$name]}: asked by the module"; done
 says out 'done 0'
 what='a slot that moves'
-limit_is '1/min burst=5'
+limit_is '1/h burst=5'
 slot=$(slot_of '{weir:mover}') from=$(owner_of "$(slot_of '{weir:mover}')") to=node1
 if [ "$from" = node1 ]; then to=node2; fi
 order take mover

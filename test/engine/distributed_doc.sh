@@ -15,7 +15,7 @@ block() # LANGUAGE: the first of the page
 {
     sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$doc" |
         sed "/^\`\`\`/d; s/\(port[=:] *\)6379/\1$port/" |
-        sed 's/socket_timeout=0.02/socket_timeout=60/; s/, commandTimeout: 20//'
+        sed 's/socket_timeout=0.02/socket_timeout=60/; s/commandTimeout: 20//'
 }
 
 # ---- rights ----
@@ -67,9 +67,14 @@ if /usr/bin/python3 -c 'import redis' 2>/dev/null; then
     run 'redis-py' /usr/bin/python3 client.py
     echo 'go, 19 left' >expected
     same out expected
+else
+    skip_part 'its program in Python' "Python's module redis is not here"
 fi
 ioredis=$tree/test/serve/clients/node_modules/ioredis/built/index.js
-if command -v node >/dev/null && [ -e "$ioredis" ]; then
+if ! has_tool node || [ ! -e "$ioredis" ]; then
+    skip_part 'its program in JavaScript' 'node or ioredis is not here' \
+        'tools/deps test && tools/modules test/serve/clients'
+else
     redis-cli -p "$port" DEL "$key" >/dev/null
     block js | sed "s|\"ioredis\"|\"$ioredis\"|" >client.mjs
     echo 'engine.disconnect()' >>client.mjs
@@ -84,5 +89,6 @@ run 'weir engine check' "$weir" engine check "$url"
 ends 0
 run 'weir take' "$weir" take '10/s burst=20' user:42 --engine "$url/1"
 ends 0
-run 'rights that were missing' redis-cli -p "$port" ACL LOG
-if [ -n "$(<out)" ]; then fail 'there are some'; fi
+# Newer clients of other languages say who they are, and go on where they may not.
+run 'rights that were missing' redis-cli --json -3 -p "$port" ACL LOG
+json out 'all(.object == "client|setinfo")'

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: MIT
 # faults.sh WEIR [MINUTES]: an engine that is killed, or stops answering, under a steady load, and comes back.  Every
 # call is answered, by the policy of the limit; figures of time are printed, and what fails here is a hang, memory that
-# grows with what is asked while away, a client that does not return, and a herd that does.
+# grows with what is asked while away, a client that does not return, and a herd that does.  The engine is away until
+# each client has had a hundred answers without it: that shows that calls go on, however busy the machine is.
 . "$(dirname "$0")/lib/crowd.sh" "$@"
 share_time 5 1
 every_us=1000
 deadline_ms=20
-hang_us=1000000 # fifty deadlines: no machine is so busy
+hang_us=20000000 # a thousand deadlines: no machine is so busy
 memory_kb=8192  # of new memory, for keys_max keys out of very many
 steady=(--deadline-ms $deadline_ms --every-us $every_us --keys 1000000 --keys-max 1000)
 
@@ -26,9 +27,9 @@ until_back() # NS
     done | sort -n | awk -v clients="$clients" '{ last = $1 } END { if (NR == clients) printf "%d\n", last + 1 }'
 }
 
-all_are_away()
+all_are_answered()
 {
-    [ "$(grep -l ' away ' "$logs"/out.* | wc -l)" = "$clients" ]
+    [ "$(grep -l ' still_away' "$logs"/out.* | wc -l)" = "$clients" ]
 }
 
 all_are_back() # NS
@@ -39,14 +40,15 @@ all_are_back() # NS
 # kill: it forgets who asked what.  pause: connections stay, and nobody answers.
 fault() # kill|pause POLICY
 {
-    local since commands connects peak
+    local since commands connects peak began=$SECONDS
     start_engine one --appendonly yes
     load_functions one
-    crowd "$(url_of one)" --away "$2" "${steady[@]}" "${endless[@]}"
+    crowd "$(url_of one)" --away "$2" "${steady[@]}"
     until_true is_busy
     "$1"_engine one
     until_true all_are_away
     sleep "$seconds"
+    until_true all_are_answered
     since=$(now_ns)
     case $1 in
     kill) restart_engine one ;;
@@ -58,16 +60,11 @@ fault() # kill|pause POLICY
     end_crowd
     commands=$(info_of one cmdstat_fcall | sed 's/calls=\([0-9]*\).*/\1/')
     connects=$(counted connects)
-    check_fault "$1, $2" "$since" "$commands" "$connects" "$peak"
+    check_fault "$1, $2" "$since" "$commands" "$connects" "$peak" $((SECONDS - began))
     kill_engine one
 }
 
-is_busy()
-{
-    [ "$(cat "$logs"/log.* | wc -l)" -gt $burst ]
-}
-
-check_fault() # WHAT NS COMMANDS CONNECTS PEAK
+check_fault() # WHAT NS COMMANDS CONNECTS PEAK SECONDS
 {
     local calls=$(($(counted granted) + $(counted denied))) back longest grown
     what=$1
@@ -81,7 +78,7 @@ check_fault() # WHAT NS COMMANDS CONNECTS PEAK
     if [ "$longest" -gt $hang_us ]; then fail "a call took $longest us"; fi
     if [ $((grown / clients)) -gt $memory_kb ]; then fail "memory grew by $((grown / clients)) KiB a client"; fi
     if [ "$3" -gt $((calls + 100)) ]; then fail "$3 commands for $calls calls"; fi
-    if [ "$4" -gt $((clients * 10 * (seconds + 2))) ] || [ "$5" -gt $((clients * 2 + 1)) ]; then
+    if [ "$4" -gt $((clients * 10 * ($6 + 2))) ] || [ "$5" -gt $((clients * 2 + 1)) ]; then
         fail "a herd: $4 connections made by $clients clients, $5 at once"
     fi
     if [ "$(counted away)" = 0 ]; then fail 'nobody was away'; fi

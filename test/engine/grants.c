@@ -17,6 +17,9 @@
    On stdout, each with the time:
        NS away|back WHY                   as the client says it
        NS first US allow|deny             the first answer that came from elsewhere after that, and how long it took
+       NS still_away                      a hundred answers later
+       NS refused_by_engine GRANTED       the first time, and what the engine and its leases had granted until then
+       NS refused_alone GRANTED           the same of what was granted while the engine was away
    and at the end all that was counted, as NAME NUMBER.
 
    May touch: the client's public header, the log, the clock.  Leaves to others: what it should have got. */
@@ -32,6 +35,7 @@
 
 #include <weir/redis.h>
 
+enum { STILL_AWAY = 100 };
 enum { NS_PER_US = 1000, NS_PER_MS = 1000000, NS_PER_S = 1000000000, KEY_SIZE = 256, FROM_COUNT = 4 };
 #define CALM_NS (UINT64_C(5) * NS_PER_MS) /* 200/s: busy enough for a lease */
 
@@ -47,6 +51,9 @@ struct settings {
 
 struct count {
     uint64_t granted, denied, from[FROM_COUNT], late, longest_ns;
+    uint64_t granted_by[2]; /* by the engine, with its leases; while away */
+    bool refused_by[2];
+    unsigned since_away;
     weir_from last;
 };
 
@@ -173,6 +180,15 @@ static struct settings settings_of(int count, char *arguments[])
 
 /* ---- asking ---- */
 
+/* A limit that has refused has given all that it had: no matter how slow this machine is. */
+static void note_refusal(struct count *count, bool allowed, bool away)
+{
+    count->granted_by[away] += allowed;
+    if (allowed || count->refused_by[away]) return;
+    count->refused_by[away] = true;
+    printf("%" PRIu64 " refused_%s %" PRIu64 "\n", now_ns(), away ? "alone" : "by_engine", count->granted_by[away]);
+}
+
 static void note(struct count *count, const struct settings *settings, const weir_engine_ask *ask, uint64_t took_ns)
 {
     const bool allowed = weir_allowed(ask->decision);
@@ -185,6 +201,9 @@ static void note(struct count *count, const struct settings *settings, const wei
         printf("%" PRIu64 " first %" PRIu64 " %s\n", now_ns(), took_ns / NS_PER_US, allowed ? "allow" : "deny");
     }
     count->last = ask->from;
+    count->since_away = ask->from == WEIR_FROM_AWAY ? count->since_away + 1 : 0;
+    if (count->since_away == STILL_AWAY) printf("%" PRIu64 " still_away\n", now_ns());
+    note_refusal(count, allowed, ask->from == WEIR_FROM_AWAY);
 }
 
 /* Whole lines: a process that is killed has written one or not. */

@@ -132,9 +132,9 @@ at_own_clock
 for limit in '10/h burst=20' '7/min' '1/333333333ns burst=5' '3/min algorithm=fixed-window' \
     '3/min algorithm=sliding-window' '5/min algorithm=leaky burst=5' '5/min algorithm=hybrid'; do
     what="the life of a key of $limit"
-    to one WEIR.TAKE "$limit" "life of $limit" >out 2>err
-    full_ns=$(sed -n 6p out) taken_us=$(sed -n 7p out | cut -d : -f 1)
-    until_ms=$(in_engine one PEXPIRETIME "life of $limit")
+    in_engine one eval 'local taken = redis.call("WEIR.TAKE", ARGV[1], KEYS[1])
+        return {taken[6], taken[7], redis.call("PEXPIRETIME", KEYS[1])}' 1 "life of $limit" "$limit" >out 2>err
+    full_ns=$(sed -n 1p out) taken_us=$(sed -n 2p out | cut -d : -f 1) until_ms=$(sed -n 3p out)
     if [ $((until_ms * 1000)) -lt $((taken_us + full_ns / 1000)) ]; then fail "it ends at $until_ms ms"; fi
     now_us=$(in_engine one TIME | tr '\n' ' ' | awk '{ printf "%.0f", $1 * 1000000 + $2 }')
     if [ "$taken_us" -gt "$now_us" ]; then fail "it was taken at $taken_us, and now it is $now_us"; fi

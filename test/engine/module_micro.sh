@@ -4,12 +4,10 @@
 # WEIR_STEPS and WEIR_SEED change how many, and which.
 . "$(dirname "$0")/lib/engine.sh" "$@"
 module_options test-clock yes
-if [ ! -x "$build/test/engine-module_micro" ]; then
-    echo 'hiredis is not here'
-    exit 77
-fi
+needs_built "$build/test/engine-module_micro" hiredis
 start_engine one "${with_module[@]}"
-run "the module and src/micro" "$build/test/engine-module_micro" "$room/one/socket" "${WEIR_STEPS:-20000}" \
-    "${WEIR_SEED:-7}"
+seed_of 7
+steps=${WEIR_STEPS:-$(of_size 20000 500000)}
+run "the module and src/micro" "$build/test/engine-module_micro" "$room/one/socket" "$steps" "$seed"
 ends 0
 cat out

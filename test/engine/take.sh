@@ -4,7 +4,7 @@
 # and what they say when the engine is not as it should be.
 . "$(dirname "$0")/lib/engine.sh" "$@"
 needs jq
-if "$weir" engine --help 2>&1 | grep -q 'built without'; then echo 'libweir-redis is not built'; exit 77; fi
+needs_part engine
 export HOME=$room/home # where no state should come about
 mkdir "$HOME"
 start_engine main

@@ -5,13 +5,11 @@
 . "$(dirname "$0")/lib/ask.sh" "$@"
 needs openssl
 if "$weir" engine check rediss://127.0.0.1:1 2>&1 | grep -q 'built without'; then
-    echo 'built without TLS'
-    exit 77
+    skip_test 'libweir-redis is built without TLS' "$build_all"
 fi
 redis-cli --help >out 2>&1 || true
 if ! grep -q -- --tls out; then
-    echo 'redis-server has no TLS'
-    exit 77
+    skip_test 'redis-server has no TLS' 'apt-get install redis-server'
 fi
 
 # ---- an authority, and certificates of it ----
@@ -49,7 +47,7 @@ limit_is() # TEXT
 refused_with() # WORDS URL
 {
     open_ask "$2"
-    limit_is '1/min burst=5'
+    limit_is '1/h burst=5'
     order take tenant
     says out "$1"
     says out 'from away'
@@ -61,7 +59,7 @@ refused_with() # WORDS URL
 start_tls one both
 for host in localhost 127.0.0.1; do
     open_ask "rediss://$host:$tls_port"
-    limit_is '1/min burst=5'
+    limit_is '1/h burst=5'
     order take "$host" 1 6
     { printf 'allow remaining %d from engine\n' 4 3 2 1 0 && echo 'deny remaining 0 from engine'; } >expected
     same out expected
@@ -77,18 +75,19 @@ run 'take by TLS' "$weir" take 3/h k --engine "rediss://localhost:$tls_port"
 ends 0
 what='an engine that is started again'
 open_ask "rediss://localhost:$tls_port"
-limit_is '1/min burst=5'
+limit_is '1/h burst=5'
 order take tenant
 kill_engine one
 restart_engine one
 order take tenant
 says out 'allow remaining 4 from engine'
-open_ask "rediss://localhost:${engine_port[one]}" deadline=200 # which waits for the end of a line
-limit_is '1/min burst=5'
+open_ask "rediss://localhost:${engine_port[one]}" deadline=200 # Redis 7 waits for the end of a line, 8 refuses
+limit_is '1/h burst=5'
 order take tenant
-says out 'no connection within 200 ms'
+silent_or_refused='no connection within [0-9]+ ms|TLS failed: '
+if ! grep -qE "$silent_or_refused" out; then fail 'it does not say what is wrong'; fi
 order check
-says out 'no connection within'
+if ! grep -qE "$silent_or_refused" out; then fail 'it does not say what is wrong'; fi
 says out 'done -3'
 
 start_tls two named

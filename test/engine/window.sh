@@ -39,6 +39,13 @@ says out 'TOO LITTLE'
 # Nobody knows when: all may have been long ago, or later.
 awk '{ print $1 - 600000 * NR, $2 + 600000 * NR, 1 }' again >unknown
 judge 0 'grants that took long' 0 0 burst unknown
+judge 0 'grants that took long, and may have been a burst' 0 90 unknown
+awk '{ print $1, $2 + 8000000, 1 }' burst >late
+judge 0 'a burst that was told late' 0 99 late
+grants 10 5000000 1000000 >calm
+awk '{ print $1, $2 + 300000, 1 }' calm >late
+judge 1 'a rate that was told late is no burst' 0 30 late
+says out 'TOO LITTLE'
 { cat burst; printf '5002000 5002'; } >cut
 judge 0 'a client that was killed' 0 99 cut
 : >nothing

@@ -482,7 +482,7 @@ struct explore_result explore(const struct explore_scenario *scenario)
     x.result = (struct explore_result){.name = scenario->name};
     x.node_count = 0;
     x.first_new = 0;
-    while (more && !x.result.failed && !(scenario->executions_max && x.result.executions >= scenario->executions_max)) {
+    while (more && !x.result.failed && !(scenario->steps_max && x.result.steps >= scenario->steps_max)) {
         execute();
         more = go_back();
     }

@@ -37,7 +37,7 @@ struct explore_scenario {
     bool plain;                                /* every order, without reduction: the oracle of the reduction */
     int preemptions_max;                       /* 0: any number; else only orders that take the turn away from a
                                                     thread that could go on at most so often (without reduction) */
-    uint64_t executions_max;                   /* 0: any number; else stop there, not complete */
+    uint64_t steps_max;                        /* 0: any number; else stop there, not complete */
 };
 
 enum explore_kind {
@@ -77,9 +77,23 @@ struct explore_result explore(const struct explore_scenario *scenario);
 /* One line; after a failure also its message and steps. */
 void explore_print(const struct explore_result *result, FILE *file);
 
-/* Explores it and prints a line; true when it holds in all interleavings, or, where a mistake was planted, when what is
-   found speaks of it ("": whatever it is). */
-bool explore_judge(const struct explore_scenario *scenario, const char *mistake);
+/* The following are for programs that go through scenes.  Where a scene is larger than WEIR_SIZE wants (size.h), it is
+   left half-way, and a line says so. */
+
+/* So many steps may a scene have; 0: any number. */
+uint64_t explore_steps_max(void);
+
+enum explore_end { EXPLORE_OK, EXPLORE_FAILED, EXPLORE_LEFT };
+
+/* Counts a scene that ended so; returns what its line begins with. */
+const char *explore_counted(enum explore_end end);
+
+/* Explores a scene, prints its line and counts it: ok when it holds in all interleavings, or, where a mistake was
+   planted, when what is found speaks of it ("": whatever it is). */
+void explore_judge(const struct explore_scenario *scenario, const char *mistake);
+
+/* The last line, with the counts.  Returns the program's status. */
+int explore_status(void);
 
 /* The following are for begin, threads and end. */
 

@@ -522,7 +522,7 @@ static const struct scene scenes[] = {
      .script = {{TAKES(5), TAKES(5)}, {CLOSES, CHANGES(6, 1, W, WEIR_RESET)}}},
 };
 
-static bool run(const struct scene *chosen)
+static void run(const struct scene *chosen)
 {
     struct scene filled = *chosen;
     if (filled.decide == NULL) filled.decide = log_decide;
@@ -533,20 +533,11 @@ static bool run(const struct scene *chosen)
                                               .thread = {run_script, run_script, run_script},
                                               .end = end,
                                               .preemptions_max = filled.preemptions};
-    const struct explore_result result = explore(&scenario);
-    const bool found = result.failed && filled.mistake != NULL && strstr(result.message, filled.mistake) != NULL;
-    const bool good = filled.mistake != NULL ? found : result.complete && !result.failed;
-    printf("%s %s: %" PRIu64 " executions, %" PRIu64 " cut, %" PRIu64 " steps, %s\n", good ? "ok" : "FAILED",
-           filled.name, result.executions, result.cut, result.steps,
-           result.failed ? result.message : (result.complete ? "complete" : "NOT COMPLETE"));
-    fflush(stdout);
-    if (!good) explore_print(&result, stdout);
-    return good;
+    explore_judge(&scenario, filled.mistake);
 }
 
 int main(void)
 {
-    bool good = true;
-    for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++) good = run(&scenes[i]) && good;
-    return good ? 0 : 1;
+    for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++) run(&scenes[i]);
+    return explore_status();
 }

@@ -18,9 +18,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "explore.h"
 #include "nodes_scenes.h"
 #include "nodes_seen.h"
 #include "planted_nodes.h"
+#include "size.h"
 
 /* ---- all orders ---- */
 
@@ -29,8 +31,8 @@ enum { DEPTH_MAX = 200 };
 struct search {
     struct nodes_model model;
     struct nodes_seen seen;
-    uint64_t steps;
-    int64_t limit; /* of the excess, in ticks */
+    uint64_t steps, steps_max; /* 0: any number; else stop there */
+    int64_t limit;             /* of the excess, in ticks */
     const char *wrong;
     struct step trace[DEPTH_MAX];
     int depth;
@@ -50,6 +52,7 @@ static bool visit(struct search *search, const struct world *world)
     struct step steps[STEPS_LISTED];
     if (!nodes_enter(&search->seen, &search->model, world)) return false;
     if (is_wrong(search, world)) return true;
+    if (search->steps_max != 0 && search->steps >= search->steps_max) return false;
     const unsigned count = nodes_steps(&search->model, world, steps);
     if (search->depth == DEPTH_MAX || count == STEPS_LISTED) abort();
     for (unsigned i = 0; i < count; i++) {
@@ -63,24 +66,25 @@ static bool visit(struct search *search, const struct world *world)
     return false;
 }
 
-static bool explore_scene(const struct nodes_scene *scene)
+static void explore_scene(const struct nodes_scene *scene)
 {
-    struct search search = {.model = nodes_model_of(scene)};
+    struct search search = {.model = nodes_model_of(scene), .steps_max = explore_steps_max()};
     struct world world;
     const bool is_planted =
         scene->planted > PLANTED_COPY || scene->node_mistake != NODE_RIGHT || scene->engine_lifetime != 0;
     search.limit = is_planted ? 0 : scene->worst;
     nodes_begin(&search.model, &world);
     const bool wrong = visit(&search, &world);
+    const bool left = !wrong && search.steps_max != 0 && search.steps >= search.steps_max;
     const bool good = is_planted ? wrong : !wrong && search.model.worst == search.limit;
-    printf("%s %s: %zu states, %" PRIu64 " steps, worst %" PRId64 " ticks%s%s\n", good ? "ok" : "FAILED", scene->name,
+    const enum explore_end end = left ? EXPLORE_LEFT : good ? EXPLORE_OK : EXPLORE_FAILED;
+    printf("%s %s: %zu states, %" PRIu64 " steps, worst %" PRId64 " ticks%s%s\n", explore_counted(end), scene->name,
            search.seen.count, search.steps, search.model.worst, wrong ? ", found: " : "", wrong ? search.wrong : "");
-    if (!good) {
+    if (end == EXPLORE_FAILED) {
         for (int i = 0; i < search.depth; i++) nodes_say(&search.trace[i]);
     }
     fflush(stdout);
     nodes_seen_free(&search.seen);
-    return good;
 }
 
 /* ---- at random, with all starts kept ---- */
@@ -140,38 +144,33 @@ static int64_t walk(const struct nodes_scene *scene, uint64_t *seed, struct star
     return worst;
 }
 
-static bool walk_scene(const struct nodes_scene *scene, unsigned walks)
+static void walk_scene(const struct nodes_scene *scene, uint64_t seed, uint64_t walks)
 {
     static struct starts starts;
     const char *wrong = NULL;
-    uint64_t seed = 7, total = 0;
+    uint64_t total = 0;
     int64_t worst = INT64_MIN;
-    for (unsigned i = 0; i < walks; i++) {
+    for (uint64_t i = 0; i < walks; i++) {
         const int64_t found = walk(scene, &seed, &starts, &wrong);
         if (found > worst) worst = found;
         total += (uint64_t)starts.count;
     }
     const bool good = wrong == NULL && worst == scene->worst;
-    printf("%s %s: %u walks, %" PRIu64 " starts, worst %" PRId64 " ticks%s%s\n", good ? "ok" : "FAILED", scene->name,
-           walks, total, worst, wrong != NULL ? ", " : "", wrong != NULL ? wrong : "");
+    printf("%s %s: %" PRIu64 " walks, %" PRIu64 " starts, worst %" PRId64 " ticks%s%s\n",
+           explore_counted(good ? EXPLORE_OK : EXPLORE_FAILED), scene->name, walks, total, worst,
+           wrong != NULL ? ", " : "", wrong != NULL ? wrong : "");
     fflush(stdout);
-    return good;
 }
-
-/* Under a sanitizer a step takes ten times as long. */
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-enum { WALKS = 200 };
-#else
-enum { WALKS = 3000 };
-#endif
 
 int main(int argc, char **argv)
 {
     const char *part = argc > 1 ? argv[1] : "";
-    bool good = true;
+    const uint64_t seed = size_seed("nodes_explore", 7);
+    const uint64_t walks = SANITIZED ? 200 : size_pick(200, 1000, 3000);
     for (const struct nodes_scene *scene = nodes_scenes(); scene->name != NULL; scene++) {
         if (strstr(scene->name, part) == NULL) continue;
-        good = (scene->walks ? walk_scene(scene, WALKS) : explore_scene(scene)) && good;
+        if (scene->walks) walk_scene(scene, seed, walks);
+        else explore_scene(scene);
     }
-    return good ? 0 : 1;
+    return explore_status();
 }

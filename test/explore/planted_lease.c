@@ -10,34 +10,9 @@
 #include "core/clock.h"
 #include "core/decide.h"
 
-static const uint64_t VALUE_MASK = INT64_MAX;
-
 struct mistake {
     bool without_hold, own_not_out, lowered_early, raised_late, raised_last, out_first, any_height, promises;
 };
-
-static unsigned index_of(uint64_t raw)
-{
-    return (unsigned)(raw >> 63);
-}
-
-static uint64_t with_index(unsigned index, uint64_t value)
-{
-    return (uint64_t)index << 63 | value;
-}
-
-static struct rule load_rule(const struct word *word, unsigned index)
-{
-    union rule_words copy;
-    for (int i = 0; i < RULE_WORDS; i++) copy.word[i] = atom_load(&word->rule[index][i]);
-    return copy.rule;
-}
-
-static void raise_high(struct word *word, uint64_t value)
-{
-    uint64_t high = atom_load(&word->high);
-    while (high < value && !atom_swap(&word->high, &high, value)) continue;
-}
 
 static void give_back(const struct rule *rule, uint64_t *state, const struct trade *trade)
 {
@@ -66,8 +41,8 @@ static bool trade_with(struct mistake mistake, struct word *word, const struct t
     const uint64_t read_first = mistake.out_first ? atom_load(&word->out) : 0;
     uint64_t told = trade->held, raw = atom_load_acquire(&word->value);
     for (bool done = false; !done;) {
-        const struct rule rule = load_rule(word, index_of(raw));
-        uint64_t value = raw & VALUE_MASK;
+        const struct rule rule = planted_rule(word->rule[word_index(raw)]);
+        uint64_t value = word_value(raw);
         const uint64_t out = mistake.out_first ? read_first : atom_load(&word->out) - (told - trade->held);
         const uint64_t highest = mistake.any_height ? 0 : atom_load(&word->high);
         struct trade may = *trade;
@@ -85,8 +60,8 @@ static bool trade_with(struct mistake mistake, struct word *word, const struct t
             lease_fewer(&word->out, told - slice->permits);
             told = slice->permits;
         }
-        if (value < (raw & VALUE_MASK)) raise_high(word, raw & VALUE_MASK);
-        done = atom_swap(&word->value, &raw, with_index(index_of(raw), value));
+        if (value < word_value(raw)) planted_raise_high(word, word_value(raw));
+        done = atom_swap(&word->value, &raw, word_raw(word_index(raw), value));
     }
     if (told < slice->permits) lease_more(&word->out, slice->permits - told);
     if (told > slice->permits) lease_fewer(&word->out, told - slice->permits);
@@ -135,8 +110,8 @@ static bool decide_with(struct mistake mistake, const struct atom *now_ns, struc
     uint64_t out = mistake.out_first ? atom_load(&word->out) : 0;
     uint64_t raw = atom_load_acquire(&word->value);
     for (;;) {
-        const struct rule rule = load_rule(word, index_of(raw));
-        uint64_t value = raw & VALUE_MASK;
+        const struct rule rule = planted_rule(word->rule[word_index(raw)]);
+        uint64_t value = word_value(raw);
         if (!mistake.out_first && !mistake.without_hold) out = atom_load(&word->out);
         const uint64_t at_ns = now_ns == NULL ? ask->now_ns : atom_load(now_ns);
         lease_hold(&rule, &value, at_ns, out);
@@ -145,7 +120,7 @@ static bool decide_with(struct mistake mistake, const struct atom *now_ns, struc
         const struct question question = {at_ns, wait_max_ns, &cost, false};
         decide((struct rules){&rule, 1}, &value, &question, NULL, decision);
         if (decision->verdict != WEIR_ALLOW) return true;
-        if (atom_swap(&word->value, &raw, with_index(index_of(raw), value))) return true;
+        if (atom_swap(&word->value, &raw, word_raw(word_index(raw), value))) return true;
     }
 }
 
@@ -174,13 +149,13 @@ bool planted_grant_beside_leases(struct word *word, const struct word_seen *seen
                                  struct granted *granted)
 {
     uint64_t raw = seen->raw;
-    const struct rule rule = load_rule(word, index_of(raw));
+    const struct rule rule = planted_rule(word->rule[word_index(raw)]);
     const uint64_t now = tick_at(&rule, now_ns);
     if (word_value(raw) == 0) return false;
     const uint64_t drained = gcra_drained_after(&rule, word_value(raw), now, ticks_of(&rule, cost));
     if (!gcra_passes(&rule, now, drained)) return false;
     *granted = (struct granted){drained, permits_floor(&rule, gcra_room(&rule, now, drained)), rule.generation};
-    return atom_swap(&word->value, &raw, with_index(index_of(raw), drained));
+    return atom_swap(&word->value, &raw, word_raw(word_index(raw), drained));
 }
 
 bool planted_grant_out_first(struct word *word, const struct word_seen *seen, uint64_t now_ns, uint64_t cost,
@@ -195,13 +170,13 @@ static bool settle_with(bool holds, struct word *word, uint64_t now_ns, const we
 {
     uint64_t raw = atom_load_acquire(&word->value);
     for (;;) {
-        const struct rule rule = load_rule(word, index_of(raw));
-        uint64_t value = raw & VALUE_MASK;
+        const struct rule rule = planted_rule(word->rule[word_index(raw)]);
+        uint64_t value = word_value(raw);
         const bool foreign = rule.generation != (uint32_t)decision->reserved;
         if (holds) lease_hold(&rule, &value, now_ns, atom_load(&word->out));
         settle((struct rules){&rule, !foreign}, &value, now_ns, decision, &decision->charged, &actual, &decision->end);
-        raise_high(word, raw & VALUE_MASK);
-        if (atom_swap(&word->value, &raw, with_index(index_of(raw), value))) return true;
+        planted_raise_high(word, word_value(raw));
+        if (atom_swap(&word->value, &raw, word_raw(word_index(raw), value))) return true;
     }
 }
 

@@ -5,14 +5,9 @@
 #ifndef WEIR_TEST_PLANTED_LEASE_H
 #define WEIR_TEST_PLANTED_LEASE_H
 
-#include "share/word.h"
-#include "share/word_short.h"
+#include "planted_word.h"
 
 typedef bool word_trade_function(struct word *word, const struct trade *trade, struct lease_slice *slice);
-typedef bool word_decide_function(struct word *word, const struct ask *ask, weir_decision *decision);
-typedef bool word_grant_function(struct word *word, const struct word_seen *seen, uint64_t now_ns, uint64_t cost,
-                                 struct granted *granted);
-typedef bool word_settle_function(struct word *word, uint64_t now_ns, const weir_decision *decision, uint64_t actual);
 
 /* What was not spent is taken off a state that was not held first. */
 word_trade_function planted_trade_without_hold;

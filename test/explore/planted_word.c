@@ -10,23 +10,17 @@
 #include "core/clock.h"
 #include "core/decide.h"
 
-static const uint64_t VALUE_MASK = INT64_MAX;
-
-static unsigned index_of(uint64_t raw)
-{
-    return (unsigned)(raw >> 63);
-}
-
-static uint64_t with_index(unsigned index, uint64_t value)
-{
-    return (uint64_t)index << 63 | value;
-}
-
-static struct rule load_rule(const struct word *word, unsigned index)
+struct rule planted_rule(const struct atom from[])
 {
     union rule_words copy;
-    for (int i = 0; i < RULE_WORDS; i++) copy.word[i] = atom_load(&word->rule[index][i]);
+    for (int i = 0; i < RULE_WORDS; i++) copy.word[i] = atom_load(&from[i]);
     return copy.rule;
+}
+
+void planted_raise_high(struct word *word, uint64_t value)
+{
+    uint64_t high = atom_load(&word->high);
+    while (high < value && !atom_swap(&word->high, &high, value)) continue;
 }
 
 static void store_rule(struct word *word, unsigned index, const struct rule *rule)
@@ -51,19 +45,18 @@ static void change_with(struct mistake mistake, struct word *word, struct rule *
                         uint64_t *value)
 {
     uint64_t raw = atom_load_acquire(&word->value);
-    const unsigned index = index_of(raw);
-    const struct rule from = load_rule(word, index);
+    const unsigned index = word_index(raw);
+    const struct rule from = planted_rule(word->rule[index]);
     to->anchor_ns = now_ns;
     do {
         const uint64_t high = mistake.forgets_high ? 0 : atom_load(&word->high);
-        to->anchor_tick = mistake.forgets_value ? 1 : most(high, raw & VALUE_MASK) + 1;
+        to->anchor_tick = mistake.forgets_value ? 1 : most(high, word_value(raw)) + 1;
         if (mistake.writes_in_use) store_rule(word, index, to);
         if (!mistake.swaps_first) store_rule(word, 1 - index, to);
-        *value = carried(&from, to, raw & VALUE_MASK, now_ns, how);
-    } while (!atom_swap(&word->value, &raw, with_index(1 - index, *value)));
+        *value = carried(&from, to, word_value(raw), now_ns, how);
+    } while (!atom_swap(&word->value, &raw, word_raw(1 - index, *value)));
     if (mistake.swaps_first) store_rule(word, 1 - index, to);
-    uint64_t high = atom_load(&word->high);
-    while (high < (raw & VALUE_MASK) && !atom_swap(&word->high, &high, raw & VALUE_MASK)) continue;
+    planted_raise_high(word, word_value(raw));
 }
 
 void planted_change_not_growing(struct word *word, struct rule *to, uint64_t now_ns, weir_carry carry,
@@ -98,11 +91,11 @@ bool planted_settle_silently(struct word *word, uint64_t now_ns, const weir_deci
 {
     uint64_t raw = atom_load_acquire(&word->value);
     for (;;) {
-        const struct rule rule = load_rule(word, index_of(raw));
-        uint64_t value = raw & VALUE_MASK;
+        const struct rule rule = planted_rule(word->rule[word_index(raw)]);
+        uint64_t value = word_value(raw);
         const bool foreign = rule.generation != (uint32_t)decision->reserved;
         settle((struct rules){&rule, !foreign}, &value, now_ns, decision, &decision->charged, &actual, &decision->end);
-        if (atom_swap(&word->value, &raw, with_index(index_of(raw), value))) return true;
+        if (atom_swap(&word->value, &raw, word_raw(word_index(raw), value))) return true;
     }
 }
 
@@ -110,35 +103,28 @@ bool planted_decide_hasty(struct word *word, const struct ask *ask, weir_decisio
 {
     uint64_t raw = atom_load_acquire(&word->value);
     for (;;) {
-        const struct rule rule = load_rule(word, index_of(raw));
-        uint64_t value = raw & VALUE_MASK;
+        const struct rule rule = planted_rule(word->rule[word_index(raw)]);
+        uint64_t value = word_value(raw);
         const struct question question = {ask->now_ns, ask->wait_max_ns, &ask->cost, false};
         decide((struct rules){&rule, 1}, &value, &question, NULL, decision);
         if (decision->verdict != WEIR_ALLOW) return true;
-        if (atom_swap(&word->value, &raw, with_index(index_of(raw), value))) return true;
+        if (atom_swap(&word->value, &raw, word_raw(word_index(raw), value))) return true;
     }
-}
-
-static struct rule copy_of(const struct atom from[])
-{
-    union rule_words copy;
-    for (int i = 0; i < RULE_WORDS; i++) copy.word[i] = atom_load(&from[i]);
-    return copy.rule;
 }
 
 bool planted_denies_unseen(const struct word_seen *seen, uint64_t now_ns, const struct note *note)
 {
-    return copy_of(seen->rule).generation == note->generation && now_ns < note->passes_ns;
+    return planted_rule(seen->rule).generation == note->generation && now_ns < note->passes_ns;
 }
 
 bool planted_grant_read_twice(struct word *word, const struct word_seen *seen, uint64_t now_ns, uint64_t cost,
                               struct granted *granted)
 {
-    const struct rule rule = copy_of(seen->rule);
-    uint64_t raw = atom_load_acquire(&word->value), value = raw & VALUE_MASK;
+    const struct rule rule = planted_rule(seen->rule);
+    uint64_t raw = atom_load_acquire(&word->value), value = word_value(raw);
     const uint64_t now = tick_at(&rule, now_ns);
     if (algorithm_of(&rule)->offer(&rule, &value, now, ticks_of(&rule, cost), 0).start != now) return false;
     const struct taken taken = algorithm_of(&rule)->commit(&rule, &value, now, now, ticks_of(&rule, cost));
     *granted = (struct granted){taken.end, permits_floor(&rule, taken.room), rule.generation};
-    return atom_swap(&word->value, &raw, with_index(index_of(raw), value));
+    return atom_swap(&word->value, &raw, word_raw(word_index(raw), value));
 }

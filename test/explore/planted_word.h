@@ -10,10 +10,15 @@
 
 typedef void word_change_function(struct word *word, struct rule *to, uint64_t now_ns, weir_carry carry,
                                   struct change *change, uint64_t *value);
+typedef bool word_decide_function(struct word *word, const struct ask *ask, weir_decision *decision);
 typedef bool word_denies_function(const struct word_seen *seen, uint64_t now_ns, const struct note *note);
 typedef bool word_grant_function(struct word *word, const struct word_seen *seen, uint64_t now_ns, uint64_t cost,
                                  struct granted *granted);
 typedef bool word_settle_function(struct word *word, uint64_t now_ns, const weir_decision *decision, uint64_t actual);
+
+/* What all who make mistakes in a word need: a rule copied out of it, and its highest value noted. */
+struct rule planted_rule(const struct atom from[]);
+void planted_raise_high(struct word *word, uint64_t value);
 
 /* Each new clock begins at tick 1, whatever the word held. */
 word_change_function planted_change_not_growing;
@@ -31,7 +36,7 @@ word_change_function planted_change_swapped_first;
 word_settle_function planted_settle_silently;
 
 /* A denial is given without looking whether the word is still the one that was read. */
-bool planted_decide_hasty(struct word *word, const struct ask *ask, weir_decision *decision);
+word_decide_function planted_decide_hasty;
 
 /* A noted refusal, whatever the word holds now. */
 word_denies_function planted_denies_unseen;

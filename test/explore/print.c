@@ -8,6 +8,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "size.h"
+
+static unsigned scenes[EXPLORE_LEFT + 1]; /* as they ended */
+
 static void print_step(const struct explore_step *step, FILE *file)
 {
     static const char *const names[] = {"load", "store", "swap", "swap", "add", "touch", "wake", "choose"};
@@ -38,18 +42,45 @@ void explore_print(const struct explore_result *result, FILE *file)
 static const char *outcome(const struct explore_result *result, bool bounded)
 {
     if (result->failed) return result->message;
-    if (!result->complete) return "NOT COMPLETE";
+    if (!result->complete) return "not complete";
     return bounded ? "complete up to its preemptions" : "complete";
 }
 
-bool explore_judge(const struct explore_scenario *scenario, const char *mistake)
+uint64_t explore_steps_max(void)
 {
-    const struct explore_result result = explore(scenario);
-    const bool found = result.failed && mistake != NULL && strstr(result.message, mistake) != NULL;
-    const bool good = mistake != NULL ? found : result.complete && !result.failed;
-    printf("%s %s: %" PRIu64 " executions, %" PRIu64 " cut, %" PRIu64 " steps, %s\n", good ? "ok" : "FAILED",
-           result.name, result.executions, result.cut, result.steps, outcome(&result, scenario->preemptions_max > 0));
+    const uint64_t test = SANITIZED ? 150000 : 1500000;
+    return size_pick(100000, test, SANITIZED ? 10 * test : 0);
+}
+
+const char *explore_counted(enum explore_end end)
+{
+    scenes[end]++;
+    if (end == EXPLORE_OK) return "ok";
+    if (end == EXPLORE_FAILED) return "FAILED";
+    return size_asked() == SIZE_PROVE ? "left to a build without sanitizers:" : "left to prove:";
+}
+
+static enum explore_end ended(const struct explore_result *result, const char *mistake)
+{
+    if (result->failed) return mistake != NULL && strstr(result->message, mistake) ? EXPLORE_OK : EXPLORE_FAILED;
+    if (!result->complete) return EXPLORE_LEFT;
+    return mistake == NULL ? EXPLORE_OK : EXPLORE_FAILED;
+}
+
+void explore_judge(const struct explore_scenario *scenario, const char *mistake)
+{
+    struct explore_scenario sized = *scenario;
+    sized.steps_max = explore_steps_max();
+    const struct explore_result result = explore(&sized);
+    const enum explore_end end = ended(&result, mistake);
+    printf("%s %s: %" PRIu64 " executions, %" PRIu64 " cut, %" PRIu64 " steps, %s\n", explore_counted(end), result.name,
+           result.executions, result.cut, result.steps, outcome(&result, scenario->preemptions_max > 0));
     fflush(stdout);
-    if (!good) explore_print(&result, stdout);
-    return good;
+    if (end == EXPLORE_FAILED) explore_print(&result, stdout);
+}
+
+int explore_status(void)
+{
+    printf("%u scenes ok, %u failed, %u left\n", scenes[EXPLORE_OK], scenes[EXPLORE_FAILED], scenes[EXPLORE_LEFT]);
+    return scenes[EXPLORE_FAILED] != 0;
 }

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "size.h"
+
 static struct atom words[4];
 static struct atom lock;
 static uint64_t plain;
@@ -416,10 +418,10 @@ static struct explore_result run_into(struct states *into, bool plain_mode, int 
     return explore(&scenario);
 }
 
-static void compare_programs(uint64_t count)
+static void compare_programs(uint64_t first, uint64_t count)
 {
     uint64_t executions = 0, plain_executions = 0, deadlocks = 0;
-    for (uint64_t seed = 1; seed <= count; seed++) {
+    for (uint64_t seed = first; seed < first + count; seed++) {
         make_program(seed);
         const struct explore_result full = run_into(&by_plain, true, 0);
         const struct explore_result reduced = run_into(&by_reduction, false, 0);
@@ -579,9 +581,10 @@ static void check_counts(void)
 
 int main(int argc, char **argv)
 {
+    const uint64_t first = size_seed("self_test", 1);
     check_bugs();
     check_good_code();
     check_counts();
-    compare_programs(argc > 1 ? strtoull(argv[1], NULL, 10) : 1000);
+    compare_programs(first, argc > 1 ? strtoull(argv[1], NULL, 10) : size_pick(100, 1000, 10000));
     return failures != 0;
 }

@@ -38,6 +38,7 @@ explains 12000,1.1 <<'END'
 12000/s burst=1ms catchup=1.1 algorithm=hybrid
   on schedule     one every 83.333 µs
   after a stall   13 at once, then 1.1 times as fast until the lost time is made up
+  shortest gap    0.   For strict limiting, never less than 83.333 µs: '12000/s burst=1'
   in any second   at most 13,213
   largest call    any; one above 12 starts when the pool is full and is paid back after
   back to full    1 ms after the last call
@@ -64,11 +65,52 @@ explains 10/min --pace <<'END'
 10/min burst=2 catchup=1 algorithm=hybrid
   on schedule     one every 6 s
   after a stall   2 at once, then as before; the lost time is reported, not made up
+  shortest gap    0.   For strict limiting, never less than 6 s: '10/min burst=1'
   in any minute   at most 11
   largest call    any; one above 2 starts when the pool is full and is paid back after
   back to full    12 s after the last call
   memory          32 bytes of state
 END
+
+# Strict limiting, EngineBlock's strictness 1 as it was built, and the text that this names for the first.
+explains '2000 ops/s strictness=1' <<'END'
+2000 ops/s strictness=1 algorithm=timeline
+  on schedule     one every 500 µs
+  after a stall   3 at once, then as before; the lost time is reported, not made up
+  shortest gap    0.   For strict limiting, never less than 500 µs: '2000 ops/s burst=1'
+  in any second   at most 2,002
+  largest call    any; the next call waits for it
+  back to full    500 µs after the last call
+  memory          56 bytes of state
+  note            EngineBlock's strict limiting as it was built: idle time is given up, starts may come together
+END
+
+explains '2000 ops/s burst=1' --pace --window 500us <<'END'
+2000 ops/s burst=1 catchup=1 algorithm=hybrid
+  on schedule     one every 500 µs
+  after a stall   1 at once, then as before; the lost time is reported, not made up
+  shortest gap    500 µs: strict limiting
+  in any second   at most 2,000
+  in any 500 µs  at most 1
+  largest call    any; one above 1 starts when the pool is full and is paid back after
+  back to full    500 µs after the last call
+  memory          32 bytes of state
+END
+
+for text in '2000/s burst=1 catchup=1.1' '1000000000/s' '3000000000/s' '7/s burst=1' \
+    '3/h algorithm=timeline catchup=1' '2000/s algorithm=timeline catchup=1.1'; do
+    "$weir" explain --pace "$text" | grep 'shortest gap'
+done >out
+cat >expected <<'END'
+  shortest gap    409.09 µs.   For strict limiting, never less than 500 µs: '2000/s burst=1'
+  shortest gap    0.   For strict limiting, never less than 1 ns: '1000000000/s burst=1'
+  shortest gap    0
+  shortest gap    142.857 ms: strict limiting
+  shortest gap    20 min: strict limiting
+  shortest gap    454.545 µs.   For strict limiting, never less than 500 µs: '2000/s burst=1'
+END
+what='shortest gaps'
+same out expected
 
 explains --window 5min 10/min <<'END'
 10/min burst=10 algorithm=gcra
@@ -162,6 +204,11 @@ done <<'END'
 33|1/s;1/s;1/s;1/s;1/s;1/s;1/s;1/s;1/s|a text holds at most 8 limits
 6|none burst=3|expected ";" or the end
 5|10r/h|r/ is nginx's spelling and knows r/s and r/m only; for example 10r/s
+1|rate=12000|a limit is written without "rate="; write 12000/s
+1|rate=12000,1.1|a limit is written without "rate="; write 12000,1.1
+2|1E6|a number has no exponent; write 1000000/s
+4|100rps|a rate has a slash and a period, not "rps"; write 100/s
+11|12000,1.1,restart|"restart" is a command to nosqlbench's limiter, not a limit; write 12000,1.1
 15|100/sec burst=0|burst is at least 1, or nothing could ever pass; for example burst=1
 12|10/s burst=1e9/s|expected a count or a time; for example burst=20 or burst=2s
 11|10/s burst|expected "=" and a value behind burst
@@ -169,7 +216,7 @@ done <<'END'
 6|10/s burts=20|unknown word "burts"; did you mean burst?
 17|10/s strictness=1.1|strictness is 0 to 1; to run faster while behind write catchup=1.1
 14|10/s catchup=0.5|catchup is 1 or more: how much faster to run while behind; for example 1.1
-7|12000,0.9|catchup is 1 or more: how much faster to run while behind; for example 1.1
+7|12000,0.9|catchup is 1 or more; for EngineBlock's strictness write 12000/s strictness=0.9
 6|10/s catchup=1.1 algorithm=gcra|catchup does not belong to algorithm=gcra; it goes with hybrid, timeline, simrate
 21|12000,1.1 algorithm=gcra|this spelling of the rate is that of hybrid; for another algorithm write it as 10/s
 12|10/s start=half|expected start=full or start=empty

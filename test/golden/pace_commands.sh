@@ -118,6 +118,8 @@ if [ -e /proc/self/status ]; then
     signals_of status.here >expected
     signals_of status.there >out
     same out expected
+else
+    skip_part 'golden/pace_commands: signals' '/proc is not here' 'mount -t proc proc /proc'
 fi
 
 # ---- at most N at once ----
@@ -224,22 +226,98 @@ says err "(\"$(head -c 60 in)\")"
 # ---- stopping on purpose, while the input is silent and while a command runs ----
 mkfifo pipe
 exec 9<>pipe
-run '--for, silent input' timeout -k 5 30 "$weir" pace $fast --for 100ms -j 2 -- ./show <pipe
+echo line >&9
+run '--for, silent input after a line' timeout -k 5 30 "$weir" pace $fast --for 100ms -j 2 -- ./show <pipe
 ends 0
-summary_of 0 commands
+summary_of 1 command
 
-for number in 2 15; do
-    what="signal $number"
+signalled() # NUMBER OPTION...: while a command of a second runs, which is waited for
+{
+    local number=$1
+    shift
     rm -f pid end started
-    python3 "$lib/ending.py" pid end "$weir" pace $fast -- sh -c 'echo $$ >started; exec sleep 1' <pipe >out 2>err &
+    python3 "$lib/ending.py" pid end "$weir" pace $fast "$@" -- \
+        sh -c 'echo $$ >started; exec sleep 1' <pipe >out 2>err &
     echo line >&9
     until_true test -s started -a -s pid
-    kill -$number "$(cat pid)"
+    kill -"$number" "$(cat pid)"
     until_true test -s end
     wait
     status=$(cat end)
-    ends -$number
+    ends "-$number"
     summary_of 1 command
     if kill -0 "$(cat started)" 2>/dev/null; then fail 'what was started was not waited for'; fi
+}
+
+for number in 2 15; do
+    what="signal $number"
+    signalled $number
 done
+
+what='a signal, and the end of --for while commands still run'
+signalled 15 --for 500ms
+
+# Commands that last longer than any test waits; each says that it was ended.
+cat >long <<'END'
+#!/bin/sh
+trap 'kill $!; echo >ended; exit' TERM
+sleep 300 &
+echo $$ >started
+wait
+END
+chmod +x long
+begin_long() # ARGUMENT...
+{
+    rm -f pid end started ended
+    python3 "$lib/ending.py" pid end "$weir" pace $fast "$@" -- ./long <pipe >out 2>err &
+    echo line >&9
+    until_true test -s started -a -s pid
+}
+end_long() # STATUS WORDS
+{
+    until_true test -s end
+    status=$(cat end)
+    ends "$1"
+    summary_of 1 command
+    says err "weir: 1 command still running: $2"
+}
+not_ended() # what was left to itself goes on, and is ended here
+{
+    if [ -e ended ] || ! kill -0 "$(cat started)" 2>/dev/null; then fail 'the command was ended'; fi
+    kill "$(cat started)"
+    until_true test -e ended
+    wait
+}
+
+what='a second signal'
+begin_long
+kill -2 "$(cat pid)"
+kill -15 "$(cat pid)"
+end_long -15 'not waited for'
+not_ended
+
+what='the same signal once more'
+again() { kill -2 "$(cat pid)" 2>/dev/null; test -s end; } # two that come at the same moment are one
+begin_long -j 3
+until_true again
+end_long -2 'not waited for'
+not_ended
+
+what='--grace that is over'
+begin_long --grace 100ms -j 3
+kill -2 "$(cat pid)"
+end_long -2 'sent SIGTERM, --grace is over'
+until_true test -e ended
+wait
+
+what='--grace, and a second signal in it'
+begin_long --grace 1h
+kill -2 "$(cat pid)"
+kill -15 "$(cat pid)"
+end_long -15 'not waited for'
+not_ended
+
+what='--grace that is long enough'
+signalled 15 --grace 1h
+if grep -q 'still running' err; then fail 'it says that it left a command'; fi
 exec 9>&-

@@ -59,8 +59,15 @@ same out expected
 summary_of 7 lines
 
 head -n 2 in >expected
-run 'a list, its second limit used up' "$weir" pace '10/s burst=5 algorithm=gcra; 2/h algorithm=gcra' --for 50ms <in
-ends 0
+what='a list, its second limit used up'
+rm out err # or those of the run before are taken for this one's
+"$weir" pace '10/s burst=5 algorithm=gcra; 2/h algorithm=gcra' <in >out 2>err &
+two_lines() { [ "$(wc -l <out)" -ge 2 ]; }
+until_true two_lines
+kill $!
+wait $!
+status=$?
+ends 143
 same out expected
 run 'nothing passes' "$weir" pace none <in
 ends 2
@@ -74,9 +81,21 @@ summary_of "$(wc -l <out)" lines
 
 mkfifo silence
 exec 8<>silence
-run '--for, silent input' timeout -k 5 30 "$weir" pace 1000/s --for 100ms <silence
+echo line >&8
+run '--for, silent input after a line' timeout -k 5 30 "$weir" pace 1000/s --for 100ms <silence
 ends 0
-summary_of 0 lines
+summary_of 1 line
+
+what='--for counts from the first line'
+rm out err
+"$weir" pace 1000/s --for 100ms <silence >out 2>err &
+until_true test -s err # the limit: it has begun
+sleep 0.5
+if has_ended $!; then fail 'it has ended without a line'; fi
+echo line >&8
+wait_end $! 'the end of --for'
+ends 0
+summary_of 1 line
 exec 8>&-
 
 # ---- --drop: what is too late is counted, and nothing else is missing ----
@@ -242,9 +261,11 @@ wrong '--count "-1": expected a whole number from 1 to 18446744073709551614' pac
 wrong '--jobs "10001": expected a whole number from 1 to 10000' pace 10/s --jobs 10001 -- true
 wrong '--for "10": expected a time; for example 500ms, 10s or 5min' pace 10/s --for 10
 wrong '--grain "": expected a time; for example 500ms, 10s or 5min' pace 10/s --grain ''
-j='pace: -j and --keep-going are for commands; for example weir pace 5/s -j 4 -- curl -fsS {}'
+j='pace: -j, --keep-going and --grace are for commands; for example weir pace 5/s -j 4 -- curl -fsS {}'
 wrong "$j" pace 10/s -j 3
 wrong "$j" pace 10/s --keep-going
+wrong "$j" pace 10/s --grace 2s
+wrong '--grace "2": expected a time; for example 500ms, 10s or 5min' pace 10/s --grace 2 -- true
 wrong 'pace: --drop is for lines, not for commands' pace 10/s --drop -- true
 wrong 'pace: --drop needs one limit with a schedule (algorithm=hybrid)' pace '10/s; 20/s' --drop
 wrong 'pace: --drop needs one limit with a schedule (algorithm=hybrid)' pace '10/s algorithm=gcra' --drop

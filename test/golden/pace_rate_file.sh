@@ -39,15 +39,29 @@ run 'a bad limit in the file' "$weir" pace --rate-file bad <in
 ends 2
 says err 'weir: bad:2:4: expected a period: s, min, h, d, w; for example 10/s'
 
+for text in '10' '# a note
+10/s'; do
+    printf '%s' "$text" >unfinished
+    run 'a limit without a newline' "$weir" pace 10/s --rate-file unfinished <in
+    ends 2
+    silent out
+    says err ": no newline at the end of the line, which may be half written; add one"
+done
+says err 'weir: unfinished:2: no newline' # where it stands
+
 # ---- while it runs: at 1/h the rest of the input would take days ----
 seq 200 >in
 printf '1/h burst=1\n' >limit
-run_on() { "$weir" pace --rate-file limit --json --summary summary <in >out 2>err & }
+run_on()
+{
+    rm -f out err # or those of the run before are taken for this one's
+    "$weir" pace --rate-file limit --json --summary summary <in >out 2>err &
+}
 say_new() { printf '%s\n' "$1" >limit.new && mv limit.new limit; }
-wait_for() { until grep -qF -- "$1" err; do sleep 0.05; done; }
+wait_for() { until_true grep -qF -- "$1" err; }
 what='followed while running'
 run_on
-until [ -s out ]; do sleep 0.05; done
+until_true test -s out
 say_new '10/M'
 wait_for 'weir: limit:1:4: M is a million; a minute is min; for example 10/min; the limit before goes on'
 say_new '10/s algorithm=gcra'
@@ -61,10 +75,53 @@ ends 0
 same out in
 json summary '.lines == 200 and .early == 0 and .target_per_s == 1000000'
 
+# Half of 1000000/s is no limit: the complaint says that it was looked at, and comes once.
+what='half written while running'
+printf '1/h burst=1\n' >limit
+run_on
+until_true test -s out
+half='weir: limit:1: no newline at the end of the line, which may be half written; add one; the limit before goes on'
+said() { [ "$(grep -cxF -- "$half" err)" = "$1" ]; }
+printf '1000000/s burst' >limit.new && mv limit.new limit
+until_true said 1
+sleep 0.5 # a few more looks at the same file
+if ! said 1; then fail 'said more than once'; fi
+printf '=200' >>limit
+until_true said 2 # another text, another complaint
+if [ "$(wc -l <out)" != 1 ]; then fail 'a limit without its newline was adopted'; fi
+echo >>limit
+wait $!
+status=$?
+ends 0
+same out in
+json summary '.target_per_s == 1000000'
+
+# Ten changes a second are not ten lines a second, and the last one is told whenever it comes.
+what='many changes'
+seq 2000 >in
+rm out err
+printf '1/h burst=1\n' >limit
+began=$SECONDS
+"$weir" pace --rate-file limit --summary summary <in >out 2>err &
+until_true test -s out
+for count in $(seq 2 60); do
+    say_new "$count/h burst=1"
+    sleep 0.1
+done
+say_new '1000000/s burst=2000'
+wait $!
+status=$?
+ends 0
+same out in
+if [ "$(wc -l <err)" -gt $((SECONDS - began + 3)) ]; then fail 'more than one limit a second'; fi
+if [ "$(wc -l <err)" -lt 3 ]; then fail 'the changes are not told'; fi
+if [ "$(tail -n 1 err)" != '1000000/s burst=2000 catchup=1 algorithm=hybrid' ]; then fail 'the last one is not told'; fi
+
+seq 20000 >in # a thousand seconds
 printf '20/s burst=1\n' >limit
 what='nothing passes any more'
 run_on
-until [ -s out ]; do sleep 0.05; done
+until_true test -s out
 say_new none
 wait $!
 status=$?

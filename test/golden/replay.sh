@@ -303,6 +303,7 @@ says err 'weir: long.log:2: a line of more than 1 MiB'
 
 # ---- following ----
 : >live.log
+rm -f out
 what='--follow'
 python3 "$lib/ending.py" pid ended "$weir" replay '2/h burst=2' --follow live.log >out 2>err &
 until_true test -s out
@@ -320,7 +321,7 @@ says out '4 requests of 1 client'
 
 mkfifo silence
 exec 8<>silence
-rm -f pid ended
+rm -f pid ended out
 what='SIGINT while nothing comes'
 python3 "$lib/ending.py" pid ended "$weir" replay 1/s --follow silence >out 2>err &
 until_true test -s out # it is ready then

@@ -132,7 +132,7 @@ sent=$(cat out)
 stop_nginx
 if grep -E '\[(warn|error|crit|alert|emerg)\]' error.log >err; then fail 'nginx complains'; fi
 moved=$(($(ms_apart) - before))
-if [ "${moved#-}" -gt 2 ]; then echo "the wall clock was set by about $moved ms while this ran"; exit 77; fi
+if [ "${moved#-}" -gt 2 ]; then skip_test "the wall clock was set by about $moved ms while this ran" 'run it again'; fi
 if [ "$(cat "${locations[@]/%/.log}" | wc -l)" != "$sent" ]; then fail "not $sent lines in the logs"; fi
 
 # ---- its verdicts and weir's ----

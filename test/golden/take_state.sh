@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # take_state.sh WEIR: what was used is remembered, under a changed limit too; and where it cannot be, nothing is taken.
 . "$(dirname "$0")/lib/check.sh" "$@"
+. "$tree/test/lib/disk.sh"
 needs jq
 export XDG_STATE_HOME=$room/state
 unset HOME
@@ -120,10 +121,10 @@ cp state/weir/take other.wide-8
 foreign other.wide-8 'has 16-byte slots' '2/w algorithm=fixed-window'
 for size in 1 16 100 4095 4096 4097 $(($(stat -c %s here) / 2)) $(($(stat -c %s here) - 1)); do
     head -c "$size" here >short
-    foreign short 'remove it'
+    foreign short 'to begin anew: mv short short.old'
 done
 { head -c 9 here; printf '\xa5\xa5\xa5\xa5\xa5\xa5\xa5'; tail -c +17 here; } >damaged
-foreign damaged 'remove it'
+foreign damaged 'to begin anew: mv damaged damaged.old'
 : >empty
 passes 1/w key --state empty # mktemp makes such
 would 'would be refused' 1/w key --state empty
@@ -156,24 +157,23 @@ if [ "$(id -u)" != 0 ]; then
 fi
 
 # A file system of its own, where that can be had: too small, and one that cannot be written.
-mkdir small
 cat >inside <<'END'
-mount -t tmpfs -o size=64k tmpfs small || exit 77
-"$1" take 2/w key --state small/take -- touch run
+"$1" take 2/w key --state take -- touch "$2/run"
 status=$?
-rm -f small/take
-"$1" take 2/w key --state small/take --peek >peeked || status=peek
-mount -o remount,ro small || exit 77
-"$1" take 2/w key --state small/take -- touch run 2>readonly
+rm -f take
+"$1" take 2/w key --state take --peek >"$2/peeked" || status=peek
+mount -o remount,ro . || exit
+"$1" take 2/w key --state take -- touch "$2/run" 2>"$2/readonly"
 [ $? = $status ] && exit $status
 END
-if unshare -rm true 2>/dev/null; then
-    run 'a file system that is full' unshare -rm sh inside "$weir"
-    if [ "$status" != 77 ]; then
-        ends 125
-        says err 'small/take: no room: there is not so much space; --state FILE keeps it elsewhere'
-        says readonly 'small/take: cannot be opened: the file system is read-only; --state FILE keeps it elsewhere'
-        says peeked 'would pass'
-        if [ -e run ]; then fail 'the command was run all the same'; fi
-    fi
+make_small_disk
+if [ ${#small_disk[@]} = 0 ]; then
+    skip_part 'a file system that is full, or read-only' 'none of its own can be had here' 'run the tests as root'
+else
+    run 'a file system that is full' "${small_disk[@]}" 64k sh "$room/inside" "$weir" "$room"
+    ends 125
+    says err 'take: no room: there is not so much space; --state FILE keeps it elsewhere'
+    says readonly 'take: cannot be opened: the file system is read-only; --state FILE keeps it elsewhere'
+    says peeked 'would pass'
+    if [ -e run ]; then fail 'the command was run all the same'; fi
 fi

@@ -7,6 +7,7 @@ here=$(dirname "$(realpath "$0")")
 room=$(mktemp -d)
 trap 'rm -rf "$room"' EXIT
 to=$room/usr
+. "$here/../lib/skip.sh"
 
 "$cmake" --install "$build" --prefix "$to" >"$room/log" || { cat "$room/log"; exit 1; }
 libraries=$(dirname "$(find "$to" -name libweir.a)")
@@ -25,7 +26,9 @@ runs() # PROGRAM: what a user would see
 version=$(sed -n 's/^#define WEIR_VERSION "\(.*\)"/\1/p' "$to/include/weir/weir.h")
 if [ -x "$to/bin/weir" ]; then echo "with the command"; fi
 
-if command -v pkg-config >/dev/null; then
+if ! has_tool pkg-config; then
+    skip_part 'install/consumer: by pkg-config' 'pkg-config is not here'
+else
     export PKG_CONFIG_PATH=$libraries/pkgconfig
     if [ "$(pkg-config --modversion weir)" != "$version" ]; then echo "weir.pc has another version"; exit 1; fi
     "$cc" -std=c11 "$here/consumer.c" -o "$room/by-pkg-config" $(pkg-config --cflags --libs weir)

@@ -9,7 +9,7 @@
 
 #include "law/law.h"
 
-enum { TEXT_SIZE = 1024, CELLS_MAX = 6, CELL_SIZE = 48 };
+enum { TEXT_SIZE = 2048, CELLS_MAX = 6, CELL_SIZE = 48 };
 
 struct text {
     char bytes[TEXT_SIZE];

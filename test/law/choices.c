@@ -50,8 +50,11 @@ static int write_limit(struct law *law, unsigned kinds, char *out, size_t size)
     }
     const bool hybrid = (kinds & LAW_RATED) == LAW_RATED ? law_pick(law, 2) == 1 : (kinds & LAW_HYBRID) != 0;
     const uint64_t tenths = law_chance(law, 4) ? law_pick(law, 10) : 0;
-    int length = snprintf(out, size, "%" PRIu64 ".%" PRIu64 "/%s algorithm=%s", count_of(law), tenths,
-                          periods[law_pick(law, LENGTH(periods))], hybrid ? "hybrid" : "gcra");
+    /* One choice a statement: compilers differ in the order of arguments, and bytes must mean the same to all. */
+    const uint64_t count = count_of(law);
+    const char *period = periods[law_pick(law, LENGTH(periods))];
+    int length = snprintf(out, size, "%" PRIu64 ".%" PRIu64 "/%s algorithm=%s", count, tenths, period,
+                          hybrid ? "hybrid" : "gcra");
     length += write_burst(law, kinds, out + length, size - (size_t)length);
     if (hybrid) {
         length +=

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "size.h"
+
 enum { BYTES_MAX = 1 << 14, SHRINK_TRIES_MAX = 20000, PATH_SIZE = 1024 };
 
 struct law {
@@ -205,12 +207,11 @@ static bool run_file(struct law *law, const char *path)
     return false;
 }
 
-/* Seeds of past failures, in the corpus that lies beside this source. */
+/* The bytes of past failures. */
 static bool run_corpus(struct law *law, const char *name)
 {
-    const char *slash = strrchr(__FILE__, '/');
     char folder[PATH_SIZE], path[2 * PATH_SIZE];
-    snprintf(folder, sizeof folder, "%.*scorpus/%s", slash == NULL ? 0 : (int)(slash + 1 - __FILE__), __FILE__, name);
+    snprintf(folder, sizeof folder, "%s/law/corpus/%s", TEST_FOLDER, name);
     DIR *found = opendir(folder);
     bool passed = true;
     if (found == NULL) return true;
@@ -262,8 +263,8 @@ int law_main(int argc, char **argv, const char *name, law_property *property, ui
     } else if (argc >= 3 && strcmp(argv[1], "file") == 0) {
         for (int i = 2; i < argc; i++) passed &= run_file(&law, argv[i]);
     } else {
-        if (argc > 1) runs = strtoull(argv[1], NULL, 10);
-        const uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+        runs = argc > 1 ? strtoull(argv[1], NULL, 10) : size_pick(1 + (runs - 1) / 10, runs, 10 * runs);
+        const uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : size_seed(name, 1);
         passed = run_corpus(&law, name) && run_random(&law, name, runs, seed);
     }
     return passed ? 0 : 1;

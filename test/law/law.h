@@ -6,6 +6,8 @@
 
        law-NAME [runs [seed]]      law-NAME replay HEX      law-NAME file PATH...
 
+   Without arguments there are as many runs as LAW says, a tenth or ten times as many, from seed 1 or another (size.h).
+
    May touch: stdio.  Promises: the same bytes make the same choices.  Leaves to others: what should hold. */
 #ifndef TEST_LAW_LAW_H
 #define TEST_LAW_LAW_H

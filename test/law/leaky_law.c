@@ -106,7 +106,8 @@ static bool passes(const struct subject *subject, uint64_t now_ns, uint64_t perm
                                           : -((by * subject->bottom + subject->top - 1) / subject->top);
         *delay = (uint64_t)((exact)(last - ms) + moved > 0 ? (exact)(last - ms) + moved : 0);
     }
-    return height + poured <= (exact)subject->limit->burst * THOUSAND && late_ms <= wait_ns / MS_NS;
+    const bool told = (exact)ms + *delay < UINT64_MAX / MS_NS; /* a later start has no instant */
+    return told && height + poured <= (exact)subject->limit->burst * THOUSAND && late_ms <= wait_ns / MS_NS;
 }
 
 /* ---- asking ---- */
@@ -158,6 +159,7 @@ static void check_grant(struct law *law, const struct subject *subject, const we
     const uint64_t full_ns = weir_full_ns(&subject->plan, decision);
     law_check(law, decision->delay_ns == delay * MS_NS, "delay %" PRIu64 ", not %" PRIu64 " ms", decision->delay_ns,
               delay);
+    if (full_ns >= UINT64_MAX - subject->now_ns - MS_NS) return; /* empty only after the last instant */
     /* Unless something was poured in now, only the thousandths are known, not since when the last of them leaks. */
     level_at(subject, 0, &at_last, &last);
     const uint64_t empty_ms = (subject->now_ns + full_ns) / MS_NS, thousandth_ms = permit_ms(subject) / THOUSAND + 1;

@@ -16,11 +16,12 @@
 #include "core/decide.h"
 #include "core/num.h"
 #include "law/law.h"
+#include "law/smooth.h"
 #include "plan/plan.h"
 
 __extension__ typedef __int128 exact;
 
-enum { STEPS_MEAN = 40, USES_TOP = 128, TEXT_SIZE = 128, PARTS_MAX = 12 };
+enum { STEPS_MEAN = 40, TEXT_SIZE = 128, PARTS_MAX = 12 };
 
 static const char *const rates[] = {"1/s", "3/s", "10/s", "7/min", "1000/s", "1/h", "333/7s", "12345.6/3s"};
 static const char *const warmups[] = {"10s", "1s", "250ms", "1ns", "0s", "1h", "3333333ns"};
@@ -28,27 +29,11 @@ static const char *const colds[] = {"", " cold=1", " cold=2", " cold=10", " cold
 
 #define LENGTH(array) (sizeof(array) / sizeof(array)[0])
 
-struct use {
-    uint64_t start_ns, permits;
-    weir_decision decision;
-};
-
 struct subject {
-    weir_plan plan;
-    const struct limit *limit;
-    const struct rule *rule;
-    uint64_t state[STATE_WORDS_MAX], now_ns;
-    uint64_t p, q; /* permits in ns */
+    struct smooth smooth;
     long double interval_ns, warmup_ns, cold, threshold, max;
     long double next_ns, stored, off_ns;
-    struct use use[USES_TOP];
-    int uses;
 };
-
-static bool pays_itself(const struct subject *subject)
-{
-    return subject->limit->pay == PAY_SELF;
-}
 
 static void pick_text(struct law *law, char text[TEXT_SIZE], bool self)
 {
@@ -59,13 +44,9 @@ static void pick_text(struct law *law, char text[TEXT_SIZE], bool self)
 
 static void read_limit(struct subject *subject)
 {
-    struct plan *inside = plan_inside(&subject->plan);
-    subject->limit = &inside->limit[0];
-    subject->rule = &inside->rule[0];
-    limit_rate(subject->limit, &subject->p, &subject->q);
-    subject->interval_ns = (long double)subject->q / (long double)subject->p;
-    subject->warmup_ns = (long double)subject->limit->time_ns;
-    const struct decimal cold = subject->limit->factor;
+    subject->interval_ns = (long double)subject->smooth.q / (long double)subject->smooth.p;
+    subject->warmup_ns = (long double)subject->smooth.limit->time_ns;
+    const struct decimal cold = subject->smooth.limit->factor;
     subject->cold = (long double)cold.digits / (long double)power_of_ten(cold.places);
     subject->threshold = subject->warmup_ns / 2 / subject->interval_ns;
     subject->max = subject->threshold + 2 * subject->warmup_ns / (subject->interval_ns * (1 + subject->cold));
@@ -76,28 +57,10 @@ static void begin(struct law *law, struct subject *subject)
     char text[TEXT_SIZE];
     memset(subject, 0, sizeof *subject);
     pick_text(law, text, law_chance(law, 3));
-    law_note(law, "plan \"%s\"", text);
-    law_check(law, weir_plan_parse(&subject->plan, text, WEIR_ADMIT, NULL) == 0, "refused");
+    smooth_open(law, &subject->smooth, text);
     read_limit(subject);
-    subject->stored = subject->limit->start == START_FULL ? subject->max : 0;
+    subject->stored = subject->smooth.limit->start == START_FULL ? subject->max : 0;
     subject->off_ns = 4 + 3 * subject->cold;
-}
-
-static uint64_t pick_gap(struct law *law, const struct subject *subject)
-{
-    const uint64_t permit_ns = subject->q / subject->p + 1, warmup_ns = subject->limit->time_ns;
-    switch (law_pick(law, 5)) {
-    case 0:
-        return 0;
-    case 1:
-        return law_pick(law, 3);
-    case 2:
-        return law_pick(law, 2 * permit_ns + 1);
-    case 3:
-        return law_pick(law, 2 * warmup_ns + 2);
-    default:
-        return law_pick_size(law, 10 * (permit_ns + warmup_ns));
-    }
 }
 
 static uint64_t pick_cost(struct law *law, const struct subject *subject)
@@ -105,22 +68,16 @@ static uint64_t pick_cost(struct law *law, const struct subject *subject)
     return law_pick(law, 2) == 0 ? 1 : 1 + law_pick(law, (uint64_t)(2 * subject->max) + 3);
 }
 
-static uint64_t pick_wait(struct law *law, const struct subject *subject)
-{
-    const uint64_t how = law_pick(law, 4);
-    if (how < 2) return 0;
-    return how == 2 ? WEIR_FOREVER : law_pick(law, 4 * (subject->q / subject->p + 1));
-}
-
 /* ---- the rule by heights ---- */
 
 /* The oracle begins where weir is: ticks are permits exactly. */
 static void follow(struct subject *subject)
 {
-    const long double permit = ldexpl(1, subject->rule->scale);
-    const uint64_t ticks = subject->state[0] - subject->rule->anchor_tick;
-    subject->next_ns = (long double)subject->rule->anchor_ns + (long double)ticks / permit * subject->interval_ns;
-    subject->stored = (long double)subject->state[1] / permit;
+    const long double permit = ldexpl(1, subject->smooth.rule->scale);
+    const uint64_t ticks = subject->smooth.state[0] - subject->smooth.rule->anchor_tick;
+    subject->next_ns =
+        (long double)subject->smooth.rule->anchor_ns + (long double)ticks / permit * subject->interval_ns;
+    subject->stored = (long double)subject->smooth.state[1] / permit;
     subject->off_ns = 4 + 3 * subject->cold;
 }
 
@@ -151,36 +108,29 @@ static void oracle_rest(struct subject *subject, long double until_ns)
 
 static long double oracle_start(const struct subject *subject, uint64_t cost)
 {
-    const long double own_ns = pays_itself(subject) ? oracle_price(subject, cost) : 0;
-    return fmaxl(subject->next_ns + own_ns, (long double)subject->now_ns);
+    const long double own_ns = smooth_pays_itself(&subject->smooth) ? oracle_price(subject, cost) : 0;
+    return fmaxl(subject->next_ns + own_ns, (long double)subject->smooth.now_ns);
 }
 
 static void oracle_take(struct subject *subject, uint64_t cost)
 {
-    if (!pays_itself(subject)) oracle_rest(subject, (long double)subject->now_ns);
+    if (!smooth_pays_itself(&subject->smooth)) oracle_rest(subject, (long double)subject->smooth.now_ns);
     subject->next_ns += oracle_price(subject, cost);
     subject->stored = fmaxl(subject->stored - (long double)cost, 0);
-    if (pays_itself(subject)) oracle_rest(subject, (long double)subject->now_ns);
+    if (smooth_pays_itself(&subject->smooth)) oracle_rest(subject, (long double)subject->smooth.now_ns);
 }
 
 /* ---- asking ---- */
 
 static weir_decision ask(const struct subject *subject, uint64_t *state, uint64_t cost, uint64_t wait_ns)
 {
-    return weir_decide_within(&subject->plan, state, (weir_instant){subject->now_ns}, cost, wait_ns);
-}
-
-static weir_decision would(const struct subject *subject, uint64_t later_ns, uint64_t cost, uint64_t wait_ns)
-{
-    uint64_t copy[STATE_WORDS_MAX];
-    memcpy(copy, subject->state, sizeof copy);
-    return weir_decide_within(&subject->plan, copy, (weir_instant){subject->now_ns + later_ns}, cost, wait_ns);
+    return weir_decide_within(&subject->smooth.plan, state, (weir_instant){subject->smooth.now_ns}, cost, wait_ns);
 }
 
 static void check_oracle(struct law *law, const struct subject *subject, const weir_decision *decision, uint64_t cost,
                          uint64_t wait_ns)
 {
-    const long double wait = oracle_start(subject, cost) - (long double)subject->now_ns;
+    const long double wait = oracle_start(subject, cost) - (long double)subject->smooth.now_ns;
     const bool allowed = decision->verdict == WEIR_ALLOW;
     law_check(law, allowed || wait_ns != WEIR_FOREVER, "refused whoever waits for ever");
     const uint64_t told_ns = allowed ? decision->delay_ns : decision->retry_ns + wait_ns;
@@ -189,21 +139,13 @@ static void check_oracle(struct law *law, const struct subject *subject, const w
     law_check(law, apart_ns <= subject->off_ns, "%" PRIu64 " ns, %Lg from the rule", told_ns, apart_ns);
 }
 
-static void check_retry(struct law *law, const struct subject *subject, uint64_t retry_ns, uint64_t cost,
-                        uint64_t wait_ns)
-{
-    law_check(law, retry_ns > 0 && retry_ns != WEIR_FOREVER, "retry %" PRIu64, retry_ns);
-    law_check(law, would(subject, retry_ns - 1, cost, wait_ns).verdict == WEIR_DENY, "early");
-    law_check(law, would(subject, retry_ns, cost, wait_ns).verdict == WEIR_ALLOW, "late");
-}
-
 /* One by one they are asked at the same moment, and each waits. */
 static void check_parts(struct law *law, const struct subject *subject, uint64_t cost)
 {
     uint64_t whole[STATE_WORDS_MAX], parts[STATE_WORDS_MAX];
-    if (pays_itself(subject) || cost > PARTS_MAX) return;
-    memcpy(whole, subject->state, sizeof whole);
-    memcpy(parts, subject->state, sizeof parts);
+    if (smooth_pays_itself(&subject->smooth) || cost > PARTS_MAX) return;
+    memcpy(whole, subject->smooth.state, sizeof whole);
+    memcpy(parts, subject->smooth.state, sizeof parts);
     ask(subject, whole, cost, WEIR_FOREVER);
     for (uint64_t i = 0; i < cost; i++) ask(subject, parts, 1, WEIR_FOREVER);
     law_check(law, whole[0] == parts[0] && whole[1] == parts[1], "%" PRIu64 " at once cost otherwise", cost);
@@ -213,11 +155,11 @@ static void check_parts(struct law *law, const struct subject *subject, uint64_t
 static void check_settled(struct law *law, const struct subject *subject, uint64_t cost)
 {
     uint64_t settled[STATE_WORDS_MAX], asked[STATE_WORDS_MAX];
-    memcpy(settled, subject->state, sizeof settled);
-    memcpy(asked, subject->state, sizeof asked);
+    memcpy(settled, subject->smooth.state, sizeof settled);
+    memcpy(asked, subject->smooth.state, sizeof asked);
     weir_decision decision = ask(subject, settled, cost, WEIR_FOREVER);
-    const uint64_t actual = decision.delay_ns > 0 || pays_itself(subject) ? 0 : law_pick(law, cost);
-    weir_decide_settle(&subject->plan, settled, (weir_instant){subject->now_ns}, &decision, actual);
+    const uint64_t actual = decision.delay_ns > 0 || smooth_pays_itself(&subject->smooth) ? 0 : law_pick(law, cost);
+    weir_decide_settle(&subject->smooth.plan, settled, (weir_instant){subject->smooth.now_ns}, &decision, actual);
     if (actual != 0) ask(subject, asked, actual, WEIR_FOREVER);
     for (uint64_t more = 1; more < PARTS_MAX; more += 3) {
         const weir_decision a = ask(subject, settled, more, WEIR_FOREVER), b = ask(subject, asked, more, WEIR_FOREVER);
@@ -239,59 +181,36 @@ static void check_taken(struct law *law, struct subject *subject, uint64_t cost)
 
 static void take(struct law *law, struct subject *subject, bool with_oracle)
 {
-    const uint64_t cost = pick_cost(law, subject), wait_ns = pick_wait(law, subject);
+    const uint64_t cost = pick_cost(law, subject), wait_ns = smooth_pick_wait(law, &subject->smooth);
     if (law_chance(law, 4)) check_parts(law, subject, cost);
     if (law_chance(law, 4)) check_settled(law, subject, cost);
-    const weir_decision decision = ask(subject, subject->state, cost, wait_ns);
+    const weir_decision decision = ask(subject, subject->smooth.state, cost, wait_ns);
     law_note(law, "%" PRIu64 " ns: take %" PRIu64 ", wait %" PRIu64 ": verdict %u, delay %" PRIu64 ", retry %" PRIu64,
-             subject->now_ns, cost, wait_ns, decision.verdict, decision.delay_ns, decision.retry_ns);
+             subject->smooth.now_ns, cost, wait_ns, decision.verdict, decision.delay_ns, decision.retry_ns);
     if (with_oracle) check_oracle(law, subject, &decision, cost, wait_ns);
-    if (decision.verdict != WEIR_ALLOW) check_retry(law, subject, decision.retry_ns, cost, wait_ns);
+    if (decision.verdict != WEIR_ALLOW) smooth_check_retry(law, &subject->smooth, decision.retry_ns, cost, wait_ns);
     if (decision.verdict != WEIR_ALLOW) return;
     if (with_oracle) check_taken(law, subject, cost);
-    if (subject->uses < USES_TOP)
-        subject->use[subject->uses++] = (struct use){subject->now_ns + decision.delay_ns, cost, decision};
+    smooth_note(&subject->smooth, &decision, cost);
 }
 
 /* ---- the bound ---- */
 
-static void settle_one(struct law *law, struct subject *subject)
-{
-    if (subject->uses == 0) return;
-    struct use *use = &subject->use[subject->uses - 1 - (int)law_pick(law, (uint64_t)subject->uses)];
-    if (use->decision.charged == 0) return;
-    uint64_t actual = law_pick(law, 2) == 0 ? 0 : law_pick(law, use->permits + 1);
-    if (actual != 0 && subject->now_ns < use->start_ns) actual = 0;
-    law_note(law, "%" PRIu64 " ns: settle call %d from %" PRIu64 " to %" PRIu64, subject->now_ns,
-             (int)(use - subject->use), use->permits, actual);
-    weir_decide_settle(&subject->plan, subject->state, (weir_instant){subject->now_ns}, &use->decision, actual);
-    use->permits = actual;
-}
-
-static void sort(struct subject *subject)
-{
-    for (int i = 1; i < subject->uses; i++) {
-        const struct use one = subject->use[i];
-        int at = i;
-        for (; at > 0 && subject->use[at - 1].start_ns > one.start_ns; at--) subject->use[at] = subject->use[at - 1];
-        subject->use[at] = one;
-    }
-}
-
 /* largest + rate * t, and two ticks. */
 static void check_windows(struct law *law, struct subject *subject)
 {
-    sort(subject);
-    for (int from = 0; from < subject->uses; from++) {
+    smooth_sort(&subject->smooth);
+    for (int from = 0; from < subject->smooth.uses; from++) {
         exact sum = 0, largest = 0;
-        for (int to = from; to < subject->uses; to++) {
-            const exact cost = (exact)subject->use[to].permits * subject->q;
-            const exact time = (exact)(subject->use[to].start_ns - subject->use[from].start_ns + 2) * subject->p;
+        for (int to = from; to < subject->smooth.uses; to++) {
+            const exact cost = (exact)subject->smooth.use[to].permits * subject->smooth.q;
+            const exact time =
+                (exact)(subject->smooth.use[to].start_ns - subject->smooth.use[from].start_ns + 2) * subject->smooth.p;
             largest = cost > largest ? cost : largest;
             sum += cost;
             law_check(law, sum <= largest + time, "from %" PRIu64 " to %" PRIu64 " ns: %g permits too many",
-                      subject->use[from].start_ns, subject->use[to].start_ns,
-                      (double)(sum - largest - time) / (double)subject->q);
+                      subject->smooth.use[from].start_ns, subject->smooth.use[to].start_ns,
+                      (double)(sum - largest - time) / (double)subject->smooth.q);
         }
     }
 }
@@ -302,39 +221,19 @@ static void check_windows(struct law *law, struct subject *subject)
 static bool change(struct law *law, struct subject *subject)
 {
     char text[TEXT_SIZE];
-    uint64_t next[STATE_WORDS_MAX] = {0};
-    weir_plan plan;
-    pick_text(law, text, pays_itself(subject));
+    pick_text(law, text, smooth_pays_itself(&subject->smooth));
     const weir_carry how = law_chance(law, 4) ? WEIR_SCALE : WEIR_KEEP;
-    law_check(law, weir_plan_parse(&plan, text, WEIR_ADMIT, NULL) == 0, "refused");
-    struct rule *to = &plan_inside(&plan)->rule[0];
-    to->anchor_ns = subject->now_ns;
-    const struct rule *from = subject->rule;
-    const struct algorithm *algorithm = algorithm_of(from);
-    const uint64_t now = tick_at(from, subject->now_ns), mark = algorithm->mark(from, subject->state, now);
-    const bool waits = algorithm->waited_for(from, subject->state, now);
-    const long double was_max = subject->max;
-    algorithm->carry(from, to, subject->state, next, now, how);
-    law_note(law, "%" PRIu64 " ns: now \"%s\", %s", subject->now_ns, text, how == WEIR_KEEP ? "keep" : "scale");
-    const uint64_t after = algorithm->mark(to, next, to->anchor_tick);
-    if (waits || how == WEIR_SCALE) {
-        const uint64_t permits = carry_waiting(from, to, mark - now);
-        law_check(law, after == add_saturating(to->anchor_tick, permits), "owed permits differ");
-    } else {
-        law_check(law, ns_ceil(to, after) == most(ns_ceil(from, mark), to->anchor_ns), "owed time differs");
-    }
-    oracle_rest(subject, (long double)subject->now_ns);
-    const long double cold = was_max > 0 ? subject->stored / was_max : 1;
-    const long double was_ns = was_max * subject->interval_ns, off_ns = subject->off_ns + 2;
-    subject->plan = plan;
+    oracle_rest(subject, (long double)subject->smooth.now_ns);
+    const long double cold = subject->max > 0 ? subject->stored / subject->max : 1;
+    const long double was_ns = subject->max * subject->interval_ns, off_ns = subject->off_ns + 2;
+    const bool goes_on = smooth_change(law, &subject->smooth, text, how);
     read_limit(subject);
-    memcpy(subject->state, next, sizeof next);
     follow(subject);
     /* What the old store was off by is off by as much of the new one. */
     const long double colder_ns = (subject->stored - cold * subject->max) * subject->interval_ns;
     const long double scaled_ns = off_ns / fmaxl(was_ns, 1) * subject->max * subject->interval_ns + 4;
     law_check(law, was_ns < 1 || fabsl(colder_ns) <= scaled_ns, "%Lg ns colder than it was", colder_ns);
-    return after >> 62 == 0;
+    return goes_on;
 }
 
 static void warmup_property(struct law *law)
@@ -342,13 +241,13 @@ static void warmup_property(struct law *law)
     static struct subject subject;
     begin(law, &subject);
     const uint64_t mode = law_pick(law, 3); /* the rule; settling; changing */
-    subject.now_ns = law_pick_size(law, UINT64_C(1) << 50);
+    subject.smooth.now_ns = law_pick_size(law, UINT64_C(1) << 50);
     while (law_more(law, STEPS_MEAN)) {
         law_step(law);
-        const uint64_t gap_ns = pick_gap(law, &subject);
-        if (mode == 0 && law_chance(law, 10)) subject.now_ns = subtract_to_zero(subject.now_ns, gap_ns);
-        else subject.now_ns += gap_ns;
-        if (mode == 1 && law_chance(law, 3)) settle_one(law, &subject);
+        const uint64_t gap_ns = smooth_pick_gap(law, &subject.smooth, subject.smooth.limit->time_ns);
+        if (mode == 0 && law_chance(law, 10)) subject.smooth.now_ns = subtract_to_zero(subject.smooth.now_ns, gap_ns);
+        else subject.smooth.now_ns += gap_ns;
+        if (mode == 1 && law_chance(law, 3)) smooth_settle_one(law, &subject.smooth);
         else if (mode != 2 || !law_chance(law, 8)) take(law, &subject, mode != 1);
         else if (!change(law, &subject)) return;
     }

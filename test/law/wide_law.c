@@ -4,7 +4,8 @@
    As long as there is a slot for each key every answer is that of the key's own state, whatever was corrected,
    charged, forgotten and changed.  With more keys than slots nothing that is let through is refused by the key's
    own state, which is fed with what was let through: under `deny` for every algorithm, under `inherit` for gcra,
-   whose state is one line, 2 ns later: which of two is idle first is known to the ns.
+   whose state is one line, 2 ns later: which of two is idle first is known to the ns.  Corrections are left out there
+   where it is the key's own state that errs to refusing, for what it knows of the past is not exact.
 
    A process that dies while it writes leaves any part of what it wrote but the tag, which is the last: whatever
    part of it is there, every key answers as before.  And any bytes as memory give some answer.
@@ -270,15 +271,21 @@ static void take(struct subject *subject, struct key *key, int plan)
     check(subject, got, &key->own);
 }
 
-/* A slot that began in the past has drained by now; where the own state is behind its schedule and the table's has
-   forgotten that, they give back differently. */
-static bool corrects_alike(const struct subject *subject)
+/* Where the own state errs to refusing once it was corrected, and the table's, which was forgotten between, does not.
+   A slot that began in the past has drained by now; where the own state is behind its schedule and the table's has
+   forgotten that, they give back differently.  A log's ring gives back a reservation of several permits for what they
+   pushed out, and takes all that to be as late as the last of it: see doc/algorithms.md. */
+static bool corrects_alike(const struct subject *subject, const struct key *key)
 {
     const bool full = subject->way == DENIES || subject->way == INHERITS;
+    const bool several_ahead = key->decision.delay_ns != 0 && key->cost > 1;
     const struct rules rules = rules_of(subject, 0);
-    bool schedules = false;
-    for (int i = 0; i < rules.count; i++) schedules = schedules || algorithm_of(&rules.rule[i])->keeps_schedule;
-    return !full || !schedules;
+    bool alike = true;
+    for (int i = 0; i < rules.count; i++) {
+        const bool log = rules.rule[i].algorithm == ALGORITHM_SLIDING_LOG;
+        alike = alike && !algorithm_of(&rules.rule[i])->keeps_schedule && !(log && several_ahead);
+    }
+    return !full || alike;
 }
 
 static void correct(struct subject *subject, struct key *key)
@@ -289,7 +296,7 @@ static void correct(struct subject *subject, struct key *key)
     const bool mixed = law_chance(subject->law, 4);
     bool more = false;
     const struct rules rules = rules_of(subject, key->decided < 0 ? 0 : key->decided);
-    if (key->decided < 0 || !corrects_alike(subject)) return;
+    if (key->decided < 0 || !corrects_alike(subject, key)) return;
     for (int i = 0; i < WEIR_LIMITS_MAX; i++) {
         cost[i] = key->cost;
         /* Where a slot may be lost what is given back may not find it. */

@@ -1,27 +1,28 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# fetch.sh TREE: tools/page without npm and without a network: the archive stands in a file.
+# fetch.sh TREE: tools/page and tools/modules without npm and without a network: the registry is a folder.
 set -euo pipefail
 tree=$1
 room=$(mktemp -d)
 trap 'rm -rf "$room"' EXIT
-for tool in curl openssl; do
-    if ! command -v $tool >/dev/null; then echo "$tool is not here" && exit 77; fi
-done
+. "$tree/test/lib/skip.sh"
+needs curl openssl
 
 # Only what tools/page may need: no npm.
-mkdir -p "$room/bin" "$room/tree/tools" "$room/tree/web" "$room/package"
-for tool in bash env dirname sed grep curl openssl tar gzip mktemp rm mkdir cp cat; do
+version=$(sed -n 's/.*\/uplot-\(.*\)\.tgz.*/\1/p' "$tree/web/package-lock.json")
+archive=$room/registry/uplot/-/uplot-$version.tgz
+mkdir -p "$room/bin" "$room/tree/tools" "$room/tree/web" "$room/package" "$(dirname "$archive")"
+for tool in bash env dirname realpath sed awk grep curl openssl tar gzip mktemp rm mkdir cp cat; do
     ln -s "$(command -v $tool)" "$room/bin/$tool"
 done
-cp "$tree/tools/page" "$room/tree/tools"
+cp "$tree/tools/page" "$tree/tools/modules" "$room/tree/tools"
 printf '#!/bin/sh\nexit 1\n' >"$room/tree/tools/deps" && chmod +x "$room/tree/tools/deps"
 cp -r "$tree/web/node_modules/uplot/." "$room/package"
-tar -C "$room" -czf "$room/uplot.tgz" package
+tar -C "$room" -czf "$archive" package
 
 lock() # INTEGRITY: the lock file of the tree, but for where the archive is and what it should be
 {
-    sed -e "s|\"resolved\": \".*\"|\"resolved\": \"file://$room/uplot.tgz\"|" \
+    sed -e "s|\"resolved\": \".*\"|\"resolved\": \"file://$archive\"|" \
         -e "s|\"integrity\": \".*\"|\"integrity\": \"$1\"|" \
         "$tree/web/package-lock.json" >"$room/tree/web/package-lock.json"
 }
@@ -41,7 +42,7 @@ fail() # WORDS
 }
 
 place=$room/tree/web/node_modules/uplot
-right=sha512-$(openssl dgst -sha512 -binary "$room/uplot.tgz" | openssl base64 -A)
+right=sha512-$(openssl dgst -sha512 -binary "$archive" | openssl base64 -A)
 
 lock "sha512-${right:8:20}AAAA${right:32}"
 page 1
@@ -51,9 +52,9 @@ if [ -e "$place" ]; then fail 'a wrong archive is unpacked'; fi
 lock "$right"
 page 0
 cmp "$place/dist/uPlot.iife.min.js" "$tree/web/node_modules/uplot/dist/uPlot.iife.min.js" || fail 'not unpacked'
-grep -q "^weir: getting uPlot" "$room/said" || fail "does not say what it does"
+grep -q "^weir: getting uplot" "$room/said" || fail "does not say what it does"
 
-mv "$room/uplot.tgz" "$room/away.tgz"
+mv "$archive" "$room/away.tgz"
 page 0
 if [ -s "$room/said" ]; then fail 'is not content with what is there'; fi
 
@@ -61,6 +62,6 @@ if [ -s "$room/said" ]; then fail 'is not content with what is there'; fi
 sed -i 's/"version": "[^"]*"/"version": "0.0.1"/' "$place/package.json"
 page 0
 grep -q 'weir replay and weir serve are built without their pages' "$room/said" || fail 'no word of having failed'
-mv "$room/away.tgz" "$room/uplot.tgz"
+mv "$room/away.tgz" "$archive"
 page 0
 cmp "$place/package.json" "$tree/web/node_modules/uplot/package.json" || fail 'the old version stays'

@@ -5,6 +5,7 @@
 set -euo pipefail
 fixture=$(realpath "$1") without=$(realpath "$2")
 here=$(dirname "$(realpath "$0")")
+. "$here/../lib/skip.sh"
 room=$(mktemp -d)
 trap 'rm -rf "$room"' EXIT
 
@@ -19,7 +20,7 @@ for words in '^text/html; charset=utf-8$' "^default-src 'none'$" 'built without 
 done
 if grep -qi '<script\|<style' "$room/plain"; then echo "FAILED: the plain page has a script or style" && exit 1; fi
 
-if ! browser=$("$here/../../tools/find" browser); then echo "chromium is not here" && exit 77; fi
-if ! command -v python3 >/dev/null; then echo "python3 is not here" && exit 77; fi
+if ! browser=$("$here/../../tools/find" browser); then skip_test 'chromium is not here'; fi
+needs python3
 export PYTHONDONTWRITEBYTECODE=1
 python3 "$here/live.py" "$here/probe.js" "$fixture" "$room" "$browser" ${WEIR_PAGES:+"$WEIR_PAGES"}

@@ -65,6 +65,8 @@ class Case:
         return {
             'version': '0.1.0', 'unix_ms': int(time.time() * 1000), 'started_unix_ms': self.started_ms,
             'uptime_s': self.count, 'draining': self.draining, 'policies': 1,
+            'addresses': [{'protocol': protocol, 'address': f'{host}:{port}'}
+                          for protocol, port in (('RESP', 9347), ('HTTP', 9348)) for host in ('127.0.0.1', '[::1]')],
             'connections': {'open': 12, 'opened': 345, 'refused': 0, 'cut': 2}, 'commands': 5, 'http_requests': 6,
             'errors': 1, 'workers': 2, 'table': self.table, 'events': self.events, 'top': self.top,
             'layout': self.layout, 'sample': self.count,

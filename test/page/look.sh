@@ -4,11 +4,12 @@
 set -euo pipefail
 fixture=$(realpath "$1")
 here=$(dirname "$(realpath "$0")")
+. "$here/../lib/skip.sh"
 room=$(mktemp -d)
 trap 'rm -rf "$room"' EXIT
 
-if ! browser=$("$here/../../tools/find" browser); then echo "chromium is not here" && exit 77; fi
-if ! command -v python3 >/dev/null; then echo "python3 is not here" && exit 77; fi
+if ! browser=$("$here/../../tools/find" browser); then skip_test 'chromium is not here'; fi
+needs python3
 
 for case in day calm one seconds sixteen hostile empty; do
     "$fixture" $case "$room/$case.html"

@@ -20,7 +20,11 @@ fails 'weir: --html page: this weir was built without its page; in its source: t
     "$without" day page
 if [ -e page ]; then echo "FAILED: leaves a file behind" && exit 1; fi
 fails 'weir: --html no/where: No such file or directory' "$fixture" day no/where
-if [ -w /dev/full ]; then fails 'weir: --html /dev/full: No space left on device' "$fixture" day /dev/full; fi
+if [ ! -w /dev/full ]; then
+    echo 'skipped: page/write: a full disk: /dev/full is not here; cure: mknod -m 666 /dev/full c 1 7'
+else
+    fails 'weir: --html /dev/full: No space left on device' "$fixture" day /dev/full
+fi
 
 # The same result is the same page, to the byte.
 "$fixture" hostile one && "$fixture" hostile two && cmp one two

@@ -73,8 +73,8 @@ four() # URL: three an hour
 /usr/bin/python3 "$examples/http_client.py" 0 3/h >python.out 2>python.err &
 python=$!
 what='http_client.py'
-wait_for 'it listens' grep -q ^http python.out
+listens_as $python python.out
 four "$(cat python.out)"
-stop "$python" 2>/dev/null
+stop "$python"
 
 clean_end

@@ -37,7 +37,10 @@ as_traefik 200 2001:db8:0:1::1
 clean_end
 
 # ---- Caddy ----
-needs caddy
+if ! has_tool caddy; then
+    skip_part 'the example of Caddy' 'caddy is not here' 'apt-get install caddy'
+    exit 0
+fi
 export HOME=$room XDG_DATA_HOME=$room XDG_CONFIG_HOME=$room
 
 # $caddy and $web.  Somebody else may have been faster to take the port.
@@ -51,13 +54,21 @@ start_caddy() # SED_ARGUMENT...: what is changed of the example, besides ports
             >Caddyfile
         caddy run --config Caddyfile --adapter caddyfile >caddy.err 2>&1 &
         caddy=$!
-        while kill -0 "$caddy" 2>/dev/null && ! listens "$port"; do sleep 0.05; done
+        wait_for 'caddy listens' caddy_has_started "$port"
         web=http://127.0.0.1:$port/
-        if kill -0 "$caddy" 2>/dev/null; then return; fi
+        if ! has_ended "$caddy"; then
+            depends_on "$caddy" caddy "$PWD/caddy.err"
+            return
+        fi
         if ! grep -q 'address already in use' caddy.err; then break; fi
     done
     cp caddy.err err
     fail 'it does not start'
+}
+
+caddy_has_started() # PORT
+{
+    has_ended "$caddy" || listens "$1"
 }
 
 twenty() # of this client pass, whatever else he says

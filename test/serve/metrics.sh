@@ -4,10 +4,7 @@
 # key is in it.  /v1/stats and /v1/top say the same.
 . "$(dirname "$0")/lib/start.sh" "$@"
 needs curl
-if ! /usr/bin/python3 -c 'import prometheus_client' 2>/dev/null; then
-    echo 'python3-prometheus-client is not here'
-    exit 77
-fi
+needs_python prometheus_client
 
 start_serve
 at=http://127.0.0.1:$http
@@ -19,12 +16,12 @@ take() # LIMIT KEY TIMES
     done
 }
 
-run 'a limit is defined' curl -sf "$at/v1/limits" -d name=api -d limit=3/min
+run 'a limit is defined' curl -sf "$at/v1/limits" -d name=api -d limit=3/year
 ends 0
-take 10/min 'text"key' 12
+take 10/year 'text"key' 12
 take api 'acme\secret' 5
 curl -s -o answer "$at/v1/take" -d limit=nonsense -d key=x
-curl -s -o answer "$at/v1/take" -d limit=2/min -d key=x -d cost=3
+curl -s -o answer "$at/v1/take" -d limit=2/year -d key=x -d cost=3
 
 curl -sf -D head -o metrics "$at/metrics"
 run 'the type of the text' grep -i '^content-type: text/plain; version=0.0.4; charset=utf-8' head

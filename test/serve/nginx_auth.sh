@@ -5,8 +5,7 @@
 . "$(dirname "$0")/lib/start.sh" "$@"
 needs curl nginx
 if ! nginx -V 2>&1 | grep -q http_auth_request_module; then
-    echo 'this nginx has no auth_request'
-    exit 77
+    skip_test 'this nginx has no auth_request' 'apt-get install nginx-light'
 fi
 start_serve
 
@@ -32,12 +31,20 @@ start_nginx()
         configuration "$port" "$(free_port)" >nginx.conf
         nginx -p "$room" -e "$room/error.log" -c "$room/nginx.conf" >out 2>err &
         nginx=$!
-        while kill -0 "$nginx" 2>/dev/null && [ ! -s pid ]; do sleep 0.05; done
-        if [ -s pid ]; then return; fi
+        wait_for 'nginx starts' nginx_has_started
+        if [ -s pid ]; then
+            depends_on "$nginx" nginx "$room/error.log"
+            return
+        fi
         if ! grep -q 'Address already in use' error.log; then break; fi
     done
     cat error.log >>err
     fail 'it does not start'
+}
+
+nginx_has_started()
+{
+    [ -s pid ] || has_ended "$nginx"
 }
 
 get() # STATUS CURL_ARGUMENT...

@@ -43,17 +43,17 @@ cli WEIR.TAKE '3/h' deploy PEEK
 if [ "$(sed -n 3p out)" != 2 ]; then fail 'a look took something'; fi
 
 what='a receipt'
-cli WEIR.TAKE '100k tokens/day' acme COST 4000
+cli WEIR.TAKE '100k tokens/year' acme COST 4000
 receipt=$(sed -n 7p out)
 cli WEIR.SETTLE "$receipt" 137
-cli WEIR.TAKE '100k tokens/day' acme PEEK COST 1
+cli WEIR.TAKE '100k tokens/year' acme PEEK COST 1
 left=$(sed -n 3p out)
 if [ "$left" -lt $((100000 - 138)) ] || [ "$left" -gt $((100000 - 136)) ]; then fail 'the rest is not back'; fi
 cli WEIR.SETTLE "$receipt" 0
-cli WEIR.TAKE '100k tokens/day' acme PEEK COST 1
+cli WEIR.TAKE '100k tokens/year' acme PEEK COST 1
 if [ "$(sed -n 3p out)" -gt $((100000 - 130)) ]; then fail 'it settled twice'; fi
-cli WEIR.CHARGE '100k tokens/day' acme 50000
-cli WEIR.TAKE '100k tokens/day' acme PEEK COST 1
+cli WEIR.CHARGE '100k tokens/year' acme 50000
+cli WEIR.TAKE '100k tokens/year' acme PEEK COST 1
 if [ "$(sed -n 3p out)" -gt 49900 ]; then fail 'it was not charged'; fi
 
 # ---- redis-cell's README: 16 pass, then one every two seconds.  All in one packet; where a second has gone by in
@@ -66,7 +66,7 @@ for turn in {1..20}; do
     cat packet >&3
     for _ in {1..17}; do
         for _ in {1..6}; do
-            IFS= read -r -t 30 line <&3 || fail 'an answer is missing'
+            IFS= read -r -t "$wait_s" line <&3 || fail 'an answer is missing'
             printf '%s ' "${line%$'\r'}"
         done
         echo

@@ -2,10 +2,7 @@
 # SPDX-License-Identifier: MIT
 # redis_py.sh WEIR: the client of Python: answers, pipelines, errors, a password; the example.
 . "$(dirname "$0")/lib/start.sh" "$@"
-if ! /usr/bin/python3 -c 'import redis' 2>/dev/null; then
-    echo 'redis-py is not here'
-    exit 77
-fi
+needs_python redis
 
 printf 'password: open sesame\n' >weir.yaml
 start_serve weir.yaml

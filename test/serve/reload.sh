@@ -75,8 +75,7 @@ redis-cli -p "$resp" -r 3000 WEIR.TAKE api somebody >load.out 2>&1 &
 load=$!
 for _ in {1..1000}; do kill -HUP "$pid"; done
 what='the load'
-wait "$load"
-status=$?
+wait_end "$load" 'all is answered'
 ends 0
 if [ "$(grep -c '^deny$' load.out)" != 3000 ]; then cp load.out out; fail 'not all are denied'; fi
 takes deny api

@@ -21,6 +21,9 @@ starts_with() # PATTERN
 # ---- without a file ----
 start_serve
 words="weir: RESP 127.0.0.1:$resp, HTTP and page http://127.0.0.1:$http/; "
+if has_v6; then
+    words="weir: RESP 127.0.0.1:$resp and [::1]:$resp, HTTP and page http://127.0.0.1:$http/ and http://[::1]:$http/; "
+fi
 words+='limits come with each request; state in memory only'
 echo "$words" >expected
 same serve.out expected
@@ -34,11 +37,12 @@ ends 0
 # ---- a port that is taken ----
 refuses "cannot listen on 127.0.0.1:$resp: address in use" --resp "127.0.0.1:$resp" --http none
 refuses "cannot listen on 127.0.0.1:$http: address in use" --resp 127.0.0.1:0 --http "127.0.0.1:$http" --threads 3
+refuses "cannot listen on 127.0.0.1:$resp: address in use" --resp "localhost:$resp" --http none
 clean_end
 
 # ---- addresses ----
 for address in nonsense 127.0.0.1 127.0.0.1:65536 127.0.0.1: 127.0.0.1:-1 1.2.3:99 '[::1:99' '::1:x' 300.0.0.1:9 ''; do
-    refuses 'expected an address; for example 127.0.0.1:9347' --resp "$address" --http none
+    refuses 'expected an address; for example localhost:9347' --resp "$address" --http none
 done
 refuses 'this machine has no such address' --resp 192.0.2.77:0 --http none
 refuses 'expected a path from /' --resp unix:relative --http none
@@ -61,10 +65,13 @@ while IFS='|' read -r words file; do
 done <<'EOF'
 can be reached by others, and no password is set|listen: {resp: ":0", http: none}
 can be reached by others, and no password is set|listen: {resp: none, http: "0.0.0.0:0"}
-expected an address; for example 127.0.0.1:9347|listen: {resp: "weir.example:9347", http: none}
+expected an address; for example localhost:9347|listen: {resp: "weir.example:9347", http: none}
 there is none; expected one of /etc/passwd|{user: no-such-user-of-weir, listen: {resp: "127.0.0.1:0", http: none}}
 EOF
 refuses 'expected an address' weir.yaml --check --resp nonsense
+printf 'listen: {resp: "localhost:9347", http: none}\n' >weir.yaml
+run 'weir serve --check of localhost' "$weir" serve weir.yaml --check
+ends 0
 printf 'listen: {public: without-password, resp: ":0", http: none}\n' >weir.yaml
 run 'weir serve --check of a file without limits' "$weir" serve weir.yaml --check
 ends 0
@@ -77,9 +84,6 @@ unset WEIR_PASSWORD
 # ---- a password lets others in; one of the two may be switched off ----
 WEIR_PASSWORD=secret start_other --resp :0 --http none
 starts_with '^weir: RESP (\[::\]|0\.0\.0\.0):[0-9]+; limits'
-clean_end
-start_other --resp none --http '[::1]:0' --threads 2
-starts_with '^weir: HTTP and page http://\[::1\]:[0-9]+/; limits'
 clean_end
 
 # ---- nor is one needed where the file says what the refusal tells one to write ----

@@ -6,13 +6,13 @@ needs redis-cli
 
 ended() # STATUS
 {
-    wait "$pid"
-    status=$?
+    wait_end "$pid" 'it ends'
     ends "$1"
 }
 
 for threads in 1 3; do
     start_serve --threads "$threads"
+    may_end "$pid"
     run "drain with $threads" /usr/bin/python3 "$wire" drain "$resp" "$pid"
     ends 0
     ended 0
@@ -20,6 +20,7 @@ done
 
 what='nobody is there'
 start_serve
+may_end "$pid"
 kill -INT "$pid"
 ended 0
 if listens "$resp"; then fail 'it still listens'; fi
@@ -28,6 +29,7 @@ says out 'weir: stopping'
 
 what='two signals'
 start_serve
+may_end "$pid"
 kill -TERM "$pid"
 kill -TERM "$pid"
 ended 0
@@ -38,8 +40,9 @@ printf 'limits: {api: 3/h}\n' >weir.yaml
 start_serve weir.yaml
 exec 8<>"/dev/tcp/127.0.0.1/$resp"
 printf 'PING\r\n' >&8
+may_end "$pid"
 kill -TERM "$pid"
-cat <&8 >out # until its end
+timeout "$wait_s" cat <&8 >out # until its end
 says out '+PONG'
 kill -HUP "$pid"
 ended 0
@@ -56,8 +59,7 @@ takes() # VERDICT
 start_serve --state "$room/table"
 for _ in 1 2 3; do takes allow; done
 takes deny
-kill -KILL "$pid"
-wait "$pid" 2>/dev/null
+end_process "$pid"
 start_serve --state "$room/table"
 if ! grep -q "; state in $room/table$" serve.out; then cp serve.out err; fail 'it does not say where the state is'; fi
 takes deny

@@ -11,7 +11,7 @@
 
 #include <weir/weir.h>
 
-enum { CROWD_MAX = 128, CROWD_SECONDS = 60 };
+enum { CROWD_MAX = 128 };
 
 struct member {
     struct crowd *crowd;
@@ -49,7 +49,10 @@ void crowd_join(struct crowd *crowd);
 /* Counts an answer for the thread that got it. */
 void crowd_count(struct member *member, const weir_decision *decision);
 
-/* From here on there are CROWD_SECONDS until the process is ended. */
+/* After how many seconds a process whose threads do not end is taken to hang. */
+unsigned crowd_seconds(void);
+
+/* From here on there are crowd_seconds() until the process is ended. */
 void crowd_begin(const char *part);
 
 /* Ends the process with a message if it does not hold. */

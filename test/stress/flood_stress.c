@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
    flood_stress.c - a client that is over its limit stays limited while a flood of other keys fills the table.
 
-       flood_stress [KEYS]         how many keys the flood has; 10^8 take half a minute
+       flood_stress [KEYS]         how many keys the flood has, in place of what WEIR_SIZE says (size.h); 10^8 take half
+                                   a minute
 
    The table is far too small, so nearly all find it full and INHERIT decides.  The keys of every other wave want
    a whole burst: who got it would owe more than the client, whose slot would then be the first to be lost.  The client
@@ -14,7 +15,9 @@
 
 #include <weir/weir.h>
 
-enum { KEYS_MAX = 10000, KEYS = 2000000, BATCH = 32, BURST = 20, STEP_NS = 1000, WAVE = 1 << 16 };
+#include "size.h"
+
+enum { KEYS_MAX = 10000, BATCH = 32, BURST = 20, STEP_NS = 1000, WAVE = 1 << 16 };
 static const uint64_t PER_SECOND = 10, SECOND_NS = 1000000000;
 
 /* So many as may pass from rest in this time. */
@@ -37,7 +40,7 @@ static void flood(weir_table *table, const weir_plan *plan, uint64_t first, weir
 
 int main(int argc, char **argv)
 {
-    const uint64_t keys = argc > 1 ? strtoull(argv[1], NULL, 10) : KEYS;
+    const uint64_t keys = argc > 1 ? strtoull(argv[1], NULL, 10) : size_pick(200000, 500000, 2000000);
     weir_table_options options = WEIR_TABLE_OPTIONS;
     weir_table_stats stats;
     weir_table *table;

@@ -11,8 +11,9 @@
 #include <time.h>
 
 #include "api/limiter.h"
+#include "size.h"
 
-enum { THREADS = 12, CHANGES = 1500, STEP_NS = 700000, WAITERS = 8, ROUNDS = 40 };
+enum { THREADS = 12, STEP_NS = 700000, WAITERS = 8, ROUNDS = 40 };
 
 static const uint64_t MS = 1000000, SECOND = 1000000000;
 
@@ -136,13 +137,14 @@ static void pause_briefly(void)
 static void through_all_homes(weir_clock clock)
 {
     crowd_begin(clock == WEIR_CLOCK_MANUAL ? "all homes, by hand" : "all homes, in time");
+    const uint64_t changes = size_pick(50, 300, 1500);
     uint64_t random = 1, calls = 0;
     crowd.limiter = crowd_limiter(everywhere[0], clock);
     crowd.threads = THREADS;
     crowd.body = all_sorts;
     crowd_start(&crowd);
     const char *limits = everywhere[0];
-    for (uint64_t change = 1; change <= CHANGES; change++) {
+    for (uint64_t change = 1; change <= changes; change++) {
         random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
         const uint64_t kind = (random >> 33) % 4;
         if (kind > 1) limits = everywhere[(random >> 40) % EVERYWHERE];
@@ -157,7 +159,7 @@ static void through_all_homes(weir_clock clock)
     weir_stats stats;
     weir_read_stats(crowd.limiter, &stats, sizeof stats);
     for (int i = 0; i < THREADS; i++) calls += crowd.member[i].calls;
-    printf("  %d changes, %d calls\n", CHANGES, (int)calls);
+    printf("  %d changes, %d calls\n", (int)changes, (int)calls);
     crowd_nobody_waits(crowd.limiter);
     crowd_check(stats.calls <= calls && stats.calls + THREADS * 2 >= calls, "calls are not as many as were made");
     weir_close(crowd.limiter);

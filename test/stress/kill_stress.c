@@ -32,9 +32,10 @@
 
 #include <weir/weir.h>
 
+#include "size.h"
 #include "unit/random.h"
 
-enum { PROCESSES = 4, KEYS = 24, KILLS = 100, KEYS_MAX = 40, PAUSE_MAX_NS = 1500000, FILL = 20000 };
+enum { PROCESSES = 4, KEYS = 24, KEYS_MAX = 40, PAUSE_MAX_NS = 1500000, AWAIT_NS = 50000, FILL = 20000 };
 enum { THREADS = 3, TOGETHER = 3, GROWN_MAX = 8 * KEYS_MAX * 7, SLOTS_IN_PAGE = 256, LOADED_PERCENT = 73 };
 static const uint64_t SECOND_NS = 1000000000;
 
@@ -189,6 +190,15 @@ static void stop(pid_t child)
     failures++;
 }
 
+/* A new process needs as long as it needs until it calls; a minute is too long. */
+static void await_call(const struct kind *kind, const struct note *note)
+{
+    const struct timespec pause = {0, AWAIT_NS};
+    const uint64_t begin_ns = weir_now().ns;
+    while (atomic_load(&note->calls[0]) == 0 && weir_now().ns - begin_ns < 60 * SECOND_NS) nanosleep(&pause, NULL);
+    check(atomic_load(&note->calls[0]) != 0, kind, "calls in a minute", 0, 1);
+}
+
 /* Where they died. */
 struct deaths {
     unsigned opening, inside;
@@ -212,6 +222,7 @@ static void kill_often(const struct kind *kind, const weir_plan *plan, const cha
         const struct timespec pause = {0, (long)random_below(seed, PAUSE_MAX_NS)};
         nanosleep(&pause, NULL);
         const uint64_t who = random_below(seed, PROCESSES);
+        if (i % 2 == 0) await_call(kind, &notes->of[who]); /* the others may die before they call */
         stop(child[who]);
         count_death(&deaths, &notes->of[who]);
         child[who] = start(kind, plan, path, &notes->of[who], random_word(seed) | 1);
@@ -284,8 +295,8 @@ static void torment(const struct kind *kind, const char *folder, unsigned kills,
 
 int main(int argc, char **argv)
 {
-    const unsigned kills = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : KILLS;
-    uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) | 1 : 20261121;
+    const unsigned kills = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : (unsigned)size_pick(5, 15, 100);
+    uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) | 1 : size_seed("kill_stress", 20261121) | 1;
     char folder[] = "/tmp/weir-kill-XXXXXX";
     if (mkdtemp(folder) == NULL) return 2;
     setvbuf(stdout, NULL, _IOLBF, 0); /* children begin with nothing to print */

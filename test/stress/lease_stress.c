@@ -28,9 +28,10 @@
 #include <unistd.h>
 
 #include "api/limiter.h"
+#include "size.h"
 #include "unit/random.h"
 
-enum { RUNS = 400, THREADS = 8, LEASES = 3, LIMITS = 5, ROUNDS = 24, OPEN = 8, EVENTS = 12000, TENTHS = 10 };
+enum { THREADS = 8, LEASES = 3, LIMITS = 5, ROUNDS = 24, OPEN = 8, EVENTS = 12000, TENTHS = 10 };
 
 static const int64_t PERMIT = INT64_C(10000000000); /* a permit, where rates are in tenths and times in ns */
 static const uint64_t US = 1000, SECOND = 1000000000;
@@ -449,8 +450,8 @@ static void count(struct kind kinds[], const struct run *run, const struct seen 
 
 int main(int argc, char **argv)
 {
-    const long runs = argc > 1 ? atol(argv[1]) : RUNS;
-    const uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
+    const long runs = argc > 1 ? atol(argv[1]) : (long)size_pick(20, SANITIZED ? 100 : 400, 400);
+    const uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 0) : size_seed("lease_stress", 1);
     static struct run run;
     struct kind kinds[] = {
         {.name = "gcra, in time"}, {.name = "gcra, by hand"}, {.name = "hybrid, in time"}, {.name = "hybrid, by hand"}};
@@ -463,7 +464,7 @@ int main(int argc, char **argv)
     }
     for (long i = 0; i < runs; i++) {
         uint64_t seed = (first + (uint64_t)i) * UINT64_C(0x9E3779B97F4A7C15) | 1;
-        if (i % 100 == 0) alarm(CROWD_SECONDS);
+        if (i % 100 == 0) alarm(crowd_seconds());
         const struct seen seen = one_run(&run, &seed);
         count(kinds, &run, &seen);
         for (int j = 0; j < run.threads; j++) {
@@ -484,7 +485,7 @@ int main(int argc, char **argv)
                kinds[i].reached, kinds[i].share);
     crowd_check(over == 0, "more passed than may");
     /* In time it depends on the scheduler how closely. */
-    for (int i = 0; i < 4 && runs >= 100; i++)
+    for (int i = 0; i < 4 && runs >= 400; i++)
         crowd_check(kinds[i].reached > 0 || i % 2 == 0, "the bound was never reached");
     printf("ok\n");
     return 0;

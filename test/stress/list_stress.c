@@ -17,20 +17,7 @@
 
 #include "core/num.h"
 #include "plan/plan.h"
-
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define WITH_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#define WITH_SANITIZER 1
-#endif
-#endif
-
-#ifdef WITH_SANITIZER
-enum { STEPS = 300, ROUNDS = 8, PERIODS = 12 };
-#else
-enum { STEPS = 2000, ROUNDS = 20, PERIODS = 50 };
-#endif
+#include "size.h"
 
 enum { THREADS = 8, SLOTS = 16, CALLS = 40000, BUDGET = 12, COST_MAX = 40 };
 static const uint64_t SECOND_NS = 1000000000, PERIOD_NS = 100000000, TICK_MAX_NS = 50000;
@@ -70,6 +57,7 @@ struct hand {
     struct call call[CALLS];
 };
 
+static uint64_t steps, rounds, periods; /* how much is done */
 static struct crowd crowd;
 static weir_plan plan;
 static const struct form *form;
@@ -200,7 +188,9 @@ static void check_hands(void)
     }
     printf("  %d granted, %d refused\n", (int)granted, (int)refused);
     crowd_check(odd == 0, "an answer that cannot be");
-    crowd_check(granted > 1000 && refused > 0, "nothing was refused, or next to nothing passed");
+    crowd_check(granted > 20 * periods, "next to nothing passed");
+    /* Slow threads that give back half of what they take may never meet the limit, 600 a period. */
+    crowd_check(refused > 0 || granted < 1200 * periods, "nothing was refused");
 }
 
 /* ---- time stands still ---- */
@@ -209,7 +199,7 @@ static void take_and_give_back(struct member *member)
 {
     struct hand *mine = &hand[member->number];
     mine->kept = 0;
-    for (int step = 0; step < STEPS; step++) {
+    for (uint64_t step = 0; step < steps; step++) {
         const int slot = (int)below(mine, SLOTS);
         if (mine->decision[slot].verdict == WEIR_ALLOW) finish(mine, slot, false);
         else ask(mine, slot, 0);
@@ -223,7 +213,7 @@ static void conserve(const struct form *which)
 {
     size_t first_call[THREADS];
     open_form(which, "conserve: what was not used is there again", take_and_give_back);
-    for (uint64_t round = 1; round <= ROUNDS; round++) {
+    for (uint64_t round = 1; round <= rounds; round++) {
         set_clock(round * SECOND_NS + 7);
         for (int i = 0; i < THREADS; i++) first_call[i] = hand[i].calls;
         crowd_start(&crowd);
@@ -271,7 +261,7 @@ static void as_one(const struct form *which)
     open_form(which, "as one: all together get what one alone would", take_all);
     weir_limiter *alone = crowd_limiter(which->limits, WEIR_CLOCK_MANUAL);
     uint64_t now_ns = 0;
-    for (uint64_t round = 0; round < ROUNDS; round++) {
+    for (uint64_t round = 0; round < rounds; round++) {
         now_ns += 1 + round * 7919 % 13 * (PERIOD_NS / 9);
         set_clock(now_ns);
         weir_manual_set(alone, (weir_instant){now_ns});
@@ -292,7 +282,7 @@ static void as_one(const struct form *which)
 static void take_in_time(struct member *member)
 {
     struct hand *mine = &hand[member->number];
-    while (atomic_load(&clock_ns) < PERIODS * PERIOD_NS) {
+    while (atomic_load(&clock_ns) < periods * PERIOD_NS) {
         const int slot = (int)below(mine, SLOTS);
         if (member->number == 0) set_clock(atomic_load(&clock_ns) + below(mine, TICK_MAX_NS));
         finish(mine, slot, true);
@@ -345,7 +335,7 @@ static void check_windows(void)
         }
     }
     printf("  %d calls\n", (int)calls);
-    crowd_check(calls > 50 * PERIODS, "next to nothing passed");
+    crowd_check(calls > 50 * periods, "next to nothing passed");
 }
 
 /* All has expired: the list is as one that a single call had touched. */
@@ -379,6 +369,9 @@ static void windows(const struct form *which)
 
 int main(void)
 {
+    steps = size_pick(300, 300, SANITIZED ? 300 : 2000);
+    rounds = size_pick(3, SANITIZED ? 3 : 8, SANITIZED ? 8 : 20);
+    periods = size_pick(5, SANITIZED ? 5 : 12, SANITIZED ? 12 : 50);
     for (int i = 0; i < FORMS; i++) {
         as_one(&forms[i]);
         conserve(&forms[i]);

@@ -9,26 +9,15 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "core/num.h"
+#include "size.h"
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define WITH_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#define WITH_SANITIZER 1
-#endif
-#endif
-
-#ifdef WITH_SANITIZER
-enum { CALLS = 5000 };
-#else
-enum { CALLS = 50000 };
-#endif
-
-enum { THREADS = 8, ROUNDS = 100000, N_MAX = 24, OFFERED_MAX = 6, COST_MAX = 5 };
+enum { THREADS = 8, CALLS_MAX = 50000, N_MAX = 24, OFFERED_MAX = 6, COST_MAX = 5 };
 static const uint64_t PERIOD_NS = 1000;
 
+static uint64_t rounds_max, calls_each; /* how much is done */
 static struct crowd crowd;
 
 /* ---- rounds ---- */
@@ -60,6 +49,7 @@ static void close_round(weir_limiter *limiter, uint64_t round)
     atomic_store(&admitted, 0);
     atomic_store(&offered, 0);
     if (round % 7 != 0) return;
+    alarm(crowd_seconds()); /* nobody hangs */
     count_of_round = 1 + round * 5 % N_MAX;
     set_count(limiter, count_of_round, round % 2 != 0 ? WEIR_KEEP : WEIR_SCALE);
 }
@@ -68,7 +58,7 @@ static void offer_rounds(struct member *member)
 {
     weir_limiter *limiter = member->crowd->limiter;
     unsigned met = 0;
-    for (uint64_t round = 0; round < ROUNDS; round++) {
+    for (uint64_t round = 0; round < rounds_max; round++) {
         const uint64_t mine = (round + (uint64_t)member->number) % (OFFERED_MAX + 1);
         uint64_t passed = 0;
         if (member->number == 0) close_round(limiter, round);
@@ -85,7 +75,7 @@ static void offer_rounds(struct member *member)
 static void rounds(void)
 {
     crowd_begin("rounds: exactly as many as are offered, or may");
-    printf("  %d threads, %d rounds\n", THREADS, (int)ROUNDS);
+    printf("  %d threads, %d rounds\n", THREADS, (int)rounds_max);
     crowd.limiter = crowd_limiter("1/1000ns algorithm=sliding-log", WEIR_CLOCK_MANUAL);
     crowd.threads = THREADS;
     crowd.body = offer_rounds;
@@ -97,8 +87,8 @@ static void rounds(void)
 
 /* ---- windows ---- */
 
-static uint64_t started[THREADS][CALLS * COST_MAX]; /* a start for each permit */
-static uint64_t permits[THREADS], all[THREADS * CALLS * COST_MAX];
+static uint64_t started[THREADS][CALLS_MAX * COST_MAX]; /* a start for each permit */
+static uint64_t permits[THREADS], all[THREADS * CALLS_MAX * COST_MAX];
 static atomic_ullong clock_ns;
 
 static void note_start(struct member *member, const weir_decision *decision)
@@ -109,16 +99,16 @@ static void note_start(struct member *member, const weir_decision *decision)
 }
 
 /* A clock that all share, and that threads read somewhat before they ask. */
-static uint64_t read_clock(struct member *member, int call)
+static uint64_t read_clock(struct member *member, uint64_t call)
 {
-    const uint64_t now_ns = atomic_fetch_add(&clock_ns, (uint64_t)(call + member->number) % 29);
+    const uint64_t now_ns = atomic_fetch_add(&clock_ns, (call + (uint64_t)member->number) % 29);
     if (call % 16 == 0) sched_yield();
     return now_ns;
 }
 
 static void take_through_changes(struct member *member)
 {
-    for (int call = 0; call < CALLS; call++) {
+    for (uint64_t call = 0; call < calls_each; call++) {
         const weir_instant now = {read_clock(member, call)};
         const weir_decision decision = weir_take_at(member->crowd->limiter, now, 1);
         note_start(member, &decision);
@@ -129,8 +119,8 @@ static void take_through_changes(struct member *member)
 static void take_all_sorts(struct member *member)
 {
     weir_limiter *limiter = member->crowd->limiter;
-    for (int call = 0; call < CALLS; call++) {
-        const uint64_t cost = call % 3 == 0 ? 1 + (uint64_t)call / 3 % COST_MAX : 1;
+    for (uint64_t call = 0; call < calls_each; call++) {
+        const uint64_t cost = call % 3 == 0 ? 1 + call / 3 % COST_MAX : 1;
         weir_decision decision = weir_take_at(limiter, (weir_instant){read_clock(member, call)}, cost);
         if (call % 5 == 0) {
             sched_yield();
@@ -144,8 +134,8 @@ static void take_all_sorts(struct member *member)
 static void reserve_and_cancel(struct member *member)
 {
     weir_limiter *limiter = member->crowd->limiter;
-    for (int call = 0; call < CALLS; call++) {
-        const uint64_t cost = 1 + (uint64_t)(call + member->number) % COST_MAX;
+    for (uint64_t call = 0; call < calls_each; call++) {
+        const uint64_t cost = 1 + (call + (uint64_t)member->number) % COST_MAX;
         weir_manual_set(limiter, (weir_instant){read_clock(member, call)});
         weir_decision decision = call % 2 == 0 ? weir_reserve(limiter, cost, 3 * PERIOD_NS) : weir_take(limiter, 1);
         if (call % 7 == 0) weir_cancel(limiter, &decision);
@@ -170,7 +160,7 @@ static void check_windows(uint64_t most_in_window)
         crowd_check(all[i] - all[i - most_in_window] >= PERIOD_NS, "more than N in a window of the period");
     }
     printf("  %d permits in %d periods\n", (int)total, (int)(atomic_load(&clock_ns) / PERIOD_NS));
-    crowd_check(total > CALLS / 20, "next to nothing passed");
+    crowd_check(total > calls_each / 20, "next to nothing passed");
 }
 
 static void windows(const char *name, void (*body)(struct member *), bool changes)
@@ -197,10 +187,10 @@ static void windows(const char *name, void (*body)(struct member *), bool change
 /* Nothing is lost or hangs while the state moves from one to the other and the ring grows. */
 static void ask_all_sorts(struct member *member)
 {
-    for (int call = 0; call < CALLS / 10; call++) {
+    for (uint64_t call = 0; call < calls_each / 10; call++) {
         weir_decision decision = weir_reserve(member->crowd->limiter, 1, call % 4 == 0 ? WEIR_FOREVER : 0);
         crowd_count(member, &decision);
-        if (call % 3 == 0) weir_settle(member->crowd->limiter, &decision, (uint64_t)call % 5);
+        if (call % 3 == 0) weir_settle(member->crowd->limiter, &decision, call % 5);
         if (call % 16 == 0) sched_yield();
     }
 }
@@ -230,6 +220,8 @@ static void homes(void)
 
 int main(void)
 {
+    rounds_max = size_pick(5000, 20000, 100000);
+    calls_each = size_pick(5000, 5000, SANITIZED ? 5000 : CALLS_MAX);
     rounds();
     windows("windows: N up and down", take_through_changes, true);
     windows("windows: costs and cancels", take_all_sorts, false);

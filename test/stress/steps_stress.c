@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
    steps_stress.c - one call on a table in shared memory, dead after each of its instructions in turn.
 
-       steps_stress [SEED]
+       steps_stress [SEED]         how many deaths there are is said by WEIR_SIZE (size.h)
 
    A child makes one call and is stopped after every instruction.  Whenever the memory has changed, others, for whom it
    might as well be dead, find
@@ -32,6 +32,7 @@
 #include <weir/weir.h>
 
 #include "api/keyed.h"
+#include "size.h"
 #include "stress/crowd.h"
 #include "unit/random.h"
 
@@ -421,9 +422,10 @@ static void find_a_table(uint64_t taken)
 
 static void die_while_opening(const char *what, const weir_plan *plan, bool made, uint64_t *seed)
 {
-    uint64_t calls = CALLS_MAX;
+    const uint64_t stride = size_pick(20, 8, 1);
+    uint64_t calls = CALLS_MAX, deaths = 0;
     width = plan;
-    for (uint64_t death = 0; death <= calls; death++) {
+    for (uint64_t death = 0; death <= calls; death += stride, deaths++) {
         if (made) find_a_table(BURST);
         if (death == 0) {
             calls = die_after(CALLS_MAX, 0);
@@ -433,12 +435,12 @@ static void die_while_opening(const char *what, const weir_plan *plan, bool made
         }
         unlink(path);
     }
-    printf("  %s: %llu deaths\n", what, (unsigned long long)calls);
+    printf("  %s: %llu deaths\n", what, (unsigned long long)deaths - 1);
 }
 
 int main(int argc, char **argv)
 {
-    uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) | 1 : 20261121;
+    uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) | 1 : size_seed("steps_stress", 20261121) | 1;
     weir_plan log;
     setvbuf(stdout, NULL, _IOLBF, 0);
     crowd_begin("one call, dead after each instruction");

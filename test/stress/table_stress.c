@@ -15,21 +15,9 @@
 #include <string.h>
 
 #include "share/table.h"
+#include "size.h"
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define WITH_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#define WITH_SANITIZER 1
-#endif
-#endif
-
-#ifdef WITH_SANITIZER
-enum { CALLS = 10000 };
-#else
-enum { CALLS = 60000 };
-#endif
-
+enum { CALLS = SANITIZED ? 10000 : 60000 };
 enum { THREADS = 8, KEYS = 64, BUCKETS_MAX = 64, AREAS = 3, COST = 100, BURST = 3 * COST, BEGIN = 1000 };
 
 static struct crowd crowd;

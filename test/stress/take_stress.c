@@ -10,9 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { THREADS = 8, PHASES = 20, BURST = 1000, ROUNDS = 20, TOO_MANY = 100 };
+#include "size.h"
+
+enum { THREADS = 8, BURST = 1000, TOO_MANY = 100 };
 static const uint64_t SECOND_NS = 1000000000;
 
+static uint64_t rounds; /* how much is done */
 static struct crowd crowd;
 static uint64_t cost;
 
@@ -83,7 +86,7 @@ static void hammer(const char *limits, void (*body)(struct member *), uint64_t c
     crowd.limiter = crowd_limiter(limits, WEIR_CLOCK_MANUAL);
     crowd.threads = THREADS;
     crowd.body = body;
-    for (uint64_t phase = 0; phase < PHASES; phase++) {
+    for (uint64_t phase = 0; phase < rounds; phase++) {
         weir_manual_set(crowd.limiter, (weir_instant){phase * SECOND_NS});
         crowd_start(&crowd);
         crowd_join(&crowd);
@@ -138,7 +141,7 @@ static void more_threads_than_slots(const char *limits)
     crowd.limiter = crowd_limiter(limits, WEIR_CLOCK_MANUAL);
     crowd.threads = TOO_MANY;
     crowd.body = take_ten;
-    for (int round = 0; round < ROUNDS; round++) {
+    for (uint64_t round = 0; round < rounds; round++) {
         crowd_start(&crowd);
         crowd_join(&crowd);
         add_and_compare(&all);
@@ -171,7 +174,7 @@ static void threads_come_and_go(const char *limits)
     crowd.limiter = crowd_limiter(limits, WEIR_CLOCK_MANUAL);
     crowd.threads = 2 * THREADS;
     crowd.body = take_beside_a_child;
-    for (int round = 0; round < ROUNDS; round++) {
+    for (uint64_t round = 0; round < rounds; round++) {
         crowd_start(&crowd);
         crowd_join(&crowd);
         add_and_compare(&all);
@@ -183,6 +186,7 @@ int main(void)
 {
     static const char *const forms[] = {"1000/s burst=1000", "1000/s burst=1000; 5000/s burst=5000",
                                         "1000/s burst=1000 start=full algorithm=hybrid"};
+    rounds = size_pick(2, 5, 20);
     for (int i = 0; i < 3; i++) {
         hammer(forms[i], take_all, 1);
         hammer(forms[i], take_all, 3);

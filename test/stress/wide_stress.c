@@ -26,6 +26,7 @@
 
 #include "plan/plan.h"
 #include "share/wide.h"
+#include "size.h"
 #include "stress/crowd.h"
 #include "unit/random.h"
 
@@ -38,8 +39,7 @@ enum {
     LIVES_US = 400,
     SHARED_BYTES = 4096,
     STEPPED = 100,
-    LINE = 64,
-    STEPS_MAX = 300000
+    LINE = 64
 };
 enum { THREADS = 4, TAKES = 20000, GRANTED = 1000 };
 static const uint64_t SECOND_NS = 1000000000;
@@ -219,6 +219,7 @@ static bool is_after(const uint64_t before[KEYS][WORDS], const uint64_t *after, 
 static void steps(void)
 {
     static uint64_t own[KEYS][WORDS];
+    const uint64_t steps_max = size_pick(30000, 100000, 300000);
     uint64_t looks = 0, changes = 0, calls = 0;
     crowd_begin("instruction by instruction");
     open_table("90/100ms algorithm=sliding-log; 400/s algorithm=sliding-window", true);
@@ -227,7 +228,7 @@ static void steps(void)
     crowd_check(copy != NULL && seen != NULL, "no memory");
     memcpy(seen, table.memory, bytes);
     /* With a sanitizer a call has many more instructions. */
-    for (uint64_t stepped = 0, number = 0; number < STEPPED && stepped < STEPS_MAX; number++) {
+    for (uint64_t stepped = 0, number = 0; number < STEPPED && stepped < steps_max; number++) {
         uint64_t after[WORDS];
         const struct call call = call_of(number);
         memcpy(after, own[call.key], sizeof after);

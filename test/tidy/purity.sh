@@ -13,9 +13,9 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do
 done
 if [ $# -gt 1 ]; then below=("${@:2}"); fi
 
-# Copies and comparisons of memory, wide arithmetic, position independence; the last line is what distributions add to
-# every object (stack protector, fortified copies).
-helpers='memcpy|memmove|memset|memcmp|strcmp|strncmp|strlen|_GLOBAL_OFFSET_TABLE_'
+# Copies and comparisons of memory (clang makes bcmp of some), wide arithmetic, position independence; the last line is
+# what distributions add to every object (stack protector, fortified copies).
+helpers='memcpy|memmove|memset|memcmp|bcmp|strcmp|strncmp|strlen|_GLOBAL_OFFSET_TABLE_'
 helpers+='|__(u?(div|mod|divmod)|mul)ti[34]|__(ash|lsh|ashr|lshr)[a-z]*ti3|__(clz|ctz|popcount)[dt]i2'
 helpers+='|__stack_chk_fail|__mem(cpy|move|set)_chk'
 

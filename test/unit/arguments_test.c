@@ -22,6 +22,8 @@
 #include "core/stamps.h"
 #include "plan/plan.h"
 #include "plan/words.h"
+#include "size.h"
+#include "unit/skip.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof(array)[0])
 
@@ -62,7 +64,7 @@ static void refuses(const char *text, int code, int column, const char *message)
 #define A_PERIOD "expected a period: s, min, h, d, w; for example 10/s"
 #define WHOLE_NS "a period is a whole number of ns, up to 584 years; for example 10/s"
 #define NO_RATE "a rate is above 0; to stop everything write none"
-#define UNKNOWN_E "unknown word \"e\"; expected a slash and a period, or an option; for example 10/s burst=20"
+#define NO_EXPONENT "a number has no exponent; write "
 #define A_MINUTE "M is a million; a minute is min; for example 10/min"
 #define NO_MONTH "a month has 28 to 31 days; write 5/30d"
 
@@ -77,8 +79,8 @@ static const struct {
     {"-1/s", 1, A_RATE},
     {"-0.5/s", 1, A_RATE},
     {"/s", 1, A_RATE},
-    {"1e9/s", 2, UNKNOWN_E},
-    {"1.5e3/s", 4, UNKNOWN_E},
+    {"1e9/s", 2, NO_EXPONENT "1000000000/s"},
+    {"1.5e3/s", 4, NO_EXPONENT "1500/s"},
     {"0/s", 1, NO_RATE},
     {"0.000/year", 1, NO_RATE},
     {"0x10/s", 1, NO_RATE},
@@ -430,12 +432,6 @@ static void bad_together_or_missing(void **unused)
 
 /* ---- more than the memory holds ---- */
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { SANITIZED = 1 }; /* they map terabytes for themselves */
-#else
-enum { SANITIZED = 0 };
-#endif
-
 /* And a small one of the same kind; between the kinds there is no change. */
 static const char *const largest_logs[][2] = {{"268435456/h algorithm=sliding-log", "2/h algorithm=sliding-log"},
                                               {"268435456/h gap=1ns", "2/h gap=1ns"},
@@ -475,7 +471,7 @@ static int without_memory(const char *text, const char *small)
 static void no_memory_is_an_answer(void **unused)
 {
     (void)unused;
-    if (SANITIZED) skip();
+    if (SANITIZED) skip_because("unit/arguments: no memory", "sanitizers map terabytes", SKIP_CURE_PLAIN);
     for (size_t i = 0; i < LENGTH(largest_logs); i++) {
         int status = 0;
         fflush(NULL);

@@ -75,7 +75,8 @@ static void it_starts_full_when_told(void **unused)
     CHECK_STEPS("10/s algorithm=bursty burst=3 start=full", steps);
 }
 
-/* Seed 003's problem: at 1/s a hundred pass at once, and the next one waits for them.  Or else they wait themselves. */
+/* The problem of paying afterwards: at 1/s a hundred pass at once, and the next one waits for them.  Or else they wait
+   themselves. */
 static void a_large_call_pays_itself(void **unused)
 {
     (void)unused;

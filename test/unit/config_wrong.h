@@ -82,13 +82,13 @@
                     "threads, user, group, limits or overrides"},
     {"listen: {respp: 127.0.0.1:1}", "1:10: listen: \"respp\" is not known here; did you mean resp?"},
     {"listen: {resp: 9347}", "1:16: listen.resp: expected ADDRESS:PORT, :PORT for all addresses, or none; for example "
-                             "127.0.0.1:9347 or [::1]:9347"},
+                             "localhost:9347, 127.0.0.1:9347 or [::1]:9347"},
     {"listen: {resp: '127.0.0.1:99999'}", "1:17: listen.resp: expected ADDRESS:PORT, :PORT for all addresses, or none; "
-                                          "for example 127.0.0.1:9347 or [::1]:9347"},
+                                          "for example localhost:9347, 127.0.0.1:9347 or [::1]:9347"},
     {"listen: {resp: '::1:9347'}", "1:17: listen.resp: expected ADDRESS:PORT, :PORT for all addresses, or none; for "
-                                   "example 127.0.0.1:9347 or [::1]:9347"},
+                                   "example localhost:9347, 127.0.0.1:9347 or [::1]:9347"},
     {"listen: {http: '*:80'}", "1:17: listen.http: expected ADDRESS:PORT, :PORT for all addresses, or none; for "
-                               "example 127.0.0.1:9347 or [::1]:9347"},
+                               "example localhost:9347, 127.0.0.1:9347 or [::1]:9347"},
     {"listen: {unix_mode: 0999}",
      "1:21: listen.unix_mode: expected a mode in octal digits, to read and write; for example \"0660\""},
     {"listen: {unix_mode: \"0770\"}",

@@ -21,72 +21,12 @@
 
 #include <weir/weir.h>
 
+#include "size.h"
 #include "unit/plans.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
+#include "unit/skip.h"
+#include "unit/table_rig.h"
 
 static const uint64_t HOUR = 3600 * S;
-
-static weir_table *open_with(weir_table_options options)
-{
-    weir_table *table;
-    weir_error error;
-    if (weir_table_open(&table, &options, &error) != 0) fail_msg("%s", error.message);
-    return table;
-}
-
-static weir_table *open_default(void)
-{
-    weir_table_options options = WEIR_TABLE_OPTIONS;
-    options.keys_max = 1000;
-    return open_with(options);
-}
-
-static weir_table *open_wide(const weir_plan *plan)
-{
-    weir_table_options options = WEIR_TABLE_OPTIONS;
-    options.keys_max = 100;
-    options.plan = plan;
-    options.sharing = WEIR_PRIVATE;
-    return open_with(options);
-}
-
-static char folder[] = "/tmp/weir-edges-XXXXXX", path[sizeof folder + 8];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    memcpy(folder + sizeof folder - 7, "XXXXXX", 6);
-    if (mkdtemp(folder) == NULL) return -1;
-    snprintf(path, sizeof path, "%s/table", folder);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    unlink(path);
-    return rmdir(folder);
-}
-
-static void refused(weir_table_options options, int code, const char *word)
-{
-    weir_table *table = NULL;
-    weir_error error = {0};
-    assert_int_equal(weir_table_open(&table, &options, &error), code);
-    assert_null(table);
-    assert_int_equal(error.code, code);
-    if (strstr(error.message, word) == NULL) fail_msg("\"%s\" does not say \"%s\"", error.message, word);
-}
 
 /* The child's answer to `ask`, within a minute. */
 static bool in_a_child(bool (*ask)(weir_table *), weir_table *table)
@@ -224,7 +164,7 @@ static bool grows_twice(weir_table *table)
 static void growth_that_cannot_be_mapped(void **unused)
 {
     (void)unused;
-    if (SANITIZED) skip();
+    if (SANITIZED) skip_because("unit/keyed_edges: no room", "sanitizers map terabytes", SKIP_CURE_PLAIN);
     weir_table *table = open_default();
     assert_true(in_a_child(grows_twice, table));
     assert_true(in_a_child(goes_on_without_room, table));
@@ -622,7 +562,6 @@ static void a_ticker_goes_on_in_a_child(void **unused)
 
 int main(void)
 {
-#define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
         IN_A_FOLDER(what_cannot_be_had_is_refused_at_once),
         cmocka_unit_test(the_smallest_table),

@@ -19,49 +19,7 @@
 
 #include "unit/plans.h"
 #include "unit/random.h"
-
-static weir_table *open_with(weir_table_options options)
-{
-    weir_table *table;
-    weir_error error;
-    if (weir_table_open(&table, &options, &error) != 0) fail_msg("%s", error.message);
-    return table;
-}
-
-static weir_table *open_default(void)
-{
-    weir_table_options options = WEIR_TABLE_OPTIONS;
-    options.keys_max = 2000; /* for half as many keys, so that chance is no part of it */
-    return open_with(options);
-}
-
-static weir_table *open_wide(const weir_plan *plan)
-{
-    weir_table_options options = WEIR_TABLE_OPTIONS;
-    options.keys_max = 100;
-    options.plan = plan;
-    options.sharing = WEIR_PRIVATE;
-    return open_with(options);
-}
-
-/* A name in a folder of this test's own. */
-static char folder[] = "/tmp/weir-keyed-XXXXXX", path[sizeof folder + 8];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    memcpy(folder + sizeof folder - 7, "XXXXXX", 6);
-    if (mkdtemp(folder) == NULL) return -1;
-    snprintf(path, sizeof path, "%s/table", folder);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    unlink(path);
-    return rmdir(folder);
-}
+#include "unit/table_rig.h"
 
 static void assert_same(const weir_decision *table, const weir_decision *core)
 {
@@ -349,16 +307,6 @@ static void wide_slots_of_several_keys_are_all_or_nothing(void **unused)
 
 /* ---- opening ---- */
 
-static void refused(weir_table_options options, int code, const char *word)
-{
-    weir_table *table = NULL;
-    weir_error error = {0};
-    assert_int_equal(weir_table_open(&table, &options, &error), code);
-    assert_null(table);
-    assert_int_equal(error.code, code);
-    if (strstr(error.message, word) == NULL) fail_msg("\"%s\" does not say \"%s\"", error.message, word);
-}
-
 #define REFUSED(code, word, ...)                                                                                       \
     do {                                                                                                               \
         weir_table_options options = WEIR_TABLE_OPTIONS;                                                               \
@@ -642,7 +590,6 @@ static void the_most_refused_are_told(void **unused)
 
 int main(void)
 {
-#define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slots_answer_as_the_core),
         cmocka_unit_test(wide_slots_answer_as_the_core),

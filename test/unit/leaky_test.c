@@ -158,6 +158,31 @@ static void cancelled_before_it_starts(void **unused)
     assert_delay(take(&subject, S, 2), 0);
 }
 
+/* Three wait 111 ms, cut from 111.1; 55 ms after their start 990 of the 1000 that start at once have leaked.  What the
+   next call poured in stays: two starts are 55 ms apart, and 56 ms leak 1008. */
+static void cancelled_behind_a_cut_delay(void **unused)
+{
+    (void)unused;
+    struct subject subject = fresh("18r/s burst=2");
+    weir_decision three = reserve(&subject, 0, 3);
+    assert_delay(three, 111 * MS);
+    assert_delay(reserve(&subject, 165 * MS, 1), MS);
+    settle_at(&subject, 166 * MS, &three, 0);
+    assert_int_equal(subject.state[LEVEL], 1020); /* at 165 ms */
+    assert_delay(reserve(&subject, 166 * MS, 1), 55 * MS);
+}
+
+/* 5 permits leak in a ms, so more than one starts at once; no more than one is given back. */
+static void cancelled_above_a_thousand_a_second(void **unused)
+{
+    (void)unused;
+    struct subject subject = fresh("5000r/s burst=9");
+    weir_decision five = take(&subject, 0, 5);
+    assert_delay(five, 0);
+    settle_at(&subject, 0, &five, 0);
+    assert_int_equal(subject.state[LEVEL], 4000);
+}
+
 /* The first has leaked where the level is known, whatever the clock shows since. */
 static void cancelled_while_the_clock_is_behind(void **unused)
 {
@@ -366,6 +391,8 @@ int main(void)
         cmocka_unit_test(ends_of_the_range),
         cmocka_unit_test(cancelled),
         cmocka_unit_test(cancelled_before_it_starts),
+        cmocka_unit_test(cancelled_behind_a_cut_delay),
+        cmocka_unit_test(cancelled_above_a_thousand_a_second),
         cmocka_unit_test(cancelled_while_the_clock_is_behind),
         cmocka_unit_test(full_after_a_long_rest),
         cmocka_unit_test(settled_after_it_has_leaked),

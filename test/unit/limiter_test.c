@@ -10,7 +10,6 @@
 
 #include <cmocka.h>
 
-#include <pthread.h>
 #include <sched.h>
 #include <string.h>
 
@@ -332,6 +331,33 @@ static void test_carry_of_a_list(void **state)
     }
 }
 
+static void assert_limit(weir_limiter *limiter, const char *expected)
+{
+    char text[128];
+    memset(text, 'x', sizeof text);
+    assert_int_equal(weir_limit_text(limiter, text, sizeof text), strlen(expected));
+    assert_string_equal(text, expected);
+    memset(text, 'x', sizeof text);
+    assert_int_equal(weir_limit_text(limiter, text, 4), strlen(expected));
+    assert_memory_equal(text, ((char[]){expected[0], expected[1], expected[2], '\0', 'x'}), 5);
+    assert_int_equal(weir_limit_text(limiter, NULL, 0), strlen(expected));
+}
+
+static void test_says_its_limit(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("10/s");
+    assert_limit(limiter, "10/s burst=10 algorithm=gcra");
+    change(limiter, "20/s", WEIR_KEEP);
+    assert_limit(limiter, "20/s burst=20 algorithm=gcra");
+    assert_int_equal(weir_set_limit(limiter, "20/", WEIR_KEEP, NULL), WEIR_EINVAL);
+    assert_int_equal(weir_set_limit(limiter, "9/s; 8/s", WEIR_KEEP, NULL), WEIR_EUNSUPPORTED);
+    assert_limit(limiter, "20/s burst=20 algorithm=gcra");
+    change(limiter, "2/min; none", WEIR_RESET);
+    assert_limit(limiter, "2/min burst=2 algorithm=gcra; none");
+    weir_close(limiter);
+}
+
 static void test_changes_that_are_refused(void **state)
 {
     (void)state;
@@ -574,7 +600,36 @@ static void test_stats_of_pacing(void **state)
     assert_allowed(weir_take(limiter, 1), 1);
     weir_read_stats(limiter, &stats, sizeof stats);
     assert_in_range(stats.late_max_ns, 1900 * MS, 2000 * MS);
-    assert_in_range(stats.late_now_ns, 1800 * MS, 1900 * MS);
+    assert_in_range(stats.late_now_ns, 1800 * MS - 2, 1800 * MS + 2); /* 1.9 s, of which the pool holds one permit */
+    weir_close(limiter);
+}
+
+static uint64_t late_now_ns(weir_limiter *limiter)
+{
+    weir_stats stats;
+    weir_read_stats(limiter, &stats, sizeof stats);
+    return stats.late_now_ns;
+}
+
+/* Neither between two calls that come on time, nor by starts that are given out ahead, is anything missed. */
+static void test_late_only_beyond_the_pool(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_limiter("1/min", WEIR_CLOCK_MANUAL, WEIR_PACE);
+    for (uint64_t minute = 0; minute < 3; minute++) {
+        set_ns(limiter, 60 * S * minute);
+        assert_allowed(weir_take(limiter, 1), 1);
+        set_ns(limiter, 60 * S * minute + 59 * S);
+        assert_int_equal(late_now_ns(limiter), 0);
+    }
+    weir_close(limiter);
+    limiter = open_limiter("1000/s", WEIR_CLOCK_MANUAL, WEIR_PACE);
+    assert_allowed(weir_take(limiter, 1), 1);
+    set_ns(limiter, S);
+    const uint64_t late_ns = late_now_ns(limiter);
+    assert_in_range(late_ns, 998 * MS - 2, 998 * MS + 2);
+    for (int i = 0; i < 800; i++) weir_reserve(limiter, 1, WEIR_FOREVER);
+    assert_int_equal(late_now_ns(limiter), late_ns);
     weir_close(limiter);
 }
 
@@ -598,19 +653,6 @@ static void test_stop(void **state)
 }
 
 /* ---- waiting ---- */
-
-struct call {
-    weir_limiter *limiter;
-    uint64_t wait_max_ns;
-    weir_decision decision;
-};
-
-static void *wait_for_one(void *argument)
-{
-    struct call *call = argument;
-    call->decision = weir_take_wait(call->limiter, 1, call->wait_max_ns);
-    return NULL;
-}
 
 /* The waiter has his slot once the next free one is later. */
 static void wait_until_retry_is(weir_limiter *limiter, uint64_t retry_ns)
@@ -722,20 +764,19 @@ static void test_take_wait(void **state)
 {
     (void)state;
     weir_limiter *limiter = open_manual("10/s burst=1");
-    struct call call = {.limiter = limiter, .wait_max_ns = 100 * MS};
-    pthread_t thread;
+    struct queued queued = {.limiter = limiter, .wait_max_ns = 100 * MS};
     drain(limiter, 1);
-    assert_int_equal(pthread_create(&thread, NULL, wait_for_one, &call), 0);
+    queued_start(&queued);
     wait_until_retry_is(limiter, 200 * MS);
     set_ns(limiter, 50 * MS);
     change(limiter, "1/s burst=1", WEIR_SCALE);
     set_ns(limiter, 549 * MS);
     assert_denied(weir_take_wait(limiter, 1, 0), 1001 * MS);
     set_ns(limiter, 550 * MS + 3);
-    pthread_join(thread, NULL);
-    assert_allowed(call.decision, 1);
-    assert_about(call.decision.start.ns, 550 * MS);
-    assert_int_equal(call.decision.delay_ns, 0);
+    const weir_decision decision = queued_end(&queued);
+    assert_allowed(decision, 1);
+    assert_about(decision.start.ns, 550 * MS);
+    assert_int_equal(decision.delay_ns, 0);
     weir_stats stats;
     weir_read_stats(limiter, &stats, sizeof stats);
     assert_int_equal(stats.calls, 4);
@@ -750,14 +791,12 @@ static void test_stop_wakes(void **state)
 {
     (void)state;
     weir_limiter *limiter = open_manual("10/s burst=1");
-    struct call call = {.limiter = limiter, .wait_max_ns = WEIR_FOREVER};
-    pthread_t thread;
+    struct queued queued = {.limiter = limiter, .wait_max_ns = WEIR_FOREVER};
     drain(limiter, 1);
-    assert_int_equal(pthread_create(&thread, NULL, wait_for_one, &call), 0);
+    queued_start(&queued);
     wait_until_retry_is(limiter, 200 * MS);
     weir_stop(limiter);
-    pthread_join(thread, NULL);
-    assert_int_equal(call.decision.verdict, WEIR_STOPPED);
+    assert_int_equal(queued_end(&queued).verdict, WEIR_STOPPED);
     weir_close(limiter);
 }
 
@@ -809,6 +848,7 @@ int main(void)
         cmocka_unit_test(test_settle_after_a_change),
         cmocka_unit_test(test_carry),
         cmocka_unit_test(test_carry_of_a_list),
+        cmocka_unit_test(test_says_its_limit),
         cmocka_unit_test(test_changes_that_are_refused),
         cmocka_unit_test(test_every_form_after_every_other),
         cmocka_unit_test(test_restart),
@@ -821,6 +861,7 @@ int main(void)
         cmocka_unit_test(test_every_question_sets_the_clock_anew),
         cmocka_unit_test(test_stats),
         cmocka_unit_test(test_stats_of_pacing),
+        cmocka_unit_test(test_late_only_beyond_the_pool),
         cmocka_unit_test(test_stop),
         cmocka_unit_test(test_charge),
         cmocka_unit_test(test_charge_of_a_list),

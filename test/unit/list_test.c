@@ -467,10 +467,13 @@ static void wait_until_both_agree(void **unused)
 
 /* ---- what is taken back ---- */
 
-static enum undone undone_of(int row, bool ends_known)
+/* Without ends a limit whose own slot may have moved keeps all of them as they are, unless it is the one named. */
+static bool wholly_undone(const struct list *list, const int row[], int limit, int named, bool ends_known)
 {
-    const enum undone undone = rows[row].undone;
-    return undone == WITH_ENDS ? (ends_known ? WHOLLY : MAYBE) : undone;
+    bool sure = rows[row[limit]].undone == WHOLLY || (rows[row[limit]].undone == WITH_ENDS && named == limit);
+    if (ends_known) return rows[row[limit]].undone != MAYBE;
+    for (int i = 0; i < list->limits; i++) sure = sure && (i == named || rows[row[i]].undone == WHOLLY);
+    return sure;
 }
 
 static void is_undone(struct list *list, const int row[], const struct view *before, int named, bool ends_known)
@@ -478,7 +481,7 @@ static void is_undone(struct list *list, const int row[], const struct view *bef
     struct view after;
     look(list, &after);
     for (int i = 0; i < list->limits; i++) {
-        const bool wholly = undone_of(row[i], ends_known || named == i) == WHOLLY;
+        const bool wholly = wholly_undone(list, row, i, named, ends_known);
         compare(list, i, before, &after, wholly ? looks_alike : no_more_than_before,
                 ends_known ? "cancelled with ends" : "cancelled");
     }

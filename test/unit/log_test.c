@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include <inttypes.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,8 +21,10 @@
 #include "core/algorithm.h"
 #include "core/clock.h"
 #include "core/decide.h"
+#include "size.h"
 #include "unit/random.h"
 #include "unit/plans.h"
+#include "unit/skip.h"
 
 static weir_limiter *open_log(const char *limits)
 {
@@ -344,18 +345,14 @@ static void years_pass(void **state)
     weir_close(limiter);
 }
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-enum { MEMORY_CAN_RUN_OUT = 0 }; /* it is the sanitizer's */
-#else
-enum { MEMORY_CAN_RUN_OUT = 1 };
-#endif
+enum { MEMORY_CAN_RUN_OUT = !SANITIZED }; /* else it is the sanitizer's */
 
 /* Whoever cannot have a new ring goes on with the old one, and does not ask for it in every call. */
 static void a_clock_is_kept_without_memory(void **state)
 {
     (void)state;
     struct rlimit before, none;
-    if (!MEMORY_CAN_RUN_OUT) skip();
+    if (!MEMORY_CAN_RUN_OUT) skip_because("unit/log: no memory", "it is the sanitizer's", SKIP_CURE_PLAIN);
     weir_limiter *limiter = open_log("1000000/s algorithm=sliding-log");
     const struct log *log = limiter_log(limiter);
     const uint64_t end_ns = log_ends_ns(log);
@@ -426,28 +423,19 @@ static void what_has_no_state_is_left_with_keep(void **state)
     weir_close(limiter);
 }
 
-static void *wait_for_one(void *limiter)
-{
-    static weir_decision decision;
-    decision = weir_take_wait(limiter, 1, WEIR_FOREVER);
-    return &decision;
-}
-
 static void a_waiter_is_woken_by_a_change(void **state)
 {
     (void)state;
     weir_limiter *limiter = open_log("1/h algorithm=sliding-log");
-    pthread_t thread;
-    void *returned;
+    struct queued queued = {.limiter = limiter, .wait_max_ns = WEIR_FOREVER};
     takes(limiter, 1, 0);
-    assert_int_equal(pthread_create(&thread, NULL, wait_for_one, limiter), 0);
+    queued_start(&queued);
     while (weir_peek(limiter, 1).retry_ns != 7200 * S) sched_yield();
     change(limiter, "1/s algorithm=sliding-log", WEIR_KEEP);
     set_ns(limiter, S);
-    pthread_join(thread, &returned);
-    const weir_decision *decision = returned;
-    assert_int_equal(decision->verdict, WEIR_ALLOW);
-    assert_int_equal(decision->start.ns, S);
+    const weir_decision decision = queued_end(&queued);
+    assert_int_equal(decision.verdict, WEIR_ALLOW);
+    assert_int_equal(decision.start.ns, S);
     weir_close(limiter);
 }
 

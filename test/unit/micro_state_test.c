@@ -65,7 +65,7 @@ static void values(void **unused)
     (void)unused;
     struct key key = key_of("10/s burst=2");
     unsigned char bytes[MICRO_BYTES_MAX];
-    struct micro_state state;
+    struct micro_state state = {0}; /* only the words in use are read */
     key_take(&key, NOW, 1);
     static const unsigned char expected[] = {'w', 'e',  'i',  'r',  1,    1,    0, 0, 2,    2,    0, 0, 0, 0, 0, 0,
                                              1,   0,    0,    0,    0,    0,    0, 0, /* gcra, 2 words, per 1 */

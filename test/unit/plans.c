@@ -196,3 +196,21 @@ void change(weir_limiter *limiter, const char *limits, weir_carry carry)
     weir_error error = {0};
     check_code(weir_set_limit(limiter, limits, carry, &error), limits, &error);
 }
+
+static void *wait_in_line(void *argument)
+{
+    struct queued *queued = argument;
+    queued->decision = weir_take_wait(queued->limiter, 1, queued->wait_max_ns);
+    return NULL;
+}
+
+void queued_start(struct queued *queued)
+{
+    assert_int_equal(pthread_create(&queued->thread, NULL, wait_in_line, queued), 0);
+}
+
+weir_decision queued_end(struct queued *queued)
+{
+    pthread_join(queued->thread, NULL);
+    return queued->decision;
+}

@@ -7,6 +7,7 @@
 #ifndef WEIR_TEST_PLANS_H
 #define WEIR_TEST_PLANS_H
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -91,5 +92,16 @@ weir_limiter *open_limiter(const char *limits, weir_clock clock, weir_use use);
 weir_limiter *open_manual(const char *limits); /* for WEIR_ADMIT; its time is 0 */
 void set_ns(weir_limiter *limiter, uint64_t ns);
 void change(weir_limiter *limiter, const char *limits, weir_carry carry);
+
+/* A thread that waits in line for one permit. */
+struct queued {
+    weir_limiter *limiter;
+    uint64_t wait_max_ns;
+    weir_decision decision;
+    pthread_t thread;
+};
+
+void queued_start(struct queued *queued);
+weir_decision queued_end(struct queued *queued); /* what it was told, once it is back */
 
 #endif

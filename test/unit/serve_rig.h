@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/clock.h"
 #include "serve/protocols.h"
 
 enum { RIG_SESSIONS = 4, RIG_OUT = 4 << 20, RIG_OUT_FIRST = 1 << 12 };
@@ -28,6 +29,13 @@ struct rig {
 static inline uint64_t rig_now_ns(void *clock)
 {
     return ((const struct rig *)clock)->now_ns;
+}
+
+/* A whole second, at most one ago: a table is looked after by the real clock, and must not find its times years off. */
+static inline uint64_t rig_begin_ns(void)
+{
+    const uint64_t now_ns = host_now_ns();
+    return now_ns - now_ns % HOST_SECOND_NS;
 }
 
 /* There is always room for a NUL behind it.  Who is told more than RIG_OUT is cut. */
@@ -53,7 +61,7 @@ static inline struct rig *rig_open_with(const struct tables_options *options)
 {
     struct rig *rig = calloc(1, sizeof *rig);
     if (rig == NULL || tables_open(&rig->tables, options, NULL) != 0) abort();
-    rig->now_ns = 1000000000;
+    rig->now_ns = rig_begin_ns();
     service_open(&rig->service, rig->tables, rig_now_ns, rig);
     struct stats *stats = service_worker(&rig->service);
     if (stats == NULL || turn_open(&rig->turn, &rig->service, stats, rig_sent, rig) != 0) abort();

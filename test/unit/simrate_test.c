@@ -217,12 +217,14 @@ static void in_a_limiter(void **unused)
 static void waits_for_a_fill(void **unused)
 {
     (void)unused;
+    const uint64_t begin_ns = weir_now().ns;
     weir_limiter *limiter = open_limiter("1000/s algorithm=simrate", WEIR_CLOCK_SYSTEM, WEIR_ADMIT);
     assert_true(weir_allowed(weir_take(limiter, 1)));
-    const uint64_t begin_ns = weir_now().ns;
     assert_true(weir_allowed(weir_take_wait(limiter, 15, S)));
     assert_true(weir_now().ns - begin_ns > 15 * MS);
-    assert_int_equal(weir_take_wait(limiter, 900, 10 * MS).verdict, WEIR_DENY);
+    /* A thread that is held up for long enough finds so many filled in meanwhile. */
+    const bool denied = weir_take_wait(limiter, 900, 10 * MS).verdict == WEIR_DENY;
+    assert_true(denied || weir_now().ns - begin_ns > 800 * MS);
     weir_close(limiter);
 }
 

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 
 #include <cmocka.h>
-#include <pthread.h>
 
 #include "core/sliding_log.h"
 #include "plan/plan.h"
@@ -452,26 +451,18 @@ static void test_cancel_while_others_wait(void **state)
     weir_close(limiter);
 }
 
-static void *wait_in_line(void *limiter)
-{
-    static weir_decision decision;
-    decision = weir_take_wait(limiter, 1, WEIR_FOREVER);
-    return &decision;
-}
-
 static void test_who_waits_is_moved(void **state)
 {
     (void)state;
-    pthread_t thread;
-    void *result;
     weir_limiter *limiter = open_list("1/h algorithm=sliding-log", S);
+    struct queued queued = {.limiter = limiter, .wait_max_ns = WEIR_FOREVER};
     assert_int_equal(weir_take(limiter, 1).verdict, WEIR_ALLOW);
-    assert_int_equal(pthread_create(&thread, NULL, wait_in_line, limiter), 0);
+    queued_start(&queued);
     while (retry_of(limiter, 1) != 7200 * S) continue;
     change_list(limiter, "2/s algorithm=sliding-log", WEIR_KEEP);
-    pthread_join(thread, &result);
-    assert_int_equal(((weir_decision *)result)->verdict, WEIR_ALLOW);
-    assert_int_equal(((weir_decision *)result)->start.ns, S);
+    const weir_decision decision = queued_end(&queued);
+    assert_int_equal(decision.verdict, WEIR_ALLOW);
+    assert_int_equal(decision.start.ns, S);
     assert_int_equal(retry_of(limiter, 1), S);
     weir_close(limiter);
 }

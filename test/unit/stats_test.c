@@ -360,6 +360,11 @@ static void test_sizes(void **state)
         }
         series_sample(&service);
     }
+    static char path[113]; /* of a Unix socket, with "unix:" */
+    memset(path, 1, sizeof path - 1);
+    for (unsigned i = 0; i < SERVICE_ADDRESSES_MAX; i++) {
+        service.address[service.address_count++] = (struct service_address){"RESP", path};
+    }
     struct bytes out = {.memory = memory, .capacity = STATS_METRICS_MAX};
     stats_write_metrics(&service, &out);
     assert_false(out.full);
@@ -426,12 +431,13 @@ static void test_json_of_nothing(void **state)
     open_service(&service);
     now_ns += UINT64_C(2999999999);
     stats_write_json(&service, 0, &out);
-    assert_text(&out, START "0,\"connections\":{\"open\":0,\"opened\":0,\"refused\":0,\"cut\":0},\"commands\":0,"
-                            "\"http_requests\":0,\"errors\":0,\"workers\":1,"
-                            "\"table\":{\"keys\":10,\"keys_max\":1000,\"bytes\":25000,\"full\":3,\"displaced\":2,"
-                            "\"reclaimed\":7},\"events\":[],\"top\":[],\"layout\":0,\"sample\":0,\"limits\":[],"
-                            "\"names\":0,\"all\":{\"allowed\":0,\"denied\":0,\"never\":0,\"shadowed\":0,\"permits\":0},"
-                            "\"samples\":[],\"more\":false}\n");
+    assert_text(&out, START
+                "0,\"addresses\":[],\"connections\":{\"open\":0,\"opened\":0,\"refused\":0,\"cut\":0},\"commands\":0,"
+                "\"http_requests\":0,\"errors\":0,\"workers\":1,"
+                "\"table\":{\"keys\":10,\"keys_max\":1000,\"bytes\":25000,\"full\":3,\"displaced\":2,"
+                "\"reclaimed\":7},\"events\":[],\"top\":[],\"layout\":0,\"sample\":0,\"limits\":[],"
+                "\"names\":0,\"all\":{\"allowed\":0,\"denied\":0,\"never\":0,\"shadowed\":0,\"permits\":0},"
+                "\"samples\":[],\"more\":false}\n");
     service_close(&service);
 }
 
@@ -459,9 +465,16 @@ static void test_json(void **state)
     series_sample(&service);
     unix_now_ns -= UINT64_C(1000) * MS;
     now_ns += UINT64_C(2000000000);
+    service.address[0] = (struct service_address){"RESP", "127.0.0.1:9347"};
+    service.address[1] = (struct service_address){"RESP", "[::1]:9347"};
+    service.address[2] = (struct service_address){"HTTP", "unix:\"\xff"};
+    service.address_count = 3;
     stats_write_json(&service, 0, &out);
     assert_text(&out, START
-                "1,\"connections\":{\"open\":5,\"opened\":21,\"refused\":17,\"cut\":18},\"commands\":12,"
+                "1,\"addresses\":[{\"protocol\":\"RESP\",\"address\":\"127.0.0.1:9347\"},"
+                "{\"protocol\":\"RESP\",\"address\":\"[::1]:9347\"},"
+                "{\"protocol\":\"HTTP\",\"address\":\"unix:\\\"\\\\xff\"}],\"connections\":{\"open\":5,\"opened\":21,"
+                "\"refused\":17,\"cut\":18},\"commands\":12,"
                 "\"http_requests\":13,\"errors\":14,\"workers\":1,"
                 "\"table\":{\"keys\":10,\"keys_max\":1000,\"bytes\":25000,\"full\":3,\"displaced\":2,"
                 "\"reclaimed\":7},\"events\":[{\"number\":2,\"unix_ms\":1700000001250,\"text\":\"cut \xef\xbf\xbd\"},"

@@ -372,7 +372,17 @@ static void explanations(void **unused)
         {"10/s catchup=2 algorithm=timeline",
          "  after a stall   1 at once, then 2 times as fast until the lost time is made up\n"},
         {"10/s catchup=2 algorithm=timeline", "  largest call    any; the next call waits for it\n"},
-        {"10/s strictness=1", "  note            idle time stays on the schedule"},
+        {"10/s strictness=1", "  shortest gap    0.   For strict limiting, never less than 100 ms: '10/s burst=1'\n"},
+        {"10/s catchup=2 algorithm=timeline", "  shortest gap    50 ms.   For strict limiting, never less than 100 ms"},
+        {"10/s catchup=1 algorithm=timeline", "  shortest gap    100 ms: strict limiting\n"},
+        {"10/s algorithm=timeline",
+         "  note            idle time stays on the schedule; all of it is made up at once\n"},
+        {"10/s strictness=0.3", "  note            of idle time a share is given up"},
+        {"10/s strictness=1.0",
+         "  note            EngineBlock's strict limiting as it was built: idle time is given up"},
+        {"10/s catchup=2 algorithm=timeline",
+         "  note            idle time stays on the schedule; catchup makes it up slowly\n"},
+        {"10/s catchup=1 algorithm=timeline", "as lateness; catchup=1 never makes it up\n"},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
         char explained[1024];
@@ -380,6 +390,37 @@ static void explanations(void **unused)
         weir_plan_explain(&subject.plan, explained, sizeof explained);
         if (strstr(explained, rows[i].said) == NULL) fail_msg("%s", explained);
     }
+}
+
+/* ---- strict limiting ---- */
+
+/* The least gap between two starts of a caller that comes at any times, and how many were shorter than a slot. */
+static uint64_t least_gap(const char *text, weir_use use, uint64_t *shorter)
+{
+    struct subject subject = {.plan = plan_for(text, use)};
+    uint64_t seed = 11, now = S, last = 0, shortest = UINT64_MAX;
+    *shorter = 0;
+    for (uint64_t i = 0; i < RANDOM_CALLS; i++) {
+        /* Busy, and now and then away for up to 4 ms. */
+        now += random_below(&seed, random_below(&seed, 16) == 0 ? 4 * MS : 200 * US);
+        if (!weir_allowed(take(&subject, now, 1))) continue;
+        const uint64_t gap = last == 0 ? UINT64_MAX : now - last;
+        if (gap < shortest) shortest = gap;
+        *shorter += gap < 500 * US;
+        last = now;
+    }
+    return shortest;
+}
+
+static void burst_1_is_strict_and_strictness_1_is_not(void **unused)
+{
+    (void)unused;
+    uint64_t shorter;
+    assert_true(least_gap("2000/s burst=1", WEIR_PACE, &shorter) >= 500 * US);
+    assert_int_equal(shorter, 0);
+    assert_true(least_gap("2000/s burst=1", WEIR_ADMIT, &shorter) >= 500 * US);
+    assert_true(least_gap("2000/s strictness=1", WEIR_PACE, &shorter) < 10 * US);
+    assert_true(shorter > 100);
 }
 
 /* ---- in a limiter ---- */
@@ -592,6 +633,7 @@ int main(void)
         cmocka_unit_test(mistakes),
         cmocka_unit_test(facts),
         cmocka_unit_test(explanations),
+        cmocka_unit_test(burst_1_is_strict_and_strictness_1_is_not),
         cmocka_unit_test(the_clock_is_not_read),
         cmocka_unit_test(the_clock_is_read),
         cmocka_unit_test(unread_the_answers_are_the_same),

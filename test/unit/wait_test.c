@@ -123,7 +123,7 @@ int __wrap_sched_yield(void)
     return __real_sched_yield();
 }
 
-static weir_limiter *open_made_up(const char *limits, uint64_t grain_ns, uint64_t spin_ns)
+static weir_limiter *open_limiter_on(bool real, const char *limits, uint64_t grain_ns, uint64_t spin_ns)
 {
     weir_limiter *limiter;
     weir_options options = WEIR_OPTIONS;
@@ -131,7 +131,7 @@ static weir_limiter *open_made_up(const char *limits, uint64_t grain_ns, uint64_
     options.grain_ns = grain_ns;
     options.spin_ns = spin_ns;
     options.spin_processors = 1;
-    machine.real = false;
+    machine.real = real;
     machine.now_ns = 1000 * S;
     machine.late_ns = LATE_NS;
     assert_int_equal(weir_open(&limiter, limits, &options, NULL), 0);
@@ -140,6 +140,11 @@ static weir_limiter *open_made_up(const char *limits, uint64_t grain_ns, uint64_
     machine.shortest_ns = UINT64_MAX;
     machine.system_calls = machine.locks = 0;
     return limiter;
+}
+
+static weir_limiter *open_made_up(const char *limits, uint64_t grain_ns, uint64_t spin_ns)
+{
+    return open_limiter_on(false, limits, grain_ns, spin_ns);
 }
 
 static weir_decision start_one(weir_limiter *limiter, weir_lease *lease)
@@ -214,9 +219,8 @@ static void test_sleeps_are_merged(void **state)
 static void test_one_system_call(void **state)
 {
     (void)state;
-    weir_limiter *limiter = open_made_up("200/s burst=1", 0, 0);
-    machine.real = true;
-    weir_take_wait(limiter, 1, WEIR_FOREVER); /* the first sleep of a thread sets its slack, which is not counted */
+    weir_limiter *limiter = open_limiter_on(true, "200/s burst=1", 0, 0);
+    weir_take_wait(limiter, 1, WEIR_FOREVER); /* the burst: what comes next has to wait */
     for (int i = 0; i < 4; i++) {
         machine.system_calls = machine.locks = 0;
         assert_int_equal(weir_take_wait(limiter, 1, WEIR_FOREVER).verdict, WEIR_ALLOW);

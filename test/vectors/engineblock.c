@@ -216,6 +216,7 @@ static void acquire(struct subject *subject, struct step *step)
     const uint64_t wait_ns = decision.delay_ns, at_ns = now.ns + wait_ns;
     if (subject->form == DRAFT && wait_ns > cost)
         weir_decide_settle(plan, state, now, &decision, cost + share_of(subject, wait_ns));
+    judge_from_core(step, true);
     judge_bool(step, "allowed", weir_allowed(decision));
     const bool dual = subject->form == DUAL;
     judge_wait(step, "wait_ns", dual ? slept(subject, wait_ns) : wait_ns);

@@ -341,7 +341,8 @@ static void take(struct bucket *bucket, struct step *step)
         return;
     }
     struct line line = line_at(bucket, now_ns, n);
-    const weir_decision decision = ask(bucket, &line, n, wait_max_of(step));
+    const int64_t wait_max_ns = wait_max_of(step);
+    const weir_decision decision = ask(bucket, &line, n, wait_max_ns);
     const uint64_t wait_ns = peer_wait(bucket, &line, &decision);
     const uint128 start_ns = (uint128)now_ns + wait_ns;
     if (weir_allowed(decision) && !is_free(bucket)) {
@@ -350,10 +351,12 @@ static void take(struct bucket *bucket, struct step *step)
         bucket->last_event_ns = start_ns;
     }
     remember(bucket, step, n, start_ns, weir_allowed(decision));
+    judge_from_core(step, is_free(bucket) || wait_max_ns >= 0); /* as in ask */
     judge_bool(step, "allowed", weir_allowed(decision));
     judge_bool(step, "never", decision.verdict == WEIR_NEVER);
     judge_wait(step, "wait_ns", wait_ns);
     if (judge_has(step, "error") && weir_allowed(decision)) judge_mismatch(step, "error", "a refusal", "a grant");
+    judge_from_core(step, false);
 }
 
 /* ---- what weir does not have ------------------------------------------------------------------------------- */

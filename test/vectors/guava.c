@@ -195,6 +195,7 @@ static void take(struct guava *guava, struct step *step, int64_t n, uint64_t wai
     view = &guava->view[guava->finest];
     uint64_t got_us = allowed ? least((decision.delay_ns + half) / view->per_us, to_end_us) : 0;
     if (any && !allowed) got_us = to_end_us;
+    judge_from_core(step, allowed || !any);
     judge_bool(step, "allowed", allowed || any);
     judge_wait(step, "wait_ns", (uint128)got_us * US_NS);
 }
@@ -214,12 +215,14 @@ static bool do_step(struct guava *guava, struct step *step)
     int64_t n = 0;
     double rate_per_s = 0;
     const uint64_t now_us = us_of(step->at_ns);
+    judge_from_core(step, true);
     if (!guava->accepted) return false;
     view_at(guava, now_us);
     if (strcmp(step->op, "set_rate") == 0) {
         if (!field_double(step->json, "rate_per_s", &rate_per_s)) return false;
         if (!set_rate(guava, rate_per_s, false, now_us)) return false;
     } else if (strcmp(step->op, "create") != 0) {
+        judge_from_core(step, false);
         if (!field_i64(step->json, "n", &n) || n < 1) return false;
         take(guava, step, n, timeout_us(step));
         return true;

@@ -47,7 +47,13 @@ static struct json_object *expected_of(struct step *step, const char *key)
     if (step->expect == NULL || !json_object_object_get_ex(step->expect, key, &expected)) return NULL;
     if (expected == NULL) return NULL; /* a JSON null is left uncompared, and so counted */
     if (step->compared < COMPARED_MAX) step->key[step->compared++] = key;
+    step->by_core |= step->from_core;
     return expected;
+}
+
+void judge_from_core(struct step *step, bool from_core)
+{
+    step->from_core = from_core;
 }
 
 bool judge_has(struct step *step, const char *key)
@@ -167,7 +173,9 @@ static struct json_object *after_of(struct step *step, const char *key)
     struct json_object *after = NULL;
     struct json_object *value = NULL;
     if (!json_object_object_get_ex(step->json, "state_after", &after)) return NULL;
-    return json_object_object_get_ex(after, key, &value) ? value : NULL;
+    if (!json_object_object_get_ex(after, key, &value) || value == NULL) return NULL;
+    step->by_core |= step->from_core;
+    return value;
 }
 
 void judge_after_i64(struct step *step, const char *key, int64_t got)
@@ -204,6 +212,7 @@ void judge_end(struct step *step)
     const char *left = step->stopped ? NULL : first_uncompared(step);
     if (left == NULL) {
         step->scene->tally->run++;
+        step->scene->tally->by_core += step->by_core;
         return;
     }
     char reason[REASON_SIZE];

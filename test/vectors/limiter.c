@@ -111,6 +111,7 @@ void limiter_open_gcra(struct limiter *limiter, const struct scene *scene, uint6
     const bool fits = span_ns > 0 && span_ns <= INT64_MAX;
     const bool is_long = fits && ((double)span_ns > SPAN_EXACT || longest_step_back_ns(scene) > SPAN_EXACT);
     if (!limiter->accepted && !is_long) return;
+    limiter->overruled = !limiter->accepted;
     limiter->accepted = true;
     limiter->permits = is_long ? interval_ns : 1;
     limiter->interval_ns = is_long ? 1 : interval_ns;
@@ -173,6 +174,7 @@ void limiter_forget(struct limiter *limiter)
 
 bool limiter_answered(struct limiter *limiter, struct step *step)
 {
+    judge_from_core(step, !limiter->overruled);
     if (judge_has(step, "error")) {
         if (limiter->accepted)
             judge_mismatch(step, "error", "a refusal of the limit", "none: weir_plan_parse accepts it");
@@ -180,7 +182,10 @@ bool limiter_answered(struct limiter *limiter, struct step *step)
     }
     if (!limiter->accepted) judge_stop(step, "limiter", "an accepted limit", limiter->error.message);
     else if (strcmp(step->op, "create") == 0) judge_bool(step, "ok", true);
-    else return false;
+    else {
+        judge_from_core(step, false);
+        return false;
+    }
     return true;
 }
 
@@ -226,5 +231,6 @@ bool limiter_ask(struct limiter *limiter, struct step *step, uint64_t wait_max_n
         decision->remaining /= limiter->permits;
         if (weir_allowed(*decision)) keep(limiter);
     }
+    judge_from_core(step, true);
     return answer_is_sound(step, decision, wait_max_ns);
 }

@@ -41,6 +41,7 @@ static void look(struct limiter *limiter, struct step *step)
     const struct rule *rule = inside_rule(&limiter->plan);
     const weir_decision decision = inside_peek(rule, limiter->state, step->now, 0);
     if (weir_full_ns(&limiter->plan, &decision) == 0) limiter_forget(limiter);
+    judge_from_core(step, true);
     judge_bool(step, "allowed", weir_allowed(inside_peek(rule, limiter->state, step->now, cost)));
     judge_u64(step, "remaining", decision.remaining);
     judge_wait(step, "reset_in_ns", weir_full_ns(&limiter->plan, &decision));

@@ -100,6 +100,7 @@ static void step_case(void *subject, struct step *step)
         judge_bool(step, "allowed", weir_allowed(decision));
     } else {
         if (!field_u64(step->json, "n", &n)) judge_stop(step, "n", "a whole number", "another value");
+        judge_from_core(step, in_order(moving, step->now));
         judge_bool(step, "allowed", peeked(moving, step->now, n));
     }
     const uint64_t counting = counted(moving, step->now);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
    main.c - weir-vectors DIR: runs every *.json of a directory against weir, in the order of the names.
 
-   May touch: the directory, the files in it, stdout (one line a file) and stderr (the rest).
+   May touch: the directory, the files in it, stdout (one line a file) and stderr (the rest, and the sum last).
    Promises: status 0 only if every file could be read and nothing differed; 1 = something differed, 2 = could not.
    Leaves: what a file means to file.c, what is equal to judge.c. */
 #include <dirent.h>
@@ -26,10 +26,15 @@ static int by_name(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
+static void print_line(FILE *out, const struct tally *tally)
+{
+    fprintf(out, "%s: %" PRIu64 " steps, %" PRIu64 " mismatches, %" PRIu64 " skipped, %" PRIu64 " by the core\n",
+            tally->file, tally->run, tally->mismatches, tally->skipped, tally->by_core);
+}
+
 static void print_tally(const struct tally *tally)
 {
-    printf("%s: %" PRIu64 " steps, %" PRIu64 " mismatches, %" PRIu64 " skipped\n", tally->file, tally->run,
-           tally->mismatches, tally->skipped);
+    print_line(stdout, tally);
     fflush(stdout);
     for (size_t i = 0; i < tally->reasons; i++)
         fprintf(stderr, "%s%" PRIu64 " %s", i == 0 ? "  skipped: " : ", ", tally->reason[i].steps,
@@ -37,7 +42,15 @@ static void print_tally(const struct tally *tally)
     if (tally->reasons > 0) fputc('\n', stderr);
 }
 
-static int run_one(const char *directory, const char *name)
+static void add_to(struct tally *sum, const struct tally *tally)
+{
+    sum->run += tally->run;
+    sum->mismatches += tally->mismatches;
+    sum->skipped += tally->skipped;
+    sum->by_core += tally->by_core;
+}
+
+static int run_one(struct tally *sum, const char *directory, const char *name)
 {
     const size_t size = strlen(directory) + strlen(name) + 2;
     char *path = malloc(size);
@@ -50,6 +63,7 @@ static int run_one(const char *directory, const char *name)
     int status = EXIT_TROUBLE;
     if (file_run(&tally, path) == 0) {
         print_tally(&tally);
+        add_to(sum, &tally);
         status = tally.mismatches > 0 ? EXIT_DIFFERS : EXIT_SUCCESS;
     }
     free(path);
@@ -70,12 +84,14 @@ int main(int argc, char **argv)
     }
     if (count == 0) fprintf(stderr, "weir-vectors: %s: no *.json file\n", argv[1]);
     int status = count == 0 ? EXIT_TROUBLE : EXIT_SUCCESS;
+    struct tally sum = {.file = "all"};
     for (int i = 0; i < count; i++) {
-        const int of_file = run_one(argv[1], names[i]->d_name);
+        const int of_file = run_one(&sum, argv[1], names[i]->d_name);
         if (of_file > status) status = of_file;
         free(names[i]);
     }
     free(names);
+    print_line(stderr, &sum);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fprintf(stderr, "weir-vectors: stdout: %s\n", strerror(errno));
         status = EXIT_TROUBLE;

@@ -83,6 +83,7 @@ static void set_limit(struct peer *peer, struct step *step)
         inside_change(inside_rule(&peer->limiter.plan), inside_rule(&to), peer->limiter.state, peer->booked_ns);
         peer->limiter.plan = to;
     }
+    judge_from_core(step, true);
     if (judge_has(step, "error")) {
         if (accepted) judge_mismatch(step, "error", "a refusal of the limit", "none: weir_plan_parse accepts it");
         return;
@@ -141,6 +142,7 @@ static void judge_books(const struct peer *peer, struct step *step)
     const uint64_t *state = peer->limiter.state;
     const int64_t ends_ns = (int64_t)(state[ENDS] - peer->created_ns);
     judge_after_i64(step, "permissions", left(peer));
+    judge_from_core(step, true);
     judge_after_i64(step, "cycle", ends_ns / (int64_t)peer->period_ns - 1);
     judge_after_i64(step, "wait_for_one_ns", (int64_t)wait_for_one_ns(peer, step->now));
 }
@@ -242,6 +244,7 @@ static void step_semaphore(void *subject, struct step *step)
     }
     const struct rule *rule = inside_rule(&peer->limiter.plan);
     const uint64_t room = algorithm_of(rule)->room(rule, peer->limiter.state, tick_at(rule, peer->booked_ns));
+    judge_from_core(step, true);
     judge_after_i64(step, "permissions", (int64_t)room);
 }
 

@@ -66,6 +66,7 @@ static void try_now(struct rolling *rolling, struct step *step)
     const uint64_t next_ns = next_in_ns(rolling, step->now);
     if (!weir_allowed(decision) && decision.retry_ns != next_ns)
         judge_mismatch(step, "retry_ns", "when another call would pass", "another time");
+    judge_from_core(step, true);
     judge_bool(step, "allowed", weir_allowed(decision));
     judge_bool(step, "denied_by_count", by_count);
     judge_bool(step, "denied_by_min_gap", by_gap);

@@ -3,7 +3,8 @@
 
        main.c      directory, order of the files, exit status
        file.c      one file: which cases can run, which family runs them
-       judge.c     expected against got; counts; prints
+       judge.c     expected against got; counts, also whose answers they were; prints
+       judged.txt  how many of each file the shipped core must judge: judged.sh
        fields.c    numbers out of JSON, a rate as a fraction
        limiter.c   a limit and one state through weir.h
        inside.c    the core's side of a plan: what no text says, looks, changes of limit
@@ -38,6 +39,7 @@ struct tally { /* of one file; run + skipped = all steps */
     uint64_t run;
     uint64_t mismatches; /* keys, not steps */
     uint64_t skipped;
+    uint64_t by_core; /* of run: steps with an answer that the shipped core gave */
     size_t reasons;
     struct reason reason[REASONS_MAX];
 };
@@ -58,8 +60,10 @@ struct step { /* one step; everything borrowed */
     struct json_object *expect; /* NULL when absent */
     const char *op;
     weir_instant now;
-    uint128 at_ns; /* the same, also beyond 64 bits */
-    bool stopped;  /* after a mismatch that left no answer to compare */
+    uint128 at_ns;  /* the same, also beyond 64 bits */
+    bool stopped;   /* after a mismatch that left no answer to compare */
+    bool from_core; /* what is compared now is an answer of the shipped core */
+    bool by_core;   /* such an answer was compared */
     size_t compared;
     const char *key[COMPARED_MAX]; /* of expect, that have been compared */
 };
@@ -96,6 +100,12 @@ void judge_skip(struct tally *tally, const char *reason, uint64_t steps);
 void judge_mismatch(struct step *step, const char *key, const char *expected, const char *got);
 void judge_stop(struct step *step, const char *key, const char *expected, const char *got); /* and compare no more */
 bool judge_has(struct step *step, const char *key); /* and counts it as compared: the caller does that */
+/* Whose answers are compared from here on?  The shipped core's are those that a limit's text leads to: whether
+   weir_plan_parse accepts it, what weir_decide and its family say, what a function of its row in the table of
+   algorithms says, and the state that these leave.  Not: what an adapter works out itself, and functions of src/core
+   that no limit calls (pools.h, whole_leaks.h, simrate_refill).  A step begins with false; limiter.c says it of its own
+   answers. */
+void judge_from_core(struct step *step, bool from_core);
 void judge_bool(struct step *step, const char *key, bool got);
 void judge_u64(struct step *step, const char *key, uint64_t got);
 void judge_i64(struct step *step, const char *key, int64_t got);
@@ -123,6 +133,7 @@ bool fraction_of(double value, struct fraction *fraction);
 /* limiter.c */
 struct limiter {
     bool accepted;
+    bool overruled; /* not as weir_plan_parse says: limiter_open_gcra */
     weir_error error;
     weir_plan plan;
     void *state; /* owned; these two only of what was accepted */

@@ -125,13 +125,13 @@ EOF
 run "$dir/right"
 expect_status right 0
 cat >"$dir/wanted" <<'EOF'
-a_go.json: 3 steps, 0 mismatches, 1 skipped
-b_governor.json: 3 steps, 0 mismatches, 5 skipped
-c_pool.json: 3 steps, 0 mismatches, 0 skipped
-d_other.json: 0 steps, 0 mismatches, 2 skipped
-e_throttled.json: 4 steps, 0 mismatches, 0 skipped
-f_cell.json: 6 steps, 0 mismatches, 0 skipped
-g_guava.json: 6 steps, 0 mismatches, 0 skipped
+a_go.json: 3 steps, 0 mismatches, 1 skipped, 2 by the core
+b_governor.json: 3 steps, 0 mismatches, 5 skipped, 3 by the core
+c_pool.json: 3 steps, 0 mismatches, 0 skipped, 0 by the core
+d_other.json: 0 steps, 0 mismatches, 2 skipped, 0 by the core
+e_throttled.json: 4 steps, 0 mismatches, 0 skipped, 4 by the core
+f_cell.json: 6 steps, 0 mismatches, 0 skipped, 6 by the core
+g_guava.json: 6 steps, 0 mismatches, 0 skipped, 5 by the core
 EOF
 diff "$dir/wanted" "$dir/out" >&2 || fail "right: other lines than expected"
 expect_line right err \
@@ -152,11 +152,11 @@ tamper f_cell.json '\[1, 1, 1, 0, 0\]' '[1, 1, 1, 0, 1]'
 tamper g_guava.json '"wait_ns": 21474836470000000000' '"wait_ns": 21474836470000006000'
 run "$dir/tampered"
 expect_status tampered 1
-expect_line tampered out 'a_go.json: 3 steps, 1 mismatches, 1 skipped'
-expect_line tampered out 'b_governor.json: 3 steps, 1 mismatches, 5 skipped'
-expect_line tampered out 'c_pool.json: 3 steps, 1 mismatches, 0 skipped'
-expect_line tampered out 'e_throttled.json: 4 steps, 2 mismatches, 0 skipped'
-expect_line tampered out 'f_cell.json: 6 steps, 1 mismatches, 0 skipped'
+expect_line tampered out 'a_go.json: 3 steps, 1 mismatches, 1 skipped, 2 by the core'
+expect_line tampered out 'b_governor.json: 3 steps, 1 mismatches, 5 skipped, 3 by the core'
+expect_line tampered out 'c_pool.json: 3 steps, 1 mismatches, 0 skipped, 0 by the core'
+expect_line tampered out 'e_throttled.json: 4 steps, 2 mismatches, 0 skipped, 4 by the core'
+expect_line tampered out 'f_cell.json: 6 steps, 1 mismatches, 0 skipped, 6 by the core'
 expect_line tampered err 'a_go.json: case "a third" step 1: wait_ns: expected 2999999997, got 3000000000'
 expect_line tampered err 'b_governor.json: case "two at once" step 1: retry_after_ns: expected 100000001, got 100000000'
 expect_line tampered err 'c_pool.json: case "pool" step 0: waiting: expected 751, got 750'
@@ -183,7 +183,7 @@ expect_lines tampered err ': case "' 7
 } >"$dir/many/many.json"
 run "$dir/many"
 expect_status many 1
-expect_line many out 'many.json: 26 steps, 26 mismatches, 0 skipped'
+expect_line many out 'many.json: 26 steps, 26 mismatches, 0 skipped, 1 by the core'
 expect_text many err 'many.json: case "accepted" step 0: error: expected a refusal'
 expect_lines many err ': case "' 20
 
@@ -197,7 +197,7 @@ echo '{"system": "governor", "cases": [{"name": "x", "limiter": {}, "steps": [{"
 mkdir "$dir/malformed/directory.json"
 run "$dir/malformed"
 expect_status malformed 2
-expect_line malformed out 'c_pool.json: 3 steps, 0 mismatches, 0 skipped'
+expect_line malformed out 'c_pool.json: 3 steps, 0 mismatches, 0 skipped, 0 by the core'
 expect_lines malformed out . 1
 expect_text malformed err 'malformed/cut.json: malformed JSON at byte'
 expect_text malformed err 'malformed/more.json: malformed JSON at byte'
@@ -214,6 +214,24 @@ expect_status other 2
 run "$dir/absent"
 expect_status absent 2
 expect_text absent err 'absent'
+
+# The steps that the core judged: as many as were recorded, or more, of the same files.
+judged() { # WHAT STATUS: against $dir/reference
+    sh "$(dirname "$0")/judged.sh" "$runner" "$dir/right" "$dir/reference" >"$dir/out" 2>"$dir/err"
+    status=$?
+    expect_status "judged: $1" "$2"
+}
+sed 's/: .* skipped, \([0-9]*\) by the core/ \1/' "$dir/wanted" >"$dir/recorded"
+cp "$dir/recorded" "$dir/reference"
+judged right 0
+sed 's/\(b_governor.json\) 3/\1 4/' "$dir/recorded" >"$dir/reference"
+judged fewer 1
+expect_line "judged: fewer" out 'judged: b_governor.json: 3 steps by the core, 4 before'
+sed '/f_cell/d' "$dir/recorded" >"$dir/reference"
+judged unrecorded 1
+{ cat "$dir/recorded" && echo 'h_gone.json 0'; } >"$dir/reference"
+judged gone 1
+expect_line "judged: gone" out 'judged: h_gone.json: did not run'
 
 if [ "$failures" -ne 0 ]; then
     echo "self_test: $failures failures" >&2

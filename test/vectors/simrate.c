@@ -149,6 +149,7 @@ static void set_rate(struct simrate *simrate, struct step *step)
     inside_change(inside_rule(&simrate->limiter.plan), inside_rule(&plan), state, filled_ns(simrate));
     simrate->limiter.plan = plan;
     judge_bool(step, "ok", true);
+    judge_from_core(step, true); /* the state: carry() made it */
 }
 
 static void try_op(struct simrate *simrate, struct step *step)

@@ -457,9 +457,19 @@ function engineWords(engine) {
     return `; engine ${formText(engine.name)} ${state}`;
 }
 
-function updateHead({ version, uptime_s: uptime, workers, engine }) {
+// RESP at 127.0.0.1:9347 and [::1]:9347, HTTP at ...
+function addressWords(addresses) {
+    const places = new Map();
+    for (const { protocol, address } of addresses) {
+        places.set(protocol, [...(places.get(protocol) ?? []), formText(address)]);
+    }
+    return [...places].map(([protocol, texts]) => `${protocol} at ${texts.join(' and ')}`).join(', ');
+}
+
+function updateHead({ version, uptime_s: uptime, workers, engine, addresses }) {
     say(byId('about'), `serve ${formText(version)}, up ${formDuration(Math.max(1, uptime) * 1e9)}, ` +
         formCounted(workers, 'thread') + engineWords(engine));
+    say(byId('addresses'), `It listens for ${addressWords(addresses)}.`);
 }
 
 function update() {
@@ -494,6 +504,7 @@ function updateState() {
 }
 
 drawPage();
+byId('foot').append(element('p', { id: 'addresses' }));
 byId('foot').append(element('p', {}, 'Times are of this computer’s zone. The same figures: ',
     element('a', { href: 'metrics' }, 'for Prometheus'), ', ', element('a', { href: 'v1/stats' }, 'as JSON'), '; ',
     element('a', { href: 'v1/top' }, 'the most refused keys'), '. Plots by uPlot.'));

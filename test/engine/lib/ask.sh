@@ -7,8 +7,8 @@
 #   close_ask
 . "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/topology.sh" "$@"
 ask=$build/test/engine-ask
-if [ ! -e "$ask" ]; then echo "$ask is not built: it wants hiredis"; exit 77; fi
-patient='deadline=5000'
+needs_built "$ask" hiredis
+patient='deadline=30000'
 marks=0 ask_pid=
 
 open_ask() # URL [OPTION...]
@@ -19,6 +19,7 @@ open_ask() # URL [OPTION...]
     "$ask" "$1" "$patient" "${@:2}" <orders >said 2>err &
     ask_pid=$!
     others+=("$ask_pid")
+    depends_on "$ask_pid" 'the client' "$PWD/err"
     exec 7>orders 8<said
 }
 
@@ -30,7 +31,7 @@ order() # WORD...
     printf '%s\nmark %d\n' "$*" $marks >&7
     : >out
     while true; do
-        if ! IFS= read -r line <&8; then fail 'it has ended'; fi
+        if ! IFS= read -r -t "$wait_s" line <&8; then fail 'the client does not answer'; fi
         if [ "$line" = "-- $marks" ]; then break; fi
         echo "$line" >>out
     done
@@ -39,9 +40,10 @@ order() # WORD...
 close_ask()
 {
     if [ -z "$ask_pid" ]; then return; fi
+    may_end "$ask_pid"
     echo end >&7 # engines that were started meanwhile have the pipe as well
     exec 7>&- 8<&-
-    wait "$ask_pid"
+    wait_end "$ask_pid" 'the client ends'
     ask_pid=
 }
 

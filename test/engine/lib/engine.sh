@@ -7,7 +7,8 @@
 #   kill_engine one; restart_engine one    the same port, options and files
 #
 # Groups of them (pairs, Sentinel, Cluster) are in topology.sh.  Nothing here sleeps for a time that was guessed: all
-# wait until something is so.  What was started is killed by its process at the end, also where it is paused.
+# wait until something is so, and the test fails as soon as an engine ends that it did not end itself
+# (test/lib/wait.sh).  What was started is killed by its process at the end, also where it is paused.
 . "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/../../golden/lib/check.sh" "$@"
 PATH=$PATH:/usr/sbin:/sbin
 what='the engines'
@@ -23,35 +24,10 @@ end_engines()
 {
     local process
     for process in "${engine_pid[@]}" "${others[@]}"; do end_process "$process"; done
+    give_ports_back
     rm -rf "$room"
 }
 trap end_engines EXIT
-
-# Whatever state it is in.  The shell would say that it was killed.
-end_process() # PROCESS
-{
-    {
-        kill -KILL "$1"
-        wait "$1"
-    } 2>/dev/null
-    true # its status says that it was killed
-}
-
-# Below the ports that the system gives to who connects; and the port of a Cluster's bus, 10000 above, is free as well.
-free_port()
-{
-    local port
-    while true; do
-        port=$((10300 + RANDOM % 12000))
-        if ! listens $port && ! listens $((port + 10000)); then break; fi
-    done
-    echo $port
-}
-
-listens() # PORT
-{
-    (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null
-}
 
 # Options are those of redis-server; later ones win.  Nothing is kept on disk unless they say so.
 start_engine() # NAME [OPTION...]
@@ -86,13 +62,14 @@ run_engine() # NAME
 # Only our own engine answers at the socket; the port may be another's.
 engine_starts() # NAME
 {
-    until_true engine_answers_or_is_gone "$1"
-    kill -0 "${engine_pid[$1]}" 2>/dev/null
+    wait_for "$1 answers" engine_answers_or_is_gone "$1"
+    if has_ended "${engine_pid[$1]}"; then return 1; fi
+    depends_on "${engine_pid[$1]}" "the engine $1" "$room/$1/out" "$room/$1/log"
 }
 
 engine_answers_or_is_gone() # NAME
 {
-    ! kill -0 "${engine_pid[$1]}" 2>/dev/null || engine_answers "$1"
+    has_ended "${engine_pid[$1]}" || engine_answers "$1"
 }
 
 # It is up also where it wants a password; it is not while it loads its files.
@@ -129,8 +106,9 @@ kill_engine() # NAME: as when the machine loses power
 
 stop_engine() # NAME: in order; files are written
 {
+    may_end "${engine_pid[$1]}"
     kill "${engine_pid[$1]}"
-    { wait "${engine_pid[$1]}"; } 2>/dev/null
+    wait_end "${engine_pid[$1]}" "$1 ends"
 }
 
 restart_engine() # NAME
@@ -179,7 +157,7 @@ load_functions() # NAME...
 # Options of start_engine that load the module; what follows are arguments of the module.
 module_options() # [ARGUMENT...]
 {
-    if [ ! -e "$module" ]; then echo "weir-redis.so is not built"; exit 77; fi
+    needs_built "$module" 'a C compiler for the module'
     with_module=(--loadmodule "$module" "$@")
 }
 

@@ -4,8 +4,8 @@
 #
 #   start_serve one weir.yaml      its ports in ${resp_of[one]} and ${http_of[one]}, what it says in the file serve.one
 . "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/engine.sh" "$@"
-if "$weir" serve --help 2>&1 | grep -q 'built without'; then echo 'weir serve is not built'; exit 77; fi
-if "$weir" engine --help 2>&1 | grep -q 'built without'; then echo 'libweir-redis is not built'; exit 77; fi
+needs_part serve
+needs_part engine
 declare -A resp_of http_of serve_of
 
 start_serve() # NAME ARGUMENT...
@@ -16,7 +16,8 @@ start_serve() # NAME ARGUMENT...
     serve_of[$name]=$!
     others+=($!)
     what="weir serve $*"
-    until_true serve_has_started "$name"
+    depends_on "${serve_of[$name]}" "the service $name" "$PWD/serve.$name"
+    wait_for "$name says where it listens" grep -qs '^weir: RESP' "serve.$name"
     resp_of[$name]=$(sed -n 's/^weir: RESP 127\.0\.0\.1:\([0-9]*\).*/\1/p' "serve.$name")
     http_of[$name]=$(sed -n 's|^weir: .*http://127\.0\.0\.1:\([0-9]*\)/.*|\1|p' "serve.$name")
     if [ -n "${resp_of[$name]}" ] && [ -n "${http_of[$name]}" ]; then return; fi
@@ -24,18 +25,13 @@ start_serve() # NAME ARGUMENT...
     fail 'it does not say where it listens'
 }
 
-serve_has_started() # NAME
-{
-    ! kill -0 "${serve_of[$1]}" 2>/dev/null || grep -qs '^weir: RESP' "serve.$1"
-}
-
 # In a build with sanitizers a service that ran into one of them has said so.
 stop_serve() # NAME
 {
-    kill "${serve_of[$1]}"
-    wait "${serve_of[$1]}"
-    status=$?
     what="the end of $1"
+    may_end "${serve_of[$1]}"
+    kill "${serve_of[$1]}"
+    wait_end "${serve_of[$1]}" 'it ends'
     cp "serve.$1" err
     ends 0
 }

@@ -4,8 +4,12 @@
 #
 #   start_pair          first -> second               $second is the replica of $first
 #   start_sentinels     sentinel1..3 watch first      $sentinel_url; who is primary: primary_now
+#   sentinels_act_after, fail_over_after MS   a primary that is silent for so long is taken for dead: nobody takes over
+#                       only because this machine is busy, so this is short only while a test has ended one
 #   start_cluster [r]   node1..3 (..6 with a replica each)   $cluster_url; slots are moved by move_slot
 . "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/engine.sh" "$@"
+
+calm_ms=60000
 
 # ---- a primary and its replica ----
 
@@ -47,11 +51,11 @@ start_sentinels()
     for name in sentinel1 sentinel2 sentinel3; do until_true sentinel_knows_all $name; done
 }
 
-# Half a second of silence is death; a failover that does not succeed is tried again after twice the timeout.
+# A failover that does not succeed is tried again after twice the timeout.
 sentinel_file()
 {
     echo "sentinel monitor weir 127.0.0.1 ${engine_port[first]} 2"
-    echo 'sentinel down-after-milliseconds weir 500'
+    echo "sentinel down-after-milliseconds weir $calm_ms"
     echo 'sentinel failover-timeout weir 2000'
 }
 
@@ -67,6 +71,14 @@ start_sentinel() # NAME
         cp "$room/$name/log" err
         fail "$name does not start"
     fi
+}
+
+sentinels_act_after() # MS
+{
+    local name
+    for name in sentinel1 sentinel2 sentinel3; do
+        in_engine $name SENTINEL SET weir down-after-milliseconds "$1" >out 2>err || fail "$name does not wait $1 ms"
+    done
 }
 
 sentinel_knows_all() # NAME
@@ -103,7 +115,7 @@ start_cluster() # [REPLICAS_OF_EACH]
     nodes=()
     for ((number = 1; number <= 3 * (1 + replicas); number++)); do nodes+=("node$number"); done
     for name in "${nodes[@]}"; do
-        start_engine "$name" --cluster-enabled yes --cluster-node-timeout 1000 \
+        start_engine "$name" --cluster-enabled yes --cluster-node-timeout $calm_ms \
             --cluster-require-full-coverage no "${cluster_options[@]}"
         addresses+=("127.0.0.1:${engine_port[$name]}")
     done
@@ -111,6 +123,16 @@ start_cluster() # [REPLICAS_OF_EACH]
         fail 'the Cluster is not made'
     until_true cluster_agrees
     cluster_url="redis+cluster://$(joined "${addresses[@]:0:3}")"
+}
+
+# Of those nodes that live.
+fail_over_after() # MS
+{
+    local name
+    for name in "${nodes[@]}"; do
+        if has_ended "${engine_pid[$name]}"; then continue; fi
+        in_engine "$name" CONFIG SET cluster-node-timeout "$1" >out 2>err || fail "$name does not wait $1 ms"
+    done
 }
 
 # Every node has all slots, all nodes, and follows whom it should.

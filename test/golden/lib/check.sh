@@ -11,13 +11,20 @@ room=$(mktemp -d)
 trap 'rm -rf "$room"' EXIT
 cd "$room" || exit 1
 export LC_ALL=C
+. "$tree/test/lib/skip.sh"
+. "$tree/test/lib/wait.sh"
+. "$tree/test/lib/size.sh"
 
-needs() # TOOL...: exit status 77 tells ctest that the test was skipped
+# Not every machine has ::1, and not every container of one that has it.
+has_v6()
 {
-    local tool
-    for tool in "$@"; do
-        if ! command -v "$tool" >/dev/null; then echo "$tool is not here"; exit 77; fi
-    done
+    /usr/bin/python3 -c 'import socket; socket.socket(socket.AF_INET6).bind(("::1", 0))' 2>/dev/null
+}
+
+needs_v6()
+{
+    if has_v6; then return; fi
+    skip_test 'this machine has no ::1' 'ip -6 address add ::1/128 dev lo'
 }
 
 # The first difference ends the test, and shows what the command left behind.
@@ -26,8 +33,9 @@ fail() # WORDS
     local file
     echo "FAILED: $what: $*"
     for file in out err; do
-        if [ -s "$file" ]; then head -c 2000 "$file" | cat -v | sed "s/^/    $file| /"; fi
+        if [ -s "$file" ]; then head -c 2000 "$file" | cat -v | sed "s/^/    $file| /;"'$a\'; fi
     done
+    show_ended
     exit 1
 }
 
@@ -76,15 +84,4 @@ summary_of() # COUNT NOUN
 json() # FILE FILTER: jq finds it true
 {
     if ! jq -e "$2" "$1" >/dev/null 2>&1; then fail "$1 is not so: $2"; fi
-}
-
-# Waits for a condition; only a test that would otherwise wait for ever fails here.
-until_true() # COMMAND...
-{
-    local turn
-    for turn in {1..2000}; do
-        if "$@"; then return; fi
-        sleep 0.05
-    done
-    fail "waited in vain for: $*"
 }

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: MIT
 // ioredis.js WEIR PORT PID: what programs do with ioredis, against the weir serve that has this port, this process and
-// the password of weir.yaml here.  It is stopped, and another one started and stopped.  Prints "done".
+// the password of weir.yaml here.  It is stopped, and another one started and stopped.  Prints "done".  A client that
+// tries again for ever is given a minute in all, and what it was about is said then.
+// Its address is not named: the client asks for localhost, and takes the first that it gets.
 "use strict";
 const assert = require("node:assert");
 const { spawn } = require("node:child_process");
 const { once } = require("node:events");
 const fs = require("node:fs");
+const { six } = require("./localhost.js");
 const Redis = require("ioredis");
 
 const [weir, port, pid] = process.argv.slice(2);
 const password = "open sesame";
 const day = "5/day";
+const patience_ms = 60000;
+let doing = "nothing yet", last_error = "none", next_service = null;
 
 async function commands(redis) {
     assert.strictEqual(await redis.ping(), "PONG");
@@ -47,12 +52,35 @@ async function automatic() {
     await redis.quit();
 }
 
+// By the name, which is ::1 here where there is one, and by each address.
+async function everywhere() {
+    const ways = [{}, { host: "localhost" }, { host: "localhost", family: 4 }, { host: "127.0.0.1" }];
+    if (six) ways.push({ host: "localhost", family: 6 }, { host: "::1" });
+    for (const way of ways) {
+        const redis = new Redis({ port, password, ...way });
+        redis.on("error", remember);
+        assert.strictEqual(await redis.ping(), "PONG", JSON.stringify(way));
+        const address = redis.stream.remoteAddress;
+        assert.strictEqual(address, (way.host || "localhost") !== "localhost" ? way.host :
+            way.family === 4 || !six ? "127.0.0.1" : "::1");
+        await redis.quit();
+    }
+}
+
 // A wrong password is told, and none of the commands is answered.
 async function stranger() {
     const redis = new Redis({ port, password: "open", maxRetriesPerRequest: 0, retryStrategy: () => null });
     redis.on("error", () => {});
     await assert.rejects(redis.call("WEIR.TAKE", day, "stranger"));
     redis.disconnect();
+}
+
+function begin(words) {
+    doing = words;
+}
+
+function remember(error) {
+    last_error = error.message;
 }
 
 function ended(process_id) {
@@ -65,36 +93,53 @@ function ended(process_id) {
 }
 
 async function until(condition, words) {
-    for (let turn = 0; turn < 600; turn++) {
+    for (;;) {
         if (condition()) return;
+        begin(words);
         await new Promise((resolve) => setTimeout(resolve, 50));
     }
-    assert.fail(words);
 }
 
 // The server goes and comes back on its port; the client finds it by itself, and gives its password again.
 async function again(redis) {
     process.kill(Number(pid));
-    await until(() => ended(Number(pid)), "it does not stop");
-    const serve = spawn(weir, ["serve", "weir.yaml", "--resp", `127.0.0.1:${port}`, "--http", "127.0.0.1:0"],
+    await until(() => ended(Number(pid)), "the service stops");
+    begin("the next service is found");
+    const serve = spawn(weir, ["serve", "weir.yaml", "--resp", `localhost:${port}`, "--http", "none"],
         { stdio: ["ignore", fs.openSync("again.out", "w"), fs.openSync("again.err", "w")] });
+    next_service = serve;
+    const end = once(serve, "exit");
+    const too_early = end.then(([status]) => assert.fail(`weir serve ended with ${status}`));
     try {
-        const [verdict] = await redis.call("WEIR.TAKE", day, "again");
+        const [verdict] = await Promise.race([redis.call("WEIR.TAKE", day, "again"), too_early]);
         assert.strictEqual(verdict, "allow");
     } finally {
         serve.kill();
     }
-    const [status] = await once(serve, "exit");
+    begin("the next service ends");
+    const [status] = await end;
     assert.strictEqual(status, 0, fs.readFileSync("again.err", "utf8"));
 }
 
+setTimeout(() => {
+    console.error(`waited for ${patience_ms / 1000} s, in vain: ${doing}; the last error: ${last_error}`);
+    if (next_service) next_service.kill("SIGKILL");
+    process.exit(1);
+}, patience_ms).unref();
+
 (async () => {
+    begin("a wrong password is refused");
     await stranger();
     const redis = new Redis({ port, password, maxRetriesPerRequest: null });
-    redis.on("error", () => {});
+    redis.on("error", remember);
+    begin("commands are answered");
     await commands(redis);
+    begin("a pipeline is answered");
     await pipeline(redis);
+    begin("commands at once are answered");
     await automatic();
+    begin("all ways to name this machine");
+    await everywhere();
     await again(redis);
     redis.disconnect();
     console.log("done");

@@ -9,7 +9,7 @@ DAY = "5/day"
 
 
 def client(**options):
-    return redis.Redis(port=PORT, **{"password": PASSWORD, "socket_timeout": 30, **options})
+    return redis.Redis(host="127.0.0.1", port=PORT, **{"password": PASSWORD, "socket_timeout": 30, **options})
 
 
 def refused_with(words, what):

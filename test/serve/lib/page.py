@@ -14,6 +14,7 @@ sys.path.insert(0, sys.argv[1])
 from browser import Browser  # noqa: E402
 
 CHROMIUM, WEIR, FOLDER, PORT = sys.argv[2], sys.argv[3], pathlib.Path(sys.argv[4]), sys.argv[5]
+PATIENCE_S = 60
 ADDRESS = f'http://127.0.0.1:{PORT}/'
 
 
@@ -22,14 +23,15 @@ class Service:
         words = [WEIR, 'serve', '--resp', '127.0.0.1:0', '--http', f'127.0.0.1:{PORT}']
         with open(FOLDER / 'served', 'wb') as said:
             self.process = subprocess.Popen(words, stdout=said, stderr=said)
-        for _ in range(600):
+        end = time.monotonic() + PATIENCE_S
+        while time.monotonic() < end and self.process.poll() is None:
             try:
-                urllib.request.urlopen(ADDRESS + 'readyz').close()
+                urllib.request.urlopen(ADDRESS + 'readyz', timeout=PATIENCE_S).close()
                 return self
             except OSError:
                 time.sleep(0.05)
         self.__exit__()
-        raise TimeoutError((FOLDER / 'served').read_text())
+        raise TimeoutError('the service does not answer, or has ended: ' + (FOLDER / 'served').read_text())
 
     def __exit__(self, *_):
         self.process.kill()
@@ -38,9 +40,9 @@ class Service:
 
 def take(key, times):
     for _ in range(times):
-        body = urllib.parse.urlencode({'limit': '10/min', 'key': key}).encode()
+        body = urllib.parse.urlencode({'limit': '10/year', 'key': key}).encode()
         try:
-            urllib.request.urlopen(ADDRESS + 'v1/take', body).close()
+            urllib.request.urlopen(ADDRESS + 'v1/take', body, timeout=PATIENCE_S).close()
         except urllib.error.HTTPError as refusal:
             assert refusal.code == 429, refusal
 
@@ -55,6 +57,7 @@ with Browser(CHROMIUM, FOLDER) as browser:
         browser.look(1280, False)
         browser.open(ADDRESS)
         says(browser, '#first-code', f'curl {ADDRESS}v1/take -d limit=10/min -d key=me')
+        says(browser, '#addresses', f'HTTP at 127.0.0.1:{PORT}.')
         take('<b>acme', 12)
         says(browser, '.card', '2 refused of 12 since the start')
         says(browser, '.card', 'limits given as text')

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # start.sh WEIR, sourced: what check.sh of the golden tests has, and a real `weir serve` on free ports.
-# Whatever was started is stopped by its process, also when the test fails.
+# Whatever was started is stopped by its process, also when the test fails; and the test fails as soon as a service ends
+# that it did not stop (test/lib/wait.sh): stop, clean_end, or may_end before it is stopped in another way.
 . "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/../../golden/lib/check.sh" "$@"
 PATH=$PATH:/usr/sbin:/sbin
 trap : PIPE # who writes to a connection that was closed goes on
@@ -10,36 +11,20 @@ wire=$tree/test/serve/lib/wire.py
 
 stop_all()
 {
-    local process
+    local process end=$((SECONDS + 5))
     for process in $(jobs -pr); do
+        may_end "$process"
         kill "$process" 2>/dev/null
+    done
+    for process in $(jobs -pr); do
+        until has_ended "$process" || [ $SECONDS -ge $end ]; do sleep 0.02; done
+        kill -KILL "$process" 2>/dev/null
         wait "$process" 2>/dev/null
     done
+    give_ports_back
     rm -rf "$room"
 }
 trap stop_all EXIT
-
-# Until the command succeeds; after half a minute the test has failed.
-wait_for() # WORDS COMMAND...
-{
-    local words=$1 turn
-    shift
-    for turn in {1..600}; do
-        if "$@" >/dev/null 2>&1; then return; fi
-        sleep 0.05
-    done
-    fail "$words: it did not come to that"
-}
-
-free_port()
-{
-    /usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
-}
-
-listens() # PORT
-{
-    (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null
-}
 
 # At the addresses that are given, or in the file: $pid, and what it printed in serve.out.
 start_other() # ARGUMENT...
@@ -48,17 +33,14 @@ start_other() # ARGUMENT...
     rm -f serve.out # what another one said is not what this one says
     "$weir" serve "$@" >serve.out 2>&1 &
     pid=$!
-    wait_for 'it says where it listens' serve_has_started
-    if ! kill -0 "$pid" 2>/dev/null; then
-        cp serve.out err
-        fail 'it does not start'
-    fi
+    depends_on "$pid" "$what" "$PWD/serve.out"
+    wait_for 'it says where it listens' grep -qE '^weir: (RESP|HTTP)' serve.out
 }
 
-# The same on free ports: $resp and $http.
+# The same on free ports: $resp and $http, of 127.0.0.1 and, where there is one, of ::1.
 start_serve() # ARGUMENT...
 {
-    start_other --resp 127.0.0.1:0 --http 127.0.0.1:0 "$@"
+    start_other --resp localhost:0 --http localhost:0 "$@"
     resp=$(sed -n 's/^weir: RESP 127\.0\.0\.1:\([0-9]*\).*/\1/p' serve.out)
     http=$(sed -n 's|^weir: .*http://127\.0\.0\.1:\([0-9]*\)/.*|\1|p' serve.out)
     if [ -z "$resp" ] || [ -z "$http" ]; then
@@ -67,16 +49,20 @@ start_serve() # ARGUMENT...
     fi
 }
 
-serve_has_started()
-{
-    ! kill -0 "$pid" || grep -qE '^weir: (RESP|HTTP)' serve.out
-}
-
 # By the process that start_serve (or the test) started last, or the one that is named.
 stop() # [PROCESS]
 {
     local process=${1:-$pid}
-    kill "$process" && wait "$process"
+    may_end "$process"
+    kill "$process"
+    wait_end "$process" 'it ends'
+}
+
+# Another program that the test starts in the background, from its output FILE: until it says where it listens.
+listens_as() # PROCESS FILE
+{
+    depends_on "$1" "$what" "$PWD/$2" "$PWD/${2%.*}.err"
+    wait_for 'it says where it listens' grep -q '^http' "$2"
 }
 
 # What curl got is in the files head and out, and in err where it is not what was expected.
@@ -99,9 +85,8 @@ header() # NAME
 # In a build with sanitizers a server that ran into one of them has said so.
 clean_end()
 {
-    stop
-    status=$?
     what='the end of weir serve'
+    stop
     if [ "$status" != 0 ]; then cp serve.out err; fail "exit status $status"; fi
 }
 

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# releases.sh, sourced behind check.sh of the golden tests: the state of older versions, to work on.
+compat=$tree/test/compat
+build=${WEIR_BUILD:-$(dirname "$weir")}
+needs gzip
+
+# The releases whose state is kept: their folders.
+releases()
+{
+    (cd "$compat" && ls -d [0-9]*.[0-9]*.[0-9]*)
+}
+
+# The files of a release as they were when they were written, for their owner alone.
+unpack() # RELEASE tables|state FOLDER
+{
+    local file
+    rm -rf "$3"
+    mkdir "$3"
+    for file in "$compat/$1/$2"/*.gz; do gzip -dc "$file" >"$3/$(basename "$file" .gz)"; done
+    chmod 600 "$3"/*
+}

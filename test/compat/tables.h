@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT
+   tables.h - the table files that an older weir wrote, and what was used in them.
+
+   Only tables.c is also built with that weir: it needs weir_table_open, keyed_peek and the time of a table. */
+#ifndef COMPAT_TABLES_H
+#define COMPAT_TABLES_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/keyed.h"
+
+enum { KEYS_MAX = 100, WIDE_KEYS_MAX = 16, GROWN_TIMES = 2, PATH_MAX_HERE = 4096, LINE_MAX_HERE = 256 };
+
+/* What was used in each file.  Each key has one limit; of a list it has a state for each. */
+struct use {
+    const char *limit, *key;
+    uint64_t cost[2]; /* one call each, 0: none */
+};
+
+struct file {
+    const char *name;
+    const char *plan; /* whose state gives the slots their length; NULL: 16-byte slots */
+    weir_when_full when_full;
+    int grown;             /* times; some keys are there before, some come after */
+    const struct use *use; /* ends with a limit of NULL */
+};
+
+static const struct use gcra[] = {{"10/h burst=20", "alice", {15, 5}},
+                                  {"1000/d", "bob", {1000, 0}},
+                                  {"5/h; 20/d", "carol", {3, 2}},
+                                  {"1/w", "dave", {1, 0}},
+                                  {"3/20d", "erin", {1, 1}},
+                                  {"10/min", "frank", {10, 0}},
+                                  {"10/h burst=20", "\xff\n\x01", {20, 0}},
+                                  {NULL, NULL, {0, 0}}};
+static const struct use grown[] = {{"10/h burst=20", "early", {15, 0}},
+                                   {"10/h burst=20", "later", {16, 0}},
+                                   {"10/h burst=20", "latest", {17, 0}},
+                                   {NULL, NULL, {0, 0}}};
+static const struct use wide[] = {{"20/d algorithm=sliding-log", "alice", {15, 3}},
+                                  {"5/h algorithm=sliding-log", "bob", {5, 0}},
+                                  {"10/h algorithm=fixed-window", "carol", {9, 1}},
+                                  {"10/h algorithm=sliding-window", "dave", {10, 0}},
+                                  {"10/h burst=20 algorithm=leaky nodelay", "erin", {12, 6}},
+                                  {"10/h algorithm=hybrid", "frank", {7, 0}},
+                                  {"10/h algorithm=bursty", "grace", {4, 0}},
+                                  {"10/h algorithm=warmup warmup=2h", "heidi", {1, 0}},
+                                  {"10/h algorithm=cycle", "ivan", {10, 0}},
+                                  {"10/h algorithm=timeline", "judy", {1, 0}},
+                                  {"10/h; 20/d algorithm=fixed-window", "mallory", {8, 2}},
+                                  {"1/5year", "niaj", {1, 0}},
+                                  {NULL, NULL, {0, 0}}};
+static const struct file files[] = {{"slots", NULL, WEIR_FULL_INHERIT, 0, gcra},
+                                    {"slots-deny", NULL, WEIR_FULL_DENY, 0, gcra},
+                                    {"grown", NULL, WEIR_FULL_INHERIT, GROWN_TIMES, grown},
+                                    {"wide", "250/d algorithm=sliding-log", WEIR_FULL_INHERIT, 0, wide}};
+
+/* When it was used, s of the table's time; and how much later it is asked. */
+static const uint64_t USED_S = 1000000, S = 1000000000;
+static const uint64_t LATER_S[] = {1, 60, 3600, 7 * 3600, 86400, 6 * 86400};
+
+static inline void stop(const char *what, const char *why)
+{
+    fprintf(stderr, "tables: %s: %s\n", what, why);
+    exit(2);
+}
+
+static inline weir_plan plan_of(const char *limit)
+{
+    weir_plan plan;
+    weir_error error;
+    if (weir_plan_parse(&plan, limit, WEIR_ADMIT, &error) != 0) stop(limit, error.message);
+    return plan;
+}
+
+/* plan: kept by the caller as long as the options. */
+static inline weir_table_options options_of_file(const struct file *file, const char *path, weir_plan *plan)
+{
+    weir_table_options options = WEIR_TABLE_OPTIONS;
+    options.path = path;
+    options.when_full = file->when_full;
+    options.keys_max = file->plan != NULL ? WIDE_KEYS_MAX : KEYS_MAX;
+    if (file->plan != NULL) {
+        *plan = plan_of(file->plan);
+        options.plan = plan;
+    }
+    return options;
+}
+
+static inline weir_table *open_file(const char *folder, const struct file *file, weir_sharing sharing)
+{
+    char path[PATH_MAX_HERE];
+    weir_plan plan;
+    weir_table *table;
+    weir_error error;
+    snprintf(path, sizeof path, "%s/%s", folder, file->name);
+    weir_table_options options = options_of_file(file, path, &plan);
+    options.sharing = sharing;
+    if (weir_table_open(&table, &options, &error) != 0) stop(file->name, error.message);
+    return table;
+}
+
+static inline weir_instant instant(const weir_table *table, uint64_t table_s)
+{
+    return (weir_instant){table_s * S - table->offset_ns};
+}
+
+#endif

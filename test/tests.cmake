@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: MIT
+# Each test and what it uses; cmake/tests.cmake has the functions.  A source without a row here is an error.
+
+# ---- law: a property is a test, and with clang a fuzz target ----
+weir_programs(law law TIER check NAMES accesslog backward bursty conserve cycle every fields fixed_window hostile idle
+    leaky micro micro_bound micro_bytes micro_retry parts pools rates region resp retry settle short simrate slice
+    sliding_log sliding_window table text timeline total warmup wide window)
+weir_programs(law law TIER check NAMES config http serve USES serve)
+weir_programs(law law TIER check NAMES engine_reply USES engine hiredis)
+weir_all_declared(law law)
+if(WEIR_FUZZ)
+    get_property(laws GLOBAL PROPERTY weir_declared_law)
+    foreach(name IN LISTS laws)
+        if(TARGET law-${name})
+            target_compile_definitions(law-${name} PRIVATE WEIR_FUZZ)
+            target_link_options(law-${name} PRIVATE -fsanitize=fuzzer)
+        endif()
+    endforeach()
+    return()
+endif()
+
+# ---- unit: one file of the sources, or one idea ----
+weir_programs(unit test TIER check USES cmocka NAMES accesslog address address_text bursty bytes cycle dialect directive
+    extremes facts fields five_per_second fixed_window hash host keyed keyed_edges keyed_one leaky lease lease_fork
+    limiter list log map micro micro_state module_clock num plan region resp simrate sliding_log sliding_window spelling
+    stamp text timeline top tsc warmup wide writer arguments)
+weir_programs(unit test TIER check USES cmocka serve NAMES config deadlines http http_auth http_gate http_headers
+    http_routes policy receipt resp_commands tables turn)
+weir_programs(unit test TIER check USES cmocka engine NAMES engine_away engine_breaker engine_faults engine_lease
+    engine_slots engine_url)
+weir_programs(unit test TIER check USES cmocka json NAMES micro_peers)
+weir_programs(unit test TIER check USES cmocka json serve NAMES redis_cell)
+weir_programs(unit test TIER check USES cmocka NAMES bench_window PARTS bench_window)
+weir_programs(unit test TIER check USES cmocka NAMES bench_pace_sum PARTS arguments bench_pace_sum bench_window rows)
+weir_programs(unit test TIER check USES cmocka NAMES clients PARTS clients rows)
+weir_programs(unit test TIER check USES cmocka NAMES fleet PARTS fleet_tally pairs rows)
+weir_programs(unit test TIER check USES cmocka NAMES order PARTS order)
+weir_programs(unit test TIER check USES cmocka NAMES pace_bytes PARTS input pace_bytes record)
+weir_programs(unit test TIER check USES cmocka NAMES record PARTS record)
+weir_programs(unit test TIER check USES cmocka zlib NAMES source PARTS source)
+weir_programs(unit test TIER check USES cmocka NAMES clock_reads WRAPS host_now_ns)
+weir_programs(unit test TIER check USES cmocka NAMES keyed_time
+    WRAPS host_boot host_now_coarse_ns host_now_ns host_time_namespace_ns host_unix_ns)
+weir_programs(unit test TIER check USES cmocka NAMES wait
+    WRAPS host_event_wait host_now_coarse_ns host_now_ns host_slot host_spin_begin pthread_mutex_lock sched_yield
+        syscall)
+weir_programs(unit test TIER check USES cmocka serve NAMES listen WRAPS bind socket)
+weir_programs(unit test TIER check USES cmocka serve NAMES stats
+    WRAPS host_unix_ns policy_free tables_read_stats tables_read_top)
+weir_programs(unit test TIER check USES cmocka serve engine NAMES decide
+    WRAPS weir_engine_batch weir_engine_close weir_engine_join weir_engine_limit_close weir_engine_limit_open
+        weir_engine_open weir_engine_read_stats)
+weir_all_declared(unit test)
+
+# ---- stress: real threads ----
+weir_programs(stress stress NAMES flood homes keyed kill lease lease_fork list log set_limit steps table take wait wide)
+weir_programs(stress stress NAMES stats USES serve)
+weir_all_declared(stress stress)
+get_property(names GLOBAL PROPERTY weir_declared_stress)
+foreach(name IN LISTS names)
+    set_tests_properties(stress/${name} PROPERTIES PROCESSORS 2)
+endforeach()
+
+# ---- explore: the very sources of share and core, over atomics that the explorer steps through ----
+file(GLOB explored CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/share/*.c" "${PROJECT_SOURCE_DIR}/src/core/*.c"
+    "${PROJECT_SOURCE_DIR}/src/plan/*.c" "${PROJECT_SOURCE_DIR}/src/micro/*.c"
+    "${PROJECT_SOURCE_DIR}/src/engine/lease.c")
+file(GLOB explorer CONFIGURE_DEPENDS "${test_dir}/explore/*.c")
+set(explorers ${explorer})
+list(FILTER explorer EXCLUDE REGEX "/(self_test|[a-z]+_explore)\\.c$")
+list(FILTER explorers INCLUDE REGEX "/(self_test|[a-z]+_explore)\\.c$")
+add_library(weir_explored STATIC ${explored} ${explorer})
+# The shim comes first: its share/atomic.h takes the place of the real one.
+target_include_directories(weir_explored PUBLIC test/explore/shim src include test)
+target_compile_definitions(weir_explored PUBLIC _GNU_SOURCE)
+target_compile_options(weir_explored PUBLIC -UNDEBUG)
+set_target_properties(weir_explored PROPERTIES ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/inside")
+foreach(source IN LISTS explorers)
+    get_filename_component(name "${source}" NAME_WE)
+    add_executable(explore-${name} "${source}")
+    target_link_libraries(explore-${name} PRIVATE weir_explored Threads::Threads m)
+    set_target_properties(explore-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test")
+    add_dependencies(tests-explore explore-${name})
+    weir_test(explore ${name} test explore-${name})
+    set_tests_properties(explore/${name} PROPERTIES TIMEOUT 1200) # in `make prove`
+endforeach()
+
+# ---- vectors: what existing limiters answer; each folder with .json files is a test ----
+weir_lacking(lacking json)
+if(lacking)
+    weir_skipped(vectors peers check "${lacking}")
+else()
+    file(GLOB sources CONFIGURE_DEPENDS "${test_dir}/vectors/*.c")
+    weir_inside_program(vectors weir-vectors ${sources})
+    target_link_libraries(weir-vectors PRIVATE PkgConfig::json_c)
+    set_target_properties(weir-vectors PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+    weir_test(vectors peers check weir-vectors "${test_dir}/vectors/peers")
+    weir_test(vectors judged check sh "${test_dir}/vectors/judged.sh" $<TARGET_FILE:weir-vectors>
+        "${test_dir}/vectors/peers")
+    weir_test(vectors self-test check sh "${test_dir}/vectors/self_test.sh" $<TARGET_FILE:weir-vectors>)
+endif()
+
+# ---- clock: the quick tests on a machine that seems to have been started 1 s ago, or 20 years ago ----
+if(TARGET weir_cli AND NOT WEIR_SANITIZE) # a sanitizer wants to be the first library
+    add_library(clock-uptime MODULE "${test_dir}/clock/uptime.c")
+    target_compile_definitions(clock-uptime PRIVATE _GNU_SOURCE)
+    target_link_libraries(clock-uptime PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
+    set_target_properties(clock-uptime PROPERTIES PREFIX "" C_VISIBILITY_PRESET default
+        LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test")
+    weir_inside_program(clock clock-now "${test_dir}/clock/now.c")
+    add_dependencies(tests-clock clock-uptime weir_cli tests-unit tests-law tests-vectors tests-example)
+    foreach(end IN ITEMS young old)
+        weir_test(clock ${end} test bash "${test_dir}/clock/ends.sh" "${PROJECT_BINARY_DIR}" ${end})
+        set_tests_properties(clock/${end} PROPERTIES PROCESSORS 2)
+    endforeach()
+endif()
+
+# ---- golden, serve, page, engine: the command as its users see it, with real clients, browsers and engines ----
+if(TARGET weir_cli)
+    weir_scripts(golden)
+endif()
+if(TARGET weir_cli AND TARGET weir_serve)
+    weir_scripts(serve PROVE go)
+elseif(TARGET weir_cli)
+    weir_skipped(serve service test "${serve_lacks}")
+endif()
+
+# test/engine/NAME.c is a program engine-NAME for the scripts.
+function(weir_engine_program name)
+    weir_lacking(lacking ${ARGN})
+    if(NOT lacking)
+        weir_inside_program(engine engine-${name} "${test_dir}/engine/${name}.c")
+        foreach(use IN LISTS ARGN)
+            target_link_libraries(engine-${name} PRIVATE ${uses_${use}})
+        endforeach()
+    endif()
+endfunction()
+weir_engine_program(ask engine)
+weir_engine_program(grants engine)
+weir_engine_program(lua_micro hiredis)
+weir_engine_program(lua_text hiredis)
+weir_engine_program(module_micro hiredis)
+weir_engine_program(window)
+target_sources(engine-window PRIVATE "${test_dir}/stress/windows.c")
+# Preloaded into engines whose clock a test steps; an engine has no sanitizers.
+add_library(engine-clock MODULE "${test_dir}/engine/clock/clock.c")
+target_compile_definitions(engine-clock PRIVATE _GNU_SOURCE)
+target_compile_options(engine-clock PRIVATE -fno-sanitize=all)
+target_link_options(engine-clock PRIVATE -fno-sanitize=all)
+set_target_properties(engine-clock PROPERTIES PREFIX "" C_VISIBILITY_PRESET default
+    LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test")
+add_dependencies(tests-engine engine-clock)
+if(TARGET weir_module)
+    add_dependencies(tests-engine weir_module)
+endif()
+if(TARGET weir_cli)
+    set(bounds bounds_away bounds_clients bounds_cluster bounds_failover bounds_restart)
+    weir_scripts(engine PROVE ${bounds} ALONE ${bounds} faults)
+endif()
+
+# State that older versions left behind is in test/compat/VERSION.
+if(TARGET weir_cli)
+    weir_inside_program(compat compat-tables "${test_dir}/compat/tables.c")
+    weir_inside_program(compat compat-damage "${test_dir}/compat/damage.c")
+    foreach(part IN ITEMS weir_module engine-clock)
+        if(TARGET ${part})
+            add_dependencies(tests-compat ${part})
+        endif()
+    endforeach()
+    weir_scripts(compat)
+endif()
+
+if(TARGET weir_cli AND WEIR_HAS_PAGE)
+    weir_inside_program(page page-fixture "${test_dir}/page/fixture.c" src/cli/page.c src/cli/json.c
+        src/cli/arguments.c $<TARGET_OBJECTS:weir_page>)
+    set(without "${PROJECT_BINARY_DIR}/page/without.c")
+    weir_embed_replay("${without}" OFF)
+    weir_inside_program(page page-without "${test_dir}/page/fixture.c" src/cli/page.c src/cli/json.c
+        src/cli/arguments.c "${without}")
+    weir_test(page look test bash "${test_dir}/page/look.sh" $<TARGET_FILE:page-fixture>)
+    weir_test(page write test bash "${test_dir}/page/write.sh" $<TARGET_FILE:page-fixture> $<TARGET_FILE:page-without>)
+    if(TARGET weir_serve)
+        weir_inside_program(page page-live "${test_dir}/page/live_fixture.c")
+        target_link_libraries(page-live PRIVATE weir_serve)
+        set(without "${PROJECT_BINARY_DIR}/page/live_without.c")
+        weir_embed_live("${without}" OFF)
+        weir_inside_program(page page-live-without "${test_dir}/page/live_fixture.c" "${without}")
+        target_link_libraries(page-live-without PRIVATE weir_serve)
+        weir_test(page live test bash "${test_dir}/page/live.sh" $<TARGET_FILE:page-live>
+            $<TARGET_FILE:page-live-without>)
+    endif()
+elseif(TARGET weir_cli)
+    weir_skipped(page look test "uPlot (tools/page gets it)")
+endif()
+weir_test(page fetch test bash "${test_dir}/page/fetch.sh" "${PROJECT_SOURCE_DIR}")
+
+# ---- examples: against the library as its users have it ----
+file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*.c")
+foreach(source IN LISTS sources)
+    get_filename_component(name "${source}" NAME_WE)
+    add_executable(example-${name} "${source}")
+    target_link_libraries(example-${name} PRIVATE weir::weir)
+    set_target_properties(example-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/examples")
+    add_dependencies(tests-example example-${name})
+    weir_test(example ${name} test example-${name})
+endforeach()
+
+# ---- bench: run small, so that none of them rots ----
+file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/*.c")
+foreach(source IN LISTS sources)
+    get_filename_component(name "${source}" NAME_WE)
+    if(name STREQUAL serve_calls AND NOT TARGET weir_serve)
+        weir_skipped(bench ${name} test serve)
+        continue()
+    endif()
+    weir_inside_program(bench bench-${name} "${source}")
+    if(name STREQUAL serve_calls)
+        target_link_libraries(bench-${name} PRIVATE weir_serve)
+    endif()
+    set_target_properties(bench-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+    add_dependencies(bench-${name} weir_cli) # bench/pace.c runs it
+    weir_test(bench ${name} test bench-${name} --small)
+endforeach()
+# What measures the service: a load client and the least that a server does.
+weir_inside_program(bench bench-serve-client bench/serve/client.c bench/serve/tape.c bench/serve/reply.c)
+weir_inside_program(bench bench-serve-bare bench/serve/bare.c bench/serve/answer.c)
+
+function(weir_bench_script name script) # [ALONE]
+    weir_test(bench ${name} test
+        env WEIR_SMALL=1 "WEIR_BUILD=${PROJECT_BINARY_DIR}" "${PROJECT_SOURCE_DIR}/bench/${script}")
+    if("ALONE" IN_LIST ARGN)
+        set_tests_properties(bench/${name} PROPERTIES PROCESSORS 2)
+    endif()
+endfunction()
+if(TARGET weir_cli)
+    add_dependencies(bench-serve-client weir_cli) # bench/serve/run runs it
+    weir_bench_script(fleet fleet/report)
+    weir_bench_script(serve serve/run ALONE)
+endif()
+if(TARGET weir_module)
+    add_dependencies(bench-serve-client weir_module) # bench/engine/run loads it
+    weir_bench_script(engine engine/run ALONE)
+    if(TARGET engine-grants)
+        weir_bench_script(hot engine/hot ALONE)
+    endif()
+endif()
+
+# ---- tidy and install: sanitizers add symbols of their own, so only plain builds are looked at ----
+if(WEIR_SANITIZE)
+    return()
+endif()
+set(tidy "${test_dir}/tidy")
+weir_test(tidy rooms check bash "${tidy}/rooms.sh" "${PROJECT_SOURCE_DIR}")
+weir_test(tidy style check bash "${tidy}/style.sh" "${PROJECT_SOURCE_DIR}")
+weir_test(tidy header test bash "${tidy}/header.sh" "${PROJECT_SOURCE_DIR}" "${CMAKE_C_COMPILER}")
+weir_test(tidy mutate test bash "${tidy}/mutate.sh" "${PROJECT_SOURCE_DIR}")
+weir_test(tidy self-check check bash "${tidy}/self_check.sh" "${CMAKE_C_COMPILER}" "${CMAKE_NM}")
+set(inner "")
+foreach(room IN ITEMS core plan share)
+    set(below ${inner}) # what this room may use: the rooms under it
+    list(APPEND inner $<TARGET_OBJECTS:weir_${room}>)
+    weir_test(tidy purity-${room} check bash "${tidy}/purity.sh" "${CMAKE_NM}" $<TARGET_OBJECTS:weir_${room}>
+        -- ${below})
+endforeach()
+if(WEIR_SHARED)
+    set(headers "${PROJECT_SOURCE_DIR}/include/weir")
+    weir_test(tidy symbols check bash "${tidy}/symbols.sh" "${headers}/weir.h" "${CMAKE_NM}" $<TARGET_FILE:weir_static>
+        $<TARGET_FILE:weir_shared>)
+    add_dependencies(tests-tidy ${weir_libraries})
+    if(WEIR_HAS_ENGINE)
+        weir_test(tidy symbols-redis check bash "${tidy}/symbols.sh" "${headers}/redis.h" "${CMAKE_NM}"
+            $<TARGET_FILE:weir_redis_static> $<TARGET_FILE:weir_redis_shared>)
+        add_dependencies(tests-tidy ${weir_redis_libraries})
+    endif()
+    weir_test(install consumer test bash "${test_dir}/install/run.sh" "${PROJECT_BINARY_DIR}" "${CMAKE_COMMAND}"
+        "${CMAKE_C_COMPILER}")
+    add_dependencies(tests-install product)
+endif()

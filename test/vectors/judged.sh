@@ -1,0 +1,43 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# judged.sh RUNNER DIR [REFERENCE] - does the shipped core still judge as many steps of each file as judged.txt says?
+set -u
+
+if [ $# -lt 2 ] || [ ! -x "$1" ]; then
+    echo "usage: judged.sh RUNNER DIR [REFERENCE] (RUNNER an executable; got \"${1:-}\")" >&2
+    exit 2
+fi
+reference=${3:-$(dirname "$0")/judged.txt}
+out=$(mktemp) || exit 2
+trap 'rm -f "$out"' EXIT
+"$1" "$2" >"$out" || exit 1
+
+awk -v reference="$reference" '
+    FILENAME == reference {
+        sub(/#.*/, "")
+        if (NF == 2) least[$1] = $2
+        next
+    }
+    {
+        name = $0
+        sub(/: .*/, "", name)
+        if (!match($0, /, [0-9]+ by the core$/)) complain($0, "ends in no count of the steps that the core judged")
+        judged[name] = substr($0, RSTART + 2) + 0
+        if (!(name in least)) complain(name, "is not in " reference)
+    }
+    function complain(what, why) {
+        print "judged: " what ": " why
+        failed = 1
+    }
+    END {
+        for (name in least) {
+            if (!(name in judged)) complain(name, "did not run")
+            else if (judged[name] < least[name])
+                complain(name, judged[name] " steps by the core, " least[name] " before")
+            else if (judged[name] > least[name]) print "judged: " name ": now " judged[name] "; put it in " reference
+            if (name in judged) sum += judged[name]
+        }
+        if (sum == 0) complain("all", "no step was judged by the core")
+        if (!failed) print "judged: " sum " steps by the core"
+        exit failed
+    }' "$reference" "$out"
