@@ -181,10 +181,13 @@ static void check_same(struct law *law, const weir_decision *got, const weir_dec
               own->remaining);
 }
 
-static void check_no_freer(struct law *law, const weir_decision *got, const weir_decision *own, uint64_t later_ns)
+/* How long before now a call could have started depends on what is forgotten, and lets nothing through. */
+static void check_no_freer(const struct subject *subject, const weir_decision *got, const weir_decision *own)
 {
+    const uint64_t later_ns = subject->way == INHERITS ? LATER_NS : 0;
     if (got->verdict != WEIR_ALLOW) return;
-    law_check(law, own->verdict == WEIR_ALLOW && own->start.ns <= got->start.ns + later_ns,
+    law_check(subject->law,
+              own->verdict == WEIR_ALLOW && own->start.ns <= most(got->start.ns, subject->now_ns) + later_ns,
               "the table lets through at %" PRIu64 ", the key's own state says %u, %" PRIu64 ", retry %" PRIu64,
               got->start.ns, own->verdict, own->start.ns, own->retry_ns);
 }
@@ -192,7 +195,7 @@ static void check_no_freer(struct law *law, const weir_decision *got, const weir
 static void check(const struct subject *subject, const weir_decision *got, const weir_decision *own)
 {
     if (subject->way == ROOM_FOR_ALL) check_same(subject->law, got, own);
-    else if (subject->way != GARBAGE) check_no_freer(subject->law, got, own, subject->way == INHERITS ? LATER_NS : 0);
+    else if (subject->way != GARBAGE) check_no_freer(subject, got, own);
 }
 
 static void ask_table(struct subject *subject, const struct key *key, int plan, const struct ask *ask,
