@@ -41,9 +41,12 @@ typedef enum { WEIR_ALLOW = 1, WEIR_DENY, WEIR_NEVER, WEIR_STOPPED } weir_verdic
 typedef struct {        /* 64 bytes, for ever */
     uint32_t verdict;   /* a weir_verdict */
     uint32_t limit;     /* index in the text: the limit that refused, that set the start, or else is tightest */
-    weir_instant start; /* ALLOW: scheduled start of this operation; its lateness = your now - start */
-    uint64_t delay_ns;  /* ALLOW: sleep this long before starting (0 = start now) */
-    uint64_t retry_ns;  /* DENY: the least wait after which this call alone would pass; else 0 */
+    weir_instant start; /* ALLOW: when it may start; how late that is, weir_due says */
+    uint64_t delay_ns;  /* ALLOW: from the call to the start: sleep so long first; weir_take_wait has slept it */
+    union {
+        uint64_t retry_ns; /* DENY: the least wait after which this call alone would pass */
+        weir_instant due;  /* ALLOW, of a limit with a schedule: the scheduled time of the first permit; else 0 */
+    };
     uint64_t end;       /* end of its slot, in the limit's ticks: what settling needs */
     uint64_t remaining; /* further permits that would pass now without delay */
     uint64_t charged;   /* permits taken, of the first limit: what settling corrects; 0 once settled */
@@ -164,9 +167,9 @@ WEIR_API weir_decision weir_take_each(weir_limiter *limiter, const uint64_t cost
 /* Takes now what starts up to delay_max_ns later; you sleep delay_ns.  Never blocks. */
 WEIR_API weir_decision weir_reserve(weir_limiter *limiter, uint64_t cost, uint64_t delay_max_ns);
 
-/* Sleeps until the start; answers DENY at once when that is over wait_max_ns away.  Callers start in the order in which
-   they came; but with WEIR_FOREVER a turn within grain_ns goes to whoever is awake, for one nap at most, and where a
-   limit cannot be taken ahead (windows), they come back when it passes, in no order. */
+/* Sleeps until the start, and says in delay_ns for how long; answers DENY at once when that is over wait_max_ns away.
+   Callers start in the order in which they came; but with WEIR_FOREVER a turn within grain_ns goes to whoever is awake,
+   for one nap at most, and where a limit cannot be taken ahead (windows), they come back when it passes, in no order. */
 WEIR_API weir_decision weir_take_wait(weir_limiter *limiter, uint64_t cost, uint64_t wait_max_ns);
 
 /* Takes whatever the balance, for a cost known only afterwards; what is missing delays later calls.  ALLOW, or STOPPED;
@@ -210,16 +213,27 @@ WEIR_API size_t weir_limit_text(weir_limiter *limiter, char *out, size_t size);
    the limit that had set the start is followed. */
 WEIR_API bool weir_restart(weir_limiter *limiter, weir_decision *decision);
 
+/* When the nth permit of this decision, from 1 on, was due by the rate alone (its scheduled time), whatever has been
+   given up since: now - due is how late it is (its wait time), unless due is still to come.  Limits without a schedule
+   (all but hybrid and timeline) answer with the start. */
+WEIR_API weir_instant weir_due(const weir_limiter *limiter, const weir_decision *decision, uint64_t nth);
+
 typedef struct {           /* since the limiter was opened */
     uint64_t calls;        /* decisions asked for */
     uint64_t granted;      /* permits given */
     uint64_t denied;       /* calls answered DENY or NEVER */
     uint64_t delayed;      /* calls granted with a start after now */
-    uint64_t waiting_ns;   /* total of those delays */
+    uint64_t waiting_ns;   /* total of those delays; of weir_take_wait, how long its callers were held */
     uint64_t late_now_ns;  /* pacing: time that passed unused and is in no pool any more (nosqlbench: wait time) */
-    uint64_t late_max_ns;  /* the most that any granted call was behind */
-    uint64_t allocated_ns; /* timeline: schedule given to calls; 0 with other algorithms */
-    uint64_t idle_ns;      /* timeline: schedule closed by strictness; 0 with other algorithms */
+    uint64_t late_max_ns;  /* the most by which the first permit of a call was granted after it was due */
+    uint64_t allocated_ns; /* pacing: schedule given to calls */
+    uint64_t idle_ns;      /* pacing: schedule that catch-up never returns */
+    uint64_t begun_ns;     /* when the first call was granted; 0: none was */
+    uint64_t elapsed_ns;   /* since then, without pauses */
+    uint64_t due;          /* pacing: permits due by the rate since then, the first one included */
+    uint64_t missed;       /* of them, those that catch-up never returns: idle_ns in permits */
+    uint64_t backlog;      /* and those that are still to be given */
+    uint64_t ahead;        /* permits given before they are due: due = given - ahead + missed + backlog */
 } weir_stats;
 
 /* Sums the counters into the first size bytes of stats. */

@@ -53,6 +53,13 @@ static bool start_of(weir_limiter *limiter, const struct cell_content *content, 
     return true;
 }
 
+/* When it is due by this limit; 0 where there is no schedule. */
+static uint64_t due_ns(const struct rule *rule, uint64_t end, uint64_t cost)
+{
+    const struct algorithm *algorithm = algorithm_of(rule);
+    return algorithm->due == NULL ? 0 : ns_ceil_signed(rule, algorithm->due(rule, end, ticks_of(rule, cost)));
+}
+
 /* What a change has left to do: those who wait are moved, and the end of the new clock is noted. */
 struct moving {
     weir_limiter *limiter;
@@ -88,14 +95,16 @@ static void move_waiter(weir_limiter *limiter, const struct cell_content *conten
 {
     const uint32_t since = (uint32_t)waiter->decision.reserved;
     const bool known = limiter->generation - since <= CHANGES_KEPT;
-    uint64_t start_ns = 0, of_limit_ns;
+    uint64_t start_ns = 0, due = 0, of_limit_ns;
     for (int i = 0; i < content->count; i++) {
         if (!known) waiter->end[i] = last_end(limiter, content, i, limiter_now_ns(limiter));
         else if (!follow(limiter, content, since, i, &waiter->end[i])) return;
         if (start_of(limiter, content, i, waiter->end[i], waiter->cost, &of_limit_ns))
             start_ns = most(start_ns, of_limit_ns);
+        due = most(due, due_ns(&content->rule[i], waiter->end[i], waiter->cost));
     }
     waiter->decision.start.ns = start_ns;
+    waiter->decision.due.ns = due;
     waiter->decision.end = waiter->end[waiter->decision.limit];
     waiter->decision.reserved = limiter->generation;
 }
@@ -378,6 +387,7 @@ static void restart(const struct cell_content *content, void *context)
     decision->end = end;
     decision->reserved = (decision->reserved & ~(uint64_t)UINT32_MAX) | limiter->generation;
     decision->start.ns = start_ns;
+    decision->due.ns = due_ns(&content->rule[limit], end, decision->charged);
     decision->delay_ns = subtract_to_zero(decision->start.ns, now_ns);
 }
 
@@ -416,8 +426,9 @@ static void fill(const struct cell_content *content, void *context)
         decision.end = last_end(filling->limiter, content, limit, then_ns);
     const uint64_t full = algorithm_of(rule)->full(rule, &decision, tick_at(rule, then_ns));
     filling->full_ns = subtract_to_zero(ns_ceil(rule, full), then_ns);
-    const bool still = rule->generation == (uint32_t)decision.reserved && decision.retry_ns != WEIR_FOREVER;
-    if (still) filling->full_ns = most(filling->full_ns, decision.retry_ns); /* not sooner than it passes */
+    const uint64_t retry_ns = decision_retry_ns(&decision);
+    const bool still = rule->generation == (uint32_t)decision.reserved && retry_ns != WEIR_FOREVER;
+    if (still) filling->full_ns = most(filling->full_ns, retry_ns); /* not sooner than it passes */
 }
 
 uint64_t weir_limiter_full_ns(weir_limiter *limiter, const weir_decision *decision)

@@ -71,6 +71,7 @@ static struct rules aligned(const weir_table *table, const struct plan *plan, st
 static void answer(const weir_table *table, weir_decision *decision)
 {
     decision->start.ns -= table->offset_ns;
+    if (decision->verdict == WEIR_ALLOW && decision->due.ns != 0) decision->due.ns -= table->offset_ns;
 }
 
 static void ask_wide(weir_table *table, struct wide *home, const struct plan *plan, weir_key key, const struct ask *ask,

@@ -147,6 +147,8 @@ static void trade(struct holder *holder, weir_lease *lease, uint64_t now_ns, uin
                                 .want = want};
     if (!trade_homes(holder->limiter, &trade, &holder->slice)) lease_fewer(&holder->limiter->word.out, holder->size);
     holder->size = holder->ahead = holder->slice.permits;
+    const uint64_t due_ns = holder->slice.due_ns;
+    if (due_ns != 0) limiter_note_late(holder->limiter, subtract_to_zero(most(now_ns, holder->slice.first_ns), due_ns));
     lease->left = 0;
     show_due(holder, lease, now_ns);
 }
@@ -361,7 +363,7 @@ static bool wait_outside(struct holder *holder, weir_lease *lease, struct wait *
 {
     if (holder->size != 0) trade(holder, lease, now_ns, 0, 0);
     const bool over = limiter_wait(holder->limiter, wait, decision);
-    if (!over || decision->start.ns > now_ns) woken(holder);
+    if (!over || decision->delay_ns != 0) woken(holder);
     if (over) holder->used += decision->charged;
     return over;
 }

@@ -79,13 +79,14 @@ struct weir_limiter {
     struct atom clock_ends_ns;  /* when the limit's clock has to be set anew */
     struct atom counts_refused; /* 1: a refusal is written down, so none may be made on the way */
     struct atom log;            /* the address of a sliding log's ring, 0 until one is needed; older ones hang on it */
-    uint64_t alone;
+    struct atom begun_ns;       /* 0: no call was granted yet */
 
     uint64_t grain_ns, spin_ns, spin_processors;
     uint64_t ahead_ns;      /* permits that start so soon may be taken along */
     struct atom spacing_ns; /* from one start to the next */
     struct atom room_ns;    /* so much of the schedule can be made up for at once */
     struct atom manual_ns;
+    struct atom late_max_ns; /* the most by which a call was granted after it was due */
 
     _Alignas(SHARE_LINE) struct word word; /* one limit of one word; says "elsewhere" when another has it */
     _Alignas(SHARE_LINE) struct cell cell;
@@ -206,7 +207,9 @@ void limiter_come_back(weir_limiter *limiter, uint32_t seen, uint64_t passes_ns)
 /* One wait: at most one nap, then a place that is kept. */
 struct wait {
     uint64_t cost, until_ns; /* WEIR_FOREVER: no end */
-    bool napped;
+    uint64_t since_ns;       /* once it has slept: when it began */
+    uint64_t late_ns;        /* who wakes later than this has lost his start */
+    bool slept, napped;
 };
 
 struct wait limiter_begin_wait(const weir_limiter *limiter, uint64_t cost, uint64_t wait_max_ns);
@@ -226,6 +229,9 @@ bool limiter_wait(weir_limiter *limiter, struct wait *wait, weir_decision *decis
 void limiter_ask(weir_limiter *limiter, const struct ask *ask, weir_decision *decision);
 
 void limiter_count(weir_limiter *limiter, const weir_decision *decision);
+
+/* Granted so long after it was due. */
+void limiter_note_late(weir_limiter *limiter, uint64_t late_ns);
 
 /* Calls that were allowed elsewhere, without a delay. */
 void limiter_count_leased(weir_limiter *limiter, uint64_t calls, uint64_t permits);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   open.c - a limiter is made, stopped, counted and freed; the time as everybody may read it.
+   open.c - a limiter is made, stopped and freed; the time as everybody may read it.
 
    May touch: the limiter, host.  Promises: nothing is left behind when opening fails.  Leaves to others: asking
-   (take.c), waiting (wait.c), changing (change.c). */
+   (take.c), waiting (wait.c), changing (change.c), reporting (report.c). */
 #include <string.h>
 
 #include "api/error.h"
@@ -123,57 +123,4 @@ void weir_sleep_until(weir_instant when)
 const char *weir_version(void)
 {
     return WEIR_VERSION;
-}
-
-struct reading {
-    uint64_t now_ns;
-    weir_stats *stats;
-};
-
-/* Of a list, what the busiest and the idlest of its schedules say. */
-static void read_spent(const struct rule *rule, const uint64_t *state, weir_stats *stats)
-{
-    const struct spent spent = algorithm_of(rule)->spent(state);
-    stats->allocated_ns = most(stats->allocated_ns, shift_divide_ceil(spent.allocated, rule->shift, rule->multiplier));
-    stats->idle_ns = most(stats->idle_ns, shift_divide_ceil(spent.idle, rule->shift, rule->multiplier));
-}
-
-static void read_lateness(const struct cell_content *content, void *context)
-{
-    const struct reading *reading = context;
-    const uint64_t now_ns = reading->now_ns;
-    weir_stats *stats = reading->stats;
-    const uint64_t *state = content->state;
-    uint64_t now_least = UINT64_MAX, max_least = UINT64_MAX;
-    for (int i = 0; i < content->count; i++) {
-        const struct rule *rule = &content->rule[i];
-        const struct algorithm *algorithm = algorithm_of(rule);
-        if (algorithm->behind != NULL) {
-            const uint64_t behind = algorithm->behind(rule, state, tick_at(rule, now_ns));
-            const uint64_t now_late = shift_divide_ceil(behind, rule->shift, rule->multiplier);
-            const uint64_t max_late = shift_divide_ceil(algorithm->behind_max(state), rule->shift, rule->multiplier);
-            /* In a list the slowest schedule is the one that the work can be on. */
-            now_least = least(now_least, now_late);
-            max_least = least(max_least, max_late);
-            stats->late_now_ns = now_least;
-            stats->late_max_ns = max_least;
-        }
-        if (algorithm->spent != NULL) read_spent(rule, state, stats);
-        state += state_words(rule, algorithm);
-    }
-}
-
-void weir_read_stats(weir_limiter *limiter, weir_stats *stats, size_t size)
-{
-    weir_stats sum = {0};
-    for (int i = 0; i <= HOST_SLOTS; i++) {
-        const struct tally *tally = &limiter->tally[i];
-        sum.calls += atom_load(&tally->allowed) + atom_load(&tally->denied);
-        sum.granted += atom_load(&tally->granted);
-        sum.denied += atom_load(&tally->denied);
-        sum.delayed += atom_load(&tally->delayed);
-        sum.waiting_ns += atom_load(&tally->waiting_ns);
-    }
-    limiter_look(limiter, read_lateness, &(struct reading){limiter_now_ns(limiter), &sum});
-    memcpy(stats, &sum, least(size, sizeof sum));
 }

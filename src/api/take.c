@@ -5,6 +5,20 @@
    permit; allocates nothing, but where more wait than a log remembers; writes nothing shared but the state itself.
    Leaves to others: waiting (wait.c), arithmetic (core). */
 #include "api/limiter.h"
+#include "core/num.h"
+
+void limiter_note_late(weir_limiter *limiter, uint64_t late_ns)
+{
+    uint64_t seen = atom_load(&limiter->late_max_ns);
+    while (seen < late_ns && !atom_swap(&limiter->late_max_ns, &seen, late_ns)) continue;
+}
+
+static void note_begin(weir_limiter *limiter, const weir_decision *decision)
+{
+    uint64_t none = 0;
+    if (atom_load(&limiter->begun_ns) != 0) return;
+    atom_swap(&limiter->begun_ns, &none, most(decision->start.ns - decision->delay_ns, 1));
+}
 
 void limiter_count(weir_limiter *limiter, const weir_decision *decision)
 {
@@ -16,6 +30,8 @@ void limiter_count(weir_limiter *limiter, const weir_decision *decision)
         tally_add(&tally->granted, mine, decision->charged);
         tally_add(&tally->delayed, mine, decision->delay_ns != 0);
         tally_add(&tally->waiting_ns, mine, decision->delay_ns);
+        note_begin(limiter, decision);
+        if (decision->due.ns != 0) limiter_note_late(limiter, subtract_to_zero(decision->start.ns, decision->due.ns));
     } else if (decision->verdict != WEIR_STOPPED) {
         tally_add(&tally->denied, mine, 1);
     }

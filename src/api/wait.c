@@ -18,9 +18,11 @@
    May touch: the limiter, host.  Promises: nobody returns before his start; a change and a stop reach everybody; a wait
    is one sleep, or a nap and one sleep where others have taken all.  Leaves to others: moving the starts (change.c). */
 #include "api/limiter.h"
+#include "core/decide.h"
 #include "core/num.h"
 
-enum { SPINS_BEFORE_YIELD = 100 };
+/* A pool may be shorter than a wake-up takes; then it is this that a start may be late. */
+enum { SPINS_BEFORE_YIELD = 100, LATE_LEAST_NS = 1000000 };
 
 /* ---- the line ---- */
 
@@ -149,7 +151,7 @@ void limiter_nap(weir_limiter *limiter, struct wait *wait, uint32_t seen)
     const uint64_t others = atom_add(&limiter->naps.count, 1);
     host_event_wait(&limiter->event, seen, set_alarm(limiter, host_now_ns(), others));
     atom_add(&limiter->naps.count, UINT64_MAX);
-    wait->napped = true;
+    wait->slept = wait->napped = true;
 }
 
 /* ---- waiting ---- */
@@ -175,8 +177,38 @@ static void wait_in_line(weir_limiter *limiter, const struct wait *wait, struct 
     }
 }
 
+/* Counted once the wait is over, with the time that the caller was held. */
+static void count_wait(weir_limiter *limiter, const struct wait *wait, weir_decision *decision)
+{
+    if (decision->verdict == WEIR_ALLOW) decision->delay_ns = 0;
+    if (wait->slept && decision->verdict == WEIR_ALLOW) {
+        decision->delay_ns = subtract_to_zero(limiter_now_ns(limiter), wait->since_ns);
+    }
+    limiter_count(limiter, decision);
+}
+
+/* Who wakes so late that a pool would have run over has lost his start, or all who were stopped would start together.
+   He takes another; where there is a schedule it has the first one back, and that stays the time when he was due.  He
+   may be twice as late for the next one, so that who always wakes late starts in the end. */
+static void start_again(weir_limiter *limiter, struct wait *wait, weir_decision *decision, uint64_t end[])
+{
+    struct ask ask = {.now_ns = limiter_now_ns(limiter), .wait_max_ns = WEIR_FOREVER, .cost = wait->cost, .end = end};
+    const weir_instant due = decision->due;
+    wait->late_ns = add_saturating(wait->late_ns, wait->late_ns);
+    if (wait->until_ns != WEIR_FOREVER) ask.wait_max_ns = subtract_to_zero(wait->until_ns, ask.now_ns);
+    cell_shift(&limiter->cell, -(int64_t)least(wait->cost, INT64_MAX));
+    limiter_ask(limiter, &ask, decision);
+    if (decision->verdict == WEIR_ALLOW && due.ns != 0) decision->due = due;
+}
+
+static bool lost(const weir_limiter *limiter, const struct wait *wait, const weir_decision *decision)
+{
+    const uint64_t late_ns = subtract_to_zero(limiter_now_ns(limiter), decision->start.ns);
+    return late_ns > most(atom_load(&limiter->room_ns), wait->late_ns);
+}
+
 /* Takes ahead of its time and waits in line for the start; false when that is too far, or cannot be. */
-static bool wait_for_start(weir_limiter *limiter, const struct wait *wait, uint64_t now_ns, uint64_t wait_max_ns,
+static bool wait_for_start(weir_limiter *limiter, struct wait *wait, uint64_t now_ns, uint64_t wait_max_ns,
                            weir_decision *decision)
 {
     struct waiter waiter;
@@ -184,16 +216,19 @@ static bool wait_for_start(weir_limiter *limiter, const struct wait *wait, uint6
         .now_ns = now_ns, .wait_max_ns = wait_max_ns, .cost = wait->cost, .end = waiter.end, .uncounted = true};
     limiter_ask(limiter, &ask, decision);
     if (decision->verdict == WEIR_DENY) return false;
-    limiter_count(limiter, decision);
-    if (decision->verdict != WEIR_ALLOW || decision->delay_ns == 0) return true;
     struct line *line = &limiter->line[host_slot()];
-    waiter.decision = *decision; /* whoever stands in the line may be moved */
-    waiter.cost = wait->cost;
-    join_line(limiter, line, &waiter);
-    wait_in_line(limiter, wait, line, &waiter);
-    *decision = waiter.decision;
-    decision->delay_ns = 0;
-    if (limiter_stopped(limiter)) *decision = (weir_decision){.verdict = WEIR_STOPPED, .start = {now_ns}};
+    while (decision->verdict == WEIR_ALLOW && decision->delay_ns != 0) {
+        waiter.decision = *decision; /* whoever stands in the line may be moved */
+        waiter.cost = wait->cost;
+        wait->slept = true;
+        join_line(limiter, line, &waiter);
+        wait_in_line(limiter, wait, line, &waiter);
+        *decision = waiter.decision;
+        if (limiter_stopped(limiter)) *decision = (weir_decision){.verdict = WEIR_STOPPED, .start = {now_ns}};
+        else if (!lost(limiter, wait, decision)) break;
+        else start_again(limiter, wait, decision, waiter.end);
+    }
+    count_wait(limiter, wait, decision);
     return true;
 }
 
@@ -203,7 +238,7 @@ static void ask_now(weir_limiter *limiter, uint64_t now_ns, uint64_t cost, uint6
 {
     struct ask ask = {.now_ns = now_ns, .cost = cost, .uncounted = true};
     limiter_ask(limiter, &ask, decision);
-    const bool refused = decision->verdict == WEIR_NEVER || decision->retry_ns > wait_max_ns;
+    const bool refused = decision->verdict == WEIR_NEVER || decision_retry_ns(decision) > wait_max_ns;
     if (!refused || atom_load(&limiter->counts_refused) == 0) return;
     ask.uncounted = false;
     limiter_ask(limiter, &ask, decision);
@@ -213,10 +248,11 @@ bool limiter_wait(weir_limiter *limiter, struct wait *wait, weir_decision *decis
 {
     const uint32_t seen = host_event_seen(&limiter->event);
     const uint64_t now_ns = limiter_now_ns(limiter);
+    if (!wait->slept) wait->since_ns = now_ns;
     const uint64_t left_ns = wait->until_ns == WEIR_FOREVER ? WEIR_FOREVER : subtract_to_zero(wait->until_ns, now_ns);
     limiter_renew(limiter, now_ns);
     ask_now(limiter, now_ns, wait->cost, left_ns, decision);
-    uint64_t passes_in_ns = decision->retry_ns;
+    uint64_t passes_in_ns = decision_retry_ns(decision);
     const bool waits = decision->verdict == WEIR_DENY && left_ns != 0;
     const bool ahead = waits && atom_load(&limiter->counts_refused) == 0;
     if (waits && limiter_naps(limiter, wait, passes_in_ns)) {
@@ -227,9 +263,10 @@ bool limiter_wait(weir_limiter *limiter, struct wait *wait, weir_decision *decis
     /* With no end of the wait it is enough that it can be taken ahead by then. */
     if (ahead && left_ns == WEIR_FOREVER) passes_in_ns = decision->retry_ns;
     if (!waits || passes_in_ns > left_ns) {
-        limiter_count(limiter, decision);
+        count_wait(limiter, wait, decision);
         return true;
     }
+    wait->slept = true;
     /* It cannot be taken ahead: come back when it passes. */
     limiter_come_back(limiter, seen, add_saturating(now_ns, passes_in_ns));
     return false;
@@ -237,7 +274,7 @@ bool limiter_wait(weir_limiter *limiter, struct wait *wait, weir_decision *decis
 
 struct wait limiter_begin_wait(const weir_limiter *limiter, uint64_t cost, uint64_t wait_max_ns)
 {
-    struct wait wait = {.cost = cost, .until_ns = WEIR_FOREVER};
+    struct wait wait = {.cost = cost, .until_ns = WEIR_FOREVER, .late_ns = LATE_LEAST_NS};
     if (wait_max_ns == WEIR_FOREVER) return wait;
     wait.until_ns = least(add_saturating(limiter_now_ns(limiter), wait_max_ns), WEIR_FOREVER - 1);
     return wait;

@@ -13,6 +13,7 @@
 
 #include <string.h>
 
+#include "core/decide.h"
 #include "core/algorithm.h"
 #include "core/clock.h"
 #include "core/num.h"
@@ -78,7 +79,7 @@ struct candidate_verdict candidate_ask(struct candidate *candidate, uint32_t cli
         const weir_instant now = {now_ns};
         const weir_decision decision =
             weir_decide_within(&candidate->plan, row->state, now, cost, candidate->wait_max_ns);
-        verdict = (struct candidate_verdict){decision.delay_ns, decision.retry_ns, weir_allowed(decision)};
+        verdict = (struct candidate_verdict){decision.delay_ns, decision_retry_ns(&decision), weir_allowed(decision)};
     }
     candidate->allowed += verdict.allowed;
     candidate->denied += !verdict.allowed;

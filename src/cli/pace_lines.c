@@ -29,7 +29,7 @@ static void add(struct batch *batch, uint64_t start_ns, uint64_t cost)
 static bool keeps_schedule(const struct pace *pace)
 {
     const struct plan *plan = plan_inside_const(&pace->plan);
-    return plan->count == 1 && algorithm_of(&plan->rule[0])->keeps_schedule;
+    return plan->count == 1 && algorithm_of(&plan->rule[0])->due != NULL;
 }
 
 /* A decision for several permits names the start of the last; the others lie before it, one interval each. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/take.h"
+#include "core/decide.h"
 #include "core/num.h"
 #include "plan/plan.h"
 #include "plan/text.h"
@@ -189,5 +190,5 @@ void take_print_json(const struct take *take)
     printf("\"start_ns\":%llu,", (unsigned long long)decision->start.ns);
     printf("\"delay_ns\":%llu,", (unsigned long long)delay_ns);
     if (decision->verdict == WEIR_NEVER) printf("\"retry_ns\":null}\n");
-    else printf("\"retry_ns\":%llu}\n", (unsigned long long)decision->retry_ns);
+    else printf("\"retry_ns\":%llu}\n", (unsigned long long)decision_retry_ns(decision));
 }

@@ -33,9 +33,12 @@ struct slot {
     bool guessed; /* the end is the least it can be; the start is known all the same */
 };
 
-/* What became of the schedule so far: given to calls, and closed because nobody came. */
-struct spent {
-    uint64_t allocated, idle;
+/* What became of the schedule since it began, in ticks.  Given to calls, missed for good, and still to be given are
+   together all that was due: what is still to be given is below zero where calls are ahead of the schedule. */
+struct account {
+    int64_t due, given;
+    uint64_t missed;
+    uint64_t behind; /* unused, and in no pool to be used at once */
 };
 
 /* What a take leaves: the end of its slot, and what could be taken at once after it. */
@@ -65,12 +68,11 @@ struct facts {
 struct algorithm {
     /* ---- what was said to a rule ---- */
 
-    const char *name;    /* as in algorithm=NAME */
-    uint32_t options;    /* a bit (1 << enum option_kind) for each that it knows; algorithm and shadow go without */
-    const char *note;    /* a line for explain, or NULL */
-    uint8_t words;       /* of state; without any, `possible` is all there is to ask */
-    bool keeps_schedule; /* a start may lie in the past, and `behind` says how much time went unused */
-    bool pays_after;     /* a call of any size passes at once, and the next one waits for it */
+    const char *name; /* as in algorithm=NAME */
+    uint32_t options; /* a bit (1 << enum option_kind) for each that it knows; algorithm and shadow go without */
+    const char *note; /* a line for explain, or NULL */
+    uint8_t words;    /* of state; without any, `possible` is all there is to ask */
+    bool pays_after;  /* a call of any size passes at once, and the next one waits for it */
 
     /* The note, where it depends on what was said; NULL: it does not. */
     const char *(*note_of)(const struct limit *);
@@ -107,11 +109,15 @@ struct algorithm {
     /* From when on may this state, left behind at `now`, be forgotten?  From then on a fresh one lets nothing through
        that this one does not, be it sooner or more; UINT64_MAX: never. */
     uint64_t (*idle)(const struct rule *, const uint64_t *state, uint64_t now);
-    /* Time of the schedule that went unused and is in no pool to be used, and the most by which a granted call ever
-       started behind its place; may be NULL. */
-    uint64_t (*behind)(const struct rule *, const uint64_t *state, uint64_t now);
-    uint64_t (*behind_max)(const uint64_t *state);
-    struct spent (*spent)(const uint64_t *state); /* may be NULL */
+
+    /* ---- the schedule of those that keep one; NULL for all others ---- */
+
+    /* The tick at which, by the rate alone, the first permit of this slot was due; signed, as an end is. */
+    uint64_t (*due)(const struct rule *, uint64_t end, uint64_t cost);
+    struct account (*account)(const struct rule *, const uint64_t *state, uint64_t now);
+    /* Moves the schedule on by so much that is not going to be given, or back by what was given and is not used; how
+       much may start at once stays as it is. */
+    void (*shift)(const struct rule *, uint64_t *state, uint64_t ticks, bool back);
 
     /* ---- correcting ---- */
 

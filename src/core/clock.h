@@ -39,6 +39,14 @@ static inline uint64_t ns_ceil(const struct rule *rule, uint64_t tick)
     return add_saturating(rule->anchor_ns, shift_divide_ceil(ticks, rule->shift, rule->multiplier));
 }
 
+/* The same of a tick that may lie before the anchor, where a schedule reaches back behind a change of limit. */
+static inline uint64_t ns_ceil_signed(const struct rule *rule, uint64_t tick)
+{
+    const int64_t before = (int64_t)(rule->anchor_tick - tick);
+    if (before <= 0) return ns_ceil(rule, tick);
+    return subtract_to_zero(rule->anchor_ns, shift_divide_floor((uint64_t)before, rule->shift, rule->multiplier));
+}
+
 /* Permits to ticks; what does not fit is UINT64_MAX. */
 static inline uint64_t ticks_of(const struct rule *rule, uint64_t permits)
 {

@@ -134,6 +134,10 @@ void decide_peek(struct rules rules, const struct asked asked[], const uint64_t 
         const uint64_t permits = permits_after(rule, &asked[i], state);
         narrow(&left, i, permits);
         if (left.limit == i && algorithm->words != 0) decision->end = algorithm->mark(rule, state, asked[i].now);
+        if (algorithm->due != NULL) {
+            const uint64_t end = algorithm->mark(rule, state, asked[i].now) + asked[i].cost;
+            decision->due.ns = most(decision->due.ns, ns_ceil_signed(rule, algorithm->due(rule, end, asked[i].cost)));
+        }
         state += state_words(rule, algorithm);
     }
     decision->limit = (uint32_t)left.limit;

@@ -15,6 +15,12 @@ enum { LIST_WORDS_MAX = WEIR_LIMITS_MAX * STATE_WORDS_MAX };
 #define DECISION_SETTLED (UINT64_C(1) << 32)
 #define DECISION_EACH (UINT64_C(1) << 33) /* the costs differ: only settle with each of them */
 
+/* How long until it passes, of a decision that may be of any kind. */
+static inline uint64_t decision_retry_ns(const weir_decision *decision)
+{
+    return decision->verdict == WEIR_ALLOW ? 0 : decision->retry_ns;
+}
+
 struct rules {
     const struct rule *rule;
     int count;

@@ -39,7 +39,6 @@ void decide_refusal(struct rules rules, const struct asked asked[], uint64_t *st
 /* What it would say of a grant. */
 void decide_peek(struct rules rules, const struct asked asked[], const uint64_t *state, weir_decision *decision);
 
-/* start_ns may lie before now: the schedule was kept while the caller was late. */
 static inline void decide_allow(struct rules rules, const struct asked asked[], uint64_t *state, uint64_t now_ns,
                                 uint64_t start_ns, int latest, uint64_t end[], weir_decision *decision)
 {
@@ -54,6 +53,11 @@ static inline void decide_allow(struct rules rules, const struct asked asked[], 
         struct taken taken = {at, algorithm->possible(rule, 1) ? UINT64_MAX : 0};
         if (algorithm->words != 0) taken = algorithm->commit(rule, state, at, start, asked[i].cost);
         narrow(&left, i, permits_floor(rule, taken.room));
+        /* Of several schedules the slowest is the one that the work can be on. */
+        if (algorithm->due != NULL) {
+            decision->due.ns =
+                most(decision->due.ns, ns_ceil_signed(rule, algorithm->due(rule, taken.end, asked[i].cost)));
+        }
         if ((waits ? latest : left.limit) == i) decision->end = taken.end;
         if (end != NULL) end[i] = taken.end;
         if (i + 1 < rules.count) state += state_words(rule, algorithm);
@@ -74,10 +78,7 @@ static inline void decide_ask(const struct rule *rule, struct asked *asked, cons
     }
     const struct offer offer = algorithm->offer(rule, state, asked->now, asked->cost, wait_max_ns);
     if (offer.start == UINT64_MAX || offer.from == UINT64_MAX) return;
-    uint64_t start_ns = now_ns;
-    if (offer.start > asked->now) start_ns = ns_ceil(rule, offer.start);
-    /* Rounded up it may be past now, though within the same tick. */
-    else if (algorithm->keeps_schedule) start_ns = least(ns_ceil(rule, offer.start), now_ns);
+    const uint64_t start_ns = offer.start > asked->now ? ns_ceil(rule, offer.start) : now_ns;
     if (start_ns == WEIR_FOREVER) return;
     const uint64_t by_start = subtract_to_zero(subtract_to_zero(start_ns, now_ns), wait_max_ns);
     const uint64_t by_from = offer.from > asked->now ? ns_ceil(rule, offer.from) - now_ns : 0;

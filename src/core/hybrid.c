@@ -16,7 +16,10 @@
    nothing, however often it happens; only where a cap was reached the point is set anew.  At ratio 1 what does not fit
    into the pool is never made up for, and is still measured: that is its wait time.
 
-       | schedule | active | since, 0 = untouched | behind_max |      four words, the first two signed
+       | schedule | active | since, 0 = untouched | begun |      four words, all but the third signed
+
+   The schedule is also the clock by which calls are late: by the rate alone the last permit given was due when it
+   ended, whatever the pools gave up.  It begun where the first call found it.
 
    A cost above the pool starts when the pool is full, and is paid back from below zero.
 
@@ -28,7 +31,7 @@
 #include "core/facts.h"
 #include "core/num.h"
 
-enum { SCHEDULE, ACTIVE, SINCE, BEHIND_MAX, WORDS };
+enum { SCHEDULE, ACTIVE, SINCE, BEGUN, WORDS };
 enum { RATIO_BITS = 32, POOL_OPS = 2, MILLISECOND_NS = 1000000 };
 static const uint64_t OVER_TICKS_MAX = UINT64_C(1) << 60; /* they are added and doubled */
 
@@ -59,6 +62,13 @@ struct pools_now {
 static struct pools_now pools_of(const uint64_t *state)
 {
     return (struct pools_now){clamp((int64_t)state[SCHEDULE]), clamp((int64_t)state[ACTIVE]), as_signed(state[SINCE])};
+}
+
+/* A limit that starts with a full pool gives it ahead of the schedule: the first permit of it is due, the others are
+   not. */
+static int64_t ahead_of(const struct rule *rule)
+{
+    return rule->flags & RULE_STARTS_FULL ? as_signed(rule->burst) - as_signed(ticks_of(rule, 1)) : 0;
 }
 
 /* Untouched, the schedule begins at the first call, which has what it needs. */
@@ -188,17 +198,22 @@ static void store(uint64_t *state, const struct pools_now *pools)
     state[SINCE] = most(as_ticks(pools->since), 1);
 }
 
+static void store_begun(const struct rule *rule, uint64_t *state, const struct pools_now *pools)
+{
+    if (state[SINCE] == 0) state[BEGUN] = (uint64_t)clamp(pools->schedule + ahead_of(rule));
+}
+
 static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
 {
     (void)at;
     struct pools_now pools = begin(rule, state, start, need_of(rule, cost));
     if (cost == 0) return (struct taken){(uint64_t)pools.schedule, room(rule, state, start)};
     const int64_t t = as_signed(start);
+    store_begun(rule, state, &pools);
     move_to(rule, &pools, t);
     pools.active -= as_signed(cost);
     pools.schedule += as_signed(cost);
     store(state, &pools);
-    state[BEHIND_MAX] = most(state[BEHIND_MAX], as_ticks(t - pools.schedule));
     return (struct taken){state[SCHEDULE], as_ticks(active_at(rule, &pools, t))};
 }
 
@@ -246,7 +261,9 @@ static uint64_t overcharge(const struct rule *rule, uint64_t *state, uint64_t no
     const int64_t t = as_signed(now);
     const int64_t room = clamp(active_at(rule, &pools, t) + as_signed(rule->debt));
     const uint64_t charged = least(extra, as_ticks(room));
-    if (charged != 0) correct(rule, state, &pools, t, -as_signed(charged));
+    if (charged == 0) return 0;
+    store_begun(rule, state, &pools);
+    correct(rule, state, &pools, t, -as_signed(charged));
     return charged;
 }
 
@@ -257,6 +274,7 @@ static void hold(const struct rule *rule, uint64_t *state, uint64_t now, uint64_
     const int64_t t = as_signed(now), active_most = clamp(as_signed(rule->over) - as_signed(out));
     const int64_t active = active_at(rule, &pools, t);
     if (state[SINCE] != 0 && active <= active_most) return;
+    store_begun(rule, state, &pools);
     pools.active = active < active_most ? active : active_most;
     pools.since = t;
     store(state, &pools);
@@ -278,7 +296,6 @@ static struct stretch slice(const struct rule *rule, uint64_t *state, uint64_t n
     const int64_t ticks = as_signed(ticks_of(rule, permits));
     const struct stretch slice = {permits, start_with(rule, &pools, 0, (uint64_t)permit),
                                   start_with(rule, &pools, 0, (uint64_t)ticks), (uint64_t)(pools.schedule + ticks)};
-    state[BEHIND_MAX] = most(state[BEHIND_MAX], as_ticks(t - pools.schedule - permit));
     pools.active = clamp(pools.active - ticks + permit);
     pools.schedule = clamp(pools.schedule + ticks - permit);
     if (slice.last > now) move_to(rule, &pools, as_signed(slice.last));
@@ -295,6 +312,8 @@ static int64_t carried(const struct rule *from, const struct rule *to, int64_t a
     return as_signed(carry_used(from, to, (uint64_t)amount, how));
 }
 
+/* The schedule is carried over as permits, those that are missing and those that were given.  So what may start at once
+   is never more than what is missing. */
 static void carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next, uint64_t now,
                   weir_carry how)
 {
@@ -304,26 +323,45 @@ static void carry(const struct rule *from, const struct rule *to, const uint64_t
     const int64_t t = as_signed(now), anchor = as_signed(to->anchor_tick);
     const int64_t held = active_at(from, &pools, t);
     if (how == WEIR_RESET && held >= 0) return;
-    const int64_t active = carried(from, to, held, how);
-    const int64_t lag = carried(from, to, t - pools.schedule, how);
-    next[SCHEDULE] = (uint64_t)(anchor - (lag > active ? lag : active));
-    next[ACTIVE] = (uint64_t)active;
+    const int64_t lag = carried(from, to, t - pools.schedule - ahead_of(from), WEIR_SCALE);
+    const int64_t given = carried(from, to, pools.schedule + ahead_of(from) - clamp((int64_t)state[BEGUN]), WEIR_SCALE);
+    const int64_t active = carried(from, to, held, how), missing = lag + ahead_of(to);
+    next[SCHEDULE] = (uint64_t)clamp(anchor - missing);
+    next[ACTIVE] = (uint64_t)(active < missing ? active : missing);
     next[SINCE] = most(as_ticks(anchor), 1);
-    next[BEHIND_MAX] = carry_used(from, to, state[BEHIND_MAX], WEIR_KEEP);
+    next[BEGUN] = (uint64_t)clamp(anchor - lag - given);
 }
 
-/* The waiting pool: time that has passed, was not used, and is in no pool to be used.  A take moves the schedule and
-   the pools alike, so no start changes it, be it now or ahead. */
-static uint64_t behind(const struct rule *rule, const uint64_t *state, uint64_t now)
+/* A slot ends when its last permit is due. */
+static uint64_t due(const struct rule *rule, uint64_t end, uint64_t cost)
 {
+    const int64_t first = clamp((int64_t)end) - as_signed(cost) + as_signed(ticks_of(rule, 1));
+    return (uint64_t)(first + ahead_of(rule));
+}
+
+/* The waiting pool is behind: time that has passed, was not used, and is in no pool to be used.  A take moves the
+   schedule and the pools alike, so no start changes it, be it now or ahead.  At ratio 1 it is never made up for. */
+static struct account account(const struct rule *rule, const uint64_t *state, uint64_t now)
+{
+    if (state[SINCE] == 0) return (struct account){.due = 0};
     const struct pools_now pools = pools_of(state);
-    const int64_t t = as_signed(now);
-    return state[SINCE] == 0 ? 0 : as_ticks(clamp(t - pools.schedule) - active_at(rule, &pools, t));
+    const int64_t t = as_signed(now), begun = clamp((int64_t)state[BEGUN]);
+    const uint64_t waiting = as_ticks(clamp(t - pools.schedule) - active_at(rule, &pools, t));
+    const bool kept = rule->ratio > UINT64_C(1) << RATIO_BITS;
+    return (struct account){
+        .due = t - begun,
+        .given = pools.schedule + ahead_of(rule) - begun,
+        .missed = kept ? 0 : waiting,
+        .behind = waiting,
+    };
 }
 
-static uint64_t behind_max(const uint64_t *state)
+static void shift(const struct rule *rule, uint64_t *state, uint64_t ticks, bool back)
 {
-    return state[BEHIND_MAX];
+    (void)rule;
+    if (state[SINCE] == 0) return;
+    const int64_t by = as_signed(ticks);
+    state[SCHEDULE] = (uint64_t)clamp(pools_of(state).schedule + (back ? -by : by));
 }
 
 static uint64_t full(const struct rule *rule, const weir_decision *decision, uint64_t now)
@@ -363,7 +401,6 @@ const struct algorithm *hybrid_algorithm(void)
         .name = "hybrid",
         .options = WITH(BURST) | WITH(CATCHUP) | WITH(START) | WITH(DEBT),
         .words = WORDS,
-        .keeps_schedule = true,
         .defaults = defaults,
         .compile = compile,
         .facts = facts,
@@ -380,8 +417,9 @@ const struct algorithm *hybrid_algorithm(void)
         .hold = hold,
         .slice = slice,
         .carry = carry,
-        .behind = behind,
-        .behind_max = behind_max,
+        .due = due,
+        .account = account,
+        .shift = shift,
         .full = full,
         .idle = idle,
     };

@@ -88,6 +88,11 @@ static inline uint64_t shift_divide_ceil(uint64_t a, unsigned shift, uint64_t di
     return wide_to_64(top / divisor + (top % divisor != 0));
 }
 
+static inline uint64_t shift_divide_floor(uint64_t a, unsigned shift, uint64_t divisor)
+{
+    return divisor == 0 ? UINT64_MAX : wide_to_64(((uint128)a << (shift & 127)) / divisor);
+}
+
 /* a * b / divisor.  By 0: UINT64_MAX. */
 static inline uint64_t multiply_divide_floor(uint64_t a, uint64_t b, uint64_t divisor)
 {
@@ -107,6 +112,7 @@ static inline uint64_t multiply_divide_ceil(uint64_t a, uint64_t b, uint64_t div
 #define multiply_shift_floor portable_multiply_shift_floor
 #define multiply_shift_floor_64 portable_multiply_shift_floor
 #define shift_divide_ceil portable_shift_divide_ceil
+#define shift_divide_floor portable_shift_divide_floor
 #define multiply_divide_floor portable_multiply_divide_floor
 #define multiply_divide_ceil portable_multiply_divide_ceil
 

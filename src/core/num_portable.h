@@ -71,6 +71,12 @@ static inline uint64_t portable_shift_divide_ceil(uint64_t a, unsigned shift, ui
     return halves_divide_ceil(halves_shift_left(a, shift & 127), divisor);
 }
 
+static inline uint64_t portable_shift_divide_floor(uint64_t a, unsigned shift, uint64_t divisor)
+{
+    uint64_t remainder;
+    return divisor == 0 ? UINT64_MAX : halves_divide(halves_shift_left(a, shift & 127), divisor, &remainder);
+}
+
 static inline uint64_t portable_multiply_divide_floor(uint64_t a, uint64_t b, uint64_t divisor)
 {
     uint64_t remainder;

@@ -243,14 +243,10 @@ static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at
     return (uint64_t)filled.pools.active / most(per_op_of(rule), 1);
 }
 
-static uint64_t behind(const struct rule *rule, const uint64_t *state, uint64_t now)
+/* Its pools have no places: only what waits in them is known. */
+static struct account account(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
-    return times((uint64_t)filled_at(rule, state, now, 1).pools.waiting, tick_ns_of(rule));
-}
-
-static uint64_t behind_max(const uint64_t *state)
-{
-    return state[SIMRATE_BEHIND_MAX];
+    return (struct account){.behind = times((uint64_t)filled_at(rule, state, now, 1).pools.waiting, tick_ns_of(rule))};
 }
 
 static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
@@ -259,7 +255,6 @@ static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at
     filled.pools.active -= ticks_of_ops(rule, cost);
     if (cost != 0) {
         write_down(state, &filled);
-        state[SIMRATE_BEHIND_MAX] = most(state[SIMRATE_BEHIND_MAX], behind(rule, state, at));
     }
     return (struct taken){0, room(rule, state, start)};
 }
@@ -307,7 +302,6 @@ static void carry(const struct rule *from, const struct rule *to, const uint64_t
     const int64_t owed = ticks_of_ops(to, shift_divide_ceil(owed_ticks, 0, per_op_of(from)));
     filled.pools = pools_with(to, owed_ticks != 0 ? -owed : ticks_of_ops(to, 1), 0);
     write_down(next, &filled);
-    next[SIMRATE_BEHIND_MAX] = state[SIMRATE_BEHIND_MAX];
 }
 
 /* ---- in numbers ---- */
@@ -350,8 +344,7 @@ const struct algorithm *simrate_algorithm(void)
         .room = room,
         .full = full,
         .idle = idle,
-        .behind = behind,
-        .behind_max = behind_max,
+        .account = account,
         .mark = mark,
         .start_of = started,
         .waited_for = nobody_waits,

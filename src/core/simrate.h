@@ -7,8 +7,8 @@
 
 #include "core/rule.h"
 
-/* | ticks in active, signed | ticks in waiting | ns of the last fill + 1, 0 = untouched | the most it was behind | */
-enum simrate_word { SIMRATE_ACTIVE, SIMRATE_WAITING, SIMRATE_FILLED, SIMRATE_BEHIND_MAX, SIMRATE_WORDS };
+/* | ticks in active, signed | ticks in waiting | ns of the last fill + 1, 0 = untouched | */
+enum simrate_word { SIMRATE_ACTIVE, SIMRATE_WAITING, SIMRATE_FILLED, SIMRATE_WORDS };
 
 /* One fill with all the time since the last one; the first only begins. */
 void simrate_refill(const struct rule *rule, uint64_t *state, uint64_t now);

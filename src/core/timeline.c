@@ -15,7 +15,7 @@
      catchup     a second pointer, `spaced`, moves on from each start by the call's time / catchup, and no call starts
                  before it: behind its schedule the work runs that much faster and no more.  Every call reads the clock.
 
-       | slot, 0 = untouched | seen | latest | spaced | allocated | idle | behind_max |   a cell, seven words
+       | slot, 0 = untouched | seen | latest | spaced | allocated | idle |   a cell, six words
 
    May touch: its arguments.  Promises: strictness 1: at most 3 permits and then rate * t in any window t (one on a
    reading of long ago, one that reads the clock, one in the slot that this closes up to); catchup c: c * rate * t;
@@ -86,8 +86,7 @@ static void pass(const struct rule *rule, uint64_t *state, uint64_t now, uint64_
     /* Each reading closes up to itself and so covers a slot: one that goes back would cover another. */
     state[TIMELINE_LATEST] = rule->flags & RULE_FOLLOWS_CLOCK ? now : most(state[TIMELINE_LATEST], now);
     if (reads) state[TIMELINE_SEEN] = state[TIMELINE_LATEST];
-    const uint64_t seen = state[TIMELINE_SEEN], behind = subtract_to_zero(seen, state[TIMELINE_SLOT]);
-    state[TIMELINE_BEHIND_MAX] = most(state[TIMELINE_BEHIND_MAX], behind);
+    const uint64_t seen = state[TIMELINE_SEEN];
     state[TIMELINE_SLOT] = add_saturating(state[TIMELINE_SLOT], cost);
     state[TIMELINE_ALLOCATED] = add_saturating(state[TIMELINE_ALLOCATED], cost);
     if (is_spaced(rule)) {
@@ -192,10 +191,11 @@ static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t no
 
 static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
 {
+    const uint64_t end = add_saturating(slot_at(state, position_of(at)), cost); /* what is closed comes after it */
     (void)start;
     /* The peers read the clock for a call of no time, too. */
     if (cost != 0 || rule->flags & RULE_FOLLOWS_CLOCK) pass(rule, state, position_of(at), cost);
-    return (struct taken){mark(rule, state, at), room(rule, state, at)};
+    return (struct taken){end - TIMELINE_ZERO, room(rule, state, at)};
 }
 
 static bool knows(const struct rule *rule, const uint64_t *state, uint64_t *now)
@@ -204,20 +204,30 @@ static bool knows(const struct rule *rule, const uint64_t *state, uint64_t *now)
     return covers(rule, state);
 }
 
-static uint64_t behind(const struct rule *rule, const uint64_t *state, uint64_t now)
+/* A slot begins when its first permit is due. */
+static uint64_t due(const struct rule *rule, uint64_t end, uint64_t cost)
 {
     (void)rule;
-    return subtract_to_zero(position_of(now), slot_at(state, position_of(now)));
+    return end - cost;
 }
 
-static uint64_t behind_max(const uint64_t *state)
+/* The first permit is due when the schedule begins. */
+static struct account account(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
-    return state[TIMELINE_BEHIND_MAX];
+    if (state[TIMELINE_SLOT] == 0) return (struct account){.due = 0};
+    const uint64_t at = position_of(now), slot = state[TIMELINE_SLOT];
+    const uint64_t given = state[TIMELINE_ALLOCATED], missed = state[TIMELINE_IDLE];
+    const uint64_t begun = slot - given - missed - ticks_of(rule, 1);
+    return (struct account){(int64_t)(at - begun), (int64_t)given, missed, subtract_to_zero(at, slot)};
 }
 
-static struct spent spent(const uint64_t *state)
+static void shift(const struct rule *rule, uint64_t *state, uint64_t ticks, bool back)
 {
-    return (struct spent){state[TIMELINE_ALLOCATED], state[TIMELINE_IDLE]};
+    (void)rule;
+    uint64_t *slot = &state[TIMELINE_SLOT], *given = &state[TIMELINE_ALLOCATED];
+    if (*slot == 0) return;
+    *slot = back ? most(subtract_to_zero(*slot, ticks), 1) : add_saturating(*slot, ticks);
+    *given = back ? subtract_to_zero(*given, ticks) : add_saturating(*given, ticks);
 }
 
 /* On schedule again: when the slot after this one begins. */
@@ -288,7 +298,8 @@ static void carry(const struct rule *from, const struct rule *to, const uint64_t
     if (slot == 0) return;
     const uint64_t waiting = carry_waiting(from, to, subtract_to_zero(slot, at));
     /* What may still be made up for is rounded down. */
-    const uint64_t missed = subtract_to_zero(carry_used(from, to, subtract_to_zero(at, slot), how), ROUNDED);
+    const weir_carry as_permits = how == WEIR_RESET ? WEIR_RESET : WEIR_SCALE;
+    const uint64_t missed = subtract_to_zero(carry_used(from, to, subtract_to_zero(at, slot), as_permits), ROUNDED);
     next[TIMELINE_SLOT] = most(subtract_to_zero(add_saturating(anchor, waiting), missed), 1);
     /* What the last reading covers it covers still. */
     const uint64_t unseen = carry_used(from, to, subtract_to_zero(at, state[TIMELINE_SEEN]), how);
@@ -299,7 +310,7 @@ static void carry(const struct rule *from, const struct rule *to, const uint64_t
     const uint64_t ahead = is_spaced(from) ? shift_divide_ceil(spaced, SHARE_BITS, from->third) : 0;
     const uint64_t spacing = spacing_of(to, carry_waiting(from, to, ahead));
     if (is_spaced(to)) next[TIMELINE_SPACED] = add_saturating(anchor, spacing);
-    for (int i = TIMELINE_ALLOCATED; i < TIMELINE_WORDS; i++) next[i] = carry_used(from, to, state[i], WEIR_KEEP);
+    for (int i = TIMELINE_ALLOCATED; i < TIMELINE_WORDS; i++) next[i] = carry_used(from, to, state[i], as_permits);
 }
 
 static const char *note_of(const struct limit *limit)
@@ -324,7 +335,6 @@ const struct algorithm *timeline_algorithm(void)
         .options = WITH(CATCHUP) | WITH(STRICTNESS),
         .note_of = note_of,
         .words = TIMELINE_WORDS,
-        .keeps_schedule = true,
         .pays_after = true,
         .defaults = defaults,
         .compile = compile,
@@ -341,9 +351,9 @@ const struct algorithm *timeline_algorithm(void)
         .give_back = give_back,
         .overcharge = overcharge,
         .carry = carry,
-        .behind = behind,
-        .behind_max = behind_max,
-        .spent = spent,
+        .due = due,
+        .account = account,
+        .shift = shift,
         .full = full,
         .idle = idle,
     };

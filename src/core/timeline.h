@@ -10,13 +10,12 @@
 #include <stdint.h>
 
 enum timeline_word {
-    TIMELINE_SLOT,       /* position: start of the next free slot; 0 = untouched */
-    TIMELINE_SEEN,       /* position: the clock as it was last read */
-    TIMELINE_LATEST,     /* position: the latest time at which a call came; the clock may have gone back since */
-    TIMELINE_SPACED,     /* position: with catchup no call starts before this; else 0 */
-    TIMELINE_ALLOCATED,  /* ticks: given to calls so far */
-    TIMELINE_IDLE,       /* ticks: closed so far, nobody's for ever */
-    TIMELINE_BEHIND_MAX, /* ticks */
+    TIMELINE_SLOT,      /* position: start of the next free slot; 0 = untouched */
+    TIMELINE_SEEN,      /* position: the clock as it was last read */
+    TIMELINE_LATEST,    /* position: the latest time at which a call came; the clock may have gone back since */
+    TIMELINE_SPACED,    /* position: with catchup no call starts before this; else 0 */
+    TIMELINE_ALLOCATED, /* ticks: given to calls so far */
+    TIMELINE_IDLE,      /* ticks: closed so far, nobody's for ever */
     TIMELINE_WORDS
 };
 

@@ -96,7 +96,7 @@ static void explain_period(struct writer *writer, const struct limit *limit, con
     const struct limit strict = strict_form(limit);
     explain_window(writer, limit, limit->period_ns);
     const uint64_t strict_most = facts_most_in(&strict, limit->period_ns);
-    if (!algorithm->keeps_schedule && facts_most_in(limit, limit->period_ns) > strict_most) {
+    if (algorithm->due == NULL && facts_most_in(limit, limit->period_ns) > strict_most) {
         write_text(writer, ".   For never more than ");
         write_grouped(writer, strict_most);
         write_text(writer, " in any ");
@@ -211,8 +211,8 @@ static void explain_largest(struct writer *writer, const struct limit *limit, co
     if (facts->largest == UINT64_MAX) {
         write_text(writer, "any; one above ");
         write_grouped(writer, pool);
-        write_text(writer, algorithm->keeps_schedule ? " starts when the pool is full and is paid back after\n"
-                                                     : " has to wait, for the permits of several periods\n");
+        write_text(writer, algorithm->due != NULL ? " starts when the pool is full and is paid back after\n"
+                                                  : " has to wait, for the permits of several periods\n");
         return;
     }
     write_grouped(writer, facts->largest);
@@ -230,7 +230,7 @@ static void explain_limit(struct writer *writer, const struct limit *limit, cons
     }
     const struct algorithm *algorithm = algorithm_of(rule);
     const struct facts facts = facts_of(limit, rule);
-    if (algorithm->keeps_schedule) {
+    if (algorithm->due != NULL) {
         explain_pace(writer, limit, &facts);
         explain_gap(writer, limit, facts.spacing_ns);
     } else {

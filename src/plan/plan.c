@@ -70,7 +70,8 @@ uint64_t plan_full_ns(struct rules rules, const weir_decision *decision)
     const uint64_t full_ns =
         subtract_to_zero(ns_ceil(rule, algorithm->full(rule, decision, tick_at(rule, now_ns))), now_ns);
     /* Not sooner than what was refused passes. */
-    return decision->retry_ns == WEIR_FOREVER ? full_ns : most(full_ns, decision->retry_ns);
+    const uint64_t retry_ns = decision_retry_ns(decision);
+    return retry_ns == WEIR_FOREVER ? full_ns : most(full_ns, retry_ns);
 }
 
 uint64_t weir_full_ns(const weir_plan *plan, const weir_decision *decision)

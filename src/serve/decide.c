@@ -196,7 +196,7 @@ void decide_queue(struct turn *turn)
 uint64_t decide_full_ns(const struct turn *turn, const struct item *item, const weir_decision *decision)
 {
     if (!item->under.is_shared) return weir_table_full_ns(item->under.table, item->under.plan, decision);
-    return turn->asker != NULL ? turn->asker->full_ns[item - turn->item] : decision->retry_ns;
+    return turn->asker != NULL ? turn->asker->full_ns[item - turn->item] : decision_retry_ns(decision);
 }
 
 bool decide_correctable(const struct item *item, const weir_decision *decision)

@@ -17,6 +17,7 @@
 #include "serve/http_headers.h"
 
 #include "api/keyed.h"
+#include "core/decide.h"
 #include "core/num.h"
 #include "format/http.h"
 #include "plan/plan.h"
@@ -151,7 +152,7 @@ static struct left left_by_asking(const struct turn *turn, const struct item *it
     const uint64_t left = keyed_peek(under->table, under->plan, key, now_ns, limit, 0).remaining;
     const uint64_t more = add_saturating(left, 1);
     const weir_decision next = keyed_peek(under->table, under->plan, key, now_ns, limit, more);
-    return (struct left){.permits = left, .wait_ns = next.retry_ns, .all = next.verdict != WEIR_DENY};
+    return (struct left){.permits = left, .wait_ns = decision_retry_ns(&next), .all = next.verdict != WEIR_DENY};
 }
 
 /* As the engine has told it of the limit that it names: it is not asked twice. */
@@ -159,7 +160,7 @@ static struct left left_of_shared(const struct item *item, const weir_decision *
 {
     const bool looked = item->peek && decision->verdict == WEIR_ALLOW;
     return (struct left){.permits = add_saturating(decision->remaining, looked ? item->cost : 0),
-                         .wait_ns = decision->retry_ns,
+                         .wait_ns = decision_retry_ns(decision),
                          .all = decision->verdict != WEIR_DENY};
 }
 

@@ -11,6 +11,7 @@
    misspelled one does not pass for its default.  Leaves to others: decisions (turn.c), receipts (receipt.c). */
 #include <stdio.h>
 
+#include "core/decide.h"
 #include "core/num.h"
 #include "serve/http_headers.h"
 #include "serve/http_parts.h"
@@ -61,7 +62,7 @@ static void write_body(const struct turn *turn, struct bytes *out, const struct 
     number(out, "\",\"limit\":", decision->limit);
     number(out, ",\"remaining\":", decision->remaining);
     number(out, ",\"delay_ns\":", decision->delay_ns);
-    number(out, ",\"retry_ns\":", decision->retry_ns);
+    number(out, ",\"retry_ns\":", decision_retry_ns(decision));
     number(out, ",\"full_ns\":", decide_full_ns(turn, item, decision));
     if (item->shadow_denied) bytes_text(out, ",\"shadow\":true");
     if (allowed) receipt(turn, out, item, decision);

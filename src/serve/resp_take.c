@@ -9,6 +9,8 @@
 
 #include <stdio.h>
 
+#include "core/decide.h"
+
 /* Costs as they were given: none is 1. */
 struct costs {
     uint64_t each[WEIR_LIMITS_MAX];
@@ -45,7 +47,7 @@ static void answer(struct turn *turn, const struct item *item, const weir_decisi
     resp_bulk(out, verdict_text(decision));
     const uint64_t full_ns = decide_full_ns(turn, item, decision);
     const int64_t said[] = {decision->limit, capped(decision->remaining), capped(decision->delay_ns),
-                            capped(decision->retry_ns), capped(full_ns)};
+                            capped(decision_retry_ns(decision)), capped(full_ns)};
     resp_integers(out, said, sizeof said / sizeof said[0]);
     add_receipt(turn, out, item, decision);
 }

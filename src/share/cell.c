@@ -117,6 +117,21 @@ bool cell_settle(struct cell *cell, uint64_t now_ns, const weir_decision *decisi
     return here;
 }
 
+void cell_shift(struct cell *cell, int64_t permits)
+{
+    lock(cell);
+    const struct cell_content *content = &cell->content;
+    uint64_t *state = content->state;
+    for (int i = 0; i < content->count; i++) {
+        const struct rule *rule = &content->rule[i];
+        const struct algorithm *algorithm = algorithm_of(rule);
+        const uint64_t ticks = ticks_of(rule, permits < 0 ? 0 - (uint64_t)permits : (uint64_t)permits);
+        if (algorithm->shift != NULL) algorithm->shift(rule, state, ticks, permits < 0);
+        state += state_words(rule, algorithm);
+    }
+    unlock(cell);
+}
+
 bool cell_trade(struct cell *cell, const struct trade *trade, struct lease_slice *slice)
 {
     lock(cell);

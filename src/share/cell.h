@@ -40,6 +40,10 @@ bool cell_peek_limit(struct cell *cell, int limit, const struct ask *ask, weir_d
 bool cell_settle(struct cell *cell, uint64_t now_ns, const weir_decision *decision, const uint64_t cost[],
                  const uint64_t actual[], const uint64_t end[]);
 
+/* Moves the schedules alone by so many permits: on, where operations are dropped; back, where they are still to come.
+   What may start at once stays as it is. */
+void cell_shift(struct cell *cell, int64_t permits);
+
 /* Gives permits of a lease back and takes others, see lease.h; of several limits none are to be had. */
 bool cell_trade(struct cell *cell, const struct trade *trade, struct lease_slice *slice);
 

@@ -97,5 +97,8 @@ struct lease_slice lease_trade(const struct rule *rule, uint64_t *state, const s
     got.first_ns = start_ns(rule, slice.first, now, trade->now_ns);
     got.last_ns = start_ns(rule, slice.last, now, trade->now_ns);
     got.end = slice.end;
+    const uint64_t ticks = ticks_of(rule, slice.permits);
+    if (slice.permits != 0 && algorithm->due != NULL)
+        got.due_ns = ns_ceil_signed(rule, algorithm->due(rule, slice.end, ticks));
     return got;
 }

@@ -56,8 +56,8 @@ static void ask(weir_table *table, const struct file *file, const struct use *us
     printf("%s '%s' ", file->name, limit);
     for (const char *byte = use->key; *byte != '\0'; byte++) print_byte((unsigned char)*byte);
     printf(" +%" PRIu64 "s %" PRIu64 ": %d %" PRIu32 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", later_s, cost,
-           (int)decision.verdict, decision.limit, decision.remaining, decision.retry_ns,
-           weir_table_full_ns(table, &plan, &decision));
+           (int)decision.verdict, decision.limit, decision.remaining,
+           decision.verdict == WEIR_ALLOW ? 0 : decision.retry_ns, weir_table_full_ns(table, &plan, &decision));
 }
 
 static void answer(const char *folder, const struct file *file)

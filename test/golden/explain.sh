@@ -81,7 +81,7 @@ explains '2000 ops/s strictness=1' <<'END'
   in any second   at most 2,002
   largest call    any; the next call waits for it
   back to full    500 µs after the last call
-  memory          56 bytes of state
+  memory          48 bytes of state
   note            EngineBlock's strict limiting as it was built: idle time is given up, starts may come together
 END
 

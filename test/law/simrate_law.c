@@ -119,7 +119,7 @@ static void jumped_property(struct law *law)
     for (uint64_t i = 0; i < fills; i++) fill(filler, FILL_NS);
     subject.now_ns += fills * FILL_NS + law_pick(law, FILL_NS);
     const uint64_t active = simrate_algorithm()->room(rule, subject.state, now_of(&subject));
-    const uint64_t behind = simrate_algorithm()->behind(rule, subject.state, now_of(&subject));
+    const uint64_t behind = simrate_algorithm()->account(rule, subject.state, now_of(&subject)).behind;
     law_check(law, (int64_t)active == (filler->active > 0 ? filler->active : 0),
               "active %" PRIu64 ", one by one %" PRId64, active, filler->active);
     law_check(law, (int64_t)behind == filler->waiting * filler->tick_ns, "behind %" PRIu64 ", one by one %" PRId64,
@@ -163,7 +163,7 @@ static void check_retry(struct law *law, const struct subject *subject, uint64_t
 static void check_told(struct law *law, struct subject *subject, const weir_decision *decision)
 {
     const struct filler *filler = &subject->filler;
-    const uint64_t behind = simrate_algorithm()->behind(rule_of(subject), subject->state, now_of(subject));
+    const uint64_t behind = simrate_algorithm()->account(rule_of(subject), subject->state, now_of(subject)).behind;
     const int64_t remaining = filler->active > 0 ? filler->active / filler->per_op : 0;
     law_check(law, (int64_t)decision->remaining == remaining, "%" PRIu64 " remain, with a filler %" PRId64,
               decision->remaining, remaining);

@@ -55,7 +55,7 @@ static void hold(struct law *law, struct subject *subject, uint64_t out)
     const uint64_t before = subject->algorithm->room(rule, subject->state, now);
     lease_hold(rule, subject->state, subject->now_ns, out);
     const uint64_t after = subject->algorithm->room(rule, subject->state, now);
-    const uint64_t most_ticks = most(rule->burst, subject->algorithm->keeps_schedule ? rule->over : 0);
+    const uint64_t most_ticks = most(rule->burst, subject->algorithm->due != NULL ? rule->over : 0);
     const uint64_t left = most_ticks - least(ticks_of(rule, out), rule->burst - permit);
     law_check(law, out == 0 || untouched || after == least(before, left),
               "%" PRIu64 " ticks before, %" PRIu64 " after, %" PRIu64 " are not out", before, after, left);
@@ -148,7 +148,7 @@ static void check_slice(struct law *law, struct subject *subject)
     uint64_t more[STATE_WORDS_MAX];
     memcpy(more, other, sizeof more);
     want = least(want, permits_floor(subject->rule, subject->rule->burst) - 1); /* one is left for others */
-    const bool all = subject->algorithm->keeps_schedule && slice.permits != 0 && slice.permits < want;
+    const bool all = subject->algorithm->due != NULL && slice.permits != 0 && slice.permits < want;
     law_check(law, !all || !take_one(subject, more, until_ns, &start_ns), "single calls get one more");
     compare_later(law, subject, other, slice.last_ns > subject->now_ns ? slice.permits * TICK_NS : 0);
 }
@@ -259,7 +259,7 @@ static void inherit(struct law *law, struct holders *all)
     const uint64_t fit = permits_floor(all->subject.rule, all->subject.rule->burst) - 1;
     const uint64_t now_ns = all->subject.now_ns;
     all->out = law_pick_size(law, least(fit, WANT_MAX));
-    all->holder[0].slice = (struct lease_slice){all->out, now_ns, now_ns, 0, UINT32_MAX, 0};
+    all->holder[0].slice = (struct lease_slice){all->out, now_ns, now_ns, 0, 0, UINT32_MAX, 0};
 }
 
 static void holders_property(struct law *law)

@@ -116,8 +116,8 @@ static void ask_each(struct law *law, struct subject *subject)
         algorithm->start_of(rule, state, any(law), any(law));
         algorithm->full(rule, &subject->decision, any(law));
         algorithm->idle(rule, state, any(law));
-        if (algorithm->behind != NULL) algorithm->behind(rule, state, any(law));
-        if (algorithm->behind_max != NULL) algorithm->behind_max(state);
+        if (algorithm->account != NULL) algorithm->account(rule, state, any(law));
+        if (algorithm->due != NULL) algorithm->due(rule, any(law), any(law));
         uint64_t next[STATE_WORDS_MAX] = {0};
         algorithm->carry(rule, &subject->other[i], state, next, any(law), (weir_carry)law_pick(law, 3));
         memcpy(state, next, algorithm->words * sizeof *state);

@@ -880,7 +880,7 @@ enum { STARTS = 20000 };
 struct twins {
     weir_limiter *leased, *plain;
     weir_lease lease;
-    uint64_t start_ns[2 * STARTS];
+    uint64_t start_ns[2 * STARTS], due_ns[2 * STARTS];
     size_t given, spent, renewed;
 };
 
@@ -890,7 +890,9 @@ static weir_decision take_of_twins(struct twins *twins)
     const weir_decision decision = weir_lease_take(&twins->lease, 1);
     const uint64_t along = out(twins->leased), single = weir_allowed(decision);
     for (uint64_t i = 0; asks && i < (along != 0 ? along : single); i++) {
-        twins->start_ns[twins->given++] = weir_reserve(twins->plain, 1, WEIR_FOREVER).start.ns;
+        const weir_decision reserved = weir_reserve(twins->plain, 1, WEIR_FOREVER);
+        twins->due_ns[twins->given] = weir_due(twins->plain, &reserved, 1).ns;
+        twins->start_ns[twins->given++] = reserved.start.ns;
     }
     twins->renewed += asks && along != 0;
     return decision;
@@ -908,8 +910,8 @@ static void same_starts(const char *limits, uint64_t step_most_ns)
         set_ns(twins.plain, now_ns);
         const weir_decision decision = take_of_twins(&twins);
         if (weir_allowed(decision)) {
-            const uint64_t start_ns = twins.start_ns[twins.spent++];
-            assert_in_range(decision.start.ns, start_ns, start_ns + 1);
+            assert_int_equal(weir_due(twins.leased, &decision, 1).ns, twins.due_ns[twins.spent]);
+            assert_true(decision.start.ns <= twins.start_ns[twins.spent++] + 1);
             assert_true(decision.start.ns <= now_ns);
             if (random_one_in(&seed, 10)) now_ns += random_below(&seed, step_most_ns);
         } else {

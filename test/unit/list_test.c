@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "core/decide.h"
 #include "unit/plans.h"
 
 #define H (3600 * S)
@@ -145,14 +146,15 @@ static bool in_every_field(const weir_decision *before, const weir_decision *aft
 static bool no_more_than_before(const weir_decision *before, const weir_decision *after)
 {
     const bool sooner = after->verdict == WEIR_ALLOW && before->verdict != WEIR_ALLOW;
-    return !sooner && after->remaining <= before->remaining && after->retry_ns >= before->retry_ns;
+    return !sooner && after->remaining <= before->remaining && decision_retry_ns(after) >= decision_retry_ns(before);
 }
 
 /* Time is cut to the ticks of another clock. */
 static bool no_more_but_for_ticks(const weir_decision *before, const weir_decision *after)
 {
     const bool sooner = after->verdict == WEIR_ALLOW && before->verdict != WEIR_ALLOW;
-    const uint64_t shorter = before->retry_ns > after->retry_ns ? before->retry_ns - after->retry_ns : 0;
+    const uint64_t retry_ns = decision_retry_ns(before), retry_after_ns = decision_retry_ns(after);
+    const uint64_t shorter = retry_ns > retry_after_ns ? retry_ns - retry_after_ns : 0;
     return !sooner && after->remaining <= before->remaining && shorter <= 2;
 }
 

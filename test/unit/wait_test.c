@@ -181,7 +181,8 @@ static void pace_for(const char *limits, uint64_t per_s, uint64_t for_ns, uint64
     assert_int_equal(machine.locks, 0);
     /* What has become due, but in the last sleep. */
     const double wanted = (double)per_s * (double)for_ns / 1e9, last = (double)per_s * (double)(2 * shortest_ns) / 1e9;
-    assert_true((double)granted <= wanted + last + 2 && (double)granted >= wanted - last - 2);
+    if ((double)granted > wanted + last + 2 || (double)granted < wanted - last - 2)
+        fail_msg("%s: granted %d, wanted %d", limits, (int)granted, (int)wanted);
     machine.nothing_out = false;
     if (leased) weir_lease_close(&lease);
     weir_close(limiter);

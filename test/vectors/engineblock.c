@@ -222,7 +222,7 @@ static void acquire(struct subject *subject, struct step *step)
     judge_wait(step, "wait_ns", dual ? slept(subject, wait_ns) : wait_ns);
     judge_i64(step, "lag_ns",
               dual           ? since_origin(subject, position_of(subject, at_ns)) - since_origin(subject, mine)
-              : wait_ns == 0 ? (int64_t)(now.ns - decision.start.ns)
+              : wait_ns == 0 ? (int64_t)(now.ns - decision.due.ns)
                              : 0);
     judge_after(subject, step, at_ns);
 }

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT
+   report.c - what a limiter says of itself: its counters, what became of its schedule, when an operation was due.
+
+   May touch: the limiter.  Promises: what it reports is computed from the state that decides, at one moment.  Leaves to
+   others: counting (take.c). */
+#include <string.h>
+
+#include "api/limiter.h"
+#include "core/clock.h"
+#include "core/num.h"
+
+struct reading {
+    uint64_t now_ns;
+    weir_stats *stats;
+    bool first;
+};
+
+static uint64_t duration(const struct rule *rule, uint64_t ticks)
+{
+    return shift_divide_ceil(ticks, rule->shift, rule->multiplier);
+}
+
+/* In permits; what is part of one is not there yet. */
+static void read_schedule(const struct rule *rule, const struct account *account, weir_stats *stats)
+{
+    const int64_t permit = (int64_t)ticks_of(rule, 1), left = account->due - account->given;
+    /* Rounded down, below zero too. */
+    const int64_t open = left / permit - (left % permit < 0);
+    stats->allocated_ns = duration(rule, account->given > 0 ? (uint64_t)account->given : 0);
+    stats->idle_ns = duration(rule, account->missed);
+    stats->due = permits_floor(rule, account->due > 0 ? (uint64_t)account->due : 0);
+    stats->ahead = open < 0 ? (uint64_t)-open : 0;
+    stats->missed = least(permits_floor(rule, account->missed), open > 0 ? (uint64_t)open : 0);
+    stats->backlog = open > 0 ? (uint64_t)open - stats->missed : 0;
+}
+
+/* In a list the slowest schedule is the one that the work can be on. */
+static void read_rules(const struct cell_content *content, void *context)
+{
+    struct reading *reading = context;
+    const uint64_t *state = content->state;
+    for (int i = 0; i < content->count; i++) {
+        const struct rule *rule = &content->rule[i];
+        const struct algorithm *algorithm = algorithm_of(rule);
+        if (algorithm->account != NULL) {
+            const struct account account = algorithm->account(rule, state, tick_at(rule, reading->now_ns));
+            const uint64_t late_ns = duration(rule, account.behind);
+            const bool slowest = reading->first || late_ns < reading->stats->late_now_ns;
+            if (slowest) reading->stats->late_now_ns = late_ns;
+            if (slowest && algorithm->due != NULL) read_schedule(rule, &account, reading->stats);
+            reading->first = false;
+        }
+        state += state_words(rule, algorithm);
+    }
+}
+
+void weir_read_stats(weir_limiter *limiter, weir_stats *stats, size_t size)
+{
+    weir_stats sum = {0};
+    for (int i = 0; i <= HOST_SLOTS; i++) {
+        const struct tally *tally = &limiter->tally[i];
+        sum.calls += atom_load(&tally->allowed) + atom_load(&tally->denied);
+        sum.granted += atom_load(&tally->granted);
+        sum.denied += atom_load(&tally->denied);
+        sum.delayed += atom_load(&tally->delayed);
+        sum.waiting_ns += atom_load(&tally->waiting_ns);
+    }
+    const uint64_t now_ns = limiter_now_ns(limiter);
+    sum.late_max_ns = atom_load(&limiter->late_max_ns);
+    sum.begun_ns = atom_load(&limiter->begun_ns);
+    if (sum.begun_ns != 0) sum.elapsed_ns = subtract_to_zero(now_ns, sum.begun_ns);
+    limiter_look(limiter, read_rules, &(struct reading){now_ns, &sum, true});
+    memcpy(stats, &sum, least(size, sizeof sum));
+}
+
+/* ---- when an operation was due ---- */
+
+struct asking {
+    weir_limiter *limiter;
+    const weir_decision *decision;
+    uint64_t nth;
+    weir_instant due;
+};
+
+/* The rule that a decision was made by: the one in force, or one that a change has kept. */
+static const struct rule *rule_of(const weir_limiter *limiter, const struct cell_content *content,
+                                  const weir_decision *decision)
+{
+    const uint32_t made = (uint32_t)decision->reserved;
+    const int limit = (int)decision->limit;
+    const struct change *change = &limiter->change[(made + 1) % CHANGES_KEPT];
+    if (made == limiter->generation) return limit < content->count ? &content->rule[limit] : NULL;
+    return limiter->generation - made <= CHANGES_KEPT && limit < change->count ? &change->rule[limit] : NULL;
+}
+
+static void compute_due(const struct cell_content *content, void *context)
+{
+    struct asking *asking = context;
+    const weir_decision *decision = asking->decision;
+    const struct rule *rule = rule_of(asking->limiter, content, decision);
+    if (rule == NULL || algorithm_of(rule)->due == NULL) return;
+    const uint64_t first = algorithm_of(rule)->due(rule, decision->end, ticks_of(rule, decision->charged));
+    const uint64_t nth_ns = ns_ceil_signed(rule, first + ticks_of(rule, subtract_to_zero(asking->nth, 1)));
+    const uint64_t first_ns = decision->due.ns != 0 ? decision->due.ns : ns_ceil_signed(rule, first);
+    /* Who has lost his start keeps the time at which it was due. */
+    asking->due.ns = first_ns + (nth_ns - ns_ceil_signed(rule, first));
+}
+
+/* Most decisions carry it; the others are asked of the rule that they were made by. */
+weir_instant weir_due(const weir_limiter *limiter, const weir_decision *decision, uint64_t nth)
+{
+    if (decision->verdict != WEIR_ALLOW) return decision->start;
+    if (decision->due.ns != 0 && nth <= 1) return decision->due;
+    weir_limiter *locked = (weir_limiter *)(uintptr_t)limiter; /* its locks are taken, nothing else is written */
+    struct asking asking = {locked, decision, nth, decision->due.ns != 0 ? decision->due : decision->start};
+    host_lock(&locked->mutex);
+    limiter_look(locked, compute_due, &asking);
+    host_unlock(&locked->mutex);
+    return asking.due;
+}
