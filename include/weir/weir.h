@@ -169,7 +169,8 @@ WEIR_API weir_decision weir_reserve(weir_limiter *limiter, uint64_t cost, uint64
 
 /* Sleeps until the start, and says in delay_ns for how long; answers DENY at once when that is over wait_max_ns away.
    Callers start in the order in which they came; but with WEIR_FOREVER a turn within grain_ns goes to whoever is awake,
-   for one nap at most, and where a limit cannot be taken ahead (windows), they come back when it passes, in no order. */
+   for one nap at most; where a limit cannot be taken ahead (windows), they come back when it passes, in no order; and
+   who wakes so late that the pool has run over takes another start. */
 WEIR_API weir_decision weir_take_wait(weir_limiter *limiter, uint64_t cost, uint64_t wait_max_ns);
 
 /* Takes whatever the balance, for a cost known only afterwards; what is missing delays later calls.  ALLOW, or STOPPED;

@@ -208,7 +208,8 @@ void limiter_come_back(weir_limiter *limiter, uint32_t seen, uint64_t passes_ns)
 struct wait {
     uint64_t cost, until_ns; /* WEIR_FOREVER: no end */
     uint64_t since_ns;       /* once it has slept: when it began */
-    uint64_t late_ns;        /* who wakes later than this has lost his start */
+    uint64_t late_ns;        /* who wakes later than this has lost his start, */
+    weir_instant due;        /* which stays due when it was; 0: none was lost */
     bool slept, napped;
 };
 

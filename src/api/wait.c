@@ -177,37 +177,34 @@ static void wait_in_line(weir_limiter *limiter, const struct wait *wait, struct 
     }
 }
 
-/* Counted once the wait is over, with the time that the caller was held. */
+/* Counted once it is over, with the time that the caller was held. */
 static void count_wait(weir_limiter *limiter, const struct wait *wait, weir_decision *decision)
 {
-    if (decision->verdict == WEIR_ALLOW) decision->delay_ns = 0;
-    if (wait->slept && decision->verdict == WEIR_ALLOW) {
-        decision->delay_ns = subtract_to_zero(limiter_now_ns(limiter), wait->since_ns);
+    if (decision->verdict == WEIR_ALLOW) {
+        decision->delay_ns = wait->slept ? subtract_to_zero(limiter_now_ns(limiter), wait->since_ns) : 0;
+        if (wait->due.ns != 0) decision->due = wait->due;
     }
     limiter_count(limiter, decision);
 }
 
-/* Who wakes so late that a pool would have run over has lost his start, or all who were stopped would start together.
-   He takes another; where there is a schedule it has the first one back, and that stays the time when he was due.  He
-   may be twice as late for the next one, so that who always wakes late starts in the end. */
-static void start_again(weir_limiter *limiter, struct wait *wait, weir_decision *decision, uint64_t end[])
-{
-    struct ask ask = {.now_ns = limiter_now_ns(limiter), .wait_max_ns = WEIR_FOREVER, .cost = wait->cost, .end = end};
-    const weir_instant due = decision->due;
-    wait->late_ns = add_saturating(wait->late_ns, wait->late_ns);
-    if (wait->until_ns != WEIR_FOREVER) ask.wait_max_ns = subtract_to_zero(wait->until_ns, ask.now_ns);
-    cell_shift(&limiter->cell, -(int64_t)least(wait->cost, INT64_MAX));
-    limiter_ask(limiter, &ask, decision);
-    if (decision->verdict == WEIR_ALLOW && due.ns != 0) decision->due = due;
-}
-
-static bool lost(const weir_limiter *limiter, const struct wait *wait, const weir_decision *decision)
+static bool is_lost(const weir_limiter *limiter, const struct wait *wait, const weir_decision *decision)
 {
     const uint64_t late_ns = subtract_to_zero(limiter_now_ns(limiter), decision->start.ns);
     return late_ns > most(atom_load(&limiter->room_ns), wait->late_ns);
 }
 
-/* Takes ahead of its time and waits in line for the start; false when that is too far, or cannot be. */
+/* Who wakes so late that a pool would have run over has lost his start, or all who were stopped would start together.
+   He asks again; where there is a schedule it has his permits back, and they stay due when they were.  Next time he may
+   be twice as late, so that who always wakes late starts in the end. */
+static void lose(weir_limiter *limiter, struct wait *wait, const weir_decision *decision)
+{
+    if (wait->due.ns == 0) wait->due = decision->due;
+    wait->late_ns = add_saturating(wait->late_ns, wait->late_ns);
+    cell_shift(&limiter->cell, -(int64_t)least(wait->cost, INT64_MAX));
+}
+
+/* Takes ahead of its time and waits in line for the start.  False when that is too far, or cannot be; a verdict of 0
+   when the start was lost. */
 static bool wait_for_start(weir_limiter *limiter, struct wait *wait, uint64_t now_ns, uint64_t wait_max_ns,
                            weir_decision *decision)
 {
@@ -216,8 +213,8 @@ static bool wait_for_start(weir_limiter *limiter, struct wait *wait, uint64_t no
         .now_ns = now_ns, .wait_max_ns = wait_max_ns, .cost = wait->cost, .end = waiter.end, .uncounted = true};
     limiter_ask(limiter, &ask, decision);
     if (decision->verdict == WEIR_DENY) return false;
-    struct line *line = &limiter->line[host_slot()];
-    while (decision->verdict == WEIR_ALLOW && decision->delay_ns != 0) {
+    if (decision->verdict == WEIR_ALLOW && decision->delay_ns != 0) {
+        struct line *line = &limiter->line[host_slot()];
         waiter.decision = *decision; /* whoever stands in the line may be moved */
         waiter.cost = wait->cost;
         wait->slept = true;
@@ -225,8 +222,11 @@ static bool wait_for_start(weir_limiter *limiter, struct wait *wait, uint64_t no
         wait_in_line(limiter, wait, line, &waiter);
         *decision = waiter.decision;
         if (limiter_stopped(limiter)) *decision = (weir_decision){.verdict = WEIR_STOPPED, .start = {now_ns}};
-        else if (!lost(limiter, wait, decision)) break;
-        else start_again(limiter, wait, decision, waiter.end);
+        else if (is_lost(limiter, wait, decision)) {
+            lose(limiter, wait, decision);
+            *decision = (weir_decision){.verdict = 0};
+            return true;
+        }
     }
     count_wait(limiter, wait, decision);
     return true;
@@ -259,7 +259,7 @@ bool limiter_wait(weir_limiter *limiter, struct wait *wait, weir_decision *decis
         limiter_nap(limiter, wait, seen);
         return false;
     }
-    if (ahead && wait_for_start(limiter, wait, now_ns, left_ns, decision)) return true;
+    if (ahead && wait_for_start(limiter, wait, now_ns, left_ns, decision)) return decision->verdict != 0;
     /* With no end of the wait it is enough that it can be taken ahead by then. */
     if (ahead && left_ns == WEIR_FOREVER) passes_in_ns = decision->retry_ns;
     if (!waits || passes_in_ns > left_ns) {

@@ -488,12 +488,14 @@ static void test_changes_reach_waiters(void **state)
 struct call {
     weir_limiter *limiter;
     weir_decision decision;
+    atomic_bool done;
 };
 
 static void *wait_for_one(void *argument)
 {
     struct call *call = argument;
     call->decision = weir_take_wait(call->limiter, 1, WEIR_FOREVER);
+    atomic_store(&call->done, true);
     return NULL;
 }
 
@@ -515,13 +517,55 @@ static void test_order(void **state)
         while (weir_peek(limiter, 1).retry_ns < (i + 2) * 100 * MS) sched_yield();
     }
     assert_int_equal(weir_set_limit(limiter, "20/s burst=1", WEIR_SCALE, NULL), 0);
-    weir_manual_set(limiter, (weir_instant){S});
     for (uint64_t i = 0; i < WAITERS; i++) {
+        weir_manual_set(limiter, (weir_instant){(i + 1) * 50 * MS + US});
         pthread_join(thread[i], NULL);
         assert_int_equal(call[i].decision.verdict, WEIR_ALLOW);
         const uint64_t due_ns = (i + 1) * 50 * MS, start_ns = call[i].decision.start.ns;
         assert_true(start_ns + US > due_ns && start_ns < due_ns + US);
     }
+    weir_close(limiter);
+}
+
+/* They all came at 0. */
+static uint64_t started_by(struct call call[], uint64_t now_ns)
+{
+    uint64_t count = 0;
+    for (int i = 0; i < WAITERS; i++) count += atomic_load(&call[i].done) && call[i].decision.delay_ns <= now_ns;
+    return count;
+}
+
+/* All were stopped, and wake together 3 s later: the pool starts, and then one after the other; each was due when it
+   was. */
+static void test_the_bound_of_actual_starts(void **state)
+{
+    (void)state;
+    struct call call[WAITERS] = {{0}};
+    pthread_t thread[WAITERS];
+    weir_limiter *limiter;
+    weir_options options = WEIR_OPTIONS;
+    options.clock = WEIR_CLOCK_MANUAL;
+    options.use = WEIR_PACE;
+    machine.real = true;
+    assert_int_equal(weir_open(&limiter, "10/s burst=1", &options, NULL), 0);
+    assert_true(weir_allowed(weir_take(limiter, 1)));
+    for (uint64_t i = 0; i < WAITERS; i++) {
+        call[i].limiter = limiter;
+        assert_int_equal(pthread_create(&thread[i], NULL, wait_for_one, &call[i]), 0);
+        while (weir_peek(limiter, 1).retry_ns < (i + 2) * 100 * MS) sched_yield();
+    }
+    uint64_t now_ns = 3 * S + 50 * MS, due_ns = 0;
+    for (uint64_t i = 0; i < WAITERS; i++, now_ns += 100 * MS) {
+        weir_manual_set(limiter, (weir_instant){now_ns});
+        while (started_by(call, now_ns) <= i) sched_yield();
+        for (int look = 0; look < 100; look++) sched_yield();
+        assert_int_equal(started_by(call, now_ns), i + 1);
+    }
+    for (uint64_t i = 0; i < WAITERS; i++) {
+        pthread_join(thread[i], NULL);
+        due_ns += weir_due(limiter, &call[i].decision, 1).ns;
+    }
+    assert_int_equal(due_ns, WAITERS * (WAITERS + 1) / 2 * 100 * MS);
     weir_close(limiter);
 }
 
@@ -542,6 +586,7 @@ int main(void)
         cmocka_unit_test(test_spin_never),
         cmocka_unit_test(test_changes_reach_waiters),
         cmocka_unit_test(test_order),
+        cmocka_unit_test(test_the_bound_of_actual_starts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
