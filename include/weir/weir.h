@@ -204,7 +204,8 @@ WEIR_API void weir_cancel(weir_limiter *limiter, weir_decision *decision);
 typedef enum { WEIR_KEEP, WEIR_SCALE, WEIR_RESET } weir_carry;
 
 /* Changes the limit while in use.  Waiters keep their places and are re-timed; reservations ask weir_restart.
-   KEEP and SCALE need the same algorithms in the same order (WEIR_EUNSUPPORTED otherwise); RESET takes any. */
+   KEEP and SCALE need the same algorithms in the same order (WEIR_EUNSUPPORTED otherwise); RESET takes any.
+   "pause" stops the limit's clock until the next call of this: waiters wait, calls are refused, nothing falls behind. */
 WEIR_API int weir_set_limit(weir_limiter *limiter, const char *limits, weir_carry carry, weir_error *error);
 
 /* Writes the canonical text of the limit in force, NUL-terminated and cut at size; returns the length needed. */

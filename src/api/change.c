@@ -8,10 +8,14 @@
 
    May touch: the limiter.  Promises: a change reaches every waiter; order is kept.  Leaves to others: where the slots
    are (share), waking (wait.c sleeps on the limiter's event). */
+#include <string.h>
+
 #include "api/limiter.h"
 #include "core/clock.h"
 #include "core/facts.h"
 #include "core/num.h"
+
+static const char PAUSE[] = "pause";
 
 /* A log remembers no more calls than about so many that wait for their start: 32 MB of them. */
 enum { WAITING_MAX = 1 << 22 };
@@ -275,12 +279,13 @@ static void leave_home(weir_limiter *limiter, uint64_t now_ns)
 static void move_over(weir_limiter *limiter, enum home home, struct rule rule[], int count, const struct room *room,
                       uint64_t now_ns, weir_carry carry, struct change *change)
 {
+    const uint64_t stood_ns = limiter_stands_ns(limiter, now_ns);
     uint64_t value;
     if (home != limiter->home) leave_home(limiter, now_ns);
     if (room->log != NULL) use_log(limiter, room->log, now_ns);
-    if (home == HOME_WORD) word_change(&limiter->word, &rule[0], now_ns, carry, change, &value);
+    if (home == HOME_WORD) word_change(&limiter->word, &rule[0], stood_ns, carry, change, &value);
     if (home == HOME_LOG) log_change(limiter_log(limiter), &rule[0], now_ns, carry, change);
-    if (home == HOME_CELL) host_free(cell_change(&limiter->cell, rule, count, room->state, now_ns, carry, change));
+    if (home == HOME_CELL) host_free(cell_change(&limiter->cell, rule, count, room->state, stood_ns, carry, change));
     limiter->home = home;
 }
 
@@ -315,6 +320,7 @@ int limiter_change(weir_limiter *limiter, const struct plan *plan, uint64_t now_
     for (uint64_t i = 0; i < plan->count; i++) {
         rule[i] = plan->rule[i];
         rule[i].generation = limiter->generation;
+        rule[i].anchor_ns = now_ns;
         const struct algorithm *algorithm = algorithm_of(&rule[i]);
         /* A manual clock is its own epoch. */
         const uint64_t unix_ns = limiter->clock == WEIR_CLOCK_MANUAL ? now_ns : host_unix_ns();
@@ -325,6 +331,10 @@ int limiter_change(weir_limiter *limiter, const struct plan *plan, uint64_t now_
     note_spacing(limiter, plan);
     atom_store(&limiter->knows, plan->count == 1 && algorithm_of(&rule[0])->knows != NULL);
     if (plan != plan_inside_const(&limiter->plan)) *plan_inside(&limiter->plan) = *plan;
+    if (limiter_paused(limiter)) atom_add(&limiter->paused_ns, now_ns - limiter_stands_ns(limiter, now_ns));
+    if (carry == WEIR_RESET) atom_store(&limiter->begun_ns, 0);
+    if (carry == WEIR_RESET) atom_store(&limiter->paused_ns, 0);
+    atom_store(&limiter->paused_at_ns, 0);
     struct moving moving = {limiter, change};
     look_inside(limiter, after_change, &moving);
     return 0;
@@ -333,9 +343,9 @@ int limiter_change(weir_limiter *limiter, const struct plan *plan, uint64_t now_
 /* The same limit once more. */
 void limiter_renew(weir_limiter *limiter, uint64_t now_ns)
 {
-    if (now_ns < atom_load(&limiter->clock_ends_ns)) return;
+    if (now_ns < atom_load(&limiter->clock_ends_ns) || limiter_paused(limiter)) return;
     host_lock(&limiter->mutex);
-    if (now_ns >= atom_load(&limiter->clock_ends_ns)) {
+    if (now_ns >= atom_load(&limiter->clock_ends_ns) && !limiter_paused(limiter)) {
         const int failed = limiter_change(limiter, plan_inside_const(&limiter->plan), now_ns, WEIR_KEEP, NULL);
         /* Without memory the old clock goes on: it lasts for twice as long, at least. */
         if (failed != 0) atom_store(&limiter->clock_ends_ns, add_saturating(now_ns, RENEW_AGAIN_NS));
@@ -343,9 +353,25 @@ void limiter_renew(weir_limiter *limiter, uint64_t now_ns)
     host_unlock(&limiter->mutex);
 }
 
+/* Calls take the long way, where they see it; those who wait sleep on. */
+static void pause_limiter(weir_limiter *limiter)
+{
+    host_lock(&limiter->mutex);
+    const uint64_t now_ns = most(limiter_now_ns(limiter), 1);
+    if (!limiter_paused(limiter)) atom_store(&limiter->paused_at_ns, now_ns);
+    atom_store(&limiter->clock_ends_ns, 0);
+    atom_store(&limiter->knows, 0);
+    host_unlock(&limiter->mutex);
+    host_event_signal(&limiter->event);
+}
+
 int weir_set_limit(weir_limiter *limiter, const char *limits, weir_carry carry, weir_error *error)
 {
     weir_plan plan;
+    if (limits != NULL && strcmp(limits, PAUSE) == 0) {
+        pause_limiter(limiter);
+        return 0;
+    }
     int failed = weir_plan_parse(&plan, limits, limiter->use, error);
     if (failed != 0) return failed;
     host_lock(&limiter->mutex);
@@ -358,9 +384,11 @@ int weir_set_limit(weir_limiter *limiter, const char *limits, weir_carry carry, 
 size_t weir_limit_text(weir_limiter *limiter, char *out, size_t size)
 {
     host_lock(&limiter->mutex);
-    const size_t length = weir_plan_text(&limiter->plan, out, size);
+    struct writer writer = {out, size, 0};
+    if (limiter_paused(limiter)) write_text(&writer, PAUSE);
+    else writer.length = weir_plan_text(&limiter->plan, out, size);
     host_unlock(&limiter->mutex);
-    return length;
+    return writer.length;
 }
 
 struct restarting {

@@ -138,7 +138,8 @@ static bool trade_homes(weir_limiter *limiter, const struct trade *trade, struct
 /* Gives back what is held, for up to `want` others that start so soon. */
 static void trade(struct holder *holder, weir_lease *lease, uint64_t now_ns, uint64_t ahead_ns, uint64_t want)
 {
-    const struct trade trade = {.now_ns = now_ns,
+    if (limiter_paused(holder->limiter)) want = 0;
+    const struct trade trade = {.now_ns = limiter_stands_ns(holder->limiter, now_ns),
                                 .ahead_ns = ahead_ns,
                                 .held = holder->size,
                                 .unused = lease->left + holder->ahead,

@@ -94,7 +94,9 @@ struct weir_limiter {
     struct line line[HOST_SLOTS + 1]; /* by thread, as the tally */
     struct naps naps;
 
-    struct host_event event; /* a change, a stop, a new manual time */
+    struct atom paused_at_ns; /* 0: it runs */
+    struct atom paused_ns;    /* for so long it stood before */
+    struct host_event event;  /* a change, a stop, a new manual time */
     struct host_mutex mutex; /* around what follows, and around every change */
     struct holder *holders;  /* of leases */
     struct host_fork_watch fork_watch;
@@ -136,6 +138,18 @@ static inline struct log *limiter_log(const weir_limiter *limiter)
     return (struct log *)(uintptr_t)atom_load_acquire(&limiter->log);
 }
 
+/* The time at which its clock stands, or that of its clock. */
+static inline uint64_t limiter_stands_ns(const weir_limiter *limiter, uint64_t now_ns)
+{
+    const uint64_t paused_at_ns = atom_load(&limiter->paused_at_ns);
+    return paused_at_ns != 0 ? paused_at_ns : now_ns;
+}
+
+static inline bool limiter_paused(const weir_limiter *limiter)
+{
+    return atom_load(&limiter->paused_at_ns) != 0;
+}
+
 static inline bool limiter_stopped(const weir_limiter *limiter)
 {
     return atom_load(&limiter->stopped) != 0;
@@ -162,7 +176,7 @@ static inline bool limiter_refuses(const weir_limiter *limiter, uint64_t now_ns,
 void limiter_look(weir_limiter *limiter, void (*look)(const struct cell_content *content, void *context),
                   void *context);
 
-/* [under the mutex] Moves everything over to another plan at now_ns. */
+/* [under the mutex] Moves everything over to another plan at now_ns, and ends a pause. */
 int limiter_change(weir_limiter *limiter, const struct plan *plan, uint64_t now_ns, weir_carry carry,
                    weir_error *error);
 

@@ -65,10 +65,10 @@ void weir_read_stats(weir_limiter *limiter, weir_stats *stats, size_t size)
         sum.delayed += atom_load(&tally->delayed);
         sum.waiting_ns += atom_load(&tally->waiting_ns);
     }
-    const uint64_t now_ns = limiter_now_ns(limiter);
+    const uint64_t now_ns = limiter_stands_ns(limiter, limiter_now_ns(limiter));
     sum.late_max_ns = atom_load(&limiter->late_max_ns);
     sum.begun_ns = atom_load(&limiter->begun_ns);
-    if (sum.begun_ns != 0) sum.elapsed_ns = subtract_to_zero(now_ns, sum.begun_ns);
+    if (sum.begun_ns != 0) sum.elapsed_ns = subtract_to_zero(now_ns, sum.begun_ns + atom_load(&limiter->paused_ns));
     limiter_look(limiter, read_rules, &(struct reading){now_ns, &sum, true});
     memcpy(stats, &sum, least(size, sizeof sum));
 }

@@ -49,6 +49,16 @@ static weir_decision stopped(uint64_t now_ns)
     return (weir_decision){.verdict = WEIR_STOPPED, .start = {now_ns}};
 }
 
+/* While its clock stands nothing passes, and nobody knows when it goes on; what is charged was used before. */
+static bool ask_paused(const weir_limiter *limiter, struct ask *ask, weir_decision *decision)
+{
+    const uint64_t now_ns = ask->now_ns;
+    if (!limiter_paused(limiter)) return false;
+    ask->now_ns = limiter_stands_ns(limiter, now_ns);
+    if (!ask->charge) *decision = (weir_decision){.verdict = WEIR_DENY, .start = {now_ns}, .retry_ns = WEIR_FOREVER};
+    return !ask->charge;
+}
+
 /* False when the log is full, see log.h. */
 static bool ask_homes(weir_limiter *limiter, const struct ask *ask, weir_decision *decision)
 {
@@ -79,12 +89,14 @@ static void ask_larger(weir_limiter *limiter, const struct log *full, const stru
     decision->charged += charged;
 }
 
-void limiter_ask(weir_limiter *limiter, const struct ask *ask, weir_decision *decision)
+void limiter_ask(weir_limiter *limiter, const struct ask *asked, weir_decision *decision)
 {
     const struct log *log = limiter_log(limiter); /* or an older one than that which is full */
-    if (ask_homes(limiter, ask, decision)) return;
+    struct ask ask = *asked;
+    if (!limiter_stopped(limiter) && ask_paused(limiter, &ask, decision)) return;
+    if (ask_homes(limiter, &ask, decision)) return;
     host_lock(&limiter->mutex);
-    ask_larger(limiter, log, ask, decision);
+    ask_larger(limiter, log, &ask, decision);
     host_unlock(&limiter->mutex);
 }
 
@@ -189,6 +201,8 @@ weir_decision weir_peek_limit(weir_limiter *limiter, int limit, uint64_t cost)
     weir_decision decision = {.verdict = WEIR_NEVER, .limit = (uint32_t)limit, .start = {ask.now_ns}};
     if (limit < 0 || limit >= WEIR_LIMITS_MAX) return decision;
     if (limiter_stopped(limiter)) return stopped(ask.now_ns);
+    struct ask paused = ask;
+    if (ask_paused(limiter, &paused, &decision)) return decision;
     limiter_renew(limiter, ask.now_ns);
     while (!cell_peek_limit(&limiter->cell, limit, &ask, &decision)) {
         struct log *log = limiter_log(limiter);

@@ -168,7 +168,7 @@ static void wait_in_line(weir_limiter *limiter, const struct wait *wait, struct 
     for (;;) {
         const uint32_t seen = host_event_seen(&limiter->event);
         line_lock(line);
-        const uint64_t start_ns = waiter->decision.start.ns;
+        const uint64_t start_ns = limiter_paused(limiter) ? WEIR_FOREVER : waiter->decision.start.ns;
         const bool over = limiter_stopped(limiter) || due(limiter, start_ns);
         if (over) leave_line(line, waiter);
         line_unlock(line);

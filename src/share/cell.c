@@ -175,10 +175,7 @@ static void carry_all(const struct cell_content *content, const struct rule to[]
 uint64_t *cell_change(struct cell *cell, struct rule rule[], int count, uint64_t *state, uint64_t now_ns,
                       weir_carry carry, struct change *change)
 {
-    for (int i = 0; i < count; i++) {
-        rule[i].anchor_ns = now_ns;
-        rule[i].anchor_tick = 1;
-    }
+    for (int i = 0; i < count; i++) rule[i].anchor_tick = 1;
     lock(cell);
     hold(cell, now_ns);
     struct cell_content *content = &cell->content;

@@ -202,7 +202,6 @@ void word_change(struct word *word, struct rule *to, uint64_t now_ns, weir_carry
     const struct algorithm *algorithm = algorithm_of(from);
     const bool same = from->algorithm == to->algorithm && algorithm->words == 1;
     change->count = same;
-    to->anchor_ns = now_ns;
     bool anew;
     do {
         anew = highest(word, word_value(raw)) >= CLOCK_MAX;

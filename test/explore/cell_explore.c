@@ -195,6 +195,7 @@ static void change_limits(const struct action *action)
         to[i].anchor_ns = action->now_ns;
         to[i].anchor_tick = 1;
     }
+    for (int i = 0; i < count; i++) rule[i].anchor_ns = action->now_ns;
     cell_change(&shared, rule, count, memory[generation], action->now_ns, action->carry, &change);
     change_model(to, count, action->now_ns, action->carry);
     check_states();

@@ -202,7 +202,8 @@ static void change_limit(const struct actor *actor, const struct action *action)
     to.generation = 1;
     changed_to = to;
     changed_how = action->carry;
-    word_change(&word, &to, read_clock(actor), action->carry, &change, &value);
+    to.anchor_ns = read_clock(actor);
+    word_change(&word, &to, to.anchor_ns, action->carry, &change, &value);
     changed_to = to;
 }
 

@@ -195,6 +195,7 @@ static void change_limit(const struct action *action)
     model.next = &to;
     model.next_now_ns = action->now_ns;
     model.next_carry = action->carry;
+    to.anchor_ns = action->now_ns;
     scene->change(&word, &to, action->now_ns, action->carry, &change, &value);
     follow_change();
     explore_check(model.next == NULL, "the change is not in force when it returns");

@@ -45,8 +45,10 @@ static void change(struct subject *subject)
     struct change change;
     uint64_t value;
     const weir_carry carry = law_chance(law, 3) ? WEIR_RESET : WEIR_KEEP;
+    to.anchor_ns = subject->now_ns;
     word_change(&subject->ours, &to, subject->now_ns, carry, &change, &value);
     to = rule;
+    to.anchor_ns = subject->now_ns;
     word_change(&subject->theirs, &to, subject->now_ns, carry, &change, &value);
 }
 

@@ -633,6 +633,54 @@ static void test_late_only_beyond_the_pool(void **state)
     weir_close(limiter);
 }
 
+/* Nothing passes, nobody falls behind, and afterwards it is as it was. */
+static void test_pause(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        weir_use use;
+    } rows[] = {{"1000/s", WEIR_PACE}, {"1000/s catchup=2", WEIR_PACE}, {"1000/s algorithm=timeline", WEIR_PACE},
+                {"1000/s burst=5", WEIR_ADMIT}, {"1000/s; 500/s", WEIR_PACE}};
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        weir_limiter *paused = open_limiter(rows[i].text, WEIR_CLOCK_MANUAL, rows[i].use);
+        weir_limiter *runs = open_limiter(rows[i].text, WEIR_CLOCK_MANUAL, rows[i].use);
+        char text[64];
+        weir_stats stats;
+        assert_allowed(weir_take(paused, 1), 1);
+        assert_allowed(weir_take(runs, 1), 1);
+        set_ns(paused, 50 * MS);
+        set_ns(runs, 50 * MS);
+        change(paused, "pause", WEIR_KEEP);
+        set_ns(paused, 60 * S);
+        weir_limit_text(paused, text, sizeof text);
+        assert_string_equal(text, "pause");
+        assert_int_equal(weir_take(paused, 1).verdict, WEIR_DENY);
+        assert_int_equal(weir_take_wait(paused, 1, S).verdict, WEIR_DENY);
+        assert_int_equal(weir_reserve(paused, 1, WEIR_FOREVER - 1).verdict, WEIR_DENY);
+        assert_int_equal(weir_peek_limit(paused, 0, 1).verdict, WEIR_DENY);
+        weir_read_stats(paused, &stats, sizeof stats);
+        const uint64_t late_ns = stats.late_now_ns;
+        change(paused, rows[i].text, WEIR_KEEP);
+        change(runs, rows[i].text, WEIR_KEEP);
+        weir_read_stats(runs, &stats, sizeof stats);
+        assert_in_range(stats.late_now_ns, late_ns - (late_ns > 3 ? 3 : late_ns), late_ns + 3);
+        for (uint64_t ns = 0; ns < 200 * MS; ns += 100 * US) {
+            set_ns(paused, 60 * S + ns);
+            set_ns(runs, 50 * MS + ns);
+            const weir_decision one = weir_take(paused, 1), other = weir_take(runs, 1);
+            assert_int_equal(one.verdict, other.verdict);
+            assert_int_equal(one.remaining, other.remaining);
+            const bool scheduled = weir_allowed(one) && one.due.ns != 0;
+            if (scheduled) assert_int_equal(one.due.ns - 60 * S, other.due.ns - 50 * MS);
+        }
+        weir_read_stats(paused, &stats, sizeof stats);
+        assert_int_equal(stats.elapsed_ns, 250 * MS - 100 * US);
+        weir_close(paused);
+        weir_close(runs);
+    }
+}
+
 static void test_stop(void **state)
 {
     (void)state;
@@ -787,6 +835,28 @@ static void test_take_wait(void **state)
     weir_close(limiter);
 }
 
+/* Who waits when it begins waits on, and his start moves by as much. */
+static void test_pause_holds_waiters(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("10/s burst=1");
+    struct queued queued = {.limiter = limiter, .wait_max_ns = WEIR_FOREVER};
+    drain(limiter, 1);
+    queued_start(&queued);
+    wait_until_retry_is(limiter, 200 * MS);
+    set_ns(limiter, 50 * MS);
+    change(limiter, "pause", WEIR_KEEP);
+    set_ns(limiter, 10 * S);
+    assert_int_equal(weir_take(limiter, 1).verdict, WEIR_DENY);
+    change(limiter, "10/s burst=1", WEIR_KEEP);
+    assert_int_equal(weir_peek(limiter, 1).retry_ns, 150 * MS);
+    set_ns(limiter, 10 * S + 50 * MS + 3);
+    const weir_decision decision = queued_end(&queued);
+    assert_allowed(decision, 1);
+    assert_about(decision.start.ns, 10 * S + 50 * MS);
+    weir_close(limiter);
+}
+
 static void test_stop_wakes(void **state)
 {
     (void)state;
@@ -862,6 +932,8 @@ int main(void)
         cmocka_unit_test(test_stats),
         cmocka_unit_test(test_stats_of_pacing),
         cmocka_unit_test(test_late_only_beyond_the_pool),
+        cmocka_unit_test(test_pause),
+        cmocka_unit_test(test_pause_holds_waiters),
         cmocka_unit_test(test_stop),
         cmocka_unit_test(test_charge),
         cmocka_unit_test(test_charge_of_a_list),
