@@ -205,7 +205,7 @@ typedef enum { WEIR_KEEP, WEIR_SCALE, WEIR_RESET } weir_carry;
 
 /* Changes the limit while in use.  Waiters keep their places and are re-timed; reservations ask weir_restart.
    KEEP and SCALE need the same algorithms in the same order (WEIR_EUNSUPPORTED otherwise); RESET takes any.
-   "pause" stops the limit's clock until the next call of this: waiters wait, calls are refused, nothing falls behind. */
+   "pause" stops the limit's clock until the next call: waiters wait, calls are refused, nothing falls behind. */
 WEIR_API int weir_set_limit(weir_limiter *limiter, const char *limits, weir_carry carry, weir_error *error);
 
 /* Writes the canonical text of the limit in force, NUL-terminated and cut at size; returns the length needed. */
@@ -219,6 +219,10 @@ WEIR_API bool weir_restart(weir_limiter *limiter, weir_decision *decision);
    given up since: now - due is how late it is (its wait time), unless due is still to come.  Limits without a schedule
    (all but hybrid and timeline) answer with the start. */
 WEIR_API weir_instant weir_due(const weir_limiter *limiter, const weir_decision *decision, uint64_t nth);
+
+/* Drops permits from the schedule: they were due and are not going to be started.  What may start at once stays as it
+   is, and limits without a schedule do. */
+WEIR_API void weir_skip(weir_limiter *limiter, uint64_t permits);
 
 typedef struct {           /* since the limiter was opened */
     uint64_t calls;        /* decisions asked for */
@@ -235,7 +239,7 @@ typedef struct {           /* since the limiter was opened */
     uint64_t due;          /* pacing: permits due by the rate since then, the first one included */
     uint64_t missed;       /* of them, those that catch-up never returns: idle_ns in permits */
     uint64_t backlog;      /* and those that are still to be given */
-    uint64_t ahead;        /* permits given before they are due: due = given - ahead + missed + backlog */
+    uint64_t ahead;        /* permits given, or skipped, before they are due */
 } weir_stats;
 
 /* Sums the counters into the first size bytes of stats. */

@@ -97,8 +97,8 @@ struct weir_limiter {
     struct atom paused_at_ns; /* 0: it runs */
     struct atom paused_ns;    /* for so long it stood before */
     struct host_event event;  /* a change, a stop, a new manual time */
-    struct host_mutex mutex; /* around what follows, and around every change */
-    struct holder *holders;  /* of leases */
+    struct host_mutex mutex;  /* around what follows, and around every change */
+    struct holder *holders;   /* of leases */
     struct host_fork_watch fork_watch;
     struct log_view held; /* while the process forks */
     weir_plan plan;

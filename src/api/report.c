@@ -75,6 +75,11 @@ void weir_read_stats(weir_limiter *limiter, weir_stats *stats, size_t size)
 
 /* ---- when an operation was due ---- */
 
+void weir_skip(weir_limiter *limiter, uint64_t permits)
+{
+    cell_shift(&limiter->cell, (int64_t)least(permits, INT64_MAX));
+}
+
 struct asking {
     weir_limiter *limiter;
     const weir_decision *decision;

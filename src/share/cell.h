@@ -47,8 +47,8 @@ void cell_shift(struct cell *cell, int64_t permits);
 /* Gives permits of a lease back and takes others, see lease.h; of several limits none are to be had. */
 bool cell_trade(struct cell *cell, const struct trade *trade, struct lease_slice *slice);
 
-/* Changes the limits as they are at now_ns.  The clocks of rule[], whose anchor_ns is set, are set to a tick here.  state, zeroed, is for the new ones and stays with the cell;
-   returns what the old ones had.  count 0 empties the cell. */
+/* Changes the limits as they are at now_ns; the clocks of rule[], whose anchor_ns is set, get their ticks here.  state,
+   zeroed, is for the new ones and stays with the cell; returns what the old ones had.  count 0 empties the cell. */
 uint64_t *cell_change(struct cell *cell, struct rule rule[], int count, uint64_t *state, uint64_t now_ns,
                       weir_carry carry, struct change *change);
 

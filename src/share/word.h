@@ -67,8 +67,8 @@ bool word_settle(struct word *word, uint64_t now_ns, const weir_decision *decisi
    done. */
 bool word_trade(struct word *word, const struct trade *trade, struct lease_slice *slice);
 
-/* [setters one at a time] Changes the limit; the clock of `to`, whose anchor_ns is set, is set to a tick here.  *to and *change say how it went, *value
-   what the word holds then. */
+/* [setters one at a time] Changes the limit as it is at now_ns; the clock of `to`, whose anchor_ns is set, gets its
+   tick here.  *to and *change say how it went, *value what the word holds then. */
 void word_change(struct word *word, struct rule *to, uint64_t now_ns, weir_carry carry, struct change *change,
                  uint64_t *value);
 

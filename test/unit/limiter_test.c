@@ -633,6 +633,33 @@ static void test_late_only_beyond_the_pool(void **state)
     weir_close(limiter);
 }
 
+/* What is dropped is not made up for, and the pool stays as it is. */
+static void test_skip(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"1000/s catchup=1.1", "1000/s", "1000/s algorithm=timeline"};
+    for (size_t i = 0; i < LENGTH(texts); i++) {
+        weir_limiter *limiter = open_limiter(texts[i], WEIR_CLOCK_MANUAL, WEIR_PACE);
+        weir_stats stats;
+        assert_allowed(weir_take(limiter, 1), 1);
+        set_ns(limiter, 100 * MS);
+        const weir_decision late = weir_peek(limiter, 1);
+        assert_int_equal(late.due.ns, MS);
+        const uint64_t left = weir_peek(limiter, 0).remaining;
+        weir_skip(limiter, 90);
+        weir_read_stats(limiter, &stats, sizeof stats);
+        assert_int_equal(stats.due, 101);
+        assert_int_equal(stats.missed + stats.backlog, 10);
+        assert_int_equal(weir_peek(limiter, 0).remaining, left < 10 ? left : 10);
+        assert_int_equal(weir_take(limiter, 1).due.ns, 91 * MS);
+        weir_close(limiter);
+    }
+    weir_limiter *limiter = open_manual("10/s burst=5");
+    weir_skip(limiter, 3);
+    assert_int_equal(weir_peek(limiter, 0).remaining, 5);
+    weir_close(limiter);
+}
+
 /* Nothing passes, nobody falls behind, and afterwards it is as it was. */
 static void test_pause(void **state)
 {
@@ -640,8 +667,11 @@ static void test_pause(void **state)
     static const struct {
         const char *text;
         weir_use use;
-    } rows[] = {{"1000/s", WEIR_PACE}, {"1000/s catchup=2", WEIR_PACE}, {"1000/s algorithm=timeline", WEIR_PACE},
-                {"1000/s burst=5", WEIR_ADMIT}, {"1000/s; 500/s", WEIR_PACE}};
+    } rows[] = {{"1000/s", WEIR_PACE},
+                {"1000/s catchup=2", WEIR_PACE},
+                {"1000/s algorithm=timeline", WEIR_PACE},
+                {"1000/s burst=5", WEIR_ADMIT},
+                {"1000/s; 500/s", WEIR_PACE}};
     for (size_t i = 0; i < LENGTH(rows); i++) {
         weir_limiter *paused = open_limiter(rows[i].text, WEIR_CLOCK_MANUAL, rows[i].use);
         weir_limiter *runs = open_limiter(rows[i].text, WEIR_CLOCK_MANUAL, rows[i].use);
@@ -675,7 +705,7 @@ static void test_pause(void **state)
             if (scheduled) assert_int_equal(one.due.ns - 60 * S, other.due.ns - 50 * MS);
         }
         weir_read_stats(paused, &stats, sizeof stats);
-        assert_int_equal(stats.elapsed_ns, 250 * MS - 100 * US);
+        assert_in_range(stats.elapsed_ns, 250 * MS - 100 * US - 1, 250 * MS - 100 * US);
         weir_close(paused);
         weir_close(runs);
     }
@@ -932,6 +962,7 @@ int main(void)
         cmocka_unit_test(test_stats),
         cmocka_unit_test(test_stats_of_pacing),
         cmocka_unit_test(test_late_only_beyond_the_pool),
+        cmocka_unit_test(test_skip),
         cmocka_unit_test(test_pause),
         cmocka_unit_test(test_pause_holds_waiters),
         cmocka_unit_test(test_stop),
