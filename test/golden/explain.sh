@@ -112,6 +112,19 @@ END
 what='shortest gaps'
 same out expected
 
+# A pool shorter than a sleep: how much comes of it, and what would be enough.
+for text in '100000/s burst=1' '28000 ops/s burst=1' '100000/s catchup=2 algorithm=timeline' '10MiB/s burst=1' \
+    '20000/s burst=1'; do
+    "$weir" explain --pace "$text" | sed -n 's/, which sleeps 50 µs at a time\.  / ../p'
+done >out
+cat >expected <<'END'
+  by sleeping     at most about 40,000/s in one thread .. To hold the rate: '100000/s burst=1ms'
+  by sleeping     at most about 26,666/s in one thread .. To hold the rate: '28000 ops/s burst=1ms'
+  by sleeping     at most about 40,000/s in one thread .. To hold the rate: '100000/s burst=1ms'
+END
+what='pools shorter than a sleep'
+same out expected
+
 explains --window 5min 10/min <<'END'
 10/min burst=10 algorithm=gcra
   from rest       10 pass at once, then one every 6 s

@@ -136,6 +136,16 @@ summary_of 20 lines
 if [ "$(head -n 1 err)" != '12000/s burst=1ms catchup=1.1 algorithm=hybrid' ]; then fail 'the limit is not shown'; fi
 if [ "$(wc -l <err)" != 3 ]; then fail 'more than three lines'; fi
 
+run 'a pool shorter than a sleep' "$weir" pace '100000/s burst=1' --grain 1ms <in
+ends 0
+same out in
+cat >expected <<'END'
+100000/s burst=1 catchup=1 algorithm=hybrid
+at most about 2,000/s in one thread, which sleeps 1 ms at a time.   To hold the rate: '100000/s burst=2ms'
+END
+head -n 2 err >told
+same told expected
+
 run '--summary FILE' "$weir" pace 1000/s --summary summary.txt <in
 ends 0
 same out in
