@@ -221,6 +221,8 @@ foreach(source IN LISTS sources)
     add_dependencies(bench-${name} weir_cli) # bench/pace.c runs it
     weir_test(bench ${name} test bench-${name} --small)
 endforeach()
+weir_test(bench strictness-picture test sh -c
+    "${PROJECT_BINARY_DIR}/bench-strictness --svg | cmp - ${PROJECT_SOURCE_DIR}/doc/strictness.svg")
 # What measures the service: a load client and the least that a server does.
 weir_inside_program(bench bench-serve-client bench/serve/client.c bench/serve/tape.c bench/serve/reply.c)
 weir_inside_program(bench bench-serve-bare bench/serve/bare.c bench/serve/answer.c)

@@ -21,9 +21,9 @@ uint64_t facts_most_in(const struct limit *limit, uint64_t window_ns)
     return algorithm_named(limit->algorithm)->most_in(limit, window_ns);
 }
 
-/* A sleep that outlasts the pool brings the call that waited and what the pool holds; the rest of that time is lost.  Or
-   nothing is lost, and the part of a call that each sleep leaves over grows, until a sleep brings one call more: once
-   in `sleeps`. */
+/* A sleep that outlasts the pool brings the call that waited and what the pool holds; the rest of that time is lost.
+   Or nothing is lost, and the part of a call that each sleep leaves over grows, until a sleep brings one call more:
+   once in `sleeps`. */
 uint64_t facts_slept_per_s(const struct limit *limit, const struct rule *rule, uint64_t cost, uint64_t grain_ns)
 {
     uint64_t permits, period_ns;
