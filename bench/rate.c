@@ -2,8 +2,8 @@
    rate.c - does a limit hold its rate, by threads, in an event loop, by leases and as `weir pace`; on an idle machine,
    and next to as many busy loops as there are processors?
 
-   The nth start is due n / rate after the first.  A start that wakes late is no loss, as the next is on time again; what
-   of the schedule is lost shows in the one that came least after it was due: of the last tenth, against the first.
+   The nth start is due n / rate after the first.  A start that wakes late is no loss, as the next is on time again;
+   what of the schedule is lost shows in the one that came least after it was due: of the last tenth, against the first.
    The error is that loss over the time of the run: 100 ppm are a millisecond in 10 s, at 100/s a tenth of a start.
    The burst is the most that any window held above the rate, in ms of the rate.  Bare is what wrk2 and vegeta do.
 

@@ -75,6 +75,7 @@ void pace_print_summary(struct pace *pace, FILE *out)
     const uint64_t idle_ns = pace->ended ? weir_now().ns - pace->record.last_ns : 0;
     stats.late_now_ns = stats.late_now_ns > idle_ns ? stats.late_now_ns - idle_ns : 0;
     record_print(&pace->record, &stats, pace->json, out);
+    if (!pace->json) pace_tell_missed(pace, &stats, out);
 }
 
 /* ---- options ---- */

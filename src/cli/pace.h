@@ -4,7 +4,7 @@
        pace.c           options, the limiter, the end            pace_lines.c      stdin's lines to stdout
        pace_progress.c  the live line, signals, --for            pace_commands.c   a command for each line
        pace_bytes.c     what a limit counts, pieces of lines
-       pace_told.c      what sleeping costs a limit */
+       pace_told.c      what a limit loses, and what to write instead */
 #ifndef WEIR_CLI_PACE_H
 #define WEIR_CLI_PACE_H
 
@@ -83,5 +83,8 @@ const char *pace_limit_name(const struct pace *pace);
 
 /* Prints what is wrong with the input; sets status. */
 void pace_input_trouble(struct pace *pace, enum input_state state);
+
+/* Behind the summary: how much was missed for good, and what to write so that it is made up for. */
+void pace_tell_missed(const struct pace *pace, const weir_stats *stats, FILE *out);
 
 #endif

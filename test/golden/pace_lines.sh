@@ -133,7 +133,7 @@ json err '.behind_ns.now <= .behind_ns.max'
 run 'the summary for people' "$weir" pace 12000,1.1 <in
 ends 0
 summary_of 20 lines
-if [ "$(head -n 1 err)" != '12000/s burst=1ms catchup=1.1 algorithm=hybrid' ]; then fail 'the limit is not shown'; fi
+if [ "$(head -n 1 err)" != '12000/s burst=10ms catchup=1.1 algorithm=hybrid' ]; then fail 'the limit is not shown'; fi
 if [ "$(wc -l <err)" != 3 ]; then fail 'more than three lines'; fi
 
 run 'a pool shorter than a sleep' "$weir" pace '100000/s burst=1' --grain 1ms <in
@@ -141,7 +141,7 @@ ends 0
 same out in
 cat >expected <<'END'
 100000/s burst=1 catchup=1 algorithm=hybrid
-at most about 2,000/s in one thread, which sleeps 1 ms at a time.   To hold the rate: '100000/s burst=2ms'
+at most about 2,000/s in one thread, which sleeps 1 ms at a time.   To hold the rate: '100000/s burst=10ms'
 END
 head -n 2 err >told
 same told expected
