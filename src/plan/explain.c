@@ -201,6 +201,7 @@ static struct limit kept_pace(const struct limit *limit, uint64_t grain_ns)
 {
     struct limit kept = strict_pace(limit);
     kept.burst_kind = AMOUNT_NONE;
+    kept.factor = (struct decimal){0, 0};
     limit_defaults(&kept);
     if (line_full_ns(&kept) >= 2 * grain_ns) return kept;
     kept.burst_kind = AMOUNT_TIME;
@@ -221,6 +222,8 @@ bool explain_slept(const struct limit *limit, const struct rule *rule, uint64_t 
     write_text(writer, " at a time.   To hold the rate: '");
     text_write_rate(writer, &kept);
     text_write_burst(writer, &kept);
+    if (kept.factor.places != 0) write_text(writer, " catchup=");
+    if (kept.factor.places != 0) write_decimal(writer, kept.factor.digits, kept.factor.places);
     write_text(writer, "'");
     return true;
 }

@@ -119,9 +119,9 @@ for text in '100000/s burst=1' '28000 ops/s burst=1' '100000/s catchup=2 algorit
     "$weir" explain --pace "$text" | sed -n 's/, which sleeps 50 µs at a time\.  / ../p'
 done >out
 cat >expected <<'END'
-  by sleeping     at most about 40,000/s in one thread .. To hold the rate: '100000/s burst=10ms'
-  by sleeping     at most about 26,666/s in one thread .. To hold the rate: '28000 ops/s burst=10ms'
-  by sleeping     at most about 40,000/s in one thread .. To hold the rate: '100000/s burst=10ms'
+  by sleeping     at most about 40,000/s in one thread .. To hold the rate: '100000/s burst=10ms catchup=1.1'
+  by sleeping     at most about 26,666/s in one thread .. To hold the rate: '28000 ops/s burst=10ms catchup=1.1'
+  by sleeping     at most about 40,000/s in one thread .. To hold the rate: '100000/s burst=10ms catchup=1.1'
 END
 what='pools shorter than a sleep'
 same out expected

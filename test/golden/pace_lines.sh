@@ -141,7 +141,7 @@ ends 0
 same out in
 cat >expected <<'END'
 100000/s burst=1 catchup=1 algorithm=hybrid
-at most about 2,000/s in one thread, which sleeps 1 ms at a time.   To hold the rate: '100000/s burst=10ms'
+at most about 2,000/s in one thread, which sleeps 1 ms at a time.   To hold the rate: '100000/s burst=10ms catchup=1.1'
 END
 head -n 2 err >told
 same told expected
