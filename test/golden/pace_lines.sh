@@ -177,6 +177,18 @@ if [ -w /dev/full ]; then
     done
 fi
 
+# A reader that stands for long holds up more lines than a pipe takes.
+yes "$(printf %01000d 0)" | head -n 500 >long
+missed=' % of the starts were missed: what held them up was longer than the pool, 2 ms; '
+what='what was missed'
+"$weir" pace '1000/s burst=2' <long 2>err | { sleep 0.5; cat >out; }
+same out long
+if ! grep -q "^[0-9.]*${missed}catchup=1\.1 would make up for them$" err; then fail 'it is not said'; fi
+what='what is made up for'
+"$weir" pace '1000/s burst=2 catchup=1.1' <long 2>err | { sleep 0.5; cat >out; }
+same out long
+if grep -q missed err; then fail 'it is said to be missed'; fi
+
 what='a reader that goes'
 yes | python3 "$lib/ending.py" pid end "$weir" pace 100000/s 2>err | head -n 1 >out
 echo y >expected
