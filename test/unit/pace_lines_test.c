@@ -41,7 +41,8 @@ static struct {
     int next;
     uint64_t line_size;
     uint64_t stalls_ns, stall_ns; /* the first write after the one takes the other */
-    const struct pace *pace;
+    bool stops;                   /* in that write, at its end */
+    struct pace *pace;
     uint64_t early; /* operations before their time by the rate alone */
     uint64_t rate;
 } machine;
@@ -98,6 +99,7 @@ ssize_t __wrap_write(int fd, const void *from, size_t size)
     if (machine.stall_ns != 0 && machine.now_ns >= machine.begun_ns + machine.stalls_ns) {
         machine.now_ns += machine.stall_ns;
         machine.stall_ns = 0;
+        if (machine.stops) pace_stop(machine.pace, 1);
     }
     return (ssize_t)size;
 }
@@ -250,6 +252,22 @@ static void late_is_from_the_scheduled_time(void **state)
     closed(pace);
 }
 
+/* Lines wait until the end that somebody asked for; what comes after it counts no more. */
+static void missed_until_it_was_stopped(void **state)
+{
+    struct pace *pace = opened("1000/s", false);
+    (void)state;
+    stall_for_a_second(3000);
+    machine.stops = true;
+    pace_lines(pace);
+    machine.now_ns += 10 * S;
+    const struct record_owed owed = pace_owed(pace);
+    assert_about(owed.missed, 998, 1);
+    assert_about(owed.behind_ns, 998 * MS, MS);
+    assert_true(pace->record.behind_max_ns < SOON_NS);
+    closed(pace);
+}
+
 static void dropped_is_off_the_schedule(void **state)
 {
     static const char *const limits[] = {"1000,1.1", "1000,2", "1000/s", "1000/s burst=100 catchup=1.5"};
@@ -297,6 +315,7 @@ int main(void)
         cmocka_unit_test(debt_stays_while_idle),
         cmocka_unit_test(debt_is_made_up_after_idling),
         cmocka_unit_test(late_is_from_the_scheduled_time),
+        cmocka_unit_test(missed_until_it_was_stopped),
         cmocka_unit_test(dropped_is_off_the_schedule),
         cmocka_unit_test(dropped_by_bytes),
     };
