@@ -117,7 +117,7 @@ uint64_t pace_too_late(struct pace *pace)
 
 void pace_skip(struct pace *pace, uint64_t permits)
 {
-    cell_shift(&pace->limiter->cell, (int64_t)permits);
+    weir_skip(pace->limiter, permits);
 }
 
 /* In a list the slowest schedule is the one that the work can be on. */
