@@ -35,8 +35,12 @@ weir_programs(unit test TIER check USES cmocka NAMES bench_pace_sum PARTS argume
 weir_programs(unit test TIER check USES cmocka NAMES clients PARTS clients rows)
 weir_programs(unit test TIER check USES cmocka NAMES fleet PARTS fleet_tally pairs rows)
 weir_programs(unit test TIER check USES cmocka NAMES order PARTS order)
-weir_programs(unit test TIER check USES cmocka NAMES pace_bytes PARTS input pace_bytes record)
-weir_programs(unit test TIER check USES cmocka NAMES record PARTS record)
+weir_programs(unit test TIER check USES cmocka NAMES pace_bytes PARTS input outcomes pace_bytes record record_print)
+weir_programs(unit test TIER check USES cmocka NAMES pace_lines
+    PARTS arguments follow input outcomes pace pace_bytes pace_commands pace_lines pace_progress pace_schedule pace_told
+        record record_print signals
+    WRAPS host_event_wait host_now_ns poll read write)
+weir_programs(unit test TIER check USES cmocka NAMES record PARTS outcomes record record_print)
 weir_programs(unit test TIER check USES cmocka zlib NAMES source PARTS source)
 weir_programs(unit test TIER check USES cmocka NAMES clock_reads WRAPS host_now_ns)
 weir_programs(unit test TIER check USES cmocka NAMES keyed_time

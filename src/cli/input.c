@@ -61,6 +61,17 @@ static enum input_state make_room(struct input *input)
     return INPUT_READY;
 }
 
+static bool something_to_read(const struct input *input, int wait_ms)
+{
+    struct pollfd wait = {.fd = input->fd, .events = POLLIN};
+    return poll(&wait, 1, wait_ms) > 0;
+}
+
+void input_wait(const struct input *input)
+{
+    something_to_read(input, LOOK_EVERY_MS);
+}
+
 enum input_state input_lines(struct input *input)
 {
     while (input->next == input->found) {
@@ -71,9 +82,7 @@ enum input_state input_lines(struct input *input)
             const enum input_state room = make_room(input);
             if (room != INPUT_READY) return room;
         }
-        /* Whichever thread reads, it looks up now and then whether it is still wanted. */
-        struct pollfd wait = {.fd = input->fd, .events = POLLIN};
-        if (poll(&wait, 1, LOOK_EVERY_MS) <= 0) return INPUT_INTERRUPTED;
+        if (!something_to_read(input, 0)) return INPUT_EMPTY;
         const ssize_t got = read(input->fd, input->buffer + input->filled, input->size - input->filled);
         if (got < 0) return errno == EINTR ? INPUT_INTERRUPTED : INPUT_FAILED;
         if (got == 0) input->ended = true;

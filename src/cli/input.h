@@ -26,13 +26,17 @@ struct input {
     uint64_t consumed;
 };
 
-enum input_state { INPUT_READY, INPUT_END, INPUT_INTERRUPTED, INPUT_FAILED, INPUT_TOO_LONG };
+enum input_state { INPUT_READY, INPUT_EMPTY, INPUT_END, INPUT_INTERRUPTED, INPUT_FAILED, INPUT_TOO_LONG };
 
 void input_open(struct input *input, int fd, char delimiter);
 void input_close(struct input *input);
 
-/* Makes sure that a line is known, reading when none is. */
+/* Makes sure that a line is known, reading when none is.  EMPTY: there is nothing to read yet. */
 enum input_state input_lines(struct input *input);
+
+/* Until there is something to read, or for a short while: whoever waits looks up now and then whether it is still
+   wanted. */
+void input_wait(const struct input *input);
 
 /* From here on in pieces of another size, also what is known; then nothing is known. */
 void input_pieces_of(struct input *input, size_t piece_max);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cli/pace_bytes.h"
+#include "cli/pace_schedule.h"
 #include "cli/signals.h"
 #include "core/algorithm.h"
 #include "core/num.h"
@@ -40,7 +41,7 @@ static const struct option_help option_rows[OPTION_COUNT] = {
     [OPTION_WORKERS] = {"jobs", 'j', "N", "run up to N commands at once (1)"},
     [OPTION_NUL] = {"null", '0', NULL, "lines end in NUL instead of newline"},
     [OPTION_BYTES] = {"bytes", 0, NULL, "a line costs its size in bytes, as by any limit in bytes"},
-    [OPTION_DROP] = {"drop", 0, NULL, "skip lines whose place in the schedule has passed"},
+    [OPTION_DROP] = {"drop", 0, NULL, "skip lines that are late by more than the pool"},
     [OPTION_KEEP_GOING] = {"keep-going", 0, NULL, "go on when a command fails"},
     [OPTION_GRACE] = {"grace", 0, "TIME", "after a signal, end commands that run longer than this"},
     [OPTION_GRAIN] = {"grain", 0, "TIME", "sleep at least this long at a time (fewer wake-ups)"},
@@ -67,15 +68,18 @@ void pace_input_trouble(struct pace *pace, enum input_state state)
     }
 }
 
+void pace_stop(struct pace *pace, uint64_t why)
+{
+    uint64_t running = 0;
+    atom_swap(&pace->stopped_ns, &running, weir_now().ns);
+    atom_store(&pace->stop, why);
+}
+
 void pace_print_summary(struct pace *pace, FILE *out)
 {
-    weir_stats stats;
-    weir_read_stats(pace->limiter, &stats, sizeof stats);
-    /* When all is done, what counts is the last start: nothing has been due since. */
-    const uint64_t idle_ns = pace->ended ? weir_now().ns - pace->record.last_ns : 0;
-    stats.late_now_ns = stats.late_now_ns > idle_ns ? stats.late_now_ns - idle_ns : 0;
-    record_print(&pace->record, &stats, pace->json, out);
-    if (!pace->json) pace_tell_missed(pace, &stats, out);
+    const struct record_owed owed = pace_owed(pace);
+    record_print(&pace->record, &owed, pace->command != NULL ? &pace->outcomes : NULL, pace->json, out);
+    if (!pace->json) pace_tell_missed(pace, owed.behind_ns, out);
 }
 
 /* ---- options ---- */
@@ -361,11 +365,11 @@ static int run(int argc, char **argv)
         pace->size = size_of_input();
         record_open(&pace->record, plan_inside_const(&pace->plan), pace->command != NULL ? "commands" : "lines");
         pace->record.in_bytes = pace->bytes;
+        outcomes_open(&pace->outcomes, pace->workers);
         pace_watch_start(&watch, pace);
         if (pace->command != NULL) pace_commands(pace);
         else pace_lines(pace);
         pace_watch_end(&watch);
-        pace->ended = true;
         status = finish(pace);
     } else {
         weir_close(pace->limiter);

@@ -3,7 +3,7 @@
 
        pace.c           options, the limiter, the end            pace_lines.c      stdin's lines to stdout
        pace_progress.c  the live line, signals, --for            pace_commands.c   a command for each line
-       pace_bytes.c     what a limit counts, pieces of lines
+       pace_schedule.c  what is taken out of it        pace_bytes.c     what a limit counts, pieces of lines
        pace_told.c      what a limit loses, and what to write instead */
 #ifndef WEIR_CLI_PACE_H
 #define WEIR_CLI_PACE_H
@@ -27,7 +27,6 @@ struct pace {
     FILE *summary_file;          /* open when a summary was asked for */
     struct follow follow;        /* --rate-file ... */
     char first[FOLLOW_TEXT_MAX]; /* ... and the limit that it began with */
-    bool ended;                  /* nothing more is started */
 
     /* the limit in force, when it has changed and nobody was told yet; the watching thread's */
     char news[FOLLOW_TEXT_MAX];
@@ -37,8 +36,12 @@ struct pace {
     weir_plan plan;
     weir_limiter *limiter;
     struct record record;
+    struct outcomes outcomes; /* of commands */
     struct input input;
     struct host_mutex input_mutex; /* commands: one worker reads at a time */
+    uint64_t arrived_ns;           /* no line that is known was there before */
+    struct atom idle_ns;           /* since when no line waits; 0: one may */
+    struct atom stopped_ns;        /* 0: not yet */
     uint64_t lines_taken;
     struct atom piece_max; /* of the limit in force; the input's follows */
     uint64_t size;         /* bytes of the input, 0 when not known */
@@ -72,6 +75,9 @@ void pace_watch_end(struct pace_watch *watch);
 void pace_print_summary(struct pace *pace, FILE *out);
 bool pace_stopped(const struct pace *pace);
 
+/* No further line is started; why as in pace->stop. */
+void pace_stop(struct pace *pace, uint64_t why);
+
 /* The limit that has come to stand in the rate file, put in force; the one before goes on when that fails. */
 void pace_follow(struct pace *pace);
 
@@ -85,6 +91,6 @@ const char *pace_limit_name(const struct pace *pace);
 void pace_input_trouble(struct pace *pace, enum input_state state);
 
 /* Behind the summary: how much was missed for good, and what to write so that it is made up for. */
-void pace_tell_missed(const struct pace *pace, const weir_stats *stats, FILE *out);
+void pace_tell_missed(const struct pace *pace, uint64_t behind_ns, FILE *out);
 
 #endif

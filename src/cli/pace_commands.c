@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/pace.h"
+#include "cli/pace_schedule.h"
 
 enum { STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127, STATUS_SIGNALLED = 128, SHOWN_MAX = 60 };
 
@@ -38,6 +38,7 @@ struct pace_crew {
 struct job {
     char *line; /* owned */
     uint64_t number, cost;
+    uint64_t arrived_ns; /* it was not there before */
 };
 
 static size_t count_of(const char *text, const char *mark)
@@ -143,31 +144,44 @@ static void command_failed(struct pace *pace, const struct job *job, const char 
     host_lock(&pace->input_mutex);
     const bool first = pace->status == STATUS_DONE;
     if (first) pace->status = status;
-    if (first && !pace->keep_going) atom_store(&pace->stop, 1);
+    if (first && !pace->keep_going) pace_stop(pace, 1);
     host_unlock(&pace->input_mutex);
     if (!first && !pace->keep_going) return;
     trouble("%s %s %d for line %llu (\"%.*s\")%s", pace->command[0], what, status, (unsigned long long)job->number,
             SHOWN_MAX, job->line, pace->keep_going ? "" : "; stopping (--keep-going goes on)");
 }
 
-static void run(struct worker *worker, const struct job *job, uint64_t start_ns)
+static void note_start(struct pace *pace, const struct job *job, const weir_decision *decision, uint64_t now_ns)
+{
+    const uint64_t due_ns = pace_due_ns(pace, decision, job->cost, job->arrived_ns);
+    const struct record_owed owed = pace_owed(pace);
+    record_begin(&pace->record, now_ns);
+    record_behind(&pace->record, owed.behind_ns);
+    record_start(&pace->record, now_ns, decision->start.ns, due_ns, job->cost);
+    record_end(&pace->record);
+}
+
+static void run(struct worker *worker, const struct job *job, const weir_decision *decision)
 {
     struct pace *pace = worker->pace;
     char **arguments = arguments_of(pace->command, job->line);
     pid_t child;
     const uint64_t now_ns = weir_now().ns;
+    outcomes_begin(&pace->outcomes);
     const int failed = arguments != NULL ? start(arguments, &child) : ENOMEM;
     free_arguments(arguments);
-    record_begin(&pace->record, now_ns);
-    record_start(&pace->record, now_ns, start_ns, job->cost);
-    record_end(&pace->record);
+    note_start(pace, job, decision, now_ns);
     if (failed != 0) {
+        const int why = failed == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
+        outcomes_fail(&pace->outcomes, why);
         trouble("%s: %s", pace->command[0], strerror(failed));
-        command_failed(pace, job, "could not be run:", failed == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE);
+        command_failed(pace, job, "could not be run:", why);
         return;
     }
     int status;
-    if (wait_for(worker, child, &status) && status != 0) command_failed(pace, job, "exited", status);
+    if (!wait_for(worker, child, &status)) return;
+    outcomes_end(&pace->outcomes, weir_now().ns - now_ns, status);
+    if (status != 0) command_failed(pace, job, "exited", status);
 }
 
 /* A line of one's own, without its delimiter; false when there is none to start. */
@@ -176,18 +190,19 @@ static bool next_job(struct pace *pace, struct job *job)
     enum input_state state = INPUT_INTERRUPTED;
     host_lock(&pace->input_mutex);
     while (state == INPUT_INTERRUPTED && !pace_stopped(pace) && pace->lines_taken < pace->count_max) {
-        state = input_lines(&pace->input);
+        state = pace_next_lines(pace);
     }
     bool ready = state == INPUT_READY && !pace_stopped(pace);
     if (ready) {
         size_t size;
         const char *bytes = input_take(&pace->input, 1, &size);
         job->cost = pace->bytes ? size : 1;
+        job->arrived_ns = pace->arrived_ns;
         if (bytes[size - 1] == pace->input.delimiter) size--;
         if (memchr(bytes, '\0', size) != NULL) {
             pace->status = trouble("line %llu holds a NUL, which no argument can; see --null",
                                    (unsigned long long)pace->lines_taken + 1);
-            atom_store(&pace->stop, 1);
+            pace_stop(pace, 1);
             size = 0;
         }
         job->line = strndup(bytes, size);
@@ -196,6 +211,8 @@ static bool next_job(struct pace *pace, struct job *job)
         if (!ready) free(job->line);
     } else if (state != INPUT_INTERRUPTED) {
         pace_input_trouble(pace, state);
+    } else if (!pace_stopped(pace)) {
+        pace_no_more_lines(pace);
     }
     host_unlock(&pace->input_mutex);
     return ready;
@@ -208,11 +225,11 @@ static void *work(void *argument)
     struct job job;
     while (next_job(pace, &job)) {
         const weir_decision decision = weir_take_wait(pace->limiter, job.cost, WEIR_FOREVER);
-        if (weir_allowed(decision) && !pace_stopped(pace)) run(worker, &job, decision.start.ns);
+        if (weir_allowed(decision) && !pace_stopped(pace)) run(worker, &job, &decision);
         else if (decision.verdict == WEIR_NEVER || decision.verdict == WEIR_DENY) {
             pace->status = trouble("line %llu costs more than %s can ever let through", (unsigned long long)job.number,
                                    pace_limit_name(pace));
-            atom_store(&pace->stop, 1);
+            pace_stop(pace, 1);
         }
         free(job.line);
     }
@@ -262,7 +279,7 @@ void pace_commands(struct pace *pace)
     if (started < pace->workers) {
         pace->status = trouble("only %llu of %llu workers could be started", (unsigned long long)started,
                                (unsigned long long)pace->workers);
-        atom_store(&pace->stop, 1);
+        pace_stop(pace, 1);
     }
     for (uint64_t i = 0; i < started; i++) pthread_join(crew.worker[i].thread, NULL);
     use_crew(pace, NULL);

@@ -11,37 +11,32 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/pace.h"
-#include "core/algorithm.h"
+#include "cli/pace_schedule.h"
 #include "core/num.h"
 
 struct batch {
     int count;
-    uint64_t start_ns[INPUT_LINES], cost[INPUT_LINES];
+    uint64_t start_ns[INPUT_LINES], due_ns[INPUT_LINES], cost[INPUT_LINES];
 };
 
-static void add(struct batch *batch, uint64_t start_ns, uint64_t cost)
+static void add(struct pace *pace, struct batch *batch, const weir_decision *decision, uint64_t cost)
 {
-    batch->start_ns[batch->count] = start_ns;
+    batch->start_ns[batch->count] = decision->start.ns;
+    batch->due_ns[batch->count] = pace_due_ns(pace, decision, cost, pace->arrived_ns);
     batch->cost[batch->count++] = cost;
 }
 
-static bool keeps_schedule(const struct pace *pace)
-{
-    const struct plan *plan = plan_inside_const(&pace->plan);
-    return plan->count == 1 && algorithm_of(&plan->rule[0])->due != NULL;
-}
-
-/* A decision for several permits names the start of the last; the others lie before it, one interval each. */
+/* Several permits at once, one for a line: each is due on its own, one interval after the other. */
 static void add_run(struct pace *pace, struct batch *batch, const weir_decision *decision)
 {
     const uint64_t permits = decision->charged;
-    const struct record_rate rate = record_rate_now(&pace->record);
+    const uint64_t first_ns = weir_due(pace->limiter, decision, 1).ns;
+    const uint64_t between_ns = subtract_to_zero(weir_due(pace->limiter, decision, permits).ns, first_ns);
     for (uint64_t i = 0; i < permits; i++) {
-        const uint64_t before_ns =
-            keeps_schedule(pace) ? multiply_divide_floor(permits - 1 - i, rate.period_ns, rate.permits) : 0;
-        const uint64_t previous_ns = batch->count > 0 ? batch->start_ns[batch->count - 1] : 0;
-        add(batch, most(subtract_to_zero(decision->start.ns, before_ns), previous_ns), 1);
+        const uint64_t after_ns = permits > 1 ? multiply_divide_floor(i, between_ns, permits - 1) : 0;
+        batch->start_ns[batch->count] = decision->start.ns;
+        batch->due_ns[batch->count] = most(first_ns + after_ns, pace->arrived_ns);
+        batch->cost[batch->count++] = 1;
     }
 }
 
@@ -59,7 +54,7 @@ static bool take_due(struct pace *pace, struct batch *batch, int lines)
         const uint64_t cost = input_size_of(&pace->input, from + i);
         const weir_decision decision = weir_take_at(pace->limiter, now, cost);
         if (!weir_allowed(decision)) return i > 0;
-        add(batch, decision.start.ns, cost);
+        add(pace, batch, &decision, cost);
     }
     return true;
 }
@@ -91,7 +86,7 @@ static bool take_lines(struct pace *pace, struct batch *batch, int lines)
                                (unsigned long long)cost, pace_limit_name(pace));
     }
     if (!weir_allowed(decision)) return false;
-    add(batch, decision.start.ns, cost);
+    add(pace, batch, &decision, cost);
     if (lines > 1) take_due(pace, batch, lines - 1);
     return true;
 }
@@ -130,9 +125,11 @@ static bool let_through(struct pace *pace, const struct batch *batch)
     const int parts = parts_of(pace, batch->count);
     const char *bytes = input_take(&pace->input, batch->count, &size);
     const uint64_t now_ns = weir_now().ns;
+    const struct record_owed owed = pace_owed(pace);
     record_begin(&pace->record, now_ns);
+    record_behind(&pace->record, owed.behind_ns);
     for (int i = 0; i < batch->count; i++) {
-        record_start(&pace->record, now_ns, batch->start_ns[i], batch->cost[i]);
+        record_start(&pace->record, now_ns, batch->start_ns[i], batch->due_ns[i], batch->cost[i]);
     }
     record_parts(&pace->record, (uint64_t)parts);
     record_end(&pace->record);
@@ -140,18 +137,21 @@ static bool let_through(struct pace *pace, const struct batch *batch)
     return write_all(pace, bytes, size);
 }
 
-/* --drop: lines whose place in the schedule has passed by more than the pool are skipped. */
+/* --drop: lines that are late by more than the pool are skipped, and taken off the schedule. */
 static void drop_late(struct pace *pace, int lines)
 {
-    weir_stats stats;
-    const struct record_rate rate = record_rate_now(&pace->record);
-    weir_read_stats(pace->limiter, &stats, sizeof stats);
-    const double late_ns = (double)stats.late_now_ns - (double)pace->record.dropped / rate.permits_per_ns;
-    const double too_late = late_ns * rate.permits_per_ns;
-    const int count = too_late < 1 ? 0 : too_late < lines ? (int)too_late : lines;
+    const uint64_t too_late = pace_too_late(pace);
+    uint64_t cost = 0;
+    int count = 0;
+    for (; count < lines; count++) {
+        const uint64_t more = pace->bytes ? input_size_of(&pace->input, pace->input.next + count) : 1;
+        if (more > too_late - cost) break;
+        cost += more;
+    }
     size_t size;
     if (count == 0) return;
     input_take(&pace->input, count, &size);
+    pace_skip(pace, cost);
     record_dropped(&pace->record, (uint64_t)count);
 }
 
@@ -183,7 +183,7 @@ void pace_lines(struct pace *pace)
     struct batch batch;
     while (!pace_stopped(pace) && wants_more(pace)) {
         follow_piece(pace);
-        const enum input_state state = input_lines(&pace->input);
+        const enum input_state state = pace_next_lines(pace);
         if (state == INPUT_INTERRUPTED) continue;
         if (state != INPUT_READY) {
             pace_input_trouble(pace, state);
@@ -195,4 +195,5 @@ void pace_lines(struct pace *pace)
         if (!take_lines(pace, &batch, lines)) return;
         if (batch.count != 0 && !let_through(pace, &batch)) return;
     }
+    if (!pace_stopped(pace)) pace_no_more_lines(pace);
 }

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/pace.h"
+#include "cli/pace_schedule.h"
 #include "core/num.h"
 #include "plan/writer.h"
 #include "host/sleep.h"
@@ -27,8 +27,9 @@ struct asked {
 };
 
 struct shown {
-    struct record_view before;
     uint64_t at_ns;
+    uint64_t rated_ns, granted; /* when the rate was last taken, and what had started by then */
+    double rate;
     bool live, colour, dirty;
 };
 
@@ -48,7 +49,7 @@ static void watched_signals(sigset_t *set)
 /* The worker must come out of read and write, so the calls are not restarted. */
 static void stop(struct pace_watch *watch, uint64_t why)
 {
-    atom_store(&watch->pace->stop, why);
+    pace_stop(watch->pace, why);
     weir_stop(watch->pace->limiter);
     pthread_kill(watch->worker, SIGUSR2);
 }
@@ -58,13 +59,6 @@ static int width_of_terminal(void)
     struct winsize size;
     if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return WIDTH_USUAL;
     return size.ws_col < WIDTH_MAX ? size.ws_col : WIDTH_MAX;
-}
-
-static void put_rate(struct writer *writer, double per_s, const char *label)
-{
-    if (per_s >= 100) write_grouped(writer, (uint64_t)(per_s + 0.5));
-    else write_decimal(writer, (uint64_t)(per_s * 10 + 0.5), 1);
-    write_text(writer, label);
 }
 
 static void put_share(struct writer *writer, const struct pace *pace, const struct record_view *view, uint64_t now_ns)
@@ -91,10 +85,24 @@ static void put_line(struct shown *shown, const char *text)
     for (; text[bytes] != '\0' && columns < width; bytes++) {
         if (((unsigned char)text[bytes + 1] & 0xC0) != 0x80) columns++;
     }
-    fprintf(stderr, "\r\033[K%s%.*s%s", shown->colour ? "\033[2m" : "", (int)bytes, text,
+    fprintf(stderr, "\r\033[K%s%.*s%s\r", shown->colour ? "\033[2m" : "", (int)bytes, text,
             shown->colour ? "\033[0m" : "");
     fflush(stderr);
     shown->dirty = true;
+}
+
+/* Over a second, or slow paces would jump. */
+static double rate_now(struct shown *shown, const struct record_view *view, uint64_t now_ns)
+{
+    const uint64_t passed_ns = now_ns - shown->rated_ns;
+    if (passed_ns >= HOST_SECOND_NS || shown->rate == 0) {
+        shown->rate = (double)(view->granted - shown->granted) * HOST_SECOND_NS / (double)most(passed_ns, 1);
+    }
+    if (passed_ns >= HOST_SECOND_NS) {
+        shown->granted = view->granted;
+        shown->rated_ns = now_ns;
+    }
+    return shown->rate;
 }
 
 static void show(struct pace_watch *watch, struct shown *shown)
@@ -103,23 +111,24 @@ static void show(struct pace_watch *watch, struct shown *shown)
     const uint64_t now_ns = weir_now().ns;
     if (now_ns - shown->at_ns < LOOK_EVERY_NS) return;
     const struct record_view view = record_view(&pace->record);
+    const bool commands = pace->command != NULL;
+    const struct saturation saturation = {.asked_per_s = view.asked_per_s,
+                                          .per_s = rate_now(shown, &view, now_ns),
+                                          .missed = pace_owed(pace).missed,
+                                          .busy = commands ? outcomes_busy(&pace->outcomes) : 0,
+                                          .jobs = commands ? pace->workers : 0,
+                                          .in_bytes = pace->bytes};
     char text[512];
     struct writer writer = {text, sizeof text, 0};
-    const double passed_ns = (double)(now_ns - shown->at_ns);
     write_grouped(&writer, pace->bytes ? view.granted : view.items);
     write_text(&writer, " ");
     write_text(&writer, pace->bytes ? "bytes" : pace->record.noun);
     write_text(&writer, "  ");
-    put_rate(&writer, (double)(view.granted - shown->before.granted) * HOST_SECOND_NS / passed_ns,
-             pace->bytes ? " B/s now" : "/s now");
-    write_text(&writer, "  ");
-    put_rate(&writer, record_rate(view.granted, 1, view.first_ns, view.last_ns),
-             pace->bytes ? " B/s overall" : "/s overall");
+    record_write_saturation(&writer, &saturation);
     write_text(&writer, "  late p99 ");
     write_about(&writer, view.late_p99_ns);
     if (view.items > 0) put_share(&writer, pace, &view, now_ns);
     put_line(shown, text);
-    shown->before = view;
     shown->at_ns = now_ns;
 }
 
@@ -187,8 +196,9 @@ static void *observe(void *argument)
     struct asked asked = {.times = 0};
     sigset_t set;
     watched_signals(&set);
-    shown.live = isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO) && !pace->json;
-    if (pace->command != NULL) shown.live = false; /* their output belongs on the terminal */
+    shown.rated_ns = shown.at_ns;
+    /* Lines on the terminal are shown enough; what commands print there goes over the live line. */
+    shown.live = isatty(STDERR_FILENO) && !pace->json && (pace->command != NULL || !isatty(STDOUT_FILENO));
     shown.colour = getenv("NO_COLOR") == NULL;
     while (atom_load_acquire(&watch->over) == 0) {
         const uint64_t for_left_ns = for_left_ns_of(pace);

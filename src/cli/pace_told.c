@@ -23,7 +23,7 @@ void pace_tell_slept(const struct pace *pace, FILE *out)
 }
 
 /* What has passed unused and is in no pool comes back by catching up, or never. */
-void pace_tell_missed(const struct pace *pace, const weir_stats *stats, FILE *out)
+void pace_tell_missed(const struct pace *pace, uint64_t behind_ns, FILE *out)
 {
     const struct plan *plan = plan_inside_const(&pace->plan);
     const struct limit *limit = &plan->limit[0];
@@ -31,8 +31,8 @@ void pace_tell_missed(const struct pace *pace, const weir_stats *stats, FILE *ou
     const uint64_t elapsed_ns = pace->record.last_ns - pace->record.first_ns;
     if (!hybrid || limit_factor(limit->factor) > limit_factor((struct decimal){1, 0})) return;
     if (pace->drop || pace->follow.path != NULL || elapsed_ns == 0) return;
-    const uint64_t ppm = multiply_divide_floor(stats->late_now_ns, PER_MILLION, elapsed_ns);
-    if (ppm < TOLD_PPM || stats->late_now_ns < facts_of(limit, &plan->rule[0]).spacing_ns) return;
+    const uint64_t ppm = multiply_divide_floor(behind_ns, PER_MILLION, elapsed_ns);
+    if (ppm < TOLD_PPM || behind_ns < facts_of(limit, &plan->rule[0]).spacing_ns) return;
     char text[TOLD_SIZE];
     struct writer writer = {text, sizeof text, 0};
     write_decimal(&writer, ppm / SHOWN_PPM, 2);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   record.c - the summary of weir pace.
+   record.c - what weir pace has measured.
 
-   Late is an operation's actual start against its intended start.  Behind is how much of its schedule the work has not
-   used.  Over is the most that any window held above what the limit allows, measured here and not by the limiter.
+   Late is an operation's actual start against the time at which it was due.  Behind is how much of its schedule the
+   work has not used.  Over is the most that any window held above what the limit allows, measured here and not by the
+   limiter.
 
-   May touch: the record, an open file.  Promises: figures are of what was started, when it was started.  Leaves to
-   others: starting things. */
+   May touch: the record.  Promises: figures are of what was started, when it was started.  Leaves to others: starting
+   things, printing (record_print.c). */
 #include "cli/record.h"
 
 #include <math.h>
@@ -14,7 +15,6 @@
 #include "core/algorithm.h"
 #include "core/num.h"
 #include "plan/words.h"
-#include "plan/writer.h"
 
 enum { SECOND_NS = 1000000000 };
 
@@ -147,7 +147,12 @@ static uint64_t cost_ahead(const struct record *record, uint64_t cost)
     return (double)cost > record->pool ? (uint64_t)record->pool : cost;
 }
 
-void record_start(struct record *record, uint64_t actual_ns, uint64_t intended_ns, uint64_t cost)
+void record_behind(struct record *record, uint64_t behind_ns)
+{
+    record->behind_max_ns = most(record->behind_max_ns, behind_ns);
+}
+
+void record_start(struct record *record, uint64_t actual_ns, uint64_t start_ns, uint64_t due_ns, uint64_t cost)
 {
     const uint64_t ahead = cost_ahead(record, cost);
     if (record->items++ == 0) record->first_cost = ahead;
@@ -156,8 +161,8 @@ void record_start(struct record *record, uint64_t actual_ns, uint64_t intended_n
     record->level += (double)cost * record->share;
     const double bound = record->over + fmax(0, (double)cost - record->pool);
     if (record->permits != 0) record->excess = fmax(record->excess, record->level - bound);
-    if (actual_ns < intended_ns) record->early++;
-    histogram_add(&record->late, actual_ns > intended_ns ? actual_ns - intended_ns : 0);
+    if (actual_ns < start_ns) record->early++;
+    histogram_add(&record->late, subtract_to_zero(actual_ns, due_ns));
 }
 
 void record_parts(struct record *record, uint64_t count)
@@ -180,9 +185,13 @@ void record_dropped(struct record *record, uint64_t count)
 struct record_view record_view(struct record *record)
 {
     host_lock(&record->mutex);
-    const struct record_view view = {
-        record->items - record->parts,         record->granted, record->dropped, record->first_ns, record->last_ns,
-        histogram_quantile(&record->late, 990)};
+    const struct record_view view = {.items = record->items - record->parts,
+                                     .granted = record->granted,
+                                     .dropped = record->dropped,
+                                     .first_ns = record->first_ns,
+                                     .last_ns = record->last_ns,
+                                     .late_p99_ns = histogram_quantile(&record->late, 990),
+                                     .asked_per_s = record->permits_per_ns * SECOND_NS};
     host_unlock(&record->mutex);
     return view;
 }
@@ -191,107 +200,4 @@ double record_rate(uint64_t granted, uint64_t first_cost, uint64_t first_ns, uin
 {
     if (last_ns <= first_ns) return 0;
     return (double)(granted - first_cost) * SECOND_NS / (double)(last_ns - first_ns);
-}
-
-/* Not only when something was started, but also now. */
-static uint64_t most_behind(const weir_stats *stats)
-{
-    return most(stats->late_max_ns, stats->late_now_ns);
-}
-
-static void put_duration(struct writer *writer, const char *label, uint64_t ns)
-{
-    write_text(writer, label);
-    write_about(writer, ns);
-}
-
-static uint64_t lines_of(const struct record *record)
-{
-    return record->items - record->parts;
-}
-
-static void write_counted(struct writer *writer, uint64_t count, const char *noun)
-{
-    write_grouped(writer, count);
-    write_text(writer, " ");
-    write_bytes(writer, noun, strlen(noun) - (count == 1 ? 1 : 0)); /* of "lines" or "commands" */
-}
-
-/* 20 lines, or 3,000 bytes (20 lines) */
-static void write_amount(struct writer *writer, const struct record *record)
-{
-    if (!record->in_bytes) {
-        write_counted(writer, lines_of(record), record->noun);
-        return;
-    }
-    write_counted(writer, record->granted, "bytes");
-    write_text(writer, " (");
-    write_counted(writer, lines_of(record), record->noun);
-    write_text(writer, ")");
-}
-
-static void print_text(const struct record *record, const weir_stats *stats, double rate, FILE *out)
-{
-    char text[1024];
-    struct writer writer = {text, sizeof text, 0};
-    write_amount(&writer, record);
-    fprintf(out, "%s in %.3f s, ", text, (double)(record->last_ns - record->first_ns) / SECOND_NS);
-    writer.length = 0;
-    if (rate >= 100) write_grouped(&writer, (uint64_t)(rate + 0.5));
-    else write_decimal(&writer, (uint64_t)(rate * 1000 + 0.5), 3);
-    write_text(&writer, record->in_bytes ? " B" : "");
-    put_duration(&writer, "/s; late p50 ", histogram_quantile(&record->late, 500));
-    put_duration(&writer, ", p90 ", histogram_quantile(&record->late, 900));
-    put_duration(&writer, ", p99 ", histogram_quantile(&record->late, 990));
-    put_duration(&writer, ", p99.9 ", histogram_quantile(&record->late, 999));
-    put_duration(&writer, ", max ", record->late.max);
-    fprintf(out, "%s\n", text);
-    writer.length = 0;
-    put_duration(&writer, "behind ", stats->late_now_ns);
-    put_duration(&writer, " now, ", most_behind(stats));
-    fprintf(out, "%s at worst; ", text);
-    if (record->early == 0) fprintf(out, "never early, ");
-    else fprintf(out, "%llu early, ", (unsigned long long)record->early);
-    const double over = fmax(0, ceil(record->excess - 1e-6)) + 0.0;
-    const char *unit = !record->in_bytes ? "" : over == 1 ? " byte" : " bytes";
-    fprintf(out, "never over by more than %.0f%s\n", over, unit);
-    if (record->dropped != 0) fprintf(out, "%llu dropped as too late\n", (unsigned long long)record->dropped);
-}
-
-/* The same figures under names that say what they count. */
-static void print_bytes(const struct record *record, double rate, FILE *out)
-{
-    if (!record->in_bytes) return;
-    if (record->permits_per_ns == 0) fprintf(out, "\"target_bytes_per_s\":null,");
-    else fprintf(out, "\"target_bytes_per_s\":%.17g,", record->permits_per_ns * SECOND_NS);
-    fprintf(out, "\"achieved_bytes_per_s\":%.17g,\"bytes\":%llu,", rate, (unsigned long long)record->granted);
-}
-
-static void print_json(const struct record *record, const weir_stats *stats, double rate, FILE *out)
-{
-    const struct histogram *late = &record->late;
-    if (record->permits_per_ns == 0) fprintf(out, "{\"target_per_s\":null,");
-    else fprintf(out, "{\"target_per_s\":%.17g,", record->permits_per_ns * SECOND_NS);
-    fprintf(out, "\"achieved_per_s\":%.17g,\"granted\":%llu,\"%s\":%llu,\"dropped\":%llu,", rate,
-            (unsigned long long)record->granted, record->noun, (unsigned long long)lines_of(record),
-            (unsigned long long)record->dropped);
-    print_bytes(record, rate, out);
-    fprintf(out, "\"elapsed_s\":%.9f,", (double)(record->last_ns - record->first_ns) / SECOND_NS);
-    fprintf(out, "\"late_ns\":{\"p50\":%llu,\"p90\":%llu,\"p99\":%llu,\"p999\":%llu,\"max\":%llu},",
-            (unsigned long long)histogram_quantile(late, 500), (unsigned long long)histogram_quantile(late, 900),
-            (unsigned long long)histogram_quantile(late, 990), (unsigned long long)histogram_quantile(late, 999),
-            (unsigned long long)late->max);
-    fprintf(out, "\"behind_ns\":{\"now\":%llu,\"max\":%llu},\"early\":%llu,\"over\":%.3f}\n",
-            (unsigned long long)stats->late_now_ns, (unsigned long long)most_behind(stats),
-            (unsigned long long)record->early, fmax(0, record->excess) + 0.0);
-}
-
-void record_print(struct record *record, const weir_stats *stats, bool json, FILE *out)
-{
-    host_lock(&record->mutex);
-    const double rate =
-        record_rate(record->granted - record->owed, record->first_cost, record->first_ns, record->last_ns);
-    if (json) print_json(record, stats, rate, out);
-    else print_text(record, stats, rate, out);
-    host_unlock(&record->mutex);
 }

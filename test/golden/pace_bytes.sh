@@ -45,14 +45,21 @@ echo '100/s; 1kB/s' >limit
 refused "limit:1: $both" --rate-file limit
 
 # ---- the summary ----
+says_in_bytes() # NOUN
+{
+    if ! grep -qE "^6 bytes \(2 $1\) in [0-9.]+ s, [0-9.,]+ B/s asked, [0-9.,]+ B/s" err; then
+        fail 'no summary in bytes'
+    fi
+}
+
 printf 'ab\ncd\n' >in
 run 'the summary in bytes' "$weir" pace 10kB/s <in
 ends 0
 same out in
-if ! grep -qE '^6 bytes \(2 lines\) in [0-9.]+ s, [0-9.,]+ B/s; late p50 ' err; then fail 'no summary in bytes'; fi
+says_in_bytes lines
 if ! grep -qE 'never early, never over by more than [0-9]+ bytes?$' err; then fail 'over is not in bytes'; fi
 run 'the summary in bytes of commands' "$weir" pace 10kB/s -- true <in
-if ! grep -qE '^6 bytes \(2 commands\) in [0-9.]+ s, [0-9.,]+ B/s; late p50 ' err; then fail 'no summary in bytes'; fi
+says_in_bytes commands
 run 'the summary in bytes, as JSON' "$weir" pace 10kB/s --json <in
 json err '.target_bytes_per_s == 10000 and .target_per_s == 10000 and .achieved_bytes_per_s == .achieved_per_s'
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # pace_commands.sh WEIR: a command for each line, run once, with the line unharmed, and its failure not lost.
 . "$(dirname "$0")/lib/check.sh" "$@"
-needs python3
+needs jq python3
 fast=1000/s
 
 # Prints its arguments, so that where each begins and ends can be seen, in one write.
@@ -188,6 +188,53 @@ summary_of 6 commands
 rm -f judged
 run 'none fails with --keep-going' "$weir" pace $fast --keep-going -j 3 -- ./judge < <(printf '%s\n' 0 0 0)
 ends 0
+
+# ---- what became of them ----
+run 'failures are summed up' "$weir" pace $fast -j 2 --keep-going -- ./judge < <(printf '%s\n' 0 7 kill-9 7 0)
+ends 7
+if ! grep -qE '^5 commands in .*; [12] of 2 busy$' err; then fail 'it does not say how many were busy'; fi
+if ! grep -qE '^took p50 .*, max .*; 3 failed: 2 with status 7, 1 with status 137$' err; then fail 'no outcomes'; fi
+run 'none fails' "$weir" pace $fast -- true < <(printf '%s\n' 0 7)
+if ! grep -qE '^took p50 .*, max .*; none failed$' err; then fail 'no outcomes'; fi
+run 'what could not be run' "$weir" pace $fast --keep-going -- no-such-command < <(printf '%s\n' 0 7)
+if ! grep -qE '^took p50 .*; 2 failed: 2 with status 127$' err; then fail 'no outcomes'; fi
+run 'outcomes as JSON' "$weir" pace $fast -j 2 --keep-going --json --summary summary -- ./judge \
+    < <(printf '%s\n' 0 7 kill-9 7 0)
+json summary '.failed == 3 and .statuses == {"7": 2, "137": 1} and .jobs == 2 and .busy_max >= 1 and .busy_max <= 2'
+json summary '(.took_ns | keys) == ["max", "p50", "p90", "p99", "p999"] and .took_ns.p50 > 0 and .missed >= 0'
+
+# Both are busy for longer than a line may wait, whatever the machine does.
+what='saturation'
+seq 12 >in
+run "$what" "$weir" pace 1000/s -j 2 -- sh -c 'sleep 0.1' <in
+ends 0
+if ! grep -qE '^12 commands in .* s, 1000/s asked, [0-9.]+/s; [0-9]+ starts missed; 2 of 2 busy$' err; then
+    fail 'it does not say so'
+fi
+cat >terminal.py <<'END'
+import os
+import pty
+import subprocess
+import sys
+
+ours, theirs = pty.openpty()
+child = subprocess.Popen(sys.argv[1:], stderr=theirs)
+os.close(theirs)
+shown = b""
+try:
+    while piece := os.read(ours, 4096):
+        shown += piece
+except OSError:
+    pass
+sys.stdout.buffer.write(shown)
+sys.exit(child.wait())
+END
+what='the live line'
+run "$what" python3 terminal.py "$weir" pace 1000/s -j 2 -- sh -c 'sleep 0.1' <in
+ends 0
+if ! grep -qaE ' commands?  1000/s asked, [0-9.]+/s; [0-9]+ starts missed; [0-2] of 2 busy  late p99 ' out; then
+    fail 'there is none'
+fi
 
 for number in 9 15; do
     rm -f judged

@@ -145,7 +145,7 @@ static void record_pieces(struct record *record)
     for (uint64_t sent = 0, at_ns = FIRST_NS; sent < WHOLE; at_ns += PIECE_NS) {
         const uint64_t size = WHOLE - sent < PIECE ? WHOLE - sent : PIECE;
         record_begin(record, at_ns);
-        record_start(record, at_ns, at_ns, size);
+        record_start(record, at_ns, at_ns, at_ns, size);
         record_parts(record, sent != 0);
         record_end(record);
         sent += size;
@@ -154,11 +154,11 @@ static void record_pieces(struct record *record)
 
 static void holds(struct record *record, bool json, const char *words)
 {
-    static const weir_stats stats;
+    static const struct record_owed owed;
     char text[2000];
     FILE *file = tmpfile();
     assert_non_null(file);
-    record_print(record, &stats, json, file);
+    record_print(record, &owed, NULL, json, file);
     rewind(file);
     text[fread(text, 1, sizeof text - 1, file)] = '\0';
     fclose(file);
@@ -172,12 +172,12 @@ static void summary_in_bytes(void **state)
     (void)state;
     record_pieces(&record);
     assert_int_equal(record_view(&record).items, 1);
-    holds(&record, false, "3,000,000 bytes (1 line) in 5.800 s, 512,000 B/s; late p50 0 ns, ");
+    holds(&record, false, "3,000,000 bytes (1 line) in 5.800 s, 512,000 B/s asked, 512,000 B/s\nlate p50 0 ns, ");
     holds(&record, false, "never early, never over by more than 0 bytes\n");
     holds(&record, true, "\"target_per_s\":512000,\"achieved_per_s\":512000,\"granted\":3000000,\"lines\":1,");
     holds(&record, true, "\"target_bytes_per_s\":512000,\"achieved_bytes_per_s\":512000,\"bytes\":3000000,");
     record.in_bytes = false;
-    holds(&record, false, "1 line in 5.800 s, 512,000/s; late p50 0 ns, ");
+    holds(&record, false, "1 line in 5.800 s, 512,000/s asked, 512,000/s\nlate p50 0 ns, ");
 }
 
 int main(void)

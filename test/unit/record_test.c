@@ -44,7 +44,7 @@ static void change(struct record *record, const char *text, uint64_t now_ns)
 static void start(struct record *record, uint64_t now_ns, uint64_t cost)
 {
     record_begin(record, now_ns);
-    record_start(record, now_ns, now_ns, cost);
+    record_start(record, now_ns, now_ns, now_ns, cost);
     record_end(record);
 }
 
@@ -211,7 +211,9 @@ static void recorded_after_the_change(void **unused)
     start(record, SECOND_NS, 1);
     change(record, "1/s burst=100", SECOND_NS + MILLISECOND_NS);
     record_begin(record, SECOND_NS + MILLISECOND_NS - 1);
-    for (int i = 0; i < 90; i++) record_start(record, SECOND_NS + MILLISECOND_NS - 1, SECOND_NS, 1);
+    for (int i = 0; i < 90; i++) {
+        record_start(record, SECOND_NS + MILLISECOND_NS - 1, SECOND_NS, SECOND_NS, 1);
+    }
     record_end(record);
     assert_true(record->excess < 1e-3);
     for (int i = 0; i < 10; i++) start(record, SECOND_NS + MILLISECOND_NS, 1);
