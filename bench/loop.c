@@ -7,7 +7,7 @@
    May touch: the clock, threads, epoll, the public functions of weir.  Promises: what started early fails it; lateness
    is measured from weir_due.  Leaves to others: threads that wait in weir (wait.c).
 
-       bench-loop                          20,000/s: one loop and four, 5 s, three rounds in turns, medians
+       bench-loop                          20,000/s: one loop and four, each way 5 s in turns, medians of three rounds
        bench-loop --small                  the same in a blink: a test that it still works
        bench-loop LIMIT LOOPS SECONDS      as many loops on this limit */
 #include "bench.h"
@@ -21,6 +21,9 @@
 #include <weir/weir.h>
 
 enum { LOOPS_MAX = 16, ROUNDS = 3, STARTS_MAX = 1 << 21, AT_ONCE = 64 };
+
+/* Holds its rate on a busy machine, so that the lateness is the loops' own. */
+static const char LIMIT[] = "20000/s burst=10ms catchup=1.1";
 
 struct loop {
     const struct way *way;
@@ -230,7 +233,7 @@ static void print_rows(const char *limit, int loops, double seconds, int rounds)
         for (int way = 0; way < WAY_COUNT; way++) figures[way][round] = measure(&WAYS[way], limit, loops, seconds);
     }
     for (int way = 0; way < WAY_COUNT; way++) {
-        printf("%-12s %5d  %-10s %8.3f %8.3f %8.4f %9.1f %9.1f %7.2f\n", limit, loops, WAYS[way].name, MEDIAN(takes),
+        printf("%-30s %5d  %-10s %8.3f %8.3f %8.4f %9.1f %9.1f %7.2f\n", limit, loops, WAYS[way].name, MEDIAN(takes),
                MEDIAN(wakes), MEDIAN(rate), MEDIAN(p50_us), MEDIAN(p99_us), MEDIAN(processors));
     }
     fflush(stdout);
@@ -246,12 +249,12 @@ int main(int argc, char **argv)
     }
     bench_print_machine();
     printf("\ntakes, wakes: for each start.  rate: of the one asked for.  late: from weir_due to the start.\n\n"
-           "limit        loops  way           takes    wakes     rate    p50 us    p99 us   cpu/s\n");
+           "limit                          loops  way           takes    wakes     rate    p50 us    p99 us   cpu/s\n");
     if (argc == 4) {
         print_rows(argv[1], loops, atof(argv[3]), ROUNDS);
         return 0;
     }
-    print_rows("20000/s", 1, small ? 0.02 : 5, small ? 1 : ROUNDS);
-    print_rows("20000/s", 4, small ? 0.02 : 5, small ? 1 : ROUNDS);
+    print_rows(LIMIT, 1, small ? 0.02 : 5, small ? 1 : ROUNDS);
+    print_rows(LIMIT, 4, small ? 0.02 : 5, small ? 1 : ROUNDS);
     return 0;
 }
