@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
    load.c - an open-loop load generator of one event loop: how long did each request take, and from when on?
 
-   A request has three beginnings.  DUE: when the rate wanted it (weir_due).  START: when weir let it start, which behind
-   a stall is later, because no connection was free.  PLACE: place / rate after the first, which is how wrk2 counts.
+   A request has three beginnings.  DUE: when the rate wanted it (weir_due).  START: when weir let it start, which
+   behind a stall is later, because no connection was free.  PLACE: place / rate after the first, as wrk2 counts.
    With a limit weir says when to start.  Without one (wrk2) each connection has its part of the rate, and sends what is
    late as soon as it can; its due time is its place.
 
