@@ -280,14 +280,14 @@ static void print_accuracies(const char *weir, bool small)
     for (size_t i = small ? 2 : 0; i < sizeof RATES / sizeof RATES[0]; i++) {
         for (int fast = 0; fast < 2; fast++) {
             char limit[32];
-            snprintf(limit, sizeof limit, "%.0f%s", RATES[i], fast ? ",1.1" : "");
+            snprintf(limit, sizeof limit, "%.0f%s", RATES[i], fast ? "" : ",1");
             print_accuracy(weir, limit, RATES[i], seconds);
             print_floors(RATES[i], seconds / 3);
         }
     }
     printf(
         "\nerror: (lines - 1) / (last - first) against the target, in millionths.  behind: the most it was behind its\n"
-        "schedule; at catch-up 1 what the machine took away for longer than the pool of 1 ms is not made up.\n"
+        "schedule; at catch-up 1 what the machine took away for longer than the pool of 10 ms is not made up.\n"
         "cpu/s: processor seconds of weir in a second.  bare sleep: how late it wakes at the same rate, at most\n"
         "%.0f/s, in the seconds after.\n",
         SLEEPS_PER_S_MAX);

@@ -24,7 +24,7 @@
 
 enum { THREADS_MAX = 64, ROUNDS = 3, SAMPLE_AT_HIGH_RATES = 16, RECORDS_MAX = 1 << 22 };
 
-static const double CATCH_UP = 1.1, POOL_S = 0.001, EVERY_CALL_BELOW_PER_S = 2e6;
+static const double CATCH_UP = 1.1, POOL_S = 0.010, EVERY_CALL_BELOW_PER_S = 2e6;
 
 /* When a call was to start, and when it did; as returned by one thread. */
 struct start {

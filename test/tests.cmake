@@ -22,8 +22,8 @@ endif()
 # ---- unit: one file of the sources, or one idea ----
 weir_programs(unit test TIER check USES cmocka NAMES accesslog address address_text bursty bytes cycle dialect directive
     extremes facts fields five_per_second fixed_window hash host keyed keyed_edges keyed_one leaky lease lease_fork
-    limiter list log map micro micro_state module_clock num plan region resp simrate sliding_log sliding_window spelling
-    stamp text timeline top tsc warmup wide writer arguments)
+    limiter list log map micro micro_state module_clock num plan region resp simrate slept sliding_log sliding_window
+    spelling stamp text timeline top tsc warmup wide writer arguments)
 weir_programs(unit test TIER check USES cmocka serve NAMES config deadlines http http_auth http_gate http_headers
     http_routes policy receipt resp_commands tables turn)
 weir_programs(unit test TIER check USES cmocka engine NAMES engine_away engine_breaker engine_faults engine_lease
@@ -221,6 +221,8 @@ foreach(source IN LISTS sources)
     add_dependencies(bench-${name} weir_cli) # bench/pace.c runs it
     weir_test(bench ${name} test bench-${name} --small)
 endforeach()
+weir_test(bench strictness-picture test sh -c
+    "${PROJECT_BINARY_DIR}/bench-strictness --svg | cmp - ${PROJECT_SOURCE_DIR}/doc/strictness.svg")
 # What measures the service: a load client and the least that a server does.
 weir_inside_program(bench bench-serve-client bench/serve/client.c bench/serve/tape.c bench/serve/reply.c)
 weir_inside_program(bench bench-serve-bare bench/serve/bare.c bench/serve/answer.c)

@@ -11,7 +11,7 @@
 #include "core/num.h"
 
 /* A shorter sleep costs more than it lasts; the schedule makes up for what it is late. */
-enum { GRAIN_NS = 50000, TICK_NS = 1000000, TICK_NS_MIN = 1000 };
+enum { TICK_NS = 1000000, TICK_NS_MIN = 1000 };
 
 static int check_options(const weir_options *options, weir_error *error)
 {
@@ -57,7 +57,7 @@ int weir_open(weir_limiter **owned, const char *limits, const weir_options *opti
     limiter->clock = chosen.clock;
     limiter->use = chosen.use;
     limiter->ahead_ns = most(chosen.grain_ns, AHEAD_NS);
-    limiter->grain_ns = chosen.grain_ns == 0 ? GRAIN_NS : chosen.grain_ns;
+    limiter->grain_ns = chosen.grain_ns == 0 ? GRAIN_USUAL_NS : chosen.grain_ns;
     limiter->spin_ns = chosen.spin_ns;
     limiter->spin_processors = chosen.spin_processors != 0 ? chosen.spin_processors : most(host_processors() / 2, 1);
     failed = start_clock(limiter, &chosen, error);

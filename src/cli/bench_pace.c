@@ -205,7 +205,7 @@ static bool measure_one(const struct bench_wish *wish, uint64_t rate, uint64_t e
 {
     char limit[LIMIT_SIZE];
     double figure[PACE_FIGURES];
-    snprintf(limit, sizeof limit, "%llu/s catchup=1.1", (unsigned long long)rate);
+    snprintf(limit, sizeof limit, "%llu/s", (unsigned long long)rate);
     const struct pace_bound bound = bound_of(limit, rate);
     struct job job = {.rate = rate, .every = every};
     bool done = run(&job, wish, threads, &bound, figure);

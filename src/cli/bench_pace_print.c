@@ -93,7 +93,7 @@ void pace_words(const struct bench_wish *wish, const void *measured)
     char grain[RATE_SIZE];
     struct writer writer = {grain, sizeof grain, 0};
     write_time(&writer, wish->grain_ns);
-    printf("pace: threads that wait for one limiter, RATE/s catchup=1.1%s%s\n", wish->grain_ns > 0 ? ", grain " : "",
+    printf("pace: threads that wait for one limiter, RATE/s%s%s\n", wish->grain_ns > 0 ? ", grain " : "",
            wish->grain_ns > 0 ? grain : "");
     printf("                              late, weir, us    behind           late, floor, us\n"
            "     per second threads      p50      p99    p99.9       p99       p50      p99    p99.9  ratio\n");

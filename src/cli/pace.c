@@ -75,6 +75,7 @@ void pace_print_summary(struct pace *pace, FILE *out)
     const uint64_t idle_ns = pace->ended ? weir_now().ns - pace->record.last_ns : 0;
     stats.late_now_ns = stats.late_now_ns > idle_ns ? stats.late_now_ns - idle_ns : 0;
     record_print(&pace->record, &stats, pace->json, out);
+    if (!pace->json) pace_tell_missed(pace, &stats, out);
 }
 
 /* ---- options ---- */
@@ -296,6 +297,7 @@ static void print_limit(struct pace *pace)
     char text[2048];
     weir_plan_text(&pace->plan, text, sizeof text);
     if (!pace->json) fprintf(stderr, "%s\n", text);
+    if (!pace->json) pace_tell_slept(pace, stderr);
     pace->told_ns = weir_now().ns;
 }
 
@@ -354,9 +356,9 @@ static int run(int argc, char **argv)
         if (pace->summary_file == NULL) status = trouble("--summary %s: %s", pace->summary, strerror(errno));
     }
     if (pace->limiter != NULL && status == STATUS_DONE) {
+        atom_store(&pace->piece_max, piece_of(pace, plan_inside_const(&pace->plan)));
         print_limit(pace);
         pace->size = size_of_input();
-        atom_store(&pace->piece_max, piece_of(pace, plan_inside_const(&pace->plan)));
         record_open(&pace->record, plan_inside_const(&pace->plan), pace->command != NULL ? "commands" : "lines");
         pace->record.in_bytes = pace->bytes;
         pace_watch_start(&watch, pace);

@@ -3,7 +3,8 @@
 
        pace.c           options, the limiter, the end            pace_lines.c      stdin's lines to stdout
        pace_progress.c  the live line, signals, --for            pace_commands.c   a command for each line
-       pace_bytes.c     what a limit counts, pieces of lines */
+       pace_bytes.c     what a limit counts, pieces of lines
+       pace_told.c      what a limit loses, and what to write instead */
 #ifndef WEIR_CLI_PACE_H
 #define WEIR_CLI_PACE_H
 
@@ -74,10 +75,16 @@ bool pace_stopped(const struct pace *pace);
 /* The limit that has come to stand in the rate file, put in force; the one before goes on when that fails. */
 void pace_follow(struct pace *pace);
 
+/* Where a thread that sleeps cannot keep up with the limit: how much it gets, and what to write instead. */
+void pace_tell_slept(const struct pace *pace, FILE *out);
+
 /* For messages: a limit that is followed may be another by now. */
 const char *pace_limit_name(const struct pace *pace);
 
 /* Prints what is wrong with the input; sets status. */
 void pace_input_trouble(struct pace *pace, enum input_state state);
+
+/* Behind the summary: how much was missed for good, and what to write so that it is made up for. */
+void pace_tell_missed(const struct pace *pace, const weir_stats *stats, FILE *out);
 
 #endif

@@ -22,10 +22,13 @@ static bool is_rated(const struct limit *limit)
     return limit_rate(limit, &permits, &period_ns);
 }
 
-static bool is_one(struct decimal number)
+/* Is it 1, or what the limit has when none is said? */
+static bool goes_without_saying(const struct limit *limit)
 {
-    for (; number.places > 0 && number.digits % 10 == 0; number.places--) number.digits /= 10;
-    return number.digits == 1 && number.places == 0;
+    struct limit usual = {.count = limit->count, .period_ns = limit->period_ns, .algorithm = limit->algorithm};
+    const uint64_t factor = limit_factor(limit->factor);
+    limit_defaults(&usual);
+    return factor == limit_factor((struct decimal){1, 0}) || factor == limit_factor(usual.factor);
 }
 
 enum pace_unit pace_unit_of(const struct plan *plan)
@@ -47,7 +50,7 @@ void pace_in_bytes(const struct plan *plan, struct writer *writer)
         write_decimal(writer, limit->count.digits, limit->count.places);
         write_text(writer, "B/");
         write_period(writer, limit->period_ns);
-        if (limit->algorithm != ALGORITHM_HYBRID || is_one(limit->factor)) return;
+        if (limit->algorithm != ALGORITHM_HYBRID || goes_without_saying(limit)) return;
         write_text(writer, " catchup=");
         write_decimal(writer, limit->factor.digits, limit->factor.places);
         return;

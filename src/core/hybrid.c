@@ -32,7 +32,8 @@
 #include "core/num.h"
 
 enum { SCHEDULE, ACTIVE, SINCE, BEGUN, WORDS };
-enum { RATIO_BITS = 32, POOL_OPS = 2, MILLISECOND_NS = 1000000 };
+enum { RATIO_BITS = 32, POOL_OPS = 2, POOL_NS = 10000000, CALM_NS = 200000000 };
+static const struct decimal CATCHUP = {11, 1};
 static const uint64_t OVER_TICKS_MAX = UINT64_C(1) << 60; /* they are added and doubled */
 
 _Static_assert((int)WORDS <= (int)STATE_WORDS_MAX, "hybrid fits the state");
@@ -139,16 +140,31 @@ static uint64_t start_with(const struct rule *rule, const struct pools_now *pool
     return as_ticks(by_line > by_schedule ? by_line : by_schedule);
 }
 
-/* The original's pool: two operations, and a millisecond at least. */
+/* The original's pool is two operations, and a millisecond at least.  But where others want the processor a thread
+   wakes some milliseconds late, by a time slice or two of the scheduler's, and now and then by more.  The pool lasts
+   for the former; catching up at the original's own ratio returns the latter (bench-rate).  Where two operations last
+   longer than any of that, nothing is lost that would have to be returned. */
 static void defaults(struct limit *limit)
 {
     uint64_t permits, period_ns;
-    if (limit->factor.digits == 0) limit->factor.digits = 1;
-    if (limit->burst_kind != AMOUNT_NONE) return;
-    const bool rated = limit_rate(limit, &permits, &period_ns);
-    const bool fast = rated && multiply_divide_ceil(POOL_OPS, period_ns, permits) <= MILLISECOND_NS;
+    const bool rated = limit_rate(limit, &permits, &period_ns), said = limit->burst_kind != AMOUNT_NONE;
+    const bool calm = !rated || multiply_divide_floor(POOL_OPS, period_ns, permits) >= CALM_NS;
+    const bool fast = rated && multiply_divide_ceil(POOL_OPS, period_ns, permits) <= POOL_NS;
+    if (limit->factor.digits == 0) limit->factor = said || calm ? (struct decimal){1, 0} : CATCHUP;
+    if (said) return;
     limit->burst_kind = fast ? AMOUNT_TIME : AMOUNT_COUNT;
-    limit->burst = fast ? MILLISECOND_NS : POOL_OPS;
+    limit->burst = fast ? POOL_NS : POOL_OPS;
+}
+
+/* Said or not: what is as if nothing had been said. */
+static const char *note_of(const struct limit *limit)
+{
+    struct limit usual = {.count = limit->count, .period_ns = limit->period_ns};
+    defaults(&usual);
+    const bool same = limit->burst_kind == usual.burst_kind && limit->burst == usual.burst &&
+                      limit_factor(limit->factor) == limit_factor(usual.factor);
+    if (!same || usual.factor.places == 0) return NULL;
+    return "burst and catchup are the defaults of pacing: they hold the average on a busy machine";
 }
 
 static struct limit_problem compile(const struct limit *limit, struct rule *rule)
@@ -401,6 +417,7 @@ const struct algorithm *hybrid_algorithm(void)
         .name = "hybrid",
         .options = WITH(BURST) | WITH(CATCHUP) | WITH(START) | WITH(DEBT),
         .words = WORDS,
+        .note_of = note_of,
         .defaults = defaults,
         .compile = compile,
         .facts = facts,

@@ -574,11 +574,12 @@ local function compile_gcra(rule)
     compile_line(rule, per, permit, 1, 1)
 end
 
--- The seed's pool: two operations, and a millisecond at least.
+-- Two operations, and 10 ms at least; where they last less than 200 ms, what is lost is made up for.
 local function default_pool(per, permit)
     if limit.burst then return end
-    local fast = 2 * permit <= 1000 * per
-    limit.burst, limit.burst_parts, limit.burst_kind = fast and 1000 or 2, 1, fast and 'time' or 'count'
+    if not limit.factor and 2 * permit < 200000 * per then limit.factor, limit.factor_parts = 11, 10 end
+    local fast = 2 * permit <= 10000 * per
+    limit.burst, limit.burst_parts, limit.burst_kind = fast and 10000 or 2, 1, fast and 'time' or 'count'
 end
 
 local function check_catchup(ratio, parts)
@@ -602,8 +603,8 @@ end
 
 local function compile_hybrid(rule)
     local per, permit = rate_of()
-    local ratio, parts = limit.factor or 1, limit.factor_parts or 1
     default_pool(per, permit)
+    local ratio, parts = limit.factor or 1, limit.factor_parts or 1
     compile_line(rule, per, permit, ratio, parts)
     check_catchup(ratio, parts)
     check_pool(rule, per, permit)

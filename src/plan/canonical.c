@@ -46,6 +46,13 @@ void text_write_rate(struct writer *writer, const struct limit *limit)
     write_period(writer, limit->period_ns);
 }
 
+void text_write_burst(struct writer *writer, const struct limit *limit)
+{
+    if (limit->burst_kind != AMOUNT_NONE) write_option(writer, "burst=");
+    if (limit->burst_kind == AMOUNT_COUNT) write_number(writer, limit->burst);
+    if (limit->burst_kind == AMOUNT_TIME) write_time(writer, limit->burst);
+}
+
 void text_write(struct writer *writer, const struct limit *limit)
 {
     if (limit->algorithm == ALGORITHM_UNLIMITED || limit->algorithm == ALGORITHM_NONE) {
@@ -53,9 +60,7 @@ void text_write(struct writer *writer, const struct limit *limit)
         return;
     }
     text_write_rate(writer, limit);
-    if (limit->burst_kind != AMOUNT_NONE) write_option(writer, "burst=");
-    if (limit->burst_kind == AMOUNT_COUNT) write_number(writer, limit->burst);
-    if (limit->burst_kind == AMOUNT_TIME) write_time(writer, limit->burst);
+    text_write_burst(writer, limit);
     write_factor(writer, limit);
     write_option(writer, "algorithm=");
     write_text(writer, algorithm_text(limit->algorithm));

@@ -196,6 +196,48 @@ static void explain_gap(struct writer *writer, const struct limit *limit, uint64
     write_text(writer, "\n");
 }
 
+/* The same rate with a pool that lasts for a sleep and its lateness. */
+static struct limit kept_pace(const struct limit *limit, uint64_t grain_ns)
+{
+    struct limit kept = strict_pace(limit);
+    kept.burst_kind = AMOUNT_NONE;
+    kept.factor = (struct decimal){0, 0};
+    limit_defaults(&kept);
+    if (line_full_ns(&kept) >= 2 * grain_ns) return kept;
+    kept.burst_kind = AMOUNT_TIME;
+    kept.burst = 2 * grain_ns;
+    return kept;
+}
+
+bool explain_slept(const struct limit *limit, const struct rule *rule, uint64_t cost, uint64_t grain_ns,
+                   struct writer *writer)
+{
+    const uint64_t per_s = facts_slept_per_s(limit, rule, cost, grain_ns);
+    if (per_s == UINT64_MAX) return false;
+    const struct limit kept = kept_pace(limit, grain_ns);
+    write_text(writer, "at most about ");
+    write_grouped(writer, per_s);
+    write_text(writer, "/s in one thread, which sleeps ");
+    write_duration(writer, grain_ns);
+    write_text(writer, " at a time.   To hold the rate: '");
+    text_write_rate(writer, &kept);
+    text_write_burst(writer, &kept);
+    if (kept.factor.places != 0) write_text(writer, " catchup=");
+    if (kept.factor.places != 0) write_decimal(writer, kept.factor.digits, kept.factor.places);
+    write_text(writer, "'");
+    return true;
+}
+
+/* Bytes are taken in pieces, of a size that is not known here. */
+static void explain_sleeping(struct writer *writer, const struct limit *limit, const struct rule *rule)
+{
+    if (strcmp(limit->unit, "bytes") == 0) return;
+    if (facts_slept_per_s(limit, rule, 1, GRAIN_USUAL_NS) == UINT64_MAX) return;
+    label(writer, "by sleeping");
+    explain_slept(limit, rule, 1, GRAIN_USUAL_NS, writer);
+    write_text(writer, "\n");
+}
+
 static void explain_largest(struct writer *writer, const struct limit *limit, const struct algorithm *algorithm,
                             const struct facts *facts, uint64_t pool)
 {
@@ -233,6 +275,7 @@ static void explain_limit(struct writer *writer, const struct limit *limit, cons
     if (algorithm->due != NULL) {
         explain_pace(writer, limit, &facts);
         explain_gap(writer, limit, facts.spacing_ns);
+        explain_sleeping(writer, limit, rule);
     } else {
         explain_admission(writer, &facts);
     }

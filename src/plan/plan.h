@@ -45,4 +45,9 @@ void explain(const struct plan *plan, uint64_t window_ns, struct writer *writer)
 /* Of it, the most in a period, with the strict alternative where more than the count passes; nothing without a rate. */
 void explain_most(const struct plan *plan, uint64_t limit, struct writer *writer);
 
+/* How much one thread gets that sleeps grain_ns at a time between calls of this cost, and how to get the rate; false,
+   and nothing written, where it does. */
+bool explain_slept(const struct limit *limit, const struct rule *rule, uint64_t cost, uint64_t grain_ns,
+                   struct writer *writer);
+
 #endif

@@ -151,10 +151,10 @@ to DEL k l >/dev/null
 # ---- the other kinds ----
 at 1000000
 to DEL k >/dev/null
-take 'allow 0 0 0 0 2000' '1000,1.1' 1 # the schedule begins with it
-take 'deny 0 0 0 1000 2000' '1000,1.1' 1
+take 'allow 0 0 0 0 2000' '1000,1.1 burst=2' 1 # the schedule begins with it
+take 'deny 0 0 0 1000 2000' '1000,1.1 burst=2' 1
 at 1001000
-take 'allow 0 0 0 0 2000' '1000,1.1' 1
+take 'allow 0 0 0 0 2000' '1000,1.1 burst=2' 1
 to DEL k >/dev/null
 take 'allow 0 2 0 0 500000' '2r/s burst=2 nodelay' 1
 take 'allow 0 1 0 0 1000000' '2r/s burst=2 nodelay' 1

@@ -35,14 +35,15 @@ explains '10/s burst=20' <<'END'
 END
 
 explains 12000,1.1 <<'END'
-12000/s burst=1ms catchup=1.1 algorithm=hybrid
+12000/s burst=10ms catchup=1.1 algorithm=hybrid
   on schedule     one every 83.333 µs
-  after a stall   13 at once, then 1.1 times as fast until the lost time is made up
+  after a stall   132 at once, then 1.1 times as fast until the lost time is made up
   shortest gap    0.   For strict limiting, never less than 83.333 µs: '12000/s burst=1'
-  in any second   at most 13,213
-  largest call    any; one above 12 starts when the pool is full and is paid back after
-  back to full    1 ms after the last call
+  in any second   at most 13,331
+  largest call    any; one above 120 starts when the pool is full and is paid back after
+  back to full    10 ms after the last call
   memory          32 bytes of state
+  note            burst and catchup are the defaults of pacing: they hold the average on a busy machine
 END
 
 explains '10/s burst=20; 1000 tokens/h' <<'END'
@@ -112,6 +113,19 @@ END
 what='shortest gaps'
 same out expected
 
+# A pool shorter than a sleep: how much comes of it, and what would be enough.
+for text in '100000/s burst=1' '28000 ops/s burst=1' '100000/s catchup=2 algorithm=timeline' '10MiB/s burst=1' \
+    '20000/s burst=1'; do
+    "$weir" explain --pace "$text" | sed -n 's/, which sleeps 50 µs at a time\.  / ../p'
+done >out
+cat >expected <<'END'
+  by sleeping     at most about 40,000/s in one thread .. To hold the rate: '100000/s burst=10ms catchup=1.1'
+  by sleeping     at most about 26,666/s in one thread .. To hold the rate: '28000 ops/s burst=10ms catchup=1.1'
+  by sleeping     at most about 40,000/s in one thread .. To hold the rate: '100000/s burst=10ms catchup=1.1'
+END
+what='pools shorter than a sleep'
+same out expected
+
 explains --window 5min 10/min <<'END'
 10/min burst=10 algorithm=gcra
   from rest       10 pass at once, then one every 6 s
@@ -158,10 +172,10 @@ json out '(.limits | length) == 3'
 json out '.limits[0] == {limit: "10/s burst=20 algorithm=gcra", algorithm: "gcra", unit: "requests",
     fresh: 20, from_rest: 20, group: 1, spacing_ns: 100000000, refill_ns: 2000000000, largest: 20, state_bytes: 8,
     windows: [{window_ns: 1000000000, most: 29}, {window_ns: 300000000000, most: 3019}]}'
-json out '.limits[1] == {limit: "12000/s burst=1ms catchup=1.1 algorithm=hybrid", algorithm: "hybrid",
-    unit: "requests", fresh: 1, from_rest: 13, group: 1, spacing_ns: 83333, refill_ns: 1000000, largest: null,
+json out '.limits[1] == {limit: "12000/s burst=10ms catchup=1.1 algorithm=hybrid", algorithm: "hybrid",
+    unit: "requests", fresh: 1, from_rest: 132, group: 1, spacing_ns: 83333, refill_ns: 10000000, largest: null,
     state_bytes: 32,
-    windows: [{window_ns: 1000000000, most: 13213}, {window_ns: 300000000000, most: 3960013}]}'
+    windows: [{window_ns: 1000000000, most: 13331}, {window_ns: 300000000000, most: 3960131}]}'
 json out '.limits[2] == {limit: "none", algorithm: "none", unit: "requests"}'
 if [ "$(wc -l <out)" != 1 ]; then fail "JSON is not one line"; fi
 

@@ -133,8 +133,18 @@ json err '.behind_ns.now <= .behind_ns.max'
 run 'the summary for people' "$weir" pace 12000,1.1 <in
 ends 0
 summary_of 20 lines
-if [ "$(head -n 1 err)" != '12000/s burst=1ms catchup=1.1 algorithm=hybrid' ]; then fail 'the limit is not shown'; fi
+if [ "$(head -n 1 err)" != '12000/s burst=10ms catchup=1.1 algorithm=hybrid' ]; then fail 'the limit is not shown'; fi
 if [ "$(wc -l <err)" != 3 ]; then fail 'more than three lines'; fi
+
+run 'a pool shorter than a sleep' "$weir" pace '100000/s burst=1' --grain 1ms <in
+ends 0
+same out in
+cat >expected <<'END'
+100000/s burst=1 catchup=1 algorithm=hybrid
+at most about 2,000/s in one thread, which sleeps 1 ms at a time.   To hold the rate: '100000/s burst=10ms catchup=1.1'
+END
+head -n 2 err >told
+same told expected
 
 run '--summary FILE' "$weir" pace 1000/s --summary summary.txt <in
 ends 0
@@ -166,6 +176,18 @@ if [ -w /dev/full ]; then
         says err 'weir: standard output: No space left on device'
     done
 fi
+
+# A reader that stands for long holds up more lines than a pipe takes.
+yes "$(printf %01000d 0)" | head -n 500 >long
+missed=' % of the starts were missed: what held them up was longer than the pool, 2 ms; '
+what='what was missed'
+"$weir" pace '1000/s burst=2' <long 2>err | { sleep 0.5; cat >out; }
+same out long
+if ! grep -q "^[0-9.]*${missed}catchup=1\.1 would make up for them$" err; then fail 'it is not said'; fi
+what='what is made up for'
+"$weir" pace '1000/s burst=2 catchup=1.1' <long 2>err | { sleep 0.5; cat >out; }
+same out long
+if grep -q missed err; then fail 'it is said to be missed'; fi
 
 what='a reader that goes'
 yes | python3 "$lib/ending.py" pid end "$weir" pace 100000/s 2>err | head -n 1 >out

@@ -25,6 +25,7 @@
 #include "plan/plan.h"
 
 enum { SECOND_NS = 1000000000, STEPS_MEAN = 40, FILL_NS = 100000, FILL_TENTHS = 5, FILLS_MAX = 20000, TEXT_SIZE = 96 };
+enum { POOL_RATE = 2000 };
 
 static const uint64_t rates[] = {1000000, 1, 2, 10, 100, 500, 1000, 2000, 3125, 10000, 50000, 100000, 250000, 500000};
 static const char *const ratios[] = {"1", "1.1", "1.25", "1.5", "2", "3", "4", "5"};
@@ -70,7 +71,8 @@ static void begin(struct law *law, struct pair *pair)
     memset(pair, 0, sizeof *pair);
     const uint64_t rate = rates[law_pick(law, sizeof rates / sizeof *rates)];
     const uint64_t ratio = law_pick(law, sizeof ratios / sizeof *ratios);
-    snprintf(text, sizeof text, "%" PRIu64 "/s algorithm=hybrid catchup=%s", rate, ratios[ratio]);
+    const char *pool = rate >= POOL_RATE ? "1ms" : "2"; /* the original's */
+    snprintf(text, sizeof text, "%" PRIu64 "/s burst=%s algorithm=hybrid catchup=%s", rate, pool, ratios[ratio]);
     law_check(law, weir_plan_parse(&pair->plan, text, WEIR_PACE, NULL) == 0, "%s is refused", text);
     pair->per_op_ns = SECOND_NS / rate;
     pair->now_ns = SECOND_NS;

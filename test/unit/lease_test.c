@@ -930,11 +930,11 @@ static void same_starts(const char *limits, uint64_t step_most_ns)
 static void test_same_starts(void **state)
 {
     (void)state;
-    same_starts("1M/s", 100);
-    same_starts("1M/s", 2000);
+    same_starts("1M/s burst=1ms", 100);
+    same_starts("1M/s burst=1ms", 2000);
     same_starts("3M/s burst=1ms", 100);
     same_starts("50M/s burst=1000", 100);
-    same_starts("1M/s catchup=1.1", 100);
+    same_starts("1M/s", 100);
     same_starts("7M/s burst=100 catchup=2", 100);
 }
 

@@ -623,7 +623,7 @@ static void test_late_only_beyond_the_pool(void **state)
         assert_int_equal(late_now_ns(limiter), 0);
     }
     weir_close(limiter);
-    limiter = open_limiter("1000/s", WEIR_CLOCK_MANUAL, WEIR_PACE);
+    limiter = open_limiter("1000/s burst=2", WEIR_CLOCK_MANUAL, WEIR_PACE);
     assert_allowed(weir_take(limiter, 1), 1);
     set_ns(limiter, S);
     const uint64_t late_ns = late_now_ns(limiter);

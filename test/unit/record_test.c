@@ -192,9 +192,9 @@ static void a_raise(void **unused)
 {
     (void)unused;
     const uint64_t raised_ns = 4 * SECOND_NS + SECOND_NS / 3;
-    struct record *record = opened("1/s");
+    struct record *record = opened("1/s burst=2");
     for (uint64_t i = 1; i <= 4; i++) start(record, i * SECOND_NS, 1);
-    change(record, "1000/s", raised_ns);
+    change(record, "1000/s burst=2", raised_ns);
     start(record, raised_ns, 1);
     for (uint64_t i = 0; i <= 10; i++) start(record, raised_ns + i * MILLISECOND_NS, 1);
     assert_true(record->excess < 1e-6);
