@@ -93,5 +93,5 @@ int main(void)
     weir_read_stats(limiter, &stats, sizeof stats);
     printf("%d operations started, %d early; %u takes\n", LOOPS * OPERATIONS - left, early, (unsigned)stats.calls);
     weir_close(limiter);
-    return left != 0 || early != 0 || failed != 0 || stats.calls != LOOPS * OPERATIONS;
+    return left != 0 || early != 0 || failed != 0 || stats.calls != (uint64_t)LOOPS * OPERATIONS;
 }
