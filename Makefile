@@ -44,6 +44,7 @@ vectors: ## make vectors DIR=folder: does weir answer as the peers did?
 rivals: ## measure the others beside weir: those whose tools are here
 	bench/rivals/run
 	bench/serve/run
+	bench/stall/run
 
 lint: ## clang-format, clang-tidy and the checks of test/tidy
 	tools/deps prove

@@ -230,6 +230,7 @@ weir_test(bench strictness-picture test sh -c
 # What measures the service: a load client and the least that a server does.
 weir_inside_program(bench bench-serve-client bench/serve/client.c bench/serve/tape.c bench/serve/reply.c)
 weir_inside_program(bench bench-serve-bare bench/serve/bare.c bench/serve/answer.c)
+weir_inside_program(bench bench-stall-load bench/stall/load.c)
 
 function(weir_bench_script name script) # [ALONE]
     weir_test(bench ${name} test
@@ -238,6 +239,7 @@ function(weir_bench_script name script) # [ALONE]
         set_tests_properties(bench/${name} PROPERTIES PROCESSORS 2)
     endif()
 endfunction()
+weir_bench_script(stall stall/run ALONE)
 if(TARGET weir_cli)
     add_dependencies(bench-serve-client weir_cli) # bench/serve/run runs it
     weir_bench_script(fleet fleet/report)

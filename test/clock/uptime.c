@@ -4,9 +4,9 @@
    WEIR_TEST_UPTIME_SHIFT_NS is added to what CLOCK_MONOTONIC and its sisters say, and taken from deadlines on it before
    the kernel sees them.  The clock on the wall stays as it is.
 
-   May touch: that variable.  Promises: covers the calls with which weir and libuv read this clock or wait until a time
-   on it; all others wait for a duration.  Leaves to others: choosing the shift (ends.sh); engines, whose allocator
-   reads the clock before a function can be looked up (test/engine/clock). */
+   May touch: that variable.  Promises: covers the calls with which weir, libuv and the examples read this clock or wait
+   until a time on it; all others wait for a duration.  Leaves to others: choosing the shift (ends.sh); engines, whose
+   allocator reads the clock before a function can be looked up (test/engine/clock). */
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/futex.h>
@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <time.h>
 
 enum { SYSCALL_ARGUMENTS = 6, DECIMAL = 10 };
@@ -25,6 +26,7 @@ static const long long S_NS = 1000000000;
 static struct {
     int (*clock_gettime)(clockid_t clock, struct timespec *now);
     int (*clock_nanosleep)(clockid_t clock, int flags, const struct timespec *until, struct timespec *left);
+    int (*timerfd_settime)(int timer, int flags, const struct itimerspec *when, struct itimerspec *before);
     long (*syscall)(long number, ...);
     long long shift_ns;
 } real;
@@ -43,6 +45,7 @@ static void begin(void)
     const char *text = getenv("WEIR_TEST_UPTIME_SHIFT_NS");
     if (text != NULL) real.shift_ns = strtoll(text, NULL, DECIMAL);
     find(&real.clock_nanosleep, sizeof real.clock_nanosleep, "clock_nanosleep");
+    find(&real.timerfd_settime, sizeof real.timerfd_settime, "timerfd_settime");
     find(&real.syscall, sizeof real.syscall, "syscall");
     find(&real.clock_gettime, sizeof real.clock_gettime, "clock_gettime");
 }
@@ -80,6 +83,19 @@ int clock_nanosleep(clockid_t clock, int flags, const struct timespec *until, st
     if ((flags & TIMER_ABSTIME) == 0 || !since_start(clock)) return real.clock_nanosleep(clock, flags, until, left);
     const struct timespec kernels = moved(until, -real.shift_ns);
     return real.clock_nanosleep(clock, flags, &kernels, left);
+}
+
+/* Of a timer of CLOCK_MONOTONIC: no program here has another.  All 0 stops it, and what is past must not. */
+int timerfd_settime(int timer, int flags, const struct itimerspec *when, struct itimerspec *before)
+{
+    struct itimerspec kernels = *when;
+    pthread_once(&once, begin);
+    const bool set = when->it_value.tv_sec != 0 || when->it_value.tv_nsec != 0;
+    if (set && (flags & TFD_TIMER_ABSTIME) != 0) {
+        kernels.it_value = moved(&when->it_value, -real.shift_ns);
+        if (kernels.it_value.tv_sec == 0 && kernels.it_value.tv_nsec == 0) kernels.it_value.tv_nsec = 1;
+    }
+    return real.timerfd_settime(timer, flags, &kernels, before);
 }
 
 static bool waits_until(long number, int operation)
