@@ -52,6 +52,8 @@ static const struct option_help option_rows[OPTION_COUNT] = {
     [OPTION_SUMMARY] = {"summary", 0, "FILE", "write the summary to FILE instead of stderr"},
 };
 
+#define PAUSE "pause" /* as a limit: the schedule waits until the next one */
+
 static const char mixed[] = "one limit counts bytes and another does not; for both run two, with a pipe between";
 
 bool pace_stopped(const struct pace *pace)
@@ -232,14 +234,39 @@ static bool keeps_unit(const struct pace *pace, const struct plan *plan)
     return false;
 }
 
+/* Nobody who waits would ever start. */
+static bool is_for_ever(const struct plan *plan)
+{
+    bool none = false;
+    for (uint64_t i = 0; i < plan->count; i++) none = none || plan->limit[i].algorithm == ALGORITHM_NONE;
+    return none;
+}
+
+static void follow_pause(struct pace *pace)
+{
+    weir_set_limit(pace->limiter, PAUSE, WEIR_KEEP, NULL);
+    snprintf(pace->news, sizeof pace->news, PAUSE);
+    pace->has_news = !pace->json;
+}
+
 void pace_follow(struct pace *pace)
 {
     weir_plan plan;
     weir_error error;
     const char *path = pace->follow.path;
     if (path == NULL || follow_look(&pace->follow) != FOLLOW_CHANGED) return;
+    const char *text = pace->follow.text + strspn(pace->follow.text, " \t");
+    if (strncmp(text, PAUSE, strlen(PAUSE)) == 0 && text[strlen(PAUSE) + strspn(text + strlen(PAUSE), " \t")] == '\0') {
+        follow_pause(pace);
+        return;
+    }
     if (weir_plan_parse(&plan, pace->follow.text, WEIR_PACE, &error) != 0) {
         trouble("%s:%d:%d: %s; the limit before goes on", path, pace->follow.line, error.column, error.message);
+        return;
+    }
+    if (is_for_ever(plan_inside_const(&plan))) {
+        trouble("%s:%d: none lets nothing through for ever; to stop for a while write pause; the limit before goes on",
+                path, pace->follow.line);
         return;
     }
     if (!keeps_unit(pace, plan_inside_const(&plan))) return;

@@ -119,11 +119,23 @@ if [ "$(tail -n 1 err)" != '1000000/s burst=2000 catchup=1 algorithm=hybrid' ]; 
 
 seq 20000 >in # a thousand seconds
 printf '20/s burst=1\n' >limit
-what='nothing passes any more'
-run_on
+what='a limit that lets nothing through for ever'
+rm -f out err
+"$weir" pace --rate-file limit <in >out 2>err &
 until_true test -s out
 say_new none
+until_true grep -q '^weir: limit:1: none lets nothing through for ever; to stop for a while write pause' err
+
+what='a pause, and on'
+say_new ' pause '
+until_true grep -qx pause err
+sleep 0.2 # whoever was about to write has written
+held=$(wc -l <out)
+sleep 0.5
+if [ "$(wc -l <out)" != "$held" ]; then fail 'it goes on'; fi
+say_new '1000000/s burst=2000'
 wait $!
 status=$?
-ends 2
-if ! grep -q '^weir: line .* costs 1, more than the limit in force can ever' err; then fail 'it says so'; fi
+ends 0
+same out in
+if ! tail -n 1 err | grep -q '^behind 0.* now'; then fail 'it has fallen behind'; fi
