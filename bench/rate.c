@@ -247,8 +247,9 @@ static double highest_of(const struct run *run)
 static struct result result_of(struct run *run)
 {
     const uint64_t count = run->count, tenth = count / 10 + 1;
-    double *late_us = malloc((count + 1) * sizeof *late_us);
-    if (count < 2 || late_us == NULL) return (struct result){.error_ppm = -1e6};
+    if (count < 2) return (struct result){.error_ppm = -1e6};
+    double *late_us = malloc(count * sizeof *late_us);
+    if (late_us == NULL) fail("malloc");
     qsort(run->start_ns, count, sizeof *run->start_ns, by_time);
     const double elapsed_s = (double)(run->start_ns[count - 1] - run->start_ns[0]) / 1e9;
     for (uint64_t i = 0; i < count; i++) {
