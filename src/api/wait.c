@@ -19,10 +19,10 @@
    is one sleep, or a nap and one sleep where others have taken all.  Leaves to others: moving the starts (change.c). */
 #include "api/limiter.h"
 #include "core/decide.h"
+#include "core/facts.h"
 #include "core/num.h"
 
-/* A pool may be shorter than a wake-up takes; then it is this that a start may be late. */
-enum { SPINS_BEFORE_YIELD = 100, LATE_LEAST_NS = 1000000 };
+enum { SPINS_BEFORE_YIELD = 100 };
 
 /* ---- the line ---- */
 

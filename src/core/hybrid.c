@@ -339,20 +339,21 @@ static void carry(const struct rule *from, const struct rule *to, const uint64_t
     const int64_t t = as_signed(now), anchor = as_signed(to->anchor_tick);
     const int64_t held = active_at(from, &pools, t);
     if (how == WEIR_RESET && held >= 0) return;
-    const int64_t lag = carried(from, to, t - pools.schedule - ahead_of(from), WEIR_SCALE);
-    const int64_t given = carried(from, to, pools.schedule + ahead_of(from) - clamp((int64_t)state[BEGUN]), WEIR_SCALE);
-    const int64_t active = carried(from, to, held, how), missing = lag + ahead_of(to);
+    const int64_t next_due = clamp(pools.schedule + ahead_of(from)), begun = clamp((int64_t)state[BEGUN]);
+    const int64_t lag = clamp(carried(from, to, t - next_due, WEIR_SCALE));
+    const int64_t given = clamp(carried(from, to, next_due - begun, WEIR_SCALE));
+    const int64_t active = carried(from, to, held, how), missing = clamp(lag + ahead_of(to));
     next[SCHEDULE] = (uint64_t)clamp(anchor - missing);
     next[ACTIVE] = (uint64_t)(active < missing ? active : missing);
     next[SINCE] = most(as_ticks(anchor), 1);
-    next[BEGUN] = (uint64_t)clamp(anchor - lag - given);
+    next[BEGUN] = (uint64_t)clamp(clamp(anchor - lag) - given);
 }
 
 /* A slot ends when its last permit is due. */
 static uint64_t due(const struct rule *rule, uint64_t end, uint64_t cost)
 {
     const int64_t first = clamp((int64_t)end) - as_signed(cost) + as_signed(ticks_of(rule, 1));
-    return (uint64_t)(first + ahead_of(rule));
+    return (uint64_t)(clamp(first) + ahead_of(rule));
 }
 
 /* The waiting pool is behind: time that has passed, was not used, and is in no pool to be used.  A take moves the
@@ -366,7 +367,7 @@ static struct account account(const struct rule *rule, const uint64_t *state, ui
     const bool kept = rule->ratio > UINT64_C(1) << RATIO_BITS;
     return (struct account){
         .due = t - begun,
-        .given = pools.schedule + ahead_of(rule) - begun,
+        .given = clamp(pools.schedule + ahead_of(rule)) - begun,
         .missed = kept ? 0 : waiting,
         .behind = waiting,
     };

@@ -120,6 +120,22 @@ static void explain_admission(struct writer *writer, const struct facts *facts)
     write_text(writer, "\n");
 }
 
+/* What was said so far is of starts on schedule.  A thread starts later than that, up to a pool or a ms, before it has
+   lost its start (api/wait.c); so what starts in a window was on schedule in one that is longer by that. */
+static void explain_late(struct writer *writer, const struct limit *limit, const struct facts *facts)
+{
+    const uint64_t pool_ns = multiply_divide_floor(facts->at_once, facts->spacing_ns, 1);
+    const uint64_t late_ns = most(pool_ns, LATE_LEAST_NS);
+    const uint64_t most_started = facts_most_in(limit, add_saturating(limit->period_ns, late_ns));
+    if (facts->at_once == UINT64_MAX || most_started == UINT64_MAX) return;
+    label(writer, "if woken late");
+    write_text(writer, "at most ");
+    write_grouped(writer, most_started);
+    write_text(writer, ": weir_take_wait gives a start up that is over ");
+    write_duration(writer, late_ns);
+    write_text(writer, " late\n");
+}
+
 static void explain_pace(struct writer *writer, const struct limit *limit, const struct facts *facts)
 {
     label(writer, "on schedule");
@@ -280,6 +296,7 @@ static void explain_limit(struct writer *writer, const struct limit *limit, cons
         explain_admission(writer, &facts);
     }
     explain_period(writer, limit, algorithm);
+    if (algorithm->due != NULL) explain_late(writer, limit, &facts);
     if (window_ns != 0 && window_ns != limit->period_ns) {
         explain_window(writer, limit, window_ns);
         write_text(writer, "\n");
