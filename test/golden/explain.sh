@@ -40,6 +40,7 @@ explains 12000,1.1 <<'END'
   after a stall   132 at once, then 1.1 times as fast until the lost time is made up
   shortest gap    0.   For strict limiting, never less than 83.333 µs: '12000/s burst=1'
   in any second   at most 13,331
+  if woken late   at most 13,477: weir_take_wait gives a start up that is over 11 ms late
   largest call    any; one above 120 starts when the pool is full and is paid back after
   back to full    10 ms after the last call
   memory          32 bytes of state
@@ -68,6 +69,7 @@ explains 10/min --pace <<'END'
   after a stall   2 at once, then as before; the lost time is reported, not made up
   shortest gap    0.   For strict limiting, never less than 6 s: '10/min burst=1'
   in any minute   at most 11
+  if woken late   at most 13: weir_take_wait gives a start up that is over 12 s late
   largest call    any; one above 2 starts when the pool is full and is paid back after
   back to full    12 s after the last call
   memory          32 bytes of state
@@ -80,6 +82,7 @@ explains '2000 ops/s strictness=1' <<'END'
   after a stall   3 at once, then as before; the lost time is reported, not made up
   shortest gap    0.   For strict limiting, never less than 500 µs: '2000 ops/s burst=1'
   in any second   at most 2,002
+  if woken late   at most 2,005: weir_take_wait gives a start up that is over 1.5 ms late
   largest call    any; the next call waits for it
   back to full    500 µs after the last call
   memory          48 bytes of state
@@ -92,6 +95,7 @@ explains '2000 ops/s burst=1' --pace --window 500us <<'END'
   after a stall   1 at once, then as before; the lost time is reported, not made up
   shortest gap    500 µs: strict limiting
   in any second   at most 2,000
+  if woken late   at most 2,002: weir_take_wait gives a start up that is over 1 ms late
   in any 500 µs  at most 1
   largest call    any; one above 1 starts when the pool is full and is paid back after
   back to full    500 µs after the last call
