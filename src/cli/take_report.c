@@ -187,7 +187,9 @@ void take_print_json(const struct take *take)
     if (decision->remaining == UINT64_MAX) printf("\"remaining\":null,");
     else printf("\"remaining\":%llu,", (unsigned long long)decision->remaining);
     const uint64_t delay_ns = take->waited && allowed ? subtract_to_zero(decision->start.ns, take->asked_ns) : 0;
+    printf("\"now_ns\":%llu,", (unsigned long long)take->asked_ns);
     printf("\"start_ns\":%llu,", (unsigned long long)decision->start.ns);
+    printf("\"late_ns\":%llu,", (unsigned long long)decision_late_ns(decision));
     printf("\"delay_ns\":%llu,", (unsigned long long)delay_ns);
     if (decision->verdict == WEIR_NEVER) printf("\"retry_ns\":null}\n");
     else printf("\"retry_ns\":%llu}\n", (unsigned long long)decision_retry_ns(decision));

@@ -21,6 +21,13 @@ static inline uint64_t decision_retry_ns(const weir_decision *decision)
     return decision->verdict == WEIR_ALLOW ? 0 : decision->retry_ns;
 }
 
+/* By how much it was granted after it was due; 0 without a schedule. */
+static inline uint64_t decision_late_ns(const weir_decision *decision)
+{
+    const bool late = decision->verdict == WEIR_ALLOW && decision->due.ns != 0 && decision->start.ns > decision->due.ns;
+    return late ? decision->start.ns - decision->due.ns : 0;
+}
+
 struct rules {
     const struct rule *rule;
     int count;

@@ -64,6 +64,7 @@ static void write_body(const struct turn *turn, struct bytes *out, const struct 
     number(out, ",\"delay_ns\":", decision->delay_ns);
     number(out, ",\"retry_ns\":", decision_retry_ns(decision));
     number(out, ",\"full_ns\":", decide_full_ns(turn, item, decision));
+    number(out, ",\"late_ns\":", decision_late_ns(decision));
     if (item->shadow_denied) bytes_text(out, ",\"shadow\":true");
     if (allowed) receipt(turn, out, item, decision);
     bytes_text(out, "}\n");

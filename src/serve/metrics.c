@@ -106,6 +106,21 @@ static void all_permits(struct bytes *out, const struct sums_crew *crew)
     }
 }
 
+/* 0 of limits without a schedule: they owe nobody a start. */
+static void all_lateness(struct bytes *out, const struct sums_crew *crew)
+{
+    family(
+        out, "weir_late_seconds", "gauge",
+        "By how much the last call granted was later than it was due by the rate, by limit; 0 unless the limit paces.");
+    for (unsigned number = 0; number < crew->numbers; number++) {
+        bytes_text(out, "weir_late_seconds{");
+        label(out, "limit", label_of_limit(crew, number));
+        bytes_text(out, "} ");
+        seconds(out, sums_of_limit(crew, number).late_ns);
+        bytes_byte(out, '\n');
+    }
+}
+
 /* ---- latency ---- */
 
 static void duration_bucket(struct bytes *out, uint64_t bound_ns, uint64_t count)
@@ -231,6 +246,7 @@ void stats_write_metrics(struct service *service, struct bytes *out)
     series_table(service, &table);
     all_decisions(out, &crew);
     all_permits(out, &crew);
+    all_lateness(out, &crew);
     durations(out, &sums);
     requests(out, &sums);
     connections(out, &sums);

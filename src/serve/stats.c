@@ -11,6 +11,8 @@
    (sums.c), time. */
 #include "serve/stats.h"
 
+#include "core/decide.h"
+
 enum { IN_ROW = 1 << STATS_LATENCY_BITS, ROWS = STATS_LATENCY_BUCKETS / IN_ROW };
 
 void stats_decided(struct stats *stats, unsigned number, const weir_decision *decision, bool shadow)
@@ -19,6 +21,8 @@ void stats_decided(struct stats *stats, unsigned number, const weir_decision *de
     if (decision->verdict == WEIR_ALLOW) {
         stats_add(&limit->allowed, 1);
         stats_add(&limit->permits, decision->charged);
+        atom_store(&limit->late_ns, decision_late_ns(decision));
+        atom_store(&limit->granted_at_ns, decision->start.ns);
     } else if (shadow) {
         stats_add(&limit->allowed, 1);
         stats_add(&limit->shadowed, 1);

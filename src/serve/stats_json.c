@@ -156,6 +156,7 @@ static void write_sums(struct bytes *out, const char *before, const struct sums_
     number(out, ",", "never", sum->never);
     number(out, ",", "shadowed", sum->shadowed);
     number(out, ",", "permits", sum->permits);
+    number(out, ",", "late_ns", sum->late_ns);
 }
 
 static void add_sums(struct sums_limit *sum, const struct sums_limit *more)
@@ -165,6 +166,7 @@ static void add_sums(struct sums_limit *sum, const struct sums_limit *more)
     sum->never += more->never;
     sum->shadowed += more->shadowed;
     sum->permits += more->permits;
+    sums_last(sum, more->granted_at_ns, more->late_ns);
 }
 
 static void write_limit(struct bytes *out, unsigned place, const char *name, const struct policy_limit *limit,

@@ -30,6 +30,7 @@ struct sums_limit sums_of_limit(const struct sums_crew *crew, unsigned number)
         sum.never += atom_load(&limit->never);
         sum.shadowed += atom_load(&limit->shadowed);
         sum.permits += atom_load(&limit->permits);
+        sums_last(&sum, atom_load(&limit->granted_at_ns), atom_load(&limit->late_ns));
     }
     return sum;
 }

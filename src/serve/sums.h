@@ -17,7 +17,16 @@ struct sums_crew {
 
 struct sums_limit {
     uint64_t allowed, denied, never, shadowed, permits; /* shadowed are in allowed too */
+    uint64_t late_ns, granted_at_ns;                    /* of the last call that was granted */
 };
+
+/* Of several, the call that was granted last. */
+static inline void sums_last(struct sums_limit *sum, uint64_t granted_at_ns, uint64_t late_ns)
+{
+    if (granted_at_ns < sum->granted_at_ns) return;
+    sum->granted_at_ns = granted_at_ns;
+    sum->late_ns = late_ns;
+}
 
 struct sums {
     uint64_t latency[STATS_LATENCY_BUCKETS], latency_sum_ns;

@@ -17,7 +17,7 @@ OTHERS = 64
 
 def limit(place, name, text, **more):
     return {'place': place, 'name': name, 'text': text, **({'shadow': False} if text else {}), 'allowed': 0,
-            'denied': 0, 'never': 0, 'shadowed': 0, 'permits': 0, **more}
+            'denied': 0, 'never': 0, 'shadowed': 0, 'permits': 0, 'late_ns': 0, **more}
 
 
 def busy(place, second):

@@ -106,6 +106,12 @@ static void test_decided(void **state)
     assert_int_equal(sum.permits, 7);
     assert_int_equal(sums_of_limit(&crew, 0).allowed, 0);
     assert_int_equal(sums_of_limit(&crew, STATS_LIMITS - 1).allowed, 1);
+    /* The last call granted says how late it was, whoever granted it. */
+    const weir_decision first = {.verdict = WEIR_ALLOW, .start = {9 * MS}, .due = {2 * MS}};
+    const weir_decision last = {.verdict = WEIR_ALLOW, .start = {10 * MS}, .due = {7 * MS}};
+    stats_decided(two, 1, &last, false);
+    stats_decided(one, 1, &first, false);
+    assert_int_equal(sums_of_limit(&crew, 1).late_ns, 3 * MS);
     service_close(&service);
 }
 
@@ -189,6 +195,13 @@ static const char *const expected_metrics[] = {
     "weir_permits_total{limit=\"(text)\"} 0\n"
     "weir_permits_total{limit=\"api\"} 9\n"
     "weir_permits_total{limit=\"a\\\\b\\\"c\\nd\"} 0\n"
+    "# HELP weir_late_seconds By how much the last call granted was later than it was due by the rate, by limit; 0 "
+    "unless "
+    "the limit paces.\n"
+    "# TYPE weir_late_seconds gauge\n"
+    "weir_late_seconds{limit=\"(text)\"} 0\n"
+    "weir_late_seconds{limit=\"api\"} 0.25\n"
+    "weir_late_seconds{limit=\"a\\\\b\\\"c\\nd\"} 0\n"
     "# HELP weir_request_duration_seconds From a decision's request being read to its answer being sent.\n"
     "# TYPE weir_request_duration_seconds histogram\n"
     "weir_request_duration_seconds_bucket{le=\"0.000001023\"} 1\n"
@@ -317,7 +330,8 @@ static void test_metrics(void **state)
     assert_int_equal(service_number(&service, "api"), 1);
     assert_int_equal(service_number(&service, "a\\b\"c\nd"), 2);
     service_publish(&service, &policy);
-    decide(stats, 1, WEIR_ALLOW, 9, false);
+    const weir_decision late = {.verdict = WEIR_ALLOW, .charged = 9, .start = {500 * MS}, .due = {250 * MS}};
+    stats_decided(stats, 1, &late, false);
     decide(stats, 1, WEIR_DENY, 0, false);
     decide(stats, 1, WEIR_DENY, 0, true);
     decide(stats, 2, WEIR_NEVER, 0, false);
@@ -431,13 +445,14 @@ static void test_json_of_nothing(void **state)
     open_service(&service);
     now_ns += UINT64_C(2999999999);
     stats_write_json(&service, 0, &out);
-    assert_text(&out, START
-                "0,\"addresses\":[],\"connections\":{\"open\":0,\"opened\":0,\"refused\":0,\"cut\":0},\"commands\":0,"
-                "\"http_requests\":0,\"errors\":0,\"workers\":1,"
-                "\"table\":{\"keys\":10,\"keys_max\":1000,\"bytes\":25000,\"full\":3,\"displaced\":2,"
-                "\"reclaimed\":7},\"events\":[],\"top\":[],\"layout\":0,\"sample\":0,\"limits\":[],"
-                "\"names\":0,\"all\":{\"allowed\":0,\"denied\":0,\"never\":0,\"shadowed\":0,\"permits\":0},"
-                "\"samples\":[],\"more\":false}\n");
+    assert_text(
+        &out,
+        START "0,\"addresses\":[],\"connections\":{\"open\":0,\"opened\":0,\"refused\":0,\"cut\":0},\"commands\":0,"
+              "\"http_requests\":0,\"errors\":0,\"workers\":1,"
+              "\"table\":{\"keys\":10,\"keys_max\":1000,\"bytes\":25000,\"full\":3,\"displaced\":2,"
+              "\"reclaimed\":7},\"events\":[],\"top\":[],\"layout\":0,\"sample\":0,\"limits\":[],"
+              "\"names\":0,\"all\":{\"allowed\":0,\"denied\":0,\"never\":0,\"shadowed\":0,\"permits\":0,\"late_ns\":0},"
+              "\"samples\":[],\"more\":false}\n");
     service_close(&service);
 }
 
@@ -480,10 +495,11 @@ static void test_json(void **state)
                 "\"reclaimed\":7},\"events\":[{\"number\":2,\"unix_ms\":1700000001250,\"text\":\"cut \xef\xbf\xbd\"},"
                 "{\"number\":1,\"unix_ms\":1700000000250,\"text\":\"reloaded \\\"weir.yaml\\\"\"}],\"top\":[],"
                 "\"layout\":0,\"sample\":2,\"limits\":[{\"place\":0,\"name\":\"api\",\"text\":\"5/s burst=9 "
-                "algorithm=gcra\",\"shadow\":true,\"allowed\":2,\"denied\":0,\"never\":0,\"shadowed\":1,\"permits\":2},"
+                "algorithm=gcra\",\"shadow\":true,\"allowed\":2,\"denied\":0,\"never\":0,\"shadowed\":1,\"permits\":2,"
+                "\"late_ns\":0},"
                 "{\"place\":1,\"name\":\"\",\"text\":null,\"allowed\":0,\"denied\":1,\"never\":1,\"shadowed\":0,"
-                "\"permits\":0}],\"names\":1,"
-                "\"all\":{\"allowed\":2,\"denied\":1,\"never\":1,\"shadowed\":1,\"permits\":2},"
+                "\"permits\":0,\"late_ns\":0}],\"names\":1,"
+                "\"all\":{\"allowed\":2,\"denied\":1,\"never\":1,\"shadowed\":1,\"permits\":2,\"late_ns\":0},"
                 "\"samples\":[[1,1700000000250,0,0,0,10,0,[]],"
                 "[2,1700000001250,20479,20479,20479,10,5,[[0,2,0,1],[1,1,1,0]]]],\"more\":false}\n");
     service_close(&service);

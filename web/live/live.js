@@ -227,7 +227,8 @@ function updateCard(limit) {
     say(one.text, cardText(limit));
     say(one.total, limit.place === 64 ? '' : `${formCount(limit.denied)} refused of ` +
         `${formCount(limit.allowed + limit.denied)} since the start` +
-        `${limit.never > 0 ? `; ${formCount(limit.never)} asked for more than can ever pass` : ''}`);
+        `${limit.never > 0 ? `; ${formCount(limit.never)} asked for more than can ever pass` : ''}` +
+        `${limit.late_ns > 0 ? `; the last one started ${formDuration(limit.late_ns)} late` : ''}`);
     one.updateReadout();
     one.place.setAttribute('aria-label', callSummary(limitName(limit.name), limit.place));
 }
