@@ -115,7 +115,7 @@ const char *input_take(struct input *input, int count, size_t *size)
     *size = end - input->begin;
     input->begin = end;
     input->next += count;
-    input->consumed += *size;
+    atom_add(&input->consumed, *size);
     input->inside = input->buffer[end - 1] != input->delimiter;
     return start;
 }

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "share/atomic.h"
+
 enum { INPUT_LINES = 4096 };
 
 /*  buffer |.......|line|line|line|li......|
@@ -21,9 +23,9 @@ struct input {
     size_t end[INPUT_LINES];
     int next, found;
     bool ended;
-    bool inside;      /* what was taken last did not end a line */
-    size_t piece_max; /* a longer line comes in pieces of this size; 0 = every line whole */
-    uint64_t consumed;
+    bool inside;          /* what was taken last did not end a line */
+    size_t piece_max;     /* a longer line comes in pieces of this size; 0 = every line whole */
+    struct atom consumed; /* bytes of the lines that were taken; others may look */
 };
 
 enum input_state { INPUT_READY, INPUT_EMPTY, INPUT_END, INPUT_INTERRUPTED, INPUT_FAILED, INPUT_TOO_LONG };

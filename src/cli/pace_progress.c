@@ -64,7 +64,7 @@ static int width_of_terminal(void)
 static void put_share(struct writer *writer, const struct pace *pace, const struct record_view *view, uint64_t now_ns)
 {
     const bool by_count = pace->count_max != UINT64_MAX;
-    const uint64_t done = by_count ? view->items : pace->input.consumed;
+    const uint64_t done = by_count ? view->items : atom_load(&pace->input.consumed);
     const uint64_t whole = by_count ? pace->count_max : pace->size;
     if (whole == 0 || done == 0 || done > whole) return;
     const double elapsed_ns = (double)(now_ns - view->first_ns);

@@ -127,7 +127,7 @@ static void cut_anew(void **state)
     take_pieces(&input, 5, out);
     assert_string_equal(out, "|abcd-e-f-ghi-j\n|kl\n|mno-pqr");
     assert_int_equal(input_lines(&input), INPUT_END);
-    assert_int_equal(input.consumed, strlen(text));
+    assert_int_equal(atom_load(&input.consumed), strlen(text));
     input_close(&input);
     close(ends[0]);
 }
