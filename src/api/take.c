@@ -7,16 +7,15 @@
 #include "api/limiter.h"
 #include "core/num.h"
 
-void limiter_note_late(weir_limiter *limiter, uint64_t late_ns)
+__attribute__((noinline)) void limiter_note_late(weir_limiter *limiter, uint64_t late_ns)
 {
     uint64_t seen = atom_load(&limiter->late_max_ns);
     while (seen < late_ns && !atom_swap(&limiter->late_max_ns, &seen, late_ns)) continue;
 }
 
-static void note_begin(weir_limiter *limiter, const weir_decision *decision)
+static __attribute__((noinline)) void note_begin(weir_limiter *limiter, const weir_decision *decision)
 {
     uint64_t none = 0;
-    if (atom_load(&limiter->begun_ns) != 0) return;
     atom_swap(&limiter->begun_ns, &none, most(decision->start.ns - decision->delay_ns, 1));
 }
 
@@ -30,8 +29,10 @@ void limiter_count(weir_limiter *limiter, const weir_decision *decision)
         tally_add(&tally->granted, mine, decision->charged);
         tally_add(&tally->delayed, mine, decision->delay_ns != 0);
         tally_add(&tally->waiting_ns, mine, decision->delay_ns);
-        note_begin(limiter, decision);
-        if (decision->due.ns != 0) limiter_note_late(limiter, subtract_to_zero(decision->start.ns, decision->due.ns));
+        if (atom_load(&limiter->begun_ns) == 0) note_begin(limiter, decision);
+        const int64_t late_ns = (int64_t)(decision->start.ns - decision->due.ns);
+        const bool latest = decision->due.ns != 0 && late_ns > (int64_t)atom_load(&limiter->late_max_ns);
+        if (latest) limiter_note_late(limiter, (uint64_t)late_ns);
     } else if (decision->verdict != WEIR_STOPPED) {
         tally_add(&tally->denied, mine, 1);
     }
@@ -47,16 +48,6 @@ void limiter_count_leased(weir_limiter *limiter, uint64_t calls, uint64_t permit
 static weir_decision stopped(uint64_t now_ns)
 {
     return (weir_decision){.verdict = WEIR_STOPPED, .start = {now_ns}};
-}
-
-/* While its clock stands nothing passes, and nobody knows when it goes on; what is charged was used before. */
-static bool ask_paused(const weir_limiter *limiter, struct ask *ask, weir_decision *decision)
-{
-    const uint64_t now_ns = ask->now_ns;
-    if (!limiter_paused(limiter)) return false;
-    ask->now_ns = limiter_stands_ns(limiter, now_ns);
-    if (!ask->charge) *decision = (weir_decision){.verdict = WEIR_DENY, .start = {now_ns}, .retry_ns = WEIR_FOREVER};
-    return !ask->charge;
 }
 
 /* False when the log is full, see log.h. */
@@ -89,15 +80,30 @@ static void ask_larger(weir_limiter *limiter, const struct log *full, const stru
     decision->charged += charged;
 }
 
-void limiter_ask(weir_limiter *limiter, const struct ask *asked, weir_decision *decision)
+static ATOM_INLINE void ask(weir_limiter *limiter, const struct ask *ask, weir_decision *decision)
 {
     const struct log *log = limiter_log(limiter); /* or an older one than that which is full */
-    struct ask ask = *asked;
-    if (!limiter_stopped(limiter) && ask_paused(limiter, &ask, decision)) return;
-    if (ask_homes(limiter, &ask, decision)) return;
+    if (ask_homes(limiter, ask, decision)) return;
     host_lock(&limiter->mutex);
-    ask_larger(limiter, log, &ask, decision);
+    ask_larger(limiter, log, ask, decision);
     host_unlock(&limiter->mutex);
+}
+
+/* While its clock stands nothing passes, and nobody knows when it goes on; what is charged was used before. */
+static __attribute__((noinline)) void ask_paused(weir_limiter *limiter, const struct ask *asked,
+                                                 weir_decision *decision)
+{
+    struct ask before = *asked;
+    before.now_ns = limiter_stands_ns(limiter, asked->now_ns);
+    *decision = (weir_decision){.verdict = WEIR_DENY, .start = {asked->now_ns}, .retry_ns = WEIR_FOREVER};
+    if (asked->charge || limiter_stopped(limiter)) ask(limiter, &before, decision);
+}
+
+void limiter_ask(weir_limiter *limiter, const struct ask *asked, weir_decision *decision)
+{
+    const bool may_stand = asked->now_ns >= atom_load(&limiter->clock_ends_ns); /* beside what was read already */
+    if (may_stand && limiter_paused(limiter)) ask_paused(limiter, asked, decision);
+    else ask(limiter, asked, decision);
 }
 
 static weir_decision ask_and_count(weir_limiter *limiter, const struct ask *ask)
@@ -201,8 +207,7 @@ weir_decision weir_peek_limit(weir_limiter *limiter, int limit, uint64_t cost)
     weir_decision decision = {.verdict = WEIR_NEVER, .limit = (uint32_t)limit, .start = {ask.now_ns}};
     if (limit < 0 || limit >= WEIR_LIMITS_MAX) return decision;
     if (limiter_stopped(limiter)) return stopped(ask.now_ns);
-    struct ask paused = ask;
-    if (ask_paused(limiter, &paused, &decision)) return decision;
+    if (limiter_paused(limiter)) return weir_peek(limiter, cost);
     limiter_renew(limiter, ask.now_ns);
     while (!cell_peek_limit(&limiter->cell, limit, &ask, &decision)) {
         struct log *log = limiter_log(limiter);

@@ -42,9 +42,11 @@ static inline uint64_t ns_ceil(const struct rule *rule, uint64_t tick)
 /* The same of a tick that may lie before the anchor, where a schedule reaches back behind a change of limit. */
 static inline uint64_t ns_ceil_signed(const struct rule *rule, uint64_t tick)
 {
-    const int64_t before = (int64_t)(rule->anchor_tick - tick);
-    if (before <= 0) return ns_ceil(rule, tick);
-    return subtract_to_zero(rule->anchor_ns, shift_divide_floor((uint64_t)before, rule->shift, rule->multiplier));
+    const uint64_t after = tick - rule->anchor_tick;
+    if ((int64_t)after >= 0) {
+        return add_saturating(rule->anchor_ns, shift_divide_ceil(after, rule->shift, rule->multiplier));
+    }
+    return subtract_to_zero(rule->anchor_ns, shift_divide_floor(0 - after, rule->shift, rule->multiplier));
 }
 
 /* Permits to ticks; what does not fit is UINT64_MAX. */

@@ -207,10 +207,11 @@ static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at
     return as_ticks(active_at(rule, &pools, as_signed(at)));
 }
 
+/* Whoever reads them bounds them. */
 static void store(uint64_t *state, const struct pools_now *pools)
 {
-    state[SCHEDULE] = (uint64_t)clamp(pools->schedule);
-    state[ACTIVE] = (uint64_t)clamp(pools->active);
+    state[SCHEDULE] = (uint64_t)pools->schedule;
+    state[ACTIVE] = (uint64_t)pools->active;
     state[SINCE] = most(as_ticks(pools->since), 1);
 }
 
@@ -352,8 +353,7 @@ static void carry(const struct rule *from, const struct rule *to, const uint64_t
 /* A slot ends when its last permit is due. */
 static uint64_t due(const struct rule *rule, uint64_t end, uint64_t cost)
 {
-    const int64_t first = clamp((int64_t)end) - as_signed(cost) + as_signed(ticks_of(rule, 1));
-    return (uint64_t)(clamp(first) + ahead_of(rule));
+    return end - cost + ticks_of(rule, 1) + (uint64_t)ahead_of(rule);
 }
 
 /* The waiting pool is behind: time that has passed, was not used, and is in no pool to be used.  A take moves the

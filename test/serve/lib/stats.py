@@ -17,7 +17,8 @@ def check(what, good, more=''):
         problems.append(f'{what}: {more}')
 
 
-check('all', stats['all'] == {'allowed': 13, 'denied': 5, 'never': 1, 'shadowed': 0, 'permits': 13, 'late_ns': 0}, stats['all'])
+check('all', stats['all'] == {'allowed': 13, 'denied': 5, 'never': 1, 'shadowed': 0, 'permits': 13, 'late_ns': 0},
+      stats['all'])
 keys = {(row['limit'], row['key']): row['denied'] for row in top}
 check('the most refused', keys.get((None, 'text"key')) == 2 and keys.get(('api', 'acme\\secret')) == 2, top)
 check('the page has the same', stats['top'] == top[:20], stats['top'])
