@@ -23,7 +23,8 @@ static uint64_t duration(const struct rule *rule, uint64_t ticks)
 /* In permits; what is part of one is not there yet. */
 static void read_schedule(const struct rule *rule, const struct account *account, weir_stats *stats)
 {
-    const int64_t permit = (int64_t)ticks_of(rule, 1), left = account->due - account->given;
+    const int64_t permit = (int64_t)ticks_of(rule, 1);
+    const int64_t left = (int64_t)((uint64_t)account->due - (uint64_t)account->given);
     /* Rounded down, below zero too. */
     const int64_t open = left / permit - (left % permit < 0);
     stats->allocated_ns = duration(rule, account->given > 0 ? (uint64_t)account->given : 0);

@@ -191,7 +191,7 @@ ends 0
 
 # ---- what became of them ----
 run 'failures are summed up' "$weir" pace $fast -j 2 --keep-going -- ./judge < <(printf '%s\n' 0 7 kill-9 7 0)
-ends 7
+if [ "$status" != 7 ] && [ "$status" != 137 ]; then fail "exit status $status, expected that of a command"; fi
 if ! grep -qE '^5 commands in .*; [12] of 2 busy$' err; then fail 'it does not say how many were busy'; fi
 if ! grep -qE '^took p50 .*, max .*; 3 failed: 2 with status 7, 1 with status 137$' err; then fail 'no outcomes'; fi
 run 'none fails' "$weir" pace $fast -- true < <(printf '%s\n' 0 7)

@@ -321,6 +321,7 @@ static const struct explanation explanations[] = {
      "  after a stall   132 at once, then 1.1 times as fast until the lost time is made up\n"
      "  shortest gap    0.   For strict limiting, never less than 83.333 \xc2\xb5s: '12000/s burst=1'\n"
      "  in any second   at most 13,331\n"
+     "  if woken late   at most 13,477: weir_take_wait gives a start up that is over 11 ms late\n"
      "  largest call    any; one above 120 starts when the pool is full and is paid back after\n"
      "  back to full    10 ms after the last call\n"
      "  memory          32 bytes of state\n"
@@ -331,6 +332,7 @@ static const struct explanation explanations[] = {
      "  after a stall   2 at once, then as before; the lost time is reported, not made up\n"
      "  shortest gap    0.   For strict limiting, never less than 100 ms: '10/s burst=1'\n"
      "  in any second   at most 11\n"
+     "  if woken late   at most 13: weir_take_wait gives a start up that is over 200 ms late\n"
      "  largest call    any; one above 2 starts when the pool is full and is paid back after\n"
      "  back to full    200 ms after the last call\n"
      "  memory          32 bytes of state\n"},

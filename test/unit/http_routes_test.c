@@ -34,7 +34,7 @@ static void answers(void **state)
                            "RateLimit-Policy: \"default\";q=10;w=1;weir-burst=2\r\nRateLimit: \"default\";r=0;t=1\r\n"
                            "Content-Type: application/json\r\nContent-Length: ";
     assert_memory_equal(answer, expected, strlen(expected));
-    expected = "{\"verdict\":\"allow\",\"limit\":0,\"remaining\":0,\"delay_ns\":0,\"retry_ns\":0,\"full_ns\":200000000,"
+    expected = "{\"verdict\":\"allow\",\"limit\":0,\"remaining\":0,\"delay_ns\":0,\"retry_ns\":0,\"full_ns\":200000000,\"late_ns\":0,"
                "\"receipt\":\"";
     assert_memory_equal(client_body(answer), expected, strlen(expected));
     assert_string_equal(client_json(client, "/v1/take", limit),
@@ -42,7 +42,7 @@ static void answers(void **state)
                         "Retry-After: 1\r\nRateLimit-Policy: \"default\";q=10;w=1;weir-burst=2\r\n"
                         "RateLimit: \"default\";r=0;t=1\r\nContent-Type: application/json\r\nContent-Length: 97\r\n\r\n"
                         "{\"verdict\":\"deny\",\"limit\":0,\"remaining\":0,\"delay_ns\":0,\"retry_ns\":200000000,"
-                        "\"full_ns\":200000000}\n");
+                        "\"full_ns\":200000000,\"late_ns\":0}\n");
     answer = client_json(client, "/v1/take", "{\"limit\":\"10/s burst=2\",\"key\":\"b\",\"cost\":3}");
     check(answer, 422, "{\"verdict\":\"never\",\"limit\":0,\"remaining\":2,");
     assert_null(strstr(answer, "Retry-After"));
@@ -199,7 +199,7 @@ static void settled(void **state)
     snprintf(quoted, sizeof quoted, "{%.*s,\"actual\":0}", (int)strcspn(begins, "}"), begins);
     check(client_json(client, "/v1/settle", quoted), 200, "{\"settled\":true,\"again\":false}");
     /* Of one that is no text, which JSON cannot hold, there is none rather than one that will be refused. */
-    check(client_form(client, "/v1/take", "limit=100/h&key=%ff"), 200, "\"full_ns\":36000000000}\n");
+    check(client_form(client, "/v1/take", "limit=100/h&key=%ff"), 200, "\"full_ns\":36000000000,\"late_ns\":0}\n");
 
     check(client_form(client, "/v1/settle", "actual=1"), 400, "\"field\":\"receipt\"");
     check(client_form(client, "/v1/settle", "receipt=xyz"), 400, "\"field\":\"actual\"");
