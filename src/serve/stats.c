@@ -21,8 +21,10 @@ void stats_decided(struct stats *stats, unsigned number, const weir_decision *de
     if (decision->verdict == WEIR_ALLOW) {
         stats_add(&limit->allowed, 1);
         stats_add(&limit->permits, decision->charged);
-        atom_store(&limit->late_ns, decision_late_ns(decision));
-        atom_store(&limit->granted_at_ns, decision->start.ns);
+        if (decision->due.ns != 0) { /* a charge is never late */
+            atom_store(&limit->late_ns, decision_late_ns(decision));
+            atom_store(&limit->granted_at_ns, decision->start.ns);
+        }
     } else if (shadow) {
         stats_add(&limit->allowed, 1);
         stats_add(&limit->shadowed, 1);

@@ -111,6 +111,7 @@ static void test_decided(void **state)
     const weir_decision last = {.verdict = WEIR_ALLOW, .start = {10 * MS}, .due = {7 * MS}};
     stats_decided(two, 1, &last, false);
     stats_decided(one, 1, &first, false);
+    decide(two, 1, WEIR_ALLOW, 1, false);
     assert_int_equal(sums_of_limit(&crew, 1).late_ns, 3 * MS);
     service_close(&service);
 }
