@@ -40,7 +40,8 @@ static void answers(void **state)
     assert_string_equal(client_json(client, "/v1/take", limit),
                         "HTTP/1.1 429 Too Many Requests\r\nConnection: keep-alive\r\nCache-Control: no-store\r\n"
                         "Retry-After: 1\r\nRateLimit-Policy: \"default\";q=10;w=1;weir-burst=2\r\n"
-                        "RateLimit: \"default\";r=0;t=1\r\nContent-Type: application/json\r\nContent-Length: 109\r\n\r\n"
+                        "RateLimit: \"default\";r=0;t=1\r\nContent-Type: application/json\r\n"
+                        "Content-Length: 109\r\n\r\n"
                         "{\"verdict\":\"deny\",\"limit\":0,\"remaining\":0,\"delay_ns\":0,\"retry_ns\":200000000,"
                         "\"full_ns\":200000000,\"late_ns\":0}\n");
     answer = client_json(client, "/v1/take", "{\"limit\":\"10/s burst=2\",\"key\":\"b\",\"cost\":3}");
