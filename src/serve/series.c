@@ -29,13 +29,20 @@ static struct series *allocate(void)
     return series;
 }
 
+/* One that is new is shown only once it knows how full the tables are. */
 static struct series *series_of(struct service *service)
 {
     host_lock(&service->mutex);
-    if (service->series == NULL) service->series = allocate();
     struct series *series = service->series;
     host_unlock(&service->mutex);
-    return series;
+    return series != NULL ? series : allocate();
+}
+
+static void show(struct service *service, struct series *series)
+{
+    host_lock(&service->mutex);
+    service->series = series;
+    host_unlock(&service->mutex);
 }
 
 void series_free(struct series *series)
@@ -202,6 +209,7 @@ void series_sample(struct service *service)
     struct sums sums;
     if (series == NULL) return;
     look_at_table(service, series);
+    show(service, series);
     sums_crew(&crew, service);
     sums_of_all(&crew, &sums);
     host_lock(&series->mutex);
