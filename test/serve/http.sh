@@ -54,6 +54,27 @@ fetch 429 "$web/v1/take" -u a:s3cret -d limit=tenants -d tenant=acme -d cost=1,7
 json out '.limit == 1'
 fetch 422 "$web/v1/take" -u a:s3cret -d limit=tenants -d tenant=acme -d cost=1,101
 if [ -n "$(header Retry-After)" ]; then fail 'who never passes need not come again'; fi
+
+# ---- a limit that paces says how late a call is: from when it was due, by this script's own clock ----
+now() { date +%s%N; }
+before_first=$(now)
+fetch 200 "$web/v1/take" -u a:s3cret -d 'limit=2/s algorithm=hybrid burst=4' -d key=late
+after_first=$(now)
+json out '.late_ns == 0'
+sleep 1.1
+before_second=$(now)
+fetch 200 "$web/v1/take" -u a:s3cret -d 'limit=2/s algorithm=hybrid burst=4' -d key=late
+after_second=$(now)
+least=$((before_second - after_first - 500000000)) most=$((after_second - before_first - 500000000))
+json out ".late_ns >= $least and .late_ns <= $most"
+late_ns=$(jq .late_ns out)
+fetch 200 "$web/metrics" -u a:s3cret
+if ! awk -v late_ns="$late_ns" '$1 == "weir_late_seconds{limit=\"(text)\"}" { found = $2 * 1e9 - late_ns }
+    END { exit !(found * found < 4) }' out; then
+    fail 'metrics say another lateness'
+fi
+
+# ---- names of limits ----
 fetch 200 "$web/v1/limits" -u a:s3cret --json '{"name": "new", "limit": "5/h"}'
 fetch 200 "$web/v1/limits/new" -u a:s3cret -X DELETE
 fetch 404 "$web/v1/limits/new" -u a:s3cret -X DELETE
