@@ -178,8 +178,9 @@ static uint64_t carried_end(const struct listed *before, const struct window *wi
     if (blocked || window->end - now > before->rule.period_ns) return window->end;
     if (after->by_clock) return now + lasts - (now + after->epoch_ns) % lasts;
     /* What began it is gone when the limit was changed before: an end says when it would have begun. */
-    const uint64_t begin = window->end - before->rule.period_ns;
-    return begin + lasts > now ? begin + lasts : least(window->end, now + lasts);
+    const int64_t begin = (int64_t)(window->end - before->rule.period_ns); /* below 0 near the clock's beginning */
+    const int64_t end = begin + (int64_t)lasts;
+    return end > (int64_t)now ? (uint64_t)end : least(window->end, now + lasts);
 }
 
 static void change(struct law *law, struct listed *listed)
