@@ -22,7 +22,7 @@ struct history {
     weir_plan plan;
     struct rules rules;
     uint64_t state[LIST_WORDS_MAX];
-    uint64_t now_ns, ahead_ns; /* ahead: the longest delay */
+    uint64_t now_ns, ahead_ns;         /* ahead: the longest delay */
     struct uses uses[WEIR_LIMITS_MAX]; /* of each limit, as many as calls */
     struct call call[USES_MAX];
     int calls;
