@@ -193,7 +193,7 @@ static struct slot slot_of(const struct rule *rule, int limit, const weir_decisi
 
 /* Another call waits behind this decision: its start is fixed, and a newcomer must not be given the same one.  Where
    this decision has started and a limit still has a call waiting, this one can only be the last there if the slots say
-   so; of a slot whose end is not known, its least end has to be the last. */
+   so, and a slot whose end is not known says nothing. */
 static bool waited_behind(struct rules rules, const uint64_t *state, uint64_t now_ns, const weir_decision *decision,
                           const uint64_t cost[], const uint64_t end[])
 {
@@ -207,7 +207,7 @@ static bool waited_behind(struct rules rules, const uint64_t *state, uint64_t no
         const bool waits = algorithm->waited_for(rule, state, now);
         const bool counts = !slot.guessed || (waits && decision->start.ns <= now_ns);
         waited = waited || waits;
-        if (counts && algorithm->mark(rule, state, now) != slot.end) last = false;
+        if (counts && (slot.guessed || algorithm->mark(rule, state, now) != slot.end)) last = false;
         state += state_words(rule, algorithm);
     }
     return waited && !last;
