@@ -353,6 +353,14 @@ void limiter_renew(weir_limiter *limiter, uint64_t now_ns)
     host_unlock(&limiter->mutex);
 }
 
+bool limiter_is_pause(const char *text)
+{
+    text += strspn(text, " \t");
+    if (strncmp(text, PAUSE, sizeof PAUSE - 1) != 0) return false;
+    text += sizeof PAUSE - 1;
+    return text[strspn(text, " \t")] == '\0';
+}
+
 /* Calls take the long way, where they see it; those who wait sleep on. */
 static void pause_limiter(weir_limiter *limiter)
 {
@@ -368,7 +376,7 @@ static void pause_limiter(weir_limiter *limiter)
 int weir_set_limit(weir_limiter *limiter, const char *limits, weir_carry carry, weir_error *error)
 {
     weir_plan plan;
-    if (limits != NULL && strcmp(limits, PAUSE) == 0) {
+    if (limits != NULL && limiter_is_pause(limits)) {
         pause_limiter(limiter);
         return 0;
     }

@@ -176,6 +176,9 @@ static inline bool limiter_refuses(const weir_limiter *limiter, uint64_t now_ns,
 void limiter_look(weir_limiter *limiter, void (*look)(const struct cell_content *content, void *context),
                   void *context);
 
+/* Is this text of a limit a pause? */
+bool limiter_is_pause(const char *text);
+
 /* [under the mutex] Moves everything over to another plan at now_ns, and ends a pause. */
 int limiter_change(weir_limiter *limiter, const struct plan *plan, uint64_t now_ns, weir_carry carry,
                    weir_error *error);

@@ -16,6 +16,7 @@
 #include "cli/pace_bytes.h"
 #include "cli/pace_schedule.h"
 #include "cli/signals.h"
+#include "api/limiter.h"
 #include "core/algorithm.h"
 #include "core/num.h"
 
@@ -51,8 +52,6 @@ static const struct option_help option_rows[OPTION_COUNT] = {
     [OPTION_RATE_FILE] = {"rate-file", 0, "FILE", "follow the limit in FILE, also while running"},
     [OPTION_SUMMARY] = {"summary", 0, "FILE", "write the summary to FILE instead of stderr"},
 };
-
-#define PAUSE "pause" /* as a limit: the schedule waits until the next one */
 
 static const char mixed[] = "one limit counts bytes and another does not; for both run two, with a pipe between";
 
@@ -244,8 +243,8 @@ static bool is_for_ever(const struct plan *plan)
 
 static void follow_pause(struct pace *pace)
 {
-    weir_set_limit(pace->limiter, PAUSE, WEIR_KEEP, NULL);
-    snprintf(pace->news, sizeof pace->news, PAUSE);
+    weir_set_limit(pace->limiter, pace->follow.text, WEIR_KEEP, NULL);
+    weir_limit_text(pace->limiter, pace->news, sizeof pace->news);
     pace->has_news = !pace->json;
 }
 
@@ -255,8 +254,7 @@ void pace_follow(struct pace *pace)
     weir_error error;
     const char *path = pace->follow.path;
     if (path == NULL || follow_look(&pace->follow) != FOLLOW_CHANGED) return;
-    const char *text = pace->follow.text + strspn(pace->follow.text, " \t");
-    if (strncmp(text, PAUSE, strlen(PAUSE)) == 0 && text[strlen(PAUSE) + strspn(text + strlen(PAUSE), " \t")] == '\0') {
+    if (limiter_is_pause(pace->follow.text)) {
         follow_pause(pace);
         return;
     }

@@ -681,7 +681,7 @@ static void test_pause(void **state)
         assert_allowed(weir_take(runs, 1), 1);
         set_ns(paused, 50 * MS);
         set_ns(runs, 50 * MS);
-        change(paused, "pause", WEIR_KEEP);
+        change(paused, " pause ", WEIR_KEEP);
         set_ns(paused, 60 * S);
         weir_limit_text(paused, text, sizeof text);
         assert_string_equal(text, "pause");
