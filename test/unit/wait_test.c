@@ -499,6 +499,16 @@ static void *wait_for_one(void *argument)
     return NULL;
 }
 
+/* At 10/s, each behind the one before. */
+static void start_waiters(weir_limiter *limiter, struct call call[WAITERS], pthread_t thread[WAITERS])
+{
+    for (uint64_t i = 0; i < WAITERS; i++) {
+        call[i].limiter = limiter;
+        assert_int_equal(pthread_create(&thread[i], NULL, wait_for_one, &call[i]), 0);
+        while (weir_peek(limiter, 1).retry_ns < (i + 2) * 100 * MS) sched_yield();
+    }
+}
+
 /* First come, first served, also behind a change: the k-th has the k-th start. */
 static void test_order(void **state)
 {
@@ -511,11 +521,7 @@ static void test_order(void **state)
     machine.real = true;
     assert_int_equal(weir_open(&limiter, "10/s burst=1", &options, NULL), 0);
     assert_true(weir_allowed(weir_take(limiter, 1)));
-    for (uint64_t i = 0; i < WAITERS; i++) {
-        call[i].limiter = limiter;
-        assert_int_equal(pthread_create(&thread[i], NULL, wait_for_one, &call[i]), 0);
-        while (weir_peek(limiter, 1).retry_ns < (i + 2) * 100 * MS) sched_yield();
-    }
+    start_waiters(limiter, call, thread);
     assert_int_equal(weir_set_limit(limiter, "20/s burst=1", WEIR_SCALE, NULL), 0);
     for (uint64_t i = 0; i < WAITERS; i++) {
         weir_manual_set(limiter, (weir_instant){(i + 1) * 50 * MS + US});
@@ -549,11 +555,7 @@ static void test_the_bound_of_actual_starts(void **state)
     machine.real = true;
     assert_int_equal(weir_open(&limiter, "10/s burst=1", &options, NULL), 0);
     assert_true(weir_allowed(weir_take(limiter, 1)));
-    for (uint64_t i = 0; i < WAITERS; i++) {
-        call[i].limiter = limiter;
-        assert_int_equal(pthread_create(&thread[i], NULL, wait_for_one, &call[i]), 0);
-        while (weir_peek(limiter, 1).retry_ns < (i + 2) * 100 * MS) sched_yield();
-    }
+    start_waiters(limiter, call, thread);
     uint64_t now_ns = 3 * S + 50 * MS, due_ns = 0;
     for (uint64_t i = 0; i < WAITERS; i++, now_ns += 100 * MS) {
         weir_manual_set(limiter, (weir_instant){now_ns});
