@@ -221,14 +221,14 @@ WEIR_API bool weir_restart(weir_limiter *limiter, weir_decision *decision);
 WEIR_API weir_instant weir_due(const weir_limiter *limiter, const weir_decision *decision, uint64_t nth);
 
 /* Drops permits from the schedule: they were due and are not going to be started.  What may start at once stays as it
-   is, and limits without a schedule do. */
+   is; limits without a schedule stay as they are. */
 WEIR_API void weir_skip(weir_limiter *limiter, uint64_t permits);
 
 typedef struct {           /* since the limiter was opened */
     uint64_t calls;        /* decisions asked for */
     uint64_t granted;      /* permits given */
     uint64_t denied;       /* calls answered DENY or NEVER */
-    uint64_t delayed;      /* calls granted with a start after now */
+    uint64_t delayed;      /* calls granted that had to wait */
     uint64_t waiting_ns;   /* total of those delays; of weir_take_wait, how long its callers were held */
     uint64_t late_now_ns;  /* pacing: time that passed unused and is in no pool any more (nosqlbench: wait time) */
     uint64_t late_max_ns;  /* the most by which the first permit of a call was granted after it was due */

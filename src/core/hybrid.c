@@ -19,7 +19,7 @@
        | schedule | active | since, 0 = untouched | begun |      four words, all but the third signed
 
    The schedule is also the clock by which calls are late: by the rate alone the last permit given was due when it
-   ended, whatever the pools gave up.  It begun where the first call found it.
+   ended, whatever the pools gave up.  It began with the first call.
 
    A cost above the pool starts when the pool is full, and is paid back from below zero.
 
