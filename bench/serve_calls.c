@@ -135,8 +135,8 @@ static uint64_t read_http(void *of, uint64_t count)
 
 /* ---- rows ---- */
 
-#define ALLOW "*7\r\n$5\r\nallow\r\n"
-#define DENY "*7\r\n$4\r\ndeny\r\n"
+#define ALLOW "*8\r\n$5\r\nallow\r\n"
+#define DENY "*8\r\n$4\r\ndeny\r\n"
 #define OK_200 "HTTP/1.1 200 OK\r\n"
 #define MANY_429 "HTTP/1.1 429 Too Many Requests\r\n"
 #define AUTH(query)                                                                                                    \

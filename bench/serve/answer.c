@@ -125,8 +125,8 @@ static void answer_other(const struct command *command, char **out)
 static long answer_constant(const char *bytes, size_t size, char **out)
 {
     static const char THROTTLED[] = "*5\r\n:0\r\n:20\r\n:19\r\n:-1\r\n:1\r\n";
-    static const char TAKEN[] = "*7\r\n$5\r\nallow\r\n:0\r\n:19\r\n:0\r\n:0\r\n:100000000\r\n$27\r\n"
-                                "AAAAAAAAAAAAAAAAAAAAAAAAAAA\r\n";
+    static const char TAKEN[] = "*8\r\n$5\r\nallow\r\n:0\r\n:19\r\n:0\r\n:0\r\n:100000000\r\n$27\r\n"
+                                "AAAAAAAAAAAAAAAAAAAAAAAAAAA\r\n:0\r\n";
     struct command command;
     const long length = parse(bytes, size, &command);
     if (length <= 0) return length;

@@ -18,7 +18,7 @@ def refused_for(user, address):
     both = weir.pipeline(transaction=False)
     both.execute_command("WEIR.TAKE", "5/15min algorithm=sliding-log", f"user:{user}")
     both.execute_command("WEIR.TAKE", "50/15min algorithm=sliding-log", f"address:{address}")
-    waits = [retry_ns / 1e9 for verdict, _, _, _, retry_ns, _, _ in both.execute() if verdict != "allow"]
+    waits = [retry_ns / 1e9 for verdict, _, _, _, retry_ns, *_ in both.execute() if verdict != "allow"]
     return max(waits, default=0)
 
 

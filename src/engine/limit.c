@@ -30,6 +30,9 @@ static void read_micro(struct weir_engine_limit *limit, const struct micro_plan 
 {
     const struct micro_rule *const rule = &micro->rule[0];
     limit->leases = micro_leases(micro);
+    for (unsigned i = 0; i < micro->count; i++) {
+        if (micro->rule[i].kind == MICRO_HYBRID) limit->has_schedule = true;
+    }
     limit->remembers = micro->count == 1 && (rule->flags & MICRO_COUNTS_REFUSED) == 0;
     limit->permit = rule->permit;
     limit->per = rule->per;

@@ -26,6 +26,7 @@ struct weir_engine_limit {
     unsigned count;       /* of limits */
     unsigned keys;        /* in the engine: 1, or one for each limit */
     bool leases;          /* may permits be taken along? */
+    bool has_schedule;    /* is a call due at a time of its own? */
     bool remembers;       /* is a refusal good until its retry, also for who asks again? */
     uint64_t permit, per; /* with leases: a permit is back after permit / per us */
     uint64_t interval_ns; /* the same in whole ns; 0: no bucket */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
    wire.c - questions as commands, answers as decisions.
 
-       module      WEIR.TAKE limit key [AND key]... COST n..   *7 verdict limit remaining delay retry full receipt
-       functions   FCALL weir_take n key.. limit n..           *7 verdict limit remaining delay retry full taken
+       module      WEIR.TAKE limit key [AND key]... COST n..   *8 verdict limit remaining delay retry full receipt late
+       functions   FCALL weir_take n key.. limit n..           *8 verdict limit remaining delay retry full taken late
        scripts     EVALSHA sha n key.. weir_take limit n..     the same; EVAL takes the source along
 
        module      WEIR.LEASE limit key want us [RETURN turn permits unused]     *4 permits turn remaining retry
 
-   The module speaks ns, functions and scripts us.
+   The module speaks ns, functions and scripts us.  An older engine does not say `late`; what a newer one says behind
+   it is passed over.
 
    May touch: its arguments, malloc for keys.  Promises: an answer of another form is none.  Leaves to others: where
    it goes (batch.c), what errors mean (fault.c). */
@@ -21,7 +22,7 @@
 #include "core/num.h"
 #include "engine/script.h"
 
-enum { KEY_MORE = 8 /* { } : and an index */, ANSWERS = 7, LEASE_ANSWERS = 4, NS_PER_US = 1000 };
+enum { KEY_MORE = 8 /* { } : and an index */, ANSWERS = 7 /* and late */, LEASE_ANSWERS = 4, NS_PER_US = 1000 };
 
 /* ---- keys ---- */
 
@@ -244,15 +245,22 @@ static uint64_t taken_of(const redisReply *reply)
     return reply->str != NULL ? strtoull(reply->str, NULL, 10) : 0;
 }
 
+static bool is_number(const redisReply *reply)
+{
+    return reply->type == REDIS_REPLY_INTEGER && reply->integer >= 0;
+}
+
 static bool read_decision(weir_engine_ask *ask, const redisReply *reply, enum link_way way)
 {
     weir_decision *const decision = &ask->decision;
     const uint64_t unit = way == LINK_MODULE ? 1 : NS_PER_US;
-    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != ANSWERS) return false;
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements < ANSWERS) return false;
     redisReply *const *const part = reply->element;
     for (unsigned i = 1; i < ANSWERS - 1; i++) {
-        if (part[i]->type != REDIS_REPLY_INTEGER || part[i]->integer < 0) return false;
+        if (!is_number(part[i])) return false;
     }
+    const bool tells_late = reply->elements > ANSWERS;
+    if (tells_late && !is_number(part[ANSWERS])) return false;
     *decision = (weir_decision){.limit = (uint32_t)part[1]->integer,
                                 .remaining = (uint64_t)part[2]->integer,
                                 .delay_ns = times(part[3]->integer, unit),
@@ -262,6 +270,8 @@ static bool read_decision(weir_engine_ask *ask, const redisReply *reply, enum li
     ask->full_ns = times(part[5]->integer, unit);
     decision->start.ns = weir_now().ns + decision->delay_ns;
     const bool took = decision->verdict == WEIR_ALLOW && ask->verb != WEIR_ASK_PEEK;
+    if (decision->verdict == WEIR_ALLOW && ask->limit->has_schedule && tells_late)
+        decision->due.ns = decision->start.ns - times(part[ANSWERS]->integer, unit);
     decision->charged = took ? ask_cost(ask, 0) : 0;
     return true;
 }

@@ -93,6 +93,19 @@ static void ask_all(struct asked *asked)
     }
 }
 
+/* Of several schedules the slowest is the one that the call can be on. */
+static uint64_t late_of(const struct asked *asked, uint64_t delay)
+{
+    uint64_t late = MICRO_FOREVER;
+    for (unsigned i = 0; i < asked->plan->count; i++) {
+        const struct one one = one_of(asked, i);
+        const struct kind *kind = kind_of(one.rule);
+        if (kind == NULL || kind->late == NULL) continue;
+        late = least(late, kind->late(&one, asked->now, asked->cost[i], delay));
+    }
+    return late == MICRO_FOREVER ? 0 : late;
+}
+
 /* true: a limit has something to remember of it. */
 static bool commit(const struct asked *asked, micro_commit *verb_of(const struct kind *))
 {
@@ -216,6 +229,7 @@ void micro_take(const struct micro_plan *plan, struct micro_state *state, struct
     read_costs(&asked, ask);
     ask_all(&asked);
     answer->delay = asked.retry == 0 ? asked.offer[0].delay : 0;
+    answer->late = asked.retry == 0 ? late_of(&asked, answer->delay) : 0;
     if (asked.retry != 0) {
         tell_refusal(&asked, ask->peek, answer);
     } else if (ask->peek) {

@@ -89,6 +89,16 @@ static void take(const struct one *one, uint64_t now, uint64_t cost)
     store(one, now, (struct lines){lines.lag - ticks, lines.level + ticks});
 }
 
+/* A limit that starts with a full pool gives it ahead of the schedule, and only the first permit of it is due. */
+static uint64_t late(const struct one *one, uint64_t now, uint64_t cost, uint64_t delay)
+{
+    const struct micro_rule *rule = one->rule;
+    const struct lines lines = lines_at(one, now, least(cost * rule->permit, rule->top));
+    const uint64_t due = ZERO + (rule->flags & MICRO_STARTS_FULL ? rule->top : rule->permit);
+    if (lines.lag >= due) return delay + (lines.lag - due) / rule->per;
+    return subtract_to_zero(delay, divide_ceil(due - lines.lag, rule->per));
+}
+
 static uint64_t room(const struct one *one, uint64_t now)
 {
     const struct lines lines = lines_at(one, now, one->rule->permit);
@@ -129,6 +139,6 @@ static void give_back(const struct one *one, uint64_t now, uint64_t taken, uint6
 
 const struct kind *hybrid_kind(void)
 {
-    static const struct kind hybrid = {adapt, offer, take, NULL, room, full, NULL, charge, give_back};
+    static const struct kind hybrid = {adapt, offer, take, NULL, room, full, NULL, charge, give_back, late};
     return &hybrid;
 }

@@ -104,6 +104,7 @@ struct micro_answer {
     uint64_t limit, remaining;
     uint64_t delay, retry; /* us; retry: until the same call passes, as weir_decision has it */
     uint64_t full;         /* us, until this limit has all back: after what was taken, but before a peek */
+    uint64_t late;         /* us from when its first permit was due until it starts; 0 without a schedule */
     uint64_t idle;         /* us since 1970: from then on the key may be forgotten */
     bool changed;          /* there is something to write */
 };

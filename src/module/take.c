@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
    take.c - WEIR.TAKE, WEIR.CHARGE, WEIR.SETTLE, WEIR.FORGET.
 
-       *7  verdict  :limit  :remaining  :delay_ns  :retry_ns  :full_ns  receipt or nothing       as `weir serve` has it
+       *8  verdict  :limit  :remaining  :delay_ns  :retry_ns  :full_ns  receipt or nothing  :late_ns
+                                                                                               as `weir serve` has it
 
    May touch: the keys of the question.  Promises: a refusal that is not counted, and a look, write nothing.  Leaves to
    others: reading (question.c), deciding (micro), keys (store.c). */
@@ -11,7 +12,7 @@ static const char take_example[] = "WEIR.TAKE 10/s user:42 COST 2";
 static const char charge_example[] = "WEIR.CHARGE 10/s user:42 2";
 static const char settle_example[] = "WEIR.SETTLE 10/s user:42 1763836800123456:2 1";
 
-enum { ANSWERS = 7 };
+enum { ANSWERS = 8 };
 
 /* ---- answers ---- */
 
@@ -48,6 +49,7 @@ static void answer(const struct call *call, const struct question *question, con
     call_ns(call, given->full);
     if (has_receipt && is_due(question, given)) answer_receipt(call, question, question->ask.now + given->delay);
     else call->engine->reply_with_null(call->context);
+    call_ns(call, given->late);
 }
 
 /* ---- WEIR.TAKE ---- */

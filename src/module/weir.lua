@@ -29,7 +29,7 @@
 -- doc/distributed.md.  A refusal writes nothing, unless refused calls are counted.  Errors begin with WEIRLIMIT (a
 -- text, with its column), WEIRARG, WEIRKEYS or WEIRVALUE.
 --
---     weir_take    keys  limit cost... [PEEK] [WAIT us]     verdict limit remaining delay retry full taken
+--     weir_take    keys  limit cost... [PEEK] [WAIT us]     verdict limit remaining delay retry full taken late
 --     weir_charge  keys  limit cost...                      the same; takes whatever the balance
 --     weir_settle  keys  limit taken:cost... actual...      1
 --     weir_forget  keys                                     how many there were
@@ -972,6 +972,14 @@ function hybrid.offer(rule, cell, now, cost, wait)
     return max(delay - wait, no_lag, no_level, 0), delay
 end
 
+-- A limit that starts with a full pool gives it ahead of the schedule, and only the first permit of it is due.
+function hybrid.late(rule, cell, now, cost, delay)
+    local lag = lines_at(rule, cell, now, min(cost * rule.permit, rule.top))
+    local due = ZERO + (rule.starts_full and rule.top or rule.permit)
+    if lag >= due then return delay + divide(lag - due, rule.per) end
+    return max(delay - divide_up(due - lag, rule.per), 0)
+end
+
 function hybrid.take(rule, cell, now, cost)
     local ticks = cost * rule.permit
     local lag, level = lines_at(rule, cell, now, min(ticks, rule.top))
@@ -1428,7 +1436,7 @@ local function refusal()
     local _, remaining = least_left()
     local never = retry == NEVER and find_never()
     local limit_at, again = never or longest, never and 0 or min(retry, ALL)
-    return {never and 'never' or 'deny', limit_at - 1, remaining, 0, again, max(full_of(limit_at), again), now}
+    return {never and 'never' or 'deny', limit_at - 1, remaining, 0, again, max(full_of(limit_at), again), now, 0}
 end
 
 -- ---- keys and values ----------------------------------------------------------------------------------------------
@@ -1676,8 +1684,18 @@ local function read_options(args, from)
     return peek
 end
 
-local function answer(delay, tightest, remaining)
-    return {'allow', tightest - 1, remaining, delay, 0, full_of(tightest), now + delay}
+local function answer(delay, late, tightest, remaining)
+    return {'allow', tightest - 1, remaining, delay, 0, full_of(tightest), now + delay, late}
+end
+
+-- Of several schedules the slowest is the one that the call can be on.
+local function late_of(delay)
+    local late = NEVER
+    for i = 1, #plan do
+        local rule = plan[i]
+        if rule.does.late then late = min(late, rule.does.late(rule, cells[i], now, cost[i], delay)) end
+    end
+    return late == NEVER and 0 or late
 end
 
 -- The question that is asked most: one gcra, one key, at most a cost; and nothing at the key, or what this left there.
@@ -1700,7 +1718,7 @@ local function take_gcra(keys, args)
     if ticks > room then
         local late = ticks - room
         local retry_us, full_us = (late + -late % per) / per, (level + -level % per) / per
-        return {'deny', 0, (room - room % permit) / permit, 0, retry_us, full_us, time}
+        return {'deny', 0, (room - room % permit) / permit, 0, retry_us, full_us, time, 0}
     end
     room, level = room - ticks, level + ticks
     local full = (level + -level % per) / per
@@ -1708,7 +1726,7 @@ local function take_gcra(keys, args)
         local idle = time + full
         call('SET', key, pack(GCRA_LAYOUT, rule.head, time, level), 'PXAT', format('%d', (idle + -idle % 1000) / 1000))
     end
-    return {'allow', 0, (room - room % permit) / permit, 0, 0, full, time}
+    return {'allow', 0, (room - room % permit) / permit, 0, 0, full, time, 0}
 end
 
 local function take(keys, args)
@@ -1726,9 +1744,10 @@ local function take(keys, args)
         if changed then write(keys, idle_at()) end
         return given
     end
-    if peek then return answer(delay, least_left(true)) end
+    local late = late_of(delay)
+    if peek then return answer(delay, late, least_left(true)) end
     local changed = commit('take') or moved
-    local given = answer(delay, least_left())
+    local given = answer(delay, late, least_left())
     if changed then write(keys, idle_at()) end
     return given
 end
@@ -1746,7 +1765,7 @@ local function charge(keys, args)
         if plan[i].kind == NONE then never = i end
     end
     if not never then changed = commit('charge') or changed end
-    local given = answer(0, least_left())
+    local given = answer(0, 0, least_left())
     if never then given[1], given[2], given[6] = 'never', never - 1, 0 end
     if changed then write(keys, idle_at()) end
     return given

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
    resp_take.c - weir's own commands on a key: WEIR.TAKE, WEIR.CHARGE, WEIR.SETTLE, WEIR.FORGET.
 
-       *7  verdict  :limit  :remaining  :delay_ns  :retry_ns  :full_ns  receipt or nothing
+       *8  verdict  :limit  :remaining  :delay_ns  :retry_ns  :full_ns  receipt or nothing  :late_ns
 
    May touch: the turn.  Promises: nothing is allocated; an option that is not known is refused, and then nothing is
    taken.  Leaves to others: deciding (turn.c), limits and keys (turn_limit.c), receipts (receipt.c). */
@@ -43,13 +43,14 @@ static void add_receipt(const struct turn *turn, struct bytes *out, const struct
 static void answer(struct turn *turn, const struct item *item, const weir_decision *decision)
 {
     struct bytes *out = turn_reply(turn, item->session, TURN_REPLY + RECEIPT_MAX);
-    resp_array(out, 7);
+    resp_array(out, 8);
     resp_bulk(out, verdict_text(decision));
     const uint64_t full_ns = decide_full_ns(turn, item, decision);
     const int64_t said[] = {decision->limit, capped(decision->remaining), capped(decision->delay_ns),
                             capped(decision_retry_ns(decision)), capped(full_ns)};
     resp_integers(out, said, sizeof said / sizeof said[0]);
     add_receipt(turn, out, item, decision);
+    resp_integer(out, capped(decision_late_ns(decision)));
 }
 
 /* ---- questions ---- */

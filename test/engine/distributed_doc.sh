@@ -42,7 +42,7 @@ run 'the first call' weir_user FCALL weir_take 1 "$key" '10/s burst=20' 1
 printf '%s\n' allow 0 19 0 0 100000 >expected
 head -n 6 out >six
 same six expected
-taken=$(tail -n 1 out)
+taken=$(sed -n 7p out)
 calls=0
 while IFS= read -r call; do
     call=${call//KEY/"{weir:row$calls}"}

@@ -97,9 +97,9 @@ static void send(struct run *run, const struct command *command)
 static void say_answer(const struct run *run, const struct micro_answer *answer, char out[LINE_SIZE])
 {
     static const char *const verdicts[] = {[WEIR_ALLOW] = "allow", [WEIR_DENY] = "deny", [WEIR_NEVER] = "never"};
-    snprintf(out, LINE_SIZE, "%s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64,
+    snprintf(out, LINE_SIZE, "%s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64,
              verdicts[answer->verdict], answer->limit, answer->remaining, answer->delay, answer->retry, answer->full,
-             run->now + answer->delay);
+             run->now + answer->delay, answer->late);
 }
 
 static uint64_t a_cost(struct run *run, const struct micro_rule *rule)

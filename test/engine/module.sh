@@ -8,30 +8,30 @@ start_engine one "${with_module[@]}" --enable-module-command local
 
 # ---- take: as weir serve answers it ----
 at 0
-asks "allow 0 19 0 0 100000000 $began:1" WEIR.TAKE '10/s burst=20' a
-asks "allow 0 0 0 0 2000000000 $began:19" weir.take '10/s burst=20' a cost 19
-asks 'deny 0 0 0 100000000 2000000000 (nil)' WEIR.TAKE '10/s burst=20' a
-asks 'never 0 0 0 0 2000000000 (nil)' WEIR.TAKE '10/s burst=20' a COST 21
+asks "allow 0 19 0 0 100000000 $began:1 0" WEIR.TAKE '10/s burst=20' a
+asks "allow 0 0 0 0 2000000000 $began:19 0" weir.take '10/s burst=20' a cost 19
+asks 'deny 0 0 0 100000000 2000000000 (nil) 0' WEIR.TAKE '10/s burst=20' a
+asks 'never 0 0 0 0 2000000000 (nil) 0' WEIR.TAKE '10/s burst=20' a COST 21
 at 250000
-asks 'allow 0 1 0 0 1750000000 (nil)' WEIR.TAKE '10/s burst=20' a PEEK
-asks 'allow 0 1 0 0 1750000000 (nil)' WEIR.TAKE '10/s burst=20' a PEEK
-asks 'allow 0 2 0 0 1750000000 (nil)' WEIR.TAKE '10/s burst=20' a COST 0
-asks 'deny 0 2 0 1000 1750000000 (nil)' WEIR.TAKE '10/s burst=20' a COST 3 WAIT 49999
-asks "allow 0 0 50000000 0 2050000000 $((began + 300000)):3" WEIR.TAKE '10/s burst=20' a COST 3 WAIT 50000
-asks 'deny 0 0 0 150000000 2050000000 (nil)' WEIR.TAKE '10/s burst=20' a
+asks 'allow 0 1 0 0 1750000000 (nil) 0' WEIR.TAKE '10/s burst=20' a PEEK
+asks 'allow 0 1 0 0 1750000000 (nil) 0' WEIR.TAKE '10/s burst=20' a PEEK
+asks 'allow 0 2 0 0 1750000000 (nil) 0' WEIR.TAKE '10/s burst=20' a COST 0
+asks 'deny 0 2 0 1000 1750000000 (nil) 0' WEIR.TAKE '10/s burst=20' a COST 3 WAIT 49999
+asks "allow 0 0 50000000 0 2050000000 $((began + 300000)):3 0" WEIR.TAKE '10/s burst=20' a COST 3 WAIT 50000
+asks 'deny 0 0 0 150000000 2050000000 (nil) 0' WEIR.TAKE '10/s burst=20' a
 
 # ---- several limits: all or nothing, in one key or in one for each ----
 at 0
 both='2/s burst=2; 3/min burst=3'
-asks "allow 0 1 0 0 500000000 $began:1:1" WEIR.TAKE "$both" b
-asks "allow 0 0 0 0 1000000000 $began:1:2" WEIR.TAKE "$both" b COST 1 2
-asks 'deny 1 0 0 20000000000 60000000000 (nil)' WEIR.TAKE "$both" b
-asks "allow 0 1 0 0 500000000 $began:1:1" WEIR.TAKE "$both" '{b}1' AND '{b}2'
-asks "allow 0 0 0 0 1000000000 $began:1:2" WEIR.TAKE "$both" '{b}1' and '{b}2' COST 1 2
-asks 'deny 1 0 0 20000000000 60000000000 (nil)' WEIR.TAKE "$both" '{b}1' AND '{b}2'
-asks "allow 0 0 0 0 1000000000 $began:2:2" WEIR.TAKE "$both" all COST 2
-asks 'deny 1 0 0 20000000000 40000000000 (nil)' WEIR.TAKE "$both" all COST 0 2
-asks "allow 1 18 0 0 200000000 $began:2:2" WEIR.TAKE 'unlimited; 10/s burst=20' '{u}1' AND '{u}2' COST 2
+asks "allow 0 1 0 0 500000000 $began:1:1 0" WEIR.TAKE "$both" b
+asks "allow 0 0 0 0 1000000000 $began:1:2 0" WEIR.TAKE "$both" b COST 1 2
+asks 'deny 1 0 0 20000000000 60000000000 (nil) 0' WEIR.TAKE "$both" b
+asks "allow 0 1 0 0 500000000 $began:1:1 0" WEIR.TAKE "$both" '{b}1' AND '{b}2'
+asks "allow 0 0 0 0 1000000000 $began:1:2 0" WEIR.TAKE "$both" '{b}1' and '{b}2' COST 1 2
+asks 'deny 1 0 0 20000000000 60000000000 (nil) 0' WEIR.TAKE "$both" '{b}1' AND '{b}2'
+asks "allow 0 0 0 0 1000000000 $began:2:2 0" WEIR.TAKE "$both" all COST 2
+asks 'deny 1 0 0 20000000000 40000000000 (nil) 0' WEIR.TAKE "$both" all COST 0 2
+asks "allow 1 18 0 0 200000000 $began:2:2 0" WEIR.TAKE 'unlimited; 10/s burst=20' '{u}1' AND '{u}2' COST 2
 asks 0 EXISTS '{u}1'
 what='the cells of both forms'
 list=$(value_of b) one=$(value_of '{b}1') two=$(value_of '{b}2')
@@ -39,30 +39,30 @@ if [ "${list:16}" != "${one:16}${two:16}" ]; then fail "$list is not $one and $t
 
 # ---- a sliding log: a sorted set, shared with weir.lua ----
 log='3/s algorithm=sliding-log'
-asks "allow 0 1 0 0 1000000000 $began:2" WEIR.TAKE "$log" l COST 2
+asks "allow 0 1 0 0 1000000000 $began:2 0" WEIR.TAKE "$log" l COST 2
 at 10
-asks "allow 0 0 0 0 1000000000 $((began + 10)):1" WEIR.TAKE "$log" l
-asks 'deny 0 0 0 999990000 1000000000 (nil)' WEIR.TAKE "$log" l
+asks "allow 0 0 0 0 1000000000 $((began + 10)):1 0" WEIR.TAKE "$log" l
+asks 'deny 0 0 0 999990000 1000000000 (nil) 0' WEIR.TAKE "$log" l
 asks "$began:000000 $began $began:000001 $began $((began + 10)):000000 $((began + 10))" ZRANGE l 0 -1 WITHSCORES
 at 1000000
-asks "allow 0 0 0 0 1000000000 $((began + 1000000)):2" WEIR.TAKE "$log" l COST 2
+asks "allow 0 0 0 0 1000000000 $((began + 1000000)):2 0" WEIR.TAKE "$log" l COST 2
 asks "$((began + 10)):000000 $((began + 1000000)):000000 $((began + 1000000)):000001" ZRANGE l 0 -1
 asks "$(((began + 2000000) / 1000))" PEXPIRETIME l
 mixed='10/s burst=20; 3/s algorithm=sliding-log'
-asks "allow 1 2 0 0 1000000000 $((began + 1000000)):1:1" WEIR.TAKE "$mixed" '{m}1' AND '{m}2'
+asks "allow 1 2 0 0 1000000000 $((began + 1000000)):1:1 0" WEIR.TAKE "$mixed" '{m}1' AND '{m}2'
 asks 'string' TYPE '{m}1'
 asks 'zset' TYPE '{m}2'
 refuses 'WEIRKEYS a sliding-log in a list has a key of its own' WEIR.TAKE "$mixed" m
 
 # ---- charge, settle, forget ----
 at 0
-asks 'allow 0 0 0 0 3000000000 (nil)' WEIR.CHARGE '10/s burst=20' c 30
-asks 'deny 0 0 0 1100000000 3000000000 (nil)' WEIR.TAKE '10/s burst=20' c
-asks "allow 0 10 0 0 1000000000 $began:10" WEIR.TAKE '10/s burst=20' d COST 10
+asks 'allow 0 0 0 0 3000000000 (nil) 0' WEIR.CHARGE '10/s burst=20' c 30
+asks 'deny 0 0 0 1100000000 3000000000 (nil) 0' WEIR.TAKE '10/s burst=20' c
+asks "allow 0 10 0 0 1000000000 $began:10 0" WEIR.TAKE '10/s burst=20' d COST 10
 asks 1 WEIR.SETTLE '10/s burst=20' d "$began:10" 4
-asks 'allow 0 16 0 0 400000000 (nil)' WEIR.TAKE '10/s burst=20' d PEEK COST 0
+asks 'allow 0 16 0 0 400000000 (nil) 0' WEIR.TAKE '10/s burst=20' d PEEK COST 0
 asks 1 WEIR.SETTLE '10/s burst=20' d "$began:4" 9
-asks 'allow 0 11 0 0 900000000 (nil)' WEIR.TAKE '10/s burst=20' d PEEK COST 0
+asks 'allow 0 11 0 0 900000000 (nil) 0' WEIR.TAKE '10/s burst=20' d PEEK COST 0
 asks 1 WEIR.FORGET '10/s burst=20' d
 asks 1 WEIR.FORGET '10/s burst=20' d
 asks 0 EXISTS d
@@ -74,7 +74,7 @@ fast='1000/s burst=800'
 asks "100 $began 700 0" WEIR.LEASE "$fast" e 200 1000000
 asks "10 $began 690 0" WEIR.LEASE "$fast" e 10 1000000
 asks 1 WEIR.RETURN "$fast" e $began 10 4
-asks 'allow 0 694 0 0 2100000000 (nil)' WEIR.TAKE "$fast" e PEEK COST 0
+asks 'allow 0 694 0 0 2100000000 (nil) 0' WEIR.TAKE "$fast" e PEEK COST 0
 asks "99 $began 695 0" WEIR.LEASE "$fast" e 200 1000000 RETURN $began 100 100
 refuses 'WEIRARG expected at most 3 permits that were not spent, not 4' WEIR.RETURN "$fast" e $began 3 4
 at 9000000

@@ -99,16 +99,16 @@ in_engine one DEBUG RELOAD >out 2>err
 says out OK
 dump one >out
 same out was
-asks 'allow 0 16 0 0 350000000 (nil)' WEIR.TAKE '10/s burst=20' a PEEK COST 0
+asks 'allow 0 16 0 0 350000000 (nil) 0' WEIR.TAKE '10/s burst=20' a PEEK COST 0
 kill_engine one
 restart_engine one
 what='a restart'
 dump one >out
 same out was
 at 250000
-asks 'allow 0 16 0 0 350000000 (nil)' WEIR.TAKE '10/s burst=20' a PEEK COST 0
+asks 'allow 0 16 0 0 350000000 (nil) 0' WEIR.TAKE '10/s burst=20' a PEEK COST 0
 at 350000
-asks "allow 0 16 0 0 350000000 $((began + 350000)):1" WEIR.TAKE '10/s burst=20' a
+asks "allow 0 16 0 0 350000000 $((began + 350000)):1 0" WEIR.TAKE '10/s burst=20' a
 kill_engine one
 what='a restart without the module'
 cp -r "$room/one/appendonlydir" "$room/aof"

@@ -99,9 +99,9 @@ static void write_answer(const struct micro_answer *given, const char *receipt, 
 {
     static const char *const verdict[] = {"", "allow", "deny", "never", ""};
     const uint64_t remaining = given->remaining > INT64_MAX ? INT64_MAX : given->remaining;
-    snprintf(out, TEXT, "%s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %s", verdict[given->verdict],
-             given->limit, remaining, capped_ns(given->delay), capped_ns(given->retry), capped_ns(given->full),
-             receipt);
+    snprintf(out, TEXT, "%s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %s %" PRIu64,
+             verdict[given->verdict], given->limit, remaining, capped_ns(given->delay), capped_ns(given->retry),
+             capped_ns(given->full), receipt, capped_ns(given->late));
 }
 
 static void pick_costs(struct test *test, const struct plan *plan, uint64_t cost[])

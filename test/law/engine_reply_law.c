@@ -18,6 +18,7 @@
 enum { TEXT_SIZE = 4096, SHAPE_MAX = 200, ASKED = 6, TURNS_MAX = 64 };
 
 static const char *const pieces[] = {"*7\r\n",
+                                     "*8\r\n",
                                      "*2\r\n",
                                      "*3\r\n",
                                      "*1\r\n",
@@ -83,8 +84,9 @@ static size_t pick_shape(struct law *law, char bytes[SHAPE_MAX])
         return (size_t)snprintf(bytes, SHAPE_MAX, "*1\r\n*3\r\n:%lld\r\n:%lld\r\n*2\r\n$9\r\n127.0.0.1\r\n:%lld\r\n",
                                 one, two, three);
     }
-    return (size_t)snprintf(bytes, SHAPE_MAX, "*7\r\n$5\r\nallow\r\n:%lld\r\n:%lld\r\n:%lld\r\n:0\r\n:0\r\n:1\r\n", one,
-                            two, three);
+    return (size_t)snprintf(bytes, SHAPE_MAX,
+                            "*8\r\n$5\r\nallow\r\n:%lld\r\n:%lld\r\n:%lld\r\n:0\r\n:0\r\n:1\r\n:%lld\r\n", one, two,
+                            three, pick_number(law));
 }
 
 static size_t pick_bytes(struct law *law, char bytes[TEXT_SIZE])

@@ -90,7 +90,8 @@ static void end(struct law *law, struct rig *rig, const struct visit *visit, boo
 
 static void end_answer(struct law *law, struct rig *rig, const struct visit *visit, const struct micro_answer *answer)
 {
-    const uint64_t number[] = {answer->remaining, answer->delay, answer->retry, answer->full, answer->idle};
+    const uint64_t number[] = {answer->remaining, answer->delay, answer->retry,
+                               answer->full,      answer->idle,  answer->late};
     for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
         law_check(law, number[i] <= NUMBER_MOST, "number %zu of the answer is %" PRIu64, i, number[i]);
     }

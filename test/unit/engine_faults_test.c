@@ -20,7 +20,8 @@
 
 /* ---- the server: one thread, one connection after the other ---- */
 
-#define ALLOW(remaining) "*7\r\n$5\r\nallow\r\n:0\r\n:" #remaining "\r\n:0\r\n:0\r\n:1000\r\n:1700000000000000\r\n"
+#define ALLOW(remaining)                                                                                               \
+    "*8\r\n$5\r\nallow\r\n:0\r\n:" #remaining "\r\n:0\r\n:0\r\n:1000\r\n:1700000000000000\r\n:0\r\n"
 static const char CLOSE[] = "close", SILENCE[] = "silence", FLOOD[] = "flood";
 
 enum { WORDS_MAX = 12, WORD_MAX = 128, ANSWERS_MAX = 8, FLOOD_BYTES = 40 * 1024 * 1024 };
@@ -160,11 +161,16 @@ static void end(void)
     close(server.listener);
 }
 
-static weir_engine_ask take(void)
+static weir_engine_ask take_of(const weir_engine_limit *of)
 {
-    weir_engine_ask ask = {.verb = WEIR_ASK_TAKE, .limit = limit, .key = weir_key_text("tenant")};
+    weir_engine_ask ask = {.verb = WEIR_ASK_TAKE, .limit = of, .key = weir_key_text("tenant")};
     weir_engine_batch(engine, &ask, 1);
     return ask;
+}
+
+static weir_engine_ask take(void)
+{
+    return take_of(limit);
 }
 
 enum { PATIENT_MS = 5000, SLOW_MS = 1000, HASTY_MS = 50 };
@@ -243,9 +249,10 @@ static void test_question_alone(void **state)
                                          "*1\r\n:1\r\n",
                                          "+OK\r\n",
                                          ":5\r\n",
-                                         "*7\r\n$5\r\nmaybe\r\n:0\r\n:1\r\n:0\r\n:0\r\n:1\r\n:1\r\n",
-                                         "*7\r\n$5\r\nallow\r\n:9\r\n:1\r\n:0\r\n:0\r\n:1\r\n:1\r\n",
-                                         "*7\r\n$5\r\nallow\r\n:0\r\n:-1\r\n:0\r\n:0\r\n:1\r\n:1\r\n"};
+                                         "*8\r\n$5\r\nmaybe\r\n:0\r\n:1\r\n:0\r\n:0\r\n:1\r\n:1\r\n:0\r\n",
+                                         "*8\r\n$5\r\nallow\r\n:9\r\n:1\r\n:0\r\n:0\r\n:1\r\n:1\r\n:0\r\n",
+                                         "*8\r\n$5\r\nallow\r\n:0\r\n:-1\r\n:0\r\n:0\r\n:1\r\n:1\r\n:0\r\n",
+                                         "*8\r\n$5\r\nallow\r\n:0\r\n:1\r\n:0\r\n:0\r\n:1\r\n:1\r\n:-1\r\n"};
     for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
         begin("redis", PATIENT_MS);
         server.answer[0] = errors[i];
@@ -271,11 +278,37 @@ static void test_moved_where_there_is_no_cluster(void **state)
 
 /* ---- lost, late, too much ---- */
 
+/* One that says nothing of lateness, as an older engine, and one that says more than is known here. */
+static void test_lateness(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *answer;
+        uint64_t late_ns;
+    } rows[] = {{"*8\r\n$5\r\nallow\r\n:0\r\n:1\r\n:0\r\n:0\r\n:1\r\n:1\r\n:2500\r\n", 2500000},
+                {"*9\r\n$5\r\nallow\r\n:0\r\n:1\r\n:0\r\n:0\r\n:1\r\n:1\r\n:0\r\n$4\r\nmore\r\n", 0},
+                {"*7\r\n$5\r\nallow\r\n:0\r\n:1\r\n:0\r\n:0\r\n:1\r\n:1\r\n", UINT64_MAX}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        weir_engine_limit *paced;
+        begin("redis", PATIENT_MS);
+        assert_int_equal(weir_engine_limit_open(&paced, engine, "10/s algorithm=hybrid", WEIR_AWAY_LOCAL, NULL), 0);
+        server.answer[0] = server.answer[1] = rows[i].answer;
+        start();
+        const weir_engine_ask ask = take_of(paced), plain = take();
+        assert_int_equal(ask.from, WEIR_FROM_ENGINE);
+        if (rows[i].late_ns == UINT64_MAX) assert_int_equal(ask.decision.due.ns, 0);
+        else assert_int_equal(ask.decision.start.ns - ask.decision.due.ns, rows[i].late_ns);
+        assert_int_equal(plain.decision.due.ns, 0); /* a bucket keeps no schedule */
+        weir_engine_limit_close(paced);
+        end();
+    }
+}
+
 /* It may have been executed: it is not sent again. */
 static void test_lost_answer(void **state)
 {
     (void)state;
-    static const char *const ends[] = {CLOSE, "nonsense\r\n", FLOOD, "*7\r\n$5\r\nal"};
+    static const char *const ends[] = {CLOSE, "nonsense\r\n", FLOOD, "*8\r\n$5\r\nal"};
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         begin("redis", i == 3 ? HASTY_MS : PATIENT_MS);
         server.answer[0] = ends[i];
@@ -372,6 +405,7 @@ int main(void)
         cmocka_unit_test(test_server_away),
         cmocka_unit_test(test_question_alone),
         cmocka_unit_test(test_moved_where_there_is_no_cluster),
+        cmocka_unit_test(test_lateness),
         cmocka_unit_test(test_lost_answer),
         cmocka_unit_test(test_late_answer),
         cmocka_unit_test(test_late_answer_of_many),

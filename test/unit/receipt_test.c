@@ -18,15 +18,15 @@
 #include "unit/random.h"
 #include "unit/serve_rig.h"
 
-/* The last bulk string of an answer to WEIR.TAKE, which must be one. */
+/* The bulk string of an answer to WEIR.TAKE behind the numbers, which must be one. */
 static char *receipt_in(const char *answer, size_t answer_size, char out[RECEIPT_MAX], size_t *size)
 {
     const char *at = answer;
-    for (int line = 0; line < 8; line++) at = strchr(at, '\n') + 1; /* behind *7, $5, allow, five numbers */
+    for (int line = 0; line < 8; line++) at = strchr(at, '\n') + 1; /* behind *8, $5, allow, five numbers */
     assert_int_equal(at[0], '$');
     *size = strtoul(at + 1, NULL, 10);
     at = strchr(at, '\n') + 1;
-    assert_true(at + *size + 2 == answer + answer_size);
+    assert_true(at + *size + strlen("\r\n:0\r\n") == answer + answer_size);
     memcpy(out, at, *size);
     out[*size] = '\0';
     return out;
@@ -36,7 +36,7 @@ static char *take(struct rig *rig, const char *command, char out[RECEIPT_MAX])
 {
     size_t size;
     const char *answer = rig_send(rig, command);
-    if (strncmp(answer, "*7\r\n$5\r\nallow", 13) != 0) fail_msg("%s: %s", command, answer);
+    if (strncmp(answer, "*8\r\n$5\r\nallow", 13) != 0) fail_msg("%s: %s", command, answer);
     return receipt_in(answer, rig->size[0], out, &size);
 }
 
@@ -88,7 +88,7 @@ static void once_for_as_long_as_it_counts(void **state)
 static void passes(struct rig *rig, const char *command, bool passes)
 {
     const char *answer = rig_send(rig, command);
-    if (strncmp(answer, passes ? "*7\r\n$5\r\nallow" : "*7\r\n$4\r\ndeny", 12) != 0)
+    if (strncmp(answer, passes ? "*8\r\n$5\r\nallow" : "*8\r\n$4\r\ndeny", 12) != 0)
         fail_msg("%s: %s", command, answer);
 }
 
@@ -146,7 +146,7 @@ static void what_has_none(void **state)
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         const char *answer = rig_send(rig, commands[i]);
         const size_t size = rig->size[0];
-        if (size < 5 || strcmp(answer + size - 5, "$-1\r\n") != 0) fail_msg("%s: %s", commands[i], answer);
+        if (size < 9 || strcmp(answer + size - 9, "$-1\r\n:0\r\n") != 0) fail_msg("%s: %s", commands[i], answer);
     }
     rig_close(rig);
 }

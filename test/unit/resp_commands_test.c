@@ -98,22 +98,26 @@ static void throttle_too_large(void **state)
 static void take(void **state)
 {
     static const struct row rows[] = {
-        {"WEIR.TAKE \"10/s burst=2\" a PEEK\r\n", "*7\r\n$5\r\nallow\r\n:0\r\n:1\r\n:0\r\n:0\r\n:100000000\r\n$-1\r\n"},
-        {"WEIR.TAKE \"10/s burst=2\" a COST 3\r\n", "*7\r\n$5\r\nnever\r\n:0\r\n:2\r\n:0\r\n:0\r\n:0\r\n$-1\r\n"},
+        {"WEIR.TAKE \"10/s burst=2\" a PEEK\r\n",
+         "*8\r\n$5\r\nallow\r\n:0\r\n:1\r\n:0\r\n:0\r\n:100000000\r\n$-1\r\n:0\r\n"},
+        {"WEIR.TAKE \"10/s burst=2\" a COST 3\r\n", "*8\r\n$5\r\nnever\r\n:0\r\n:2\r\n:0\r\n:0\r\n:0\r\n$-1\r\n:0\r\n"},
         {"WEIR.TAKE \"10/s burst=2\" a peek cost 2\r\n",
-         "*7\r\n$5\r\nallow\r\n:0\r\n:0\r\n:0\r\n:0\r\n:200000000\r\n$-1\r\n"},
-        {"WEIR.TAKE \"10/s burst=2\" a COST 0\r\n", "*7\r\n$5\r\nallow\r\n:0\r\n:2\r\n:0\r\n:0\r\n:0\r\n$-1\r\n"},
-        {"WEIR.CHARGE \"10/s burst=2\" a 3\r\n", "*7\r\n$5\r\nallow\r\n:0\r\n:0\r\n:0\r\n:0\r\n:300000000\r\n$-1\r\n"},
+         "*8\r\n$5\r\nallow\r\n:0\r\n:0\r\n:0\r\n:0\r\n:200000000\r\n$-1\r\n:0\r\n"},
+        {"WEIR.TAKE \"10/s burst=2\" a COST 0\r\n", "*8\r\n$5\r\nallow\r\n:0\r\n:2\r\n:0\r\n:0\r\n:0\r\n$-1\r\n:0\r\n"},
+        {"WEIR.CHARGE \"10/s burst=2\" a 3\r\n",
+         "*8\r\n$5\r\nallow\r\n:0\r\n:0\r\n:0\r\n:0\r\n:300000000\r\n$-1\r\n:0\r\n"},
         {"WEIR.TAKE \"10/s burst=2\" a\r\n",
-         "*7\r\n$4\r\ndeny\r\n:0\r\n:0\r\n:0\r\n:200000000\r\n:300000000\r\n$-1\r\n"},
+         "*8\r\n$4\r\ndeny\r\n:0\r\n:0\r\n:0\r\n:200000000\r\n:300000000\r\n$-1\r\n:0\r\n"},
         {"WEIR.FORGET \"10/s burst=2\" a\r\n", ":1\r\n"},
-        {"WEIR.TAKE \"10/s burst=2\" a PEEK\r\n", "*7\r\n$5\r\nallow\r\n:0\r\n:1\r\n:0\r\n:0\r\n:100000000\r\n$-1\r\n"},
-        {"WEIR.TAKE \"9/s; 100/h\" b COST 1 101\r\n", "*7\r\n$5\r\nnever\r\n:1\r\n:9\r\n:0\r\n:0\r\n:0\r\n$-1\r\n"},
-        {"WEIR.TAKE none b\r\n", "*7\r\n$5\r\nnever\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n$-1\r\n"},
+        {"WEIR.TAKE \"10/s burst=2\" a PEEK\r\n",
+         "*8\r\n$5\r\nallow\r\n:0\r\n:1\r\n:0\r\n:0\r\n:100000000\r\n$-1\r\n:0\r\n"},
+        {"WEIR.TAKE \"9/s; 100/h\" b COST 1 101\r\n",
+         "*8\r\n$5\r\nnever\r\n:1\r\n:9\r\n:0\r\n:0\r\n:0\r\n$-1\r\n:0\r\n"},
+        {"WEIR.TAKE none b\r\n", "*8\r\n$5\r\nnever\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n$-1\r\n:0\r\n"},
         {"WEIR.TAKE unlimited b PEEK\r\n",
-         "*7\r\n$5\r\nallow\r\n:0\r\n:9223372036854775807\r\n:0\r\n:0\r\n:0\r\n$-1\r\n"},
+         "*8\r\n$5\r\nallow\r\n:0\r\n:9223372036854775807\r\n:0\r\n:0\r\n:0\r\n$-1\r\n:0\r\n"},
         {"WEIR.TAKE \"2/h algorithm=sliding-log\" w COST 3\r\n",
-         "*7\r\n$5\r\nnever\r\n:0\r\n:2\r\n:0\r\n:0\r\n:0\r\n$-1\r\n"},
+         "*8\r\n$5\r\nnever\r\n:0\r\n:2\r\n:0\r\n:0\r\n:0\r\n$-1\r\n:0\r\n"},
     };
     (void)state;
     CHECK(rows);
@@ -157,7 +161,7 @@ static void key_of_nul(void **state)
     assert_string_equal(RIG_SAY(rig, "WEIR.TAKE", "10/s", long_key),
                         "-ERR the key has 1025 bytes: expected 1 to 1024; for example user:42\r\n");
     assert_string_equal(RIG_SAY(rig, "WEIR.TAKE", "10/s", long_key + 1, "PEEK"),
-                        "*7\r\n$5\r\nallow\r\n:0\r\n:9\r\n:0\r\n:0\r\n:100000000\r\n$-1\r\n");
+                        "*8\r\n$5\r\nallow\r\n:0\r\n:9\r\n:0\r\n:0\r\n:100000000\r\n$-1\r\n:0\r\n");
     rig_close(rig);
 }
 
@@ -170,13 +174,14 @@ static void limits(void **state)
         {"WEIR.LIMIT SET api \"10/s burst=2\"\r\n", "+OK\r\n"},
         {"WEIR.LIMIT LIST\r\n", "*2\r\n$3\r\napi\r\n$27\r\n10/s burst=2 algorithm=gcra\r\n"},
         {"WEIR.LIMIT GET api\r\n", "$27\r\n10/s burst=2 algorithm=gcra\r\n"},
-        {"WEIR.TAKE api a PEEK\r\n", "*7\r\n$5\r\nallow\r\n:0\r\n:1\r\n:0\r\n:0\r\n:100000000\r\n$-1\r\n"},
-        {"WEIR.CHARGE api a 2\r\n", "*7\r\n$5\r\nallow\r\n:0\r\n:0\r\n:0\r\n:0\r\n:200000000\r\n$-1\r\n"},
+        {"WEIR.TAKE api a PEEK\r\n", "*8\r\n$5\r\nallow\r\n:0\r\n:1\r\n:0\r\n:0\r\n:100000000\r\n$-1\r\n:0\r\n"},
+        {"WEIR.CHARGE api a 2\r\n", "*8\r\n$5\r\nallow\r\n:0\r\n:0\r\n:0\r\n:0\r\n:200000000\r\n$-1\r\n:0\r\n"},
         /* Another text for the same name, in the very turn that sets it: what was used stays. */
         {"WEIR.LIMIT SET api \"10/s burst=3\"\r\nWEIR.TAKE api a PEEK\r\n",
-         "+OK\r\n*7\r\n$5\r\nallow\r\n:0\r\n:0\r\n:0\r\n:0\r\n:300000000\r\n$-1\r\n"},
+         "+OK\r\n*8\r\n$5\r\nallow\r\n:0\r\n:0\r\n:0\r\n:0\r\n:300000000\r\n$-1\r\n:0\r\n"},
         /* The text alone has another state than the name. */
-        {"WEIR.TAKE \"10/s burst=3\" a PEEK\r\n", "*7\r\n$5\r\nallow\r\n:0\r\n:2\r\n:0\r\n:0\r\n:100000000\r\n$-1\r\n"},
+        {"WEIR.TAKE \"10/s burst=3\" a PEEK\r\n",
+         "*8\r\n$5\r\nallow\r\n:0\r\n:2\r\n:0\r\n:0\r\n:100000000\r\n$-1\r\n:0\r\n"},
         {"WEIR.TAKE apu a\r\n", "-NOLIMIT there is no limit called apu; did you mean api?\r\n"},
         {"WEIR.TAKE pai a\r\n", "-NOLIMIT there is no limit called pai; did you mean api?\r\n"},
         {"WEIR.TAKE apis a\r\n", "-NOLIMIT there is no limit called apis; did you mean api?\r\n"},
@@ -190,7 +195,7 @@ static void limits(void **state)
         {"WEIR.LIMIT SET api\r\n", "-ERR expected WEIR.LIMIT LIST, GET name, SET name text or DEL name; for example "
                                    "WEIR.LIMIT SET api '60 requests/min'\r\n"},
         {"WEIR.LIMIT SET unlimited-2 \"none\"\r\nWEIR.TAKE unlimited-2 a\r\n",
-         "+OK\r\n*7\r\n$5\r\nnever\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n$-1\r\n"},
+         "+OK\r\n*8\r\n$5\r\nnever\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n$-1\r\n:0\r\n"},
     };
     (void)state;
     CHECK(rows);
@@ -212,9 +217,9 @@ static void costs_of_the_spared(void **state)
     static const char *const spared[] = {"10.0.0.1", "192.0.2.1"};
     for (int i = 0; i < 2; i++) {
         const char *said = RIG_SAY(rig, "WEIR.TAKE", "api", spared[i], "COST", "61", "5000");
-        assert_memory_equal(said, "*7\r\n$5\r\nallow\r\n", 15);
+        assert_memory_equal(said, "*8\r\n$5\r\nallow\r\n", 15);
     }
-    assert_memory_equal(RIG_SAY(rig, "WEIR.TAKE", "api", "192.0.2.2", "COST", "1", "1"), "*7\r\n$5\r\nnever", 13);
+    assert_memory_equal(RIG_SAY(rig, "WEIR.TAKE", "api", "192.0.2.2", "COST", "1", "1"), "*8\r\n$5\r\nnever", 13);
     assert_memory_equal(RIG_SAY(rig, "WEIR.TAKE", "api", "192.0.2.1", "COST", "1", "1", "1"), "-ERR", 4);
     assert_memory_equal(RIG_SAY(rig, "WEIR.TAKE", "api", "192.0.2.3", "COST", "1", "1"), "-ERR", 4);
     assert_string_equal(RIG_SAY(rig, "WEIR.TAKE", "api", "acme"),
@@ -242,7 +247,7 @@ static void connections(void **state)
         {"CLIENT GETNAME\r\n", "$-1\r\n"},
         {"HELLO 3 SETNAME me AUTH default any\r\n", hello_3},
         {"CLIENT GETNAME\r\n", "$2\r\nme\r\n"},
-        {"WEIR.TAKE none b\r\n", "*7\r\n$5\r\nnever\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n_\r\n"},
+        {"WEIR.TAKE none b\r\n", "*8\r\n$5\r\nnever\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n_\r\n:0\r\n"},
         {"HELLO 3 WHAT\r\n",
          "-ERR Syntax error in HELLO option 'WHAT': expected AUTH user password, or SETNAME name\r\n"},
         {"CLIENT ID\r\n", ":1\r\n"},

@@ -46,7 +46,7 @@ static void more_than_a_queue(void **state)
                                               "WEIR.TAKE 1000/h text\r\nWEIR.TAKE 1000/h text PEEK\r\n");
     }
     const char *answer = rig_send_bytes(rig, 0, (struct slice){bytes, size});
-    assert_int_equal(count_of(answer, "*7\r\n"), 6000);
+    assert_int_equal(count_of(answer, "*8\r\n"), 6000);
     assert_int_equal(count_of(answer, "deny"), 3 * 500 + 501); /* the look at an empty limit, from the 1000th on */
     assert_int_equal(read_counter(&rig->turn.stats->limit[0].allowed) - before, 2000);
     assert_int_equal(read_counter(&rig->turn.stats->limit[0].denied), 1000);
@@ -216,10 +216,10 @@ static void costs_of_the_exempt(void **state)
     struct policy *policy = config_policy(slice_of(text), rig->tables, NULL, service_number, &rig->service, &problem);
     assert_non_null(policy);
     service_publish(&rig->service, policy);
-    assert_memory_equal(RIG_SAY(rig, "WEIR.TAKE", "api", "10.1.2.3", "COST", "1", "500"), "*7\r\n$5\r\nallow", 13);
-    assert_memory_equal(RIG_SAY(rig, "WEIR.TAKE", "api", "192.0.2.1", "COST", "1", "500"), "*7\r\n$5\r\nallow", 13);
-    assert_memory_equal(RIG_SAY(rig, "WEIR.TAKE", "api", "192.0.2.2", "COST", "0", "1"), "*7\r\n$5\r\nnever", 13);
-    assert_memory_equal(RIG_SAY(rig, "WEIR.TAKE", "api", "192.0.2.3", "COST", "1", "500"), "*7\r\n$5\r\nnever", 13);
+    assert_memory_equal(RIG_SAY(rig, "WEIR.TAKE", "api", "10.1.2.3", "COST", "1", "500"), "*8\r\n$5\r\nallow", 13);
+    assert_memory_equal(RIG_SAY(rig, "WEIR.TAKE", "api", "192.0.2.1", "COST", "1", "500"), "*8\r\n$5\r\nallow", 13);
+    assert_memory_equal(RIG_SAY(rig, "WEIR.TAKE", "api", "192.0.2.2", "COST", "0", "1"), "*8\r\n$5\r\nnever", 13);
+    assert_memory_equal(RIG_SAY(rig, "WEIR.TAKE", "api", "192.0.2.3", "COST", "1", "500"), "*8\r\n$5\r\nnever", 13);
     assert_memory_equal(RIG_SAY(rig, "WEIR.TAKE", "api", "10.1.2.3", "COST", "1", "5", "6"), "-ERR ", 5);
     assert_memory_equal(RIG_SAY(rig, "WEIR.TAKE", "unlimited", "k", "COST", "1", "5"), "-ERR ", 5);
     rig_close(rig);

@@ -13,7 +13,7 @@ import time
 
 CASE, RESP, HTTP, PID = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
 PATIENCE = 60
-ANSWER = re.compile(rb"\*7\r\n\$\d+\r\n\w+\r\n(:-?\d+\r\n){5}\$(-1|\d+\r\n[^\r\n]+)\r\n")
+ANSWER = re.compile(rb"\*8\r\n\$\d+\r\n\w+\r\n(:-?\d+\r\n){5}\$(-1|\d+\r\n[^\r\n]+)\r\n:0\r\n")
 
 
 def check(right, words):
@@ -86,7 +86,7 @@ def crowd():
         client.sendall(take(b"10/s burst=20", b"client:%d" % number))
     for client in clients:
         answer = client.recv(4096)
-        check(answer.startswith(b"*7\r\n$5\r\nallow\r\n"), f"an answer is {answer[:60]!r}")
+        check(answer.startswith(b"*8\r\n$5\r\nallow\r\n"), f"an answer is {answer[:60]!r}")
     print(f"and a key each: {(rss_kib() - before) * 1024 // wanted} bytes each, {rss_kib()} KiB in all")
     check_memory(rss_kib() - before, 64 * 1024 + 4 * wanted)
     for client in clients:
@@ -162,7 +162,7 @@ def half_closed():
     client = connect()
     client.sendall(take(b"1000000/s", b"half") * 3000)
     client.shutdown(socket.SHUT_WR)
-    check(until_closed(client).count(b"*7\r\n") == 3000, "answers are missing")
+    check(until_closed(client).count(b"*8\r\n") == 3000, "answers are missing")
     client = connect(HTTP)
     client.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n" * 100)
     client.shutdown(socket.SHUT_WR)
@@ -304,7 +304,7 @@ class Load(threading.Thread):
 
 
 def is_hundred(got):
-    return got.count(b"*7\r\n") == 100 and ANSWER.fullmatch(got, got.rindex(b"*7\r\n")) is not None
+    return got.count(b"*8\r\n") == 100 and ANSWER.fullmatch(got, got.rindex(b"*8\r\n")) is not None
 
 
 def start_loads(limit):

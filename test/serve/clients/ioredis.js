@@ -21,7 +21,7 @@ async function commands(redis) {
     assert.strictEqual(await redis.ping(), "PONG");
     assert.match(await redis.info(), /redis_version:/);
     const answer = await redis.call("WEIR.TAKE", day, "one");
-    assert.strictEqual(answer.length, 7);
+    assert.strictEqual(answer.length, 8);
     assert.deepStrictEqual(answer.slice(0, 5), ["allow", 0, 4, 0, 0]);
     assert.strictEqual(typeof answer[6], "string");
     assert.deepStrictEqual(await redis.call("CL.THROTTLE", "user", 15, 30, 60), [0, 16, 15, -1, 2]);
