@@ -226,8 +226,8 @@ struct wait {
     uint64_t cost, until_ns; /* WEIR_FOREVER: no end */
     uint64_t since_ns;       /* once it has slept: when it began */
     uint64_t late_ns;        /* who wakes later than this has lost his start, */
-    weir_instant due;        /* which stays due when it was; 0: none was lost */
-    bool slept, napped;
+    weir_instant due;        /* which stays due when it was */
+    bool slept, napped, lost;
 };
 
 struct wait limiter_begin_wait(const weir_limiter *limiter, uint64_t cost, uint64_t wait_max_ns);

@@ -182,7 +182,9 @@ static void count_wait(weir_limiter *limiter, const struct wait *wait, weir_deci
 {
     if (decision->verdict == WEIR_ALLOW) {
         decision->delay_ns = wait->slept ? subtract_to_zero(limiter_now_ns(limiter), wait->since_ns) : 0;
-        if (wait->due.ns != 0) decision->due = wait->due;
+        if (wait->lost) decision->due = wait->due;
+    } else if (wait->lost) { /* his permits go to others */
+        cell_shift(&limiter->cell, -(int64_t)least(wait->cost, INT64_MAX));
     }
     limiter_count(limiter, decision);
 }
@@ -194,13 +196,13 @@ static bool is_lost(const weir_limiter *limiter, const struct wait *wait, const 
 }
 
 /* Who wakes so late that a pool would have run over has lost his start, or all who were stopped would start together.
-   He asks again; where there is a schedule it has his permits back, and they stay due when they were.  Next time he may
+   He asks again, for the same permits of the schedule, if there is one: they stay due when they were.  Next time he may
    be twice as late, so that who always wakes late starts in the end. */
-static void lose(weir_limiter *limiter, struct wait *wait, const weir_decision *decision)
+static void lose(struct wait *wait, const weir_decision *decision)
 {
-    if (wait->due.ns == 0) wait->due = decision->due;
+    if (!wait->lost) wait->due = decision->due;
+    wait->lost = true;
     wait->late_ns = add_saturating(wait->late_ns, wait->late_ns);
-    cell_shift(&limiter->cell, -(int64_t)least(wait->cost, INT64_MAX));
 }
 
 /* Takes ahead of its time and waits in line for the start.  False when that is too far, or cannot be; a verdict of 0
@@ -209,8 +211,12 @@ static bool wait_for_start(weir_limiter *limiter, struct wait *wait, uint64_t no
                            weir_decision *decision)
 {
     struct waiter waiter;
-    const struct ask ask = {
-        .now_ns = now_ns, .wait_max_ns = wait_max_ns, .cost = wait->cost, .end = waiter.end, .uncounted = true};
+    const struct ask ask = {.now_ns = now_ns,
+                            .wait_max_ns = wait_max_ns,
+                            .cost = wait->cost,
+                            .end = waiter.end,
+                            .again = wait->lost,
+                            .uncounted = true};
     limiter_ask(limiter, &ask, decision);
     if (decision->verdict == WEIR_DENY) return false;
     if (decision->verdict == WEIR_ALLOW && decision->delay_ns != 0) {
@@ -223,7 +229,7 @@ static bool wait_for_start(weir_limiter *limiter, struct wait *wait, uint64_t no
         *decision = waiter.decision;
         if (limiter_stopped(limiter)) *decision = (weir_decision){.verdict = WEIR_STOPPED, .start = {now_ns}};
         else if (is_lost(limiter, wait, decision)) {
-            lose(limiter, wait, decision);
+            lose(wait, decision);
             *decision = (weir_decision){.verdict = 0};
             return true;
         }
@@ -233,10 +239,10 @@ static bool wait_for_start(weir_limiter *limiter, struct wait *wait, uint64_t no
 }
 
 /* Now or not.  Where a refusal is counted, one that is only on the way to a wait is none. */
-static void ask_now(weir_limiter *limiter, uint64_t now_ns, uint64_t cost, uint64_t wait_max_ns,
+static void ask_now(weir_limiter *limiter, const struct wait *wait, uint64_t now_ns, uint64_t wait_max_ns,
                     weir_decision *decision)
 {
-    struct ask ask = {.now_ns = now_ns, .cost = cost, .uncounted = true};
+    struct ask ask = {.now_ns = now_ns, .cost = wait->cost, .again = wait->lost, .uncounted = true};
     limiter_ask(limiter, &ask, decision);
     const bool refused = decision->verdict == WEIR_NEVER || decision_retry_ns(decision) > wait_max_ns;
     if (!refused || atom_load(&limiter->counts_refused) == 0) return;
@@ -251,7 +257,7 @@ bool limiter_wait(weir_limiter *limiter, struct wait *wait, weir_decision *decis
     if (!wait->slept) wait->since_ns = now_ns;
     const uint64_t left_ns = wait->until_ns == WEIR_FOREVER ? WEIR_FOREVER : subtract_to_zero(wait->until_ns, now_ns);
     limiter_renew(limiter, now_ns);
-    ask_now(limiter, now_ns, wait->cost, left_ns, decision);
+    ask_now(limiter, wait, now_ns, left_ns, decision);
     uint64_t passes_in_ns = decision_retry_ns(decision);
     const bool waits = decision->verdict == WEIR_DENY && left_ns != 0;
     const bool ahead = waits && atom_load(&limiter->counts_refused) == 0;

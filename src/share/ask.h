@@ -15,6 +15,7 @@ struct ask {
     bool some;            /* cost is a maximum: as many as pass now */
     bool peek;            /* answers, and takes nothing */
     bool charge;          /* takes whatever the balance */
+    bool again;           /* the schedule has gone on by these permits already: their start was lost */
     bool uncounted;       /* a refusal is not counted, though others are: the caller goes on waiting */
 };
 

@@ -54,6 +54,28 @@ void cell_open(struct cell *cell, struct atom *out, void (*yield)(void))
     atom_store_release(&cell->lock, 0);
 }
 
+/* [locked] */
+static void shift_all(const struct cell_content *content, uint64_t permits, bool back)
+{
+    uint64_t *state = content->state;
+    for (int i = 0; i < content->count; i++) {
+        const struct rule *rule = &content->rule[i];
+        const struct algorithm *algorithm = algorithm_of(rule);
+        if (algorithm->shift != NULL) algorithm->shift(rule, state, ticks_of(rule, permits), back);
+        state += state_words(rule, algorithm);
+    }
+}
+
+/* [locked] Between giving the permits back to the schedule and taking them nobody else may get them: they are due when
+   they were. */
+static __attribute__((noinline)) void ask_again(const struct cell_content *content, const struct ask *ask,
+                                                weir_decision *decision)
+{
+    shift_all(content, ask->cost, true);
+    ask_rules(rules_of(content), content->state, ask, decision);
+    if (decision->verdict != WEIR_ALLOW) shift_all(content, ask->cost, false);
+}
+
 bool cell_decide(struct cell *cell, const struct ask *ask, weir_decision *decision)
 {
     lock(cell);
@@ -61,7 +83,8 @@ bool cell_decide(struct cell *cell, const struct ask *ask, weir_decision *decisi
     const uint64_t out = hold(cell, ask->now_ns);
     struct ask beside = *ask;
     if (out != 0) beside.wait_max_ns = lease_wait_max_ns(cell->content.rule, out, ask);
-    if (here) ask_rules(rules_of(&cell->content), cell->content.state, &beside, decision);
+    if (here && ask->again) ask_again(&cell->content, &beside, decision);
+    else if (here) ask_rules(rules_of(&cell->content), cell->content.state, &beside, decision);
     unlock(cell);
     return here;
 }
@@ -120,15 +143,7 @@ bool cell_settle(struct cell *cell, uint64_t now_ns, const weir_decision *decisi
 void cell_shift(struct cell *cell, int64_t permits)
 {
     lock(cell);
-    const struct cell_content *content = &cell->content;
-    uint64_t *state = content->state;
-    for (int i = 0; i < content->count; i++) {
-        const struct rule *rule = &content->rule[i];
-        const struct algorithm *algorithm = algorithm_of(rule);
-        const uint64_t ticks = ticks_of(rule, permits < 0 ? 0 - (uint64_t)permits : (uint64_t)permits);
-        if (algorithm->shift != NULL) algorithm->shift(rule, state, ticks, permits < 0);
-        state += state_words(rule, algorithm);
-    }
+    shift_all(&cell->content, permits < 0 ? 0 - (uint64_t)permits : (uint64_t)permits, permits < 0);
     unlock(cell);
 }
 
