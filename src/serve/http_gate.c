@@ -3,7 +3,8 @@
 
    A page on the web can send its reader's browser to a service on that reader's own machine, either straight away
    (Origin and Sec-Fetch-Site tell) or through a name of its own that points to 127.0.0.1 (Host tells).  So Host has to
-   be an address, localhost, or a name that whoever runs the service has written down.
+   be an address, localhost, or a name that whoever runs the service has written down, and what asks /auth, whose Origin
+   is its client's, has to show that it is a proxy.
 
    May touch: the exchange.  Promises: passwords are compared in constant time.  Leaves to others: which of it a path
    asks for (http_routes.c). */
@@ -151,6 +152,44 @@ bool gate_origin(const struct exchange *exchange, struct refusal *refusal)
                                 .field = times != 0 ? "Origin" : "Sec-Fetch-Site",
                                 .words = "a page from elsewhere may not ask here: expected an Origin that is this "
                                          "service's own, or none"};
+    return false;
+}
+
+/* ---- of a proxy ---- */
+
+static bool begins_same(struct slice slice, const char *name)
+{
+    const size_t size = strlen(name);
+    return slice.size >= size && gate_same((struct slice){slice.bytes, size}, name);
+}
+
+/* Only what asks on behalf of somebody sets these.  A page on the web can have its reader's browser ask /auth by an
+   image, whose Sec-Fetch-Site is missing where the address is not this machine's, and whose X-Forwarded-For may be a
+   forward proxy's; none of these can it set without asking first (the preflight of CORS), which is answered no. */
+static bool is_of_proxy(struct slice name)
+{
+    static const char *const forwarded[] = {"x-forwarded-method", "x-forwarded-uri", "x-original-method",
+                                            "x-original-uri"};
+    if (name.size == 0 || small(name.bytes[0]) != 'x') return false;
+    for (size_t i = 0; i < sizeof forwarded / sizeof *forwarded; i++) {
+        if (gate_same(name, forwarded[i])) return true;
+    }
+    return begins_same(name, "x-weir-");
+}
+
+bool gate_proxy(const struct exchange *exchange, struct refusal *refusal)
+{
+    const struct http_request *request = exchange->request;
+    if (exchange->session->local) return true;
+    for (unsigned i = 0; i < request->header_count; i++) {
+        if (is_of_proxy(request->header[i].name)) return true;
+    }
+    *refusal = (struct refusal){
+        .status = 400,
+        .field = "X-Weir-Proxy",
+        .words =
+            "expected a header that a proxy sets and no web page can, such as proxy_set_header X-Weir-Proxy nginx; "
+            "any X-Weir-*, X-Forwarded-Method, X-Forwarded-Uri, X-Original-Method or X-Original-URI will do"};
     return false;
 }
 

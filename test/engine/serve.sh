@@ -112,8 +112,8 @@ says head 'Retry-After: '
 says head 'RateLimit: "default";r=0;t='
 fetch 200 one /v1/settle --data-urlencode "receipt=$taken" -d actual=0
 says out '"settled":true'
-fetch 200 two '/auth?limit=2/h&key=web'
-fetch 429 one '/auth?limit=2/h&key=web'
+fetch 200 two '/auth?limit=2/h&key=web' -H 'X-Weir-Proxy: 1'
+fetch 429 one '/auth?limit=2/h&key=web' -H 'X-Weir-Proxy: 1'
 fetch 200 one /v1/forget -d limit=2/h -d key=web
 fetch 200 two /v1/take -d limit=2/h -d key=web -d cost=2
 fetch 200 two /v1/take -d limit=both -d tenant=web -d cost=1,50

@@ -44,7 +44,7 @@ auth 400 -H 'X-Real-IP: 192.0.2.1' -H 'X-Weir-Limit: unlimited'
 auth 400 -H 'X-Real-IP: 192.0.2.1' -H 'X-Real-IP: 192.0.2.2'
 auth 400 -H 'X-Real-IP: 192.0.2.1' -H 'X-Weir-Cost: 0'
 auth 400
-fetch 400 "$web/auth?limit=login" -H 'X-Real-IP: 192.0.2.3'
+fetch 400 "$web/auth?limit=login" -H 'X-Real-IP: 192.0.2.3' -H 'X-Forwarded-Method: GET'
 says out 'X-Weir-Password'
 
 # ---- several limits, each with its header ----
