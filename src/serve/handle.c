@@ -7,6 +7,10 @@
 #include "format/http.h"
 #include "serve/protocols.h"
 
+/* Of a request that is not whole, before the password: AUTH is short, and a request over HTTP has its head and little
+   more. */
+enum { UNKNOWN_RESP_MAX = 1 << 10, UNKNOWN_HTTP_MAX = 24 << 10 };
+
 /* Nothing is answered that was not asked in this protocol: see resp.h. */
 static void end_foreign(struct turn *turn, struct session *session)
 {
@@ -41,6 +45,9 @@ static size_t take_resp(struct turn *turn, struct session *session, struct slice
         end_foreign(turn, session);
         return 0;
     default:
+        if (bytes.size > UNKNOWN_RESP_MAX && !turn_knows(turn, session)) {
+            end_bad(turn, session, "Protocol error: unauthenticated: a command has at most 1024 bytes before AUTH");
+        }
         return 0;
     }
 }
@@ -64,6 +71,8 @@ static void go_on(struct turn *turn, struct session *session)
 
 static size_t take_http(struct turn *turn, struct session *session, struct slice bytes)
 {
+    static const struct http_problem too_much = {
+        .status = 413, .words = "the first request of a connection has at most 24 KiB where a password is asked for\n"};
     struct http_request request;
     struct http_problem problem;
     switch (http_read(bytes, &request, &problem)) {
@@ -79,6 +88,7 @@ static size_t take_http(struct turn *turn, struct session *session, struct slice
         end_bad_http(turn, session, &problem);
         return 0;
     default:
+        if (bytes.size > UNKNOWN_HTTP_MAX && !turn_knows(turn, session)) end_bad_http(turn, session, &too_much);
         return 0;
     }
 }

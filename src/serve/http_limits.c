@@ -94,7 +94,7 @@ void limits_define(struct exchange *exchange)
 {
     char text[POLICY_TEXT_MAX + 1];
     struct fields fields;
-    if (!fields_of_body(exchange, &fields)) return;
+    if (!gate_change(exchange) || !fields_of_body(exchange, &fields)) return;
     const struct slice name = text_of(&fields, "name"), limit = text_of(&fields, "limit");
     struct refusal refusal = {.status = 400, .field = "body"};
     if (name.size == 0 || limit.size == 0 || !only_name_and_limit(&fields)) {
@@ -132,7 +132,7 @@ void limits_remove(struct exchange *exchange)
 {
     struct fields fields;
     struct slice name;
-    if (!name_of_path(exchange, &fields, &name)) return;
+    if (!gate_change(exchange) || !name_of_path(exchange, &fields, &name)) return;
     if (exchange->turn->policy == NULL || policy_find(exchange->turn->policy, name) == NULL) {
         answer_refuse(
             exchange,

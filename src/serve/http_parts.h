@@ -73,6 +73,9 @@ bool gate_origin(const struct exchange *exchange, struct refusal *refusal);
 bool gate_proxy(const struct exchange *exchange, struct refusal *refusal);
 bool gate_password(const struct exchange *exchange, struct refusal *refusal);
 
+/* For what changes limits or forgets keys; false: it has been refused. */
+bool gate_change(struct exchange *exchange);
+
 /* ---- http_answer.c ---- */
 
 enum { ANSWER_WORDS_MAX = 512 };

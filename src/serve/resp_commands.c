@@ -107,7 +107,18 @@ static void refuse_unknown(struct turn *turn, struct session *session, const str
 /* row NULL: an unknown command. */
 static bool may_run(const struct turn *turn, const struct session *session, const struct resp_row *row)
 {
-    return session->trusted || turn->service->password == NULL || (row != NULL && row->before_auth);
+    return turn_knows(turn, session) || (row != NULL && row->before_auth);
+}
+
+bool resp_may_change(struct turn *turn, struct session *session)
+{
+    if (turn_may_change(turn, session, session->admin)) return true;
+    resp_refuse(turn, session,
+                access_has_admin(&turn->access)
+                    ? "NOPERM changing limits and forgetting keys needs the admin's password: AUTH admin PASSWORD"
+                    : "NOPERM limits are changed and keys forgotten over a Unix socket, or with admin_password in "
+                      "weir.yaml and AUTH admin PASSWORD");
+    return false;
 }
 
 static bool fits(const struct resp_row *row, unsigned count)

@@ -118,6 +118,10 @@ void resp_throttle(struct turn *turn, struct session *session, const struct resp
     weir_error error;
     char problem[200];
     struct item *item = turn_item(turn, session, answer);
+    if (turn->access.texts != ACCESS_TEXTS_ON) {
+        resp_refuse(turn, session, "NOPERM CL.THROTTLE brings a limit of its own: %s", access_no_texts(&turn->access));
+        return;
+    }
     if (!read_numbers(turn, session, command, number)) return;
     if (!plans_throttle(turn, &number[THROTTLE_MAX_BURST], &item->under, &error)) {
         resp_refuse(turn, session, "ERR no limit can be made of these max_burst, count and period: %s", error.message);

@@ -98,6 +98,21 @@ void service_publish(struct service *service, struct policy *policy)
     policy_free(old);
 }
 
+void service_allow(struct service *service, const struct access *access)
+{
+    host_lock(&service->mutex);
+    service->access = *access;
+    atom_store_release(&service->policy_serial, atom_load(&service->policy_serial) + 1);
+    host_unlock(&service->mutex);
+}
+
+void service_access(struct service *service, struct access *access)
+{
+    host_lock(&service->mutex);
+    *access = service->access;
+    host_unlock(&service->mutex);
+}
+
 /* Two who define at once do not undo each other: the mutex is held from reading the old to publishing the new. */
 int service_define(struct service *service, struct slice name, const char *text, weir_error *error)
 {

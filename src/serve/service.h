@@ -6,6 +6,7 @@
 #define WEIR_SERVE_SERVICE_H
 
 #include "host/thread.h"
+#include "serve/access.h"
 #include "serve/policy.h"
 #include "serve/stats.h"
 #include "serve/tables.h"
@@ -27,9 +28,10 @@ struct service_event {
 
 struct service {
     struct tables *tables;
-    const char *password;     /* NULL: none is asked for */
+    const char *password;     /* what receipts are signed with; NULL: none */
     const char *const *hosts; /* further names that Host: may say */
     unsigned host_count;
+    bool is_public; /* others than this machine reach one of its addresses */
     struct service_address address[SERVICE_ADDRESSES_MAX];
     unsigned address_count;
     uint64_t (*now_ns)(void *clock); /* CLOCK_MONOTONIC, or a test's */
@@ -39,6 +41,7 @@ struct service {
 
     struct host_mutex mutex; /* around what follows */
     struct policy *policy;
+    struct access access;
     struct atom policy_serial;         /* counts publications: a worker whose serial is behind asks for the new one */
     char (*name)[POLICY_NAME_MAX + 1]; /* of number i + 1; never forgotten */
     unsigned name_count;
@@ -61,6 +64,10 @@ unsigned service_number(void *service, const char *name);
 
 /* From now on workers get this one, which is owned by the service from here on. */
 void service_publish(struct service *service, struct policy *policy);
+
+/* The same of who may do what, which is copied; and what holds now. */
+void service_allow(struct service *service, const struct access *access);
+void service_access(struct service *service, struct access *access);
 
 /* Defines a name, or removes it (text NULL). */
 int service_define(struct service *service, struct slice name, const char *text, weir_error *error);

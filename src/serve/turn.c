@@ -52,6 +52,7 @@ int turn_open(struct turn *turn, struct service *service, struct stats *stats,
         turn_close(turn);
         return WEIR_ENOMEM;
     }
+    service_access(service, &turn->access);
     turn->slots = under.table;
     turn->receipts = first_receipt(service, stats);
     return 0;
@@ -74,6 +75,7 @@ void turn_look_at_policy(struct turn *turn)
     if (serial == turn->policy_serial) return;
     struct policy *old = turn->policy;
     turn->policy = service_policy(turn->service);
+    service_access(turn->service, &turn->access);
     turn->policy_serial = serial;
     turn->last_limit = NULL;
     decide_follow(turn);

@@ -30,7 +30,7 @@ if [ -z "$address" ]; then
     skip_part 'a page against another machine' 'this one has no address but loopback' 'a network'
     exit 0
 fi
-echo 'listen: {public: without-password}' >weir.yaml
+printf 'texts: on\nlisten: {public: without-password}\n' >weir.yaml
 start_other weir.yaml --resp none --http "$address:0"
 http=$(sed -n 's|^weir: .*http://[0-9.]*:\([0-9]*\)/.*|\1|p' serve.out)
 try "$address"

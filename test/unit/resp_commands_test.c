@@ -272,7 +272,7 @@ static void passwords(void **state)
 {
     (void)state;
     struct rig *rig = rig_open();
-    rig->service.password = "open sesame";
+    service_allow(&rig->service, &(struct access){.password = {.text = {"open sesame"}}});
     rig->session[0].trusted = false;
     static const char required[] = "-NOAUTH Authentication required.\r\n";
     static const char wrong[] = "-WRONGPASS invalid username-password pair or user is disabled.\r\n";
@@ -296,12 +296,123 @@ static void passwords(void **state)
     rig_close(rig);
 }
 
-/* ---- what clients ask of a server ---- */
-
 static void contains(const char *answer, const char *words)
 {
     if (strstr(answer, words) == NULL) fail_msg("there is no %s in %s", words, answer);
 }
+
+/* Two passwords are valid at a time, and which two may change while a client is there. */
+static void rotation(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open();
+    service_allow(&rig->service, &(struct access){.password = {.text = {"new", "old"}}});
+    rig->session[0].trusted = false;
+    assert_string_equal(rig_send(rig, "AUTH old\r\nRESET\r\nAUTH new\r\nRESET\r\n"),
+                        "+OK\r\n+RESET\r\n+OK\r\n+RESET\r\n");
+    service_allow(&rig->service, &(struct access){.password = {.text = {"newer", "new"}}});
+    contains(rig_send(rig, "AUTH old\r\n"), "-WRONGPASS");
+    assert_string_equal(rig_send(rig, "AUTH newer\r\nRESET\r\n"), "+OK\r\n+RESET\r\n");
+    service_allow(&rig->service, &(struct access){.texts = ACCESS_TEXTS_ON});
+    assert_string_equal(rig_send(rig, "PING\r\n"), "+PONG\r\n"); /* none is asked for any more */
+    rig_close(rig);
+}
+
+/* Who may change limits: by session, by what is asked for, and by what was given. */
+static void admins(void **state)
+{
+    (void)state;
+    static const struct {
+        bool remote, local;
+        const char *password, *admin, *login;
+        bool may;
+    } rows[] = {
+        {false, false, "", "", "PING", true},
+        {true, false, "", "", "PING", false},
+        {false, false, "p", "", "AUTH p", false},
+        {false, true, "p", "", "AUTH p", true},
+        {false, true, "", "a", "PING", true},
+        {false, false, "", "a", "PING", false},
+        {false, false, "", "a", "AUTH a", true},
+        {true, false, "p", "a", "AUTH a", true},
+        {true, false, "p", "a", "AUTH p", false},
+        {true, false, "p", "a", "AUTH admin a", true},
+        {true, false, "p", "a", "AUTH default a", true},
+        {true, false, "p", "a", "HELLO 3 AUTH admin a", true},
+        {true, false, "p", "a", "AUTH a\r\nAUTH p", false},
+        {false, false, "", "a", "AUTH a\r\nRESET", false},
+    };
+    static const char *const changes[] = {"WEIR.LIMIT SET api 1/h\r\n", "WEIR.LIMIT DEL api\r\n",
+                                          "WEIR.FORGET 1/h a\r\n"};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct rig *rig = rig_open();
+        struct access access = {.texts = ACCESS_TEXTS_ON};
+        char login[64];
+        snprintf(access.password.text[0], sizeof access.password.text[0], "%s", rows[i].password);
+        snprintf(access.admin.text[0], sizeof access.admin.text[0], "%s", rows[i].admin);
+        service_allow(&rig->service, &access);
+        rig->session[0].trusted = false;
+        rig->session[0].remote = rows[i].remote;
+        rig->session[0].local = rows[i].local;
+        snprintf(login, sizeof login, "%s\r\n", rows[i].login);
+        if (rig_send(rig, login)[0] == '-') fail_msg("%zu: %s", i, rig->out[0]);
+        for (size_t j = 0; j < sizeof changes / sizeof changes[0]; j++) {
+            const char *answer = rig_send(rig, changes[j]);
+            if ((answer[0] != '-') != rows[i].may) fail_msg("%zu: %s: %s", i, changes[j], answer);
+            if (!rows[i].may) contains(answer, "-NOPERM");
+        }
+        contains(rig_send(rig, "WEIR.LIMIT\r\n"),
+                 rig->session[0].resp_version == 3 ? "%0" : "*0"); /* to look is free */
+        rig_close(rig);
+    }
+}
+
+static void no_texts(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open();
+    rig_send(rig, "WEIR.LIMIT SET api 5/h\r\n");
+    for (unsigned texts = ACCESS_TEXTS_OFF; texts <= ACCESS_TEXTS_ENGINE; texts++) {
+        service_allow(&rig->service, &(struct access){.texts = (enum access_texts)texts});
+        static const char *const asked[] = {"WEIR.TAKE 10/s a\r\n", "WEIR.CHARGE 10/s a 1\r\n",
+                                            "WEIR.TAKE unlimited a\r\n", "WEIR.FORGET 10/s a\r\n",
+                                            "CL.THROTTLE a 1 1 60\r\n"};
+        for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++) {
+            const char *answer = rig_send(rig, asked[i]);
+            contains(answer, "-NOPERM");
+            contains(answer, "weir.yaml");
+            contains(answer, "texts: o");
+        }
+        contains(rig_send(rig, "WEIR.TAKE api a\r\n"), "$5\r\nallow");
+    }
+    service_allow(&rig->service, &(struct access){.texts = ACCESS_TEXTS_ON});
+    contains(rig_send(rig, "WEIR.TAKE 10/s a\r\n"), "$5\r\nallow");
+    rig_close(rig);
+}
+
+/* Before the password a command that is not whole is short; after it as long as any. */
+static void short_before_password(void **state)
+{
+    (void)state;
+    static const char begun[] = "*2\r\n$4\r\nAUTH\r\n$60000\r\n";
+    char bytes[2048];
+    memset(bytes, 'x', sizeof bytes);
+    memcpy(bytes, begun, sizeof begun - 1);
+    struct rig *rig = rig_open();
+    service_allow(&rig->service, &(struct access){.password = {.text = {"p"}}});
+    for (unsigned trusted = 0; trusted < 2; trusted++) {
+        struct session *session = &rig->session[trusted];
+        session->trusted = trusted != 0;
+        assert_string_equal(rig_send_bytes(rig, trusted, (struct slice){bytes, 1024}), "");
+        assert_false(session->closing);
+        const char *answer = rig_send_bytes(rig, trusted, (struct slice){bytes, 1025});
+        assert_int_equal(session->closing, trusted == 0);
+        if (trusted == 0) contains(answer, "at most 1024 bytes before AUTH");
+    }
+    rig_close(rig);
+}
+
+/* ---- what clients ask of a server ---- */
 
 static void told(void **state)
 {
@@ -356,6 +467,10 @@ int main(void)
         cmocka_unit_test(costs_of_the_spared),
         cmocka_unit_test(connections),
         cmocka_unit_test(passwords),
+        cmocka_unit_test(rotation),
+        cmocka_unit_test(admins),
+        cmocka_unit_test(no_texts),
+        cmocka_unit_test(short_before_password),
         cmocka_unit_test(told),
         cmocka_unit_test(foreign),
     };

@@ -134,4 +134,4 @@ def serve_alone():
 
 def serve_with_engine():
     redis = redis_with_functions()
-    return serve('shared', (DATA / 'serve.yaml').read_text() + f'engine: {{url: "unix://{redis}", nodes: 1}}\n')
+    return serve('shared', (DATA / 'serve.yaml').read_text() + f'engine: {{url: "unix://{redis}", nodes: 1}}\ntexts: on\n')
