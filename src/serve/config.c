@@ -260,6 +260,21 @@ static bool read_table(struct read *read, const struct where *where, const struc
     return MAP_READ(read, where, value, fields, into);
 }
 
+static bool read_refused(struct read *read, const struct where *where, const struct node *value, void *into)
+{
+    weir_plan plan;
+    weir_error error = {0};
+    if (!is_text(read, where, value, "expected how many, at most; for example 10/s")) return false;
+    if (weir_plan_parse(&plan, value->text.bytes, WEIR_ADMIT, &error) == 0) return value_text(read, where, value, into);
+    return wrong_at(read, where, value, error.column > 0 ? (unsigned)error.column - 1 : 0, error.message);
+}
+
+static bool read_log(struct read *read, const struct where *where, const struct node *value, void *into)
+{
+    static const struct field fields[] = {{"refused", read_refused, offsetof(struct config, log_refused)}};
+    return MAP_READ(read, where, value, fields, into);
+}
+
 /* Limits come behind all settings: see whole. */
 static bool read_settings(struct read *read, const struct node *root)
 {
@@ -272,6 +287,7 @@ static bool read_settings(struct read *read, const struct node *root)
         {"admin_password", read_password, offsetof(struct config, admin)},
         {"admin_password_file", read_password_file, offsetof(struct config, admin)},
         {"texts", read_texts, offsetof(struct config, texts)},
+        {"log", read_log, 0},
         {"threads", read_threads, offsetof(struct config, threads)},
         {"user", value_text, offsetof(struct config, user)},
         {"group", value_text, offsetof(struct config, group)},
@@ -333,8 +349,8 @@ struct policy *config_policy(struct slice text, struct tables *tables, struct en
 
 void config_free(struct config *config)
 {
-    char *const texts[] = {config->resp,    config->http, config->unix_path, config->tls_certificate,
-                           config->tls_key, config->user, config->group,     config->state};
+    char *const texts[] = {config->resp, config->http,  config->unix_path, config->tls_certificate, config->tls_key,
+                           config->user, config->group, config->state,     config->log_refused};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) free(texts[i]);
     for (unsigned i = 0; i < config->host_count; i++) free(config->hosts[i]);
     for (unsigned i = 0; i < ACCESS_SECRETS; i++) {

@@ -26,6 +26,7 @@
          nodes: 4                    how many servers share it; else as they are heard
          lease: 100ms | off          busy keys take permits along for so long
          prefix: "weir:"             of keys in the engine
+       log: {refused: 10/s}          so many refusals are written to standard output, a line of JSON each
        threads: 2
        user: weir
        group: weir
@@ -71,6 +72,7 @@ struct config {
     struct config_secrets admin;    /* the same of admin_password */
     bool password_in_config;        /* one stands in the file itself: worth a warning where others may read that */
     enum config_texts texts;
+    char *log_refused;               /* the text of a limit: so many refusals are logged */
     char *tls_certificate, *tls_key; /* files */
     char *user, *group;              /* to become once the sockets are there */
     bool public_without_password;    /* listen: {public: without-password} */

@@ -93,6 +93,7 @@ static void apply(struct reload *reload, const struct settings *settings)
     const unsigned limits = policy->limit_count;
     settings_access(settings, reload->service->is_public, &access);
     service_allow(reload->service, &access);
+    notes_set_refusals(&reload->service->notes, settings->config.log_refused, NULL);
     service_publish(reload->service, policy);
     done(reload, settings, limits);
 }

@@ -172,6 +172,7 @@ static bool open_tables(struct server *server)
     struct access access;
     settings_access(&server->settings, server->is_public, &access);
     service_allow(&server->service, &access);
+    notes_set_refusals(&server->service.notes, server->settings.config.log_refused, NULL);
     server->service.is_public = server->is_public;
     server->service.password = access_is_open(&access) ? NULL : server->settings.password.text[0];
     server->service.hosts = (const char *const *)server->settings.config.hosts;
@@ -272,6 +273,7 @@ static void on_second(uv_timer_t *timer)
 {
     struct server *server = timer->data;
     series_sample(&server->service);
+    notes_flush(&server->service.notes);
     if (!server->stopping && reload_wanted(&server->reload)) reload(server);
 }
 
@@ -356,7 +358,10 @@ static void close_all(struct server *server)
     free(server->beat);
     close_loop(server);
     for (unsigned i = 0; i < server->listener_count; i++) listen_close(&server->listener[i]);
-    if (server->shared.service != NULL) service_close(&server->service);
+    if (server->shared.service != NULL) {
+        notes_flush(&server->service.notes);
+        service_close(&server->service);
+    }
     tables_close(server->tables);
     tls_close(server->shared.tls);
     notify_close(&server->notify);

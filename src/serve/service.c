@@ -24,6 +24,7 @@ void service_open(struct service *service, struct tables *tables, uint64_t (*now
     service->started_ns = service->now_ns(clock);
     service->started_unix_ns = host_unix_ns();
     host_mutex_open(&service->mutex);
+    notes_open(&service->notes);
 }
 
 void service_close(struct service *service)
@@ -32,6 +33,7 @@ void service_close(struct service *service)
     series_free(service->series);
     for (unsigned i = 0; i < service->worker_count; i++) free(service->worker[i]);
     free(service->name);
+    notes_close(&service->notes);
     host_mutex_close(&service->mutex);
 }
 
@@ -161,5 +163,18 @@ void service_say(struct service *service, const char *text)
     struct service_event *event = &service->event[service->event_count++ % SERVICE_EVENTS_MAX];
     *event = (struct service_event){.unix_ns = host_unix_ns(), .number = service->event_count};
     snprintf(event->text, sizeof event->text, "%s", text);
+    host_unlock(&service->mutex);
+}
+
+void service_note(struct service *service, const char *text)
+{
+    host_lock(&service->mutex);
+    struct service_note *note = &service->note[(service->note_count - 1) % SERVICE_NOTES_MAX];
+    if (service->note_count == 0 || strcmp(note->text, text) != 0) {
+        note = &service->note[service->note_count++ % SERVICE_NOTES_MAX];
+        snprintf(note->text, sizeof note->text, "%s", text);
+    }
+    note->unix_ns = host_unix_ns();
+    note->number = service->note_count;
     host_unlock(&service->mutex);
 }

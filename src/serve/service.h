@@ -7,13 +7,14 @@
 
 #include "host/thread.h"
 #include "serve/access.h"
+#include "serve/notes.h"
 #include "serve/policy.h"
 #include "serve/stats.h"
 #include "serve/tables.h"
 
 struct series;
 
-enum { SERVICE_WORKERS_MAX = 64, SERVICE_EVENTS_MAX = 64, SERVICE_ADDRESSES_MAX = 16 };
+enum { SERVICE_WORKERS_MAX = 64, SERVICE_EVENTS_MAX = 64, SERVICE_NOTES_MAX = 16, SERVICE_ADDRESSES_MAX = 16 };
 
 /* Where it listens: "RESP" or "HTTP", "[::1]:9347". */
 struct service_address {
@@ -26,7 +27,14 @@ struct service_event {
     char text[200];
 };
 
+/* What was wrong with a request (see notes.h). */
+struct service_note {
+    uint64_t unix_ns, number;
+    char text[NOTES_LINE_MAX];
+};
+
 struct service {
+    struct notes notes;
     struct tables *tables;
     const char *password;     /* what receipts are signed with; NULL: none */
     const char *const *hosts; /* further names that Host: may say */
@@ -49,6 +57,8 @@ struct service {
     unsigned worker_count;
     struct service_event event[SERVICE_EVENTS_MAX]; /* a ring */
     uint64_t event_count;
+    struct service_note note[SERVICE_NOTES_MAX]; /* a ring, too */
+    uint64_t note_count;
     struct series *series; /* owned; NULL: nothing was sampled yet */
 };
 
@@ -80,5 +90,8 @@ void service_release(struct service *service, struct policy *policy);
 struct engine *service_engine(struct service *service);
 
 void service_say(struct service *service, const char *text);
+
+/* For the page: the latest, of which two that follow each other and say the same are one. */
+void service_note(struct service *service, const char *text);
 
 #endif

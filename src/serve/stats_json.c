@@ -2,7 +2,7 @@
    stats_json.c - what the service has done, as JSON: all that the page shows, and the most refused keys.
 
        {"version", ..., "addresses": [{"protocol", "address"}], "limits": [{"place", "name", ...}], "table",
-        "engine" (where there is one), "connections", "events", "top",
+        "engine" (where there is one), "connections", "events", "mistakes", "top",
         "samples": [[number, unix_ms, p50_ns, p99_ns, max_ns, keys, connections, [[place, offered, denied, shadowed]]]],
         "more"}
 
@@ -240,6 +240,24 @@ static void write_connections(struct bytes *out, struct service *service)
     number(out, ",", "workers", crew.workers);
 }
 
+/* The latest first, as events. */
+static void write_notes(struct bytes *out, struct service *service)
+{
+    name_of(out, ",", "mistakes");
+    bytes_byte(out, '[');
+    host_lock(&service->mutex);
+    const uint64_t count = service->note_count, told = count < SERVICE_NOTES_MAX ? count : SERVICE_NOTES_MAX;
+    for (uint64_t i = 0; i < told; i++) {
+        const struct service_note *note = &service->note[(count - 1 - i) % SERVICE_NOTES_MAX];
+        number(out, i == 0 ? "{" : ",{", "number", note->number);
+        number(out, ",", "unix_ms", note->unix_ns / MS_NS);
+        text(out, ",", "text", slice_of(note->text));
+        bytes_byte(out, '}');
+    }
+    host_unlock(&service->mutex);
+    bytes_byte(out, ']');
+}
+
 /* [under the mutex] */
 static void write_event(struct bytes *out, const struct service_event *event)
 {
@@ -370,6 +388,7 @@ void stats_write_json(struct service *service, uint64_t since, struct bytes *out
     write_table(out, &table);
     write_engine(out, service);
     write_events(out, service);
+    write_notes(out, service);
     name_of(out, ",", "top");
     write_top(service, TOP_OF_PAGE, out);
     struct series *series = series_hold(service);

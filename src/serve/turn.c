@@ -132,10 +132,12 @@ static void let_pass(struct item *item, weir_decision *decision)
 
 static void answer_all(struct turn *turn)
 {
+    const bool wants_refusals = notes_wants_refusals(&turn->service->notes);
     for (unsigned i = 0; i < turn->count; i++) {
         struct item *item = &turn->item[i];
         weir_decision *decision = &turn->ask[i].decision;
         if (!item->peek) stats_decided(turn->stats, item->number, decision, item->under.shadow);
+        if (decision->verdict != WEIR_ALLOW && wants_refusals && !item->peek) notes_refusal(turn, item, decision);
         if (item->under.shadow && decision->verdict != WEIR_ALLOW) let_pass(item, decision);
         item->receipt = turn->receipts += SERVICE_WORKERS_MAX;
         item->answer(turn, item, decision);

@@ -177,7 +177,8 @@ struct bytes *turn_reply(struct turn *turn, struct session *session, size_t room
 
 /* What a limit means that comes by name or text: fills under, number, named, limit.  A name begins with a letter, a
    text does not, but for "unlimited" and "none".  false: see error; *code is "NOLIMIT", "BADLIMIT" or "NOPERM" (RESP's
-   way of saying which).  What is queued may be settled by this; what it fills stays until turn_end or the next turn_limit. */
+   way of saying which).  What is queued may be settled by this; what it fills stays until turn_end or the next
+   turn_limit. */
 bool turn_limit(struct turn *turn, struct slice name_or_text, struct item *item, const char **code, weir_error *error);
 
 /* The key as it is in the table, in scratch where it must be made: after turn_limit.  false: *problem says why. */

@@ -79,7 +79,7 @@
      "2:18: overrides.api: expected names and values; for example {name: value}"},
     {"limit: {api: 10/s}", "1:1: \"limit\" is not known here; did you mean limits?"},
     {"colour: red", "1:1: \"colour\" is not known here; expected listen, table, engine, password, password_file, "
-                    "admin_password, admin_password_file, texts, threads, user, group, limits or overrides"},
+                    "admin_password, admin_password_file, texts, log, threads, user, group, limits or overrides"},
     {"listen: {respp: 127.0.0.1:1}", "1:10: listen: \"respp\" is not known here; did you mean resp?"},
     {"listen: {resp: 9347}", "1:16: listen.resp: expected ADDRESS:PORT, :PORT for all addresses, or none; for example "
                              "localhost:9347, 127.0.0.1:9347 or [::1]:9347"},
@@ -123,6 +123,8 @@
     {"password: []", "1:11: password: expected one password, or two that are both valid: [NEW, OLD]"},
     {"password: [a, '']",
      "1:16: password: expected a password of up to 512 bytes; quote it where it looks like something else"},
+    {"log: {refused: 10/}", "1:19: log.refused: expected a period: s, min, h, d, w; for example 10/s"},
+    {"log: {refusals: 10/s}", "1:7: log: \"refusals\" is not known here; expected refused"},
     {"texts: yes", "1:8: texts: expected on or off: whether requests may bring a limit of their own"},
     {"texts: [on]", "1:8: texts: expected on or off: whether requests may bring a limit of their own"},
     {"password_file: /nowhere/at/all",

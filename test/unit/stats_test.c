@@ -451,7 +451,7 @@ static void test_json_of_nothing(void **state)
         START "0,\"addresses\":[],\"connections\":{\"open\":0,\"opened\":0,\"refused\":0,\"cut\":0},\"commands\":0,"
               "\"http_requests\":0,\"errors\":0,\"workers\":1,"
               "\"table\":{\"keys\":10,\"keys_max\":1000,\"bytes\":25000,\"full\":3,\"displaced\":2,"
-              "\"reclaimed\":7},\"events\":[],\"top\":[],\"layout\":0,\"sample\":0,\"limits\":[],"
+              "\"reclaimed\":7},\"events\":[],\"mistakes\":[],\"top\":[],\"layout\":0,\"sample\":0,\"limits\":[],"
               "\"names\":0,\"all\":{\"allowed\":0,\"denied\":0,\"never\":0,\"shadowed\":0,\"permits\":0,\"late_ns\":0},"
               "\"samples\":[],\"more\":false}\n");
     service_close(&service);
@@ -478,6 +478,7 @@ static void test_json(void **state)
     service_say(&service, "reloaded \"weir.yaml\"");
     unix_now_ns += UINT64_C(1000) * MS;
     service_say(&service, "cut \xff");
+    service_note(&service, "RESP: no");
     series_sample(&service);
     unix_now_ns -= UINT64_C(1000) * MS;
     now_ns += UINT64_C(2000000000);
@@ -494,7 +495,8 @@ static void test_json(void **state)
                 "\"http_requests\":13,\"errors\":14,\"workers\":1,"
                 "\"table\":{\"keys\":10,\"keys_max\":1000,\"bytes\":25000,\"full\":3,\"displaced\":2,"
                 "\"reclaimed\":7},\"events\":[{\"number\":2,\"unix_ms\":1700000001250,\"text\":\"cut \xef\xbf\xbd\"},"
-                "{\"number\":1,\"unix_ms\":1700000000250,\"text\":\"reloaded \\\"weir.yaml\\\"\"}],\"top\":[],"
+                "{\"number\":1,\"unix_ms\":1700000000250,\"text\":\"reloaded \\\"weir.yaml\\\"\"}],\"mistakes\":["
+                "{\"number\":1,\"unix_ms\":1700000001250,\"text\":\"RESP: no\"}],\"top\":[],"
                 "\"layout\":0,\"sample\":2,\"limits\":[{\"place\":0,\"name\":\"api\",\"text\":\"5/s burst=9 "
                 "algorithm=gcra\",\"shadow\":true,\"allowed\":2,\"denied\":0,\"never\":0,\"shadowed\":1,\"permits\":2,"
                 "\"late_ns\":0},"
