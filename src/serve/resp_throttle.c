@@ -56,8 +56,9 @@ static bool read_number(struct slice text, int64_t *number)
         if (digit > 9) return false;
         value = value * 10 + digit;
     }
+    if (value > INT64_MAX) return false;
     *number = negative ? -(int64_t)value : (int64_t)value;
-    return value <= INT64_MAX;
+    return true;
 }
 
 static void refuse_number(struct turn *turn, struct session *session, struct slice text, const char *name)

@@ -70,6 +70,8 @@ static void throttle_mistakes(void **state)
          "-ERR Couldn't parse as integer: abc (count; for example CL.THROTTLE user 15 30 60)\r\n"},
         {"CL.THROTTLE user 9223372036854775808 30 60\r\n",
          "-ERR Couldn't parse as integer: 9223372036854775808 (max_burst; for example CL.THROTTLE user 15 30 60)\r\n"},
+        {"CL.THROTTLE user -9223372036854775808 30 60\r\n",
+         "-ERR Couldn't parse as integer: -9223372036854775808 (max_burst; for example CL.THROTTLE user 15 30 60)\r\n"},
         {"CL.THROTTLE user 15 - 60\r\n",
          "-ERR Couldn't parse as integer: - (count; for example CL.THROTTLE user 15 30 60)\r\n"},
         {"CL.THROTTLE user 15 0 60\r\n", zero},
