@@ -1601,7 +1601,9 @@ local function plan_of(limits)
     if not limits then fail('WEIRARG expected a limit behind the keys; for example 10/s') end
     local found = plans[limits]
     if found then return found end
-    if #limits > TEXT_MOST then fail('WEIRLIMIT the text of a limit has at most %d bytes; for example 10/s', TEXT_MOST) end
+    if #limits > TEXT_MOST then
+        fail('WEIRLIMIT the text of a limit has at most %d bytes; for example 10/s', TEXT_MOST)
+    end
     found = read_text(limits)
     for i = 1, #found do found[i].does = KINDS[found[i].kind] end
     if #found == 1 and found[1].kind == GCRA then

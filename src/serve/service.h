@@ -33,6 +33,14 @@ struct service_note {
     char text[NOTES_LINE_MAX];
 };
 
+/* Of number i + 1.  It is somebody else's once nobody has it any more: no policy that a worker may still look at. */
+struct service_name {
+    char text[POLICY_NAME_MAX + 1]; /* "": nobody's */
+    bool claimed;                   /* by a policy that is being made */
+    unsigned policies;              /* that have it */
+    unsigned epoch;                 /* counts the names that this was before */
+};
+
 struct service {
     struct notes notes;
     struct tables *tables;
@@ -50,9 +58,11 @@ struct service {
     struct host_mutex mutex; /* around what follows */
     struct policy *policy;
     struct access access;
-    struct atom policy_serial;         /* counts publications: a worker whose serial is behind asks for the new one */
-    char (*name)[POLICY_NAME_MAX + 1]; /* of number i + 1; never forgotten */
-    unsigned name_count;
+    struct atom policy_serial; /* counts publications: a worker whose serial is behind asks for the new one */
+    struct service_name *name; /* POLICY_LIMITS_MAX */
+    unsigned name_count;       /* ever in use at a time */
+    struct stats_limit gone;   /* what was counted of names that are nobody's any more */
+    struct atom policies;      /* published ever */
     struct stats *worker[SERVICE_WORKERS_MAX];
     unsigned worker_count;
     struct service_event event[SERVICE_EVENTS_MAX]; /* a ring */
@@ -69,7 +79,8 @@ void service_close(struct service *service);
 /* A worker's counters, owned by the service; NULL: no memory, or too many. */
 struct stats *service_worker(struct service *service);
 
-/* For config_policy and policy_with; 0 where there are too many names, which then count together. */
+/* For the policy that is published next, and by who makes it; 0 where there are too many names, which then count
+   together. */
 unsigned service_number(void *service, const char *name);
 
 /* From now on workers get this one, which is owned by the service from here on. */

@@ -183,25 +183,26 @@ static void write_limit(struct bytes *out, unsigned place, const char *name, con
 static void write_limits(struct bytes *out, struct service *service, const struct series *series)
 {
     struct sums_crew crew;
-    struct sums_limit all = {0};
+    struct sums_name name;
     struct policy *policy = service_policy(service);
     sums_crew(&crew, service);
     name_of(out, ",", "limits");
     const char *before = "[";
     for (unsigned place = 0; place < SERIES_LIMITS && series != NULL; place++) {
         const unsigned numbered = series->number[place];
-        if (numbered == SERIES_NOBODY) continue;
+        if (numbered == SERIES_NOBODY || !sums_name(&crew, numbered, &name)) continue;
         const struct sums_limit sum = sums_of_limit(&crew, numbered);
         bytes_text(out, before);
-        write_limit(out, place, sums_name(&crew, numbered), limit_of(policy, numbered), &sum);
+        write_limit(out, place, name.text, limit_of(policy, numbered), &sum);
         before = ",";
     }
     bytes_text(out, before[0] == '[' ? "[]" : "]");
+    struct sums_limit all = sums_of_gone(&crew);
     for (unsigned i = 0; i < crew.numbers; i++) {
         const struct sums_limit sum = sums_of_limit(&crew, i);
         add_sums(&all, &sum);
     }
-    number(out, ",", "names", crew.numbers - 1);
+    number(out, ",", "names", sums_names(&crew));
     name_of(out, ",", "all");
     write_sums(out, "{", &all);
     bytes_byte(out, '}');
@@ -375,7 +376,7 @@ static void write_service(struct bytes *out, struct service *service)
     number(out, ",", "started_unix_ms", service->started_unix_ns / MS_NS);
     number(out, ",", "uptime_s", sums_less(service->now_ns(service->clock), service->started_ns) / SECOND_NS);
     truth(out, ",", "draining", atom_load(&service->draining) != 0);
-    number(out, ",", "policies", atom_load(&service->policy_serial));
+    number(out, ",", "policies", atom_load(&service->policies));
     write_addresses(out, service);
 }
 

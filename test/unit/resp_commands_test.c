@@ -12,6 +12,8 @@
 
 #include "serve/config.h"
 #include "serve/protocols.h"
+#include "serve/series.h"
+#include "serve/stats_text.h"
 #include "unit/serve_rig.h"
 
 /* What is sent in one turn, and all that is answered. */
@@ -392,6 +394,56 @@ static void no_texts(void **state)
     rig_close(rig);
 }
 
+/* A name that is removed leaves its counter to the next, who begins at 0, and nothing that was counted is lost. */
+static void names_come_and_go(void **state)
+{
+    (void)state;
+    enum { NAMES = 3000 };
+    static char metrics[STATS_METRICS_MAX];
+    struct rig *rig = rig_open();
+    char commands[256];
+    for (unsigned i = 0; i < NAMES; i++) {
+        snprintf(commands, sizeof commands, "WEIR.LIMIT SET n%u 1/h\r\nWEIR.TAKE n%u a\r\nWEIR.LIMIT DEL n%u\r\n", i, i,
+                 i);
+        contains(rig_send(rig, commands), "$5\r\nallow");
+        if (i % 100 == 0) series_sample(&rig->service);
+    }
+    rig_send(rig, "WEIR.LIMIT SET last 1/h\r\nWEIR.TAKE last a\r\nWEIR.TAKE last a\r\n");
+    assert_in_range(rig->service.name_count, 1, 2);
+    struct bytes out = {.memory = metrics, .capacity = sizeof metrics - 1};
+    stats_write_metrics(&rig->service, &out);
+    metrics[out.size] = '\0';
+    contains(metrics, "\nweir_decisions_total{limit=\"last\",verdict=\"allow\"} 1\n");
+    contains(metrics, "\nweir_decisions_total{limit=\"last\",verdict=\"deny\"} 1\n");
+    contains(metrics, "\nweir_decisions_total{limit=\"(removed)\",verdict=\"allow\"} 3000\n");
+    contains(metrics, "\nweir_decisions_total{limit=\"(text)\",verdict=\"allow\"} 0\n");
+    contains(rig_send(rig, "INFO\r\n"), "\r\ndecisions_allowed:3001\r\ndecisions_denied:1\r\n");
+    assert_in_range(out.size, 1, 16 << 10);
+    series_sample(&rig->service);
+    assert_int_equal(rig->service.series->sample[rig->service.series->count - 1].calls[SERIES_LIMITS].offered, 0);
+    rig_close(rig);
+}
+
+/* A policy that another thread still looks at keeps its names; what was claimed for one that never came about goes with
+   the next. */
+static void names_in_use(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open();
+    rig_send(rig, "WEIR.LIMIT SET a 1/h\r\n");
+    struct policy *held = service_policy(&rig->service);
+    rig_send(rig, "WEIR.LIMIT DEL a\r\nWEIR.LIMIT SET b 1/h\r\n");
+    assert_int_equal(service_number(&rig->service, "a"), 1);
+    assert_int_equal(service_number(&rig->service, "b"), 2);
+    service_release(&rig->service, held); /* claimed */
+    rig_send(rig, "WEIR.LIMIT SET c 1/h\r\n");
+    assert_int_equal(service_number(&rig->service, "c"), 3);
+    service_publish(&rig->service, policy_with(NULL, rig->tables, slice_of("d"), "1/h", NULL));
+    rig_send(rig, "PING\r\n");
+    assert_int_equal(service_number(&rig->service, "e"), 1);
+    rig_close(rig);
+}
+
 /* Before the password a command that is not whole is short; after it as long as any. */
 static void short_before_password(void **state)
 {
@@ -473,6 +525,8 @@ int main(void)
         cmocka_unit_test(admins),
         cmocka_unit_test(no_texts),
         cmocka_unit_test(short_before_password),
+        cmocka_unit_test(names_come_and_go),
+        cmocka_unit_test(names_in_use),
         cmocka_unit_test(told),
         cmocka_unit_test(foreign),
     };

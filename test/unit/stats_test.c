@@ -328,9 +328,9 @@ static void test_metrics(void **state)
     struct service service;
     struct policy policy = {.limit = NULL};
     struct stats *stats = open_service(&service);
+    service_publish(&service, &policy);
     assert_int_equal(service_number(&service, "api"), 1);
     assert_int_equal(service_number(&service, "a\\b\"c\nd"), 2);
-    service_publish(&service, &policy);
     const weir_decision late = {.verdict = WEIR_ALLOW, .charged = 9, .start = {500 * MS}, .due = {250 * MS}};
     stats_decided(stats, 1, &late, false);
     decide(stats, 1, WEIR_DENY, 0, false);
@@ -369,6 +369,14 @@ static void test_sizes(void **state)
         words[sizeof words - 1] = '\0';
         service_say(&service, words);
     }
+    for (int i = 0; i < SERVICE_NOTES_MAX; i++) {
+        char words[NOTES_LINE_MAX];
+        memset(words, '"', sizeof words);
+        words[i] = 'a';
+        words[sizeof words - 1] = '\0';
+        service_note(&service, words);
+    }
+    atom_store(&service.gone.allowed, UINT64_MAX / 2);
     for (int i = 0; i < SERIES_SAMPLES + 1; i++) {
         for (unsigned limit = 0; limit < STATS_LIMITS; limit++) {
             stats_add(&stats->limit[limit].denied, UINT64_C(1) << 33);
