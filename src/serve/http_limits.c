@@ -17,7 +17,9 @@ static void write_parts(struct bytes *out, const struct policy_limit *limit)
     bytes_text(out, limit->common ? ",\"key\":null" : ",\"key\":[");
     for (unsigned i = 0; i < limit->parts; i++) {
         const struct policy_part *of = &limit->part[i];
-        snprintf(part, sizeof part, of->address ? "%s/%d/%d" : "%s", of->name, of->bits_v4, of->bits_v6);
+        static const char *const path[] = {"", "/normal", "/lower"};
+        if (of->address) snprintf(part, sizeof part, "%s/%d/%d", of->name, of->bits_v4, of->bits_v6);
+        else snprintf(part, sizeof part, "%s%s", of->name, path[of->path]);
         if (i != 0) bytes_byte(out, ',');
         bytes_json(out, slice_of(part));
     }

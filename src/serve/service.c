@@ -5,7 +5,6 @@
    Leaves to others: tables (tables.c), what a policy says (policy.c), threads (server.c). */
 #include "serve/service.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,7 +102,8 @@ static void count_names(struct service *service, const struct policy *policy, bo
         const unsigned number = policy->limit[i].number;
         if (number == 0 || service->name == NULL) continue;
         struct service_name *name = &service->name[number - 1];
-        name->policies += more ? 1 : UINT_MAX;
+        if (more) name->policies++;
+        else name->policies--;
         if (name->policies == 0 && !name->claimed) retire(service, number);
     }
 }

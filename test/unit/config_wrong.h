@@ -42,8 +42,9 @@
      "1:35: limits.api.key: one number is bits of IPv6, 33 to 128; for those of IPv4 write both: address/24/48"},
     {"limits: {api: {limit: 10/s, key: [address/24/200]}}",
      "1:35: limits.api.key: expected bits of IPv6, 33 to 128, or of both: address/64 or address/24/48"},
-    {"limits: {api: {limit: 10/s, key: [ten ant]}}", "1:35: limits.api.key: expected a field's name or address/BITS; "
-                                                     "for example tenant, header.x-api-key or address/64"},
+    {"limits: {api: {limit: 10/s, key: [ten ant]}}", "1:35: limits.api.key: expected a field's name, address/BITS, "
+                                                     "path/normal or path/lower; for example tenant, header.x-api-key "
+                                                     "or address/64"},
     {"limits: {api: {limit: 10/s, exempt: [10.0.0.0/8]}}",
      "1:37: limits.api.exempt: networks are looked for in the key, and this one has no address; for example key: "
      "[address]"},

@@ -194,6 +194,8 @@ static void parts(void **state)
         {"method", "", "X-Forwarded-Method: POST\r\n", "", "X-Original-Method: POST\r\n"},
         {"path", "", "X-Forwarded-Uri: /a/b?c=d\r\n", "", "X-Original-URI: /a/b?e\r\n"},
         {"path", "", "X-Forwarded-Uri: /a/b\r\n", "", "X-Forwarded-Uri: /a/b?\r\n"},
+        {"path/normal", "", "X-Forwarded-Uri: //a/%62?c=d\r\n", "", "X-Original-URI: /a/./b?e\r\n"},
+        {"path/lower", "", "X-Forwarded-Uri: /LOGIN\r\n", "", "X-Original-URI: /%6cogin\r\n"},
         {"header.x-api-key", "", "X-API-Key: k1\r\n", "", "x-api-key: k1\r\n"},
         {"tenant", "", "X-Weir-Tenant: t\r\n", "&tenant=t", ""},
         {"tenant,address", "&tenant=t", "X-Real-IP: 192.0.2.1\r\n", "", "X-Weir-Tenant: t\r\nX-Real-IP: 192.0.2.1\r\n"},
