@@ -193,6 +193,8 @@ static void requests(struct bytes *out, const struct sums *sums)
     single(out, "weir_errors_total", "counter", "Requests answered with an error.", sums->errors);
     single(out, "weir_turns_total", "counter",
            "Turns of the workers' loops: each decides all that has arrived at once.", sums->turns);
+    single(out, "weir_text_alternations_total", "counter",
+           "Times that a key was asked under the free text before its last: two texts in turn.", sums->alternations);
 }
 
 static void connections(struct bytes *out, const struct sums *sums)

@@ -88,6 +88,7 @@ struct policy_verdict {
     };
     bool is_shared; /* by an engine, with other servers */
     bool shadow;
+    uint32_t mark; /* of a free text: another meaning has another mark; 0: the limit has a name */
 };
 
 /* Where the state of a limit is kept. */
@@ -106,8 +107,8 @@ bool place_could_be(const struct tables_options *options, bool engine, const wei
 static inline struct policy_verdict place_verdict(const weir_plan *plan, weir_table *table, struct engine_limit *shared,
                                                   bool shadow)
 {
-    if (shared == NULL) return (struct policy_verdict){plan, {.table = table}, false, shadow};
-    return (struct policy_verdict){plan, {.shared = shared}, true, shadow};
+    if (shared == NULL) return (struct policy_verdict){plan, {.table = table}, false, shadow, 0};
+    return (struct policy_verdict){plan, {.shared = shared}, true, shadow, 0};
 }
 
 /* NULL: no limit of that name. */

@@ -72,6 +72,7 @@ static void add(struct sums *sums, const struct stats *stats)
     sums->bytes_in += atom_load(&stats->bytes_in);
     sums->bytes_out += atom_load(&stats->bytes_out);
     sums->turns += atom_load(&stats->turns);
+    sums->alternations += atom_load(&stats->alternations);
 }
 
 void sums_of_all(const struct sums_crew *crew, struct sums *sums)

@@ -32,7 +32,7 @@ struct sums {
     uint64_t latency[STATS_LATENCY_BUCKETS], latency_sum_ns;
     uint64_t commands, http_requests, errors;
     uint64_t connections_opened, connections_closed, connections_refused, connections_cut;
-    uint64_t bytes_in, bytes_out, turns;
+    uint64_t bytes_in, bytes_out, turns, alternations;
 };
 
 void sums_crew(struct sums_crew *crew, struct service *service);

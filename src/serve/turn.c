@@ -183,7 +183,9 @@ void turn_take(struct turn *turn, const struct item *item, const uint64_t each[]
     queued->shadow_denied = false;
     ask->plan = item->under.plan;
     ask->cost = queued->cost;
-    decide_expect(turn, queued, turn->count++);
+    const unsigned number = turn->count++;
+    decide_expect(turn, queued, number);
+    if (queued->under.mark != 0 && !queued->peek) plans_met(turn, number);
 }
 
 static void empty_scratch(struct turn *turn)

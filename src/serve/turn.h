@@ -70,7 +70,7 @@ static inline struct item item_start(struct session *session, turn_answer answer
     struct item item;
     item.session = session;
     item.answer = answer;
-    item.under = (struct policy_verdict){NULL, {NULL}, false, false};
+    item.under = (struct policy_verdict){NULL, {NULL}, false, false, 0};
     item.number = 0;
     item.named = item.peek = item.charge = item.shadow_denied = false;
     item.limit = item.key = (struct slice){NULL, 0};

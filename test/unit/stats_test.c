@@ -242,6 +242,10 @@ static const char *const expected_metrics[] = {
     "# HELP weir_turns_total Turns of the workers' loops: each decides all that has arrived at once.\n"
     "# TYPE weir_turns_total counter\n"
     "weir_turns_total 15\n"
+    "# HELP weir_text_alternations_total Times that a key was asked under the free text before its last: two texts in "
+    "turn.\n"
+    "# TYPE weir_text_alternations_total counter\n"
+    "weir_text_alternations_total 22\n"
     "# HELP weir_connections Connections that are open.\n"
     "# TYPE weir_connections gauge\n"
     "weir_connections 5\n"
@@ -301,6 +305,7 @@ static void count_all(struct stats *stats)
     stats_add(&stats->connections_cut, 18);
     stats_add(&stats->bytes_in, 19);
     stats_add(&stats->bytes_out, 20);
+    stats_add(&stats->alternations, 22);
 }
 
 static void assert_text(const struct bytes *bytes, const char *expected)
