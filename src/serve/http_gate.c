@@ -171,10 +171,11 @@ static bool is_of_proxy(struct slice name)
     static const char *const forwarded[] = {"x-forwarded-method", "x-forwarded-uri", "x-original-method",
                                             "x-original-uri"};
     if (name.size == 0 || small(name.bytes[0]) != 'x') return false;
+    if (begins_same(name, "x-weir-")) return true;
     for (size_t i = 0; i < sizeof forwarded / sizeof *forwarded; i++) {
         if (gate_same(name, forwarded[i])) return true;
     }
-    return begins_same(name, "x-weir-");
+    return false;
 }
 
 bool gate_proxy(const struct exchange *exchange, struct refusal *refusal)

@@ -47,6 +47,8 @@ struct plans {
     const struct entry *last[KINDS]; /* most often it is asked for again */
     struct entry entry[SETS][WAYS];
     struct meeting meeting[MEETINGS];
+    uint32_t alone; /* the only text that was met: there is nothing to alternate with; 0: none yet */
+    bool several;
 };
 
 struct plans *plans_open(void)
@@ -259,6 +261,9 @@ void plans_met(struct turn *turn, unsigned number)
 {
     const struct item *item = &turn->item[number];
     struct plans *plans = turn->plans;
+    if (plans->alone == 0) plans->alone = item->under.mark;
+    if (!plans->several && plans->alone == item->under.mark) return;
+    plans->several = true;
     const uint64_t hash = state_hash(turn, number);
     struct meeting *meeting = &plans->meeting[hash % MEETINGS];
     const uint32_t key = (uint32_t)(hash >> 32), mark = item->under.mark;
