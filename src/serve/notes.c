@@ -80,7 +80,8 @@ void notes_add(struct turn *turn, const char *text)
     const uint64_t untold = take_untold(&notes->mistakes);
     size_t size = 0;
     for (; text[size] != '\0' && size + 1 < sizeof plain; size++) {
-        plain[size] = text[size] < ' ' || text[size] > '~' ? '?' : text[size];
+        plain[size] = text[size];
+        if (text[size] < ' ' || text[size] > '~') plain[size] = '?';
     }
     plain[size] = '\0';
     bytes_text(&line, "weir: ");

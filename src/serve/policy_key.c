@@ -163,7 +163,8 @@ static char next_byte(struct slice *path, bool decode)
     const bool coded = decode && c == '%' && path->size >= 3;
     const int high = coded ? hex_digit(path->bytes[1]) : -1, low = coded ? hex_digit(path->bytes[2]) : -1;
     *path = slice_from(*path, high >= 0 && low >= 0 ? 3 : 1);
-    return high >= 0 && low >= 0 ? (char)(unsigned char)(high << 4 | low) : c;
+    if (high < 0 || low < 0) return c;
+    return (char)(unsigned char)((unsigned)high << 4 | (unsigned)low);
 }
 
 /* The last segment is whole: "." says nothing, and ".." takes back the one before it. */
