@@ -140,7 +140,7 @@ static uint64_t read_http(void *of, uint64_t count)
 #define OK_200 "HTTP/1.1 200 OK\r\n"
 #define MANY_429 "HTTP/1.1 429 Too Many Requests\r\n"
 #define AUTH(query)                                                                                                    \
-    "GET /auth?" query "&key=192.0.2.1 HTTP/1.1\r\nHost: localhost\r\nX-Real-IP: 192.0.2.1\r\n"                        \
+    "GET /auth?" query "&key=192.0.2.1 HTTP/1.1\r\nHost: localhost\r\nX-Weir-Proxy: 1.2.3\r\n"                         \
     "User-Agent: Mozilla/5.0 (X11; Linux x86_64)\r\nAccept: */*\r\n\r\n"
 #define POST(limit, size)                                                                                              \
     "POST /v1/take HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\nContent-Type: application/json\r\n"                   \

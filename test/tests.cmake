@@ -25,7 +25,7 @@ weir_programs(unit test TIER check USES cmocka NAMES accesslog address address_t
     limiter list log map micro micro_state module_clock num plan region resp simrate slept sliding_log sliding_window
     spelling stamp text timeline top tsc warmup wide writer arguments)
 weir_programs(unit test TIER check USES cmocka serve NAMES config deadlines http http_auth http_gate http_headers
-    http_routes policy receipt resp_commands tables turn)
+    http_routes notes policy receipt resp_commands tables turn)
 weir_programs(unit test TIER check USES cmocka engine NAMES engine_away engine_breaker engine_faults engine_lease
     engine_slots engine_url)
 weir_programs(unit test TIER check USES cmocka json NAMES micro_peers)

@@ -24,6 +24,7 @@ def refused_for(user, address):
 
 def succeeded(user):
     """Who knew the password starts anew."""
+    # Where the service has a password, this needs that of an admin (weir.yaml).
     weir.execute_command("WEIR.FORGET", "5/15min algorithm=sliding-log", f"user:{user}")
 
 

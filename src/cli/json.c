@@ -67,7 +67,9 @@ void json_string(struct json *json, const char *bytes, size_t size)
         at += run;
         if (at == size) break;
         const size_t length = slice_character((struct slice){bytes + at, size - at});
-        if (length > 1) json_bytes(json, bytes + at, length);
+        const bool control = length == 2 && bytes[at] == '\xC2' && (unsigned char)bytes[at + 1] < 0xA0; /* C1 */
+        if (control) escape(json, bytes[at + 1]);
+        else if (length > 1) json_bytes(json, bytes + at, length);
         else if (length == 1) escape(json, bytes[at]);
         else json_text(json, "\\ufffd");
         at += length != 0 ? length : 1;

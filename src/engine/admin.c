@@ -26,6 +26,7 @@ void admin_say(struct admin *admin, const char *format, ...)
     va_start(values, format);
     vsnprintf(line + size, sizeof line - (size_t)size, format, values);
     va_end(values);
+    link_make_visible(line);
     if (admin->line != NULL) admin->line(admin->context, line);
 }
 

@@ -31,6 +31,13 @@ void link_say_why(struct link *link, const char *why)
     snprintf(link->why, sizeof link->why, "%s", why);
 }
 
+void link_make_visible(char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (*text < ' ' || *text > '~') *text = '?';
+    }
+}
+
 static void answer_one(struct link *link, const redisReply *reply)
 {
     const struct link_expected expected = link->expected[link->head];
@@ -308,6 +315,7 @@ static bool read_one(struct link *link)
         if (link->unread > LINK_REPLY_MAX) link_doom(link, "an answer of more than 8 MiB");
         return false;
     }
+    if (reply_error(reply) != NULL) link_make_visible(((redisReply *)reply)->str);
     link->unread = link->context->reader->len - link->context->reader->pos;
     if (link->count > 0) {
         answer_one(link, reply);

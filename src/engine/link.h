@@ -100,6 +100,9 @@ void link_close(struct link *link);
 
 void link_say_why(struct link *link, const char *why);
 
+/* What no terminal should be given becomes "?": before anybody is shown what a server said. */
+void link_make_visible(char *text);
+
 /* Closes it soon: for use by who answers. */
 void link_doom(struct link *link, const char *why);
 

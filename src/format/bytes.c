@@ -6,6 +6,8 @@
    others: what the texts mean. */
 #include "format/bytes.h"
 
+enum { DELETE = 0x7F };
+
 /* ---- numbers ---- */
 
 char *digits_before(char *end, uint64_t number)
@@ -70,6 +72,13 @@ size_t slice_character(struct slice slice)
     return longer || beyond ? 0 : size;
 }
 
+/* U+0080 to U+009F in UTF-8: control characters, which a terminal obeys. */
+static bool is_c1(struct slice rest)
+{
+    return rest.size >= 2 && (unsigned char)rest.bytes[0] == 0xC2 && (unsigned char)rest.bytes[1] >= 0x80 &&
+           (unsigned char)rest.bytes[1] < 0xA0;
+}
+
 static void add_control(struct bytes *bytes, unsigned char byte)
 {
     static const char names[] = "btn.fr"; /* of 8 to 13 */
@@ -86,9 +95,10 @@ static size_t add_escaped(struct bytes *bytes, struct slice rest)
 {
     const unsigned char byte = (unsigned char)rest.bytes[0];
     if (byte == '"' || byte == '\\') bytes_add(bytes, (struct slice){(const char[]){'\\', (char)byte}, 2});
-    else if (byte < ' ') add_control(bytes, byte);
+    else if (byte < ' ' || byte == DELETE) add_control(bytes, byte);
+    else if (is_c1(rest)) add_control(bytes, (unsigned char)rest.bytes[1]);
     else bytes_text(bytes, "\xEF\xBF\xBD");
-    return 1;
+    return is_c1(rest) ? 2 : 1;
 }
 
 /* Bytes at the start that stand for themselves. */
@@ -97,9 +107,10 @@ static size_t plain_size(struct slice rest)
     size_t at = 0;
     while (at < rest.size) {
         const unsigned char byte = (unsigned char)rest.bytes[at];
+        const struct slice here = slice_from(rest, at);
         const size_t size =
-            byte < 0x80 ? byte >= ' ' && byte != '"' && byte != '\\' : slice_character(slice_from(rest, at));
-        if (size == 0) break;
+            byte < 0x80 ? byte >= ' ' && byte != '"' && byte != '\\' && byte != DELETE : slice_character(here);
+        if (size == 0 || is_c1(here)) break;
         at += size;
     }
     return at;

@@ -33,8 +33,9 @@ static bool read_number(struct span text, int64_t *number)
         if (digit > 9) return false;
         value = value * 10 + digit;
     }
+    if (value > INT64_MAX) return false;
     *number = negative ? -(int64_t)value : (int64_t)value;
-    return value <= INT64_MAX;
+    return true;
 }
 
 static bool check_range(const struct call *call, const int64_t number[ARGUMENTS])

@@ -62,7 +62,7 @@ local HYBRID_MOST = 2 ^ 51 -- ticks of a hybrid's pool, and of the lag that it r
 local PERIOD_MOST = 2 ^ 50 -- us, 35 years: of it some are added to a time
 local LIFETIME_MOST = 2 ^ 40 -- us of a lease
 local LEASE_SHARE, LEASE_LEAST = 8, 2 -- a lease has at most this part of what is there, and at least so many
-local LIMITS_MOST, WORDS_MOST, LOG_MOST, PLANS_MOST = 8, 7, 100000, 1000
+local LIMITS_MOST, WORDS_MOST, LOG_MOST, PLANS_MOST, TEXT_MOST = 8, 7, 100000, 1000, 1024
 
 -- As they are in the first byte of a cell.
 local NONE, UNLIMITED, GCRA, HYBRID, LEAKY, FIXED, SLIDING, LOG = 0, 1, 2, 3, 4, 5, 6, 7
@@ -1609,6 +1609,9 @@ local function plan_of(limits)
     if not limits then fail('WEIRARG expected a limit behind the keys; for example 10/s') end
     local found = plans[limits]
     if found then return found end
+    if #limits > TEXT_MOST then
+        fail('WEIRLIMIT the text of a limit has at most %d bytes; for example 10/s', TEXT_MOST)
+    end
     found = read_text(limits)
     for i = 1, #found do found[i].does = KINDS[found[i].kind] end
     if #found == 1 and found[1].kind == GCRA then

@@ -163,28 +163,60 @@ static bool read_threads(struct read *read, const struct where *where, const str
     return number <= CONFIG_THREADS_MAX ? true : wrong(read, where, value, "expected 1 to 64 threads");
 }
 
-static bool read_password(struct read *read, const struct where *where, const struct node *value, void *into)
+/* Beside password_file, or the other way round. */
+static bool is_second(struct read *read, const struct where *where, const struct node *value)
+{
+    char message[128];
+    const struct slice name = where->name;
+    const int size = (int)(slice_is(slice_from(name, name.size - 5), slice_of("_file")) ? name.size - 5 : name.size);
+    snprintf(message, sizeof message, "expected %.*s or %.*s_file, not both", size, name.bytes, size, name.bytes);
+    return wrong(read, where, value, message);
+}
+
+static bool read_secret(struct read *read, const struct where *where, const struct node *value,
+                        struct config_secrets *secrets)
 {
     static const char expected[] =
         "expected a password of up to 512 bytes; quote it where it looks like something else";
-    struct config *config = into;
     if (!is_text(read, where, value, expected)) return false;
-    if (value->text.size > CONFIG_PASSWORD_MAX) return wrong(read, where, value, expected);
-    if (config->password != NULL) return wrong(read, where, value, "expected password or password_file, not both");
-    config->password_in_config = true;
-    return value_text(read, where, value, &config->password);
+    if (value->text.size > ACCESS_SECRET_MAX) return wrong(read, where, value, expected);
+    return value_text(read, where, value, &secrets->text[secrets->count++]);
+}
+
+static bool read_password(struct read *read, const struct where *where, const struct node *value, void *into)
+{
+    struct config_secrets *secrets = into;
+    if (secrets->count != 0) return is_second(read, where, value);
+    read->config->password_in_config = true;
+    if (value->kind != NODE_LIST) return read_secret(read, where, value, secrets);
+    if (value->count == 0 || value->count > ACCESS_SECRETS) {
+        return wrong(read, where, value, "expected one password, or two that are both valid: [NEW, OLD]");
+    }
+    for (const struct node *secret = value->first; secret != NULL; secret = secret->next) {
+        if (!read_secret(read, where, secret, secrets)) return false;
+    }
+    return true;
 }
 
 static bool read_password_file(struct read *read, const struct where *where, const struct node *value, void *into)
 {
     char message[256];
-    struct config *config = into;
+    struct config_secrets *secrets = into;
     if (!is_text(read, where, value, "expected a file's name; for example /etc/weir/password")) return false;
-    if (config->password != NULL) return wrong(read, where, value, "expected password or password_file, not both");
-    const char *problem = secret_read(value->text.bytes, &config->password);
+    if (secrets->count != 0) return is_second(read, where, value);
+    const char *problem = secret_read(value->text.bytes, secrets->text, ACCESS_SECRETS, &secrets->count);
     if (problem == NULL) return true;
     snprintf(message, sizeof message, " %s", problem);
     return wrong_text(read, where, value, "", value->text, message);
+}
+
+static bool read_texts(struct read *read, const struct where *where, const struct node *value, void *into)
+{
+    enum config_texts *texts = into;
+    const bool on = value->kind == NODE_TEXT && slice_is(value->text, slice_of("on"));
+    *texts = on ? CONFIG_TEXTS_ON : CONFIG_TEXTS_OFF;
+    if (on || (value->kind == NODE_TEXT && slice_is(value->text, slice_of("off")))) return true;
+    return wrong(read, where, value, "expected on or off: whether requests may bring a limit of their own");
 }
 
 /* ---- maps of settings ---- */
@@ -228,6 +260,21 @@ static bool read_table(struct read *read, const struct where *where, const struc
     return MAP_READ(read, where, value, fields, into);
 }
 
+static bool read_refused(struct read *read, const struct where *where, const struct node *value, void *into)
+{
+    weir_plan plan;
+    weir_error error = {0};
+    if (!is_text(read, where, value, "expected how many, at most; for example 10/s")) return false;
+    if (weir_plan_parse(&plan, value->text.bytes, WEIR_ADMIT, &error) == 0) return value_text(read, where, value, into);
+    return wrong_at(read, where, value, error.column > 0 ? (unsigned)error.column - 1 : 0, error.message);
+}
+
+static bool read_log(struct read *read, const struct where *where, const struct node *value, void *into)
+{
+    static const struct field fields[] = {{"refused", read_refused, offsetof(struct config, log_refused)}};
+    return MAP_READ(read, where, value, fields, into);
+}
+
 /* Limits come behind all settings: see whole. */
 static bool read_settings(struct read *read, const struct node *root)
 {
@@ -235,8 +282,12 @@ static bool read_settings(struct read *read, const struct node *root)
         {"listen", read_listen, 0},
         {"table", read_table, 0},
         {"engine", engine_read, 0},
-        {"password", read_password, 0},
-        {"password_file", read_password_file, 0},
+        {"password", read_password, offsetof(struct config, password)},
+        {"password_file", read_password_file, offsetof(struct config, password)},
+        {"admin_password", read_password, offsetof(struct config, admin)},
+        {"admin_password_file", read_password_file, offsetof(struct config, admin)},
+        {"texts", read_texts, offsetof(struct config, texts)},
+        {"log", read_log, 0},
         {"threads", read_threads, offsetof(struct config, threads)},
         {"user", value_text, offsetof(struct config, user)},
         {"group", value_text, offsetof(struct config, group)},
@@ -298,10 +349,14 @@ struct policy *config_policy(struct slice text, struct tables *tables, struct en
 
 void config_free(struct config *config)
 {
-    char *const texts[] = {config->resp,    config->http, config->unix_path, config->password, config->tls_certificate,
-                           config->tls_key, config->user, config->group,     config->state};
+    char *const texts[] = {config->resp, config->http,  config->unix_path, config->tls_certificate, config->tls_key,
+                           config->user, config->group, config->state,     config->log_refused};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) free(texts[i]);
     for (unsigned i = 0; i < config->host_count; i++) free(config->hosts[i]);
+    for (unsigned i = 0; i < ACCESS_SECRETS; i++) {
+        free(config->password.text[i]);
+        free(config->admin.text[i]);
+    }
     engine_settings_free(&config->engine);
     policy_free(config->policy);
     *config = (struct config){.threads = 0};

@@ -14,8 +14,10 @@
          tls: {certificate: FILE, key: FILE}
          public: without-password    else a public address without a password is refused
        table: {keys: 1000000, state: FILE, when_full: inherit | evict | deny | allow, wide_memory: 256MiB}
-       password: ...                 or
-       password_file: FILE           one line; refused where anybody on the machine may read it
+       password: ...                 or [NEW, OLD], both valid, or
+       password_file: FILE           a line for each; refused where anybody on the machine may read it
+       admin_password: ...           the same, or admin_password_file: who may change limits and have keys forgotten
+       texts: on | off               may requests bring their limit?  Else not where it is public or has an engine
        engine:                       limits are kept in Redis or Valkey, and shared with other servers
          url: redis://10.0.0.5:6379  also rediss, unix, redis+cluster, redis+sentinel: see weir/redis.h
          user: weir                  and password_file: FILE, instead of the URL's
@@ -24,6 +26,7 @@
          nodes: 4                    how many servers share it; else as they are heard
          lease: 100ms | off          busy keys take permits along for so long
          prefix: "weir:"             of keys in the engine
+       log: {refused: 10/s}          so many refusals are written to standard output, a line of JSON each
        threads: 2
        user: weir
        group: weir
@@ -39,6 +42,7 @@
 #ifndef WEIR_SERVE_CONFIG_H
 #define WEIR_SERVE_CONFIG_H
 
+#include "serve/access.h"
 #include "serve/engine.h"
 #include "serve/policy.h"
 
@@ -48,17 +52,27 @@ enum {
     CONFIG_NODES_MAX = 1 << 19,
     CONFIG_PATH_MAX = 256,
     CONFIG_HOSTS_MAX = 32,
-    CONFIG_PASSWORD_MAX = 512,
     CONFIG_THREADS_MAX = 64
 };
+
+/* Owned strings. */
+struct config_secrets {
+    char *text[ACCESS_SECRETS];
+    unsigned count;
+};
+
+enum config_texts { CONFIG_TEXTS_UNSAID, CONFIG_TEXTS_ON, CONFIG_TEXTS_OFF };
 
 /* Strings are owned by the config; NULL or 0: not said. */
 struct config {
     char *resp, *http,
         *unix_path; /* addresses as written: ADDR:PORT, [V6]:PORT, localhost:PORT, :PORT; "none" switches one off */
     unsigned unix_mode;
-    char *password;                  /* or read from password_file when the config is read */
-    bool password_in_config;         /* it stands in the file itself: worth a warning where others may read that */
+    struct config_secrets password; /* or read from password_file when the config is read */
+    struct config_secrets admin;    /* the same of admin_password */
+    bool password_in_config;        /* one stands in the file itself: worth a warning where others may read that */
+    enum config_texts texts;
+    char *log_refused;               /* the text of a limit: so many refusals are logged */
     char *tls_certificate, *tls_key; /* files */
     char *user, *group;              /* to become once the sockets are there */
     bool public_without_password;    /* listen: {public: without-password} */

@@ -52,7 +52,8 @@ static bool read_secret(struct read *read, const struct where *where, const stru
     char message[256];
     char **password = into;
     if (!is_text(read, where, value, "expected a file's name; for example /etc/weir/engine")) return false;
-    const char *problem = secret_read(value->text.bytes, password);
+    unsigned count = 0;
+    const char *problem = secret_read(value->text.bytes, password, 1, &count);
     if (problem == NULL) return true;
     snprintf(message, sizeof message, " %s", problem);
     return wrong_text(read, where, value, "", value->text, message);

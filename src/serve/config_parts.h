@@ -7,7 +7,7 @@
        config_limits.c   limits and overrides
        config_engine.c   the engine
        config_envoy.c    the same of a file of envoyproxy/ratelimit
-       config_secret.c   the password's file */
+       config_secret.c   a password's file */
 #ifndef WEIR_SERVE_CONFIG_PARTS_H
 #define WEIR_SERVE_CONFIG_PARTS_H
 
@@ -145,7 +145,7 @@ struct policy *envoy_read(struct read *read, const struct node *root);
 
 /* ---- config_secret.c ---- */
 
-/* NULL, or why not.  *password is by malloc. */
-const char *secret_read(const char *path, char **password);
+/* Its lines, `most` at most, by malloc.  NULL, or why not; then *count is still what there is to be freed. */
+const char *secret_read(const char *path, char **lines, unsigned most, unsigned *count);
 
 #endif

@@ -243,7 +243,9 @@ static uint64_t due_second(const struct conn *conn)
     if (conn->lingering) return conn->since_s + CONN_LINGER_S;
     if (conn->pending != NULL) return conn->since_s + CONN_TAKEN_S;
     if (conn->kept != NULL || shaking(conn)) return conn->since_s + CONN_REQUEST_S;
-    return conn->active_s + 1 + conn->worker->shared->idle_s;
+    const uint64_t idle_s = conn->worker->shared->idle_s;
+    const bool known = turn_knows(&conn->worker->turn, &conn->session);
+    return conn->active_s + 1 + (known || idle_s < CONN_REQUEST_S ? idle_s : CONN_REQUEST_S);
 }
 
 /* Something that has less time than an idle connection begins now. */
@@ -421,8 +423,8 @@ static void open_session(struct conn *conn, const struct listener *listener)
     struct worker_shared *shared = conn->worker->shared;
     conn->session = (struct session){.protocol = listener->protocol,
                                      .resp_version = 2,
-                                     .trusted = shared->service->password == NULL,
                                      .local = listener->local,
+                                     .remote = listener->is_public,
                                      .id = atom_add(&shared->opened, 1) + 1,
                                      .connection = conn};
 }

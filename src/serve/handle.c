@@ -4,14 +4,29 @@
    May touch: the turn and the session.  Promises: takes no more than there is, and none of what came behind a request
    that ends the session; the same answers however the bytes are split.  Leaves to others: what bytes are (resp.c,
    http.c), what requests mean (resp_commands.c, http_routes.c), the rest of a request that is not whole (conn.c). */
+#include <stdio.h>
+
 #include "format/http.h"
 #include "serve/protocols.h"
+
+/* Of a request that is not whole, before the password: AUTH is short, and a request over HTTP has its head and little
+   more. */
+enum { UNKNOWN_RESP_MAX = 1 << 10, UNKNOWN_HTTP_MAX = 24 << 10 };
+
+static void note(struct turn *turn, const char *protocol, const char *problem)
+{
+    char line[NOTES_LINE_MAX];
+    if (!notes_may_add(turn)) return;
+    snprintf(line, sizeof line, "%s: %s", protocol, problem);
+    notes_add(turn, line);
+}
 
 /* Nothing is answered that was not asked in this protocol: see resp.h. */
 static void end_foreign(struct turn *turn, struct session *session)
 {
     session->closing = true;
     stats_add(&turn->stats->errors, 1);
+    note(turn, "RESP", "closed: this is HTTP, or another protocol");
 }
 
 static void end_bad(struct turn *turn, struct session *session, const char *problem)
@@ -22,6 +37,7 @@ static void end_bad(struct turn *turn, struct session *session, const char *prob
     bytes_text(out, problem);
     bytes_text(out, "\r\n");
     stats_add(&turn->stats->errors, 1);
+    note(turn, "RESP", problem);
     session->closing = true;
 }
 
@@ -41,6 +57,9 @@ static size_t take_resp(struct turn *turn, struct session *session, struct slice
         end_foreign(turn, session);
         return 0;
     default:
+        if (bytes.size > UNKNOWN_RESP_MAX && !turn_knows(turn, session)) {
+            end_bad(turn, session, "Protocol error: unauthenticated: a command has at most 1024 bytes before AUTH");
+        }
         return 0;
     }
 }
@@ -52,6 +71,7 @@ static void end_bad_http(struct turn *turn, struct session *session, const struc
     http_start(out, problem->status, false);
     http_body(out, "text/plain; charset=utf-8", slice_of(problem->words), false);
     stats_add(&turn->stats->errors, 1);
+    note(turn, "HTTP", problem->words);
     session->closing = true;
 }
 
@@ -64,6 +84,8 @@ static void go_on(struct turn *turn, struct session *session)
 
 static size_t take_http(struct turn *turn, struct session *session, struct slice bytes)
 {
+    static const struct http_problem too_much = {
+        .status = 413, .words = "the first request of a connection has at most 24 KiB where a password is asked for\n"};
     struct http_request request;
     struct http_problem problem;
     switch (http_read(bytes, &request, &problem)) {
@@ -79,6 +101,7 @@ static size_t take_http(struct turn *turn, struct session *session, struct slice
         end_bad_http(turn, session, &problem);
         return 0;
     default:
+        if (bytes.size > UNKNOWN_HTTP_MAX && !turn_knows(turn, session)) end_bad_http(turn, session, &too_much);
         return 0;
     }
 }

@@ -3,11 +3,12 @@
 
    May touch: the turn's answers, malloc for a body that is written when it is asked for.  Promises: what was queued
    before is answered before; an answer of any length goes out in pieces that fit.  Leaves to others: what to say. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "serve/http_parts.h"
 
-enum { HEAD_MAX = 2048, PIECE = 8192 };
+enum { HEAD_MAX = 2048, PIECE = 8192, PATH_SHOWN = 64 };
 
 static struct bytes *start(struct exchange *exchange, unsigned status, size_t room)
 {
@@ -22,6 +23,18 @@ void answer_json(struct exchange *exchange, unsigned status, struct slice body)
 {
     struct bytes *out = start(exchange, status, HEAD_MAX + body.size);
     http_body(out, "application/json", body, exchange->flags & HTTP_HEAD_ONLY);
+}
+
+/* Without the query: it may have a key in it. */
+static void note(struct exchange *exchange, const struct refusal *refusal)
+{
+    char line[NOTES_LINE_MAX];
+    const struct slice path = exchange->request->path;
+    if (!notes_may_add(exchange->turn)) return;
+    snprintf(line, sizeof line, "HTTP %u %.*s: %s%s%.256s", refusal->status,
+             path.size < PATH_SHOWN ? (int)path.size : PATH_SHOWN, path.bytes,
+             refusal->field != NULL ? refusal->field : "", refusal->field != NULL ? ": " : "", refusal->words);
+    notes_add(exchange->turn, line);
 }
 
 void answer_refuse(struct exchange *exchange, const struct refusal *refusal)
@@ -42,6 +55,7 @@ void answer_refuse(struct exchange *exchange, const struct refusal *refusal)
     }
     bytes_text(&body, "}\n");
     stats_add(&exchange->turn->stats->errors, 1);
+    note(exchange, refusal);
     struct bytes *out = start(exchange, refusal->status, HEAD_MAX + body.size);
     if (refusal->header != NULL) http_add(out, refusal->header, slice_of(refusal->value));
     http_body(out, "application/json", bytes_slice(&body), exchange->flags & HTTP_HEAD_ONLY);

@@ -78,7 +78,12 @@ bool fields_limit(struct exchange *exchange, struct slice name_or_text, struct i
     const char *code = "";
     weir_error error = {0};
     if (turn_limit(exchange->turn, name_or_text, item, &code, &error)) return true;
-    answer_refuse(exchange, &(struct refusal){.status = strcmp(code, "NOLIMIT") == 0 ? 404 : 400,
+    const bool unknown = strcmp(code, "NOLIMIT") == 0;
+    /* 403 would tell nginx that its client has been refused. */
+    const bool forbidden = strcmp(code, "NOPERM") == 0 && !(exchange->flags & HTTP_OF_PROXY);
+    answer_refuse(exchange, &(struct refusal){.status = unknown     ? 404
+                                                        : forbidden ? 403
+                                                                    : 400,
                                               .field = "limit",
                                               .column = error.column > 0 ? (size_t)error.column : 0,
                                               .words = error.message});

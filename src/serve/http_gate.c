@@ -3,10 +3,11 @@
 
    A page on the web can send its reader's browser to a service on that reader's own machine, either straight away
    (Origin and Sec-Fetch-Site tell) or through a name of its own that points to 127.0.0.1 (Host tells).  So Host has to
-   be an address, localhost, or a name that whoever runs the service has written down.
+   be an address, localhost, or a name that whoever runs the service has written down, and what asks /auth, whose Origin
+   is its client's, has to show that it is a proxy.
 
-   May touch: the exchange.  Promises: passwords are compared in constant time.  Leaves to others: which of it a path
-   asks for (http_routes.c). */
+   May touch: the exchange.  Promises: nobody is told how far he was right.  Leaves to others: which of it a path asks
+   for (http_routes.c), comparing passwords (access.c). */
 #include "serve/http_parts.h"
 #include "serve/protocols.h"
 
@@ -154,6 +155,45 @@ bool gate_origin(const struct exchange *exchange, struct refusal *refusal)
     return false;
 }
 
+/* ---- of a proxy ---- */
+
+static bool begins_same(struct slice slice, const char *name)
+{
+    const size_t size = strlen(name);
+    return slice.size >= size && gate_same((struct slice){slice.bytes, size}, name);
+}
+
+/* Only what asks on behalf of somebody sets these.  A page on the web can have its reader's browser ask /auth by an
+   image, whose Sec-Fetch-Site is missing where the address is not this machine's, and whose X-Forwarded-For may be a
+   forward proxy's; none of these can it set without asking first (the preflight of CORS), which is answered no. */
+static bool is_of_proxy(struct slice name)
+{
+    static const char *const forwarded[] = {"x-forwarded-method", "x-forwarded-uri", "x-original-method",
+                                            "x-original-uri"};
+    if (name.size == 0 || small(name.bytes[0]) != 'x') return false;
+    if (begins_same(name, "x-weir-")) return true;
+    for (size_t i = 0; i < sizeof forwarded / sizeof *forwarded; i++) {
+        if (gate_same(name, forwarded[i])) return true;
+    }
+    return false;
+}
+
+bool gate_proxy(const struct exchange *exchange, struct refusal *refusal)
+{
+    const struct http_request *request = exchange->request;
+    if (exchange->session->local) return true;
+    for (unsigned i = 0; i < request->header_count; i++) {
+        if (is_of_proxy(request->header[i].name)) return true;
+    }
+    *refusal = (struct refusal){
+        .status = 400,
+        .field = "X-Weir-Proxy",
+        .words =
+            "expected a header that a proxy sets and no web page can, such as proxy_set_header X-Weir-Proxy nginx; "
+            "any X-Weir-*, X-Forwarded-Method, X-Forwarded-Uri, X-Original-Method or X-Original-URI will do"};
+    return false;
+}
+
 /* ---- password ---- */
 
 static int base64_digit(char c)
@@ -193,32 +233,39 @@ static struct slice behind_colon(struct slice slice)
     return colon != NULL ? slice_between(colon + 1, slice.bytes + slice.size) : (struct slice){"", 0};
 }
 
-static bool is_password(const struct exchange *exchange, struct slice authorization)
+static enum access_role role_of_authorization(const struct access *access, struct slice authorization)
 {
-    const char *password = exchange->turn->service->password;
     const struct slice scheme = {authorization.bytes, 6};
     char decoded[PASSWORD_MAX];
     if (authorization.size > 7 && authorization.bytes[6] == ' ' && gate_same(scheme, "bearer")) {
-        return password_is(password, without_blanks(slice_from(authorization, 7)));
+        return access_role(access, without_blanks(slice_from(authorization, 7)));
     }
     if (authorization.size > 6 && authorization.bytes[5] == ' ' &&
         gate_same((struct slice){scheme.bytes, 5}, "basic")) {
-        return password_is(password, behind_colon(base64(without_blanks(slice_from(authorization, 6)), decoded)));
+        return access_role(access, behind_colon(base64(without_blanks(slice_from(authorization, 6)), decoded)));
     }
-    return false;
+    return ACCESS_NOBODY;
+}
+
+/* A header that comes twice says nothing. */
+static enum access_role role_of(const struct exchange *exchange)
+{
+    const struct access *access = &exchange->turn->access;
+    const unsigned times = exchange->times[KNOWN_PASSWORD];
+    if (times > 1 || (times == 0 && exchange->times[KNOWN_AUTHORIZATION] != 1)) return ACCESS_NOBODY;
+    if (times == 1) return access_role(access, exchange->header[KNOWN_PASSWORD]);
+    return role_of_authorization(access, exchange->header[KNOWN_AUTHORIZATION]);
 }
 
 /* A proxy that asks /auth forwards its client's Authorization, which is meant for somebody else: X-Weir-Password, where
    there is one, is what counts.  And its client is told nothing that would make a browser ask for weir's password. */
 bool gate_password(const struct exchange *exchange, struct refusal *refusal)
 {
-    const struct service *service = exchange->turn->service;
-    if (service->password == NULL || exchange->session->trusted) return true;
-    const unsigned times = exchange->times[KNOWN_PASSWORD];
-    const bool right = times != 0 ? times == 1 && password_is(service->password, exchange->header[KNOWN_PASSWORD])
-                                  : exchange->times[KNOWN_AUTHORIZATION] == 1 &&
-                                        is_password(exchange, exchange->header[KNOWN_AUTHORIZATION]);
-    if (right) return true;
+    if (access_is_open(&exchange->turn->access)) return true;
+    if (role_of(exchange) != ACCESS_NOBODY) {
+        exchange->session->trusted = true;
+        return true;
+    }
     if (exchange->flags & HTTP_OF_PROXY) {
         *refusal = (struct refusal){.status = 400,
                                     .field = "X-Weir-Password",
@@ -231,5 +278,24 @@ bool gate_password(const struct exchange *exchange, struct refusal *refusal)
                                     .header = "WWW-Authenticate",
                                     .value = "Basic realm=\"weir\", charset=\"UTF-8\""};
     }
+    return false;
+}
+
+bool gate_change(struct exchange *exchange)
+{
+    const bool may_prove = access_has_admin(&exchange->turn->access);
+    if (turn_may_change(exchange->turn, exchange->session, may_prove && role_of(exchange) == ACCESS_ADMIN)) return true;
+    struct refusal refusal = {.status = 403,
+                              .words = "limits are changed and keys forgotten over a Unix socket, or with "
+                                       "admin_password in weir.yaml and Authorization: Bearer PASSWORD"};
+    if (may_prove) {
+        refusal = (struct refusal){.status = 401,
+                                   .field = "Authorization",
+                                   .words = "changing limits and forgetting keys needs the admin's password, such as "
+                                            "Authorization: Bearer PASSWORD",
+                                   .header = "WWW-Authenticate",
+                                   .value = "Basic realm=\"weir\", charset=\"UTF-8\""};
+    }
+    answer_refuse(exchange, &refusal);
     return false;
 }

@@ -17,7 +17,9 @@ static void write_parts(struct bytes *out, const struct policy_limit *limit)
     bytes_text(out, limit->common ? ",\"key\":null" : ",\"key\":[");
     for (unsigned i = 0; i < limit->parts; i++) {
         const struct policy_part *of = &limit->part[i];
-        snprintf(part, sizeof part, of->address ? "%s/%d/%d" : "%s", of->name, of->bits_v4, of->bits_v6);
+        static const char *const path[] = {"", "/normal", "/lower"};
+        if (of->address) snprintf(part, sizeof part, "%s/%d/%d", of->name, of->bits_v4, of->bits_v6);
+        else snprintf(part, sizeof part, "%s%s", of->name, path[of->path]);
         if (i != 0) bytes_byte(out, ',');
         bytes_json(out, slice_of(part));
     }
@@ -94,7 +96,7 @@ void limits_define(struct exchange *exchange)
 {
     char text[POLICY_TEXT_MAX + 1];
     struct fields fields;
-    if (!fields_of_body(exchange, &fields)) return;
+    if (!gate_change(exchange) || !fields_of_body(exchange, &fields)) return;
     const struct slice name = text_of(&fields, "name"), limit = text_of(&fields, "limit");
     struct refusal refusal = {.status = 400, .field = "body"};
     if (name.size == 0 || limit.size == 0 || !only_name_and_limit(&fields)) {
@@ -132,7 +134,7 @@ void limits_remove(struct exchange *exchange)
 {
     struct fields fields;
     struct slice name;
-    if (!name_of_path(exchange, &fields, &name)) return;
+    if (!gate_change(exchange) || !name_of_path(exchange, &fields, &name)) return;
     if (exchange->turn->policy == NULL || policy_find(exchange->turn->policy, name) == NULL) {
         answer_refuse(
             exchange,

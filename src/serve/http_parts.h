@@ -2,7 +2,7 @@
    http_parts.h - the service over HTTP: which file does what, and what they share.
 
        http_routes.c   which path and method goes where; the page, figures, health
-       http_gate.c     who may come in: Host, Origin, password
+       http_gate.c     who may come in: Host, Origin, a proxy's header, password
        http_take.c     POST /v1/take, /v1/charge, /v1/settle, /v1/forget
        http_auth.c     /auth, for proxies that ask before they let through
        http_limits.c   /v1/limits
@@ -70,7 +70,11 @@ bool gate_same(struct slice slice, const char *name);
 /* Each says what is wrong where it answers false, *refusal being filled. */
 bool gate_host(const struct exchange *exchange, struct refusal *refusal);
 bool gate_origin(const struct exchange *exchange, struct refusal *refusal);
+bool gate_proxy(const struct exchange *exchange, struct refusal *refusal);
 bool gate_password(const struct exchange *exchange, struct refusal *refusal);
+
+/* For what changes limits or forgets keys; false: it has been refused. */
+bool gate_change(struct exchange *exchange);
 
 /* ---- http_answer.c ---- */
 

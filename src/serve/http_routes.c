@@ -140,7 +140,7 @@ static void (*handler_of(const struct route *route, enum http_method method))(st
 static bool may_come_in(struct exchange *exchange, unsigned kind, struct refusal *refusal)
 {
     if (!gate_host(exchange, refusal)) return false;
-    if (!(kind & FOR_PROXIES) && !gate_origin(exchange, refusal)) return false;
+    if (!(kind & FOR_PROXIES ? gate_proxy : gate_origin)(exchange, refusal)) return false;
     return kind & OPEN || gate_password(exchange, refusal);
 }
 

@@ -194,6 +194,7 @@ void forget_route(struct exchange *exchange)
     static const char *const known[] = {"limit", "key", NULL};
     struct fields fields;
     struct item item = item_start(exchange->session, NULL);
+    if (!gate_change(exchange)) return;
     if (!fields_of_body(exchange, &fields) || !limit_and_key(exchange, &fields, &item)) return;
     if (!only_known(exchange, &fields, known, item.policy_limit)) return;
     turn_settle_queue(exchange->turn);

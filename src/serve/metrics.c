@@ -64,10 +64,14 @@ static void single(struct bytes *out, const char *name, const char *type, const 
 
 /* ---- limits ---- */
 
-/* No name begins like this. */
-static const char *label_of_limit(const struct sums_crew *crew, unsigned number)
+/* No name begins like these. */
+static const char of_texts[] = "(text)", of_removed[] = "(removed)";
+
+/* NULL: nobody has this number. */
+static const char *label_of_limit(const struct sums_crew *crew, unsigned number, struct sums_name *name)
 {
-    return number == 0 ? "(text)" : sums_name(crew, number);
+    if (number == 0) return of_texts;
+    return sums_name(crew, number, name) ? name->text : NULL;
 }
 
 static void decisions(struct bytes *out, const char *limit, const char *verdict, uint64_t value)
@@ -80,30 +84,52 @@ static void decisions(struct bytes *out, const char *limit, const char *verdict,
     value_of(out, value);
 }
 
+static void decisions_of(struct bytes *out, const char *limit, const struct sums_limit *sum)
+{
+    decisions(out, limit, "allow", sums_less(sum->allowed, sum->shadowed));
+    decisions(out, limit, "deny", sum->denied);
+    decisions(out, limit, "never", sum->never);
+    decisions(out, limit, "shadow", sum->shadowed);
+}
+
+static bool are_some(const struct sums_limit *sum)
+{
+    return (sum->allowed | sum->denied | sum->never) != 0;
+}
+
 static void all_decisions(struct bytes *out, const struct sums_crew *crew)
 {
     family(out, "weir_decisions_total", "counter",
            "Decisions by limit, \"(text)\" for limits given as text; shadow: allowed, but only because the limit just "
            "counts.");
+    struct sums_name name;
     for (unsigned number = 0; number < crew->numbers; number++) {
-        const char *limit = label_of_limit(crew, number);
+        const char *limit = label_of_limit(crew, number, &name);
         const struct sums_limit sum = sums_of_limit(crew, number);
-        decisions(out, limit, "allow", sums_less(sum.allowed, sum.shadowed));
-        decisions(out, limit, "deny", sum.denied);
-        decisions(out, limit, "never", sum.never);
-        decisions(out, limit, "shadow", sum.shadowed);
+        if (limit != NULL) decisions_of(out, limit, &sum);
     }
+    const struct sums_limit gone = sums_of_gone(crew);
+    if (are_some(&gone)) decisions_of(out, of_removed, &gone);
+}
+
+static void permits_of(struct bytes *out, const char *limit, uint64_t permits)
+{
+    bytes_text(out, "weir_permits_total{");
+    label(out, "limit", limit);
+    bytes_byte(out, '}');
+    value_of(out, permits);
 }
 
 static void all_permits(struct bytes *out, const struct sums_crew *crew)
 {
     family(out, "weir_permits_total", "counter", "Permits granted, by limit.");
+    struct sums_name name;
     for (unsigned number = 0; number < crew->numbers; number++) {
-        bytes_text(out, "weir_permits_total{");
-        label(out, "limit", label_of_limit(crew, number));
-        bytes_byte(out, '}');
-        value_of(out, sums_of_limit(crew, number).permits);
+        const char *limit = label_of_limit(crew, number, &name);
+        if (limit != NULL) permits_of(out, limit, sums_of_limit(crew, number).permits);
     }
+    const struct sums_limit gone = sums_of_gone(crew);
+    if (are_some(&gone)) permits_of(out, of_removed, gone.permits);
 }
 
 /* 0 of limits without a schedule: they owe nobody a start. */
@@ -112,9 +138,12 @@ static void all_lateness(struct bytes *out, const struct sums_crew *crew)
     family(
         out, "weir_late_seconds", "gauge",
         "By how much the last call granted was later than it was due by the rate, by limit; 0 unless the limit paces.");
+    struct sums_name name;
     for (unsigned number = 0; number < crew->numbers; number++) {
+        const char *limit = label_of_limit(crew, number, &name);
+        if (limit == NULL) continue;
         bytes_text(out, "weir_late_seconds{");
-        label(out, "limit", label_of_limit(crew, number));
+        label(out, "limit", limit);
         bytes_text(out, "} ");
         seconds(out, sums_of_limit(crew, number).late_ns);
         bytes_byte(out, '\n');
@@ -164,6 +193,8 @@ static void requests(struct bytes *out, const struct sums *sums)
     single(out, "weir_errors_total", "counter", "Requests answered with an error.", sums->errors);
     single(out, "weir_turns_total", "counter",
            "Turns of the workers' loops: each decides all that has arrived at once.", sums->turns);
+    single(out, "weir_text_alternations_total", "counter",
+           "Times that a key was asked under the free text before its last: two texts in turn.", sums->alternations);
 }
 
 static void connections(struct bytes *out, const struct sums *sums)
@@ -227,7 +258,7 @@ static void engine_of(struct bytes *out, struct service *service)
 static void process(struct bytes *out, const struct service *service)
 {
     single(out, "weir_policy_reloads_total", "counter", "Times the named limits were set, by file or command.",
-           atom_load(&service->policy_serial));
+           atom_load(&service->policies));
     family(out, "weir_build_info", "gauge", "1, with the version.");
     bytes_text(out, "weir_build_info{version=\"" WEIR_VERSION "\"} 1\n");
     family(out, "process_start_time_seconds", "gauge", "When the service started, in seconds since the epoch.");

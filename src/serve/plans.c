@@ -19,9 +19,10 @@
 
 #include "api/error.h"
 #include "host/map.h"
+#include "plan/plan.h"
 #include "share/hash.h"
 
-enum { SETS = 64, WAYS = 4 };
+enum { SETS = 64, WAYS = 4, MEETINGS = 1024, SHOWN = 64, CANONICAL_MAX = 100, ALGORITHM_BITS = 5 };
 enum kind { OF_TEXT, OF_THROTTLE, OF_OWN_TEXT, KINDS };
 
 struct entry {
@@ -31,6 +32,13 @@ struct entry {
     char key[POLICY_TEXT_MAX];
     weir_plan plan;
     struct policy_place place;
+    uint32_t mark; /* of what it means, in whatever words */
+};
+
+/* The text that a key was asked under last, and the one before it, by their marks. */
+struct meeting {
+    uint32_t key; /* of its hash */
+    uint32_t now, before;
 };
 
 struct plans {
@@ -38,6 +46,9 @@ struct plans {
     uint64_t uses;
     const struct entry *last[KINDS]; /* most often it is asked for again */
     struct entry entry[SETS][WAYS];
+    struct meeting meeting[MEETINGS];
+    uint32_t alone; /* the only text that was met: there is nothing to alternate with; 0: none yet */
+    bool several;
 };
 
 struct plans *plans_open(void)
@@ -110,7 +121,16 @@ static bool read_plan(struct turn *turn, enum kind kind, const char *text, weir_
 
 static struct policy_verdict verdict_of(const struct entry *entry)
 {
-    return place_verdict(&entry->plan, entry->place.table, entry->place.shared, false);
+    struct policy_verdict verdict = place_verdict(&entry->plan, entry->place.table, entry->place.shared, false);
+    verdict.mark = entry->mark;
+    return verdict;
+}
+
+static uint32_t mark_of(const struct plans *plans, const weir_plan *plan)
+{
+    char canonical[2 * POLICY_TEXT_MAX];
+    const size_t size = weir_plan_text(plan, canonical, sizeof canonical);
+    return (uint32_t)siphash_1_3(&plans->secret, canonical, size < sizeof canonical ? size : sizeof canonical - 1) | 1;
 }
 
 /* The plan is read before it takes another's place, so that texts in error put nothing out. */
@@ -128,6 +148,7 @@ static bool add(struct turn *turn, enum kind kind, struct slice key, uint64_t ha
     memcpy(entry->key, key.bytes, key.size);
     entry->plan = plan;
     entry->place = place;
+    entry->mark = kind == OF_OWN_TEXT ? 0 : mark_of(turn->plans, &plan);
     *under = verdict_of(entry);
     turn->plans->last[kind] = entry;
     return true;
@@ -196,4 +217,59 @@ bool plans_throttle(struct turn *turn, const int64_t numbers[PLANS_THROTTLE], st
     }
     write_throttle(numbers, text, sizeof text);
     return add(turn, OF_THROTTLE, key, hash, text, under, error);
+}
+
+/* ---- two texts for one key ---- */
+
+/* "": it is not kept any more. */
+static void text_of_mark(const struct plans *plans, uint32_t mark, char text[CANONICAL_MAX])
+{
+    text[0] = '\0';
+    for (unsigned i = 0; i < SETS * WAYS; i++) {
+        const struct entry *entry = &plans->entry[i / WAYS][i % WAYS];
+        if (entry->used != 0 && entry->mark == mark) weir_plan_text(&entry->plan, text, CANONICAL_MAX);
+    }
+}
+
+static void tell(struct turn *turn, struct slice key, const struct meeting *meeting)
+{
+    char line[NOTES_LINE_MAX], now[CANONICAL_MAX], before[CANONICAL_MAX];
+    stats_add(&turn->stats->alternations, 1);
+    if (!notes_may_add(turn)) return;
+    text_of_mark(turn->plans, meeting->now, now);
+    text_of_mark(turn->plans, meeting->before, before);
+    snprintf(line, sizeof line,
+             "key \"%.*s\" is asked under \"%s\" and \"%s\" in turn: it owes less by one than by the other; "
+             "give the limit a name",
+             key.size < SHOWN ? (int)key.size : SHOWN, key.bytes, before, now);
+    notes_add(turn, line);
+}
+
+/* Of what texts have in common whose state is one: the key, and the algorithms. */
+static uint64_t state_hash(const struct turn *turn, unsigned number)
+{
+    const struct item *item = &turn->item[number];
+    const struct plan *plan = plan_inside_const(item->under.plan);
+    uint64_t salt = KINDS;
+    if (!item->under.is_shared && turn->hash[number] != 0) return turn->hash[number];
+    for (uint64_t i = 0; i < plan->count; i++) salt = salt << ALGORITHM_BITS | plan->rule[i].algorithm;
+    return hash_key(&turn->plans->secret, item->key.bytes, item->key.size, salt);
+}
+
+/* One text after another is a change; the first one again is not. */
+void plans_met(struct turn *turn, unsigned number)
+{
+    const struct item *item = &turn->item[number];
+    struct plans *plans = turn->plans;
+    if (plans->alone == 0) plans->alone = item->under.mark;
+    if (!plans->several && plans->alone == item->under.mark) return;
+    plans->several = true;
+    const uint64_t hash = state_hash(turn, number);
+    struct meeting *meeting = &plans->meeting[hash % MEETINGS];
+    const uint32_t key = (uint32_t)(hash >> 32), mark = item->under.mark;
+    if (meeting->key == key && meeting->now == mark) return;
+    if (meeting->key != key) meeting->now = 0;
+    const bool again = meeting->key == key && meeting->before == mark;
+    *meeting = (struct meeting){key, mark, meeting->now};
+    if (again) tell(turn, item->key, meeting);
 }

@@ -28,4 +28,9 @@ bool plans_here(struct turn *turn, const char *text, struct policy_verdict *unde
 bool plans_throttle(struct turn *turn, const int64_t numbers[PLANS_THROTTLE], struct policy_verdict *under,
                     weir_error *error);
 
+/* Question `number` of the queue has come by a free text: is its key asked under two of them in turn?  The state of a
+   key is one for all texts of an algorithm, so a client sheds by one what it owes by the other.  That is counted and
+   told. */
+void plans_met(struct turn *turn, unsigned number);
+
 #endif

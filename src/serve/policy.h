@@ -24,11 +24,15 @@ enum {
     POLICY_OVERRIDE_TEXTS_MAX = 4096 /* different ones of one limit; a plan is 2 KiB */
 };
 
+/* How a path is written in a key: as it came; decoded, without "//", "." and ".."; or so and in small letters. */
+enum policy_path { POLICY_PATH_RAW, POLICY_PATH_NORMAL, POLICY_PATH_LOWER };
+
 /* One part of a key: an address cut to its first bits, or a field by its name. */
 struct policy_part {
     char name[POLICY_NAME_MAX + 1]; /* "address", or a field such as "tenant" or "header.x-api-key" */
     bool address;
-    int bits_v4, bits_v6; /* of an address */
+    int bits_v4, bits_v6;  /* of an address */
+    enum policy_path path; /* of a path */
 };
 
 struct policy_network {
@@ -84,6 +88,7 @@ struct policy_verdict {
     };
     bool is_shared; /* by an engine, with other servers */
     bool shadow;
+    uint32_t mark; /* of a free text: another meaning has another mark; 0: the limit has a name */
 };
 
 /* Where the state of a limit is kept. */
@@ -102,8 +107,8 @@ bool place_could_be(const struct tables_options *options, bool engine, const wei
 static inline struct policy_verdict place_verdict(const weir_plan *plan, weir_table *table, struct engine_limit *shared,
                                                   bool shadow)
 {
-    if (shared == NULL) return (struct policy_verdict){plan, {.table = table}, false, shadow};
-    return (struct policy_verdict){plan, {.shared = shared}, true, shadow};
+    if (shared == NULL) return (struct policy_verdict){plan, {.table = table}, false, shadow, 0};
+    return (struct policy_verdict){plan, {.shared = shared}, true, shadow, 0};
 }
 
 /* NULL: no limit of that name. */
@@ -141,7 +146,8 @@ void policy_free(struct policy *policy);
 /* NULL: it may be a name; else why not. */
 const char *policy_name_problem(struct slice name);
 
-/* Reads "address", "address/64", "address/24/48" or the name of a field.  NULL, or what is wrong with it. */
+/* Reads "address", "address/64", "address/24/48", "path/normal", "path/lower" or the name of a field.  NULL, or what is
+   wrong with it. */
 const char *policy_part_read(struct slice text, struct policy_part *part);
 
 /* Takes the next part off a key of several; what is written with a backslash stays so. */

@@ -73,14 +73,25 @@ static const char *read_prefix(struct slice text, struct policy_part *part)
     return read_bits(v6, BITS_V6, &part->bits_v6) ? NULL : expected;
 }
 
+static bool read_path(struct slice text, struct policy_part *part)
+{
+    if (slice_is(text, slice_of("path/normal"))) part->path = POLICY_PATH_NORMAL;
+    else if (slice_is(text, slice_of("path/lower"))) part->path = POLICY_PATH_LOWER;
+    else return false;
+    memcpy(part->name, "path", sizeof "path");
+    return true;
+}
+
 const char *policy_part_read(struct slice text, struct policy_part *part)
 {
     static const struct slice address = {"address", 7};
     *part = (struct policy_part){.bits_v4 = BITS_V4, .bits_v6 = BITS_V6_HOUSEHOLD};
+    if (read_path(text, part)) return NULL;
     part->address = slice_begins(text, address) && (text.size == address.size || text.bytes[address.size] == '/');
     const struct slice name = part->address ? address : text;
     if (name.size == 0 || name.size > POLICY_NAME_MAX || !is_letter(name.bytes[0]) || !is_of(name, "_-.")) {
-        return "expected a field's name or address/BITS; for example tenant, header.x-api-key or address/64";
+        return "expected a field's name, address/BITS, path/normal or path/lower; for example tenant, "
+               "header.x-api-key or address/64";
     }
     memcpy(part->name, name.bytes, name.size);
     if (text.size == name.size) return NULL;
@@ -136,6 +147,64 @@ static void add_field(struct slice text, bool alone, struct bytes *out)
     for (size_t i = 0; i < text.size; i++) add_byte(text.bytes[i], out);
 }
 
+/* ---- paths ---- */
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9') return c - '0';
+    const char small = (char)(c | ' ');
+    return small >= 'a' && small <= 'f' ? small - 'a' + 10 : -1;
+}
+
+/* One byte of it, decoded where that is wanted. */
+static char next_byte(struct slice *path, bool decode)
+{
+    const char c = path->bytes[0];
+    const bool coded = decode && c == '%' && path->size >= 3;
+    const int high = coded ? hex_digit(path->bytes[1]) : -1, low = coded ? hex_digit(path->bytes[2]) : -1;
+    *path = slice_from(*path, high >= 0 && low >= 0 ? 3 : 1);
+    if (high < 0 || low < 0) return c;
+    return (char)(unsigned char)((unsigned)high << 4 | (unsigned)low);
+}
+
+/* The last segment is whole: "." says nothing, and ".." takes back the one before it. */
+static void end_segment(struct bytes *out)
+{
+    size_t begin = out->size;
+    while (begin != 0 && out->memory[begin - 1] != '/') begin--;
+    const struct slice segment = slice_from(bytes_slice(out), begin);
+    if (slice_is(segment, slice_of("."))) out->size = begin;
+    if (!slice_is(segment, slice_of(".."))) return;
+    out->size = begin;
+    if (begin > 1) out->size--;
+    while (out->size != 0 && out->memory[out->size - 1] != '/') out->size--;
+}
+
+/* All ways to write a path that servers take for one are one key (RFC 3986, 6.2.2; and empty segments). */
+static void write_path(struct slice path, enum policy_path how, bool decode, struct bytes *out)
+{
+    while (path.size != 0) {
+        char c = next_byte(&path, decode);
+        if (c == '/') {
+            end_segment(out);
+            if (out->size != 0 && out->memory[out->size - 1] == '/') continue;
+        }
+        if (how == POLICY_PATH_LOWER && c >= 'A' && c <= 'Z') c = (char)(c + ('a' - 'A'));
+        bytes_byte(out, c);
+    }
+    end_segment(out);
+}
+
+/* Of one that is given what was decoded is decoded already. */
+static void add_path(const struct policy_part *part, struct slice text, bool alone, bool decode, struct bytes *out)
+{
+    char memory[POLICY_KEY_MAX];
+    struct bytes path = {.memory = memory, .capacity = sizeof memory};
+    write_path(text, part->path, decode, &path);
+    if (path.full) out->full = true;
+    else add_field(bytes_slice(&path), alone, out);
+}
+
 /* As it was given: what has a backslash in front means itself. */
 static void add_given(struct slice text, struct bytes *out)
 {
@@ -143,6 +212,18 @@ static void add_given(struct slice text, struct bytes *out)
         if (text.bytes[i] == escape && i + 1 < text.size) i++;
         add_byte(text.bytes[i], out);
     }
+}
+
+static void add_path_given(const struct policy_part *part, struct slice text, bool alone, struct bytes *out)
+{
+    char memory[POLICY_KEY_MAX];
+    struct bytes plain = {.memory = memory, .capacity = sizeof memory};
+    for (size_t i = 0; i < text.size; i++) {
+        if (!alone && text.bytes[i] == escape && i + 1 < text.size) i++;
+        bytes_byte(&plain, text.bytes[i]);
+    }
+    if (plain.full) out->full = true;
+    else add_path(part, bytes_slice(&plain), alone, false, out);
 }
 
 /* Takes back what does not fit. */
@@ -176,7 +257,8 @@ bool policy_key(const struct policy_limit *limit, policy_field field, void *requ
         const struct slice text = field(request, part->name);
         if (text.size == 0) return fail(out, begin, part->name, missing);
         if (i != 0) bytes_byte(out, between);
-        if (!part->address) add_field(text, limit->parts == 1, out);
+        if (part->path != POLICY_PATH_RAW) add_path(part, text, limit->parts == 1, true, out);
+        else if (!part->address) add_field(text, limit->parts == 1, out);
         else if (!add_address(part, text, false, out)) return fail(out, begin, part->name, missing);
     }
     *missing = limit->part[limit->parts - 1].name;
@@ -208,8 +290,9 @@ bool policy_key_given(const struct policy_limit *limit, struct slice key, struct
             return fail(out, begin, part->name, missing);
         if (i != 0) bytes_byte(out, between);
         if (part->address && !add_address(part, text, true, out)) return fail(out, begin, part->name, missing);
-        if (!part->address && alone) bytes_add(out, text);
-        if (!part->address && !alone) add_given(text, out);
+        if (part->path != POLICY_PATH_RAW) add_path_given(part, text, alone, out);
+        else if (!part->address && alone) bytes_add(out, text);
+        else if (!part->address) add_given(text, out);
         *missing = part->name;
     }
     if (limit->parts == 0) bytes_add(out, key);

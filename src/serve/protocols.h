@@ -12,9 +12,6 @@ struct http_request;
 
 void resp_command(struct turn *turn, struct session *session, const struct resp_command *command);
 
-/* The same without case, and in a time that does not tell how far two passwords are alike. */
-bool password_is(const char *password, struct slice given);
-
 void http_route(struct turn *turn, struct session *session, const struct http_request *request);
 
 #endif

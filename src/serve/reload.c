@@ -79,6 +79,11 @@ static bool renew_certificate(struct reload *reload, const struct settings *sett
 static void apply(struct reload *reload, const struct settings *settings)
 {
     char problem[SETTINGS_PROBLEM_MAX];
+    struct access access;
+    if (reload->service->is_public && !settings_may_be_public(settings)) {
+        refuse(reload, "weir: others reach this service, and no password is set any more");
+        return;
+    }
     struct policy *policy = settings_policy(settings, reload->options, reload->service, problem);
     if (policy == NULL || !renew_certificate(reload, settings, problem)) {
         policy_free(policy);
@@ -86,6 +91,9 @@ static void apply(struct reload *reload, const struct settings *settings)
         return;
     }
     const unsigned limits = policy->limit_count;
+    settings_access(settings, reload->service->is_public, &access);
+    service_allow(reload->service, &access);
+    notes_set_refusals(&reload->service->notes, settings->config.log_refused, NULL);
     service_publish(reload->service, policy);
     done(reload, settings, limits);
 }

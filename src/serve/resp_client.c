@@ -1,25 +1,13 @@
 /* SPDX-License-Identifier: MIT
    resp_client.c - who is there: PING, ECHO, HELLO, AUTH, CLIENT, SELECT, RESET, QUIT, as Redis answers them.
 
-   There is one user, "default".
+   There are two users, "default" and "admin"; by the admin's password alone either will do.
 
-   May touch: the turn and the session.  Promises: how long it takes does not tell how far a password is right.  Leaves
-   to others: connections of others, which nobody here sees. */
+   May touch: the turn and the session.  Promises: nothing is told of connections of others.  Leaves to others: which
+   password is right (access.c). */
 #include "serve/resp_parts.h"
 
 #include <stdio.h>
-
-/* Looks at as many bytes as were given, and at each of them. */
-bool password_is(const char *password, struct slice given)
-{
-    const size_t size = strlen(password);
-    unsigned differ = size != given.size;
-    for (size_t i = 0; i < given.size; i++) {
-        const char byte = password[size != 0 ? i % size : 0];
-        differ |= (unsigned)(byte ^ given.bytes[i]);
-    }
-    return differ == 0;
-}
 
 void resp_ping(struct turn *turn, struct session *session, const struct resp_command *command)
 {
@@ -38,10 +26,12 @@ void resp_echo(struct turn *turn, struct session *session, const struct resp_com
 /* false: it has been refused.  Who was let in before stays so. */
 static bool log_in(struct turn *turn, struct session *session, struct slice user, struct slice password)
 {
-    const char *expected = turn->service->password;
-    const bool right = expected == NULL || password_is(expected, password);
-    if (right && slice_is(user, slice_of("default"))) {
+    const enum access_role role = access_role(&turn->access, password);
+    const bool client = role != ACCESS_NOBODY || access_is_open(&turn->access);
+    if ((client && slice_is(user, slice_of("default"))) ||
+        (role == ACCESS_ADMIN && slice_is(user, slice_of("admin")))) {
         session->trusted = true;
+        session->admin = role == ACCESS_ADMIN;
         return true;
     }
     resp_refuse(turn, session, "WRONGPASS invalid username-password pair or user is disabled.");
@@ -52,7 +42,7 @@ void resp_auth(struct turn *turn, struct session *session, const struct resp_com
 {
     if (command->count > 3) {
         resp_refuse(turn, session, "ERR syntax error: expected AUTH [user] password");
-    } else if (command->count == 2 && turn->service->password == NULL) {
+    } else if (command->count == 2 && access_is_open(&turn->access) && !access_has_admin(&turn->access)) {
         resp_refuse(turn, session,
                     "ERR AUTH <password> called without any password configured for the default user. "
                     "Are you sure your configuration is correct?");
@@ -156,7 +146,7 @@ void resp_hello(struct turn *turn, struct session *session, const struct resp_co
 {
     struct hello hello = {.version = session->resp_version};
     if (!read_hello(turn, session, command, &hello)) return;
-    if (!hello.logs_in && !session->trusted && turn->service->password != NULL) {
+    if (!hello.logs_in && !turn_knows(turn, session)) {
         resp_refuse(turn, session,
                     "NOAUTH HELLO must be called with the client already authenticated, otherwise the "
                     "HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and "
@@ -221,7 +211,7 @@ void resp_reset(struct turn *turn, struct session *session, const struct resp_co
     (void)command;
     session->resp_version = 2;
     session->name[0] = '\0';
-    session->trusted = turn->service->password == NULL;
+    session->trusted = session->admin = false;
     resp_simple(resp_reply(turn, session), "RESET");
 }
 

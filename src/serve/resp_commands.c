@@ -62,6 +62,21 @@ void resp_ok(struct turn *turn, struct session *session)
     resp_simple(resp_reply(turn, session), "OK");
 }
 
+static void note(struct turn *turn, const char *text)
+{
+    char line[NOTES_LINE_MAX];
+    if (!notes_may_add(turn)) return;
+    snprintf(line, sizeof line, "RESP: %.380s", text);
+    notes_add(turn, line);
+}
+
+static void refuse(struct turn *turn, struct session *session, const char *text)
+{
+    turn_settle_queue(turn);
+    resp_error(resp_reply(turn, session), slice_of(text));
+    stats_add(&turn->stats->errors, 1);
+}
+
 void resp_refuse(struct turn *turn, struct session *session, const char *format, ...)
 {
     char text[400];
@@ -69,9 +84,8 @@ void resp_refuse(struct turn *turn, struct session *session, const char *format,
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    turn_settle_queue(turn);
-    resp_error(resp_reply(turn, session), slice_of(text));
-    stats_add(&turn->stats->errors, 1);
+    refuse(turn, session, text);
+    note(turn, text);
 }
 
 const char *resp_shown(struct slice slice, char shown[RESP_SHOWN + 4])
@@ -91,23 +105,38 @@ void resp_refuse_limit(struct turn *turn, struct session *session, const char *c
     else resp_refuse(turn, session, "%s %s", code, error->message);
 }
 
-/* As Redis says it, so that clients know it again. */
+/* As Redis says it, so that clients know it again.  Its arguments are in no log: it may be AUTH
+   misspelled. */
 static void refuse_unknown(struct turn *turn, struct session *session, const struct resp_command *command)
 {
-    char name[RESP_SHOWN + 4], argument[RESP_SHOWN + 4], beginning[160] = "";
+    char name[RESP_SHOWN + 4], argument[RESP_SHOWN + 4], beginning[160] = "", text[400];
     size_t size = 0;
     for (unsigned i = 1; i < command->count && size < sizeof beginning - sizeof argument - 4; i++) {
         const char *shown = resp_shown(command->argument[i], argument);
         size += (size_t)snprintf(beginning + size, sizeof beginning - size, "'%s' ", shown);
     }
-    resp_refuse(turn, session, "ERR unknown command '%s', with args beginning with: %s",
-                resp_shown(command->argument[0], name), beginning);
+    resp_shown(command->argument[0], name);
+    snprintf(text, sizeof text, "ERR unknown command '%s', with args beginning with: %s", name, beginning);
+    refuse(turn, session, text);
+    snprintf(text, sizeof text, "ERR unknown command '%s'", name);
+    note(turn, text);
 }
 
 /* row NULL: an unknown command. */
 static bool may_run(const struct turn *turn, const struct session *session, const struct resp_row *row)
 {
-    return session->trusted || turn->service->password == NULL || (row != NULL && row->before_auth);
+    return turn_knows(turn, session) || (row != NULL && row->before_auth);
+}
+
+bool resp_may_change(struct turn *turn, struct session *session)
+{
+    if (turn_may_change(turn, session, session->admin)) return true;
+    resp_refuse(turn, session,
+                access_has_admin(&turn->access)
+                    ? "NOPERM changing limits and forgetting keys needs the admin's password: AUTH admin PASSWORD"
+                    : "NOPERM limits are changed and keys forgotten over a Unix socket, or with admin_password in "
+                      "weir.yaml and AUTH admin PASSWORD");
+    return false;
 }
 
 static bool fits(const struct resp_row *row, unsigned count)

@@ -50,6 +50,7 @@ static void get(struct turn *turn, struct session *session, struct slice name)
 static void define(struct turn *turn, struct session *session, struct slice name, const char *text)
 {
     weir_error error;
+    if (!resp_may_change(turn, session)) return;
     const bool known = turn->policy != NULL && policy_find(turn->policy, name) != NULL;
     if (service_define(turn->service, name, text, &error) != 0) {
         resp_refuse_limit(turn, session, text == NULL && !known ? "NOLIMIT" : "BADLIMIT", &error);

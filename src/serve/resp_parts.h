@@ -42,6 +42,9 @@ const char *resp_shown(struct slice slice, char shown[RESP_SHOWN + 4]);
 /* As clients are told of a command. */
 const char *resp_lower(const char *name, char lower[RESP_SHOWN]);
 
+/* false: it has been refused. */
+bool resp_may_change(struct turn *turn, struct session *session);
+
 /* What turn_limit says is wrong. */
 void resp_refuse_limit(struct turn *turn, struct session *session, const char *code, const weir_error *error);
 

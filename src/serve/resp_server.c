@@ -65,9 +65,10 @@ static void add_stats(struct turn *turn, struct bytes *out)
 {
     struct sums_crew crew;
     struct sums sums;
-    struct sums_limit all = {0};
     sums_crew(&crew, turn->service);
     sums_of_all(&crew, &sums);
+    struct sums_limit all = sums_of_gone(&crew);
+    all.denied += all.never;
     for (unsigned number = 0; number < crew.numbers; number++) {
         const struct sums_limit limit = sums_of_limit(&crew, number);
         all.allowed += limit.allowed;

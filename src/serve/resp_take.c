@@ -168,6 +168,7 @@ void resp_settle(struct turn *turn, struct session *session, const struct resp_c
 void resp_forget(struct turn *turn, struct session *session, const struct resp_command *command)
 {
     struct item item = item_start(session, NULL);
+    if (!resp_may_change(turn, session)) return;
     if (!read_limit(turn, session, command->argument[1], &item)) return;
     if (!read_key(turn, session, command->argument[2], &item)) return;
     if (decide_forget(turn, &item)) resp_integer(resp_reply(turn, session), 1);

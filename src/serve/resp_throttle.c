@@ -56,8 +56,9 @@ static bool read_number(struct slice text, int64_t *number)
         if (digit > 9) return false;
         value = value * 10 + digit;
     }
+    if (value > INT64_MAX) return false;
     *number = negative ? -(int64_t)value : (int64_t)value;
-    return value <= INT64_MAX;
+    return true;
 }
 
 static void refuse_number(struct turn *turn, struct session *session, struct slice text, const char *name)
@@ -118,6 +119,10 @@ void resp_throttle(struct turn *turn, struct session *session, const struct resp
     weir_error error;
     char problem[200];
     struct item *item = turn_item(turn, session, answer);
+    if (turn->access.texts != ACCESS_TEXTS_ON) {
+        resp_refuse(turn, session, "NOPERM CL.THROTTLE brings a limit of its own: %s", access_no_texts(&turn->access));
+        return;
+    }
     if (!read_numbers(turn, session, command, number)) return;
     if (!plans_throttle(turn, &number[THROTTLE_MAX_BURST], &item->under, &error)) {
         resp_refuse(turn, session, "ERR no limit can be made of these max_burst, count and period: %s", error.message);

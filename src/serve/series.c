@@ -130,12 +130,32 @@ static void leave_to_others(struct series *series, unsigned place)
     series->layout++;
 }
 
+/* Whoever has lost the name, or has got another's number, begins anew. */
+static void look_at_names(struct series *series, const struct sums_crew *crew)
+{
+    struct sums_name name;
+    for (unsigned number = 1; number < crew->numbers; number++) {
+        series->named[number] = sums_name(crew, number, &name);
+        if (series->named[number] && series->epoch[number] == name.epoch) continue;
+        const unsigned place = place_of(series, number);
+        if (place != SERIES_LIMITS) {
+            leave_to_others(series, place);
+            series->number[place] = SERIES_NOBODY;
+        }
+        if (series->epoch[number] == name.epoch) continue;
+        series->epoch[number] = name.epoch;
+        series->before[number] = (struct sums_limit){0};
+        series->heat[number] = 0;
+    }
+}
+
 /* Number 0 is of limits without a name, which many services do not have. */
 static void seat(struct series *series, unsigned numbers)
 {
     unsigned hottest = SERIES_NOBODY;
     for (unsigned number = 0; number < numbers; number++) {
-        if ((number == 0 && series->heat[0] == 0) || place_of(series, number) != SERIES_LIMITS) continue;
+        const bool wants = number == 0 ? series->heat[0] != 0 : series->named[number];
+        if (!wants || place_of(series, number) != SERIES_LIMITS) continue;
         const unsigned empty = place_of(series, SERIES_NOBODY);
         if (empty != SERIES_LIMITS) series->number[empty] = number;
         else if (hottest == SERIES_NOBODY || series->heat[number] > series->heat[hottest]) hottest = number;
@@ -189,6 +209,7 @@ static void time_calls(struct series *series, const struct sums *sums, struct se
 static void take_sample(struct series *series, const struct sums_crew *crew, const struct sums *sums)
 {
     struct series_calls calls[STATS_LIMITS];
+    look_at_names(series, crew);
     count_calls(series, crew, calls);
     seat(series, crew->numbers);
     struct series_sample *sample = &series->sample[series->count++ % SERIES_SAMPLES];

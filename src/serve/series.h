@@ -40,7 +40,9 @@ struct series {
 
     /* Until the last sample. */
     struct sums_limit before[STATS_LIMITS];
-    uint64_t heat[STATS_LIMITS]; /* calls lately: the older, the less they count */
+    uint64_t heat[STATS_LIMITS];  /* calls lately: the older, the less they count */
+    unsigned epoch[STATS_LIMITS]; /* of the names: another one begins anew */
+    bool named[STATS_LIMITS];
     uint64_t latency_before[STATS_LATENCY_BUCKETS];
 };
 

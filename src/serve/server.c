@@ -35,6 +35,7 @@ struct server {
     struct settings settings;
     struct listener listener[LISTENERS_MAX];
     unsigned listener_count;
+    bool is_public; /* one of them */
     struct tables *tables;
     struct service service;
     struct worker_shared shared;
@@ -93,7 +94,7 @@ static bool open_listeners(struct server *server)
 
 static bool may_be_public(const struct server *server, const char *address)
 {
-    if (server->settings.password != NULL || server->settings.config.public_without_password) return true;
+    if (settings_may_be_public(&server->settings)) return true;
     fprintf(stderr,
             "weir: %s can be reached by others, and no password is set: expected WEIR_PASSWORD in the environment, "
             "or password in the file; or there, for example, listen: {public: without-password}\n",
@@ -101,26 +102,28 @@ static bool may_be_public(const struct server *server, const char *address)
     return false;
 }
 
-static bool check_public(const struct server *server)
+static bool check_public(struct server *server)
 {
     for (unsigned i = 0; i < server->listener_count; i++) {
         const struct listener *listener = &server->listener[i];
+        server->is_public |= listener->is_public;
         if (listener->is_public && !may_be_public(server, listener->text)) return false;
     }
     return true;
 }
 
 /* The same without a socket. */
-static bool check_address(const struct server *server, const char *address)
+static bool check_address(struct server *server, const char *address)
 {
     char problem[LISTEN_PROBLEM_MAX];
     bool is_public = false;
     if (address == NULL || strcmp(address, "none") == 0) return true;
     if (!listen_look(address, &is_public, problem)) return told(problem);
+    server->is_public |= is_public;
     return !is_public || may_be_public(server, address);
 }
 
-static bool check_addresses(const struct server *server)
+static bool check_addresses(struct server *server)
 {
     const struct settings *settings = &server->settings;
     char path[CONFIG_PATH_MAX + sizeof "unix:"];
@@ -166,7 +169,12 @@ static bool open_tables(struct server *server)
         return false;
     }
     service_open(&server->service, server->tables, server->options->now_ns, server->options->clock);
-    server->service.password = server->settings.password;
+    struct access access;
+    settings_access(&server->settings, server->is_public, &access);
+    service_allow(&server->service, &access);
+    notes_set_refusals(&server->service.notes, server->settings.config.log_refused, NULL);
+    server->service.is_public = server->is_public;
+    server->service.password = access_is_open(&access) ? NULL : server->settings.password.text[0];
     server->service.hosts = (const char *const *)server->settings.config.hosts;
     server->service.host_count = server->settings.config.host_count;
     for (unsigned i = 0; i < server->listener_count; i++) {
@@ -265,6 +273,7 @@ static void on_second(uv_timer_t *timer)
 {
     struct server *server = timer->data;
     series_sample(&server->service);
+    notes_flush(&server->service.notes);
     if (!server->stopping && reload_wanted(&server->reload)) reload(server);
 }
 
@@ -349,7 +358,10 @@ static void close_all(struct server *server)
     free(server->beat);
     close_loop(server);
     for (unsigned i = 0; i < server->listener_count; i++) listen_close(&server->listener[i]);
-    if (server->shared.service != NULL) service_close(&server->service);
+    if (server->shared.service != NULL) {
+        notes_flush(&server->service.notes);
+        service_close(&server->service);
+    }
     tables_close(server->tables);
     tls_close(server->shared.tls);
     notify_close(&server->notify);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
    settings.c - what the command line, the environment and the file say, as one.
 
-   May touch: the file, WEIR_PASSWORD and WEIR_ENGINE_PASSWORD of the environment.  Promises: the command line goes
-   before the file; what is wrong is told with its place; waits for nothing.  Leaves to others: what the file means
-   (config.c). */
+   May touch: the file; WEIR_PASSWORD, WEIR_ADMIN_PASSWORD and WEIR_ENGINE_PASSWORD of the environment.  Promises: the
+   command line goes before the file; what is wrong is told with its place; waits for nothing.  Leaves to others: what
+   the file means (config.c). */
 #include "serve/settings.h"
 
 #include <errno.h>
@@ -87,6 +87,22 @@ static const char *password_of_environment(const char *name)
     return password != NULL && password[0] != '\0' ? password : NULL;
 }
 
+/* That of the environment, or those of the file.  false: see problem. */
+static bool read_secrets(struct access_secrets *secrets, const char *name, const struct config_secrets *of_file,
+                         char problem[SETTINGS_PROBLEM_MAX])
+{
+    const char *only = password_of_environment(name);
+    *secrets = (struct access_secrets){.text = {""}};
+    if (only != NULL && strlen(only) > ACCESS_SECRET_MAX) {
+        snprintf(problem, SETTINGS_PROBLEM_MAX, "weir: %s has more than 512 bytes", name);
+        return false;
+    }
+    for (unsigned i = 0; i < (only != NULL ? 1 : of_file->count); i++) {
+        snprintf(secrets->text[i], sizeof secrets->text[i], "%s", only != NULL ? only : of_file->text[i]);
+    }
+    return true;
+}
+
 bool settings_read(struct settings *settings, const struct server_options *options, char problem[SETTINGS_PROBLEM_MAX])
 {
     struct config_problem what = {0};
@@ -103,9 +119,12 @@ bool settings_read(struct settings *settings, const struct server_options *optio
     settings->resp = either(options->resp, config->resp);
     settings->http = either(options->http, config->http);
     settings->state = either(options->state, config->state);
-    settings->password = either(password_of_environment("WEIR_PASSWORD"), config->password);
     settings->threads = options->threads != 0 ? options->threads : config->threads;
-    return true;
+    if (read_secrets(&settings->password, "WEIR_PASSWORD", &config->password, problem) &&
+        read_secrets(&settings->admin, "WEIR_ADMIN_PASSWORD", &config->admin, problem))
+        return true;
+    settings_free(settings);
+    return false;
 }
 
 void settings_free(struct settings *settings)
@@ -155,6 +174,21 @@ struct policy *settings_policy(const struct settings *settings, const struct ser
     return policy;
 }
 
+bool settings_may_be_public(const struct settings *settings)
+{
+    return settings->password.text[0][0] != '\0' || settings->config.public_without_password;
+}
+
+void settings_access(const struct settings *settings, bool is_public, struct access *access)
+{
+    const enum config_texts said = settings->config.texts;
+    *access = (struct access){.password = settings->password, .admin = settings->admin, .texts = ACCESS_TEXTS_ON};
+    if (said == CONFIG_TEXTS_OFF) access->texts = ACCESS_TEXTS_OFF;
+    if (said != CONFIG_TEXTS_UNSAID) return;
+    if (settings->config.engine.url != NULL) access->texts = ACCESS_TEXTS_ENGINE;
+    if (is_public) access->texts = ACCESS_TEXTS_PUBLIC;
+}
+
 struct tables_options settings_tables(const struct settings *settings)
 {
     return (struct tables_options){.keys_max = settings->config.keys_max,
@@ -195,7 +229,6 @@ void settings_restart(const struct settings *before, const struct settings *now,
     name_if(differ(before->state, now->state) || old->keys_max != new->keys_max || old->wide_bytes != new->wide_bytes ||
                 old->when_full != new->when_full,
             "table", names);
-    name_if(differ(before->password, now->password), "password", names);
     name_if((old->tls_key == NULL) != (new->tls_key == NULL), "tls", names);
     name_if(differ(old->user, new->user) || differ(old->group, new->group), "user", names);
     name_if(old->connections_max != new->connections_max || old->idle_ns != new->idle_ns, "connections", names);

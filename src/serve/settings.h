@@ -15,7 +15,8 @@ struct settings {
     size_t size;
     bool open_to_others;     /* others than its user and group may read it */
     const char *resp, *http; /* addresses or "none"; NULL: not said */
-    const char *state, *password;
+    const char *state;
+    struct access_secrets password, admin; /* the environment's goes before the file's */
     unsigned threads;
 };
 
@@ -26,6 +27,12 @@ void settings_free(struct settings *settings);
 /* The limits of the file, and its engine; empty where there is none.  NULL: see problem. */
 struct policy *settings_policy(const struct settings *settings, const struct server_options *options,
                                struct service *service, char problem[SETTINGS_PROBLEM_MAX]);
+
+/* Is there a password, or may a public address do without? */
+bool settings_may_be_public(const struct settings *settings);
+
+/* Who may do what, where is_public says whether others than this machine reach the service. */
+void settings_access(const struct settings *settings, bool is_public, struct access *access);
 
 struct tables_options settings_tables(const struct settings *settings);
 

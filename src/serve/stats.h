@@ -29,6 +29,7 @@ struct stats {
     struct atom commands, http_requests, errors; /* errors: requests answered with one */
     struct atom connections_opened, connections_closed, connections_refused, connections_cut;
     struct atom bytes_in, bytes_out, turns;
+    struct atom alternations; /* of free texts for one key: see plans_met */
 };
 
 /* By the worker alone. */

@@ -2,7 +2,7 @@
    stats_json.c - what the service has done, as JSON: all that the page shows, and the most refused keys.
 
        {"version", ..., "addresses": [{"protocol", "address"}], "limits": [{"place", "name", ...}], "table",
-        "engine" (where there is one), "connections", "events", "top",
+        "engine" (where there is one), "connections", "events", "mistakes", "top",
         "samples": [[number, unix_ms, p50_ns, p99_ns, max_ns, keys, connections, [[place, offered, denied, shadowed]]]],
         "more"}
 
@@ -183,25 +183,26 @@ static void write_limit(struct bytes *out, unsigned place, const char *name, con
 static void write_limits(struct bytes *out, struct service *service, const struct series *series)
 {
     struct sums_crew crew;
-    struct sums_limit all = {0};
+    struct sums_name name;
     struct policy *policy = service_policy(service);
     sums_crew(&crew, service);
     name_of(out, ",", "limits");
     const char *before = "[";
     for (unsigned place = 0; place < SERIES_LIMITS && series != NULL; place++) {
         const unsigned numbered = series->number[place];
-        if (numbered == SERIES_NOBODY) continue;
+        if (numbered == SERIES_NOBODY || !sums_name(&crew, numbered, &name)) continue;
         const struct sums_limit sum = sums_of_limit(&crew, numbered);
         bytes_text(out, before);
-        write_limit(out, place, sums_name(&crew, numbered), limit_of(policy, numbered), &sum);
+        write_limit(out, place, name.text, limit_of(policy, numbered), &sum);
         before = ",";
     }
     bytes_text(out, before[0] == '[' ? "[]" : "]");
+    struct sums_limit all = sums_of_gone(&crew);
     for (unsigned i = 0; i < crew.numbers; i++) {
         const struct sums_limit sum = sums_of_limit(&crew, i);
         add_sums(&all, &sum);
     }
-    number(out, ",", "names", crew.numbers - 1);
+    number(out, ",", "names", sums_names(&crew));
     name_of(out, ",", "all");
     write_sums(out, "{", &all);
     bytes_byte(out, '}');
@@ -238,6 +239,24 @@ static void write_connections(struct bytes *out, struct service *service)
     number(out, ",", "http_requests", sums.http_requests);
     number(out, ",", "errors", sums.errors);
     number(out, ",", "workers", crew.workers);
+}
+
+/* The latest first, as events. */
+static void write_notes(struct bytes *out, struct service *service)
+{
+    name_of(out, ",", "mistakes");
+    bytes_byte(out, '[');
+    host_lock(&service->mutex);
+    const uint64_t count = service->note_count, told = count < SERVICE_NOTES_MAX ? count : SERVICE_NOTES_MAX;
+    for (uint64_t i = 0; i < told; i++) {
+        const struct service_note *note = &service->note[(count - 1 - i) % SERVICE_NOTES_MAX];
+        number(out, i == 0 ? "{" : ",{", "number", note->number);
+        number(out, ",", "unix_ms", note->unix_ns / MS_NS);
+        text(out, ",", "text", slice_of(note->text));
+        bytes_byte(out, '}');
+    }
+    host_unlock(&service->mutex);
+    bytes_byte(out, ']');
 }
 
 /* [under the mutex] */
@@ -357,7 +376,7 @@ static void write_service(struct bytes *out, struct service *service)
     number(out, ",", "started_unix_ms", service->started_unix_ns / MS_NS);
     number(out, ",", "uptime_s", sums_less(service->now_ns(service->clock), service->started_ns) / SECOND_NS);
     truth(out, ",", "draining", atom_load(&service->draining) != 0);
-    number(out, ",", "policies", atom_load(&service->policy_serial));
+    number(out, ",", "policies", atom_load(&service->policies));
     write_addresses(out, service);
 }
 
@@ -370,6 +389,7 @@ void stats_write_json(struct service *service, uint64_t since, struct bytes *out
     write_table(out, &table);
     write_engine(out, service);
     write_events(out, service);
+    write_notes(out, service);
     name_of(out, ",", "top");
     write_top(service, TOP_OF_PAGE, out);
     struct series *series = series_hold(service);

@@ -62,6 +62,7 @@ void summary_of_start(char words[SUMMARY_MAX], const struct listener *listeners,
 {
     struct bytes out = {.memory = words, .capacity = SUMMARY_MAX - 1};
     const unsigned limits = count_limits(service);
+    const bool texts = service->access.texts == ACCESS_TEXTS_ON;
     add_listeners(&out, listeners, count, tls);
     bytes_text(&out, "; ");
     if (file != NULL) {
@@ -69,8 +70,9 @@ void summary_of_start(char words[SUMMARY_MAX], const struct listener *listeners,
         bytes_text(&out, limits == 1 ? " limit of " : " limits of ");
         bytes_text(&out, file);
     } else {
-        bytes_text(&out, "limits come with each request");
+        bytes_text(&out, texts ? "limits come with each request" : "no limits");
     }
+    if (!texts) bytes_text(&out, "; texts off (texts: on in weir.yaml allows them)");
     bytes_text(&out, "; state in ");
     add_engine(&out, service);
     bytes_text(&out, state != NULL ? state : "memory only");
@@ -80,12 +82,16 @@ void summary_of_start(char words[SUMMARY_MAX], const struct listener *listeners,
 void summary_print_limits(struct service *service)
 {
     struct policy *policy = service_policy(service);
-    if (policy == NULL || policy->limit_count == 0) printf("no limits with a name: they come with each request\n");
+    const char *no_texts = access_no_texts(&service->access);
+    if (policy == NULL || policy->limit_count == 0) {
+        printf(no_texts == NULL ? "no limits with a name: they come with each request\n" : "no limits with a name\n");
+    }
     for (unsigned i = 0; policy != NULL && i < policy->limit_count; i++) {
         const struct policy_limit *limit = &policy->limit[i];
         char text[POLICY_TEXT_MAX * 2];
         weir_plan_text(&limit->plan, text, sizeof text);
         printf("%s: %s%s\n", limit->name, text, limit->shadow ? " (shadow)" : "");
     }
+    if (no_texts != NULL) printf("texts: off: %s\n", no_texts);
     if (policy != NULL) service_release(service, policy);
 }

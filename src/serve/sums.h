@@ -7,12 +7,12 @@
 
 #include "serve/service.h"
 
-/* Whose counters there are, and whose names.  Both stay where they are for as long as the service runs. */
+/* Whose counters there are.  They stay where they are for as long as the service runs; names come and go. */
 struct sums_crew {
+    struct service *service;
     struct stats *worker[SERVICE_WORKERS_MAX];
     unsigned workers;
-    char (*name)[POLICY_NAME_MAX + 1];
-    unsigned numbers; /* of limits: those with a name, and number 0 */
+    unsigned numbers; /* of limits, number 0 among them */
 };
 
 struct sums_limit {
@@ -32,13 +32,23 @@ struct sums {
     uint64_t latency[STATS_LATENCY_BUCKETS], latency_sum_ns;
     uint64_t commands, http_requests, errors;
     uint64_t connections_opened, connections_closed, connections_refused, connections_cut;
-    uint64_t bytes_in, bytes_out, turns;
+    uint64_t bytes_in, bytes_out, turns, alternations;
 };
 
 void sums_crew(struct sums_crew *crew, struct service *service);
 
-/* The name of a limit, "" for number 0. */
-const char *sums_name(const struct sums_crew *crew, unsigned number);
+/* The name of a limit, "" for number 0, and which of the names it is that had this number; false: nobody has it. */
+struct sums_name {
+    char text[POLICY_NAME_MAX + 1];
+    unsigned epoch;
+};
+bool sums_name(const struct sums_crew *crew, unsigned number, struct sums_name *name);
+
+/* How many have a name now. */
+unsigned sums_names(const struct sums_crew *crew);
+
+/* Of limits that had a name which was removed. */
+struct sums_limit sums_of_gone(const struct sums_crew *crew);
 
 struct sums_limit sums_of_limit(const struct sums_crew *crew, unsigned number);
 void sums_of_all(const struct sums_crew *crew, struct sums *sums);

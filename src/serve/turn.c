@@ -52,6 +52,7 @@ int turn_open(struct turn *turn, struct service *service, struct stats *stats,
         turn_close(turn);
         return WEIR_ENOMEM;
     }
+    service_access(service, &turn->access);
     turn->slots = under.table;
     turn->receipts = first_receipt(service, stats);
     return 0;
@@ -74,6 +75,7 @@ void turn_look_at_policy(struct turn *turn)
     if (serial == turn->policy_serial) return;
     struct policy *old = turn->policy;
     turn->policy = service_policy(turn->service);
+    service_access(turn->service, &turn->access);
     turn->policy_serial = serial;
     turn->last_limit = NULL;
     decide_follow(turn);
@@ -130,10 +132,12 @@ static void let_pass(struct item *item, weir_decision *decision)
 
 static void answer_all(struct turn *turn)
 {
+    const bool wants_refusals = notes_wants_refusals(&turn->service->notes);
     for (unsigned i = 0; i < turn->count; i++) {
         struct item *item = &turn->item[i];
         weir_decision *decision = &turn->ask[i].decision;
         if (!item->peek) stats_decided(turn->stats, item->number, decision, item->under.shadow);
+        if (decision->verdict != WEIR_ALLOW && wants_refusals && !item->peek) notes_refusal(turn, item, decision);
         if (item->under.shadow && decision->verdict != WEIR_ALLOW) let_pass(item, decision);
         item->receipt = turn->receipts += SERVICE_WORKERS_MAX;
         item->answer(turn, item, decision);
@@ -179,7 +183,9 @@ void turn_take(struct turn *turn, const struct item *item, const uint64_t each[]
     queued->shadow_denied = false;
     ask->plan = item->under.plan;
     ask->cost = queued->cost;
-    decide_expect(turn, queued, turn->count++);
+    const unsigned number = turn->count++;
+    decide_expect(turn, queued, number);
+    if (queued->under.mark != 0 && !queued->peek) plans_met(turn, number);
 }
 
 static void empty_scratch(struct turn *turn)

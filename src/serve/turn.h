@@ -26,8 +26,10 @@ enum session_protocol { SESSION_RESP, SESSION_HTTP };
 struct session {
     enum session_protocol protocol;
     unsigned resp_version; /* 2 or 3 */
-    bool trusted;          /* has given the password, or needs none */
+    bool trusted;          /* has given a password; over HTTP each request gives it again */
+    bool admin;            /* has given that of an admin (RESP) */
     bool local;            /* came over a Unix socket: Host: is not looked at */
+    bool remote;           /* came by an address that others than this machine reach */
     bool closing;          /* what comes is not read any more; close when all answers are out */
     uint64_t id;
     char name[SESSION_NAME_MAX + 1];
@@ -68,7 +70,7 @@ static inline struct item item_start(struct session *session, turn_answer answer
     struct item item;
     item.session = session;
     item.answer = answer;
-    item.under = (struct policy_verdict){NULL, {NULL}, false, false};
+    item.under = (struct policy_verdict){NULL, {NULL}, false, false, 0};
     item.number = 0;
     item.named = item.peek = item.charge = item.shadow_denied = false;
     item.limit = item.key = (struct slice){NULL, 0};
@@ -88,6 +90,7 @@ struct turn {
     struct service *service;
     struct stats *stats;
     struct policy *policy; /* as of this turn; NULL: no names */
+    struct access access;  /* as of this turn */
     uint64_t policy_serial;
     const struct policy_limit *last_limit; /* that a name was looked up for, and the name's size */
     size_t last_size;
@@ -129,6 +132,20 @@ void turn_end(struct turn *turn);
 /* Takes the policy that is present now: of who has just defined a name, after turn_settle_queue. */
 void turn_look_at_policy(struct turn *turn);
 
+/* Has this session shown who it is, or need it not?  Until it has, its bounds are tighter: see handle.c, conn.c. */
+static inline bool turn_knows(const struct turn *turn, const struct session *session)
+{
+    return session->trusted || access_is_open(&turn->access);
+}
+
+/* May it change limits, and have keys forgotten?  Without a password for that it may over a Unix socket, and where no
+   password is asked for and only this machine can ask. */
+static inline bool turn_may_change(const struct turn *turn, const struct session *session, bool admin)
+{
+    if (session->local || admin) return true;
+    return !access_has_admin(&turn->access) && access_is_open(&turn->access) && !session->remote;
+}
+
 /* Before each request: there is room in scratch for it, half a MiB at least. */
 void turn_next_request(struct turn *turn);
 
@@ -159,8 +176,9 @@ bool turn_costs(const struct item *item, unsigned count, char problem[200]);
 struct bytes *turn_reply(struct turn *turn, struct session *session, size_t room);
 
 /* What a limit means that comes by name or text: fills under, number, named, limit.  A name begins with a letter, a
-   text does not, but for "unlimited" and "none".  false: see error; *code is "NOLIMIT" or "BADLIMIT" (RESP's way of
-   saying which).  What is queued may be settled by this; what it fills stays until turn_end or the next turn_limit. */
+   text does not, but for "unlimited" and "none".  false: see error; *code is "NOLIMIT", "BADLIMIT" or "NOPERM" (RESP's
+   way of saying which).  What is queued may be settled by this; what it fills stays until turn_end or the next
+   turn_limit. */
 bool turn_limit(struct turn *turn, struct slice name_or_text, struct item *item, const char **code, weir_error *error);
 
 /* The key as it is in the table, in scratch where it must be made: after turn_limit.  false: *problem says why. */

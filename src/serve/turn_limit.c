@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/error.h"
 #include "plan/plan.h"
 #include "serve/plans.h"
 
@@ -96,6 +97,11 @@ bool turn_limit(struct turn *turn, struct slice name_or_text, struct item *item,
     item->number = 0;
     item->policy_limit = NULL;
     *code = "BADLIMIT";
+    if (!item->named && turn->access.texts != ACCESS_TEXTS_ON) {
+        *code = "NOPERM";
+        api_fail(error, WEIR_EINVAL, access_no_texts(&turn->access));
+        return false;
+    }
     if (!item->named) return plans_text(turn, name_or_text, &item->under, error);
     *code = "NOLIMIT";
     item->policy_limit = find_limit(turn, name_or_text);

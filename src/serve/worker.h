@@ -22,7 +22,7 @@ enum {
     CONN_PENDING_MAX = 1 << 20, /* answers that the client does not take */
     WORKER_HELD_MAX = 64 << 20, /* of both, for all clients of a worker together */
     CONN_KEPT_FREE = 4 << 10,   /* so much of a request is kept of each, whatever the others have */
-    CONN_REQUEST_S = 10,        /* a request is whole so long after its first byte */
+    CONN_REQUEST_S = 10,        /* a request is whole so long after its first byte; idle before the password */
     CONN_TAKEN_S = 10,          /* answers are taken within this */
     CONN_LINGER_S = 2           /* after our last byte, for the client to read it and close */
 };

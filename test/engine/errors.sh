@@ -146,3 +146,26 @@ for name in "${nodes[@]}"; do
         take_says 'it is part of a cluster: redis+cluster:// was expected in the URL' "$(url_of "$name")"
     fi
 done
+
+# ---- what a server says is shown, and obeyed by no terminal ----
+python3 -c '
+import socket
+server = socket.create_server(("127.0.0.1", 0))
+print("http", server.getsockname()[1], flush=True)
+while True:
+    client, _ = server.accept()
+    while client.recv(1 << 16):
+        client.sendall(b"-ERR \x1b]0;owned\x07\xc2\x9b31m\r\n" * 16)
+' >hostile &
+others+=($!)
+depends_on $! 'a hostile server' "$PWD/hostile"
+wait_for 'it listens' grep -q http hostile
+for verb in check install; do
+    run "weir engine $verb" "$weir" engine $verb "redis://127.0.0.1:$(sed 's/http //' hostile)"
+    cat err >>out
+    says out '?]0;owned?'
+    if LC_ALL=C grep -q $'[\x1b\x07\x9b]' out; then fail 'a terminal would obey it'; fi
+done
+run 'weir take' "$weir" take 1/h k --engine "redis://127.0.0.1:$(sed 's/http //' hostile)"
+says err '?]0;owned?'
+if LC_ALL=C grep -q $'[\x1b\x07\x9b]' err; then fail 'a terminal would obey it'; fi

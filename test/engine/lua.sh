@@ -221,6 +221,7 @@ is '0' FCALL weir_return 1 k '100/s burst=100' $start 5 5
 # ---- what is refused, and how ----
 to DEL k >/dev/null
 refuses 'WEIRLIMIT col 4: expected a period: s, min, h, d, w; for example 10/s' FCALL weir_take 1 k '10/' 1
+refuses 'WEIRLIMIT the text of a limit has at most 1024 bytes' FCALL weir_take 1 k "10/s$(printf '%1021s' '')" 1
 refuses 'WEIRLIMIT col 15: burst is at least 1' FCALL weir_take 1 k '100/sec burst=0' 1
 refuses 'WEIRLIMIT col 4: M is a million; a minute is min; for example 10/min' FCALL weir_take 1 k '10/M' 1
 refuses 'WEIRLIMIT col 6: expected an option or ";"' FCALL weir_take 1 k '10/s 1000/h' 1

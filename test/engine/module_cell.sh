@@ -23,6 +23,7 @@ asks '0 16 0 -1 32' cl.throttle user123 15 30 60 0
 refuses 'ERR Usage: CL.THROTTLE <key> <max_burst> <count per period> <period> [<quantity>]' CL.THROTTLE user123 15 30
 refuses "ERR Couldn't parse as integer: 1.5 (max_burst" CL.THROTTLE user123 1.5 30 60
 refuses 'ERR Zero rates are not supported' CL.THROTTLE user123 15 0 60
+refuses "ERR Couldn't parse as integer: -9223372036854775808" CL.THROTTLE user123 -9223372036854775808 30 60
 refuses 'ERR max_burst is 0 to 2^63 - 2' CL.THROTTLE user123 -1 30 60
 refuses 'ERR quantity is 0 to 2^63 - 2' CL.THROTTLE user123 15 30 60 -1
 refuses 'ERR no limit can be made of these max_burst, count and period' CL.THROTTLE user123 9223372036854775806 1 60

@@ -10,6 +10,7 @@ ends 0
 
 cat >weir.yaml <<END
 engine: {url: "$(url_of main)", nodes: 1, deadline: 1s} # so that a machine that is busy is not away
+texts: on
 limits:
   api:    {limit: 5/h, key: [tenant]}
   many:   {limit: 1000/year} # not one comes back meanwhile
@@ -24,6 +25,10 @@ overrides: {login: {192.0.2.1: 3/h, 192.0.2.2: unlimited}}
 END
 run 'the file' "$weir" serve weir.yaml --check
 ends 0
+sed 's/^texts: on//' weir.yaml >named.yaml
+run 'the file without texts' "$weir" serve named.yaml --check
+ends 0
+says out 'texts: off: limits are kept in an engine'
 start_serve one weir.yaml --threads 2
 start_serve two weir.yaml --threads 2
 
@@ -112,8 +117,8 @@ says head 'Retry-After: '
 says head 'RateLimit: "default";r=0;t='
 fetch 200 one /v1/settle --data-urlencode "receipt=$taken" -d actual=0
 says out '"settled":true'
-fetch 200 two '/auth?limit=2/h&key=web'
-fetch 429 one '/auth?limit=2/h&key=web'
+fetch 200 two '/auth?limit=2/h&key=web' -H 'X-Weir-Proxy: 1'
+fetch 429 one '/auth?limit=2/h&key=web' -H 'X-Weir-Proxy: 1'
 fetch 200 one /v1/forget -d limit=2/h -d key=web
 fetch 200 two /v1/take -d limit=2/h -d key=web -d cost=2
 fetch 200 two /v1/take -d limit=both -d tenant=web -d cost=1,50

@@ -202,6 +202,11 @@ same out expected
 keys_of --key client/128 addresses.log >out
 printf '%s\n' 192.0.2.77 192.0.2.77 2001:db8:1:2:3::4 2001:db8:1:2:ffff::1 'a host' >expected
 same out expected
+what='control characters in JSON, those of two bytes too'
+printf '{"time": "2025-11-21T10:00:0%dZ", "client": "\\u009b31m\\u007fq"}\n' 0 0 >hostile.log
+"$weir" replay 1/h --json hostile.log >out
+if LC_ALL=C grep -q $'\xc2\x9b\|\x7f' out; then fail 'they are printed'; fi
+says out '"\u009b31m\u007fq"'
 what='several fields'
 keys_of --key user,client/16 addresses.log >out
 printf '%s\n' 'eve 192.0.0.0/16' 'a b 192.0.0.0/16' '- 2001:db8:1:2::/64' '- 2001:db8:1:2::/64' \

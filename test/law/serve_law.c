@@ -281,8 +281,9 @@ static size_t pick_bytes(struct law *law, char bytes[ANY_MAX])
 {
     static const char take[] = "POST /v1/take HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                                "Content-Length: 36\r\n\r\n{\"limit\":\"10/s burst=2\",\"key\":\"abcd\"}";
-    static const char *const requests[] = {"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", take,
-                                           "GET /auth?limit=10/s&key=a HTTP/1.1\r\nHost: localhost\r\n\r\n"};
+    static const char *const requests[] = {
+        "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", take,
+        "GET /auth?limit=10/s&key=a HTTP/1.1\r\nHost: localhost\r\nX-Weir-Proxy: 1\r\n\r\n"};
     size_t size = 0;
     while (size < ANY_MAX - COMMAND_BYTES && law_more(law, 6)) {
         struct command command;

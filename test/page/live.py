@@ -37,6 +37,7 @@ def hostile():
     case.top = [{'limit': name, 'key': key, 'denied': 2 ** 53 - i, 'over': i % 2, 'cut': i % 3 == 0}
                 for i, (name, key) in enumerate(zip(names, HOSTILE))]
     case.events = [{'number': i, 'unix_ms': 1700000000000 + i, 'text': text} for i, text in enumerate(HOSTILE)][::-1]
+    case.mistakes = [{**row, 'text': 'HTTP 400: ' + row['text']} for row in case.events]
     case.table.update(keys=985000, displaced=12, full=1)
     case.draining = True
     return case
@@ -150,6 +151,7 @@ def check_figures(browser, server, address):
     check('how often', rows[0][2] == f'{case.top[0]["denied"]:,}' and
           rows[6][2] == f'{case.top[6]["denied"] - 3:,} – {case.top[6]["denied"]:,}', rows)
     check('events', [row['text'] in text(browser, '#event-list') for row in case.events] == [True] * 3)
+    check('mistakes', [row['text'] in text(browser, '#mistake-list') for row in case.mistakes] == [True] * 3)
     latency = browser.run('plots[1].data.map((column) => column.slice(0, -1))')
     check('latency', latency[1:] == [[row[i] or None for row in case.samples] for i in (4, 3, 2)])
 

@@ -34,7 +34,7 @@ class Case:
 
     def __init__(self, names=(), seconds=0, calls=busy):
         self.limits, self.calls, self.count = list(names), calls, 0
-        self.samples, self.events, self.top = [], [], []
+        self.samples, self.events, self.mistakes, self.top = [], [], [], []
         self.table = {'keys': 0, 'keys_max': 1000000, 'bytes': 25165824, 'full': 0, 'displaced': 0, 'reclaimed': 0}
         self.layout, self.started_ms, self.rows_at_once, self.asked = 0, 1700000000000, 10000, []
         self.draining, self.more_names = False, 0
@@ -68,7 +68,8 @@ class Case:
             'addresses': [{'protocol': protocol, 'address': f'{host}:{port}'}
                           for protocol, port in (('RESP', 9347), ('HTTP', 9348)) for host in ('127.0.0.1', '[::1]')],
             'connections': {'open': 12, 'opened': 345, 'refused': 0, 'cut': 2}, 'commands': 5, 'http_requests': 6,
-            'errors': 1, 'workers': 2, 'table': self.table, 'events': self.events, 'top': self.top,
+            'errors': 1, 'workers': 2, 'table': self.table, 'events': self.events,
+            'mistakes': self.mistakes, 'top': self.top,
             'layout': self.layout, 'sample': self.count,
             'limits': [one for one in self.limits if one['place'] != OTHERS],
             'names': len(self.limits) + self.more_names, 'all': sums, 'samples': told,
@@ -137,6 +138,8 @@ def usual():
                    {'number': 2, 'unix_ms': now - 190000, 'text': 'weir.yaml:7:11: limits.api.limit: expected a period '
                     'after "10/", such as s, min, h; for example 10/s; the old limits stay'},
                    {'number': 1, 'unix_ms': now - 400000, 'text': 'weir.yaml: 4 limits'}]
+    case.mistakes = [{'number': i, 'unix_ms': now - 9000 // i, 'text': f'HTTP 400 /auth: limit: mistake {i}'}
+                     for i in (3, 2, 1)]
     keys = [('login', '203.0.113.9'), ('login', '2001:db8:4::/64'), ('api', 'acme'), ('api', 'globex'),
             (None, 'user:42'), ('upload', '198.51.100.77'), ('login', '192.0.2.15'), ('api', 'initech')]
     case.top = [{'limit': name, 'key': key, 'denied': int(18023 / (i + 1) ** 1.3), 'over': 3 * (i > 4), 'cut': False}

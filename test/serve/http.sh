@@ -6,6 +6,7 @@ needs curl jq
 
 cat >weir.yaml <<'END'
 password: s3cret
+admin_password: adm1n
 listen: {hosts: [Weir.example]}
 limits:
   login: {limit: "2/h", key: [address]}
@@ -24,7 +25,7 @@ fetch 401 "$web/v1/limits" -u anybody:secret
 fetch 200 "$web/healthz"
 fetch 200 "$web/healthz" -H 'Host: weir.example'
 fetch 421 "$web/healthz" -H 'Host: evil.example'
-fetch 403 "$web/v1/forget" -u a:s3cret -H 'Origin: https://evil.example' -d limit=login -d key=192.0.2.1
+fetch 403 "$web/v1/forget" -u a:adm1n -H 'Origin: https://evil.example' -d limit=login -d key=192.0.2.1
 
 # ---- /auth: a client's headers change nothing ----
 auth()
@@ -44,7 +45,7 @@ auth 400 -H 'X-Real-IP: 192.0.2.1' -H 'X-Weir-Limit: unlimited'
 auth 400 -H 'X-Real-IP: 192.0.2.1' -H 'X-Real-IP: 192.0.2.2'
 auth 400 -H 'X-Real-IP: 192.0.2.1' -H 'X-Weir-Cost: 0'
 auth 400
-fetch 400 "$web/auth?limit=login" -H 'X-Real-IP: 192.0.2.3'
+fetch 400 "$web/auth?limit=login" -H 'X-Real-IP: 192.0.2.3' -H 'X-Forwarded-Method: GET'
 says out 'X-Weir-Password'
 
 # ---- several limits, each with its header ----
@@ -75,8 +76,9 @@ if ! awk -v late_ns="$late_ns" '$1 == "weir_late_seconds{limit=\"(text)\"}" { fo
 fi
 
 # ---- names of limits ----
-fetch 200 "$web/v1/limits" -u a:s3cret --json '{"name": "new", "limit": "5/h"}'
-fetch 200 "$web/v1/limits/new" -u a:s3cret -X DELETE
-fetch 404 "$web/v1/limits/new" -u a:s3cret -X DELETE
+fetch 401 "$web/v1/limits" -u a:s3cret --json '{"name": "new", "limit": "5/h"}'
+fetch 200 "$web/v1/limits" -u a:adm1n --json '{"name": "new", "limit": "5/h"}'
+fetch 200 "$web/v1/limits/new" -u a:adm1n -X DELETE
+fetch 404 "$web/v1/limits/new" -u a:adm1n -X DELETE
 fetch 200 "$web/metrics" -u a:s3cret --head
 clean_end

@@ -24,7 +24,7 @@ for threads in 1 3; do
         spellings=(127.0.0.1 ::ffff:127.0.0.1 ::ffff:7f00:1)
         if [[ $url == *::1* ]]; then spellings=(::1 0:0::1 0:0:0:0:0:0:0:1); fi
         for answer in 200 200 429; do
-            fetch $answer "$url/auth?limit=site" -H "X-Real-IP: ${spellings[0]}"
+            fetch $answer "$url/auth?limit=site" -H "X-Real-IP: ${spellings[0]}" -H 'X-Weir-Proxy: 1'
             spellings=("${spellings[@]:1}")
         done
         fetch 200 "$url/" -H "Origin: $url"

@@ -4,14 +4,14 @@
 . "$(dirname "$0")/lib/start.sh" "$@"
 needs_python redis
 
-printf 'password: open sesame\n' >weir.yaml
+printf 'password: open sesame\nadmin_password: a login may forget\n' >weir.yaml
 start_serve weir.yaml
 run 'redis-py' /usr/bin/python3 "$tree/test/serve/clients/redis_py.py" "$resp" 'open sesame'
 ends 0
 says out done
 
 # ---- the example: five tries, and who knows the password starts anew ----
-export PORT=$resp WEIR_PASSWORD='open sesame'
+export PORT=$resp WEIR_PASSWORD='a login may forget'
 try() # WORD EXPECTED_STATUS ADDRESS
 {
     run "try $1 of $3" /usr/bin/python3 "$examples/redis_client.py" alice "$3" <<<"$1"

@@ -75,7 +75,8 @@ ends 0
 printf 'listen: {public: without-password, resp: ":0", http: none}\n' >weir.yaml
 run 'weir serve --check of a file without limits' "$weir" serve weir.yaml --check
 ends 0
-says out 'they come with each request'
+says out 'no limits with a name'
+says out 'texts: off: an address of this service is public'
 
 export WEIR_PASSWORD=
 refuses 'can be reached by others, and no password is set' --resp :0 --http none
@@ -83,7 +84,7 @@ unset WEIR_PASSWORD
 
 # ---- a password lets others in; one of the two may be switched off ----
 WEIR_PASSWORD=secret start_other --resp :0 --http none
-starts_with '^weir: RESP (\[::\]|0\.0\.0\.0):[0-9]+; limits'
+starts_with '^weir: RESP (\[::\]|0\.0\.0\.0):[0-9]+; no limits; texts off \(texts: on in weir.yaml'
 clean_end
 
 # ---- nor is one needed where the file says what the refusal tells one to write ----

@@ -92,7 +92,8 @@ static const struct {
     {BYTES("acme"), "\"acme\""},
     {BYTES("a\"b\\c/d"), "\"a\\\"b\\\\c/d\""},
     {BYTES("\b\f\n\r\t"), "\"\\b\\f\\n\\r\\t\""},
-    {BYTES("\0\1\x0B\x1F\x7F"), "\"\\u0000\\u0001\\u000b\\u001f\x7F\""},
+    {BYTES("\0\1\x0B\x1F\x7F"), "\"\\u0000\\u0001\\u000b\\u001f\\u007f\""},
+    {BYTES("a\xC2\x80\xC2\x9Bz\xC2\x9F\xC2\xA0"), "\"a\\u0080\\u009bz\\u009f\xC2\xA0\""}, /* C1 */
     {BYTES("\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\xF4\x8F\xBF\xBF"),
      "\"\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\xF4\x8F\xBF\xBF\""},
     {BYTES("a\x80z"), "\"a\xEF\xBF\xBDz\""},

@@ -103,7 +103,7 @@ static void settings(void **state)
     assert_int_equal(config.wide_bytes, 256 << 20);
     assert_string_equal(config.state, "/var/lib/weir/table");
     assert_int_equal(config.when_full, WEIR_FULL_DENY);
-    assert_string_equal(config.password, "s3cret # 1");
+    assert_string_equal(config.password.text[0], "s3cret # 1");
     assert_true(config.password_in_config);
     assert_int_equal(config.threads, 2);
     assert_string_equal(config.user, "weir");
@@ -345,7 +345,9 @@ static void password_file(void **state)
         {"s3cret\n", 0604, " may be read by anybody on this machine; expected chmod 600, or 640 and a group"},
         {"", 0600, " is empty; expected the password"},
         {"\n", 0600, " is empty; expected the password"},
-        {"a\nb\n", 0600, " has more than one line"},
+        {"s3cret\nold\n", 0600, NULL},
+        {"s3cret\r\n\nold\r\n", 0600, NULL},
+        {"a\nb\nc\n", 0600, " has more than two lines"},
     };
     char folder[] = "/tmp/weir-config-XXXXXX", path[64], text[128], expected[200];
     assert_non_null(mkdtemp(folder));
@@ -359,7 +361,7 @@ static void password_file(void **state)
         assert_int_equal(unlink(path), 0);
         if (rows[i].problem == NULL) {
             assert_true(good);
-            assert_string_equal(config.password, "s3cret");
+            assert_string_equal(config.password.text[0], "s3cret");
             assert_false(config.password_in_config);
             config_free(&config);
             continue;

@@ -42,8 +42,9 @@
      "1:35: limits.api.key: one number is bits of IPv6, 33 to 128; for those of IPv4 write both: address/24/48"},
     {"limits: {api: {limit: 10/s, key: [address/24/200]}}",
      "1:35: limits.api.key: expected bits of IPv6, 33 to 128, or of both: address/64 or address/24/48"},
-    {"limits: {api: {limit: 10/s, key: [ten ant]}}", "1:35: limits.api.key: expected a field's name or address/BITS; "
-                                                     "for example tenant, header.x-api-key or address/64"},
+    {"limits: {api: {limit: 10/s, key: [ten ant]}}", "1:35: limits.api.key: expected a field's name, address/BITS, "
+                                                     "path/normal or path/lower; for example tenant, header.x-api-key "
+                                                     "or address/64"},
     {"limits: {api: {limit: 10/s, exempt: [10.0.0.0/8]}}",
      "1:37: limits.api.exempt: networks are looked for in the key, and this one has no address; for example key: "
      "[address]"},
@@ -79,7 +80,7 @@
      "2:18: overrides.api: expected names and values; for example {name: value}"},
     {"limit: {api: 10/s}", "1:1: \"limit\" is not known here; did you mean limits?"},
     {"colour: red", "1:1: \"colour\" is not known here; expected listen, table, engine, password, password_file, "
-                    "threads, user, group, limits or overrides"},
+                    "admin_password, admin_password_file, texts, log, threads, user, group, limits or overrides"},
     {"listen: {respp: 127.0.0.1:1}", "1:10: listen: \"respp\" is not known here; did you mean resp?"},
     {"listen: {resp: 9347}", "1:16: listen.resp: expected ADDRESS:PORT, :PORT for all addresses, or none; for example "
                              "localhost:9347, 127.0.0.1:9347 or [::1]:9347"},
@@ -115,6 +116,18 @@
     {"password: ''",
      "1:12: password: expected a password of up to 512 bytes; quote it where it looks like something else"},
     {"password: a\npassword_file: /nowhere", "2:16: password_file: expected password or password_file, not both"},
+    {"admin_password_file: /nowhere\nadmin_password: a",
+     "1:22: admin_password_file: \"/nowhere\" cannot be opened; expected a file that weir may read"},
+    {"admin_password: a\nadmin_password_file: /nowhere",
+     "2:22: admin_password_file: expected admin_password or admin_password_file, not both"},
+    {"password: [a, b, c]", "1:11: password: expected one password, or two that are both valid: [NEW, OLD]"},
+    {"password: []", "1:11: password: expected one password, or two that are both valid: [NEW, OLD]"},
+    {"password: [a, '']",
+     "1:16: password: expected a password of up to 512 bytes; quote it where it looks like something else"},
+    {"log: {refused: 10/}", "1:19: log.refused: expected a period: s, min, h, d, w; for example 10/s"},
+    {"log: {refusals: 10/s}", "1:7: log: \"refusals\" is not known here; expected refused"},
+    {"texts: yes", "1:8: texts: expected on or off: whether requests may bring a limit of their own"},
+    {"texts: [on]", "1:8: texts: expected on or off: whether requests may bring a limit of their own"},
     {"password_file: /nowhere/at/all",
      "1:16: password_file: \"/nowhere/at/all\" cannot be opened; expected a file that weir may read"},
     {"threads: 65", "1:10: threads: expected 1 to 64 threads"},

@@ -16,7 +16,7 @@
 
 static const char *ask(struct client *client, const char *query, const char *headers)
 {
-    return client_ask(client, "GET /auth%s HTTP/1.1\r\nHost: localhost\r\n%s\r\n", query, headers);
+    return client_ask(client, "GET /auth%s HTTP/1.1\r\nHost: localhost\r\nX-Weir-Proxy: 1\r\n%s\r\n", query, headers);
 }
 
 static void check(struct client *client, const char *query, const char *headers, int status, const char *words)
@@ -68,12 +68,14 @@ static void methods(void **state)
     static const char *const all[] = {"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"};
     struct client *client = client_open();
     for (size_t i = 0; i < LENGTH(all); i++) {
-        const char *answer = client_ask(client, "%s /auth?limit=%zu/h&key=m HTTP/1.1\r\nHost: localhost\r\n\r\n",
-                                        all[i], LENGTH(all) - 1);
+        const char *answer =
+            client_ask(client, "%s /auth?limit=%zu/h&key=m HTTP/1.1\r\nHost: localhost\r\nX-Weir-Proxy: 1\r\n\r\n",
+                       all[i], LENGTH(all) - 1);
         assert_int_equal(client_status(answer), i + 1 < LENGTH(all) ? 200 : 429);
     }
-    assert_string_equal(
-        client_body(client_ask(client, "HEAD /auth?limit=6/h&key=m HTTP/1.1\r\nHost: localhost\r\n\r\n")), "");
+    assert_string_equal(client_body(client_ask(client, "HEAD /auth?limit=6/h&key=m HTTP/1.1\r\nHost: localhost\r\n"
+                                                       "X-Weir-Proxy: 1\r\n\r\n")),
+                        "");
     client_close(client);
 }
 
@@ -85,6 +87,41 @@ static void shadow(void **state)
     check(client, "?limit=watched&key=a", "", 200, "r=0");
     assert_null(strstr(client->answers, "X-Weir-Shadow"));
     check(client, "?limit=watched&key=a", "", 200, "X-Weir-Shadow: deny\r\n");
+    client_close(client);
+}
+
+/* ---- who asks ---- */
+
+/* A page on the web has its reader's browser send the first ones without asking; the others it has to ask for, by an
+   OPTIONS without the header, which is one of the first again. */
+static void of_a_proxy(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *headers;
+        int status;
+    } rows[] = {
+        {"", 400},
+        {"Accept: image/avif\r\nReferer: http://evil.example/\r\n", 400},
+        {"Origin: http://evil.example\r\nAccess-Control-Request-Headers: x-weir-key\r\n", 400},
+        {"X-Forwarded-For: 192.0.2.1\r\nX-Real-IP: 192.0.2.1\r\n", 400}, /* a forward proxy of the reader's */
+        {"X-Forwarded-Host: a\r\nX-Forwarded-Proto: http\r\nX-Weir: 1\r\n", 400},
+        {"X-Weir-Proxy: nginx\r\n", 200},
+        {"x-weir-tenant: a\r\n", 200},
+        {"X-Forwarded-Method: GET\r\n", 200},
+        {"X-Forwarded-Uri: /\r\n", 200},
+        {"X-Original-Method: GET\r\n", 200},
+        {"X-Original-URI: /\r\n", 200},
+    };
+    struct client *client = client_open();
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        const char *answer =
+            client_ask(client, "GET /auth?limit=6/h&key=p HTTP/1.1\r\nHost: localhost\r\n%s\r\n", rows[i].headers);
+        if (client_status(answer) != rows[i].status) fail_msg("%s: %s", rows[i].headers, answer);
+    }
+    check(client, "?limit=6/h&key=p", "", 429, ""); /* six of them were taken, and no more */
+    client->session.local = true;
+    assert_int_equal(client_status(client_ask(client, "GET /auth?limit=6/h&key=q HTTP/1.0\r\n\r\n")), 200);
     client_close(client);
 }
 
@@ -157,6 +194,8 @@ static void parts(void **state)
         {"method", "", "X-Forwarded-Method: POST\r\n", "", "X-Original-Method: POST\r\n"},
         {"path", "", "X-Forwarded-Uri: /a/b?c=d\r\n", "", "X-Original-URI: /a/b?e\r\n"},
         {"path", "", "X-Forwarded-Uri: /a/b\r\n", "", "X-Forwarded-Uri: /a/b?\r\n"},
+        {"path/normal", "", "X-Forwarded-Uri: //a/%62?c=d\r\n", "", "X-Original-URI: /a/./b?e\r\n"},
+        {"path/lower", "", "X-Forwarded-Uri: /LOGIN\r\n", "", "X-Original-URI: /%6cogin\r\n"},
         {"header.x-api-key", "", "X-API-Key: k1\r\n", "", "x-api-key: k1\r\n"},
         {"tenant", "", "X-Weir-Tenant: t\r\n", "&tenant=t", ""},
         {"tenant,address", "&tenant=t", "X-Real-IP: 192.0.2.1\r\n", "", "X-Weir-Tenant: t\r\nX-Real-IP: 192.0.2.1\r\n"},
@@ -212,7 +251,7 @@ static void bad_parts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers), cmocka_unit_test(methods), cmocka_unit_test(shadow),
+        cmocka_unit_test(answers), cmocka_unit_test(methods), cmocka_unit_test(shadow),    cmocka_unit_test(of_a_proxy),
         cmocka_unit_test(sources), cmocka_unit_test(parts),   cmocka_unit_test(bad_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,7 +41,7 @@ static inline void client_keep(void *sender, struct session *session, struct sli
 
 static inline void client_reconnect(struct client *client)
 {
-    client->session = (struct session){.protocol = SESSION_HTTP, .trusted = client->service.password == NULL};
+    client->session = (struct session){.protocol = SESSION_HTTP};
 }
 
 static inline struct client *client_open(void)

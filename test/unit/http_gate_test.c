@@ -104,7 +104,9 @@ static void origins(void **state)
     check_rows(client, "/v1/limits", rows, LENGTH(rows));
     for (size_t i = 0; i < LENGTH(rows); i++) {
         /* A proxy's client has an Origin of his own. */
-        assert_int_equal(status_of(client, "/auth?limit=100/s&key=a", rows[i].headers), 200);
+        char headers[256];
+        snprintf(headers, sizeof headers, "X-Forwarded-Method: GET\r\n%s", rows[i].headers);
+        assert_int_equal(status_of(client, "/auth?limit=100/s&key=a", headers), 200);
     }
     const char *answer = client_ask(client, "POST /v1/forget HTTP/1.1\r\n" LOCAL
                                             "Origin: https://evil.example\r\nContent-Type: text/plain\r\n"
@@ -146,8 +148,9 @@ static void passwords(void **state)
     static const char *const asked[] = {"/v1/limits", "/v1/stats", "/v1/top", "/metrics", "/"};
     struct client *client = client_open();
     char value[2048], basic[4096];
-    client->service.password = "s3cret:x";
+    service_allow(&client->service, &(struct access){.password = {.text = {"new", "s3cret:x"}}});
     client_reconnect(client);
+    assert_int_equal(status_of(client, "/v1/limits", LOCAL "Authorization: Bearer new\r\n"), 200);
     check_rows(client, "/v1/limits", rows, LENGTH(rows));
     for (size_t i = 0; i < LENGTH(asked); i++) {
         assert_int_equal(status_of(client, asked[i], LOCAL), 401);
@@ -162,8 +165,87 @@ static void passwords(void **state)
     snprintf(basic, sizeof basic, LOCAL "Authorization: Basic %02000d\r\n", 0);
     assert_int_equal(status_of(client, "/v1/limits", basic), 401);
     /* A proxy's client is not asked for the service's password. */
-    assert_int_equal(status_of(client, "/auth?limit=9/s&key=a", LOCAL), 400);
+    assert_int_equal(status_of(client, "/auth?limit=9/s&key=a", LOCAL "X-Forwarded-Method: GET\r\n"), 400);
     assert_int_equal(status_of(client, "/auth?limit=9/s&key=a", LOCAL "X-Weir-Password: s3cret:x\r\n"), 200);
+    client_close(client);
+}
+
+/* ---- the admin's password ---- */
+
+static void check_changes(struct client *client, const char *headers, int status, const char *words)
+{
+    static const char *const changes[] = {
+        "POST /v1/limits HTTP/1.1\r\n%s%sContent-Length: 18\r\n\r\nname=api&limit=1/h",
+        "POST /v1/forget HTTP/1.1\r\n%s%sContent-Length: 15\r\n\r\nlimit=api&key=a",
+        "DELETE /v1/limits/api HTTP/1.1\r\n%s%sContent-Length: 0\r\n\r\n"};
+    for (size_t i = 0; i < LENGTH(changes); i++) {
+        const char *answer =
+            client_ask(client, changes[i], headers, LOCAL "Content-Type: application/x-www-form-urlencoded\r\n");
+        if (client_status(answer) != status || strstr(answer, words) == NULL) {
+            fail_msg("%s%s: %d with %s expected, but got %s", changes[i], headers, status, words, answer);
+        }
+    }
+}
+
+static void admins(void **state)
+{
+    (void)state;
+    struct client *client = client_open();
+    check_changes(client, "", 200, "");
+    client->session.remote = true;
+    check_changes(client, "", 403, "admin_password in weir.yaml");
+    client->session.local = true;
+    check_changes(client, "", 200, "");
+    service_allow(&client->service, &(struct access){.password = {.text = {"p"}}});
+    client_reconnect(client);
+    check_changes(client, "Authorization: Bearer p\r\n", 403, "admin_password in weir.yaml");
+    service_allow(&client->service, &(struct access){.password = {.text = {"p"}}, .admin = {.text = {"new", "old"}}});
+    check_changes(client, "Authorization: Bearer p\r\n", 401, "admin's password");
+    check_changes(client, "Authorization: Bearer new\r\n", 200, "");
+    check_changes(client, "X-Weir-Password: old\r\n", 200, "");
+    check_changes(client, "", 401, "");
+    service_allow(&client->service, &(struct access){.admin = {.text = {"a"}}});
+    check_changes(client, "", 401, "admin's password");
+    check_changes(client, "Authorization: Basic eDph\r\n", 200, ""); /* x:a */
+    assert_int_equal(status_of(client, "/v1/limits", LOCAL), 200);
+    client_close(client);
+}
+
+static void no_texts(void **state)
+{
+    (void)state;
+    struct client *client = client_open();
+    client_define(client, "api", "5/h", "", false);
+    service_allow(&client->service, &(struct access){.texts = ACCESS_TEXTS_PUBLIC});
+    assert_int_equal(client_status(client_form(client, "/v1/take", "limit=api&key=a")), 200);
+    const char *answer = client_form(client, "/v1/take", "limit=5/h&key=a");
+    assert_int_equal(client_status(answer), 403);
+    assert_non_null(strstr(answer, "texts: on in weir.yaml"));
+    /* nginx would tell its client 403. */
+    assert_int_equal(status_of(client, "/auth?limit=5/h&key=a", LOCAL "X-Weir-Proxy: 1\r\n"), 400);
+    client_close(client);
+}
+
+/* Before the password a request that is not whole has its head and a little more. */
+static void short_before_password(void **state)
+{
+    (void)state;
+    static char bytes[25 << 10];
+    struct client *client = client_open();
+    memset(bytes, 'x', sizeof bytes);
+    const int head = sprintf(bytes, "POST /v1/take HTTP/1.1\r\n" LOCAL "Content-Length: 60000\r\n\r\n");
+    bytes[head] = 'x';
+    service_allow(&client->service, &(struct access){.password = {.text = {"p"}}});
+    assert_int_equal(client_send(client, bytes, 24 << 10), 0);
+    assert_false(client->session.closing);
+    client->size = 0;
+    client_send(client, bytes, (24 << 10) + 1);
+    assert_true(client->session.closing);
+    assert_int_equal(client_status(client->answers), 413);
+    client_reconnect(client);
+    assert_int_equal(status_of(client, "/v1/limits", LOCAL "Authorization: Bearer p\r\n"), 200);
+    client_send(client, bytes, (24 << 10) + 1);
+    assert_false(client->session.closing);
     client_close(client);
 }
 
@@ -190,9 +272,8 @@ static void page(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hosts),
-        cmocka_unit_test(origins),
-        cmocka_unit_test(passwords),
+        cmocka_unit_test(hosts),  cmocka_unit_test(origins),  cmocka_unit_test(passwords),
+        cmocka_unit_test(admins), cmocka_unit_test(no_texts), cmocka_unit_test(short_before_password),
         cmocka_unit_test(page),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -368,19 +368,20 @@ static void goes_on(void **state)
 /* ---- splits ---- */
 
 /* No receipts: those of another service are others. */
-static const char pipeline[] = "POST /v1/take HTTP/1.1\r\nHost: localhost\r\nContent-Type: " JSON
-                               "\r\nContent-Length: 44\r\n\r\n{\"limit\":\"9/s; 100/h\",\"key\":\"a\",\"peek\":true}"
-                               "\r\n"
-                               "GET /auth?limit=5/h&key=b HTTP/1.1\r\nHost: localhost\r\n\r\n"
-                               "GET /auth?limit=9/s;100/h&key=a&headers=x HTTP/1.1\r\nHost: localhost\r\n\r\n"
-                               "GET /auth?limit=1/h&key=b HTTP/1.1\r\nHost: localhost\r\n\r\n"
-                               "GET /auth?limit=1/h&key=b&status=403 HTTP/1.1\r\nHost: localhost\r\n\r\n"
-                               "POST /v1/limits HTTP/1.1\r\nHost: localhost\r\nContent-Type: " FORM
-                               "\r\nContent-Length: 17\r\n\r\nname=n&limit=10/h"
-                               "GET /auth?limit=n&key=b HTTP/1.1\r\nHost: localhost\r\n\r\n"
-                               "GET /v1/limits HTTP/1.1\r\nHost: localhost\r\n\r\n"
-                               "GET /auth?limit=5/h&key=b HTTP/1.1\r\nHost: localhost\r\n\r\n"
-                               "HEAD /nowhere HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+static const char pipeline[] =
+    "POST /v1/take HTTP/1.1\r\nHost: localhost\r\nContent-Type: " JSON
+    "\r\nContent-Length: 44\r\n\r\n{\"limit\":\"9/s; 100/h\",\"key\":\"a\",\"peek\":true}"
+    "\r\n"
+    "GET /auth?limit=5/h&key=b HTTP/1.1\r\nHost: localhost\r\nX-Weir-Proxy: 1\r\n\r\n"
+    "GET /auth?limit=9/s;100/h&key=a&headers=x HTTP/1.1\r\nHost: localhost\r\nX-Weir-Proxy: 1\r\n\r\n"
+    "GET /auth?limit=1/h&key=b HTTP/1.1\r\nHost: localhost\r\nX-Weir-Proxy: 1\r\n\r\n"
+    "GET /auth?limit=1/h&key=b&status=403 HTTP/1.1\r\nHost: localhost\r\nX-Weir-Proxy: 1\r\n\r\n"
+    "POST /v1/limits HTTP/1.1\r\nHost: localhost\r\nContent-Type: " FORM
+    "\r\nContent-Length: 17\r\n\r\nname=n&limit=10/h"
+    "GET /auth?limit=n&key=b HTTP/1.1\r\nHost: localhost\r\nX-Weir-Proxy: 1\r\n\r\n"
+    "GET /v1/limits HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    "GET /auth?limit=5/h&key=b HTTP/1.1\r\nHost: localhost\r\nX-Weir-Proxy: 1\r\n\r\n"
+    "HEAD /nowhere HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
 
 /* Bytes as a connection keeps them: what was not taken comes again with more behind it. */
 static void feed(struct client *client, size_t first, size_t step)

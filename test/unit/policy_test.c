@@ -74,6 +74,9 @@ static void parts(void **state)
         {"address/32/32", true, 32, 32},
         {"address/1/1", true, 1, 1},
         {"addresses", false, 32, 64},
+        {"path", false, 32, 64},
+        {"path/", false, 0, -1},
+        {"path/upper", false, 0, -1},
         {"address/32", true, 0, -1},
         {"address/129", true, 0, -1},
         {"address/", true, 0, -1},
@@ -105,7 +108,7 @@ static void parts(void **state)
 /* ---- keys ---- */
 
 struct request {
-    const char *tenant, *address, *key;
+    const char *tenant, *address, *key, *path;
 };
 
 static struct slice field(void *context, const char *name)
@@ -115,6 +118,7 @@ static struct slice field(void *context, const char *name)
     if (strcmp(name, "tenant") == 0) value = request->tenant;
     if (strcmp(name, "address") == 0) value = request->address;
     if (strcmp(name, "key") == 0) value = request->key;
+    if (strcmp(name, "path") == 0) value = request->path;
     return value != NULL ? slice_of(value) : (struct slice){NULL, 0};
 }
 
@@ -126,6 +130,27 @@ static const struct {
     {"tenant", {.tenant = "acme"}, "acme", NULL},
     {"tenant", {.tenant = "a,\\b"}, "a,\\b", NULL},
     {"tenant", {.address = "10.1.2.3"}, NULL, "tenant"},
+    {"path", {.path = "//Login/%6c"}, "//Login/%6c", NULL},
+    {"path/normal", {.path = "/login"}, "/login", NULL},
+    {"path/normal", {.path = "//login"}, "/login", NULL},
+    {"path/normal", {.path = "/%6cogi%6E"}, "/login", NULL},
+    {"path/normal", {.path = "/a/./b/%2e%2E/../login"}, "/login", NULL},
+    {"path/normal", {.path = "/..//%2f/../login"}, "/login", NULL},
+    {"path/normal", {.path = "/login/"}, "/login/", NULL},
+    {"path/normal", {.path = "/login/."}, "/login/", NULL},
+    {"path/normal", {.path = "/login/.."}, "/", NULL},
+    {"path/normal", {.path = "/.."}, "/", NULL},
+    {"path/normal", {.path = "/a%2flogin%2F..%2Fb"}, "/a/b", NULL},
+    {"path/normal", {.path = "/%2541"}, "/%41", NULL},
+    {"path/normal", {.path = "/%4"}, "/%4", NULL},
+    {"path/normal", {.path = "/%zz..a/...%"}, "/%zz..a/...%", NULL},
+    {"path/normal", {.path = "/LOGIN"}, "/LOGIN", NULL},
+    {"path/normal", {.path = "*"}, "*", NULL},
+    {"path/normal", {.path = "a/../../b"}, "/b", NULL},
+    {"path/lower", {.path = "//LOGI%4e"}, "/login", NULL},
+    {"path/lower", {.path = "/\xc3\x84Z"}, "/\xc3\x84z", NULL},
+    {"tenant,path/lower", {.tenant = "t", .path = "/A,\\%5c"}, "t,/a\\,\\\\\\\\", NULL},
+    {"path/normal", {.tenant = "t"}, NULL, "path"},
     {"", {.key = "all of it, \\"}, "all of it, \\", NULL},
     {"", {.tenant = "acme"}, NULL, "key"},
     {"address", {.address = "203.0.113.9"}, "203.0.113.9", NULL},
@@ -136,10 +161,10 @@ static const struct {
     {"address/24/48", {.address = "2001:db8:1:2::9"}, "2001:db8:1::/48", NULL},
     {"address", {.address = "203.0.113.9/32"}, NULL, "address"},
     {"address", {.address = "somewhere"}, NULL, "address"},
-    {"tenant,address", {"acme", "fe80::1%eth0", NULL}, "acme,fe80::/64", NULL},
-    {"tenant,address", {"a,b\\", "10.1.2.3", NULL}, "a\\,b\\\\,10.1.2.3", NULL},
-    {"address,tenant", {"acme", "10.1.2.3", NULL}, "10.1.2.3,acme", NULL},
-    {"address,tenant", {"acme", NULL, NULL}, NULL, "address"},
+    {"tenant,address", {"acme", "fe80::1%eth0", NULL, NULL}, "acme,fe80::/64", NULL},
+    {"tenant,address", {"a,b\\", "10.1.2.3", NULL, NULL}, "a\\,b\\\\,10.1.2.3", NULL},
+    {"address,tenant", {"acme", "10.1.2.3", NULL, NULL}, "10.1.2.3,acme", NULL},
+    {"address,tenant", {"acme", NULL, NULL, NULL}, NULL, "address"},
 };
 
 static void keys(void **state)

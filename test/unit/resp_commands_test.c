@@ -12,6 +12,8 @@
 
 #include "serve/config.h"
 #include "serve/protocols.h"
+#include "serve/series.h"
+#include "serve/stats_text.h"
 #include "unit/serve_rig.h"
 
 /* What is sent in one turn, and all that is answered. */
@@ -70,6 +72,8 @@ static void throttle_mistakes(void **state)
          "-ERR Couldn't parse as integer: abc (count; for example CL.THROTTLE user 15 30 60)\r\n"},
         {"CL.THROTTLE user 9223372036854775808 30 60\r\n",
          "-ERR Couldn't parse as integer: 9223372036854775808 (max_burst; for example CL.THROTTLE user 15 30 60)\r\n"},
+        {"CL.THROTTLE user -9223372036854775808 30 60\r\n",
+         "-ERR Couldn't parse as integer: -9223372036854775808 (max_burst; for example CL.THROTTLE user 15 30 60)\r\n"},
         {"CL.THROTTLE user 15 - 60\r\n",
          "-ERR Couldn't parse as integer: - (count; for example CL.THROTTLE user 15 30 60)\r\n"},
         {"CL.THROTTLE user 15 0 60\r\n", zero},
@@ -277,7 +281,7 @@ static void passwords(void **state)
 {
     (void)state;
     struct rig *rig = rig_open();
-    rig->service.password = "open sesame";
+    service_allow(&rig->service, &(struct access){.password = {.text = {"open sesame"}}});
     rig->session[0].trusted = false;
     static const char required[] = "-NOAUTH Authentication required.\r\n";
     static const char wrong[] = "-WRONGPASS invalid username-password pair or user is disabled.\r\n";
@@ -301,12 +305,173 @@ static void passwords(void **state)
     rig_close(rig);
 }
 
-/* ---- what clients ask of a server ---- */
-
 static void contains(const char *answer, const char *words)
 {
     if (strstr(answer, words) == NULL) fail_msg("there is no %s in %s", words, answer);
 }
+
+/* Two passwords are valid at a time, and which two may change while a client is there. */
+static void rotation(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open();
+    service_allow(&rig->service, &(struct access){.password = {.text = {"new", "old"}}});
+    rig->session[0].trusted = false;
+    assert_string_equal(rig_send(rig, "AUTH old\r\nRESET\r\nAUTH new\r\nRESET\r\n"),
+                        "+OK\r\n+RESET\r\n+OK\r\n+RESET\r\n");
+    service_allow(&rig->service, &(struct access){.password = {.text = {"newer", "new"}}});
+    contains(rig_send(rig, "AUTH old\r\n"), "-WRONGPASS");
+    assert_string_equal(rig_send(rig, "AUTH newer\r\nRESET\r\n"), "+OK\r\n+RESET\r\n");
+    service_allow(&rig->service, &(struct access){.texts = ACCESS_TEXTS_ON});
+    assert_string_equal(rig_send(rig, "PING\r\n"), "+PONG\r\n"); /* none is asked for any more */
+    rig_close(rig);
+}
+
+/* Who may change limits: by session, by what is asked for, and by what was given. */
+static void admins(void **state)
+{
+    (void)state;
+    static const struct {
+        bool remote, local;
+        const char *password, *admin, *login;
+        bool may;
+    } rows[] = {
+        {false, false, "", "", "PING", true},
+        {true, false, "", "", "PING", false},
+        {false, false, "p", "", "AUTH p", false},
+        {false, true, "p", "", "AUTH p", true},
+        {false, true, "", "a", "PING", true},
+        {false, false, "", "a", "PING", false},
+        {false, false, "", "a", "AUTH a", true},
+        {true, false, "p", "a", "AUTH a", true},
+        {true, false, "p", "a", "AUTH p", false},
+        {true, false, "p", "a", "AUTH admin a", true},
+        {true, false, "p", "a", "AUTH default a", true},
+        {true, false, "p", "a", "HELLO 3 AUTH admin a", true},
+        {true, false, "p", "a", "AUTH a\r\nAUTH p", false},
+        {false, false, "", "a", "AUTH a\r\nRESET", false},
+    };
+    static const char *const changes[] = {"WEIR.LIMIT SET api 1/h\r\n", "WEIR.LIMIT DEL api\r\n",
+                                          "WEIR.FORGET 1/h a\r\n"};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct rig *rig = rig_open();
+        struct access access = {.texts = ACCESS_TEXTS_ON};
+        char login[64];
+        snprintf(access.password.text[0], sizeof access.password.text[0], "%s", rows[i].password);
+        snprintf(access.admin.text[0], sizeof access.admin.text[0], "%s", rows[i].admin);
+        service_allow(&rig->service, &access);
+        rig->session[0].trusted = false;
+        rig->session[0].remote = rows[i].remote;
+        rig->session[0].local = rows[i].local;
+        snprintf(login, sizeof login, "%s\r\n", rows[i].login);
+        if (rig_send(rig, login)[0] == '-') fail_msg("%zu: %s", i, rig->out[0]);
+        for (size_t j = 0; j < sizeof changes / sizeof changes[0]; j++) {
+            const char *answer = rig_send(rig, changes[j]);
+            if ((answer[0] != '-') != rows[i].may) fail_msg("%zu: %s: %s", i, changes[j], answer);
+            if (!rows[i].may) contains(answer, "-NOPERM");
+        }
+        contains(rig_send(rig, "WEIR.LIMIT\r\n"),
+                 rig->session[0].resp_version == 3 ? "%0" : "*0"); /* to look is free */
+        rig_close(rig);
+    }
+}
+
+static void no_texts(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open();
+    rig_send(rig, "WEIR.LIMIT SET api 5/h\r\n");
+    for (unsigned texts = ACCESS_TEXTS_OFF; texts <= ACCESS_TEXTS_ENGINE; texts++) {
+        service_allow(&rig->service, &(struct access){.texts = (enum access_texts)texts});
+        static const char *const asked[] = {"WEIR.TAKE 10/s a\r\n", "WEIR.CHARGE 10/s a 1\r\n",
+                                            "WEIR.TAKE unlimited a\r\n", "WEIR.FORGET 10/s a\r\n",
+                                            "CL.THROTTLE a 1 1 60\r\n"};
+        for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++) {
+            const char *answer = rig_send(rig, asked[i]);
+            contains(answer, "-NOPERM");
+            contains(answer, "weir.yaml");
+            contains(answer, "texts: o");
+        }
+        contains(rig_send(rig, "WEIR.TAKE api a\r\n"), "$5\r\nallow");
+    }
+    service_allow(&rig->service, &(struct access){.texts = ACCESS_TEXTS_ON});
+    contains(rig_send(rig, "WEIR.TAKE 10/s a\r\n"), "$5\r\nallow");
+    rig_close(rig);
+}
+
+/* A name that is removed leaves its counter to the next, who begins at 0, and nothing that was counted is lost. */
+static void names_come_and_go(void **state)
+{
+    (void)state;
+    enum { NAMES = 3000 };
+    static char metrics[STATS_METRICS_MAX];
+    struct rig *rig = rig_open();
+    char commands[256];
+    for (unsigned i = 0; i < NAMES; i++) {
+        snprintf(commands, sizeof commands, "WEIR.LIMIT SET n%u 1/h\r\nWEIR.TAKE n%u a\r\nWEIR.LIMIT DEL n%u\r\n", i, i,
+                 i);
+        contains(rig_send(rig, commands), "$5\r\nallow");
+        if (i % 100 == 0) series_sample(&rig->service);
+    }
+    rig_send(rig, "WEIR.LIMIT SET last 1/h\r\nWEIR.TAKE last a\r\nWEIR.TAKE last a\r\n");
+    assert_in_range(rig->service.name_count, 1, 2);
+    struct bytes out = {.memory = metrics, .capacity = sizeof metrics - 1};
+    stats_write_metrics(&rig->service, &out);
+    metrics[out.size] = '\0';
+    contains(metrics, "\nweir_decisions_total{limit=\"last\",verdict=\"allow\"} 1\n");
+    contains(metrics, "\nweir_decisions_total{limit=\"last\",verdict=\"deny\"} 1\n");
+    contains(metrics, "\nweir_decisions_total{limit=\"(removed)\",verdict=\"allow\"} 3000\n");
+    contains(metrics, "\nweir_decisions_total{limit=\"(text)\",verdict=\"allow\"} 0\n");
+    contains(rig_send(rig, "INFO\r\n"), "\r\ndecisions_allowed:3001\r\ndecisions_denied:1\r\n");
+    assert_in_range(out.size, 1, 16 << 10);
+    series_sample(&rig->service);
+    assert_int_equal(rig->service.series->sample[rig->service.series->count - 1].calls[SERIES_LIMITS].offered, 0);
+    rig_close(rig);
+}
+
+/* A policy that another thread still looks at keeps its names; what was claimed for one that never came about goes with
+   the next. */
+static void names_in_use(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open();
+    rig_send(rig, "WEIR.LIMIT SET a 1/h\r\n");
+    struct policy *held = service_policy(&rig->service);
+    rig_send(rig, "WEIR.LIMIT DEL a\r\nWEIR.LIMIT SET b 1/h\r\n");
+    assert_int_equal(service_number(&rig->service, "a"), 1);
+    assert_int_equal(service_number(&rig->service, "b"), 2);
+    service_release(&rig->service, held); /* claimed */
+    rig_send(rig, "WEIR.LIMIT SET c 1/h\r\n");
+    assert_int_equal(service_number(&rig->service, "c"), 3);
+    service_publish(&rig->service, policy_with(NULL, rig->tables, slice_of("d"), "1/h", NULL));
+    rig_send(rig, "PING\r\n");
+    assert_int_equal(service_number(&rig->service, "e"), 1);
+    rig_close(rig);
+}
+
+/* Before the password a command that is not whole is short; after it as long as any. */
+static void short_before_password(void **state)
+{
+    (void)state;
+    static const char begun[] = "*2\r\n$4\r\nAUTH\r\n$60000\r\n";
+    char bytes[2048];
+    memset(bytes, 'x', sizeof bytes);
+    memcpy(bytes, begun, sizeof begun - 1);
+    struct rig *rig = rig_open();
+    service_allow(&rig->service, &(struct access){.password = {.text = {"p"}}});
+    for (unsigned trusted = 0; trusted < 2; trusted++) {
+        struct session *session = &rig->session[trusted];
+        session->trusted = trusted != 0;
+        assert_string_equal(rig_send_bytes(rig, trusted, (struct slice){bytes, 1024}), "");
+        assert_false(session->closing);
+        const char *answer = rig_send_bytes(rig, trusted, (struct slice){bytes, 1025});
+        assert_int_equal(session->closing, trusted == 0);
+        if (trusted == 0) contains(answer, "at most 1024 bytes before AUTH");
+    }
+    rig_close(rig);
+}
+
+/* ---- what clients ask of a server ---- */
 
 static void told(void **state)
 {
@@ -361,6 +526,12 @@ int main(void)
         cmocka_unit_test(costs_of_the_spared),
         cmocka_unit_test(connections),
         cmocka_unit_test(passwords),
+        cmocka_unit_test(rotation),
+        cmocka_unit_test(admins),
+        cmocka_unit_test(no_texts),
+        cmocka_unit_test(short_before_password),
+        cmocka_unit_test(names_come_and_go),
+        cmocka_unit_test(names_in_use),
         cmocka_unit_test(told),
         cmocka_unit_test(foreign),
     };

@@ -242,6 +242,10 @@ static const char *const expected_metrics[] = {
     "# HELP weir_turns_total Turns of the workers' loops: each decides all that has arrived at once.\n"
     "# TYPE weir_turns_total counter\n"
     "weir_turns_total 15\n"
+    "# HELP weir_text_alternations_total Times that a key was asked under the free text before its last: two texts in "
+    "turn.\n"
+    "# TYPE weir_text_alternations_total counter\n"
+    "weir_text_alternations_total 22\n"
     "# HELP weir_connections Connections that are open.\n"
     "# TYPE weir_connections gauge\n"
     "weir_connections 5\n"
@@ -301,6 +305,7 @@ static void count_all(struct stats *stats)
     stats_add(&stats->connections_cut, 18);
     stats_add(&stats->bytes_in, 19);
     stats_add(&stats->bytes_out, 20);
+    stats_add(&stats->alternations, 22);
 }
 
 static void assert_text(const struct bytes *bytes, const char *expected)
@@ -328,9 +333,9 @@ static void test_metrics(void **state)
     struct service service;
     struct policy policy = {.limit = NULL};
     struct stats *stats = open_service(&service);
+    service_publish(&service, &policy);
     assert_int_equal(service_number(&service, "api"), 1);
     assert_int_equal(service_number(&service, "a\\b\"c\nd"), 2);
-    service_publish(&service, &policy);
     const weir_decision late = {.verdict = WEIR_ALLOW, .charged = 9, .start = {500 * MS}, .due = {250 * MS}};
     stats_decided(stats, 1, &late, false);
     decide(stats, 1, WEIR_DENY, 0, false);
@@ -369,6 +374,14 @@ static void test_sizes(void **state)
         words[sizeof words - 1] = '\0';
         service_say(&service, words);
     }
+    for (int i = 0; i < SERVICE_NOTES_MAX; i++) {
+        char words[NOTES_LINE_MAX];
+        memset(words, '"', sizeof words);
+        words[i] = 'a';
+        words[sizeof words - 1] = '\0';
+        service_note(&service, words);
+    }
+    atom_store(&service.gone.allowed, UINT64_MAX / 2);
     for (int i = 0; i < SERIES_SAMPLES + 1; i++) {
         for (unsigned limit = 0; limit < STATS_LIMITS; limit++) {
             stats_add(&stats->limit[limit].denied, UINT64_C(1) << 33);
@@ -451,7 +464,7 @@ static void test_json_of_nothing(void **state)
         START "0,\"addresses\":[],\"connections\":{\"open\":0,\"opened\":0,\"refused\":0,\"cut\":0},\"commands\":0,"
               "\"http_requests\":0,\"errors\":0,\"workers\":1,"
               "\"table\":{\"keys\":10,\"keys_max\":1000,\"bytes\":25000,\"full\":3,\"displaced\":2,"
-              "\"reclaimed\":7},\"events\":[],\"top\":[],\"layout\":0,\"sample\":0,\"limits\":[],"
+              "\"reclaimed\":7},\"events\":[],\"mistakes\":[],\"top\":[],\"layout\":0,\"sample\":0,\"limits\":[],"
               "\"names\":0,\"all\":{\"allowed\":0,\"denied\":0,\"never\":0,\"shadowed\":0,\"permits\":0,\"late_ns\":0},"
               "\"samples\":[],\"more\":false}\n");
     service_close(&service);
@@ -478,6 +491,7 @@ static void test_json(void **state)
     service_say(&service, "reloaded \"weir.yaml\"");
     unix_now_ns += UINT64_C(1000) * MS;
     service_say(&service, "cut \xff");
+    service_note(&service, "RESP: no");
     series_sample(&service);
     unix_now_ns -= UINT64_C(1000) * MS;
     now_ns += UINT64_C(2000000000);
@@ -494,7 +508,8 @@ static void test_json(void **state)
                 "\"http_requests\":13,\"errors\":14,\"workers\":1,"
                 "\"table\":{\"keys\":10,\"keys_max\":1000,\"bytes\":25000,\"full\":3,\"displaced\":2,"
                 "\"reclaimed\":7},\"events\":[{\"number\":2,\"unix_ms\":1700000001250,\"text\":\"cut \xef\xbf\xbd\"},"
-                "{\"number\":1,\"unix_ms\":1700000000250,\"text\":\"reloaded \\\"weir.yaml\\\"\"}],\"top\":[],"
+                "{\"number\":1,\"unix_ms\":1700000000250,\"text\":\"reloaded \\\"weir.yaml\\\"\"}],\"mistakes\":["
+                "{\"number\":1,\"unix_ms\":1700000001250,\"text\":\"RESP: no\"}],\"top\":[],"
                 "\"layout\":0,\"sample\":2,\"limits\":[{\"place\":0,\"name\":\"api\",\"text\":\"5/s burst=9 "
                 "algorithm=gcra\",\"shadow\":true,\"allowed\":2,\"denied\":0,\"never\":0,\"shadowed\":1,\"permits\":2,"
                 "\"late_ns\":0},"

@@ -274,6 +274,42 @@ static void counted(void **state)
     rig_close(rig);
 }
 
+/* ---- two texts for one key ---- */
+
+static void alternation(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open();
+    const struct atom *count = &rig->turn.stats->alternations;
+    const struct service_note *note = &rig->service.note[0];
+    /* One text after another, the same in other words, other keys, a look, a name: none of it is. */
+    rig_send(rig, "WEIR.LIMIT SET api 3/h\r\n");
+    for (unsigned i = 0; i < 4; i++) {
+        RIG_SAY(rig, "WEIR.TAKE", i < 2 ? "10/s" : "10/s burst=1000", "a");
+        RIG_SAY(rig, "WEIR.TAKE", i % 2 == 0 ? "10/s burst=10" : "10/s", "b");
+        RIG_SAY(rig, "WEIR.TAKE", i % 2 == 0 ? "10/s" : "20/s", i % 2 == 0 ? "c" : "d");
+        RIG_SAY(rig, "WEIR.TAKE", "10/s", "e");
+        RIG_SAY(rig, "WEIR.TAKE", "20/s", "e", "PEEK");
+        RIG_SAY(rig, "WEIR.TAKE", i % 2 == 0 ? "10/s" : "api", "f");
+        RIG_SAY(rig, "WEIR.TAKE", i % 2 == 0 ? "10/s algorithm=sliding-log" : "9/s algorithm=leaky", "g");
+    }
+    assert_int_equal(rig->service.note_count, 0);
+    assert_int_equal(atom_load(count), 0);
+    /* This is, whoever brings the texts. */
+    RIG_SAY(rig, "WEIR.TAKE", "10/s", "a");
+    assert_int_equal(atom_load(count), 1);
+    assert_string_equal(note->text, "key \"a\" is asked under \"10/s burst=1000 algorithm=gcra\" and \"10/s burst=10 "
+                                    "algorithm=gcra\" in turn: it owes less by one than by the other; give the limit a "
+                                    "name");
+    for (unsigned i = 0; i < 50; i++) rig_send(rig, "CL.THROTTLE t 1 1 60\r\nCL.THROTTLE t 9 1 60\r\n");
+    assert_int_equal(atom_load(count), 1 + 98);
+    for (unsigned i = 0; i < 50; i++) { /* with a table of wide slots, too */
+        RIG_SAY(rig, "WEIR.TAKE", i % 2 == 0 ? "10/s algorithm=sliding-log" : "5/s algorithm=sliding-log", "w");
+    }
+    assert_int_equal(atom_load(count), 1 + 98 + 48);
+    rig_close(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -290,6 +326,7 @@ int main(void)
         cmocka_unit_test(policy_of_the_turn),
         cmocka_unit_test(shadow),
         cmocka_unit_test(counted),
+        cmocka_unit_test(alternation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

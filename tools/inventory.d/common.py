@@ -134,4 +134,5 @@ def serve_alone():
 
 def serve_with_engine():
     redis = redis_with_functions()
-    return serve('shared', (DATA / 'serve.yaml').read_text() + f'engine: {{url: "unix://{redis}", nodes: 1}}\n')
+    more = f'engine: {{url: "unix://{redis}", nodes: 1}}\ntexts: on\n'
+    return serve('shared', (DATA / 'serve.yaml').read_text() + more)

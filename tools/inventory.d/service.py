@@ -98,7 +98,7 @@ class Http(http.client.HTTPConnection):
 def fetch(path, method, target, body=''):
     client = Http(path)
     kind = 'application/json' if body.startswith('{') else 'application/x-www-form-urlencoded'
-    client.request(method, target, body or None, {'Content-Type': kind} if body else {})
+    client.request(method, target, body or None, {'X-Weir-Proxy': 'a', **({'Content-Type': kind} if body else {})})
     answer = client.getresponse()
     text = answer.read().decode(errors='replace')
     client.close()

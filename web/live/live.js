@@ -364,13 +364,19 @@ function drawEvent(event) {
         element('bdi', {}, formText(event.text)));
 }
 
-function updateEvents({ events }) {
-    const list = byId('event-list');
-    const newest = events.length > 0 ? String(events[0].number) : '';
-    byId('event-none').hidden = events.length > 0;
+// The same mistake once more keeps its number and has another time.
+function updateList(kind, rows) {
+    const list = byId(`${kind}-list`);
+    const newest = rows.length > 0 ? `${rows[0].number} ${rows[0].unix_ms}` : '';
+    byId(`${kind}-none`).hidden = rows.length > 0;
     if (list.dataset.newest === newest) return;
     list.dataset.newest = newest;
-    list.replaceChildren(...events.map(drawEvent));
+    list.replaceChildren(...rows.map(drawEvent));
+}
+
+function updateEvents({ events, mistakes }) {
+    updateList('event', events);
+    updateList('mistake', mistakes);
 }
 
 // ---- nothing was asked yet ----
@@ -428,8 +434,11 @@ function drawSections() {
         element('div', { class: 'two' }, drawLatency(),
             section('table', 'Table', drawFill(), plotPlace('Keys in use over time'))),
         section('limits', 'Limits', drawOrder(), element('div', { id: 'cards', class: 'few' }), drawRest()),
+        section('mistakes', 'Mistakes in requests',
+            element('p', { class: 'none', id: 'mistake-none' }, 'None that was noted.'),
+            element('ol', { id: 'mistake-list', class: 'told' })),
         section('events', 'Events', element('p', { class: 'none', id: 'event-none' }, 'Nothing to tell.'),
-            element('ol', { id: 'event-list' }))];
+            element('ol', { id: 'event-list', class: 'told' }))];
 }
 
 function drawPage() {
