@@ -98,10 +98,9 @@ static uint64_t late_of(const struct asked *asked, uint64_t delay)
 {
     uint64_t late = MICRO_FOREVER;
     for (unsigned i = 0; i < asked->plan->count; i++) {
+        if (asked->plan->rule[i].kind != MICRO_HYBRID) continue;
         const struct one one = one_of(asked, i);
-        const struct kind *kind = kind_of(one.rule);
-        if (kind == NULL || kind->late == NULL) continue;
-        late = least(late, kind->late(&one, asked->now, asked->cost[i], delay));
+        late = least(late, hybrid_late(&one, asked->now, asked->cost[i], delay));
     }
     return late == MICRO_FOREVER ? 0 : late;
 }

@@ -167,6 +167,6 @@ static void give_back(const struct one *one, uint64_t now, uint64_t taken, uint6
 
 const struct kind *gcra_kind(void)
 {
-    static const struct kind gcra = {adapt, offer, take, NULL, room, full, NULL, charge, give_back, NULL};
+    static const struct kind gcra = {adapt, offer, take, NULL, room, full, NULL, charge, give_back};
     return &gcra;
 }

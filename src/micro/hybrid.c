@@ -90,7 +90,7 @@ static void take(const struct one *one, uint64_t now, uint64_t cost)
 }
 
 /* A limit that starts with a full pool gives it ahead of the schedule, and only the first permit of it is due. */
-static uint64_t late(const struct one *one, uint64_t now, uint64_t cost, uint64_t delay)
+uint64_t hybrid_late(const struct one *one, uint64_t now, uint64_t cost, uint64_t delay)
 {
     const struct micro_rule *rule = one->rule;
     const struct lines lines = lines_at(one, now, least(cost * rule->permit, rule->top));
@@ -139,6 +139,6 @@ static void give_back(const struct one *one, uint64_t now, uint64_t taken, uint6
 
 const struct kind *hybrid_kind(void)
 {
-    static const struct kind hybrid = {adapt, offer, take, NULL, room, full, NULL, charge, give_back, late};
+    static const struct kind hybrid = {adapt, offer, take, NULL, room, full, NULL, charge, give_back};
     return &hybrid;
 }

@@ -42,8 +42,6 @@ struct kind {
     micro_commit *charge;                               /* not for 0 */
     /* taken: not after now. */
     void (*give_back)(const struct one *, uint64_t now, uint64_t taken, uint64_t charged, uint64_t unused);
-    /* Of what starts after that delay: us since its first permit was due; NULL: no schedule is kept. */
-    uint64_t (*late)(const struct one *, uint64_t now, uint64_t cost, uint64_t delay);
 };
 
 const struct kind *kind_of(const struct micro_rule *); /* decide.c; NULL for MICRO_NONE and MICRO_UNLIMITED */
@@ -55,6 +53,9 @@ const struct kind *leaky_kind(void);
 const struct kind *fixed_kind(void);
 const struct kind *sliding_kind(void);
 const struct kind *log_kind(void);
+
+/* Only a hybrid keeps a schedule: of what starts after that delay, us since its first permit was due. */
+uint64_t hybrid_late(const struct one *, uint64_t now, uint64_t cost, uint64_t delay);
 
 /* What an offer without a delay of its own says. */
 static inline struct micro_offer offer_after(uint64_t wait)

@@ -108,6 +108,6 @@ static void give_back(const struct one *one, uint64_t now, uint64_t taken, uint6
 
 const struct kind *leaky_kind(void)
 {
-    static const struct kind leaky = {adapt, offer, take, NULL, room, full, NULL, charge, give_back, NULL};
+    static const struct kind leaky = {adapt, offer, take, NULL, room, full, NULL, charge, give_back};
     return &leaky;
 }

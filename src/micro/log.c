@@ -116,6 +116,6 @@ static void give_back(const struct one *one, uint64_t now, uint64_t taken, uint6
 
 const struct kind *log_kind(void)
 {
-    static const struct kind log = {adapt, offer, enter, refuse, room, full, NULL, enter, give_back, NULL};
+    static const struct kind log = {adapt, offer, enter, refuse, room, full, NULL, enter, give_back};
     return &log;
 }

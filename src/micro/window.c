@@ -83,8 +83,8 @@ static void fixed_give_back(const struct one *one, uint64_t now, uint64_t taken,
 
 const struct kind *fixed_kind(void)
 {
-    static const struct kind fixed = {fixed_adapt, fixed_offer, count_at, fixed_refuse,    fixed_room,
-                                      fixed_full,  NULL,        count_at, fixed_give_back, NULL};
+    static const struct kind fixed = {fixed_adapt, fixed_offer, count_at, fixed_refuse,   fixed_room,
+                                      fixed_full,  NULL,        count_at, fixed_give_back};
     return &fixed;
 }
 
@@ -200,8 +200,8 @@ static void sliding_give_back(const struct one *one, uint64_t now, uint64_t take
 
 const struct kind *sliding_kind(void)
 {
-    static const struct kind sliding = {sliding_adapt,     sliding_offer, sliding_take, NULL,
-                                        sliding_room,      sliding_full,  sliding_idle, sliding_charge,
-                                        sliding_give_back, NULL};
+    static const struct kind sliding = {sliding_adapt, sliding_offer,  sliding_take,
+                                        NULL,          sliding_room,   sliding_full,
+                                        sliding_idle,  sliding_charge, sliding_give_back};
     return &sliding;
 }
