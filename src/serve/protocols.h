@@ -10,7 +10,8 @@
 
 struct http_request;
 
-void resp_command(struct turn *turn, struct session *session, const struct resp_command *command);
+/* false: not now, for the session is parked. */
+bool resp_command(struct turn *turn, struct session *session, const struct resp_command *command);
 
 /* The same without case, and in a time that does not tell how far two passwords are alike. */
 bool password_is(const char *password, struct slice given);
