@@ -103,7 +103,8 @@ typedef struct {
     int descriptor;
     bool reads, writes; /* until it can be read, or written to */
 } weir_engine_watch;
-WEIR_API size_t weir_engine_events(weir_engine *, weir_instant now, weir_engine_watch *, size_t most, uint64_t *wait_ns);
+WEIR_API size_t weir_engine_events(weir_engine *, weir_instant now, weir_engine_watch *, size_t most,
+                                   uint64_t *wait_ns);
 
 /* Goes on with all that can go on at this time: what has come is read first, then what is too late is answered as its
    limit says.  What comes later than that is thrown away, whichever question it was to. */

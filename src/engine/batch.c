@@ -318,8 +318,7 @@ static bool is_gone(const void *context)
 static void forget(struct weir_engine *engine)
 {
     for (unsigned i = 0; i < engine->links; i++) {
-        if (engine->link[i] != NULL)
-            link_forget(engine->link[i], engine->item, engine->item + ITEMS_MAX - 1, is_gone);
+        if (engine->link[i] != NULL) link_forget(engine->link[i], engine->item, engine->item + ITEMS_MAX - 1, is_gone);
     }
 }
 

@@ -172,8 +172,7 @@ void __wrap_weir_engine_turn(weir_engine *engine, weir_instant now)
 {
     (void)now;
     if (stopped) return;
-    for (unsigned i = 0; i < waiting_count; i++)
-        __wrap_weir_engine_batch(engine, waiting[i].asks, waiting[i].count);
+    for (unsigned i = 0; i < waiting_count; i++) __wrap_weir_engine_batch(engine, waiting[i].asks, waiting[i].count);
     waiting_count = 0;
 }
 
@@ -506,11 +505,11 @@ static void reload_and_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(one_batch, begin),   cmocka_unit_test_setup(exempt_and_others, begin),
-        cmocka_unit_test_setup(receipts, begin),    cmocka_unit_test_setup(away, begin),
-        cmocka_unit_test_setup(unsupported, begin), cmocka_unit_test_setup(another_engine, begin),
-        cmocka_unit_test_setup(headers, begin),     cmocka_unit_test_setup(others_go_on, begin),
-        cmocka_unit_test_setup(in_order, begin),    cmocka_unit_test_setup(meanwhile, begin),
+        cmocka_unit_test_setup(one_batch, begin),      cmocka_unit_test_setup(exempt_and_others, begin),
+        cmocka_unit_test_setup(receipts, begin),       cmocka_unit_test_setup(away, begin),
+        cmocka_unit_test_setup(unsupported, begin),    cmocka_unit_test_setup(another_engine, begin),
+        cmocka_unit_test_setup(headers, begin),        cmocka_unit_test_setup(others_go_on, begin),
+        cmocka_unit_test_setup(in_order, begin),       cmocka_unit_test_setup(meanwhile, begin),
         cmocka_unit_test_setup(reload_and_end, begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
