@@ -368,8 +368,16 @@ void conn_resume(struct conn *conn)
     if (!conn->dead && !conn->writing && !conn->ended) uv_poll_start(&conn->poll, UV_READABLE, on_event);
 }
 
-void conn_drain(struct conn *conn)
+/* Something that the client has sent, and that was not read yet. */
+static bool has_more(const struct conn *conn)
 {
+    char byte;
+    return recv(conn->descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
+void conn_drain(struct conn *conn, bool patient)
+{
+    if (patient && !conn->lingering && has_more(conn)) return;
     const bool idle = conn->kept == NULL && conn->pending == NULL && conn->session.parked == 0 && !conn->lingering;
     if (!idle) {
         conn_finish(conn);

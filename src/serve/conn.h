@@ -50,8 +50,8 @@ void conn_due(struct conn *conn);
 void conn_resume(struct conn *conn);
 void conn_resume_soon(void *sender, struct session *session); /* for struct turn; sender is the worker */
 
-/* Draining: one that nothing is under way on closes, others as conn_finish has it. */
-void conn_drain(struct conn *conn);
+/* Draining: one that nothing is under way on closes, others as conn_finish has it; patient: what has come is read. */
+void conn_drain(struct conn *conn, bool patient);
 
 /* Nothing more is read: closes when all answers are out. */
 void conn_finish(struct conn *conn);

@@ -171,7 +171,8 @@ static void drain(struct worker *worker)
     worker->drain_ticks++;
     for (struct conn *conn = worker->first, *after; conn != NULL; conn = after) {
         after = conn->after;
-        if (!conn->spoke || worker->drain_ticks > DRAIN_TICKS_KIND) conn_drain(conn);
+        const bool patient = worker->drain_ticks <= DRAIN_TICKS_KIND;
+        if (!conn->spoke || !patient) conn_drain(conn, patient);
         else conn->spoke = false;
     }
     if (worker->first == NULL || worker->drain_ticks > DRAIN_TICKS_MAX) stop(worker);
