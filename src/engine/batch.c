@@ -11,8 +11,8 @@
    A reply that comes after its question was given up is dropped (link_forget): the place may be another question's.
 
    May touch: links, the hub.  Promises: waits for nothing; a question is answered by the first turn at or behind its
-   deadline, however many servers there are and whatever they do; nothing that may have been executed is sent twice.  Leaves to others: commands (wire.c), errors
-   (fault.c), the policy (away.c). */
+   deadline, however many servers there are and whatever they do; nothing that may have been executed is sent twice.
+   Leaves to others: commands (wire.c), errors (fault.c), the policy (away.c), waiting (wait.c). */
 #include <stdio.h>
 #include <string.h>
 

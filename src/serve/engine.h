@@ -50,7 +50,8 @@ const struct secret *engine_secret(const struct engine_limit *limit);
 
 /* As weir_engine_begin, events, turn and finish: see there; a handle that is NULL lets nothing pass. */
 void engine_ask_begin(weir_engine *handle, weir_engine_ask *asks, size_t count, uint64_t now_ns);
-size_t engine_ask_events(weir_engine *handle, uint64_t now_ns, weir_engine_watch *watch, size_t most, uint64_t *wait_ns);
+size_t engine_ask_events(weir_engine *handle, uint64_t now_ns, weir_engine_watch *watch, size_t most,
+                         uint64_t *wait_ns);
 void engine_ask_turn(weir_engine *handle, uint64_t now_ns);
 void engine_ask_finish(weir_engine *handle, weir_engine_ask *asks, size_t count, uint64_t now_ns);
 

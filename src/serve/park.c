@@ -9,8 +9,8 @@
    in the same turn, waits as written bytes.  Batches end in the order in which they began, so that a session with lines
    in two of them has its answers in order; all have the same time, so none waits for another beyond the deadline.
 
-   May touch: the turn, malloc, the policy's count of users.  Promises: at most WEIR_ENGINE_MAX questions wait (beyond it
-   the away policy answers, at once), with what one turn has read of their sessions; a session that closes is named by
+   May touch: the turn, malloc, the policy's count of users.  Promises: at most WEIR_ENGINE_MAX questions wait (those
+   beyond it the away policy answers, at once), with what one turn has read of their sessions; a session that closes is named by
    nobody any more.  Leaves to others: asking (decide.c), when to go on (worker.c). */
 #include "serve/park.h"
 

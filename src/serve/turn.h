@@ -188,7 +188,7 @@ void decide_close(struct turn *turn);
 /* Once a second: what the way to the engine needs also when nobody asks. */
 void decide_tick(struct turn *turn);
 
-/* While questions are parked: what to watch, and the ns until decide_go_on is due anyway; WEIR_FOREVER: nobody waits. */
+/* While questions are parked: what to watch, and the ns until decide_go_on is due anyway; else WEIR_FOREVER. */
 uint64_t decide_events(struct turn *turn, weir_engine_watch *watch, size_t most_of_them, size_t *count);
 
 /* [in a turn] Goes on with the engine, and answers what was parked, as far as it is answered. */

@@ -165,7 +165,8 @@ static void begin_to_drain(struct worker *worker)
     uv_timer_again(&worker->tick);
 }
 
-/* Who was silent for a while has got all answers, and need not close first.    Who goes on asking is served for two seconds more. */
+/* Who was silent for a while has got all answers, and need not close first.  Who goes on asking is served for two
+   seconds more. */
 static void drain(struct worker *worker)
 {
     worker->drain_ticks++;
