@@ -269,8 +269,7 @@ void engine_ask_begin(weir_engine *handle, weir_engine_ask *asks, size_t count, 
     else refuse(asks, count);
 }
 
-size_t engine_ask_events(weir_engine *handle, uint64_t now_ns, weir_engine_watch *watch, size_t most,
-                         uint64_t *wait_ns)
+size_t engine_ask_events(weir_engine *handle, uint64_t now_ns, weir_engine_watch *watch, size_t most, uint64_t *wait_ns)
 {
     *wait_ns = WEIR_FOREVER;
     return handle != NULL ? weir_engine_events(handle, (weir_instant){now_ns}, watch, most, wait_ns) : 0;

@@ -70,8 +70,7 @@ void engine_ask_begin(weir_engine *handle, weir_engine_ask *asks, size_t count, 
     (void)handle, (void)asks, (void)count, (void)now_ns;
 }
 
-size_t engine_ask_events(weir_engine *handle, uint64_t now_ns, weir_engine_watch *watch, size_t most,
-                         uint64_t *wait_ns)
+size_t engine_ask_events(weir_engine *handle, uint64_t now_ns, weir_engine_watch *watch, size_t most, uint64_t *wait_ns)
 {
     (void)handle, (void)now_ns, (void)watch, (void)most;
     *wait_ns = WEIR_FOREVER;

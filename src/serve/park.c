@@ -10,8 +10,8 @@
    in two of them has its answers in order; all have the same time, so none waits for another beyond the deadline.
 
    May touch: the turn, malloc, the policy's count of users.  Promises: at most WEIR_ENGINE_MAX questions wait (those
-   beyond it the away policy answers, at once), with what one turn has read of their sessions; a session that closes is named by
-   nobody any more.  Leaves to others: asking (decide.c), when to go on (worker.c). */
+   beyond it the away policy answers, at once), with what one turn has read of their sessions; a session that closes is
+   named by nobody any more.  Leaves to others: asking (decide.c), when to go on (worker.c). */
 #include "serve/park.h"
 
 #include <stdlib.h>
