@@ -301,10 +301,7 @@ void conn_settle(struct conn *conn)
     const bool last = conn->ended || conn->session.closing;
     if (uv_is_closing((uv_handle_t *)&conn->poll)) return;
     if (!conn->dead && !conn->session.closing && (!last || conn->session.parked != 0)) keep_unread(conn);
-    if (!conn->dead && conn->session.parked != 0) {
-        if (!conn->writing) uv_poll_stop(&conn->poll);
-        return;
-    }
+    if (!conn->dead && conn->session.parked != 0) return; /* it is watched until more comes: see on_event */
     if (conn->dead || (conn->ended && conn->pending == NULL)) {
         say_end(conn);
         conn_close(conn);
@@ -365,7 +362,8 @@ void conn_resume(struct conn *conn)
         read_decrypted(conn);
         put_encrypted(conn);
     }
-    if (!conn->dead && !conn->writing && !conn->ended) uv_poll_start(&conn->poll, UV_READABLE, on_event);
+    const bool watched = uv_is_active((uv_handle_t *)&conn->poll) != 0;
+    if (!conn->dead && !conn->writing && !conn->ended && !watched) uv_poll_start(&conn->poll, UV_READABLE, on_event);
 }
 
 /* Something that the client has sent, and that was not read yet. */

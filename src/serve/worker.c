@@ -76,7 +76,8 @@ void worker_touch(struct worker *worker, struct conn *conn)
 static void watch_sockets(struct worker *worker, const weir_engine_watch *watch, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLET};
+        struct epoll_event event = {.events = EPOLLET};
+        event.events |= (watch[i].reads ? (uint32_t)EPOLLIN : 0) | (watch[i].writes ? (uint32_t)EPOLLOUT : 0);
         if (epoll_ctl(worker->engine_epoll, EPOLL_CTL_MOD, watch[i].descriptor, &event) == 0) continue;
         epoll_ctl(worker->engine_epoll, EPOLL_CTL_ADD, watch[i].descriptor, &event);
     }
