@@ -88,6 +88,31 @@ typedef struct {
    ask seldom calls it so once a second, and goes on being counted among the nodes. */
 WEIR_API void weir_engine_batch(weir_engine *, weir_engine_ask *, size_t n);
 
+/* ---- the same in pieces, for an event loop or a simulated clock: nothing below waits ---- */
+
+/* Begins: from now on, for a deadline at most, the handle answers them; `from` is 0 until it has.  They, and what they
+   point to, stay where they are until then; from several calls there may be WEIR_ENGINE_MAX at a time.  Those beyond it
+   have the away policy's answer at once, and are counted as `crowded`. */
+enum { WEIR_ENGINE_MAX = 4096 };
+WEIR_API void weir_engine_begin(weir_engine *, weir_engine_ask *, size_t n, weir_instant now);
+
+/* What to wait for before weir_engine_turn: so many descriptors, of which `most` are filled in, and *wait_ns at most:
+   WEIR_FOREVER when no question is under way.  Descriptors change with each call on the handle; a closed one has left
+   epoll by itself. */
+typedef struct {
+    int descriptor;
+    bool reads, writes; /* until it can be read, or written to */
+} weir_engine_watch;
+WEIR_API size_t weir_engine_events(weir_engine *, weir_instant now, weir_engine_watch *, size_t most,
+                                   uint64_t *wait_ns);
+
+/* Goes on with all that can go on at this time: what has come is read first, then what is too late is answered as its
+   limit says.  What comes later than that is thrown away, whichever question it was to. */
+WEIR_API void weir_engine_turn(weir_engine *, weir_instant now);
+
+/* Ends: of these, as given to weir_engine_begin, those without an answer have the away policy's now. */
+WEIR_API void weir_engine_finish(weir_engine *, weir_engine_ask *, size_t n, weir_instant now);
+
 /* Goes on with what needs no question, and waits for nothing: is an engine that was away back, is this node there,
    connections that proxies would take for forgotten.  Calls do that as well; who may not call for a second or more
    calls this once a second. */
@@ -104,6 +129,7 @@ typedef struct {
     uint64_t nodes;                /* as heard */
     uint64_t away;                 /* 1: now */
     uint64_t round_trip_ns;        /* of late, smoothed */
+    uint64_t crowded;              /* answered by the away policy, for too many were waiting */
 } weir_engine_stats;
 /* Of all handles together. */
 WEIR_API void weir_engine_read_stats(weir_engine *, weir_engine_stats *, size_t size);

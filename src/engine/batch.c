@@ -7,12 +7,14 @@
           |        | the link is lost, or the deadline has come: may have been executed, so it is not asked again
           +--------+-----> away: the limit's policy answers
 
-   May touch: links, the hub.  Promises: returns at the deadline at the latest, however many servers there are and
-   whatever they do; nothing that may have been executed is sent twice.  Leaves to others: commands (wire.c), errors
-   (fault.c), the policy (away.c). */
+   Each has its own deadline, and all the same time until it, so the ring of questions is in the order of deadlines.
+   A reply that comes after its question was given up is dropped (link_forget): the place may be another question's.
+
+   May touch: links, the hub.  Promises: waits for nothing; a question is answered by the first turn at or behind its
+   deadline, however many servers there are and whatever they do; nothing that may have been executed is sent twice.
+   Leaves to others: commands (wire.c), errors (fault.c), the policy (away.c), waiting (wait.c). */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "core/num.h"
 #include "engine/away.h"
@@ -209,7 +211,7 @@ struct link *engine_ready_link(struct weir_engine *engine, unsigned server, uint
 static void dispatch(struct weir_engine *engine, struct item *item, uint64_t now_ns)
 {
     bool away = false;
-    if (item->not_before_ns > now_ns || now_ns >= engine->deadline_ns) return; /* too late is for give_up */
+    if (item->not_before_ns > now_ns || now_ns >= item->deadline_ns) return; /* too late is for give_up */
     if (!wire_keys(&engine->keys, engine->hub->prefix, item->ask->key, item->ask->limit->keys)) {
         set_state(engine, item, ITEM_AWAY);
         return;
@@ -238,61 +240,57 @@ void engine_flush(struct weir_engine *engine)
 static void dispatch_parked(struct weir_engine *engine, uint64_t now_ns)
 {
     for (size_t i = 0; i < engine->count && engine->parked > 0; i++) {
-        if (engine->item[i].state == ITEM_PARKED) dispatch(engine, &engine->item[i], now_ns);
+        struct item *const item = &engine->item[(engine->first + i) % ITEMS_MAX];
+        if (item->state == ITEM_PARKED) dispatch(engine, item, now_ns);
     }
     engine_flush(engine);
 }
 
-/* ---- waiting ---- */
+/* ---- what to wait for ---- */
 
-static uint64_t wake_at(const struct weir_engine *engine, uint64_t now_ns)
+static struct item *item_at(struct weir_engine *engine, size_t i)
 {
-    uint64_t wake_ns = engine->deadline_ns;
-    if (engine->seeking) wake_ns = least(wake_ns, most(engine->seek_until_ns, now_ns));
+    return &engine->item[(engine->first + i) % ITEMS_MAX];
+}
+
+static uint64_t wake_at(struct weir_engine *engine, uint64_t now_ns)
+{
+    uint64_t wake_ns = WEIR_FOREVER;
+    if (engine->parked + engine->sent == 0) return wake_ns;
+    if (engine->seeking) wake_ns = most(engine->seek_until_ns, now_ns);
+    wake_ns = least(wake_ns, item_at(engine, 0)->deadline_ns); /* the ring's first is the oldest, and never free */
     for (size_t i = 0; i < engine->count && engine->parked > 0; i++) {
-        const struct item *const item = &engine->item[i];
+        const struct item *const item = item_at(engine, i);
         if (item->state == ITEM_PARKED && item->not_before_ns > now_ns) wake_ns = least(wake_ns, item->not_before_ns);
     }
     return wake_ns;
 }
 
-void engine_wait(struct weir_engine *engine, uint64_t now_ns)
+size_t weir_engine_events(weir_engine *engine, weir_instant now, weir_engine_watch *watch, size_t most_of_them,
+                          uint64_t *wait_ns)
 {
-    nfds_t count = 0;
+    size_t count = 0;
     for (unsigned i = 0; i < engine->links; i++) {
-        if (engine->link[i] == NULL || link_events(engine->link[i]) == 0) continue;
-        struct pollfd *const polled = &engine->polled[count++];
-        *polled = (struct pollfd){.fd = engine->link[i]->context->fd};
-        polled->events = link_events(engine->link[i]);
+        const short events = engine->link[i] != NULL ? link_events(engine->link[i]) : 0;
+        if (events == 0) continue;
+        if (count < most_of_them) {
+            watch[count] = (weir_engine_watch){
+                .descriptor = engine->link[i]->context->fd, .reads = events & POLLIN, .writes = events & POLLOUT};
+        }
+        count++;
     }
-    const uint64_t left_ns = subtract_to_zero(wake_at(engine, now_ns), now_ns);
-    const struct timespec left = {(time_t)(left_ns / HOST_SECOND_NS), (long)(left_ns % HOST_SECOND_NS)};
-    ppoll(engine->polled, count, &left, NULL);
+    const uint64_t wake_ns = wake_at(engine, now.ns);
+    *wait_ns = wake_ns == WEIR_FOREVER ? wake_ns : subtract_to_zero(wake_ns, now.ns);
+    return count;
 }
 
-/* One more look after the deadline: it may be we who were late. */
-static void run(struct weir_engine *engine)
-{
-    uint64_t now_ns = host_now_ns();
-    seek_begin(engine, now_ns);
-    dispatch_parked(engine, now_ns);
-    for (bool late = false; engine->parked + engine->sent > 0 && !late;) {
-        late = now_ns >= engine->deadline_ns;
-        engine_wait(engine, now_ns);
-        now_ns = host_now_ns();
-        engine_turn_all(engine, now_ns);
-        seek_begin(engine, now_ns);
-        dispatch_parked(engine, now_ns);
-    }
-}
-
-/* ---- begun and ended ---- */
+/* ---- ended ---- */
 
 /* Many questions may be more than a server answers in time; one that has answered some of them is there. */
-static bool is_silent(const struct weir_engine *engine, unsigned server)
+static bool is_silent(const struct weir_engine *engine, const struct item *item)
 {
-    const struct link *const link = engine->link[server];
-    return link->state != LINK_READY || link->served_ns < engine->begun_ns;
+    const struct link *const link = engine->link[item->server];
+    return link->state != LINK_READY || link->served_ns < item->begun_ns;
 }
 
 static void give_up(struct weir_engine *engine, struct item *item)
@@ -305,47 +303,22 @@ static void give_up(struct weir_engine *engine, struct item *item)
              (unsigned long long)deadline_ms);
     hub_count(&engine->hub->counts.late, 1);
     if (item->unknown) hub_seek_failed(engine->hub, engine->seek_why[0] != '\0' ? engine->seek_why : why);
-    else if (item->state == ITEM_SENT ? is_silent(engine, item->server) : waited_for_link) {
+    else if (item->state == ITEM_SENT ? is_silent(engine, item) : waited_for_link) {
         engine_failed(engine, item->server, why);
     }
     set_state(engine, item, ITEM_AWAY);
 }
 
+static bool is_gone(const void *context)
+{
+    return ((const struct item *)context)->state != ITEM_SENT;
+}
+
+/* Of those that were sent and given up: a place in the ring may be another question's by the time they are answered. */
 static void forget(struct weir_engine *engine)
 {
     for (unsigned i = 0; i < engine->links; i++) {
-        if (engine->link[i] != NULL) link_forget(engine->link[i], engine->item, engine->item + BATCH_MAX);
-    }
-}
-
-static void end(struct weir_engine *engine)
-{
-    uint64_t from[WEIR_FROM_AWAY + 1] = {0};
-    struct away_share share = {.limit = NULL};
-    if (engine->sent > 0) forget(engine);
-    for (size_t i = 0; i < engine->count; i++) {
-        struct item *const item = &engine->item[i];
-        if (item->state == ITEM_PARKED || item->state == ITEM_SENT) give_up(engine, item);
-        if (item->state == ITEM_AWAY) {
-            busy_unanswered(engine, item->ask);
-            away_answer(engine->hub, item->ask, item->server, &share);
-        }
-        from[item->ask->from]++;
-    }
-    hub_count(&engine->hub->counts.from_engine, from[WEIR_FROM_ENGINE]);
-    hub_count(&engine->hub->counts.from_lease, from[WEIR_FROM_LEASE]);
-    hub_count(&engine->hub->counts.from_away, from[WEIR_FROM_AWAY]);
-    hub_count(&engine->hub->counts.calls, engine->count);
-}
-
-static void begin(struct weir_engine *engine, weir_engine_ask *asks, size_t count)
-{
-    engine->count = engine->parked = count;
-    engine->sent = 0;
-    for (size_t i = 0; i < count; i++) {
-        asks[i].from = WEIR_FROM_AWAY; /* until somebody has answered */
-        engine->item[i] = (struct item){.ask = &asks[i], .state = ITEM_PARKED, .server = NOWHERE};
-        if (busy_answer(engine, &asks[i])) set_state(engine, &engine->item[i], ITEM_ANSWERED);
+        if (engine->link[i] != NULL) link_forget(engine->link[i], engine->item, engine->item + ITEMS_MAX - 1, is_gone);
     }
 }
 
@@ -356,40 +329,125 @@ static void smooth(struct hub *hub, uint64_t round_trip_ns)
     atomic_store_explicit(&hub->counts.round_trip_ns, now, memory_order_relaxed);
 }
 
-static void run_batch(struct weir_engine *engine, weir_engine_ask *asks, size_t count)
+static void drop_free(struct weir_engine *engine)
 {
-    const uint64_t begun_ns = host_now_ns();
-    engine_turn_all(engine, begun_ns);
-    engine->begun_ns = host_now_ns();
-    begin(engine, asks, count);
-    run(engine);
-    const uint64_t now_ns = host_now_ns();
-    if (count > 0 && asks[0].from == WEIR_FROM_ENGINE) smooth(engine->hub, now_ns - begun_ns);
-    end(engine);
-    busy_return(engine, now_ns);
-    nodes_beat(engine, now_ns);
+    while (engine->count > 0 && item_at(engine, 0)->state == ITEM_FREE) {
+        engine->first = (engine->first + 1) % ITEMS_MAX;
+        engine->count--;
+    }
+    if (engine->count == 0) engine->first = 0; /* so that few questions touch little memory */
+}
+
+/* Those that are answered, or that the policy has to answer. */
+static void collect(struct weir_engine *engine, uint64_t now_ns)
+{
+    uint64_t from[WEIR_FROM_AWAY + 1] = {0};
+    struct away_share share = {.limit = NULL};
+    for (size_t i = 0; i < engine->count; i++) {
+        struct item *const item = item_at(engine, i);
+        if (item->state != ITEM_ANSWERED && item->state != ITEM_AWAY) continue;
+        if (item->state == ITEM_AWAY) {
+            busy_unanswered(engine, item->ask);
+            away_answer(engine->hub, item->ask, item->server, &share);
+        } else if (item->ask->from == WEIR_FROM_ENGINE && from[WEIR_FROM_ENGINE] == 0) {
+            smooth(engine->hub, subtract_to_zero(now_ns, item->begun_ns));
+        }
+        from[item->ask->from]++;
+        item->state = ITEM_FREE;
+    }
+    drop_free(engine);
+    hub_count(&engine->hub->counts.from_engine, from[WEIR_FROM_ENGINE]);
+    hub_count(&engine->hub->counts.from_lease, from[WEIR_FROM_LEASE]);
+    hub_count(&engine->hub->counts.from_away, from[WEIR_FROM_AWAY]);
+    hub_count(&engine->hub->counts.calls, from[WEIR_FROM_ENGINE] + from[WEIR_FROM_LEASE] + from[WEIR_FROM_AWAY]);
+}
+
+static void end_late(struct weir_engine *engine, uint64_t now_ns)
+{
+    const size_t sent = engine->sent;
+    for (size_t i = 0; i < engine->count && item_at(engine, i)->deadline_ns <= now_ns; i++) {
+        struct item *const item = item_at(engine, i);
+        if (item->state == ITEM_PARKED || item->state == ITEM_SENT) give_up(engine, item);
+    }
+    if (engine->sent != sent) forget(engine);
+    collect(engine, now_ns);
+}
+
+/* ---- the public pieces ---- */
+
+static void look_at_forks(struct weir_engine *engine)
+{
+    if (engine->forks != host_forks()) engine_after_fork(engine);
+}
+
+void engine_begin(struct weir_engine *engine, weir_engine_ask *asks, size_t n, uint64_t now_ns, uint64_t deadline_ns)
+{
+    struct away_share share = {.limit = NULL};
+    look_at_forks(engine);
+    engine_turn_all(engine, now_ns); /* what was heard meanwhile may answer some of them */
+    for (size_t i = 0; i < n; i++) {
+        asks[i].from = (weir_from)0;
+        if (engine->count == ITEMS_MAX) {
+            away_answer(engine->hub, &asks[i], NOWHERE, &share);
+            hub_count(&engine->hub->counts.crowded, 1);
+            hub_count(&engine->hub->counts.from_away, 1);
+            hub_count(&engine->hub->counts.calls, 1);
+            continue;
+        }
+        struct item *const item = item_at(engine, engine->count++);
+        *item = (struct item){.ask = &asks[i], .server = NOWHERE, .begun_ns = now_ns, .deadline_ns = deadline_ns};
+        set_state(engine, item, busy_answer(engine, &asks[i]) ? ITEM_ANSWERED : ITEM_PARKED);
+    }
+    seek_begin(engine, now_ns);
+    dispatch_parked(engine, now_ns);
+    collect(engine, now_ns);
+}
+
+/* The policy wants some time too. */
+uint64_t engine_deadline(const struct weir_engine *engine, uint64_t now_ns)
+{
+    const uint64_t within_ns = engine->hub->options.deadline_ns;
+    return add_saturating(now_ns, within_ns - within_ns / POLICY_SHARE);
+}
+
+void weir_engine_begin(weir_engine *engine, weir_engine_ask *asks, size_t n, weir_instant now)
+{
+    engine_begin(engine, asks, n, now.ns, engine_deadline(engine, now.ns));
+}
+
+void weir_engine_turn(weir_engine *engine, weir_instant now)
+{
+    look_at_forks(engine);
+    engine_turn_all(engine, now.ns);
+    seek_begin(engine, now.ns);
+    dispatch_parked(engine, now.ns);
+    end_late(engine, now.ns);
+    busy_return(engine, now.ns);
+    if (engine->parked + engine->sent == 0) nodes_beat(engine, now.ns); /* others beat in weir_engine_tick */
+}
+
+void weir_engine_finish(weir_engine *engine, weir_engine_ask *asks, size_t n, weir_instant now)
+{
+    const uintptr_t from = (uintptr_t)asks, to = (uintptr_t)(asks + n);
+    for (size_t i = 0; i < engine->count; i++) {
+        struct item *const item = item_at(engine, i);
+        const uintptr_t at = (uintptr_t)item->ask;
+        if (at < from || at >= to || (item->state != ITEM_PARKED && item->state != ITEM_SENT)) continue;
+        set_state(engine, item, ITEM_AWAY);
+    }
+    forget(engine);
+    collect(engine, now.ns);
 }
 
 void weir_engine_tick(weir_engine *engine)
 {
-    if (engine->forks != host_forks()) engine_after_fork(engine);
-    engine->begun_ns = engine->deadline_ns = host_now_ns();
-    begin(engine, NULL, 0);
-    engine_turn_all(engine, engine->begun_ns);
-    seek_begin(engine, engine->begun_ns);
-    engine_try_all(engine, engine->begun_ns);
-    busy_return(engine, engine->begun_ns);
-    nodes_beat(engine, engine->begun_ns);
-    dispatch_parked(engine, engine->begun_ns); /* nothing is, but what was written leaves */
-}
-
-void weir_engine_batch(weir_engine *engine, weir_engine_ask *asks, size_t n)
-{
-    if (engine->forks != host_forks()) engine_after_fork(engine);
-    /* The policy wants some time too. */
-    const uint64_t within_ns = engine->hub->options.deadline_ns;
-    engine->deadline_ns = add_saturating(host_now_ns(), within_ns - within_ns / POLICY_SHARE);
-    for (size_t at = 0; at < n; at += BATCH_MAX) {
-        run_batch(engine, asks + at, n - at < BATCH_MAX ? n - at : BATCH_MAX);
-    }
+    const uint64_t now_ns = host_now_ns();
+    look_at_forks(engine);
+    engine_turn_all(engine, now_ns);
+    seek_begin(engine, now_ns);
+    engine_try_all(engine, now_ns);
+    busy_return(engine, now_ns);
+    nodes_beat(engine, now_ns);
+    dispatch_parked(engine, now_ns);
+    end_late(engine, now_ns);
 }

@@ -244,9 +244,9 @@ void busy_after_fork(struct weir_engine *engine)
 /* Not longer than any call may take. */
 static void wait_for_returns(struct weir_engine *engine, uint64_t now_ns)
 {
-    engine->deadline_ns = add_saturating(now_ns, engine->hub->options.deadline_ns);
-    while (engine->busy->returning > 0 && now_ns < engine->deadline_ns) {
-        engine_wait(engine, now_ns);
+    const uint64_t deadline_ns = add_saturating(now_ns, engine->hub->options.deadline_ns);
+    while (engine->busy->returning > 0 && now_ns < deadline_ns) {
+        engine_wait(engine, deadline_ns - now_ns);
         now_ns = host_now_ns();
         engine_turn_all(engine, now_ns);
     }

@@ -2,6 +2,7 @@
    engine.h - inside a handle: its links, and the questions that are on their way.
 
        engine.c   opened, joined, closed; one question; told     batch.c   many questions: sent, answered, sent again
+                                                                 wait.c    weir_engine_batch: the same, waited for
        seek.c     who has the keys                               nodes.c   who else is there
        upkeep.c   links and probes                               admin.c   install and check
        busy.c     keys with leases
@@ -15,16 +16,17 @@
 #include "engine/hub.h"
 #include "engine/wire.h"
 
-enum { BATCH_MAX = 512 /* questions on their way at once; more go one batch after the other */ };
+enum { ITEMS_MAX = WEIR_ENGINE_MAX /* a power of 2 */ };
 
 enum item_state {
+    ITEM_FREE,
     ITEM_PARKED, /* waits for a link, a server, or a moment */
     ITEM_SENT,
     ITEM_ANSWERED,
     ITEM_AWAY /* the policy is to answer */
 };
 
-/* One question of the batch. */
+/* One question under way. */
 struct item {
     weir_engine_ask *ask;
     enum item_state state;
@@ -33,7 +35,7 @@ struct item {
     bool unknown;    /* nobody is known who has it */
     enum link_way way;
     uint8_t tries;
-    uint64_t not_before_ns, sent_ns;
+    uint64_t not_before_ns, sent_ns, begun_ns, deadline_ns;
 };
 
 struct busy;
@@ -53,10 +55,9 @@ struct weir_engine {
     struct wire_keys keys;
     struct command command;
     struct pollfd polled[SERVERS_MAX];
-    uint64_t begun_ns, deadline_ns; /* of the batch */
-    size_t count;                   /* of items */
-    size_t parked, sent;            /* of them */
-    struct item item[BATCH_MAX];
+    size_t first, count; /* of the ring: questions in the order in which they began, some of them free by now */
+    size_t parked, sent; /* of them */
+    struct item item[ITEMS_MAX];
 };
 
 /* ---- upkeep.c ---- */
@@ -89,6 +90,10 @@ void engine_after_fork(struct weir_engine *engine);
 
 /* ---- batch.c ---- */
 
+/* As weir_engine_begin, until this deadline; and what that is from now on. */
+void engine_begin(struct weir_engine *engine, weir_engine_ask *asks, size_t n, uint64_t now_ns, uint64_t deadline_ns);
+uint64_t engine_deadline(const struct weir_engine *engine, uint64_t now_ns);
+
 /* As link_send, counted. */
 bool engine_send(struct weir_engine *engine, struct link *link, unsigned count, const char *const text[],
                  const size_t size[], link_answer *answer, void *context);
@@ -98,9 +103,13 @@ bool engine_send_text(struct weir_engine *engine, struct link *link, unsigned co
 /* The link to it when it may be asked now; NULL: not yet, or, *away, not at all. */
 struct link *engine_ready_link(struct weir_engine *engine, unsigned server, uint64_t now_ns, bool *away);
 
-/* Writes what can be written without waiting; waits for news, at most until the deadline. */
+/* Writes what can be written without waiting. */
 void engine_flush(struct weir_engine *engine);
-void engine_wait(struct weir_engine *engine, uint64_t now_ns);
+
+/* ---- wait.c ---- */
+
+/* Waits for news, at most so long. */
+void engine_wait(struct weir_engine *engine, uint64_t wait_ns);
 
 /* ---- busy.c ---- */
 

@@ -357,12 +357,12 @@ void link_turn(struct link *link, uint64_t now_ns)
     if (link->doomed) link_break(link, link->why);
 }
 
-void link_forget(struct link *link, const void *first, const void *last)
+void link_forget(struct link *link, const void *first, const void *last, bool (*is_gone)(const void *context))
 {
     const uintptr_t from = (uintptr_t)first, to = (uintptr_t)last;
     for (unsigned i = 0; i < link->count; i++) {
         struct link_expected *expected = &link->expected[(link->head + i) & (link->ring - 1)];
         const uintptr_t context = (uintptr_t)expected->context;
-        if (context >= from && context <= to) expected->answer = NULL;
+        if (context >= from && context <= to && is_gone(expected->context)) expected->answer = NULL;
     }
 }

@@ -18,7 +18,7 @@ typedef int array_size;
 
 enum {
     LINK_WHY_MAX = 200,
-    LINK_EXPECTED_MAX = 4096,         /* answers that may be outstanding */
+    LINK_EXPECTED_MAX = 8192,         /* answers that may be outstanding */
     LINK_REPLY_MAX = 8 * 1024 * 1024, /* bytes of one answer: the slots of the largest cluster are less */
     LINK_ELEMENTS_MAX = 32768         /* elements of one array of it: there are 16,384 slots */
 };
@@ -119,8 +119,9 @@ short link_events(const struct link *link);
 /* Goes on with what can be done without waiting: connected? writable? anything to read? */
 void link_turn(struct link *link, uint64_t now_ns);
 
-/* From now on nobody waits for what is outstanding to `context` from first to last (addresses); it will be dropped. */
-void link_forget(struct link *link, const void *first, const void *last);
+/* From now on nobody waits for what is outstanding to a `context` from first to last (addresses) that is gone; its
+   answer will be dropped. */
+void link_forget(struct link *link, const void *first, const void *last, bool (*is_gone)(const void *context));
 
 /* ---- greet.c ---- */
 

@@ -113,12 +113,14 @@ void engine_after_fork(struct weir_engine *engine)
 
 /* ---- probes ---- */
 
-/* Has said nothing for as long as a probe may take, though it should have. */
+/* Has said nothing for as long as a probe and a question may take, though it should have. */
 static bool is_silent(const struct link *link, uint64_t now_ns)
 {
+    const struct weir_engine *const engine = link->owner;
+    const uint64_t silence_ns = most(BREAKER_PROBE_NS, engine->hub->options.deadline_ns);
     const bool owes = link->state != LINK_READY || link->count > 0;
     return link->state != LINK_CLOSED && owes &&
-           subtract_to_zero(now_ns, most(link->heard_ns, link->owes_ns)) >= BREAKER_PROBE_NS;
+           subtract_to_zero(now_ns, most(link->heard_ns, link->owes_ns)) >= silence_ns;
 }
 
 static void on_pong(struct link *link, void *context, const redisReply *reply)

@@ -15,9 +15,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "serve/park.h"
+
 enum { TLS_PIECE = 16 << 10, THROWN_AWAY_MAX = 1 << 20 };
 
-_Static_assert(sizeof(struct conn) <= 512, "said above");
+_Static_assert(sizeof(struct conn) <= 544, "said above");
 
 static void on_event(uv_poll_t *poll, int status, int events);
 
@@ -157,7 +159,8 @@ static void read_plain(struct conn *conn)
 {
     size_t size;
     char *at = room(conn);
-    if (conn->dead || conn->session.closing) return; /* the turn ended to make room, and so did this connection */
+    /* The turn ended to make room, and with it this connection, or it was parked. */
+    if (conn->dead || conn->session.closing || conn->session.parked != 0) return;
     const size_t before = conn->unread.size;
     if (receive(conn, at + before, CONN_READ_MAX, &size)) handle(conn, at, before + size);
 }
@@ -165,10 +168,10 @@ static void read_plain(struct conn *conn)
 static void read_decrypted(struct conn *conn)
 {
     enum tls_result result = TLS_BYTES;
-    while (result == TLS_BYTES && !conn->session.closing) {
+    while (result == TLS_BYTES && !conn->session.closing && conn->session.parked == 0) {
         size_t size;
         char *at = room(conn);
-        if (conn->session.closing) return;
+        if (conn->session.closing || conn->session.parked != 0) return;
         const size_t before = conn->unread.size;
         result = tls_read(conn->tls, at + before, CONN_READ_MAX, &size);
         if (result == TLS_BYTES) handle(conn, at, before + size);
@@ -299,7 +302,8 @@ void conn_settle(struct conn *conn)
 {
     const bool last = conn->ended || conn->session.closing;
     if (uv_is_closing((uv_handle_t *)&conn->poll)) return;
-    if (!conn->dead && !last) keep_unread(conn);
+    if (!conn->dead && !conn->session.closing && (!last || conn->session.parked != 0)) keep_unread(conn);
+    if (!conn->dead && conn->session.parked != 0) return; /* it is watched until more comes: see on_event */
     if (conn->dead || (conn->ended && conn->pending == NULL)) {
         say_end(conn);
         conn_close(conn);
@@ -333,11 +337,55 @@ static void on_event(uv_poll_t *poll, int status, int events)
     else if (conn->lingering) throw_away(conn);
     else if (conn->writing) write_pending(conn);
     else if (conn->session.closing) worker_touch(conn->worker, conn);
+    else if (conn->session.parked != 0) uv_poll_stop(&conn->poll);
     else if (conn->tls != NULL) read_encrypted(conn);
     else read_plain(conn);
 }
 
 /* ---- its beginning and its end ---- */
+
+void conn_resume_soon(void *sender, struct session *session)
+{
+    struct conn *conn = session->connection;
+    struct worker *worker = conn->worker;
+    (void)sender;
+    if (conn->resumed) return;
+    conn->resumed = true;
+    conn->resumed_next = worker->resumed;
+    worker->resumed = conn;
+}
+
+void conn_resume(struct conn *conn)
+{
+    if (conn->dead || conn->session.parked != 0) return;
+    worker_touch(conn->worker, conn);
+    if (!conn->session.closing && conn->unread.size != 0) handle(conn, room(conn), conn->unread.size);
+    if (conn->tls != NULL && !conn->dead && !conn->session.closing) {
+        read_decrypted(conn);
+        put_encrypted(conn);
+    }
+    const bool watched = uv_is_active((uv_handle_t *)&conn->poll) != 0;
+    if (!conn->dead && !conn->writing && !conn->ended && !watched) uv_poll_start(&conn->poll, UV_READABLE, on_event);
+}
+
+/* Something that the client has sent, and that was not read yet. */
+static bool has_more(const struct conn *conn)
+{
+    char byte;
+    return recv(conn->descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
+void conn_drain(struct conn *conn, bool patient)
+{
+    if (patient && !conn->lingering && has_more(conn)) return;
+    const bool idle = conn->kept == NULL && conn->pending == NULL && conn->session.parked == 0 && !conn->lingering;
+    if (!idle) {
+        conn_finish(conn);
+        return;
+    }
+    say_end(conn);
+    conn_close(conn);
+}
 
 void conn_finish(struct conn *conn)
 {
@@ -356,8 +404,8 @@ void conn_due(struct conn *conn)
 {
     struct worker *worker = conn->worker;
     const uint64_t due = due_second(conn);
-    if (due > worker->second) {
-        deadlines_set(&worker->deadlines, &conn->deadline, due);
+    if (due > worker->second || conn->session.parked != 0) { /* the engine's time is not the client's */
+        deadlines_set(&worker->deadlines, &conn->deadline, due > worker->second ? due : worker->second + 1);
         return;
     }
     if (conn->lingering) {
@@ -391,6 +439,12 @@ static void leave(struct conn *conn)
     else worker->first = conn->after;
     if (conn->after != NULL) conn->after->before = conn->before;
     deadlines_remove(&conn->deadline);
+    park_leave(&worker->turn, &conn->session);
+    for (struct conn **at = &worker->resumed; conn->resumed && *at != NULL; at = &(*at)->resumed_next) {
+        if (*at != conn) continue;
+        *at = conn->resumed_next;
+        break;
+    }
     stats_add(&worker->stats->connections_closed, 1);
     atom_add(&worker->shared->connections, UINT64_MAX);
 }

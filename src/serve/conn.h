@@ -17,10 +17,10 @@ struct conn {
     struct session session;
     uv_poll_t poll;
     struct worker *worker;
-    struct conn *before, *after, *touched_next;
+    struct conn *before, *after, *touched_next, *resumed_next;
     struct deadline deadline;
     int descriptor;
-    bool touched;
+    bool touched, resumed;
     bool spoke;              /* something came since it was last asked */
     bool moved;              /* a whole request was read since unread was kept */
     bool ended;              /* the client sends no more */
@@ -45,6 +45,13 @@ void conn_settle(struct conn *conn);
 
 /* Its deadline has come; or not yet, then it gets another. */
 void conn_due(struct conn *conn);
+
+/* It is parked no more: what it has sent meanwhile is read. */
+void conn_resume(struct conn *conn);
+void conn_resume_soon(void *sender, struct session *session); /* for struct turn; sender is the worker */
+
+/* Draining: one that nothing is under way on closes, others as conn_finish has it; patient: what has come is read. */
+void conn_drain(struct conn *conn, bool patient);
 
 /* Nothing more is read: closes when all answers are out. */
 void conn_finish(struct conn *conn);

@@ -8,7 +8,8 @@
    lie one behind the other in the same table are asked together; lists of limits, looks and charges one at a time.  All
    are asked at the turn's time.
 
-   To the engine all questions of a turn go together, and the worker waits for them, at most the engine's deadline.
+   To the engine all questions of a turn go together.  Nobody waits for them: what it does not answer at once is parked
+   (park.c), and the others' requests go on.
    What is asked of either is asked in the order in which it came, and neither knows of the other's limits, so nobody
    can tell from the answers where one batch ended and the next began.
 
@@ -22,6 +23,7 @@
 #include <string.h>
 
 #include "api/keyed.h"
+#include "serve/park.h"
 #include "serve/plans.h"
 
 static const char between = '|';
@@ -30,7 +32,6 @@ static const char between = '|';
 struct asker {
     struct engine *engine;
     weir_engine *handle;
-    weir_engine_ask ask[TURN_ASKS];
     unsigned number[TURN_ASKS];  /* of the queue */
     uint64_t full_ns[TURN_ASKS]; /* by the queue's numbers */
 };
@@ -40,6 +41,7 @@ struct asker {
 void decide_close(struct turn *turn)
 {
     if (turn->asker == NULL) return;
+    park_close(turn);
     engine_leave(turn->asker->engine, turn->asker->handle);
     engine_release(turn->asker->engine);
     free(turn->asker);
@@ -62,6 +64,7 @@ void decide_follow(struct turn *turn)
     struct engine *engine = turn->policy != NULL ? turn->policy->engine : NULL;
     struct engine *before = turn->asker != NULL ? turn->asker->engine : NULL;
     if (engine == before) return;
+    if (turn->asker != NULL) park_finish(turn, turn->asker->handle);
     plans_forget(turn->plans);
     decide_close(turn);
     turn->asker = open_asker(engine);
@@ -71,6 +74,22 @@ void decide_tick(struct turn *turn)
 {
     turn_look_at_policy(turn);
     if (turn->asker != NULL) engine_tick(turn->asker->handle);
+}
+
+uint64_t decide_events(struct turn *turn, weir_engine_watch *watch, size_t most_of_them, size_t *count)
+{
+    uint64_t wait_ns = WEIR_FOREVER;
+    *count = 0;
+    if (turn->asker == NULL || turn->parked == NULL) return wait_ns;
+    *count = engine_ask_events(turn->asker->handle, turn->service->now_ns(turn->service->clock), watch, most_of_them,
+                               &wait_ns);
+    return wait_ns;
+}
+
+void decide_go_on(struct turn *turn)
+{
+    if (turn->asker != NULL) engine_ask_turn(turn->asker->handle, turn->service->now_ns(turn->service->clock));
+    park_answer(turn);
 }
 
 /* ---- keys ---- */
@@ -146,7 +165,7 @@ static weir_engine_ask shared_ask(const struct turn *turn, unsigned number)
 }
 
 /* end 0: it cannot be corrected, for the engine does not know of it. */
-static void take_answer(struct turn *turn, const weir_engine_ask *ask, unsigned number)
+void decide_answered(struct turn *turn, const weir_engine_ask *ask, unsigned number)
 {
     const struct item *item = &turn->item[number];
     weir_decision *decision = &turn->ask[number].decision;
@@ -161,17 +180,31 @@ static void take_answer(struct turn *turn, const weir_engine_ask *ask, unsigned 
     for (unsigned i = 0; i < WEIR_LIMITS_MAX; i++) each->end[i] = decision->end;
 }
 
-static void decide_shared(struct turn *turn, unsigned count)
-{
-    struct asker *asker = turn->asker;
-    engine_ask(asker->handle, asker->ask, count);
-    for (unsigned i = 0; i < count; i++) take_answer(turn, &asker->ask[i], asker->number[i]);
-}
-
 /* [without memory for a way to the engine] */
 static void refuse(struct turn *turn, unsigned number)
 {
     turn->ask[number].decision = (weir_decision){.verdict = WEIR_DENY, .retry_ns = HOST_SECOND_NS};
+    if (turn->asker != NULL) turn->asker->full_ns[number] = HOST_SECOND_NS;
+}
+
+/* Without memory to keep them for later they have the away policy's answer now. */
+static void decide_shared(struct turn *turn, unsigned count)
+{
+    struct asker *asker = turn->asker;
+    struct park_batch *batch = park_batch_open(count);
+    for (unsigned i = 0; batch == NULL && i < count; i++) refuse(turn, asker->number[i]);
+    if (batch == NULL) return;
+    weir_engine_ask *asks = park_batch_asks(batch);
+    const uint64_t now_ns = turn->service->now_ns(turn->service->clock);
+    for (unsigned i = 0; i < count; i++) asks[i] = shared_ask(turn, asker->number[i]);
+    engine_ask_begin(asker->handle, asks, count, now_ns);
+    if (!park_batch_is_answered(batch) && park_begin(turn, batch, asker->number)) {
+        turn->parking = batch;
+        return;
+    }
+    engine_ask_finish(asker->handle, asks, count, now_ns);
+    for (unsigned i = 0; i < count; i++) decide_answered(turn, &asks[i], asker->number[i]);
+    park_batch_close(turn, batch);
 }
 
 void decide_queue(struct turn *turn)
@@ -184,7 +217,6 @@ void decide_queue(struct turn *turn)
         } else if (asker == NULL) {
             refuse(turn, number++);
         } else {
-            asker->ask[shared] = shared_ask(turn, number);
             asker->number[shared++] = number++;
         }
     }

@@ -248,17 +248,41 @@ const struct secret *engine_secret(const struct engine_limit *limit)
 
 /* ---- asking ---- */
 
-void engine_ask(weir_engine *handle, weir_engine_ask *asks, size_t count)
+static void refuse(weir_engine_ask *asks, size_t count)
 {
-    if (handle != NULL) {
-        weir_engine_batch(handle, asks, count);
-        return;
-    }
     for (size_t i = 0; i < count; i++) {
         asks[i].decision = (weir_decision){.verdict = WEIR_DENY, .retry_ns = HOST_SECOND_NS};
         asks[i].full_ns = HOST_SECOND_NS;
         asks[i].from = WEIR_FROM_AWAY;
     }
+}
+
+void engine_ask(weir_engine *handle, weir_engine_ask *asks, size_t count)
+{
+    if (handle != NULL) weir_engine_batch(handle, asks, count);
+    else refuse(asks, count);
+}
+
+void engine_ask_begin(weir_engine *handle, weir_engine_ask *asks, size_t count, uint64_t now_ns)
+{
+    if (handle != NULL) weir_engine_begin(handle, asks, count, (weir_instant){now_ns});
+    else refuse(asks, count);
+}
+
+size_t engine_ask_events(weir_engine *handle, uint64_t now_ns, weir_engine_watch *watch, size_t most, uint64_t *wait_ns)
+{
+    *wait_ns = WEIR_FOREVER;
+    return handle != NULL ? weir_engine_events(handle, (weir_instant){now_ns}, watch, most, wait_ns) : 0;
+}
+
+void engine_ask_turn(weir_engine *handle, uint64_t now_ns)
+{
+    if (handle != NULL) weir_engine_turn(handle, (weir_instant){now_ns});
+}
+
+void engine_ask_finish(weir_engine *handle, weir_engine_ask *asks, size_t count, uint64_t now_ns)
+{
+    if (handle != NULL) weir_engine_finish(handle, asks, count, (weir_instant){now_ns});
 }
 
 void engine_tick(weir_engine *handle)

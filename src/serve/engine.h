@@ -48,7 +48,14 @@ void engine_read_stats(struct engine *engine, weir_engine_stats *stats);
 /* What marks receipts: the same at all servers that have the same password for their clients. */
 const struct secret *engine_secret(const struct engine_limit *limit);
 
-/* Asks.  All have ALLOW or another verdict then; a handle that is NULL lets nothing pass. */
+/* As weir_engine_begin, events, turn and finish: see there; a handle that is NULL lets nothing pass. */
+void engine_ask_begin(weir_engine *handle, weir_engine_ask *asks, size_t count, uint64_t now_ns);
+size_t engine_ask_events(weir_engine *handle, uint64_t now_ns, weir_engine_watch *watch, size_t most,
+                         uint64_t *wait_ns);
+void engine_ask_turn(weir_engine *handle, uint64_t now_ns);
+void engine_ask_finish(weir_engine *handle, weir_engine_ask *asks, size_t count, uint64_t now_ns);
+
+/* Asks, and waits.  All have ALLOW or another verdict then; a handle that is NULL lets nothing pass. */
 void engine_ask(weir_engine *handle, weir_engine_ask *asks, size_t count);
 
 /* What a handle needs once a second also when nobody asks; waits for nothing. */

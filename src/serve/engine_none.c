@@ -65,6 +65,28 @@ void engine_ask(weir_engine *handle, weir_engine_ask *asks, size_t count)
     (void)handle, (void)asks, (void)count;
 }
 
+void engine_ask_begin(weir_engine *handle, weir_engine_ask *asks, size_t count, uint64_t now_ns)
+{
+    (void)handle, (void)asks, (void)count, (void)now_ns;
+}
+
+size_t engine_ask_events(weir_engine *handle, uint64_t now_ns, weir_engine_watch *watch, size_t most, uint64_t *wait_ns)
+{
+    (void)handle, (void)now_ns, (void)watch, (void)most;
+    *wait_ns = WEIR_FOREVER;
+    return 0;
+}
+
+void engine_ask_turn(weir_engine *handle, uint64_t now_ns)
+{
+    (void)handle, (void)now_ns;
+}
+
+void engine_ask_finish(weir_engine *handle, weir_engine_ask *asks, size_t count, uint64_t now_ns)
+{
+    (void)handle, (void)asks, (void)count, (void)now_ns;
+}
+
 void engine_tick(weir_engine *handle)
 {
     (void)handle;

@@ -48,8 +48,8 @@ static size_t take_resp(struct turn *turn, struct session *session, struct slice
     const char *problem = NULL;
     switch (resp_read(bytes, &command, &problem)) {
     case RESP_COMMAND:
-        if (command.count != 0) resp_command(turn, session, &command);
-        return command.size;
+        if (command.count == 0 || resp_command(turn, session, &command)) return command.size;
+        return 0; /* it comes again when what stands before it is answered */
     case RESP_BAD:
         end_bad(turn, session, problem);
         return 0;
@@ -109,7 +109,7 @@ static size_t take_http(struct turn *turn, struct session *session, struct slice
 size_t handle_bytes(struct turn *turn, struct session *session, struct slice bytes)
 {
     size_t taken = 0;
-    while (!session->closing && taken < bytes.size) {
+    while (!session->closing && session->parked == 0 && taken < bytes.size) {
         const struct slice rest = slice_from(bytes, taken);
         turn_next_request(turn);
         const size_t more =

@@ -10,7 +10,8 @@
 
 struct http_request;
 
-void resp_command(struct turn *turn, struct session *session, const struct resp_command *command);
+/* false: not now, for the session is parked. */
+bool resp_command(struct turn *turn, struct session *session, const struct resp_command *command);
 
 void http_route(struct turn *turn, struct session *session, const struct http_request *request);
 

@@ -173,9 +173,11 @@ static void refuse_arity(struct turn *turn, struct session *session, const struc
                 example_of(row));
 }
 
-void resp_command(struct turn *turn, struct session *session, const struct resp_command *command)
+bool resp_command(struct turn *turn, struct session *session, const struct resp_command *command)
 {
     const struct resp_row *row = resp_row_find(command->argument[0]);
+    if (row == NULL || !row->queued) turn_settle_queue(turn);
+    if (session->parked != 0) return false;
     stats_add(&turn->stats->commands, 1);
     if (!may_run(turn, session, row)) {
         resp_refuse(turn, session, "NOAUTH Authentication required.");
@@ -184,7 +186,7 @@ void resp_command(struct turn *turn, struct session *session, const struct resp_
     } else if (!fits(row, command->count)) {
         refuse_arity(turn, session, row);
     } else {
-        if (!row->queued) turn_settle_queue(turn);
         row->run(turn, session, command);
     }
+    return true;
 }

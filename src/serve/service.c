@@ -198,6 +198,13 @@ struct policy *service_policy(struct service *service)
     return policy;
 }
 
+void service_share(struct service *service, struct policy *policy)
+{
+    host_lock(&service->mutex);
+    if (policy != NULL) policy->users++;
+    host_unlock(&service->mutex);
+}
+
 void service_release(struct service *service, struct policy *policy)
 {
     host_lock(&service->mutex);

@@ -97,6 +97,9 @@ int service_define(struct service *service, struct slice name, const char *text,
 struct policy *service_policy(struct service *service);
 void service_release(struct service *service, struct policy *policy);
 
+/* The same policy once more; NULL: nothing. */
+void service_share(struct service *service, struct policy *policy);
+
 /* The present policy's engine, to be released; NULL: it has none. */
 struct engine *service_engine(struct service *service);
 

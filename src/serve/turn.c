@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "serve/park.h"
 #include "serve/plans.h"
 
 enum {
@@ -60,8 +61,8 @@ int turn_open(struct turn *turn, struct service *service, struct stats *stats,
 
 void turn_close(struct turn *turn)
 {
-    plans_close(turn->plans);
     decide_close(turn);
+    plans_close(turn->plans);
     if (turn->policy != NULL) service_release(turn->service, turn->policy);
     free(turn->out.memory);
     free(turn->scratch.memory);
@@ -91,14 +92,20 @@ void turn_begin(struct turn *turn)
 
 /* ---- answers ---- */
 
-static void flush(struct turn *turn)
+static bool send_or_park(struct turn *turn, struct session *session)
+{
+    if (session->parked != 0 && !turn->answering) return park_bytes(turn, session, bytes_slice(&turn->out));
+    turn->send(turn->sender, session, bytes_slice(&turn->out));
+    return true;
+}
+
+void turn_flush(struct turn *turn)
 {
     struct session *session = turn->out_session;
+    if (turn->out.size != 0 && session != NULL && !turn->out.full) turn->out.full = !send_or_park(turn, session);
     if (turn->out.full && session != NULL) {
         session->closing = true; /* half an answer is none, and what follows would be taken for it */
         turn->send(turn->sender, session, (struct slice){turn->out.memory, 0}); /* so that it is noticed */
-    } else if (turn->out.size != 0 && session != NULL) {
-        turn->send(turn->sender, session, bytes_slice(&turn->out));
     }
     turn->out.size = 0;
     turn->out.full = false;
@@ -114,7 +121,7 @@ static void grow(struct turn *turn, size_t room)
 
 struct bytes *turn_reply(struct turn *turn, struct session *session, size_t room)
 {
-    if (turn->out_session != session || turn->out.capacity - turn->out.size < room) flush(turn);
+    if (turn->out_session != session || turn->out.capacity - turn->out.size < room) turn_flush(turn);
     if (turn->out.capacity < room) grow(turn, room);
     turn->out_session = session;
     return &turn->out;
@@ -130,18 +137,34 @@ static void let_pass(struct item *item, weir_decision *decision)
     decision->retry_ns = 0;
 }
 
+void turn_answer_one(struct turn *turn, unsigned number)
+{
+    struct item *item = &turn->item[number];
+    weir_decision *decision = &turn->ask[number].decision;
+    const bool refused = decision->verdict != WEIR_ALLOW && !item->peek;
+    if (!item->peek) stats_decided(turn->stats, item->number, decision, item->under.shadow);
+    if (refused && notes_wants_refusals(&turn->service->notes)) notes_refusal(turn, item, decision);
+    if (item->under.shadow && decision->verdict != WEIR_ALLOW) let_pass(item, decision);
+    item->receipt = turn->receipts += SERVICE_WORKERS_MAX;
+    item->answer(turn, item, decision);
+}
+
+/* What was written before its question goes before it. */
+static void park(struct turn *turn, struct item *item)
+{
+    if (turn->out_session == item->session) turn_flush(turn);
+    if (!park_add(turn, item)) item->session->closing = true; /* without memory for its limit */
+}
+
 static void answer_all(struct turn *turn)
 {
-    const bool wants_refusals = notes_wants_refusals(&turn->service->notes);
     for (unsigned i = 0; i < turn->count; i++) {
-        struct item *item = &turn->item[i];
-        weir_decision *decision = &turn->ask[i].decision;
-        if (!item->peek) stats_decided(turn->stats, item->number, decision, item->under.shadow);
-        if (decision->verdict != WEIR_ALLOW && wants_refusals && !item->peek) notes_refusal(turn, item, decision);
-        if (item->under.shadow && decision->verdict != WEIR_ALLOW) let_pass(item, decision);
-        item->receipt = turn->receipts += SERVICE_WORKERS_MAX;
-        item->answer(turn, item, decision);
+        if (turn->parking != NULL && turn->item[i].under.is_shared) park(turn, &turn->item[i]);
+        else turn_answer_one(turn, i);
     }
+    if (turn->parking == NULL) return;
+    turn_flush(turn); /* so that what stands behind a question is parked with it */
+    park_keep(turn);
 }
 
 void turn_settle_queue(struct turn *turn)
@@ -204,7 +227,7 @@ void turn_next_request(struct turn *turn)
 void turn_end(struct turn *turn)
 {
     turn_settle_queue(turn);
-    flush(turn);
+    turn_flush(turn);
     turn->out_session = NULL;
     empty_scratch(turn);
     stats_add(&turn->stats->turns, 1);

@@ -9,6 +9,8 @@
 #ifndef WEIR_SERVE_TURN_H
 #define WEIR_SERVE_TURN_H
 
+#include <weir/redis.h>
+
 #include "format/bytes.h"
 #include "serve/policy.h"
 #include "serve/service.h"
@@ -30,6 +32,7 @@ struct session {
     bool admin;            /* has given that of an admin (RESP) */
     bool local;            /* came over a Unix socket: Host: is not looked at */
     bool remote;           /* came by an address that others than this machine reach */
+    unsigned parked;       /* answers that wait for an engine: nothing of it is read meanwhile */
     bool closing;          /* what comes is not read any more; close when all answers are out */
     uint64_t id;
     char name[SESSION_NAME_MAX + 1];
@@ -83,8 +86,9 @@ static inline struct item item_start(struct session *session, turn_answer answer
 /* A text of a limit and what it means, kept by a worker (see plans.c). */
 struct plans;
 
-/* A worker's way to the engine (see decide.c). */
+/* A worker's way to the engine (see decide.c), and who waits for it (see park.c). */
 struct asker;
+struct park_batch;
 
 struct turn {
     struct service *service;
@@ -96,6 +100,8 @@ struct turn {
     size_t last_size;
     struct plans *plans;
     struct asker *asker; /* NULL: the policy has no engine */
+    struct park_batch *parked, *parking; /* the oldest first; the one that is being filled */
+    bool answering;                      /* those that were parked: what is written goes out */
     weir_table *slots;   /* where it is remembered which receipts have been settled */
     uint64_t now_ns;     /* read once, when the turn begins */
     uint64_t decisions;  /* since then */
@@ -116,6 +122,9 @@ struct turn {
        are borrowed for the call. */
     void (*send)(void *sender, struct session *session, struct slice bytes);
     void *sender;
+
+    /* Its last parked answer is being written: it may be read again.  NULL: nobody wants to know. */
+    void (*resume)(void *sender, struct session *session);
 };
 
 /* 0, or WEIR_ENOMEM. */
@@ -128,6 +137,10 @@ void turn_begin(struct turn *turn);
 
 /* Decides what is queued, sends what is left, empties scratch.  Latency is counted for all of it. */
 void turn_end(struct turn *turn);
+
+/* What is written is sent; and for park.c: counts and answers one decision of the queue. */
+void turn_flush(struct turn *turn);
+void turn_answer_one(struct turn *turn, unsigned number);
 
 /* Takes the policy that is present now: of who has just defined a name, after turn_settle_queue. */
 void turn_look_at_policy(struct turn *turn);
@@ -193,10 +206,19 @@ void decide_close(struct turn *turn);
 /* Once a second: what the way to the engine needs also when nobody asks. */
 void decide_tick(struct turn *turn);
 
+/* While questions are parked: what to watch, and the ns until decide_go_on is due anyway; else WEIR_FOREVER. */
+uint64_t decide_events(struct turn *turn, weir_engine_watch *watch, size_t most_of_them, size_t *count);
+
+/* [in a turn] Goes on with the engine, and answers what was parked, as far as it is answered. */
+void decide_go_on(struct turn *turn);
+
+/* What the engine says to the question of this number. */
+void decide_answered(struct turn *turn, const weir_engine_ask *ask, unsigned number);
+
 /* The key of the question that is to be queued, as who decides has it; it will be asked for soon. */
 void decide_expect(struct turn *turn, struct item *item, unsigned number);
 
-/* All that is queued, each question's answer in turn->ask. */
+/* All that is queued, each question's answer in turn->ask; turn->parking: but for those of the engine. */
 void decide_queue(struct turn *turn);
 
 /* Of a decision that is being answered: from its time until the limit that it names holds all its permits again. */

@@ -2,6 +2,7 @@
    worker.c - one loop of the service.
 
        poll: accept / read -> arena -> handle_bytes ... check: turn_end -> conn_settle for those that are not done
+       engine's sockets or time -> decide_go_on: answers of those that were parked -> conn_resume
 
    May touch: its loop, its connections.  Promises: bytes stay where they are until the turn has ended; a connection
    that is closed is gone only after that.  Leaves to others: connections (conn.c), decisions (turn.c), when to stop
@@ -12,11 +13,15 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
+#include "core/num.h"
 #include "serve/conn.h"
+#include "serve/park.h"
 
-enum { TICK_MS = 1000, DRAIN_TICK_MS = 100, DRAIN_TICKS_KIND = 20, DRAIN_TICKS_MAX = 40, ARENA_ALIGN = 16 };
+enum { TICK_MS = 1000, DRAIN_TICK_MS = 25, DRAIN_TICKS_KIND = 80, DRAIN_TICKS_MAX = 160, ARENA_ALIGN = 16 };
+enum { ENGINE_SOCKETS = 256, NS_PER_MS = 1000000 };
 
 /* ---- a turn ---- */
 
@@ -27,6 +32,12 @@ static void settle_touched(struct worker *worker)
         conn->touched = false;
         conn_settle(conn);
     }
+}
+
+static void begin_turn(struct worker *worker)
+{
+    if (!worker->in_turn) turn_begin(&worker->turn);
+    worker->in_turn = true;
 }
 
 static void end_turn(struct worker *worker)
@@ -45,8 +56,7 @@ char *worker_room(struct worker *worker, size_t size)
 
 size_t worker_bytes(struct worker *worker, struct session *session, struct slice bytes)
 {
-    if (!worker->in_turn) turn_begin(&worker->turn);
-    worker->in_turn = true;
+    begin_turn(worker);
     worker->arena_used += (bytes.size + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
     if (worker->arena_used > WORKER_ARENA) worker->arena_used = WORKER_ARENA;
     return handle_bytes(&worker->turn, session, bytes);
@@ -58,6 +68,75 @@ void worker_touch(struct worker *worker, struct conn *conn)
     conn->touched = true;
     conn->touched_next = worker->touched;
     worker->touched = conn;
+}
+
+/* ---- the engine's sockets ---- */
+
+/* Once for each change: what has come is read until there is no more (EPOLLET).  A socket that was closed has left. */
+static void watch_sockets(struct worker *worker, const weir_engine_watch *watch, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct epoll_event event = {.events = EPOLLET};
+        event.events |= (watch[i].reads ? (uint32_t)EPOLLIN : 0) | (watch[i].writes ? (uint32_t)EPOLLOUT : 0);
+        if (epoll_ctl(worker->engine_epoll, EPOLL_CTL_MOD, watch[i].descriptor, &event) == 0) continue;
+        epoll_ctl(worker->engine_epoll, EPOLL_CTL_ADD, watch[i].descriptor, &event);
+    }
+}
+
+static void on_engine_time(uv_timer_t *timer);
+
+static void watch_engine(struct worker *worker)
+{
+    weir_engine_watch watch[ENGINE_SOCKETS];
+    size_t count;
+    if (worker->turn.parked == NULL) return;
+    const uint64_t wait_ns = decide_events(&worker->turn, watch, ENGINE_SOCKETS, &count);
+    watch_sockets(worker, watch, count < ENGINE_SOCKETS ? count : ENGINE_SOCKETS);
+    /* More sockets than are watched are looked at often. */
+    const uint64_t wait_ms = count > ENGINE_SOCKETS ? 1 : wait_ns / NS_PER_MS + 1;
+    uv_update_time(&worker->loop);
+    uv_timer_start(&worker->engine_timer, on_engine_time, least(wait_ms, TICK_MS), 0);
+}
+
+static void resume(struct worker *worker)
+{
+    for (struct conn *conn; (conn = worker->resumed) != NULL;) {
+        worker->resumed = conn->resumed_next;
+        conn->resumed = false;
+        conn_resume(conn);
+    }
+}
+
+/* What is answered may let questions be asked that are answered at once, too. */
+static void go_on(struct worker *worker)
+{
+    end_turn(worker);
+    while (park_is_ready(&worker->turn) || worker->resumed != NULL) {
+        begin_turn(worker);
+        park_answer(&worker->turn);
+        resume(worker);
+        end_turn(worker);
+    }
+    watch_engine(worker);
+}
+
+static void on_engine_time(uv_timer_t *timer)
+{
+    struct worker *worker = timer->data;
+    begin_turn(worker);
+    decide_go_on(&worker->turn);
+    go_on(worker);
+}
+
+static void on_engine(uv_poll_t *poll, int status, int events)
+{
+    struct worker *worker = poll->data;
+    struct epoll_event event[ENGINE_SOCKETS];
+    (void)status;
+    (void)events;
+    if (epoll_wait(worker->engine_epoll, event, ENGINE_SOCKETS, 0) <= 0 || worker->turn.parked == NULL) return;
+    begin_turn(worker);
+    decide_go_on(&worker->turn);
 }
 
 /* ---- stopping ---- */
@@ -74,23 +153,28 @@ static void stop(struct worker *worker)
     close_any((uv_handle_t *)&worker->tick);
     close_any((uv_handle_t *)&worker->wake);
     close_any((uv_handle_t *)&worker->after_poll);
+    close_any((uv_handle_t *)&worker->engine_timer);
+    close_any((uv_handle_t *)&worker->engine_poll);
 }
 
 static void begin_to_drain(struct worker *worker)
 {
     worker->draining = true;
     accept_stop(worker);
+    for (struct conn *conn = worker->first; conn != NULL; conn = conn->after) conn->spoke = false;
     uv_timer_set_repeat(&worker->tick, DRAIN_TICK_MS);
     uv_timer_again(&worker->tick);
 }
 
-/* Who was silent for a while has got all answers.  Who goes on asking is served for two seconds more. */
+/* Who was silent for a while has got all answers, and need not close first.  Who goes on asking is served for two
+   seconds more. */
 static void drain(struct worker *worker)
 {
     worker->drain_ticks++;
     for (struct conn *conn = worker->first, *after; conn != NULL; conn = after) {
         after = conn->after;
-        if (!conn->spoke || worker->drain_ticks > DRAIN_TICKS_KIND) conn_finish(conn);
+        const bool patient = worker->drain_ticks <= DRAIN_TICKS_KIND;
+        if (!conn->spoke || !patient) conn_drain(conn, patient);
         else conn->spoke = false;
     }
     if (worker->first == NULL || worker->drain_ticks > DRAIN_TICKS_MAX) stop(worker);
@@ -101,7 +185,7 @@ static void drain(struct worker *worker)
 static void after_poll(uv_check_t *check)
 {
     struct worker *worker = check->data;
-    end_turn(worker);
+    go_on(worker);
     const uint64_t wish = atom_load_acquire(&worker->wish);
     if (wish == WORKER_STOP) stop(worker);
     else if (wish == WORKER_DRAIN && !worker->draining) begin_to_drain(worker);
@@ -129,6 +213,7 @@ static void on_tick(uv_timer_t *timer)
     }
     accept_again(worker);
     if (!worker->in_turn) decide_tick(&worker->turn);
+    if (worker->turn.parked != NULL || worker->resumed != NULL) go_on(worker);
     tell(worker);
     if (worker->draining) drain(worker);
 }
@@ -161,6 +246,11 @@ static int open_handles(struct worker *worker)
     uv_check_init(&worker->loop, &worker->after_poll);
     uv_timer_init(&worker->loop, &worker->tick);
     uv_check_start(&worker->after_poll, after_poll);
+    uv_timer_init(&worker->loop, &worker->engine_timer);
+    worker->engine_timer.data = worker->engine_poll.data = worker;
+    const int why = uv_poll_init(&worker->loop, &worker->engine_poll, worker->engine_epoll);
+    if (why != 0) return -why;
+    uv_poll_start(&worker->engine_poll, UV_READABLE, on_engine);
     uv_timer_start(&worker->tick, on_tick, TICK_MS, TICK_MS);
     return -uv_async_init(&worker->loop, &worker->wake, on_wake);
 }
@@ -184,6 +274,9 @@ int worker_open(struct worker *worker, struct worker_shared *shared, unsigned nu
     worker->arena = malloc(WORKER_ARENA);
     if (worker->stats == NULL || worker->arena == NULL) return ENOMEM;
     if (turn_open(&worker->turn, shared->service, worker->stats, conn_send, NULL) != 0) return ENOMEM;
+    worker->turn.resume = conn_resume_soon;
+    worker->engine_epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (worker->engine_epoll < 0) return errno;
     worker->spare_descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC);
     const int why = uv_loop_init(&worker->loop);
     if (why != 0) return -why;
@@ -227,5 +320,6 @@ void worker_close(struct worker *worker)
     }
     if (worker->turn.service != NULL) turn_close(&worker->turn);
     if (worker->spare_descriptor > 0) close(worker->spare_descriptor);
+    if (worker->engine_epoll > 0) close(worker->engine_epoll);
     free(worker->arena);
 }

@@ -58,7 +58,9 @@ struct worker {
     uv_loop_t loop;
     uv_thread_t thread;
     uv_check_t after_poll;
-    uv_timer_t tick;
+    uv_timer_t tick, engine_timer;
+    uv_poll_t engine_poll;
+    int engine_epoll; /* of the descriptors of the way to the engine; below 0: none yet */
     uv_async_t wake;
     struct atom wish, beat; /* beat: counts the times that it answered to worker_wake */
     struct atom ended;
@@ -72,6 +74,7 @@ struct worker {
     char *arena;
     size_t arena_used;
     bool in_turn;
+    struct conn *resumed; /* parked no more: to be read on */
     struct conn *touched; /* to be looked at when the turn has ended */
 
     struct conn *first; /* all connections */

@@ -14,6 +14,7 @@
 #include <weir/redis.h>
 
 #include "serve/config.h"
+#include "serve/park.h"
 #include "serve_rig.h"
 
 /* ---- an engine that writes down what it is asked ---- */
@@ -41,6 +42,9 @@ void __wrap_weir_engine_close(weir_engine *engine);
 int __wrap_weir_engine_limit_open(weir_engine_limit **, weir_engine *, const char *, weir_away, weir_error *);
 void __wrap_weir_engine_limit_close(weir_engine_limit *limit);
 void __wrap_weir_engine_batch(weir_engine *engine, weir_engine_ask *asks, size_t n);
+void __wrap_weir_engine_begin(weir_engine *engine, weir_engine_ask *asks, size_t n, weir_instant now);
+void __wrap_weir_engine_turn(weir_engine *engine, weir_instant now);
+void __wrap_weir_engine_finish(weir_engine *engine, weir_engine_ask *asks, size_t n, weir_instant now);
 void __wrap_weir_engine_read_stats(weir_engine *engine, weir_engine_stats *stats, size_t size);
 
 int __wrap_weir_engine_open(weir_engine **owned, const char *url, const weir_engine_options *options, weir_error *error)
@@ -142,6 +146,46 @@ void __wrap_weir_engine_batch(weir_engine *engine, weir_engine_ask *asks, size_t
     write_down("\n");
 }
 
+/* While the engine is stopped questions wait, the oldest batch first. */
+enum { WAITING_MAX = 8 };
+static struct {
+    weir_engine_ask *asks;
+    size_t count;
+} waiting[WAITING_MAX];
+static unsigned waiting_count;
+static bool stopped;
+
+void __wrap_weir_engine_begin(weir_engine *engine, weir_engine_ask *asks, size_t n, weir_instant now)
+{
+    (void)now;
+    if (!stopped) {
+        __wrap_weir_engine_batch(engine, asks, n);
+        return;
+    }
+    assert_true(waiting_count < WAITING_MAX);
+    waiting[waiting_count].asks = asks;
+    waiting[waiting_count++].count = n;
+    for (size_t i = 0; i < n; i++) asks[i].from = (weir_from)0;
+}
+
+void __wrap_weir_engine_turn(weir_engine *engine, weir_instant now)
+{
+    (void)now;
+    if (stopped) return;
+    for (unsigned i = 0; i < waiting_count; i++) __wrap_weir_engine_batch(engine, waiting[i].asks, waiting[i].count);
+    waiting_count = 0;
+}
+
+void __wrap_weir_engine_finish(weir_engine *engine, weir_engine_ask *asks, size_t n, weir_instant now)
+{
+    (void)engine, (void)now;
+    for (size_t i = 0; i < n; i++) {
+        if (asks[i].from != 0) continue;
+        asks[i].decision = (weir_decision){.verdict = WEIR_DENY, .retry_ns = FULL_NS};
+        asks[i].from = WEIR_FROM_AWAY;
+    }
+}
+
 void __wrap_weir_engine_read_stats(weir_engine *engine, weir_engine_stats *stats, size_t size)
 {
     (void)engine;
@@ -206,6 +250,8 @@ static int begin(void **state)
 {
     (void)state;
     opened = 0;
+    stopped = false;
+    waiting_count = 0;
     return 0;
 }
 
@@ -336,13 +382,135 @@ static void headers(void **state)
     assert_int_equal(opened, 0);
 }
 
+/* ---- parked ---- */
+
+static unsigned resumed;
+
+static void count_resumed(void *sender, struct session *session)
+{
+    (void)sender, (void)session;
+    resumed++;
+}
+
+static struct rig *rig_with_stopped_engine(void)
+{
+    struct rig *rig = rig_with_engine();
+    rig->turn.resume = count_resumed;
+    resumed = 0;
+    stopped = true;
+    return rig;
+}
+
+static const char *go_on(struct rig *rig, unsigned session)
+{
+    turn_begin(&rig->turn);
+    decide_go_on(&rig->turn);
+    turn_end(&rig->turn);
+    rig->out[session][rig->size[session]] = '\0';
+    return rig->out[session];
+}
+
+static const char *send_to(struct rig *rig, unsigned session, const char *bytes)
+{
+    return rig_send_bytes(rig, session, slice_of(bytes));
+}
+
+/* While the engine says nothing, others are answered from here; and who asks it has nothing before its answer. */
+static void others_go_on(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_with_stopped_engine();
+    assert_string_equal(send_to(rig, 0, "WEIR.TAKE 10/s k\r\n"), "");
+    assert_int_equal(rig->session[0].parked, 1);
+    assert_begins(send_to(rig, 1, "WEIR.TAKE here x\r\nPING\r\n"), "*8\r\n$5\r\nallow");
+    rig->session[2].protocol = SESSION_HTTP;
+    assert_begins(send_to(rig, 2, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"), "HTTP/1.1 200");
+    assert_string_equal(go_on(rig, 0), "");
+    stopped = false;
+    assert_begins(go_on(rig, 0), ALLOWED);
+    assert_int_equal(rig->session[0].parked, 0);
+    assert_int_equal(resumed, 1);
+    rig_close(rig);
+    assert_int_equal(opened, 0);
+}
+
+/* Of one session's requests, sent at once: table, engine, table, engine, PING, engine. */
+static void in_order(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_with_stopped_engine();
+    const char *bytes = "WEIR.TAKE here x COST 4\r\nWEIR.TAKE 10/s deny\r\nWEIR.TAKE here x\r\nWEIR.TAKE 10/s k\r\n"
+                        "PING one\r\nWEIR.TAKE 10/s deny\r\n";
+    rig->size[0] = 0;
+    turn_begin(&rig->turn);
+    const size_t taken = handle_bytes(&rig->turn, &rig->session[0], slice_of(bytes));
+    turn_end(&rig->turn);
+    assert_string_equal(bytes + taken, "PING one\r\nWEIR.TAKE 10/s deny\r\n"); /* comes again when it is resumed */
+    rig->out[0][rig->size[0]] = '\0';
+    assert_begins(rig->out[0], "*8\r\n$5\r\nnever"); /* of the table, and before all of the engine's */
+    assert_null(strstr(rig->out[0] + 8, "*8"));
+    stopped = false;
+    rig->size[0] = 0;
+    const char *out = go_on(rig, 0);
+    assert_begins(out, DENIED "*8\r\n$5\r\nallow\r\n:0\r\n:2\r\n");
+    assert_non_null(strstr(out, "\r\n" ALLOWED));
+    assert_true(strstr(out, "\r\n:2\r\n") < strstr(out, "\r\n" ALLOWED));
+    assert_begins(send_to(rig, 0, bytes + taken), "$3\r\none\r\n" DENIED);
+    rig_close(rig);
+    assert_int_equal(opened, 0);
+}
+
+/* Texts that are forgotten meanwhile, another policy, a session that has gone. */
+static void meanwhile(void **state)
+{
+    (void)state;
+    char text[64];
+    struct rig *rig = rig_with_stopped_engine();
+    send_to(rig, 0, "WEIR.TAKE 10/s k\r\nWEIR.TAKE api acme COST 1 50\r\n");
+    send_to(rig, 1, "WEIR.TAKE 10/s k\r\n");
+    for (unsigned i = 0; i < 2000; i++) { /* more texts than are kept */
+        snprintf(text, sizeof text, "WEIR.TAKE %u/h k COST 0 PEEK x\r\n", i + 1);
+        send_to(rig, 2, text);
+    }
+    assert_string_equal(send_to(rig, 3, "WEIR.LIMIT SET other 2/h\r\n"), "+OK\r\n");
+    park_leave(&rig->turn, &rig->session[1]);
+    assert_int_equal(rig->session[1].parked, 0);
+    rig->size[0] = rig->size[1] = 0;
+    stopped = false;
+    const char *out = go_on(rig, 0);
+    assert_begins(out, ALLOWED "$");
+    assert_non_null(strstr(out, "10/sk\r\n"));
+    assert_non_null(strstr(out, "apiacme\r\n"));
+    assert_int_equal(rig->size[1], 0);
+    assert_int_equal(resumed, 1);
+    rig_close(rig);
+    assert_int_equal(opened, 0);
+}
+
+/* Another engine, or none: what waits is answered as the limit says, at once.  The end: nobody is. */
+static void reload_and_end(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_with_stopped_engine();
+    send_to(rig, 0, "WEIR.TAKE 10/s k\r\n");
+    publish(rig, "two");
+    assert_begins(go_on(rig, 0), "*8\r\n$4\r\ndeny");
+    assert_int_equal(rig->session[0].parked, 0);
+    waiting_count = 0;
+    assert_string_equal(send_to(rig, 0, "WEIR.TAKE 10/s k\r\n"), "");
+    rig_close(rig);
+    assert_int_equal(opened, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(one_batch, begin),   cmocka_unit_test_setup(exempt_and_others, begin),
-        cmocka_unit_test_setup(receipts, begin),    cmocka_unit_test_setup(away, begin),
-        cmocka_unit_test_setup(unsupported, begin), cmocka_unit_test_setup(another_engine, begin),
-        cmocka_unit_test_setup(headers, begin),
+        cmocka_unit_test_setup(one_batch, begin),      cmocka_unit_test_setup(exempt_and_others, begin),
+        cmocka_unit_test_setup(receipts, begin),       cmocka_unit_test_setup(away, begin),
+        cmocka_unit_test_setup(unsupported, begin),    cmocka_unit_test_setup(another_engine, begin),
+        cmocka_unit_test_setup(headers, begin),        cmocka_unit_test_setup(others_go_on, begin),
+        cmocka_unit_test_setup(in_order, begin),       cmocka_unit_test_setup(meanwhile, begin),
+        cmocka_unit_test_setup(reload_and_end, begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
