@@ -118,6 +118,15 @@ static bool read_idle(struct read *read, const struct where *where, const struct
     return *ns >= SECOND_NS ? true : wrong(read, where, value, "expected 1s or more; for example 5min");
 }
 
+static bool read_settle(struct read *read, const struct where *where, const struct node *value, void *into)
+{
+    const uint64_t *ns = into;
+    if (!value_time(read, where, value, into)) return false;
+    return *ns >= 60 * SECOND_NS && *ns <= 7 * 86400 * SECOND_NS
+               ? true
+               : wrong(read, where, value, "expected 1min to 7d; for example 15min");
+}
+
 static bool read_public(struct read *read, const struct where *where, const struct node *value, void *into)
 {
     bool *is = into;
@@ -256,6 +265,7 @@ static bool read_table(struct read *read, const struct where *where, const struc
         {"state", value_text, offsetof(struct config, state)},
         {"when_full", read_when_full, offsetof(struct config, when_full)},
         {"wide_memory", read_wide, offsetof(struct config, wide_bytes)},
+        {"settle", read_settle, offsetof(struct config, settle_ns)},
     };
     return MAP_READ(read, where, value, fields, into);
 }

@@ -174,7 +174,6 @@ static bool open_tables(struct server *server)
     service_allow(&server->service, &access);
     notes_set_refusals(&server->service.notes, server->settings.config.log_refused, NULL);
     server->service.is_public = server->is_public;
-    server->service.password = access_is_open(&access) ? NULL : server->settings.password.text[0];
     server->service.hosts = (const char *const *)server->settings.config.hosts;
     server->service.host_count = server->settings.config.host_count;
     for (unsigned i = 0; i < server->listener_count; i++) {

@@ -44,7 +44,6 @@ struct service_name {
 struct service {
     struct notes notes;
     struct tables *tables;
-    const char *password;     /* what receipts are signed with; NULL: none */
     const char *const *hosts; /* further names that Host: may say */
     unsigned host_count;
     bool is_public; /* others than this machine reach one of its addresses */

@@ -96,7 +96,7 @@ struct turn {
     size_t last_size;
     struct plans *plans;
     struct asker *asker; /* NULL: the policy has no engine */
-    weir_table *slots;   /* where it is remembered which receipts have been settled */
+    weir_table *slots;   /* whose clock says how old receipts are */
     uint64_t now_ns;     /* read once, when the turn begins */
     uint64_t decisions;  /* since then */
     uint64_t receipts;   /* the number of the last, so that no two are the same */
@@ -216,9 +216,11 @@ struct decide_settlement {
 };
 bool decide_settle_shared(struct turn *turn, const struct item *item, const struct decide_settlement *settlement);
 
-/* [with the queue settled] One permit of a shared limit for a key of the service's own; false: the engine did not
+/* [with the queue settled] One permit of a shared limit for a key of the service's own, and when it was
+   granted by the engine's clock; false: the engine did not
    answer, and nothing is known. */
-bool decide_permit_shared(struct turn *turn, const struct policy_verdict *under, struct slice key, bool *granted);
+bool decide_permit_shared(struct turn *turn, const struct policy_verdict *under, struct slice key, bool *granted,
+                          uint64_t *now_us);
 
 /* ---- handle.c: the whole service, without a socket ---- */
 

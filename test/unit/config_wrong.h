@@ -110,6 +110,7 @@
     {"table: {keys: 99999999999999999999999}",
      "1:15: table.keys: expected a number above 0; for example 10000, 10_000 or 10k"},
     {"table: {keys: 1000G}", "1:15: table.keys: expected up to 17,179,869,184 keys"},
+    {"table: {settle: 59s}", "1:17: table.settle: expected 1min to 7d; for example 15min"},
     {"table: {wide_memory: 1kB}", "1:22: table.wide_memory: expected 1MiB to 16384GiB; for example 256MiB"},
     {"table: {when_full: explode}", "1:20: table.when_full: expected inherit, evict, deny or allow"},
     {"table: {state: [a]}", "1:16: table.state: expected a text"},
