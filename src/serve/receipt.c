@@ -119,8 +119,8 @@ static void sign(const struct turn *turn, const uint64_t number[], unsigned coun
     mac_of(settled_mac(settled_of(turn)), number, count * sizeof number[0], text.bytes, text.size, mark);
 }
 
-static void fill_fields(const struct turn *turn, const struct item *item, const weir_decision *decision,
-                        unsigned count, uint64_t number[FIELDS])
+static void fill_fields(const struct turn *turn, const struct item *item, const weir_decision *decision, unsigned count,
+                        uint64_t number[FIELDS])
 {
     const bool shared = item->under.is_shared;
     number[KEY] = settled_key(settled_of(turn));
@@ -325,7 +325,8 @@ static bool is_permit(enum permit permit, char problem[200])
     static const char *const words[] = {
         [PERMIT_UNKNOWN] = "the engine does not answer: nothing is known to be corrected",
         [PERMIT_FULL] = "too many receipts were settled of late: nothing was corrected; see table.keys in weir.yaml(5)",
-        [PERMIT_OLD] = "this receipt is too old to be settled: nothing was corrected; see table.settle in weir.yaml(5)"};
+        [PERMIT_OLD] =
+            "this receipt is too old to be settled: nothing was corrected; see table.settle in weir.yaml(5)"};
     return permit == PERMIT_GRANTED || permit == PERMIT_SPENT || fails(problem, words[permit]);
 }
 

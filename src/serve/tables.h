@@ -22,7 +22,7 @@ struct tables_options {
     weir_when_full when_full;
     uint64_t settle_ns;   /* how long a receipt can be settled; 0 = 15 minutes */
     uint64_t settled_max; /* receipts of such a time that are settled at most; 0 = keys_max, 65,536 at least */
-    uint32_t top; /* how many of the most refused keys can be told */
+    uint32_t top;         /* how many of the most refused keys can be told */
 };
 
 /* 0, or a WEIR_E*. */

@@ -261,7 +261,8 @@ static void of_another_service(void **state)
     assert_memory_equal(RIG_SAY(other, "WEIR.SETTLE", receipt, "0"), "-BADRECEIPT this is no receipt of this", 38);
     assert_int_equal(left(other, "WEIR.TAKE 1000/h acme COST 0\r\n"), 600);
     /* 0.1.0's: MARK START HEAD COST END */
-    assert_memory_equal(RIG_SAY(other, "WEIR.SETTLE", &receipt[2], "0"), "-BADRECEIPT this is no receipt, or one of an", 44);
+    assert_memory_equal(RIG_SAY(other, "WEIR.SETTLE", &receipt[2], "0"), "-BADRECEIPT this is no receipt, or one of an",
+                        44);
     rig_close(rig);
     rig_close(other);
 }
