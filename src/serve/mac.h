@@ -16,7 +16,7 @@ struct mac;
 /* Was weir built with it?  Without it no receipt is written, and none is settled. */
 bool mac_is_here(void);
 
-/* A key whose schedule is computed once, owned; any number of threads use it at a time.  NULL: no memory, or not here. */
+/* A key whose schedule is computed once, owned; any number of threads use it.  NULL: no memory, or not here. */
 struct mac *mac_open(const uint8_t secret[MAC_SECRET]);
 void mac_close(struct mac *mac);
 

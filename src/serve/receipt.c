@@ -45,7 +45,8 @@ static uint64_t head_of(uint64_t size, uint64_t count, uint64_t limit)
 }
 
 _Static_assert(POLICY_TEXT_MAX < 1 << 16 && POLICY_NAME_MAX < 1 << 16 && WEIR_LIMITS_MAX < 1 << 8, "HEAD holds them");
-_Static_assert(sizeof VERSION + MARK_DIGITS + NUMBERS_MAX * DIGITS + POLICY_TEXT_MAX + POLICY_KEY_MAX <= RECEIPT_MAX,
+_Static_assert(sizeof VERSION + MARK_DIGITS + (size_t)NUMBERS_MAX * DIGITS + POLICY_TEXT_MAX + POLICY_KEY_MAX <=
+                   RECEIPT_MAX,
                "a receipt has room");
 
 /* ---- written ---- */
@@ -112,18 +113,37 @@ static uint64_t made_of(const struct turn *turn, const struct item *item, const 
     return item->under.is_shared ? decision->end - decision->delay_ns / 1000 : table_now_ns(turn);
 }
 
+/* What new ones are signed with; those of an engine by the secret that services share, where they do. */
+static const struct mac *signer(const struct turn *turn, bool shared, uint64_t *key)
+{
+    const struct service *service = turn->service;
+    const bool common = shared && service->shared[0] != NULL;
+    *key = common ? service->shared_key[0] : settled_key(settled_of(turn));
+    return common ? service->shared[0] : settled_mac(settled_of(turn));
+}
+
+/* NULL: none of this service's has that number.  What services share signs nothing of a table. */
+static const struct mac *signer_of(const struct turn *turn, const uint64_t number[])
+{
+    const struct service *service = turn->service;
+    if (number[KEY] == settled_key(settled_of(turn))) return settled_mac(settled_of(turn));
+    for (unsigned i = 0; i < ACCESS_SECRETS && number[TABLE] == 0; i++) {
+        if (service->shared[i] != NULL && number[KEY] == service->shared_key[i]) return service->shared[i];
+    }
+    return NULL;
+}
+
 /* Numbers are signed, not their digits: half as many bytes. */
-static void sign(const struct turn *turn, const uint64_t number[], unsigned count, struct slice text,
+static void sign(const struct mac *mac, const uint64_t number[], unsigned count, struct slice text,
                  uint8_t mark[MAC_SIZE])
 {
-    mac_of(settled_mac(settled_of(turn)), number, count * sizeof number[0], text.bytes, text.size, mark);
+    mac_of(mac, number, count * sizeof number[0], text.bytes, text.size, mark);
 }
 
 static void fill_fields(const struct turn *turn, const struct item *item, const weir_decision *decision, unsigned count,
                         uint64_t number[FIELDS])
 {
     const bool shared = item->under.is_shared;
-    number[KEY] = settled_key(settled_of(turn));
     number[TABLE] = shared ? 0 : tables_number(item->under.table);
     number[NUMBER] = item->receipt;
     number[MADE] = made_of(turn, item, decision);
@@ -140,8 +160,9 @@ void receipt_write(const struct turn *turn, struct bytes *out, const struct item
     const unsigned count = item->each != NULL ? (unsigned)weir_plan_limits(item->under.plan) : 1;
     const unsigned numbers = FIELDS + 2 * count;
     const size_t text = item->limit.size + key.size;
-    char *at = bytes_room(out, sizeof VERSION + MARK_DIGITS + numbers * DIGITS + text);
+    char *at = bytes_room(out, sizeof VERSION + MARK_DIGITS + (size_t)numbers * DIGITS + text);
     if (at == NULL) return;
+    const struct mac *mac = signer(turn, item->under.is_shared, &number[KEY]);
     fill_fields(turn, item, decision, count, number);
     for (unsigned i = 0; i < count; i++) {
         number[FIELDS + 2 * i] = item->each != NULL ? item->each->cost[i] : item->cost;
@@ -153,7 +174,7 @@ void receipt_write(const struct turn *turn, struct bytes *out, const struct item
     for (unsigned i = 0; i < numbers; i++, behind += DIGITS) write_hex(behind, number[i]);
     memcpy(behind, item->limit.bytes, item->limit.size);
     memcpy(behind + item->limit.size, key.bytes, key.size);
-    sign(turn, number, numbers, (struct slice){behind, text}, mark);
+    sign(mac, number, numbers, (struct slice){behind, text}, mark);
     memcpy(half, mark, sizeof half);
     write_hex(at, half[0]);
     write_hex(at + DIGITS, half[1]);
@@ -213,8 +234,9 @@ static bool is_genuine(const struct turn *turn, const struct receipt *receipt)
 {
     uint8_t mark[MAC_SIZE];
     uint64_t half[2];
-    if (receipt->number[KEY] != settled_key(settled_of(turn))) return false;
-    sign(turn, receipt->number, FIELDS + 2 * receipt->count, receipt->text, mark);
+    const struct mac *mac = signer_of(turn, receipt->number);
+    if (mac == NULL) return false;
+    sign(mac, receipt->number, FIELDS + 2 * receipt->count, receipt->text, mark);
     memcpy(half, mark, sizeof half);
     return ((half[0] ^ receipt->half[0]) | (half[1] ^ receipt->half[1])) == 0;
 }

@@ -8,9 +8,9 @@
    Only receipts of the present window and of the one before it can be settled: two halves are enough, and a word of an
    older window is as good as an empty one.  It is overwritten, never cleared.
 
-   A word is looked for from its mark on, PROBES words at most; within a window words only fill, so that all who look for
-   the same mark come to the same word.  Where all are taken the memory is full.  Marks are a keyed hash: nobody chooses
-   where they go.  Two different ones agree in 40 bits and in their place once in 2^33 settles: one is then taken for
+   A word is looked for from its mark on, PROBES words at most; within a window words only fill, so that all who look
+   for the same mark come to the same word.  Where all are taken the memory is full.  Marks are a keyed hash: nobody
+   chooses where they go.  Two different ones agree in 40 bits and in their place once in 2^33 settles: one is then taken for
    settled, and gives nothing back.
 
    May touch: its memory or file.  Promises: a receipt settles once; memory never grows.  Leaves to others: whether a
@@ -209,5 +209,5 @@ enum settled_answer settled_take(struct settled *settled, uint64_t made_ns, cons
 
 uint64_t settled_refused(const struct settled *settled)
 {
-    return atom_load(&settled->refused);
+    return settled != NULL ? atom_load(&settled->refused) : 0;
 }

@@ -35,7 +35,7 @@ uint64_t settled_bytes(const struct settled *settled);
    than the window.  Of all who come at once with the same one, also from other processes, one is told SETTLED_NOW. */
 enum settled_answer settled_take(struct settled *settled, uint64_t made_ns, const uint8_t mark[MAC_SIZE]);
 
-/* How many were told SETTLED_FULL. */
+/* How many were told SETTLED_FULL; of NULL 0. */
 uint64_t settled_refused(const struct settled *settled);
 
 #endif

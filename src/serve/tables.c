@@ -97,7 +97,7 @@ static int open_settled(struct tables *tables, weir_error *error)
 
 struct settled *tables_settled(const struct tables *tables)
 {
-    return tables->settled;
+    return tables != NULL ? tables->settled : NULL;
 }
 
 void tables_close(struct tables *tables)

@@ -38,7 +38,7 @@ weir_table *tables_usual(const struct tables *tables);
 /* Another one for each table, also for one that begins anew under the same name. */
 uint64_t tables_number(const weir_table *table);
 
-/* Which receipts have been settled; with state in that name and ".receipts".  Borrowed. */
+/* Which receipts have been settled; with state in that name and ".receipts".  Borrowed; NULL without tables. */
 struct settled *tables_settled(const struct tables *tables);
 
 /* Could tables that are opened with these options hold this plan?  0, or a WEIR_E*. */

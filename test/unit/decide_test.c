@@ -267,6 +267,16 @@ static void receipts(void **state)
     assert_null(strstr(asked, "settle ["));
     bytes[0][strlen(bytes[0]) - 1] = 'l';
     assert_begins(RIG_SAY(rig, "WEIR.SETTLE", bytes[0], "1"), "-BADRECEIPT");
+    /* With one secret; the other has a newer one besides, with which it signs. */
+    char *const secrets[] = {"newer, of at least so many characters", "older, of at least so many characters"};
+    assert_true(service_share_receipts(&rig->service, &secrets[1], 1));
+    assert_true(service_share_receipts(&other->service, secrets, 2));
+    const struct slice common = receipt_in(RIG_SAY(rig, "WEIR.TAKE", "10/s", "k", "COST", "4"));
+    snprintf(bytes[0], sizeof bytes[0], "%.*s", (int)common.size, common.bytes);
+    assert_string_equal(RIG_SAY(other, "WEIR.SETTLE", bytes[0], "1"), ":1\r\n");
+    const struct slice newer = receipt_in(RIG_SAY(other, "WEIR.TAKE", "10/s", "k", "COST", "4"));
+    snprintf(bytes[0], sizeof bytes[0], "%.*s", (int)newer.size, newer.bytes);
+    assert_begins(RIG_SAY(rig, "WEIR.SETTLE", bytes[0], "1"), "-BADRECEIPT this is no receipt of this service");
     rig_close(rig);
     rig_close(other);
     assert_int_equal(opened, 0);
