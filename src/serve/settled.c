@@ -10,8 +10,8 @@
 
    A word is looked for from its mark on, PROBES words at most; within a window words only fill, so that all who look
    for the same mark come to the same word.  Where all are taken the memory is full.  Marks are a keyed hash: nobody
-   chooses where they go.  Two different ones agree in 40 bits and in their place once in 2^33 settles: one is then taken for
-   settled, and gives nothing back.
+   chooses where they go.  Two different ones agree in 40 bits and in their place once in 2^33 settles: one is then
+   taken for settled, and gives nothing back.
 
    May touch: its memory or file.  Promises: a receipt settles once; memory never grows.  Leaves to others: whether a
    receipt is genuine and young enough (receipt.c). */
