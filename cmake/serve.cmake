@@ -44,10 +44,10 @@ if(NOT WEIR_HAS_SERVE)
 endif()
 
 file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/serve/*.c" "${PROJECT_SOURCE_DIR}/src/format/http.c")
-if(WEIR_HAS_TLS) # tls.c and tls_none.c have the same functions
-    list(FILTER sources EXCLUDE REGEX "/tls_none\\.c$")
+if(WEIR_HAS_TLS) # tls.c and tls_none.c have the same functions, and so have mac.c and mac_none.c
+    list(FILTER sources EXCLUDE REGEX "/(tls|mac)_none\\.c$")
 else()
-    list(FILTER sources EXCLUDE REGEX "/tls\\.c$")
+    list(FILTER sources EXCLUDE REGEX "/(tls|mac)\\.c$")
 endif()
 if(WEIR_HAS_ENGINE) # and so have engine.c and engine_none.c
     list(FILTER sources EXCLUDE REGEX "/engine_none\\.c$")

@@ -13,7 +13,8 @@
          idle: 5min                  until a silent client is cut
          tls: {certificate: FILE, key: FILE}
          public: without-password    else a public address without a password is refused
-       table: {keys: 1000000, state: FILE, when_full: inherit | evict | deny | allow, wide_memory: 256MiB}
+       table: {keys: 1000000, state: FILE, when_full: inherit | evict | deny | allow, wide_memory: 256MiB,
+               settle: 15min}
        password: ...                 or [NEW, OLD], both valid, or
        password_file: FILE           a line for each; refused where anybody on the machine may read it
        admin_password: ...           the same, or admin_password_file: who may change limits and have keys forgotten
@@ -70,6 +71,7 @@ struct config {
     unsigned unix_mode;
     struct config_secrets password; /* or read from password_file when the config is read */
     struct config_secrets admin;    /* the same of admin_password */
+    struct config_secrets receipts; /* of receipts_file: sign those of an engine; the first signs, both settle */
     bool password_in_config;        /* one stands in the file itself: worth a warning where others may read that */
     enum config_texts texts;
     char *log_refused;               /* the text of a limit: so many refusals are logged */
@@ -81,7 +83,7 @@ struct config {
     uint64_t connections_max; /* 0 = 10,000 */
     uint64_t idle_ns;         /* 0 = 5 min */
     unsigned threads;
-    uint64_t keys_max, wide_bytes;
+    uint64_t keys_max, wide_bytes, settle_ns; /* 0: as in tables.h */
     char *state;
     weir_when_full when_full;
     struct engine_settings engine; /* url NULL: none */

@@ -268,7 +268,8 @@ bool decide_settle_shared(struct turn *turn, const struct item *item, const stru
     return ask_alone(turn, &ask) && ask.decision.verdict == WEIR_ALLOW;
 }
 
-bool decide_permit_shared(struct turn *turn, const struct policy_verdict *under, struct slice key, bool *granted)
+bool decide_permit_shared(struct turn *turn, const struct policy_verdict *under, struct slice key, bool *granted,
+                          uint64_t *now_us)
 {
     const uint64_t cost = 1;
     weir_engine_ask ask = {.verb = WEIR_ASK_TAKE,
@@ -278,5 +279,6 @@ bool decide_permit_shared(struct turn *turn, const struct policy_verdict *under,
                            .costs = 1};
     const bool answered = ask_alone(turn, &ask);
     *granted = answered && ask.decision.verdict == WEIR_ALLOW;
+    *now_us = ask.decision.end;
     return answered;
 }

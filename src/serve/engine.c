@@ -31,7 +31,6 @@ struct engine {
     struct host_mutex mutex; /* around the first handle */
     char *url, *user, *password, *prefix;
     struct engine_settings settings; /* its texts are those above */
-    struct secret secret;
     char name[NAME_SIZE];
     struct atom away; /* as it was told last */
 };
@@ -39,7 +38,6 @@ struct engine {
 struct engine_limit {
     struct atom users;
     weir_engine_limit *limit;
-    struct secret secret;
 };
 
 /* ---- words ---- */
@@ -90,14 +88,6 @@ static bool copy_settings(struct engine *engine, const struct engine_settings *s
     return copied;
 }
 
-/* Who may ask may forget, so what a receipt could give back is not worth more than the clients' password. */
-static void make_secret(struct secret *secret, const char *password)
-{
-    static const struct secret half[2] = {{{1, 0}}, {{2, 0}}};
-    const char *text = password != NULL ? password : "";
-    for (int i = 0; i < 2; i++) secret->word[i] = siphash_1_3(&half[i], text, strlen(text));
-}
-
 static void free_engine(struct engine *engine)
 {
     weir_engine_close(engine->first);
@@ -136,7 +126,6 @@ struct engine *engine_open(const struct engine_settings *settings, struct servic
     atom_store(&engine->users, 1);
     engine->service = service;
     write_name(engine->name, settings->url);
-    make_secret(&engine->secret, service->password);
     const bool copied = copy_settings(engine, settings);
     if (copied && open_first(engine, error) == 0) return engine;
     if (!copied) api_fail(error, WEIR_ENOMEM, "no memory for the engine");
@@ -213,7 +202,6 @@ struct engine_limit *engine_limit_open(struct engine *engine, const weir_plan *p
         return NULL;
     }
     atom_store(&limit->users, 1);
-    limit->secret = engine->secret;
     weir_plan_text(plan, text, sizeof text); /* all servers say it alike */
     host_lock(&engine->mutex);
     const int failed = weir_engine_limit_open(&limit->limit, engine->first, text, away, error);
@@ -239,11 +227,6 @@ void engine_limit_release(struct engine_limit *limit)
 const weir_engine_limit *engine_limit_inside(const struct engine_limit *limit)
 {
     return limit->limit;
-}
-
-const struct secret *engine_secret(const struct engine_limit *limit)
-{
-    return &limit->secret;
 }
 
 /* ---- asking ---- */

@@ -45,9 +45,6 @@ void engine_leave(struct engine *engine, weir_engine *handle);
 const char *engine_name(const struct engine *engine);
 void engine_read_stats(struct engine *engine, weir_engine_stats *stats);
 
-/* What marks receipts: the same at all servers that have the same password for their clients. */
-const struct secret *engine_secret(const struct engine_limit *limit);
-
 /* As weir_engine_begin, events, turn and finish: see there; a handle that is NULL lets nothing pass. */
 void engine_ask_begin(weir_engine *handle, weir_engine_ask *asks, size_t count, uint64_t now_ns);
 size_t engine_ask_events(weir_engine *handle, uint64_t now_ns, weir_engine_watch *watch, size_t most,

@@ -53,13 +53,6 @@ void engine_read_stats(struct engine *engine, weir_engine_stats *stats)
     *stats = (weir_engine_stats){0};
 }
 
-const struct secret *engine_secret(const struct engine_limit *limit)
-{
-    static const struct secret none;
-    (void)limit;
-    return &none;
-}
-
 void engine_ask(weir_engine *handle, weir_engine_ask *asks, size_t count)
 {
     (void)handle, (void)asks, (void)count;

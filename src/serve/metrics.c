@@ -210,13 +210,15 @@ static void connections(struct bytes *out, const struct sums *sums)
     single(out, "weir_sent_bytes_total", "counter", "Bytes sent.", sums->bytes_out);
 }
 
-static void tables(struct bytes *out, const weir_table_stats *stats)
+static void tables(struct bytes *out, const weir_table_stats *stats, const struct settled *settled)
 {
     single(out, "weir_table_keys", "gauge", "Keys that have used something and are not full again.", stats->keys_live);
     single(out, "weir_table_keys_max", "gauge", "Keys the tables are made for.", stats->keys_max);
     single(out, "weir_table_bytes", "gauge", "Memory of the tables.", stats->bytes);
     single(out, "weir_table_full_total", "counter", "New keys that found no slot.", stats->full);
     single(out, "weir_table_displaced_total", "counter", "Keys that lost their slot to another.", stats->displaced);
+    single(out, "weir_settles_refused_total", "counter",
+           "Receipts that were not settled, for too many had been of late: see table.keys.", settled_refused(settled));
     single(out, "weir_table_reclaimed_total", "counter", "Keys that got an idle slot.", stats->reclaimed);
 }
 
@@ -281,7 +283,7 @@ void stats_write_metrics(struct service *service, struct bytes *out)
     durations(out, &sums);
     requests(out, &sums);
     connections(out, &sums);
-    tables(out, &table);
+    tables(out, &table, tables_settled(service->tables));
     engine_of(out, service);
     process(out, service);
 }

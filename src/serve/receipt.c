@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT
-   receipt.c - what was taken, in the client's hands: the service remembers nothing.
+   receipt.c - what was taken, in the client's hands: the service remembers what was settled, and only while it can be.
 
-       MARK START HEAD COST END [COST END ...] 10/s burst=20 user:42       without the blanks
+       w2 MAC MAC KEY TABLE NUMBER MADE START HEAD COST END [COST END ...] 10/s burst=20 user:42    without the blanks
 
-   All in capitals are 16 hexadecimal digits.  MARK is a keyed hash of all that follows, by the secret of the table: who
-   does not know it cannot make a receipt, and one that was damaged is none.  START is in the table's own time, which a
-   restart keeps as it keeps the table.  HEAD holds a number that tells receipts apart that are otherwise the same, the
-   size of the limit's name or text, how many limits there are, and which of them the decision named.  COST and END are
-   there for each limit.
+   All in capitals are 16 hexadecimal digits.  MAC is the HMAC-SHA-256 of what follows, by a random secret: whoever does
+   not know that cannot make a receipt, and one that was damaged is none.  KEY says which secret.  TABLE is whose time
+   START and END are in, 0 for an engine.  NUMBER tells receipts apart that are otherwise the same.  MADE is when the
+   answer was given: by the clock of the table of slots, which a restart keeps as it keeps the table, or in us by the
+   engine's.  HEAD holds the size of the limit's name or text, how many limits there are, and which of them the decision
+   named; 32 bits of it are 0, for what may come later (a holder of concurrent permits, a change's carry), and a receipt
+   in which they are not is refused.  COST and END are there for each limit.
 
-   That one settles once is itself a limit: one permit for the receipt, in the table of slots, until what was taken has
-   drained, or a minute at least.  Then it would give nothing back any more; what it charges in addition it would charge
-   once more.
+   A receipt can be settled for as long as `settle` says; so long it is remembered that it was (settled.c).
 
-   Of a limit that an engine keeps, START is how long after it was taken all was back, END when that was by the engine's
-   clock, the mark is by a secret that all servers of the engine have, and the permit is in the engine: any of them
-   settles what another has let through, once.
+   Of a limit that an engine keeps, END is when what was taken starts by the engine's clock, and what remembers is one
+   permit of a limit in the engine, which lives as long.
 
    May touch: the turn's scratch, the tables, the engine.  Promises: whatever the bytes say, no memory is allocated, and
    nothing is given back that was not taken.  Leaves to others: how what was taken is corrected (keyed_settle). */
@@ -26,20 +25,29 @@
 #include "core/num.h"
 #include "serve/plans.h"
 
-/* Behind a key, so that neither is the identity of one: limits count from 0, wide slots from WEIR_LIMITS_MAX. */
-static const uint64_t SALT_OF_MARK = UINT64_MAX, SALT_OF_SETTLED = UINT64_MAX - 1;
+static const char VERSION[] = {'w', '2'};
 
-enum { DIGITS = 16, PAIR = 2 * DIGITS, NUMBERS_MAX = 2 + 2 * WEIR_LIMITS_MAX, PERMIT_TEXT_MAX = 48 };
-enum permit { PERMIT_GRANTED, PERMIT_SPENT, PERMIT_UNKNOWN };
+enum {
+    DIGITS = 16,
+    PAIR = 2 * DIGITS,
+    MARK_DIGITS = 2 * MAC_SIZE,
+    FIELDS = 6, /* KEY to HEAD */
+    NUMBERS_MAX = FIELDS + 2 * WEIR_LIMITS_MAX,
+    PERMIT_TEXT_MAX = 48
+};
+enum field { KEY, TABLE, NUMBER, MADE, START, HEAD };
+enum permit { PERMIT_GRANTED, PERMIT_SPENT, PERMIT_UNKNOWN, PERMIT_FULL, PERMIT_OLD };
 
-/* HEAD: | number, 32 bits | size of the limit, 16 | limits, 8 | which, 8 | */
-static uint64_t head_of(uint64_t number, uint64_t size, uint64_t count, uint64_t limit)
+/* HEAD: | 0, 32 bits | size of the limit, 16 | limits, 8 | which, 8 | */
+static uint64_t head_of(uint64_t size, uint64_t count, uint64_t limit)
 {
-    return number << 32 | size << 16 | count << 8 | limit;
+    return size << 16 | count << 8 | limit;
 }
 
 _Static_assert(POLICY_TEXT_MAX < 1 << 16 && POLICY_NAME_MAX < 1 << 16 && WEIR_LIMITS_MAX < 1 << 8, "HEAD holds them");
-_Static_assert((1 + NUMBERS_MAX) * DIGITS + POLICY_TEXT_MAX + POLICY_KEY_MAX <= RECEIPT_MAX, "a receipt has room");
+_Static_assert(sizeof VERSION + MARK_DIGITS + (size_t)NUMBERS_MAX * DIGITS + POLICY_TEXT_MAX + POLICY_KEY_MAX <=
+                   RECEIPT_MAX,
+               "a receipt has room");
 
 /* ---- written ---- */
 
@@ -90,46 +98,97 @@ static bool read_hex(const char at[DIGITS], uint64_t *number)
     return digits_of(low) == digits[0] && digits_of(high) == digits[1];
 }
 
-static uint64_t mark_of(const struct policy_verdict *under, struct slice payload)
+static struct settled *settled_of(const struct turn *turn)
 {
-    const struct secret *secret = under->is_shared ? engine_secret(under->shared) : &under->table->secret;
-    return hash_key(secret, payload.bytes, payload.size, SALT_OF_MARK);
+    return tables_settled(turn->service->tables);
 }
 
-static uint64_t start_of(const struct turn *turn, const struct item *item, const weir_decision *decision)
+static uint64_t table_now_ns(const struct turn *turn)
 {
-    if (item->under.is_shared) return decide_full_ns(turn, item, decision);
-    return decision->start.ns + item->under.table->offset_ns;
+    return turn->now_ns + turn->slots->offset_ns;
+}
+
+static uint64_t made_of(const struct turn *turn, const struct item *item, const weir_decision *decision)
+{
+    return item->under.is_shared ? decision->end - decision->delay_ns / 1000 : table_now_ns(turn);
+}
+
+/* What new ones are signed with; those of an engine by the secret that services share, where they do. */
+static const struct mac *signer(const struct turn *turn, bool shared, uint64_t *key)
+{
+    const struct service *service = turn->service;
+    const bool common = shared && service->shared[0] != NULL;
+    *key = common ? service->shared_key[0] : settled_key(settled_of(turn));
+    return common ? service->shared[0] : settled_mac(settled_of(turn));
+}
+
+/* NULL: none of this service's has that number.  What services share signs nothing of a table. */
+static const struct mac *signer_of(const struct turn *turn, const uint64_t number[])
+{
+    const struct service *service = turn->service;
+    if (number[KEY] == settled_key(settled_of(turn))) return settled_mac(settled_of(turn));
+    for (unsigned i = 0; i < ACCESS_SECRETS && number[TABLE] == 0; i++) {
+        if (service->shared[i] != NULL && number[KEY] == service->shared_key[i]) return service->shared[i];
+    }
+    return NULL;
+}
+
+/* Numbers are signed, not their digits: half as many bytes. */
+static void sign(const struct mac *mac, const uint64_t number[], unsigned count, struct slice text,
+                 uint8_t mark[MAC_SIZE])
+{
+    mac_of(mac, number, count * sizeof number[0], text.bytes, text.size, mark);
+}
+
+static void fill_fields(const struct turn *turn, const struct item *item, const weir_decision *decision, unsigned count,
+                        uint64_t number[FIELDS])
+{
+    const bool shared = item->under.is_shared;
+    number[TABLE] = shared ? 0 : tables_number(item->under.table);
+    number[NUMBER] = item->receipt;
+    number[MADE] = made_of(turn, item, decision);
+    number[START] = shared ? 0 : decision->start.ns + item->under.table->offset_ns;
+    number[HEAD] = head_of(item->limit.size, count, decision->limit);
 }
 
 void receipt_write(const struct turn *turn, struct bytes *out, const struct item *item, const weir_decision *decision)
 {
-    if (!is_due(item, decision)) return;
+    uint64_t number[NUMBERS_MAX], half[2];
+    uint8_t mark[MAC_SIZE];
+    if (!mac_is_here() || !is_due(item, decision)) return;
     const struct slice key = turn_key_plain(item);
     const unsigned count = item->each != NULL ? (unsigned)weir_plan_limits(item->under.plan) : 1;
-    const size_t payload = (2 + 2 * (size_t)count) * DIGITS + item->limit.size + key.size;
-    char *mark = bytes_room(out, DIGITS + payload);
-    if (mark == NULL) return;
-    char *at = mark + DIGITS;
-    write_hex(at, start_of(turn, item, decision));
-    write_hex(at + DIGITS, head_of(item->receipt, item->limit.size, count, decision->limit));
+    const unsigned numbers = FIELDS + 2 * count;
+    const size_t text = item->limit.size + key.size;
+    char *at = bytes_room(out, sizeof VERSION + MARK_DIGITS + (size_t)numbers * DIGITS + text);
+    if (at == NULL) return;
+    const struct mac *mac = signer(turn, item->under.is_shared, &number[KEY]);
+    fill_fields(turn, item, decision, count, number);
     for (unsigned i = 0; i < count; i++) {
-        at += PAIR;
-        write_hex(at, item->each != NULL ? item->each->cost[i] : item->cost);
-        write_hex(at + DIGITS, item->each != NULL ? item->each->end[i] : decision->end);
+        number[FIELDS + 2 * i] = item->each != NULL ? item->each->cost[i] : item->cost;
+        number[FIELDS + 2 * i + 1] = item->each != NULL ? item->each->end[i] : decision->end;
     }
-    memcpy(at + PAIR, item->limit.bytes, item->limit.size);
-    memcpy(at + PAIR + item->limit.size, key.bytes, key.size);
-    write_hex(mark, mark_of(&item->under, (struct slice){mark + DIGITS, payload}));
+    memcpy(at, VERSION, sizeof VERSION);
+    at += sizeof VERSION;
+    char *behind = at + MARK_DIGITS;
+    for (unsigned i = 0; i < numbers; i++, behind += DIGITS) write_hex(behind, number[i]);
+    memcpy(behind, item->limit.bytes, item->limit.size);
+    memcpy(behind + item->limit.size, key.bytes, key.size);
+    sign(mac, number, numbers, (struct slice){behind, text}, mark);
+    memcpy(half, mark, sizeof half);
+    write_hex(at, half[0]);
+    write_hex(at + DIGITS, half[1]);
 }
 
 /* ---- read ---- */
 
 struct receipt {
-    struct slice payload; /* all but the mark */
-    uint64_t mark, start, limit_index, count;
+    uint64_t half[2]; /* of the mark */
+    uint64_t number[NUMBERS_MAX];
+    uint64_t limit_index;
+    unsigned count;
     uint64_t cost[WEIR_LIMITS_MAX], end[WEIR_LIMITS_MAX];
-    struct slice limit, key;
+    struct slice text, limit, key; /* text: both */
 };
 
 static bool next_number(struct slice *rest, uint64_t *number)
@@ -139,28 +198,47 @@ static bool next_number(struct slice *rest, uint64_t *number)
     return true;
 }
 
+static bool read_head(struct receipt *receipt, uint64_t head)
+{
+    receipt->count = head >> 8 & UINT8_MAX;
+    receipt->limit_index = head & UINT8_MAX;
+    receipt->limit.size = head >> 16 & UINT16_MAX;
+    return head >> 32 == 0 && receipt->count <= WEIR_LIMITS_MAX && receipt->limit_index < receipt->count;
+}
+
 static bool read_receipt(struct slice text, struct receipt *receipt)
 {
     struct slice rest = text;
-    uint64_t head;
-    if (!next_number(&rest, &receipt->mark)) return false;
-    receipt->payload = rest;
-    if (!next_number(&rest, &receipt->start) || !next_number(&rest, &head)) return false;
-    receipt->count = head >> 8 & UINT8_MAX;
-    receipt->limit_index = head & UINT8_MAX;
-    if (receipt->count > WEIR_LIMITS_MAX || receipt->limit_index >= receipt->count) return false;
-    for (uint64_t i = 0; i < receipt->count; i++) {
-        if (!next_number(&rest, &receipt->cost[i]) || !next_number(&rest, &receipt->end[i])) return false;
+    uint64_t *number = receipt->number;
+    if (rest.size < sizeof VERSION || memcmp(rest.bytes, VERSION, sizeof VERSION) != 0) return false;
+    rest = slice_from(rest, sizeof VERSION);
+    if (!next_number(&rest, &receipt->half[0]) || !next_number(&rest, &receipt->half[1])) return false;
+    for (unsigned i = 0; i < FIELDS; i++) {
+        if (!next_number(&rest, &number[i])) return false;
     }
-    const size_t size = head >> 16 & UINT16_MAX;
-    receipt->limit = (struct slice){rest.bytes, size};
-    receipt->key = slice_from(rest, size);
-    return size <= rest.size;
+    if (!read_head(receipt, number[HEAD])) return false;
+    for (unsigned i = 0; i < receipt->count; i++) {
+        if (!next_number(&rest, &receipt->cost[i]) || !next_number(&rest, &receipt->end[i])) return false;
+        number[FIELDS + 2 * i] = receipt->cost[i];
+        number[FIELDS + 2 * i + 1] = receipt->end[i];
+    }
+    if (receipt->limit.size > rest.size) return false;
+    receipt->text = rest;
+    receipt->limit.bytes = rest.bytes;
+    receipt->key = slice_from(rest, receipt->limit.size);
+    return true;
 }
 
-static bool is_genuine(const struct policy_verdict *under, const struct receipt *receipt)
+/* In constant time: how long it takes tells nothing of the mark. */
+static bool is_genuine(const struct turn *turn, const struct receipt *receipt)
 {
-    return mark_of(under, receipt->payload) == receipt->mark;
+    uint8_t mark[MAC_SIZE];
+    uint64_t half[2];
+    const struct mac *mac = signer_of(turn, receipt->number);
+    if (mac == NULL) return false;
+    sign(mac, receipt->number, FIELDS + 2 * receipt->count, receipt->text, mark);
+    memcpy(half, mark, sizeof half);
+    return ((half[0] ^ receipt->half[0]) | (half[1] ^ receipt->half[1])) == 0;
 }
 
 static bool fails(char problem[200], const char *words)
@@ -172,11 +250,12 @@ static bool fails(char problem[200], const char *words)
 /* The limit as it is now.  Overrides and its numbers may have changed meanwhile; what was taken is time. */
 static bool find_limit(struct turn *turn, const struct receipt *receipt, struct item *item, char problem[200])
 {
-    static const char foreign[] = "this is no receipt of this service, or of a limit that has another algorithm by now";
+    static const char other[] = "its limit has another algorithm by now: nothing was corrected";
     const char *code = NULL;
     weir_error error;
     if (!turn_limit(turn, receipt->limit, item, &code, &error)) return fails(problem, error.message);
-    if (!turn_key_again(turn, receipt->key, item) || !is_genuine(&item->under, receipt)) return fails(problem, foreign);
+    const uint64_t table = item->under.is_shared ? 0 : tables_number(item->under.table);
+    if (!turn_key_again(turn, receipt->key, item) || receipt->number[TABLE] != table) return fails(problem, other);
     if ((int)receipt->count == weir_plan_limits(item->under.plan)) return true;
     return fails(problem, "its limit has become another list of limits: nothing was corrected");
 }
@@ -186,69 +265,57 @@ static bool find_limit(struct turn *turn, const struct receipt *receipt, struct 
 static weir_decision decision_of(const struct receipt *receipt, const weir_table *table)
 {
     weir_decision decision = {.verdict = WEIR_ALLOW, .limit = (uint32_t)receipt->limit_index};
-    decision.start.ns = receipt->start - table->offset_ns;
+    decision.start.ns = receipt->number[START] - table->offset_ns;
     decision.end = receipt->end[receipt->limit_index];
     decision.charged = receipt->cost[0];
     return decision;
 }
 
-/* From now until all that was taken has drained. */
-static uint64_t drained_in_ns(const struct turn *turn, const struct receipt *receipt, const struct item *item)
+static uint64_t window_ns(const struct turn *turn)
 {
-    uint64_t longest_ns = 0;
-    if (item->under.is_shared) return receipt->start;
-    for (unsigned i = 0; i < receipt->count; i++) {
-        weir_decision decision = decision_of(receipt, item->under.table);
-        decision.limit = i;
-        decision.start.ns = turn->now_ns;
-        decision.end = receipt->end[i];
-        longest_ns = most(longest_ns, weir_table_full_ns(item->under.table, item->under.plan, &decision));
-    }
-    return longest_ns;
+    return settled_window_ns(settled_of(turn));
 }
 
-/* The text of a limit of one permit for so long. */
-static void write_permit(char text[PERMIT_TEXT_MAX], uint64_t drained_ns)
+/* Each line says twice as many as the one before: an attack does not fill the log. */
+static void tell_full(const struct turn *turn)
 {
-    static const uint64_t longest_s = UINT64_C(31) * 24 * 60 * 60;
-    uint64_t period_s = 60; /* few different ones, so that their texts are known */
-    while (period_s < longest_s && period_s * 1000000000 < drained_ns) period_s *= 2;
-    snprintf(text, PERMIT_TEXT_MAX, "1/%llus burst=1", (unsigned long long)least(period_s, longest_s));
+    static const char words[] = "receipts are refused: too many were settled of late; table: {keys: N} gives more room";
+    const uint64_t refused = settled_refused(settled_of(turn));
+    if ((refused & (refused - 1)) != 0) return;
+    service_say(turn->service, words);
+    fprintf(stderr, "weir: %s\n", words);
 }
 
-static enum permit permit_here(struct turn *turn, const struct receipt *receipt, const char *text)
+static enum permit permit_here(struct turn *turn, const struct receipt *receipt)
 {
-    struct policy_verdict under;
-    if (!plans_here(turn, text, &under, NULL)) return PERMIT_UNKNOWN;
-    const struct plan *plan = plan_inside_const(under.plan);
-    const uint64_t hash =
-        hash_key(&turn->slots->secret, receipt->payload.bytes, receipt->payload.size, SALT_OF_SETTLED);
-    const struct keyed_limit permit = {&plan->rule[0], plan->interval[0], hash, 1, 0};
-    weir_decision decision;
-    uint32_t events = 0;
-    keyed_slots_ask(turn->slots, &permit, 1, &(struct ask){.now_ns = turn->now_ns}, NULL, &decision, &events);
-    return decision.verdict == WEIR_ALLOW ? PERMIT_GRANTED : PERMIT_SPENT;
+    static const enum permit permit[] = {
+        [SETTLED_NOW] = PERMIT_GRANTED, [SETTLED_BEFORE] = PERMIT_SPENT, [SETTLED_FULL] = PERMIT_FULL};
+    const uint64_t now_ns = table_now_ns(turn), made_ns = receipt->number[MADE];
+    uint8_t mark[MAC_SIZE];
+    if (made_ns < now_ns && now_ns - made_ns > window_ns(turn)) return PERMIT_OLD;
+    memcpy(mark, receipt->half, sizeof mark);
+    const enum settled_answer answer = settled_take(settled_of(turn), made_ns, mark);
+    if (answer == SETTLED_FULL) tell_full(turn);
+    return permit[answer];
 }
 
-/* The mark tells receipts apart.  No name begins with "~". */
-static enum permit permit_shared(struct turn *turn, const struct receipt *receipt, const char *text)
+/* Whoever gets the one permit learns the engine's time with it.  No name begins with "~". */
+static enum permit permit_shared(struct turn *turn, const struct receipt *receipt)
 {
-    char key[sizeof "~settled|" + DIGITS];
+    char key[sizeof "~settled|" + MARK_DIGITS], text[PERMIT_TEXT_MAX];
     struct policy_verdict under;
     bool granted = false;
+    uint64_t now_us = 0;
     memcpy(key, "~settled|", sizeof "~settled|");
-    write_hex(key + sizeof "~settled|" - 1, receipt->mark);
+    write_hex(key + sizeof "~settled|" - 1, receipt->half[0]);
+    write_hex(key + sizeof "~settled|" - 1 + DIGITS, receipt->half[1]);
+    snprintf(text, sizeof text, "1/%llus burst=1", (unsigned long long)((window_ns(turn) + 999999999) / 1000000000));
     if (!plans_text(turn, slice_of(text), &under, NULL) || !under.is_shared) return PERMIT_UNKNOWN;
-    if (!decide_permit_shared(turn, &under, (struct slice){key, sizeof key - 1}, &granted)) return PERMIT_UNKNOWN;
-    return granted ? PERMIT_GRANTED : PERMIT_SPENT;
-}
-
-/* Takes the one permit that this receipt has; of all who come at once one gets it. */
-static enum permit take_permit(struct turn *turn, const struct receipt *receipt, const struct item *item)
-{
-    char text[PERMIT_TEXT_MAX];
-    write_permit(text, drained_in_ns(turn, receipt, item));
-    return item->under.is_shared ? permit_shared(turn, receipt, text) : permit_here(turn, receipt, text);
+    if (!decide_permit_shared(turn, &under, (struct slice){key, sizeof key - 1}, &granted, &now_us))
+        return PERMIT_UNKNOWN;
+    if (!granted) return PERMIT_SPENT;
+    const uint64_t made_us = receipt->number[MADE];
+    return made_us < now_us && now_us - made_us > window_ns(turn) / 1000 ? PERMIT_OLD : PERMIT_GRANTED;
 }
 
 static bool correct(struct turn *turn, const struct receipt *receipt, const struct item *item, const uint64_t used[])
@@ -263,23 +330,43 @@ static bool correct(struct turn *turn, const struct receipt *receipt, const stru
     return true;
 }
 
+static bool is_ours(const struct turn *turn, struct slice text, struct receipt *receipt, char problem[200])
+{
+    if (!mac_is_here()) return fails(problem, "this weir was built without OpenSSL: it has no receipts");
+    if (!read_receipt(text, receipt)) {
+        return fails(problem, "this is no receipt, or one of an earlier weir, which cannot be settled any more; "
+                              "expected that of a take, whole: the seventh of WEIR.TAKE");
+    }
+    return is_genuine(turn, receipt) ||
+           fails(problem, "this is no receipt of this service, or of before a restart that kept no state");
+}
+
+/* false: *problem says why it was not granted, nor had been before. */
+static bool is_permit(enum permit permit, char problem[200])
+{
+    static const char *const words[] = {
+        [PERMIT_UNKNOWN] = "the engine does not answer: nothing is known to be corrected",
+        [PERMIT_FULL] = "too many receipts were settled of late: nothing was corrected; see table.keys in weir.yaml(5)",
+        [PERMIT_OLD] =
+            "this receipt is too old to be settled: nothing was corrected; see table.settle in weir.yaml(5)"};
+    return permit == PERMIT_GRANTED || permit == PERMIT_SPENT || fails(problem, words[permit]);
+}
+
 bool receipt_settle(struct turn *turn, struct slice text, const uint64_t actual[], unsigned count, bool *again,
                     char problem[200])
 {
-    static const char unheard[] = "the engine does not answer: nothing is known to be corrected";
     struct receipt receipt;
     struct item item = item_start(NULL, NULL);
     uint64_t used[WEIR_LIMITS_MAX];
     turn_settle_queue(turn);
-    if (!read_receipt(text, &receipt))
-        return fails(problem, "this is no receipt: expected that of a take, whole; the seventh of WEIR.TAKE");
-    if (!find_limit(turn, &receipt, &item, problem) || !turn_costs(&item, count, problem)) return false;
+    if (!is_ours(turn, text, &receipt, problem) || !find_limit(turn, &receipt, &item, problem) ||
+        !turn_costs(&item, count, problem))
+        return false;
     for (unsigned i = 0; i < receipt.count; i++) used[i] = count == 1 ? actual[0] : actual[i];
-    /* The texts of a permit and of a limit may not be there both at once. */
-    const enum permit permit = take_permit(turn, &receipt, &item);
+    const enum permit permit = item.under.is_shared ? permit_shared(turn, &receipt) : permit_here(turn, &receipt);
     *again = permit == PERMIT_SPENT;
-    if (*again) return true;
-    if (permit == PERMIT_UNKNOWN) return fails(problem, unheard);
+    if (permit != PERMIT_GRANTED) return is_permit(permit, problem);
+    /* The texts of a permit and of a limit may not be there both at once. */
     if (!find_limit(turn, &receipt, &item, problem)) return false;
-    return correct(turn, &receipt, &item, used) || fails(problem, unheard);
+    return correct(turn, &receipt, &item, used) || is_permit(PERMIT_UNKNOWN, problem);
 }

@@ -174,7 +174,9 @@ static bool open_tables(struct server *server)
     service_allow(&server->service, &access);
     notes_set_refusals(&server->service.notes, server->settings.config.log_refused, NULL);
     server->service.is_public = server->is_public;
-    server->service.password = access_is_open(&access) ? NULL : server->settings.password.text[0];
+    if (!service_share_receipts(&server->service, server->settings.config.receipts.text,
+                                server->settings.config.receipts.count))
+        return told("no memory");
     server->service.hosts = (const char *const *)server->settings.config.hosts;
     server->service.host_count = server->settings.config.host_count;
     for (unsigned i = 0; i < server->listener_count; i++) {

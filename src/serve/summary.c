@@ -76,6 +76,7 @@ void summary_of_start(char words[SUMMARY_MAX], const struct listener *listeners,
     bytes_text(&out, "; state in ");
     add_engine(&out, service);
     bytes_text(&out, state != NULL ? state : "memory only");
+    if (!mac_is_here()) bytes_text(&out, "; no receipts, built without OpenSSL");
     words[out.size] = '\0';
 }
 
@@ -92,6 +93,7 @@ void summary_print_limits(struct service *service)
         weir_plan_text(&limit->plan, text, sizeof text);
         printf("%s: %s%s\n", limit->name, text, limit->shadow ? " (shadow)" : "");
     }
+    if (!mac_is_here()) printf("no receipts: this weir was built without OpenSSL\n");
     if (no_texts != NULL) printf("texts: off: %s\n", no_texts);
     if (policy != NULL) service_release(service, policy);
 }

@@ -20,18 +20,21 @@
 #include <string.h>
 
 #include "api/error.h"
+#include "api/keyed.h"
 #include "host/map.h"
 #include "host/thread.h"
 #include "share/atomic.h"
 #include "share/wide.h"
 
 static const uint64_t KEYS_DEFAULT = 1000000;
+static const uint64_t SETTLE_DEFAULT_NS = UINT64_C(900000000000), SETTLED_LEAST = 1 << 16;
 static const uint64_t WIDE_BYTES_DEFAULT = UINT64_C(256) << 20;
 
 _Static_assert(TABLES_WIDE_MIN << (TABLES_WIDE_SIZES - 1) == TABLES_WIDE_MAX, "from the least to the largest");
 
 struct tables {
     weir_table *slots;
+    struct settled *settled;
     struct atom wide[TABLES_WIDE_SIZES]; /* addresses; 0: not made yet */
     struct host_mutex mutex;             /* around making one */
     struct tables_options options;
@@ -56,17 +59,52 @@ static int open_slots(struct tables *tables, weir_error *error)
     return weir_table_open(&tables->slots, &options, error);
 }
 
+uint64_t tables_number(const weir_table *table)
+{
+    return hash_key(&table->secret, "", 0, UINT64_MAX);
+}
+
 static struct tables_options with_defaults(struct tables_options options)
 {
     if (options.keys_max == 0) options.keys_max = KEYS_DEFAULT;
     if (options.wide_bytes == 0) options.wide_bytes = WIDE_BYTES_DEFAULT;
+    if (options.settle_ns == 0) options.settle_ns = SETTLE_DEFAULT_NS;
+    if (options.settled_max == 0) {
+        options.settled_max = options.keys_max > SETTLED_LEAST ? options.keys_max : SETTLED_LEAST;
+    }
     return options;
+}
+
+/* Receipts count their time by the table's clock: one that begins anew has another number, and they end with it. */
+static int open_settled(struct tables *tables, weir_error *error)
+{
+    char *path = NULL;
+    if (tables->state != NULL) {
+        const size_t room = strlen(tables->state) + sizeof ".receipts";
+        path = malloc(room);
+        if (path == NULL) return api_fail(error, WEIR_ENOMEM, "no memory for the tables");
+        snprintf(path, room, "%s.receipts", tables->state);
+    }
+    const int failed = settled_open(&tables->settled,
+                                    &(struct settled_options){.path = path,
+                                                              .window_ns = tables->options.settle_ns,
+                                                              .receipts = tables->options.settled_max,
+                                                              .table = tables_number(tables->slots)},
+                                    error);
+    free(path);
+    return failed;
+}
+
+struct settled *tables_settled(const struct tables *tables)
+{
+    return tables != NULL ? tables->settled : NULL;
 }
 
 void tables_close(struct tables *tables)
 {
     if (tables == NULL) return;
     for (unsigned size = 0; size < TABLES_WIDE_SIZES; size++) weir_table_close(wide_at(tables, size));
+    settled_close(tables->settled);
     weir_table_close(tables->slots);
     host_mutex_close(&tables->mutex);
     free(tables->state);
@@ -208,6 +246,7 @@ int tables_open(struct tables **owned, const struct tables_options *options, wei
     if (options->state != NULL) tables->state = strdup(options->state);
     const bool lacking = options->state != NULL && tables->state == NULL;
     int failed = lacking ? api_fail(error, WEIR_ENOMEM, "no memory for the tables") : open_slots(tables, error);
+    if (failed == 0) failed = open_settled(tables, error);
     if (failed == 0 && tables->state != NULL) failed = join_wide(tables, error);
     if (failed == 0) *owned = tables;
     else tables_close(tables);

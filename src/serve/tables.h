@@ -8,6 +8,8 @@
 
 #include <weir/weir.h>
 
+#include "serve/settled.h"
+
 struct tables;
 
 /* Sizes of wide slots: powers of two, in bytes of state. */
@@ -18,7 +20,9 @@ struct tables_options {
     uint64_t wide_bytes; /* of memory for each table of wide slots at most; 0 = 256 MiB */
     const char *state; /* a file that a restart keeps (wide slots: that name, ".wide-" and their size); NULL: memory */
     weir_when_full when_full;
-    uint32_t top; /* how many of the most refused keys can be told */
+    uint64_t settle_ns;   /* how long a receipt can be settled; 0 = 15 minutes */
+    uint64_t settled_max; /* receipts of such a time that are settled at most; 0 = keys_max, 65,536 at least */
+    uint32_t top;         /* how many of the most refused keys can be told */
 };
 
 /* 0, or a WEIR_E*. */
@@ -30,6 +34,12 @@ weir_table *tables_for(struct tables *tables, const weir_plan *plan, weir_error 
 
 /* The table that holds plans that keep nothing, borrowed as the others. */
 weir_table *tables_usual(const struct tables *tables);
+
+/* Another one for each table, also for one that begins anew under the same name. */
+uint64_t tables_number(const weir_table *table);
+
+/* Which receipts have been settled; with state in that name and ".receipts".  Borrowed; NULL without tables. */
+struct settled *tables_settled(const struct tables *tables);
 
 /* Could tables that are opened with these options hold this plan?  0, or a WEIR_E*. */
 int tables_could_hold(const struct tables_options *options, const weir_plan *plan, weir_error *error);

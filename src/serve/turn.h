@@ -99,13 +99,13 @@ struct turn {
     const struct policy_limit *last_limit; /* that a name was looked up for, and the name's size */
     size_t last_size;
     struct plans *plans;
-    struct asker *asker; /* NULL: the policy has no engine */
+    struct asker *asker;                 /* NULL: the policy has no engine */
     struct park_batch *parked, *parking; /* the oldest first; the one that is being filled */
     bool answering;                      /* those that were parked: what is written goes out */
-    weir_table *slots;   /* where it is remembered which receipts have been settled */
-    uint64_t now_ns;     /* read once, when the turn begins */
-    uint64_t decisions;  /* since then */
-    uint64_t receipts;   /* the number of the last, so that no two are the same */
+    weir_table *slots;                   /* whose clock says how old receipts are */
+    uint64_t now_ns;                     /* read once, when the turn begins */
+    uint64_t decisions;                  /* since then */
+    uint64_t receipts;                   /* the number of the last, so that no two are the same */
 
     weir_ask ask[TURN_ASKS];
     uint64_t hash[TURN_ASKS]; /* of their keys, as keyed_announce has it */
@@ -238,9 +238,11 @@ struct decide_settlement {
 };
 bool decide_settle_shared(struct turn *turn, const struct item *item, const struct decide_settlement *settlement);
 
-/* [with the queue settled] One permit of a shared limit for a key of the service's own; false: the engine did not
+/* [with the queue settled] One permit of a shared limit for a key of the service's own, and when it was
+   granted by the engine's clock; false: the engine did not
    answer, and nothing is known. */
-bool decide_permit_shared(struct turn *turn, const struct policy_verdict *under, struct slice key, bool *granted);
+bool decide_permit_shared(struct turn *turn, const struct policy_verdict *under, struct slice key, bool *granted,
+                          uint64_t *now_us);
 
 /* ---- handle.c: the whole service, without a socket ---- */
 

@@ -89,7 +89,7 @@ for turn in one two; do takes deny $turn here k; done
 for turn in one two; do takes allow $turn warm k; done
 if to main KEYS '*' | grep -E 'here|warm|unlimited'; then fail 'in the engine is what should not be there'; fi
 
-# ---- receipts: what one let through the other settles, once ----
+# ---- receipts: what one let through it settles, once; the other does not ----
 settles() # ANSWER SERVICE RECEIPT N
 {
     run "WEIR.SETTLE at $2" redis-cli -p "${resp_of[$2]}" WEIR.SETTLE "$3" "$4"
@@ -99,8 +99,9 @@ settles() # ANSWER SERVICE RECEIPT N
 takes allow one api settled COST 5
 receipt=$(sed -n 7p out)
 takes deny two api settled
-settles 1 two "$receipt" 2
-settles 0 two "$receipt" 0
+run 'a receipt of the other' redis-cli -p "${resp_of[two]}" WEIR.SETTLE "$receipt" 2
+says out 'BADRECEIPT this is no receipt of this service'
+settles 1 one "$receipt" 2
 settles 0 one "$receipt" 0
 takes allow one api settled COST 3
 takes deny two api settled
@@ -115,7 +116,7 @@ taken=$(jq -r .receipt <out)
 fetch 429 one /v1/take -d limit=2/h -d key=web
 says head 'Retry-After: '
 says head 'RateLimit: "default";r=0;t='
-fetch 200 one /v1/settle --data-urlencode "receipt=$taken" -d actual=0
+fetch 200 two /v1/settle --data-urlencode "receipt=$taken" -d actual=0
 says out '"settled":true'
 fetch 200 two '/auth?limit=2/h&key=web' -H 'X-Weir-Proxy: 1'
 fetch 429 one '/auth?limit=2/h&key=web' -H 'X-Weir-Proxy: 1'

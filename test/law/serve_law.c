@@ -17,7 +17,7 @@
 #include "serve/protocols.h"
 #include "unit/serve_rig.h"
 
-enum { COMMANDS_MAX = 40, COMMAND_BYTES = 640, UNREAD_MAX = 1 << 16, ANY_MAX = 3000, RECEIPT_DIGITS = 64 };
+enum { COMMANDS_MAX = 40, COMMAND_BYTES = 640, UNREAD_MAX = 1 << 16, ANY_MAX = 3000, RECEIPT_DIGITS = 34 + 16 * 7 };
 
 /* ---- commands ---- */
 
@@ -155,7 +155,7 @@ static void turn_over(struct law *law, struct side *side)
 
 static size_t digits_at(const char *bytes, size_t size)
 {
-    size_t count = 0;
+    size_t count = size >= 2 && memcmp(bytes, "w2", 2) == 0 ? 2 : 0;
     while (count < size &&
            ((bytes[count] >= '0' && bytes[count] <= '9') || (bytes[count] >= 'a' && bytes[count] <= 'f')))
         count++;
@@ -169,7 +169,7 @@ static void look_at_answers(struct side *side)
         char *out = side->rig->out[i];
         for (size_t at = side->looked_at[i]; at < side->rig->size[i]; at++) {
             const size_t digits = digits_at(out + at, side->rig->size[i] - at);
-            if (digits < RECEIPT_DIGITS) continue;
+            if (digits < RECEIPT_DIGITS || out[at] != 'w') continue;
             const char *end = memchr(out + at, '\r', side->rig->size[i] - at);
             side->receipt_size[i] = (size_t)(end - (out + at));
             memcpy(side->receipt[i], out + at, side->receipt_size[i]);

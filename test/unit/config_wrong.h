@@ -79,8 +79,9 @@
     {"limits: {api: 10/s}\noverrides: {api: 1/s}",
      "2:18: overrides.api: expected names and values; for example {name: value}"},
     {"limit: {api: 10/s}", "1:1: \"limit\" is not known here; did you mean limits?"},
-    {"colour: red", "1:1: \"colour\" is not known here; expected listen, table, engine, password, password_file, "
-                    "admin_password, admin_password_file, texts, log, threads, user, group, limits or overrides"},
+    {"colour: red",
+     "1:1: \"colour\" is not known here; expected listen, table, engine, password, password_file, "
+     "admin_password, admin_password_file, receipts_file, texts, log, threads, user, group, limits or overrides"},
     {"listen: {respp: 127.0.0.1:1}", "1:10: listen: \"respp\" is not known here; did you mean resp?"},
     {"listen: {resp: 9347}", "1:16: listen.resp: expected ADDRESS:PORT, :PORT for all addresses, or none; for example "
                              "localhost:9347, 127.0.0.1:9347 or [::1]:9347"},
@@ -110,6 +111,7 @@
     {"table: {keys: 99999999999999999999999}",
      "1:15: table.keys: expected a number above 0; for example 10000, 10_000 or 10k"},
     {"table: {keys: 1000G}", "1:15: table.keys: expected up to 17,179,869,184 keys"},
+    {"table: {settle: 59s}", "1:17: table.settle: expected 1min to 7d; for example 15min"},
     {"table: {wide_memory: 1kB}", "1:22: table.wide_memory: expected 1MiB to 16384GiB; for example 256MiB"},
     {"table: {when_full: explode}", "1:20: table.when_full: expected inherit, evict, deny or allow"},
     {"table: {state: [a]}", "1:16: table.state: expected a text"},

@@ -292,7 +292,7 @@ static void exempt_and_others(void **state)
     assert_int_equal(opened, 0);
 }
 
-/* What one server let through another one settles, once. */
+/* What one server let through it settles once, and another one, without its secret, not at all. */
 static void receipts(void **state)
 {
     (void)state;
@@ -301,8 +301,10 @@ static void receipts(void **state)
     const struct slice receipt = receipt_in(RIG_SAY(rig, "WEIR.TAKE", "10/s", "k", "COST", "4"));
     snprintf(bytes[0], sizeof bytes[0], "%.*s", (int)receipt.size, receipt.bytes);
     asked[0] = '\0';
-    assert_string_equal(RIG_SAY(other, "WEIR.SETTLE", bytes[0], "1"), ":1\r\n");
-    assert_begins(asked, "one take [1/min burst=1 algorithm=gcra] ~settled|");
+    assert_begins(RIG_SAY(other, "WEIR.SETTLE", bytes[0], "1"), "-BADRECEIPT this is no receipt of this service");
+    assert_string_equal(asked, "");
+    assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", bytes[0], "1"), ":1\r\n");
+    assert_begins(asked, "one take [1/15min burst=1 algorithm=gcra] ~settled|");
     const char *second = strstr(asked, "\n\n");
     assert_non_null(second);
     assert_string_equal(second + 2, "one settle [10/s burst=10 algorithm=gcra] |k 4 -> 1 at 1763836800123456\n\n");
@@ -311,6 +313,16 @@ static void receipts(void **state)
     assert_null(strstr(asked, "settle ["));
     bytes[0][strlen(bytes[0]) - 1] = 'l';
     assert_begins(RIG_SAY(rig, "WEIR.SETTLE", bytes[0], "1"), "-BADRECEIPT");
+    /* With one secret; the other has a newer one besides, with which it signs. */
+    char *const secrets[] = {"newer, of at least so many characters", "older, of at least so many characters"};
+    assert_true(service_share_receipts(&rig->service, &secrets[1], 1));
+    assert_true(service_share_receipts(&other->service, secrets, 2));
+    const struct slice common = receipt_in(RIG_SAY(rig, "WEIR.TAKE", "10/s", "k", "COST", "4"));
+    snprintf(bytes[0], sizeof bytes[0], "%.*s", (int)common.size, common.bytes);
+    assert_string_equal(RIG_SAY(other, "WEIR.SETTLE", bytes[0], "1"), ":1\r\n");
+    const struct slice newer = receipt_in(RIG_SAY(other, "WEIR.TAKE", "10/s", "k", "COST", "4"));
+    snprintf(bytes[0], sizeof bytes[0], "%.*s", (int)newer.size, newer.bytes);
+    assert_begins(RIG_SAY(rig, "WEIR.SETTLE", bytes[0], "1"), "-BADRECEIPT this is no receipt of this service");
     rig_close(rig);
     rig_close(other);
     assert_int_equal(opened, 0);

@@ -66,23 +66,95 @@ static void gives_back(void **state)
     rig_close(rig);
 }
 
-/* Half an hour later what was taken has half drained; a minute is the least that a receipt is remembered. */
-static void once_for_as_long_as_it_counts(void **state)
+static const uint64_t MINUTE_NS = UINT64_C(60000000000);
+
+/* A quarter of an hour, whether it has been settled or not; then it is refused, whatever still counts. */
+static void once_for_as_long_as_it_can_be(void **state)
 {
     (void)state;
     struct rig *rig = rig_open();
     char receipt[RECEIPT_MAX];
     take(rig, "WEIR.TAKE 1000/h acme COST 1000\r\n", receipt);
     assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", receipt, "600"), ":1\r\n");
-    for (int minute = 0; minute < 59; minute++) {
-        rig->now_ns += UINT64_C(60000000000);
+    for (int minute = 0; minute < 15; minute++) {
+        rig->now_ns += MINUTE_NS;
         assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", receipt, "0"), ":0\r\n");
     }
     take(rig, "WEIR.TAKE 10/s fast COST 10\r\n", receipt);
     assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", receipt, "10"), ":1\r\n");
-    rig->now_ns += UINT64_C(59000000000);
+    rig->now_ns += MINUTE_NS - 1;
     assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", receipt, "10"), ":0\r\n");
+    take(rig, "WEIR.TAKE 12/365d year COST 12\r\n", receipt);
+    rig->now_ns += 15 * MINUTE_NS;
+    assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", receipt, "6"), ":1\r\n");
+    assert_int_equal(left(rig, "WEIR.TAKE 12/365d year COST 0\r\n"), 6);
+    for (int half_day = 0; half_day < 80; half_day++) {
+        rig->now_ns += half_day == 0 ? 1 : 720 * MINUTE_NS;
+        assert_memory_equal(RIG_SAY(rig, "WEIR.SETTLE", receipt, "0"), "-BADRECEIPT this receipt is too old", 35);
+    }
     rig_close(rig);
+}
+
+/* 10,000 keys have room; settling does not take it from them. */
+static void settling_fills_no_table(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open();
+    char receipt[RECEIPT_MAX], command[64];
+    for (int i = 0; i < 20000; i++) {
+        take(rig, "WEIR.TAKE \"100M tokens/d\" acme COST 1\r\n", receipt);
+        assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", receipt, "0"), ":1\r\n");
+    }
+    weir_table_stats stats;
+    tables_read_stats(rig->tables, &stats);
+    assert_true(stats.keys_live <= 1 && stats.displaced == 0 && stats.full == 0);
+    for (int i = 0; i < 2000; i++) {
+        snprintf(command, sizeof command, "WEIR.TAKE 10/s new:%d\r\n", i);
+        take(rig, command, receipt);
+    }
+    rig_close(rig);
+}
+
+/* Nothing is given back by what cannot be remembered, and what was settled stays settled; half an hour later there is
+   room again. */
+static void full(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open_with(&(struct tables_options){.keys_max = 1000, .settled_max = 512});
+    char receipt[RECEIPT_MAX], first[RECEIPT_MAX];
+    unsigned settled = 0, refused = 0;
+    take(rig, "WEIR.TAKE 10000/h acme COST 1\r\n", first);
+    assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", first, "0"), ":1\r\n");
+    for (int i = 0; i < 1000; i++) {
+        take(rig, "WEIR.TAKE 10000/h acme COST 1\r\n", receipt);
+        const char *answer = RIG_SAY(rig, "WEIR.SETTLE", receipt, "0");
+        if (strcmp(answer, ":1\r\n") == 0) settled++;
+        else if (strncmp(answer, "-BADRECEIPT too many receipts", 29) == 0) refused++;
+    }
+    assert_true(settled > 256 && settled < 512);
+    assert_int_equal(settled + refused, 1000);
+    assert_int_equal(settled_refused(tables_settled(rig->tables)), refused);
+    assert_true(rig->service.event_count != 0 && rig->service.event_count < 20);
+    assert_int_equal(left(rig, "WEIR.TAKE 10000/h acme COST 0\r\n"), 10000 - refused);
+    assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", first, "0"), ":0\r\n");
+    rig->now_ns += 30 * MINUTE_NS;
+    take(rig, "WEIR.TAKE 10/s acme COST 1\r\n", receipt);
+    assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", receipt, "0"), ":1\r\n");
+    rig_close(rig);
+}
+
+/* As HMAC() of OpenSSL has it, which is RFC 4231's second case with the key filled up by zeros. */
+static void mac(void **state)
+{
+    (void)state;
+    static const uint8_t expected[MAC_SIZE] = {0x5b, 0xdc, 0xc1, 0x46, 0xbf, 0x60, 0x75, 0x4e,
+                                               0x6a, 0x04, 0x24, 0x26, 0x08, 0x95, 0x75, 0xc7};
+    const uint8_t secret[MAC_SECRET] = "Jefe";
+    uint8_t is[MAC_SIZE];
+    struct mac *mac = mac_open(secret);
+    mac_of(mac, "what do ya want ", 16, "for nothing?", 12, is);
+    mac_close(mac);
+    assert_memory_equal(is, expected, sizeof is);
 }
 
 static void passes(struct rig *rig, const char *command, bool passes)
@@ -188,6 +260,9 @@ static void of_another_service(void **state)
     take(other, "WEIR.TAKE 1000/h acme COST 400\r\n", (char[RECEIPT_MAX]){0});
     assert_memory_equal(RIG_SAY(other, "WEIR.SETTLE", receipt, "0"), "-BADRECEIPT this is no receipt of this", 38);
     assert_int_equal(left(other, "WEIR.TAKE 1000/h acme COST 0\r\n"), 600);
+    /* 0.1.0's: MARK START HEAD COST END */
+    assert_memory_equal(RIG_SAY(other, "WEIR.SETTLE", &receipt[2], "0"), "-BADRECEIPT this is no receipt, or one of an",
+                        44);
     rig_close(rig);
     rig_close(other);
 }
@@ -302,7 +377,7 @@ static void at_once(void **state)
 static void after_a_restart(void **state)
 {
     (void)state;
-    char folder[] = "/tmp/weir-receipt-XXXXXX", path[sizeof folder + 8], receipt[RECEIPT_MAX];
+    char folder[] = "/tmp/weir-receipt-XXXXXX", path[sizeof folder + 20], receipt[RECEIPT_MAX];
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/table", folder);
     const struct tables_options options = {.keys_max = 1000, .state = path};
@@ -314,9 +389,18 @@ static void after_a_restart(void **state)
     const bool settled = strcmp(answer, ":1\r\n") == 0;
     const long after = left(rig, "WEIR.TAKE 1000/h acme COST 0\r\n");
     rig_close(rig);
+    rig = rig_open_with(&options);
+    const bool again = strcmp(RIG_SAY(rig, "WEIR.SETTLE", receipt, "0"), ":0\r\n") == 0;
+    rig_close(rig);
+    /* Another time to settle: another secret. */
+    rig = rig_open_with(&(struct tables_options){.keys_max = 1000, .state = path, .settle_ns = MINUTE_NS});
+    const bool ended = strncmp(RIG_SAY(rig, "WEIR.SETTLE", receipt, "0"), "-BADRECEIPT this is no", 22) == 0;
+    rig_close(rig);
+    unlink(path);
+    strcat(path, ".receipts");
     unlink(path);
     rmdir(folder);
-    assert_true(settled);
+    assert_true(settled && again && ended);
     assert_int_equal(after, 1000);
 }
 
@@ -324,7 +408,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gives_back),
-        cmocka_unit_test(once_for_as_long_as_it_counts),
+        cmocka_unit_test(once_for_as_long_as_it_can_be),
+        cmocka_unit_test(settling_fills_no_table),
+        cmocka_unit_test(full),
+        cmocka_unit_test(mac),
         cmocka_unit_test(lists_and_names),
         cmocka_unit_test(other_algorithms),
         cmocka_unit_test(what_has_none),

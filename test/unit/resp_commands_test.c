@@ -146,8 +146,9 @@ static void take_mistakes(void **state)
         {"WEIR.TAKE 10/s a COST 1 COST 1\r\n",
          "-ERR expected COST n ... once, or PEEK, not \"COST\"; for example WEIR.TAKE 10/s user:42 COST 2\r\n"},
         {"WEIR.CHARGE 10/s a 1 x\r\n", "-ERR expected at most 8 numbers, 0 to 2^64 - 1, not \"x\"\r\n"},
-        {"WEIR.SETTLE abc 1\r\n",
-         "-BADRECEIPT this is no receipt: expected that of a take, whole; the seventh of WEIR.TAKE\r\n"},
+        {"WEIR.SETTLE abc 1\r\n", "-BADRECEIPT this is no receipt, or one of an earlier weir, which cannot be settled "
+                                  "any more; expected that of a "
+                                  "take, whole: the seventh of WEIR.TAKE\r\n"},
     };
     (void)state;
     CHECK(rows);

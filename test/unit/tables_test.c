@@ -172,6 +172,8 @@ static void kept(void **state)
         tables_close(tables);
     }
     assert_int_equal(unlink(wide), 0);
+    snprintf(wide, sizeof wide, "%s.receipts", path);
+    assert_int_equal(unlink(wide), 0);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(rmdir(folder), 0);
 }
