@@ -21,7 +21,7 @@ struct take {
     const char *key_text;                   /* NULL: the limit itself */
     char **command;                         /* NULL: only the status */
     const char *state;                      /* --state, or NULL */
-    const char *engine_url, *password_file; /* or NULL */
+    const char *engine_url, *prefix, *password_file; /* or NULL */
     uint64_t cost, wait_ns;
     bool peek, json;
     int refused_status; /* -1: the usual one */
