@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # alerts.sh WEIR: each metric that examples/serve/alerts.yaml names is in src/serve/metrics.c; where promtool is here, it
-# finds the rules and the configuration right.
+# accepts the rules and the configuration.
 . "$(dirname "$0")/lib/start.sh" "$@"
 what='metrics of the alerts'
 grep -oE 'weir_[a-z_]+' "$tree/examples/serve/alerts.yaml" | sort -u >named
