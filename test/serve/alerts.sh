@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# alerts.sh WEIR: each metric that examples/serve/alerts.yaml names is in src/serve/metrics.c; where promtool is here, it
+# alerts.sh WEIR: each metric that examples/serve/alerts.yaml names is in src/serve/metrics.c; promtool, where it is,
 # accepts the rules and the configuration.
 . "$(dirname "$0")/lib/start.sh" "$@"
 what='metrics of the alerts'
