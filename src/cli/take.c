@@ -22,6 +22,7 @@ enum {
     OPTION_WAIT,
     OPTION_STATE,
     OPTION_ENGINE,
+    OPTION_PREFIX,
     OPTION_PASSWORD_FILE,
     OPTION_PEEK,
     OPTION_JSON,
@@ -34,6 +35,7 @@ static const struct option_help option_rows[OPTION_COUNT] = {
     [OPTION_WAIT] = {"wait", 0, "TIME", "wait up to this long for them, or \"forever\""},
     [OPTION_STATE] = {"state", 0, "FILE", "keep what was used in FILE"},
     [OPTION_ENGINE] = {"engine", 0, "URL", "keep it in Redis or Valkey, for all machines that ask there"},
+    [OPTION_PREFIX] = {"prefix", 0, "TEXT", "of keys in the engine (weir:)"},
     [OPTION_PASSWORD_FILE] = {"password-file", 0, "FILE", "the engine's password is the first line of FILE"},
     [OPTION_PEEK] = {"peek", 0, NULL, "say what would happen, and take nothing"},
     [OPTION_JSON] = {"json", 0, NULL, "the answer as one JSON object"},
@@ -74,6 +76,9 @@ static bool set_option(struct take *take, int option, const char *value)
         return true;
     case OPTION_ENGINE:
         take->engine_url = value;
+        return true;
+    case OPTION_PREFIX:
+        take->prefix = value;
         return true;
     case OPTION_PASSWORD_FILE:
         take->password_file = value;
@@ -124,6 +129,7 @@ static int check_together(const struct take *take)
     if (take->peek && take->wait_ns != 0) return trouble("take: --peek takes nothing, so it has nothing to --wait for");
     if (take->engine_url != NULL && take->state != NULL)
         return trouble("take: --state and --engine: what was used is kept in one of them");
+    if (take->engine_url == NULL && take->prefix != NULL) return trouble("take: --prefix is for --engine");
     if (take->engine_url == NULL && take->password_file != NULL)
         return trouble("take: --password-file is for --engine");
     return STATUS_DONE;

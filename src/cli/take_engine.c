@@ -33,6 +33,7 @@ static int open_engine(struct take *take, struct take_engine *engine)
     weir_engine_options options = WEIR_ENGINE_OPTIONS;
     weir_error error = {0};
     options.deadline_ns = DEADLINE_NS;
+    options.prefix = take->prefix;
     options.away = WEIR_AWAY_CLOSED;
     options.changed = changed;
     options.context = engine;

@@ -20,9 +20,10 @@ block() # LANGUAGE: the first of the page
 
 # ---- rights ----
 what='the rights'
-block acl | tr '\n' ' ' >rule
-read -ra words <rule
-run 'ACL SETUSER' redis-cli -p "$port" "${words[@]}"
+block acl >rule
+if [ "$(wc -l <rule)" != 1 ]; then fail 'the rule is not one line, which is what people paste'; fi
+read -ra rule <rule
+run 'ACL SETUSER' redis-cli -p "$port" "${rule[@]}"
 says out OK
 weir_user() # WORD...: as that user
 {
@@ -35,6 +36,17 @@ for refused in 'SET other 1' 'FCALL weir_take 1 other 10/s' 'KEYS *' FLUSHALL 'F
     set +f
     grep -q '^NOPERM' out err || fail 'it is allowed'
 done
+
+# ---- the rights to install: what the page adds, on an engine that has nothing of weir's ----
+start_engine fresh
+run 'ACL SETUSER, fresh' redis-cli -p "${engine_port[fresh]}" "${rule[@]}"
+says out OK
+installing=$(sed -n 's/^    \(ACL SETUSER weir +function.*\)/\1/p' "$doc")
+read -ra words <<<"$installing"
+run "$installing" redis-cli -p "${engine_port[fresh]}" "${words[@]}"
+says out OK
+run 'weir engine install' "$weir" engine install "redis://weir:secret@127.0.0.1:${engine_port[fresh]}"
+ends 0
 
 # ---- calls ----
 key='{weir:acme}'

@@ -73,6 +73,15 @@ to main KEYS '*deploy*' >out
 echo '{weir:deploy}' >expected
 same out expected
 
+# ---- a prefix, as in weir.yaml: a key of its own ----
+passes 1/h deploy --prefix acme:
+what='the key with a prefix'
+to main KEYS '{acme:*' >out
+echo '{acme:deploy}' >expected
+same out expected
+wrong 2 '--prefix is for --engine' 1/h k --prefix acme:
+wrong 2 'prefix: 1 to 511 bytes' 1/h k --engine "$url" --prefix '{'
+
 # ---- looked at, as JSON, with a status of its own ----
 asks 1 3/h deploy --peek --engine "$url"
 says out 'would be refused: deploy has used 3/h'
