@@ -70,7 +70,7 @@ static void sweep(weir_table *table, uint64_t now)
     for (unsigned i = slots->first; i < slots->count; i++) {
         const uint64_t here = 2 * slots->area[i].half;
         if (next < here) {
-            table_sweep(slots, i, next, least(SWEPT_AT_ONCE, here - next), now);
+            table_sweep(&slots->area[i], next, least(SWEPT_AT_ONCE, here - next), now);
             return;
         }
         next -= here;
@@ -93,7 +93,7 @@ static uint64_t live(weir_table *table)
     uint64_t live = 0;
     unsigned first = slots->first;
     for (unsigned i = slots->first; i < slots->count; i++) {
-        const uint64_t here = table_live(slots, i, 0, 2 * slots->area[i].half, keyed_units_of(table, now_ns));
+        const uint64_t here = table_live(&slots->area[i], 0, 2 * slots->area[i].half, keyed_units_of(table, now_ns));
         if (here == 0 && i == first && i + 1 < slots->count) first++;
         live += here;
     }

@@ -292,7 +292,7 @@ void keyed_forget(weir_table *table, const weir_plan *plan, weir_key key, uint64
     const struct plan *inside = plan_inside_const(plan);
     if (keyed_is_wide(table)) wide_forget(&table->wide, keyed_wide_hash(table, inside, key));
     for (uint64_t i = 0; !keyed_is_wide(table) && i < inside->count; i++) {
-        table_forget(keyed_slots(table), hash_key(&table->secret, key.bytes, key.size, i),
+        table_forget(keyed_slots(table), NULL, hash_key(&table->secret, key.bytes, key.size, i),
                      keyed_units_of(table, now_ns + table->offset_ns));
     }
 }

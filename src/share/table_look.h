@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   table_look.h - the eight slots of a key as somebody saw them, and what their words say.
+   table_look.h - the slots of a key as somebody saw them, and what their words say.
 
    May touch: reads the slots.  Promises: a steady look is one moment's.  Leaves to others: whatever is written
    (table.c, table_keep.c). */
@@ -14,15 +14,33 @@
 #define TABLE_TURNS_MAX 10000
 #endif
 
-enum { SLOTS = 2 * TABLE_SLOTS, NOWHERE = -1 };
+enum { CHOICES = 2, SLOTS = CHOICES * TABLE_SLOTS, HOMES = 2, SLOTS_MAX = HOMES * SLOTS, NOWHERE = -1 };
 
 /* Idle times are kept no older than this, so that they do not come round. */
 static const uint64_t LONG_AGO = UINT64_C(1) << 53;
 
-/* The eight slots where a key may be in one area, in order, and what was in them. */
+/* The areas where a key may be, in order. */
+struct homes {
+    const struct table_area *area[HOMES];
+    int count;
+};
+
+/* Where a new key goes: in the newest area, or else in its part. */
+static inline struct homes homes_of(const struct table *table, const struct table_area *part)
+{
+    return (struct homes){{&table->area[table->count - 1], part}, part != NULL ? HOMES : 1};
+}
+
+static inline struct homes one_home(const struct table_area *area)
+{
+    return (struct homes){{area, NULL}, 1};
+}
+
+/* The slots where a key may be, eight for each home, in order, and what was in them. */
 struct look {
-    struct table_slot *slot[SLOTS];
-    uint64_t owner[SLOTS], time[SLOTS];
+    int count;
+    struct table_slot *slot[SLOTS_MAX];
+    uint64_t owner[SLOTS_MAX], time[SLOTS_MAX];
 };
 
 static inline struct table_bucket *bucket_of(const struct table_area *area, uint64_t hash, int choice)
@@ -30,12 +48,19 @@ static inline struct table_bucket *bucket_of(const struct table_area *area, uint
     return &area->bucket[choice == 0 ? table_first_choice(area, hash) : table_second_choice(area, hash)];
 }
 
+/* Counted through all homes. */
+static inline struct table_bucket *bucket_in(const struct homes *homes, uint64_t hash, int bucket)
+{
+    return bucket_of(homes->area[bucket / CHOICES], hash, bucket % CHOICES);
+}
+
 /* The owner first: a time of its version then proves that it was the owner's when it was read. */
-static inline struct look look_at(const struct table_area *area, uint64_t hash)
+static inline struct look look_at(const struct homes *homes, uint64_t hash)
 {
     struct look look;
-    for (int i = 0; i < SLOTS; i++) {
-        look.slot[i] = &bucket_of(area, hash, i / TABLE_SLOTS)->slot[i % TABLE_SLOTS];
+    look.count = homes->count * SLOTS;
+    for (int i = 0; i < look.count; i++) {
+        look.slot[i] = &bucket_in(homes, hash, i / TABLE_SLOTS)->slot[i % TABLE_SLOTS];
         look.owner[i] = atom_load_acquire(&look.slot[i]->owner);
         look.time[i] = atom_load_acquire(&look.slot[i]->time);
     }
@@ -46,7 +71,7 @@ static inline struct look look_at(const struct table_area *area, uint64_t hash)
 static inline bool is_steady(const struct look *look)
 {
     bool same = true;
-    for (int i = 0; i < SLOTS; i++) same = atom_load_acquire(&look->slot[i]->owner) == look->owner[i] && same;
+    for (int i = 0; i < look->count; i++) same = atom_load_acquire(&look->slot[i]->owner) == look->owner[i] && same;
     return same;
 }
 
@@ -70,7 +95,7 @@ static inline bool is_own(const struct look *look, int i, uint64_t tag)
 static inline int find_own(const struct look *look, uint64_t tag)
 {
     int found = NOWHERE;
-    for (int i = SLOTS - 1; i >= 0; i--) {
+    for (int i = look->count - 1; i >= 0; i--) {
         if (!is_own(look, i, tag)) continue;
         if (!tentative(look->owner[i])) return i;
         found = i;
