@@ -46,6 +46,37 @@ void keyed_unlock(void *context, unsigned stripe)
     atom_store_release(&table->stripe[stripe], 0);
 }
 
+/* Of the plans and what is tried on: the table's.  Behind the table's own in the file are those of its parts. */
+void keyed_lock_part(void *context, unsigned stripe)
+{
+    struct keyed_part *part = context;
+    if (stripe == WIDE_STRIPES) {
+        keyed_lock(part->table, stripe);
+        return;
+    }
+    spin(&part->stripe[stripe]);
+    if (part->wide.kept)
+        host_region_lock(&part->table->parts_region, LOCK_STRIPES + part->number * (uint64_t)WIDE_STRIPES + stripe);
+}
+
+void keyed_unlock_part(void *context, unsigned stripe)
+{
+    struct keyed_part *part = context;
+    if (stripe == WIDE_STRIPES) {
+        keyed_unlock(part->table, stripe);
+        return;
+    }
+    if (part->wide.kept)
+        host_region_unlock(&part->table->parts_region, LOCK_STRIPES + part->number * (uint64_t)WIDE_STRIPES + stripe);
+    atom_store_release(&part->stripe[stripe], 0);
+}
+
+static struct wide *home_of(weir_table *table, const struct plan *plan)
+{
+    struct keyed_part *part = keyed_part_of(table, plan);
+    return part != NULL ? &part->wide : &table->wide;
+}
+
 /* ---- asking ---- */
 
 /* Other algorithms have another state; other numbers find the same again. */
@@ -90,7 +121,7 @@ static void ask_wide(weir_table *table, struct wide *home, const struct plan *pl
 void keyed_wide_ask(weir_table *table, const struct plan *plan, weir_key key, const struct ask *ask,
                     weir_decision *decision, uint32_t *events)
 {
-    ask_wide(table, &table->wide, plan, key, ask, decision, events);
+    ask_wide(table, home_of(table, plan), plan, key, ask, decision, events);
 }
 
 void keyed_wide_peek_limit(weir_table *table, const struct plan *plan, weir_key key, int limit, const struct ask *ask,
@@ -99,7 +130,7 @@ void keyed_wide_peek_limit(weir_table *table, const struct plan *plan, weir_key 
     struct rule copy[WEIR_LIMITS_MAX];
     struct ask inside = *ask;
     inside.now_ns += table->offset_ns;
-    wide_peek_limit(&table->wide, keyed_wide_hash(table, plan, key), aligned(table, plan, copy), limit, &inside,
+    wide_peek_limit(home_of(table, plan), keyed_wide_hash(table, plan, key), aligned(table, plan, copy), limit, &inside,
                     decision);
     decision->limit = (uint32_t)limit;
     decision->charged = 0;
@@ -113,8 +144,13 @@ void keyed_wide_settle(weir_table *table, const struct plan *plan, weir_key key,
     struct rule copy[WEIR_LIMITS_MAX];
     weir_decision inside = *decision;
     inside.start.ns += table->offset_ns;
-    wide_settle(&table->wide, keyed_wide_hash(table, plan, key), aligned(table, plan, copy), now_ns + table->offset_ns,
-                &inside, cost, actual, end);
+    wide_settle(home_of(table, plan), keyed_wide_hash(table, plan, key), aligned(table, plan, copy),
+                now_ns + table->offset_ns, &inside, cost, actual, end);
+}
+
+void keyed_wide_forget(weir_table *table, const struct plan *plan, weir_key key)
+{
+    wide_forget(home_of(table, plan), keyed_wide_hash(table, plan, key));
 }
 
 uint64_t keyed_wide_full_ns(const weir_table *table, const struct plan *plan, const weir_decision *decision)

@@ -223,7 +223,7 @@ static enum permit permit_here(struct turn *turn, const struct receipt *receipt,
     const struct plan *plan = plan_inside_const(under.plan);
     const uint64_t hash =
         hash_key(&turn->slots->secret, receipt->payload.bytes, receipt->payload.size, SALT_OF_SETTLED);
-    const struct keyed_limit permit = {&plan->rule[0], plan->interval[0], hash, 1, 0};
+    const struct keyed_limit permit = {&plan->rule[0], plan->interval[0], hash, 1, 0, NULL};
     weir_decision decision;
     uint32_t events = 0;
     keyed_slots_ask(turn->slots, &permit, 1, &(struct ask){.now_ns = turn->now_ns}, NULL, &decision, &events);

@@ -67,6 +67,13 @@
    swap, and then that look, against the new number, and then the other's look at the old slot: this needs one order of
    all four (the calls named full).
 
+   Parts: a limit may have an area of its own besides, its part, which no other limit's keys fill.  A key may then be in
+   any of sixteen slots, and all is as with eight: it goes to the newest area where there is room, else to its part, is
+   committed when none of the sixteen is committed for it, and displaces only in its part.  Nothing moves between the
+   two.  Two tables that are asked one after the other would give it a slot in each: room may come while somebody asks.
+   Who finds before his commit that the table has grown starts again: who knows the new area does not look at his old
+   one for a claim, but both look at the part.
+
    Whatever bytes are in there: nothing read is a length, or an index but a tag, which any value keeps within the area;
    and a time too far ahead to be true is past.
 
@@ -486,11 +493,11 @@ static bool stands_alone(const struct call *call, struct look *look, int own)
     return true;
 }
 
-/* Whoever finds a tentative slot of his key brings it to its end, one way or the other. */
+/* Whoever finds a tentative slot of his key brings it to its end, one way or the other.  The table has not grown: who
+   knows the new area has looked at the key's part before the claim, and may not see one in the old area. */
 static void settle_claim(const struct call *call, const struct look *found, int own)
 {
     const uint64_t now = call->question->now;
-    atom_fence_full();
     const struct past past = past_of(call);
     struct look look = look_at(&call->homes, call->question->hash);
     if (past.torn || !is_steady(&look)) return;
@@ -530,6 +537,11 @@ void table_ask_slowly(struct table *table, const struct table_question *question
         if (own == NOWHERE) {
             if (enter(&call, &look)) return;
         } else if (tentative(look.owner[own])) {
+            atom_fence_full();
+            if (outgrown(table)) {
+                *answer = (struct table_answer){TABLE_UNKNOWN, 0, 0, 0};
+                return;
+            }
             settle_claim(&call, &look, own);
         } else if (ask_slot(&call, look.slot[own], look.time[own])) {
             return;

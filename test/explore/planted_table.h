@@ -34,8 +34,8 @@ table_ask_function planted_table_copies_nothing;
 /* Shifts a key whose old slot was charged meanwhile, and stays. */
 table_ask_function planted_table_leaves_unseen;
 
-/* Asks the part where the key has a slot in it or where elsewhere is no room, else elsewhere: each as if it were the only
-   place. */
+/* Asks the part where the key has a slot in it or where elsewhere is no room, else elsewhere: each as if it were the
+   only place. */
 table_ask_function planted_table_two_tables;
 
 /* The explorer's: a swap behind which a thread may die. */

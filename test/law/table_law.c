@@ -6,7 +6,8 @@
    oracle refuses, and none is refused or admitted otherwise as long as no key was displaced or turned away.  Under
    EVICT only keys that are seen to lose their slot lose what they owe, each of them the one that owed least; under
    ALLOW only calls pass without a trace that say so.  A refusal and a peek change no byte.  No table is full where one
-   key can be shifted.  Half of the keys may have a part beside the areas, and for them all this holds there, too.  And with any bytes in memory every call ends. */
+   key can be shifted.  Half of the keys may have a part beside the areas, where all this holds, too.  And with any
+   bytes in memory every call ends. */
 #include <inttypes.h>
 #include <string.h>
 

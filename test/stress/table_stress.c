@@ -68,7 +68,7 @@ static void ask_keys(struct member *member)
         const bool back = gives_back && (seed >> 20) % 4 == 0;
         if (back)
             table_give_back(&table, &(struct table_slip){hash_of(key), now, now, answer.drained, answer.charged,
-                                                         answer.charged, UINT64_MAX});
+                                                         answer.charged, UINT64_MAX, NULL});
         else granted[member->number][key] += answer.charged;
         if (call % 64 == 0) sched_yield();
     }
