@@ -84,6 +84,7 @@ struct weir_table {
     struct region_view view;
     struct table shown[KEYED_SHOWN_MAX];
     unsigned shown_count;
+    bool made; /* here, so nothing that was there before is its */
     struct host_region parts_region;
     void *parts_header;
     struct atom *parts_directory;

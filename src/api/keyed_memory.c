@@ -39,7 +39,7 @@ int keyed_check_memory(uint64_t bytes, const char *what, weir_error *error)
         write_size(&writer, memory.available);
         write_text(&writer, " are available (");
         write_text(&writer, memory.source);
-        write_text(&writer, "); give fewer keys");
+        write_text(&writer, ")");
     }
     return WEIR_ENOMEM;
 }

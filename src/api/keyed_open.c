@@ -165,6 +165,7 @@ static int make(weir_table *table, const weir_table_options *options, weir_error
     if (number == 0) number = host_region_map(&table->region, 0, REGION_PAGE, &table->header);
     if (number != 0) return api_fail_system(error, "no room", options->path, number);
     region_make(table->header, &shape, bytes, &times);
+    table->made = true;
     return 0;
 }
 

@@ -13,10 +13,13 @@
        directory   | how many | record | record | ...     record   name, offset, bytes, slots, 3 x reserved, check
 
    A part is there before its record, and the record before it is counted; who dies between leaves a part that is
-   nobody's.  The file has the secret and the units of its table, and is refused beside another.
+   nobody's.  The file has the secret and the units of its table, and is refused beside another; beside a new one, whose
+   predecessor was moved away or removed, it is moved away, too: FILE.parts.old.
 
    May touch: the table, host.  Promises: what is there is never overwritten.  Leaves to others: names and how large
    their parts are (serve/tables.c), looking in them (share). */
+#include <string.h>
+
 #include "api/keyed.h"
 #include "core/num.h"
 
@@ -25,6 +28,7 @@ enum {
     FILE_MODE = 0600,
     DIRECTORY = (KEYED_PARTS_MAX + 1) * RECORD_STRIDE * 8,
     SLOTS_FOR_KEY = 2,
+    ANOTHERS = 1,
     SALT = WEIR_LIMITS_MAX + 2
 };
 
@@ -135,7 +139,7 @@ static int make_file(weir_table *table, const char *path, weir_error *error)
     return 0;
 }
 
-/* [under the file's lock] Maps its header, which may have to be made. */
+/* [under the file's lock] Maps its header, which may have to be made.  ANOTHERS: it is of a table that is gone. */
 static int read_file(weir_table *table, const char *path, weir_error *error)
 {
     const struct region_shape shape = shape_of(table);
@@ -152,6 +156,7 @@ static int read_file(weir_table *table, const char *path, weir_error *error)
     if (answer == REGION_VERSION) return api_fail_state(error, WEIR_EVERSION, path, "is of another weir");
     if (answer != REGION_SOUND || view.shape.kind != REGION_PARTS || view.area[0].bytes != DIRECTORY)
         return api_fail_state(error, WEIR_EMISMATCH, path, "has no parts of a table, or is damaged");
+    if (!region_same_shape(&view.shape, &shape) && table->made) return ANOTHERS;
     if (!region_same_shape(&view.shape, &shape))
         return api_fail_state(error, WEIR_EMISMATCH, path, "has the parts of another table");
     void *directory;
@@ -161,7 +166,17 @@ static int read_file(weir_table *table, const char *path, weir_error *error)
     return 0;
 }
 
-static int open_file(weir_table *table, const char *path, weir_error *error)
+static void let_go(weir_table *table)
+{
+    if (table->parts_directory != NULL) host_region_unmap(table->parts_directory, DIRECTORY);
+    if (table->parts_header != NULL) host_region_unmap(table->parts_header, REGION_PAGE);
+    table->parts_directory = NULL;
+    table->parts_header = NULL;
+    host_region_close(&table->parts_region);
+}
+
+/* ANOTHERS as read_file. */
+static int open_one(weir_table *table, const char *path, weir_error *error)
 {
     bool created;
     int why = host_region_open(&table->parts_region, path, HOST_JOIN_OR_CREATE, FILE_MODE, &created);
@@ -175,6 +190,28 @@ static int open_file(weir_table *table, const char *path, weir_error *error)
     return failed;
 }
 
+static int move_away(const char *path, weir_error *error)
+{
+    static const char behind[] = ".old";
+    const size_t size = strlen(path);
+    char *old = host_allocate(size + sizeof behind);
+    if (old == NULL) return api_fail(error, WEIR_ENOMEM, "no memory for the parts of a table");
+    memcpy(old, path, size);
+    memcpy(old + size, behind, sizeof behind);
+    const int why = host_rename(path, old);
+    host_free(old);
+    return why == 0 ? 0 : api_fail_system(error, "cannot be moved away", path, why);
+}
+
+static int open_file(weir_table *table, const char *path, weir_error *error)
+{
+    int failed = open_one(table, path, error);
+    if (failed != ANOTHERS) return failed;
+    let_go(table);
+    failed = move_away(path, error);
+    return failed == 0 ? open_one(table, path, error) : failed;
+}
+
 int keyed_parts_open(weir_table *table, const char *path, weir_error *error)
 {
     table->part = host_allocate(KEYED_PARTS_MAX * sizeof(struct keyed_part *));
@@ -186,9 +223,7 @@ void keyed_parts_close(weir_table *table)
 {
     for (uint64_t i = 0; i < atom_load(&table->parts); i++) close_part(table->part[i]);
     host_free(table->part);
-    if (table->parts_directory != NULL) host_region_unmap(table->parts_directory, DIRECTORY);
-    if (table->parts_header != NULL) host_region_unmap(table->parts_header, REGION_PAGE);
-    host_region_close(&table->parts_region);
+    let_go(table);
 }
 
 /* ---- by name ---- */

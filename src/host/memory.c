@@ -95,6 +95,8 @@ static const struct cgroup *read_line(char *line, char **group)
     if (*group == NULL) return NULL;
     *(*group)++ = '\0';
     (*group)[strcspn(*group, "\n")] = '\0';
+    if (strcmp(*group, "/") == 0) **group = '\0';
+    if (strcmp(*group, "/") == 0) **group = '\0';
     controllers++;
     if (*controllers == '\0') return &versions[0];
     for (char *name = strtok_r(controllers, ",", &rest); name != NULL; name = strtok_r(NULL, ",", &rest))

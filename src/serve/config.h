@@ -13,7 +13,8 @@
          idle: 5min                  until a silent client is cut
          tls: {certificate: FILE, key: FILE}
          public: without-password    else a public address without a password is refused
-       table: {keys: 1000000, state: FILE, when_full: inherit | evict | deny | allow, wide_memory: 256MiB}
+       table: {keys: 1000000, state: FILE, when_full: inherit | evict | deny | allow, wide_memory: 256MiB,
+                memory: 1GiB}             of all tables together
        password: ...                 or
        password_file: FILE           one line; refused where anybody on the machine may read it
        engine:                       limits are kept in Redis or Valkey, and shared with other servers
@@ -29,7 +30,7 @@
        group: weir
        limits:
          NAME: LIMIT                 or
-         NAME: {limit: LIMIT, key: [PART, ...] | none, shadow: true | false, exempt: [NETWORK, ...],
+         NAME: {limit: LIMIT, key: [PART, ...] | none, keys: 50000, shadow: true | false, exempt: [NETWORK, ...],
                 away: local | open | closed, engine: off}
        overrides: {NAME: {KEY: LIMIT, ...}}
 
@@ -67,7 +68,7 @@ struct config {
     uint64_t connections_max; /* 0 = 10,000 */
     uint64_t idle_ns;         /* 0 = 5 min */
     unsigned threads;
-    uint64_t keys_max, wide_bytes;
+    uint64_t keys_max, wide_bytes, memory;
     char *state;
     weir_when_full when_full;
     struct engine_settings engine; /* url NULL: none */
