@@ -64,8 +64,9 @@ static void close_part(struct keyed_part *part)
 static bool is_sound(const weir_table *table, const uint64_t record[])
 {
     const uint64_t needed = keyed_is_wide(table) ? wide_part_bytes(&table->wide, record[SLOTS]) : REGION_PAGE;
-    return needed != 0 && needed <= record[BYTES] && record[BYTES] % REGION_PAGE == 0 &&
-           record[OFFSET] % REGION_PAGE == 0;
+    const uint64_t size = table->parts_region.size, bytes = record[BYTES], offset = record[OFFSET];
+    return needed != 0 && needed <= bytes && bytes % REGION_PAGE == 0 && offset % REGION_PAGE == 0 && offset <= size &&
+           bytes <= size - offset;
 }
 
 /* NULL: see *why, an errno value; 0: no memory. */
@@ -255,11 +256,10 @@ static int make_in_file(weir_table *table, uint64_t record[], weir_error *error)
     static const char words[] = "the parts of the table";
     int why = host_region_lock(&table->parts_region, LOCK_REGION);
     if (why != 0) return api_fail_system(error, "cannot be locked", words, why);
-    int failed = add_more(table, words, error);
     why = host_region_measure(&table->parts_region);
+    int failed = why == 0 ? add_more(table, words, error) : api_fail_system(error, "cannot be measured", words, why);
     bool there = false;
     for (uint64_t i = 0; i < atom_load(&table->parts); i++) there = there || table->part[i]->name == record[NAME];
-    if (failed == 0 && why != 0) failed = api_fail_system(error, "cannot be measured", words, why);
     record[OFFSET] = keyed_whole_pages(table->parts_region.size);
     if (failed == 0 && !there) failed = append(table, record, error);
     host_region_unlock(&table->parts_region, LOCK_REGION);

@@ -249,6 +249,88 @@ static void what_is_kept_in_files(void **unused)
     assert_int_equal(rmdir(folder), 0);
 }
 
+/* ---- files that are not as they were ---- */
+
+static struct tables_options state_options;
+static char state_folder[32], state_path[64], parts_path[80];
+
+static int make_state(void **unused)
+{
+    (void)unused;
+    snprintf(state_folder, sizeof state_folder, "/tmp/weir-quota-XXXXXX");
+    if (mkdtemp(state_folder) == NULL) return -1;
+    snprintf(state_path, sizeof state_path, "%s/table", state_folder);
+    snprintf(parts_path, sizeof parts_path, "%s.parts", state_path);
+    state_options = (struct tables_options){.keys_max = 2000, .state = state_path};
+    struct world world = open_world(state_options, "limits: {a: 1/d}");
+    close_world(&world);
+    return 0;
+}
+
+static int remove_state(void **unused)
+{
+    char command[64];
+    (void)unused;
+    snprintf(command, sizeof command, "rm -r %s", state_folder);
+    return system(command);
+}
+
+static void refuses(const char *words)
+{
+    struct tables *tables;
+    weir_error error = {0};
+    assert_true(tables_open(&tables, &state_options, &error) != 0);
+    if (strstr(error.message, words) == NULL) fail_msg("\"%s\" does not say \"%s\"", error.message, words);
+}
+
+static void flip(long at)
+{
+    FILE *file = fopen(parts_path, "r+");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, at, SEEK_SET), 0);
+    const int byte = fgetc(file);
+    assert_int_equal(fseek(file, at, SEEK_SET), 0);
+    fputc(byte ^ 1, file);
+    fclose(file);
+}
+
+/* Of its first page and of the first record: name, offset, bytes, slots, what is reserved, check. */
+static void a_changed_byte(void **unused)
+{
+    static const long places[] = {0, 9, 16, 24, 32, 64, 128, 4160, 4168, 4176, 4184, 4192, 4216};
+    (void)unused;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        flip(places[i]);
+        refuses("; to begin anew: mv ");
+        refuses(".parts.old");
+        flip(places[i]);
+    }
+    struct world world = open_world(state_options, "limits: {a: 1/d}");
+    close_world(&world);
+}
+
+static void cut_off(void **unused)
+{
+    (void)unused;
+    assert_int_equal(truncate(parts_path, 140000), 0);
+    refuses("parts");
+}
+
+/* Beside a table that is new it is moved away, beside another it is refused. */
+static void of_another_table(void **unused)
+{
+    (void)unused;
+    char old[96], kept[96];
+    snprintf(old, sizeof old, "%s.old", parts_path);
+    snprintf(kept, sizeof kept, "%s.kept", parts_path);
+    assert_int_equal(unlink(state_path), 0);
+    struct world world = open_world(state_options, "limits: {a: 1/d}");
+    close_world(&world);
+    assert_int_equal(rename(old, kept), 0);
+    assert_int_equal(rename(kept, parts_path), 0);
+    refuses("has the parts of another table; to begin anew: mv ");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -260,6 +342,9 @@ int main(void)
         cmocka_unit_test(more_than_there_is),
         cmocka_unit_test(what_was_used_is_found_again),
         cmocka_unit_test(what_is_kept_in_files),
+        cmocka_unit_test_setup_teardown(a_changed_byte, make_state, remove_state),
+        cmocka_unit_test_setup_teardown(cut_off, make_state, remove_state),
+        cmocka_unit_test_setup_teardown(of_another_table, make_state, remove_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
