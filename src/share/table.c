@@ -532,8 +532,8 @@ void table_ask_slowly(struct table *table, const struct table_question *question
                         .tag = table_tag(question->hash)};
     for (unsigned turn = 0; turn < TABLE_TURNS_MAX; turn++) {
         back_off(turn);
-        struct look look = look_at(&call.homes, question->hash);
-        const int own = find_own(&look, call.tag);
+        struct look look;
+        const int own = look_for(&look, &call.homes, question->hash);
         if (own == NOWHERE) {
             if (enter(&call, &look)) return;
         } else if (tentative(look.owner[own])) {

@@ -11,9 +11,9 @@
 /* This key's slot in these homes; its time was read before the marks beside it. */
 static struct table_slot *find_unmarked(const struct homes *homes, uint64_t hash, uint64_t now, uint64_t *time)
 {
-    struct look look = look_at(homes, hash);
-    for (unsigned turn = 0; !is_steady(&look) && turn < TABLE_TURNS_MAX; turn++) look = look_at(homes, hash);
-    const int own = find_own(&look, table_tag(hash));
+    struct look look;
+    int own = look_for(&look, homes, hash);
+    for (unsigned turn = 0; !is_steady(&look) && turn < TABLE_TURNS_MAX; turn++) own = look_for(&look, homes, hash);
     if (own == NOWHERE || bucket_holds_displaced(bucket_in(homes, hash, own / TABLE_SLOTS), now)) return NULL;
     *time = look.time[own];
     return look.slot[own];

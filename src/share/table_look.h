@@ -55,15 +55,24 @@ static inline struct table_bucket *bucket_in(const struct homes *homes, uint64_t
 }
 
 /* The owner first: a time of its version then proves that it was the owner's when it was read. */
+static ATOM_INLINE void look_at_home(struct look *look, int home, const struct table_area *area, uint64_t hash)
+{
+    struct table_bucket *const bucket[CHOICES] = {bucket_of(area, hash, 0), bucket_of(area, hash, 1)};
+    for (int i = 0; i < SLOTS; i++) {
+        struct table_slot *slot = &bucket[i / TABLE_SLOTS]->slot[i % TABLE_SLOTS];
+        look->slot[home * SLOTS + i] = slot;
+        look->owner[home * SLOTS + i] = atom_load_acquire(&slot->owner);
+        look->time[home * SLOTS + i] = atom_load_acquire(&slot->time);
+    }
+}
+
+/* Eight at a time, for most keys have one home: a loop whose end is known is half as long. */
 static inline struct look look_at(const struct homes *homes, uint64_t hash)
 {
     struct look look;
     look.count = homes->count * SLOTS;
-    for (int i = 0; i < look.count; i++) {
-        look.slot[i] = &bucket_in(homes, hash, i / TABLE_SLOTS)->slot[i % TABLE_SLOTS];
-        look.owner[i] = atom_load_acquire(&look.slot[i]->owner);
-        look.time[i] = atom_load_acquire(&look.slot[i]->time);
-    }
+    look_at_home(&look, 0, homes->area[0], hash);
+    if (homes->count > 1) look_at_home(&look, 1, homes->area[1], hash);
     return look;
 }
 
@@ -71,7 +80,8 @@ static inline struct look look_at(const struct homes *homes, uint64_t hash)
 static inline bool is_steady(const struct look *look)
 {
     bool same = true;
-    for (int i = 0; i < look->count; i++) same = atom_load_acquire(&look->slot[i]->owner) == look->owner[i] && same;
+    for (int i = 0; i < SLOTS; i++) same = atom_load_acquire(&look->slot[i]->owner) == look->owner[i] && same;
+    for (int i = SLOTS; i < look->count; i++) same = atom_load_acquire(&look->slot[i]->owner) == look->owner[i] && same;
     return same;
 }
 
@@ -91,16 +101,30 @@ static inline bool is_own(const struct look *look, int i, uint64_t tag)
     return look->owner[i] >> TABLE_TAG_SHIFT == tag && table_owned(look->owner[i], look->time[i]);
 }
 
-/* The committed slot of this key, else the lowest tentative one. */
-static inline int find_own(const struct look *look, uint64_t tag)
+static ATOM_INLINE int find_own_in(const struct look *look, int first, uint64_t tag)
 {
     int found = NOWHERE;
-    for (int i = look->count - 1; i >= 0; i--) {
+    for (int i = first + SLOTS - 1; i >= first; i--) {
         if (!is_own(look, i, tag)) continue;
         if (!tentative(look->owner[i])) return i;
         found = i;
     }
     return found;
+}
+
+/* Looks for a key: for its committed slot, else the lowest tentative one.  A committed one in its first home is all that
+   counts, so then the look has no other. */
+static ATOM_INLINE int look_for(struct look *look, const struct homes *homes, uint64_t hash)
+{
+    const uint64_t tag = table_tag(hash);
+    look->count = SLOTS;
+    look_at_home(look, 0, homes->area[0], hash);
+    const int found = find_own_in(look, 0, tag);
+    if (homes->count == 1 || (found != NOWHERE && !tentative(look->owner[found]))) return found;
+    look->count = SLOTS_MAX;
+    look_at_home(look, 1, homes->area[1], hash);
+    const int in_part = find_own_in(look, SLOTS, tag);
+    return in_part != NOWHERE && (found == NOWHERE || !tentative(look->owner[in_part])) ? in_part : found;
 }
 
 /* ---- times ---- */

@@ -454,41 +454,41 @@ static void remember(struct wide *table, uint64_t fingerprint, struct rules rule
     table->unlock(table->context, WIDE_STRIPES);
 }
 
-/* The bucket of the table, and of a part that in there. */
+/* The bucket of the table where a key may be, and when it is not there that of its part. */
 struct places {
-    struct bucket bucket[2];
-    int count;
+    struct bucket usual, part;
+    bool both;
 };
 
-static struct places open_places(const struct wide *table, uint64_t hash)
+/* Where the key has its slot; without a tag: it has none. */
+static inline struct seat open_places(struct places *places, const struct wide *table, uint64_t hash)
 {
-    struct places places = {.count = 0};
-    if (table->beside != NULL) places.bucket[places.count++] = open_bucket(table->beside, hash);
-    places.bucket[places.count++] = open_bucket(table, hash);
-    return places;
+    places->usual = open_bucket(table->beside != NULL ? table->beside : table, hash);
+    const struct seat seat = find(&places->usual);
+    places->both = seat.tag == NULL && table->beside != NULL;
+    if (!places->both) return seat;
+    places->part = open_bucket(table, hash);
+    return find(&places->part);
 }
 
-static void close_places(const struct places *places)
+/* Of a key that has its slot. */
+static inline struct bucket *place_of(struct places *places)
 {
-    for (int i = places->count; i-- > 0;) close_bucket(&places->bucket[i]);
+    return places->both ? &places->part : &places->usual;
 }
 
-/* Where the key has its slot; NULL: it has none. */
-static struct bucket *find_place(struct places *places, struct seat *seat)
+static inline void close_places(const struct places *places)
 {
-    for (int i = 0; i < places->count; i++) {
-        *seat = find(&places->bucket[i]);
-        if (seat->tag != NULL) return &places->bucket[i];
-    }
-    return NULL;
+    if (places->both) close_bucket(&places->part);
+    close_bucket(&places->usual);
 }
 
 /* Where a new key begins: in the table if it has room there, or may be of those that were displaced there. */
 static struct bucket *choose_place(struct places *places, uint64_t now_ns)
 {
-    struct bucket *usual = &places->bucket[0], *last = &places->bucket[places->count - 1];
-    if (usual->word[FLOOR] > now_ns) return usual;
-    return last->word[FLOOR] <= now_ns && find_idle(usual, now_ns).tag != NULL ? usual : last;
+    struct bucket *usual = &places->usual;
+    if (!places->both || usual->word[FLOOR] > now_ns) return usual;
+    return places->part.word[FLOOR] <= now_ns && find_idle(usual, now_ns).tag != NULL ? usual : &places->part;
 }
 
 static bool ask_some(struct wide *table, uint64_t hash, struct rules rules, int limit, const struct ask *ask,
@@ -503,14 +503,13 @@ static bool ask_some(struct wide *table, uint64_t hash, struct rules rules, int 
                               .limit = limit,
                               .decision = decision,
                               .events = events};
-    struct seat seat;
+    struct places places;
     if (call.words > capacity(table)) return false;
     if (!ask->peek) remember(table, call.fingerprint, rules);
-    struct places places = open_places(table, hash);
-    const struct bucket *bucket = find_place(&places, &seat);
-    if (bucket == NULL) begin(&call, choose_place(&places, call.now_ns));
-    else if (seat.now[FINGERPRINT] == call.fingerprint) go_on(&call, bucket, &seat);
-    else go_on_changed(&call, bucket, &seat);
+    const struct seat seat = open_places(&places, table, hash);
+    if (seat.tag == NULL) begin(&call, choose_place(&places, call.now_ns));
+    else if (seat.now[FINGERPRINT] == call.fingerprint) go_on(&call, place_of(&places), &seat);
+    else go_on_changed(&call, place_of(&places), &seat);
     close_places(&places);
     return true;
 }
@@ -544,24 +543,23 @@ void wide_settle(struct wide *table, uint64_t hash, struct rules rules, uint64_t
                               .actual = actual,
                               .end = end,
                               .events = &events};
-    struct seat seat;
+    struct places places;
     bool more = false;
     for (int i = 0; i < rules.count; i++) more = more || actual[i] > cost[i];
     if (call.words > capacity(table)) return;
     if (more) remember(table, call.fingerprint, rules);
-    struct places places = open_places(table, hash);
-    const struct bucket *bucket = find_place(&places, &seat);
-    if (bucket != NULL && seat.now[FINGERPRINT] == call.fingerprint) go_on(&call, bucket, &seat);
-    else if (more && bucket != NULL) go_on_changed(&call, bucket, &seat);
+    const struct seat seat = open_places(&places, table, hash);
+    if (seat.tag != NULL && seat.now[FINGERPRINT] == call.fingerprint) go_on(&call, place_of(&places), &seat);
+    else if (more && seat.tag != NULL) go_on_changed(&call, place_of(&places), &seat);
     else if (more) begin(&call, choose_place(&places, call.now_ns));
     close_places(&places);
 }
 
 void wide_forget(struct wide *table, uint64_t hash)
 {
-    struct seat seat;
-    struct places places = open_places(table, hash);
-    if (find_place(&places, &seat) != NULL) atom_store_release(seat.tag, 0);
+    struct places places;
+    const struct seat seat = open_places(&places, table, hash);
+    if (seat.tag != NULL) atom_store_release(seat.tag, 0);
     close_places(&places);
 }
 

@@ -8,30 +8,6 @@
 #include "core/clock.h"
 #include "core/num.h"
 
-uint64_t wide_state_words(struct rules rules)
-{
-    uint64_t words = 0;
-    for (int i = 0; i < rules.count; i++) {
-        const struct algorithm *algorithm = algorithm_of(&rules.rule[i]);
-        const uint64_t more = algorithm->more_words != NULL ? algorithm->more_words(&rules.rule[i]) : 0;
-        words = add_saturating(words, add_saturating(algorithm->words, more));
-    }
-    return words;
-}
-
-uint64_t wide_state_idle_ns(struct rules rules, const uint64_t *state, uint64_t now_ns)
-{
-    uint64_t idle_ns = 0;
-    for (int i = 0; i < rules.count; i++) {
-        const struct rule *rule = &rules.rule[i];
-        const struct algorithm *algorithm = algorithm_of(rule);
-        if (algorithm->words == 0) continue;
-        idle_ns = most(idle_ns, ns_ceil(rule, algorithm->idle(rule, state, tick_at(rule, now_ns))));
-        state += state_words(rule, algorithm);
-    }
-    return idle_ns;
-}
-
 /* The rule with its clock set anew, as carry wants it.  It runs ahead of the rule's own by less than a tick, so what is
    carried is paid off no sooner. */
 static struct rule set_anew(const struct rule *rule, uint64_t now_ns)
