@@ -47,7 +47,8 @@ enum { KEYED_SHOWN_MAX = 2 * REGION_AREAS_MAX };
 struct keyed_part {
     uint64_t name, bytes;
     void *memory;
-    struct table_area slots;
+    struct table_part slots;
+    struct atom in_use; /* of slots in memory; of those in a file it stands there */
     struct wide wide;
     struct atom stripe[WIDE_STRIPES];
     weir_table *table;
@@ -97,7 +98,7 @@ struct keyed_limit {
     const struct rule *rule;
     uint64_t interval, hash, cost;
     int index; /* in its plan */
-    const struct table_area *part;
+    const struct table_part *part;
 };
 
 /* Where this plan's keys may be besides; NULL: nowhere. */
@@ -106,7 +107,7 @@ static inline struct keyed_part *keyed_part_of(const weir_table *table, const st
     return plan->part != 0 && plan->part <= atom_load_acquire(&table->parts) ? table->part[plan->part - 1] : NULL;
 }
 
-static inline const struct table_area *keyed_area_of(const weir_table *table, const struct plan *plan)
+static inline const struct table_part *keyed_slots_part(const weir_table *table, const struct plan *plan)
 {
     const struct keyed_part *part = keyed_part_of(table, plan);
     return part != NULL ? &part->slots : NULL;

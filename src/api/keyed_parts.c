@@ -10,7 +10,7 @@
 
    A part is made once and stays what it is, so what was used is always found: in the file by the hash of its name.
 
-       directory   | how many | record | record | ...     record   name, offset, bytes, slots, 3 x reserved, check
+       directory   | how many | record | record | ...     record   name, offset, bytes, slots, 2 x reserved, check, in use
 
    A part is there before its record, and the record before it is counted; who dies between leaves a part that is
    nobody's.  The file has the secret and the units of its table, and is refused beside another; beside a new one, whose
@@ -23,7 +23,7 @@
 #include "api/keyed.h"
 #include "core/num.h"
 
-enum { COUNT = 0, RECORD_STRIDE = 8, RECORD_WORDS = 7, NAME = 0, OFFSET, BYTES, SLOTS };
+enum { COUNT = 0, RECORD_STRIDE = 8, RECORD_WORDS = 6, IN_USE = 7, NAME = 0, OFFSET, BYTES, SLOTS };
 enum {
     FILE_MODE = 0600,
     DIRECTORY = (KEYED_PARTS_MAX + 1) * RECORD_STRIDE * 8,
@@ -82,7 +82,8 @@ static struct keyed_part *open_part(weir_table *table, unsigned number, const ui
         return NULL;
     }
     const uint64_t pairs = part->bytes / (2 * sizeof(struct table_bucket));
-    part->slots = (struct table_area){part->memory, keyed_is_wide(table) ? 0 : pairs};
+    part->slots.area = (struct table_area){part->memory, keyed_is_wide(table) ? 0 : pairs};
+    part->slots.in_use = table->parts_directory != NULL ? record_at(table, number) + IN_USE : &part->in_use;
     part->wide = table->wide;
     part->wide.slots = record[SLOTS];
     part->wide.part = part->memory;

@@ -20,7 +20,7 @@ enum { TRIES_MAX = 64 };
 struct part {
     struct slot_rule rule;
     uint64_t hash, cost;
-    const struct table_area *home; /* of the key's part */
+    const struct table_part *home; /* of the key's part */
     struct table_answer answer;
 };
 

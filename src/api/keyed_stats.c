@@ -65,7 +65,7 @@ static const struct table_area *area_at(const weir_table *table, uint64_t number
     const struct table *slots = keyed_slots(table);
     const uint64_t areas = slots->count - slots->first;
     if (number < areas) return &slots->area[slots->first + number];
-    return number - areas < atom_load_acquire(&table->parts) ? &table->part[number - areas]->slots : NULL;
+    return number - areas < atom_load_acquire(&table->parts) ? &table->part[number - areas]->slots.area : NULL;
 }
 
 /* The buckets of all areas, counted through from the first: the area in which this one lies. */
@@ -99,8 +99,9 @@ static uint64_t live_in_parts(weir_table *table, uint64_t now_ns)
     uint64_t live = 0;
     for (uint64_t i = 0; i < atom_load_acquire(&table->parts); i++) {
         struct keyed_part *part = table->part[i];
-        live += keyed_is_wide(table) ? wide_live(&part->wide, now_ns)
-                                     : table_live(&part->slots, 0, 2 * part->slots.half, keyed_units_of(table, now_ns));
+        live += keyed_is_wide(table)
+                    ? wide_live(&part->wide, now_ns)
+                    : table_live(&part->slots.area, 0, 2 * part->slots.area.half, keyed_units_of(table, now_ns));
     }
     return live;
 }

@@ -72,7 +72,8 @@
    committed when none of the sixteen is committed for it, and displaces only in its part.  Nothing moves between the
    two.  Two tables that are asked one after the other would give it a slot in each: room may come while somebody asks.
    Who finds before his commit that the table has grown starts again: who knows the new area does not look at his old
-   one for a claim, but both look at the part.
+   one for a claim, but both look at the part.  For the same reason he looks then whether the part has come into use:
+   nobody looks at it before somebody has found no room elsewhere and said so, since most tables are never full.
 
    Whatever bytes are in there: nothing read is a length, or an index but a tag, which any value keeps within the area;
    and a time too far ahead to be true is past.
@@ -439,6 +440,13 @@ static void tell_full(const struct call *call, uint64_t ahead, uint64_t soonest)
     call->answer->charged = 0;
 }
 
+static void take_into_use(struct call *call)
+{
+    uint64_t unused = 0;
+    atom_swap_full(call->question->part->in_use, &unused, 1);
+    call->homes = homes_of(call->table, call->question->part);
+}
+
 /* True when there is an answer; false when the key may have a slot now. */
 static bool enter(struct call *call, struct look *look)
 {
@@ -452,6 +460,10 @@ static bool enter(struct call *call, struct look *look)
     bool shifts;
     int place = choose_slot(call, look, &shift, &shifts);
     const bool full = place == NOWHERE;
+    if (full && call->homes.count == 1 && call->question->part != NULL) {
+        take_into_use(call);
+        return false;
+    }
     if (full || displaced != 0) call->events |= TABLE_FULL;
     if (full && table->when_full < TABLE_DENY) place = choose_displaced(look, now);
     if (place == NOWHERE) {
@@ -493,8 +505,16 @@ static bool stands_alone(const struct call *call, struct look *look, int own)
     return true;
 }
 
-/* Whoever finds a tentative slot of his key brings it to its end, one way or the other.  The table has not grown: who
-   knows the new area has looked at the key's part before the claim, and may not see one in the old area. */
+/* [behind a claim] All places where others may claim a slot for this key are looked at from here on.  False: the table
+   has grown. */
+static bool knows_all(struct call *call)
+{
+    atom_fence_full();
+    call->homes = homes_of(call->table, call->question->part);
+    return !outgrown(call->table);
+}
+
+/* Whoever finds a tentative slot of his key brings it to its end, one way or the other. */
 static void settle_claim(const struct call *call, const struct look *found, int own)
 {
     const uint64_t now = call->question->now;
@@ -537,8 +557,7 @@ void table_ask_slowly(struct table *table, const struct table_question *question
         if (own == NOWHERE) {
             if (enter(&call, &look)) return;
         } else if (tentative(look.owner[own])) {
-            atom_fence_full();
-            if (outgrown(table)) {
+            if (!knows_all(&call)) {
                 *answer = (struct table_answer){TABLE_UNKNOWN, 0, 0, 0};
                 return;
             }

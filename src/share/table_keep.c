@@ -20,7 +20,7 @@ static struct table_slot *find_unmarked(const struct homes *homes, uint64_t hash
 }
 
 /* Of the newest area with the key's part, of an earlier one alone. */
-static struct homes homes_in(const struct table *table, unsigned area, const struct table_area *part)
+static struct homes homes_in(const struct table *table, unsigned area, const struct table_part *part)
 {
     return area + 1 == table->count ? homes_of(table, part) : one_home(&table->area[area]);
 }
@@ -60,7 +60,7 @@ void table_give_back(struct table *table, const struct table_slip *slip)
     }
 }
 
-void table_forget(struct table *table, const struct table_area *part, uint64_t hash, uint64_t now)
+void table_forget(struct table *table, const struct table_part *part, uint64_t hash, uint64_t now)
 {
     unsigned area = table->first;
     for (unsigned turn = 0; area < table->count && turn < TABLE_TURNS_MAX; turn++) {

@@ -25,10 +25,16 @@ struct homes {
     int count;
 };
 
-/* Where a new key goes: in the newest area, or else in its part. */
-static inline struct homes homes_of(const struct table *table, const struct table_area *part)
+static inline bool is_in_use(const struct table_part *part)
 {
-    return (struct homes){{&table->area[table->count - 1], part}, part != NULL ? HOMES : 1};
+    return part != NULL && atom_load_full(part->in_use) != 0;
+}
+
+/* Where a key may be: in the newest area, and in its part. */
+static inline struct homes homes_of(const struct table *table, const struct table_part *part)
+{
+    const bool both = is_in_use(part);
+    return (struct homes){{&table->area[table->count - 1], both ? &part->area : NULL}, both ? HOMES : 1};
 }
 
 static inline struct homes one_home(const struct table_area *area)

@@ -38,6 +38,9 @@ table_ask_function planted_table_leaves_unseen;
    only place. */
 table_ask_function planted_table_two_tables;
 
+/* Looks at the part only when it was in use before, without another look behind the claim. */
+table_ask_function planted_table_use_unseen;
+
 /* The explorer's: a swap behind which a thread may die. */
 bool planted_swap(struct atom *atom, uint64_t *expected, uint64_t desired);
 

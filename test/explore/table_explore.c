@@ -67,7 +67,8 @@ struct scene {
 static const struct scene *scene;
 static _Alignas(64) struct table_bucket memory[AREAS][2 * HALF_MAX];
 static _Alignas(64) struct table_bucket in_part[2];
-static const struct table_area part = {in_part, 1};
+static struct atom in_use;
+static const struct table_part part = {{in_part, 1}, &in_use};
 static struct atom newest;
 static struct table view[THREADS + 1];
 static jmp_buf death[THREADS];
@@ -170,12 +171,13 @@ static void begin(void)
     for (int i = 0; i <= THREADS; i++) view[i] = table_of(1);
     fill(scene->tenant, memory[0]);
     fill(scene->in_part, in_part);
+    in_use.value = scene->in_part[0].key != NOBODY;
     if (scene->beside != 0) fill_beside();
 }
 
 /* ---- what threads do ---- */
 
-static const struct table_area *part_of(enum key key)
+static const struct table_part *part_of(enum key key)
 {
     return scene->part && (key < OTHERS || key >= NEW) ? &part : NULL;
 }
@@ -363,6 +365,14 @@ static const struct scene scenes[] = {
      .preemptions = 2,
      .script = {{TAKES(A), TAKES(A)}, {TAKES_LATER(A, 10), TAKES_LATER(A, 10)}},
      .ask = planted_table_two_tables,
+     .mistake = "two committed"},
+    {.name = "planted: a part that comes into use, and no look at that behind the claim",
+     .when_full = TABLE_DENY,
+     .part = true,
+     .tenant = {SEVEN_LIVE, OWES(OTHERS + 7, 10)},
+     .preemptions = 2,
+     .script = {{TAKES(A), TAKES(A)}, {TAKES_LATER(A, 10), TAKES_LATER(A, 10)}},
+     .ask = planted_table_use_unseen,
      .mistake = "two committed"},
     {.name = "wide versions where two bits come round",
      .when_full = TABLE_DENY,

@@ -26,7 +26,8 @@ struct told {
 
 struct subject {
     _Alignas(64) struct table_bucket memory[AREAS + 1][2 * HALF_MAX]; /* the last is the part */
-    struct table_area part;                                           /* of every other key; half 0: there is none */
+    struct atom in_use;
+    struct table_part part; /* of every other key; half 0: there is none */
     struct atom newest;
     struct table table, stale; /* the second is of a process that has not seen the last area */
     uint64_t hash[KEYS], drained[KEYS];
@@ -50,19 +51,19 @@ static void begin(struct law *law, struct subject *subject)
     subject->table = table;
     for (int i = 0; i < AREAS; i++)
         subject->table.area[i] = (struct table_area){subject->memory[i], 1 + law_pick(law, HALF_MAX)};
-    subject->part = (struct table_area){subject->memory[AREAS], law_pick(law, HALF_MAX + 1)};
+    subject->part = (struct table_part){{subject->memory[AREAS], law_pick(law, HALF_MAX + 1)}, &subject->in_use};
     subject->stale = subject->table;
     subject->newest.value = 1;
     for (int i = 0; i < KEYS; i++) subject->hash[i] = (pick_word(law) & ~UINT64_C(255)) + (unsigned)i + 1;
     subject->now = law_chance(law, 4) ? pick_word(law) >> 1 : 1 + law_pick(law, 100);
     subject->exact = true;
     law_note(law, "rule %d, half %" PRIu64 ", of the part %" PRIu64 ", now %" PRIu64, table.when_full,
-             subject->table.area[0].half, subject->part.half, subject->now);
+             subject->table.area[0].half, subject->part.area.half, subject->now);
 }
 
-static const struct table_area *part_of(const struct subject *subject, int key)
+static const struct table_part *part_of(const struct subject *subject, int key)
 {
-    return key % 2 == 1 && subject->part.half != 0 ? &subject->part : NULL;
+    return key % 2 == 1 && subject->part.area.half != 0 ? &subject->part : NULL;
 }
 
 /* ---- the oracle ---- */
@@ -107,7 +108,7 @@ static bool has_slot_in(const struct subject *subject, const struct table_area *
 static bool has_slot(const struct subject *subject, int key, unsigned first)
 {
     const struct table *table = &subject->table;
-    bool has = has_slot_in(subject, &subject->part, key);
+    bool has = has_slot_in(subject, &subject->part.area, key);
     for (unsigned a = first; a < table->count; a++) has = has || has_slot_in(subject, &table->area[a], key);
     return has;
 }
@@ -120,9 +121,9 @@ static unsigned who_has_slots(const struct subject *subject)
 }
 
 /* What the slot owes that drains first of those where this key may be. */
-static uint64_t least_ahead(const struct subject *subject, uint64_t hash, const struct table_area *part)
+static uint64_t least_ahead(const struct subject *subject, uint64_t hash, const struct table_part *part)
 {
-    const struct table_area *area = part != NULL ? part : &subject->table.area[subject->table.count - 1];
+    const struct table_area *area = part != NULL ? &part->area : &subject->table.area[subject->table.count - 1];
     uint64_t ahead = UINT64_MAX;
     for (int i = 0; i < 2 * TABLE_SLOTS; i++) {
         const uint64_t bucket = i < TABLE_SLOTS ? table_first_choice(area, hash) : table_second_choice(area, hash);
@@ -229,7 +230,7 @@ static void ask(struct law *law, struct subject *subject, int key)
     table_ask(&subject->table, &question, &answer);
     if (subject->exact && (answer.events & TABLE_FULL) && !(answer.events & TABLE_DISPLACED)) {
         check_full(law, subject, &subject->table.area[subject->table.count - 1], question.hash);
-        if (question.part != NULL) check_full(law, subject, question.part, question.hash);
+        if (question.part != NULL) check_full(law, subject, &question.part->area, question.hash);
     }
     const struct table_answer expected = oracle_answer(subject, &question, key);
     law_note(law, "%" PRIu64 ": key %d %s %" PRIu64 " of %" PRIu64 " wait %" PRIu64 ": %s, events %u, drained %" PRIu64,
@@ -299,7 +300,7 @@ static void grow(struct law *law, struct subject *subject)
     subject->grown_at = subject->now;
     for (int i = 0; i < 3; i++) {
         const int key = (int)law_pick(law, KEYS);
-        if (!knows[key] || has_slot_in(subject, &subject->part, key)) continue;
+        if (!knows[key] || has_slot_in(subject, &subject->part.area, key)) continue;
         const struct table_question question = pick_question(law, subject, key);
         struct table_answer answer;
         table_ask(&subject->stale, &question, &answer);
@@ -310,7 +311,7 @@ static void grow(struct law *law, struct subject *subject)
 static uint64_t live_slots(const struct subject *subject)
 {
     const struct table *table = &subject->table;
-    uint64_t live = table_live(&subject->part, 0, 2 * subject->part.half, subject->now);
+    uint64_t live = table_live(&subject->part.area, 0, 2 * subject->part.area.half, subject->now);
     for (unsigned i = table->first; i < table->count; i++)
         live += table_live(&table->area[i], 0, 2 * table->area[i].half, subject->now);
     return live;
@@ -326,7 +327,7 @@ static void pass_time(struct law *law, struct subject *subject)
     struct table *table = &subject->table;
     for (unsigned i = table->first; i < table->count; i++)
         table_sweep(&table->area[i], 0, 2 * table->area[i].half, subject->now);
-    table_sweep(&subject->part, 0, 2 * subject->part.half, subject->now);
+    table_sweep(&subject->part.area, 0, 2 * subject->part.area.half, subject->now);
     if (table->first + 1 < table->count && subject->now > subject->grown_at + LONGEST) table->first = table->count - 1;
     if (live_slots(subject) == 0) subject->exact = true;
 }

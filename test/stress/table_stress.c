@@ -30,7 +30,8 @@ static uint64_t granted[THREADS][KEYS], events[THREADS];
 static uint64_t gap; /* units from one call to the next, on average; 0: time stands still */
 static bool gives_back, same_key, has_part;
 static _Alignas(64) struct table_bucket in_part[4];
-static const struct table_area own = {in_part, 2}; /* of every other key */
+static struct atom in_use;
+static const struct table_part own = {{in_part, 2}, &in_use}; /* of every other key */
 
 static uint64_t hash_of(uint64_t key)
 {
@@ -47,7 +48,7 @@ static struct table table_of(unsigned areas)
     return table;
 }
 
-static const struct table_area *part_of(uint64_t key)
+static const struct table_part *part_of(uint64_t key)
 {
     return has_part && key % 2 == 1 ? &own : NULL;
 }
@@ -87,6 +88,7 @@ static void begin(const char *part, enum table_when_full rule, uint64_t buckets,
     crowd_begin(part);
     memset(memory, 0, sizeof memory);
     memset(in_part, 0, sizeof in_part);
+    atom_store(&in_use, 0);
     memset(granted, 0, sizeof granted);
     memset(events, 0, sizeof events);
     atom_store(&newest, 1);
