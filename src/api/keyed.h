@@ -104,7 +104,8 @@ struct keyed_limit {
 /* Where this plan's keys may be besides; NULL: nowhere. */
 static inline struct keyed_part *keyed_part_of(const weir_table *table, const struct plan *plan)
 {
-    return plan->part != 0 && plan->part <= atom_load_acquire(&table->parts) ? table->part[plan->part - 1] : NULL;
+    const uint64_t number = plan->part != 0 ? plan->part - 1 : 0;
+    return number < atom_load_acquire(&table->parts) ? table->part[number] : NULL;
 }
 
 static inline const struct table_part *keyed_slots_part(const weir_table *table, const struct plan *plan)
@@ -183,8 +184,12 @@ int keyed_check_memory(uint64_t bytes, const char *what, weir_error *error);
 
 /* ---- keyed_parts.c ---- */
 
-/* [before anybody asks] From now on the table may have parts, in a file beside its own; path NULL: in memory. */
-int keyed_parts_open(weir_table *table, const char *path, weir_error *error);
+/* [before anybody asks] From now on the table, of this path or NULL, may have parts.  The first is for all plans that
+   say none; it gets room for so many keys. */
+int keyed_parts_open(weir_table *table, const char *path, uint64_t keys, weir_error *error);
+
+/* [before anybody asks] The same where somebody has made some beside this file. */
+int keyed_parts_join(weir_table *table, const char *path, weir_error *error);
 void keyed_parts_close(weir_table *table);
 
 /* How large a part for so many keys is. */

@@ -320,6 +320,7 @@ int weir_table_open(weir_table **owned, const weir_table_options *options, weir_
     host_mutex_open(&table->mutex);
     failed = chosen.path != NULL ? open_file(table, &chosen, error) : open_anonymous(table, &chosen, error);
     if (failed == 0) failed = map_all(table, &chosen, error);
+    if (failed == 0 && chosen.path != NULL) failed = keyed_parts_join(table, chosen.path, error);
     if (failed == 0) failed = open_top(table, chosen.top, error);
     if (failed == 0) {
         keyed_keep_time(table);

@@ -8,9 +8,13 @@
    table, and to its limit's part when there is no room (share/table.c, share/wide.c); so parts are empty as long as the
    table is large enough, and memory that nobody touches costs nothing.
 
+   The first part is for all who say no name, so a program that opens the service's file finds the keys of texts where
+   they are; it has to be started when the file beside it is there.
+
    A part is made once and stays what it is, so what was used is always found: in the file by the hash of its name.
 
-       directory   | how many | record | record | ...     record   name, offset, bytes, slots, 2 x reserved, check, in use
+       directory   | how many | record | record | ...
+       record      name, offset, bytes, slots, 2 x reserved, check, in use
 
    A part is there before its record, and the record before it is counted; who dies between leaves a part that is
    nobody's.  The file has the secret and the units of its table, and is refused beside another; beside a new one, whose
@@ -42,6 +46,24 @@ static struct atom *record_at(const weir_table *table, uint64_t number)
 static uint64_t name_of(const weir_table *table, weir_key name)
 {
     return most(hash_key(&table->secret, name.bytes, name.size, SALT), 1);
+}
+
+/* ---- words ---- */
+
+/* By host_allocate; NULL: no memory. */
+static char *path_with(const char *path, const char *behind)
+{
+    const size_t size = strlen(path), more = strlen(behind) + 1;
+    char *longer = host_allocate(size + more);
+    if (longer == NULL) return NULL;
+    memcpy(longer, path, size);
+    memcpy(longer + size, behind, more);
+    return longer;
+}
+
+static int no_memory(weir_error *error)
+{
+    return api_fail(error, WEIR_ENOMEM, "no memory for the parts of a table");
 }
 
 /* ---- one part ---- */
@@ -99,7 +121,7 @@ static int add_part(weir_table *table, const uint64_t record[], weir_error *erro
     int why;
     const uint64_t number = atom_load(&table->parts);
     struct keyed_part *part = open_part(table, (unsigned)number, record, &why);
-    if (part == NULL && why == 0) return api_fail(error, WEIR_ENOMEM, "no memory for a part of the table");
+    if (part == NULL && why == 0) return no_memory(error);
     if (part == NULL) return api_fail_system(error, "cannot be mapped", "a part of the table", why);
     table->part[number] = part;
     atom_store_release(&table->parts, number + 1);
@@ -194,12 +216,8 @@ static int open_one(weir_table *table, const char *path, weir_error *error)
 
 static int move_away(const char *path, weir_error *error)
 {
-    static const char behind[] = ".old";
-    const size_t size = strlen(path);
-    char *old = host_allocate(size + sizeof behind);
-    if (old == NULL) return api_fail(error, WEIR_ENOMEM, "no memory for the parts of a table");
-    memcpy(old, path, size);
-    memcpy(old + size, behind, sizeof behind);
+    char *old = path_with(path, ".old");
+    if (old == NULL) return no_memory(error);
     const int why = host_rename(path, old);
     host_free(old);
     return why == 0 ? 0 : api_fail_system(error, "cannot be moved away", path, why);
@@ -214,11 +232,30 @@ static int open_file(weir_table *table, const char *path, weir_error *error)
     return failed == 0 ? open_one(table, path, error) : failed;
 }
 
-int keyed_parts_open(weir_table *table, const char *path, weir_error *error)
+static int open_parts(weir_table *table, const char *path, weir_error *error)
 {
     table->part = host_allocate(KEYED_PARTS_MAX * sizeof(struct keyed_part *));
-    if (table->part == NULL) return api_fail(error, WEIR_ENOMEM, "no memory for the parts of a table");
+    if (table->part == NULL) return no_memory(error);
     return path != NULL ? open_file(table, path, error) : 0;
+}
+
+int keyed_parts_open(weir_table *table, const char *path, uint64_t keys, weir_error *error)
+{
+    char *parts = path != NULL ? path_with(path, ".parts") : NULL;
+    int failed = path != NULL && parts == NULL ? no_memory(error) : 0;
+    if (failed == 0 && table->part == NULL) failed = open_parts(table, parts, error);
+    host_free(parts);
+    if (failed != 0 || atom_load(&table->parts) != 0) return failed;
+    return keyed_part_make(table, (weir_key){"", 0}, keys, error) != 0 ? 0 : WEIR_ENOMEM;
+}
+
+int keyed_parts_join(weir_table *table, const char *path, weir_error *error)
+{
+    char *parts = path_with(path, ".parts");
+    if (parts == NULL) return no_memory(error);
+    const int failed = host_exists(parts) ? open_parts(table, parts, error) : 0;
+    host_free(parts);
+    return failed;
 }
 
 void keyed_parts_close(weir_table *table)

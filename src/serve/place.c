@@ -19,12 +19,11 @@ static bool keeps_something(const weir_plan *plan)
 }
 
 bool place_for(struct policy_place *place, struct tables *tables, struct engine *engine, weir_away away,
-               weir_plan *plan, weir_error *error)
+               const weir_plan *plan, weir_error *error)
 {
     const bool shared = engine != NULL && keeps_something(plan);
     *place = (struct policy_place){.table = shared ? tables_usual(tables) : tables_for(tables, plan, error)};
     if (shared) place->shared = engine_limit_open(engine, plan, away, error);
-    else if (place->table != NULL) plan_inside(plan)->part = tables_common_part(tables, place->table);
     return shared ? place->shared != NULL : place->table != NULL;
 }
 

@@ -93,10 +93,9 @@ struct policy_place {
     struct engine_limit *shared; /* to be released; NULL: the table */
 };
 
-/* The engine keeps it where there is one, and where there is anything to keep; in a table its keys share a part with
-   those of all limits without a name.  false: see error. */
+/* The engine keeps it where there is one, and where there is anything to keep.  false: see error. */
 bool place_for(struct policy_place *place, struct tables *tables, struct engine *engine, weir_away away,
-               weir_plan *plan, weir_error *error);
+               const weir_plan *plan, weir_error *error);
 
 /* [before it is published] Each limit gets a part of its table for its own keys, the same as ever for the same name.
    NULL, or the first for whose there is no memory, see error: it stays with those that have no name. */

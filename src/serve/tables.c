@@ -35,7 +35,7 @@
 
 static const uint64_t KEYS_DEFAULT = 1000000;
 static const uint64_t WIDE_BYTES_DEFAULT = UINT64_C(256) << 20;
-enum { WIDE_TABLES_DEFAULT = 4, SHARE_OF_ONE = 3, COMMON_PART = 8, PATH_MORE = 32 };
+enum { WIDE_TABLES_DEFAULT = 4, SHARE_OF_ONE = 3, COMMON_PART = 8 };
 
 _Static_assert(TABLES_WIDE_MIN << (TABLES_WIDE_SIZES - 1) == TABLES_WIDE_MAX, "from the least to the largest");
 
@@ -54,15 +54,6 @@ static weir_table *wide_at(const struct tables *tables, unsigned size)
 }
 
 /* ---- all of them ---- */
-
-/* "FILE.wide-64.parts", of malloc; NULL: no memory. */
-static char *path_with(const char *path, const char *more, uint64_t number)
-{
-    const size_t room = strlen(path) + strlen(more) + PATH_MORE;
-    char *longer = malloc(room);
-    if (longer != NULL) snprintf(longer, room, number != 0 ? "%s%s%" PRIu64 : "%s%s", path, more, number);
-    return longer;
-}
 
 static int full(struct tables *tables, weir_error *error)
 {
@@ -91,18 +82,12 @@ static unsigned make_part(struct tables *tables, weir_table *table, weir_key nam
 /* [under the mutex, or alone] What an earlier run left is counted whatever it is. */
 static int open_parts(struct tables *tables, weir_table *table, const char *path, weir_error *error)
 {
-    static const weir_key common = {"", 0};
-    char *beside = path != NULL ? path_with(path, ".parts", 0) : NULL;
     weir_table_stats stats;
-    if (path != NULL && beside == NULL) return api_fail(error, WEIR_ENOMEM, "no memory for the tables");
-    const int failed = keyed_parts_open(table, beside, error);
-    free(beside);
+    const int failed = keyed_parts_open(table, path, atom_load(&table->keys_max) / COMMON_PART, error);
     if (failed != 0) return failed;
     weir_table_read_stats(table, &stats, sizeof stats);
-    const uint64_t used = atom_load(&tables->used) + stats.bytes;
-    atom_store(&tables->used, used < tables->options.memory ? used : tables->options.memory);
-    if (keyed_part_find(table, common) != 0) return 0;
-    return make_part(tables, table, common, stats.keys_max / COMMON_PART, error) != 0 ? 0 : WEIR_ENOMEM;
+    atom_store(&tables->used, least(atom_load(&tables->used) + stats.bytes, tables->options.memory));
+    return 0;
 }
 
 static int open_slots(struct tables *tables, weir_error *error)
@@ -224,9 +209,13 @@ static int open_wide(struct tables *tables, uint64_t bytes, const char *path, we
     return failed;
 }
 
+/* FILE.wide-64, of malloc; NULL: no memory. */
 static char *wide_path(const struct tables *tables, unsigned size)
 {
-    return path_with(tables->state, ".wide-", state_bytes(size));
+    const size_t room = strlen(tables->state) + sizeof ".wide-" + 20;
+    char *path = malloc(room);
+    if (path != NULL) snprintf(path, room, "%s.wide-%" PRIu64, tables->state, state_bytes(size));
+    return path;
 }
 
 /* [under the mutex] */
@@ -297,12 +286,6 @@ weir_table *tables_for(struct tables *tables, const weir_plan *plan, weir_error 
     table = make_wide(tables, size, error);
     host_unlock(&tables->mutex);
     return table;
-}
-
-unsigned tables_common_part(struct tables *tables, weir_table *table)
-{
-    (void)tables;
-    return keyed_part_find(table, (weir_key){"", 0});
 }
 
 unsigned tables_part(struct tables *tables, weir_table *table, weir_key name, uint64_t keys, unsigned limits,

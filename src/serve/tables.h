@@ -30,11 +30,9 @@ void tables_close(struct tables *tables);
 /* The table that can hold this plan, borrowed until tables_close; NULL: none can, see error.  Any thread. */
 weir_table *tables_for(struct tables *tables, const weir_plan *plan, weir_error *error);
 
-/* The part of one of them for all limits without a name, as struct plan has it.  Any thread. */
-unsigned tables_common_part(struct tables *tables, weir_table *table);
-
-/* The part of one of them for the limit of this name: for so many keys (0: the table's, divided by twice so many
-   limits) when it is new; a part stays what it is.  0: there is no memory for it, see error.  Any thread. */
+/* The part of one of them for the limit of this name, as struct plan has it: for so many keys (0: the table's, divided
+   by twice so many limits) when it is new; a part stays what it is.  0: there is no memory for it, see error.  Any
+   thread. */
 unsigned tables_part(struct tables *tables, weir_table *table, weir_key name, uint64_t keys, unsigned limits,
                      weir_error *error);
 

@@ -118,8 +118,8 @@ static ATOM_INLINE int find_own_in(const struct look *look, int first, uint64_t 
     return found;
 }
 
-/* Looks for a key: for its committed slot, else the lowest tentative one.  A committed one in its first home is all that
-   counts, so then the look has no other. */
+/* Looks for a key: for its committed slot, else the lowest tentative one.  A committed one in its first home is all
+   that counts, so then the look has no other. */
 static ATOM_INLINE int look_for(struct look *look, const struct homes *homes, uint64_t hash)
 {
     const uint64_t tag = table_tag(hash);

@@ -316,6 +316,27 @@ static void cut_off(void **unused)
     refuses("parts");
 }
 
+/* The keys of limits without a name have the same part for all who open the file. */
+static void other_programs(void **unused)
+{
+    (void)unused;
+    weir_table_options options = WEIR_TABLE_OPTIONS;
+    weir_table *table;
+    weir_error error = {0};
+    const weir_plan plan = plan_of("1/d");
+    struct world world = open_world(state_options, "limits: {loud: 3/d}");
+    flood(&world, "loud");
+    const uint64_t first = world.first;
+    assert_int_equal(new_keys_of_text(&world, "1/d", 200), 200);
+    options.path = state_path;
+    if (weir_table_open(&table, &options, &error) != 0) fail_msg("%s", error.message);
+    for (uint64_t key = first; key < first + 200; key++) assert_false(take_key(table, &plan, key));
+    weir_ask ask = {.plan = &plan, .key = {&first, sizeof first}, .cost = 1};
+    assert_false(weir_table_take_all(table, &ask, 1, weir_now()));
+    weir_table_close(table);
+    close_world(&world);
+}
+
 /* Beside a table that is new it is moved away, beside another it is refused. */
 static void of_another_table(void **unused)
 {
@@ -344,6 +365,7 @@ int main(void)
         cmocka_unit_test(what_is_kept_in_files),
         cmocka_unit_test_setup_teardown(a_changed_byte, make_state, remove_state),
         cmocka_unit_test_setup_teardown(cut_off, make_state, remove_state),
+        cmocka_unit_test_setup_teardown(other_programs, make_state, remove_state),
         cmocka_unit_test_setup_teardown(of_another_table, make_state, remove_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
