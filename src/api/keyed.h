@@ -29,6 +29,7 @@
 
 /* Where the wide slots' locks lie in the file; the byte before them is for making, growing and clocks. */
 enum { LOCK_REGION = 0, LOCK_STRIPES = 1 };
+enum { KEYED_PARTS_MAX = 2047 };
 enum { KEYED_LIMITS_MAX = WEIR_ASKS_MAX * WEIR_LIMITS_MAX };
 
 /* Counted by one thread each; the last is for threads beyond. */
@@ -42,6 +43,18 @@ struct keyed_tally {
    is left, and once where the header makes no sense any more. */
 enum { KEYED_SHOWN_MAX = 2 * REGION_AREAS_MAX };
 
+/* A place for the keys of one limit, which those of others do not fill: of 16-byte slots or of wide ones. */
+struct keyed_part {
+    uint64_t name, bytes;
+    void *memory;
+    struct table_part slots;
+    struct atom in_use; /* of slots in memory; of those in a file it stands there */
+    struct wide wide;
+    struct atom stripe[WIDE_STRIPES];
+    weir_table *table;
+    unsigned number;
+};
+
 struct weir_table {
     /* Read by every call, written by none. */
     weir_clock clock;
@@ -53,7 +66,9 @@ struct weir_table {
     uint64_t longest;     /* units */
     struct atom areas;    /* the address of the last that is shown */
     void *header;
-    struct wide wide; /* memory NULL: these are slots */
+    struct wide wide;         /* memory NULL: these are slots */
+    struct keyed_part **part; /* NULL: there are none */
+    struct atom parts;        /* so many */
     struct top top;
     void *top_memory;  /* NULL: none */
     uint32_t top_keys; /* so many are told */
@@ -70,6 +85,10 @@ struct weir_table {
     struct region_view view;
     struct table shown[KEYED_SHOWN_MAX];
     unsigned shown_count;
+    bool made; /* here, so nothing that was there before is its */
+    struct host_region parts_region;
+    void *parts_header;
+    struct atom *parts_directory;
     struct atom keys_max, bytes; /* as the newest area has it */
     void *mapped[REGION_AREAS_MAX];
 };
@@ -79,7 +98,21 @@ struct keyed_limit {
     const struct rule *rule;
     uint64_t interval, hash, cost;
     int index; /* in its plan */
+    const struct table_part *part;
 };
+
+/* Where this plan's keys may be besides; NULL: nowhere. */
+static inline struct keyed_part *keyed_part_of(const weir_table *table, const struct plan *plan)
+{
+    const uint64_t number = plan->part != 0 ? plan->part - 1 : 0;
+    return number < atom_load_acquire(&table->parts) ? table->part[number] : NULL;
+}
+
+static inline const struct table_part *keyed_slots_part(const weir_table *table, const struct plan *plan)
+{
+    const struct keyed_part *part = keyed_part_of(table, plan);
+    return part != NULL ? &part->slots : NULL;
+}
 
 static inline struct table *keyed_slots(const weir_table *table)
 {
@@ -144,6 +177,30 @@ void keyed_map_more(weir_table *table);
 /* From now on areas before this one are not looked at. */
 void keyed_leave_areas(weir_table *table, unsigned first);
 
+/* ---- keyed_memory.c ---- */
+
+/* 0, or says that so many bytes, for what the name says, are more than this process may take. */
+int keyed_check_memory(uint64_t bytes, const char *what, weir_error *error);
+
+/* ---- keyed_parts.c ---- */
+
+/* [before anybody asks] From now on the table, of this path or NULL, may have parts.  The first is for all plans that
+   say none; it gets room for so many keys. */
+int keyed_parts_open(weir_table *table, const char *path, uint64_t keys, weir_error *error);
+
+/* [before anybody asks] The same where somebody has made some beside this file. */
+int keyed_parts_join(weir_table *table, const char *path, weir_error *error);
+void keyed_parts_close(weir_table *table);
+
+/* How large a part for so many keys is. */
+uint64_t keyed_part_bytes(const weir_table *table, uint64_t keys);
+
+/* [one thread at a time] What plan->part is to be for this name; 0: it has no part yet. */
+unsigned keyed_part_find(const weir_table *table, weir_key name);
+
+/* [one thread at a time] Makes it, with room for so many keys.  0: see error. */
+unsigned keyed_part_make(weir_table *table, weir_key name, uint64_t keys, weir_error *error);
+
 /* ---- keyed_slots.c ---- */
 
 /* Of the region's time; what lies within a unit is its beginning. */
@@ -186,6 +243,8 @@ void keyed_take_announced(weir_table *table, weir_ask *asks, const uint64_t hash
 /* For struct wide. */
 void keyed_lock(void *table, unsigned stripe);
 void keyed_unlock(void *table, unsigned stripe);
+void keyed_lock_part(void *part, unsigned stripe);
+void keyed_unlock_part(void *part, unsigned stripe);
 
 uint64_t keyed_wide_hash(const weir_table *table, const struct plan *plan, weir_key key);
 void keyed_wide_ask(weir_table *table, const struct plan *plan, weir_key key, const struct ask *ask,
@@ -196,6 +255,7 @@ bool keyed_wide_take_all(weir_table *table, weir_ask *asks, size_t count, uint64
 void keyed_wide_settle(weir_table *table, const struct plan *plan, weir_key key, uint64_t now_ns,
                        const weir_decision *decision, const uint64_t cost[], const uint64_t actual[],
                        const uint64_t end[]);
+void keyed_wide_forget(weir_table *table, const struct plan *plan, weir_key key);
 uint64_t keyed_wide_full_ns(const weir_table *table, const struct plan *plan, const weir_decision *decision);
 
 /* ---- keyed_stats.c ---- */

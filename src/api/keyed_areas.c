@@ -66,6 +66,9 @@ void keyed_after_fork(weir_table *table)
             for (int i = 0; i < WIDE_LOCKS; i++) atom_store(&table->stripe[i], 0);
             host_mutex_open(&table->mutex);
             host_region_reopen(&table->region);
+            host_region_reopen(&table->parts_region);
+            for (uint64_t i = 0; i < atom_load(&table->parts) * WIDE_STRIPES; i++)
+                atom_store(&table->part[i / WIDE_STRIPES]->stripe[i % WIDE_STRIPES], 0);
             atom_store_release(&table->forks, forks);
         }
         before = atom_load_acquire(&table->forks);
@@ -117,6 +120,7 @@ static int grow(weir_table *table, uint64_t bytes, weir_error *error)
     if (table->view.areas == REGION_AREAS_MAX) {
         return api_fail(error, WEIR_EUNSUPPORTED, "this table has grown seven times already; open a new one");
     }
+    if (number == 0 && keyed_check_memory(bytes, "keys_max", error) != 0) return WEIR_ENOMEM;
     if (number == 0) number = host_region_grow(&table->region, region_end(&table->view) + bytes);
     if (number != 0) return api_fail_system(error, "cannot grow", "the table", number);
     if (!region_add_area(table->header, &table->view, bytes)) {

@@ -44,7 +44,8 @@ static inline uint64_t permits_in(const struct common *common, uint64_t units)
 static uint32_t ask_slowly(weir_table *table, const struct common *common, uint64_t hash, uint64_t cost,
                            weir_decision *decision)
 {
-    const struct keyed_limit limit = {&common->plan->rule[0], common->plan->interval[0], hash, cost, 0};
+    const struct keyed_limit limit = {
+        &common->plan->rule[0], common->plan->interval[0], hash, cost, 0, keyed_slots_part(table, common->plan)};
     uint32_t events = 0;
     keyed_slots_ask(table, &limit, 1, &(struct ask){.now_ns = common->now_ns}, NULL, decision, &events);
     return events;

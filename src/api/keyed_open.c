@@ -158,12 +158,14 @@ static int make(weir_table *table, const weir_table_options *options, weir_error
     struct region_shape shape = shape_of(options);
     const uint64_t bytes = area_bytes(options);
     const struct region_times times = times_of(table);
+    if (options->path != NULL && keyed_check_memory(bytes, "options.keys_max", error) != 0) return WEIR_ENOMEM;
     int number = host_random(&shape.secret, sizeof shape.secret);
     if (number != 0) return api_fail_system(error, "no random secret", options->path, number);
     number = host_region_grow(&table->region, REGION_PAGE + bytes);
     if (number == 0) number = host_region_map(&table->region, 0, REGION_PAGE, &table->header);
     if (number != 0) return api_fail_system(error, "no room", options->path, number);
     region_make(table->header, &shape, bytes, &times);
+    table->made = true;
     return 0;
 }
 
@@ -176,7 +178,8 @@ static int check_shape(const weir_table *table, const weir_table_options *option
     char what[KEYED_WHAT_MAX];
     if (shape->kind != wanted.kind) {
         return api_fail_file(error, WEIR_EMISMATCH, path,
-                             shape->kind == REGION_WIDE
+                             shape->kind == REGION_PARTS ? "has the parts of another table; give that one's path"
+                             : shape->kind == REGION_WIDE
                                  ? "has wide slots, for other algorithms than gcra; give options.plan, or another path"
                                  : "has 16-byte slots, for limits by gcra alone; give another path for this plan");
     }
@@ -234,6 +237,7 @@ static void attach_time(weir_table *table)
 static int open_anonymous(weir_table *table, const weir_table_options *options, weir_error *error)
 {
     const uint64_t bytes = REGION_PAGE + area_bytes(options);
+    if (keyed_check_memory(bytes, "options.keys_max", error) != 0) return WEIR_ENOMEM;
     const int number = host_region_anonymous(&table->region, bytes, options->sharing == WEIR_PRIVATE);
     if (number != 0) return api_fail_system(error, "cannot be had", NULL, number);
     const int failed = make_or_read(table, options, error);
@@ -310,12 +314,13 @@ int weir_table_open(weir_table **owned, const weir_table_options *options, weir_
     weir_table *table = host_allocate(sizeof *table);
     if (table == NULL) return api_fail(error, WEIR_ENOMEM, "no memory for a table");
     table->clock = chosen.clock;
-    table->region.fd = -1;
+    table->region.fd = table->parts_region.fd = -1;
     table->namespace_ns = chosen.path != NULL ? host_time_namespace_ns() : 0;
     atom_store(&table->forks, host_forks());
     host_mutex_open(&table->mutex);
     failed = chosen.path != NULL ? open_file(table, &chosen, error) : open_anonymous(table, &chosen, error);
     if (failed == 0) failed = map_all(table, &chosen, error);
+    if (failed == 0 && chosen.path != NULL) failed = keyed_parts_join(table, chosen.path, error);
     if (failed == 0) failed = open_top(table, chosen.top, error);
     if (failed == 0) {
         keyed_keep_time(table);
@@ -334,6 +339,7 @@ void weir_table_close(weir_table *table)
         if (table->mapped[i] != NULL) host_region_unmap(table->mapped[i], table->view.area[i].bytes);
     }
     if (table->header != NULL) host_region_unmap(table->header, REGION_PAGE);
+    keyed_parts_close(table);
     host_region_close(&table->region);
     host_free(table->top_memory);
     host_mutex_close(&table->mutex);

@@ -20,6 +20,7 @@ enum { TRIES_MAX = 64 };
 struct part {
     struct slot_rule rule;
     uint64_t hash, cost;
+    const struct table_part *home; /* of the key's part */
     struct table_answer answer;
 };
 
@@ -89,6 +90,7 @@ static void ask_part(weir_table *table, struct part *part, const struct moment *
                                             .burst = part->rule.burst,
                                             .wait = wait_of(table, moment, part),
                                             .debt = part->rule.debt,
+                                            .part = part->home,
                                             .how = part->cost == 0 && how == TABLE_TAKE ? TABLE_PEEK : how};
     ask_table(table, &question, part, events);
 }
@@ -175,7 +177,8 @@ static void undo(weir_table *table, const struct part part[], int count, uint64_
                                                                  .end = part[count].answer.drained,
                                                                  .charged = part[count].cost,
                                                                  .unused = part[count].cost,
-                                                                 .burst = part[count].rule.burst});
+                                                                 .burst = part[count].rule.burst,
+                                                                 .part = part[count].home});
     }
 }
 
@@ -214,7 +217,8 @@ static bool take_one(weir_table *table, struct part *part, const struct moment *
 
 static struct part part_of(const weir_table *table, const struct keyed_limit *limit, uint64_t permits)
 {
-    struct part part = {.rule = slot_rule_of(limit->rule, limit->interval, table->unit), .hash = limit->hash};
+    struct part part = {
+        .rule = slot_rule_of(limit->rule, limit->interval, table->unit), .hash = limit->hash, .home = limit->part};
     part.cost = slot_cost(&part.rule, permits);
     return part;
 }
@@ -324,7 +328,8 @@ static void settle_part(weir_table *table, const struct keyed_limit *limit, cons
                                              .end = end != NULL ? *end : start + part.cost,
                                              .charged = part.cost,
                                              .unused = slot_cost(&part.rule, limit->cost - actual),
-                                             .burst = part.rule.burst});
+                                             .burst = part.rule.burst,
+                                             .part = part.home});
     }
 }
 

@@ -59,18 +59,27 @@ void keyed_count(weir_table *table, weir_key key, const weir_decision *decision,
     count_calls(table, slot, 1);
 }
 
+/* The areas that are looked at, then the parts; NULL behind the last. */
+static const struct table_area *area_at(const weir_table *table, uint64_t number)
+{
+    const struct table *slots = keyed_slots(table);
+    const uint64_t areas = slots->count - slots->first;
+    if (number < areas) return &slots->area[slots->first + number];
+    return number - areas < atom_load_acquire(&table->parts) ? &table->part[number - areas]->slots.area : NULL;
+}
+
 /* The buckets of all areas, counted through from the first: the area in which this one lies. */
 static void sweep(weir_table *table, uint64_t now)
 {
-    struct table *slots = keyed_slots(table);
+    const struct table_area *area;
     uint64_t buckets = 0;
-    for (unsigned i = slots->first; i < slots->count; i++) buckets += 2 * slots->area[i].half;
+    for (uint64_t i = 0; (area = area_at(table, i)) != NULL; i++) buckets += 2 * area->half;
     if (buckets == 0) return;
     uint64_t next = atom_add(&table->swept, SWEPT_AT_ONCE) % buckets;
-    for (unsigned i = slots->first; i < slots->count; i++) {
-        const uint64_t here = 2 * slots->area[i].half;
+    for (uint64_t i = 0; (area = area_at(table, i)) != NULL; i++) {
+        const uint64_t here = 2 * area->half;
         if (next < here) {
-            table_sweep(slots, i, next, least(SWEPT_AT_ONCE, here - next), now);
+            table_sweep(area, next, least(SWEPT_AT_ONCE, here - next), now);
             return;
         }
         next -= here;
@@ -85,15 +94,27 @@ void keyed_maintain(weir_table *table)
     if (!keyed_is_wide(table)) sweep(table, keyed_units_of(table, now_ns + table->offset_ns));
 }
 
+static uint64_t live_in_parts(weir_table *table, uint64_t now_ns)
+{
+    uint64_t live = 0;
+    for (uint64_t i = 0; i < atom_load_acquire(&table->parts); i++) {
+        struct keyed_part *part = table->part[i];
+        live += keyed_is_wide(table)
+                    ? wide_live(&part->wide, now_ns)
+                    : table_live(&part->slots.area, 0, 2 * part->slots.area.half, keyed_units_of(table, now_ns));
+    }
+    return live;
+}
+
 static uint64_t live(weir_table *table)
 {
     const uint64_t now_ns = host_now_ns() + table->offset_ns;
-    if (keyed_is_wide(table)) return wide_live(&table->wide, now_ns);
+    uint64_t live = live_in_parts(table, now_ns);
+    if (keyed_is_wide(table)) return live + wide_live(&table->wide, now_ns);
     const struct table *slots = keyed_slots(table);
-    uint64_t live = 0;
     unsigned first = slots->first;
     for (unsigned i = slots->first; i < slots->count; i++) {
-        const uint64_t here = table_live(slots, i, 0, 2 * slots->area[i].half, keyed_units_of(table, now_ns));
+        const uint64_t here = table_live(&slots->area[i], 0, 2 * slots->area[i].half, keyed_units_of(table, now_ns));
         if (here == 0 && i == first && i + 1 < slots->count) first++;
         live += here;
     }
@@ -106,6 +127,7 @@ void weir_table_read_stats(weir_table *table, weir_table_stats *stats, size_t si
 {
     weir_table_stats sum = {
         .keys_live = live(table), .keys_max = atom_load(&table->keys_max), .bytes = atom_load(&table->bytes)};
+    for (uint64_t i = 0; i < atom_load_acquire(&table->parts); i++) sum.bytes += table->part[i]->bytes;
     for (int i = 0; i <= HOST_SLOTS; i++) {
         const struct keyed_tally *tally = &table->tally[i];
         sum.granted += atom_load(&tally->granted);

@@ -26,7 +26,8 @@ static int limits_of(const weir_table *table, const struct plan *plan, weir_key 
         if (plan->interval[i] == 0) return -1;
         const uint64_t hash = hash_key(&table->secret, key.bytes, key.size, (uint64_t)i);
         table_prefetch(keyed_slots(table), hash);
-        limits[count++] = (struct keyed_limit){rule, plan->interval[i], hash, cost[i], i};
+        limits[count++] =
+            (struct keyed_limit){rule, plan->interval[i], hash, cost[i], i, keyed_slots_part(table, plan)};
     }
     return count;
 }
@@ -132,7 +133,8 @@ weir_decision keyed_peek(weir_table *table, const weir_plan *plan, weir_key key,
         decision = without_state(ask.now_ns, algorithm_of(rule)->possible(rule, cost) ? -1 : limit, &of_one);
     } else if (inside->interval[limit] != 0) {
         const uint64_t hash = hash_key(&table->secret, key.bytes, key.size, (uint64_t)limit);
-        const struct keyed_limit one = {rule, inside->interval[limit], hash, cost, limit};
+        const struct keyed_limit one = {rule,  inside->interval[limit],        hash, cost,
+                                        limit, keyed_slots_part(table, inside)};
         keyed_slots_ask(table, &one, 1, &of_one, NULL, &decision, &events);
     }
     decision.limit = (uint32_t)limit;
@@ -290,9 +292,10 @@ void weir_table_settle(weir_table *table, const weir_plan *plan, weir_key key, w
 void keyed_forget(weir_table *table, const weir_plan *plan, weir_key key, uint64_t now_ns)
 {
     const struct plan *inside = plan_inside_const(plan);
-    if (keyed_is_wide(table)) wide_forget(&table->wide, keyed_wide_hash(table, inside, key));
+    if (keyed_is_wide(table)) keyed_wide_forget(table, inside, key);
     for (uint64_t i = 0; !keyed_is_wide(table) && i < inside->count; i++) {
-        table_forget(keyed_slots(table), hash_key(&table->secret, key.bytes, key.size, i),
+        table_forget(keyed_slots(table), keyed_slots_part(table, inside),
+                     hash_key(&table->secret, key.bytes, key.size, i),
                      keyed_units_of(table, now_ns + table->offset_ns));
     }
 }

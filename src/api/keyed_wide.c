@@ -46,6 +46,37 @@ void keyed_unlock(void *context, unsigned stripe)
     atom_store_release(&table->stripe[stripe], 0);
 }
 
+/* Of the plans and what is tried on: the table's.  Behind the table's own in the file are those of its parts. */
+void keyed_lock_part(void *context, unsigned stripe)
+{
+    struct keyed_part *part = context;
+    if (stripe == WIDE_STRIPES) {
+        keyed_lock(part->table, stripe);
+        return;
+    }
+    spin(&part->stripe[stripe]);
+    if (part->wide.kept)
+        host_region_lock(&part->table->parts_region, LOCK_STRIPES + part->number * (uint64_t)WIDE_STRIPES + stripe);
+}
+
+void keyed_unlock_part(void *context, unsigned stripe)
+{
+    struct keyed_part *part = context;
+    if (stripe == WIDE_STRIPES) {
+        keyed_unlock(part->table, stripe);
+        return;
+    }
+    if (part->wide.kept)
+        host_region_unlock(&part->table->parts_region, LOCK_STRIPES + part->number * (uint64_t)WIDE_STRIPES + stripe);
+    atom_store_release(&part->stripe[stripe], 0);
+}
+
+static struct wide *home_of(weir_table *table, const struct plan *plan)
+{
+    struct keyed_part *part = keyed_part_of(table, plan);
+    return part != NULL ? &part->wide : &table->wide;
+}
+
 /* ---- asking ---- */
 
 /* Other algorithms have another state; other numbers find the same again. */
@@ -90,7 +121,7 @@ static void ask_wide(weir_table *table, struct wide *home, const struct plan *pl
 void keyed_wide_ask(weir_table *table, const struct plan *plan, weir_key key, const struct ask *ask,
                     weir_decision *decision, uint32_t *events)
 {
-    ask_wide(table, &table->wide, plan, key, ask, decision, events);
+    ask_wide(table, home_of(table, plan), plan, key, ask, decision, events);
 }
 
 void keyed_wide_peek_limit(weir_table *table, const struct plan *plan, weir_key key, int limit, const struct ask *ask,
@@ -99,7 +130,7 @@ void keyed_wide_peek_limit(weir_table *table, const struct plan *plan, weir_key 
     struct rule copy[WEIR_LIMITS_MAX];
     struct ask inside = *ask;
     inside.now_ns += table->offset_ns;
-    wide_peek_limit(&table->wide, keyed_wide_hash(table, plan, key), aligned(table, plan, copy), limit, &inside,
+    wide_peek_limit(home_of(table, plan), keyed_wide_hash(table, plan, key), aligned(table, plan, copy), limit, &inside,
                     decision);
     decision->limit = (uint32_t)limit;
     decision->charged = 0;
@@ -113,8 +144,13 @@ void keyed_wide_settle(weir_table *table, const struct plan *plan, weir_key key,
     struct rule copy[WEIR_LIMITS_MAX];
     weir_decision inside = *decision;
     inside.start.ns += table->offset_ns;
-    wide_settle(&table->wide, keyed_wide_hash(table, plan, key), aligned(table, plan, copy), now_ns + table->offset_ns,
-                &inside, cost, actual, end);
+    wide_settle(home_of(table, plan), keyed_wide_hash(table, plan, key), aligned(table, plan, copy),
+                now_ns + table->offset_ns, &inside, cost, actual, end);
+}
+
+void keyed_wide_forget(weir_table *table, const struct plan *plan, weir_key key)
+{
+    wide_forget(home_of(table, plan), keyed_wide_hash(table, plan, key));
 }
 
 uint64_t keyed_wide_full_ns(const weir_table *table, const struct plan *plan, const weir_decision *decision)
@@ -133,23 +169,22 @@ static void held(void *context, unsigned stripe)
     (void)stripe;
 }
 
-static uint64_t stripes_of(const weir_table *table, const weir_ask *asks, size_t count)
+static uint64_t stripes_of(const weir_table *table, const struct wide *home, const weir_ask *asks, size_t count)
 {
     uint64_t stripes = 0;
     for (size_t i = 0; i < count; i++) {
-        stripes |= UINT64_C(1) << wide_stripe(&table->wide,
-                                              keyed_wide_hash(table, plan_inside_const(asks[i].plan), asks[i].key));
+        stripes |=
+            UINT64_C(1) << wide_stripe(home, keyed_wide_hash(table, plan_inside_const(asks[i].plan), asks[i].key));
     }
     return stripes;
 }
 
-/* In order, so that nobody waits in a circle; that of the plans is the last. */
-static void lock_all(weir_table *table, uint64_t stripes, void (*act)(void *, unsigned))
+/* In order, so that nobody waits in a circle. */
+static void lock_all(void *context, uint64_t stripes, void (*act)(void *, unsigned))
 {
     for (unsigned i = 0; i < WIDE_STRIPES; i++) {
-        if (stripes >> i & 1) act(table, i);
+        if (stripes >> i & 1) act(context, i);
     }
-    act(table, WIDE_STRIPES);
 }
 
 static bool same_key(weir_key one, weir_key other)
@@ -182,16 +217,24 @@ static bool ask_each(weir_table *table, struct wide *home, weir_ask *asks, size_
     return pass;
 }
 
+/* The locks of the table first, then those of its part, the plans' last.  Plans of one call have the same part. */
 bool keyed_wide_take_all(weir_table *table, weir_ask *asks, size_t count, uint64_t now_ns, uint32_t *events)
 {
-    struct wide home = table->wide;
-    home.lock = home.unlock = held;
-    const uint64_t stripes = stripes_of(table, asks, count);
+    struct keyed_part *part = count != 0 ? keyed_part_of(table, plan_inside_const(asks[0].plan)) : NULL;
+    struct wide usual = table->wide, home = part != NULL ? part->wide : usual;
+    usual.lock = usual.unlock = home.lock = home.unlock = held;
+    if (part != NULL) home.beside = &usual;
+    const uint64_t stripes = stripes_of(table, &usual, asks, count);
+    const uint64_t in_part = part != NULL ? stripes_of(table, &home, asks, count) : 0;
     lock_all(table, stripes, keyed_lock);
+    lock_all(part, in_part, keyed_lock_part);
+    keyed_lock(table, WIDE_STRIPES);
     /* Under these locks what passes all passes each, but for a limit with a gap that finds its key there twice: then
        the first stays charged. */
     const bool pass = ask_each(table, &home, asks, count, now_ns, true, events) &&
                       ask_each(table, &home, asks, count, now_ns, false, events);
+    keyed_unlock(table, WIDE_STRIPES);
+    lock_all(part, in_part, keyed_unlock_part);
     lock_all(table, stripes, keyed_unlock);
     return pass;
 }

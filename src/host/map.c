@@ -160,6 +160,11 @@ bool host_exists(const char *path)
     return lstat(path, &file) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }
 
+int host_rename(const char *path, const char *to)
+{
+    return rename(path, to) == 0 ? 0 : errno;
+}
+
 int host_region_measure(struct host_region *region)
 {
     return region->fd < 0 ? 0 : measure(region->fd, region);

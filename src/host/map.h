@@ -43,6 +43,9 @@ int host_region_reopen(struct host_region *region);
 /* Is there anything of this name, whatever it is? */
 bool host_exists(const char *path);
 
+/* Gives a file another name, whatever has that. */
+int host_rename(const char *path, const char *to);
+
 /* Takes the size anew: another process may have made it larger. */
 int host_region_measure(struct host_region *region);
 

@@ -17,6 +17,8 @@ struct plan {
     struct rule rule[WEIR_LIMITS_MAX];
     struct limit limit[WEIR_LIMITS_MAX];
     uint64_t interval[WEIR_LIMITS_MAX]; /* for slots of tables, see core/slot.h; 0: fits none */
+    uint64_t
+        part; /* which part of its table keeps its keys, where whoever keeps them has made some; 0: the common one */
 };
 
 _Static_assert(sizeof(struct plan) <= sizeof(weir_plan), "eight limits with their units fit the public plan");

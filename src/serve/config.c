@@ -280,6 +280,7 @@ static bool read_table(struct read *read, const struct where *where, const struc
         {"when_full", read_when_full, offsetof(struct config, when_full)},
         {"wide_memory", read_wide, offsetof(struct config, wide_bytes)},
         {"settle", read_settle, offsetof(struct config, settle_ns)},
+        {"memory", read_wide, offsetof(struct config, memory)},
     };
     return MAP_READ(read, where, value, fields, into);
 }
@@ -367,6 +368,10 @@ struct policy *config_policy(struct slice text, struct tables *tables, struct en
                         .context = context};
     struct policy *policy = whole(&read, text);
     if (policy != NULL) policy->engine = engine_share(engine);
+    if (policy != NULL && !parts_read(&read, policy)) {
+        policy_free(policy);
+        policy = NULL;
+    }
     arena_free(&read.arena);
     config_free(&config);
     return policy;

@@ -14,7 +14,8 @@
          tls: {certificate: FILE, key: FILE}
          public: without-password    else a public address without a password is refused
        table: {keys: 1000000, state: FILE, when_full: inherit | evict | deny | allow, wide_memory: 256MiB,
-               settle: 15min}
+               settle: 15min,
+               memory: 1GiB}          of all tables together
        password: ...                 or [NEW, OLD], both valid, or
        password_file: FILE           a line for each; refused where anybody on the machine may read it
        admin_password: ...           the same, or admin_password_file: who may change limits and have keys forgotten
@@ -33,7 +34,7 @@
        group: weir
        limits:
          NAME: LIMIT                 or
-         NAME: {limit: LIMIT, key: [PART, ...] | none, shadow: true | false, exempt: [NETWORK, ...],
+         NAME: {limit: LIMIT, key: [PART, ...] | none, keys: 50000, shadow: true | false, exempt: [NETWORK, ...],
                 away: local | open | closed, engine: off}
        overrides: {NAME: {KEY: LIMIT, ...}}
 
@@ -83,7 +84,7 @@ struct config {
     uint64_t connections_max; /* 0 = 10,000 */
     uint64_t idle_ns;         /* 0 = 5 min */
     unsigned threads;
-    uint64_t keys_max, wide_bytes, settle_ns; /* 0: as in tables.h */
+    uint64_t keys_max, wide_bytes, memory, settle_ns; /* 0: as in tables.h */
     char *state;
     weir_when_full when_full;
     struct engine_settings engine; /* url NULL: none */

@@ -24,8 +24,10 @@ static bool is_shared(const struct read *read, bool here)
 static bool could_keep(struct read *read, bool here, const weir_plan *plan, weir_error *error)
 {
     const struct config *config = read->config;
-    const struct tables_options options = {
-        .keys_max = config->keys_max, .wide_bytes = config->wide_bytes, .state = config->state};
+    const struct tables_options options = {.keys_max = config->keys_max,
+                                           .wide_bytes = config->wide_bytes,
+                                           .memory = config->memory,
+                                           .state = config->state};
     return place_could_be(&options, is_shared(read, here), plan, error);
 }
 
@@ -254,6 +256,7 @@ static bool draft_read(struct read *read, const struct where *where, const struc
     static const struct field fields[] = {
         {"limit", keep_node, offsetof(struct draft, text)},
         {"key", key_read, offsetof(struct draft, limit)},
+        {"keys", value_count, offsetof(struct draft, limit.keys)},
         {"shadow", value_bool, offsetof(struct draft, limit.shadow)},
         {"exempt", keep_node, offsetof(struct draft, exempt)},
         {"away", keep_node, offsetof(struct draft, away)},
@@ -332,6 +335,16 @@ static bool fill(struct read *read, const struct node *limits, const struct node
         if (!named_read(read, &where, key, overrides, policy)) return false;
     }
     return policy_index_names(policy) ? true : no_memory(read);
+}
+
+bool parts_read(struct read *read, struct policy *policy)
+{
+    weir_error error = {0};
+    if (read->tables == NULL) return true;
+    const struct policy_limit *limit = place_parts(policy, read->tables, &error);
+    if (limit == NULL) return true;
+    const struct where limits = {NULL, slice_of("limits")}, where = {&limits, slice_of(limit->name)};
+    return wrong(read, &where, &(struct node){.line = 0}, error.message);
 }
 
 struct policy *limits_read(struct read *read, const struct node *limits, const struct node *overrides)

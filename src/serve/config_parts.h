@@ -129,6 +129,9 @@ bool limit_read(struct read *read, const struct where *where, const struct node 
 bool limit_fill(struct read *read, const struct where *where, const struct node *node, const char *text,
                 struct policy_limit *limit);
 
+/* Parts of the tables for the keys of each, where there are tables. */
+bool parts_read(struct read *read, struct policy *policy);
+
 /* ---- config_engine.c ---- */
 
 bool engine_read(struct read *read, const struct where *where, const struct node *value, void *into);

@@ -210,11 +210,17 @@ static void connections(struct bytes *out, const struct sums *sums)
     single(out, "weir_sent_bytes_total", "counter", "Bytes sent.", sums->bytes_out);
 }
 
-static void tables(struct bytes *out, const weir_table_stats *stats, const struct settled *settled)
+static void tables(struct bytes *out, const weir_table_stats *stats, const struct tables_memory *memory,
+                   const struct settled *settled)
 {
     single(out, "weir_table_keys", "gauge", "Keys that have used something and are not full again.", stats->keys_live);
     single(out, "weir_table_keys_max", "gauge", "Keys the tables are made for.", stats->keys_max);
     single(out, "weir_table_bytes", "gauge", "Memory of the tables.", stats->bytes);
+    single(out, "weir_table_memory_used_bytes", "gauge", "Memory given out to tables and their parts, filled or not.",
+           memory->used);
+    single(out, "weir_table_memory_max_bytes", "gauge", "Memory that all tables together may have.", memory->most);
+    single(out, "weir_table_memory_refused_total", "counter",
+           "Limits refused, or left without a part of their own, because that memory is given out.", memory->refused);
     single(out, "weir_table_full_total", "counter", "New keys that found no slot.", stats->full);
     single(out, "weir_table_displaced_total", "counter", "Keys that lost their slot to another.", stats->displaced);
     single(out, "weir_settles_refused_total", "counter",
@@ -283,7 +289,8 @@ void stats_write_metrics(struct service *service, struct bytes *out)
     durations(out, &sums);
     requests(out, &sums);
     connections(out, &sums);
-    tables(out, &table, tables_settled(service->tables));
+    const struct tables_memory memory = tables_read_memory(service->tables);
+    tables(out, &table, &memory, tables_settled(service->tables));
     engine_of(out, service);
     process(out, service);
 }

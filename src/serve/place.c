@@ -7,6 +7,8 @@
 #include "plan/plan.h"
 #include "serve/policy.h"
 
+#include <string.h>
+
 static bool keeps_something(const weir_plan *plan)
 {
     const struct plan *inside = plan_inside_const(plan);
@@ -23,6 +25,38 @@ bool place_for(struct policy_place *place, struct tables *tables, struct engine 
     *place = (struct policy_place){.table = shared ? tables_usual(tables) : tables_for(tables, plan, error)};
     if (shared) place->shared = engine_limit_open(engine, plan, away, error);
     return shared ? place->shared != NULL : place->table != NULL;
+}
+
+/* Overrides by the same algorithm have the part of their limit. */
+static bool part_of_limit(struct policy_limit *limit, struct tables *tables, unsigned limits, weir_error *error)
+{
+    const weir_key name = {limit->name, strlen(limit->name)};
+    struct plan *plan = plan_inside(&limit->plan);
+    unsigned part = 0;
+    if (limit->shared == NULL) {
+        part = tables_part(tables, limit->table, name, limit->keys, limits, error);
+        if (part == 0) return false;
+        plan->part = part;
+    }
+    for (unsigned i = 0; i < limit->override_count; i++) {
+        const struct policy_override *override = &limit->override[i];
+        if (override->shared != NULL || !keeps_something(override->plan)) continue;
+        const bool same = part != 0 && override->table == limit->table;
+        const unsigned other = same ? part : tables_part(tables, override->table, name, limit->keys, limits, error);
+        if (other == 0) return false;
+        plan_inside(override->plan)->part = other;
+    }
+    return true;
+}
+
+const struct policy_limit *place_parts(struct policy *policy, struct tables *tables, weir_error *error)
+{
+    const struct policy_limit *without = NULL;
+    for (unsigned i = 0; i < policy->limit_count; i++) {
+        struct policy_limit *limit = &policy->limit[i];
+        if (!part_of_limit(limit, tables, policy->limit_count, error) && without == NULL) without = limit;
+    }
+    return without;
 }
 
 bool place_could_be(const struct tables_options *options, bool engine, const weir_plan *plan, weir_error *error)

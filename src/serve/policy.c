@@ -331,5 +331,7 @@ struct policy *policy_with(const struct policy *old, struct tables *tables, stru
     if (before != NULL) limit = *before;
     else memcpy(limit.name, name.bytes, name.size);
     if (!read_limit(tables, old != NULL ? old->engine : NULL, text, &limit, error)) return NULL;
-    return make_after(old, before, &limit, error);
+    struct policy *policy = make_after(old, before, &limit, error);
+    if (policy != NULL) place_parts(policy, tables, error); /* without a part it shares one, which is counted */
+    return policy;
 }

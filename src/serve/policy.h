@@ -43,7 +43,7 @@ struct policy_network {
 
 struct policy_override {
     struct slice key; /* owned by the policy */
-    const weir_plan *plan;
+    weir_plan *plan;
     weir_table *table;
     struct engine_limit *shared; /* owned by the policy; NULL: it is kept in the table */
 };
@@ -55,6 +55,7 @@ struct policy_limit {
     char name[POLICY_NAME_MAX + 1];
     unsigned number; /* of its counters: the same name has the same for as long as the service runs */
     bool shadow;     /* counts and tells, but refuses nobody */
+    uint64_t keys;   /* that it has room for however many others there are; 0: its share */
     weir_plan plan;
     weir_table *table;
     struct engine_limit *shared;               /* where an engine keeps it; NULL: the table does */
@@ -100,6 +101,10 @@ struct policy_place {
 /* The engine keeps it where there is one, and where there is anything to keep.  false: see error. */
 bool place_for(struct policy_place *place, struct tables *tables, struct engine *engine, weir_away away,
                const weir_plan *plan, weir_error *error);
+
+/* [before it is published] Each limit gets a part of its table for its own keys, the same as ever for the same name.
+   NULL, or the first for whose there is no memory, see error: it stays with those that have no name. */
+const struct policy_limit *place_parts(struct policy *policy, struct tables *tables, weir_error *error);
 
 /* The same, only looked at. */
 bool place_could_be(const struct tables_options *options, bool engine, const weir_plan *plan, weir_error *error);

@@ -194,6 +194,7 @@ struct tables_options settings_tables(const struct settings *settings)
     return (struct tables_options){.keys_max = settings->config.keys_max,
                                    .wide_bytes = settings->config.wide_bytes,
                                    .settle_ns = settings->config.settle_ns,
+                                   .memory = settings->config.memory,
                                    .state = settings->state,
                                    .when_full = settings->config.when_full,
                                    .top = TOP_KEYS};
@@ -228,7 +229,7 @@ void settings_restart(const struct settings *before, const struct settings *now,
                 differ(old->unix_path, new->unix_path) || old->unix_mode != new->unix_mode,
             "listen", names);
     name_if(differ(before->state, now->state) || old->keys_max != new->keys_max || old->wide_bytes != new->wide_bytes ||
-                old->when_full != new->when_full || old->settle_ns != new->settle_ns,
+                old->memory != new->memory || old->when_full != new->when_full || old->settle_ns != new->settle_ns,
             "table", names);
     name_if((old->tls_key == NULL) != (new->tls_key == NULL), "tls", names);
     name_if(differ(old->user, new->user) || differ(old->group, new->group), "user", names);

@@ -4,7 +4,10 @@
    May touch: stdout.  Promises: addresses as they are bound.  Leaves to others: everything else. */
 #include "serve/summary.h"
 
+#include <inttypes.h>
 #include <stdio.h>
+
+enum { MIB_SHIFT = 20 };
 
 static bool is_web(const struct listener *listener)
 {
@@ -57,6 +60,17 @@ static void add_engine(struct bytes *out, struct service *service)
     engine_release(engine);
 }
 
+/* "; tables of 59 MiB, at most 1068 MiB" */
+static void add_memory(struct bytes *out, const struct tables *tables)
+{
+    const struct tables_memory memory = tables_read_memory(tables);
+    bytes_text(out, "; tables of ");
+    bytes_number(out, memory.used >> MIB_SHIFT);
+    bytes_text(out, " MiB, at most ");
+    bytes_number(out, memory.most >> MIB_SHIFT);
+    bytes_text(out, " MiB");
+}
+
 void summary_of_start(char words[SUMMARY_MAX], const struct listener *listeners, unsigned count, bool tls,
                       struct service *service, const char *file, const char *state)
 {
@@ -77,6 +91,7 @@ void summary_of_start(char words[SUMMARY_MAX], const struct listener *listeners,
     add_engine(&out, service);
     bytes_text(&out, state != NULL ? state : "memory only");
     if (!mac_is_here()) bytes_text(&out, "; no receipts, built without OpenSSL");
+    add_memory(&out, service->tables);
     words[out.size] = '\0';
 }
 
@@ -96,4 +111,6 @@ void summary_print_limits(struct service *service)
     if (!mac_is_here()) printf("no receipts: this weir was built without OpenSSL\n");
     if (no_texts != NULL) printf("texts: off: %s\n", no_texts);
     if (policy != NULL) service_release(service, policy);
+    const struct tables_memory memory = tables_read_memory(service->tables);
+    printf("tables of %" PRIu64 " MiB, at most %" PRIu64 " MiB\n", memory.used >> MIB_SHIFT, memory.most >> MIB_SHIFT);
 }

@@ -10,7 +10,8 @@
 enum { SUMMARY_MAX = 2048 };
 
 /* "RESP 127.0.0.1:9347 and [::1]:9347, HTTP and page http://127.0.0.1:9348/ and http://[::1]:9348/; limits come with
-   each request; state in memory only", or "state in redis://127.0.0.1:6379, what is not kept there in memory only" */
+   each request; state in memory only; tables of 25 MiB, at most 1068 MiB", or "state in redis://127.0.0.1:6379, what is
+   not kept there in memory only; ..." */
 void summary_of_start(char words[SUMMARY_MAX], const struct listener *listeners, unsigned count, bool tls,
                       struct service *service, const char *file, const char *state);
 

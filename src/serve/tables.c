@@ -4,6 +4,12 @@
        limits that a 16-byte slot can say      ->  slots       (gcra, and lists of it)
        all others, by the size of their state  ->  wide[size]  (64 bytes, 128 ... 1 MiB; made when first needed)
 
+   A limit with a name has a part of its table for its own keys, and all limits without one share a part: so each gets
+   new keys in, however many there are of another.  FILE.parts, FILE.wide-64.parts ...: keyed_parts.c.
+
+   One bound is for all.  A table of wide slots gets no more than a third of what is left of it, so that there is some
+   for the next; what finds too little left is refused.
+
    A table is found without a lock; the lock is for making one.  What is made stays until all are closed, so that who
    has found one may keep it.
 
@@ -22,6 +28,7 @@
 #include "api/error.h"
 #include "api/keyed.h"
 #include "host/map.h"
+#include "host/memory.h"
 #include "host/thread.h"
 #include "share/atomic.h"
 #include "share/wide.h"
@@ -29,6 +36,7 @@
 static const uint64_t KEYS_DEFAULT = 1000000;
 static const uint64_t SETTLE_DEFAULT_NS = UINT64_C(900000000000), SETTLED_LEAST = 1 << 16;
 static const uint64_t WIDE_BYTES_DEFAULT = UINT64_C(256) << 20;
+enum { WIDE_TABLES_DEFAULT = 4, SHARE_OF_ONE = 3, COMMON_PART = 8 };
 
 _Static_assert(TABLES_WIDE_MIN << (TABLES_WIDE_SIZES - 1) == TABLES_WIDE_MAX, "from the least to the largest");
 
@@ -36,7 +44,8 @@ struct tables {
     weir_table *slots;
     struct settled *settled;
     struct atom wide[TABLES_WIDE_SIZES]; /* addresses; 0: not made yet */
-    struct host_mutex mutex;             /* around making one */
+    struct host_mutex mutex;             /* around making one, or a part */
+    struct atom used, refused;           /* as struct tables_memory has it; used is written under the mutex */
     struct tables_options options;
     char *state;
 };
@@ -48,6 +57,41 @@ static weir_table *wide_at(const struct tables *tables, unsigned size)
 
 /* ---- all of them ---- */
 
+static int full(struct tables *tables, weir_error *error)
+{
+    char words[sizeof error->message];
+    atom_add(&tables->refused, 1);
+    snprintf(words, sizeof words,
+             "the memory of the tables is full: of %" PRIu64 " MiB (table: memory in weir.yaml) too little is left for "
+             "this limit; give it more, or take a limit by gcra or algorithm=sliding-window",
+             tables->options.memory >> 20);
+    return api_fail(error, WEIR_ENOMEM, words);
+}
+
+/* [under the mutex, or alone] */
+static unsigned make_part(struct tables *tables, weir_table *table, weir_key name, uint64_t keys, weir_error *error)
+{
+    const uint64_t bytes = keyed_part_bytes(table, keys), used = atom_load(&tables->used);
+    if (bytes > tables->options.memory - used) {
+        full(tables, error);
+        return 0;
+    }
+    const unsigned part = keyed_part_make(table, name, keys, error);
+    if (part != 0) atom_store(&tables->used, used + bytes);
+    return part;
+}
+
+/* [under the mutex, or alone] What an earlier run left is counted whatever it is. */
+static int open_parts(struct tables *tables, weir_table *table, const char *path, weir_error *error)
+{
+    weir_table_stats stats;
+    const int failed = keyed_parts_open(table, path, atom_load(&table->keys_max) / COMMON_PART, error);
+    if (failed != 0) return failed;
+    weir_table_read_stats(table, &stats, sizeof stats);
+    atom_store(&tables->used, least(atom_load(&tables->used) + stats.bytes, tables->options.memory));
+    return 0;
+}
+
 static int open_slots(struct tables *tables, weir_error *error)
 {
     weir_table_options options = WEIR_TABLE_OPTIONS;
@@ -56,7 +100,9 @@ static int open_slots(struct tables *tables, weir_error *error)
     options.top = tables->options.top;
     options.path = tables->state;
     options.sharing = tables->state != NULL ? WEIR_JOIN_OR_CREATE : WEIR_PRIVATE;
-    return weir_table_open(&tables->slots, &options, error);
+    if (keyed_slots_bytes(options.keys_max) > tables->options.memory) return full(tables, error);
+    const int failed = weir_table_open(&tables->slots, &options, error);
+    return failed != 0 ? failed : open_parts(tables, tables->slots, tables->state, error);
 }
 
 uint64_t tables_number(const weir_table *table)
@@ -72,6 +118,9 @@ static struct tables_options with_defaults(struct tables_options options)
     if (options.settled_max == 0) {
         options.settled_max = options.keys_max > SETTLED_LEAST ? options.keys_max : SETTLED_LEAST;
     }
+    if (options.memory != 0) return options;
+    const uint64_t slots = 2 * keyed_slots_bytes(options.keys_max), half = host_memory_available().available / 2;
+    options.memory = least(slots + WIDE_TABLES_DEFAULT * options.wide_bytes, most(slots, half));
     return options;
 }
 
@@ -131,16 +180,17 @@ static bool plan_for(uint64_t bytes, weir_plan *plan)
     return weir_plan_parse(plan, text, WEIR_ADMIT, NULL) == 0;
 }
 
-/* So many keys as there is memory for; 0: not even one. */
-static uint64_t keys_for(const struct tables_options *options, uint64_t bytes)
+/* So many keys as there is memory for where so much is left; 0: not even one. */
+static uint64_t keys_for(const struct tables_options *options, uint64_t left, uint64_t bytes)
 {
+    const uint64_t bound = least(options->wide_bytes, left / SHARE_OF_ONE);
     uint64_t keys = 0, slots = 0, slot_words = 0, highest = 1;
     while (highest <= options->keys_max / 2) highest *= 2;
     for (uint64_t step = highest; step != 0; step /= 2) {
         const uint64_t more = keys + step;
         if (more > options->keys_max) continue;
         const uint64_t needed = wide_bytes(more, bytes / sizeof(uint64_t), options->state != NULL, &slots, &slot_words);
-        if (needed <= options->wide_bytes) keys = more;
+        if (needed <= bound) keys = more;
     }
     return keys;
 }
@@ -173,24 +223,27 @@ int tables_could_hold(const struct tables_options *options, const weir_plan *pla
     const struct tables_options chosen = with_defaults(*options);
     const unsigned size = size_for(plan);
     if (size == TABLES_WIDE_SIZES) return too_large(error);
-    if (size > 0 && keys_for(&chosen, state_bytes(size)) == 0) return too_little_memory(error);
+    if (size > 0 && keys_for(&chosen, chosen.memory, state_bytes(size)) == 0) return too_little_memory(error);
     return 0;
 }
 
-static int open_wide(const struct tables *tables, uint64_t bytes, const char *path, weir_table **table,
-                     weir_error *error)
+static int open_wide(struct tables *tables, uint64_t bytes, const char *path, weir_table **table, weir_error *error)
 {
     weir_plan plan;
     weir_table_options options = WEIR_TABLE_OPTIONS;
-    options.keys_max = keys_for(&tables->options, bytes);
+    options.keys_max = keys_for(&tables->options, tables->options.memory - atom_load(&tables->used), bytes);
     options.when_full = tables->options.when_full;
     options.top = tables->options.top;
     options.path = path;
     options.sharing = path != NULL ? WEIR_JOIN_OR_CREATE : WEIR_PRIVATE;
     options.plan = &plan;
-    if (options.keys_max == 0) return too_little_memory(error);
+    if (keys_for(&tables->options, tables->options.memory, bytes) == 0) return too_little_memory(error);
+    if (options.keys_max == 0 && (path == NULL || !host_exists(path))) return full(tables, error);
     if (!plan_for(bytes, &plan)) return api_fail(error, WEIR_EUNSUPPORTED, "no plan has a state of this size");
-    return weir_table_open(table, &options, error);
+    int failed = weir_table_open(table, &options, error);
+    if (failed == 0) failed = open_parts(tables, *table, path, error);
+    if (failed != 0) weir_table_close(*table);
+    return failed;
 }
 
 /* FILE.wide-64, of malloc; NULL: no memory. */
@@ -243,6 +296,10 @@ int tables_open(struct tables **owned, const struct tables_options *options, wei
     if (tables == NULL) return api_fail(error, WEIR_ENOMEM, "no memory for the tables");
     host_mutex_open(&tables->mutex);
     tables->options = with_defaults(*options);
+    if (options->memory != 0 && keyed_check_memory(options->memory, "table: memory", error) != 0) {
+        tables_close(tables);
+        return WEIR_ENOMEM;
+    }
     if (options->state != NULL) tables->state = strdup(options->state);
     const bool lacking = options->state != NULL && tables->state == NULL;
     int failed = lacking ? api_fail(error, WEIR_ENOMEM, "no memory for the tables") : open_slots(tables, error);
@@ -269,12 +326,29 @@ weir_table *tables_for(struct tables *tables, const weir_plan *plan, weir_error 
     return table;
 }
 
+unsigned tables_part(struct tables *tables, weir_table *table, weir_key name, uint64_t keys, unsigned limits,
+                     weir_error *error)
+{
+    const uint64_t fair = atom_load(&table->keys_max) / 2 / most(limits, 1) + 1;
+    host_lock(&tables->mutex);
+    unsigned part = keyed_part_find(table, name);
+    if (part == 0) part = make_part(tables, table, name, keys != 0 ? keys : fair, error);
+    host_unlock(&tables->mutex);
+    return part;
+}
+
 weir_table *tables_usual(const struct tables *tables)
 {
     return tables->slots;
 }
 
 /* ---- told ---- */
+
+struct tables_memory tables_read_memory(const struct tables *tables)
+{
+    if (tables == NULL) return (struct tables_memory){0, 0, 0};
+    return (struct tables_memory){atom_load(&tables->used), tables->options.memory, atom_load(&tables->refused)};
+}
 
 void tables_read_stats(struct tables *tables, weir_table_stats *stats)
 {

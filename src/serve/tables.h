@@ -18,6 +18,8 @@ enum { TABLES_WIDE_MIN = 64, TABLES_WIDE_MAX = 1 << 20, TABLES_WIDE_SIZES = 15 }
 struct tables_options {
     uint64_t keys_max;   /* of the slots, and of each size of wide slots at most; 0 = 1,000,000 */
     uint64_t wide_bytes; /* of memory for each table of wide slots at most; 0 = 256 MiB */
+    uint64_t memory;     /* bytes of all tables together at most; 0 = enough for the keys and four sizes of wide slots,
+                            and no more than half of what is available */
     const char *state; /* a file that a restart keeps (wide slots: that name, ".wide-" and their size); NULL: memory */
     weir_when_full when_full;
     uint64_t settle_ns;   /* how long a receipt can be settled; 0 = 15 minutes */
@@ -32,6 +34,12 @@ void tables_close(struct tables *tables);
 /* The table that can hold this plan, borrowed until tables_close; NULL: none can, see error.  Any thread. */
 weir_table *tables_for(struct tables *tables, const weir_plan *plan, weir_error *error);
 
+/* The part of one of them for the limit of this name, as struct plan has it: for so many keys (0: the table's, divided
+   by twice so many limits) when it is new; a part stays what it is.  0: there is no memory for it, see error.  Any
+   thread. */
+unsigned tables_part(struct tables *tables, weir_table *table, weir_key name, uint64_t keys, unsigned limits,
+                     weir_error *error);
+
 /* The table that holds plans that keep nothing, borrowed as the others. */
 weir_table *tables_usual(const struct tables *tables);
 
@@ -43,6 +51,13 @@ struct settled *tables_settled(const struct tables *tables);
 
 /* Could tables that are opened with these options hold this plan?  0, or a WEIR_E*. */
 int tables_could_hold(const struct tables_options *options, const weir_plan *plan, weir_error *error);
+
+/* What of the bound is given out. */
+struct tables_memory {
+    uint64_t used, most;
+    uint64_t refused; /* limits that found too little left */
+};
+struct tables_memory tables_read_memory(const struct tables *tables); /* NULL is fine */
 
 /* All together, into stats; of keys_max and bytes the sums of the tables that there are. */
 void tables_read_stats(struct tables *tables, weir_table_stats *stats);

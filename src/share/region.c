@@ -67,8 +67,8 @@ enum {
 };
 
 /* What an area holds is of the format too: a slot's words, and of wide slots struct rule, the words of each algorithm
-   and the hash of a key.  The next one of either kind is 3, so that a number means one thing. */
-enum { VERSION_SLOTS = 1, VERSION_WIDE = 2 /* 1: with room for 16 plans */ };
+   and the hash of a key.  The next one of any kind is 4, so that a number means one thing. */
+enum { VERSION_SLOTS = 1, VERSION_WIDE = 2 /* 1: with room for 16 plans */, VERSION_PARTS = 3 };
 enum { WHEN_FULL_MAX = 3, UNIT_MAX = 63, SLOT_BYTES = 16, WORD_BYTES = 8, SLOT_ALIGN = 8 };
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -125,17 +125,26 @@ static uint64_t check_of(const uint64_t words[], unsigned count, uint64_t salt)
     return check;
 }
 
-/* salt: which record it is, so that none fits another one's place. */
+void region_write_record(struct atom *at, const uint64_t words[], unsigned count, uint64_t salt)
+{
+    for (unsigned i = 0; i < count; i++) atom_store(&at[i], words[i]);
+    atom_store(&at[count], check_of(words, count, salt));
+}
+
+bool region_read_record(const struct atom *at, uint64_t words[], unsigned count, uint64_t salt)
+{
+    for (unsigned i = 0; i < count; i++) words[i] = atom_load(&at[i]);
+    return atom_load(&at[count]) == check_of(words, count, salt);
+}
+
 static void write_record(void *memory, unsigned word, const uint64_t words[], unsigned count, uint64_t salt)
 {
-    for (unsigned i = 0; i < count; i++) atom_store(word_at(memory, word + i), words[i]);
-    atom_store(word_at(memory, word + count), check_of(words, count, salt));
+    region_write_record(word_at(memory, word), words, count, salt);
 }
 
 static bool read_record(const void *memory, unsigned word, uint64_t words[], unsigned count, uint64_t salt)
 {
-    for (unsigned i = 0; i < count; i++) words[i] = atom_load(word_in(memory, word + i));
-    return atom_load(word_in(memory, word + count)) == check_of(words, count, salt);
+    return region_read_record(word_in(memory, word), words, count, salt);
 }
 
 /* ---- what is written once ---- */
@@ -154,7 +163,7 @@ static bool read_shape(const void *memory, struct region_shape *shape)
     if (!read_record(memory, WORD_ONCE, words, ONCE_WORDS, WORD_ONCE)) return false;
     const uint64_t kind = words[0] >> 32;
     const uint32_t unit = (uint32_t)words[0] + UNIT_MAX;
-    if ((kind != REGION_SLOTS && kind != REGION_WIDE) || unit > 2 * UNIT_MAX) return false;
+    if (kind < REGION_SLOTS || kind > REGION_PARTS || unit > 2 * UNIT_MAX) return false;
     shape->kind = (enum region_kind)kind;
     shape->unit = (int32_t)unit - UNIT_MAX;
     shape->when_full = (uint32_t)(words[1] >> 32);
@@ -357,7 +366,7 @@ void region_keep_time(void *memory, const struct region_times *times)
 
 static uint64_t format_of(enum region_kind kind)
 {
-    const uint64_t version = kind == REGION_WIDE ? VERSION_WIDE : VERSION_SLOTS;
+    const uint64_t version = kind == REGION_WIDE ? VERSION_WIDE : kind == REGION_PARTS ? VERSION_PARTS : VERSION_SLOTS;
     return UINT64_C(0x01020304) << 32 | (uint64_t)sizeof(void *) << 16 | version;
 }
 
@@ -414,7 +423,8 @@ enum region_answer region_read(const void *memory, uint64_t size, struct region_
     const enum region_answer magic = read_magic(memory, size);
     if (magic != REGION_SOUND) return magic;
     const uint64_t format = atom_load(word_in(memory, WORD_FORMAT));
-    if (format != format_of(REGION_SLOTS) && format != format_of(REGION_WIDE)) return REGION_VERSION;
+    if (format != format_of(REGION_SLOTS) && format != format_of(REGION_WIDE) && format != format_of(REGION_PARTS))
+        return REGION_VERSION;
     if (!read_shape(memory, &copy.shape)) return REGION_DAMAGED;
     if (format != format_of(copy.shape.kind)) return REGION_VERSION;
     if (!read_areas(memory, size, &copy)) return REGION_DAMAGED;
@@ -423,9 +433,9 @@ enum region_answer region_read(const void *memory, uint64_t size, struct region_
     return REGION_SOUND;
 }
 
-static bool same_shape(const struct region_shape *a, const struct region_shape *b)
+bool region_same_shape(const struct region_shape *a, const struct region_shape *b)
 {
-    return a->kind == b->kind && a->unit == b->unit && a->when_full == b->when_full && a->slot_bytes == b->slot_bytes &&
+    return a->unit == b->unit && a->when_full == b->when_full && a->slot_bytes == b->slot_bytes &&
            a->secret.word[0] == b->secret.word[0] && a->secret.word[1] == b->secret.word[1];
 }
 
@@ -434,7 +444,9 @@ enum region_answer region_read_more(const void *memory, uint64_t size, struct re
     struct region_view copy;
     const enum region_answer answer = region_read(memory, size, &copy);
     if (answer != REGION_SOUND) return answer;
-    if (!same_shape(&copy.shape, &view->shape) || copy.areas < view->areas) return REGION_DAMAGED;
+    if (copy.shape.kind != view->shape.kind || !region_same_shape(&copy.shape, &view->shape) ||
+        copy.areas < view->areas)
+        return REGION_DAMAGED;
     if (memcmp(copy.area, view->area, view->areas * sizeof *copy.area) != 0) return REGION_DAMAGED;
     *view = copy;
     return REGION_SOUND;

@@ -17,7 +17,7 @@ enum { REGION_PAGE = 4096, REGION_AREAS_MAX = 8, REGION_BOOT_BYTES = 16 };
 /* No file is larger, nor any number in a header. */
 #define REGION_BYTES_MAX (UINT64_C(1) << 46)
 
-enum region_kind { REGION_SLOTS = 1, REGION_WIDE = 2 };
+enum region_kind { REGION_SLOTS = 1, REGION_WIDE = 2, REGION_PARTS = 3 /* of a table of either */ };
 
 /* What is written once and has to fit what the opener wants. */
 struct region_shape {
@@ -58,6 +58,14 @@ enum region_answer {
 /* [under the file's lock, when region_read said REGION_EMPTY under the same] Writes a header for one area behind the
    first page; area_bytes are whole pages. */
 void region_make(void *memory, const struct region_shape *shape, uint64_t area_bytes, const struct region_times *times);
+
+/* What is written once, of memory that is REGION_SOUND: is it the same but for the kind? */
+bool region_same_shape(const struct region_shape *a, const struct region_shape *b);
+
+/* A few words that fit their check, wherever a room keeps such; salt: which record it is, so that none fits another
+   one's place. */
+void region_write_record(struct atom *at, const uint64_t words[], unsigned count, uint64_t salt);
+bool region_read_record(const struct atom *at, uint64_t words[], unsigned count, uint64_t salt);
 
 /* Copies the header once and checks the copy: any bytes may be there.  size is that of the file; of its first page, so
    much may be read (map no more of a short one, and let none grow that is not REGION_EMPTY).  *view is written only

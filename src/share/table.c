@@ -67,6 +67,14 @@
    swap, and then that look, against the new number, and then the other's look at the old slot: this needs one order of
    all four (the calls named full).
 
+   Parts: a limit may have an area of its own besides, its part, which no other limit's keys fill.  A key may then be in
+   any of sixteen slots, and all is as with eight: it goes to the newest area where there is room, else to its part, is
+   committed when none of the sixteen is committed for it, and displaces only in its part.  Nothing moves between the
+   two.  Two tables that are asked one after the other would give it a slot in each: room may come while somebody asks.
+   Who finds before his commit that the table has grown starts again: who knows the new area does not look at his old
+   one for a claim, but both look at the part.  For the same reason he looks then whether the part has come into use:
+   nobody looks at it before somebody has found no room elsewhere and said so, since most tables are never full.
+
    Whatever bytes are in there: nothing read is a length, or an index but a tag, which any value keeps within the area;
    and a time too far ahead to be true is past.
 
@@ -82,6 +90,7 @@ struct call {
     struct table *table;
     const struct table_question *question;
     struct table_answer *answer;
+    struct homes homes;
     uint64_t tag;
     uint32_t events;
 };
@@ -103,20 +112,22 @@ static bool free_slot(struct table_slot *slot, uint64_t *time)
 
 /* ---- displaced keys ---- */
 
-/* How far ahead a key may be that was displaced from one of the two buckets.  The times are read after the mark. */
+/* How far ahead a key may be that was displaced from one of its buckets.  The times are read after the mark. */
 static uint64_t owed_to_displaced(const struct look *look, uint64_t now)
 {
-    uint64_t owed[2] = {UINT64_MAX, UINT64_MAX};
-    bool holds[2] = {false, false};
-    for (int i = 0; i < SLOTS; i++)
-        if (holds_displaced(look->owner[i], look->time[i], now)) holds[i / TABLE_SLOTS] = true;
-    for (int i = 0; i < SLOTS; i++) {
-        if (!holds[i / TABLE_SLOTS]) continue;
-        const uint64_t owner = atom_load_acquire(&look->slot[i]->owner);
-        const uint64_t ahead = ahead_of(owner, atom_load_acquire(&look->slot[i]->time), now);
-        owed[i / TABLE_SLOTS] = least(owed[i / TABLE_SLOTS], ahead);
+    uint64_t owed = 0;
+    for (int first = 0; first < look->count; first += TABLE_SLOTS) {
+        uint64_t in_bucket = UINT64_MAX;
+        bool holds = false;
+        for (int i = first; i < first + TABLE_SLOTS; i++)
+            holds = holds || holds_displaced(look->owner[i], look->time[i], now);
+        for (int i = first; holds && i < first + TABLE_SLOTS; i++) {
+            const uint64_t owner = atom_load_acquire(&look->slot[i]->owner);
+            in_bucket = least(in_bucket, ahead_of(owner, atom_load_acquire(&look->slot[i]->time), now));
+        }
+        if (holds) owed = most(owed, in_bucket);
     }
-    return most(holds[0] ? owed[0] : 0, holds[1] ? owed[1] : 0);
+    return owed;
 }
 
 /* To so far ahead, and by a unit at least. */
@@ -130,7 +141,7 @@ static void raise_slot(struct table_slot *slot, uint64_t now, uint64_t ahead)
 /* Nothing that was read before the mark of an uncommitted slot may lower the times beside it. */
 static void finish_displacing(const struct look *look, uint64_t now)
 {
-    for (int i = 0; i < SLOTS; i++) {
+    for (int i = 0; i < look->count; i++) {
         const bool committed = table_owned(look->owner[i], look->time[i]) && !tentative(look->owner[i]);
         if (committed || !holds_displaced(look->owner[i], look->time[i], now)) continue;
         const int first = i / TABLE_SLOTS * TABLE_SLOTS;
@@ -211,7 +222,8 @@ struct past {
 static void look_back(const struct call *call, unsigned area, struct past *past)
 {
     const uint64_t now = call->question->now;
-    const struct look look = look_at(&call->table->area[area], call->question->hash);
+    const struct homes home = one_home(&call->table->area[area]);
+    const struct look look = look_at(&home, call->question->hash);
     past->torn = past->torn || !is_steady(&look);
     finish_displacing(&look, now);
     uint64_t owed = 0;
@@ -254,27 +266,29 @@ static uint64_t welcome(const struct look *look, int i, uint64_t now)
     return 2 + (behind < TABLE_AHEAD_END ? behind : 0);
 }
 
-/* In the bucket that has more room, of equals in either. */
-static int choose_available(const struct look *look, uint64_t now)
+/* In this home: in the bucket that has more room, of equals in either. */
+static int choose_available(const struct look *look, int home, uint64_t now)
 {
-    int room[2] = {0, 0}, best = NOWHERE;
+    const int first = home * SLOTS;
+    int room[CHOICES] = {0, 0}, best = NOWHERE;
     uint64_t warmest = 0;
-    for (int i = 0; i < SLOTS; i++) room[i / TABLE_SLOTS] += is_available(look, i, now);
+    for (int i = 0; i < SLOTS; i++) room[i / TABLE_SLOTS] += is_available(look, first + i, now);
     for (int i = 0; i < SLOTS; i++) {
         const bool crowded = room[i / TABLE_SLOTS] < room[1 - i / TABLE_SLOTS];
-        if (crowded || !is_available(look, i, now) || welcome(look, i, now) <= warmest) continue;
-        warmest = welcome(look, i, now);
-        best = i;
+        if (crowded || !is_available(look, first + i, now) || welcome(look, first + i, now) <= warmest) continue;
+        warmest = welcome(look, first + i, now);
+        best = first + i;
     }
     return best;
 }
 
-/* The slot that drains first, but none that is just taken over: two who displace each other would never end. */
+/* The slot that drains first, but none that is just taken over: two who displace each other would never end.  Of a key
+   that has a part, one in there: nobody loses a slot to another's. */
 static int choose_displaced(const struct look *look, uint64_t now)
 {
     int best = NOWHERE;
     uint64_t least_ahead = UINT64_MAX;
-    for (int i = 0; i < SLOTS; i++) {
+    for (int i = look->count - SLOTS; i < look->count; i++) {
         const uint64_t ahead = ahead_of(look->owner[i], look->time[i], now);
         if (is_claimed(look, i) || ahead >= least_ahead) continue;
         least_ahead = ahead;
@@ -287,7 +301,7 @@ static int choose_displaced(const struct look *look, uint64_t now)
 static uint64_t soonest_idle(const struct look *look, uint64_t now)
 {
     uint64_t soonest = UINT64_MAX;
-    for (int i = 0; i < SLOTS; i++) soonest = least(soonest, ahead_of(look->owner[i], look->time[i], now));
+    for (int i = 0; i < look->count; i++) soonest = least(soonest, ahead_of(look->owner[i], look->time[i], now));
     return soonest;
 }
 
@@ -363,28 +377,41 @@ static int room_for(uint64_t tag, struct table_bucket *bucket, uint64_t now, str
     return room;
 }
 
-/* All eight are live.  The key whose other bucket has most room; none from a bucket whose times may not be lowered.
-   Those times were read before this looks for a mark. */
-static bool find_shift(const struct call *call, const struct look *look, struct shift *best)
+/* All eight of this home are live.  The key whose other bucket has most room; none from a bucket whose times may not be
+   lowered.  Those times were read before this looks for a mark. */
+static bool find_shift(const struct call *call, const struct look *look, int home, struct shift *best)
 {
-    const struct table_area *area = &call->table->area[call->table->count - 1];
-    const uint64_t now = call->question->now, hash = call->question->hash;
-    struct table_bucket *own[2] = {bucket_of(area, hash, 0), bucket_of(area, hash, 1)}, *other[SLOTS];
-    const bool fixed[2] = {bucket_holds_displaced(own[0], now), bucket_holds_displaced(own[1], now)};
+    const struct table_area *area = call->homes.area[home];
+    const uint64_t now = call->question->now, hash = call->question->hash, *owner = look->owner + home * SLOTS;
+    struct table_bucket *own[CHOICES] = {bucket_of(area, hash, 0), bucket_of(area, hash, 1)}, *other[SLOTS];
+    const bool fixed[CHOICES] = {bucket_holds_displaced(own[0], now), bucket_holds_displaced(own[1], now)};
     for (int i = 0; i < SLOTS; i++) {
-        other[i] = other_bucket(area, own[i / TABLE_SLOTS], look->owner[i] >> TABLE_TAG_SHIFT);
+        other[i] = other_bucket(area, own[i / TABLE_SLOTS], owner[i] >> TABLE_TAG_SHIFT);
         atom_prefetch(other[i]);
     }
     int most_room = 0;
     for (int i = 0; i < SLOTS; i++) {
-        if (fixed[i / TABLE_SLOTS] || tentative(look->owner[i])) continue;
-        struct shift shift = {.from = i};
-        const int room = room_for(look->owner[i] >> TABLE_TAG_SHIFT, other[i], now, &shift);
+        if (fixed[i / TABLE_SLOTS] || tentative(owner[i])) continue;
+        struct shift shift = {.from = home * SLOTS + i};
+        const int room = room_for(owner[i] >> TABLE_TAG_SHIFT, other[i], now, &shift);
         if (room <= most_room) continue;
         most_room = room;
         *best = shift;
     }
     return most_room != 0;
+}
+
+/* A slot for a new key, or NOWHERE; *shifts: that of a key that can be shifted. */
+static int choose_slot(const struct call *call, const struct look *look, struct shift *shift, bool *shifts)
+{
+    *shifts = false;
+    for (int home = 0; home < call->homes.count; home++) {
+        const int place = choose_available(look, home, call->question->now);
+        if (place != NOWHERE) return place;
+        *shifts = find_shift(call, look, home, shift);
+        if (*shifts) return shift->from;
+    }
+    return NOWHERE;
 }
 
 /* False when somebody was faster.  True: the slot is free, as the look says then. */
@@ -413,6 +440,13 @@ static void tell_full(const struct call *call, uint64_t ahead, uint64_t soonest)
     call->answer->charged = 0;
 }
 
+static void take_into_use(struct call *call)
+{
+    uint64_t unused = 0;
+    atom_swap_full(call->question->part->in_use, &unused, 1);
+    call->homes = homes_of(call->table, call->question->part);
+}
+
 /* True when there is an answer; false when the key may have a slot now. */
 static bool enter(struct call *call, struct look *look)
 {
@@ -423,16 +457,20 @@ static bool enter(struct call *call, struct look *look)
     const uint64_t displaced = owed_to_displaced(look, now);
     uint64_t ahead = most(past.owed, displaced);
     struct shift shift = {0};
-    int place = choose_available(look, now);
-    const bool shifts = place == NOWHERE && find_shift(call, look, &shift);
-    const bool full = place == NOWHERE && !shifts;
+    bool shifts;
+    int place = choose_slot(call, look, &shift, &shifts);
+    const bool full = place == NOWHERE;
+    if (full && call->homes.count == 1 && call->question->part != NULL) {
+        take_into_use(call);
+        return false;
+    }
     if (full || displaced != 0) call->events |= TABLE_FULL;
     if (full && table->when_full < TABLE_DENY) place = choose_displaced(look, now);
-    if (place == NOWHERE && !shifts) {
+    if (place == NOWHERE) {
         tell_full(call, ahead, soonest_idle(look, now));
         return true;
     }
-    if (place != NOWHERE && (!full || table->when_full == TABLE_INHERIT))
+    if (!shifts && (!full || table->when_full == TABLE_INHERIT))
         ahead = most(ahead, ahead_of(look->owner[place], look->time[place], now));
     const struct verdict verdict = decide_at(call, ahead);
     if (!writes(call, verdict)) {
@@ -440,7 +478,7 @@ static bool enter(struct call *call, struct look *look)
         return true;
     }
     if (shifts && !shift_key(call, look, &shift)) return false;
-    if (claim(call, look, shifts ? shift.from : place) && !full) call->events |= past.found ? TABLE_MOVED : TABLE_NEW;
+    if (claim(call, look, place) && !full) call->events |= past.found ? TABLE_MOVED : TABLE_NEW;
     return false;
 }
 
@@ -452,7 +490,7 @@ static bool enter(struct call *call, struct look *look)
 static bool stands_alone(const struct call *call, struct look *look, int own)
 {
     const uint64_t now = call->question->now;
-    for (int i = 0; i < SLOTS; i++) {
+    for (int i = 0; i < look->count; i++) {
         if (i == own || !is_own(look, i, call->tag)) continue;
         if (!tentative(look->owner[i])) return false;
         const int stays = i < own ? i : own, goes = i < own ? own : i;
@@ -467,14 +505,21 @@ static bool stands_alone(const struct call *call, struct look *look, int own)
     return true;
 }
 
+/* [behind a claim] All places where others may claim a slot for this key are looked at from here on.  False: the table
+   has grown. */
+static bool knows_all(struct call *call)
+{
+    atom_fence_full();
+    call->homes = homes_of(call->table, call->question->part);
+    return !outgrown(call->table);
+}
+
 /* Whoever finds a tentative slot of his key brings it to its end, one way or the other. */
 static void settle_claim(const struct call *call, const struct look *found, int own)
 {
-    const struct table_area *area = &call->table->area[call->table->count - 1];
     const uint64_t now = call->question->now;
-    atom_fence_full();
     const struct past past = past_of(call);
-    struct look look = look_at(area, call->question->hash);
+    struct look look = look_at(&call->homes, call->question->hash);
     if (past.torn || !is_steady(&look)) return;
     if (look.owner[own] != found->owner[own] || !is_own(&look, own, call->tag)) return;
     if (!stands_alone(call, &look, own)) return;
@@ -500,14 +545,22 @@ static void back_off(unsigned turn)
 
 void table_ask_slowly(struct table *table, const struct table_question *question, struct table_answer *answer)
 {
-    struct call call = {.table = table, .question = question, .answer = answer, .tag = table_tag(question->hash)};
+    struct call call = {.table = table,
+                        .question = question,
+                        .answer = answer,
+                        .homes = homes_of(table, question->part),
+                        .tag = table_tag(question->hash)};
     for (unsigned turn = 0; turn < TABLE_TURNS_MAX; turn++) {
         back_off(turn);
-        struct look look = look_at(&table->area[table->count - 1], question->hash);
-        const int own = find_own(&look, call.tag);
+        struct look look;
+        const int own = look_for(&look, &call.homes, question->hash);
         if (own == NOWHERE) {
             if (enter(&call, &look)) return;
         } else if (tentative(look.owner[own])) {
+            if (!knows_all(&call)) {
+                *answer = (struct table_answer){TABLE_UNKNOWN, 0, 0, 0};
+                return;
+            }
             settle_claim(&call, &look, own);
         } else if (ask_slot(&call, look.slot[own], look.time[own])) {
             return;

@@ -34,6 +34,12 @@ struct table_area {
     uint64_t half;
 };
 
+/* An area of one limit's own.  in_use: 1 once a key found no room elsewhere, for ever; before, nobody looks at it. */
+struct table_part {
+    struct table_area area;
+    struct atom *in_use;
+};
+
 enum table_when_full { TABLE_INHERIT, TABLE_EVICT, TABLE_DENY, TABLE_ALLOW };
 
 /* What one process knows of a table.  The last area is where new keys go; keys found in earlier ones move there. */
@@ -56,6 +62,7 @@ struct table_question {
     uint64_t wait;  /* a start up to so far away will do */
     uint64_t debt;  /* TABLE_CHARGE: drained may be so much further ahead; UINT64_MAX: any (up to longest) */
     enum table_how how;
+    const struct table_part *part; /* where the key may be besides, the same for all who ask for it; NULL: nowhere */
 };
 
 enum table_verdict {
@@ -95,7 +102,8 @@ void table_outgrown(struct table_slot *slot, uint64_t charged, uint64_t before);
 /* A call that used less than it was charged, and the slot it had: from its start to the drained time it was told. */
 struct table_slip {
     uint64_t hash, now, start, end, charged, unused;
-    uint64_t burst; /* drained further ahead than this: somebody waits */
+    uint64_t burst;                /* drained further ahead than this: somebody waits */
+    const struct table_part *part; /* as in the question */
 };
 
 /* Gives back of `unused` what has not drained.  While somebody waits behind it, and where other keys were displaced not
@@ -103,14 +111,14 @@ struct table_slip {
 void table_give_back(struct table *table, const struct table_slip *slip);
 
 /* This key is fresh again, unless its slot keeps what displaced keys owe. */
-void table_forget(struct table *table, uint64_t hash, uint64_t now);
+void table_forget(struct table *table, const struct table_part *part, uint64_t hash, uint64_t now);
 
 /* Refreshes the idle times of these buckets, lossless, so that none is older than the clock's wrap.  Each bucket once
    in 2^55 units will do. */
-void table_sweep(struct table *table, unsigned area, uint64_t first, uint64_t count, uint64_t now);
+void table_sweep(const struct table_area *area, uint64_t first, uint64_t count, uint64_t now);
 
 /* How many slots of these buckets are ahead of now. */
-uint64_t table_live(const struct table *table, unsigned area, uint64_t first, uint64_t count, uint64_t now);
+uint64_t table_live(const struct table_area *area, uint64_t first, uint64_t count, uint64_t now);
 
 /* ---- words ---- */
 

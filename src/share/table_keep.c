@@ -8,18 +8,21 @@
 #include "share/table.h"
 #include "share/table_look.h"
 
-/* The newest area that has a slot for this key; its time was read before the marks beside it. */
-static struct table_slot *find_unmarked(const struct table *table, uint64_t hash, uint64_t now, unsigned area,
-                                        uint64_t *time)
+/* This key's slot in these homes; its time was read before the marks beside it. */
+static struct table_slot *find_unmarked(const struct homes *homes, uint64_t hash, uint64_t now, uint64_t *time)
 {
-    struct look look = look_at(&table->area[area], hash);
-    for (unsigned turn = 0; !is_steady(&look) && turn < TABLE_TURNS_MAX; turn++)
-        look = look_at(&table->area[area], hash);
-    const int own = find_own(&look, table_tag(hash));
-    if (own == NOWHERE || bucket_holds_displaced(bucket_of(&table->area[area], hash, own / TABLE_SLOTS), now))
-        return NULL;
+    struct look look;
+    int own = look_for(&look, homes, hash);
+    for (unsigned turn = 0; !is_steady(&look) && turn < TABLE_TURNS_MAX; turn++) own = look_for(&look, homes, hash);
+    if (own == NOWHERE || bucket_holds_displaced(bucket_in(homes, hash, own / TABLE_SLOTS), now)) return NULL;
     *time = look.time[own];
     return look.slot[own];
+}
+
+/* Of the newest area with the key's part, of an earlier one alone. */
+static struct homes homes_in(const struct table *table, unsigned area, const struct table_part *part)
+{
+    return area + 1 == table->count ? homes_of(table, part) : one_home(&table->area[area]);
 }
 
 /* Somebody's start is fixed already, and a newcomer must not be given the same one. */
@@ -44,7 +47,8 @@ void table_give_back(struct table *table, const struct table_slip *slip)
     unsigned area = table->count - 1;
     for (unsigned turn = 0; back != 0 && turn < TABLE_TURNS_MAX; turn++) {
         uint64_t time = 0;
-        struct table_slot *slot = find_unmarked(table, hash, now, area, &time);
+        const struct homes homes = homes_in(table, area, slip->part);
+        struct table_slot *slot = find_unmarked(&homes, hash, now, &time);
         if (slot == NULL && area == table->first) return;
         if (slot == NULL) {
             area--;
@@ -56,21 +60,22 @@ void table_give_back(struct table *table, const struct table_slip *slip)
     }
 }
 
-void table_forget(struct table *table, uint64_t hash, uint64_t now)
+void table_forget(struct table *table, const struct table_part *part, uint64_t hash, uint64_t now)
 {
     unsigned area = table->first;
     for (unsigned turn = 0; area < table->count && turn < TABLE_TURNS_MAX; turn++) {
         uint64_t time = 0;
-        struct table_slot *slot = find_unmarked(table, hash, now, area, &time);
+        const struct homes homes = homes_in(table, area, part);
+        struct table_slot *slot = find_unmarked(&homes, hash, now, &time);
         if (slot == NULL) area++;
         else atom_swap(&slot->time, &time, next_lap(fresh_time(time, now)));
     }
 }
 
-void table_sweep(struct table *table, unsigned area, uint64_t first, uint64_t count, uint64_t now)
+void table_sweep(const struct table_area *area, uint64_t first, uint64_t count, uint64_t now)
 {
     for (uint64_t i = 0; i < count * TABLE_SLOTS; i++) {
-        struct table_slot *slot = &table->area[area].bucket[first + i / TABLE_SLOTS].slot[i % TABLE_SLOTS];
+        struct table_slot *slot = &area->bucket[first + i / TABLE_SLOTS].slot[i % TABLE_SLOTS];
         const uint64_t owner = atom_load_acquire(&slot->owner);
         uint64_t time = atom_load_acquire(&slot->time);
         const uint64_t fresh = rested(time, now);
@@ -79,9 +84,9 @@ void table_sweep(struct table *table, unsigned area, uint64_t first, uint64_t co
     }
 }
 
-uint64_t table_live(const struct table *table, unsigned area, uint64_t first, uint64_t count, uint64_t now)
+uint64_t table_live(const struct table_area *area, uint64_t first, uint64_t count, uint64_t now)
 {
-    const struct table_slot *slot = table->area[area].bucket[first].slot, *const end = slot + count * TABLE_SLOTS;
+    const struct table_slot *slot = area->bucket[first].slot, *const end = slot + count * TABLE_SLOTS;
     uint64_t live = 0;
     for (; slot < end; slot++) {
         const uint64_t owner = atom_load_acquire(&slot->owner);

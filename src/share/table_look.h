@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   table_look.h - the eight slots of a key as somebody saw them, and what their words say.
+   table_look.h - the slots of a key as somebody saw them, and what their words say.
 
    May touch: reads the slots.  Promises: a steady look is one moment's.  Leaves to others: whatever is written
    (table.c, table_keep.c). */
@@ -14,15 +14,39 @@
 #define TABLE_TURNS_MAX 10000
 #endif
 
-enum { SLOTS = 2 * TABLE_SLOTS, NOWHERE = -1 };
+enum { CHOICES = 2, SLOTS = CHOICES * TABLE_SLOTS, HOMES = 2, SLOTS_MAX = HOMES * SLOTS, NOWHERE = -1 };
 
 /* Idle times are kept no older than this, so that they do not come round. */
 static const uint64_t LONG_AGO = UINT64_C(1) << 53;
 
-/* The eight slots where a key may be in one area, in order, and what was in them. */
+/* The areas where a key may be, in order. */
+struct homes {
+    const struct table_area *area[HOMES];
+    int count;
+};
+
+static inline bool is_in_use(const struct table_part *part)
+{
+    return part != NULL && atom_load_full(part->in_use) != 0;
+}
+
+/* Where a key may be: in the newest area, and in its part. */
+static inline struct homes homes_of(const struct table *table, const struct table_part *part)
+{
+    const bool both = is_in_use(part);
+    return (struct homes){{&table->area[table->count - 1], both ? &part->area : NULL}, both ? HOMES : 1};
+}
+
+static inline struct homes one_home(const struct table_area *area)
+{
+    return (struct homes){{area, NULL}, 1};
+}
+
+/* The slots where a key may be, eight for each home, in order, and what was in them. */
 struct look {
-    struct table_slot *slot[SLOTS];
-    uint64_t owner[SLOTS], time[SLOTS];
+    int count;
+    struct table_slot *slot[SLOTS_MAX];
+    uint64_t owner[SLOTS_MAX], time[SLOTS_MAX];
 };
 
 static inline struct table_bucket *bucket_of(const struct table_area *area, uint64_t hash, int choice)
@@ -30,15 +54,31 @@ static inline struct table_bucket *bucket_of(const struct table_area *area, uint
     return &area->bucket[choice == 0 ? table_first_choice(area, hash) : table_second_choice(area, hash)];
 }
 
+/* Counted through all homes. */
+static inline struct table_bucket *bucket_in(const struct homes *homes, uint64_t hash, int bucket)
+{
+    return bucket_of(homes->area[bucket / CHOICES], hash, bucket % CHOICES);
+}
+
 /* The owner first: a time of its version then proves that it was the owner's when it was read. */
-static inline struct look look_at(const struct table_area *area, uint64_t hash)
+static ATOM_INLINE void look_at_home(struct look *look, int home, const struct table_area *area, uint64_t hash)
+{
+    struct table_bucket *const bucket[CHOICES] = {bucket_of(area, hash, 0), bucket_of(area, hash, 1)};
+    for (int i = 0; i < SLOTS; i++) {
+        struct table_slot *slot = &bucket[i / TABLE_SLOTS]->slot[i % TABLE_SLOTS];
+        look->slot[home * SLOTS + i] = slot;
+        look->owner[home * SLOTS + i] = atom_load_acquire(&slot->owner);
+        look->time[home * SLOTS + i] = atom_load_acquire(&slot->time);
+    }
+}
+
+/* Eight at a time, for most keys have one home: a loop whose end is known is half as long. */
+static inline struct look look_at(const struct homes *homes, uint64_t hash)
 {
     struct look look;
-    for (int i = 0; i < SLOTS; i++) {
-        look.slot[i] = &bucket_of(area, hash, i / TABLE_SLOTS)->slot[i % TABLE_SLOTS];
-        look.owner[i] = atom_load_acquire(&look.slot[i]->owner);
-        look.time[i] = atom_load_acquire(&look.slot[i]->time);
-    }
+    look.count = homes->count * SLOTS;
+    look_at_home(&look, 0, homes->area[0], hash);
+    if (homes->count > 1) look_at_home(&look, 1, homes->area[1], hash);
     return look;
 }
 
@@ -47,6 +87,7 @@ static inline bool is_steady(const struct look *look)
 {
     bool same = true;
     for (int i = 0; i < SLOTS; i++) same = atom_load_acquire(&look->slot[i]->owner) == look->owner[i] && same;
+    for (int i = SLOTS; i < look->count; i++) same = atom_load_acquire(&look->slot[i]->owner) == look->owner[i] && same;
     return same;
 }
 
@@ -66,16 +107,30 @@ static inline bool is_own(const struct look *look, int i, uint64_t tag)
     return look->owner[i] >> TABLE_TAG_SHIFT == tag && table_owned(look->owner[i], look->time[i]);
 }
 
-/* The committed slot of this key, else the lowest tentative one. */
-static inline int find_own(const struct look *look, uint64_t tag)
+static ATOM_INLINE int find_own_in(const struct look *look, int first, uint64_t tag)
 {
     int found = NOWHERE;
-    for (int i = SLOTS - 1; i >= 0; i--) {
+    for (int i = first + SLOTS - 1; i >= first; i--) {
         if (!is_own(look, i, tag)) continue;
         if (!tentative(look->owner[i])) return i;
         found = i;
     }
     return found;
+}
+
+/* Looks for a key: for its committed slot, else the lowest tentative one.  A committed one in its first home is all
+   that counts, so then the look has no other. */
+static ATOM_INLINE int look_for(struct look *look, const struct homes *homes, uint64_t hash)
+{
+    const uint64_t tag = table_tag(hash);
+    look->count = SLOTS;
+    look_at_home(look, 0, homes->area[0], hash);
+    const int found = find_own_in(look, 0, tag);
+    if (homes->count == 1 || (found != NOWHERE && !tentative(look->owner[found]))) return found;
+    look->count = SLOTS_MAX;
+    look_at_home(look, 1, homes->area[1], hash);
+    const int in_part = find_own_in(look, SLOTS, tag);
+    return in_part != NOWHERE && (found == NOWHERE || !tentative(look->owner[in_part])) ? in_part : found;
 }
 
 /* ---- times ---- */

@@ -17,6 +17,10 @@
    what he owed be lost.  So the bucket keeps the latest time at which any of those who lost their slot is idle, the
    floor, and until then gives none away as fresh.
 
+   A key with a part goes there when its bucket of the table has no room.  Both are looked at under both locks, the
+   table's first, so it has one state; and as nobody is displaced but in his part, one floor says what such a key may
+   owe.
+
    A state remembers the rules that it was written under by their fingerprint.  Rules change: then the old ones, if they
    are still known, say how to carry it over.
 
@@ -29,13 +33,13 @@
 
 #include <string.h>
 
-#include "core/algorithm.h"
-#include "core/clock.h"
 #include "core/num.h"
+#include "share/wide_state.h"
 
 enum { BUCKET_SLOTS = 64, LINE_WORDS = 8, FLOOR = 0, TAGS = 1, TAG_WORDS = 1 };
 enum { FINGERPRINT, IDLE_AT, STATE /* of a copy */ };
 enum { KEYS_IN_SLOTS = 16, SLOTS_FOR_KEYS = 25 }; /* so full that a bucket rarely is: 1 new key in 1000 finds none */
+enum { SLOTS_FOR_PART_KEY = 2 };
 
 _Static_assert(sizeof(struct atom) == sizeof(uint64_t), "a tag is a word");
 
@@ -100,6 +104,21 @@ uint64_t wide_bytes(uint64_t keys_max, uint64_t state_words, bool kept, uint64_t
     return add_saturating(wide_plans_bytes(wide_sets_beside(bytes)), bytes);
 }
 
+uint64_t wide_part_slots(uint64_t keys)
+{
+    const uint64_t buckets = multiply_divide_ceil(keys, SLOTS_FOR_PART_KEY, BUCKET_SLOTS);
+    return keys <= BUCKET_SLOTS ? most(keys, 1) : product(buckets, BUCKET_SLOTS);
+}
+
+uint64_t wide_part_bytes(const struct wide *table, uint64_t slots)
+{
+    struct wide part = *table;
+    part.slots = slots;
+    if (slots == 0 || slots % bucket_slots(&part) != 0) return 0;
+    const uint64_t buckets = slots / bucket_slots(&part);
+    return product(product(buckets, bucket_words(&part)), sizeof(uint64_t));
+}
+
 uint64_t wide_slots_in(uint64_t bytes, uint64_t slot_words, bool kept)
 {
     const struct wide one = {.slot_words = slot_words, .kept = kept};
@@ -138,7 +157,7 @@ struct bucket {
 
 static struct bucket bucket_at(const struct wide *table, uint64_t number)
 {
-    uint64_t *first = scratch_of(table) + whole_lines(capacity(table));
+    uint64_t *first = table->part != NULL ? table->part : scratch_of(table) + whole_lines(capacity(table));
     return (struct bucket){table, first + number * bucket_words(table), 0, (unsigned)(number % WIDE_STRIPES)};
 }
 
@@ -218,59 +237,6 @@ static struct seat find_first(const struct bucket *bucket, uint64_t now_ns, uint
     return first;
 }
 
-/* ---- states ---- */
-
-/* Saturates, as state_words does not: rules that are made up may ask for any number. */
-static uint64_t words_of(struct rules rules)
-{
-    uint64_t words = 0;
-    for (int i = 0; i < rules.count; i++) {
-        const struct algorithm *algorithm = algorithm_of(&rules.rule[i]);
-        const uint64_t more = algorithm->more_words != NULL ? algorithm->more_words(&rules.rule[i]) : 0;
-        words = add_saturating(words, add_saturating(algorithm->words, more));
-    }
-    return words;
-}
-
-static uint64_t idle_ns(struct rules rules, const uint64_t *state, uint64_t now_ns)
-{
-    uint64_t idle_ns = 0;
-    for (int i = 0; i < rules.count; i++) {
-        const struct rule *rule = &rules.rule[i];
-        const struct algorithm *algorithm = algorithm_of(rule);
-        if (algorithm->words == 0) continue;
-        idle_ns = most(idle_ns, ns_ceil(rule, algorithm->idle(rule, state, tick_at(rule, now_ns))));
-        state += state_words(rule, algorithm);
-    }
-    return idle_ns;
-}
-
-/* The rule with its clock set anew, as carry wants it.  It runs ahead of the rule's own by less than a tick, so what is
-   carried is paid off no sooner. */
-static struct rule set_anew(const struct rule *rule, uint64_t now_ns)
-{
-    struct rule anew = *rule;
-    const uint64_t cut_off = (now_ns - rule->anchor_ns) * rule->multiplier;
-    const uint64_t fraction = rule->shift < 64 ? cut_off & ((UINT64_C(1) << rule->shift) - 1) : cut_off;
-    anew.anchor_ns = now_ns;
-    anew.anchor_tick = add_saturating(tick_at(rule, now_ns), fraction != 0);
-    return anew;
-}
-
-static void carry_over(struct rules from, struct rules to, const uint64_t *state, uint64_t *next, uint64_t now_ns)
-{
-    bool same = from.count == to.count;
-    for (int i = 0; same && i < to.count; i++) same = from.rule[i].algorithm == to.rule[i].algorithm;
-    for (int i = 0; same && i < to.count; i++) {
-        const struct algorithm *algorithm = algorithm_of(&to.rule[i]);
-        const struct rule anew = set_anew(&to.rule[i], now_ns);
-        if (algorithm->words == 0) continue;
-        algorithm->carry(&from.rule[i], &anew, state, next, tick_at(&from.rule[i], now_ns), WEIR_KEEP);
-        state += state_words(&from.rule[i], algorithm);
-        next += state_words(&to.rule[i], algorithm);
-    }
-}
-
 /* ---- one call ---- */
 
 /* A question, or a correction: then `ask` is NULL. */
@@ -335,7 +301,7 @@ static void give_back(const struct paper *paper, const struct call *call)
 static void put(const struct call *call, const struct bucket *bucket, const struct seat *seat, const uint64_t *state)
 {
     seat->next[FINGERPRINT] = call->fingerprint;
-    seat->next[IDLE_AT] = idle_ns(call->rules, state, call->now_ns);
+    seat->next[IDLE_AT] = wide_state_idle_ns(call->rules, state, call->now_ns);
     if (state != seat->next + STATE) memcpy(seat->next + STATE, state, call->words * sizeof(uint64_t));
     atom_store_release(seat->tag, bucket->tag | seat->next_is);
 }
@@ -401,7 +367,7 @@ static struct rules written_under(const struct call *call, const struct seat *se
     const bool found = wide_plans_find(plans_of(table), seat->now[FINGERPRINT], known);
     table->unlock(table->context, WIDE_STRIPES);
     const struct rules from = {known->rule, found ? (int)known->count : 0};
-    return words_of(from) <= capacity(table) ? from : (struct rules){known->rule, 0};
+    return wide_state_words(from) <= capacity(table) ? from : (struct rules){known->rule, 0};
 }
 
 static void go_on_changed(const struct call *call, const struct bucket *bucket, const struct seat *seat)
@@ -410,7 +376,7 @@ static void go_on_changed(const struct call *call, const struct bucket *bucket, 
     struct paper paper;
     const struct rules from = written_under(call, seat, &known);
     borrow(&paper, call);
-    carry_over(from, call->rules, seat->now + STATE, paper.state, call->now_ns);
+    wide_state_carry(from, call->rules, seat->now + STATE, paper.state, call->now_ns);
     apply(call, paper.state, false);
     if (!peeks(call)) put(call, bucket, seat, paper.state);
     give_back(&paper, call);
@@ -488,26 +454,63 @@ static void remember(struct wide *table, uint64_t fingerprint, struct rules rule
     table->unlock(table->context, WIDE_STRIPES);
 }
 
+/* The bucket of the table where a key may be, and when it is not there that of its part. */
+struct places {
+    struct bucket usual, part;
+    bool both;
+};
+
+/* Where the key has its slot; without a tag: it has none. */
+static inline struct seat open_places(struct places *places, const struct wide *table, uint64_t hash)
+{
+    places->usual = open_bucket(table->beside != NULL ? table->beside : table, hash);
+    const struct seat seat = find(&places->usual);
+    places->both = seat.tag == NULL && table->beside != NULL;
+    if (!places->both) return seat;
+    places->part = open_bucket(table, hash);
+    return find(&places->part);
+}
+
+/* Of a key that has its slot. */
+static inline struct bucket *place_of(struct places *places)
+{
+    return places->both ? &places->part : &places->usual;
+}
+
+static inline void close_places(const struct places *places)
+{
+    if (places->both) close_bucket(&places->part);
+    close_bucket(&places->usual);
+}
+
+/* Where a new key begins: in the table if it has room there, or may be of those that were displaced there. */
+static struct bucket *choose_place(struct places *places, uint64_t now_ns)
+{
+    struct bucket *usual = &places->usual;
+    if (!places->both || usual->word[FLOOR] > now_ns) return usual;
+    return places->part.word[FLOOR] <= now_ns && find_idle(usual, now_ns).tag != NULL ? usual : &places->part;
+}
+
 static bool ask_some(struct wide *table, uint64_t hash, struct rules rules, int limit, const struct ask *ask,
                      weir_decision *decision, uint32_t *events)
 {
     const struct call call = {.table = table,
                               .rules = rules,
-                              .words = words_of(rules),
+                              .words = wide_state_words(rules),
                               .fingerprint = wide_fingerprint(rules),
                               .now_ns = ask->now_ns,
                               .ask = ask,
                               .limit = limit,
                               .decision = decision,
                               .events = events};
+    struct places places;
     if (call.words > capacity(table)) return false;
     if (!ask->peek) remember(table, call.fingerprint, rules);
-    struct bucket bucket = open_bucket(table, hash);
-    const struct seat seat = find(&bucket);
-    if (seat.tag == NULL) begin(&call, &bucket);
-    else if (seat.now[FINGERPRINT] == call.fingerprint) go_on(&call, &bucket, &seat);
-    else go_on_changed(&call, &bucket, &seat);
-    close_bucket(&bucket);
+    const struct seat seat = open_places(&places, table, hash);
+    if (seat.tag == NULL) begin(&call, choose_place(&places, call.now_ns));
+    else if (seat.now[FINGERPRINT] == call.fingerprint) go_on(&call, place_of(&places), &seat);
+    else go_on_changed(&call, place_of(&places), &seat);
+    close_places(&places);
     return true;
 }
 
@@ -532,7 +535,7 @@ void wide_settle(struct wide *table, uint64_t hash, struct rules rules, uint64_t
     weir_decision copy = *decision;
     const struct call call = {.table = table,
                               .rules = rules,
-                              .words = words_of(rules),
+                              .words = wide_state_words(rules),
                               .fingerprint = wide_fingerprint(rules),
                               .now_ns = now_ns,
                               .decision = &copy,
@@ -540,24 +543,24 @@ void wide_settle(struct wide *table, uint64_t hash, struct rules rules, uint64_t
                               .actual = actual,
                               .end = end,
                               .events = &events};
+    struct places places;
     bool more = false;
     for (int i = 0; i < rules.count; i++) more = more || actual[i] > cost[i];
     if (call.words > capacity(table)) return;
     if (more) remember(table, call.fingerprint, rules);
-    struct bucket bucket = open_bucket(table, hash);
-    const struct seat seat = find(&bucket);
-    if (seat.tag != NULL && seat.now[FINGERPRINT] == call.fingerprint) go_on(&call, &bucket, &seat);
-    else if (more && seat.tag != NULL) go_on_changed(&call, &bucket, &seat);
-    else if (more) begin(&call, &bucket);
-    close_bucket(&bucket);
+    const struct seat seat = open_places(&places, table, hash);
+    if (seat.tag != NULL && seat.now[FINGERPRINT] == call.fingerprint) go_on(&call, place_of(&places), &seat);
+    else if (more && seat.tag != NULL) go_on_changed(&call, place_of(&places), &seat);
+    else if (more) begin(&call, choose_place(&places, call.now_ns));
+    close_places(&places);
 }
 
 void wide_forget(struct wide *table, uint64_t hash)
 {
-    const struct bucket bucket = open_bucket(table, hash);
-    const struct seat seat = find(&bucket);
+    struct places places;
+    const struct seat seat = open_places(&places, table, hash);
     if (seat.tag != NULL) atom_store_release(seat.tag, 0);
-    close_bucket(&bucket);
+    close_places(&places);
 }
 
 uint64_t wide_live(struct wide *table, uint64_t now_ns)

@@ -21,6 +21,10 @@ enum { WIDE_STRIPES = 64, WIDE_LOCKS = WIDE_STRIPES + 1 };
 /* Where they live: the plans, then the slots; zeroed memory is empty.  Nothing in there is believed. */
 struct wide {
     void *memory; /* borrowed, aligned to 64 bytes, as many as wide_bytes says */
+    /* Of a limit's part: its slots, which no other limit's keys fill, as many bytes as wide_part_bytes says, and the
+       table beside it, whose memory it has.  NULL: the slots are in memory, too. */
+    void *part;
+    struct wide *beside;
     uint64_t slots, slot_words;
     uint64_t plan_sets; /* as wide_sets_in says for all the bytes */
     bool kept;          /* in a file: a process may die half-way, so each slot has two copies of its state */
@@ -36,13 +40,20 @@ struct wide {
    slots these are, and the words of a slot with its own. */
 uint64_t wide_bytes(uint64_t keys_max, uint64_t state_words, bool kept, uint64_t *slots, uint64_t *slot_words);
 
+/* How many slots a part for so many keys has, and the bytes of so many; 0: no part has so many. */
+uint64_t wide_part_slots(uint64_t keys);
+uint64_t wide_part_bytes(const struct wide *table, uint64_t slots);
+
 /* How many slots there are in so much memory, 0 when there cannot be such slots; has a slot room for so many words of
    state?  Which lock covers a hash? */
 uint64_t wide_slots_in(uint64_t bytes, uint64_t slot_words, bool kept);
 bool wide_fits(const struct wide *table, uint64_t state_words);
 unsigned wide_stripe(const struct wide *table, uint64_t hash);
 
-/* now_ns of ask and decision is the table's time, and the rules' clocks are set to tick 1 at 0 ns; every answer is what
+/* Of a part: the key has its slot there or in the table, and is always asked for by the part.  A lock of a part is
+   taken while one of the table is held, never the other way round.
+
+   now_ns of ask and decision is the table's time, and the rules' clocks are set to tick 1 at 0 ns; every answer is what
    ask_rules gives with this key's state.  events: of enum table_event.  False: these rules need more words than a slot
    has. */
 bool wide_ask(struct wide *table, uint64_t hash, struct rules rules, const struct ask *ask, weir_decision *decision,

@@ -237,3 +237,25 @@ void planted_table_without_second_look(struct table *table, const struct table_q
 {
     ask_with((struct mistake){.looks_once = true}, table, question, answer);
 }
+
+void planted_table_two_tables(struct table *table, const struct table_question *question, struct table_answer *answer)
+{
+    struct table_question alone = *question;
+    struct table in_part = *table;
+    if (question->part != NULL) in_part.area[table->count - 1] = question->part->area;
+    alone.part = NULL;
+    if (question->part == NULL || table_seek(&in_part, question->hash).slot == NULL) table_ask(table, &alone, answer);
+    else answer->events = TABLE_FULL;
+    if (question->part != NULL && (answer->events & TABLE_FULL) != 0) table_ask(&in_part, &alone, answer);
+}
+
+void planted_table_use_unseen(struct table *table, const struct table_question *question, struct table_answer *answer)
+{
+    struct table_question alone = *question;
+    alone.part = NULL;
+    if (question->part == NULL || atom_load_full(question->part->in_use) == 0) {
+        table_ask(table, &alone, answer);
+        if (question->part == NULL || (answer->events & TABLE_FULL) == 0) return;
+    }
+    table_ask(table, question, answer);
+}

@@ -34,6 +34,13 @@ table_ask_function planted_table_copies_nothing;
 /* Shifts a key whose old slot was charged meanwhile, and stays. */
 table_ask_function planted_table_leaves_unseen;
 
+/* Asks the part where the key has a slot in it or where elsewhere is no room, else elsewhere: each as if it were the
+   only place. */
+table_ask_function planted_table_two_tables;
+
+/* Looks at the part only when it was in use before, without another look behind the claim. */
+table_ask_function planted_table_use_unseen;
+
 /* The explorer's: a swap behind which a thread may die. */
 bool planted_swap(struct atom *atom, uint64_t *expected, uint64_t desired);
 

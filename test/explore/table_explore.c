@@ -52,6 +52,8 @@ struct scene {
     const char *name;
     enum table_when_full when_full;
     struct tenant tenant[SLOTS];
+    bool part; /* the keys of the script have a part, in which there are: */
+    struct tenant in_part[SLOTS];
     struct action script[THREADS][ACTIONS];
     enum width width;
     uint64_t beside; /* the four of A's own bucket are so far ahead; 0: zeroed */
@@ -64,6 +66,9 @@ struct scene {
 
 static const struct scene *scene;
 static _Alignas(64) struct table_bucket memory[AREAS][2 * HALF_MAX];
+static _Alignas(64) struct table_bucket in_part[2];
+static struct atom in_use;
+static const struct table_part part = {{in_part, 1}, &in_use};
 static struct atom newest;
 static struct table view[THREADS + 1];
 static jmp_buf death[THREADS];
@@ -136,6 +141,18 @@ static void place(struct table_slot *slot, enum key key, uint64_t ahead)
     slot->time.value = UINT64_C(1) << TABLE_LAP_SHIFT | (BEGIN + ahead);
 }
 
+static void fill(const struct tenant tenants[], struct table_bucket *area)
+{
+    for (int i = 0; i < SLOTS; i++) {
+        const struct tenant *tenant = &tenants[i];
+        if (tenant->key == NOBODY) continue;
+        struct table_slot *slot = area == in_part ? &area[i / TABLE_SLOTS].slot[i % TABLE_SLOTS] : slot_number(area, i);
+        place(slot, tenant->key, tenant->ahead);
+        granted[tenant->key] = tenant->ahead;
+        calls[tenant->key] = tenant->ahead / CALL;
+    }
+}
+
 static void fill_beside(void)
 {
     struct table_bucket *own = &memory[0][scene->width == OWN_FIRST ? 1 : HALF_MAX + 1];
@@ -145,28 +162,30 @@ static void fill_beside(void)
 static void begin(void)
 {
     memset(memory, 0, sizeof memory);
+    memset(in_part, 0, sizeof in_part);
     memset(granted, 0, sizeof granted);
     memset(at_last, 0, sizeof at_last);
     memset(calls, 0, sizeof calls);
     newest.value = 1;
     last = last_in_script();
     for (int i = 0; i <= THREADS; i++) view[i] = table_of(1);
-    for (int i = 0; i < SLOTS; i++) {
-        const struct tenant *tenant = &scene->tenant[i];
-        if (tenant->key == NOBODY) continue;
-        struct table_slot *slot = slot_number(memory[0], i);
-        place(slot, tenant->key, tenant->ahead);
-        granted[tenant->key] = tenant->ahead;
-        calls[tenant->key] = tenant->ahead / CALL;
-    }
+    fill(scene->tenant, memory[0]);
+    fill(scene->in_part, in_part);
+    in_use.value = scene->in_part[0].key != NOBODY;
     if (scene->beside != 0) fill_beside();
 }
 
 /* ---- what threads do ---- */
 
+static const struct table_part *part_of(enum key key)
+{
+    return scene->part && (key < OTHERS || key >= NEW) ? &part : NULL;
+}
+
 static bool take(struct table *table, enum key key, uint64_t now)
 {
-    const struct table_question question = {.hash = hash_of(key), .now = now, .cost = CALL, .burst = BURST};
+    const struct table_question question = {
+        .hash = hash_of(key), .now = now, .cost = CALL, .burst = BURST, .part = part_of(key)};
     struct table_answer answer;
     table_ask_function *ask = scene->ask != NULL ? scene->ask : table_ask;
     ask(table, &question, &answer);
@@ -190,10 +209,11 @@ static void act(const struct action *action, struct table *table)
         take(table, action->key, now);
         break;
     case BACK:
-        table_give_back(table, &(struct table_slip){hash, now, now, now + CALL, CALL, CALL, UINT64_MAX});
+        table_give_back(table,
+                        &(struct table_slip){hash, now, now, now + CALL, CALL, CALL, UINT64_MAX, part_of(action->key)});
         break;
     case FORGET:
-        table_forget(table, hash, now);
+        table_forget(table, part_of(action->key), hash, now);
         break;
     case GROW:
         atom_store_release(&newest, AREAS);
@@ -214,16 +234,21 @@ static void run_script(void)
 
 /* ---- the end ---- */
 
-static int committed(enum key key)
+static int committed_in(const struct table_bucket *area, int buckets, enum key key)
 {
     int count = 0;
-    for (int i = 0; i < 2 * HALF_MAX * TABLE_SLOTS; i++) {
-        const struct table_slot *slot = &memory[newest.value - 1][i / TABLE_SLOTS].slot[i % TABLE_SLOTS];
+    for (int i = 0; i < buckets * TABLE_SLOTS; i++) {
+        const struct table_slot *slot = &area[i / TABLE_SLOTS].slot[i % TABLE_SLOTS];
         const uint64_t owner = slot->owner.value;
         count += owner >> TABLE_TAG_SHIFT == table_tag(hash_of(key)) && !tentative(owner) &&
                  table_owned(owner, slot->time.value);
     }
     return count;
+}
+
+static int committed(enum key key)
+{
+    return committed_in(memory[newest.value - 1], 2 * HALF_MAX, key) + committed_in(in_part, 2, key);
 }
 
 static bool in_script(enum verb verb, enum key key)
@@ -332,6 +357,22 @@ static const struct scene scenes[] = {
      .preemptions = 2,
      .script = {{TAKES(B)}, {TAKES(A)}},
      .ask = planted_table_leaves_unseen,
+     .mistake = "two committed"},
+    {.name = "planted: a part asked as a table of its own",
+     .when_full = TABLE_DENY,
+     .part = true,
+     .tenant = {SEVEN_LIVE, OWES(OTHERS + 7, 10)},
+     .preemptions = 2,
+     .script = {{TAKES(A), TAKES(A)}, {TAKES_LATER(A, 10), TAKES_LATER(A, 10)}},
+     .ask = planted_table_two_tables,
+     .mistake = "two committed"},
+    {.name = "planted: a part that comes into use, and no look at that behind the claim",
+     .when_full = TABLE_DENY,
+     .part = true,
+     .tenant = {SEVEN_LIVE, OWES(OTHERS + 7, 10)},
+     .preemptions = 2,
+     .script = {{TAKES(A), TAKES(A)}, {TAKES_LATER(A, 10), TAKES_LATER(A, 10)}},
+     .ask = planted_table_use_unseen,
      .mistake = "two committed"},
     {.name = "wide versions where two bits come round",
      .when_full = TABLE_DENY,
@@ -538,6 +579,62 @@ static const struct scene scenes[] = {
      .tenant = {OWES(A, 10), SEVEN_LIVE},
      .preemptions = 1,
      .script = {{TAKES(B)}, {DO(GROW, NOBODY, 0), TAKES(A)}, {TAKES(A)}},
+     .dies = true},
+    {.name = "a part: one key, and room elsewhere meanwhile",
+     .when_full = TABLE_DENY,
+     .part = true,
+     .tenant = {SEVEN_LIVE, OWES(OTHERS + 7, 10)},
+     .preemptions = 2,
+     .script = {{TAKES(A), TAKES(A)}, {TAKES_LATER(A, 10), TAKES_LATER(A, 10)}}},
+    {.name = "a part: one key, and room elsewhere meanwhile, a death",
+     .when_full = TABLE_DENY,
+     .part = true,
+     .tenant = {SEVEN_LIVE, OWES(OTHERS + 7, 10)},
+     .preemptions = 2,
+     .script = {{TAKES(A)}, {TAKES_LATER(A, 10)}},
+     .dies = true},
+    {.name = "a part: one key, and room elsewhere, the other dies",
+     .when_full = TABLE_DENY,
+     .part = true,
+     .tenant = {SEVEN_LIVE, OWES(OTHERS + 7, 10)},
+     .preemptions = 2,
+     .script = {{TAKES_LATER(A, 10)}, {TAKES(A)}},
+     .dies = true},
+    {.name = "a part: its last slot, two keys",
+     .when_full = TABLE_DENY,
+     .part = true,
+     .tenant = {SEVEN_LIVE, LIVE(7)},
+     .in_part = {LIVE(8), LIVE(9), LIVE(10), LIVE(11), LIVE(12), LIVE(13), LIVE(14), IDLE},
+     .preemptions = 2,
+     .script = {{TAKES(A)}, {TAKES(B)}}},
+    {.name = "a part: displaced in it and back beside it, a death",
+     .part = true,
+     .tenant = {SEVEN_LIVE, OWES(OTHERS + 7, 1)},
+     .in_part = {OWES(C, 10), LIVE(8), LIVE(9), LIVE(10), LIVE(11), LIVE(12), LIVE(13), LIVE(14)},
+     .preemptions = 2,
+     .script = {{TAKES(A)}, {TAKES_LATER(C, 1)}},
+     .dies = true},
+    {.name = "a part: shifted elsewhere beside charged, a death",
+     .when_full = TABLE_DENY,
+     .width = OWN_SECOND,
+     .part = true,
+     .tenant = {OWES(A, 10), SEVEN_LIVE},
+     .preemptions = 2,
+     .script = {{TAKES(B)}, {TAKES(A)}},
+     .dies = true,
+     .passes = 2},
+    {.name = "a part: given back in it",
+     .when_full = TABLE_DENY,
+     .part = true,
+     .tenant = {SEVEN_LIVE, OWES(OTHERS + 7, 10)},
+     .in_part = {OWES(A, 20)},
+     .preemptions = 2,
+     .script = {{DO(BACK, A, 0)}, {TAKES_LATER(A, 10)}}},
+    {.name = "a part: grown beside a new key, a death",
+     .part = true,
+     .tenant = {SEVEN_LIVE, LIVE(7)},
+     .preemptions = 2,
+     .script = {{TAKES(A)}, {DO(GROW, NOBODY, 0), TAKES(A), TAKES(A)}},
      .dies = true},
 };
 

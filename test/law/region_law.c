@@ -41,7 +41,7 @@ static struct region_shape pick_shape(struct law *law)
 {
     struct region_shape shape = {REGION_SLOTS, (int32_t)law_pick(law, 3), 0, SLOT_BYTES, {{1, 2}}};
     if (law_chance(law, 4)) shape.kind = REGION_WIDE;
-    if (law_chance(law, 20)) shape.kind = (enum region_kind)law_pick(law, 4);
+    if (law_chance(law, 20)) shape.kind = (enum region_kind)law_pick(law, 5);
     if (law_chance(law, 20)) shape.unit = (int32_t)(uint32_t)law_pick_size(law, UINT32_MAX);
     if (law_chance(law, 20)) shape.when_full = (uint32_t)law_pick_size(law, UINT32_MAX);
     if (law_chance(law, 8)) shape.slot_bytes = (uint32_t)law_pick_size(law, UINT32_MAX);
@@ -79,7 +79,7 @@ static void spoil(struct law *law, void *page)
 static void check_sound(struct law *law, const struct region_view *view, uint64_t size)
 {
     const struct region_shape *shape = &view->shape;
-    law_check(law, shape->kind == REGION_SLOTS || shape->kind == REGION_WIDE, "kind %d", (int)shape->kind);
+    law_check(law, shape->kind >= REGION_SLOTS && shape->kind <= REGION_PARTS, "kind %d", (int)shape->kind);
     law_check(law, shape->unit >= -63 && shape->unit <= 63, "unit %" PRId32, shape->unit);
     law_check(law, shape->when_full <= 3, "when full %" PRIu32, shape->when_full);
     law_check(law, shape->slot_bytes >= 16 && shape->slot_bytes % 8 == 0, "slots of %" PRIu32, shape->slot_bytes);

@@ -6,7 +6,8 @@
    oracle refuses, and none is refused or admitted otherwise as long as no key was displaced or turned away.  Under
    EVICT only keys that are seen to lose their slot lose what they owe, each of them the one that owed least; under
    ALLOW only calls pass without a trace that say so.  A refusal and a peek change no byte.  No table is full where one
-   key can be shifted.  And with any bytes in memory every call ends. */
+   key can be shifted.  Half of the keys may have a part beside the areas, where all this holds, too.  And with any
+   bytes in memory every call ends. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -24,7 +25,9 @@ struct told {
 };
 
 struct subject {
-    _Alignas(64) struct table_bucket memory[AREAS][2 * HALF_MAX];
+    _Alignas(64) struct table_bucket memory[AREAS + 1][2 * HALF_MAX]; /* the last is the part */
+    struct atom in_use;
+    struct table_part part; /* of every other key; half 0: there is none */
     struct atom newest;
     struct table table, stale; /* the second is of a process that has not seen the last area */
     uint64_t hash[KEYS], drained[KEYS];
@@ -48,13 +51,19 @@ static void begin(struct law *law, struct subject *subject)
     subject->table = table;
     for (int i = 0; i < AREAS; i++)
         subject->table.area[i] = (struct table_area){subject->memory[i], 1 + law_pick(law, HALF_MAX)};
+    subject->part = (struct table_part){{subject->memory[AREAS], law_pick(law, HALF_MAX + 1)}, &subject->in_use};
     subject->stale = subject->table;
     subject->newest.value = 1;
     for (int i = 0; i < KEYS; i++) subject->hash[i] = (pick_word(law) & ~UINT64_C(255)) + (unsigned)i + 1;
     subject->now = law_chance(law, 4) ? pick_word(law) >> 1 : 1 + law_pick(law, 100);
     subject->exact = true;
-    law_note(law, "rule %d, half %" PRIu64 ", now %" PRIu64, table.when_full, subject->table.area[0].half,
-             subject->now);
+    law_note(law, "rule %d, half %" PRIu64 ", of the part %" PRIu64 ", now %" PRIu64, table.when_full,
+             subject->table.area[0].half, subject->part.area.half, subject->now);
+}
+
+static const struct table_part *part_of(const struct subject *subject, int key)
+{
+    return key % 2 == 1 && subject->part.area.half != 0 ? &subject->part : NULL;
 }
 
 /* ---- the oracle ---- */
@@ -85,19 +94,23 @@ static struct table_answer oracle_answer(const struct subject *subject, const st
 
 /* ---- who has a slot that is ahead ---- */
 
+static bool has_slot_in(const struct subject *subject, const struct table_area *area, int key)
+{
+    for (uint64_t i = 0; i < 2 * area->half * TABLE_SLOTS; i++) {
+        const struct table_slot *slot = &area->bucket[i / TABLE_SLOTS].slot[i % TABLE_SLOTS];
+        if (slot->owner.value >> TABLE_TAG_SHIFT == table_tag(subject->hash[key]) &&
+            table_owned(slot->owner.value, slot->time.value) && table_ahead(slot->time.value, subject->now) != 0)
+            return true;
+    }
+    return false;
+}
+
 static bool has_slot(const struct subject *subject, int key, unsigned first)
 {
     const struct table *table = &subject->table;
-    for (unsigned a = first; a < table->count; a++) {
-        const struct table_area *area = &table->area[a];
-        for (uint64_t i = 0; i < 2 * area->half * TABLE_SLOTS; i++) {
-            const struct table_slot *slot = &area->bucket[i / TABLE_SLOTS].slot[i % TABLE_SLOTS];
-            if (slot->owner.value >> TABLE_TAG_SHIFT == table_tag(subject->hash[key]) &&
-                table_owned(slot->owner.value, slot->time.value) && table_ahead(slot->time.value, subject->now) != 0)
-                return true;
-        }
-    }
-    return false;
+    bool has = has_slot_in(subject, &subject->part.area, key);
+    for (unsigned a = first; a < table->count; a++) has = has || has_slot_in(subject, &table->area[a], key);
+    return has;
 }
 
 static unsigned who_has_slots(const struct subject *subject)
@@ -108,9 +121,9 @@ static unsigned who_has_slots(const struct subject *subject)
 }
 
 /* What the slot owes that drains first of those where this key may be. */
-static uint64_t least_ahead(const struct subject *subject, uint64_t hash)
+static uint64_t least_ahead(const struct subject *subject, uint64_t hash, const struct table_part *part)
 {
-    const struct table_area *area = &subject->table.area[subject->table.count - 1];
+    const struct table_area *area = part != NULL ? &part->area : &subject->table.area[subject->table.count - 1];
     uint64_t ahead = UINT64_MAX;
     for (int i = 0; i < 2 * TABLE_SLOTS; i++) {
         const uint64_t bucket = i < TABLE_SLOTS ? table_first_choice(area, hash) : table_second_choice(area, hash);
@@ -134,9 +147,8 @@ static bool has_room_beside(const struct subject *subject, const struct table_ar
 }
 
 /* A new key that found no room: neither is there any for the eight in its way. */
-static void check_full(struct law *law, const struct subject *subject, uint64_t hash)
+static void check_full(struct law *law, const struct subject *subject, const struct table_area *area, uint64_t hash)
 {
-    const struct table_area *area = &subject->table.area[subject->table.count - 1];
     for (int i = 0; i < 2 * TABLE_SLOTS; i++) {
         const uint64_t bucket = i < TABLE_SLOTS ? table_first_choice(area, hash) : table_second_choice(area, hash);
         const struct table_slot *slot = &area->bucket[bucket].slot[i % TABLE_SLOTS];
@@ -174,6 +186,7 @@ static struct table_question pick_question(struct law *law, const struct subject
     question.how = hows[law_pick(law, sizeof hows / sizeof *hows)];
     question.wait = law_chance(law, 6) ? pick_amount(law) : 0;
     question.debt = law_chance(law, 3) ? UINT64_MAX : pick_amount(law);
+    question.part = part_of(subject, key);
     return question;
 }
 
@@ -210,13 +223,15 @@ static void ask(struct law *law, struct subject *subject, int key)
 {
     const struct table_question question = pick_question(law, subject, key);
     const unsigned before = who_has_slots(subject);
-    struct table_bucket memory[AREAS][2 * HALF_MAX];
+    struct table_bucket memory[AREAS + 1][2 * HALF_MAX];
     memcpy(memory, subject->memory, sizeof memory);
-    const uint64_t owed = least_ahead(subject, question.hash);
+    const uint64_t owed = least_ahead(subject, question.hash, question.part);
     struct table_answer answer;
     table_ask(&subject->table, &question, &answer);
-    if (subject->exact && (answer.events & TABLE_FULL) && !(answer.events & TABLE_DISPLACED))
-        check_full(law, subject, question.hash);
+    if (subject->exact && (answer.events & TABLE_FULL) && !(answer.events & TABLE_DISPLACED)) {
+        check_full(law, subject, &subject->table.area[subject->table.count - 1], question.hash);
+        if (question.part != NULL) check_full(law, subject, &question.part->area, question.hash);
+    }
     const struct table_answer expected = oracle_answer(subject, &question, key);
     law_note(law, "%" PRIu64 ": key %d %s %" PRIu64 " of %" PRIu64 " wait %" PRIu64 ": %s, events %u, drained %" PRIu64,
              subject->now, key, (const char *[]){"takes", "peeks", "charges"}[question.how], question.cost,
@@ -240,6 +255,7 @@ static void check_retry(struct law *law, struct subject *subject, int key)
     struct table_question question = {
         .hash = subject->hash[key], .now = subject->now, .cost = 1 + law_pick(law, 50), .burst = 50};
     struct table_answer answer;
+    question.part = part_of(subject, key);
     question.how = TABLE_PEEK;
     table_ask(&subject->table, &question, &answer);
     if (answer.verdict != TABLE_REFUSED || (answer.events & TABLE_FULL) || !subject->exact) return;
@@ -259,7 +275,7 @@ static void give_back(struct law *law, struct subject *subject, int key)
     const uint64_t undrained = subtract_to_zero(told.end, most(now, subtract_to_zero(told.end, told.charged)));
     law_note(law, "%" PRIu64 ": key %d gives back %" PRIu64, now, key, unused);
     table_give_back(&subject->table, &(struct table_slip){subject->hash[key], now, told.end - told.charged, told.end,
-                                                          told.charged, unused, UINT64_MAX});
+                                                          told.charged, unused, UINT64_MAX, part_of(subject, key)});
     subject->drained[key] = subtract_to_zero(subject->drained[key], least(unused, undrained));
     subject->told[key] = (struct told){0, 0};
 }
@@ -267,7 +283,7 @@ static void give_back(struct law *law, struct subject *subject, int key)
 static void forget(struct law *law, struct subject *subject, int key)
 {
     law_note(law, "%" PRIu64 ": key %d is forgotten", subject->now, key);
-    table_forget(&subject->table, subject->hash[key], subject->now);
+    table_forget(&subject->table, part_of(subject, key), subject->hash[key], subject->now);
     subject->drained[key] = 0;
 }
 
@@ -284,7 +300,7 @@ static void grow(struct law *law, struct subject *subject)
     subject->grown_at = subject->now;
     for (int i = 0; i < 3; i++) {
         const int key = (int)law_pick(law, KEYS);
-        if (!knows[key]) continue;
+        if (!knows[key] || has_slot_in(subject, &subject->part.area, key)) continue;
         const struct table_question question = pick_question(law, subject, key);
         struct table_answer answer;
         table_ask(&subject->stale, &question, &answer);
@@ -295,9 +311,9 @@ static void grow(struct law *law, struct subject *subject)
 static uint64_t live_slots(const struct subject *subject)
 {
     const struct table *table = &subject->table;
-    uint64_t live = 0;
+    uint64_t live = table_live(&subject->part.area, 0, 2 * subject->part.area.half, subject->now);
     for (unsigned i = table->first; i < table->count; i++)
-        live += table_live(table, i, 0, 2 * table->area[i].half, subject->now);
+        live += table_live(&table->area[i], 0, 2 * table->area[i].half, subject->now);
     return live;
 }
 
@@ -310,7 +326,8 @@ static void pass_time(struct law *law, struct subject *subject)
     else subject->now += law_pick(law, 60);
     struct table *table = &subject->table;
     for (unsigned i = table->first; i < table->count; i++)
-        table_sweep(table, i, 0, 2 * table->area[i].half, subject->now);
+        table_sweep(&table->area[i], 0, 2 * table->area[i].half, subject->now);
+    table_sweep(&subject->part.area, 0, 2 * subject->part.area.half, subject->now);
     if (table->first + 1 < table->count && subject->now > subject->grown_at + LONGEST) table->first = table->count - 1;
     if (live_slots(subject) == 0) subject->exact = true;
 }
@@ -342,7 +359,7 @@ static void step(struct law *law, struct subject *subject)
 static void spoil(struct law *law, struct subject *subject)
 {
     uint64_t seed = pick_word(law) | 1;
-    for (int a = 0; a < AREAS; a++) {
+    for (int a = 0; a <= AREAS; a++) {
         for (int i = 0; i < 2 * HALF_MAX * TABLE_SLOTS; i++) {
             struct table_slot *slot = &subject->memory[a][i / TABLE_SLOTS].slot[i % TABLE_SLOTS];
             seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -365,10 +382,11 @@ static void survive(struct law *law, struct subject *subject)
         struct table_answer answer;
         table_ask(&subject->table, &question, &answer);
         law_check(law, answer.verdict != TABLE_UNKNOWN && answer.charged <= question.cost, "a wild answer");
-        if (law_chance(law, 8)) table_forget(&subject->table, subject->hash[key], subject->now);
+        if (law_chance(law, 8)) table_forget(&subject->table, part_of(subject, key), subject->hash[key], subject->now);
         if (law_chance(law, 8))
-            table_give_back(&subject->table, &(struct table_slip){subject->hash[key], subject->now, pick_word(law),
-                                                                  pick_word(law), 50, 50, pick_word(law)});
+            table_give_back(&subject->table,
+                            &(struct table_slip){subject->hash[key], subject->now, pick_word(law), pick_word(law), 50,
+                                                 50, pick_word(law), part_of(subject, key)});
         if (law_chance(law, 8)) pass_time(law, subject);
         law_step(law);
     }

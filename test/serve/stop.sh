@@ -61,7 +61,10 @@ for _ in 1 2 3; do takes allow; done
 takes deny
 end_process "$pid"
 start_serve --state "$room/table"
-if ! grep -q "; state in $room/table$" serve.out; then cp serve.out err; fail 'it does not say where the state is'; fi
+if ! grep -q "; state in $room/table; tables of [0-9]* MiB, at most [0-9]* MiB$" serve.out; then
+    cp serve.out err
+    fail 'it does not say where the state is'
+fi
 takes deny
 clean_end
 start_serve

@@ -28,7 +28,10 @@ static uint64_t half;
 static enum table_when_full when_full;
 static uint64_t granted[THREADS][KEYS], events[THREADS];
 static uint64_t gap; /* units from one call to the next, on average; 0: time stands still */
-static bool gives_back, same_key;
+static bool gives_back, same_key, has_part;
+static _Alignas(64) struct table_bucket in_part[4];
+static struct atom in_use;
+static const struct table_part own = {{in_part, 2}, &in_use}; /* of every other key */
 
 static uint64_t hash_of(uint64_t key)
 {
@@ -45,9 +48,15 @@ static struct table table_of(unsigned areas)
     return table;
 }
 
+static const struct table_part *part_of(uint64_t key)
+{
+    return has_part && key % 2 == 1 ? &own : NULL;
+}
+
 static struct table_answer ask(struct table *table, uint64_t key, uint64_t now)
 {
-    const struct table_question question = {.hash = hash_of(key), .now = now, .cost = COST, .burst = BURST};
+    const struct table_question question = {
+        .hash = hash_of(key), .now = now, .cost = COST, .burst = BURST, .part = part_of(key)};
     struct table_answer answer;
     for (table_ask(table, &question, &answer); answer.verdict == TABLE_UNKNOWN; table_ask(table, &question, &answer))
         *table = table_of((unsigned)atom_load_acquire(&newest));
@@ -68,7 +77,7 @@ static void ask_keys(struct member *member)
         const bool back = gives_back && (seed >> 20) % 4 == 0;
         if (back)
             table_give_back(&table, &(struct table_slip){hash_of(key), now, now, answer.drained, answer.charged,
-                                                         answer.charged, UINT64_MAX});
+                                                         answer.charged, UINT64_MAX, part_of(key)});
         else granted[member->number][key] += answer.charged;
         if (call % 64 == 0) sched_yield();
     }
@@ -78,6 +87,8 @@ static void begin(const char *part, enum table_when_full rule, uint64_t buckets,
 {
     crowd_begin(part);
     memset(memory, 0, sizeof memory);
+    memset(in_part, 0, sizeof in_part);
+    atom_store(&in_use, 0);
     memset(granted, 0, sizeof granted);
     memset(events, 0, sizeof events);
     atom_store(&newest, 1);
@@ -156,6 +167,15 @@ int main(void)
     crowd_start(&crowd);
     finish();
     begin("grown twice", TABLE_INHERIT, 8, 4);
+    crowd_start(&crowd);
+    grow();
+    finish();
+    has_part = true;
+    begin("a part, denied", TABLE_DENY, 4, 16);
+    crowd_start(&crowd);
+    finish();
+    begin("a part, inherited, given back, grown twice", TABLE_INHERIT, 8, 8);
+    gives_back = true;
     crowd_start(&crowd);
     grow();
     finish();

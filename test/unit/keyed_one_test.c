@@ -131,7 +131,7 @@ static weir_decision ask_generally(weir_table *table, const weir_ask *ask, weir_
     const struct plan *plan = plan_inside_const(ask->plan);
     if (!keyed_is_one(table, plan)) return weir_table_take_at(table, ask->plan, ask->key, now, ask->cost);
     const uint64_t hash = hash_key(&table->secret, ask->key.bytes, ask->key.size, 0);
-    const struct keyed_limit limit = {&plan->rule[0], plan->interval[0], hash, ask->cost, 0};
+    const struct keyed_limit limit = {&plan->rule[0], plan->interval[0], hash, ask->cost, 0, NULL};
     weir_decision decision;
     uint32_t events = 0;
     keyed_slots_ask(table, &limit, 1, &(struct ask){.now_ns = now.ns}, NULL, &decision, &events);

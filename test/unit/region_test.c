@@ -146,7 +146,8 @@ static void test_shapes(void **state)
         {{REGION_WIDE, 0, 0, 1 << 20, {{0, 0}}}, REGION_SOUND},
         {{REGION_WIDE, 0, 0, 2 << 20, {{0, 0}}}, REGION_DAMAGED},
         {{0, 0, 0, 16, {{0, 0}}}, REGION_DAMAGED},
-        {{REGION_WIDE + 1, 0, 0, 16, {{0, 0}}}, REGION_DAMAGED},
+        {{REGION_PARTS, 0, 0, 16, {{0, 0}}}, REGION_SOUND},
+        {{REGION_PARTS + 1, 0, 0, 16, {{0, 0}}}, REGION_DAMAGED},
     };
     const struct region_times times = times_at(1, 100 * S, UNIX);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -88,15 +88,55 @@ static void memory_is_bounded(void **state)
     struct tables *tables = open_with((struct tables_options){.keys_max = 100000, .wide_bytes = 1 << 20});
     weir_table_stats stats;
     weir_table_read_stats(table_for(tables, "5/min algorithm=sliding-window"), &stats, sizeof stats);
-    assert_true(stats.bytes <= (1 << 20) + 2 * 4096);
-    assert_in_range(stats.keys_max, 9000, 10000); /* slots, of 11 words; plans take a fifth */
+    assert_true(stats.bytes <= (1 << 20) + (1 << 18)); /* with the part of limits without a name */
+    assert_in_range(stats.keys_max, 9000, 10000);      /* slots, of 11 words; plans take a fifth */
     weir_table_read_stats(table_for(tables, "4000/h algorithm=sliding-log"), &stats, sizeof stats);
-    assert_true(stats.bytes <= (1 << 20) + 2 * 4096 && stats.keys_max >= 10);
+    assert_true(stats.bytes <= (1 << 20) + (1 << 18) && stats.keys_max >= 10);
     tables_close(tables);
     tables = open_with((struct tables_options){.keys_max = 10});
     weir_table_read_stats(table_for(tables, "5/min algorithm=sliding-window"), &stats, sizeof stats);
     assert_in_range(stats.keys_max, 10, 64); /* a page has room for more */
     tables_close(tables);
+}
+
+/* Each size of state has a table: fifteen texts are enough for all of them. */
+static void fifteen_texts_are_bounded(void **state)
+{
+    (void)state;
+    const uint64_t most = 64 << 20;
+    struct tables *tables = open_with((struct tables_options){.keys_max = 100000, .memory = most});
+    uint64_t refused = 0;
+    for (size_t bytes = TABLES_WIDE_MIN; bytes <= TABLES_WIDE_MAX; bytes *= 2) {
+        char text[64];
+        weir_error error = {0};
+        weir_table_stats stats;
+        snprintf(text, sizeof text, "%zu/h algorithm=sliding-log", bytes / sizeof(uint64_t) - 7);
+        const weir_plan plan = plan_of(text);
+        if (tables_for(tables, &plan, &error) == NULL) {
+            refused++;
+            assert_int_equal(error.code, WEIR_ENOMEM);
+            assert_non_null(strstr(error.message, "the memory of the tables is full: of 64 MiB (table: memory"));
+        }
+        tables_read_stats(tables, &stats);
+        assert_true(stats.bytes <= most);
+        assert_int_equal(stats.bytes, tables_read_memory(tables).used);
+    }
+    assert_in_range(refused, 1, 8); /* the largest */
+    assert_int_equal(tables_read_memory(tables).refused, refused);
+    assert_int_equal(tables_read_memory(tables).most, most);
+    tables_close(tables);
+}
+
+static void no_more_than_there_is(void **state)
+{
+    (void)state;
+    struct tables *tables;
+    weir_error error = {0};
+    const struct tables_options huge = {.memory = UINT64_C(1) << 50}, keys = {.keys_max = UINT64_C(1) << 34};
+    assert_int_equal(tables_open(&tables, &huge, &error), WEIR_ENOMEM);
+    assert_non_null(strstr(error.message, "table: memory: 1.0 PiB of memory are needed, and "));
+    assert_int_equal(tables_open(&tables, &keys, &error), WEIR_ENOMEM);
+    assert_non_null(strstr(error.message, "options.keys_max: 350.6 GiB of memory are needed, and "));
 }
 
 static void refused(struct tables *tables, const char *text, const char *words)
@@ -171,10 +211,13 @@ static void kept(void **state)
         assert_int_equal(weir_table_take(broad, &log, weir_key_text("ann"), 1).verdict, expected);
         tables_close(tables);
     }
-    assert_int_equal(unlink(wide), 0);
+    for (int file = 0; file < 4; file++) {
+        char kept[96];
+        snprintf(kept, sizeof kept, "%s%s", file < 2 ? path : wide, file % 2 == 1 ? ".parts" : "");
+        assert_int_equal(unlink(kept), 0);
+    }
     snprintf(wide, sizeof wide, "%s.receipts", path);
     assert_int_equal(unlink(wide), 0);
-    assert_int_equal(unlink(path), 0);
     assert_int_equal(rmdir(folder), 0);
 }
 
@@ -229,9 +272,16 @@ static void made_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_size),        cmocka_unit_test(every_size),  cmocka_unit_test(memory_is_bounded),
-        cmocka_unit_test(too_large),      cmocka_unit_test(told_as_one), cmocka_unit_test(kept),
-        cmocka_unit_test(no_such_folder), cmocka_unit_test(made_once),
+        cmocka_unit_test(by_size),
+        cmocka_unit_test(every_size),
+        cmocka_unit_test(memory_is_bounded),
+        cmocka_unit_test(fifteen_texts_are_bounded),
+        cmocka_unit_test(no_more_than_there_is),
+        cmocka_unit_test(too_large),
+        cmocka_unit_test(told_as_one),
+        cmocka_unit_test(kept),
+        cmocka_unit_test(no_such_folder),
+        cmocka_unit_test(made_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,8 +78,8 @@ restore_values()
     done 3<"$2"
 }
 
-# Without how late it is, which 0.1.0 did not say.  Of functions, whose clock runs, only what does not change in a second:
-# the verdict, the limit and what remains.
+# Without how late it is, which 0.1.0 did not say.  Of functions, whose clock runs, only what does not change in a
+# second: the verdict, the limit and what remains.
 told() # HOW
 {
     tr '\n' ' ' | if [ "$1" = module ]; then cut -d ' ' -f 1-7; else cut -d ' ' -f 1-3; fi | sed 's/ *$//'

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+   wide_state.h - what a state of several words is under its rules.
+
+   See wide_state.c. */
+#ifndef WEIR_SHARE_WIDE_STATE_H
+#define WEIR_SHARE_WIDE_STATE_H
+
+#include "core/algorithm.h"
+#include "core/clock.h"
+#include "core/decide.h"
+#include "core/num.h"
+
+/* Saturates, as state_words does not: rules that are made up may ask for any number. */
+static inline uint64_t wide_state_words(struct rules rules)
+{
+    uint64_t words = 0;
+    for (int i = 0; i < rules.count; i++) {
+        const struct algorithm *algorithm = algorithm_of(&rules.rule[i]);
+        const uint64_t more = algorithm->more_words != NULL ? algorithm->more_words(&rules.rule[i]) : 0;
+        words = add_saturating(words, add_saturating(algorithm->words, more));
+    }
+    return words;
+}
+
+/* From when on a fresh state is as good as this one. */
+static inline uint64_t wide_state_idle_ns(struct rules rules, const uint64_t *state, uint64_t now_ns)
+{
+    uint64_t idle_ns = 0;
+    for (int i = 0; i < rules.count; i++) {
+        const struct rule *rule = &rules.rule[i];
+        const struct algorithm *algorithm = algorithm_of(rule);
+        if (algorithm->words == 0) continue;
+        idle_ns = most(idle_ns, ns_ceil(rule, algorithm->idle(rule, state, tick_at(rule, now_ns))));
+        state += state_words(rule, algorithm);
+    }
+    return idle_ns;
+}
+
+/* What was used under other rules, into a zeroed state; nothing where these have other algorithms. */
+void wide_state_carry(struct rules from, struct rules to, const uint64_t *state, uint64_t *next, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT
+   quota_test.c - however many keys all other limits have, each limit gets in keys / 2k new ones; and what was used is
+   found again when limits come and go.
+
+   May touch: tables and policies of its own, a folder in /tmp.  Promises: floods are ten times what a table has room
+   for.  Leaves to others: the protocol of a part (law/table_law.c, explore/table_explore.c), how much memory there is
+   (tables_test.c). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "api/keyed.h"
+#include "serve/config.h"
+#include "unit/plans.h"
+
+enum { KEYS = 20000, FLOOD = 10 * KEYS, MANY = 200, YAML_MAX = 64 * MANY };
+
+struct world {
+    struct tables *tables;
+    struct policy *policy;
+    uint64_t first; /* the number of a key that nobody has used */
+};
+
+static struct world open_world(struct tables_options options, const char *yaml)
+{
+    struct world world = {.first = 1};
+    struct config_problem problem = {0};
+    weir_error error = {0};
+    if (options.keys_max == 0) options.keys_max = KEYS;
+    if (tables_open(&world.tables, &options, &error) != 0) fail_msg("%s", error.message);
+    world.policy = config_policy(slice_of(yaml), world.tables, NULL, NULL, NULL, &problem);
+    if (world.policy == NULL) fail_msg("%s", problem.message);
+    return world;
+}
+
+static void read_again(struct world *world, const char *yaml)
+{
+    struct config_problem problem = {0};
+    struct policy *policy = config_policy(slice_of(yaml), world->tables, NULL, NULL, NULL, &problem);
+    if (policy == NULL) fail_msg("%s", problem.message);
+    policy_free(world->policy);
+    world->policy = policy;
+}
+
+static void close_world(struct world *world)
+{
+    policy_free(world->policy);
+    tables_close(world->tables);
+}
+
+static const struct policy_limit *limit_of(const struct world *world, const char *name)
+{
+    const struct policy_limit *limit = policy_find(world->policy, slice_of(name));
+    assert_non_null(limit);
+    return limit;
+}
+
+static bool take_key(weir_table *table, const weir_plan *plan, uint64_t key)
+{
+    return weir_allowed(weir_table_take(table, plan, (weir_key){&key, sizeof key}, 1));
+}
+
+/* So many new keys; returns how many of them pass. */
+static uint64_t new_keys(struct world *world, const char *name, uint64_t count)
+{
+    const struct policy_limit *limit = limit_of(world, name);
+    uint64_t passed = 0;
+    for (uint64_t i = 0; i < count; i++) passed += take_key(limit->table, &limit->plan, world->first++);
+    return passed;
+}
+
+static uint64_t new_keys_of_text(struct world *world, const char *text, uint64_t count)
+{
+    weir_plan plan = plan_of(text);
+    struct policy_place place;
+    uint64_t passed = 0;
+    assert_true(place_for(&place, world->tables, NULL, WEIR_AWAY_DEFAULT, &plan, NULL));
+    for (uint64_t i = 0; i < count; i++) passed += take_key(place.table, &plan, world->first++);
+    return passed;
+}
+
+static void flood(struct world *world, const char *name)
+{
+    assert_true(new_keys(world, name, FLOOD) < FLOOD); /* it is full */
+}
+
+/* ---- two limits ---- */
+
+static void two_limits_by(weir_when_full when_full)
+{
+    struct world world =
+        open_world((struct tables_options){.when_full = when_full}, "limits: {victim: 1/d, loud: 3/d}");
+    assert_true(new_keys_of_text(&world, "3/d", FLOOD) < FLOOD);
+    flood(&world, "loud");
+    assert_int_equal(new_keys(&world, "victim", KEYS / 4), KEYS / 4);
+    close_world(&world);
+    world = open_world((struct tables_options){.when_full = when_full}, "limits: {quiet: 1/d, loud: 3/d}");
+    flood(&world, "loud");
+    assert_true(new_keys_of_text(&world, "1/d", KEYS / 8) == KEYS / 8);
+    close_world(&world);
+}
+
+static void two_limits(void **unused)
+{
+    (void)unused;
+    two_limits_by(WEIR_FULL_INHERIT);
+    two_limits_by(WEIR_FULL_DENY);
+}
+
+static void two_limits_in_wide_slots(void **unused)
+{
+    (void)unused;
+    struct world world =
+        open_world((struct tables_options){.keys_max = KEYS / 4},
+                   "limits: {victim: 1/d algorithm=sliding-window, loud: 3/d algorithm=sliding-window}");
+    const struct policy_limit *victim = limit_of(&world, "victim");
+    assert_ptr_equal(victim->table, limit_of(&world, "loud")->table);
+    flood(&world, "loud");
+    const uint64_t keys = KEYS / 4 / 4;
+    assert_int_equal(new_keys(&world, "victim", keys), keys);
+    close_world(&world);
+}
+
+/* ---- two hundred ---- */
+
+static void two_hundred_limits(void **unused)
+{
+    (void)unused;
+    static char yaml[YAML_MAX];
+    char name[16];
+    size_t size = (size_t)snprintf(yaml, sizeof yaml, "limits:\n");
+    for (int i = 0; i < MANY; i++)
+        size += (size_t)snprintf(yaml + size, sizeof yaml - size, "  l%d: %d/d\n", i, i % 100 == 99 ? 1 : 3);
+    struct world world = open_world((struct tables_options){0}, yaml);
+    assert_true(new_keys_of_text(&world, "3/d", FLOOD) < FLOOD);
+    for (int i = 0; i < MANY; i++) {
+        snprintf(name, sizeof name, "l%d", i);
+        if (i % 100 != 99) new_keys(&world, name, FLOOD / MANY);
+    }
+    assert_int_equal(new_keys(&world, "l99", KEYS / 2 / MANY), KEYS / 2 / MANY);
+    assert_int_equal(new_keys(&world, "l199", KEYS / 2 / MANY), KEYS / 2 / MANY);
+    close_world(&world);
+}
+
+/* Tables smaller than their limits are many: each has room for one. */
+static void a_small_table(void **unused)
+{
+    (void)unused;
+    struct world world = open_world((struct tables_options){.keys_max = 10},
+                                    "limits: {a: 1/d, b: 1/d, c: 1/d, d: 1/d, e: 1/d, f: 1/d, g: 1/d, h: 1/d}");
+    flood(&world, "a");
+    for (char name[] = "b"; name[0] <= 'h'; name[0]++) assert_int_equal(new_keys(&world, name, 1), 1);
+    close_world(&world);
+}
+
+/* ---- keys: ---- */
+
+static void a_part_of_ones_own_size(void **unused)
+{
+    (void)unused;
+    struct world world =
+        open_world((struct tables_options){0}, "limits: {victim: {limit: 1/d, keys: 15000}, loud: 3/d}");
+    flood(&world, "loud");
+    assert_int_equal(new_keys(&world, "victim", 15000), 15000);
+    close_world(&world);
+}
+
+static void more_than_there_is(void **unused)
+{
+    (void)unused;
+    const struct tables_options options = {.keys_max = KEYS, .memory = 4 << 20};
+    struct config_problem problem = {0};
+    struct tables *tables;
+    assert_int_equal(tables_open(&tables, &options, NULL), 0);
+    assert_null(
+        config_policy(slice_of("limits: {a: {limit: 1/d, keys: 1000000}}"), tables, NULL, NULL, NULL, &problem));
+    assert_non_null(strstr(problem.message, "limits.a: the memory of the tables is full: of 4 MiB (table: memory"));
+    assert_int_equal(tables_read_memory(tables).refused, 1);
+    tables_close(tables);
+}
+
+/* ---- limits come and go ---- */
+
+/* The last of the keys that came are in the part: is what they have used still known? */
+static uint64_t known_of(const struct world *world, const char *name, uint64_t last, uint64_t count)
+{
+    const struct policy_limit *limit = limit_of(world, name);
+    uint64_t known = 0;
+    for (uint64_t key = last - count; key < last; key++) known += !take_key(limit->table, &limit->plan, key);
+    return known;
+}
+
+static void what_was_used_is_found_again(void **unused)
+{
+    (void)unused;
+    struct world world = open_world((struct tables_options){0}, "limits: {a: 1/d, loud: 3/d}");
+    flood(&world, "loud");
+    assert_int_equal(new_keys(&world, "a", 1000), 1000);
+    const uint64_t last = world.first;
+    read_again(&world, "limits: {b: 1/d, loud: 3/d, a: 1/d}"); /* one more */
+    assert_int_equal(known_of(&world, "a", last, 1000), 1000);
+    assert_int_equal(new_keys(&world, "b", KEYS / 6), KEYS / 6);
+    read_again(&world, "limits: {a: {limit: 2/2d burst=1, keys: 15000}}"); /* others go, and it is to have more room */
+    assert_int_equal(known_of(&world, "a", last, 1000), 1000);
+    read_again(&world, "limits: {c: 1/d}"); /* it goes */
+    read_again(&world, "limits: {a: 1/d}"); /* and comes back */
+    assert_int_equal(known_of(&world, "a", last, 1000), 1000);
+    const struct policy_limit *limit = limit_of(&world, "a");
+    weir_table_forget(limit->table, &limit->plan, (weir_key){&(uint64_t){last - 1}, sizeof last});
+    assert_int_equal(known_of(&world, "a", last, 1000), 999);
+    close_world(&world);
+}
+
+static void what_is_kept_in_files(void **unused)
+{
+    (void)unused;
+    static const char yaml[] =
+        "limits: {a: 1/d, w: 1/d algorithm=sliding-window, x: 3/d algorithm=sliding-window, loud: 3/d}";
+    static const char *const files[] = {"", ".parts", ".receipts", ".wide-64", ".wide-64.parts"};
+    char folder[] = "/tmp/weir-quota-XXXXXX", path[64], file[96];
+    uint64_t last[2];
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/table", folder);
+    const struct tables_options options = {.keys_max = 2000, .state = path};
+    struct world world = open_world(options, yaml);
+    flood(&world, "loud");
+    assert_true(new_keys(&world, "x", KEYS) < KEYS);
+    assert_int_equal(new_keys(&world, "a", 250), 250);
+    last[0] = world.first;
+    assert_int_equal(new_keys(&world, "w", 250), 250);
+    last[1] = world.first;
+    close_world(&world);
+    world = open_world(options, yaml);
+    world.first = last[1];
+    assert_int_equal(known_of(&world, "a", last[0], 250), 250);
+    assert_int_equal(known_of(&world, "w", last[1], 250), 250);
+    close_world(&world);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        snprintf(file, sizeof file, "%s%s", path, files[i]);
+        assert_int_equal(unlink(file), 0);
+    }
+    assert_int_equal(rmdir(folder), 0);
+}
+
+/* ---- files that are not as they were ---- */
+
+static struct tables_options state_options;
+static char state_folder[32], state_path[64], parts_path[80];
+
+static int make_state(void **unused)
+{
+    (void)unused;
+    snprintf(state_folder, sizeof state_folder, "/tmp/weir-quota-XXXXXX");
+    if (mkdtemp(state_folder) == NULL) return -1;
+    snprintf(state_path, sizeof state_path, "%s/table", state_folder);
+    snprintf(parts_path, sizeof parts_path, "%s.parts", state_path);
+    state_options = (struct tables_options){.keys_max = 2000, .state = state_path};
+    struct world world = open_world(state_options, "limits: {a: 1/d}");
+    close_world(&world);
+    return 0;
+}
+
+static int remove_state(void **unused)
+{
+    char command[64];
+    (void)unused;
+    snprintf(command, sizeof command, "rm -r %s", state_folder);
+    return system(command);
+}
+
+static void refuses(const char *words)
+{
+    struct tables *tables;
+    weir_error error = {0};
+    assert_true(tables_open(&tables, &state_options, &error) != 0);
+    if (strstr(error.message, words) == NULL) fail_msg("\"%s\" does not say \"%s\"", error.message, words);
+}
+
+static void flip(long at)
+{
+    FILE *file = fopen(parts_path, "r+");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, at, SEEK_SET), 0);
+    const int byte = fgetc(file);
+    assert_int_equal(fseek(file, at, SEEK_SET), 0);
+    fputc(byte ^ 1, file);
+    fclose(file);
+}
+
+/* Of its first page and of the first record: name, offset, bytes, slots, what is reserved, check. */
+static void a_changed_byte(void **unused)
+{
+    static const long places[] = {0, 9, 16, 24, 32, 64, 128, 4160, 4168, 4176, 4184, 4192, 4208};
+    (void)unused;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        flip(places[i]);
+        refuses("; to begin anew: mv ");
+        refuses(".parts.old");
+        flip(places[i]);
+    }
+    struct world world = open_world(state_options, "limits: {a: 1/d}");
+    close_world(&world);
+}
+
+static void cut_off(void **unused)
+{
+    (void)unused;
+    assert_int_equal(truncate(parts_path, 140000), 0);
+    refuses("parts");
+}
+
+/* The keys of limits without a name have the same part for all who open the file. */
+static void other_programs(void **unused)
+{
+    (void)unused;
+    weir_table_options options = WEIR_TABLE_OPTIONS;
+    weir_table *table;
+    weir_error error = {0};
+    const weir_plan plan = plan_of("1/d");
+    struct world world = open_world(state_options, "limits: {loud: 3/d}");
+    flood(&world, "loud");
+    const uint64_t first = world.first;
+    assert_int_equal(new_keys_of_text(&world, "1/d", 200), 200);
+    options.path = state_path;
+    if (weir_table_open(&table, &options, &error) != 0) fail_msg("%s", error.message);
+    for (uint64_t key = first; key < first + 200; key++) assert_false(take_key(table, &plan, key));
+    weir_ask ask = {.plan = &plan, .key = {&first, sizeof first}, .cost = 1};
+    assert_false(weir_table_take_all(table, &ask, 1, weir_now()));
+    weir_table_close(table);
+    close_world(&world);
+}
+
+/* Beside a table that is new it is moved away, beside another it is refused. */
+static void of_another_table(void **unused)
+{
+    (void)unused;
+    char old[96], kept[96];
+    snprintf(old, sizeof old, "%s.old", parts_path);
+    snprintf(kept, sizeof kept, "%s.kept", parts_path);
+    assert_int_equal(unlink(state_path), 0);
+    struct world world = open_world(state_options, "limits: {a: 1/d}");
+    close_world(&world);
+    assert_int_equal(rename(old, kept), 0);
+    assert_int_equal(rename(kept, parts_path), 0);
+    refuses("has the parts of another table; to begin anew: mv ");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_limits),
+        cmocka_unit_test(two_limits_in_wide_slots),
+        cmocka_unit_test(two_hundred_limits),
+        cmocka_unit_test(a_small_table),
+        cmocka_unit_test(a_part_of_ones_own_size),
+        cmocka_unit_test(more_than_there_is),
+        cmocka_unit_test(what_was_used_is_found_again),
+        cmocka_unit_test(what_is_kept_in_files),
+        cmocka_unit_test_setup_teardown(a_changed_byte, make_state, remove_state),
+        cmocka_unit_test_setup_teardown(cut_off, make_state, remove_state),
+        cmocka_unit_test_setup_teardown(other_programs, make_state, remove_state),
+        cmocka_unit_test_setup_teardown(of_another_table, make_state, remove_state),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
