@@ -341,9 +341,18 @@ static void close_handle(uv_handle_t *handle, void *nothing)
     if (!uv_is_closing(handle)) uv_close(handle, NULL);
 }
 
+/* A signal that comes once the loop has none any more would be the end of a process that ends well anyway. */
+static void hold_signals(void)
+{
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, NULL);
+}
+
 static void close_loop(struct server *server)
 {
     if (server->loop.data == NULL) return;
+    hold_signals();
     uv_walk(&server->loop, close_handle, NULL);
     uv_run(&server->loop, UV_RUN_DEFAULT);
     uv_loop_close(&server->loop);
