@@ -56,7 +56,7 @@ static char *path_with(const char *path, const char *behind)
     const size_t size = strlen(path), more = strlen(behind) + 1;
     char *longer = host_allocate(size + more);
     if (longer == NULL) return NULL;
-    memcpy(longer, path, size);
+    memcpy(longer, path, size + 1);
     memcpy(longer + size, behind, more);
     return longer;
 }

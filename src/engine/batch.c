@@ -271,11 +271,12 @@ size_t weir_engine_events(weir_engine *engine, weir_instant now, weir_engine_wat
 {
     size_t count = 0;
     for (unsigned i = 0; i < engine->links; i++) {
-        const short events = engine->link[i] != NULL ? link_events(engine->link[i]) : 0;
+        const int events = engine->link[i] != NULL ? link_events(engine->link[i]) : 0;
         if (events == 0) continue;
         if (count < most_of_them) {
-            watch[count] = (weir_engine_watch){
-                .descriptor = engine->link[i]->context->fd, .reads = events & POLLIN, .writes = events & POLLOUT};
+            watch[count] = (weir_engine_watch){.descriptor = engine->link[i]->context->fd,
+                                               .reads = (events & POLLIN) != 0,
+                                               .writes = (events & POLLOUT) != 0};
         }
         count++;
     }

@@ -40,8 +40,11 @@ static bool read_number(const char *path, const char *word, uint64_t *number)
     const size_t length = strlen(word);
     FILE *file = fopen(path, "re");
     if (file == NULL) return false;
-    while (!found && fgets(line, sizeof line, file) != NULL)
-        found = strncmp(line, word, length) == 0 && sscanf(line + length, "%" SCNu64, number) == 1;
+    while (!found && fgets(line, sizeof line, file) != NULL) {
+        char *end = line;
+        if (strncmp(line, word, length) == 0) *number = strtoull(line + length, &end, 10);
+        found = end > line + length; /* "max" is none */
+    }
     fclose(file);
     return found;
 }

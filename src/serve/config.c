@@ -122,9 +122,8 @@ static bool read_settle(struct read *read, const struct where *where, const stru
 {
     const uint64_t *ns = into;
     if (!value_time(read, where, value, into)) return false;
-    return *ns >= 60 * SECOND_NS && *ns <= 7 * 86400 * SECOND_NS
-               ? true
-               : wrong(read, where, value, "expected 1min to 7d; for example 15min");
+    const bool fits = *ns >= 60 * SECOND_NS && *ns <= SECOND_NS * 86400 * 7;
+    return fits || wrong(read, where, value, "expected 1min to 7d; for example 15min");
 }
 
 static bool read_public(struct read *read, const struct where *where, const struct node *value, void *into)

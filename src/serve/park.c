@@ -96,6 +96,7 @@ void park_batch_close(struct turn *turn, struct park_batch *batch)
 bool park_begin(struct turn *turn, struct park_batch *batch, const unsigned number[])
 {
     size_t size = 1;
+    if (batch->count == 0) return false;
     for (unsigned i = 0; i < batch->count; i++) {
         const struct item *item = &turn->item[number[i]];
         size += item->limit.size + item->key.size + batch->ask[i].key.size;

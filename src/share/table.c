@@ -382,7 +382,7 @@ static int room_for(uint64_t tag, struct table_bucket *bucket, uint64_t now, str
 static bool find_shift(const struct call *call, const struct look *look, int home, struct shift *best)
 {
     const struct table_area *area = call->homes.area[home];
-    const uint64_t now = call->question->now, hash = call->question->hash, *owner = look->owner + home * SLOTS;
+    const uint64_t now = call->question->now, hash = call->question->hash, *owner = &look->owner[home * SLOTS];
     struct table_bucket *own[CHOICES] = {bucket_of(area, hash, 0), bucket_of(area, hash, 1)}, *other[SLOTS];
     const bool fixed[CHOICES] = {bucket_holds_displaced(own[0], now), bucket_holds_displaced(own[1], now)};
     for (int i = 0; i < SLOTS; i++) {
