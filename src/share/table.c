@@ -382,7 +382,8 @@ static int room_for(uint64_t tag, struct table_bucket *bucket, uint64_t now, str
 static bool find_shift(const struct call *call, const struct look *look, int home, struct shift *best)
 {
     const struct table_area *area = call->homes.area[home];
-    const uint64_t now = call->question->now, hash = call->question->hash, *owner = &look->owner[home * SLOTS];
+    const size_t first = (size_t)home * SLOTS;
+    const uint64_t now = call->question->now, hash = call->question->hash, *owner = look->owner + first;
     struct table_bucket *own[CHOICES] = {bucket_of(area, hash, 0), bucket_of(area, hash, 1)}, *other[SLOTS];
     const bool fixed[CHOICES] = {bucket_holds_displaced(own[0], now), bucket_holds_displaced(own[1], now)};
     for (int i = 0; i < SLOTS; i++) {
@@ -392,7 +393,7 @@ static bool find_shift(const struct call *call, const struct look *look, int hom
     int most_room = 0;
     for (int i = 0; i < SLOTS; i++) {
         if (fixed[i / TABLE_SLOTS] || tentative(owner[i])) continue;
-        struct shift shift = {.from = home * SLOTS + i};
+        struct shift shift = {.from = (int)first + i};
         const int room = room_for(owner[i] >> TABLE_TAG_SHIFT, other[i], now, &shift);
         if (room <= most_room) continue;
         most_room = room;
