@@ -44,7 +44,8 @@ struct settled {
     struct host_region region;
     void *memory;
     uint64_t bytes;
-    struct header *header;
+    struct header *header; /* in memory that another process may write */
+    struct header own;     /* as it was when it was opened */
     struct atom *word;
     struct mac *mac;
     struct atom refused;
@@ -135,7 +136,12 @@ int settled_open(struct settled **owned, const struct settled_options *options, 
     if (settled == NULL) return api_fail(error, WEIR_ENOMEM, "no memory for settled receipts");
     settled->bytes = PAGE + 2 * wanted.words * sizeof(struct atom);
     const int why = open_memory(settled, options->path, &wanted);
-    if (why == 0) settled->mac = mac_open(settled->header->secret);
+    if (why == 0) {
+        settled->own = *settled->header;
+        settled->own.words = wanted.words;
+        settled->own.window_ns = wanted.window_ns;
+        settled->mac = mac_open(settled->own.secret);
+    }
     if (why == 0 && (settled->mac != NULL || !mac_is_here())) {
         *owned = settled;
         return 0;
@@ -160,12 +166,12 @@ const struct mac *settled_mac(const struct settled *settled)
 
 uint64_t settled_key(const struct settled *settled)
 {
-    return settled->header->key;
+    return settled->own.key;
 }
 
 uint64_t settled_window_ns(const struct settled *settled)
 {
-    return settled->header->window_ns;
+    return settled->own.window_ns;
 }
 
 uint64_t settled_bytes(const struct settled *settled)
@@ -194,7 +200,7 @@ enum settled_answer settled_take(struct settled *settled, uint64_t made_ns, cons
 {
     uint64_t half[2];
     memcpy(half, mark, sizeof half);
-    const struct header *header = settled->header;
+    const struct header *header = &settled->own;
     const uint64_t number = made_ns / header->window_ns + 1, window = number & WINDOW_MASK;
     const uint64_t word = window << MARK_BITS | (half[0] & MARK_MASK);
     struct atom *words = settled->word + (number % 2) * header->words;

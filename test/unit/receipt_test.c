@@ -311,6 +311,27 @@ static void any_key(void **state)
     rig_close(rig);
 }
 
+/* Whoever else may write the file makes nobody look outside of it. */
+static void file_that_another_writes(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/weir-settled-XXXXXX";
+    const uint8_t mark[MAC_SIZE] = {255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
+    static const char garbage[2][40] = {{0}, {1, 1, 1, 1, 1, 1, 1, 1, 127, 127, 127, 127, 127, 127, 127, 127, 127}};
+    struct settled *settled;
+    const int fd = mkstemp(path);
+    assert_int_equal(settled_open(&settled, &(struct settled_options){path, 1000, 512, 7}, NULL), 0);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(pwrite(fd, garbage[i], sizeof garbage[i], 0), sizeof garbage[i]);
+        assert_int_equal(settled_window_ns(settled), 1000);
+        assert_int_equal(settled_take(settled, 5000 * (i + 1), mark), SETTLED_NOW);
+        assert_int_equal(settled_take(settled, 5000 * (i + 1), mark), SETTLED_BEFORE);
+    }
+    settled_close(settled);
+    close(fd);
+    remove(path);
+}
+
 /* ---- by two at once ---- */
 
 enum { RECEIPTS = 2000 };
@@ -419,6 +440,7 @@ int main(void)
         cmocka_unit_test(of_another_service),
         cmocka_unit_test(limit_is_gone),
         cmocka_unit_test(any_key),
+        cmocka_unit_test(file_that_another_writes),
         cmocka_unit_test(after_a_restart),
         cmocka_unit_test(at_once),
     };
