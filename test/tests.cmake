@@ -263,6 +263,10 @@ endif()
 set(tidy "${test_dir}/tidy")
 weir_test(tidy rooms check bash "${tidy}/rooms.sh" "${PROJECT_SOURCE_DIR}")
 weir_test(tidy style check bash "${tidy}/style.sh" "${PROJECT_SOURCE_DIR}")
+if(TARGET weir_redis_shared) # else the engine's tests are not here
+    weir_test(tidy promises check bash "${tidy}/promises.sh" "${PROJECT_BINARY_DIR}"
+        "${PROJECT_SOURCE_DIR}/SECURITY.md" "${PROJECT_SOURCE_DIR}/doc/development.md")
+endif()
 weir_test(tidy header test bash "${tidy}/header.sh" "${PROJECT_SOURCE_DIR}" "${CMAKE_C_COMPILER}")
 weir_test(tidy mutate test bash "${tidy}/mutate.sh" "${PROJECT_SOURCE_DIR}")
 weir_test(tidy self-check check bash "${tidy}/self_check.sh" "${CMAKE_C_COMPILER}" "${CMAKE_NM}")

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# promises.sh BUILD FILE...: each test that these pages name is one.
+set -euo pipefail
+known=$(ctest --test-dir "$1" -N | sed -n 's/^ *Test *#[0-9]*: *//p')
+tests='`(unit|law|explore|stress|golden|serve|engine|clock|compat|vectors|tidy)/[a-z_-]+`'
+shift
+status=0
+for page; do
+    named=$(grep '^|' "$page" | grep -oE "$tests" || :)
+    [ -n "$named" ] || { echo "$page names no test"; status=1; }
+    for test in ${named//\`/}; do
+        grep -qxF -- "$test" <<<"$known" || { echo "$page: there is no test $test"; status=1; }
+    done
+done
+exit $status
