@@ -35,6 +35,7 @@ bench: ## measure
 	tools/build tests-bench
 	@for bench in build/bench-*; do if [ -x "$$bench" ]; then echo "== $$bench"; "$$bench" || exit; fi; done
 	bench/serve/run --quick
+	bench/serve/attack
 
 vectors: ## make vectors DIR=folder: does weir answer as the peers did?
 	tools/deps test

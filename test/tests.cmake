@@ -247,6 +247,7 @@ if(TARGET weir_cli)
     add_dependencies(bench-serve-client weir_cli) # bench/serve/run runs it
     weir_bench_script(fleet fleet/report)
     weir_bench_script(serve serve/run ALONE)
+    weir_bench_script(attack serve/attack ALONE)
 endif()
 if(TARGET weir_module)
     add_dependencies(bench-serve-client weir_module) # bench/engine/run loads it

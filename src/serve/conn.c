@@ -124,7 +124,14 @@ static void handle(struct conn *conn, char *at, size_t size)
     const size_t read = worker_bytes(worker, &conn->session, (struct slice){at, size});
     conn->unread = slice_from((struct slice){at, size}, read);
     conn->moved |= read != 0;
+    if (conn->session.waits) worker_wait(worker, conn);
     if (conn->unread.size != 0 || conn->kept != NULL || conn->session.closing) worker_touch(worker, conn);
+}
+
+/* It is not read while answers of an engine are under way, or others are served first. */
+static bool is_held(const struct conn *conn)
+{
+    return conn->session.parked != 0 || conn->session.waits;
 }
 
 /* Where more bytes of this client can be read to, its unread ones being in front of them. */
@@ -160,7 +167,7 @@ static void read_plain(struct conn *conn)
     size_t size;
     char *at = room(conn);
     /* The turn ended to make room, and with it this connection, or it was parked. */
-    if (conn->dead || conn->session.closing || conn->session.parked != 0) return;
+    if (conn->dead || conn->session.closing || is_held(conn)) return;
     const size_t before = conn->unread.size;
     if (receive(conn, at + before, CONN_READ_MAX, &size)) handle(conn, at, before + size);
 }
@@ -168,10 +175,10 @@ static void read_plain(struct conn *conn)
 static void read_decrypted(struct conn *conn)
 {
     enum tls_result result = TLS_BYTES;
-    while (result == TLS_BYTES && !conn->session.closing && conn->session.parked == 0) {
+    while (result == TLS_BYTES && !conn->session.closing && !is_held(conn)) {
         size_t size;
         char *at = room(conn);
-        if (conn->session.closing || conn->session.parked != 0) return;
+        if (conn->session.closing || is_held(conn)) return;
         const size_t before = conn->unread.size;
         result = tls_read(conn->tls, at + before, CONN_READ_MAX, &size);
         if (result == TLS_BYTES) handle(conn, at, before + size);
@@ -302,9 +309,10 @@ void conn_settle(struct conn *conn)
 {
     const bool last = conn->ended || conn->session.closing;
     if (uv_is_closing((uv_handle_t *)&conn->poll)) return;
-    if (!conn->dead && !conn->session.closing && (!last || conn->session.parked != 0)) keep_unread(conn);
+    if (!conn->dead && !conn->session.closing && (!last || is_held(conn))) keep_unread(conn);
     if (!conn->dead && conn->session.parked != 0) return; /* it is watched until more comes: see on_event */
-    if (conn->dead || (conn->ended && conn->pending == NULL)) {
+    const bool waits = !conn->session.closing && conn->session.waits;
+    if (conn->dead || (conn->ended && !waits && conn->pending == NULL)) {
         say_end(conn);
         conn_close(conn);
     } else if (conn->lingering) {
@@ -313,7 +321,7 @@ void conn_settle(struct conn *conn)
         if (!conn->writing) begin_to_wait(conn);
         conn->writing = true;
         uv_poll_start(&conn->poll, UV_WRITABLE, on_event);
-    } else if (last) {
+    } else if (last && !waits) {
         linger(conn);
     }
 }
@@ -327,6 +335,7 @@ static void write_pending(struct conn *conn)
     conn->writing = false;
     uv_poll_start(&conn->poll, UV_READABLE, on_event);
     worker_touch(conn->worker, conn);
+    if (conn->session.waits && !conn->queued) worker_wait(conn->worker, conn);
 }
 
 static void on_event(uv_poll_t *poll, int status, int events)
@@ -337,7 +346,7 @@ static void on_event(uv_poll_t *poll, int status, int events)
     else if (conn->lingering) throw_away(conn);
     else if (conn->writing) write_pending(conn);
     else if (conn->session.closing) worker_touch(conn->worker, conn);
-    else if (conn->session.parked != 0) uv_poll_stop(&conn->poll);
+    else if (is_held(conn)) uv_poll_stop(&conn->poll);
     else if (conn->tls != NULL) read_encrypted(conn);
     else read_plain(conn);
 }
@@ -357,7 +366,7 @@ void conn_resume_soon(void *sender, struct session *session)
 
 void conn_resume(struct conn *conn)
 {
-    if (conn->dead || conn->session.parked != 0) return;
+    if (conn->dead || is_held(conn)) return;
     worker_touch(conn->worker, conn);
     if (!conn->session.closing && conn->unread.size != 0) handle(conn, room(conn), conn->unread.size);
     if (conn->tls != NULL && !conn->dead && !conn->session.closing) {
@@ -365,7 +374,8 @@ void conn_resume(struct conn *conn)
         put_encrypted(conn);
     }
     const bool watched = uv_is_active((uv_handle_t *)&conn->poll) != 0;
-    if (!conn->dead && !conn->writing && !conn->ended && !watched) uv_poll_start(&conn->poll, UV_READABLE, on_event);
+    if (!conn->dead && !conn->writing && !conn->ended && !watched && !is_held(conn))
+        uv_poll_start(&conn->poll, UV_READABLE, on_event);
 }
 
 /* Something that the client has sent, and that was not read yet. */
@@ -377,7 +387,7 @@ static bool has_more(const struct conn *conn)
 
 void conn_drain(struct conn *conn, bool patient)
 {
-    if (patient && !conn->lingering && has_more(conn)) return;
+    if (patient && !conn->lingering && (conn->session.waits || has_more(conn))) return;
     const bool idle = conn->kept == NULL && conn->pending == NULL && conn->session.parked == 0 && !conn->lingering;
     if (!idle) {
         conn_finish(conn);
@@ -404,7 +414,8 @@ void conn_due(struct conn *conn)
 {
     struct worker *worker = conn->worker;
     const uint64_t due = due_second(conn);
-    if (due > worker->second || conn->session.parked != 0) { /* the engine's time is not the client's */
+    const bool others = conn->session.parked != 0 || conn->queued; /* their time is not this client's */
+    if (due > worker->second || others) {
         deadlines_set(&worker->deadlines, &conn->deadline, due > worker->second ? due : worker->second + 1);
         return;
     }
@@ -445,6 +456,7 @@ static void leave(struct conn *conn)
         *at = conn->resumed_next;
         break;
     }
+    worker_wait_no_more(worker, conn);
     stats_add(&worker->stats->connections_closed, 1);
     atom_add(&worker->shared->connections, UINT64_MAX);
 }

@@ -6,8 +6,11 @@
    http.c), what requests mean (resp_commands.c, http_routes.c), the rest of a request that is not whole (conn.c). */
 #include <stdio.h>
 
+#include "core/num.h"
 #include "format/http.h"
 #include "serve/protocols.h"
+
+enum { BYTES_OF_WORK = 512 }; /* are read in the time of a question */
 
 /* Of a request that is not whole, before the password: AUTH is short, and a request over HTTP has its head and little
    more. */
@@ -108,14 +111,17 @@ static size_t take_http(struct turn *turn, struct session *session, struct slice
 
 size_t handle_bytes(struct turn *turn, struct session *session, struct slice bytes)
 {
+    const uint64_t enough = add_saturating(turn->work, turn->work_most);
     size_t taken = 0;
-    while (!session->closing && session->parked == 0 && taken < bytes.size) {
+    while (!session->closing && session->parked == 0 && taken < bytes.size && turn->work < enough) {
         const struct slice rest = slice_from(bytes, taken);
         turn_next_request(turn);
         const size_t more =
             session->protocol == SESSION_RESP ? take_resp(turn, session, rest) : take_http(turn, session, rest);
         if (more == 0) break;
+        turn_works(turn, 1 + more / BYTES_OF_WORK);
         taken += more;
     }
+    session->waits = turn->work >= enough && taken < bytes.size;
     return taken;
 }

@@ -9,9 +9,11 @@
 #include "serve/http_parts.h"
 
 enum { HEAD_MAX = 2048, PIECE = 8192, PATH_SHOWN = 64 };
+enum { BYTES_OF_WORK = 512 }; /* are written in the time of a question */
 
 static struct bytes *start(struct exchange *exchange, unsigned status, size_t room)
 {
+    turn_works(exchange->turn, TURN_OTHER_WORK + room / BYTES_OF_WORK);
     turn_settle_queue(exchange->turn);
     struct bytes *out = turn_reply(exchange->turn, exchange->session, room);
     http_start(out, status, !(exchange->flags & HTTP_CLOSES));
@@ -89,6 +91,7 @@ void answer_long(struct exchange *exchange, const struct answer_body *body)
 void answer_written(struct exchange *exchange, const char *type, size_t size_max,
                     void (*write)(struct exchange *exchange, struct bytes *out))
 {
+    turn_works(exchange->turn, TURN_LONG_WORK);
     turn_settle_queue(exchange->turn);
     struct bytes body = {.memory = malloc(size_max), .capacity = size_max};
     if (body.memory != NULL) write(exchange, &body);

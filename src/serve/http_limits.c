@@ -65,6 +65,7 @@ void limits_list(struct exchange *exchange)
 static bool define(struct exchange *exchange, struct slice name, const char *text)
 {
     weir_error error = {0};
+    turn_works(exchange->turn, TURN_LONG_WORK);
     turn_settle_queue(exchange->turn);
     if (service_define(exchange->turn->service, name, text, &error) == 0) {
         turn_look_at_policy(exchange->turn);

@@ -176,7 +176,10 @@ static void refuse_arity(struct turn *turn, struct session *session, const struc
 bool resp_command(struct turn *turn, struct session *session, const struct resp_command *command)
 {
     const struct resp_row *row = resp_row_find(command->argument[0]);
-    if (row == NULL || !row->queued) turn_settle_queue(turn);
+    if (row == NULL || !row->queued) {
+        turn_works(turn, TURN_OTHER_WORK);
+        turn_settle_queue(turn);
+    }
     if (session->parked != 0) return false;
     stats_add(&turn->stats->commands, 1);
     if (!may_run(turn, session, row)) {

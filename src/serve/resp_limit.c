@@ -77,6 +77,7 @@ static void set(struct turn *turn, struct session *session, struct slice name, s
 void resp_limit(struct turn *turn, struct session *session, const struct resp_command *command)
 {
     const struct slice *argument = command->argument;
+    turn_works(turn, TURN_LONG_WORK);
     const struct slice what = command->count > 1 ? argument[1] : slice_of("LIST");
     if (command->count <= 2 && resp_is(what, "LIST")) list(turn, session);
     else if (command->count == 3 && resp_is(what, "GET")) get(turn, session, argument[2]);

@@ -132,6 +132,7 @@ static bool is_wanted(const struct resp_command *command, const char *name)
 void resp_info(struct turn *turn, struct session *session, const struct resp_command *command)
 {
     char memory[INFO_MAX];
+    turn_works(turn, TURN_LONG_WORK);
     struct bytes text = {.memory = memory, .capacity = sizeof memory};
     for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
         if (!is_wanted(command, sections[i].name)) continue;
@@ -225,6 +226,7 @@ void resp_list_commands(struct turn *turn, struct session *session, const struct
 {
     const struct slice what = command->count > 1 ? command->argument[1] : slice_of("");
     const bool some = command->count > 2;
+    turn_works(turn, TURN_LONG_WORK);
     unsigned count;
     resp_rows(&count);
     if (command->count == 1 || (resp_is(what, "INFO") && !some)) list_all(turn, session);

@@ -11,13 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/plan.h"
 #include "serve/park.h"
 #include "serve/plans.h"
 
 enum {
     OUT_USUAL = 1 << 18, /* sent when it is full */
     OUT_MAX = 8 << 20,   /* bytes of one answer */
-    SCRATCH = 1 << 20
+    SCRATCH = 1 << 20,
+    BYTES_OF_WORK = 256 /* of a state: as long as a question to a slot */
 };
 
 static bool open_memory(struct turn *turn)
@@ -55,6 +57,7 @@ int turn_open(struct turn *turn, struct service *service, struct stats *stats,
     }
     service_access(service, &turn->access);
     turn->slots = under.table;
+    turn->work_most = UINT64_MAX;
     turn->receipts = first_receipt(service, stats);
     return 0;
 }
@@ -194,9 +197,18 @@ static const struct item_each *keep_each(struct turn *turn, const struct item *i
     return kept;
 }
 
+/* A limit in a slot is the measure; of others the state is copied and looked through. */
+static uint64_t work_of(const weir_plan *plan)
+{
+    const struct plan *inside = plan_inside_const(plan);
+    if (inside->count == 1 && inside->interval[0] != 0) return 1;
+    return inside->count + weir_state_size(plan) / BYTES_OF_WORK;
+}
+
 void turn_take(struct turn *turn, const struct item *item, const uint64_t each[], unsigned each_count)
 {
     const bool wants_each = weir_plan_limits(item->under.plan) > 1;
+    turn_works(turn, work_of(item->under.plan));
     if (turn->count == TURN_ASKS || (wants_each && turn->each_count == TURN_EACH)) turn_settle_queue(turn);
     struct item *queued = &turn->item[turn->count];
     weir_ask *ask = &turn->ask[turn->count];

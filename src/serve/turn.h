@@ -34,6 +34,7 @@ struct session {
     bool remote;           /* came by an address that others than this machine reach */
     unsigned parked;       /* answers that wait for an engine: nothing of it is read meanwhile */
     bool closing;          /* what comes is not read any more; close when all answers are out */
+    bool waits;            /* has whole requests left, behind what others ask: see handle_bytes */
     uint64_t id;
     char name[SESSION_NAME_MAX + 1];
     void *connection; /* of who has the socket */
@@ -106,6 +107,7 @@ struct turn {
     uint64_t now_ns;                     /* read once, when the turn begins */
     uint64_t decisions;                  /* since then */
     uint64_t receipts;                   /* the number of the last, so that no two are the same */
+    uint64_t work, work_most;            /* done so far, in questions to a slot, about; by one session at a time */
 
     weir_ask ask[TURN_ASKS];
     uint64_t hash[TURN_ASKS]; /* of their keys, as keyed_announce has it */
@@ -134,6 +136,14 @@ void turn_close(struct turn *turn);
 
 /* Reads the clock and takes the present policy. */
 void turn_begin(struct turn *turn);
+
+/* A command or request costs as much as so many questions to a slot: one that is no question, and one whose answer is
+   long, or that changes what all are asked by. */
+enum { TURN_OTHER_WORK = 4, TURN_LONG_WORK = 512 };
+static inline void turn_works(struct turn *turn, uint64_t questions)
+{
+    turn->work += questions;
+}
 
 /* Decides what is queued, sends what is left, empties scratch.  Latency is counted for all of it. */
 void turn_end(struct turn *turn);
@@ -247,7 +257,8 @@ bool decide_permit_shared(struct turn *turn, const struct policy_verdict *under,
 /* ---- handle.c: the whole service, without a socket ---- */
 
 /* Reads whole requests and returns how many bytes they took; the rest has to come again, with more behind it.  The
-   bytes must stay where they are until turn_end.  A session that is closing takes none. */
+   bytes must stay where they are until turn_end.  A session that is closing takes none.  After turn->work_most of work
+   it stops, and session->waits: the rest has to come again when others were served. */
 size_t handle_bytes(struct turn *turn, struct session *session, struct slice bytes);
 
 /* Of "\\0NAME\\0KEY" the key, of others all. */

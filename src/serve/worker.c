@@ -70,6 +70,55 @@ void worker_touch(struct worker *worker, struct conn *conn)
     worker->touched = conn;
 }
 
+/* ---- who waits for others ---- */
+
+void worker_wait(struct worker *worker, struct conn *conn)
+{
+    conn->queued = true;
+    conn->waiting_next = NULL;
+    if (worker->waiting == NULL) worker->waiting = conn;
+    else worker->waiting_last->waiting_next = conn;
+    worker->waiting_last = conn;
+}
+
+void worker_wait_no_more(struct worker *worker, struct conn *conn)
+{
+    struct conn *before = NULL;
+    if (!conn->queued) return;
+    conn->queued = false;
+    for (struct conn *at = worker->waiting; at != conn; at = at->waiting_next) before = at;
+    if (before != NULL) before->waiting_next = conn->waiting_next;
+    else worker->waiting = conn->waiting_next;
+    if (worker->waiting_last == conn) worker->waiting_last = before;
+}
+
+/* Each has one share, until the round is long enough. */
+static void serve_waiting(struct worker *worker)
+{
+    const struct conn *last = worker->waiting_last;
+    const uint64_t enough = worker->turn.work + WORKER_WORK;
+    for (struct conn *conn = NULL; conn != last && worker->waiting != NULL && worker->turn.work < enough;) {
+        conn = worker->waiting;
+        worker_wait_no_more(worker, conn);
+        if (conn->pending != NULL) continue; /* first its answers are taken: see write_pending */
+        conn->session.waits = false;
+        begin_turn(worker);
+        conn_resume(conn);
+        end_turn(worker);
+    }
+}
+
+static void do_nothing(uv_idle_t *idle)
+{
+    (void)idle;
+}
+
+static void sleep_if_nobody_waits(struct worker *worker)
+{
+    if (worker->waiting != NULL) uv_idle_start(&worker->again, do_nothing);
+    else uv_idle_stop(&worker->again);
+}
+
 /* ---- the engine's sockets ---- */
 
 /* Once for each change: what has come is read until there is no more (EPOLLET).  A socket that was closed has left. */
@@ -153,6 +202,7 @@ static void stop(struct worker *worker)
     close_any((uv_handle_t *)&worker->tick);
     close_any((uv_handle_t *)&worker->wake);
     close_any((uv_handle_t *)&worker->after_poll);
+    close_any((uv_handle_t *)&worker->again);
     close_any((uv_handle_t *)&worker->engine_timer);
     close_any((uv_handle_t *)&worker->engine_poll);
 }
@@ -185,7 +235,10 @@ static void drain(struct worker *worker)
 static void after_poll(uv_check_t *check)
 {
     struct worker *worker = check->data;
+    end_turn(worker);
+    serve_waiting(worker);
     go_on(worker);
+    sleep_if_nobody_waits(worker);
     const uint64_t wish = atom_load_acquire(&worker->wish);
     if (wish == WORKER_STOP) stop(worker);
     else if (wish == WORKER_DRAIN && !worker->draining) begin_to_drain(worker);
@@ -244,6 +297,7 @@ static int open_handles(struct worker *worker)
 {
     worker->after_poll.data = worker->tick.data = worker->wake.data = worker;
     uv_check_init(&worker->loop, &worker->after_poll);
+    uv_idle_init(&worker->loop, &worker->again);
     uv_timer_init(&worker->loop, &worker->tick);
     uv_check_start(&worker->after_poll, after_poll);
     uv_timer_init(&worker->loop, &worker->engine_timer);
@@ -275,6 +329,7 @@ int worker_open(struct worker *worker, struct worker_shared *shared, unsigned nu
     if (worker->stats == NULL || worker->arena == NULL) return ENOMEM;
     if (turn_open(&worker->turn, shared->service, worker->stats, conn_send, NULL) != 0) return ENOMEM;
     worker->turn.resume = conn_resume_soon;
+    worker->turn.work_most = CONN_WORK;
     worker->engine_epoll = epoll_create1(EPOLL_CLOEXEC);
     if (worker->engine_epoll < 0) return errno;
     worker->spare_descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC);

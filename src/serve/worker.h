@@ -15,7 +15,9 @@
 #include "serve/turn.h"
 
 enum {
-    WORKER_ARENA = 1 << 20,     /* what is read in one turn; more ends the turn and begins another */
+    WORKER_ARENA = 1 << 20, /* what is read in one turn; more ends the turn and begins another */
+    WORKER_WORK = 4096,
+    CONN_WORK = 1024,           /* questions, about: of all who wait in one round of the loop, of one of them */
     CONN_READ_MIN = 16 << 10,   /* there is this much room for each read */
     CONN_READ_MAX = 64 << 10,   /* one client's share of what a loop goes round for */
     CONN_KEPT_MAX = 128 << 10,  /* of a request that is not whole; the protocols refuse before that */
@@ -58,6 +60,7 @@ struct worker {
     uv_loop_t loop;
     uv_thread_t thread;
     uv_check_t after_poll;
+    uv_idle_t again; /* active while somebody waits: the loop does not sleep */
     uv_timer_t tick, engine_timer;
     uv_poll_t engine_poll;
     int engine_epoll; /* of the descriptors of the way to the engine; below 0: none yet */
@@ -76,6 +79,8 @@ struct worker {
     bool in_turn;
     struct conn *resumed; /* parked no more: to be read on */
     struct conn *touched; /* to be looked at when the turn has ended */
+    struct conn *waiting; /* in the order in which they are served on, behind all that comes */
+    struct conn *waiting_last;
 
     struct conn *first; /* all connections */
     size_t held;        /* bytes of what they have kept and what is pending */
@@ -108,6 +113,10 @@ char *worker_room(struct worker *worker, size_t size);
 size_t worker_bytes(struct worker *worker, struct session *session, struct slice bytes);
 
 void worker_touch(struct worker *worker, struct conn *conn);
+
+/* It has had its share of this round: its session waits, until it is at the head of them, or closes. */
+void worker_wait(struct worker *worker, struct conn *conn);
+void worker_wait_no_more(struct worker *worker, struct conn *conn);
 
 /* ---- accept.c ---- */
 

@@ -56,6 +56,53 @@ static void more_than_a_queue(void **state)
     rig_close(rig);
 }
 
+/* Reads on where it stopped, until all is taken; returns how often it stopped. */
+static unsigned shares(struct rig *rig, unsigned session, size_t size)
+{
+    unsigned count = 0;
+    rig->size[session] = 0;
+    for (size_t at = 0; at < size; count++) {
+        turn_begin(&rig->turn);
+        at += handle_bytes(&rig->turn, &rig->session[session], (struct slice){bytes + at, size - at});
+        turn_end(&rig->turn);
+        assert_true(rig->session[session].waits == (at < size));
+        assert_true(count < 10000);
+    }
+    rig->out[session][rig->size[session]] = '\0';
+    return count;
+}
+
+/* Who sends much is served a share at a time; what is costly counts as much as it costs. */
+static void a_share_at_a_time(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *command;
+        unsigned least, most;
+    } rows[] = {
+        {"WEIR.TAKE 1000000/s key\r\n", 20, 21}, /* two each: read, and asked */
+        {"CL.THROTTLE key 100000 1 60\r\n", 20, 21},
+        {"PING\r\n", 45, 55},
+        {"WEIR.TAKE \"1000/s; 1000/min\" key COST 0\r\n", 28, 35},
+        {"WEIR.TAKE \"1000/s algorithm=sliding-log\" key COST 0\r\n", 150, 500},
+        {"WEIR.LIMIT LIST\r\n", 900, 1000},
+        {"WEIR.SETTLE nothing 1\r\n", 45, 55},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct rig *rig = rig_open();
+        size_t size = 0;
+        for (int n = 0; n < 1000; n++) size += (size_t)sprintf(bytes + size, "%s", rows[i].command);
+        rig_send_bytes(rig, 0, (struct slice){bytes, size});
+        struct rig *other = rig_open();
+        other->turn.work_most = 100;
+        const unsigned count = shares(other, 0, size);
+        if (count < rows[i].least || count > rows[i].most) fail_msg("%s%u shares", rows[i].command, count);
+        if (i >= 2) assert_string_equal(other->out[0], rig->out[0]); /* others have receipts with their secret */
+        rig_close(other);
+        rig_close(rig);
+    }
+}
+
 /* What is queued refers to the texts; they stay until it is decided, however many more come. */
 static void more_texts_than_are_kept(void **state)
 {
@@ -315,6 +362,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(costs_of_the_exempt),
         cmocka_unit_test(more_than_a_queue),
+        cmocka_unit_test(a_share_at_a_time),
         cmocka_unit_test(more_texts_than_are_kept),
         cmocka_unit_test(texts_alike),
         cmocka_unit_test(more_keys_than_scratch),

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+"""fair.py PORT: one connection sends 64 KiB of costly commands at once, another one asks meanwhile.
+
+The other is answered while the first still waits for most of its answers; those come whole, and in their order.
+"""
+import socket
+import sys
+
+COSTLY = b"WEIR.TAKE '20000/s algorithm=sliding-log' key%d COST 20000\r\n"
+
+
+def connect(port):
+    connection = socket.create_connection(("127.0.0.1", port))
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connection
+
+
+def answers(connection, wanted, seconds=60):
+    """Reads until so many answers have come; each has one verdict."""
+    connection.settimeout(seconds)
+    got = b""
+    while got.count(b"-allow") + got.count(b"$5\r\nallow") + got.count(b"$4\r\ndeny") < wanted:
+        more = connection.recv(1 << 16)
+        if not more:
+            sys.exit(f"the connection ended after {got.count(b'allow')} answers of {wanted}")
+        got += more
+    return got
+
+
+def main():
+    port = int(sys.argv[1])
+    greedy, honest = connect(port), connect(port)
+    commands = []
+    while sum(map(len, commands)) < (64 << 10) - 80:
+        commands.append(COSTLY % len(commands))
+    commands.append(b"ECHO the-end-allow\r\n")
+    honest.sendall(b"PING\r\n")
+    honest.recv(100)
+    greedy.sendall(b"".join(commands))
+    while True:  # until the first of its answers is there
+        greedy.settimeout(60)
+        got = greedy.recv(1 << 16)
+        break
+    honest.sendall(b"PING\r\n")
+    honest.settimeout(60)
+    if honest.recv(100) != b"+PONG\r\n":
+        sys.exit("the other is not answered")
+    greedy.setblocking(False)
+    try:
+        while True:
+            more = greedy.recv(1 << 16)
+            if not more:
+                sys.exit("the connection has ended")
+            got += more
+    except BlockingIOError:
+        pass
+    first = got.count(b"-allow") + got.count(b"$5\r\nallow") + got.count(b"$4\r\ndeny")
+    greedy.setblocking(True)
+    got += answers(greedy, len(commands) - first) if first < len(commands) else b""
+    if not got.endswith(b"$13\r\nthe-end-allow\r\n"):
+        sys.exit("the last answer is not the last")
+    print(f"{len(commands)} answers, {first} before the other's")
+    if first == len(commands):
+        sys.exit("the other was served behind all of them")
+
+
+main()
