@@ -28,7 +28,9 @@ typedef struct {
     size_t size;
     uint64_t deadline_ns; /* for each call, or each batch; default 20 ms */
     weir_away away;
-    unsigned nodes;              /* how many share the limits; 0: by heartbeats of who asks or ticks, 1 until heard */
+    /* How many share the limits; 0: by heartbeats of who asks or ticks at least every 4 s, known 7 s after the first.
+       While it is not known LOCAL lets nothing pass. */
+    unsigned nodes;
     const char *prefix;          /* of keys in the engine; default "weir:" */
     const char *user, *password; /* instead of the URL's */
     uint64_t keys_max;           /* of the local table while away; default 65,536 */
@@ -126,10 +128,11 @@ typedef struct {
     uint64_t redirected;           /* MOVED and ASK */
     uint64_t aways;                /* changes to away */
     uint64_t leased, lease_unused; /* permits */
-    uint64_t nodes;                /* as heard */
+    uint64_t nodes;                /* as said or heard; 0: not known */
     uint64_t away;                 /* 1: now */
     uint64_t round_trip_ns;        /* of late, smoothed */
     uint64_t crowded;              /* answered by the away policy, for too many were waiting */
+    uint64_t away_full;            /* new keys that found the local table full: refused by mistake */
 } weir_engine_stats;
 /* Of all handles together. */
 WEIR_API void weir_engine_read_stats(weir_engine *, weir_engine_stats *, size_t size);

@@ -268,6 +268,9 @@ void keyed_count_refusal(weir_table *table, weir_key key, const weir_decision *d
 /* So many calls that were granted, and so many permits, without events. */
 void keyed_count_granted(weir_table *table, uint64_t calls, uint64_t permits);
 
+/* So many new keys found no free slot. */
+uint64_t keyed_found_full(const weir_table *table);
+
 /* Memory is looked after a little at a time, by those who ask. */
 void keyed_maintain(weir_table *table);
 

@@ -123,6 +123,13 @@ static uint64_t live(weir_table *table)
     return live;
 }
 
+uint64_t keyed_found_full(const weir_table *table)
+{
+    uint64_t full = 0;
+    for (int i = 0; i <= HOST_SLOTS; i++) full += atom_load(&table->tally[i].full);
+    return full;
+}
+
 void weir_table_read_stats(weir_table *table, weir_table_stats *stats, size_t size)
 {
     weir_table_stats sum = {

@@ -2,7 +2,7 @@
    away.c - what is answered while the engine does not.
 
        local    this node's share: rate / N, from max(1, B / N), in a table of the hub; N nodes together let pass
-                (N'/N)(B + r t) + N' where N' of them live
+                (N'/N)(B + r t) + N' where N' of them live; while N is not known (nodes.c): nothing
        open     all passes                closed    nothing does
 
    The share is kept by gcra, whatever algorithm the limit has: as many at once as the limit lets through after a
@@ -15,7 +15,9 @@
 
 #include "api/keyed.h"
 #include "core/num.h"
+#include "engine/engine.h"
 #include "engine/wire.h"
+#include "host/clock.h"
 
 /* ---- a share ---- */
 
@@ -44,15 +46,13 @@ void away_plan(weir_plan *share, const weir_plan *plan, uint64_t nodes)
     }
 }
 
-uint64_t away_nodes(const struct hub *hub)
-{
-    if (hub->options.nodes != 0) return hub->options.nodes;
-    return most(1, atomic_load_explicit(&hub->nodes, memory_order_relaxed));
-}
-
+/* NULL: nobody knows how large it is. */
 static const weir_plan *share_for(const struct hub *hub, const weir_engine_ask *ask, struct away_share *share)
 {
-    if (share->limit != ask->limit) away_plan(&share->plan, &ask->limit->plan, away_nodes(hub));
+    if (share->limit == ask->limit) return &share->plan;
+    const uint64_t nodes = nodes_known(hub, host_now_ns());
+    if (nodes == 0) return NULL;
+    away_plan(&share->plan, &ask->limit->plan, nodes);
     share->limit = ask->limit;
     return &share->plan;
 }
@@ -100,7 +100,7 @@ static void settle_alone(struct hub *hub, weir_engine_ask *ask, const weir_plan 
     if (ask->taken != 0) return;
     ask->decision.verdict = WEIR_ALLOW;
     const struct ask charge = {.now_ns = weir_now().ns, .each = more, .charge = true};
-    if (any && ask->limit->away == WEIR_AWAY_LOCAL) keyed_ask(hub->table, share, ask->key, &charge);
+    if (any && share != NULL && ask->limit->away == WEIR_AWAY_LOCAL) keyed_ask(hub->table, share, ask->key, &charge);
 }
 
 void away_answer(struct hub *hub, weir_engine_ask *ask, unsigned server, struct away_share *share)
@@ -116,6 +116,8 @@ void away_answer(struct hub *hub, weir_engine_ask *ask, unsigned server, struct 
     } else if (ask->limit->away == WEIR_AWAY_CLOSED) {
         nothing_passes(hub, ask, server);
     } else {
-        ask_share(hub, ask, server, share_for(hub, ask, share));
+        const weir_plan *const own = share_for(hub, ask, share);
+        if (own != NULL) ask_share(hub, ask, server, own);
+        else nothing_passes(hub, ask, server);
     }
 }

@@ -19,7 +19,4 @@ void away_answer(struct hub *hub, weir_engine_ask *ask, unsigned server, struct 
 /* One node's share of a plan: rate / nodes, from max(1, burst / nodes), by gcra whatever it was. */
 void away_plan(weir_plan *share, const weir_plan *plan, uint64_t nodes);
 
-/* How many nodes share the limits, as was said or heard. */
-uint64_t away_nodes(const struct hub *hub);
-
 #endif

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/keyed.h"
 #include "core/num.h"
 #include "engine/away.h"
 #include "engine/engine.h"
@@ -440,6 +441,14 @@ void weir_engine_finish(weir_engine *engine, weir_engine_ask *asks, size_t n, we
     collect(engine, now.ns);
 }
 
+static void tell_if_full(struct hub *hub)
+{
+    uint64_t told = atomic_load(&hub->full_told);
+    const uint64_t full = keyed_found_full(hub->table);
+    if (full == told || !atomic_compare_exchange_strong(&hub->full_told, &told, full)) return;
+    hub_tell(hub, 0, "while it is away: the table of shares is full, and new keys are refused by mistake (keys_max)");
+}
+
 void weir_engine_tick(weir_engine *engine)
 {
     const uint64_t now_ns = host_now_ns();
@@ -451,4 +460,5 @@ void weir_engine_tick(weir_engine *engine)
     nodes_beat(engine, now_ns);
     dispatch_parked(engine, now_ns);
     end_late(engine, now_ns);
+    tell_if_full(engine->hub);
 }

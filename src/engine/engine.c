@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "api/error.h"
+#include "api/keyed.h"
+#include "host/clock.h"
 #include "host/thread.h"
 
 /* ---- handles ---- */
@@ -128,9 +130,10 @@ void weir_engine_read_stats(weir_engine *engine, weir_engine_stats *stats, size_
                                    .aways = read_count(&counts->aways),
                                    .leased = read_count(&counts->leased),
                                    .lease_unused = read_count(&counts->lease_unused),
-                                   .nodes = read_count(&hub->nodes),
+                                   .nodes = nodes_known(hub, host_now_ns()),
                                    .away = atomic_load_explicit(&hub->is_away, memory_order_relaxed),
                                    .round_trip_ns = read_count(&counts->round_trip_ns),
-                                   .crowded = read_count(&counts->crowded)};
+                                   .crowded = read_count(&counts->crowded),
+                                   .away_full = keyed_found_full(hub->table)};
     memcpy(stats, &all, size < sizeof all ? size : sizeof all);
 }

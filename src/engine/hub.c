@@ -89,7 +89,6 @@ static int open_parts(struct hub *hub, const weir_engine_options *options, weir_
     if (failed == 0 && hub->url.tls) failed = secure_open(&hub->tls, error);
     if (failed != 0) return failed;
     for (unsigned i = 0; i < SLOTS; i++) atomic_init(&hub->slot[i], NOWHERE);
-    atomic_init(&hub->nodes, 1);
     breaker_init(&hub->seek, random_64());
     snprintf(hub->id, sizeof hub->id, "%016llx", (unsigned long long)random_64());
     for (unsigned i = 0; i < hub->url.places; i++) {
@@ -238,7 +237,8 @@ static bool is_news(struct hub *hub)
     for (unsigned i = 0; i < hub->servers; i++) away = away || (hub->server[i]->used && hub->server[i]->was_away);
     if (away == hub->told_away) return false;
     hub->told_away = away;
-    atomic_store_explicit(&hub->is_away, away, memory_order_relaxed);
+    if (away) atomic_store(&hub->away_at_ns, host_now_ns());
+    atomic_store(&hub->is_away, away);
     if (away) hub_count(&hub->counts.aways, 1);
     return true;
 }

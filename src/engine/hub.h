@@ -66,9 +66,12 @@ struct hub {
     _Atomic uint64_t told_at_ns;
     _Atomic bool is_away;
 
-    _Atomic uint64_t limits; /* opened so far */
+    _Atomic uint64_t full_told; /* how many new keys had found the table full when that was told last */
+    _Atomic uint64_t limits;    /* opened so far */
     char id[HUB_ID_SIZE];
-    _Atomic uint64_t beat_at_ns, nodes;
+    _Atomic uint64_t beat_at_ns;
+    _Atomic uint64_t nodes, reached_ns, entered_ns, heard_ns; /* see nodes.c */
+    _Atomic uint64_t away_at_ns;                              /* when is_away was set */
     struct hub_counts counts;
 };
 

@@ -110,6 +110,7 @@ static int open_first(struct engine *engine, weir_error *error)
     options.user = settings->user;
     options.password = settings->password;
     options.lease_ns = settings->lease_ns;
+    options.keys_max = tables_keys_max(engine->service->tables);
     options.changed = changed;
     options.context = engine;
     return weir_engine_open(&engine->first, settings->url, &options, error);

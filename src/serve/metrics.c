@@ -241,8 +241,8 @@ static void engine_of(struct bytes *out, struct service *service)
     bytes_text(out, "weir_engine_round_trip_seconds ");
     seconds(out, stats.round_trip_ns);
     bytes_byte(out, '\n');
-    single(out, "weir_engine_nodes", "gauge", "Servers that share the engine's limits, as they are heard.",
-           stats.nodes);
+    single(out, "weir_engine_nodes", "gauge",
+           "Servers that share the engine's limits, as was said or heard; 0 while it is not known.", stats.nodes);
     family(out, "weir_engine_decisions_total", "counter",
            "Decisions of limits that the engine keeps, by who gave them.");
     const uint64_t from[] = {stats.from_engine, stats.from_lease, stats.from_away};
@@ -257,6 +257,8 @@ static void engine_of(struct bytes *out, struct service *service)
     single(out, "weir_engine_connects_total", "counter", "Connections made to engines.", stats.connects);
     single(out, "weir_engine_late_total", "counter", "Answers that came past the deadline.", stats.late);
     single(out, "weir_engine_redirected_total", "counter", "Answers that named another server.", stats.redirected);
+    single(out, "weir_engine_away_table_full_total", "counter",
+           "New keys that found the table full that is kept for when the engine is away.", stats.away_full);
     single(out, "weir_engine_aways_total", "counter", "Times that the engine did not answer any more.", stats.aways);
     single(out, "weir_engine_leased_permits_total", "counter", "Permits taken along in leases.", stats.leased);
     single(out, "weir_engine_unused_permits_total", "counter", "Permits of leases that were not used.",

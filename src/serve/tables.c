@@ -350,6 +350,11 @@ struct tables_memory tables_read_memory(const struct tables *tables)
     return (struct tables_memory){atom_load(&tables->used), tables->options.memory, atom_load(&tables->refused)};
 }
 
+uint64_t tables_keys_max(const struct tables *tables)
+{
+    return tables != NULL ? tables->options.keys_max : KEYS_DEFAULT;
+}
+
 void tables_read_stats(struct tables *tables, weir_table_stats *stats)
 {
     weir_table_read_stats(tables->slots, stats, sizeof *stats);

@@ -59,6 +59,9 @@ struct tables_memory {
 };
 struct tables_memory tables_read_memory(const struct tables *tables); /* NULL is fine */
 
+/* Keys that the table of 16-byte slots is made for; of NULL the usual number. */
+uint64_t tables_keys_max(const struct tables *tables);
+
 /* All together, into stats; of keys_max and bytes the sums of the tables that there are. */
 void tables_read_stats(struct tables *tables, weir_table_stats *stats);
 

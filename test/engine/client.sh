@@ -194,6 +194,10 @@ order batch crowd 2500 # its deadline is over before the last of them could be a
 says out 'engine 0 away 2500'
 open_ask "$(url_of hole)" deadline=30
 limit_is '1/h burst=5'
+order count tenant 20 # how many nodes there are is not known: it may not be alone
+says out 'engine 0 away 20 allowed 0'
+open_ask "$(url_of hole)" deadline=30 nodes=1
+limit_is '1/h burst=5'
 order count tenant 200
 says out 'engine 0 away 200 allowed 5'
 says out 'changed away'
@@ -230,12 +234,22 @@ ticks_say() # WORDS
     cat out >>heard
     grep -q "$1" heard
 }
-order tick 20
+knows_itself()
+{
+    order tick 20
+    order stats
+    grep -q 'nodes 1' out
+}
+until_true knows_itself # some 7 s after it was reached
 in_engine ticked ZCARD '{weir:}:nodes' | grep -q 1 || fail 'a node that asks nothing is not counted'
 for blow in kill pause; do
     : >heard
     ${blow}_engine ticked
     until_true ticks_say '^changed away'
+    if [ $blow = kill ]; then
+        order count tenant 20
+        says out 'engine 0 away 20 allowed 5'
+    fi
     if [ $blow = pause ]; then resume_engine ticked; else restart_engine ticked; fi
     until_true ticks_say '^changed back'
 done
@@ -247,7 +261,7 @@ if grep -q '^changed back' out; then fail 'a full engine is taken for one that i
 : >heard
 in_engine ticked CONFIG SET maxmemory 0 >out
 until_true ticks_say '^changed back'
-counts calls -eq 1
+counts calls -eq 21
 
 # Paused, killed, started again: it is away once, and asked again when it is back.
 what='an engine that stops'

@@ -163,6 +163,45 @@ static void test_open_and_closed(void **state)
     close_engine(engine, limit);
 }
 
+static void note_full(void *context, bool away, const char *why)
+{
+    (void)away;
+    if (strstr(why, "the table of shares is full") != NULL) ++*(unsigned *)context;
+}
+
+/* New keys that find no room are refused by mistake: counted, and told once. */
+static void test_more_keys_than_room(void **state)
+{
+    (void)state;
+    enum { KEYS = 2000 };
+    weir_engine *engine = NULL;
+    weir_engine_limit *limit = NULL;
+    weir_engine_options options = WEIR_ENGINE_OPTIONS;
+    weir_engine_stats stats;
+    unsigned told = 0;
+    options.nodes = 1;
+    options.keys_max = 100;
+    options.changed = note_full;
+    options.context = &told;
+    assert_int_equal(weir_engine_open(&engine, "redis://127.0.0.1:1", &options, NULL), 0);
+    assert_int_equal(weir_engine_limit_open(&limit, engine, "1/h burst=1", WEIR_AWAY_LOCAL, NULL), 0);
+    uint64_t refused = 0;
+    for (uint64_t key = 0; key < KEYS; key++) {
+        const uint64_t cost = 1;
+        weir_engine_ask one = {
+            .verb = WEIR_ASK_TAKE, .limit = limit, .key = {&key, sizeof key}, .cost = &cost, .costs = 1};
+        weir_engine_batch(engine, &one, 1);
+        refused += one.decision.verdict != WEIR_ALLOW;
+    }
+    weir_engine_read_stats(engine, &stats, sizeof stats);
+    assert_in_range(refused, KEYS / 2, KEYS);
+    assert_in_range(stats.away_full, refused, KEYS);
+    weir_engine_tick(engine);
+    weir_engine_tick(engine);
+    assert_int_equal(told, 1);
+    close_engine(engine, limit);
+}
+
 static void test_wrong_options(void **state)
 {
     (void)state;
@@ -191,7 +230,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shares),        cmocka_unit_test(test_local),
         cmocka_unit_test(test_threads_share), cmocka_unit_test(test_open_and_closed),
-        cmocka_unit_test(test_wrong_options),
+        cmocka_unit_test(test_wrong_options), cmocka_unit_test(test_more_keys_than_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

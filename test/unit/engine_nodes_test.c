@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT
+   engine_nodes_test.c - how many nodes share the limits: when an engine goes away, the shares of all that let something
+   pass are one at most, whoever started, ended, idled or crashed when.
+
+   Hubs that beat once a second, and stop beating now and then, over a sorted set as nodes.c has it in the engine; then
+   it is gone, and each notices that at another moment.
+
+   May touch: its own hubs.  Promises: the same runs each time.  Leaves to others: commands and answers
+   (engine/bounds_away), what a share is (engine_away_test.c). */
+#include "engine/engine.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "size.h"
+#include "unit/random.h"
+
+enum { HUBS = 12, GONE_S = 5 };
+#define MS UINT64_C(1000000)
+#define S UINT64_C(1000000000)
+#define NEVER UINT64_MAX
+
+static uint64_t seed;
+
+struct node {
+    struct hub *hub;
+    uint64_t from_ns, to_ns; /* lives; at its end another one may begin in its place */
+    uint64_t beat_ns;
+    uint64_t score; /* in the set, 0: not */
+};
+
+static uint64_t within(uint64_t most)
+{
+    return random_below(&seed, most);
+}
+
+static struct hub *new_hub(void)
+{
+    struct hub *hub = calloc(1, sizeof *hub);
+    assert_non_null(hub);
+    return hub;
+}
+
+static void begin(struct node *node, uint64_t from_ns)
+{
+    free(node->hub);
+    node->hub = new_hub();
+    node->from_ns = from_ns;
+    node->to_ns = from_ns + (within(3) == 0 ? within(8 * S) : within(2) == 0 ? within(60 * S) : NEVER / 2);
+    node->beat_ns = from_ns + within(2 * S);
+    node->score = 0; /* the one before it has another name, which is forgotten here: fewer are counted, not more */
+}
+
+/* One beat as nodes.c sends it; it idles now and then. */
+static void beat(struct node nodes[], struct node *node)
+{
+    const uint64_t now_ns = node->beat_ns, second = now_ns / S;
+    const bool enters = nodes_enters(node->hub, now_ns);
+    uint64_t count = 0;
+    if (enters) node->score = second;
+    for (int i = 0; i < HUBS; i++) {
+        if (nodes[i].score + GONE_S <= second) nodes[i].score = 0;
+        count += nodes[i].score != 0;
+    }
+    if (count >= enters) nodes_heard(node->hub, now_ns, count, enters);
+    node->beat_ns += S + within(20 * MS) + (within(30) == 0 ? within(20 * S) : 0);
+}
+
+static struct node *next_of(struct node nodes[], uint64_t until_ns)
+{
+    struct node *next = NULL;
+    for (int i = 0; i < HUBS; i++) {
+        struct node *node = &nodes[i];
+        while (node->to_ns <= node->beat_ns && node->to_ns < until_ns) begin(node, node->to_ns + within(3 * S));
+        if (node->beat_ns < until_ns && (next == NULL || node->beat_ns < next->beat_ns)) next = node;
+    }
+    return next;
+}
+
+/* A node that notices that the engine has gone, now or long after. */
+static void notice(struct node *node, uint64_t gone_ns)
+{
+    if (within(4) == 0) return; /* not yet */
+    atomic_store(&node->hub->away_at_ns, gone_ns + (within(3) == 0 ? within(100 * S) : within(2 * S)));
+    atomic_store(&node->hub->is_away, true);
+}
+
+static void shares_are_one_at_most(void **state)
+{
+    (void)state;
+    static struct node nodes[HUBS];
+    const uint64_t runs = size_pick(300, 3000, 100000);
+    seed = size_seed("engine_nodes", 20261123);
+    uint64_t sharing = 0;
+    for (uint64_t run = 0; run < runs; run++) {
+        const uint64_t from_ns = 1000 * S + within(1000 * S), gone_ns = from_ns + within(40 * S);
+        const uint64_t crowd = 1 + within(HUBS), spread_ns = 1 + within(30 * S);
+        for (int i = 0; i < HUBS; i++) begin(&nodes[i], (uint64_t)i < crowd ? from_ns + within(spread_ns) : NEVER / 4);
+        for (struct node *next; (next = next_of(nodes, gone_ns)) != NULL;) beat(nodes, next);
+        for (int i = 0; i < HUBS; i++) notice(&nodes[i], gone_ns);
+        for (int look = 0; look < 4; look++) {
+            const uint64_t now_ns = gone_ns + within(look < 2 ? 5 * S : 1000 * S);
+            double share = 0;
+            for (int i = 0; i < HUBS; i++) {
+                const uint64_t known = nodes_known(nodes[i].hub, now_ns);
+                if (known != 0) share += 1.0 / (double)known;
+                sharing += known != 0;
+            }
+            if (share > 1.0000001) fail_msg("run %ju: shares of %f", (uintmax_t)run, share);
+        }
+    }
+    assert_true(sharing > runs); /* or nothing was tried */
+    for (int i = 0; i < HUBS; i++) free(nodes[i].hub);
+}
+
+/* Two that have counted each other, one that began a second ago; what the file says goes before all that. */
+static void known_when_counted(void **state)
+{
+    (void)state;
+    struct hub *hub = new_hub();
+    assert_int_equal(nodes_known(hub, 100 * S), 0);
+    for (uint64_t second = 100; second < 107; second++) {
+        assert_true(nodes_enters(hub, second * S) == (second >= 102));
+        nodes_heard(hub, second * S, 2, second >= 102);
+        assert_int_equal(nodes_known(hub, second * S), 0);
+    }
+    assert_true(nodes_enters(hub, 107 * S));
+    nodes_heard(hub, 107 * S, 2, true);
+    assert_int_equal(nodes_known(hub, 107 * S), 2);
+    assert_int_equal(nodes_known(hub, 111 * S), 2);
+    assert_int_equal(nodes_known(hub, 111 * S + 1), 0); /* the others may not count it any more */
+    atomic_store(&hub->away_at_ns, 108 * S);
+    atomic_store(&hub->is_away, true);
+    assert_int_equal(nodes_known(hub, 9999 * S), 2);
+    atomic_store(&hub->is_away, false);
+    assert_false(nodes_enters(hub, 9999 * S)); /* it begins again */
+    hub->options.nodes = 7;
+    assert_int_equal(nodes_known(hub, 9999 * S), 7);
+    free(hub);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(shares_are_one_at_most), cmocka_unit_test(known_when_counted)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
