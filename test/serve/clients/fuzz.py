@@ -38,7 +38,8 @@ HTTP = [
     b'POST /v1/take HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 32\r\n\r\n'
     b'{"limit":"10/s","key":"a","n":1}',
     b"POST /v1/take HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nlimit\r\n0\r\n\r\n",
-    b"POST /v1/take HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 20\r\n\r\nlimit=10%2Fs&key=abc",
+    b"POST /v1/take HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 20\r\n\r\n"
+    b"limit=10%2Fs&key=abc",
     b"GET /metrics HTTP/1.0\r\n\r\n",
     b"GET /v1/stats HTTP/1.1\r\nHost: localhost\r\n\r\n",
     b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
