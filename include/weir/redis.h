@@ -71,7 +71,14 @@ WEIR_API bool weir_engine_forget(weir_engine *, const weir_engine_limit *, weir_
 
 /* Who gave the answer. */
 typedef enum { WEIR_FROM_ENGINE = 1, WEIR_FROM_LEASE, WEIR_FROM_AWAY } weir_from;
-typedef enum { WEIR_ASK_TAKE, WEIR_ASK_PEEK, WEIR_ASK_CHARGE, WEIR_ASK_SETTLE, WEIR_ASK_FORGET } weir_verb;
+typedef enum {
+    WEIR_ASK_TAKE,
+    WEIR_ASK_PEEK,
+    WEIR_ASK_CHARGE,
+    WEIR_ASK_SETTLE,
+    WEIR_ASK_FORGET,
+    WEIR_ASK_SECRET /* reads what weir_engine_secret tells; limit and key are ignored */
+} weir_verb;
 typedef struct {
     weir_verb verb;
     const weir_engine_limit *limit;
@@ -117,6 +124,13 @@ WEIR_API void weir_engine_finish(weir_engine *, weir_engine_ask *, size_t n, wei
    connections that proxies would take for forgotten.  Calls do that as well; who may not call for a second or more
    calls this once a second. */
 WEIR_API void weir_engine_tick(weir_engine *);
+
+/* A random secret that all handles with this prefix have on this engine, for signing what clients bring back.  The
+   first WEIR_ASK_SECRET makes it, and others read it: only that asks the engine.  Its text, ended by NUL, is 64
+   hexadecimal digits, or what somebody has put under the key receipts:{PREFIX}.  Returns a number that is another one
+   when the text is another one; 0: not read yet, and the text is "".  text NULL: just the number. */
+enum { WEIR_ENGINE_SECRET_MAX = 256 };
+WEIR_API uint64_t weir_engine_secret(weir_engine *, char text[WEIR_ENGINE_SECRET_MAX]);
 
 typedef struct {
     uint64_t calls, from_engine, from_lease, from_away;

@@ -109,7 +109,7 @@ void away_answer(struct hub *hub, weir_engine_ask *ask, unsigned server, struct 
     ask->from = WEIR_FROM_AWAY;
     if (ask->verb == WEIR_ASK_SETTLE) {
         settle_alone(hub, ask, share_for(hub, ask, share));
-    } else if (ask->verb == WEIR_ASK_FORGET) {
+    } else if (ask->verb == WEIR_ASK_FORGET || ask->verb == WEIR_ASK_SECRET) {
         ask->decision = (weir_decision){.verdict = WEIR_DENY, .start = weir_now()};
     } else if (ask->limit->away == WEIR_AWAY_OPEN) {
         all_passes(ask);

@@ -97,16 +97,27 @@ static void redirect(struct weir_engine *engine, struct link *link, struct item 
 static void cannot(struct weir_engine *engine, struct link *link, struct item *item, const char *what)
 {
     char why[LINK_WHY_MAX];
+    set_state(engine, item, ITEM_AWAY);
+    if (item->ask->verb == WEIR_ASK_SECRET) {
+        secret_failed(engine->hub, link->server, what);
+        return;
+    }
     const bool other = strncmp(what, "WRONGTYPE", strlen("WRONGTYPE")) == 0;
     snprintf(why, sizeof why, "%s%s", other ? "this key holds something else: " : "", what);
     hub_tell(engine->hub, link->server, why);
-    set_state(engine, item, ITEM_AWAY);
+}
+
+/* What a user may not do besides asking is no reason to ask otherwise. */
+static enum fault fault_of_item(const struct item *item, const redisReply *reply)
+{
+    const enum fault fault = fault_of(reply);
+    return fault == FAULT_COMMAND && item->ask->verb == WEIR_ASK_SECRET ? FAULT_QUESTION : fault;
 }
 
 /* It was not executed. */
 static void on_fault(struct weir_engine *engine, struct link *link, struct item *item, const redisReply *reply)
 {
-    const enum fault fault = fault_of(reply);
+    const enum fault fault = fault_of_item(item, reply);
     set_state(engine, item, ITEM_PARKED);
     switch (fault) {
     case FAULT_MOVED:
@@ -141,6 +152,14 @@ static void on_fault(struct weir_engine *engine, struct link *link, struct item 
     }
 }
 
+static bool read_answer(struct weir_engine *engine, const struct item *item, const redisReply *reply)
+{
+    if (item->ask->verb != WEIR_ASK_SECRET) return wire_answer(item->ask, reply, item->way);
+    item->ask->decision = (weir_decision){.verdict = WEIR_ALLOW, .start = weir_now()};
+    item->ask->full_ns = 0;
+    return secret_heard(engine->hub, reply);
+}
+
 static void on_answer(struct link *link, void *context, const redisReply *reply)
 {
     struct weir_engine *const engine = link->owner;
@@ -150,12 +169,12 @@ static void on_answer(struct link *link, void *context, const redisReply *reply)
         set_state(engine, item, ITEM_AWAY);
     } else if (reply_error(reply) != NULL) {
         on_fault(engine, link, item, reply);
-    } else if (!wire_answer(item->ask, reply, item->way)) {
+    } else if (!read_answer(engine, item, reply)) {
         cannot(engine, link, item, "an answer of another form than weir's: who has made this function?");
     } else {
         item->ask->from = WEIR_FROM_ENGINE;
         link->served_ns = link->heard_ns;
-        busy_heard(engine, item->ask, item->sent_ns);
+        if (item->ask->verb != WEIR_ASK_SECRET) busy_heard(engine, item->ask, item->sent_ns);
         set_state(engine, item, ITEM_ANSWERED);
         hub_sound(engine->hub, link->server);
     }
@@ -178,6 +197,12 @@ static void send_item(struct weir_engine *engine, struct link *link, struct item
     struct command *const command = &engine->command;
     if (item->tries++ == TRIES_MAX) { /* sent from one to the other and back */
         set_state(engine, item, ITEM_AWAY);
+        return;
+    }
+    if (item->ask->verb == WEIR_ASK_SECRET) {
+        const bool asked = secret_send(engine, link, item->asking, on_answer, item);
+        item->asking = false;
+        set_state(engine, item, asked ? ITEM_SENT : ITEM_AWAY);
         return;
     }
     if (link->load_next && link->way == LINK_FUNCTIONS) engine_send_functions(engine, link);
@@ -208,11 +233,18 @@ struct link *engine_ready_link(struct weir_engine *engine, unsigned server, uint
     return NULL;
 }
 
+static bool make_keys(struct weir_engine *engine, const weir_engine_ask *ask)
+{
+    const char *const prefix = engine->hub->prefix;
+    if (ask->verb == WEIR_ASK_SECRET) return secret_key(&engine->keys, prefix);
+    return wire_keys(&engine->keys, prefix, ask->key, ask->limit->keys);
+}
+
 static void dispatch(struct weir_engine *engine, struct item *item, uint64_t now_ns)
 {
     bool away = false;
     if (item->not_before_ns > now_ns || now_ns >= item->deadline_ns) return; /* too late is for give_up */
-    if (!wire_keys(&engine->keys, engine->hub->prefix, item->ask->key, item->ask->limit->keys)) {
+    if (!make_keys(engine, item->ask)) {
         set_state(engine, item, ITEM_AWAY);
         return;
     }
@@ -348,12 +380,12 @@ static void collect(struct weir_engine *engine, uint64_t now_ns)
         struct item *const item = item_at(engine, i);
         if (item->state != ITEM_ANSWERED && item->state != ITEM_AWAY) continue;
         if (item->state == ITEM_AWAY) {
-            busy_unanswered(engine, item->ask);
+            if (item->ask->verb != WEIR_ASK_SECRET) busy_unanswered(engine, item->ask);
             away_answer(engine->hub, item->ask, item->server, &share);
         } else if (item->ask->from == WEIR_FROM_ENGINE && from[WEIR_FROM_ENGINE] == 0) {
             smooth(engine->hub, subtract_to_zero(now_ns, item->begun_ns));
         }
-        from[item->ask->from]++;
+        from[item->ask->from] += item->ask->verb != WEIR_ASK_SECRET;
         item->state = ITEM_FREE;
     }
     drop_free(engine);
@@ -397,7 +429,8 @@ void engine_begin(struct weir_engine *engine, weir_engine_ask *asks, size_t n, u
         }
         struct item *const item = item_at(engine, engine->count++);
         *item = (struct item){.ask = &asks[i], .server = NOWHERE, .begun_ns = now_ns, .deadline_ns = deadline_ns};
-        set_state(engine, item, busy_answer(engine, &asks[i]) ? ITEM_ANSWERED : ITEM_PARKED);
+        const bool here = asks[i].verb != WEIR_ASK_SECRET && busy_answer(engine, &asks[i]);
+        set_state(engine, item, here ? ITEM_ANSWERED : ITEM_PARKED);
     }
     seek_begin(engine, now_ns);
     dispatch_parked(engine, now_ns);

@@ -300,13 +300,14 @@ void hub_sound(struct hub *hub, unsigned server)
     tell(hub, news, away, sound, "answers again");
 }
 
-void hub_tell(struct hub *hub, unsigned server, const char *what)
+bool hub_tell(struct hub *hub, unsigned server, const char *what)
 {
     const uint64_t now_ns = host_now_ns();
     uint64_t last_ns = atomic_load_explicit(&hub->told_at_ns, memory_order_relaxed);
-    if (last_ns != 0 && now_ns - last_ns < HOST_SECOND_NS) return;
-    if (!atomic_compare_exchange_strong(&hub->told_at_ns, &last_ns, now_ns)) return;
+    if (last_ns != 0 && now_ns - last_ns < HOST_SECOND_NS) return false;
+    if (!atomic_compare_exchange_strong(&hub->told_at_ns, &last_ns, now_ns)) return false;
     tell(hub, true, atomic_load_explicit(&hub->is_away, memory_order_relaxed), hub->server[server], what);
+    return true;
 }
 
 void hub_map_changed(struct hub *hub, const char *what)

@@ -70,6 +70,10 @@ struct hub {
     char id[HUB_ID_SIZE];
     _Atomic uint64_t beat_at_ns, nodes;
     struct hub_counts counts;
+
+    char secret[WEIR_ENGINE_SECRET_MAX]; /* under the mutex; see secret.c */
+    _Atomic uint64_t secret_number;
+    _Atomic bool secret_told; /* that it cannot be read */
 };
 
 /* ---- hub.c ---- */
@@ -105,7 +109,7 @@ void hub_own_key(const struct hub *hub, unsigned server, const char *word, char 
 void hub_map_changed(struct hub *hub, const char *what);
 
 /* Says that something is wrong which does not make the engine away; not more often than once a second. */
-void hub_tell(struct hub *hub, unsigned server, const char *what);
+bool hub_tell(struct hub *hub, unsigned server, const char *what); /* false: too soon */
 
 static inline void hub_count(_Atomic uint64_t *counter, uint64_t more)
 {

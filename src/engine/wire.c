@@ -26,7 +26,7 @@ enum { KEY_MORE = 8 /* { } : and an index */, ANSWERS = 7 /* and late */, LEASE_
 
 /* ---- keys ---- */
 
-static bool make_room(struct wire_keys *keys, size_t size)
+bool wire_room(struct wire_keys *keys, size_t size)
 {
     if (size <= keys->room) return true;
     char *const memory = realloc(keys->memory, size);
@@ -41,7 +41,7 @@ bool wire_keys(struct wire_keys *keys, const char *prefix, weir_key key, unsigne
     const size_t before = strlen(prefix);
     if (key.size > WIRE_KEY_MAX - before - KEY_MORE) return false;
     const size_t each = before + key.size + KEY_MORE;
-    if (!make_room(keys, each * count)) return false;
+    if (!wire_room(keys, each * count)) return false;
     for (unsigned i = 0; i < count; i++) {
         char *const at = keys->memory + i * each;
         snprintf(at, before + 2, "{%s", prefix);

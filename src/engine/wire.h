@@ -34,6 +34,9 @@ struct wire_keys {
     size_t at[WEIR_LIMITS_MAX], size[WEIR_LIMITS_MAX];
 };
 
+/* Room for so many bytes; false: no memory. */
+bool wire_room(struct wire_keys *keys, size_t size);
+
 /* "{prefix key}", and ":0" ... behind it where each limit has its own.  false: too long, or no memory. */
 bool wire_keys(struct wire_keys *keys, const char *prefix, weir_key key, unsigned count);
 

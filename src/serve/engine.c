@@ -240,12 +240,6 @@ static void refuse(weir_engine_ask *asks, size_t count)
     }
 }
 
-void engine_ask(weir_engine *handle, weir_engine_ask *asks, size_t count)
-{
-    if (handle != NULL) weir_engine_batch(handle, asks, count);
-    else refuse(asks, count);
-}
-
 void engine_ask_begin(weir_engine *handle, weir_engine_ask *asks, size_t count, uint64_t now_ns)
 {
     if (handle != NULL) weir_engine_begin(handle, asks, count, (weir_instant){now_ns});
@@ -266,6 +260,11 @@ void engine_ask_turn(weir_engine *handle, uint64_t now_ns)
 void engine_ask_finish(weir_engine *handle, weir_engine_ask *asks, size_t count, uint64_t now_ns)
 {
     if (handle != NULL) weir_engine_finish(handle, asks, count, (weir_instant){now_ns});
+}
+
+uint64_t engine_secret(weir_engine *handle, char text[WEIR_ENGINE_SECRET_MAX])
+{
+    return handle != NULL ? weir_engine_secret(handle, text) : 0;
 }
 
 void engine_tick(weir_engine *handle)

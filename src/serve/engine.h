@@ -52,8 +52,8 @@ size_t engine_ask_events(weir_engine *handle, uint64_t now_ns, weir_engine_watch
 void engine_ask_turn(weir_engine *handle, uint64_t now_ns);
 void engine_ask_finish(weir_engine *handle, weir_engine_ask *asks, size_t count, uint64_t now_ns);
 
-/* Asks, and waits.  All have ALLOW or another verdict then; a handle that is NULL lets nothing pass. */
-void engine_ask(weir_engine *handle, weir_engine_ask *asks, size_t count);
+/* As weir_engine_secret; 0 of a handle that is NULL. */
+uint64_t engine_secret(weir_engine *handle, char text[WEIR_ENGINE_SECRET_MAX]);
 
 /* What a handle needs once a second also when nobody asks; waits for nothing. */
 void engine_tick(weir_engine *handle);

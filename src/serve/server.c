@@ -174,9 +174,6 @@ static bool open_tables(struct server *server)
     service_allow(&server->service, &access);
     notes_set_refusals(&server->service.notes, server->settings.config.log_refused, NULL);
     server->service.is_public = server->is_public;
-    if (!service_share_receipts(&server->service, server->settings.config.receipts.text,
-                                server->settings.config.receipts.count))
-        return told("no memory");
     server->service.hosts = (const char *const *)server->settings.config.hosts;
     server->service.host_count = server->settings.config.host_count;
     for (unsigned i = 0; i < server->listener_count; i++) {

@@ -44,8 +44,6 @@ struct service_name {
 struct service {
     struct notes notes;
     struct tables *tables;
-    struct mac *shared[ACCESS_SECRETS]; /* sign receipts of an engine, the first all new ones; NULL: settled's does */
-    uint64_t shared_key[ACCESS_SECRETS];
     const char *const *hosts; /* further names that Host: may say */
     unsigned host_count;
     bool is_public; /* others than this machine reach one of its addresses */
@@ -76,9 +74,6 @@ struct service {
 /* Opens an empty service over these tables, which are borrowed.  now_ns NULL: the system's clock. */
 void service_open(struct service *service, struct tables *tables, uint64_t (*now_ns)(void *), void *clock);
 void service_close(struct service *service);
-
-/* Before there are workers: secrets that all services have which settle each other's receipts.  false: no memory. */
-bool service_share_receipts(struct service *service, char *const secrets[], unsigned count);
 
 /* A worker's counters, owned by the service; NULL: no memory, or too many. */
 struct stats *service_worker(struct service *service);
