@@ -4,6 +4,7 @@
 # each says when the engine goes and comes back.
 . "$(dirname "$0")/lib/serve.sh" "$@"
 needs curl jq
+if ! has_receipts 'engine/serve'; then exit 77; fi
 start_engine main --appendonly yes --appendfsync always
 run 'weir engine install' "$weir" engine install "$(url_of main)"
 ends 0

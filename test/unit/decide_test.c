@@ -16,6 +16,7 @@
 #include "serve/config.h"
 #include "serve/park.h"
 #include "serve_rig.h"
+#include "unit/needs_receipts.h"
 
 /* ---- an engine that writes down what it is asked ---- */
 
@@ -339,6 +340,7 @@ static const char not_ours[] = "-BADRECEIPT this is no receipt of this service, 
 static void receipts(void **state)
 {
     (void)state;
+    needs_receipts("unit/decide: receipts");
     struct rig *rig = rig_with_engine(), *other = rig_with_engine();
     char text[RECEIPT_MAX];
     receipt_of(rig, text);
@@ -364,6 +366,7 @@ static void receipts(void **state)
 static void shared_secret(void **state)
 {
     (void)state;
+    needs_receipts("unit/decide: shared_secret");
     static char both[128];
     char text[RECEIPT_MAX], before[RECEIPT_MAX];
     secret = older;
@@ -399,6 +402,7 @@ static void shared_secret(void **state)
 static void ended_secret(void **state)
 {
     (void)state;
+    needs_receipts("unit/decide: ended_secret");
     char text[RECEIPT_MAX], both[128];
     snprintf(both, sizeof both, "newer-secret-of-at-least-32-characters older-secret-of-at-least-32-characters %llu",
              (unsigned long long)(taken_us / 1000000 - 121));
@@ -422,6 +426,7 @@ static void ended_secret(void **state)
 static void unknown_secrets(void **state)
 {
     (void)state;
+    needs_receipts("unit/decide: unknown_secrets");
     char text[RECEIPT_MAX];
     secret = older;
     struct rig *rig = rig_with_engine();
@@ -489,6 +494,7 @@ static void another_engine(void **state)
 static void headers(void **state)
 {
     (void)state;
+    needs_receipts("unit/decide: headers");
     struct rig *rig = rig_with_engine();
     rig->session[0].protocol = SESSION_HTTP;
     const char *out = rig_send(rig, "POST /v1/take HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
@@ -585,6 +591,7 @@ static void in_order(void **state)
 static void meanwhile(void **state)
 {
     (void)state;
+    needs_receipts("unit/decide: meanwhile");
     char text[64];
     struct rig *rig = rig_with_stopped_engine();
     send_to(rig, 0, "WEIR.TAKE 10/s k\r\nWEIR.TAKE api acme COST 1 50\r\n");
@@ -627,6 +634,7 @@ static void reload_and_end(void **state)
 static void corrections(void **state)
 {
     (void)state;
+    needs_receipts("unit/decide: corrections");
     struct rig *rig = rig_with_engine();
     char text[RECEIPT_MAX], command[RECEIPT_MAX + 256];
     receipt_of(rig, text);
@@ -653,6 +661,7 @@ static void corrections(void **state)
 static void corrections_end(void **state)
 {
     (void)state;
+    needs_receipts("unit/decide: corrections_end");
     struct rig *rig = rig_with_engine();
     char text[RECEIPT_MAX], command[RECEIPT_MAX + 256];
     for (int round = 0; round < 2; round++) {
