@@ -132,18 +132,26 @@ WEIR_API void weir_engine_tick(weir_engine *);
 enum { WEIR_ENGINE_SECRET_MAX = 256 };
 WEIR_API uint64_t weir_engine_secret(weir_engine *, char text[WEIR_ENGINE_SECRET_MAX]);
 
+/* Why an engine became away: no connection, or it was lost; no answer in time; it said that it cannot; nobody says
+   which server has the keys. */
+typedef enum { WEIR_OUTAGE_CONNECTION, WEIR_OUTAGE_TIMEOUT, WEIR_OUTAGE_REFUSED, WEIR_OUTAGE_DISCOVERY } weir_outage;
+enum { WEIR_OUTAGES = 4, WEIR_ENGINE_ROUND_TRIPS = 25 };
+
 typedef struct {
     uint64_t calls, from_engine, from_lease, from_away;
     uint64_t commands; /* sent to engines */
     uint64_t connects;
-    uint64_t late;                 /* answers past the deadline */
-    uint64_t redirected;           /* MOVED and ASK */
-    uint64_t aways;                /* changes to away */
-    uint64_t leased, lease_unused; /* permits */
-    uint64_t nodes;                /* as heard */
-    uint64_t away;                 /* 1: now */
-    uint64_t round_trip_ns;        /* of late, smoothed */
-    uint64_t crowded;              /* answered by the away policy, for too many were waiting */
+    uint64_t late;                                 /* answers past the deadline */
+    uint64_t redirected;                           /* MOVED and ASK */
+    uint64_t aways;                                /* changes to away */
+    uint64_t leased, lease_unused;                 /* permits */
+    uint64_t nodes;                                /* as heard */
+    uint64_t away;                                 /* 1: now */
+    uint64_t round_trip_ns;                        /* of late, smoothed */
+    uint64_t crowded;                              /* answered by the away policy, for too many were waiting */
+    uint64_t outages[WEIR_OUTAGES];                /* aways, by why */
+    uint64_t round_trips[WEIR_ENGINE_ROUND_TRIPS]; /* answers, [i]: in less than 2^(10 + i) ns; the last all others */
+    uint64_t round_trip_sum_ns;                    /* from sending to hearing */
 } weir_engine_stats;
 /* Of all handles together. */
 WEIR_API void weir_engine_read_stats(weir_engine *, weir_engine_stats *, size_t size);

@@ -25,6 +25,7 @@
 
 #define LATER_NS UINT64_C(1000000) /* TRYAGAIN is tried again after so long */
 #define IDLE_NS UINT64_C(1000000)  /* a link that answered no question for so long may have been closed */
+enum { ROUND_TRIP_BITS = 10 };     /* the first bucket's */
 enum { TRIES_MAX = 8, NS_PER_MS = 1000000, SMOOTHING = 8, POLICY_SHARE = 16 /* of the deadline */ };
 
 /* ---- sent ---- */
@@ -79,7 +80,8 @@ static void redirect(struct weir_engine *engine, struct link *link, struct item 
     unsigned slot = 0;
     hub_count(&engine->hub->counts.redirected, 1);
     if (engine->hub->url.kind != URL_CLUSTER) {
-        engine_failed(engine, link->server, "it is part of a cluster: redis+cluster:// was expected in the URL");
+        engine_failed(engine, link->server, WEIR_OUTAGE_REFUSED,
+                      "it is part of a cluster: redis+cluster:// was expected in the URL");
         set_state(engine, item, ITEM_AWAY);
         return;
     }
@@ -160,6 +162,15 @@ static bool read_answer(struct weir_engine *engine, const struct item *item, con
     return secret_heard(engine->hub, reply);
 }
 
+/* The first whose bound it is under. */
+static void count_round_trip(struct hub *hub, uint64_t round_trip_ns)
+{
+    unsigned bucket = 0;
+    while (bucket < WEIR_ENGINE_ROUND_TRIPS - 1 && round_trip_ns >> (ROUND_TRIP_BITS + bucket) != 0) bucket++;
+    hub_count(&hub->counts.round_trips[bucket], 1);
+    hub_count(&hub->counts.round_trip_sum_ns, round_trip_ns);
+}
+
 static void on_answer(struct link *link, void *context, const redisReply *reply)
 {
     struct weir_engine *const engine = link->owner;
@@ -174,6 +185,8 @@ static void on_answer(struct link *link, void *context, const redisReply *reply)
     } else {
         item->ask->from = WEIR_FROM_ENGINE;
         link->served_ns = link->heard_ns;
+        if (item->ask->verb != WEIR_ASK_SECRET)
+            count_round_trip(engine->hub, subtract_to_zero(link->heard_ns, item->sent_ns));
         if (item->ask->verb != WEIR_ASK_SECRET) busy_heard(engine, item->ask, item->sent_ns);
         set_state(engine, item, ITEM_ANSWERED);
         hub_sound(engine->hub, link->server);
@@ -228,7 +241,8 @@ struct link *engine_ready_link(struct weir_engine *engine, unsigned server, uint
     }
     link = engine_link(engine, server, now_ns);
     if (link != NULL) return link->state == LINK_READY ? link : NULL;
-    engine_failed(engine, server, engine->link[server] != NULL ? engine->link[server]->why : "no memory");
+    engine_failed(engine, server, WEIR_OUTAGE_CONNECTION,
+                  engine->link[server] != NULL ? engine->link[server]->why : "no memory");
     *away = true;
     return NULL;
 }
@@ -337,7 +351,7 @@ static void give_up(struct weir_engine *engine, struct item *item)
     hub_count(&engine->hub->counts.late, 1);
     if (item->unknown) hub_seek_failed(engine->hub, engine->seek_why[0] != '\0' ? engine->seek_why : why);
     else if (item->state == ITEM_SENT ? is_silent(engine, item) : waited_for_link) {
-        engine_failed(engine, item->server, why);
+        engine_failed(engine, item->server, WEIR_OUTAGE_TIMEOUT, why);
     }
     set_state(engine, item, ITEM_AWAY);
 }

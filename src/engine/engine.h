@@ -72,7 +72,7 @@ void engine_turn(struct weir_engine *engine, unsigned server, uint64_t now_ns);
 void engine_turn_all(struct weir_engine *engine, uint64_t now_ns);
 
 /* This server cannot answer. */
-void engine_failed(struct weir_engine *engine, unsigned server, const char *why);
+void engine_failed(struct weir_engine *engine, unsigned server, weir_outage outage, const char *why);
 /* It says so itself. */
 void engine_refused(struct weir_engine *engine, unsigned server, const char *error);
 

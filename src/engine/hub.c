@@ -232,7 +232,7 @@ static void show(struct server *server)
 }
 
 /* [locked] Is it another state than was told?  Then it has to be told. */
-static bool is_news(struct hub *hub)
+static bool is_news(struct hub *hub, weir_outage outage)
 {
     bool away = !hub->known && hub->seek.state == BREAKER_OPEN;
     for (unsigned i = 0; i < hub->servers; i++) away = away || (hub->server[i]->used && hub->server[i]->was_away);
@@ -240,6 +240,7 @@ static bool is_news(struct hub *hub)
     hub->told_away = away;
     atomic_store_explicit(&hub->is_away, away, memory_order_relaxed);
     if (away) hub_count(&hub->counts.aways, 1);
+    if (away) hub_count(&hub->counts.outages[outage], 1);
     return true;
 }
 
@@ -263,7 +264,7 @@ bool hub_claim(struct hub *hub, unsigned server, uint64_t now_ns)
     return claimed;
 }
 
-void hub_failed(struct hub *hub, unsigned server, const char *why, bool probe)
+void hub_failed(struct hub *hub, unsigned server, weir_outage outage, const char *why, bool probe)
 {
     struct server *const failed = hub->server[server];
     host_lock(&hub->mutex);
@@ -271,7 +272,7 @@ void hub_failed(struct hub *hub, unsigned server, const char *why, bool probe)
     const bool first = failed->used && !failed->was_away;
     failed->was_away = true;
     show(failed);
-    const bool news = is_news(hub) || first, away = hub->told_away;
+    const bool news = is_news(hub, outage) || first, away = hub->told_away;
     host_unlock(&hub->mutex);
     resolve_again(hub, server);
     atomic_store_explicit(&hub->wanted, true, memory_order_relaxed);
@@ -295,7 +296,7 @@ void hub_sound(struct hub *hub, unsigned server)
     const bool back = sound->used && sound->was_away && sound->breaker.state != BREAKER_OPEN;
     sound->was_away = sound->breaker.state == BREAKER_OPEN;
     show(sound);
-    const bool news = is_news(hub) || back, away = hub->told_away;
+    const bool news = is_news(hub, WEIR_OUTAGE_REFUSED) || back, away = hub->told_away;
     host_unlock(&hub->mutex);
     tell(hub, news, away, sound, "answers again");
 }
@@ -313,7 +314,7 @@ bool hub_tell(struct hub *hub, unsigned server, const char *what)
 void hub_map_changed(struct hub *hub, const char *what)
 {
     host_lock(&hub->mutex);
-    const bool news = is_news(hub), away = hub->told_away;
+    const bool news = is_news(hub, WEIR_OUTAGE_DISCOVERY), away = hub->told_away;
     host_unlock(&hub->mutex);
     tell(hub, news, away, NULL, what);
 }

@@ -38,6 +38,7 @@ struct server {
 struct hub_counts {
     _Atomic uint64_t calls, from_engine, from_lease, from_away, commands, connects, late, redirected, aways;
     _Atomic uint64_t leased, lease_unused, round_trip_ns, crowded;
+    _Atomic uint64_t outages[WEIR_OUTAGES], round_trips[WEIR_ENGINE_ROUND_TRIPS], round_trip_sum_ns;
 };
 
 struct hub {
@@ -96,7 +97,7 @@ static inline bool hub_is_away(const struct hub *hub, unsigned server)
 
 /* May the caller probe it now? */
 bool hub_claim(struct hub *hub, unsigned server, uint64_t now_ns);
-void hub_failed(struct hub *hub, unsigned server, const char *why, bool probe);
+void hub_failed(struct hub *hub, unsigned server, weir_outage outage, const char *why, bool probe);
 void hub_passed(struct hub *hub, unsigned server);
 void hub_sound(struct hub *hub, unsigned server);
 uint64_t hub_retry_ns(struct hub *hub, unsigned server);

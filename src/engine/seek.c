@@ -96,7 +96,7 @@ static void next(struct weir_engine *engine, uint64_t now_ns)
         }
         failed(engine,
                engine->link[engine->seek_server] != NULL ? engine->link[engine->seek_server]->why : "no memory");
-        engine_failed(engine, engine->seek_server, engine->seek_why);
+        engine_failed(engine, engine->seek_server, WEIR_OUTAGE_CONNECTION, engine->seek_why);
     }
     engine->seeking = false;
     hub_seek_failed(hub, engine->seek_why);

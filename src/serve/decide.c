@@ -229,6 +229,10 @@ void decide_answered(struct turn *turn, const weir_engine_ask *ask, unsigned num
     weir_decision *decision = &turn->ask[number].decision;
     *decision = ask->decision;
     if (ask->from != WEIR_FROM_ENGINE) decision->end = 0;
+    if (ask->from == WEIR_FROM_AWAY && !item->peek) {
+        struct stats_limit *limit = &turn->stats->limit[item->number];
+        stats_add(decision->verdict == WEIR_ALLOW ? &limit->away_allowed : &limit->away_refused, 1);
+    }
     turn->asker->full_ns[number] = ask->full_ns;
     if (decision->verdict != WEIR_ALLOW && !item->peek) {
         keyed_count_refusal(turn->slots, (weir_key){item->key.bytes, item->key.size}, decision);

@@ -88,6 +88,8 @@ static void retire(struct service *service, unsigned number)
         move_counts(&gone->denied, &limit->denied);
         move_counts(&gone->never, &limit->never);
         move_counts(&gone->shadowed, &limit->shadowed);
+        move_counts(&gone->away_allowed, &limit->away_allowed);
+        move_counts(&gone->away_refused, &limit->away_refused);
         move_counts(&gone->permits, &limit->permits);
         atom_store(&limit->late_ns, 0);
         atom_store(&limit->granted_at_ns, 0);

@@ -173,9 +173,17 @@ says out 'OK'
 fetch 200 one /v1/top
 json out '[.[] | select(.limit == "api" and .key == "acme").denied] == [1]'
 fetch 200 one /metrics
-says out 'weir_engine_away 0'
+says out 'weir_engine_up 1'
 says out 'weir_engine_decisions_total{from="engine"}'
-grep -q '^weir_engine_round_trip_seconds 0\.0*[1-9]' out || fail 'no round trip was measured'
+grep -qE '^weir_engine_round_trip_seconds_sum [0-9.]*[1-9]' out || fail 'no round trip was measured'
+figure() # NAME: of the service that was asked last
+{
+    sed -n "s/^$1 //p" out
+}
+what='as many round trips as answers of the engine'
+if [ "$(figure weir_engine_round_trip_seconds_count)" != "$(figure 'weir_engine_decisions_total{from="engine"}')" ]; then
+    fail 'they differ'
+fi
 fetch 200 two /v1/stats
 json out ".engine.away == false and .engine.name == \"$(url_of main)\""
 
@@ -192,7 +200,7 @@ done
 kill_engine main
 is_away() # SERVICE 0|1
 {
-    curl -sS -o figures "http://127.0.0.1:${http_of[$1]}/metrics" && grep -qx "weir_engine_away $2" figures
+    curl -sS -o figures "http://127.0.0.1:${http_of[$1]}/metrics" && grep -qx "weir_engine_up $((1 - $2))" figures
 }
 
 # Nobody asks: it is noticed by the ticks of a second.
@@ -204,6 +212,14 @@ if [ "$(sed -n 7p out)" != '' ]; then fail 'a receipt that nobody can settle'; f
 run 'WEIR.FORGET' redis-cli -p "${resp_of[one]}" WEIR.FORGET api acme
 says out 'ENGINE'
 fetch 503 one /v1/forget -d limit=2/h -d key=web
+what='what was decided meanwhile, by limit, and why it is away'
+curl -sS -o out "http://127.0.0.1:${http_of[one]}/metrics"
+for line in '{limit="open",verdict="allow"} 3' '{limit="closed",verdict="deny"} 1' '{limit="api",verdict="allow"} 1' \
+    '{limit="both",verdict="allow"} 0'; do
+    says out "weir_engine_fallback_decisions_total$line"
+done
+says out 'weir_engine_outages_total{reason="connection"} 1'
+says out 'weir_engine_queue_full_total 0'
 run 'WEIR.SETTLE' redis-cli -p "${resp_of[one]}" WEIR.SETTLE "$receipt" 1
 says out 'BADRECEIPT'
 says serve.one ': away: '
