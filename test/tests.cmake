@@ -252,6 +252,7 @@ endif()
 if(TARGET weir_module)
     add_dependencies(bench-serve-client weir_module) # bench/engine/run loads it
     weir_bench_script(engine engine/run ALONE)
+    weir_bench_script(bytes engine/bytes)
     if(TARGET engine-grants)
         weir_bench_script(hot engine/hot ALONE)
     endif()
