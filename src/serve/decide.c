@@ -43,15 +43,20 @@ struct asker {
 
 /* ---- the way to the engine ---- */
 
-void decide_close(struct turn *turn)
+static void close_asker(struct turn *turn, void (*leave)(struct engine *, weir_engine *))
 {
     if (turn->asker == NULL) return;
     park_close(turn);
-    engine_leave(turn->asker->engine, turn->asker->handle);
+    leave(turn->asker->engine, turn->asker->handle);
     engine_release(turn->asker->engine);
     secrets_close(&turn->asker->secrets);
     free(turn->asker);
     turn->asker = NULL;
+}
+
+void decide_close(struct turn *turn)
+{
+    close_asker(turn, engine_leave);
 }
 
 /* Without memory for one nothing that is shared passes. */
@@ -121,7 +126,7 @@ void decide_follow(struct turn *turn)
         park_finish(turn, turn->asker->handle);
     }
     plans_forget(turn->plans);
-    decide_close(turn);
+    close_asker(turn, engine_leave_soon); /* others are to be served meanwhile */
     turn->asker = open_asker(engine);
     if (turn->asker != NULL) look_at_secret(turn);
 }

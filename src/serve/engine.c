@@ -177,6 +177,39 @@ void engine_leave(struct engine *engine, weir_engine *handle)
     engine_release(engine);
 }
 
+struct engine_left {
+    struct engine_left *next;
+    struct engine *engine;
+    weir_engine *handle;
+};
+
+void engine_leave_soon(struct engine *engine, weir_engine *handle)
+{
+    struct service *service = engine->service;
+    struct engine_left *left = handle != NULL ? malloc(sizeof *left) : NULL;
+    if (left == NULL) {
+        engine_leave(engine, handle);
+        return;
+    }
+    host_lock(&service->mutex);
+    *left = (struct engine_left){service->left, engine, handle};
+    service->left = left;
+    host_unlock(&service->mutex);
+}
+
+void engine_close_left(struct service *service)
+{
+    host_lock(&service->mutex);
+    struct engine_left *left = service->left;
+    service->left = NULL;
+    host_unlock(&service->mutex);
+    for (struct engine_left *next; left != NULL; left = next) {
+        next = left->next;
+        engine_leave(left->engine, left->handle);
+        free(left);
+    }
+}
+
 /* ---- told ---- */
 
 const char *engine_name(const struct engine *engine)

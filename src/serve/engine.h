@@ -41,6 +41,10 @@ void engine_release(struct engine *engine); /* the last waits for the engine, at
 weir_engine *engine_join(struct engine *engine);
 void engine_leave(struct engine *engine, weir_engine *handle);
 
+/* The same for who must not wait: leases are given back, at most for its deadline, when engine_close_left is called. */
+void engine_leave_soon(struct engine *engine, weir_engine *handle);
+void engine_close_left(struct service *service);
+
 /* The URL, without a password. */
 const char *engine_name(const struct engine *engine);
 void engine_read_stats(struct engine *engine, weir_engine_stats *stats);

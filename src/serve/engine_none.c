@@ -41,6 +41,16 @@ void engine_leave(struct engine *engine, weir_engine *handle)
     (void)engine, (void)handle;
 }
 
+void engine_leave_soon(struct engine *engine, weir_engine *handle)
+{
+    (void)engine, (void)handle;
+}
+
+void engine_close_left(struct service *service)
+{
+    (void)service;
+}
+
 const char *engine_name(const struct engine *engine)
 {
     (void)engine;

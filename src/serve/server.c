@@ -272,6 +272,7 @@ static void on_second(uv_timer_t *timer)
 {
     struct server *server = timer->data;
     series_sample(&server->service);
+    engine_close_left(&server->service);
     notes_flush(&server->service.notes);
     if (!server->stopping && reload_wanted(&server->reload)) reload(server);
 }

@@ -30,6 +30,7 @@ void service_open(struct service *service, struct tables *tables, uint64_t (*now
 void service_close(struct service *service)
 {
     policy_free(service->policy);
+    engine_close_left(service);
     series_free(service->series);
     for (unsigned i = 0; i < service->worker_count; i++) free(service->worker[i]);
     free(service->name);

@@ -13,6 +13,7 @@
 #include "serve/tables.h"
 
 struct series;
+struct engine_left;
 
 enum { SERVICE_WORKERS_MAX = 64, SERVICE_EVENTS_MAX = 64, SERVICE_NOTES_MAX = 16, SERVICE_ADDRESSES_MAX = 16 };
 
@@ -68,7 +69,8 @@ struct service {
     uint64_t event_count;
     struct service_note note[SERVICE_NOTES_MAX]; /* a ring, too */
     uint64_t note_count;
-    struct series *series; /* owned; NULL: nothing was sampled yet */
+    struct engine_left *left; /* handles that workers have left: see engine.c */
+    struct series *series;    /* owned; NULL: nothing was sampled yet */
 };
 
 /* Opens an empty service over these tables, which are borrowed.  now_ns NULL: the system's clock. */
