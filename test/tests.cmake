@@ -26,8 +26,8 @@ weir_programs(unit test TIER check USES cmocka NAMES accesslog address address_t
     sliding_window spelling stamp text timeline top tsc warmup wide writer arguments)
 weir_programs(unit test TIER check USES cmocka serve NAMES config deadlines http http_auth http_gate http_headers
     http_routes notes policy quota receipt resp_commands tables turn)
-weir_programs(unit test TIER check USES cmocka engine NAMES engine_away engine_breaker engine_faults engine_lease
-    engine_slots engine_url)
+weir_programs(unit test TIER check USES cmocka engine NAMES engine_away engine_breaker engine_clock engine_faults
+    engine_lease engine_slots engine_url)
 weir_programs(unit test TIER check USES cmocka json NAMES micro_peers)
 weir_programs(unit test TIER check USES cmocka json serve NAMES redis_cell)
 weir_programs(unit test TIER check USES cmocka NAMES bench_window PARTS bench_window)

@@ -34,7 +34,7 @@ bool engine_send(struct weir_engine *engine, struct link *link, unsigned count, 
                  const size_t size[], link_answer *answer, void *context)
 {
     hub_count(&engine->hub->counts.commands, 1);
-    if (link->count == 0) link->owes_ns = host_now_coarse_ns();
+    if (link->count == 0) link->owes_ns = engine->now_ns;
     return link_send(link, count, text, size, answer, context);
 }
 
@@ -101,12 +101,12 @@ static void cannot(struct weir_engine *engine, struct link *link, struct item *i
     char why[LINK_WHY_MAX];
     set_state(engine, item, ITEM_AWAY);
     if (item->ask->verb == WEIR_ASK_SECRET) {
-        secret_failed(engine->hub, link->server, what);
+        secret_failed(engine->hub, link->server, engine->now_ns, what);
         return;
     }
     const bool other = strncmp(what, "WRONGTYPE", strlen("WRONGTYPE")) == 0;
     snprintf(why, sizeof why, "%s%s", other ? "this key holds something else: " : "", what);
-    hub_tell(engine->hub, link->server, why);
+    hub_tell(engine->hub, link->server, engine->now_ns, why);
 }
 
 /* What a user may not do besides asking is no reason to ask otherwise. */
@@ -127,7 +127,7 @@ static void on_fault(struct weir_engine *engine, struct link *link, struct item 
         redirect(engine, link, item, reply, fault == FAULT_MOVED);
         break;
     case FAULT_LATER:
-        item->not_before_ns = host_now_ns() + LATER_NS;
+        item->not_before_ns = engine->now_ns + LATER_NS;
         break;
     case FAULT_SCRIPT:
         link->script_next = true;
@@ -156,8 +156,8 @@ static void on_fault(struct weir_engine *engine, struct link *link, struct item 
 
 static bool read_answer(struct weir_engine *engine, const struct item *item, const redisReply *reply)
 {
-    if (item->ask->verb != WEIR_ASK_SECRET) return wire_answer(item->ask, reply, item->way);
-    item->ask->decision = (weir_decision){.verdict = WEIR_ALLOW, .start = weir_now()};
+    if (item->ask->verb != WEIR_ASK_SECRET) return wire_answer(item->ask, reply, item->way, engine->now_ns);
+    item->ask->decision = (weir_decision){.verdict = WEIR_ALLOW, .start = {engine->now_ns}};
     item->ask->full_ns = 0;
     return secret_heard(engine->hub, reply);
 }
@@ -349,7 +349,8 @@ static void give_up(struct weir_engine *engine, struct item *item)
     snprintf(why, sizeof why, "no %s within %llu ms", item->state == ITEM_SENT ? "answer" : "connection",
              (unsigned long long)deadline_ms);
     hub_count(&engine->hub->counts.late, 1);
-    if (item->unknown) hub_seek_failed(engine->hub, engine->seek_why[0] != '\0' ? engine->seek_why : why);
+    if (item->unknown)
+        hub_seek_failed(engine->hub, engine->now_ns, engine->seek_why[0] != '\0' ? engine->seek_why : why);
     else if (item->state == ITEM_SENT ? is_silent(engine, item) : waited_for_link) {
         engine_failed(engine, item->server, WEIR_OUTAGE_TIMEOUT, why);
     }
@@ -389,7 +390,7 @@ static void drop_free(struct weir_engine *engine)
 static void collect(struct weir_engine *engine, uint64_t now_ns)
 {
     uint64_t from[WEIR_FROM_AWAY + 1] = {0};
-    struct away_share share = {.limit = NULL};
+    struct away_share share = {.limit = NULL, .now_ns = now_ns};
     for (size_t i = 0; i < engine->count; i++) {
         struct item *const item = item_at(engine, i);
         if (item->state != ITEM_ANSWERED && item->state != ITEM_AWAY) continue;
@@ -422,15 +423,17 @@ static void end_late(struct weir_engine *engine, uint64_t now_ns)
 
 /* ---- the public pieces ---- */
 
-static void look_at_forks(struct weir_engine *engine)
+/* Each of them begins by that. */
+static void begin_call(struct weir_engine *engine, uint64_t now_ns)
 {
+    engine->now_ns = now_ns;
     if (engine->forks != host_forks()) engine_after_fork(engine);
 }
 
 void engine_begin(struct weir_engine *engine, weir_engine_ask *asks, size_t n, uint64_t now_ns, uint64_t deadline_ns)
 {
-    struct away_share share = {.limit = NULL};
-    look_at_forks(engine);
+    struct away_share share = {.limit = NULL, .now_ns = now_ns};
+    begin_call(engine, now_ns);
     engine_turn_all(engine, now_ns); /* what was heard meanwhile may answer some of them */
     for (size_t i = 0; i < n; i++) {
         asks[i].from = (weir_from)0;
@@ -465,7 +468,7 @@ void weir_engine_begin(weir_engine *engine, weir_engine_ask *asks, size_t n, wei
 
 void weir_engine_turn(weir_engine *engine, weir_instant now)
 {
-    look_at_forks(engine);
+    begin_call(engine, now.ns);
     engine_turn_all(engine, now.ns);
     seek_begin(engine, now.ns);
     dispatch_parked(engine, now.ns);
@@ -477,6 +480,7 @@ void weir_engine_turn(weir_engine *engine, weir_instant now)
 void weir_engine_finish(weir_engine *engine, weir_engine_ask *asks, size_t n, weir_instant now)
 {
     const uintptr_t from = (uintptr_t)asks, to = (uintptr_t)(asks + n);
+    begin_call(engine, now.ns);
     for (size_t i = 0; i < engine->count; i++) {
         struct item *const item = item_at(engine, i);
         const uintptr_t at = (uintptr_t)item->ask;
@@ -490,7 +494,7 @@ void weir_engine_finish(weir_engine *engine, weir_engine_ask *asks, size_t n, we
 void weir_engine_tick(weir_engine *engine)
 {
     const uint64_t now_ns = host_now_ns();
-    look_at_forks(engine);
+    begin_call(engine, now_ns);
     engine_turn_all(engine, now_ns);
     seek_begin(engine, now_ns);
     engine_try_all(engine, now_ns);

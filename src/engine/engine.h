@@ -42,6 +42,7 @@ struct busy;
 
 struct weir_engine {
     struct hub *hub;
+    uint64_t now_ns; /* as of this call: the caller's clock, which may be a simulated one */
     uint64_t forks;
     struct link *link[SERVERS_MAX]; /* made when first needed */
     unsigned links;                 /* none from here on */
@@ -139,7 +140,7 @@ bool secret_send(struct weir_engine *engine, struct link *link, bool asking, lin
 /* What was answered, no error; false: that is none. */
 bool secret_heard(struct hub *hub, const redisReply *reply);
 /* It cannot be read: told once, until it can. */
-void secret_failed(struct hub *hub, unsigned server, const char *what);
+void secret_failed(struct hub *hub, unsigned server, uint64_t now_ns, const char *what);
 
 /* ---- seek.c ---- */
 

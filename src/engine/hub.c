@@ -264,11 +264,11 @@ bool hub_claim(struct hub *hub, unsigned server, uint64_t now_ns)
     return claimed;
 }
 
-void hub_failed(struct hub *hub, unsigned server, weir_outage outage, const char *why, bool probe)
+void hub_failed(struct hub *hub, unsigned server, uint64_t now_ns, weir_outage outage, const char *why, bool probe)
 {
     struct server *const failed = hub->server[server];
     host_lock(&hub->mutex);
-    breaker_fail(&failed->breaker, host_now_ns(), probe);
+    breaker_fail(&failed->breaker, now_ns, probe);
     const bool first = failed->used && !failed->was_away;
     failed->was_away = true;
     show(failed);
@@ -301,9 +301,8 @@ void hub_sound(struct hub *hub, unsigned server)
     tell(hub, news, away, sound, "answers again");
 }
 
-bool hub_tell(struct hub *hub, unsigned server, const char *what)
+bool hub_tell(struct hub *hub, unsigned server, uint64_t now_ns, const char *what)
 {
-    const uint64_t now_ns = host_now_ns();
     uint64_t last_ns = atomic_load_explicit(&hub->told_at_ns, memory_order_relaxed);
     if (last_ns != 0 && now_ns - last_ns < HOST_SECOND_NS) return false;
     if (!atomic_compare_exchange_strong(&hub->told_at_ns, &last_ns, now_ns)) return false;
@@ -319,11 +318,11 @@ void hub_map_changed(struct hub *hub, const char *what)
     tell(hub, news, away, NULL, what);
 }
 
-uint64_t hub_retry_ns(struct hub *hub, unsigned server)
+uint64_t hub_retry_ns(struct hub *hub, unsigned server, uint64_t now_ns)
 {
     host_lock(&hub->mutex);
     const struct breaker *const breaker = server != NOWHERE ? &hub->server[server]->breaker : &hub->seek;
-    const uint64_t wait_ns = breaker_wait_ns(breaker, host_now_ns());
+    const uint64_t wait_ns = breaker_wait_ns(breaker, now_ns);
     host_unlock(&hub->mutex);
     return wait_ns;
 }

@@ -97,10 +97,10 @@ static inline bool hub_is_away(const struct hub *hub, unsigned server)
 
 /* May the caller probe it now? */
 bool hub_claim(struct hub *hub, unsigned server, uint64_t now_ns);
-void hub_failed(struct hub *hub, unsigned server, weir_outage outage, const char *why, bool probe);
+void hub_failed(struct hub *hub, unsigned server, uint64_t now_ns, weir_outage outage, const char *why, bool probe);
 void hub_passed(struct hub *hub, unsigned server);
 void hub_sound(struct hub *hub, unsigned server);
-uint64_t hub_retry_ns(struct hub *hub, unsigned server);
+uint64_t hub_retry_ns(struct hub *hub, unsigned server, uint64_t now_ns);
 
 /* "{prefix word}" of a key that this server has, or of one that it should have. */
 enum { HUB_KEY_MAX = URL_WORD_MAX + 32 };
@@ -110,7 +110,7 @@ void hub_own_key(const struct hub *hub, unsigned server, const char *word, char 
 void hub_map_changed(struct hub *hub, const char *what);
 
 /* Says that something is wrong which does not make the engine away; not more often than once a second. */
-bool hub_tell(struct hub *hub, unsigned server, const char *what); /* false: too soon */
+bool hub_tell(struct hub *hub, unsigned server, uint64_t now_ns, const char *what); /* false: too soon */
 
 static inline void hub_count(_Atomic uint64_t *counter, uint64_t more)
 {
@@ -130,7 +130,7 @@ static inline unsigned hub_owner(const struct hub *hub, unsigned slot)
 bool hub_may_seek(struct hub *hub, uint64_t now_ns);
 bool hub_is_lost(struct hub *hub);       /* nobody is known, and looking for him has failed */
 unsigned hub_candidate(struct hub *hub); /* whom to ask next */
-void hub_seek_failed(struct hub *hub, const char *why);
+void hub_seek_failed(struct hub *hub, uint64_t now_ns, const char *why);
 
 /* All slots have this server: it is the primary. */
 void hub_set_primary(struct hub *hub, unsigned server);

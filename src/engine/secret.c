@@ -59,12 +59,12 @@ bool secret_heard(struct hub *hub, const redisReply *reply)
     return true;
 }
 
-void secret_failed(struct hub *hub, unsigned server, const char *what)
+void secret_failed(struct hub *hub, unsigned server, uint64_t now_ns, const char *what)
 {
     char why[LINK_WHY_MAX];
     if (atomic_load_explicit(&hub->secret_told, memory_order_relaxed)) return;
     snprintf(why, sizeof why, "the secret of receipts, receipts:{%.32s}, cannot be read: %.100s", hub->prefix, what);
-    if (hub_tell(hub, server, why)) atomic_store_explicit(&hub->secret_told, true, memory_order_relaxed);
+    if (hub_tell(hub, server, now_ns, why)) atomic_store_explicit(&hub->secret_told, true, memory_order_relaxed);
 }
 
 uint64_t weir_engine_secret(weir_engine *engine, char text[WEIR_ENGINE_SECRET_MAX])

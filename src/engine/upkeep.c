@@ -58,7 +58,7 @@ void engine_failed(struct weir_engine *engine, unsigned server, weir_outage outa
     struct link *const link = engine->link[server];
     const bool probe = link != NULL && link->probing;
     if (probe) end_probe(engine, link);
-    hub_failed(engine->hub, server, outage, why, probe);
+    hub_failed(engine->hub, server, engine->now_ns, outage, why, probe);
 }
 
 void engine_refused(struct weir_engine *engine, unsigned server, const char *error)
@@ -145,7 +145,7 @@ void engine_probe(struct weir_engine *engine, unsigned server, uint64_t now_ns)
     if (link != NULL) end_probe(engine, link); /* that took too long */
     link = engine_link(engine, server, now_ns);
     if (link == NULL) {
-        hub_failed(engine->hub, server, WEIR_OUTAGE_CONNECTION,
+        hub_failed(engine->hub, server, now_ns, WEIR_OUTAGE_CONNECTION,
                    engine->link[server] != NULL ? engine->link[server]->why : "no memory", true);
         return;
     }

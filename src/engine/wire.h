@@ -48,7 +48,7 @@ void wire_command(struct command *command, const weir_engine_ask *ask, const str
 void wire_trial(struct command *command, const char *key, enum link_way way);
 
 /* Fills the ask's decision and full_ns.  false: this is no answer to it. */
-bool wire_answer(weir_engine_ask *ask, const redisReply *reply, enum link_way way);
+bool wire_answer(weir_engine_ask *ask, const redisReply *reply, enum link_way way, uint64_t now_ns);
 
 /* LEASE, or where nothing is wanted RETURN. */
 void wire_lease(struct command *command, const struct engine_lease_command *lease, const struct limit_text *limit,
