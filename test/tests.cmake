@@ -26,8 +26,8 @@ weir_programs(unit test TIER check USES cmocka NAMES accesslog address address_t
     sliding_window spelling stamp text timeline top tsc warmup wide writer arguments)
 weir_programs(unit test TIER check USES cmocka serve NAMES config deadlines http http_auth http_gate http_headers
     http_routes notes policy quota receipt resp_commands tables turn)
-weir_programs(unit test TIER check USES cmocka engine NAMES engine_away engine_breaker engine_faults engine_lease
-    engine_nodes engine_slots engine_url)
+weir_programs(unit test TIER check USES cmocka engine NAMES engine_away engine_breaker engine_clock engine_faults
+    engine_lease engine_nodes engine_slots engine_url)
 weir_programs(unit test TIER check USES cmocka json NAMES micro_peers)
 weir_programs(unit test TIER check USES cmocka json serve NAMES redis_cell)
 weir_programs(unit test TIER check USES cmocka NAMES bench_window PARTS bench_window)
@@ -52,8 +52,9 @@ weir_programs(unit test TIER check USES cmocka serve NAMES listen WRAPS bind soc
 weir_programs(unit test TIER check USES cmocka serve NAMES stats
     WRAPS host_unix_ns policy_free tables_read_stats tables_read_top)
 weir_programs(unit test TIER check USES cmocka serve engine NAMES decide
-    WRAPS weir_engine_batch weir_engine_begin weir_engine_close weir_engine_finish weir_engine_join
-        weir_engine_limit_close weir_engine_limit_open weir_engine_open weir_engine_read_stats weir_engine_turn)
+    WRAPS weir_engine_begin weir_engine_close weir_engine_finish weir_engine_join weir_engine_limit_close
+        weir_engine_limit_open weir_engine_open weir_engine_read_stats weir_engine_secret weir_engine_tick
+        weir_engine_turn)
 weir_all_declared(unit test)
 
 # ---- stress: real threads ----
@@ -252,6 +253,7 @@ endif()
 if(TARGET weir_module)
     add_dependencies(bench-serve-client weir_module) # bench/engine/run loads it
     weir_bench_script(engine engine/run ALONE)
+    weir_bench_script(bytes engine/bytes)
     if(TARGET engine-grants)
         weir_bench_script(hot engine/hot ALONE)
     endif()

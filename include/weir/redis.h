@@ -73,7 +73,14 @@ WEIR_API bool weir_engine_forget(weir_engine *, const weir_engine_limit *, weir_
 
 /* Who gave the answer. */
 typedef enum { WEIR_FROM_ENGINE = 1, WEIR_FROM_LEASE, WEIR_FROM_AWAY } weir_from;
-typedef enum { WEIR_ASK_TAKE, WEIR_ASK_PEEK, WEIR_ASK_CHARGE, WEIR_ASK_SETTLE, WEIR_ASK_FORGET } weir_verb;
+typedef enum {
+    WEIR_ASK_TAKE,
+    WEIR_ASK_PEEK,
+    WEIR_ASK_CHARGE,
+    WEIR_ASK_SETTLE,
+    WEIR_ASK_FORGET,
+    WEIR_ASK_SECRET /* reads what weir_engine_secret tells; limit and key are ignored */
+} weir_verb;
 typedef struct {
     weir_verb verb;
     const weir_engine_limit *limit;
@@ -120,19 +127,34 @@ WEIR_API void weir_engine_finish(weir_engine *, weir_engine_ask *, size_t n, wei
    calls this once a second. */
 WEIR_API void weir_engine_tick(weir_engine *);
 
+/* A random secret that all handles with this prefix have on this engine, for signing what clients bring back.  The
+   first WEIR_ASK_SECRET makes it, and others read it: only that asks the engine.  Its text, ended by NUL, is 64
+   hexadecimal digits, or what somebody has put under the key receipts:{PREFIX}.  Returns a number that is another one
+   when the text is another one; 0: not read yet, and the text is "".  text NULL: just the number. */
+enum { WEIR_ENGINE_SECRET_MAX = 256 };
+WEIR_API uint64_t weir_engine_secret(weir_engine *, char text[WEIR_ENGINE_SECRET_MAX]);
+
+/* Why an engine became away: no connection, or it was lost; no answer in time; it said that it cannot; nobody says
+   which server has the keys. */
+typedef enum { WEIR_OUTAGE_CONNECTION, WEIR_OUTAGE_TIMEOUT, WEIR_OUTAGE_REFUSED, WEIR_OUTAGE_DISCOVERY } weir_outage;
+enum { WEIR_OUTAGES = 4, WEIR_ENGINE_ROUND_TRIPS = 25 };
+
 typedef struct {
     uint64_t calls, from_engine, from_lease, from_away;
     uint64_t commands; /* sent to engines */
     uint64_t connects;
-    uint64_t late;                 /* answers past the deadline */
-    uint64_t redirected;           /* MOVED and ASK */
-    uint64_t aways;                /* changes to away */
-    uint64_t leased, lease_unused; /* permits */
-    uint64_t nodes;                /* as said or heard; 0: not known */
-    uint64_t away;                 /* 1: now */
-    uint64_t round_trip_ns;        /* of late, smoothed */
-    uint64_t crowded;              /* answered by the away policy, for too many were waiting */
-    uint64_t away_full;            /* new keys that found the local table full: refused by mistake */
+    uint64_t late;                                 /* answers past the deadline */
+    uint64_t redirected;                           /* MOVED and ASK */
+    uint64_t aways;                                /* changes to away */
+    uint64_t leased, lease_unused;                 /* permits */
+    uint64_t nodes;                                /* as said or heard; 0: not known */
+    uint64_t away;                                 /* 1: now */
+    uint64_t round_trip_ns;                        /* of late, smoothed */
+    uint64_t crowded;                              /* answered by the away policy, for too many were waiting */
+    uint64_t outages[WEIR_OUTAGES];                /* aways, by why */
+    uint64_t round_trips[WEIR_ENGINE_ROUND_TRIPS]; /* answers, [i]: in less than 2^(10 + i) ns; the last all others */
+    uint64_t round_trip_sum_ns;                    /* from sending to hearing */
+    uint64_t away_full;                            /* new keys that found the local table full: refused by mistake */
 } weir_engine_stats;
 /* Of all handles together. */
 WEIR_API void weir_engine_read_stats(weir_engine *, weir_engine_stats *, size_t size);

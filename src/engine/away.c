@@ -17,7 +17,6 @@
 #include "core/num.h"
 #include "engine/engine.h"
 #include "engine/wire.h"
-#include "host/clock.h"
 
 /* ---- a share ---- */
 
@@ -47,10 +46,11 @@ void away_plan(weir_plan *share, const weir_plan *plan, uint64_t nodes)
 }
 
 /* NULL: nobody knows how large it is. */
-static const weir_plan *share_for(const struct hub *hub, const weir_engine_ask *ask, struct away_share *share)
+static const weir_plan *share_for(const struct hub *hub, const weir_engine_ask *ask, struct away_share *share,
+                                  uint64_t now_ns)
 {
     if (share->limit == ask->limit) return &share->plan;
-    const uint64_t nodes = nodes_known(hub, host_now_ns());
+    const uint64_t nodes = nodes_known(hub, now_ns);
     if (nodes == 0) return NULL;
     away_plan(&share->plan, &ask->limit->plan, nodes);
     share->limit = ask->limit;
@@ -59,36 +59,36 @@ static const weir_plan *share_for(const struct hub *hub, const weir_engine_ask *
 
 /* ---- answers ---- */
 
-static void all_passes(weir_engine_ask *ask)
+static void all_passes(weir_engine_ask *ask, uint64_t now_ns)
 {
-    ask->decision = (weir_decision){.verdict = WEIR_ALLOW, .start = weir_now()};
+    ask->decision = (weir_decision){.verdict = WEIR_ALLOW, .start = {now_ns}};
     ask->decision.charged = ask->verb == WEIR_ASK_PEEK ? 0 : ask_cost(ask, 0);
 }
 
-static void nothing_passes(struct hub *hub, weir_engine_ask *ask, unsigned server)
+static void nothing_passes(struct hub *hub, weir_engine_ask *ask, unsigned server, uint64_t now_ns)
 {
-    ask->decision = (weir_decision){.verdict = WEIR_DENY, .start = weir_now()};
-    ask->decision.retry_ns = most(1, hub_retry_ns(hub, server));
-    if (ask->verb == WEIR_ASK_CHARGE) all_passes(ask); /* what was used was used */
+    ask->decision = (weir_decision){.verdict = WEIR_DENY, .start = {now_ns}};
+    ask->decision.retry_ns = most(1, hub_retry_ns(hub, server, now_ns));
+    if (ask->verb == WEIR_ASK_CHARGE) all_passes(ask, now_ns); /* what was used was used */
 }
 
-static void ask_share(struct hub *hub, weir_engine_ask *ask, unsigned server, const weir_plan *share)
+static void ask_share(struct hub *hub, weir_engine_ask *ask, unsigned server, const weir_plan *share, uint64_t now_ns)
 {
     uint64_t cost[WEIR_LIMITS_MAX];
     for (unsigned i = 0; i < ask->limit->count; i++) cost[i] = ask_cost(ask, i);
     ask->decision = keyed_ask(hub->table, share, ask->key,
-                              &(struct ask){.now_ns = weir_now().ns,
+                              &(struct ask){.now_ns = now_ns,
                                             .each = cost,
                                             .peek = ask->verb == WEIR_ASK_PEEK,
                                             .charge = ask->verb == WEIR_ASK_CHARGE});
     ask->full_ns = weir_table_full_ns(hub->table, share, &ask->decision);
     ask->decision.end = 0; /* of the table's; the engine knows nothing of it */
     /* More than the share holds may pass when the engine is back. */
-    if (ask->decision.verdict == WEIR_NEVER) nothing_passes(hub, ask, server);
+    if (ask->decision.verdict == WEIR_NEVER) nothing_passes(hub, ask, server, now_ns);
 }
 
 /* Nothing is given back, and what was used in addition is charged: whatever the engine took, or did not. */
-static void settle_alone(struct hub *hub, weir_engine_ask *ask, const weir_plan *share)
+static void settle_alone(struct hub *hub, weir_engine_ask *ask, const weir_plan *share, uint64_t now_ns)
 {
     uint64_t more[WEIR_LIMITS_MAX];
     bool any = false;
@@ -96,28 +96,29 @@ static void settle_alone(struct hub *hub, weir_engine_ask *ask, const weir_plan 
         more[i] = subtract_to_zero(ask_actual(ask, i), ask_cost(ask, i));
         any = any || more[i] != 0;
     }
-    ask->decision = (weir_decision){.verdict = WEIR_DENY, .start = weir_now()};
+    ask->decision = (weir_decision){.verdict = WEIR_DENY, .start = {now_ns}};
     if (ask->taken != 0) return;
     ask->decision.verdict = WEIR_ALLOW;
-    const struct ask charge = {.now_ns = weir_now().ns, .each = more, .charge = true};
+    const struct ask charge = {.now_ns = now_ns, .each = more, .charge = true};
     if (any && share != NULL && ask->limit->away == WEIR_AWAY_LOCAL) keyed_ask(hub->table, share, ask->key, &charge);
 }
 
 void away_answer(struct hub *hub, weir_engine_ask *ask, unsigned server, struct away_share *share)
 {
+    const uint64_t now_ns = share->now_ns;
     ask->full_ns = 0;
     ask->from = WEIR_FROM_AWAY;
     if (ask->verb == WEIR_ASK_SETTLE) {
-        settle_alone(hub, ask, share_for(hub, ask, share));
-    } else if (ask->verb == WEIR_ASK_FORGET) {
-        ask->decision = (weir_decision){.verdict = WEIR_DENY, .start = weir_now()};
+        settle_alone(hub, ask, share_for(hub, ask, share, now_ns), now_ns);
+    } else if (ask->verb == WEIR_ASK_FORGET || ask->verb == WEIR_ASK_SECRET) {
+        ask->decision = (weir_decision){.verdict = WEIR_DENY, .start = {now_ns}};
     } else if (ask->limit->away == WEIR_AWAY_OPEN) {
-        all_passes(ask);
+        all_passes(ask, now_ns);
     } else if (ask->limit->away == WEIR_AWAY_CLOSED) {
-        nothing_passes(hub, ask, server);
+        nothing_passes(hub, ask, server, now_ns);
     } else {
-        const weir_plan *const own = share_for(hub, ask, share);
-        if (own != NULL) ask_share(hub, ask, server, own);
-        else nothing_passes(hub, ask, server);
+        const weir_plan *const own = share_for(hub, ask, share, now_ns);
+        if (own != NULL) ask_share(hub, ask, server, own, now_ns);
+        else nothing_passes(hub, ask, server, now_ns);
     }
 }

@@ -10,6 +10,7 @@
 /* The share of a limit, kept for the next question of the same batch.  limit NULL: of none yet. */
 struct away_share {
     const weir_engine_limit *limit;
+    uint64_t now_ns; /* of the answers */
     weir_plan plan;
 };
 

@@ -26,6 +26,7 @@
 
 #define LATER_NS UINT64_C(1000000) /* TRYAGAIN is tried again after so long */
 #define IDLE_NS UINT64_C(1000000)  /* a link that answered no question for so long may have been closed */
+enum { ROUND_TRIP_BITS = 10 };     /* the first bucket's */
 enum { TRIES_MAX = 8, NS_PER_MS = 1000000, SMOOTHING = 8, POLICY_SHARE = 16 /* of the deadline */ };
 
 /* ---- sent ---- */
@@ -34,7 +35,7 @@ bool engine_send(struct weir_engine *engine, struct link *link, unsigned count, 
                  const size_t size[], link_answer *answer, void *context)
 {
     hub_count(&engine->hub->counts.commands, 1);
-    if (link->count == 0) link->owes_ns = host_now_coarse_ns();
+    if (link->count == 0) link->owes_ns = engine->now_ns;
     return link_send(link, count, text, size, answer, context);
 }
 
@@ -80,7 +81,8 @@ static void redirect(struct weir_engine *engine, struct link *link, struct item 
     unsigned slot = 0;
     hub_count(&engine->hub->counts.redirected, 1);
     if (engine->hub->url.kind != URL_CLUSTER) {
-        engine_failed(engine, link->server, "it is part of a cluster: redis+cluster:// was expected in the URL");
+        engine_failed(engine, link->server, WEIR_OUTAGE_REFUSED,
+                      "it is part of a cluster: redis+cluster:// was expected in the URL");
         set_state(engine, item, ITEM_AWAY);
         return;
     }
@@ -98,16 +100,27 @@ static void redirect(struct weir_engine *engine, struct link *link, struct item 
 static void cannot(struct weir_engine *engine, struct link *link, struct item *item, const char *what)
 {
     char why[LINK_WHY_MAX];
+    set_state(engine, item, ITEM_AWAY);
+    if (item->ask->verb == WEIR_ASK_SECRET) {
+        secret_failed(engine->hub, link->server, engine->now_ns, what);
+        return;
+    }
     const bool other = strncmp(what, "WRONGTYPE", strlen("WRONGTYPE")) == 0;
     snprintf(why, sizeof why, "%s%s", other ? "this key holds something else: " : "", what);
-    hub_tell(engine->hub, link->server, why);
-    set_state(engine, item, ITEM_AWAY);
+    hub_tell(engine->hub, link->server, engine->now_ns, why);
+}
+
+/* What a user may not do besides asking is no reason to ask otherwise. */
+static enum fault fault_of_item(const struct item *item, const redisReply *reply)
+{
+    const enum fault fault = fault_of(reply);
+    return fault == FAULT_COMMAND && item->ask->verb == WEIR_ASK_SECRET ? FAULT_QUESTION : fault;
 }
 
 /* It was not executed. */
 static void on_fault(struct weir_engine *engine, struct link *link, struct item *item, const redisReply *reply)
 {
-    const enum fault fault = fault_of(reply);
+    const enum fault fault = fault_of_item(item, reply);
     set_state(engine, item, ITEM_PARKED);
     switch (fault) {
     case FAULT_MOVED:
@@ -115,7 +128,7 @@ static void on_fault(struct weir_engine *engine, struct link *link, struct item 
         redirect(engine, link, item, reply, fault == FAULT_MOVED);
         break;
     case FAULT_LATER:
-        item->not_before_ns = host_now_ns() + LATER_NS;
+        item->not_before_ns = engine->now_ns + LATER_NS;
         break;
     case FAULT_SCRIPT:
         link->script_next = true;
@@ -142,6 +155,23 @@ static void on_fault(struct weir_engine *engine, struct link *link, struct item 
     }
 }
 
+static bool read_answer(struct weir_engine *engine, const struct item *item, const redisReply *reply)
+{
+    if (item->ask->verb != WEIR_ASK_SECRET) return wire_answer(item->ask, reply, item->way, engine->now_ns);
+    item->ask->decision = (weir_decision){.verdict = WEIR_ALLOW, .start = {engine->now_ns}};
+    item->ask->full_ns = 0;
+    return secret_heard(engine->hub, reply);
+}
+
+/* The first whose bound it is under. */
+static void count_round_trip(struct hub *hub, uint64_t round_trip_ns)
+{
+    unsigned bucket = 0;
+    while (bucket < WEIR_ENGINE_ROUND_TRIPS - 1 && round_trip_ns >> (ROUND_TRIP_BITS + bucket) != 0) bucket++;
+    hub_count(&hub->counts.round_trips[bucket], 1);
+    hub_count(&hub->counts.round_trip_sum_ns, round_trip_ns);
+}
+
 static void on_answer(struct link *link, void *context, const redisReply *reply)
 {
     struct weir_engine *const engine = link->owner;
@@ -151,14 +181,16 @@ static void on_answer(struct link *link, void *context, const redisReply *reply)
         set_state(engine, item, ITEM_AWAY);
     } else if (reply_error(reply) != NULL) {
         on_fault(engine, link, item, reply);
-    } else if (!wire_answer(item->ask, reply, item->way)) {
+    } else if (!read_answer(engine, item, reply)) {
         cannot(engine, link, item, "an answer of another form than weir's: who has made this function?");
     } else {
         item->ask->from = WEIR_FROM_ENGINE;
         link->served_ns = link->heard_ns;
-        busy_heard(engine, item->ask, item->sent_ns);
+        if (item->ask->verb != WEIR_ASK_SECRET)
+            count_round_trip(engine->hub, subtract_to_zero(link->heard_ns, item->sent_ns));
+        if (item->ask->verb != WEIR_ASK_SECRET) busy_heard(engine, item->ask, item->sent_ns);
         set_state(engine, item, ITEM_ANSWERED);
-        hub_sound(engine->hub, link->server);
+        hub_sound(engine->hub, link->server, engine->now_ns);
     }
 }
 
@@ -179,6 +211,12 @@ static void send_item(struct weir_engine *engine, struct link *link, struct item
     struct command *const command = &engine->command;
     if (item->tries++ == TRIES_MAX) { /* sent from one to the other and back */
         set_state(engine, item, ITEM_AWAY);
+        return;
+    }
+    if (item->ask->verb == WEIR_ASK_SECRET) {
+        const bool asked = secret_send(engine, link, item->asking, on_answer, item);
+        item->asking = false;
+        set_state(engine, item, asked ? ITEM_SENT : ITEM_AWAY);
         return;
     }
     if (link->load_next && link->way == LINK_FUNCTIONS) engine_send_functions(engine, link);
@@ -204,16 +242,24 @@ struct link *engine_ready_link(struct weir_engine *engine, unsigned server, uint
     }
     link = engine_link(engine, server, now_ns);
     if (link != NULL) return link->state == LINK_READY ? link : NULL;
-    engine_failed(engine, server, engine->link[server] != NULL ? engine->link[server]->why : "no memory");
+    engine_failed(engine, server, WEIR_OUTAGE_CONNECTION,
+                  engine->link[server] != NULL ? engine->link[server]->why : "no memory");
     *away = true;
     return NULL;
+}
+
+static bool make_keys(struct weir_engine *engine, const weir_engine_ask *ask)
+{
+    const char *const prefix = engine->hub->prefix;
+    if (ask->verb == WEIR_ASK_SECRET) return secret_key(&engine->keys, prefix);
+    return wire_keys(&engine->keys, prefix, ask->key, ask->limit->keys);
 }
 
 static void dispatch(struct weir_engine *engine, struct item *item, uint64_t now_ns)
 {
     bool away = false;
     if (item->not_before_ns > now_ns || now_ns >= item->deadline_ns) return; /* too late is for give_up */
-    if (!wire_keys(&engine->keys, engine->hub->prefix, item->ask->key, item->ask->limit->keys)) {
+    if (!make_keys(engine, item->ask)) {
         set_state(engine, item, ITEM_AWAY);
         return;
     }
@@ -304,9 +350,10 @@ static void give_up(struct weir_engine *engine, struct item *item)
     snprintf(why, sizeof why, "no %s within %llu ms", item->state == ITEM_SENT ? "answer" : "connection",
              (unsigned long long)deadline_ms);
     hub_count(&engine->hub->counts.late, 1);
-    if (item->unknown) hub_seek_failed(engine->hub, engine->seek_why[0] != '\0' ? engine->seek_why : why);
+    if (item->unknown)
+        hub_seek_failed(engine->hub, engine->now_ns, engine->seek_why[0] != '\0' ? engine->seek_why : why);
     else if (item->state == ITEM_SENT ? is_silent(engine, item) : waited_for_link) {
-        engine_failed(engine, item->server, why);
+        engine_failed(engine, item->server, WEIR_OUTAGE_TIMEOUT, why);
     }
     set_state(engine, item, ITEM_AWAY);
 }
@@ -344,17 +391,17 @@ static void drop_free(struct weir_engine *engine)
 static void collect(struct weir_engine *engine, uint64_t now_ns)
 {
     uint64_t from[WEIR_FROM_AWAY + 1] = {0};
-    struct away_share share = {.limit = NULL};
+    struct away_share share = {.limit = NULL, .now_ns = now_ns};
     for (size_t i = 0; i < engine->count; i++) {
         struct item *const item = item_at(engine, i);
         if (item->state != ITEM_ANSWERED && item->state != ITEM_AWAY) continue;
         if (item->state == ITEM_AWAY) {
-            busy_unanswered(engine, item->ask);
+            if (item->ask->verb != WEIR_ASK_SECRET) busy_unanswered(engine, item->ask);
             away_answer(engine->hub, item->ask, item->server, &share);
         } else if (item->ask->from == WEIR_FROM_ENGINE && from[WEIR_FROM_ENGINE] == 0) {
             smooth(engine->hub, subtract_to_zero(now_ns, item->begun_ns));
         }
-        from[item->ask->from]++;
+        from[item->ask->from] += item->ask->verb != WEIR_ASK_SECRET;
         item->state = ITEM_FREE;
     }
     drop_free(engine);
@@ -377,15 +424,17 @@ static void end_late(struct weir_engine *engine, uint64_t now_ns)
 
 /* ---- the public pieces ---- */
 
-static void look_at_forks(struct weir_engine *engine)
+/* Each of them begins by that. */
+static void begin_call(struct weir_engine *engine, uint64_t now_ns)
 {
+    engine->now_ns = now_ns;
     if (engine->forks != host_forks()) engine_after_fork(engine);
 }
 
 void engine_begin(struct weir_engine *engine, weir_engine_ask *asks, size_t n, uint64_t now_ns, uint64_t deadline_ns)
 {
-    struct away_share share = {.limit = NULL};
-    look_at_forks(engine);
+    struct away_share share = {.limit = NULL, .now_ns = now_ns};
+    begin_call(engine, now_ns);
     engine_turn_all(engine, now_ns); /* what was heard meanwhile may answer some of them */
     for (size_t i = 0; i < n; i++) {
         asks[i].from = (weir_from)0;
@@ -398,7 +447,8 @@ void engine_begin(struct weir_engine *engine, weir_engine_ask *asks, size_t n, u
         }
         struct item *const item = item_at(engine, engine->count++);
         *item = (struct item){.ask = &asks[i], .server = NOWHERE, .begun_ns = now_ns, .deadline_ns = deadline_ns};
-        set_state(engine, item, busy_answer(engine, &asks[i]) ? ITEM_ANSWERED : ITEM_PARKED);
+        const bool here = asks[i].verb != WEIR_ASK_SECRET && busy_answer(engine, &asks[i]);
+        set_state(engine, item, here ? ITEM_ANSWERED : ITEM_PARKED);
     }
     seek_begin(engine, now_ns);
     dispatch_parked(engine, now_ns);
@@ -419,7 +469,7 @@ void weir_engine_begin(weir_engine *engine, weir_engine_ask *asks, size_t n, wei
 
 void weir_engine_turn(weir_engine *engine, weir_instant now)
 {
-    look_at_forks(engine);
+    begin_call(engine, now.ns);
     engine_turn_all(engine, now.ns);
     seek_begin(engine, now.ns);
     dispatch_parked(engine, now.ns);
@@ -431,6 +481,7 @@ void weir_engine_turn(weir_engine *engine, weir_instant now)
 void weir_engine_finish(weir_engine *engine, weir_engine_ask *asks, size_t n, weir_instant now)
 {
     const uintptr_t from = (uintptr_t)asks, to = (uintptr_t)(asks + n);
+    begin_call(engine, now.ns);
     for (size_t i = 0; i < engine->count; i++) {
         struct item *const item = item_at(engine, i);
         const uintptr_t at = (uintptr_t)item->ask;
@@ -441,18 +492,18 @@ void weir_engine_finish(weir_engine *engine, weir_engine_ask *asks, size_t n, we
     collect(engine, now.ns);
 }
 
-static void tell_if_full(struct hub *hub)
+static void tell_if_full(struct hub *hub, uint64_t now_ns)
 {
-    uint64_t told = atomic_load(&hub->full_told);
+    static const char words[] = "while it is away: the table of shares is full, and new keys are refused by mistake";
     const uint64_t full = keyed_found_full(hub->table);
-    if (full == told || !atomic_compare_exchange_strong(&hub->full_told, &told, full)) return;
-    hub_tell(hub, 0, "while it is away: the table of shares is full, and new keys are refused by mistake (keys_max)");
+    if (full == atomic_load(&hub->full_told) || !hub_tell(hub, 0, now_ns, words)) return;
+    atomic_store(&hub->full_told, full);
 }
 
 void weir_engine_tick(weir_engine *engine)
 {
     const uint64_t now_ns = host_now_ns();
-    look_at_forks(engine);
+    begin_call(engine, now_ns);
     engine_turn_all(engine, now_ns);
     seek_begin(engine, now_ns);
     engine_try_all(engine, now_ns);
@@ -460,5 +511,5 @@ void weir_engine_tick(weir_engine *engine)
     nodes_beat(engine, now_ns);
     dispatch_parked(engine, now_ns);
     end_late(engine, now_ns);
-    tell_if_full(engine->hub);
+    tell_if_full(engine->hub, now_ns);
 }

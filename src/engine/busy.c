@@ -182,7 +182,7 @@ bool busy_answer(struct weir_engine *engine, weir_engine_ask *ask)
     struct engine_leases *const leases = engine->busy->leases;
     if (changes(ask->verb)) engine_leases_forget(leases, limit->text->number, ask->key);
     if (ask->verb != WEIR_ASK_TAKE || ask_cost(ask, 0) == 0) return false;
-    const uint64_t now_ns = host_now_ns();
+    const uint64_t now_ns = engine->now_ns;
     const bool answered =
         engine_leases_answer(leases, limit->text->number, ask->key, now_ns, ask_cost(ask, 0), &answer);
     const bool refused = answered && answer.decision.verdict != WEIR_ALLOW;
@@ -256,7 +256,7 @@ void busy_close(struct weir_engine *engine)
 {
     if (engine->busy == NULL) return;
     if (engine->busy->leases != NULL && engine->forks == host_forks()) {
-        const uint64_t now_ns = host_now_ns();
+        const uint64_t now_ns = engine->now_ns = host_now_ns();
         give_back(engine, now_ns, true, LEASES_KEYS);
         engine_flush(engine);
         wait_for_returns(engine, now_ns);

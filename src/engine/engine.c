@@ -119,21 +119,24 @@ void weir_engine_read_stats(weir_engine *engine, weir_engine_stats *stats, size_
 {
     const struct hub *const hub = engine->hub;
     const struct hub_counts *const counts = &hub->counts;
-    const weir_engine_stats all = {.calls = read_count(&counts->calls),
-                                   .from_engine = read_count(&counts->from_engine),
-                                   .from_lease = read_count(&counts->from_lease),
-                                   .from_away = read_count(&counts->from_away),
-                                   .commands = read_count(&counts->commands),
-                                   .connects = read_count(&counts->connects),
-                                   .late = read_count(&counts->late),
-                                   .redirected = read_count(&counts->redirected),
-                                   .aways = read_count(&counts->aways),
-                                   .leased = read_count(&counts->leased),
-                                   .lease_unused = read_count(&counts->lease_unused),
-                                   .nodes = nodes_known(hub, host_now_ns()),
-                                   .away = atomic_load_explicit(&hub->is_away, memory_order_relaxed),
-                                   .round_trip_ns = read_count(&counts->round_trip_ns),
-                                   .crowded = read_count(&counts->crowded),
-                                   .away_full = keyed_found_full(hub->table)};
+    weir_engine_stats all = {.calls = read_count(&counts->calls),
+                             .from_engine = read_count(&counts->from_engine),
+                             .from_lease = read_count(&counts->from_lease),
+                             .from_away = read_count(&counts->from_away),
+                             .commands = read_count(&counts->commands),
+                             .connects = read_count(&counts->connects),
+                             .late = read_count(&counts->late),
+                             .redirected = read_count(&counts->redirected),
+                             .aways = read_count(&counts->aways),
+                             .leased = read_count(&counts->leased),
+                             .lease_unused = read_count(&counts->lease_unused),
+                             .nodes = nodes_known(hub, host_now_ns()),
+                             .away = atomic_load_explicit(&hub->is_away, memory_order_relaxed),
+                             .round_trip_ns = read_count(&counts->round_trip_ns),
+                             .crowded = read_count(&counts->crowded),
+                             .round_trip_sum_ns = read_count(&counts->round_trip_sum_ns),
+                             .away_full = keyed_found_full(hub->table)};
+    for (unsigned i = 0; i < WEIR_OUTAGES; i++) all.outages[i] = read_count(&counts->outages[i]);
+    for (unsigned i = 0; i < WEIR_ENGINE_ROUND_TRIPS; i++) all.round_trips[i] = read_count(&counts->round_trips[i]);
     memcpy(stats, &all, size < sizeof all ? size : sizeof all);
 }

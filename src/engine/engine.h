@@ -5,7 +5,7 @@
                                                                  wait.c    weir_engine_batch: the same, waited for
        seek.c     who has the keys                               nodes.c   who else is there
        upkeep.c   links and probes                               admin.c   install and check
-       busy.c     keys with leases
+       busy.c     keys with leases                               secret.c  what signs for all
 
    [one thread] all of it, but the hub. */
 #ifndef WEIR_ENGINE_ENGINE_H
@@ -42,6 +42,7 @@ struct busy;
 
 struct weir_engine {
     struct hub *hub;
+    uint64_t now_ns; /* as of this call: the caller's clock, which may be a simulated one */
     uint64_t forks;
     struct link *link[SERVERS_MAX]; /* made when first needed */
     unsigned links;                 /* none from here on */
@@ -72,7 +73,7 @@ void engine_turn(struct weir_engine *engine, unsigned server, uint64_t now_ns);
 void engine_turn_all(struct weir_engine *engine, uint64_t now_ns);
 
 /* This server cannot answer. */
-void engine_failed(struct weir_engine *engine, unsigned server, const char *why);
+void engine_failed(struct weir_engine *engine, unsigned server, weir_outage outage, const char *why);
 /* It says so itself. */
 void engine_refused(struct weir_engine *engine, unsigned server, const char *error);
 
@@ -129,6 +130,17 @@ void busy_unanswered(struct weir_engine *engine, const weir_engine_ask *ask);
 void busy_return(struct weir_engine *engine, uint64_t now_ns);
 /* Ours, into who does not have them. */
 void engine_send_functions(struct weir_engine *engine, struct link *link);
+
+/* ---- secret.c ---- */
+
+/* The key that it is under; false: no memory. */
+bool secret_key(struct wire_keys *keys, const char *prefix);
+/* Makes one where there is none, and asks which one there is.  asking: see struct item. */
+bool secret_send(struct weir_engine *engine, struct link *link, bool asking, link_answer *answer, void *context);
+/* What was answered, no error; false: that is none. */
+bool secret_heard(struct hub *hub, const redisReply *reply);
+/* It cannot be read: told once, until it can. */
+void secret_failed(struct hub *hub, unsigned server, uint64_t now_ns, const char *what);
 
 /* ---- seek.c ---- */
 

@@ -31,6 +31,7 @@ static void need(struct link *link, const char *command, const redisReply *reply
     char why[LINK_WHY_MAX];
     if (reply_error(reply) == NULL) return;
     snprintf(why, sizeof why, "%s refused: %s", command, reply->str);
+    link->refused = true;
     link_doom(link, why);
 }
 
@@ -63,6 +64,7 @@ static void on_role(struct link *link, void *context, const redisReply *reply)
     const redisReply *const host = reply->element[1], *const port = reply->element[2];
     snprintf(why, sizeof why, "it is a read-only replica; its primary is %s:%lld",
              host->str != NULL ? host->str : "unknown", port->type == REDIS_REPLY_INTEGER ? port->integer : 0);
+    link->refused = true;
     link_doom(link, why);
 }
 

@@ -231,15 +231,16 @@ static void show(struct server *server)
 }
 
 /* [locked] Is it another state than was told?  Then it has to be told. */
-static bool is_news(struct hub *hub)
+static bool is_news(struct hub *hub, uint64_t now_ns, weir_outage outage)
 {
     bool away = !hub->known && hub->seek.state == BREAKER_OPEN;
     for (unsigned i = 0; i < hub->servers; i++) away = away || (hub->server[i]->used && hub->server[i]->was_away);
     if (away == hub->told_away) return false;
     hub->told_away = away;
-    if (away) atomic_store(&hub->away_at_ns, host_now_ns());
+    if (away) atomic_store(&hub->away_at_ns, now_ns);
     atomic_store(&hub->is_away, away);
     if (away) hub_count(&hub->counts.aways, 1);
+    if (away) hub_count(&hub->counts.outages[outage], 1);
     return true;
 }
 
@@ -263,15 +264,15 @@ bool hub_claim(struct hub *hub, unsigned server, uint64_t now_ns)
     return claimed;
 }
 
-void hub_failed(struct hub *hub, unsigned server, const char *why, bool probe)
+void hub_failed(struct hub *hub, unsigned server, uint64_t now_ns, weir_outage outage, const char *why, bool probe)
 {
     struct server *const failed = hub->server[server];
     host_lock(&hub->mutex);
-    breaker_fail(&failed->breaker, host_now_ns(), probe);
+    breaker_fail(&failed->breaker, now_ns, probe);
     const bool first = failed->used && !failed->was_away;
     failed->was_away = true;
     show(failed);
-    const bool news = is_news(hub) || first, away = hub->told_away;
+    const bool news = is_news(hub, now_ns, outage) || first, away = hub->told_away;
     host_unlock(&hub->mutex);
     resolve_again(hub, server);
     atomic_store_explicit(&hub->wanted, true, memory_order_relaxed);
@@ -286,7 +287,7 @@ void hub_passed(struct hub *hub, unsigned server)
     host_unlock(&hub->mutex);
 }
 
-void hub_sound(struct hub *hub, unsigned server)
+void hub_sound(struct hub *hub, unsigned server, uint64_t now_ns)
 {
     struct server *const sound = hub->server[server];
     if (!atomic_load_explicit(&sound->trial, memory_order_relaxed)) return;
@@ -295,33 +296,33 @@ void hub_sound(struct hub *hub, unsigned server)
     const bool back = sound->used && sound->was_away && sound->breaker.state != BREAKER_OPEN;
     sound->was_away = sound->breaker.state == BREAKER_OPEN;
     show(sound);
-    const bool news = is_news(hub) || back, away = hub->told_away;
+    const bool news = is_news(hub, now_ns, WEIR_OUTAGE_REFUSED) || back, away = hub->told_away;
     host_unlock(&hub->mutex);
     tell(hub, news, away, sound, "answers again");
 }
 
-void hub_tell(struct hub *hub, unsigned server, const char *what)
+bool hub_tell(struct hub *hub, unsigned server, uint64_t now_ns, const char *what)
 {
-    const uint64_t now_ns = host_now_ns();
     uint64_t last_ns = atomic_load_explicit(&hub->told_at_ns, memory_order_relaxed);
-    if (last_ns != 0 && now_ns - last_ns < HOST_SECOND_NS) return;
-    if (!atomic_compare_exchange_strong(&hub->told_at_ns, &last_ns, now_ns)) return;
+    if (last_ns != 0 && now_ns - last_ns < HOST_SECOND_NS) return false;
+    if (!atomic_compare_exchange_strong(&hub->told_at_ns, &last_ns, now_ns)) return false;
     tell(hub, true, atomic_load_explicit(&hub->is_away, memory_order_relaxed), hub->server[server], what);
+    return true;
 }
 
-void hub_map_changed(struct hub *hub, const char *what)
+void hub_map_changed(struct hub *hub, uint64_t now_ns, const char *what)
 {
     host_lock(&hub->mutex);
-    const bool news = is_news(hub), away = hub->told_away;
+    const bool news = is_news(hub, now_ns, WEIR_OUTAGE_DISCOVERY), away = hub->told_away;
     host_unlock(&hub->mutex);
     tell(hub, news, away, NULL, what);
 }
 
-uint64_t hub_retry_ns(struct hub *hub, unsigned server)
+uint64_t hub_retry_ns(struct hub *hub, unsigned server, uint64_t now_ns)
 {
     host_lock(&hub->mutex);
     const struct breaker *const breaker = server != NOWHERE ? &hub->server[server]->breaker : &hub->seek;
-    const uint64_t wait_ns = breaker_wait_ns(breaker, host_now_ns());
+    const uint64_t wait_ns = breaker_wait_ns(breaker, now_ns);
     host_unlock(&hub->mutex);
     return wait_ns;
 }

@@ -38,6 +38,7 @@ struct server {
 struct hub_counts {
     _Atomic uint64_t calls, from_engine, from_lease, from_away, commands, connects, late, redirected, aways;
     _Atomic uint64_t leased, lease_unused, round_trip_ns, crowded;
+    _Atomic uint64_t outages[WEIR_OUTAGES], round_trips[WEIR_ENGINE_ROUND_TRIPS], round_trip_sum_ns;
 };
 
 struct hub {
@@ -73,6 +74,10 @@ struct hub {
     _Atomic uint64_t nodes, reached_ns, entered_ns, heard_ns; /* see nodes.c */
     _Atomic uint64_t away_at_ns;                              /* when is_away was set */
     struct hub_counts counts;
+
+    char secret[WEIR_ENGINE_SECRET_MAX]; /* under the mutex; see secret.c */
+    _Atomic uint64_t secret_number;
+    _Atomic bool secret_told; /* that it cannot be read */
 };
 
 /* ---- hub.c ---- */
@@ -95,20 +100,20 @@ static inline bool hub_is_away(const struct hub *hub, unsigned server)
 
 /* May the caller probe it now? */
 bool hub_claim(struct hub *hub, unsigned server, uint64_t now_ns);
-void hub_failed(struct hub *hub, unsigned server, const char *why, bool probe);
+void hub_failed(struct hub *hub, unsigned server, uint64_t now_ns, weir_outage outage, const char *why, bool probe);
 void hub_passed(struct hub *hub, unsigned server);
-void hub_sound(struct hub *hub, unsigned server);
-uint64_t hub_retry_ns(struct hub *hub, unsigned server);
+void hub_sound(struct hub *hub, unsigned server, uint64_t now_ns);
+uint64_t hub_retry_ns(struct hub *hub, unsigned server, uint64_t now_ns);
 
 /* "{prefix word}" of a key that this server has, or of one that it should have. */
 enum { HUB_KEY_MAX = URL_WORD_MAX + 32 };
 void hub_own_key(const struct hub *hub, unsigned server, const char *word, char key[HUB_KEY_MAX]);
 
 /* Others have the keys now: is somebody of them away? */
-void hub_map_changed(struct hub *hub, const char *what);
+void hub_map_changed(struct hub *hub, uint64_t now_ns, const char *what); /* UINT64_MAX: nobody knows when */
 
 /* Says that something is wrong which does not make the engine away; not more often than once a second. */
-void hub_tell(struct hub *hub, unsigned server, const char *what);
+bool hub_tell(struct hub *hub, unsigned server, uint64_t now_ns, const char *what); /* false: too soon */
 
 static inline void hub_count(_Atomic uint64_t *counter, uint64_t more)
 {
@@ -128,7 +133,7 @@ static inline unsigned hub_owner(const struct hub *hub, unsigned slot)
 bool hub_may_seek(struct hub *hub, uint64_t now_ns);
 bool hub_is_lost(struct hub *hub);       /* nobody is known, and looking for him has failed */
 unsigned hub_candidate(struct hub *hub); /* whom to ask next */
-void hub_seek_failed(struct hub *hub, const char *why);
+void hub_seek_failed(struct hub *hub, uint64_t now_ns, const char *why);
 
 /* All slots have this server: it is the primary. */
 void hub_set_primary(struct hub *hub, unsigned server);

@@ -147,6 +147,7 @@ bool link_open(struct link *link, const struct engine_addresses *addresses, cons
     link_close(link);
     link->why[0] = '\0';
     link->greeting = *greeting;
+    link->refused = false;
     link->load_tried = link->load_next = link->script_next = link->tried = false;
     link->heard_ns = now_ns;
     link->addresses = *addresses;

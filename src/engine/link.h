@@ -70,6 +70,7 @@ struct link {
     bool load_next, script_next; /* the next question takes the functions, or the script, along */
     bool probing;                /* the owner's: it decides whether its server is back */
     bool tried;                  /* the owner's: a question was sent to try whether there are answers */
+    bool refused;                /* by what it said when it was greeted */
     bool doomed;                 /* broken as soon as nobody stands in it */
     char why[LINK_WHY_MAX];      /* closed: what went wrong */
 

@@ -16,7 +16,6 @@
 #include "host/clock.h"
 
 #define SEEK_PAUSE_NS UINT64_C(100000000)
-#define LOOK_PAUSE_NS UINT64_C(1000000000)
 enum { PORT_MAX = 65535, KEYS_TRIED = 8 * SLOTS };
 
 /* ---- looking for it ---- */
@@ -51,12 +50,12 @@ unsigned hub_candidate(struct hub *hub)
     return candidate;
 }
 
-void hub_seek_failed(struct hub *hub, const char *why)
+void hub_seek_failed(struct hub *hub, uint64_t now_ns, const char *why)
 {
     host_lock(&hub->mutex);
-    breaker_fail(&hub->seek, host_now_ns(), true);
+    breaker_fail(&hub->seek, now_ns, true);
     host_unlock(&hub->mutex);
-    hub_map_changed(hub, why);
+    hub_map_changed(hub, now_ns, why);
 }
 
 /* ---- found ---- */
@@ -78,9 +77,8 @@ static void found(struct hub *hub, const char *what)
     breaker_sound(&hub->seek);
     atomic_store(&hub->known, true);
     atomic_store(&hub->wanted, false);
-    atomic_store(&hub->look_at_ns, host_now_ns() + LOOK_PAUSE_NS);
     host_unlock(&hub->mutex);
-    hub_map_changed(hub, what);
+    hub_map_changed(hub, UINT64_MAX, what);
 }
 
 void hub_set_primary(struct hub *hub, unsigned server)

@@ -22,7 +22,6 @@
 
 #include "core/num.h"
 #include "engine/engine.h"
-#include "host/clock.h"
 #include "host/sleep.h"
 
 enum { HEARD_S = 5, EXPIRE_S = 60, NODES_KEY_MAX = URL_WORD_MAX + 16, NUMBER_MAX = 24 };
@@ -74,7 +73,7 @@ static void on_count(struct link *link, void *context, const redisReply *reply)
     struct weir_engine *const engine = link->owner;
     const bool entered = context != NULL;
     if (reply == NULL || reply->type != REDIS_REPLY_INTEGER || reply->integer < entered) return;
-    nodes_heard(engine->hub, host_now_ns(), (uint64_t)reply->integer, entered);
+    nodes_heard(engine->hub, engine->now_ns, (uint64_t)reply->integer, entered);
 }
 
 static void on_time(struct link *link, void *context, const redisReply *reply)
@@ -91,7 +90,7 @@ static void on_time(struct link *link, void *context, const redisReply *reply)
     snprintf(now, sizeof now, "%llu", seconds);
     snprintf(before, sizeof before, "%llu", seconds - HEARD_S);
     snprintf(expire, sizeof expire, "%d", EXPIRE_S);
-    const bool enters = nodes_enters(engine->hub, host_now_ns());
+    const bool enters = nodes_enters(engine->hub, engine->now_ns);
     const char *const enter[] = {"ZADD", key, now, engine->hub->id};
     if (enters) engine_send_text(engine, link, 4, enter, NULL, NULL);
     engine_send_text(engine, link, 4, (const char *const[]){"ZREMRANGEBYSCORE", key, "-inf", before}, NULL, NULL);

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "engine/engine.h"
-#include "host/clock.h"
 
+#define LOOK_PAUSE_NS UINT64_C(1000000000) /* between two looks for another primary */
 enum { TRIES_MAX = 8, PARTS = 3 /* of the deadline, each for one */ };
 
 static void next(struct weir_engine *engine, uint64_t now_ns);
@@ -96,27 +96,28 @@ static void next(struct weir_engine *engine, uint64_t now_ns)
         }
         failed(engine,
                engine->link[engine->seek_server] != NULL ? engine->link[engine->seek_server]->why : "no memory");
-        engine_failed(engine, engine->seek_server, engine->seek_why);
+        engine_failed(engine, engine->seek_server, WEIR_OUTAGE_CONNECTION, engine->seek_why);
     }
     engine->seeking = false;
-    hub_seek_failed(hub, engine->seek_why);
+    hub_seek_failed(hub, now_ns, engine->seek_why);
 }
 
-static bool is_needed(const struct hub *hub)
+static bool is_needed(const struct hub *hub, uint64_t now_ns)
 {
     if (hub->url.kind == URL_ONE) return false;
     if (!atomic_load_explicit(&hub->known, memory_order_relaxed)) return true;
     if (atomic_load_explicit(&hub->wanted, memory_order_relaxed)) return true;
-    return hub->url.kind == URL_SENTINEL && host_now_coarse_ns() >= atomic_load(&hub->look_at_ns);
+    return hub->url.kind == URL_SENTINEL && now_ns >= atomic_load(&hub->look_at_ns);
 }
 
 void seek_begin(struct weir_engine *engine, uint64_t now_ns)
 {
     if (engine->seeking) {
         look(engine, now_ns);
-    } else if (is_needed(engine->hub) && hub_may_seek(engine->hub, now_ns)) {
+    } else if (is_needed(engine->hub, now_ns) && hub_may_seek(engine->hub, now_ns)) {
         engine->seeking = true;
         engine->seek_tries = 0;
+        atomic_store(&engine->hub->look_at_ns, now_ns + LOOK_PAUSE_NS);
         next(engine, now_ns);
     }
 }

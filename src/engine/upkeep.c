@@ -53,19 +53,19 @@ struct link *engine_link(struct weir_engine *engine, unsigned server, uint64_t n
     return link_open(link, &addresses, &greeting, now_ns) ? link : NULL;
 }
 
-void engine_failed(struct weir_engine *engine, unsigned server, const char *why)
+void engine_failed(struct weir_engine *engine, unsigned server, weir_outage outage, const char *why)
 {
     struct link *const link = engine->link[server];
     const bool probe = link != NULL && link->probing;
     if (probe) end_probe(engine, link);
-    hub_failed(engine->hub, server, why, probe);
+    hub_failed(engine->hub, server, engine->now_ns, outage, why, probe);
 }
 
 void engine_refused(struct weir_engine *engine, unsigned server, const char *error)
 {
     char why[LINK_WHY_MAX];
     snprintf(why, sizeof why, "refused: %s", error);
-    engine_failed(engine, server, why);
+    engine_failed(engine, server, WEIR_OUTAGE_REFUSED, why);
 }
 
 void engine_turn(struct weir_engine *engine, unsigned server, uint64_t now_ns)
@@ -79,7 +79,8 @@ void engine_turn(struct weir_engine *engine, unsigned server, uint64_t now_ns)
     /* Closed by a server that no question was sent to: it had been idle for too long, or there is another one now.  A
        heartbeat may have been lost, which is no loss. */
     const bool quiet = before == LINK_READY && engine->lost == lost && !probing;
-    if (link->state == LINK_CLOSED && !quiet) engine_failed(engine, server, link->why);
+    if (link->state == LINK_CLOSED && !quiet)
+        engine_failed(engine, server, link->refused ? WEIR_OUTAGE_REFUSED : WEIR_OUTAGE_CONNECTION, link->why);
     if (link->state == LINK_READY && before != LINK_READY && link->probing) {
         end_probe(engine, link);
         hub_passed(engine->hub, server);
@@ -129,7 +130,7 @@ static void on_pong(struct link *link, void *context, const redisReply *reply)
     (void)context;
     if (reply == NULL || !link->probing) return;
     if (reply_error(reply) != NULL) {
-        engine_failed(engine, link->server, reply->str);
+        engine_failed(engine, link->server, WEIR_OUTAGE_REFUSED, reply->str);
     } else {
         end_probe(engine, link);
         hub_passed(engine->hub, link->server);
@@ -144,7 +145,8 @@ void engine_probe(struct weir_engine *engine, unsigned server, uint64_t now_ns)
     if (link != NULL) end_probe(engine, link); /* that took too long */
     link = engine_link(engine, server, now_ns);
     if (link == NULL) {
-        hub_failed(engine->hub, server, engine->link[server] != NULL ? engine->link[server]->why : "no memory", true);
+        hub_failed(engine->hub, server, now_ns, WEIR_OUTAGE_CONNECTION,
+                   engine->link[server] != NULL ? engine->link[server]->why : "no memory", true);
         return;
     }
     link->probing = true;
@@ -184,7 +186,7 @@ static void on_trial(struct link *link, void *context, const redisReply *reply)
     case FAULT_LATER:
     case FAULT_SCRIPT:
     case FAULT_QUESTION:
-        hub_sound(engine->hub, link->server);
+        hub_sound(engine->hub, link->server, engine->now_ns);
         break;
     }
 }
@@ -208,7 +210,8 @@ void engine_try_all(struct weir_engine *engine, uint64_t now_ns)
     for (unsigned i = 0; i < atomic_load(&hub->servers); i++) {
         if (!atomic_load_explicit(&hub->server[i]->used, memory_order_relaxed)) continue;
         if (hub_is_away(hub, i)) engine_probe(engine, i, now_ns);
-        else if (engine->link[i] != NULL && is_silent(engine->link[i], now_ns)) engine_failed(engine, i, "no answer");
+        else if (engine->link[i] != NULL && is_silent(engine->link[i], now_ns))
+            engine_failed(engine, i, WEIR_OUTAGE_TIMEOUT, "no answer");
         else if (atomic_load_explicit(&hub->server[i]->trial, memory_order_relaxed)) try_out(engine, i, now_ns);
         else engine_link(engine, i, now_ns);
         if (engine->link[i] != NULL) link_flush(engine->link[i]);

@@ -26,7 +26,7 @@ enum { KEY_MORE = 8 /* { } : and an index */, ANSWERS = 7 /* and late */, LEASE_
 
 /* ---- keys ---- */
 
-static bool make_room(struct wire_keys *keys, size_t size)
+bool wire_room(struct wire_keys *keys, size_t size)
 {
     if (size <= keys->room) return true;
     char *const memory = realloc(keys->memory, size);
@@ -41,7 +41,7 @@ bool wire_keys(struct wire_keys *keys, const char *prefix, weir_key key, unsigne
     const size_t before = strlen(prefix);
     if (key.size > WIRE_KEY_MAX - before - KEY_MORE) return false;
     const size_t each = before + key.size + KEY_MORE;
-    if (!make_room(keys, each * count)) return false;
+    if (!wire_room(keys, each * count)) return false;
     for (unsigned i = 0; i < count; i++) {
         char *const at = keys->memory + i * each;
         snprintf(at, before + 2, "{%s", prefix);
@@ -250,7 +250,7 @@ static bool is_number(const redisReply *reply)
     return reply->type == REDIS_REPLY_INTEGER && reply->integer >= 0;
 }
 
-static bool read_decision(weir_engine_ask *ask, const redisReply *reply, enum link_way way)
+static bool read_decision(weir_engine_ask *ask, const redisReply *reply, enum link_way way, uint64_t now_ns)
 {
     weir_decision *const decision = &ask->decision;
     const uint64_t unit = way == LINK_MODULE ? 1 : NS_PER_US;
@@ -268,7 +268,7 @@ static bool read_decision(weir_engine_ask *ask, const redisReply *reply, enum li
                                 .end = taken_of(part[6])};
     if (!read_verdict(part[0], decision) || part[1]->integer >= ask->limit->count) return false;
     ask->full_ns = times(part[5]->integer, unit);
-    decision->start.ns = weir_now().ns + decision->delay_ns;
+    decision->start.ns = now_ns + decision->delay_ns;
     const bool took = decision->verdict == WEIR_ALLOW && ask->verb != WEIR_ASK_PEEK;
     if (decision->verdict == WEIR_ALLOW && ask->limit->has_schedule && tells_late)
         decision->due.ns = decision->start.ns - times(part[ANSWERS]->integer, unit);
@@ -276,11 +276,11 @@ static bool read_decision(weir_engine_ask *ask, const redisReply *reply, enum li
     return true;
 }
 
-bool wire_answer(weir_engine_ask *ask, const redisReply *reply, enum link_way way)
+bool wire_answer(weir_engine_ask *ask, const redisReply *reply, enum link_way way, uint64_t now_ns)
 {
-    if (ask->verb != WEIR_ASK_SETTLE && ask->verb != WEIR_ASK_FORGET) return read_decision(ask, reply, way);
+    if (ask->verb != WEIR_ASK_SETTLE && ask->verb != WEIR_ASK_FORGET) return read_decision(ask, reply, way, now_ns);
     /* The engine says that it has, by whatever that is no error. */
-    ask->decision = (weir_decision){.verdict = WEIR_ALLOW, .start = weir_now()};
+    ask->decision = (weir_decision){.verdict = WEIR_ALLOW, .start = {now_ns}};
     ask->full_ns = 0;
     return true;
 }

@@ -34,6 +34,9 @@ struct wire_keys {
     size_t at[WEIR_LIMITS_MAX], size[WEIR_LIMITS_MAX];
 };
 
+/* Room for so many bytes; false: no memory. */
+bool wire_room(struct wire_keys *keys, size_t size);
+
 /* "{prefix key}", and ":0" ... behind it where each limit has its own.  false: too long, or no memory. */
 bool wire_keys(struct wire_keys *keys, const char *prefix, weir_key key, unsigned count);
 
@@ -45,7 +48,7 @@ void wire_command(struct command *command, const weir_engine_ask *ask, const str
 void wire_trial(struct command *command, const char *key, enum link_way way);
 
 /* Fills the ask's decision and full_ns.  false: this is no answer to it. */
-bool wire_answer(weir_engine_ask *ask, const redisReply *reply, enum link_way way);
+bool wire_answer(weir_engine_ask *ask, const redisReply *reply, enum link_way way, uint64_t now_ns);
 
 /* LEASE, or where nothing is wanted RETURN. */
 void wire_lease(struct command *command, const struct engine_lease_command *lease, const struct limit_text *limit,

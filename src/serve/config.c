@@ -218,20 +218,6 @@ static bool read_password_file(struct read *read, const struct where *where, con
     return wrong_text(read, where, value, "", value->text, message);
 }
 
-static bool read_receipts_file(struct read *read, const struct where *where, const struct node *value, void *into)
-{
-    const struct config_secrets *secrets = into;
-    if (!read_password_file(read, where, value, into)) return false;
-    for (unsigned i = 0; i < secrets->count; i++) {
-        if (strlen(secrets->text[i]) < 32) {
-            return wrong(read, where, value,
-                         "expected 32 random characters or more in a line; for example those of "
-                         "openssl rand -hex 32");
-        }
-    }
-    return true;
-}
-
 static bool read_texts(struct read *read, const struct where *where, const struct node *value, void *into)
 {
     enum config_texts *texts = into;
@@ -310,7 +296,6 @@ static bool read_settings(struct read *read, const struct node *root)
         {"password_file", read_password_file, offsetof(struct config, password)},
         {"admin_password", read_password, offsetof(struct config, admin)},
         {"admin_password_file", read_password_file, offsetof(struct config, admin)},
-        {"receipts_file", read_receipts_file, offsetof(struct config, receipts)},
         {"texts", read_texts, offsetof(struct config, texts)},
         {"log", read_log, 0},
         {"threads", read_threads, offsetof(struct config, threads)},
@@ -385,7 +370,6 @@ void config_free(struct config *config)
     for (unsigned i = 0; i < ACCESS_SECRETS; i++) {
         free(config->password.text[i]);
         free(config->admin.text[i]);
-        free(config->receipts.text[i]);
     }
     engine_settings_free(&config->engine);
     policy_free(config->policy);

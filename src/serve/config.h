@@ -72,7 +72,6 @@ struct config {
     unsigned unix_mode;
     struct config_secrets password; /* or read from password_file when the config is read */
     struct config_secrets admin;    /* the same of admin_password */
-    struct config_secrets receipts; /* of receipts_file: sign those of an engine; the first signs, both settle */
     bool password_in_config;        /* one stands in the file itself: worth a warning where others may read that */
     enum config_texts texts;
     char *log_refused;               /* the text of a limit: so many refusals are logged */

@@ -2,7 +2,7 @@
    decide.c - who decides: a table of this process, or the engine that is shared with other servers.
 
        item.under -> table    keyed_take_announced, keyed_ask
-                  -> shared   "NAME|KEY" -> engine_ask, all that a turn has of them at once
+                  -> shared   "NAME|KEY" -> engine_ask_begin, all that a turn has of them at once
 
    In a table each key's place is on its way to the cache when its question is queued.  Questions of one limit each that
    lie one behind the other in the same table are asked together; lists of limits, looks and charges one at a time.  All
@@ -27,25 +27,36 @@
 #include "serve/plans.h"
 
 static const char between = '|';
+static const uint64_t SECRET_EVERY_NS = UINT64_C(60000000000), SECRET_RETRY_NS = UINT64_C(5000000000);
 
 /* A worker's way to the engine. */
 struct asker {
     struct engine *engine;
     weir_engine *handle;
-    unsigned number[TURN_ASKS];  /* of the queue */
-    uint64_t full_ns[TURN_ASKS]; /* by the queue's numbers */
+    bool leaving;           /* another engine takes its place: nothing more is asked */
+    struct secrets secrets; /* as of the number */
+    uint64_t secrets_number;
+    uint64_t secret_due_ns, secret_again_ns; /* asked for again, at the next tick; for a receipt */
+    unsigned number[TURN_ASKS];              /* of the queue */
+    uint64_t full_ns[TURN_ASKS];             /* by the queue's numbers */
 };
 
 /* ---- the way to the engine ---- */
 
-void decide_close(struct turn *turn)
+static void close_asker(struct turn *turn, void (*leave)(struct engine *, weir_engine *))
 {
     if (turn->asker == NULL) return;
     park_close(turn);
-    engine_leave(turn->asker->engine, turn->asker->handle);
+    leave(turn->asker->engine, turn->asker->handle);
     engine_release(turn->asker->engine);
+    secrets_close(&turn->asker->secrets);
     free(turn->asker);
     turn->asker = NULL;
+}
+
+void decide_close(struct turn *turn)
+{
+    close_asker(turn, engine_leave);
 }
 
 /* Without memory for one nothing that is shared passes. */
@@ -58,22 +69,74 @@ static struct asker *open_asker(struct engine *engine)
     return asker;
 }
 
+/* ---- the secret ---- */
+
+static void secret_asked(struct turn *turn, struct session *session, const weir_engine_ask *ask, void **memory)
+{
+    struct asker *asker = turn->asker;
+    const uint64_t now_ns = turn->service->now_ns(turn->service->clock);
+    (void)session, (void)memory;
+    asker->secret_due_ns = now_ns + (ask->from == WEIR_FROM_ENGINE ? SECRET_EVERY_NS : SECRET_RETRY_NS);
+}
+
+/* It has changed when somebody says so by hand, or the engine has lost it: once a minute is soon enough. */
+static void look_at_secret(struct turn *turn)
+{
+    struct asker *asker = turn->asker;
+    const uint64_t now_ns = turn->service->now_ns(turn->service->clock);
+    if (!mac_is_here() || now_ns < asker->secret_due_ns) return;
+    asker->secret_due_ns = UINT64_MAX; /* until it is answered */
+    decide_alone(turn, NULL, &(struct decide_alone){.ask = {.verb = WEIR_ASK_SECRET}, .then = secret_asked});
+}
+
+const struct secrets *decide_secrets(struct turn *turn)
+{
+    struct asker *asker = turn->asker;
+    char text[WEIR_ENGINE_SECRET_MAX];
+    if (asker == NULL) return NULL;
+    if (engine_secret(asker->handle, NULL) == asker->secrets_number) return &asker->secrets;
+    asker->secrets_number = engine_secret(asker->handle, text);
+    if (!secrets_read(&asker->secrets, text)) {
+        service_say(turn->service, "engine: the secret of receipts has another form than 32 characters or more, or "
+                                   "\"NEW OLD SECONDS\": each service settles only its own");
+    }
+    memset(text, 0, sizeof text);
+    return &asker->secrets;
+}
+
+bool decide_secrets_again(struct turn *turn)
+{
+    struct asker *asker = turn->asker;
+    const uint64_t now_ns = turn->service->now_ns(turn->service->clock);
+    if (asker == NULL || now_ns < asker->secret_again_ns) return false;
+    asker->secret_again_ns = now_ns + HOST_SECOND_NS;
+    return true;
+}
+
+/* ---- one engine after the other ---- */
+
 /* The texts that were met are kept by the engine before. */
 void decide_follow(struct turn *turn)
 {
     struct engine *engine = turn->policy != NULL ? turn->policy->engine : NULL;
     struct engine *before = turn->asker != NULL ? turn->asker->engine : NULL;
     if (engine == before) return;
-    if (turn->asker != NULL) park_finish(turn, turn->asker->handle);
+    if (turn->asker != NULL) {
+        turn->asker->leaving = true;
+        park_finish(turn, turn->asker->handle);
+    }
     plans_forget(turn->plans);
-    decide_close(turn);
+    close_asker(turn, engine_leave_soon); /* others are to be served meanwhile */
     turn->asker = open_asker(engine);
+    if (turn->asker != NULL) look_at_secret(turn);
 }
 
 void decide_tick(struct turn *turn)
 {
     turn_look_at_policy(turn);
-    if (turn->asker != NULL) engine_tick(turn->asker->handle);
+    if (turn->asker == NULL) return;
+    engine_tick(turn->asker->handle);
+    look_at_secret(turn);
 }
 
 uint64_t decide_events(struct turn *turn, weir_engine_watch *watch, size_t most_of_them, size_t *count)
@@ -95,7 +158,7 @@ void decide_go_on(struct turn *turn)
 /* ---- keys ---- */
 
 /* There is room in scratch for each request's: see turn_next_request. */
-static weir_key shared_key(struct turn *turn, const struct item *item)
+weir_key decide_shared_key(struct turn *turn, const struct item *item)
 {
     const size_t begin = turn->scratch.size;
     if (item->named) bytes_text(&turn->scratch, item->policy_limit->name);
@@ -109,7 +172,7 @@ void decide_expect(struct turn *turn, struct item *item, unsigned number)
 {
     weir_ask *ask = &turn->ask[number];
     if (item->under.is_shared) {
-        ask->key = shared_key(turn, item);
+        ask->key = decide_shared_key(turn, item);
     } else {
         ask->key = (weir_key){item->key.bytes, item->key.size};
         turn->hash[number] = keyed_announce(item->under.table, ask->plan, ask->key);
@@ -171,6 +234,10 @@ void decide_answered(struct turn *turn, const weir_engine_ask *ask, unsigned num
     weir_decision *decision = &turn->ask[number].decision;
     *decision = ask->decision;
     if (ask->from != WEIR_FROM_ENGINE) decision->end = 0;
+    if (ask->from == WEIR_FROM_AWAY && !item->peek) {
+        struct stats_limit *limit = &turn->stats->limit[item->number];
+        stats_add(decision->verdict == WEIR_ALLOW ? &limit->away_allowed : &limit->away_refused, 1);
+    }
     turn->asker->full_ns[number] = ask->full_ns;
     if (decision->verdict != WEIR_ALLOW && !item->peek) {
         keyed_count_refusal(turn->slots, (weir_key){item->key.bytes, item->key.size}, decision);
@@ -236,49 +303,60 @@ bool decide_correctable(const struct item *item, const weir_decision *decision)
     return !item->under.is_shared || decision->end != 0;
 }
 
-/* One question alone; false: it did not answer. */
-static bool ask_alone(struct turn *turn, weir_engine_ask *ask)
+/* ---- alone ---- */
+
+static void hear_away(struct turn *turn, struct session *session, const struct decide_alone *alone)
 {
-    if (turn->asker == NULL) return false;
-    engine_ask(turn->asker->handle, ask, 1);
-    return ask->from == WEIR_FROM_ENGINE;
+    weir_engine_ask ask = alone->ask;
+    void *memory = alone->memory;
+    ask.from = WEIR_FROM_AWAY;
+    ask.decision = (weir_decision){.verdict = WEIR_DENY};
+    alone->then(turn, session, &ask, &memory);
+    free(memory);
 }
 
-bool decide_forget(struct turn *turn, const struct item *item)
+void decide_alone(struct turn *turn, struct session *session, const struct decide_alone *alone)
 {
-    const weir_key key = {item->key.bytes, item->key.size};
-    if (!item->under.is_shared) {
-        keyed_forget(item->under.table, item->under.plan, key, turn->now_ns);
-        return true;
+    const bool can = turn->asker != NULL && !turn->asker->leaving;
+    struct park_batch *batch = can ? park_alone_open(alone) : NULL;
+    if (batch == NULL) {
+        hear_away(turn, session, alone);
+        return;
     }
-    weir_engine_ask ask = {
-        .verb = WEIR_ASK_FORGET, .limit = engine_limit_inside(item->under.shared), .key = shared_key(turn, item)};
-    return ask_alone(turn, &ask) && ask.decision.verdict == WEIR_ALLOW;
+    engine_ask_begin(turn->asker->handle, park_batch_asks(batch), 1, turn->service->now_ns(turn->service->clock));
+    if (!park_batch_is_answered(batch)) {
+        park_keep_alone(turn, batch, session);
+        return;
+    }
+    park_hear(turn, batch, session);
+    park_batch_close(turn, batch);
 }
 
-bool decide_settle_shared(struct turn *turn, const struct item *item, const struct decide_settlement *settlement)
+static void forgotten(struct turn *turn, struct session *session, const weir_engine_ask *ask, void **memory)
 {
-    weir_engine_ask ask = {.verb = WEIR_ASK_SETTLE,
-                           .limit = engine_limit_inside(item->under.shared),
-                           .key = shared_key(turn, item),
-                           .cost = settlement->cost,
-                           .costs = settlement->count,
-                           .actual = settlement->actual,
-                           .taken = settlement->taken};
-    return ask_alone(turn, &ask) && ask.decision.verdict == WEIR_ALLOW;
+    struct item *item = *memory;
+    const bool done = ask->from == WEIR_FROM_ENGINE && ask->decision.verdict == WEIR_ALLOW;
+    const weir_decision decision = {.verdict = done ? WEIR_ALLOW : WEIR_DENY};
+    item->session = session;
+    if (session != NULL) item->answer(turn, item, &decision);
 }
 
-bool decide_permit_shared(struct turn *turn, const struct policy_verdict *under, struct slice key, bool *granted,
-                          uint64_t *now_us)
+void decide_forget(struct turn *turn, const struct item *item)
 {
-    const uint64_t cost = 1;
-    weir_engine_ask ask = {.verb = WEIR_ASK_TAKE,
-                           .limit = engine_limit_inside(under->shared),
-                           .key = {key.bytes, key.size},
-                           .cost = &cost,
-                           .costs = 1};
-    const bool answered = ask_alone(turn, &ask);
-    *granted = answered && ask.decision.verdict == WEIR_ALLOW;
-    *now_us = ask.decision.end;
-    return answered;
+    if (!item->under.is_shared) {
+        keyed_forget(item->under.table, item->under.plan, (weir_key){item->key.bytes, item->key.size}, turn->now_ns);
+        item->answer(turn, item, &(weir_decision){.verdict = WEIR_ALLOW});
+        return;
+    }
+    struct item *kept = malloc(sizeof *kept);
+    if (kept == NULL) {
+        item->answer(turn, item, &(weir_decision){.verdict = WEIR_DENY});
+        return;
+    }
+    *kept = *item;
+    const weir_engine_ask ask = {.verb = WEIR_ASK_FORGET,
+                                 .limit = engine_limit_inside(item->under.shared),
+                                 .key = decide_shared_key(turn, item)};
+    decide_alone(turn, item->session,
+                 &(struct decide_alone){.ask = ask, .shared = item->under.shared, .then = forgotten, .memory = kept});
 }

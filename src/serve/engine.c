@@ -178,6 +178,39 @@ void engine_leave(struct engine *engine, weir_engine *handle)
     engine_release(engine);
 }
 
+struct engine_left {
+    struct engine_left *next;
+    struct engine *engine;
+    weir_engine *handle;
+};
+
+void engine_leave_soon(struct engine *engine, weir_engine *handle)
+{
+    struct service *service = engine->service;
+    struct engine_left *left = handle != NULL ? malloc(sizeof *left) : NULL;
+    if (left == NULL) {
+        engine_leave(engine, handle);
+        return;
+    }
+    host_lock(&service->mutex);
+    *left = (struct engine_left){service->left, engine, handle};
+    service->left = left;
+    host_unlock(&service->mutex);
+}
+
+void engine_close_left(struct service *service)
+{
+    host_lock(&service->mutex);
+    struct engine_left *left = service->left;
+    service->left = NULL;
+    host_unlock(&service->mutex);
+    for (struct engine_left *next; left != NULL; left = next) {
+        next = left->next;
+        engine_leave(left->engine, left->handle);
+        free(left);
+    }
+}
+
 /* ---- told ---- */
 
 const char *engine_name(const struct engine *engine)
@@ -241,12 +274,6 @@ static void refuse(weir_engine_ask *asks, size_t count)
     }
 }
 
-void engine_ask(weir_engine *handle, weir_engine_ask *asks, size_t count)
-{
-    if (handle != NULL) weir_engine_batch(handle, asks, count);
-    else refuse(asks, count);
-}
-
 void engine_ask_begin(weir_engine *handle, weir_engine_ask *asks, size_t count, uint64_t now_ns)
 {
     if (handle != NULL) weir_engine_begin(handle, asks, count, (weir_instant){now_ns});
@@ -267,6 +294,11 @@ void engine_ask_turn(weir_engine *handle, uint64_t now_ns)
 void engine_ask_finish(weir_engine *handle, weir_engine_ask *asks, size_t count, uint64_t now_ns)
 {
     if (handle != NULL) weir_engine_finish(handle, asks, count, (weir_instant){now_ns});
+}
+
+uint64_t engine_secret(weir_engine *handle, char text[WEIR_ENGINE_SECRET_MAX])
+{
+    return handle != NULL ? weir_engine_secret(handle, text) : 0;
 }
 
 void engine_tick(weir_engine *handle)

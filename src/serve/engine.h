@@ -41,6 +41,10 @@ void engine_release(struct engine *engine); /* the last waits for the engine, at
 weir_engine *engine_join(struct engine *engine);
 void engine_leave(struct engine *engine, weir_engine *handle);
 
+/* The same for who must not wait: leases are given back, at most for its deadline, when engine_close_left is called. */
+void engine_leave_soon(struct engine *engine, weir_engine *handle);
+void engine_close_left(struct service *service);
+
 /* The URL, without a password. */
 const char *engine_name(const struct engine *engine);
 void engine_read_stats(struct engine *engine, weir_engine_stats *stats);
@@ -52,8 +56,8 @@ size_t engine_ask_events(weir_engine *handle, uint64_t now_ns, weir_engine_watch
 void engine_ask_turn(weir_engine *handle, uint64_t now_ns);
 void engine_ask_finish(weir_engine *handle, weir_engine_ask *asks, size_t count, uint64_t now_ns);
 
-/* Asks, and waits.  All have ALLOW or another verdict then; a handle that is NULL lets nothing pass. */
-void engine_ask(weir_engine *handle, weir_engine_ask *asks, size_t count);
+/* As weir_engine_secret; 0 of a handle that is NULL. */
+uint64_t engine_secret(weir_engine *handle, char text[WEIR_ENGINE_SECRET_MAX]);
 
 /* What a handle needs once a second also when nobody asks; waits for nothing. */
 void engine_tick(weir_engine *handle);

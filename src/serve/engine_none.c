@@ -41,6 +41,16 @@ void engine_leave(struct engine *engine, weir_engine *handle)
     (void)engine, (void)handle;
 }
 
+void engine_leave_soon(struct engine *engine, weir_engine *handle)
+{
+    (void)engine, (void)handle;
+}
+
+void engine_close_left(struct service *service)
+{
+    (void)service;
+}
+
 const char *engine_name(const struct engine *engine)
 {
     (void)engine;
@@ -53,9 +63,10 @@ void engine_read_stats(struct engine *engine, weir_engine_stats *stats)
     *stats = (weir_engine_stats){0};
 }
 
-void engine_ask(weir_engine *handle, weir_engine_ask *asks, size_t count)
+uint64_t engine_secret(weir_engine *handle, char text[WEIR_ENGINE_SECRET_MAX])
 {
-    (void)handle, (void)asks, (void)count;
+    (void)handle, (void)text;
+    return 0;
 }
 
 void engine_ask_begin(weir_engine *handle, weir_engine_ask *asks, size_t count, uint64_t now_ns)

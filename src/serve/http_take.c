@@ -43,7 +43,7 @@ static bool is_text(struct slice slice)
     return at == slice.size;
 }
 
-static void receipt(const struct turn *turn, struct bytes *out, const struct item *item, const weir_decision *decision)
+static void receipt(struct turn *turn, struct bytes *out, const struct item *item, const weir_decision *decision)
 {
     char memory[RECEIPT_MAX];
     struct bytes text = {.memory = memory, .capacity = sizeof memory};
@@ -54,8 +54,8 @@ static void receipt(const struct turn *turn, struct bytes *out, const struct ite
     bytes_json(out, bytes_slice(&text));
 }
 
-static void write_body(const struct turn *turn, struct bytes *out, const struct item *item,
-                       const weir_decision *decision, bool allowed)
+static void write_body(struct turn *turn, struct bytes *out, const struct item *item, const weir_decision *decision,
+                       bool allowed)
 {
     bytes_text(out, "{\"verdict\":\"");
     bytes_text(out, verdict_of(decision, allowed));
@@ -189,21 +189,48 @@ void charge_route(struct exchange *exchange)
     ask_route(exchange, true);
 }
 
+/* An exchange whose request is not there any more. */
+static struct exchange later(struct turn *turn, struct session *session, const struct http_request *request,
+                             uint64_t flags)
+{
+    return (struct exchange){.turn = turn, .session = session, .request = request, .flags = (unsigned)flags};
+}
+
+static void answer_forgotten(struct turn *turn, const struct item *item, const weir_decision *decision)
+{
+    const struct http_request request = {.path = slice_of("/v1/forget")};
+    struct exchange exchange = later(turn, item->session, &request, item->detail[0]);
+    if (decision->verdict == WEIR_ALLOW) {
+        answer_json(&exchange, 200, slice_of("{\"forgotten\":true}\n"));
+    } else {
+        answer_refuse(&exchange,
+                      &(struct refusal){.status = 503, .words = "the engine does not answer: nothing was forgotten"});
+    }
+}
+
 void forget_route(struct exchange *exchange)
 {
     static const char *const known[] = {"limit", "key", NULL};
     struct fields fields;
-    struct item item = item_start(exchange->session, NULL);
+    struct item item = item_start(exchange->session, answer_forgotten);
+    item.detail[0] = exchange->flags;
     if (!gate_change(exchange)) return;
     if (!fields_of_body(exchange, &fields) || !limit_and_key(exchange, &fields, &item)) return;
     if (!only_known(exchange, &fields, known, item.policy_limit)) return;
     turn_settle_queue(exchange->turn);
-    if (decide_forget(exchange->turn, &item)) {
-        answer_json(exchange, 200, slice_of("{\"forgotten\":true}\n"));
-    } else {
-        answer_refuse(exchange,
-                      &(struct refusal){.status = 503, .words = "the engine does not answer: nothing was forgotten"});
-    }
+    decide_forget(exchange->turn, &item);
+}
+
+static void answer_settled(struct turn *turn, struct session *session, uint64_t detail, enum receipt_result result,
+                           const char *problem)
+{
+    const struct http_request request = {.path = slice_of("/v1/settle")};
+    struct exchange exchange = later(turn, session, &request, detail);
+    const char *words =
+        result == RECEIPT_AGAIN ? "{\"settled\":false,\"again\":true}\n" : "{\"settled\":true,\"again\":false}\n";
+    if (session == NULL) return;
+    if (result == RECEIPT_REFUSED) bad(&exchange, "receipt", problem);
+    else answer_json(&exchange, 200, slice_of(words));
 }
 
 void settle_route(struct exchange *exchange)
@@ -211,8 +238,7 @@ void settle_route(struct exchange *exchange)
     static const char *const known[] = {"receipt", "actual", NULL};
     struct fields fields;
     struct costs actual;
-    char problem[200];
-    bool again = false;
+    struct receipt_used settled = {.answer = answer_settled, .detail = exchange->flags};
     if (!fields_of_body(exchange, &fields) || !only_known(exchange, &fields, known, NULL)) return;
     const struct slice text = text_of(&fields, "receipt");
     const struct field *used = fields_find(&fields, "actual");
@@ -225,11 +251,7 @@ void settle_route(struct exchange *exchange)
         return;
     }
     if (!fields_costs(exchange, used, "actual", &actual)) return;
-    turn_settle_queue(exchange->turn);
-    if (!receipt_settle(exchange->turn, text, actual.of, actual.count, &again, problem)) {
-        bad(exchange, "receipt", problem);
-        return;
-    }
-    answer_json(exchange, 200,
-                slice_of(again ? "{\"settled\":false,\"again\":true}\n" : "{\"settled\":true,\"again\":false}\n"));
+    settled.count = actual.count;
+    for (unsigned i = 0; i < actual.count && i < WEIR_LIMITS_MAX; i++) settled.actual[i] = actual.of[i];
+    receipt_settle(exchange->turn, exchange->session, text, &settled);
 }

@@ -152,33 +152,42 @@ static void all_lateness(struct bytes *out, const struct sums_crew *crew)
 
 /* ---- latency ---- */
 
-static void duration_bucket(struct bytes *out, uint64_t bound_ns, uint64_t count)
+static void bucket_of(struct bytes *out, const char *name, uint64_t bound_ns, uint64_t count)
 {
-    bytes_text(out, "weir_request_duration_seconds_bucket{le=\"");
-    seconds(out, bound_ns);
+    bytes_text(out, name);
+    bytes_text(out, "_bucket{le=\"");
+    if (bound_ns == UINT64_MAX) bytes_text(out, "+Inf");
+    else seconds(out, bound_ns);
     bytes_text(out, "\"}");
+    value_of(out, count);
+}
+
+static void sum_and_count(struct bytes *out, const char *name, uint64_t sum_ns, uint64_t count)
+{
+    bucket_of(out, name, UINT64_MAX, count);
+    bytes_text(out, name);
+    bytes_text(out, "_sum ");
+    seconds(out, sum_ns);
+    bytes_byte(out, '\n');
+    bytes_text(out, name);
+    bytes_text(out, "_count");
     value_of(out, count);
 }
 
 /* The bounds are the ends of buckets of ours, so that the counts are exact. */
 static void durations(struct bytes *out, const struct sums *sums)
 {
-    family(out, "weir_request_duration_seconds", "histogram",
-           "From a decision's request being read to its answer being sent.");
+    static const char name[] = "weir_request_duration_seconds";
+    family(out, name, "histogram", "From a decision's request being read to its answer being sent.");
     uint64_t count = 0;
     unsigned bucket = 0;
     for (unsigned bound = FIRST_BOUND; bound <= LAST_BOUND; bound++) {
         const uint64_t bound_ns = (UINT64_C(1) << bound) - 1;
         while (stats_latency_end_ns(bucket) <= bound_ns) count += sums->latency[bucket++];
-        duration_bucket(out, bound_ns, count);
+        bucket_of(out, name, bound_ns, count);
     }
     while (bucket < STATS_LATENCY_BUCKETS) count += sums->latency[bucket++];
-    bytes_text(out, "weir_request_duration_seconds_bucket{le=\"+Inf\"}");
-    value_of(out, count);
-    bytes_text(out, "weir_request_duration_seconds_sum ");
-    seconds(out, sums->latency_sum_ns);
-    bytes_text(out, "\nweir_request_duration_seconds_count");
-    value_of(out, count);
+    sum_and_count(out, name, sums->latency_sum_ns, count);
 }
 
 /* ---- the rest ---- */
@@ -228,38 +237,93 @@ static void tables(struct bytes *out, const weir_table_stats *stats, const struc
     single(out, "weir_table_reclaimed_total", "counter", "Keys that got an idle slot.", stats->reclaimed);
 }
 
-/* Nothing where the file names none. */
-static void engine_of(struct bytes *out, struct service *service)
+/* ---- an engine ---- */
+
+static void round_trips(struct bytes *out, const weir_engine_stats *stats)
 {
+    static const char name[] = "weir_engine_round_trip_seconds";
+    uint64_t count = 0;
+    family(out, name, "histogram", "From a question being sent to the engine to its answer.");
+    for (unsigned i = 0; i < WEIR_ENGINE_ROUND_TRIPS - 1; i++) {
+        count += stats->round_trips[i];
+        bucket_of(out, name, (UINT64_C(1) << (FIRST_BOUND + i)) - 1, count);
+    }
+    sum_and_count(out, name, stats->round_trip_sum_ns, count + stats->round_trips[WEIR_ENGINE_ROUND_TRIPS - 1]);
+}
+
+_Static_assert(WEIR_ENGINE_ROUND_TRIPS == LAST_BOUND - FIRST_BOUND + 2, "the same bounds as of requests");
+
+static void labelled(struct bytes *out, const char *name, const char *of, const char *const word[],
+                     const uint64_t value[], unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        bytes_text(out, name);
+        bytes_byte(out, '{');
+        label(out, of, word[i]);
+        bytes_byte(out, '}');
+        value_of(out, value[i]);
+    }
+}
+
+static void fallbacks_of(struct bytes *out, const char *limit, const struct sums_limit *sum)
+{
+    static const char *const verdict[] = {"allow", "deny"};
+    const uint64_t value[] = {sum->away_allowed, sum->away_refused};
+    for (unsigned i = 0; i < 2; i++) {
+        bytes_text(out, "weir_engine_fallback_decisions_total{");
+        label(out, "limit", limit);
+        bytes_byte(out, ',');
+        label(out, "verdict", verdict[i]);
+        bytes_byte(out, '}');
+        value_of(out, value[i]);
+    }
+}
+
+static void fallbacks(struct bytes *out, const struct sums_crew *crew)
+{
+    struct sums_name name;
+    family(out, "weir_engine_fallback_decisions_total", "counter",
+           "Decisions while the engine was unavailable, by limit: as its away says.");
+    for (unsigned number = 0; number < crew->numbers; number++) {
+        const char *limit = label_of_limit(crew, number, &name);
+        const struct sums_limit sum = sums_of_limit(crew, number);
+        if (limit != NULL) fallbacks_of(out, limit, &sum);
+    }
+    const struct sums_limit gone = sums_of_gone(crew);
+    if (are_some(&gone)) fallbacks_of(out, of_removed, &gone);
+}
+
+/* Nothing where the file names none. */
+static void engine_of(struct bytes *out, struct service *service, const struct sums_crew *crew)
+{
+    static const char *const from[] = {"engine", "lease", "away"};
+    static const char *const why[] = {"connection", "timeout", "refused", "discovery"};
     weir_engine_stats stats = {0};
     struct engine *engine = service_engine(service);
     if (engine == NULL) return;
     engine_read_stats(engine, &stats);
     engine_release(engine);
-    single(out, "weir_engine_away", "gauge", "1 while the engine does not answer.", stats.away);
-    family(out, "weir_engine_round_trip_seconds", "gauge", "From asking the engine to its answer, of late.");
-    bytes_text(out, "weir_engine_round_trip_seconds ");
-    seconds(out, stats.round_trip_ns);
-    bytes_byte(out, '\n');
-    single(out, "weir_engine_nodes", "gauge",
-           "Servers that share the engine's limits, as was said or heard; 0 while it is not known.", stats.nodes);
+    single(out, "weir_engine_up", "gauge", "1 while the engine answers, 0 while it is unavailable.", stats.away == 0);
+    round_trips(out, &stats);
+    single(out, "weir_engine_nodes", "gauge", "Servers that share the engine's limits, as was said or heard; 0 while it is not known.",
+           stats.nodes);
     family(out, "weir_engine_decisions_total", "counter",
            "Decisions of limits that the engine keeps, by who gave them.");
-    const uint64_t from[] = {stats.from_engine, stats.from_lease, stats.from_away};
-    static const char *const word[] = {"engine", "lease", "away"};
-    for (unsigned i = 0; i < sizeof from / sizeof from[0]; i++) {
-        bytes_text(out, "weir_engine_decisions_total{");
-        label(out, "from", word[i]);
-        bytes_byte(out, '}');
-        value_of(out, from[i]);
-    }
+    labelled(out, "weir_engine_decisions_total", "from", from,
+             (const uint64_t[]){stats.from_engine, stats.from_lease, stats.from_away}, 3);
+    fallbacks(out, crew);
+    family(out, "weir_engine_outages_total", "counter", "Times the engine became unavailable, by why.");
+    labelled(out, "weir_engine_outages_total", "reason", why, stats.outages, WEIR_OUTAGES);
+    single(out, "weir_engine_queue_full_total", "counter",
+           "Questions answered as if the engine were unavailable, for too many were waiting for it.", stats.crowded);
     single(out, "weir_engine_commands_total", "counter", "Commands sent to engines.", stats.commands);
     single(out, "weir_engine_connects_total", "counter", "Connections made to engines.", stats.connects);
-    single(out, "weir_engine_late_total", "counter", "Answers that came past the deadline.", stats.late);
-    single(out, "weir_engine_redirected_total", "counter", "Answers that named another server.", stats.redirected);
+    single(out, "weir_engine_timeouts_total", "counter", "Questions that were not answered within the deadline.",
+           stats.late);
+    single(out, "weir_engine_redirects_total", "counter", "Answers that named another server: MOVED and ASK.",
+           stats.redirected);
     single(out, "weir_engine_away_table_full_total", "counter",
-           "New keys that found the table full that is kept for when the engine is away.", stats.away_full);
-    single(out, "weir_engine_aways_total", "counter", "Times that the engine did not answer any more.", stats.aways);
+           "New keys that found the table full that is kept for when the engine is unavailable.", stats.away_full);
     single(out, "weir_engine_leased_permits_total", "counter", "Permits taken along in leases.", stats.leased);
     single(out, "weir_engine_unused_permits_total", "counter", "Permits of leases that were not used.",
            stats.lease_unused);
@@ -293,6 +357,6 @@ void stats_write_metrics(struct service *service, struct bytes *out)
     connections(out, &sums);
     const struct tables_memory memory = tables_read_memory(service->tables);
     tables(out, &table, &memory, tables_settled(service->tables));
-    engine_of(out, service);
+    engine_of(out, service, &crew);
     process(out, service);
 }

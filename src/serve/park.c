@@ -50,6 +50,7 @@ struct park_batch {
     struct line *line;
     unsigned lines, room;
     struct kept *kept;
+    struct decide_alone alone; /* then NULL: it is the queue's questions */
     weir_engine_ask ask[];
 };
 
@@ -85,6 +86,8 @@ void park_batch_close(struct turn *turn, struct park_batch *batch)
         free(plan);
     }
     if (batch->policy != NULL) service_release(turn->service, batch->policy);
+    engine_limit_release(batch->alone.shared);
+    free(batch->alone.memory);
     free(batch->text);
     free(batch->line);
     free(batch->kept);
@@ -141,7 +144,7 @@ static bool add_line(struct park_batch *batch, struct session *session, int ques
         batch->room *= 2;
     }
     batch->line[batch->lines++] = (struct line){session, question, bytes, size};
-    session->parked++;
+    if (session != NULL) session->parked++;
     return true;
 }
 
@@ -161,14 +164,43 @@ bool park_add(struct turn *turn, const struct item *item)
     return item->named || keep_plan(batch, &kept->item.under);
 }
 
-void park_keep(struct turn *turn)
+static void add_batch(struct turn *turn, struct park_batch *batch)
 {
     struct park_batch **end = &turn->parked;
     while (*end != NULL) end = &(*end)->next;
+    *end = batch;
+}
+
+void park_keep(struct turn *turn)
+{
     turn->parking->policy = turn->policy;
     service_share(turn->service, turn->policy);
-    *end = turn->parking;
+    add_batch(turn, turn->parking);
     turn->parking = NULL;
+}
+
+struct park_batch *park_alone_open(const struct decide_alone *alone)
+{
+    struct park_batch *batch = park_batch_open(1);
+    if (batch == NULL) return NULL;
+    batch->ask[0] = alone->ask;
+    batch->text = malloc(alone->ask.key.size + 1);
+    batch->line = malloc(sizeof batch->line[0]);
+    batch->room = 1;
+    if (batch->text == NULL || batch->line == NULL) {
+        park_batch_close(NULL, batch);
+        return NULL;
+    }
+    batch->ask[0].key.bytes = keep_text(batch, alone->ask.key.bytes, alone->ask.key.size);
+    batch->alone = *alone;
+    batch->alone.shared = engine_limit_share(alone->shared);
+    return batch;
+}
+
+void park_keep_alone(struct turn *turn, struct park_batch *batch, struct session *session)
+{
+    add_line(batch, session, 0, NULL, 0); /* there is room for it */
+    add_batch(turn, batch);
 }
 
 bool park_bytes(struct turn *turn, struct session *session, struct slice bytes)
@@ -197,12 +229,21 @@ static void answer_question(struct turn *turn, struct park_batch *batch, unsigne
     turn_answer_one(turn, 0);
 }
 
+void park_hear(struct turn *turn, struct park_batch *batch, struct session *session)
+{
+    turn_next_request(turn); /* as with any other request there is room in scratch */
+    batch->alone.then(turn, session, &batch->ask[0], &batch->alone.memory);
+}
+
+/* Who asks alone goes on asking, also for a session that has gone. */
 static void write_line(struct turn *turn, struct park_batch *batch, struct line *line)
 {
     struct session *session = line->session;
+    const bool alone = batch->alone.then != NULL && line->question >= 0;
+    if (alone) park_hear(turn, batch, session);
     if (session == NULL) return;
-    if (line->question >= 0) answer_question(turn, batch, (unsigned)line->question);
-    else bytes_add(turn_reply(turn, session, line->size), (struct slice){line->bytes, line->size});
+    if (!alone && line->question >= 0) answer_question(turn, batch, (unsigned)line->question);
+    else if (!alone) bytes_add(turn_reply(turn, session, line->size), (struct slice){line->bytes, line->size});
     line->session = NULL;
     if (--session->parked == 0 && turn->resume != NULL) turn->resume(turn->sender, session);
 }
@@ -211,6 +252,7 @@ static void write_batch(struct turn *turn, struct park_batch *batch)
 {
     const uint64_t now_ns = turn->service->now_ns(turn->service->clock);
     for (unsigned i = 0; i < batch->lines; i++) write_line(turn, batch, &batch->line[i]);
+    if (batch->alone.then != NULL) return;
     stats_latency(turn->stats, subtract_to_zero(now_ns, batch->begun_ns), batch->count);
 }
 

@@ -25,6 +25,13 @@ bool park_begin(struct turn *turn, struct park_batch *batch, const unsigned numb
 bool park_add(struct turn *turn, const struct item *item);
 void park_keep(struct turn *turn);
 
+/* One question alone; NULL: no memory.  park_keep_alone: it waits, for the session or for nobody (NULL). */
+struct park_batch *park_alone_open(const struct decide_alone *alone);
+void park_keep_alone(struct turn *turn, struct park_batch *batch, struct session *session);
+
+/* Its answer is there: it is heard by who asked. */
+void park_hear(struct turn *turn, struct park_batch *batch, struct session *session);
+
 /* An answer behind a session's parked questions; false: no memory. */
 bool park_bytes(struct turn *turn, struct session *session, struct slice bytes);
 

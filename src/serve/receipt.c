@@ -14,11 +14,16 @@
    A receipt can be settled for as long as `settle` says; so long it is remembered that it was (settled.c).
 
    Of a limit that an engine keeps, END is when what was taken starts by the engine's clock, and what remembers is one
-   permit of a limit in the engine, which lives as long.
+   permit of a limit in the engine, which lives as long:
+
+       receipt_settle -> is its secret known?  else the engine is asked for it -> permit -> settle -> answered
+
+   Each of these is a question that is waited for by that session alone (decide_alone).
 
    May touch: the turn's scratch, the tables, the engine.  Promises: whatever the bytes say, no memory is allocated, and
    nothing is given back that was not taken.  Leaves to others: how what was taken is corrected (keyed_settle). */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/keyed.h"
@@ -113,24 +118,21 @@ static uint64_t made_of(const struct turn *turn, const struct item *item, const 
     return item->under.is_shared ? decision->end - decision->delay_ns / 1000 : table_now_ns(turn);
 }
 
-/* What new ones are signed with; those of an engine by the secret that services share, where they do. */
-static const struct mac *signer(const struct turn *turn, bool shared, uint64_t *key)
+/* What new ones are signed with: those of an engine with the secret that it keeps, once that has been read. */
+static const struct mac *signer(struct turn *turn, bool shared, uint64_t *key)
 {
-    const struct service *service = turn->service;
-    const bool common = shared && service->shared[0] != NULL;
-    *key = common ? service->shared_key[0] : settled_key(settled_of(turn));
-    return common ? service->shared[0] : settled_mac(settled_of(turn));
+    const struct secrets *secrets = shared ? decide_secrets(turn) : NULL;
+    const bool common = secrets != NULL && secrets->mac[0] != NULL;
+    *key = common ? secrets->key[0] : settled_key(settled_of(turn));
+    return common ? secrets->mac[0] : settled_mac(settled_of(turn));
 }
 
-/* NULL: none of this service's has that number.  What services share signs nothing of a table. */
-static const struct mac *signer_of(const struct turn *turn, const uint64_t number[])
+/* NULL: there is none of that number.  What services share signs nothing of a table. */
+static const struct mac *signer_of(struct turn *turn, const uint64_t number[])
 {
-    const struct service *service = turn->service;
     if (number[KEY] == settled_key(settled_of(turn))) return settled_mac(settled_of(turn));
-    for (unsigned i = 0; i < ACCESS_SECRETS && number[TABLE] == 0; i++) {
-        if (service->shared[i] != NULL && number[KEY] == service->shared_key[i]) return service->shared[i];
-    }
-    return NULL;
+    const struct secrets *secrets = number[TABLE] == 0 ? decide_secrets(turn) : NULL;
+    return secrets != NULL ? secrets_find(secrets, number[KEY], number[MADE]) : NULL;
 }
 
 /* Numbers are signed, not their digits: half as many bytes. */
@@ -151,7 +153,7 @@ static void fill_fields(const struct turn *turn, const struct item *item, const 
     number[HEAD] = head_of(item->limit.size, count, decision->limit);
 }
 
-void receipt_write(const struct turn *turn, struct bytes *out, const struct item *item, const weir_decision *decision)
+void receipt_write(struct turn *turn, struct bytes *out, const struct item *item, const weir_decision *decision)
 {
     uint64_t number[NUMBERS_MAX], half[2];
     uint8_t mark[MAC_SIZE];
@@ -230,11 +232,10 @@ static bool read_receipt(struct slice text, struct receipt *receipt)
 }
 
 /* In constant time: how long it takes tells nothing of the mark. */
-static bool is_genuine(const struct turn *turn, const struct receipt *receipt)
+static bool is_genuine(const struct mac *mac, const struct receipt *receipt)
 {
     uint8_t mark[MAC_SIZE];
     uint64_t half[2];
-    const struct mac *mac = signer_of(turn, receipt->number);
     if (mac == NULL) return false;
     sign(mac, receipt->number, FIELDS + 2 * receipt->count, receipt->text, mark);
     memcpy(half, mark, sizeof half);
@@ -299,74 +300,201 @@ static enum permit permit_here(struct turn *turn, const struct receipt *receipt)
     return permit[answer];
 }
 
-/* Whoever gets the one permit learns the engine's time with it.  No name begins with "~". */
-static enum permit permit_shared(struct turn *turn, const struct receipt *receipt)
+static void correct_here(const struct turn *turn, const struct receipt *receipt, const struct item *item,
+                         const uint64_t used[])
 {
-    char key[sizeof "~settled|" + MARK_DIGITS], text[PERMIT_TEXT_MAX];
-    struct policy_verdict under;
-    bool granted = false;
-    uint64_t now_us = 0;
-    memcpy(key, "~settled|", sizeof "~settled|");
-    write_hex(key + sizeof "~settled|" - 1, receipt->half[0]);
-    write_hex(key + sizeof "~settled|" - 1 + DIGITS, receipt->half[1]);
-    snprintf(text, sizeof text, "1/%llus burst=1", (unsigned long long)((window_ns(turn) + 999999999) / 1000000000));
-    if (!plans_text(turn, slice_of(text), &under, NULL) || !under.is_shared) return PERMIT_UNKNOWN;
-    if (!decide_permit_shared(turn, &under, (struct slice){key, sizeof key - 1}, &granted, &now_us))
-        return PERMIT_UNKNOWN;
-    if (!granted) return PERMIT_SPENT;
-    const uint64_t made_us = receipt->number[MADE];
-    return made_us < now_us && now_us - made_us > window_ns(turn) / 1000 ? PERMIT_OLD : PERMIT_GRANTED;
-}
-
-static bool correct(struct turn *turn, const struct receipt *receipt, const struct item *item, const uint64_t used[])
-{
-    if (item->under.is_shared) {
-        const struct decide_settlement settlement = {receipt->cost, used, (unsigned)receipt->count, receipt->end[0]};
-        return decide_settle_shared(turn, item, &settlement);
-    }
     weir_decision decision = decision_of(receipt, item->under.table);
     keyed_settle(item->under.table, item->under.plan, (weir_key){item->key.bytes, item->key.size}, turn->now_ns,
                  &decision, receipt->cost, used, receipt->end);
-    return true;
 }
 
-static bool is_ours(const struct turn *turn, struct slice text, struct receipt *receipt, char problem[200])
+static bool is_receipt(struct slice text, struct receipt *receipt, char problem[200])
 {
     if (!mac_is_here()) return fails(problem, "this weir was built without OpenSSL: it has no receipts");
-    if (!read_receipt(text, receipt)) {
-        return fails(problem, "this is no receipt, or one of an earlier weir, which cannot be settled any more; "
-                              "expected that of a take, whole: the seventh of WEIR.TAKE");
-    }
-    return is_genuine(turn, receipt) ||
-           fails(problem, "this is no receipt of this service, or of before a restart that kept no state");
+    return read_receipt(text, receipt) ||
+           fails(problem, "this is no receipt, or one of an earlier weir, which cannot be settled any more; "
+                          "expected that of a take, whole: the seventh of WEIR.TAKE");
 }
 
-/* false: *problem says why it was not granted, nor had been before. */
-static bool is_permit(enum permit permit, char problem[200])
+static bool is_ours(const struct mac *mac, const struct receipt *receipt, char problem[200])
+{
+    static const char here[] = "this is no receipt of this service, or of before a restart that kept no state";
+    static const char shared[] = "this is no receipt of this service, nor was it signed with the secret that its "
+                                 "engine keeps now: nothing was corrected";
+    return is_genuine(mac, receipt) || fails(problem, receipt->number[TABLE] == 0 ? shared : here);
+}
+
+static void answer_permit(struct turn *turn, struct session *session, const struct receipt_used *used,
+                          enum permit permit)
 {
     static const char *const words[] = {
         [PERMIT_UNKNOWN] = "the engine does not answer: nothing is known to be corrected",
         [PERMIT_FULL] = "too many receipts were settled of late: nothing was corrected; see table.keys in weir.yaml(5)",
         [PERMIT_OLD] =
             "this receipt is too old to be settled: nothing was corrected; see table.settle in weir.yaml(5)"};
-    return permit == PERMIT_GRANTED || permit == PERMIT_SPENT || fails(problem, words[permit]);
+    const enum receipt_result result = permit == PERMIT_GRANTED ? RECEIPT_SETTLED
+                                       : permit == PERMIT_SPENT ? RECEIPT_AGAIN
+                                                                : RECEIPT_REFUSED;
+    used->answer(turn, session, used->detail, result, result == RECEIPT_REFUSED ? words[permit] : NULL);
 }
 
-bool receipt_settle(struct turn *turn, struct slice text, const uint64_t actual[], unsigned count, bool *again,
-                    char problem[200])
+static void refuse(struct turn *turn, struct session *session, const struct receipt_used *used, const char *problem)
+{
+    used->answer(turn, session, used->detail, RECEIPT_REFUSED, problem);
+}
+
+/* ---- by an engine: what is known while it has not answered ---- */
+
+struct pending {
+    struct receipt_used used;
+    uint64_t cost[WEIR_LIMITS_MAX];
+    size_t size;
+    char text[]; /* the receipt */
+};
+
+/* Asks the engine for it; without memory nobody is asked. */
+static void ask_engine(struct turn *turn, struct session *session, struct pending *pending, struct decide_alone *alone)
+{
+    if (pending == NULL) return;
+    alone->memory = pending;
+    decide_alone(turn, session, alone);
+}
+
+/* NULL: no memory, which was told. */
+static struct pending *keep(struct turn *turn, struct session *session, struct slice text,
+                            const struct receipt_used *used)
+{
+    struct pending *pending = malloc(sizeof *pending + text.size);
+    if (pending == NULL) {
+        answer_permit(turn, session, used, PERMIT_UNKNOWN);
+        return NULL;
+    }
+    *pending = (struct pending){.used = *used, .size = text.size};
+    memcpy(pending->text, text.bytes, text.size);
+    return pending;
+}
+
+static void hear_settled(struct turn *turn, struct session *session, const weir_engine_ask *ask, void **memory)
+{
+    const struct pending *pending = *memory;
+    const bool done = ask->from == WEIR_FROM_ENGINE && ask->decision.verdict == WEIR_ALLOW;
+    answer_permit(turn, session, &pending->used, done ? PERMIT_GRANTED : PERMIT_UNKNOWN);
+}
+
+/* Its limit may be another one by now, or be kept here. */
+static void correct_shared(struct turn *turn, struct session *session, struct pending *pending,
+                           const struct receipt *receipt)
+{
+    char problem[200];
+    struct item item = item_start(NULL, NULL);
+    if (!find_limit(turn, receipt, &item, problem)) {
+        refuse(turn, session, &pending->used, problem);
+        free(pending);
+        return;
+    }
+    memcpy(pending->cost, receipt->cost, sizeof pending->cost);
+    ask_engine(turn, session, pending,
+               &(struct decide_alone){.ask = {.verb = WEIR_ASK_SETTLE,
+                                              .limit = engine_limit_inside(item.under.shared),
+                                              .key = decide_shared_key(turn, &item),
+                                              .cost = pending->cost,
+                                              .costs = receipt->count,
+                                              .actual = pending->used.actual,
+                                              .taken = receipt->end[0]},
+                                      .shared = item.under.shared,
+                                      .then = hear_settled});
+}
+
+static bool is_too_old(const struct turn *turn, const struct receipt *receipt, uint64_t now_us)
+{
+    const uint64_t made_us = receipt->number[MADE];
+    return made_us < now_us && now_us - made_us > window_ns(turn) / 1000;
+}
+
+/* Whoever gets the one permit learns the engine's time with it. */
+static void hear_permit(struct turn *turn, struct session *session, const weir_engine_ask *ask, void **memory)
+{
+    struct pending *pending = *memory;
+    struct receipt receipt;
+    enum permit permit = PERMIT_GRANTED;
+    if (ask->from != WEIR_FROM_ENGINE || !read_receipt((struct slice){pending->text, pending->size}, &receipt))
+        permit = PERMIT_UNKNOWN;
+    else if (ask->decision.verdict != WEIR_ALLOW) permit = PERMIT_SPENT;
+    else if (is_too_old(turn, &receipt, ask->decision.end)) permit = PERMIT_OLD;
+    if (permit != PERMIT_GRANTED) {
+        answer_permit(turn, session, &pending->used, permit);
+        return;
+    }
+    *memory = NULL;
+    correct_shared(turn, session, pending, &receipt);
+}
+
+/* No name begins with "~". */
+static void ask_permit(struct turn *turn, struct session *session, struct slice text, const struct receipt *receipt,
+                       const struct receipt_used *used)
+{
+    static const char before[] = "~settled|";
+    char key[sizeof before + MARK_DIGITS], limit[PERMIT_TEXT_MAX];
+    struct policy_verdict under;
+    memcpy(key, before, sizeof before);
+    write_hex(key + sizeof before - 1, receipt->half[0]);
+    write_hex(key + sizeof before - 1 + DIGITS, receipt->half[1]);
+    snprintf(limit, sizeof limit, "1/%llus burst=1", (unsigned long long)((window_ns(turn) + 999999999) / 1000000000));
+    if (!plans_text(turn, slice_of(limit), &under, NULL) || !under.is_shared) {
+        answer_permit(turn, session, used, PERMIT_UNKNOWN);
+        return;
+    }
+    ask_engine(
+        turn, session, keep(turn, session, text, used),
+        &(struct decide_alone){
+            .ask = {.verb = WEIR_ASK_TAKE, .limit = engine_limit_inside(under.shared), .key = {key, sizeof key - 1}},
+            .shared = under.shared,
+            .then = hear_permit});
+}
+
+/* ---- the whole ---- */
+
+static void settle_known(struct turn *turn, struct session *session, struct slice text, const struct receipt *receipt,
+                         const struct receipt_used *used)
+{
+    struct item item = item_start(session, NULL);
+    struct receipt_used all = *used;
+    char problem[200];
+    if (!is_ours(signer_of(turn, receipt->number), receipt, problem) || !find_limit(turn, receipt, &item, problem) ||
+        !turn_costs(&item, used->count, problem)) {
+        refuse(turn, session, used, problem);
+        return;
+    }
+    for (unsigned i = 0; i < receipt->count; i++) all.actual[i] = used->actual[used->count == 1 ? 0 : i];
+    if (item.under.is_shared) {
+        ask_permit(turn, session, text, receipt, &all);
+        return;
+    }
+    const enum permit permit = permit_here(turn, receipt);
+    if (permit == PERMIT_GRANTED) correct_here(turn, receipt, &item, all.actual);
+    answer_permit(turn, session, used, permit);
+}
+
+static void hear_secret(struct turn *turn, struct session *session, const weir_engine_ask *ask, void **memory)
+{
+    struct pending *pending = *memory;
+    const struct slice text = {pending->text, pending->size};
+    struct receipt receipt;
+    (void)ask; /* the engine that is away has the same secrets as before */
+    if (read_receipt(text, &receipt)) settle_known(turn, session, text, &receipt, &pending->used);
+}
+
+void receipt_settle(struct turn *turn, struct session *session, struct slice text, const struct receipt_used *used)
 {
     struct receipt receipt;
-    struct item item = item_start(NULL, NULL);
-    uint64_t used[WEIR_LIMITS_MAX];
+    char problem[200];
     turn_settle_queue(turn);
-    if (!is_ours(turn, text, &receipt, problem) || !find_limit(turn, &receipt, &item, problem) ||
-        !turn_costs(&item, count, problem))
-        return false;
-    for (unsigned i = 0; i < receipt.count; i++) used[i] = count == 1 ? actual[0] : actual[i];
-    const enum permit permit = item.under.is_shared ? permit_shared(turn, &receipt) : permit_here(turn, &receipt);
-    *again = permit == PERMIT_SPENT;
-    if (permit != PERMIT_GRANTED) return is_permit(permit, problem);
-    /* The texts of a permit and of a limit may not be there both at once. */
-    if (!find_limit(turn, &receipt, &item, problem)) return false;
-    return correct(turn, &receipt, &item, used) || is_permit(PERMIT_UNKNOWN, problem);
+    if (!is_receipt(text, &receipt, problem)) {
+        refuse(turn, session, used, problem);
+    } else if (receipt.number[TABLE] == 0 && signer_of(turn, receipt.number) == NULL && decide_secrets_again(turn)) {
+        ask_engine(turn, session, keep(turn, session, text, used),
+                   &(struct decide_alone){.ask = {.verb = WEIR_ASK_SECRET}, .then = hear_secret});
+    } else {
+        settle_known(turn, session, text, &receipt, used);
+    }
 }

@@ -8,6 +8,7 @@
 #include "serve/resp_parts.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "core/decide.h"
 
@@ -30,8 +31,7 @@ static struct slice verdict_text(const weir_decision *decision)
     return decision->verdict == WEIR_ALLOW ? allow : decision->verdict == WEIR_DENY ? deny : never;
 }
 
-static void add_receipt(const struct turn *turn, struct bytes *out, const struct item *item,
-                        const weir_decision *decision)
+static void add_receipt(struct turn *turn, struct bytes *out, const struct item *item, const weir_decision *decision)
 {
     char memory[RECEIPT_MAX];
     struct bytes receipt = {.memory = memory, .capacity = sizeof memory};
@@ -152,25 +152,36 @@ void resp_charge(struct turn *turn, struct session *session, const struct resp_c
     ask(turn, session, item, &costs);
 }
 
+static void answer_settled(struct turn *turn, struct session *session, uint64_t detail, enum receipt_result result,
+                           const char *problem)
+{
+    (void)detail;
+    if (session == NULL) return;
+    if (result == RECEIPT_REFUSED) resp_refuse(turn, session, "BADRECEIPT %s", problem);
+    else resp_integer(resp_reply(turn, session), result == RECEIPT_SETTLED ? 1 : 0);
+}
+
 void resp_settle(struct turn *turn, struct session *session, const struct resp_command *command)
 {
     struct costs actual;
-    char problem[200];
-    bool again = false;
+    struct receipt_used used = {.answer = answer_settled};
     if (!read_all_costs(turn, session, command, 2, &actual)) return;
-    if (!receipt_settle(turn, command->argument[1], actual.each, actual.count, &again, problem)) {
-        resp_refuse(turn, session, "BADRECEIPT %s", problem);
-        return;
-    }
-    resp_integer(resp_reply(turn, session), again ? 0 : 1);
+    used.count = actual.count;
+    memcpy(used.actual, actual.each, sizeof used.actual);
+    receipt_settle(turn, session, command->argument[1], &used);
+}
+
+static void answer_forgotten(struct turn *turn, const struct item *item, const weir_decision *decision)
+{
+    if (decision->verdict == WEIR_ALLOW) resp_integer(resp_reply(turn, item->session), 1);
+    else resp_refuse(turn, item->session, "ENGINE it does not answer: nothing was forgotten");
 }
 
 void resp_forget(struct turn *turn, struct session *session, const struct resp_command *command)
 {
-    struct item item = item_start(session, NULL);
+    struct item item = item_start(session, answer_forgotten);
     if (!resp_may_change(turn, session)) return;
     if (!read_limit(turn, session, command->argument[1], &item)) return;
     if (!read_key(turn, session, command->argument[2], &item)) return;
-    if (decide_forget(turn, &item)) resp_integer(resp_reply(turn, session), 1);
-    else resp_refuse(turn, session, "ENGINE it does not answer: nothing was forgotten");
+    decide_forget(turn, &item);
 }

@@ -174,9 +174,6 @@ static bool open_tables(struct server *server)
     service_allow(&server->service, &access);
     notes_set_refusals(&server->service.notes, server->settings.config.log_refused, NULL);
     server->service.is_public = server->is_public;
-    if (!service_share_receipts(&server->service, server->settings.config.receipts.text,
-                                server->settings.config.receipts.count))
-        return told("no memory");
     server->service.hosts = (const char *const *)server->settings.config.hosts;
     server->service.host_count = server->settings.config.host_count;
     for (unsigned i = 0; i < server->listener_count; i++) {
@@ -275,6 +272,7 @@ static void on_second(uv_timer_t *timer)
 {
     struct server *server = timer->data;
     series_sample(&server->service);
+    engine_close_left(&server->service);
     notes_flush(&server->service.notes);
     if (!server->stopping && reload_wanted(&server->reload)) reload(server);
 }

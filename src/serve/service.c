@@ -30,38 +30,12 @@ void service_open(struct service *service, struct tables *tables, uint64_t (*now
 void service_close(struct service *service)
 {
     policy_free(service->policy);
+    engine_close_left(service);
     series_free(service->series);
     for (unsigned i = 0; i < service->worker_count; i++) free(service->worker[i]);
-    for (unsigned i = 0; i < ACCESS_SECRETS; i++) mac_close(service->shared[i]);
     free(service->name);
     notes_close(&service->notes);
     host_mutex_close(&service->mutex);
-}
-
-/* A secret of any length becomes a key; its number is one that tells nothing of it. */
-static struct mac *mac_from(const char *secret, uint64_t *number)
-{
-    static const uint8_t zeros[MAC_SECRET];
-    uint8_t key[MAC_SECRET], of_number[MAC_SIZE];
-    struct mac *mac = mac_open(zeros);
-    if (mac == NULL) return NULL;
-    mac_of(mac, "1", 1, secret, strlen(secret), key);
-    mac_of(mac, "2", 1, secret, strlen(secret), key + MAC_SIZE);
-    mac_close(mac);
-    mac = mac_open(key);
-    if (mac == NULL) return NULL;
-    mac_of(mac, "number", 6, "", 0, of_number);
-    memcpy(number, of_number, sizeof *number);
-    return mac;
-}
-
-bool service_share_receipts(struct service *service, char *const secrets[], unsigned count)
-{
-    for (unsigned i = 0; i < count && mac_is_here(); i++) {
-        service->shared[i] = mac_from(secrets[i], &service->shared_key[i]);
-        if (service->shared[i] == NULL) return false;
-    }
-    return true;
 }
 
 struct stats *service_worker(struct service *service)
@@ -115,6 +89,8 @@ static void retire(struct service *service, unsigned number)
         move_counts(&gone->denied, &limit->denied);
         move_counts(&gone->never, &limit->never);
         move_counts(&gone->shadowed, &limit->shadowed);
+        move_counts(&gone->away_allowed, &limit->away_allowed);
+        move_counts(&gone->away_refused, &limit->away_refused);
         move_counts(&gone->permits, &limit->permits);
         atom_store(&limit->late_ns, 0);
         atom_store(&limit->granted_at_ns, 0);

@@ -13,6 +13,7 @@
 #include "serve/tables.h"
 
 struct series;
+struct engine_left;
 
 enum { SERVICE_WORKERS_MAX = 64, SERVICE_EVENTS_MAX = 64, SERVICE_NOTES_MAX = 16, SERVICE_ADDRESSES_MAX = 16 };
 
@@ -44,8 +45,6 @@ struct service_name {
 struct service {
     struct notes notes;
     struct tables *tables;
-    struct mac *shared[ACCESS_SECRETS]; /* sign receipts of an engine, the first all new ones; NULL: settled's does */
-    uint64_t shared_key[ACCESS_SECRETS];
     const char *const *hosts; /* further names that Host: may say */
     unsigned host_count;
     bool is_public; /* others than this machine reach one of its addresses */
@@ -70,15 +69,13 @@ struct service {
     uint64_t event_count;
     struct service_note note[SERVICE_NOTES_MAX]; /* a ring, too */
     uint64_t note_count;
-    struct series *series; /* owned; NULL: nothing was sampled yet */
+    struct engine_left *left; /* handles that workers have left: see engine.c */
+    struct series *series;    /* owned; NULL: nothing was sampled yet */
 };
 
 /* Opens an empty service over these tables, which are borrowed.  now_ns NULL: the system's clock. */
 void service_open(struct service *service, struct tables *tables, uint64_t (*now_ns)(void *), void *clock);
 void service_close(struct service *service);
-
-/* Before there are workers: secrets that all services have which settle each other's receipts.  false: no memory. */
-bool service_share_receipts(struct service *service, char *const secrets[], unsigned count);
 
 /* A worker's counters, owned by the service; NULL: no memory, or too many. */
 struct stats *service_worker(struct service *service);

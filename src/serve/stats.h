@@ -19,6 +19,7 @@ enum {
 struct stats_limit {
     struct atom allowed, denied, never, shadowed; /* calls; shadowed would have been refused, and is in allowed too */
     struct atom permits;                          /* granted */
+    struct atom away_allowed, away_refused;       /* of allowed, denied and never: for the engine was away */
     struct atom late_ns, granted_at_ns;           /* how late the last call was that was granted, and when that was */
 };
 

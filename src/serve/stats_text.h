@@ -14,7 +14,7 @@
 #include "serve/service.h"
 
 /* What fits in so many bytes always fits. */
-enum { STATS_METRICS_MAX = 1 << 20, STATS_JSON_MAX = 1 << 18, STATS_TOP_MAX = 1 << 17 };
+enum { STATS_METRICS_MAX = 1 << 21, STATS_JSON_MAX = 1 << 18, STATS_TOP_MAX = 1 << 17 };
 
 /* The type of stats_write_metrics; the other two are application/json. */
 #define STATS_METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"

@@ -60,7 +60,12 @@ static void add_engine(struct bytes *out, struct service *service)
     engine_release(engine);
 }
 
-/* "; tables of 59 MiB, at most 1068 MiB" */
+static uint64_t settled_mib(const struct tables *tables)
+{
+    return (settled_bytes(tables_settled(tables)) + (UINT64_C(1) << MIB_SHIFT) - 1) >> MIB_SHIFT;
+}
+
+/* "; tables of 59 MiB, at most 1068 MiB; settled receipts in 2 MiB" */
 static void add_memory(struct bytes *out, const struct tables *tables)
 {
     const struct tables_memory memory = tables_read_memory(tables);
@@ -68,6 +73,10 @@ static void add_memory(struct bytes *out, const struct tables *tables)
     bytes_number(out, memory.used >> MIB_SHIFT);
     bytes_text(out, " MiB, at most ");
     bytes_number(out, memory.most >> MIB_SHIFT);
+    bytes_text(out, " MiB");
+    if (!mac_is_here()) return;
+    bytes_text(out, "; settled receipts in ");
+    bytes_number(out, settled_mib(tables));
     bytes_text(out, " MiB");
 }
 
@@ -113,4 +122,5 @@ void summary_print_limits(struct service *service)
     if (policy != NULL) service_release(service, policy);
     const struct tables_memory memory = tables_read_memory(service->tables);
     printf("tables of %" PRIu64 " MiB, at most %" PRIu64 " MiB\n", memory.used >> MIB_SHIFT, memory.most >> MIB_SHIFT);
+    if (mac_is_here()) printf("settled receipts in %" PRIu64 " MiB\n", settled_mib(service->tables));
 }

@@ -41,6 +41,8 @@ static void add_limit(struct sums_limit *sum, const struct stats_limit *limit)
     sum->never += atom_load(&limit->never);
     sum->shadowed += atom_load(&limit->shadowed);
     sum->permits += atom_load(&limit->permits);
+    sum->away_allowed += atom_load(&limit->away_allowed);
+    sum->away_refused += atom_load(&limit->away_refused);
     sums_last(sum, atom_load(&limit->granted_at_ns), atom_load(&limit->late_ns));
 }
 

@@ -17,6 +17,7 @@ struct sums_crew {
 
 struct sums_limit {
     uint64_t allowed, denied, never, shadowed, permits; /* shadowed are in allowed too */
+    uint64_t away_allowed, away_refused;                /* of them: for the engine was away */
     uint64_t late_ns, granted_at_ns;                    /* of the last call that was granted */
 };
 

@@ -13,6 +13,7 @@
 
 #include "format/bytes.h"
 #include "serve/policy.h"
+#include "serve/secrets.h"
 #include "serve/service.h"
 
 enum {
@@ -237,22 +238,29 @@ uint64_t decide_full_ns(const struct turn *turn, const struct item *item, const 
 /* May what was taken still be corrected? */
 bool decide_correctable(const struct item *item, const weir_decision *decision);
 
-/* [with the queue settled] false: the engine did not say that it has. */
-bool decide_forget(struct turn *turn, const struct item *item);
-
-/* [with the queue settled] What was taken at `taken` for `cost` was really `actual`, one for each limit. */
-struct decide_settlement {
-    const uint64_t *cost, *actual;
-    unsigned count;
-    uint64_t taken;
+/* A question to the engine beside the queue.  `then` hears its answer, at once or later; away is as any other answer.
+   Whose session has gone meanwhile hears NULL for it; who is closed hears nothing. */
+struct decide_alone {
+    weir_engine_ask ask;         /* its key is copied; costs are in `memory` */
+    struct engine_limit *shared; /* that it is of; NULL: of none */
+    void (*then)(struct turn *turn, struct session *session, const weir_engine_ask *ask, void **memory);
+    void *memory; /* of malloc, owned from here on; freed behind `then`, unless that took it and left NULL */
 };
-bool decide_settle_shared(struct turn *turn, const struct item *item, const struct decide_settlement *settlement);
 
-/* [with the queue settled] One permit of a shared limit for a key of the service's own, and when it was
-   granted by the engine's clock; false: the engine did not
-   answer, and nothing is known. */
-bool decide_permit_shared(struct turn *turn, const struct policy_verdict *under, struct slice key, bool *granted,
-                          uint64_t *now_us);
+/* [with the queue settled] session NULL: nobody waits for it. */
+void decide_alone(struct turn *turn, struct session *session, const struct decide_alone *alone);
+
+/* [with the queue settled] item->answer is told ALLOW, or DENY where the engine did not say that it has. */
+void decide_forget(struct turn *turn, const struct item *item);
+
+/* The key that this item has in the engine, in scratch. */
+weir_key decide_shared_key(struct turn *turn, const struct item *item);
+
+/* What those who share the engine sign with, as far as it has been read; NULL: there is no engine. */
+const struct secrets *decide_secrets(struct turn *turn);
+
+/* Is the engine to be asked for them again, for a receipt that was signed with another one?  Once a second. */
+bool decide_secrets_again(struct turn *turn);
 
 /* ---- handle.c: the whole service, without a socket ---- */
 
@@ -273,11 +281,21 @@ enum { RECEIPT_MAX = 3072 };
 
 /* What was taken, by which limit and key: all that settling needs, as text where the limit and the key are.  Writes
    nothing where nothing was taken, or where it cannot be corrected: a refusal, a look, a charge. */
-void receipt_write(const struct turn *turn, struct bytes *out, const struct item *item, const weir_decision *decision);
+void receipt_write(struct turn *turn, struct bytes *out, const struct item *item, const weir_decision *decision);
 
-/* Corrects to what was really used; once: a receipt that comes again changes nothing and is told so in *again.  false:
-   it is no receipt of this service, or its limit is gone: *problem says which. */
-bool receipt_settle(struct turn *turn, struct slice receipt, const uint64_t actual[], unsigned count, bool *again,
-                    char problem[200]);
+/* AGAIN: it had been settled, and nothing was changed.  REFUSED: nothing was corrected; problem says why. */
+enum receipt_result { RECEIPT_SETTLED, RECEIPT_AGAIN, RECEIPT_REFUSED };
+
+/* What was really used; and who wants to know what became of it. */
+struct receipt_used {
+    uint64_t actual[WEIR_LIMITS_MAX];
+    unsigned count;
+    void (*answer)(struct turn *turn, struct session *session, uint64_t detail, enum receipt_result result,
+                   const char *problem);
+    uint64_t detail; /* the protocol's own */
+};
+
+/* Corrects to what was really used, once; answered at once, or when the engine has answered. */
+void receipt_settle(struct turn *turn, struct session *session, struct slice receipt, const struct receipt_used *used);
 
 #endif

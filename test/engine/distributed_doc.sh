@@ -29,12 +29,33 @@ weir_user() # WORD...: as that user
 {
     redis-cli -p "$port" --user weir --pass secret --no-auth-warning "$@"
 }
-for refused in 'SET other 1' 'FCALL weir_take 1 other 10/s' 'KEYS *' FLUSHALL 'FUNCTION FLUSH' 'CONFIG GET *'; do
+for refused in 'GET receipts:{other:}' \
+    'SET other 1' 'FCALL weir_take 1 other 10/s' 'KEYS *' FLUSHALL 'FUNCTION FLUSH' 'CONFIG GET *'; do
     read -ra words <<<"$refused"
     set -f
     run "$refused" weir_user "${words[@]}"
     set +f
     grep -q '^NOPERM' out err || fail 'it is allowed'
+done
+
+what='the rights of who only calls functions'
+read -ra rule_of_app < <(sed -n 's/^    \(ACL SETUSER app .*\)/\1/p' "$doc")
+run 'ACL SETUSER app' redis-cli -p "$port" "${rule_of_app[@]}"
+says out OK
+run 'the secret of receipts, by who needs it' weir_user GET 'receipts:{weir:}'
+ends 0
+if grep -q NOPERM out err; then fail 'it is refused'; fi
+app_user() # WORD...: as that user
+{
+    redis-cli -p "$port" --user app --pass other --no-auth-warning "$@"
+}
+run 'the secret of receipts, by who does not' app_user GET 'receipts:{weir:}'
+grep -q '^NOPERM' out err || fail 'it is allowed'
+for call in 'FCALL weir_take 1 {weir:app} 10/s 1' 'FCALL weir_take 1 {weir:log} 10/s\ algorithm=sliding-log 1' \
+    'FCALL weir_forget 1 {weir:app}'; do
+    eval "words=($call)"
+    run "$call" app_user "${words[@]}"
+    if [ ! -s out ] || grep -qE '^(ERR|NOPERM)' out err; then fail 'it is refused'; fi
 done
 
 # ---- the rights to install: what the page adds, on an engine that has nothing of weir's ----

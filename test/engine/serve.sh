@@ -4,6 +4,7 @@
 # each says when the engine goes and comes back.
 . "$(dirname "$0")/lib/serve.sh" "$@"
 needs curl jq
+if ! has_receipts 'engine/serve'; then exit 77; fi
 start_engine main --appendonly yes --appendfsync always
 run 'weir engine install' "$weir" engine install "$(url_of main)"
 ends 0
@@ -89,7 +90,7 @@ for turn in one two; do takes deny $turn here k; done
 for turn in one two; do takes allow $turn warm k; done
 if to main KEYS '*' | grep -E 'here|warm|unlimited'; then fail 'in the engine is what should not be there'; fi
 
-# ---- receipts: what one let through it settles, once; the other does not ----
+# ---- receipts: what one let through either settles, once, with the secret that the engine keeps ----
 settles() # ANSWER SERVICE RECEIPT N
 {
     run "WEIR.SETTLE at $2" redis-cli -p "${resp_of[$2]}" WEIR.SETTLE "$3" "$4"
@@ -99,14 +100,49 @@ settles() # ANSWER SERVICE RECEIPT N
 takes allow one api settled COST 5
 receipt=$(sed -n 7p out)
 takes deny two api settled
-run 'a receipt of the other' redis-cli -p "${resp_of[two]}" WEIR.SETTLE "$receipt" 2
-says out 'BADRECEIPT this is no receipt of this service'
-settles 1 one "$receipt" 2
+settles 1 two "$receipt" 2
 settles 0 one "$receipt" 0
 takes allow one api settled COST 3
 takes deny two api settled
 run 'a receipt that was changed' redis-cli -p "${resp_of[one]}" WEIR.SETTLE "${receipt/settled/sottled}" 0
 says out 'BADRECEIPT'
+what='the secret is one that was made at random'
+to main GET 'receipts:{weir:}' >out
+grep -qxE '[0-9a-f]{64}' out || fail 'it is not'
+to main TTL 'receipts:{weir:}' >out
+if [ "$(cat out)" != -1 ]; then fail 'it is forgotten'; fi
+# Another one, as doc/distributed.md has it: who does not know it yet reads it again, and the one before is valid still.
+takes allow one api rotated COST 5
+receipt=$(sed -n 7p out)
+rotation=$(sed -n "s/^    \(redis-cli SET 'receipts\)/\1/p" "$tree/doc/distributed.md")
+what='a new secret by the line of doc/distributed.md'
+eval "${rotation//redis-cli/redis-cli -p ${engine_port[main]}}" >out
+says out OK
+newer=$(to main GET 'receipts:{weir:}')
+settles 1 two "$receipt" 4
+# Read again by who settles; who signs does so within a minute, or when it starts.
+start_serve late weir.yaml --threads 1
+takes allow late api rotated
+receipt=$(sed -n 7p out)
+settles 1 two "$receipt" 0
+# Lost: there is another one, and receipts of before are refused.
+to main DEL 'receipts:{weir:}' >/dev/null
+start_serve later weir.yaml --threads 1
+takes allow later api rotated
+run 'a receipt of before' redis-cli -p "${resp_of[later]}" WEIR.SETTLE "$receipt" 0
+says out 'BADRECEIPT this is no receipt of this service, nor was it signed with the secret that its engine keeps now'
+to main SET 'receipts:{weir:}' "$newer" >/dev/null
+stop_serve late
+stop_serve later
+# A user that may not read it: each service settles its own, and it is told.
+to main ACL SETUSER few on '>few' '~{weir:*' '+@all' >/dev/null
+sed "s|redis://|redis://few:few@|" weir.yaml >few.yaml
+start_serve few few.yaml --threads 1
+takes allow few api few COST 5
+receipt=$(sed -n 7p out)
+settles 1 few "$receipt" 2
+until_true grep -q 'the secret of receipts, receipts:{weir:}, cannot be read: NOPERM' serve.few
+stop_serve few
 
 # ---- HTTP ----
 fetch 200 one /v1/take -d limit=2/h -d key=web
@@ -137,9 +173,16 @@ says out 'OK'
 fetch 200 one /v1/top
 json out '[.[] | select(.limit == "api" and .key == "acme").denied] == [1]'
 fetch 200 one /metrics
-says out 'weir_engine_away 0'
+says out 'weir_engine_up 1'
 says out 'weir_engine_decisions_total{from="engine"}'
-grep -q '^weir_engine_round_trip_seconds 0\.0*[1-9]' out || fail 'no round trip was measured'
+grep -qE '^weir_engine_round_trip_seconds_sum [0-9.]*[1-9]' out || fail 'no round trip was measured'
+figure() # NAME: of the service that was asked last
+{
+    sed -n "s/^$1 //p" out
+}
+what='as many round trips as answers of the engine'
+answers=$(figure 'weir_engine_decisions_total{from="engine"}')
+if [ "$(figure weir_engine_round_trip_seconds_count)" != "$answers" ]; then fail "not $answers"; fi
 fetch 200 two /v1/stats
 json out ".engine.away == false and .engine.name == \"$(url_of main)\""
 
@@ -156,7 +199,7 @@ done
 kill_engine main
 is_away() # SERVICE 0|1
 {
-    curl -sS -o figures "http://127.0.0.1:${http_of[$1]}/metrics" && grep -qx "weir_engine_away $2" figures
+    curl -sS -o figures "http://127.0.0.1:${http_of[$1]}/metrics" && grep -qx "weir_engine_up $((1 - $2))" figures
 }
 
 # Nobody asks: it is noticed by the ticks of a second.
@@ -168,6 +211,14 @@ if [ "$(sed -n 7p out)" != '' ]; then fail 'a receipt that nobody can settle'; f
 run 'WEIR.FORGET' redis-cli -p "${resp_of[one]}" WEIR.FORGET api acme
 says out 'ENGINE'
 fetch 503 one /v1/forget -d limit=2/h -d key=web
+what='what was decided meanwhile, by limit, and why it is away'
+curl -sS -o out "http://127.0.0.1:${http_of[one]}/metrics"
+for line in '{limit="open",verdict="allow"} 3' '{limit="closed",verdict="deny"} 1' '{limit="api",verdict="allow"} 1' \
+    '{limit="both",verdict="allow"} 0'; do
+    says out "weir_engine_fallback_decisions_total$line"
+done
+says out 'weir_engine_outages_total{reason="connection"} 1'
+says out 'weir_engine_queue_full_total 0'
 run 'WEIR.SETTLE' redis-cli -p "${resp_of[one]}" WEIR.SETTLE "$receipt" 1
 says out 'BADRECEIPT'
 says serve.one ': away: '
@@ -255,6 +306,27 @@ stand_still() # KEY
     exec 7>&-
 }
 
+# What corrects waits as well: nobody else does.
+correct_still() # KEY
+{
+    takes allow still far "$1" COST 5
+    receipt=$(sed -n 7p out)
+    pause_engine main
+    exec 7<>"/dev/tcp/127.0.0.1/${resp_of[still]}" 8<>"/dev/tcp/127.0.0.1/${resp_of[still]}"
+    printf 'WEIR.SETTLE "%s" 2\r\n' "$receipt" >&7
+    printf 'WEIR.FORGET far gone\r\n' >&8
+    takes allow still here other
+    fetch 200 still /healthz
+    if IFS= read -r -t 0.01 line <&7; then early=$line; fi
+    if IFS= read -r -t 0.01 line <&8; then early=$line; fi
+    resume_engine main
+    for at in 7 8; do
+        printf 'QUIT\r\n' >&$at
+        timeout "$wait_s" cat <&$at
+    done | tr -d '\r' >corrected
+    exec 7>&- 8>&-
+}
+
 # On a machine that is held up for longer than the deadline the policy has answered: it is tried again.
 for try in 1 2 3 4 5 6 7 8; do
     early=
@@ -264,6 +336,17 @@ for try in 1 2 3 4 5 6 7 8; do
 done
 what='the answers, in order'
 same out expected
+printf '%s\n' :1 +OK :1 +OK >expected
+for try in 1 2 3 4 5 6 7 8; do
+    early=
+    correct_still "c$try"
+    if [ -z "$early" ] && cmp -s corrected expected; then break; fi
+    sleep 1
+done
+what='settled and forgotten once the engine is back'
+same corrected expected
+takes allow still far "c$try" COST 0
+if [ "$(sed -n 3p out)" != 998 ]; then fail 'not what was settled'; fi
 stop_serve still
 
 # ---- the example ----

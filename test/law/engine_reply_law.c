@@ -134,7 +134,7 @@ static void check_decision(struct law *law, struct scene *scene, const redisRepl
 {
     const uint64_t cost = 1;
     weir_engine_ask ask = {.verb = WEIR_ASK_TAKE, .limit = &scene->limit, .cost = &cost, .costs = 1};
-    if (!wire_answer(&ask, reply, way)) return;
+    if (!wire_answer(&ask, reply, way, 1)) return;
     law_check(law, ask.decision.limit < scene->limit.count, "limit %u of %u", ask.decision.limit, scene->limit.count);
     law_check(law, ask.decision.verdict >= WEIR_ALLOW && ask.decision.verdict <= WEIR_NEVER, "verdict %u",
               ask.decision.verdict);

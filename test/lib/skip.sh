@@ -50,6 +50,19 @@ needs_built() # FILE WHAT_IT_WANTS
     if [ ! -e "$1" ]; then skip_test "$(basename "$1") is not built" "$build_all # it wants $2"; fi
 }
 
+# Those of weir serve are signed by OpenSSL, which a build may lack; then the line for what cannot be tested is printed.
+has_receipts() # WHAT
+{
+    local file answer
+    file=$(mktemp)
+    echo 'limits: {api: 1/s}' >"$file"
+    answer=$("$weir" serve "$file" --check)
+    rm "$file"
+    if [[ $answer != *'no receipts'* ]]; then return 0; fi
+    skip_part "$1" 'weir is built without OpenSSL' "$build_all"
+    return 1
+}
+
 # A part of the command that a build may lack.
 needs_part() # serve|engine
 {

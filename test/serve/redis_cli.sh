@@ -26,7 +26,9 @@ head -n 6 out >first && mv out all && mv first out
 printf '%s\n' '1) "allow"' '2) (integer) 0' '3) (integer) 19' '4) (integer) 0' '5) (integer) 0' \
     '6) (integer) 100000000' >expected
 same out expected
-if ! sed -n 7p all | grep -q '^7) "..*"$'; then fail 'the seventh is no receipt'; fi
+if has_receipts 'serve/redis_cli: receipts'; then
+    sed -n 7p all | grep -q '^7) "..*"$' || fail 'the seventh is no receipt'
+fi
 
 what='a refusal'
 cli WEIR.TAKE '3/h' deploy COST 3
@@ -42,17 +44,19 @@ if [ "$(sed -n 1p out)" != allow ]; then fail 'it was not forgotten'; fi
 cli WEIR.TAKE '3/h' deploy PEEK
 if [ "$(sed -n 3p out)" != 2 ]; then fail 'a look took something'; fi
 
-what='a receipt'
-cli WEIR.TAKE '100k tokens/year' acme COST 4000
-receipt=$(sed -n 7p out)
-cli WEIR.SETTLE "$receipt" 137
-cli WEIR.TAKE '100k tokens/year' acme PEEK COST 1
-left=$(sed -n 3p out)
-if [ "$left" -lt $((100000 - 138)) ] || [ "$left" -gt $((100000 - 136)) ]; then fail 'the rest is not back'; fi
-cli WEIR.SETTLE "$receipt" 0
-cli WEIR.TAKE '100k tokens/year' acme PEEK COST 1
-if [ "$(sed -n 3p out)" -gt $((100000 - 130)) ]; then fail 'it settled twice'; fi
-cli WEIR.CHARGE '100k tokens/year' acme 50000
+if has_receipts 'serve/redis_cli: settle'; then
+    what='a receipt'
+    cli WEIR.TAKE '100k tokens/year' acme COST 4000
+    receipt=$(sed -n 7p out)
+    cli WEIR.SETTLE "$receipt" 137
+    cli WEIR.TAKE '100k tokens/year' acme PEEK COST 1
+    left=$(sed -n 3p out)
+    if [ "$left" -lt $((100000 - 138)) ] || [ "$left" -gt $((100000 - 136)) ]; then fail 'the rest is not back'; fi
+    cli WEIR.SETTLE "$receipt" 0
+    cli WEIR.TAKE '100k tokens/year' acme PEEK COST 1
+    if [ "$(sed -n 3p out)" -gt $((100000 - 130)) ]; then fail 'it settled twice'; fi
+fi
+cli WEIR.CHARGE '100k tokens/year' acme 50200
 cli WEIR.TAKE '100k tokens/year' acme PEEK COST 1
 if [ "$(sed -n 3p out)" -gt 49900 ]; then fail 'it was not charged'; fi
 

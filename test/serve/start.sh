@@ -26,7 +26,12 @@ if has_v6; then
 fi
 words+='limits come with each request; state in memory only'
 echo "$words" >expected
-sed -i -E 's/; tables of [0-9]+ MiB, at most [0-9]+ MiB$//w bounds' serve.out
+if has_receipts 'serve/start: memory of settled receipts'; then
+    grep -qE 'MiB; settled receipts in [1-9][0-9]* MiB$' serve.out || fail 'it does not say where settled ones are'
+else
+    sed -i 's/; no receipts, built without OpenSSL//' serve.out
+fi
+sed -i -E 's/; tables of [0-9]+ MiB, at most [0-9]+ MiB(; settled receipts in [0-9]+ MiB)?$//w bounds' serve.out
 same serve.out expected
 if [ ! -s bounds ]; then fail 'it does not say how much memory its tables may have'; fi
 for check in half bytewise foreign; do

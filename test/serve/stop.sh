@@ -61,7 +61,7 @@ for _ in 1 2 3; do takes allow; done
 takes deny
 end_process "$pid"
 start_serve --state "$room/table"
-if ! grep -q "; state in $room/table; tables of [0-9]* MiB, at most [0-9]* MiB$" serve.out; then
+if ! grep -q "; state in $room/table; .*tables of [0-9]* MiB, at most [0-9]* MiB" serve.out; then
     cp serve.out err
     fail 'it does not say where the state is'
 fi

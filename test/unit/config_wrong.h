@@ -79,9 +79,8 @@
     {"limits: {api: 10/s}\noverrides: {api: 1/s}",
      "2:18: overrides.api: expected names and values; for example {name: value}"},
     {"limit: {api: 10/s}", "1:1: \"limit\" is not known here; did you mean limits?"},
-    {"colour: red",
-     "1:1: \"colour\" is not known here; expected listen, table, engine, password, password_file, "
-     "admin_password, admin_password_file, receipts_file, texts, log, threads, user, group, limits or overrides"},
+    {"colour: red", "1:1: \"colour\" is not known here; expected listen, table, engine, password, password_file, "
+                    "admin_password, admin_password_file, texts, log, threads, user, group, limits or overrides"},
     {"listen: {respp: 127.0.0.1:1}", "1:10: listen: \"respp\" is not known here; did you mean resp?"},
     {"listen: {resp: 9347}", "1:16: listen.resp: expected ADDRESS:PORT, :PORT for all addresses, or none; for example "
                              "localhost:9347, 127.0.0.1:9347 or [::1]:9347"},

@@ -16,6 +16,7 @@
 #include "serve/config.h"
 #include "serve/park.h"
 #include "serve_rig.h"
+#include "unit/needs_receipts.h"
 
 /* ---- an engine that writes down what it is asked ---- */
 
@@ -41,8 +42,9 @@ int __wrap_weir_engine_join(weir_engine **owned, weir_engine *first, weir_error 
 void __wrap_weir_engine_close(weir_engine *engine);
 int __wrap_weir_engine_limit_open(weir_engine_limit **, weir_engine *, const char *, weir_away, weir_error *);
 void __wrap_weir_engine_limit_close(weir_engine_limit *limit);
-void __wrap_weir_engine_batch(weir_engine *engine, weir_engine_ask *asks, size_t n);
+uint64_t __wrap_weir_engine_secret(weir_engine *engine, char text[WEIR_ENGINE_SECRET_MAX]);
 void __wrap_weir_engine_begin(weir_engine *engine, weir_engine_ask *asks, size_t n, weir_instant now);
+void __wrap_weir_engine_tick(weir_engine *engine);
 void __wrap_weir_engine_turn(weir_engine *engine, weir_instant now);
 void __wrap_weir_engine_finish(weir_engine *engine, weir_engine_ask *asks, size_t n, weir_instant now);
 void __wrap_weir_engine_read_stats(weir_engine *engine, weir_engine_stats *stats, size_t size);
@@ -130,9 +132,32 @@ static void answer(weir_engine_ask *ask)
     if (away && ask->verb == WEIR_ASK_FORGET) ask->decision.verdict = WEIR_DENY;
 }
 
-void __wrap_weir_engine_batch(weir_engine *engine, weir_engine_ask *asks, size_t n)
+/* What the engine has, and what has been read of it. */
+static const char *secret, *secret_read;
+static uint64_t secret_number;
+static unsigned secrets_asked;
+
+static bool answer_secret(weir_engine_ask *ask)
+{
+    if (ask->verb != WEIR_ASK_SECRET) return false;
+    secrets_asked++;
+    secret_number += secret_read != secret;
+    secret_read = secret;
+    ask->from = secret != NULL ? WEIR_FROM_ENGINE : WEIR_FROM_AWAY;
+    return true;
+}
+
+uint64_t __wrap_weir_engine_secret(weir_engine *engine, char text[WEIR_ENGINE_SECRET_MAX])
+{
+    (void)engine;
+    if (text != NULL) snprintf(text, WEIR_ENGINE_SECRET_MAX, "%s", secret_read != NULL ? secret_read : "");
+    return secret_number;
+}
+
+static void answer_all(const weir_engine *engine, weir_engine_ask *asks, size_t n)
 {
     static const char *const verb[] = {"take", "peek", "charge", "settle", "forget"};
+    if (answer_secret(asks)) return;
     for (size_t i = 0; i < n; i++) {
         const weir_engine_ask *ask = &asks[i];
         write_down("%s %s [%s] %.*s", engine->url, verb[ask->verb], ask->limit->text, (int)ask->key.size,
@@ -159,7 +184,7 @@ void __wrap_weir_engine_begin(weir_engine *engine, weir_engine_ask *asks, size_t
 {
     (void)now;
     if (!stopped) {
-        __wrap_weir_engine_batch(engine, asks, n);
+        answer_all(engine, asks, n);
         return;
     }
     assert_true(waiting_count < WAITING_MAX);
@@ -168,11 +193,16 @@ void __wrap_weir_engine_begin(weir_engine *engine, weir_engine_ask *asks, size_t
     for (size_t i = 0; i < n; i++) asks[i].from = (weir_from)0;
 }
 
+void __wrap_weir_engine_tick(weir_engine *engine)
+{
+    (void)engine;
+}
+
 void __wrap_weir_engine_turn(weir_engine *engine, weir_instant now)
 {
     (void)now;
     if (stopped) return;
-    for (unsigned i = 0; i < waiting_count; i++) __wrap_weir_engine_batch(engine, waiting[i].asks, waiting[i].count);
+    for (unsigned i = 0; i < waiting_count; i++) answer_all(engine, waiting[i].asks, waiting[i].count);
     waiting_count = 0;
 }
 
@@ -250,6 +280,8 @@ static int begin(void **state)
 {
     (void)state;
     opened = 0;
+    secret = secret_read = NULL;
+    secrets_asked = 0;
     stopped = false;
     waiting_count = 0;
     return 0;
@@ -292,39 +324,121 @@ static void exempt_and_others(void **state)
     assert_int_equal(opened, 0);
 }
 
-/* What one server let through it settles once, and another one, without its secret, not at all. */
+/* A receipt of 4 permits of 10/s for k, as text. */
+static const char *receipt_of(struct rig *rig, char text[RECEIPT_MAX])
+{
+    const struct slice receipt = receipt_in(RIG_SAY(rig, "WEIR.TAKE", "10/s", "k", "COST", "4"));
+    snprintf(text, RECEIPT_MAX, "%.*s", (int)receipt.size, receipt.bytes);
+    return text;
+}
+
+static const char newer[] = "newer-of-at-least-so-many-characters";
+static const char older[] = "older-of-at-least-so-many-characters";
+static const char not_ours[] = "-BADRECEIPT this is no receipt of this service, nor was it signed with the secret";
+
+/* Until the secret has been read each service settles its own: once, and another one's not at all. */
 static void receipts(void **state)
 {
     (void)state;
+    needs_receipts("unit/decide: receipts");
     struct rig *rig = rig_with_engine(), *other = rig_with_engine();
-    char bytes[2][4096];
-    const struct slice receipt = receipt_in(RIG_SAY(rig, "WEIR.TAKE", "10/s", "k", "COST", "4"));
-    snprintf(bytes[0], sizeof bytes[0], "%.*s", (int)receipt.size, receipt.bytes);
+    char text[RECEIPT_MAX];
+    receipt_of(rig, text);
     asked[0] = '\0';
-    assert_begins(RIG_SAY(other, "WEIR.SETTLE", bytes[0], "1"), "-BADRECEIPT this is no receipt of this service");
+    assert_begins(RIG_SAY(other, "WEIR.SETTLE", text, "1"), not_ours);
     assert_string_equal(asked, "");
-    assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", bytes[0], "1"), ":1\r\n");
+    assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", text, "1"), ":1\r\n");
     assert_begins(asked, "one take [1/15min burst=1 algorithm=gcra] ~settled|");
     const char *second = strstr(asked, "\n\n");
     assert_non_null(second);
     assert_string_equal(second + 2, "one settle [10/s burst=10 algorithm=gcra] |k 4 -> 1 at 1763836800123456\n\n");
     asked[0] = '\0';
-    assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", bytes[0], "1"), ":0\r\n");
+    assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", text, "1"), ":0\r\n");
     assert_null(strstr(asked, "settle ["));
-    bytes[0][strlen(bytes[0]) - 1] = 'l';
-    assert_begins(RIG_SAY(rig, "WEIR.SETTLE", bytes[0], "1"), "-BADRECEIPT");
-    /* With one secret; the other has a newer one besides, with which it signs. */
-    char *const secrets[] = {"newer, of at least so many characters", "older, of at least so many characters"};
-    assert_true(service_share_receipts(&rig->service, &secrets[1], 1));
-    assert_true(service_share_receipts(&other->service, secrets, 2));
-    const struct slice common = receipt_in(RIG_SAY(rig, "WEIR.TAKE", "10/s", "k", "COST", "4"));
-    snprintf(bytes[0], sizeof bytes[0], "%.*s", (int)common.size, common.bytes);
-    assert_string_equal(RIG_SAY(other, "WEIR.SETTLE", bytes[0], "1"), ":1\r\n");
-    const struct slice newer = receipt_in(RIG_SAY(other, "WEIR.TAKE", "10/s", "k", "COST", "4"));
-    snprintf(bytes[0], sizeof bytes[0], "%.*s", (int)newer.size, newer.bytes);
-    assert_begins(RIG_SAY(rig, "WEIR.SETTLE", bytes[0], "1"), "-BADRECEIPT this is no receipt of this service");
+    text[strlen(text) - 1] = 'l';
+    assert_begins(RIG_SAY(rig, "WEIR.SETTLE", text, "1"), "-BADRECEIPT");
     rig_close(rig);
     rig_close(other);
+    assert_int_equal(opened, 0);
+}
+
+/* With what the engine keeps all settle each other's; one that does not know a secret asks for it. */
+static void shared_secret(void **state)
+{
+    (void)state;
+    needs_receipts("unit/decide: shared_secret");
+    static char both[128];
+    char text[RECEIPT_MAX], before[RECEIPT_MAX];
+    secret = older;
+    struct rig *rig = rig_with_engine(), *other = rig_with_engine();
+    receipt_of(other, text);
+    assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", receipt_of(rig, text), "1"), ":1\r\n");
+    assert_string_equal(RIG_SAY(other, "WEIR.SETTLE", receipt_of(rig, text), "1"), ":1\r\n");
+    /* Rotated: the one before is settled still, for what was made until then and two minutes. */
+    snprintf(both, sizeof both, "%s %s %llu", "newer-secret-of-at-least-32-characters",
+             "older-secret-of-at-least-32-characters", (unsigned long long)(taken_us / 1000000));
+    secret = "older-secret-of-at-least-32-characters";
+    other->now_ns += UINT64_C(61000000000);
+    decide_tick(&other->turn);
+    receipt_of(other, before);
+    secret = both;
+    rig->now_ns += UINT64_C(61000000000);
+    decide_tick(&rig->turn);
+    assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", before, "1"), ":1\r\n");
+    secret_read = NULL; /* as of a hub of its own */
+    assert_string_equal(RIG_SAY(other, "WEIR.SETTLE", receipt_of(rig, text), "1"), ":1\r\n");
+    /* Lost: another one takes its place, and all of before are refused. */
+    secret = newer;
+    rig->now_ns += UINT64_C(61000000000);
+    decide_tick(&rig->turn);
+    assert_begins(RIG_SAY(rig, "WEIR.SETTLE", text, "1"), not_ours);
+    assert_begins(RIG_SAY(rig, "WEIR.SETTLE", before, "1"), not_ours);
+    rig_close(rig);
+    rig_close(other);
+    assert_int_equal(opened, 0);
+}
+
+/* Made later than two minutes behind its end: whoever knows an old secret makes no receipts for ever. */
+static void ended_secret(void **state)
+{
+    (void)state;
+    needs_receipts("unit/decide: ended_secret");
+    char text[RECEIPT_MAX], both[128];
+    snprintf(both, sizeof both, "newer-secret-of-at-least-32-characters older-secret-of-at-least-32-characters %llu",
+             (unsigned long long)(taken_us / 1000000 - 121));
+    secret = "older-secret-of-at-least-32-characters";
+    struct rig *rig = rig_with_engine();
+    receipt_of(rig, text);
+    secret = both;
+    rig->now_ns += UINT64_C(61000000000);
+    decide_tick(&rig->turn);
+    assert_begins(RIG_SAY(rig, "WEIR.SETTLE", text, "1"), not_ours);
+    secret = "short";
+    rig->now_ns += UINT64_C(61000000000);
+    decide_tick(&rig->turn);
+    assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", receipt_of(rig, text), "1"), ":1\r\n");
+    assert_begins(rig->service.event[0].text, "engine: the secret of receipts has another form");
+    rig_close(rig);
+    assert_int_equal(opened, 0);
+}
+
+/* Whoever makes up receipts has the engine asked once a second, not more. */
+static void unknown_secrets(void **state)
+{
+    (void)state;
+    needs_receipts("unit/decide: unknown_secrets");
+    char text[RECEIPT_MAX];
+    secret = older;
+    struct rig *rig = rig_with_engine();
+    receipt_of(rig, text);
+    assert_int_equal(secrets_asked, 1);
+    memcpy(text + 2 + 2 * MAC_SIZE, "0123456789abcdef", 16);
+    for (unsigned i = 0; i < 100; i++) assert_begins(RIG_SAY(rig, "WEIR.SETTLE", text, "1"), not_ours);
+    assert_int_equal(secrets_asked, 2);
+    rig->now_ns += HOST_SECOND_NS;
+    assert_begins(RIG_SAY(rig, "WEIR.SETTLE", text, "1"), not_ours);
+    assert_int_equal(secrets_asked, 3);
+    rig_close(rig);
     assert_int_equal(opened, 0);
 }
 
@@ -369,6 +483,9 @@ static void another_engine(void **state)
     rig_send(rig, "WEIR.TAKE 10/s k\r\nWEIR.TAKE login 192.0.2.9\r\n");
     assert_asked("two take [10/s burst=10 algorithm=gcra] |k 1\n"
                  "two take [5/h burst=5 algorithm=gcra (closed)] login|192.0.2.9 1\n\n");
+    const int before = opened;
+    engine_close_left(&rig->service); /* leases are given back by who may wait for that: no worker */
+    assert_int_equal(opened, before - 2);
     service_publish(&rig->service, NULL);
     assert_begins(RIG_SAY(rig, "WEIR.TAKE", "10/s", "k"), "*8\r\n$5\r\nallow");
     assert_asked("");
@@ -380,6 +497,7 @@ static void another_engine(void **state)
 static void headers(void **state)
 {
     (void)state;
+    needs_receipts("unit/decide: headers");
     struct rig *rig = rig_with_engine();
     rig->session[0].protocol = SESSION_HTTP;
     const char *out = rig_send(rig, "POST /v1/take HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
@@ -476,6 +594,7 @@ static void in_order(void **state)
 static void meanwhile(void **state)
 {
     (void)state;
+    needs_receipts("unit/decide: meanwhile");
     char text[64];
     struct rig *rig = rig_with_stopped_engine();
     send_to(rig, 0, "WEIR.TAKE 10/s k\r\nWEIR.TAKE api acme COST 1 50\r\n");
@@ -514,6 +633,65 @@ static void reload_and_end(void **state)
     assert_int_equal(opened, 0);
 }
 
+/* What corrects waits as what takes does: permit, then settling; forgetting.  Others go on, and answers keep order. */
+static void corrections(void **state)
+{
+    (void)state;
+    needs_receipts("unit/decide: corrections");
+    struct rig *rig = rig_with_engine();
+    char text[RECEIPT_MAX], command[RECEIPT_MAX + 256];
+    receipt_of(rig, text);
+    rig->turn.resume = count_resumed;
+    resumed = 0;
+    stopped = true;
+    snprintf(command, sizeof command, "*3\r\n$11\r\nWEIR.SETTLE\r\n$%zu\r\n%s\r\n$1\r\n1\r\n", strlen(text), text);
+    assert_string_equal(send_to(rig, 0, command), "");
+    assert_string_equal(send_to(rig, 1, "WEIR.FORGET 10/s k\r\n"), "");
+    assert_int_equal(rig->session[0].parked + rig->session[1].parked, 2);
+    assert_begins(send_to(rig, 2, "WEIR.TAKE here x\r\n"), "*8\r\n$5\r\nallow");
+    stopped = false;
+    rig->size[0] = rig->size[1] = 0;
+    assert_string_equal(go_on(rig, 0), ":1\r\n");
+    assert_string_equal(go_on(rig, 1), ":1\r\n");
+    assert_int_equal(rig->session[0].parked + rig->session[1].parked, 0);
+    assert_int_equal(resumed, 2);
+    assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", text, "1"), ":0\r\n");
+    rig_close(rig);
+    assert_int_equal(opened, 0);
+}
+
+/* A session that has gone has its permits corrected; one that waits while the engine is changed is told. */
+static void corrections_end(void **state)
+{
+    (void)state;
+    needs_receipts("unit/decide: corrections_end");
+    struct rig *rig = rig_with_engine();
+    char text[RECEIPT_MAX], command[RECEIPT_MAX + 256];
+    for (int round = 0; round < 2; round++) {
+        receipt_of(rig, text);
+        asked[0] = '\0';
+        stopped = true;
+        snprintf(command, sizeof command, "*3\r\n$11\r\nWEIR.SETTLE\r\n$%zu\r\n%s\r\n$1\r\n1\r\n", strlen(text), text);
+        assert_string_equal(send_to(rig, 0, command), "");
+        if (round == 0) {
+            park_leave(&rig->turn, &rig->session[0]);
+            stopped = false;
+            rig->size[0] = 0;
+            assert_string_equal(go_on(rig, 0), "");
+            assert_non_null(strstr(asked, "one settle [10/s burst=10 algorithm=gcra] |k 4 -> 1 at "));
+        } else {
+            publish(rig, "two");
+            rig->size[0] = 0;
+            assert_begins(go_on(rig, 0), "-BADRECEIPT the engine does not answer");
+            waiting_count = 0;
+        }
+        assert_int_equal(rig->session[0].parked, 0);
+    }
+    assert_string_equal(send_to(rig, 0, "WEIR.FORGET 10/s k\r\n"), "");
+    rig_close(rig);
+    assert_int_equal(opened, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -522,7 +700,9 @@ int main(void)
         cmocka_unit_test_setup(unsupported, begin),    cmocka_unit_test_setup(another_engine, begin),
         cmocka_unit_test_setup(headers, begin),        cmocka_unit_test_setup(others_go_on, begin),
         cmocka_unit_test_setup(in_order, begin),       cmocka_unit_test_setup(meanwhile, begin),
-        cmocka_unit_test_setup(reload_and_end, begin),
+        cmocka_unit_test_setup(reload_and_end, begin), cmocka_unit_test_setup(shared_secret, begin),
+        cmocka_unit_test_setup(ended_secret, begin),   cmocka_unit_test_setup(unknown_secrets, begin),
+        cmocka_unit_test_setup(corrections, begin),    cmocka_unit_test_setup(corrections_end, begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

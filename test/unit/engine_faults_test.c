@@ -152,6 +152,18 @@ static void start(void)
     assert_int_equal(pthread_create(&server.thread, NULL, serve, NULL), 0);
 }
 
+/* Of all reasons just this one was counted, once at least. */
+static void assert_outage(weir_outage outage)
+{
+    weir_engine_stats stats;
+    weir_engine_read_stats(engine, &stats, sizeof stats);
+    uint64_t all = 0;
+    for (unsigned i = 0; i < WEIR_OUTAGES; i++) all += stats.outages[i];
+    assert_true(stats.outages[outage] >= 1);
+    assert_int_equal(stats.outages[outage], all);
+    assert_int_equal(all, stats.aways);
+}
+
 static void end(void)
 {
     weir_engine_limit_close(limit);
@@ -207,6 +219,13 @@ static void test_script_goes_along_once(void **state)
     for (int i = 0; i < 3; i++) assert_int_equal(take().from, WEIR_FROM_ENGINE);
     assert_int_equal(server.evals, 1);
     assert_int_equal(server.questions, 5);
+    weir_engine_stats stats;
+    weir_engine_read_stats(engine, &stats, sizeof stats);
+    uint64_t answers = 0;
+    for (unsigned i = 0; i < WEIR_ENGINE_ROUND_TRIPS; i++) answers += stats.round_trips[i];
+    assert_int_equal(answers, 3); /* as many as answered; errors are none */
+    assert_int_equal(stats.round_trips[0], 0);
+    assert_true(stats.round_trip_sum_ns >= UINT64_C(3) << 10);
     end();
 }
 
@@ -233,6 +252,7 @@ static void test_server_away(void **state)
         assert_int_equal(take().from, WEIR_FROM_AWAY);
         assert_int_equal(aways, 1);
         assert_non_null(strstr(told, errors[i]));
+        assert_outage(WEIR_OUTAGE_REFUSED);
         while (take().from != WEIR_FROM_ENGINE) continue; /* until a probe */
         assert_non_null(strstr(told, "answers again"));
         end();
@@ -319,6 +339,7 @@ static void test_lost_answer(void **state)
         assert_int_equal(server.questions, 1);
         assert_true(aways >= 1);
         if (i != 3) assert_int_equal(aways, 1);
+        assert_outage(i == 3 ? WEIR_OUTAGE_TIMEOUT : WEIR_OUTAGE_CONNECTION);
         if (ends[i] == FLOOD) assert_non_null(strstr(told, "8 MiB"));
         end();
     }
@@ -382,6 +403,7 @@ static void test_greeting(void **state)
     for (int i = 0; i < 10; i++) assert_int_equal(take().from, WEIR_FROM_AWAY);
     assert_int_equal(server.questions, 0);
     assert_int_equal(aways, 1);
+    assert_outage(WEIR_OUTAGE_REFUSED);
     end();
 }
 

@@ -14,6 +14,7 @@
 #include "serve/protocols.h"
 #include "unit/http_client.h"
 #include "unit/plans.h"
+#include "unit/needs_receipts.h"
 
 static void check(const char *answer, int status, const char *body)
 {
@@ -27,6 +28,7 @@ static void check(const char *answer, int status, const char *body)
 static void answers(void **state)
 {
     (void)state;
+    needs_receipts("unit/http_routes: answers");
     static const char limit[] = "{\"limit\":\"10/s burst=2\",\"key\":\"a\",\"cost\":2}";
     struct client *client = client_open();
     const char *answer = client_json(client, "/v1/take", limit);
@@ -177,6 +179,7 @@ static void receipt_of(const char *answer, char receipt[RECEIPT_MAX])
 static void settled(void **state)
 {
     (void)state;
+    needs_receipts("unit/http_routes: settled");
     struct client *client = client_open();
     char receipt[RECEIPT_MAX], body[RECEIPT_MAX + 64];
     receipt_of(client_form(client, "/v1/take", "limit=100/h&key=a&cost=60"), receipt);

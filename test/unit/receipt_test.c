@@ -17,6 +17,7 @@
 #include "serve/protocols.h"
 #include "unit/random.h"
 #include "unit/serve_rig.h"
+#include "unit/needs_receipts.h"
 
 /* The bulk string of an answer to WEIR.TAKE behind the numbers, which must be one. */
 static char *receipt_in(const char *answer, size_t answer_size, char out[RECEIPT_MAX], size_t *size)
@@ -51,6 +52,7 @@ static long left(struct rig *rig, const char *command)
 static void gives_back(void **state)
 {
     (void)state;
+    needs_receipts("unit/receipt: gives_back");
     struct rig *rig = rig_open();
     char receipt[RECEIPT_MAX];
     take(rig, "WEIR.TAKE 1000/h acme COST 400\r\n", receipt);
@@ -72,6 +74,7 @@ static const uint64_t MINUTE_NS = UINT64_C(60000000000);
 static void once_for_as_long_as_it_can_be(void **state)
 {
     (void)state;
+    needs_receipts("unit/receipt: once_for_as_long_as_it_can_be");
     struct rig *rig = rig_open();
     char receipt[RECEIPT_MAX];
     take(rig, "WEIR.TAKE 1000/h acme COST 1000\r\n", receipt);
@@ -99,6 +102,7 @@ static void once_for_as_long_as_it_can_be(void **state)
 static void settling_fills_no_table(void **state)
 {
     (void)state;
+    needs_receipts("unit/receipt: settling_fills_no_table");
     struct rig *rig = rig_open();
     char receipt[RECEIPT_MAX], command[64];
     for (int i = 0; i < 20000; i++) {
@@ -120,6 +124,7 @@ static void settling_fills_no_table(void **state)
 static void full(void **state)
 {
     (void)state;
+    needs_receipts("unit/receipt: full");
     struct rig *rig = rig_open_with(&(struct tables_options){.keys_max = 1000, .settled_max = 512});
     char receipt[RECEIPT_MAX], first[RECEIPT_MAX];
     unsigned settled = 0, refused = 0;
@@ -147,6 +152,7 @@ static void full(void **state)
 static void mac(void **state)
 {
     (void)state;
+    needs_receipts("unit/receipt: mac");
     static const uint8_t expected[MAC_SIZE] = {0x5b, 0xdc, 0xc1, 0x46, 0xbf, 0x60, 0x75, 0x4e,
                                                0x6a, 0x04, 0x24, 0x26, 0x08, 0x95, 0x75, 0xc7};
     const uint8_t secret[MAC_SECRET] = "Jefe";
@@ -167,6 +173,7 @@ static void passes(struct rig *rig, const char *command, bool passes)
 static void lists_and_names(void **state)
 {
     (void)state;
+    needs_receipts("unit/receipt: lists_and_names");
     struct rig *rig = rig_open();
     char receipt[RECEIPT_MAX];
     assert_string_equal(rig_send(rig, "WEIR.LIMIT SET api \"60 requests/min; 100k tokens/min\"\r\n"), "+OK\r\n");
@@ -192,6 +199,7 @@ static void lists_and_names(void **state)
 static void other_algorithms(void **state)
 {
     (void)state;
+    needs_receipts("unit/receipt: other_algorithms");
     struct rig *rig = rig_open();
     char one[RECEIPT_MAX], other[RECEIPT_MAX];
     take(rig, "WEIR.TAKE \"10/h algorithm=fixed-window\" w COST 4\r\n", one);
@@ -229,6 +237,7 @@ static void what_has_none(void **state)
 static void forged(void **state)
 {
     (void)state;
+    needs_receipts("unit/receipt: forged");
     struct rig *rig = rig_open();
     char receipt[RECEIPT_MAX], changed[RECEIPT_MAX + 1];
     uint64_t seed = 1;
@@ -254,6 +263,7 @@ static void forged(void **state)
 static void of_another_service(void **state)
 {
     (void)state;
+    needs_receipts("unit/receipt: of_another_service");
     struct rig *rig = rig_open(), *other = rig_open();
     char receipt[RECEIPT_MAX];
     take(rig, "WEIR.TAKE 1000/h acme COST 400\r\n", receipt);
@@ -270,6 +280,7 @@ static void of_another_service(void **state)
 static void limit_is_gone(void **state)
 {
     (void)state;
+    needs_receipts("unit/receipt: limit_is_gone");
     struct rig *rig = rig_open();
     char receipt[RECEIPT_MAX];
     rig_send(rig, "WEIR.LIMIT SET api 1000/h\r\n");
@@ -290,6 +301,7 @@ static void limit_is_gone(void **state)
 static void any_key(void **state)
 {
     (void)state;
+    needs_receipts("unit/receipt: any_key");
     struct rig *rig = rig_open();
     char command[4096], receipt[RECEIPT_MAX], key[POLICY_KEY_MAX], text[POLICY_TEXT_MAX + 1];
     size_t size;
@@ -376,6 +388,7 @@ static void *race(void *argument)
 static void at_once(void **state)
 {
     (void)state;
+    needs_receipts("unit/receipt: at_once");
     struct rig *rig = rig_open();
     char(*receipt)[RECEIPT_MAX] = calloc(RECEIPTS, sizeof *receipt);
     _Atomic int ready = 0;
@@ -398,6 +411,7 @@ static void at_once(void **state)
 static void after_a_restart(void **state)
 {
     (void)state;
+    needs_receipts("unit/receipt: after_a_restart");
     char folder[] = "/tmp/weir-receipt-XXXXXX", path[sizeof folder + 20], receipt[RECEIPT_MAX];
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/table", folder);

@@ -15,6 +15,7 @@
 #include "serve/series.h"
 #include "serve/stats_text.h"
 #include "unit/serve_rig.h"
+#include "unit/needs_receipts.h"
 
 /* What is sent in one turn, and all that is answered. */
 struct row {
@@ -151,6 +152,7 @@ static void take_mistakes(void **state)
                                   "take, whole: the seventh of WEIR.TAKE\r\n"},
     };
     (void)state;
+    needs_receipts("unit/resp_commands: take_mistakes");
     CHECK(rows);
 }
 

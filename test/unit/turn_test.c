@@ -14,6 +14,7 @@
 #include "serve/config.h"
 #include "serve/protocols.h"
 #include "unit/serve_rig.h"
+#include "unit/needs_receipts.h"
 
 enum { BYTES = 1 << 20 };
 
@@ -215,6 +216,7 @@ static void cut(void *sender, struct session *session, struct slice slice)
 static void cut_on_the_way(void **state)
 {
     (void)state;
+    needs_receipts("unit/turn: cut_on_the_way");
     struct rig *rig = rig_open();
     struct turn *turn = &rig->turn;
     unsigned sends = 0;
@@ -290,6 +292,7 @@ static void policy_of_the_turn(void **state)
 static void shadow(void **state)
 {
     (void)state;
+    needs_receipts("unit/turn: shadow");
     struct rig *rig = rig_open();
     rig_send(rig, "WEIR.LIMIT SET api 1/h\r\n");
     rig->service.policy->limit[0].shadow = true;

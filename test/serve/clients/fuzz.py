@@ -59,6 +59,7 @@ def mutated(pick, pool):
         return request
     request = bytearray(request)
     for _ in range(pick.choice((1, 1, 2, 5, 20))):
+        del request[1 << 16:]
         at = pick.randrange(len(request) + 1)
         what = pick.randrange(6)
         if what == 0 and at < len(request):
