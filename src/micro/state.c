@@ -3,6 +3,7 @@
 
        | w e i r | 1 | cells | 0 | 0 |                      the head, 8 bytes
        | kind, words << 8 | per | word ... |                a cell, 8 bytes each, least byte first
+       | entry ... |                                        behind the cell of a sliding-log, which is alone (log.c)
 
    The module and weir.lua write the same, so a key may be asked by either.
 
@@ -33,7 +34,8 @@ static void write_word(unsigned char *bytes, uint64_t word)
 static bool words_fit(uint64_t kind, uint64_t words)
 {
     static const uint64_t of_kind[MICRO_KINDS] = {
-        [MICRO_GCRA] = GCRA_WORDS, [MICRO_HYBRID] = 3, [MICRO_LEAKY] = 2, [MICRO_FIXED] = 2, [MICRO_SLIDING] = 3};
+        [MICRO_GCRA] = GCRA_WORDS, [MICRO_HYBRID] = 3, [MICRO_LEAKY] = 2, [MICRO_FIXED] = 2, [MICRO_SLIDING] = 3,
+        [MICRO_LOG] = LOG_WORDS};
     if (kind >= MICRO_KINDS) return false;
     return words == 0 || words == of_kind[kind] || (kind == MICRO_GCRA && words == GCRA_LEASE_WORDS);
 }
@@ -69,8 +71,11 @@ bool micro_read(struct micro_state *state, const void *bytes, size_t size)
     for (unsigned i = 0; i < count; i++) {
         if (!read_cell(&state->cell[i], &at, &left)) return false;
     }
-    state->count = left == 0 ? count : 0;
-    return left == 0;
+    bool log = false; /* what is left is its ring, so there is no other */
+    for (unsigned i = 0; i < count; i++) log = log || (state->cell[i].kind == MICRO_LOG && state->cell[i].words != 0);
+    const bool sound = log ? count == 1 && log_is_sound(&state->cell[0], left) : left == 0;
+    state->count = sound ? count : 0;
+    return sound;
 }
 
 /* No letter, so that "weirdo" is not weir's. */

@@ -150,7 +150,7 @@ open_ask "$(url_of one)"
 limit_is '1/h burst=5'
 in_engine one RPUSH '{weir:taken}' mine >out
 order take taken
-says out WRONGTYPE
+says out 'WEIRVALUE what is at {weir:taken}'
 says out 'from away'
 order take free
 says out 'from engine'
