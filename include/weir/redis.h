@@ -130,6 +130,7 @@ typedef struct {
     uint64_t away;                 /* 1: now */
     uint64_t round_trip_ns;        /* of late, smoothed */
     uint64_t crowded;              /* answered by the away policy, for too many were waiting */
+    uint64_t foreign;              /* the same, for what was at the key is no state that this weir reads */
 } weir_engine_stats;
 /* Of all handles together. */
 WEIR_API void weir_engine_read_stats(weir_engine *, weir_engine_stats *, size_t size);

@@ -98,6 +98,8 @@ static void cannot(struct weir_engine *engine, struct link *link, struct item *i
 {
     char why[LINK_WHY_MAX];
     const bool other = strncmp(what, "WRONGTYPE", strlen("WRONGTYPE")) == 0;
+    const bool foreign = other || strncmp(what, "WEIRVALUE", strlen("WEIRVALUE")) == 0;
+    hub_count(&engine->hub->counts.foreign, foreign ? 1 : 0);
     snprintf(why, sizeof why, "%s%s", other ? "this key holds something else: " : "", what);
     hub_tell(engine->hub, link->server, why);
     set_state(engine, item, ITEM_AWAY);

@@ -131,6 +131,7 @@ void weir_engine_read_stats(weir_engine *engine, weir_engine_stats *stats, size_
                                    .nodes = read_count(&hub->nodes),
                                    .away = atomic_load_explicit(&hub->is_away, memory_order_relaxed),
                                    .round_trip_ns = read_count(&counts->round_trip_ns),
-                                   .crowded = read_count(&counts->crowded)};
+                                   .crowded = read_count(&counts->crowded),
+                                   .foreign = read_count(&counts->foreign)};
     memcpy(stats, &all, size < sizeof all ? size : sizeof all);
 }

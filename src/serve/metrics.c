@@ -261,6 +261,8 @@ static void engine_of(struct bytes *out, struct service *service)
     single(out, "weir_engine_leased_permits_total", "counter", "Permits taken along in leases.", stats.leased);
     single(out, "weir_engine_unused_permits_total", "counter", "Permits of leases that were not used.",
            stats.lease_unused);
+    single(out, "weir_engine_foreign_values_total", "counter",
+           "Answers of the away policy, for what was at the key is no state that this weir reads.", stats.foreign);
 }
 
 static void process(struct bytes *out, const struct service *service)

@@ -161,7 +161,8 @@ static void say_stats(void)
                {"redirected", stats.redirected},
                {"aways", stats.aways},
                {"nodes", stats.nodes},
-               {"away", stats.away}};
+               {"away", stats.away},
+               {"foreign", stats.foreign}};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) printf("%s %" PRIu64 "\n", all[i].name, all[i].number);
 }
 
