@@ -224,8 +224,7 @@ static void give_back(const struct one *one, uint64_t now, uint64_t taken, uint6
     (void)now;
     if (kept(one) == 0 || taken > word[LOG_NEWEST]) return;
     const uint64_t count = word[LOG_COUNT], index = taken == 0 ? 0 : first(one, is_later, taken - 1);
-    const struct entry entry =
-        index == count ? (struct entry){word[LOG_NEWEST], word[LOG_SUM]} : entry_at(one, index);
+    const struct entry entry = index == count ? (struct entry){word[LOG_NEWEST], word[LOG_SUM]} : entry_at(one, index);
     if (entry.time != taken || count - index > MICRO_LOG_REACH) return;
     const uint64_t there = (entry.sum - sum_before(one, index)) & SUM_MASK;
     const uint64_t permits = least(least(unused, charged), there);

@@ -33,10 +33,10 @@ enum {
     MICRO_CELL = 16,     /* bytes of a cell before its words */
     MICRO_WORDS_MAX = 7, /* of a cell */
     MICRO_BYTES_MAX = MICRO_HEAD + WEIR_LIMITS_MAX * (MICRO_CELL + 8 * MICRO_WORDS_MAX),
-    MICRO_LOG_MAX = 100000,  /* permits of a sliding-log: so its entries, and what may have to move when they get room */
-    MICRO_LOG_REACH = 2048,  /* newer entries, over which one that is given back is reached */
-    MICRO_LOG_STEPS = 2304,  /* entries that a verb looks at and writes one by one, at most */
-    MICRO_LOG_ENTRY = 12,    /* bytes */
+    MICRO_LOG_MAX = 100000, /* permits of a sliding-log: so its entries, and what may have to move when they get room */
+    MICRO_LOG_REACH = 2048, /* newer entries, over which one that is given back is reached */
+    MICRO_LOG_STEPS = 2304, /* entries that a verb looks at and writes one by one, at most */
+    MICRO_LOG_ENTRY = 12,   /* bytes */
     MICRO_LOG_RING = MICRO_HEAD + MICRO_CELL + 8 * MICRO_WORDS_MAX, /* where they begin in a value */
     MICRO_LOG_BYTES_MAX = MICRO_LOG_RING + (MICRO_LOG_MAX + 1) * MICRO_LOG_ENTRY,
     MICRO_LOG_RANGES = 3,

@@ -34,8 +34,8 @@ static void write_word(unsigned char *bytes, uint64_t word)
 static bool words_fit(uint64_t kind, uint64_t words)
 {
     static const uint64_t of_kind[MICRO_KINDS] = {
-        [MICRO_GCRA] = GCRA_WORDS, [MICRO_HYBRID] = 3, [MICRO_LEAKY] = 2, [MICRO_FIXED] = 2, [MICRO_SLIDING] = 3,
-        [MICRO_LOG] = LOG_WORDS};
+        [MICRO_GCRA] = GCRA_WORDS, [MICRO_HYBRID] = 3,  [MICRO_LEAKY] = 2,
+        [MICRO_FIXED] = 2,         [MICRO_SLIDING] = 3, [MICRO_LOG] = LOG_WORDS};
     if (kind >= MICRO_KINDS) return false;
     return words == 0 || words == of_kind[kind] || (kind == MICRO_GCRA && words == GCRA_LEASE_WORDS);
 }

@@ -345,8 +345,7 @@ static void step(struct test *test)
     else if (verb < 38) give_back(test);
     else if (verb == 38) forget(test, &view);
     else take(test, &view, plan, place);
-    for (unsigned i = 0; i < view.keys; i++)
-        check_held(test, view.held[i]);
+    for (unsigned i = 0; i < view.keys; i++) check_held(test, view.held[i]);
 }
 
 int main(int count, char **argument)

@@ -71,8 +71,9 @@ static void take(struct law *law, struct subject *subject, bool charges)
     const uint64_t wait = wait_of(subject, cost);
     const struct micro_answer answer =
         charges ? rig_charge(law, &subject->rig, &ask) : rig_take(law, &subject->rig, &ask);
-    const weir_verdict expected =
-        charges || (cost <= subject->burst && wait == 0) ? WEIR_ALLOW : cost > subject->burst ? WEIR_NEVER : WEIR_DENY;
+    const weir_verdict expected = charges || (cost <= subject->burst && wait == 0) ? WEIR_ALLOW
+                                  : cost > subject->burst                          ? WEIR_NEVER
+                                                                                   : WEIR_DENY;
     law_check(law, answer.verdict == expected, "verdict %d, not %d", answer.verdict, expected);
     if (expected == WEIR_ALLOW || subject->counts) enter(subject, cost);
     const uint64_t again = expected == WEIR_DENY ? wait_of(subject, cost) : 0;
@@ -111,10 +112,9 @@ static void property(struct law *law)
     subject.gap = law_chance(law, 6) ? 1 + law_pick(law, subject.period * 2) : 0;
     subject.counts = law_chance(law, 6);
     subject.now = UINT64_C(1763836800123456);
-    int size = snprintf(text, sizeof text, "%" PRIu64 "/%" PRIu64 "us algorithm=sliding-log", subject.burst,
-                        subject.period);
-    if (subject.gap != 0)
-        size += snprintf(text + size, sizeof text - (size_t)size, " gap=%" PRIu64 "us", subject.gap);
+    int size =
+        snprintf(text, sizeof text, "%" PRIu64 "/%" PRIu64 "us algorithm=sliding-log", subject.burst, subject.period);
+    if (subject.gap != 0) size += snprintf(text + size, sizeof text - (size_t)size, " gap=%" PRIu64 "us", subject.gap);
     if (subject.counts) snprintf(text + size, sizeof text - (size_t)size, " count-refused");
     law_note(law, "plan \"%s\"", text);
     law_check(law, rig_open(&subject.rig, text), "an engine does not keep it");
