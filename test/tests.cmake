@@ -251,6 +251,7 @@ endif()
 if(TARGET weir_module)
     add_dependencies(bench-serve-client weir_module) # bench/engine/run loads it
     weir_bench_script(engine engine/run ALONE)
+    weir_bench_script(attack engine/attack)
     if(TARGET engine-grants)
         weir_bench_script(hot engine/hot ALONE)
     endif()

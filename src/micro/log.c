@@ -15,13 +15,14 @@
                                             ^ first of the count; it gets slots as it needs them, twice as many
 
    Sums are counted modulo 2^32: only differences are used, and those are up to the count.  The price is that permits
-   which are given back are subtracted from all later entries.  So a settle reaches back over MICRO_LOG_REACH entries;
-   of a call that is further back nothing is given back, and so nothing passes that should not.
+   which are given back are subtracted from all later entries.  So a settle reaches back over MICRO_LOG_REACH entries,
+   shared by the logs of a text; of a call that is further back nothing is given back: then fewer pass, never more.
 
    As src/core/sliding_log.c, but that nothing is entered ahead of its time: a charge above the count is the count.
    Where the clock goes back entries are made at the newest one's time, so they stay in order.
 
-   rule: burst = count; period = how long an entry counts (edge=closed: a us longer), gap.
+   rule: burst = count; period = how long an entry counts (edge=closed: a us longer), gap; debt = how far back a settle
+   reaches.
 
    May touch: the cell, what there is to write to the ring.  Promises: looks at MICRO_LOG_STEPS entries at most in a
    verb, whatever the value, the limit and the cost; total.  Leaves to others: where the bytes are. */
@@ -225,7 +226,7 @@ static void give_back(const struct one *one, uint64_t now, uint64_t taken, uint6
     if (kept(one) == 0 || taken > word[LOG_NEWEST]) return;
     const uint64_t count = word[LOG_COUNT], index = taken == 0 ? 0 : first(one, is_later, taken - 1);
     const struct entry entry = index == count ? (struct entry){word[LOG_NEWEST], word[LOG_SUM]} : entry_at(one, index);
-    if (entry.time != taken || count - index > MICRO_LOG_REACH) return;
+    if (entry.time != taken || count - index > one->rule->debt) return;
     const uint64_t there = (entry.sum - sum_before(one, index)) & SUM_MASK;
     const uint64_t permits = least(least(unused, charged), there);
     if (index == count) {

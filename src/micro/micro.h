@@ -33,9 +33,9 @@ enum {
     MICRO_CELL = 16,     /* bytes of a cell before its words */
     MICRO_WORDS_MAX = 7, /* of a cell */
     MICRO_BYTES_MAX = MICRO_HEAD + WEIR_LIMITS_MAX * (MICRO_CELL + 8 * MICRO_WORDS_MAX),
-    MICRO_LOG_MAX = 100000, /* permits of a sliding-log: so its entries, and what may have to move when they get room */
-    MICRO_LOG_REACH = 2048, /* newer entries, over which one that is given back is reached */
-    MICRO_LOG_STEPS = 2304, /* entries that a verb looks at and writes one by one, at most */
+    MICRO_LOG_MAX = 100000, /* permits of the sliding-logs of a text: so entries, and what may move as they get room */
+    MICRO_LOG_REACH = 1024, /* newer entries, over which one that is given back is reached; of several logs together */
+    MICRO_LOG_STEPS = 1280, /* entries of a log that a verb looks at and writes one by one, at most */
     MICRO_LOG_ENTRY = 12,   /* bytes */
     MICRO_LOG_RING = MICRO_HEAD + MICRO_CELL + 8 * MICRO_WORDS_MAX, /* where they begin in a value */
     MICRO_LOG_BYTES_MAX = MICRO_LOG_RING + (MICRO_LOG_MAX + 1) * MICRO_LOG_ENTRY,
@@ -64,7 +64,8 @@ struct micro_rule {
     uint64_t burst;       /* permits that one call may ask for at most */
     uint64_t permit, per; /* lines: ticks */
     uint64_t top;         /* lines: ticks that fit; leaky: thousandths */
-    uint64_t debt;        /* how far a charge may go beyond that: ticks, thousandths, permits of a sliding-window */
+    uint64_t debt;        /* how far a charge may go beyond that: ticks, thousandths, permits of a sliding-window;
+                             of a sliding-log, over how many newer entries one is reached that is given back */
     uint64_t per_fast;    /* hybrid: ticks that drain from its ceiling, catchup * per */
     uint64_t period, block, gap;  /* windows and logs, us */
     uint64_t second, third, calm; /* leaky: second / third thousandths leak in a ms; up to calm starts at once */

@@ -3,9 +3,10 @@
 
        member "1763836800123456:000002"    score 1763836800123456
 
-   It is read as the value that it would be now, and the first call that changes it writes that in its place.  A set may
-   have 100,000 members, so up to STAMPS_READ are looked at, evenly by their places: a shorter log is read as it is; in
-   a longer one a permit counts until the next one that was looked at is out, which lets nothing pass too early.
+   It is read as the value that it would be now, and the first call that changes it writes that in its place.  A set
+   may have 100,000 members, so up to STAMPS_READ are looked at, by all logs of a text together, evenly by their places:
+   a shorter log is read as it is; in a longer one a permit counts until the next one that was looked at is out, which
+   lets nothing pass too early.
 
    May touch: nothing.  Promises: STAMPS_READ commands at most; what is no log of ours is told.  Leaves to others:
    writing (store.c).  weir.lua reads it the same way. */
@@ -45,11 +46,11 @@ static bool read_at(const struct call *call, struct RedisModuleString *key, uint
     return reads;
 }
 
-size_t stamps_read(const struct call *call, struct RedisModuleString *key, uint64_t permits,
+size_t stamps_read(const struct call *call, struct RedisModuleString *key, uint64_t permits, unsigned most,
                    unsigned char bytes[STAMPS_BYTES])
 {
     uint64_t time[STAMPS_READ], sum[STAMPS_READ];
-    const unsigned count = permits < STAMPS_READ ? (unsigned)permits : STAMPS_READ;
+    const unsigned count = permits < most ? (unsigned)permits : most;
     for (unsigned i = 0; i < count; i++) {
         sum[i] = (i + 1) * permits / count;
         if (!read_at(call, key, sum[i] - 1, &time[i]) || (i != 0 && time[i] < time[i - 1])) return 0;

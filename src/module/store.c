@@ -96,7 +96,9 @@ static bool read_value(struct store *store, unsigned at, const void *bytes, size
 static bool read_old_log(struct store *store, unsigned at)
 {
     const uint64_t permits = store->call->engine->value_length(store->key[at]);
-    store->old_size[at] = stamps_read(store->call, store->question->key[at], permits, store->old[at]);
+    const struct micro_rule *rule = &store->question->plan->rule[at];
+    const uint64_t most = rule->kind == MICRO_LOG ? rule->debt * STAMPS_READ / MICRO_LOG_REACH : 1;
+    store->old_size[at] = stamps_read(store->call, store->question->key[at], permits, (unsigned)most, store->old[at]);
     if (store->old_size[at] == 0) return refuse_foreign(store, at);
     return read_value(store, at, store->old[at], store->old_size[at]);
 }

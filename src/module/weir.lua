@@ -64,7 +64,7 @@ local PERIOD_MOST = 2 ^ 50 -- us, 35 years: of it some are added to a time
 local LIFETIME_MOST = 2 ^ 40 -- us of a lease
 local LEASE_SHARE, LEASE_LEAST = 8, 2 -- a lease has at most this part of what is there, and at least so many
 local LIMITS_MOST, WORDS_MOST, PLANS_MOST, TEXT_MOST = 8, 7, 1000, 1024
-local LOG_MOST, LOG_REACH, LOG_READ = 100000, 2048, 848 -- permits; entries that are written at once; bytes that are read
+local LOG_MOST, LOG_REACH, LOG_READ = 100000, 1024, 848 -- permits; entries written at once; bytes that are read
 
 -- As they are in the first byte of a cell.
 local NONE, UNLIMITED, GCRA, HYBRID, LEAKY, FIXED, SLIDING, LOG = 0, 1, 2, 3, 4, 5, 6, 7
@@ -134,6 +134,7 @@ do
 
 -- What is being read, and where; `limit` is what was said of the limit that is being read.
 local text, at, limit
+local logs, log_permits -- of the text so far
 
 local EXPECTED_RATE = 'expected a rate: a count, a slash and a period; for example 10/s'
 local EXPECTED_PERIOD = 'expected a period: s, min, h, d, w; for example 10/s'
@@ -694,9 +695,11 @@ end
 -- edge=closed: an entry counts for one ns more.
 local function compile_log(rule)
     compile_window(rule)
-    if rule.burst > LOG_MOST then
-        refuse('rate', 'a sliding-log keeps a time for each permit, in an engine for at most 100000 of them; shorten '
-            .. 'the period, for example 1000/s for 60000/min, or write algorithm=sliding-window')
+    logs, log_permits = logs + 1, log_permits + rule.burst
+    if log_permits > LOG_MOST then
+        refuse('rate', 'a sliding-log keeps a time for each call, in an engine for at most 100000 permits in all '
+            .. 'limits of a text; shorten the period, for example 1000/s for 60000/min, or write '
+            .. 'algorithm=sliding-window')
     end
     rule.gap = limit.time and us_up('gap', limit.time, limit.time_parts) or 0
     rule.closed = limit.edge == 'closed'
@@ -750,7 +753,7 @@ end
 
 function read_text(limits)
     local plan = {}
-    text, at = limits, 1
+    text, at, logs, log_permits = limits, 1, 0, 0
     repeat
         if #plan == LIMITS_MOST then mistake(at, 'a text holds at most 8 limits') end
         plan[#plan + 1] = read_limit()
@@ -758,6 +761,9 @@ function read_text(limits)
             mistake(at + 1, 'a ratio goes behind a bare number, as in 10,1.1; a limit has a period: 10/s')
         end
     until not skip(';') and not skip(',')
+    for i = 1, #plan do
+        if plan[i].kind == LOG then plan[i].debt = floor(LOG_REACH / logs) end
+    end
     return plan
 end
 
@@ -1395,12 +1401,12 @@ local function give_newest(cell, permits, all)
 end
 
 -- Not of what is further back than what may be written at once.
-function log.give(_, cell, _, taken, charged, unused)
+function log.give(rule, cell, _, taken, charged, unused)
     if kept(cell) == 0 or taken > cell[3] then return end
     local count, index = cell[8], taken == 0 and 0 or first(cell, is_later, taken - 1)
     local time, sum = cell[3], cell[4]
     if index < count then time, sum = entry_at(cell, index) end
-    if time ~= taken or count - index > LOG_REACH then return end
+    if time ~= taken or count - index > rule.debt then return end
     local there = (sum - sum_before(cell, index)) % SUMS
     local permits = min(unused, charged, there)
     if index == count then return give_newest(cell, permits, permits == there) end
@@ -1466,12 +1472,13 @@ function log.write(key, cell, head)
     call('SETRANGE', key, 0, head(cell))
 end
 
--- A sorted set with a member "stamp:000000" for each permit, as an older weir kept it: the value that it would be now.  Up
--- to 64 members are looked at, evenly by their places; a permit counts until the next of them is out.
-function log.read_old(key)
+-- A sorted set with a member "stamp:000000" for each permit, as an older weir kept it: the value that it would be now.
+-- Up to 64 members are looked at by all logs of a text, evenly by their places; a permit counts until the next is out.
+function log.read_old(key, rule)
     local permits = try('ZCARD', key)
     if type(permits) ~= 'number' then return nil end
-    local looked, slots, newest_time, sum, parts = min(permits, 64), 0, false, 0, {}
+    local most = rule.kind == LOG and rule.debt * 64 / LOG_REACH or 1
+    local looked, slots, newest_time, sum, parts = min(permits, floor(most)), 0, false, 0, {}
     for i = 1, looked do
         local upto = floor(i * permits / looked)
         local member = call('ZRANGE', key, upto - 1, upto - 1)[1]
@@ -1684,12 +1691,12 @@ end
 local values, old
 
 -- Of a log as much as most often is needed.  nil: there is nothing.
-local function read_key(i, key, is_log)
-    local value, whole
+local function read_key(i, key)
+    local is_log, value, whole = plan[i].kind == LOG, nil, nil
     if is_log then value = try('GETRANGE', key, 0, LOG_READ - 1) else value = try('GET', key) end
     if not value or value == '' and is_log and call('EXISTS', key) == 0 then return nil end
     if type(value) == 'table' then
-        value = log.read_old(key) or foreign(key)
+        value = log.read_old(key, plan[i]) or foreign(key)
         old[i] = true
     elseif is_log and #value == LOG_READ then
         whole = call('STRLEN', key)
@@ -1701,12 +1708,12 @@ end
 local function read_keys(keys)
     values, old = {}, {}
     if #keys == 1 then
-        cells = read_key(1, keys[1], plan[1].kind == LOG) or {}
+        cells = read_key(1, keys[1]) or {}
         return
     end
     cells = {}
     for i = 1, #keys do
-        local found = read_key(i, keys[i], plan[i].kind == LOG)
+        local found = read_key(i, keys[i])
         cells[i] = found and found[1]
     end
 end
