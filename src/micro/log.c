@@ -24,8 +24,8 @@
    rule: burst = count; period = how long an entry counts (edge=closed: a us longer), gap; debt = how far back a settle
    reaches.
 
-   May touch: the cell, what there is to write to the ring.  Promises: looks at MICRO_LOG_STEPS entries at most in a
-   verb, whatever the value, the limit and the cost; total.  Leaves to others: where the bytes are. */
+   May touch: the cell, what there is to write to the ring.  Promises: looks at micro_log_steps() entries at most in a
+   verb, whatever the value and the cost; total.  Leaves to others: where the bytes are. */
 #include <string.h>
 
 #include "micro/kinds.h"
@@ -281,6 +281,16 @@ const struct kind *log_kind(void)
 {
     static const struct kind log = {adapt, offer, enter, refuse, room, full, NULL, enter, give_back};
     return &log;
+}
+
+/* A search looks at as many as there are bits in the count, twice: steps that grow, then halves.  A counted refusal is
+   five of them; what is given back two, and what is written. */
+uint64_t micro_log_steps(const struct micro_rule *rule)
+{
+    uint64_t bits = 0;
+    for (uint64_t rest = rule->burst; rest != 0; rest /= 2) bits++;
+    const uint64_t search = 2 * bits + 1;
+    return most(5 * search, 2 * search + 2 + least(rule->debt, rule->burst));
 }
 
 /* ---- writing ---- */

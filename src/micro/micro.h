@@ -133,6 +133,9 @@ bool micro_prepare(const struct micro_plan *, struct micro_state *, uint64_t now
 /* Of a sliding-log, which has a key of its own; state: as it was read from these bytes. */
 void micro_log_open(struct micro_log *, const struct micro_state *, const void *bytes);
 
+/* So many entries a verb looks at, or writes one by one, at most: MICRO_LOG_STEPS or fewer. */
+uint64_t micro_log_steps(const struct micro_rule *);
+
 /* After a verb, where there is a ring and the cell has words still: how large the value of this size will be. */
 size_t micro_log_place(struct micro_cell *, struct micro_log *, size_t size);
 

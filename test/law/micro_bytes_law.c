@@ -2,8 +2,8 @@
    micro_bytes_law.c - any bytes under a key, any numbers in a question: an answer comes, within its bounds.
 
    Bytes that are no value of ours are refused; those that look like one hold words from 0 to 2^53 that nobody ever
-   wrote, a log's entries are any, and limits are others than those they were written for.  The rig looks at all numbers; what is
-   written after such a question reads again.
+   wrote, a log's entries are any, and limits are others than those they were written for.  The rig looks at all
+   numbers; what is written after such a question reads again.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -101,7 +101,8 @@ static void end_value(struct law *law, struct rig *rig, unsigned at, struct micr
     value_put(value, state, log);
     law_check(law, micro_read(&again, value->bytes, value->size), "what was written is not read");
     check_same(law, state, &again);
-    law_check(law, log->steps <= MICRO_LOG_STEPS, "%" PRIu64 " entries were looked at", log->steps);
+    const struct micro_rule *rule = &rig->micro.rule[at];
+    law_check(law, !is_log || log->steps <= micro_log_steps(rule), "%" PRIu64 " entries were looked at", log->steps);
     if (is_log && state->cell[0].words != 0 && !rig->any_bytes) check_ring(law, state, value->bytes);
 }
 
