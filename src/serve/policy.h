@@ -99,7 +99,7 @@ struct policy_place {
 };
 
 /* Permits of the sliding-logs of one limit in this process: so many that the costliest call, a charge that writes all
-   of them anew, takes 100 us at most (bench/serve/log_calls).  Of a text that a client sends fewer: two texts in turn
+   of them anew, takes 100 us at most (bench/log_calls.c).  Of a text that a client sends fewer: two texts in turn
    under one key have the log entered anew. */
 enum { PLACE_LOG_MAX = 8000, PLACE_TEXT_LOG_MAX = 2000 };
 
