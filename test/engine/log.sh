@@ -57,9 +57,9 @@ says of-module deny
 answers_alike most 99999 12345 take COST 1
 says of-module allow
 answers_alike most 99999 12345 charge 60000
-answers_alike grows 50001 25000 take COST 7
+answers_alike grows 65533 32766 take COST 7
 says of-module allow
-answers_alike grows 50001 49000 take COST 7
+answers_alike grows 65533 64000 take COST 7
 says of-functions allow
 answers_alike newest 100000 0 settle 'BEGAN+99999:1' 0
 says out allow # what was given back
