@@ -1694,7 +1694,7 @@ local values, old
 local function read_key(i, key)
     local is_log, value, whole = plan[i].kind == LOG, nil, nil
     if is_log then value = try('GETRANGE', key, 0, LOG_READ - 1) else value = try('GET', key) end
-    if not value or value == '' and is_log and call('EXISTS', key) == 0 then return nil end
+    if not value or value == '' and is_log and not call('GET', key) then return nil end
     if type(value) == 'table' then
         value = log.read_old(key, plan[i]) or foreign(key)
         old[i] = true
