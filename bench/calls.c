@@ -48,7 +48,7 @@ static uint32_t micro(struct subject *subject)
     struct micro_range range[MICRO_LOG_RANGES];
     struct micro_answer answer;
     if (subject->size != 0 && !micro_read(&state, subject->bytes, subject->size)) return 0;
-    if (subject->size != 0) micro_log_open(&log, &state, subject->bytes);
+    if (subject->size >= MICRO_LOG_RING) micro_log_open(&log, &state, subject->bytes);
     micro_take(&subject->micro, &state, &log, &ask, &answer);
     if (!answer.changed) return answer.verdict;
     if (log.ring == NULL) {

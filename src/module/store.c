@@ -86,7 +86,7 @@ static bool read_value(struct store *store, unsigned at, const void *bytes, size
     struct micro_state part;
     struct micro_state *state = question->keys == 1 ? &store->state : &part;
     if (!micro_read(state, bytes, size)) return refuse_value(store, at, bytes, size);
-    micro_log_open(&store->log[at], state, bytes);
+    if (size >= MICRO_LOG_RING) micro_log_open(&store->log[at], state, bytes);
     if (question->keys == 1 || state->count == 0) return true;
     store->state.count = question->plan->count;
     store->state.cell[at] = state->cell[0];
