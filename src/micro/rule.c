@@ -223,7 +223,7 @@ int micro_plan_make(struct micro_plan *plan, const weir_plan *from, weir_error *
         return WEIR_EUNSUPPORTED;
     }
     for (unsigned i = 0; i < plan->count; i++) {
-        if (plan->rule[i].kind == MICRO_LOG) plan->rule[i].debt = MICRO_LOG_REACH / logs;
+        if (plan->rule[i].kind == MICRO_LOG) plan->rule[i].debt = MICRO_LOG_REACH / most(logs, 1);
     }
     return 0;
 }
