@@ -10,7 +10,7 @@
 #include "core/algorithm.h"
 #include "micro/micro.h"
 
-enum { TEXT_SIZE = 96, ROWS_MAX = 160, BATCH = 32, TWO = 2, STAMPS_MAX = 4096, WARM = 1000, TAKES_MAX = 1000 };
+enum { TEXT_SIZE = 96, ROWS_MAX = 160, BATCH = 32, TWO = 2, ENTRIES_MAX = 4096, WARM = 1000, TAKES_MAX = 1000 };
 enum { KEYS = 100000, ALL_OF_A_LIST = 4 };
 static const uint64_t granted_ns = 10000000, refused_ns = 1000, us_ns = 1000;
 
@@ -28,9 +28,8 @@ struct subject {
     weir_ask ask[BATCH];
     uint64_t number[BATCH]; /* their keys */
     struct micro_plan micro;
-    unsigned char bytes[MICRO_BYTES_MAX];
+    unsigned char bytes[MICRO_BYTES_MAX + ENTRIES_MAX * MICRO_LOG_ENTRY];
     size_t size;
-    uint64_t stamp[STAMPS_MAX], stamps;
 };
 
 /* ---- one question ---- */
@@ -40,34 +39,24 @@ static weir_key key_of(const uint64_t *number)
     return (weir_key){number, sizeof *number};
 }
 
-static uint64_t stamp_at(struct micro_log *log, uint64_t index)
-{
-    return ((const uint64_t *)log->where)[index];
-}
-
-/* As the module keeps what was entered. */
-static void keep_stamps(struct subject *subject, const struct micro_log *log)
-{
-    const uint64_t behind = log->drop_from + log->drop;
-    uint64_t *gap = subject->stamp + log->drop_from;
-    memmove(gap, subject->stamp + behind, (subject->stamps - behind) * sizeof *gap);
-    subject->stamps -= log->drop;
-    for (uint64_t i = 0; i < log->add && subject->stamps < STAMPS_MAX; i++)
-        subject->stamp[subject->stamps++] = log->add_at;
-}
-
 /* All that the module does with a value: reads it, decides, writes it. */
 static uint32_t micro(struct subject *subject)
 {
     const struct micro_ask ask = {.now = subject->now_ns / us_ns, .cost = {1}};
     struct micro_state state = {.count = 0};
-    struct micro_log log = {.size = subject->stamps, .stamp = stamp_at, .where = subject->stamp};
+    struct micro_log log = {.ring = NULL};
+    struct micro_range range[MICRO_LOG_RANGES];
     struct micro_answer answer;
     if (subject->size != 0 && !micro_read(&state, subject->bytes, subject->size)) return 0;
+    if (subject->size >= MICRO_LOG_RING) micro_log_open(&log, &state, subject->bytes);
     micro_take(&subject->micro, &state, &log, &ask, &answer);
     if (!answer.changed) return answer.verdict;
-    if (subject->micro.rule[0].kind == MICRO_LOG) keep_stamps(subject, &log);
-    else subject->size = micro_write(&state, subject->bytes);
+    if (log.ring == NULL) {
+        subject->size = micro_write(&state, subject->bytes);
+    } else {
+        subject->size = micro_log_place(&state.cell[0], &log, subject->size);
+        micro_log_write(&state, &log, subject->bytes, range);
+    }
     return answer.verdict;
 }
 

@@ -3,8 +3,8 @@
 
 # ---- law: a property is a test, and with clang a fuzz target ----
 weir_programs(law law TIER check NAMES accesslog backward bursty conserve cycle due every fields fixed_window hostile
-    idle leaky micro micro_bound micro_bytes micro_late micro_retry parts pools rates region resp retry settle short
-    simrate slice sliding_log sliding_window table text timeline total warmup wide window)
+    idle leaky micro micro_bound micro_bytes micro_late micro_log micro_retry parts pools rates region resp retry settle
+    short simrate slice sliding_log sliding_window table text timeline total warmup wide window)
 weir_programs(law law TIER check NAMES config http serve USES serve)
 weir_programs(law law TIER check NAMES engine_reply USES engine hiredis)
 weir_all_declared(law law)
@@ -22,7 +22,7 @@ endif()
 # ---- unit: one file of the sources, or one idea ----
 weir_programs(unit test TIER check USES cmocka NAMES accesslog address address_text bursty bytes cycle dialect directive
     extremes facts fields five_per_second fixed_window hash host keyed keyed_edges keyed_one leaky lease lease_fork
-    limiter list log map memory micro micro_state module_clock num plan region resp simrate slept sliding_log
+    limiter list log map memory micro micro_log micro_state module_clock num plan region resp simrate slept sliding_log
     sliding_window spelling stamp text timeline top tsc warmup wide writer arguments)
 weir_programs(unit test TIER check USES cmocka serve NAMES config deadlines http http_auth http_gate http_headers
     http_routes notes policy quota receipt resp_commands tables turn)
@@ -254,6 +254,7 @@ if(TARGET weir_module)
     add_dependencies(bench-serve-client weir_module) # bench/engine/run loads it
     weir_bench_script(engine engine/run ALONE)
     weir_bench_script(bytes engine/bytes)
+    weir_bench_script(engine-attack engine/attack)
     if(TARGET engine-grants)
         weir_bench_script(hot engine/hot ALONE)
     endif()

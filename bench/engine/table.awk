@@ -3,8 +3,8 @@
 BEGIN {
     FS = "\t"
     pipelines = split("1 16 64", pipeline, " ")
-    jobs = split("bare ping|bare set|module owing|cell owing|module take|module throttle|cell throttle|lua fcall|" \
-                     "script evalsha", job, "|")
+    jobs = split("bare ping|bare set|module owing|cell owing|module take|module throttle|cell throttle|" \
+                     "lua fcall-owing|script evalsha-owing|lua fcall|script evalsha", job, "|")
 }
 
 {
@@ -47,5 +47,6 @@ END {
     ratio("module / redis-cell, keys go", "module throttle", "cell throttle", "")
     ratio("WEIR.TAKE / redis-cell, keys go", "module take", "cell throttle", "")
     ratio("module / SET, keys stay", "module owing", "bare set", "goal without redis-cell: 0.8")
-    ratio("weir.lua / a minimal script", "lua fcall", "script evalsha", "goal: 1.0")
+    ratio("weir.lua / a script, keys stay", "lua fcall-owing", "script evalsha-owing", "goal: 1.0")
+    ratio("weir.lua / a script, keys go", "lua fcall", "script evalsha", "")
 }

@@ -405,7 +405,7 @@ int main(int argc, char **argv)
     }
     if (!read_options(argc, argv, &settings)) return usage();
     settings.order.at_least = settings.pipeline;
-    if (settings.order.kind == KIND_EVALSHA) load_script(&settings);
+    if (settings.order.kind == KIND_EVALSHA || settings.order.kind == KIND_EVALSHA_OWING) load_script(&settings);
     client.settings = &settings;
     client.tape = tape_write(&settings.order);
     client.reply = settings.order.kind >= KIND_HTTP_QUERY ? reply_http : reply_resp;

@@ -6,7 +6,8 @@
 
    Every key comes once before any comes again, in an order that nothing can foresee; with a hot key, it takes the place
    of so many in a hundred.  The limit is ten a second, twenty at once, so that a key of many
-   has paid its debt when it comes again; with `owing` it is ten an hour, ten thousand at once, and none has.
+   has paid its debt when it comes again; with `owing` it is ten an hour, ten thousand at once, and none has.  Those are
+   other keys: what they owe would be owed under the other limit, too, and all would be refused.
 
    May touch: the heap.  Promises: the same tape for the same order.  Leaves to others: sending (client.c). */
 #include "tape.h"
@@ -20,9 +21,11 @@
 enum { TEMPLATE_MAX = 1024, DIGITS = 7 };
 
 #define FIRST_KEY "user:0000000"
+#define FIRST_OWING "owes:0000000"
 
-static const char *const NAMES[KINDS] = {"ping",    "set",   "throttle",   "owing",       "take",
-                                         "evalsha", "fcall", "http-query", "http-header", "http-post"};
+static const char *const NAMES[KINDS] = {"ping",        "set",        "throttle",    "owing",
+                                         "take",        "evalsha",    "fcall",       "evalsha-owing",
+                                         "fcall-owing", "http-query", "http-header", "http-post"};
 
 const char *kind_name(enum kind kind)
 {
@@ -41,7 +44,7 @@ static int print_first(const struct tape_order *order, char *out, size_t size)
                         FIRST_KEY);
     case KIND_OWING:
         return snprintf(out, size, "*5\r\n$11\r\nCL.THROTTLE\r\n$12\r\n%s\r\n$4\r\n9999\r\n$2\r\n10\r\n$4\r\n3600\r\n",
-                        FIRST_KEY);
+                        FIRST_OWING);
     case KIND_TAKE:
         return snprintf(out, size, "*3\r\n$9\r\nWEIR.TAKE\r\n$13\r\n10/s burst=20\r\n$12\r\n%s\r\n", FIRST_KEY);
     case KIND_EVALSHA:
@@ -53,6 +56,15 @@ static int print_first(const struct tape_order *order, char *out, size_t size)
         return snprintf(out, size,
                         "*5\r\n$5\r\nFCALL\r\n$9\r\nweir_take\r\n$1\r\n1\r\n$12\r\n%s\r\n$13\r\n10/s burst=20\r\n",
                         FIRST_KEY);
+    case KIND_EVALSHA_OWING:
+        return snprintf(
+            out, size,
+            "*7\r\n$7\r\nEVALSHA\r\n$40\r\n%s\r\n$1\r\n1\r\n$12\r\n%s\r\n$4\r\n9999\r\n$2\r\n10\r\n$4\r\n3600\r\n",
+            order->script_id, FIRST_OWING);
+    case KIND_FCALL_OWING:
+        return snprintf(out, size,
+                        "*5\r\n$5\r\nFCALL\r\n$9\r\nweir_take\r\n$1\r\n1\r\n$12\r\n%s\r\n$16\r\n10/h burst=10000\r\n",
+                        FIRST_OWING);
     case KIND_HTTP_QUERY:
         return snprintf(out, size, "GET %s?key=%s HTTP/1.1\r\nHost: %s\r\n\r\n", order->path, FIRST_KEY, order->host);
     case KIND_HTTP_HEADER:
@@ -100,6 +112,7 @@ struct tape tape_write(const struct tape_order *order)
         exit(1);
     }
     const char *key = strstr(first, FIRST_KEY);
+    if (key == NULL) key = strstr(first, FIRST_OWING);
     const size_t digits = key != NULL ? (size_t)(key - first) + sizeof FIRST_KEY - 1 - DIGITS : 0;
     for (size_t i = 0; i < tape.count; i++) {
         char *request = tape.bytes + i * tape.request_size;

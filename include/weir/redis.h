@@ -155,6 +155,7 @@ typedef struct {
     uint64_t round_trips[WEIR_ENGINE_ROUND_TRIPS]; /* answers, [i]: in less than 2^(10 + i) ns; the last all others */
     uint64_t round_trip_sum_ns;                    /* from sending to hearing */
     uint64_t away_full;                            /* new keys that found the local table full: refused by mistake */
+    uint64_t foreign; /* answered by the away policy: at the key is no state that this weir reads */
 } weir_engine_stats;
 /* Of all handles together. */
 WEIR_API void weir_engine_read_stats(weir_engine *, weir_engine_stats *, size_t size);

@@ -11,10 +11,13 @@
 #include "cli/arguments.h"
 #include "cli/plot.h"
 #include "core/algorithm.h"
+#include "core/num.h"
+#include "micro/micro.h"
 #include "plan/dialect.h"
 #include "plan/plan.h"
 #include "plan/text.h"
 #include "plan/words.h"
+#include "serve/policy.h"
 
 enum { TEXT_MAX = 8192 };
 
@@ -70,11 +73,46 @@ static void print_json(const struct plan *plan, uint64_t window_ns)
     printf("]}\n");
 }
 
+/* What a client may ask for where others wait for its call, and what that costs at most. */
+static void explain_logs(const weir_plan *plan, struct writer *writer)
+{
+    const struct plan *inside = plan_inside_const(plan);
+    struct micro_plan there;
+    uint64_t permits = 0, steps = 0;
+    const bool kept = micro_plan_make(&there, plan, NULL) == 0;
+    for (uint64_t i = 0; i < inside->count; i++) {
+        if (inside->limit[i].algorithm != ALGORITHM_SLIDING_LOG) continue;
+        permits = add_saturating(permits, inside->limit[i].count.digits);
+        steps += kept ? micro_log_steps(&there.rule[i]) : 0;
+    }
+    if (permits == 0) return;
+    write_text(writer, "  in weir serve   ");
+    if (permits <= PLACE_LOG_MAX) {
+        write_text(writer, "a call of any cost takes up to ");
+        write_grouped(writer, 2 * permits);
+        write_text(writer, " steps; ");
+    }
+    write_text(writer, "logs have up to ");
+    write_grouped(writer, PLACE_LOG_MAX);
+    write_text(writer, " permits, in a client's text ");
+    write_grouped(writer, PLACE_TEXT_LOG_MAX);
+    write_text(writer, "\n  in an engine    ");
+    if (kept) {
+        write_text(writer, "a call of any cost takes up to ");
+        write_grouped(writer, steps);
+        write_text(writer, " steps; ");
+    }
+    write_text(writer, "logs have up to ");
+    write_grouped(writer, MICRO_LOG_MAX);
+    write_text(writer, " permits\n");
+}
+
 static void print_words(const weir_plan *plan, uint64_t window_ns)
 {
     char text[TEXT_MAX];
     struct writer writer = {text, sizeof text, 0};
     explain(plan_inside_const(plan), window_ns, &writer);
+    explain_logs(plan, &writer);
     fputs(text, stdout);
     struct plot plot;
     if (plot_make(&plot, plan)) plot_print(&plot, stdout);

@@ -106,6 +106,9 @@ static void cannot(struct weir_engine *engine, struct link *link, struct item *i
         return;
     }
     const bool other = strncmp(what, "WRONGTYPE", strlen("WRONGTYPE")) == 0;
+    const bool foreign = other || strncmp(what, "WEIRVALUE", strlen("WEIRVALUE")) == 0;
+    hub_count(&engine->hub->counts.foreign, foreign ? 1 : 0);
+    item->foreign = foreign;
     snprintf(why, sizeof why, "%s%s", other ? "this key holds something else: " : "", what);
     hub_tell(engine->hub, link->server, engine->now_ns, why);
 }
@@ -398,6 +401,8 @@ static void collect(struct weir_engine *engine, uint64_t now_ns)
         if (item->state == ITEM_AWAY) {
             if (item->ask->verb != WEIR_ASK_SECRET) busy_unanswered(engine, item->ask);
             away_answer(engine->hub, item->ask, item->server, &share);
+            if (item->foreign && item->ask->decision.retry_ns != 0)
+                item->ask->decision.retry_ns = most(item->ask->decision.retry_ns, HOST_SECOND_NS);
         } else if (item->ask->from == WEIR_FROM_ENGINE && from[WEIR_FROM_ENGINE] == 0) {
             smooth(engine->hub, subtract_to_zero(now_ns, item->begun_ns));
         }

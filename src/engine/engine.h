@@ -33,6 +33,7 @@ struct item {
     uint16_t server; /* who has it, had it, or should have had it */
     bool asking;     /* ASK said that it is there for this once */
     bool unknown;    /* nobody is known who has it */
+    bool foreign;    /* at its key is something else than a state of weir's */
     enum link_way way;
     uint8_t tries;
     uint64_t not_before_ns, sent_ns, begun_ns, deadline_ns;

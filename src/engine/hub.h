@@ -37,7 +37,7 @@ struct server {
 
 struct hub_counts {
     _Atomic uint64_t calls, from_engine, from_lease, from_away, commands, connects, late, redirected, aways;
-    _Atomic uint64_t leased, lease_unused, round_trip_ns, crowded;
+    _Atomic uint64_t leased, lease_unused, round_trip_ns, crowded, foreign;
     _Atomic uint64_t outages[WEIR_OUTAGES], round_trips[WEIR_ENGINE_ROUND_TRIPS], round_trip_sum_ns;
 };
 

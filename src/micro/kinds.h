@@ -87,4 +87,20 @@ uint64_t gcra_time_to(const struct micro_rule *, const struct micro_cell *, uint
 /* Permits out. */
 uint64_t gcra_out(const struct micro_cell *);
 
+/* ---- a sliding-log's cell, behind which its ring is (log.c) ---- */
+
+enum {
+    LOG_NEWEST, /* us: of the newest entry, which is not in the ring */
+    LOG_SUM,    /* permits up to it, modulo 2^32 ... */
+    LOG_GONE,   /* ... and up to the oldest that count */
+    LOG_SLOTS,  /* of the ring */
+    LOG_FIRST,  /* the slot of its oldest entry */
+    LOG_COUNT,  /* its entries */
+    LOG_RESERVED,
+    LOG_WORDS
+};
+
+/* Of a cell with words, and a ring of so many bytes. */
+bool log_is_sound(const struct micro_cell *, size_t ring_size);
+
 #endif

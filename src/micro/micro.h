@@ -33,7 +33,13 @@ enum {
     MICRO_CELL = 16,     /* bytes of a cell before its words */
     MICRO_WORDS_MAX = 7, /* of a cell */
     MICRO_BYTES_MAX = MICRO_HEAD + WEIR_LIMITS_MAX * (MICRO_CELL + 8 * MICRO_WORDS_MAX),
-    MICRO_LOG_MAX = 100000, /* permits of a sliding-log */
+    MICRO_LOG_MAX = 100000, /* permits of the sliding-logs of a text: so entries, and what may move as they get room */
+    MICRO_LOG_REACH = 1024, /* newer entries, over which one that is given back is reached; of several logs together */
+    MICRO_LOG_STEPS = 1280, /* entries of a log that a verb looks at and writes one by one, at most */
+    MICRO_LOG_ENTRY = 12,   /* bytes */
+    MICRO_LOG_RING = MICRO_HEAD + MICRO_CELL + 8 * MICRO_WORDS_MAX, /* where they begin in a value */
+    MICRO_LOG_BYTES_MAX = MICRO_LOG_RING + (MICRO_LOG_MAX + 1) * MICRO_LOG_ENTRY,
+    MICRO_LOG_RANGES = 3,
     MICRO_RECEIPT_MAX = 24 + WEIR_LIMITS_MAX * 24
 };
 
@@ -46,7 +52,7 @@ enum micro_kind {
     MICRO_LEAKY = 4,
     MICRO_FIXED = 5,
     MICRO_SLIDING = 6,
-    MICRO_LOG = 7, /* its stamps are in a sorted set, not in a value */
+    MICRO_LOG = 7, /* its entries are behind its cell, which is alone in its value */
     MICRO_KINDS
 };
 
@@ -58,7 +64,8 @@ struct micro_rule {
     uint64_t burst;       /* permits that one call may ask for at most */
     uint64_t permit, per; /* lines: ticks */
     uint64_t top;         /* lines: ticks that fit; leaky: thousandths */
-    uint64_t debt;        /* how far a charge may go beyond that: ticks, thousandths, permits of a sliding-window */
+    uint64_t debt;        /* how far a charge may go beyond that: ticks, thousandths, permits of a sliding-window;
+                             of a sliding-log, over how many newer entries one is reached that is given back */
     uint64_t per_fast;    /* hybrid: ticks that drain from its ceiling, catchup * per */
     uint64_t period, block, gap;  /* windows and logs, us */
     uint64_t second, third, calm; /* leaky: second / third thousandths leak in a ms; up to calm starts at once */
@@ -69,7 +76,7 @@ struct micro_plan {
     struct micro_rule rule[WEIR_LIMITS_MAX];
 };
 
-/* What is remembered of one limit; without words it is fresh, and that is how a sliding-log always is here. */
+/* What is remembered of one limit; without words it is fresh. */
 struct micro_cell {
     uint64_t kind, words;
     uint64_t per; /* lines: by which the ticks were counted */
@@ -81,15 +88,14 @@ struct micro_state {
     struct micro_cell cell[WEIR_LIMITS_MAX];
 };
 
-/* The stamps of a sliding-log, the oldest first. */
+/* The entries of a sliding-log, where they are read as they are needed; and what a verb leaves there to be written. */
 struct micro_log {
-    uint64_t size;
-    uint64_t (*stamp)(struct micro_log *, uint64_t index); /* index below size */
-    uint64_t (*until)(struct micro_log *, uint64_t time);  /* how many are not later; NULL: looked for, by halves */
-    void *where;                                           /* for both: whose they are */
-    /* Filled by a verb, zero before: so many go, the first of them at this index (which is as it was before the verb);
-       then so many permits are entered at this time. */
-    uint64_t drop, drop_from, add, add_at;
+    const unsigned char *ring; /* borrowed: of the value that was read; NULL: there is none, it is written as a whole */
+    uint64_t steps;            /* entries looked at so far, or written */
+    bool pushes;               /* one more, of this time and sum */
+    bool gives, removes;       /* from `from` on sums are less by `sum`; and the first of them goes */
+    uint64_t time, sum, from;
+    uint64_t moves, move_from, move_to; /* slots, so that there is room */
 };
 
 struct micro_ask {
@@ -123,6 +129,27 @@ size_t micro_write(const struct micro_state *, void *bytes);
    and where the clock was set back all goes back with it.  The verbs below do so first.  true: a time was moved, which
    has to be written even with a refusal: it would be moved again and again, and never come. */
 bool micro_prepare(const struct micro_plan *, struct micro_state *, uint64_t now);
+
+/* Of a sliding-log, which has a key of its own; state: as it was read from these bytes. */
+void micro_log_open(struct micro_log *, const struct micro_state *, const void *bytes);
+
+/* So many entries a verb looks at, or writes one by one, at most: MICRO_LOG_STEPS or fewer. */
+uint64_t micro_log_steps(const struct micro_rule *);
+
+/* After a verb, where there is a ring and the cell has words still: how large the value of this size will be. */
+size_t micro_log_place(struct micro_cell *, struct micro_log *, size_t size);
+
+/* Then, when `bytes`, the value as it was read, has grown to that size by zeros: writes what has changed, and says
+   where.  Returns how many ranges. */
+struct micro_range {
+    size_t at, size;
+};
+unsigned micro_log_write(const struct micro_state *, struct micro_log *, void *bytes,
+                         struct micro_range range[MICRO_LOG_RANGES]);
+
+/* The value of a log that was kept in another way: the permits up to each of these times, which are in order.  Returns
+   its size; of `bytes` MICRO_LOG_RING + count * MICRO_LOG_ENTRY are written at most. */
+size_t micro_log_make(const uint64_t time[], const uint64_t sum[], unsigned count, void *bytes);
 
 /* log: one for each limit that is a sliding-log, at its index; others are not looked at.  May be NULL without any. */
 void micro_take(const struct micro_plan *, struct micro_state *, struct micro_log log[], const struct micro_ask *,

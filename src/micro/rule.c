@@ -27,6 +27,10 @@ static const char too_much[] = "this rate and burst need numbers over 2^52 in an
 static const char too_long[] = "an engine keeps this limit for at most 35 years; write a shorter period or a smaller "
                                "burst, for example 1000/d";
 
+static const char too_long_logs[] = "a sliding-log keeps a time for each call, in an engine for at most 100000 permits "
+                                    "in all limits of a text; shorten the period, for example 1000/s for 60000/min, or "
+                                    "write algorithm=sliding-window";
+
 static problem elsewhere(unsigned algorithm)
 {
     switch (algorithm) {
@@ -174,11 +178,7 @@ static problem make_log(const struct limit *limit, struct micro_rule *rule)
 {
     rule->gap = us_ceil(limit->has_time ? limit->time_ns : 0);
     if (limit->edge == EDGE_CLOSED) rule->flags |= MICRO_CLOSED;
-    if (limit->count.digits > MICRO_LOG_MAX) {
-        return "a sliding-log keeps a time for each permit, in an engine for at most 100000 of them; shorten the "
-               "period, "
-               "for example 1000/s for 60000/min, or write algorithm=sliding-window";
-    }
+    if (limit->count.digits > MICRO_LOG_MAX) return too_long_logs;
     const problem wrong = make_window(limit, rule, add_saturating(limit->period_ns, limit->edge == EDGE_CLOSED));
     if (wrong != NULL) return wrong;
     return rule->gap <= PERIOD_MOST ? NULL : too_long;
@@ -208,14 +208,22 @@ static problem make(const struct limit *limit, struct micro_rule *rule)
 int micro_plan_make(struct micro_plan *plan, const weir_plan *from, weir_error *error)
 {
     const struct plan *inside = plan_inside_const(from);
+    uint64_t logs = 0, permits = 0;
     *plan = (struct micro_plan){.count = (unsigned)inside->count};
     for (unsigned i = 0; i < plan->count; i++) {
-        const problem wrong = make(&inside->limit[i], &plan->rule[i]);
+        problem wrong = make(&inside->limit[i], &plan->rule[i]);
+        const bool log = wrong == NULL && plan->rule[i].kind == MICRO_LOG;
+        logs += log;
+        permits += log ? plan->rule[i].burst : 0;
+        if (permits > MICRO_LOG_MAX) wrong = too_long_logs;
         if (wrong == NULL) continue;
         if (error == NULL) return WEIR_EUNSUPPORTED;
         *error = (weir_error){.code = WEIR_EUNSUPPORTED};
         strncpy(error->message, wrong, sizeof error->message - 1);
         return WEIR_EUNSUPPORTED;
+    }
+    for (unsigned i = 0; i < plan->count; i++) {
+        if (plan->rule[i].kind == MICRO_LOG) plan->rule[i].debt = MICRO_LOG_REACH / most(logs, 1);
     }
     return 0;
 }

@@ -3,6 +3,7 @@
 
        | w e i r | 1 | cells | 0 | 0 |                      the head, 8 bytes
        | kind, words << 8 | per | word ... |                a cell, 8 bytes each, least byte first
+       | entry ... |                                        behind the cell of a sliding-log, which is alone (log.c)
 
    The module and weir.lua write the same, so a key may be asked by either.
 
@@ -33,12 +34,14 @@ static void write_word(unsigned char *bytes, uint64_t word)
 static bool words_fit(uint64_t kind, uint64_t words)
 {
     static const uint64_t of_kind[MICRO_KINDS] = {
-        [MICRO_GCRA] = GCRA_WORDS, [MICRO_HYBRID] = 3, [MICRO_LEAKY] = 2, [MICRO_FIXED] = 2, [MICRO_SLIDING] = 3};
+        [MICRO_GCRA] = GCRA_WORDS, [MICRO_HYBRID] = 3,  [MICRO_LEAKY] = 2,
+        [MICRO_FIXED] = 2,         [MICRO_SLIDING] = 3, [MICRO_LOG] = LOG_WORDS};
     if (kind >= MICRO_KINDS) return false;
     return words == 0 || words == of_kind[kind] || (kind == MICRO_GCRA && words == GCRA_LEASE_WORDS);
 }
 
-static bool read_cell(struct micro_cell *cell, const unsigned char **at, size_t *left)
+/* A log is alone, for its ring is behind it. */
+static bool read_cell(struct micro_cell *cell, const unsigned char **at, size_t *left, bool alone)
 {
     if (*left < MICRO_CELL) return false;
     const uint64_t first = read_word(*at), words = first >> BYTE_BITS;
@@ -48,6 +51,7 @@ static bool read_cell(struct micro_cell *cell, const unsigned char **at, size_t 
     if (!words_fit(cell->kind, words) || cell->per > MICRO_MOST || *left < words * WORD) return false;
     const bool line = cell->kind == MICRO_GCRA || cell->kind == MICRO_HYBRID;
     if (line && words != 0 && cell->per == 0) return false;
+    if (cell->kind == MICRO_LOG && words != 0 && !alone) return false;
     for (uint64_t i = 0; i < words; i++) {
         cell->word[i] = read_word(*at);
         if (cell->word[i] > WORD_MOST) return false;
@@ -67,10 +71,13 @@ bool micro_read(struct micro_state *state, const void *bytes, size_t size)
     size_t left = size - MICRO_HEAD;
     at += MICRO_HEAD;
     for (unsigned i = 0; i < count; i++) {
-        if (!read_cell(&state->cell[i], &at, &left)) return false;
+        if (!read_cell(&state->cell[i], &at, &left, count == 1)) return false;
     }
-    state->count = left == 0 ? count : 0;
-    return left == 0;
+    const struct micro_cell *first = &state->cell[0];
+    const bool log = first->kind == MICRO_LOG && first->words != 0;
+    const bool sound = log ? log_is_sound(first, left) : left == 0;
+    state->count = sound ? count : 0;
+    return sound;
 }
 
 /* No letter, so that "weirdo" is not weir's. */

@@ -121,7 +121,6 @@ struct engine {
     void (*free_call_reply)(struct RedisModuleCallReply *);
     int (*call_reply_type)(struct RedisModuleCallReply *);
     size_t (*call_reply_length)(struct RedisModuleCallReply *);
-    long long (*call_reply_integer)(struct RedisModuleCallReply *);
     struct RedisModuleCallReply *(*call_reply_array_element)(struct RedisModuleCallReply *, size_t);
     const char *(*call_reply_string_ptr)(struct RedisModuleCallReply *, size_t *);
     struct RedisModuleString *(*create_string)(struct RedisModuleCtx *, const char *, size_t);

@@ -11,16 +11,15 @@
 struct store {
     const struct call *call;
     const struct question *question;
-    struct RedisModuleKey *key[WEIR_LIMITS_MAX]; /* NULL: a log's, which is closed already, or nothing to read */
+    struct RedisModuleKey *key[WEIR_LIMITS_MAX]; /* NULL: nothing to read */
     struct micro_state state;
     struct micro_log log[WEIR_LIMITS_MAX];
-    struct stamps stamps[WEIR_LIMITS_MAX];
+    size_t old_size[WEIR_LIMITS_MAX]; /* of a log that an older weir kept, in `old` as it would be now; else 0 */
+    unsigned char old[WEIR_LIMITS_MAX][STAMPS_BYTES];
 };
 
 /* false: refused, and nothing is open. */
 bool store_open(struct store *, const struct call *, const struct question *, bool only_reads);
-/* Something in a log turned out not to be ours: refused, and closed. */
-bool store_is_sound(struct store *);
 /* Writes what has changed, and tells replicas; then closes. */
 void store_write(struct store *, uint64_t idle_us);
 void store_close(struct store *);

@@ -100,7 +100,6 @@ void take_run(const struct call *call)
     if (!read_take(call, &question) || !store_open(&store, call, &question, question.ask.peek)) return;
     question.ask.now = clock_read(&call->module->clock, call->engine);
     micro_take(question.plan, &store.state, store.log, &question.ask, &given);
-    if (!store_is_sound(&store)) return;
     if (given.changed && !question.ask.peek) store_write(&store, given.idle);
     else store_close(&store);
     answer(call, &question, &given, true);
@@ -122,7 +121,6 @@ void charge_run(const struct call *call)
         return;
     question.ask.now = clock_read(&call->module->clock, call->engine);
     micro_charge(question.plan, &store.state, store.log, &question.ask, &given);
-    if (!store_is_sound(&store)) return;
     if (given.changed) store_write(&store, given.idle);
     else store_close(&store);
     answer(call, &question, &given, false);
@@ -160,7 +158,6 @@ void settle_run(const struct call *call)
         return;
     const uint64_t now = clock_read(&call->module->clock, call->engine);
     micro_settle(question.plan, &store.state, store.log, now, taken, charged, actual, &given);
-    if (!store_is_sound(&store)) return;
     if (given.changed) store_write(&store, given.idle);
     else store_close(&store);
     call_integer(call, 1);

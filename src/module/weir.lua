@@ -23,7 +23,7 @@
 --
 --     "weir" 1 n 0 0 | kind + 256 * words, per, word, word... | the next limit's |      gone when all is full again
 --
--- and a sliding-log is a sorted set with a member "stamp:000000" for each permit.
+-- and behind the cell of a sliding-log, which is alone, there are its entries: of a long log a call reads few.
 --
 -- Asked with one key for all limits of a text, or with a key for each.  Answers are numbers in us; see README and
 -- doc/distributed.md.  A refusal writes nothing, unless refused calls are counted.  Errors begin with WEIRLIMIT (a
@@ -45,13 +45,14 @@ local VERSION = '0.1.0' -- as in weir.h
 -- Out of reach while FUNCTION LOAD runs: the first call fetches them.
 local find, match, sub, gsub, format, rep, byte, upper, gmatch
 local fmod, floor, max, min, unpack, pcall, tonumber
-local call, pack, unpack_bytes
+local call, try, pack, unpack_bytes, concat, type
 
 local function fetch()
     find, match, sub, gsub, format = string.find, string.match, string.sub, string.gsub, string.format
     rep, byte, upper, gmatch = string.rep, string.byte, string.upper, string.gmatch
     fmod, floor, max, min = math.fmod, math.floor, math.max, math.min
-    call, pack, unpack_bytes = redis.call, struct.pack, struct.unpack
+    call, try, pack, unpack_bytes = redis.call, redis.pcall, struct.pack, struct.unpack
+    concat, type = table.concat, _G.type
     unpack, pcall, tonumber = _G.unpack, _G.pcall, _G.tonumber
 end
 
@@ -62,7 +63,8 @@ local HYBRID_MOST = 2 ^ 51 -- ticks of a hybrid's pool, and of the lag that it r
 local PERIOD_MOST = 2 ^ 50 -- us, 35 years: of it some are added to a time
 local LIFETIME_MOST = 2 ^ 40 -- us of a lease
 local LEASE_SHARE, LEASE_LEAST = 8, 2 -- a lease has at most this part of what is there, and at least so many
-local LIMITS_MOST, WORDS_MOST, LOG_MOST, PLANS_MOST, TEXT_MOST = 8, 7, 100000, 1000, 1024
+local LIMITS_MOST, WORDS_MOST, PLANS_MOST, TEXT_MOST = 8, 7, 1000, 1024
+local LOG_MOST, LOG_REACH, LOG_READ = 100000, 1024, 848 -- permits; entries written at once; bytes that are read
 
 -- As they are in the first byte of a cell.
 local NONE, UNLIMITED, GCRA, HYBRID, LEAKY, FIXED, SLIDING, LOG = 0, 1, 2, 3, 4, 5, 6, 7
@@ -132,6 +134,7 @@ do
 
 -- What is being read, and where; `limit` is what was said of the limit that is being read.
 local text, at, limit
+local logs, log_permits -- of the text so far
 
 local EXPECTED_RATE = 'expected a rate: a count, a slash and a period; for example 10/s'
 local EXPECTED_PERIOD = 'expected a period: s, min, h, d, w; for example 10/s'
@@ -692,9 +695,11 @@ end
 -- edge=closed: an entry counts for one ns more.
 local function compile_log(rule)
     compile_window(rule)
-    if rule.burst > LOG_MOST then
-        refuse('rate', 'a sliding-log keeps a time for each permit, in an engine for at most 100000 of them; shorten '
-            .. 'the period, for example 1000/s for 60000/min, or write algorithm=sliding-window')
+    logs, log_permits = logs + 1, log_permits + rule.burst
+    if log_permits > LOG_MOST then
+        refuse('rate', 'a sliding-log keeps a time for each call, in an engine for at most 100000 permits in all '
+            .. 'limits of a text; shorten the period, for example 1000/s for 60000/min, or write '
+            .. 'algorithm=sliding-window')
     end
     rule.gap = limit.time and us_up('gap', limit.time, limit.time_parts) or 0
     rule.closed = limit.edge == 'closed'
@@ -748,7 +753,7 @@ end
 
 function read_text(limits)
     local plan = {}
-    text, at = limits, 1
+    text, at, logs, log_permits = limits, 1, 0, 0
     repeat
         if #plan == LIMITS_MOST then mistake(at, 'a text holds at most 8 limits') end
         plan[#plan + 1] = read_limit()
@@ -756,6 +761,9 @@ function read_text(limits)
             mistake(at + 1, 'a ratio goes behind a bare number, as in 10,1.1; a limit has a period: 10/s')
         end
     until not skip(';') and not skip(',')
+    for i = 1, #plan do
+        if plan[i].kind == LOG then plan[i].debt = floor(LOG_REACH / logs) end
+    end
     return plan
 end
 
@@ -1230,67 +1238,90 @@ end
 
 end
 
--- ---- sliding-log: key, size; its stamps are in the set.  drop, drop_from, add, add_at: what is to be done ----
+-- ---- sliding-log: newest, sum, gone, slots, first, count, 0; and behind the cell a ring of entries ----
 --
--- Each question to the set costs as much as all the arithmetic here, so what it told is kept in the cell: oldest; last,
--- the newest, and last_member; seen, of the place seen_at; and out, so many are not later than out_by.  Until it is
--- asked they are false.
+-- A call is one entry whatever it costs: its time, and how many permits there were up to it, modulo 2^32.  So what is
+-- later than a time, and which call has the n-th permit, is found by halves.  The newest entry is in the cell.  Of a
+-- long value most is not read: the cell has `value`, as much as was, and `key` for the rest; and what is to be written:
+-- pushes (time, added), or gives (from, given, removes).  src/micro/log.c draws it.
 
 local log = {}
 do
 
-function log.open(key)
-    return {LOG, 0, key = key, size = call('ZCARD', key), drop = 0, drop_from = 0, add = 0, add_at = 0, oldest = false,
-        last = false, last_member = false, seen = 0, seen_at = false, out = 0, out_by = false}
+local ENTRY, RING, SUMS, SLOTS_MOST = 12, 80, 2 ^ 32, LOG_MOST + 1
+
+local function slot_of(cell, index)
+    local slot = cell[7] + index
+    return slot >= cell[6] and slot - cell[6] or slot
 end
 
--- The entries as they will be.
+-- By its place in the ring, the oldest is 0; as it will be.
+local function entry_at(cell, index)
+    if cell.pushes and index == cell[8] - 1 then return cell.time, cell.added end
+    local moved = cell.gives and index >= cell.from
+    local offset = RING + ENTRY * slot_of(cell, moved and cell.removes and index + 1 or index)
+    local value, from = cell.value, offset + 1
+    if offset + ENTRY > #value then value, from = call('GETRANGE', cell.key, offset, offset + ENTRY - 1), 1 end
+    local time, sum = unpack_bytes('<I8I4', value, from)
+    if moved then sum = (sum - cell.given) % SUMS end
+    return min(time, MOST), sum
+end
+
+function log.is_sound(cell, size)
+    local slots, first, count, entries = cell[6], cell[7], cell[8], (size - RING) / ENTRY
+    if cell[4] >= SUMS or cell[5] >= SUMS or slots > SLOTS_MOST or count > slots then return false end
+    if first ~= 0 and first >= slots then return false end
+    return entries % 1 == 0 and entries >= min(first + count, slots) and entries <= slots
+end
+
 local function kept(cell)
-    return cell.size - cell.drop + cell.add
-end
-
--- By its place in the set, from 0 on: its time, and all of it.
-function log.entry(cell, index)
-    local member = call('ZRANGE', cell.key, index, index)[1]
-    local time = tonumber(match(member or '', '^(%d+):%d%d%d%d%d%d$'))
-    if not time or time > EXACT then foreign(cell.key) end
-    if index == 0 then cell.oldest = time end
-    return time, member
-end
-
--- Of the set as it is.
-function log.last(cell)
-    if not cell.last then cell.last, cell.last_member = log.entry(cell, cell.size - 1) end
-    return cell.last
-end
-
--- back: 1 is the newest, up to what is kept.
-local function stamp(cell, back)
-    if back <= cell.add then return cell.add_at end
-    local index = kept(cell) - back
-    if index >= cell.drop_from then index = index + cell.drop end
-    if index == cell.size - 1 then return min(log.last(cell), MOST) end
-    if cell.seen_at ~= index then cell.seen_at, cell.seen = index, min(log.entry(cell, index), MOST) end
-    return cell.seen
+    return cell[1] < 256 and 0 or (cell[4] - cell[5]) % SUMS
 end
 
 local function newest(cell)
-    return kept(cell) == 0 and 0 or stamp(cell, 1)
+    return kept(cell) == 0 and 0 or cell[3]
 end
 
--- In the set, not later than this.
-local function out_of(cell, time)
-    if cell.size == 0 or cell.oldest and cell.oldest > time then return 0 end
-    if cell.out_by ~= time then
-        cell.out_by, cell.out = time, call('ZCOUNT', cell.key, '-inf', format('%.0f', time))
+local function is_later(_, time, _, than) return time > than end
+
+local function has_more(cell, _, sum, permits) return (sum - cell[5]) % SUMS > permits end
+
+-- The first in the ring for which it holds, as for all behind it; the count if there is none.  Mostly it is one of the
+-- oldest, so steps grow from there.
+local function first(cell, holds, of)
+    local count = cell[1] < 256 and 0 or cell[8]
+    local low, high, step = 0, 0, 1
+    while high < count do
+        local time, sum = entry_at(cell, high)
+        if holds(cell, time, sum, of) then break end
+        low, high, step = high + 1, high + step, step * 2
     end
-    return cell.out
+    high = min(high, count)
+    while low < high do
+        local middle = floor((low + high) / 2)
+        local time, sum = entry_at(cell, middle)
+        if holds(cell, time, sum, of) then high = middle else low = middle + 1 end
+    end
+    return low
 end
 
--- What goes are the oldest, and what is added is in sight.
+local function sum_before(cell, index)
+    if index == 0 then return cell[5] end
+    local _, sum = entry_at(cell, index - 1)
+    return sum
+end
+
 local function in_sight(rule, cell, now)
     if now < rule.period then return kept(cell) end
-    return kept(cell) - max(out_of(cell, now - rule.period) - cell.drop, 0)
+    local out = now - rule.period
+    if newest(cell) <= out then return 0 end
+    return (cell[4] - sum_before(cell, first(cell, is_later, out))) % SUMS
+end
+
+-- The time of the permit that is so far back: 1 is the newest, up to what is kept.
+local function stamp(cell, back)
+    local index = first(cell, has_more, kept(cell) - back)
+    return index == cell[8] and newest(cell) or (entry_at(cell, index))
 end
 
 local function passes_at(rule, cell, permits)
@@ -1300,19 +1331,41 @@ local function passes_at(rule, cell, permits)
     return max(fits, newest(cell) + rule.gap)
 end
 
-function log.adapt() return false end
+function log.adapt(_, cell)
+    if cell[1] >= 256 then cell[3] = min(cell[3], MOST) end
+    return false
+end
 
 function log.offer(rule, cell, now, cost)
     if cost > rule.burst then return NEVER, 0 end
     return max(passes_at(rule, cell, cost) - now, 0), 0
 end
 
+local function empty(cell)
+    if cell[1] < 256 then
+        cell[1], cell[2], cell[3], cell[6], cell[9] = LOG + WORDS_7, 0, 0, 0, 0
+    end
+    cell[4], cell[5], cell[7], cell[8] = 0, 0, 0, 0
+end
+
+-- Of the oldest, fewer than are kept.
+local function forget_oldest(rule, cell, permits)
+    local gone = permits == 0 and 0 or first(cell, has_more, permits)
+    cell[5] = (cell[5] + permits) % SUMS
+    cell[7] = gone == cell[8] and 0 or slot_of(cell, gone)
+    cell[8] = min(cell[8] - gone, rule.burst) -- more has only who was damaged
+end
+
 -- In order: where the clock went back, at the newest one's time.  What is out of sight goes.
 function log.take(rule, cell, now, permits)
-    local at, add = max(now, newest(cell)), min(permits, rule.burst)
-    local stale = cell.size - in_sight(rule, cell, at)
-    cell.drop, cell.drop_from = max(stale, cell.size + add - rule.burst, 0), 0
-    cell.add, cell.add_at = add, at
+    local at, add, before = max(now, newest(cell)), min(permits, rule.burst), kept(cell)
+    local stale = max(before - in_sight(rule, cell, at), 0)
+    local drop = max(stale, before + add - rule.burst, 0)
+    if drop >= before then empty(cell) else forget_oldest(rule, cell, drop) end
+    if drop < before and cell[3] ~= at then
+        cell.pushes, cell.time, cell.added, cell[8] = true, cell[3], cell[4], cell[8] + 1
+    end
+    cell[3], cell[4] = at, (cell[4] + add) % SUMS
 end
 
 log.charge = log.take
@@ -1336,12 +1389,110 @@ end
 
 log.idle = log.full
 
-function log.give(_, cell, _, taken, charged, unused)
-    if cell.size == 0 then return end
-    log.last(cell) -- so that no set is written that is not ours
-    local until_then, before = out_of(cell, taken), taken == 0 and 0 or out_of(cell, taken - 1)
-    cell.drop = min(unused, charged, until_then - before)
-    cell.drop_from = until_then - cell.drop
+local function give_newest(cell, permits, all)
+    cell[4] = (cell[4] - permits) % SUMS
+    if not all then return end
+    if cell[8] == 0 then
+        cell[1] = LOG
+    else
+        cell[3] = entry_at(cell, cell[8] - 1)
+        cell[8] = cell[8] - 1
+    end
+end
+
+-- Not of what is further back than what may be written at once.
+function log.give(rule, cell, _, taken, charged, unused)
+    if kept(cell) == 0 or taken > cell[3] then return end
+    local count, index = cell[8], taken == 0 and 0 or first(cell, is_later, taken - 1)
+    local time, sum = cell[3], cell[4]
+    if index < count then time, sum = entry_at(cell, index) end
+    if time ~= taken or count - index > rule.debt then return end
+    local there = (sum - sum_before(cell, index)) % SUMS
+    local permits = min(unused, charged, there)
+    if index == count then return give_newest(cell, permits, permits == there) end
+    cell.gives, cell.removes, cell.from, cell.given = permits ~= 0, permits == there, index, permits
+    cell[4] = (cell[4] - permits) % SUMS
+    if permits == there then cell[8] = count - 1 end
+end
+
+-- ---- what is written ----
+
+local function read_slots(key, slot, slots)
+    return call('GETRANGE', key, RING + slot * ENTRY, RING + (slot + slots) * ENTRY - 1)
+end
+
+local function write_slots(key, slot, bytes)
+    if bytes ~= '' then call('SETRANGE', key, RING + slot * ENTRY, bytes) end
+end
+
+-- The shorter part is moved, so that what is free lies between the newest and the oldest.
+local function add_slots(key, cell)
+    local slots, before = cell[6], cell[7]
+    local behind, more = slots - before, min(2 * slots + 4, SLOTS_MOST)
+    cell[6] = more
+    if before == 0 then return end
+    if before <= behind and before <= more - slots then
+        write_slots(key, slots, read_slots(key, 0, before))
+    else
+        write_slots(key, more - behind, read_slots(key, before, behind))
+        cell[7] = more - behind
+    end
+end
+
+local LAYOUT_OF = {} -- by how many entries
+
+local function with_less(bytes, given)
+    local parts = {}
+    for at = 1, #bytes, 64 * ENTRY do
+        local entries = min(64, (#bytes - at + 1) / ENTRY)
+        LAYOUT_OF[entries] = LAYOUT_OF[entries] or '<' .. rep('I8I4', entries)
+        local numbers = {unpack_bytes(LAYOUT_OF[entries], bytes, at)}
+        for i = 2, 2 * entries, 2 do numbers[i] = (numbers[i] - given) % SUMS end
+        parts[#parts + 1] = pack(LAYOUT_OF[entries], unpack(numbers, 1, 2 * entries))
+    end
+    return concat(parts)
+end
+
+local function write_given(key, cell)
+    local entries, from = cell[8] - cell.from, cell.removes and cell.from + 1 or cell.from
+    local read, written = slot_of(cell, from), slot_of(cell, cell.from)
+    local to_end, to_write = min(entries, cell[6] - read), min(entries, cell[6] - written)
+    local bytes = entries == 0 and '' or read_slots(key, read, to_end)
+    if to_end < entries then bytes = bytes .. read_slots(key, 0, entries - to_end) end
+    bytes = with_less(bytes, cell.given)
+    write_slots(key, written, sub(bytes, 1, to_write * ENTRY))
+    write_slots(key, 0, sub(bytes, to_write * ENTRY + 1))
+end
+
+-- In the value that is there.
+function log.write(key, cell, head)
+    if cell[8] > cell[6] then add_slots(key, cell) end
+    if cell.pushes then write_slots(key, slot_of(cell, cell[8] - 1), pack('<I8I4', cell.time, cell.added)) end
+    if cell.gives then write_given(key, cell) end
+    call('SETRANGE', key, 0, head(cell))
+end
+
+-- A sorted set with a member "stamp:000000" for each permit, as an older weir kept it: the value that it would be now.
+-- Up to 64 members are looked at by all logs of a text, evenly by their places; a permit counts until the next is out.
+function log.read_old(key, rule)
+    local permits = try('ZCARD', key)
+    if type(permits) ~= 'number' then return nil end
+    local most = rule.kind == LOG and rule.debt * 64 / LOG_REACH or 1
+    local looked, slots, newest_time, sum, parts = min(permits, floor(most)), 0, false, 0, {}
+    for i = 1, looked do
+        local upto = floor(i * permits / looked)
+        local member = call('ZRANGE', key, upto - 1, upto - 1)[1]
+        local time = #member < 32 and tonumber(match(member, '^(%d+):%d%d%d%d%d%d$'))
+        if not time or time > EXACT or time < (newest_time or 0) then return nil end
+        if newest_time and time ~= newest_time then
+            slots = slots + 1
+            parts[slots] = pack('<I8I4', newest_time, sum)
+        end
+        newest_time, sum = time, upto
+    end
+    if permits >= 2 ^ 31 then return nil end
+    return pack('<I8I8I8I8I8I8I8I8I8I8', 0x72696577 + 2 ^ 32 + 2 ^ 40, LOG + WORDS_7, 0, newest_time, sum, 0, slots, 0,
+        slots, 0) .. concat(parts)
 end
 
 end
@@ -1468,6 +1619,7 @@ local function prepare_layouts()
     allow(LEAKY, 2)
     allow(FIXED, 2)
     allow(SLIDING, 3)
+    allow(LOG, 7)
 end
 
 local function is_sound(cell)
@@ -1480,9 +1632,9 @@ local function is_sound(cell)
     return true
 end
 
--- The cells of a value; an error where it is none that this weir reads.  An older format is converted in here.
-local function read_value(key, value)
-    local position, size, found = 9, #value, {}
+-- The cells of a value; an error where it is none that this weir reads.  whole: its size, of which this may be a part.
+local function read_value(key, value, whole)
+    local position, size, found, logs = 9, #value, {}, false
     local count = size > 8 and COUNT_OF[unpack_bytes('<I8', value)] or foreign(key, value)
     for i = 1, count do
         local words = byte(value, position + 1)
@@ -1491,9 +1643,11 @@ local function read_value(key, value)
         local cell = {unpack_bytes(layout, value, position)}
         position = cell[#cell] -- where it has read to
         if not is_sound(cell) then foreign(key, value) end
-        found[i] = cell
+        found[i], logs = cell, logs or cell[1] == LOG + WORDS_7
     end
-    if position ~= size + 1 then foreign(key, value) end
+    local alone = logs and count == 1 and log.is_sound(found[1], whole or size)
+    if not alone and (logs or position ~= size + 1) then foreign(key, value) end
+    if logs then found[1].key, found[1].value = key, value end
     return found
 end
 
@@ -1533,23 +1687,34 @@ local function check_keys(keys)
     end
 end
 
--- What was at each key, so that what has not changed is not written.
-local values
+-- What was at each key, so that what has not changed is not written; and which keys have a log of an older weir.
+local values, old
+
+-- Of a log as much as most often is needed.  nil: there is nothing.
+local function read_key(i, key)
+    local is_log, value, whole = plan[i].kind == LOG, nil, nil
+    if is_log then value = try('GETRANGE', key, 0, LOG_READ - 1) else value = try('GET', key) end
+    if not value or value == '' and is_log and not call('GET', key) then return nil end
+    if type(value) == 'table' then
+        value = log.read_old(key, plan[i]) or foreign(key)
+        old[i] = true
+    elseif is_log and #value == LOG_READ then
+        whole = call('STRLEN', key)
+    end
+    values[i] = value
+    return read_value(key, value, whole)
+end
 
 local function read_keys(keys)
-    if #keys == 1 and plan[1].kind ~= LOG then
-        local value = call('GET', keys[1])
-        cells = value and read_value(keys[1], value) or {}
+    values, old = {}, {}
+    if #keys == 1 then
+        cells = read_key(1, keys[1]) or {}
         return
     end
-    cells, values = {}, {}
+    cells = {}
     for i = 1, #keys do
-        if plan[i].kind == LOG then
-            cells[i] = log.open(keys[i])
-        else
-            values[i] = call('GET', keys[i])
-            cells[i] = values[i] and read_value(keys[i], values[i])[1]
-        end
+        local found = read_key(i, keys[i])
+        cells[i] = found and found[1]
     end
 end
 
@@ -1570,16 +1735,24 @@ local function open(keys)
     return moved
 end
 
-local function write_log(cell, until_ms)
-    if cell.add == 0 and cell.drop == 0 then return end
-    local same_time = cell.size > 0 and log.last(cell) == cell.add_at
-    local order = same_time and tonumber(sub(cell.last_member, -6)) or -1 -- its number among those of one time
-    local time = cell.add ~= 0 and format('%.0f', cell.add_at)
-    for i = 1, cell.add do
-        call('ZADD', cell.key, time, format('%s:%06d', time, order + i))
-    end
-    if cell.drop ~= 0 then call('ZREMRANGEBYRANK', cell.key, cell.drop_from, cell.drop_from + cell.drop - 1) end
-    call('PEXPIREAT', cell.key, until_ms)
+-- A set may be long, so the engine frees it beside.
+local function set(i, key, value, until_ms)
+    if old[i] then call('UNLINK', key) end
+    call('SET', key, value, 'PXAT', until_ms)
+end
+
+local function head_of(cell)
+    return pack(LAYOUT_OF_FIRST[WORDS_OF[cell[1]]], HEAD[1], unpack(cell, 1, 2 + WORDS_OF[cell[1]]))
+end
+
+local function write_log(i, key, cell, until_ms, alone)
+    local head = head_of(cell)
+    local in_place, changed = cell.value and cell[1] ~= LOG, cell.pushes or cell.gives or old[i]
+    if not alone and not changed and head == sub(values[i] or '', 1, in_place and #head or nil) then return end
+    if not in_place then return set(i, key, head, until_ms) end
+    if old[i] then set(i, key, cell.value, until_ms) end
+    log.write(key, cell, head_of)
+    call('PEXPIREAT', key, until_ms)
 end
 
 local function write(keys, idle)
@@ -1587,12 +1760,12 @@ local function write(keys, idle)
     for i = 1, #keys do
         local kind = plan[i].kind
         if kind == LOG then
-            write_log(cells[i], until_ms)
+            write_log(i, keys[i], cells[i], until_ms, #keys == 1)
         elseif #keys == 1 then
-            call('SET', keys[1], write_cells(1, #plan), 'PXAT', until_ms)
+            set(1, keys[1], write_cells(1, #plan), until_ms)
         elseif kind ~= NONE and kind ~= UNLIMITED then
             local value = write_cells(i, i)
-            if value ~= values[i] then call('SET', keys[i], value, 'PXAT', until_ms) end
+            if value ~= values[i] then set(i, keys[i], value, until_ms) end
         end
     end
 end
@@ -1707,7 +1880,7 @@ end
 local function take_gcra(keys, args)
     local rule, key, permits = plan.gcra, keys[1], SMALL[args[2] or '1'] or whole_number(args[2] or '1')
     if keys[2] or args[3] or not key or not permits or permits > rule.burst then return nil end
-    local value, time = call('GET', key), engine_time()
+    local value, time = try('GET', key), engine_time()
     local per, permit, level, room = rule.per, rule.permit, 0, rule.top
     if value then
         if #value ~= GCRA_SIZE then return nil end

@@ -305,8 +305,8 @@ static void engine_of(struct bytes *out, struct service *service, const struct s
     engine_release(engine);
     single(out, "weir_engine_up", "gauge", "1 while the engine answers, 0 while it is unavailable.", stats.away == 0);
     round_trips(out, &stats);
-    single(out, "weir_engine_nodes", "gauge", "Servers that share the engine's limits, as was said or heard; 0 while it is not known.",
-           stats.nodes);
+    single(out, "weir_engine_nodes", "gauge",
+           "Servers that share the engine's limits, as was said or heard; 0 while it is not known.", stats.nodes);
     family(out, "weir_engine_decisions_total", "counter",
            "Decisions of limits that the engine keeps, by who gave them.");
     labelled(out, "weir_engine_decisions_total", "from", from,
@@ -327,6 +327,8 @@ static void engine_of(struct bytes *out, struct service *service, const struct s
     single(out, "weir_engine_leased_permits_total", "counter", "Permits taken along in leases.", stats.leased);
     single(out, "weir_engine_unused_permits_total", "counter", "Permits of leases that were not used.",
            stats.lease_unused);
+    single(out, "weir_engine_foreign_values_total", "counter",
+           "Answers of the away policy, for what was at the key is no state that this weir reads.", stats.foreign);
 }
 
 static void process(struct bytes *out, const struct service *service)

@@ -3,6 +3,8 @@
 
    May touch: the tables, the engine.  Promises: what is kept in an engine can be kept there.  Leaves to others: asking
    (decide.c), what an engine can keep (micro). */
+#include "api/error.h"
+#include "core/num.h"
 #include "micro/micro.h"
 #include "plan/plan.h"
 #include "serve/policy.h"
@@ -18,10 +20,42 @@ static bool keeps_something(const weir_plan *plan)
     return false;
 }
 
+static uint64_t log_permits(const weir_plan *plan)
+{
+    const struct plan *inside = plan_inside_const(plan);
+    uint64_t permits = 0;
+    for (uint64_t i = 0; i < inside->count; i++) {
+        if (inside->limit[i].algorithm == ALGORITHM_SLIDING_LOG)
+            permits = add_saturating(permits, inside->limit[i].count.digits);
+    }
+    return permits;
+}
+
+static bool log_fits(const weir_plan *plan, weir_error *error)
+{
+    if (log_permits(plan) <= PLACE_LOG_MAX) return true;
+    api_fail(error, WEIR_EUNSUPPORTED,
+             "the sliding-logs of a limit have at most 8000 permits in this process, so that no call takes long, and "
+             "100000 in an engine; shorten the period, for example 100/s for 6000/min, or write "
+             "algorithm=sliding-window");
+    return false;
+}
+
+bool place_check_text(const weir_plan *plan, weir_error *error)
+{
+    if (log_permits(plan) <= PLACE_TEXT_LOG_MAX) return true;
+    api_fail(error, WEIR_EUNSUPPORTED,
+             "the sliding-logs of a client's text have at most 2000 permits; shorten the period, for example 100/s for "
+             "6000/min, write algorithm=sliding-window, or give the limit a name in weir.yaml, for up to 8000");
+    return false;
+}
+
 bool place_for(struct policy_place *place, struct tables *tables, struct engine *engine, weir_away away,
                const weir_plan *plan, weir_error *error)
 {
     const bool shared = engine != NULL && keeps_something(plan);
+    *place = (struct policy_place){.table = NULL};
+    if (!shared && !log_fits(plan, error)) return false;
     *place = (struct policy_place){.table = shared ? tables_usual(tables) : tables_for(tables, plan, error)};
     if (shared) place->shared = engine_limit_open(engine, plan, away, error);
     return shared ? place->shared != NULL : place->table != NULL;
@@ -63,5 +97,5 @@ bool place_could_be(const struct tables_options *options, bool engine, const wei
 {
     struct micro_plan there;
     if (engine && keeps_something(plan)) return micro_plan_make(&there, plan, error) == 0;
-    return tables_could_hold(options, plan, error) == 0;
+    return log_fits(plan, error) && tables_could_hold(options, plan, error) == 0;
 }

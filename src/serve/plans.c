@@ -115,7 +115,7 @@ static bool read_plan(struct turn *turn, enum kind kind, const char *text, weir_
                       weir_error *error)
 {
     struct engine *engine = turn->policy != NULL && kind != OF_OWN_TEXT ? turn->policy->engine : NULL;
-    return weir_plan_parse(plan, text, WEIR_ADMIT, error) == 0 &&
+    return weir_plan_parse(plan, text, WEIR_ADMIT, error) == 0 && (engine != NULL || place_check_text(plan, error)) &&
            place_for(place, turn->service->tables, engine, WEIR_AWAY_DEFAULT, plan, error);
 }
 

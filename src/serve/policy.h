@@ -98,6 +98,14 @@ struct policy_place {
     struct engine_limit *shared; /* to be released; NULL: the table */
 };
 
+/* Permits of the sliding-logs of one limit in this process: so many that the costliest call, a charge that writes all
+   of them anew, takes 100 us at most (bench/log_calls.c).  Of a text that a client sends fewer: two texts in turn
+   under one key have the log entered anew. */
+enum { PLACE_LOG_MAX = 8000, PLACE_TEXT_LOG_MAX = 2000 };
+
+/* May a client's text ask for this in this process? */
+bool place_check_text(const weir_plan *plan, weir_error *error);
+
 /* The engine keeps it where there is one, and where there is anything to keep.  false: see error. */
 bool place_for(struct policy_place *place, struct tables *tables, struct engine *engine, weir_away away,
                const weir_plan *plan, weir_error *error);

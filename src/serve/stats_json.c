@@ -349,6 +349,7 @@ static void write_engine(struct bytes *out, struct service *service)
     number(out, ",", "from_engine", stats.from_engine);
     number(out, ",", "from_lease", stats.from_lease);
     number(out, ",", "from_away", stats.from_away);
+    number(out, ",", "foreign", stats.foreign);
     bytes_byte(out, '}');
     engine_release(engine);
 }

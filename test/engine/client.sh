@@ -150,8 +150,9 @@ open_ask "$(url_of one)"
 limit_is '1/h burst=5'
 in_engine one RPUSH '{weir:taken}' mine >out
 order take taken
-says out WRONGTYPE
+says out 'WEIRVALUE what is at {weir:taken}'
 says out 'from away'
+counts foreign -eq 1
 order take free
 says out 'from engine'
 in_engine one SET '{weir:text}' 'a note' >out

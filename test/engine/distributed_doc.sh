@@ -87,6 +87,13 @@ while IFS= read -r call; do
     calls=$((calls + 1))
 done < <(sed -n 's/^| `\(FCALL [^`]*\)` |.*/\1/p' "$doc")
 if [ $calls -lt 7 ]; then fail 'the page shows hardly any'; fi
+for n in 1 2 3 4; do # an older weir's set, and a log's own ring
+    redis-cli -p "$port" ZADD '{weir:old}' "$((taken - n))" "$((taken - n)):000000" >/dev/null
+    run "a log, call $n" weir_user FCALL weir_take 1 '{weir:ring}' '100/d algorithm=sliding-log'
+    says out allow
+done
+run 'an old log' weir_user FCALL weir_take 1 '{weir:old}' '100/d algorithm=sliding-log'
+says out 95
 what='as a script'
 sha=$(sed 1d "$functions" | weir_user -x SCRIPT LOAD)
 run 'as a script' weir_user EVALSHA "$sha" 1 '{weir:script}' weir_take '10/s burst=20' 1

@@ -47,9 +47,15 @@ at 0
 use_all >/dev/null
 at 250000
 use_all >/dev/null
+for turn in {1..24}; do # a ring that grows while it turns, and something given back in it
+    at $((250000 + turn * turn * (turn < 9 ? 5000 : 1000)))
+    to one WEIR.TAKE '20/s algorithm=sliding-log' i >/dev/null
+done
+to one WEIR.SETTLE '20/s algorithm=sliding-log' i "$((began + 250000 + 22 * 22 * 1000)):1" 0 >/dev/null
+at 250000
 until_true has_caught_up
 what='all keys are there'
-if [ "$(dump one | wc -l)" != 9 ]; then dump one >out; fail 'expected 9 keys'; fi
+if [ "$(dump one | wc -l)" != 10 ]; then dump one >out; fail 'expected 10 keys'; fi
 alike 'the replica' replica
 until_true has_caught_up
 

@@ -4,7 +4,7 @@
        engine-module_micro SOCKET [steps [seed]]
 
    Each step is asked twice: of src/micro here, and of the engine, whose clock is set by WEIR.CLOCK.  Then what the
-   engine keeps at the keys is read: the bytes, the members of a log, the expiry.  The engine is BATCH steps behind, in
+   engine keeps at the keys is read: the bytes, the expiry.  The engine is BATCH steps behind, in
    one pipeline.
 
    May touch: a database of its own.  Promises: the same steps for the same seed, which is printed.  Leaves to others:
@@ -236,41 +236,25 @@ static void forget(struct test *test, struct view *view)
 {
     struct words words;
     begin_words(&words, "WEIR.FORGET", view);
-    for (unsigned i = 0; i < view->keys; i++) {
-        view->held[i]->there = false;
-        view->held[i]->size = 0;
-    }
+    for (unsigned i = 0; i < view->keys; i++) view->held[i]->value.size = 0;
     send_words(test, &words, "1");
 }
 
 /* ---- what the engine holds ---- */
 
-static void check_held(struct test *test, const struct held *held, bool log)
+static void check_held(struct test *test, const struct held *held)
 {
+    static char answer[2 * sizeof held->value.bytes + 1];
     struct words words = {.count = 0};
-    char answer[LOG_MAX * 32] = "", bytes[MICRO_BYTES_MAX];
-    size_t size = 0;
-    if (log) {
-        ADD(&words, "ZRANGE");
-        ADD(&words, "%s", held->name);
-        ADD(&words, "0");
-        ADD(&words, "-1");
-        for (uint64_t i = 0; i < held->size; i++)
-            size += (size_t)snprintf(answer + size, sizeof answer - size, "%s%" PRIu64 ":%06" PRIu64, i ? " " : "",
-                                     held->stamp[i].at, held->stamp[i].order);
-    } else {
-        ADD(&words, "GET");
-        ADD(&words, "%s", held->name);
-        const size_t all = held->there ? micro_write(&held->state, bytes) : 0;
-        for (size_t i = 0; i < all; i++)
-            size += (size_t)snprintf(answer + size, sizeof answer - size, "%02x", (unsigned char)bytes[i]);
-        if (all == 0) snprintf(answer, sizeof answer, "(nil)");
-    }
+    ADD(&words, "GET");
+    ADD(&words, "%s", held->name);
+    for (size_t i = 0; i < held->value.size; i++) snprintf(answer + 2 * i, 3, "%02x", held->value.bytes[i]);
+    if (held->value.size == 0) strcpy(answer, "(nil)");
     send_words(test, &words, answer);
     words.count = 0;
     ADD(&words, "PEXPIRETIME");
     ADD(&words, "%s", held->name);
-    if (held->there) snprintf(answer, sizeof answer, "%" PRIu64, (held->idle + 999) / 1000);
+    if (held->value.size != 0) snprintf(answer, sizeof answer, "%" PRIu64, (held->idle + 999) / 1000);
     else snprintf(answer, sizeof answer, "-2");
     send_words(test, &words, answer);
 }
@@ -307,7 +291,7 @@ static size_t write_reply(const redisReply *reply, char *out, size_t size)
 
 static void compare_all(struct test *test)
 {
-    char found[LOG_MAX * 32 + 64];
+    static char found[4 * sizeof(struct value)];
     for (unsigned i = 0; i < test->queued; i++) {
         redisReply *reply = NULL;
         if (redisGetReply(test->engine, (void **)&reply) != REDIS_OK) {
@@ -361,8 +345,7 @@ static void step(struct test *test)
     else if (verb < 38) give_back(test);
     else if (verb == 38) forget(test, &view);
     else take(test, &view, plan, place);
-    for (unsigned i = 0; i < view.keys; i++)
-        check_held(test, view.held[i], view.plan->shape != STRING && is_log(view.plan, i));
+    for (unsigned i = 0; i < view.keys; i++) check_held(test, view.held[i]);
 }
 
 int main(int count, char **argument)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
    module_model.h - for module_micro.c: random plans, and what an engine should hold at each key.
 
-   Three kinds of places for a state, some of each, that all plans of their shape share, so that limits change:
+   Two kinds of places for a state, some of each, that all plans of their shape share, so that limits change:
 
-       one key, a string         one key, a sorted set of a lone sliding-log        a key for each limit
+       one key         a key for each limit
 
    May touch: its arguments.  Promises: the same plans for the same seed; decides by src/micro, and by nothing of
    src/module.  Leaves to others: asking the engine. */
@@ -15,25 +15,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define VALUE_SLOTS 2048
 #include "micro/micro.h"
+#include "unit/micro_value.h"
 #include "unit/random.h"
 
-enum { PLACES = 6, PLANS = 400, TEXT = 256, LIMITS = 3, LOG_MAX = 64 };
+enum { PLACES = 8, PLANS = 400, TEXT = 256, LIMITS = 3 };
 
-enum shape { STRING, LOG, KEYS, SHAPES };
-
-struct stamp {
-    uint64_t at, order;
-};
+enum shape { STRING, KEYS, SHAPES };
 
 /* What the engine should hold at one key. */
 struct held {
     char name[32];
-    bool there;
     uint64_t idle;
-    struct micro_state state; /* of KEYS: one cell */
-    uint64_t size;            /* of a log */
-    struct stamp stamp[LOG_MAX];
+    struct value value; /* of KEYS: one cell */
 };
 
 struct plan {
@@ -45,7 +40,7 @@ struct plan {
 struct world {
     uint64_t seed;
     struct plan plan[PLANS];
-    struct held string[PLACES], log[PLACES], keys[PLACES][2][LIMITS]; /* [string or log] */
+    struct held string[PLACES], keys[PLACES][LIMITS];
 };
 
 /* ---- plans ---- */
@@ -95,12 +90,9 @@ static bool make_plan(struct world *world, struct plan *plan)
     }
     if (weir_plan_parse(&read, plan->text, WEIR_ADMIT, NULL) != 0) return false;
     if (micro_plan_make(&plan->micro, &read, NULL) != 0) return false;
-    for (unsigned i = 0; i < plan->micro.count; i++) {
-        logs = logs || is_log(plan, i);
-        if (is_log(plan, i) && plan->micro.rule[i].burst > LOG_MAX / 4) return false;
-    }
-    plan->shape = plan->micro.count == 1 ? (logs ? LOG : STRING) : KEYS;
-    if (!logs && random_one_in(&world->seed, 2)) plan->shape = STRING;
+    for (unsigned i = 0; i < plan->micro.count; i++) logs = logs || is_log(plan, i);
+    plan->shape = plan->micro.count == 1 ? STRING : KEYS;
+    if (plan->micro.count > 1 && !logs && random_one_in(&world->seed, 2)) plan->shape = STRING;
     return true;
 }
 
@@ -121,10 +113,8 @@ static void name_places(struct world *world)
 {
     for (unsigned i = 0; i < PLACES; i++) {
         snprintf(world->string[i].name, sizeof world->string[i].name, "string:%u", i);
-        snprintf(world->log[i].name, sizeof world->log[i].name, "log:%u", i);
         for (unsigned limit = 0; limit < LIMITS; limit++) {
-            snprintf(world->keys[i][0][limit].name, sizeof world->keys[i][0][limit].name, "{%u}:s%u", i, limit);
-            snprintf(world->keys[i][1][limit].name, sizeof world->keys[i][1][limit].name, "{%u}:l%u", i, limit);
+            snprintf(world->keys[i][limit].name, sizeof world->keys[i][limit].name, "{%u}:s%u", i, limit);
         }
     }
 }
@@ -139,77 +129,48 @@ struct view {
     struct micro_log log[WEIR_LIMITS_MAX];
 };
 
-static uint64_t stamp_at(struct micro_log *log, uint64_t index)
-{
-    const struct held *held = log->where;
-    if (index >= held->size) {
-        fprintf(stderr, "src/micro asks for stamp %" PRIu64 " of %" PRIu64 "\n", index, held->size);
-        exit(1);
-    }
-    return held->stamp[index].at;
-}
-
 static void look(struct world *world, const struct plan *plan, unsigned place, struct view *view)
 {
     memset(view, 0, sizeof *view);
     view->plan = plan;
     view->keys = plan->shape == KEYS ? plan->micro.count : 1;
     for (unsigned i = 0; i < view->keys; i++) {
-        struct held *held = plan->shape == STRING ? &world->string[place]
-                            : plan->shape == LOG  ? &world->log[place]
-                                                  : &world->keys[place][is_log(plan, i)][i];
+        struct micro_state part;
+        struct held *held = plan->shape == STRING ? &world->string[place] : &world->keys[place][i];
         view->held[i] = held;
-        if (plan->shape == STRING) {
-            if (held->there) view->state = held->state;
-        } else if (is_log(plan, i)) {
-            view->log[i] = (struct micro_log){.size = held->size, .stamp = stamp_at, .where = held};
-        } else if (held->there) {
-            view->state.count = plan->micro.count;
-            view->state.cell[i] = held->state.cell[0];
+        if (!value_get(&held->value, &part, &view->log[i])) {
+            fprintf(stderr, "what is at %s is not read\n", held->name);
+            exit(1);
         }
-    }
-    for (unsigned i = 0; i < view->keys && plan->shape == KEYS; i++) {
-        if (!view->held[i]->there) view->state.cell[i].kind = MICRO_KINDS;
+        if (plan->shape == STRING) view->state = part;
+        if (plan->shape == STRING) continue;
+        view->state.count = plan->micro.count;
+        view->state.cell[i] = (struct micro_cell){.kind = MICRO_KINDS};
+        if (part.count != 0) view->state.cell[i] = part.cell[0];
     }
 }
 
-static void keep_log(struct held *held, const struct micro_log *log, uint64_t idle)
+static void keep_part(struct view *view, unsigned i, uint64_t idle)
 {
-    uint64_t order = 0;
-    if (log->add == 0 && log->drop == 0) return;
-    if (held->size != 0 && held->stamp[held->size - 1].at == log->add_at) order = held->stamp[held->size - 1].order + 1;
-    if (held->size + log->add > LOG_MAX) {
-        fprintf(stderr, "a log of %" PRIu64 " stamps\n", held->size + log->add);
-        exit(1);
-    }
-    for (uint64_t i = 0; i < log->add; i++) held->stamp[held->size++] = (struct stamp){log->add_at, order + i};
-    held->size -= log->drop;
-    struct stamp *first = held->stamp + log->drop_from;
-    memmove(first, first + log->drop, (held->size - log->drop_from) * sizeof *first);
-    held->there = held->size != 0;
+    struct held *held = view->held[i];
+    unsigned char bytes[MICRO_BYTES_MAX];
+    struct micro_state part = {.count = 1};
+    const struct micro_log *log = &view->log[i];
+    part.cell[0] = view->state.cell[i];
+    const size_t size = micro_write(&part, bytes);
+    const bool same = size == held->value.size || (log->ring != NULL && size < held->value.size);
+    if (same && !log->pushes && !log->gives && memcmp(held->value.bytes, bytes, size) == 0) return;
+    value_put(&held->value, &part, &view->log[i]);
     held->idle = idle;
 }
 
 static void keep(struct view *view, uint64_t idle)
 {
-    for (unsigned i = 0; i < view->keys; i++) {
-        struct held *held = view->held[i];
-        char before[MICRO_BYTES_MAX], after[MICRO_BYTES_MAX];
-        struct micro_state state = {.count = 1};
-        if (view->plan->shape != STRING && is_log(view->plan, i)) {
-            keep_log(held, &view->log[i], idle);
-            continue;
-        }
-        if (view->plan->shape == STRING) state = view->state;
-        else state.cell[0] = view->state.cell[i];
-        const size_t size = micro_write(&state, after);
-        if (view->plan->shape == KEYS && held->there && micro_write(&held->state, before) == size &&
-            memcmp(before, after, size) == 0)
-            continue;
-        held->state = state;
-        held->there = true;
-        held->idle = idle;
+    if (view->plan->shape == STRING) {
+        value_put(&view->held[0]->value, &view->state, &view->log[0]);
+        view->held[0]->idle = idle;
     }
+    for (unsigned i = 0; i < view->keys && view->plan->shape == KEYS; i++) keep_part(view, i, idle);
 }
 
 #endif

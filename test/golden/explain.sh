@@ -47,6 +47,18 @@ explains 12000,1.1 <<'END'
   note            burst and catchup are the defaults of pacing: they hold the average on a busy machine
 END
 
+explains '100/s algorithm=sliding-log' <<'END'
+100/s algorithm=sliding-log edge=open
+  from rest       100 pass at once, then 100 every 1 s
+  in any second   at most 100
+  largest call    100; a larger one is refused for ever
+  back to full    1 s after the last call
+  memory          456 bytes of state
+  note            exact: no window of the period holds more, wherever it begins; memory grows with the count
+  in weir serve   a call of any cost takes up to 200 steps; logs have up to 8,000 permits, in a client's text 2,000
+  in an engine    a call of any cost takes up to 132 steps; logs have up to 100,000 permits
+END
+
 explains '10/s burst=20; 1000 tokens/h' <<'END'
 10/s burst=20 algorithm=gcra
   from rest       20 pass at once, then one every 100 ms

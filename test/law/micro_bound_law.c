@@ -176,7 +176,7 @@ static void property(struct law *law)
     pick_subject(law, &subject);
     while (law_more(law, STEPS_MEAN)) {
         step_time(law, &subject);
-        if (clock_of(&subject) >= subject.idle && law_chance(law, 3)) subject.rig.size = 0;
+        if (clock_of(&subject) >= subject.idle && law_chance(law, 3)) rig_forget(&subject.rig);
         switch (law_pick(law, 8)) {
         case 4:
             settle(law, &subject);

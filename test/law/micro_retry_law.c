@@ -15,7 +15,8 @@ enum { STEPS_MEAN = 20, LIMITS_MAX = 3, US_NS = 1000 };
 static bool pick_plan(struct law *law, struct rig *rig)
 {
     weir_error error;
-    *rig = (struct rig){.size = 0};
+    rig_forget(rig);
+    rig->any_bytes = false;
     law_pick_any_plan(law, LIMITS_MAX, SIZE_MAX, &rig->plan);
     if (micro_plan_make(&rig->micro, &rig->plan, &error) != 0) {
         law_check(law, error.code == WEIR_EUNSUPPORTED && error.message[0] != '\0', "refused without a word");
@@ -49,15 +50,16 @@ static void check_remaining(struct law *law, const struct rig *rig, const struct
 {
     struct micro_ask at_once = *ask;
     struct micro_state state;
+    struct micro_log log[WEIR_LIMITS_MAX];
     at_once.wait = 0;
-    micro_read(&state, rig->bytes, rig->size);
+    rig_state(rig, &state, log);
     if (remaining == MICRO_ALL) return;
     const bool passes = would(law, rig, &at_once, ask->now, remaining) == WEIR_ALLOW;
     law_check(law, passes || remaining == 0, "%" PRIu64 " remain and do not pass", remaining);
     for (unsigned i = 0; i < rig->micro.count; i++) {
         const struct micro_rule *rule = &rig->micro.rule[i];
         /* What is above the pool passes when it is full; so does the first call, whatever it needs. */
-        if (rule->kind == MICRO_HYBRID && (rig->size == 0 || state.cell[i].words == 0)) return;
+        if (rule->kind == MICRO_HYBRID && (state.count == 0 || state.cell[i].words == 0)) return;
         if (rule->kind == MICRO_HYBRID && remaining >= rule->top / rule->permit) return;
         if (rule->gap != 0) return; /* one call more, of any size */
     }

@@ -13,45 +13,46 @@ struct visit {
     struct micro_log log[WEIR_LIMITS_MAX];
 };
 
-static uint64_t stamp_of(struct micro_log *log, uint64_t index)
-{
-    return ((const uint64_t *)log->where)[index];
-}
-
 bool rig_open(struct rig *rig, const char *text)
 {
     weir_error error;
-    *rig = (struct rig){.size = 0};
+    rig_forget(rig);
+    rig->any_bytes = false;
     return weir_plan_parse(&rig->plan, text, WEIR_ADMIT, NULL) == 0 &&
            micro_plan_make(&rig->micro, &rig->plan, &error) == 0;
 }
 
-static struct visit begin(struct law *law, struct rig *rig)
+bool rig_parted(const struct rig *rig)
 {
-    struct visit visit = {.state = {0}};
-    const bool read = rig->size == 0 || micro_read(&visit.state, rig->bytes, rig->size);
-    law_check(law, read, "the key's %zu bytes are not read", rig->size);
-    for (unsigned i = 0; i < rig->micro.count; i++) {
-        visit.log[i] = (struct micro_log){.size = rig->stamps[i], .stamp = stamp_of, .where = rig->stamp[i]};
-    }
-    return visit;
+    bool logs = false;
+    for (unsigned i = 0; i < rig->micro.count; i++) logs = logs || rig->micro.rule[i].kind == MICRO_LOG;
+    return logs && rig->micro.count > 1;
 }
 
-static void apply_log(struct law *law, struct rig *rig, unsigned limit, const struct micro_log *log)
+bool rig_state(const struct rig *rig, struct micro_state *state, struct micro_log log[])
 {
-    uint64_t *stamp = rig->stamp[limit];
-    const size_t last = log->drop_from + log->drop;
-    law_check(law, last <= log->size, "%" PRIu64 " stamps from %" PRIu64 " on of %" PRIu64 " go", log->drop,
-              log->drop_from, log->size);
-    memmove(stamp + log->drop_from, stamp + last, (log->size - last) * sizeof *stamp);
-    size_t size = log->size - log->drop;
-    law_check(law, log->add == 0 || size + log->add <= rig->micro.rule[limit].burst,
-              "the log has %zu and gets %" PRIu64, size, log->add);
-    for (uint64_t i = 0; i < log->add; i++) {
-        law_check(law, size == 0 || stamp[size - 1] <= log->add_at, "the log is out of order");
-        stamp[size++] = log->add_at;
+    struct micro_state part;
+    if (!rig_parted(rig)) return value_get(&rig->value[0], state, &log[0]);
+    state->count = rig->micro.count;
+    for (unsigned i = 0; i < rig->micro.count; i++) {
+        if (!value_get(&rig->value[i], &part, &log[i])) return false;
+        if (part.count != 0) state->cell[i] = part.cell[0];
+        else state->cell[i] = (struct micro_cell){.kind = MICRO_KINDS};
     }
-    rig->stamps[limit] = size;
+    return true;
+}
+
+void rig_forget(struct rig *rig)
+{
+    for (unsigned i = 0; i < WEIR_LIMITS_MAX; i++) rig->value[i].size = 0;
+}
+
+static struct visit begin(struct law *law, struct rig *rig)
+{
+    struct visit visit;
+    memset(&visit, 0, sizeof visit);
+    law_check(law, rig_state(rig, &visit.state, visit.log), "the key's %zu bytes are not read", rig->value[0].size);
+    return visit;
 }
 
 static void check_numbers(struct law *law, const struct micro_state *state)
@@ -75,20 +76,49 @@ static void check_same(struct law *law, const struct micro_state *a, const struc
     }
 }
 
-static void end(struct law *law, struct rig *rig, const struct visit *visit, bool changed)
+/* In order, and a permit in each at least. */
+static void check_ring(struct law *law, const struct micro_state *state, const unsigned char *bytes)
 {
-    struct micro_state again;
-    check_numbers(law, &visit->state);
-    if (!changed) return;
-    rig->size = micro_write(&visit->state, rig->bytes);
-    law_check(law, micro_read(&again, rig->bytes, rig->size), "what was written is not read");
-    check_same(law, &visit->state, &again);
-    for (unsigned i = 0; i < rig->micro.count; i++) {
-        if (rig->micro.rule[i].kind == MICRO_LOG) apply_log(law, rig, i, &visit->log[i]);
+    const uint64_t *word = state->cell[0].word;
+    uint64_t time = 0, sum = word[2], slot = word[4];
+    for (uint64_t i = 0; i <= word[5]; i++, slot = slot + 1 == word[3] ? 0 : slot + 1) {
+        uint64_t number[2] = {word[0], word[1]};
+        const unsigned char *at = bytes + MICRO_LOG_RING + slot * MICRO_LOG_ENTRY;
+        for (int byte = 7; i < word[5] && byte >= 0; byte--) number[0] = number[0] << 8 | at[byte];
+        for (int byte = 11; i < word[5] && byte >= 8; byte--) number[1] = (number[1] << 8 | at[byte]) & UINT32_MAX;
+        law_check(law, i == 0 || number[0] > time, "entry %" PRIu64 " is out of order", i);
+        law_check(law, (uint32_t)(number[1] - sum - 1) < UINT32_MAX / 2, "entry %" PRIu64 " has no permit", i);
+        time = number[0];
+        sum = number[1];
     }
 }
 
-static void end_answer(struct law *law, struct rig *rig, const struct visit *visit, const struct micro_answer *answer)
+static void end_value(struct law *law, struct rig *rig, unsigned at, struct micro_state *state, struct micro_log *log)
+{
+    struct micro_state again;
+    struct value *value = &rig->value[at];
+    const bool is_log = state->cell[0].kind == MICRO_LOG;
+    value_put(value, state, log);
+    law_check(law, micro_read(&again, value->bytes, value->size), "what was written is not read");
+    check_same(law, state, &again);
+    const struct micro_rule *rule = &rig->micro.rule[at];
+    law_check(law, !is_log || log->steps <= micro_log_steps(rule), "%" PRIu64 " entries were looked at", log->steps);
+    if (is_log && state->cell[0].words != 0 && !rig->any_bytes) check_ring(law, state, value->bytes);
+}
+
+static void end(struct law *law, struct rig *rig, struct visit *visit, bool changed)
+{
+    check_numbers(law, &visit->state);
+    if (!changed) return;
+    for (unsigned i = 0; i < rig->micro.count && rig_parted(rig); i++) {
+        struct micro_state part = {.count = 1};
+        part.cell[0] = visit->state.cell[i];
+        end_value(law, rig, i, &part, &visit->log[i]);
+    }
+    if (!rig_parted(rig)) end_value(law, rig, 0, &visit->state, &visit->log[0]);
+}
+
+static void end_answer(struct law *law, struct rig *rig, struct visit *visit, const struct micro_answer *answer)
 {
     const uint64_t number[] = {answer->remaining, answer->delay, answer->retry,
                                answer->full,      answer->idle,  answer->late};

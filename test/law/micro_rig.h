@@ -11,20 +11,25 @@
 
 #include "law/law.h"
 #include "micro/micro.h"
+#include "unit/micro_value.h"
 
-enum { RIG_STAMPS = 256 };
+enum { RIG_STAMPS = 200 }; /* the longest log */
 
 struct rig {
     weir_plan plan;
     struct micro_plan micro;
-    unsigned char bytes[MICRO_BYTES_MAX];
-    size_t size; /* 0: there is no key */
-    uint64_t stamp[WEIR_LIMITS_MAX][RIG_STAMPS];
-    size_t stamps[WEIR_LIMITS_MAX];
+    struct value value[WEIR_LIMITS_MAX]; /* of a list with a log there is one for each limit, else one */
+    bool any_bytes;                      /* they are not all ours */
 };
 
 /* false: this text is no plan, or an engine does not keep it. */
 bool rig_open(struct rig *, const char *text);
+
+/* Is there a key for each limit? */
+bool rig_parted(const struct rig *);
+/* false: it is not read; count 0: there is none. */
+bool rig_state(const struct rig *, struct micro_state *, struct micro_log log[]);
+void rig_forget(struct rig *);
 
 struct micro_answer rig_take(struct law *, struct rig *, const struct micro_ask *);
 struct micro_answer rig_charge(struct law *, struct rig *, const struct micro_ask *);

@@ -10,11 +10,13 @@
     {"limits:\n  \xc3\xa4pi: 10/s", "2:3: limits.??pi: a name begins with a letter; for example api"},
     {"limits:\n  api: 5/month", "2:10: limits.api: a month has 28 to 31 days; write 5/30d"},
     {"limits:\n  api: 10000000/h algorithm=sliding-log",
-     "2:8: limits.api: its state takes more than 1 MiB a key; take a shorter log, or algorithm=sliding-window, which "
-     "needs three words and is nearly the same"},
-    {"table: {wide_memory: 1MiB}\nlimits: {api: 100k/h algorithm=sliding-log}",
-     "2:15: limits.api: the state of one key takes more than all of wide_memory; give that more, or take a shorter log "
-     "or algorithm=sliding-window"},
+     "2:8: limits.api: the sliding-logs of a limit have at most 8000 permits in this process, so that no call takes "
+     "long, and 100000 in an engine; shorten the period, for example 100/s for 6000/min, or write "
+     "algorithm=sliding-window"},
+    {"limits:\n  api: 4000/h algorithm=sliding-log; 4001/d algorithm=sliding-log",
+     "2:8: limits.api: the sliding-logs of a limit have at most 8000 permits in this process, so that no call takes "
+     "long, and 100000 in an engine; shorten the period, for example 100/s for 6000/min, or write "
+     "algorithm=sliding-window"},
     {"limits: {api: {}}", "1:15: limits.api: expected limit: in here; for example {limit: 60/min}"},
     {"limits: {api: }", "1:15: limits.api: expected the text of a limit; for example 60 requests/min"},
     {"limits: {api: []}", "1:15: limits.api: expected the text of a limit, or {limit: 60/min, key: [tenant]}"},

@@ -285,6 +285,32 @@ static void test_question_alone(void **state)
     }
 }
 
+/* What is at the key stays there until somebody looks, so to ask again at once is no use. */
+static void test_foreign_value(void **state)
+{
+    (void)state;
+    static const char *const errors[] = {"-WRONGTYPE Operation against a key holding the wrong kind of value\r\n",
+                                         "-WEIRVALUE what is at {weir:tenant} was not written by weir\r\n",
+                                         "-WEIRLIMIT col 1: of another weir\r\n"};
+    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
+        const bool foreign = i < 2;
+        weir_engine_limit *closed;
+        weir_engine_stats stats;
+        begin("redis", PATIENT_MS);
+        assert_int_equal(weir_engine_limit_open(&closed, engine, "1/h", WEIR_AWAY_CLOSED, NULL), 0);
+        server.answer[0] = errors[i];
+        start();
+        const weir_engine_ask ask = take_of(closed);
+        assert_int_equal(ask.from, WEIR_FROM_AWAY);
+        assert_int_equal(ask.decision.verdict, WEIR_DENY);
+        assert_true((ask.decision.retry_ns >= 1000000000) == foreign);
+        weir_engine_read_stats(engine, &stats, sizeof stats);
+        assert_int_equal(stats.foreign, foreign);
+        weir_engine_limit_close(closed);
+        end();
+    }
+}
+
 static void test_moved_where_there_is_no_cluster(void **state)
 {
     (void)state;
@@ -422,17 +448,12 @@ static void test_redirected_in_circles(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_asked_again),
-        cmocka_unit_test(test_script_goes_along_once),
-        cmocka_unit_test(test_server_away),
-        cmocka_unit_test(test_question_alone),
-        cmocka_unit_test(test_moved_where_there_is_no_cluster),
-        cmocka_unit_test(test_lateness),
-        cmocka_unit_test(test_lost_answer),
-        cmocka_unit_test(test_late_answer),
-        cmocka_unit_test(test_late_answer_of_many),
-        cmocka_unit_test(test_greeting),
-        cmocka_unit_test(test_redirected_in_circles),
+        cmocka_unit_test(test_asked_again),   cmocka_unit_test(test_script_goes_along_once),
+        cmocka_unit_test(test_server_away),   cmocka_unit_test(test_question_alone),
+        cmocka_unit_test(test_foreign_value), cmocka_unit_test(test_moved_where_there_is_no_cluster),
+        cmocka_unit_test(test_lateness),      cmocka_unit_test(test_lost_answer),
+        cmocka_unit_test(test_late_answer),   cmocka_unit_test(test_late_answer_of_many),
+        cmocka_unit_test(test_greeting),      cmocka_unit_test(test_redirected_in_circles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

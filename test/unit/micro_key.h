@@ -9,9 +9,8 @@
 #include <string.h>
 
 #include "micro/micro.h"
+#include "unit/micro_value.h"
 #include "unit/plans.h"
-
-enum { LOG_MAX = 16 };
 
 #define NOW UINT64_C(1763836800000000)
 #define SECOND UINT64_C(1000000)
@@ -20,8 +19,7 @@ enum { LOG_MAX = 16 };
 struct key {
     struct micro_plan plan;
     struct micro_state state;
-    uint64_t stamp[LOG_MAX];
-    uint64_t stamps;
+    struct value value; /* the same as bytes, with a log's ring */
 };
 
 static inline struct micro_plan micro_of(const char *text)
@@ -38,24 +36,23 @@ static inline struct key key_of(const char *text)
     return (struct key){.plan = micro_of(text)};
 }
 
-static inline uint64_t stamp_of(struct micro_log *log, uint64_t index)
+static inline struct micro_log log_of(const struct key *key)
 {
-    return ((const uint64_t *)log->where)[index];
+    struct micro_log log = {.ring = NULL};
+    if (key->value.size != 0) micro_log_open(&log, &key->state, key->value.bytes);
+    return log;
 }
 
-static inline void apply(struct key *key, const struct micro_state *state, const struct micro_log *log)
+static inline void apply(struct key *key, struct micro_state *state, struct micro_log *log)
 {
-    const uint64_t from = log->drop_from + log->drop;
-    memmove(key->stamp + log->drop_from, key->stamp + from, (key->stamps - from) * sizeof key->stamp[0]);
-    key->stamps -= log->drop;
-    for (uint64_t i = 0; i < log->add; i++) key->stamp[key->stamps++] = log->add_at;
+    value_put(&key->value, state, log);
     key->state = *state;
 }
 
 static inline struct micro_answer key_ask(struct key *key, const struct micro_ask *ask)
 {
     struct micro_state state = key->state;
-    struct micro_log log[WEIR_LIMITS_MAX] = {{.size = key->stamps, .stamp = stamp_of, .where = key->stamp}};
+    struct micro_log log[WEIR_LIMITS_MAX] = {log_of(key)};
     struct micro_answer answer;
     micro_take(&key->plan, &state, log, ask, &answer);
     if (answer.changed) apply(key, &state, &log[0]);
@@ -71,7 +68,7 @@ static inline struct micro_answer key_settle(struct key *key, uint64_t now, uint
                                              uint64_t actual)
 {
     struct micro_state state = key->state;
-    struct micro_log log[WEIR_LIMITS_MAX] = {{.size = key->stamps, .stamp = stamp_of, .where = key->stamp}};
+    struct micro_log log[WEIR_LIMITS_MAX] = {log_of(key)};
     const uint64_t was[] = {charged, charged}, is[] = {actual, actual};
     struct micro_answer answer;
     micro_settle(&key->plan, &state, log, now, taken, was, is, &answer);

@@ -20,14 +20,15 @@
 #include <cmocka.h>
 #include <json-c/json.h>
 
+#define VALUE_SLOTS 4096
 #include "micro/micro.h"
+#include "unit/micro_value.h"
 
-enum { TEXT_SIZE = 160, PATH_SIZE = 512, LOG_MAX = 4096, US_NS = 1000 };
+enum { TEXT_SIZE = 160, PATH_SIZE = 512, US_NS = 1000 };
 
 struct key {
     struct micro_plan plan;
-    struct micro_state state;
-    uint64_t stamp[LOG_MAX], stamps;
+    struct value value;
 };
 
 struct peer {
@@ -118,20 +119,14 @@ static void write_rolling(struct json_object *limiter, char text[TEXT_SIZE])
 
 /* ---- asking ---- */
 
-static uint64_t stamp_of(struct micro_log *log, uint64_t index)
-{
-    return ((const uint64_t *)log->where)[index];
-}
-
 static struct micro_answer ask(struct key *key, const struct micro_ask *ask)
 {
-    struct micro_log log = {.size = key->stamps, .stamp = stamp_of, .where = key->stamp};
+    struct micro_state state;
+    struct micro_log log;
     struct micro_answer answer;
-    micro_take(&key->plan, &key->state, &log, ask, &answer);
-    if (!answer.changed) return answer;
-    memmove(key->stamp, key->stamp + log.drop, (key->stamps - log.drop) * sizeof key->stamp[0]);
-    key->stamps -= log.drop;
-    for (uint64_t i = 0; i < log.add; i++) key->stamp[key->stamps++] = log.add_at;
+    if (!value_get(&key->value, &state, &log)) fail_msg("the value is not read");
+    micro_take(&key->plan, &state, &log, ask, &answer);
+    if (answer.changed) value_put(&key->value, &state, &log);
     return answer;
 }
 
@@ -186,7 +181,7 @@ static bool run_case(const struct peer *peer, struct json_object *one)
     struct json_object *steps = json_object_object_get(one, "steps");
     if (flag(one, "clock_goes_back") || flag(one, "peer_quirk") || !steps_fit(steps, peer->peeks)) return false;
     peer->write(json_object_object_get(one, "limiter"), text);
-    key = (struct key){.stamps = 0};
+    key.value.size = 0;
     if (weir_plan_parse(&plan, text, WEIR_ADMIT, NULL) != 0) return false;
     if (micro_plan_make(&key.plan, &plan, &error) != 0) return false;
     for (size_t i = 0; i < json_object_array_length(steps); i++) {

@@ -421,7 +421,7 @@ static void refused(void **state)
         {"no-such", NULL, "no limit has this name"},
         {"1/s", "1/s", "begins with a letter"},
         {"api", "1/", "expected a period"},
-        {"api", "9000000/h algorithm=sliding-log", "more than 1 MiB"},
+        {"api", "9000000/h algorithm=sliding-log", "at most 8000 permits"},
     };
     struct tables *tables = open_tables();
     struct policy *policy = example(tables);

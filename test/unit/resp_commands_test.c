@@ -133,6 +133,12 @@ static void take_mistakes(void **state)
     static const struct row rows[] = {
         {"WEIR.TAKE 10/s\r\n",
          "-ERR wrong number of arguments for 'weir.take' command; for example WEIR.TAKE 10/s user:42\r\n"},
+        {"WEIR.TAKE \"2000/s algorithm=sliding-log\" a COST 2001\r\n",
+         "*8\r\n$5\r\nnever\r\n:0\r\n:2000\r\n:0\r\n:0\r\n:0\r\n$-1\r\n:0\r\n"},
+        {"WEIR.TAKE \"1000/s algorithm=sliding-log; 1001/min algorithm=sliding-log\" a\r\n",
+         "-BADLIMIT the sliding-logs of a client's text have at most 2000 permits; shorten the period, for example "
+         "100/s "
+         "for 6000/min, write algorithm=sliding-window, or give the limit a name in weir.yaml, for up to 8000\r\n"},
         {"WEIR.TAKE 10/ a\r\n", "-BADLIMIT col 4: expected a period: s, min, h, d, w; for example 10/s\r\n"},
         {"WEIR.TAKE apu a\r\n",
          "-NOLIMIT there is no limit called apu; define it in weir.yaml or by WEIR.LIMIT SET apu '10/s', or "

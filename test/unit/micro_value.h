@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+   micro_value.h - the value of a key as the module keeps it: written as a whole, but for a log in place.
+
+   May touch: the value.  Promises: a ring grows by what is said, by zeros.  Leaves to others: when it is written. */
+#ifndef WEIR_TEST_MICRO_VALUE_H
+#define WEIR_TEST_MICRO_VALUE_H
+
+#include <assert.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "micro/micro.h"
+
+#ifndef VALUE_SLOTS
+#define VALUE_SLOTS 256
+#endif
+
+struct value {
+    size_t size; /* 0: there is none */
+    unsigned char bytes[MICRO_BYTES_MAX + VALUE_SLOTS * MICRO_LOG_ENTRY];
+};
+
+/* state: a cell of a log, or any where none is a log. */
+static inline void value_put(struct value *value, struct micro_state *state, struct micro_log *log)
+{
+    struct micro_range range[MICRO_LOG_RANGES];
+    if (state->cell[0].kind != MICRO_LOG || state->cell[0].words == 0 || log->ring == NULL) {
+        value->size = micro_write(state, value->bytes);
+        return;
+    }
+    const size_t size = micro_log_place(&state->cell[0], log, value->size);
+    assert(size <= sizeof value->bytes);
+    memset(value->bytes + value->size, 0, size - value->size);
+    value->size = size;
+    const unsigned ranges = micro_log_write(state, log, value->bytes, range);
+    for (unsigned i = 0; i < ranges; i++) assert(range[i].at + range[i].size <= size);
+}
+
+/* false: it is not read. */
+static inline bool value_get(const struct value *value, struct micro_state *state, struct micro_log *log)
+{
+    state->count = 0;
+    *log = (struct micro_log){.ring = NULL};
+    if (value->size == 0) return true;
+    const bool reads = micro_read(state, value->bytes, value->size);
+    if (reads) micro_log_open(log, state, value->bytes);
+    return reads;
+}
+
+#endif
