@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "api/keyed.h"
+#include "api/sized.h"
 #include "core/num.h"
 #include "core/slot.h"
 #include "plan/writer.h"
@@ -70,16 +71,11 @@ static int check_options(const weir_table_options *options, weir_error *error)
     return 0;
 }
 
-/* A caller built with another version knows a shorter or a longer struct; what he does not say is its default. */
-static weir_table_options options_of(const weir_table_options *options)
+static void choose_defaults(weir_table_options *options)
 {
-    weir_table_options known = WEIR_TABLE_OPTIONS;
-    if (options != NULL) memcpy(&known, options, (size_t)least(options->size, sizeof known));
-    known.size = sizeof known;
-    if (known.keys_max == 0) known.keys_max = KEYS_DEFAULT;
-    if (known.longest_ns == 0) known.longest_ns = LONGEST_DEFAULT_NS;
-    if (known.mode == 0) known.mode = 0600;
-    return known;
+    if (options->keys_max == 0) options->keys_max = KEYS_DEFAULT;
+    if (options->longest_ns == 0) options->longest_ns = LONGEST_DEFAULT_NS;
+    if (options->mode == 0) options->mode = 0600;
 }
 
 /* The finest unit in which a word holds twice the longest limit. */
@@ -306,9 +302,11 @@ static int open_top(weir_table *table, uint32_t keys, weir_error *error)
 
 int weir_table_open(weir_table **owned, const weir_table_options *options, weir_error *error)
 {
-    const weir_table_options chosen = options_of(options);
+    weir_table_options chosen = WEIR_TABLE_OPTIONS;
     *owned = NULL;
-    int failed = check_options(&chosen, error);
+    int failed = api_read_options(&chosen, sizeof chosen, options, "WEIR_TABLE_OPTIONS", error);
+    choose_defaults(&chosen);
+    if (failed == 0) failed = check_options(&chosen, error);
     if (failed == 0) failed = check_size(&chosen, error);
     if (failed != 0) return failed;
     weir_table *table = host_allocate(sizeof *table);

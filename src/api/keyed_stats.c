@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/keyed.h"
+#include "api/sized.h"
 #include "api/tally.h"
 #include "core/num.h"
 
@@ -137,7 +138,7 @@ void weir_table_read_stats(weir_table *table, weir_table_stats *stats, size_t si
         sum.displaced += atom_load(&tally->displaced);
         sum.moved += atom_load(&tally->moved);
     }
-    memcpy(stats, &sum, (size_t)least(size, sizeof sum));
+    api_write_sized(stats, size, &sum, sizeof sum);
 }
 
 size_t weir_table_read_top(weir_table *table, weir_top *top, size_t count)

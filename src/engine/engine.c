@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "api/error.h"
+#include "api/sized.h"
 #include "host/thread.h"
 
 /* ---- handles ---- */
@@ -132,5 +133,5 @@ void weir_engine_read_stats(weir_engine *engine, weir_engine_stats *stats, size_
                                    .away = atomic_load_explicit(&hub->is_away, memory_order_relaxed),
                                    .round_trip_ns = read_count(&counts->round_trip_ns),
                                    .crowded = read_count(&counts->crowded)};
-    memcpy(stats, &all, size < sizeof all ? size : sizeof all);
+    api_write_sized(stats, size, &all, sizeof all);
 }

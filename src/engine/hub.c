@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "api/error.h"
+#include "api/sized.h"
 #include "engine/leases.h"
 #include "engine/resolve.h"
 #include "engine/secure.h"
@@ -37,12 +38,8 @@ static int read_options(struct hub *hub, const weir_engine_options *options, wei
 {
     const weir_engine_options defaults = WEIR_ENGINE_OPTIONS;
     hub->options = defaults;
-    if (options != NULL) {
-        if (options->size > sizeof *options || options->size < sizeof options->size) {
-            return api_fail(error, WEIR_EVERSION, "size of the options: WEIR_ENGINE_OPTIONS fills it");
-        }
-        memcpy(&hub->options, options, options->size);
-    }
+    const int failed = api_read_options(&hub->options, sizeof hub->options, options, "WEIR_ENGINE_OPTIONS", error);
+    if (failed != 0) return failed;
     weir_engine_options *const chosen = &hub->options;
     if (chosen->deadline_ns == 0) chosen->deadline_ns = DEADLINE_DEFAULT_NS;
     if (chosen->away == WEIR_AWAY_DEFAULT) chosen->away = WEIR_AWAY_LOCAL;
