@@ -308,6 +308,7 @@ int weir_table_open(weir_table **owned, const weir_table_options *options, weir_
     choose_defaults(&chosen);
     if (failed == 0) failed = check_options(&chosen, error);
     if (failed == 0) failed = check_size(&chosen, error);
+    if (failed == 0) failed = api_prepare(error);
     if (failed != 0) return failed;
     weir_table *table = host_allocate(sizeof *table);
     if (table == NULL) return api_fail(error, WEIR_ENOMEM, "no memory for a table");

@@ -42,6 +42,7 @@ int weir_open(weir_limiter **owned, const char *limits, const weir_options *opti
     *owned = NULL;
     int failed = api_read_options(&chosen, sizeof chosen, options, "WEIR_OPTIONS", error);
     if (failed == 0) failed = check_options(&chosen, error);
+    if (failed == 0) failed = api_prepare(error);
     if (failed == 0) failed = weir_plan_parse(&plan, limits, chosen.use, error);
     if (failed != 0) return failed;
     weir_limiter *limiter = host_allocate(sizeof *limiter);

@@ -122,8 +122,10 @@ static void hub_close(struct hub *hub)
 
 int hub_open(struct hub **owned, const char *url, const weir_engine_options *options, weir_error *error)
 {
-    struct hub *const hub = calloc(1, sizeof *hub);
     *owned = NULL;
+    const int unready = api_prepare(error);
+    if (unready != 0) return unready;
+    struct hub *const hub = calloc(1, sizeof *hub);
     if (hub == NULL) return api_fail(error, WEIR_ENOMEM, "no memory for an engine");
     host_mutex_open(&hub->mutex);
     hub->fork_watch = (struct host_fork_watch){.hold = hold, .let_go = let_go};
