@@ -24,8 +24,9 @@ struct common {
     uint64_t now, now_ns;
 };
 
-static struct common common_of(const weir_table *table, const struct plan *plan, uint64_t now_ns)
+static struct common common_of(weir_table *table, const struct plan *plan, uint64_t now_ns)
 {
+    keyed_keep_rested(table, now_ns + table->offset_ns);
     struct common common = {.plan = plan, .now = keyed_units_of(table, now_ns + table->offset_ns), .now_ns = now_ns};
     common.rule = slot_rule_of(&plan->rule[0], plan->interval[0], table->unit);
     common.inverse = UINT64_MAX / common.rule.interval;

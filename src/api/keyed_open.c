@@ -274,6 +274,15 @@ static void open_wide(weir_table *table, const weir_table_options *options)
     table->wide.slots = wide_slots_in(table->view.area[0].bytes, table->wide.slot_words, table->wide.kept);
 }
 
+/* A new table is at rest. */
+static void keep_rested(weir_table *table)
+{
+    uint64_t never = 0;
+    table->rested = region_rested(table->header);
+    table->rest_ns = table->unit >= 0 ? TABLE_AHEAD_END >> table->unit : TABLE_AHEAD_END << -table->unit;
+    atom_swap(table->rested, &never, most(host_now_ns() + table->offset_ns, 1));
+}
+
 static int map_all(weir_table *table, const weir_table_options *options, weir_error *error)
 {
     int number = 0;
@@ -286,6 +295,7 @@ static int map_all(weir_table *table, const weir_table_options *options, weir_er
     if (keyed_is_wide(table) && table->wide.slots == 0)
         return keyed_refuse_state(table, REGION_DAMAGED, options->path, error);
     keyed_show_areas(table, region_newest(table->header), 0);
+    keep_rested(table);
     return 0;
 }
 
