@@ -278,7 +278,7 @@ void keyed_count_granted(weir_table *table, uint64_t calls, uint64_t permits);
 void keyed_maintain(weir_table *table);
 
 /* Looks at all slots, at the region's time. */
-void keyed_rest(weir_table *table, uint64_t now_ns);
+void keyed_rest(weir_table *table, uint64_t now_ns) __attribute__((cold));
 
 /* Before each look into a slot.  Times wrap, so one that nobody has looked at for long may look as if it lay ahead; and
    a table of which little is asked is not swept by those who ask. */
