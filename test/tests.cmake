@@ -3,8 +3,8 @@
 
 # ---- law: a property is a test, and with clang a fuzz target ----
 weir_programs(law law TIER check NAMES accesslog backward bursty conserve cycle due every fields fixed_window hostile
-    idle leaky micro micro_bound micro_bytes micro_late micro_log micro_retry parts pools rates region resp retry settle
-    short simrate slice sliding_log sliding_window table text timeline total warmup wide window)
+    idle leaky micro micro_bound micro_bytes micro_late micro_log micro_retry parts pools rates region resp rest retry
+    settle short simrate slice sliding_log sliding_window table text timeline total warmup wide window)
 weir_programs(law law TIER check NAMES config http serve USES serve)
 weir_programs(law law TIER check NAMES engine_reply USES engine hiredis)
 weir_all_declared(law law)
@@ -55,6 +55,12 @@ weir_programs(unit test TIER check USES cmocka serve engine NAMES decide
     WRAPS weir_engine_begin weir_engine_close weir_engine_finish weir_engine_join weir_engine_limit_close
         weir_engine_limit_open weir_engine_open weir_engine_read_stats weir_engine_secret weir_engine_tick
         weir_engine_turn)
+if(NOT WEIR_SANITIZE) # theirs stay where they are
+    weir_programs(unit test TIER check USES cmocka NAMES unload)
+    target_compile_definitions(unit-unload PRIVATE LIBRARY="$<TARGET_FILE:weir_shared>")
+    target_link_libraries(unit-unload PRIVATE ${CMAKE_DL_LIBS})
+    add_dependencies(unit-unload weir_shared)
+endif()
 weir_all_declared(unit test)
 
 # ---- stress: real threads ----
@@ -70,7 +76,7 @@ endforeach()
 file(GLOB explored CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/share/*.c" "${PROJECT_SOURCE_DIR}/src/core/*.c"
     "${PROJECT_SOURCE_DIR}/src/plan/*.c" "${PROJECT_SOURCE_DIR}/src/micro/*.c"
     "${PROJECT_SOURCE_DIR}/src/engine/lease.c")
-foreach(name IN ITEMS change error open take wait)
+foreach(name IN ITEMS change error open sized take wait)
     list(APPEND explored "${PROJECT_SOURCE_DIR}/src/api/${name}.c")
 endforeach()
 file(GLOB explorer CONFIGURE_DEPENDS "${test_dir}/explore/*.c")

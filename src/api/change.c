@@ -412,7 +412,7 @@ static void restart(const struct cell_content *content, void *context)
     weir_decision *decision = restarting->decision;
     const uint64_t now_ns = limiter_now_ns(limiter);
     const uint32_t since = (uint32_t)decision->reserved, changes = limiter->generation - since;
-    const int limit = (int)decision->limit;
+    const int limit = (int)least(decision->limit, WEIR_LIMITS_MAX);
     bool moved = changes != 0 && limit < content->count;
     uint64_t end = decision->end, start_ns = 0;
     if (moved && changes > CHANGES_KEPT) end = last_end(limiter, content, limit, now_ns);
@@ -447,7 +447,7 @@ static void fill(const struct cell_content *content, void *context)
 {
     struct filling *filling = context;
     weir_decision decision = *filling->decision;
-    const int limit = (int)decision.limit;
+    const int limit = (int)least(decision.limit, WEIR_LIMITS_MAX);
     if (limit >= content->count || algorithm_of(&content->rule[limit])->words == 0) return;
     const struct rule *rule = &content->rule[limit];
     uint64_t then_ns = subtract_to_zero(decision.start.ns, decision.delay_ns), last_ns;

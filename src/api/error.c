@@ -7,6 +7,7 @@
 
 #include "api/error.h"
 #include "host/map.h"
+#include "host/thread.h"
 #include "plan/writer.h"
 
 enum { PATH_SHOWN = 100 };
@@ -19,6 +20,14 @@ int api_fail(weir_error *error, int code, const char *message)
         write_text(&writer, message);
     }
     return code;
+}
+
+int api_prepare(weir_error *error)
+{
+    if (host_prepare() == 0) return 0;
+    return api_fail(error, WEIR_ESYSTEM,
+                    "the process has used up its keys of thread-specific data (pthread_key_create), or its memory for "
+                    "handlers of fork (pthread_atfork)");
 }
 
 /* Of a long one the end, so that there is room for what is wrong with it. */

@@ -9,6 +9,9 @@
 
 int api_fail(weir_error *error, int code, const char *message);
 
+/* Of host_prepare, before anything is opened: 0, or WEIR_ESYSTEM. */
+int api_prepare(weir_error *error);
+
 /* path NULL: memory without a name.  number: an errno value. */
 int api_fail_system(weir_error *error, const char *what, const char *path, int number);
 int api_fail_file(weir_error *error, int code, const char *path, const char *message);

@@ -65,6 +65,8 @@ struct weir_table {
     uint64_t epoch_ns;    /* unix time when the time in there was 0 */
     uint64_t longest;     /* units */
     struct atom areas;    /* the address of the last that is shown */
+    struct atom *rested;  /* in the header; and so long after it all slots are looked at again */
+    uint64_t rest_ns;
     void *header;
     struct wide wide;         /* memory NULL: these are slots */
     struct keyed_part **part; /* NULL: there are none */
@@ -77,6 +79,7 @@ struct weir_table {
 
     struct atom own_newest; /* for struct table, where the header's makes no sense any more */
     struct atom swept;      /* buckets, of all areas one after the other */
+    struct atom swept_from_ns; /* when the first of them was */
     struct atom kept_ns;    /* when the time was last written down for the next boot */
     struct atom forks;      /* how many forks ago the file was opened: wide slots, see keyed_wide.c */
     struct atom stripe[WIDE_LOCKS];
@@ -192,6 +195,9 @@ int keyed_parts_open(weir_table *table, const char *path, uint64_t keys, weir_er
 int keyed_parts_join(weir_table *table, const char *path, weir_error *error);
 void keyed_parts_close(weir_table *table);
 
+/* Those that other processes have made since. */
+void keyed_parts_learn(weir_table *table);
+
 /* How large a part for so many keys is. */
 uint64_t keyed_part_bytes(const weir_table *table, uint64_t keys);
 
@@ -273,5 +279,16 @@ uint64_t keyed_found_full(const weir_table *table);
 
 /* Memory is looked after a little at a time, by those who ask. */
 void keyed_maintain(weir_table *table);
+
+/* Looks at all slots, at the region's time. */
+void keyed_rest(weir_table *table, uint64_t now_ns) __attribute__((cold));
+
+/* Before each look into a slot.  Times wrap, so one that nobody has looked at for long may look as if it lay ahead; and
+   a table of which little is asked is not swept by those who ask. */
+static inline void keyed_keep_rested(weir_table *table, uint64_t now_ns)
+{
+    const uint64_t rested_ns = atom_load_acquire(table->rested);
+    if (now_ns - rested_ns + table->rest_ns > 2 * table->rest_ns) keyed_rest(table, now_ns);
+}
 
 #endif

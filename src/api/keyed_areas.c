@@ -101,7 +101,11 @@ void keyed_leave_areas(weir_table *table, unsigned first)
     keyed_after_fork(table);
     host_lock(&table->mutex);
     const struct table *known = keyed_slots(table);
-    if (first > known->first && first < known->count) keyed_show_areas(table, known->newest, first);
+    if (first > known->first && first < known->count) {
+        keyed_show_areas(table, known->newest, first);
+        atom_store(&table->swept_from_ns, 0); /* what was behind it has another number: this round says nothing */
+        atom_store(&table->swept, UINT64_MAX / 2);
+    }
     host_unlock(&table->mutex);
 }
 

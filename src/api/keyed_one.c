@@ -95,6 +95,7 @@ static ATOM_INLINE uint32_t take(weir_table *table, const struct common *common,
 void keyed_one_take(weir_table *table, const struct plan *plan, weir_key key, uint64_t now_ns, uint64_t cost,
                     weir_decision *decision)
 {
+    keyed_keep_rested(table, now_ns + table->offset_ns);
     const uint64_t hash = hash_key(&table->secret, key.bytes, key.size, 0);
     table_prefetch(keyed_slots(table), hash);
     const struct common common = common_of(table, plan, now_ns);
@@ -125,6 +126,7 @@ uint64_t keyed_announce(const weir_table *table, const weir_plan *plan, weir_key
 void keyed_take_announced(weir_table *table, weir_ask *asks, const uint64_t hash[], size_t count, uint64_t now_ns)
 {
     uint64_t calls = 0, permits = 0;
+    keyed_keep_rested(table, now_ns + table->offset_ns);
     struct common common = {.plan = NULL};
     for (size_t i = 0; i < count; i++) {
         const struct plan *plan = plan_inside_const(asks[i].plan);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "api/keyed.h"
+#include "api/sized.h"
 #include "core/num.h"
 #include "core/slot.h"
 #include "plan/writer.h"
@@ -70,16 +71,11 @@ static int check_options(const weir_table_options *options, weir_error *error)
     return 0;
 }
 
-/* A caller built with another version knows a shorter or a longer struct; what he does not say is its default. */
-static weir_table_options options_of(const weir_table_options *options)
+static void choose_defaults(weir_table_options *options)
 {
-    weir_table_options known = WEIR_TABLE_OPTIONS;
-    if (options != NULL) memcpy(&known, options, (size_t)least(options->size, sizeof known));
-    known.size = sizeof known;
-    if (known.keys_max == 0) known.keys_max = KEYS_DEFAULT;
-    if (known.longest_ns == 0) known.longest_ns = LONGEST_DEFAULT_NS;
-    if (known.mode == 0) known.mode = 0600;
-    return known;
+    if (options->keys_max == 0) options->keys_max = KEYS_DEFAULT;
+    if (options->longest_ns == 0) options->longest_ns = LONGEST_DEFAULT_NS;
+    if (options->mode == 0) options->mode = 0600;
 }
 
 /* The finest unit in which a word holds twice the longest limit. */
@@ -278,6 +274,15 @@ static void open_wide(weir_table *table, const weir_table_options *options)
     table->wide.slots = wide_slots_in(table->view.area[0].bytes, table->wide.slot_words, table->wide.kept);
 }
 
+/* A new table is at rest. */
+static void keep_rested(weir_table *table)
+{
+    uint64_t never = 0;
+    table->rested = region_rested(table->header);
+    table->rest_ns = table->unit >= 0 ? TABLE_AHEAD_END >> table->unit : TABLE_AHEAD_END << -table->unit;
+    atom_swap(table->rested, &never, most(host_now_ns() + table->offset_ns, 1));
+}
+
 static int map_all(weir_table *table, const weir_table_options *options, weir_error *error)
 {
     int number = 0;
@@ -290,6 +295,7 @@ static int map_all(weir_table *table, const weir_table_options *options, weir_er
     if (keyed_is_wide(table) && table->wide.slots == 0)
         return keyed_refuse_state(table, REGION_DAMAGED, options->path, error);
     keyed_show_areas(table, region_newest(table->header), 0);
+    keep_rested(table);
     return 0;
 }
 
@@ -306,10 +312,13 @@ static int open_top(weir_table *table, uint32_t keys, weir_error *error)
 
 int weir_table_open(weir_table **owned, const weir_table_options *options, weir_error *error)
 {
-    const weir_table_options chosen = options_of(options);
+    weir_table_options chosen = WEIR_TABLE_OPTIONS;
     *owned = NULL;
-    int failed = check_options(&chosen, error);
+    int failed = api_read_options(&chosen, sizeof chosen, options, "WEIR_TABLE_OPTIONS", error);
+    choose_defaults(&chosen);
+    if (failed == 0) failed = check_options(&chosen, error);
     if (failed == 0) failed = check_size(&chosen, error);
+    if (failed == 0) failed = api_prepare(error);
     if (failed != 0) return failed;
     weir_table *table = host_allocate(sizeof *table);
     if (table == NULL) return api_fail(error, WEIR_ENOMEM, "no memory for a table");

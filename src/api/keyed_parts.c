@@ -258,6 +258,19 @@ int keyed_parts_join(weir_table *table, const char *path, weir_error *error)
     return failed;
 }
 
+void keyed_parts_learn(weir_table *table)
+{
+    if (table->parts_directory == NULL || atom_load_acquire(&table->parts_directory[COUNT]) == atom_load(&table->parts))
+        return;
+    keyed_after_fork(table);
+    host_lock(&table->mutex);
+    if (host_region_lock(&table->parts_region, LOCK_REGION) == 0) {
+        if (host_region_measure(&table->parts_region) == 0) add_more(table, "", NULL);
+        host_region_unlock(&table->parts_region, LOCK_REGION);
+    }
+    host_unlock(&table->mutex);
+}
+
 void keyed_parts_close(weir_table *table)
 {
     for (uint64_t i = 0; i < atom_load(&table->parts); i++) close_part(table->part[i]);
@@ -314,7 +327,10 @@ unsigned keyed_part_make(weir_table *table, weir_key name, uint64_t keys, weir_e
         return 0;
     }
     if (keyed_check_memory(record[BYTES], "keys of a limit", error) != 0) return 0;
+    keyed_after_fork(table);
+    host_lock(&table->mutex);
     const int failed =
         table->parts_directory != NULL ? make_in_file(table, record, error) : add_part(table, record, error);
+    host_unlock(&table->mutex);
     return failed == 0 ? keyed_part_find(table, name) : 0;
 }

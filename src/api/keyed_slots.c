@@ -37,6 +37,14 @@ static uint64_t ns_of(const weir_table *table, uint64_t units)
     return (units + rest) >> table->unit;
 }
 
+/* From this moment until those units, in ns.  In a unit longer than a ns this one began before now.  Both may be beyond
+   what 64 bits count of units; their difference is not. */
+static uint64_t ns_until(const weir_table *table, const struct moment *moment, uint64_t units)
+{
+    const uint64_t begun_ns = table->unit < 0 ? moment->now_ns - (moment->now << -table->unit) : 0;
+    return subtract_to_zero(ns_of(table, units - moment->now), begun_ns);
+}
+
 static struct moment moment_of(const weir_table *table, const struct ask *ask)
 {
     const uint64_t now_ns = ask->now_ns + table->offset_ns;
@@ -116,8 +124,7 @@ static void say_refused(const weir_table *table, const struct part part[], int c
         const uint64_t ahead = ahead_of(&part[i], moment->now) - (refused ? 0 : part[i].cost);
         decision->remaining = least(decision->remaining, permits_left(&part[i], ahead));
         if (!refused) continue;
-        /* In a unit longer than a ns this one began before now. */
-        const uint64_t until_ns = subtract_to_zero(ns_of(table, passes_at(&part[i], moment)), moment->now_ns);
+        const uint64_t until_ns = ns_until(table, moment, passes_at(&part[i], moment));
         const uint64_t retry_ns = most(subtract_to_zero(until_ns, moment->wait_ns), 1);
         if (retry_ns <= decision->retry_ns) continue;
         decision->retry_ns = retry_ns;
@@ -147,7 +154,7 @@ static void say_allowed(const weir_table *table, const struct part part[], int c
         decision->remaining = least(decision->remaining, left);
     }
     if (!waits) return;
-    decision->delay_ns = ns_of(table, start) - moment->now_ns;
+    decision->delay_ns = ns_until(table, moment, start);
     decision->start.ns += decision->delay_ns;
 }
 
@@ -187,7 +194,7 @@ static bool take(weir_table *table, struct part part[], int count, const struct 
                  uint32_t *events)
 {
     struct moment until = *moment;
-    until.wait_ns = ns_of(table, start) - moment->now_ns;
+    until.wait_ns = ns_until(table, moment, start);
     for (int i = 0; i < count; i++) {
         ask_part(table, &part[i], start > moment->now ? &until : moment, TABLE_TAKE, start, events);
         if (part[i].answer.verdict == TABLE_TAKEN) continue;
@@ -269,6 +276,7 @@ void keyed_slots_ask(weir_table *table, const struct keyed_limit *limits, int co
     struct part part[KEYED_LIMITS_MAX];
     const struct moment moment = moment_of(table, ask);
     uint64_t start = moment.now;
+    keyed_keep_rested(table, moment.now_ns);
     *decision = (weir_decision){.start = {ask->now_ns}};
     if (count <= 0) return;
     for (int i = 0; i < count; i++) part[i] = part_of(table, &limits[i], limits[i].cost);
@@ -337,6 +345,7 @@ void keyed_slots_settle(weir_table *table, const struct keyed_limit *limits, int
                         const weir_decision *decision, const uint64_t actual[], const uint64_t end[])
 {
     const struct moment moment = moment_of(table, &(struct ask){.now_ns = now_ns});
+    keyed_keep_rested(table, moment.now_ns);
     const uint64_t start = keyed_units_of(table, decision->start.ns + table->offset_ns);
     /* Part of a slot that has not started: its start would stay, and the word would say that it came earlier. */
     bool part = false;
@@ -351,8 +360,8 @@ void keyed_slots_settle(weir_table *table, const struct keyed_limit *limits, int
 
 uint64_t keyed_slots_full_ns(const weir_table *table, const weir_decision *decision)
 {
-    const uint64_t now_ns = decision->start.ns - decision->delay_ns + table->offset_ns;
-    const int64_t ahead = (int64_t)(decision->end - keyed_units_of(table, now_ns));
+    const struct moment moment = moment_of(table, &(struct ask){.now_ns = decision->start.ns - decision->delay_ns});
+    const int64_t ahead = (int64_t)(decision->end - moment.now);
     if (decision->verdict == WEIR_NEVER || ahead <= 0) return 0;
-    return most(ns_of(table, decision->end) - now_ns, decision->retry_ns);
+    return most(ns_until(table, &moment, decision->end), decision->retry_ns);
 }

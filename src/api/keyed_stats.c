@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/keyed.h"
+#include "api/sized.h"
 #include "api/tally.h"
 #include "core/num.h"
 
@@ -68,22 +69,45 @@ static const struct table_area *area_at(const weir_table *table, uint64_t number
     return number - areas < atom_load_acquire(&table->parts) ? &table->part[number - areas]->slots.area : NULL;
 }
 
-/* The buckets of all areas, counted through from the first: the area in which this one lies. */
-static void sweep(weir_table *table, uint64_t now)
+static void note_rested(weir_table *table, uint64_t seen_ns, uint64_t now_ns)
+{
+    while (seen_ns < now_ns && !atom_swap(table->rested, &seen_ns, now_ns)) {
+    }
+}
+
+/* The buckets of all areas, counted through from the first: the area in which this one lies.  Behind the last a new
+   round begins. */
+static void sweep(weir_table *table, uint64_t now_ns)
 {
     const struct table_area *area;
-    uint64_t buckets = 0;
-    for (uint64_t i = 0; (area = area_at(table, i)) != NULL; i++) buckets += 2 * area->half;
-    if (buckets == 0) return;
-    uint64_t next = atom_add(&table->swept, SWEPT_AT_ONCE) % buckets;
+    uint64_t next = atom_add(&table->swept, SWEPT_AT_ONCE), end = next + SWEPT_AT_ONCE;
     for (uint64_t i = 0; (area = area_at(table, i)) != NULL; i++) {
         const uint64_t here = 2 * area->half;
         if (next < here) {
-            table_sweep(area, next, least(SWEPT_AT_ONCE, here - next), now);
+            table_sweep(area, next, least(SWEPT_AT_ONCE, here - next), keyed_units_of(table, now_ns));
             return;
         }
         next -= here;
     }
+    if (!atom_swap(&table->swept, &end, 0)) return; /* somebody behind me does it */
+    note_rested(table, atom_load(table->rested), atom_load(&table->swept_from_ns));
+    atom_store(&table->swept_from_ns, now_ns);
+}
+
+void keyed_rest(weir_table *table, uint64_t now_ns)
+{
+    const uint64_t seen_ns = atom_load_acquire(table->rested), units = keyed_units_of(table, now_ns);
+    /* Since then nobody has asked, or he would have been here: so all has drained. */
+    const bool all = now_ns > seen_ns && now_ns - seen_ns > table->rest_ns + table->rest_ns / 2;
+    const struct table_area *area;
+    const struct table *slots = keyed_slots(table);
+    uint64_t expected = seen_ns;
+    if (atom_load_acquire(slots->newest) > slots->count) keyed_map_more(table);
+    keyed_parts_learn(table);
+    for (uint64_t i = 0; (area = area_at(table, i)) != NULL; i++) {
+        if (!table_rest(area, table->rested, seen_ns, units, all)) return;
+    }
+    atom_swap(table->rested, &expected, now_ns);
 }
 
 void keyed_maintain(weir_table *table)
@@ -91,7 +115,7 @@ void keyed_maintain(weir_table *table)
     const uint64_t now_ns = host_now_ns();
     uint64_t kept_ns = atom_load(&table->kept_ns);
     if (now_ns - kept_ns >= KEEP_TIME_EVERY_NS && atom_swap(&table->kept_ns, &kept_ns, now_ns)) keyed_keep_time(table);
-    if (!keyed_is_wide(table)) sweep(table, keyed_units_of(table, now_ns + table->offset_ns));
+    if (!keyed_is_wide(table)) sweep(table, now_ns + table->offset_ns);
 }
 
 static uint64_t live_in_parts(weir_table *table, uint64_t now_ns)
@@ -144,7 +168,7 @@ void weir_table_read_stats(weir_table *table, weir_table_stats *stats, size_t si
         sum.displaced += atom_load(&tally->displaced);
         sum.moved += atom_load(&tally->moved);
     }
-    memcpy(stats, &sum, (size_t)least(size, sizeof sum));
+    api_write_sized(stats, size, &sum, sizeof sum);
 }
 
 size_t weir_table_read_top(weir_table *table, weir_top *top, size_t count)

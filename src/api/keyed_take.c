@@ -293,6 +293,7 @@ void keyed_forget(weir_table *table, const weir_plan *plan, weir_key key, uint64
 {
     const struct plan *inside = plan_inside_const(plan);
     if (keyed_is_wide(table)) keyed_wide_forget(table, inside, key);
+    else keyed_keep_rested(table, now_ns + table->offset_ns);
     for (uint64_t i = 0; !keyed_is_wide(table) && i < inside->count; i++) {
         table_forget(keyed_slots(table), keyed_slots_part(table, inside),
                      hash_key(&table->secret, key.bytes, key.size, i),

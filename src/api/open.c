@@ -7,6 +7,7 @@
 
 #include "api/error.h"
 #include "api/limiter.h"
+#include "api/sized.h"
 #include "core/clock.h"
 #include "core/num.h"
 
@@ -27,15 +28,6 @@ static int check_options(const weir_options *options, weir_error *error)
     return 0;
 }
 
-/* A caller built with another version knows a shorter or a longer struct; what he does not say is its default. */
-static weir_options options_of(const weir_options *options)
-{
-    weir_options known = WEIR_OPTIONS;
-    if (options != NULL) memcpy(&known, options, least(options->size, sizeof known));
-    known.size = sizeof known;
-    return known;
-}
-
 static int start_clock(weir_limiter *limiter, const weir_options *options, weir_error *error)
 {
     if (options->clock != WEIR_CLOCK_TICKER) return 0;
@@ -45,11 +37,12 @@ static int start_clock(weir_limiter *limiter, const weir_options *options, weir_
 
 int weir_open(weir_limiter **owned, const char *limits, const weir_options *options, weir_error *error)
 {
-    const weir_options chosen = options_of(options);
+    weir_options chosen = WEIR_OPTIONS;
     weir_plan plan;
     *owned = NULL;
-    int failed = check_options(&chosen, error);
-    if (limits == NULL) failed = api_fail(error, WEIR_EINVAL, "limits is NULL; expected a text such as 10/s");
+    int failed = api_read_options(&chosen, sizeof chosen, options, "WEIR_OPTIONS", error);
+    if (failed == 0) failed = check_options(&chosen, error);
+    if (failed == 0) failed = api_prepare(error);
     if (failed == 0) failed = weir_plan_parse(&plan, limits, chosen.use, error);
     if (failed != 0) return failed;
     weir_limiter *limiter = host_allocate(sizeof *limiter);

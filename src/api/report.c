@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/limiter.h"
+#include "api/sized.h"
 #include "core/clock.h"
 #include "core/num.h"
 
@@ -71,7 +72,7 @@ void weir_read_stats(weir_limiter *limiter, weir_stats *stats, size_t size)
     sum.begun_ns = atom_load(&limiter->begun_ns);
     if (sum.begun_ns != 0) sum.elapsed_ns = subtract_to_zero(now_ns, sum.begun_ns + atom_load(&limiter->paused_ns));
     limiter_look(limiter, read_rules, &(struct reading){now_ns, &sum, true});
-    memcpy(stats, &sum, least(size, sizeof sum));
+    api_write_sized(stats, size, &sum, sizeof sum);
 }
 
 /* ---- when an operation was due ---- */
@@ -93,7 +94,7 @@ static const struct rule *rule_of(const weir_limiter *limiter, const struct cell
                                   const weir_decision *decision)
 {
     const uint32_t made = (uint32_t)decision->reserved;
-    const int limit = (int)decision->limit;
+    const int limit = (int)least(decision->limit, WEIR_LIMITS_MAX);
     const struct change *change = &limiter->change[(made + 1) % CHANGES_KEPT];
     if (made == limiter->generation) return limit < content->count ? &content->rule[limit] : NULL;
     return limiter->generation - made <= CHANGES_KEPT && limit < change->count ? &change->rule[limit] : NULL;

@@ -11,7 +11,7 @@
 #include <weir/weir.h>
 
 /* Exit statuses; a command that is run brings its own. */
-enum { STATUS_DONE = 0, STATUS_REFUSED = 1, STATUS_TROUBLE = 2, STATUS_COMMAND_TROUBLE = 125 };
+enum { STATUS_DONE = 0, STATUS_REFUSED = 1, STATUS_TROUBLE = 2, STATUS_LOST = 3, STATUS_COMMAND_TROUBLE = 125 };
 
 struct option_help {
     const char *name;     /* long form */

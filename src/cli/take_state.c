@@ -18,6 +18,7 @@
 #include "cli/take.h"
 #include "core/algorithms.h"
 #include "core/num.h"
+#include "host/map.h"
 #include "plan/plan.h"
 
 enum { KEYS_MAX = 10000, KEYS_LEAST = 16, WIDE_BYTES = 4 << 20, WIDE_BYTES_MAX = 64 << 20 };
@@ -132,6 +133,7 @@ static int open_file(struct take *take, weir_table_options *options)
         options->path = NULL;
         options->sharing = WEIR_PRIVATE;
     }
+    host_end_when_lost(take->path, take->command != NULL ? STATUS_COMMAND_TROUBLE : STATUS_LOST);
     int code = weir_table_open(&take->table, options, &error);
     if (code == 0) code = weir_table_fits(take->table, &take->plan, &error);
     if (code == 0) return STATUS_DONE;

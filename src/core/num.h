@@ -50,7 +50,7 @@ static inline uint64_t power_of_ten(unsigned places)
     return power;
 }
 
-/* a * 2^(64 - shift) fits in 64 bits. */
+/* a * 2^(64 - s) fits in 64 bits, s as in multiply_shift_floor_64. */
 static inline bool shift_is_near_64(uint64_t a, unsigned shift)
 {
     const unsigned up = (64 - shift) & 63;
@@ -66,17 +66,18 @@ static inline uint64_t wide_to_64(uint128 value)
     return value > UINT64_MAX ? UINT64_MAX : (uint64_t)value;
 }
 
-/* a * b / 2^shift, shift up to 64. */
+/* a * b / 2^shift, shift below 128. */
 static inline uint64_t multiply_shift_floor(uint64_t a, uint64_t b, unsigned shift)
 {
     return wide_to_64((uint128)a * b >> (shift & 127));
 }
 
-/* The same for a shift near 64: one multiplication and its upper half, unless a has bits to lose. */
+/* a * b / 2^s, s the shift of 1 to 64 that differs from this one by a multiple of 64: one multiplication and its upper
+   half for s near 64, unless a has bits to lose. */
 static inline uint64_t multiply_shift_floor_64(uint64_t a, uint64_t b, unsigned shift)
 {
     const unsigned up = (64 - shift) & 63;
-    if (!shift_is_near_64(a, shift)) return multiply_shift_floor(a, b, shift);
+    if (!shift_is_near_64(a, shift)) return multiply_shift_floor(a, b, 64 - up);
     return (uint64_t)((uint128)(a << up) * b >> 64);
 }
 
@@ -110,7 +111,7 @@ static inline uint64_t multiply_divide_ceil(uint64_t a, uint64_t b, uint64_t div
 #else
 
 #define multiply_shift_floor portable_multiply_shift_floor
-#define multiply_shift_floor_64 portable_multiply_shift_floor
+#define multiply_shift_floor_64 portable_multiply_shift_floor_64
 #define shift_divide_ceil portable_shift_divide_ceil
 #define shift_divide_floor portable_shift_divide_floor
 #define multiply_divide_floor portable_multiply_divide_floor

@@ -65,6 +65,11 @@ static inline uint64_t portable_multiply_shift_floor(uint64_t a, uint64_t b, uns
     return halves_shift_right(halves_multiply(a, b), shift & 127);
 }
 
+static inline uint64_t portable_multiply_shift_floor_64(uint64_t a, uint64_t b, unsigned shift)
+{
+    return portable_multiply_shift_floor(a, b, 64 - (64 - shift) % 64);
+}
+
 static inline uint64_t portable_shift_divide_ceil(uint64_t a, unsigned shift, uint64_t divisor)
 {
     if (divisor == 0) return UINT64_MAX;

@@ -10,6 +10,7 @@
 
 #include "api/error.h"
 #include "api/keyed.h"
+#include "api/sized.h"
 #include "host/clock.h"
 #include "host/thread.h"
 
@@ -139,5 +140,5 @@ void weir_engine_read_stats(weir_engine *engine, weir_engine_stats *stats, size_
                              .foreign = read_count(&counts->foreign)};
     for (unsigned i = 0; i < WEIR_OUTAGES; i++) all.outages[i] = read_count(&counts->outages[i]);
     for (unsigned i = 0; i < WEIR_ENGINE_ROUND_TRIPS; i++) all.round_trips[i] = read_count(&counts->round_trips[i]);
-    memcpy(stats, &all, size < sizeof all ? size : sizeof all);
+    api_write_sized(stats, size, &all, sizeof all);
 }

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "api/error.h"
+#include "api/sized.h"
 #include "engine/leases.h"
 #include "engine/resolve.h"
 #include "engine/secure.h"
@@ -37,12 +38,8 @@ static int read_options(struct hub *hub, const weir_engine_options *options, wei
 {
     const weir_engine_options defaults = WEIR_ENGINE_OPTIONS;
     hub->options = defaults;
-    if (options != NULL) {
-        if (options->size > sizeof *options || options->size < sizeof options->size) {
-            return api_fail(error, WEIR_EVERSION, "size of the options: WEIR_ENGINE_OPTIONS fills it");
-        }
-        memcpy(&hub->options, options, options->size);
-    }
+    const int failed = api_read_options(&hub->options, sizeof hub->options, options, "WEIR_ENGINE_OPTIONS", error);
+    if (failed != 0) return failed;
     weir_engine_options *const chosen = &hub->options;
     if (chosen->deadline_ns == 0) chosen->deadline_ns = DEADLINE_DEFAULT_NS;
     if (chosen->away == WEIR_AWAY_DEFAULT) chosen->away = WEIR_AWAY_LOCAL;
@@ -124,8 +121,10 @@ static void hub_close(struct hub *hub)
 
 int hub_open(struct hub **owned, const char *url, const weir_engine_options *options, weir_error *error)
 {
-    struct hub *const hub = calloc(1, sizeof *hub);
     *owned = NULL;
+    const int unready = api_prepare(error);
+    if (unready != 0) return unready;
+    struct hub *const hub = calloc(1, sizeof *hub);
     if (hub == NULL) return api_fail(error, WEIR_ENOMEM, "no memory for an engine");
     host_mutex_open(&hub->mutex);
     hub->fork_watch = (struct host_fork_watch){.hold = hold, .let_go = let_go};

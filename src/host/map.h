@@ -61,10 +61,14 @@ int host_region_fill(const struct host_region *region);
 int host_region_blank(const struct host_region *region, uint64_t from, bool *blank);
 
 /* A part of it, whole pages of 4096; of a region without descriptor: zeroed memory of that size, wherever.
-   ENXIO: the file is shorter.  A file that somebody truncates later kills with SIGBUS who touches what is gone: nobody
-   does that who may write it, unless he means to; weir never does. */
+   ENXIO: the file is shorter.  A file that somebody truncates later kills with SIGBUS who touches what is gone; weir
+   never does that. */
 int host_region_map(const struct host_region *region, uint64_t offset, uint64_t size, void **memory);
 void host_region_unmap(void *memory, uint64_t size);
+
+/* From now on a touch of what was cut off ends the process, with this status and the path on standard error.  For
+   programs: it is the process's handler of SIGBUS. */
+void host_end_when_lost(const char *path, int exit_status);
 
 void host_region_close(struct host_region *region);
 

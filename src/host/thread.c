@@ -18,6 +18,7 @@ enum { CACHE_LINE = 64 };
 static _Atomic uint64_t slots_taken; /* a bit each */
 static _Atomic uint64_t forks;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int prepared = -1; /* 0, or why not; see host_prepare */
 static pthread_key_t at_exit_key;
 static pthread_mutex_t watches_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct host_watch *watches;
@@ -72,9 +73,19 @@ static void after_fork(void)
     let_go(false);
 }
 
+/* Of all threads only this one is here; and it has none any more that it shares. */
+static void keep_own_slot(void)
+{
+    const unsigned plus_1 = host_slot_plus_1;
+    const bool own = plus_1 != 0 && plus_1 <= HOST_SLOTS;
+    atomic_store_explicit(&slots_taken, own ? UINT64_C(1) << (plus_1 - 1) : 0, memory_order_relaxed);
+    if (!own) host_slot_plus_1 = 0;
+}
+
 static void forked(void)
 {
     atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed);
+    keep_own_slot();
     while (watches != NULL) {
         struct host_watch *watch = watches;
         unlink_watch(watch);
@@ -85,12 +96,27 @@ static void forked(void)
 
 static void prepare(void)
 {
-    pthread_key_create(&at_exit_key, release);
-    pthread_atfork(before_fork, after_fork, forked);
+    prepared = pthread_key_create(&at_exit_key, release);
+    if (prepared != 0) return;
+    prepared = pthread_atfork(before_fork, after_fork, forked);
+    if (prepared != 0) pthread_key_delete(at_exit_key);
+}
+
+/* When the library is unloaded, threads that used it go on, and end without it. */
+static __attribute__((destructor)) void leave(void)
+{
+    if (prepared == 0) pthread_key_delete(at_exit_key);
+}
+
+int host_prepare(void)
+{
+    pthread_once(&once, prepare);
+    return prepared;
 }
 
 static unsigned claim(void)
 {
+    if (prepared != 0) return HOST_SLOTS;
     uint64_t taken = atomic_load_explicit(&slots_taken, memory_order_relaxed);
     while (taken != UINT64_MAX) {
         unsigned slot = 0;
@@ -108,7 +134,7 @@ static unsigned claim(void)
 /* Apart, so that what every call does needs no stack. */
 static __attribute__((noinline)) unsigned first_slot(void)
 {
-    pthread_once(&once, prepare);
+    host_prepare();
     host_slot_plus_1 = claim() + 1;
     return host_slot_plus_1 - 1;
 }
@@ -121,7 +147,7 @@ unsigned host_slot(void)
 
 const _Atomic uint64_t *host_forks_counter(void)
 {
-    pthread_once(&once, prepare);
+    host_prepare();
     return &forks;
 }
 
@@ -150,7 +176,6 @@ bool host_watch_close(struct host_watch *watch)
 
 void host_fork_watch_open(struct host_fork_watch *watch)
 {
-    pthread_once(&once, prepare);
     watch->before = NULL;
     pthread_mutex_lock(&watches_mutex);
     watch->after = fork_watches;

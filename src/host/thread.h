@@ -21,6 +21,10 @@
 
 enum { HOST_SLOTS = 64 };
 
+/* Makes ready what notices the end of a thread and a fork: 0, or an errno value where the system has no more of it.
+   Before a watch is opened; without it all threads share the number HOST_SLOTS. */
+int host_prepare(void);
+
 /* A small number that no other living thread has, or HOST_SLOTS when more threads live than there are numbers. */
 unsigned host_slot(void);
 

@@ -18,7 +18,14 @@ int weir_plan_parse(weir_plan *plan, const char *limits, weir_use use, weir_erro
     weir_error unwanted;
     struct plan parsed;
     memset(&parsed, 0, sizeof parsed);
-    const int count = text_read(limits, use, parsed.limit, parsed.rule, error != NULL ? error : &unwanted);
+    if (error == NULL) error = &unwanted;
+    if (limits == NULL) {
+        struct writer writer = {error->message, sizeof error->message, 0};
+        *error = (weir_error){.code = WEIR_EINVAL};
+        write_text(&writer, "limits is NULL: expected a text such as 10/s");
+        return WEIR_EINVAL;
+    }
+    const int count = text_read(limits, use, parsed.limit, parsed.rule, error);
     if (count < 0) return count;
     parsed.count = (uint64_t)count;
     for (int i = 0; i < count; i++) parsed.interval[i] = slot_interval(&parsed.limit[i], &parsed.rule[i]);

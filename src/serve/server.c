@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <uv.h>
 
+#include "host/map.h"
 #include "host/sleep.h"
 #include "serve/notify.h"
 #include "serve/privileges.h"
@@ -23,7 +24,7 @@
 #include "serve/summary.h"
 #include "serve/worker.h"
 
-enum { EXIT_DONE = 0, EXIT_TROUBLE = 2, THREADS_USUAL = 4, MS = 1000, NS_PER_MS = 1000000 };
+enum { EXIT_DONE = 0, EXIT_TROUBLE = 2, EXIT_LOST = 3, THREADS_USUAL = 4, MS = 1000, NS_PER_MS = 1000000 };
 enum { SIGNAL_RELOAD, SIGNAL_TERMINATE, SIGNAL_INTERRUPT, SIGNALS };
 
 static const char resp_usual[] = "localhost:9347", http_usual[] = "localhost:9348";
@@ -163,6 +164,7 @@ static bool open_tables(struct server *server)
 {
     weir_error error = {0};
     const struct tables_options options = settings_tables(&server->settings);
+    if (options.state != NULL) host_end_when_lost(options.state, EXIT_LOST);
     if (tables_open(&server->tables, &options, &error) != 0) {
         const bool elsewhere = options.state != NULL && error.code == WEIR_ESYSTEM;
         fprintf(stderr, "weir: %s%s\n", error.message, elsewhere ? "; --state FILE keeps it elsewhere" : "");

@@ -25,7 +25,8 @@ struct server_options {
 /* Reads the file, and says what is wrong with it on stderr as FILE:LINE:COLUMN: ...  0, or 2. */
 int server_check(const struct server_options *options);
 
-/* Runs until SIGTERM or SIGINT.  0: stopped when all was answered; 2: trouble, told on stderr. */
+/* Runs until SIGTERM or SIGINT.  0: stopped when all was answered; 2: trouble, told on stderr.  Ends the
+   process with 3, told there, where the state's file was cut off. */
 int server_run(const struct server_options *options);
 
 #endif

@@ -9,6 +9,7 @@
              128  boots     2 x [ serial, boot id 64, boot id 64, offset, monotonic, unix, check ], a sector each
              256  turn      which of the next ones is written next
              264  kept      8 x [ monotonic, unix, check, ... ], a cache line each
+             336  rested    when all slots were last looked at (table.c), the region's time; a cache line of its own
 
    Anybody who may write the file may write anything in here at any time, and may die at any step.  So all of it is
    records: a few words and a check of them.  A record is copied word by word and judged by the copy; one that is half
@@ -53,6 +54,7 @@ enum {
     WORD_BOOTS = 128,
     WORD_TURN = 256,
     WORD_KEPT = 264,
+    WORD_RESTED = 336,
     ONCE_WORDS = 4,
     AREA_WORDS = 2,
     AREA_STRIDE = 4,
@@ -82,7 +84,7 @@ _Static_assert(sizeof(struct atom) == WORD_BYTES, "the page is an array of them"
 _Static_assert(WORD_ONCE + ONCE_WORDS + 1 <= WORD_NEWEST, "once");
 _Static_assert(WORD_AREAS + AREA_STRIDE * REGION_AREAS_MAX <= WORD_BOOTS && AREA_WORDS + 1 <= AREA_STRIDE, "areas");
 _Static_assert(WORD_BOOTS + BOOT_STRIDE * BOOT_RECORDS <= WORD_TURN && BOOT_WORDS + 1 <= BOOT_STRIDE, "boots");
-_Static_assert(WORD_KEPT + KEPT_STRIDE * KEPT_RECORDS <= PAGE_WORDS && KEPT_WORDS + 1 <= KEPT_STRIDE, "kept");
+_Static_assert(WORD_KEPT + KEPT_STRIDE * KEPT_RECORDS <= WORD_RESTED && KEPT_WORDS + 1 <= KEPT_STRIDE, "kept");
 
 /* Bytes, so that another byte order sees the same magic. */
 static uint64_t magic_of(const uint8_t bytes[WORD_BYTES])
@@ -237,6 +239,11 @@ bool region_add_area(void *memory, struct region_view *view, uint64_t bytes)
 struct atom *region_newest(void *memory)
 {
     return word_at(memory, WORD_NEWEST);
+}
+
+struct atom *region_rested(void *memory)
+{
+    return word_at(memory, WORD_RESTED);
 }
 
 /* ---- boots ---- */

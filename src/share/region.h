@@ -94,6 +94,9 @@ bool region_add_area(void *memory, struct region_view *view, uint64_t bytes);
 /* How many areas there are now: what struct table calls newest. */
 struct atom *region_newest(void *memory);
 
+/* When all slots were last looked at, in the region's time: see table_rest.  0: never, by older versions. */
+struct atom *region_rested(void *memory);
+
 /* [under the file's lock, the times read under it] What to add to the machine's CLOCK_MONOTONIC (modulo 2^64) to have
    the region's time, which goes on over restarts and reboots: in another boot as the clock on the wall has moved, and
    if that went back or by more than a year, as if no time had passed.  The region's time is then at least a second, and

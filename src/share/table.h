@@ -117,6 +117,10 @@ void table_forget(struct table *table, const struct table_part *part, uint64_t h
    in 2^55 units will do. */
 void table_sweep(const struct table_area *area, uint64_t first, uint64_t count, uint64_t now);
 
+/* The same for all of an area: unless somebody has done so meanwhile, and `rested` is not `seen` any more.  all: every
+   time in there is past, whatever it looks like. */
+bool table_rest(const struct table_area *area, const struct atom *rested, uint64_t seen, uint64_t now, bool all);
+
 /* How many slots of these buckets are ahead of now. */
 uint64_t table_live(const struct table_area *area, uint64_t first, uint64_t count, uint64_t now);
 

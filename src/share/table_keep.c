@@ -72,16 +72,42 @@ void table_forget(struct table *table, const struct table_part *part, uint64_t h
     }
 }
 
+/* An idle time that grows old. */
+static void sweep(struct table_slot *slot, uint64_t now)
+{
+    const uint64_t owner = atom_load_acquire(&slot->owner);
+    uint64_t time = atom_load_acquire(&slot->time);
+    const uint64_t fresh = rested(time, now);
+    const bool old = fresh != (time & ~TABLE_DISPLACED_BIT);
+    if (old && ahead_of(owner, time, now) == 0) atom_swap(&slot->time, &time, fresh);
+}
+
+/* Whatever it owes; false: another has done so to all, and what this one owes may have been charged since.  Its key has
+   it no more, so that who comes too late with his swap finds another version. */
+static bool lay_to_rest(struct table_slot *slot, const struct atom *rested_at, uint64_t seen, uint64_t now)
+{
+    const uint64_t owner = atom_load_acquire(&slot->owner);
+    uint64_t time = atom_load_acquire(&slot->time);
+    const uint64_t fresh = fresh_time(time, now);
+    if (rested_at != NULL && atom_load_acquire(rested_at) != seen) return false;
+    atom_swap(&slot->time, &time, table_owned(owner, time) ? next_lap(fresh) : fresh);
+    return true;
+}
+
 void table_sweep(const struct table_area *area, uint64_t first, uint64_t count, uint64_t now)
 {
-    for (uint64_t i = 0; i < count * TABLE_SLOTS; i++) {
-        struct table_slot *slot = &area->bucket[first + i / TABLE_SLOTS].slot[i % TABLE_SLOTS];
-        const uint64_t owner = atom_load_acquire(&slot->owner);
-        uint64_t time = atom_load_acquire(&slot->time);
-        const uint64_t fresh = rested(time, now);
-        const bool old = fresh != (time & ~TABLE_DISPLACED_BIT);
-        if (old && ahead_of(owner, time, now) == 0) atom_swap(&slot->time, &time, fresh);
+    struct table_slot *slot = area->bucket[first].slot;
+    for (uint64_t i = 0; i < count * TABLE_SLOTS; i++) sweep(&slot[i], now);
+}
+
+bool table_rest(const struct table_area *area, const struct atom *rested_at, uint64_t seen, uint64_t now, bool all)
+{
+    struct table_slot *slot = area->bucket[0].slot;
+    for (uint64_t i = 0; i < 2 * area->half * TABLE_SLOTS; i++) {
+        if (!all) sweep(&slot[i], now);
+        else if (!lay_to_rest(&slot[i], rested_at, seen, now)) return false;
     }
+    return true;
 }
 
 uint64_t table_live(const struct table_area *area, uint64_t first, uint64_t count, uint64_t now)

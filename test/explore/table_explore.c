@@ -29,7 +29,7 @@ static bool mortal_swap_full(struct atom *atom, uint64_t *expected, uint64_t des
 #undef atom_swap_full
 
 enum { THREADS = 3, ACTIONS = 5, AREAS = 2, HALF_MAX = 2, BEGIN = 1000, FAR = 1000000, CALL = 10, BURST = 2 * CALL };
-enum verb { NOTHING, TAKE, BACK, FORGET, GROW };
+enum verb { NOTHING, TAKE, BACK, FORGET, GROW, REST };
 enum key { NOBODY, A, B, C, OTHERS, NEW = 50, STRANGER = 60, KEYS };
 
 struct action {
@@ -58,6 +58,8 @@ struct scene {
     enum width width;
     uint64_t beside; /* the four of A's own bucket are so far ahead; 0: zeroed */
     bool dies;       /* thread 0 may */
+    bool stale;      /* all times were long ago, and look as if they lay ahead */
+    bool unseen;     /* who lays them to rest does not look whether another has done so */
     uint64_t passes; /* so many calls of A in all, those after the threads included; 0: at most what may */
     int preemptions; /* all orders with so many, where there are too many without */
     table_ask_function *ask;
@@ -69,7 +71,7 @@ static _Alignas(64) struct table_bucket memory[AREAS][2 * HALF_MAX];
 static _Alignas(64) struct table_bucket in_part[2];
 static struct atom in_use;
 static const struct table_part part = {{in_part, 1}, &in_use};
-static struct atom newest;
+static struct atom newest, at_rest;
 static struct table view[THREADS + 1];
 static jmp_buf death[THREADS];
 static uint64_t granted[KEYS], at_last[KEYS], calls[KEYS], last; /* at_last: at the last time of the script */
@@ -167,10 +169,13 @@ static void begin(void)
     memset(at_last, 0, sizeof at_last);
     memset(calls, 0, sizeof calls);
     newest.value = 1;
+    at_rest.value = 1;
     last = last_in_script();
     for (int i = 0; i <= THREADS; i++) view[i] = table_of(1);
     fill(scene->tenant, memory[0]);
     fill(scene->in_part, in_part);
+    if (scene->stale) memset(granted, 0, sizeof granted);
+    if (scene->stale) memset(calls, 0, sizeof calls);
     in_use.value = scene->in_part[0].key != NOBODY;
     if (scene->beside != 0) fill_beside();
 }
@@ -201,6 +206,14 @@ static bool take(struct table *table, enum key key, uint64_t now)
     return true;
 }
 
+/* As keyed_rest does. */
+static void rest_all(const struct table *table, uint64_t now)
+{
+    uint64_t seen = atom_load_acquire(&at_rest);
+    if (seen == now) return;
+    if (table_rest(&table->area[0], scene->unseen ? NULL : &at_rest, seen, now, true)) atom_swap(&at_rest, &seen, now);
+}
+
 static void act(const struct action *action, struct table *table)
 {
     const uint64_t now = BEGIN + action->later, hash = hash_of(action->key);
@@ -218,6 +231,9 @@ static void act(const struct action *action, struct table *table)
     case GROW:
         atom_store_release(&newest, AREAS);
         *table = table_of(AREAS);
+        break;
+    case REST:
+        rest_all(table, now);
         break;
     case NOTHING:
         break;
@@ -374,6 +390,13 @@ static const struct scene scenes[] = {
      .script = {{TAKES(A), TAKES(A)}, {TAKES_LATER(A, 10), TAKES_LATER(A, 10)}},
      .ask = planted_table_use_unseen,
      .mistake = "two committed"},
+    {.name = "planted: laid to rest behind another who has done so",
+     .tenant = {OWES(A, 10), SIX_LIVE, IDLE},
+     .stale = true,
+     .unseen = true,
+     .preemptions = 2,
+     .script = {{DO(REST, NOBODY, 0), TAKES(A), TAKES(A)}, {DO(REST, NOBODY, 0), TAKES(A)}},
+     .mistake = "over-admits"},
     {.name = "wide versions where two bits come round",
      .when_full = TABLE_DENY,
      .tenant = {OWES(A, 0), SIX_LIVE, OWES(OTHERS + 7, 80)},
@@ -579,6 +602,18 @@ static const struct scene scenes[] = {
      .tenant = {OWES(A, 10), SEVEN_LIVE},
      .preemptions = 1,
      .script = {{TAKES(B)}, {DO(GROW, NOBODY, 0), TAKES(A)}, {TAKES(A)}},
+     .dies = true},
+    {.name = "stale times laid to rest by two",
+     .tenant = {OWES(A, 10), SIX_LIVE, IDLE},
+     .stale = true,
+     .preemptions = 2,
+     .script = {{DO(REST, NOBODY, 0), TAKES(A), TAKES(A)}, {DO(REST, NOBODY, 0), TAKES(A)}},
+     .passes = 2},
+    {.name = "stale times laid to rest by three, a death",
+     .tenant = {OWES(A, 20), SIX_LIVE, IDLE},
+     .stale = true,
+     .preemptions = 1,
+     .script = {{DO(REST, NOBODY, 0), TAKES(A)}, {DO(REST, NOBODY, 0), TAKES(A)}, {DO(REST, NOBODY, 0), TAKES(A)}},
      .dies = true},
     {.name = "a part: one key, and room elsewhere meanwhile",
      .when_full = TABLE_DENY,

@@ -97,6 +97,11 @@ void host_event_wait(struct host_event *event, uint32_t seen, uint64_t deadline_
     atom_store(alarm, AWAKE);
 }
 
+int host_prepare(void)
+{
+    return 0;
+}
+
 unsigned host_slot(void)
 {
     return (unsigned)(explore_thread() + 1);

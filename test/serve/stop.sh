@@ -70,3 +70,13 @@ clean_end
 start_serve
 takes allow
 clean_end
+
+# Whose state is cut off ends, and says which file that is.
+start_serve --state "$room/table"
+takes deny
+may_end "$pid"
+truncate -s 0 "$room/table"
+redis-cli -p "$resp" WEIR.TAKE 3/h somebody >/dev/null 2>&1 || :
+ended 3
+cp serve.out err
+says err "weir: $room/table, or a file beside it, was cut off while it was in use"

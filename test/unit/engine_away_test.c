@@ -215,7 +215,7 @@ static void test_wrong_options(void **state)
     options.prefix = "";
     assert_int_equal(weir_engine_open(&engine, "redis://127.0.0.1:1", &options, &error), WEIR_EINVAL);
     options = (weir_engine_options){.size = 1};
-    assert_int_equal(weir_engine_open(&engine, "redis://127.0.0.1:1", &options, &error), WEIR_EVERSION);
+    assert_int_equal(weir_engine_open(&engine, "redis://127.0.0.1:1", &options, &error), WEIR_EINVAL);
     assert_int_equal(weir_engine_open(&engine, "redis://127.0.0.1:1", NULL, &error), 0);
     weir_engine_limit *limit = NULL;
     assert_int_equal(weir_engine_limit_open(&limit, engine, "1/x", WEIR_AWAY_DEFAULT, &error), WEIR_EINVAL);

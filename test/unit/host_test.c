@@ -129,6 +129,56 @@ static void test_slot_of_a_thread_that_ends(void **state)
     pthread_key_delete(late_key);
 }
 
+/* Of all threads only the one that forked is in the child: the others' numbers are free, and so is one for itself. */
+static void test_slots_of_a_child(void **state)
+{
+    (void)state;
+    static struct numbered holders[MORE_THREADS];
+    const unsigned mine = host_slot();
+    start_holders(holders, MORE_THREADS);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct numbered holder;
+        bool fine = host_slot() == mine;
+        for (int i = 0; i < 2; i++) {
+            start_holders(&holder, 1);
+            fine = fine && holder.slot < HOST_SLOTS && holder.slot != mine;
+            join_holders(&holder, 1);
+        }
+        _exit(fine ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    join_holders(holders, MORE_THREADS);
+    assert_int_equal(status, 0);
+}
+
+static void *fork_without_a_number(void *argument)
+{
+    int status = -1;
+    const unsigned shared = host_slot();
+    const pid_t child = fork();
+    if (child == 0) _exit(shared == HOST_SLOTS && host_slot() < HOST_SLOTS ? 0 : 1);
+    waitpid(child, &status, 0);
+    atomic_store((atomic_uint *)argument, (unsigned)status);
+    return NULL;
+}
+
+static void test_slot_of_a_child_that_had_none(void **state)
+{
+    (void)state;
+    static struct numbered holders[MORE_THREADS];
+    atomic_uint status;
+    pthread_t thread;
+    atomic_init(&status, 77);
+    start_holders(holders, MORE_THREADS);
+    assert_int_equal(pthread_create(&thread, NULL, fork_without_a_number, &status), 0);
+    pthread_join(thread, NULL);
+    join_holders(holders, MORE_THREADS);
+    assert_int_equal(atomic_load(&status), 0);
+}
+
 static void test_forks_are_counted(void **state)
 {
     (void)state;
@@ -410,6 +460,8 @@ int main(void)
         cmocka_unit_test(test_slots_are_unique),
         cmocka_unit_test(test_slots_are_used_again),
         cmocka_unit_test(test_slot_of_a_thread_that_ends),
+        cmocka_unit_test(test_slots_of_a_child),
+        cmocka_unit_test(test_slot_of_a_child_that_had_none),
         cmocka_unit_test(test_forks_are_counted),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_mutex),

@@ -86,10 +86,13 @@ static void test_options_of_another_version(void **state)
     struct {
         weir_options known;
         uint64_t later[4];
-    } longer = {WEIR_OPTIONS, {1, 2, 3, 4}};
+    } longer = {WEIR_OPTIONS, {0, 0, 3, 0}};
     weir_options shorter = {offsetof(weir_options, clock), WEIR_PACE, (weir_clock)77, 77, 77, 77, 77};
     weir_limiter *limiter;
+    weir_error error;
     longer.known.size = sizeof longer;
+    assert_int_equal(weir_open(&limiter, "10/s", &longer.known, &error), WEIR_EVERSION);
+    longer.later[2] = 0;
     assert_int_equal(weir_open(&limiter, "10/s", &longer.known, NULL), 0);
     weir_close(limiter);
     assert_int_equal(weir_open(&limiter, "10/s", &shorter, NULL), 0);
@@ -98,6 +101,67 @@ static void test_options_of_another_version(void **state)
     assert_int_equal(weir_open(&limiter, "10/s", NULL, NULL), 0);
     weir_close(limiter);
     assert_string_equal(weir_version(), WEIR_VERSION);
+}
+
+/* Else it would be a limiter that admits, by the system's clock, whatever the fields say. */
+static void test_size_that_was_forgotten(void **state)
+{
+    (void)state;
+    const size_t sizes[] = {0, 1, sizeof(size_t) - 1, SIZE_MAX};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        const weir_options options = {.size = sizes[i], .use = WEIR_PACE};
+        refuses_options(&options, "WEIR_OPTIONS");
+    }
+}
+
+static void test_no_limits(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("10/s burst=5");
+    weir_error error;
+    weir_plan plan;
+    assert_int_equal(weir_set_limit(limiter, NULL, WEIR_KEEP, &error), WEIR_EINVAL);
+    assert_int_equal(error.code, WEIR_EINVAL);
+    assert_non_null(strstr(error.message, "limits is NULL"));
+    assert_int_equal(weir_set_limit(limiter, NULL, WEIR_KEEP, NULL), WEIR_EINVAL);
+    assert_int_equal(weir_plan_parse(&plan, NULL, WEIR_PACE, &error), WEIR_EINVAL);
+    assert_non_null(strstr(error.message, "limits is NULL"));
+    assert_int_equal(weir_plan_parse(&plan, NULL, WEIR_ADMIT, NULL), WEIR_EINVAL);
+    assert_int_equal(weir_peek(limiter, 1).remaining, 4);
+    weir_close(limiter);
+}
+
+/* A decision is the caller's: whatever is in it, nothing beside the rules is read. */
+static void test_decision_of_no_limit(void **state)
+{
+    (void)state;
+    static const uint32_t numbers[] = {1, 7, INT32_MAX, (uint32_t)INT32_MAX + 1, UINT32_MAX - 3, UINT32_MAX};
+    weir_limiter *limiter = open_manual("10/s algorithm=hybrid");
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        weir_decision decision = weir_take(limiter, 1);
+        decision.limit = numbers[i];
+        assert_int_equal(weir_set_limit(limiter, "20/s algorithm=hybrid", WEIR_KEEP, NULL), 0);
+        assert_false(weir_restart(limiter, &decision));
+        assert_int_equal(weir_limiter_full_ns(limiter, &decision), 0);
+        decision.due.ns = 0;
+        assert_int_equal(weir_due(limiter, &decision, 1).ns, decision.start.ns);
+    }
+    weir_close(limiter);
+}
+
+static void test_stats_of_a_later_version(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_manual("10/s burst=5");
+    struct {
+        weir_stats known;
+        uint64_t later[4];
+    } stats;
+    static const uint64_t zeros[4];
+    memset(&stats, 0x5a, sizeof stats);
+    weir_read_stats(limiter, &stats.known, sizeof stats);
+    assert_memory_equal(stats.later, zeros, sizeof zeros);
+    weir_close(limiter);
 }
 
 /* ---- asking ---- */
@@ -935,6 +999,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_open_refuses),
         cmocka_unit_test(test_options_of_another_version),
+        cmocka_unit_test(test_size_that_was_forgotten),
+        cmocka_unit_test(test_no_limits),
+        cmocka_unit_test(test_decision_of_no_limit),
+        cmocka_unit_test(test_stats_of_a_later_version),
         cmocka_unit_test(test_take),
         cmocka_unit_test(test_take_at),
         cmocka_unit_test(test_take_some),

@@ -37,10 +37,10 @@ static void same_shifts(uint64_t a, uint64_t b, unsigned shift)
 {
     same("multiply_shift_floor", a, b, shift, multiply_shift_floor(a, b, shift),
          portable_multiply_shift_floor(a, b, shift));
-    if (shift >= 1 && shift <= 64) {
-        same("multiply_shift_floor_64", a, b, shift, multiply_shift_floor_64(a, b, shift),
-             portable_multiply_shift_floor(a, b, shift));
-    }
+    same("multiply_shift_floor_64", a, b, shift, multiply_shift_floor_64(a, b, shift),
+         portable_multiply_shift_floor_64(a, b, shift));
+    same("multiply_shift_floor_64", a, b, shift, multiply_shift_floor_64(a, b, shift),
+         portable_multiply_shift_floor(a, b, (shift + 63) % 64 + 1));
     same("shift_divide_ceil", a, shift, b, shift_divide_ceil(a, shift, b), portable_shift_divide_ceil(a, shift, b));
 }
 

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+   sized.c - structs of a caller that was built with another version: shorter, or longer.
+
+   May touch: its arguments.  Promises: what a caller does not say is its default; what he says and nobody knows is
+   refused.  Leaves to others: what the fields mean. */
+#include "api/sized.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "api/error.h"
+#include "core/num.h"
+#include "plan/writer.h"
+
+enum { SIZE_MOST = 4096 }; /* what was never filled is 0 or garbage */
+
+static int not_filled(const char *filled_by, weir_error *error)
+{
+    if (error != NULL) {
+        struct writer writer = {error->message, sizeof error->message, 0};
+        *error = (weir_error){.code = WEIR_EINVAL};
+        write_text(&writer, "options.size is no size of them: expected options that begin as ");
+        write_text(&writer, filled_by);
+        write_text(&writer, ", which fills it");
+    }
+    return WEIR_EINVAL;
+}
+
+int api_read_options(void *known, size_t known_size, const void *options, const char *filled_by, weir_error *error)
+{
+    size_t size;
+    if (options == NULL) return 0;
+    memcpy(&size, options, sizeof size);
+    if (size < sizeof size || size > SIZE_MOST) return not_filled(filled_by, error);
+    for (size_t i = known_size; i < size; i++) {
+        if (((const unsigned char *)options)[i] == 0) continue;
+        return api_fail(error, WEIR_EVERSION, "options: one of the last fields is of a later weir; expected 0 there");
+    }
+    memcpy(known, options, (size_t)least(size, known_size));
+    memcpy(known, &known_size, sizeof known_size);
+    return 0;
+}
+
+void api_write_sized(void *out, size_t size, const void *known, size_t known_size)
+{
+    memset(out, 0, size);
+    memcpy(out, known, (size_t)least(size, known_size));
+}
