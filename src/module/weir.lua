@@ -1474,7 +1474,7 @@ end
 
 -- A sorted set with a member "stamp:000000" for each permit, as an older weir kept it: the value that it would be now.
 -- Up to 64 members are looked at by all logs of a text, evenly by their places; a permit counts until the next is out.
-function log.read_old(key, rule)
+function log.read_old(key, rule, head)
     local permits = try('ZCARD', key)
     if type(permits) ~= 'number' then return nil end
     local most = rule.kind == LOG and rule.debt * 64 / LOG_REACH or 1
@@ -1491,7 +1491,7 @@ function log.read_old(key, rule)
         newest_time, sum = time, upto
     end
     if permits >= 2 ^ 31 then return nil end
-    return pack('<I8I8I8I8I8I8I8I8I8I8', 0x72696577 + 2 ^ 32 + 2 ^ 40, LOG + WORDS_7, 0, newest_time, sum, 0, slots, 0,
+    return pack('<I8I8I8I8I8I8I8I8I8I8', head, LOG + WORDS_7, 0, newest_time, sum, 0, slots, 0,
         slots, 0) .. concat(parts)
 end
 
@@ -1696,7 +1696,7 @@ local function read_key(i, key)
     if is_log then value = try('GETRANGE', key, 0, LOG_READ - 1) else value = try('GET', key) end
     if not value or value == '' and is_log and not call('GET', key) then return nil end
     if type(value) == 'table' then
-        value = log.read_old(key, plan[i]) or foreign(key)
+        value = log.read_old(key, plan[i], HEAD[1]) or foreign(key)
         old[i] = true
     elseif is_log and #value == LOG_READ then
         whole = call('STRLEN', key)

@@ -91,3 +91,16 @@ for limit in 10/d '10/d algorithm=fixed-window'; do
         if [ "$(in_engine one TYPE old:other)" != string ]; then fail 'it stays'; fi
     done
 done
+
+# ---- a damaged log: both refuse it, or both say the same ----
+fill_log sound 9 3
+for at in 8 9 16 24 30 32 35 36 40 43 44 48 50 52 56 58 60 64 66 72 80 86 88 91; do
+    for byte in $'\x01' $'\xff'; do
+        what="byte $at"
+        in_engine one COPY sound spoiled REPLACE >/dev/null
+        in_engine one SETRANGE spoiled "$at" "$byte" >/dev/null
+        in_engine one WEIR.TAKE "$log" spoiled PEEK 2>&1 | head -n 3 >of-module
+        in_engine one FCALL weir_take 1 spoiled "$log" 1 PEEK 2>&1 | head -n 3 >of-functions
+        same of-module of-functions
+    done
+done

@@ -173,6 +173,17 @@ says out 'OK'
 fetch 200 one /v1/top
 json out '[.[] | select(.limit == "api" and .key == "acme").denied] == [1]'
 fetch 200 one /metrics
+says out 'weir_engine_foreign_values_total 0'
+takes allow one api foreign
+foreign=$(to main KEYS '*foreign*')
+to main DEL "$foreign" >/dev/null
+to main RPUSH "$foreign" "somebody else's" >/dev/null
+run 'a foreign value' redis-cli -p "${resp_of[one]}" WEIR.TAKE api foreign
+wait_for 'it is told with its key' grep -qF "WEIRVALUE what is at $foreign was not written by weir" serve.one
+if [ "$(to main TYPE "$foreign")" != list ]; then fail 'it is written over'; fi
+to main DEL "$foreign" >/dev/null
+fetch 200 one /metrics
+says out 'weir_engine_foreign_values_total 1'
 says out 'weir_engine_up 1'
 says out 'weir_engine_decisions_total{from="engine"}'
 grep -qE '^weir_engine_round_trip_seconds_sum [0-9.]*[1-9]' out || fail 'no round trip was measured'
