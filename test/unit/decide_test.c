@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
    decide_test.c - who decides: what is asked of an engine, in which order, with which keys, and what becomes of its
-   answers.  The engine is made up here: it writes down what it is asked.
+   answers.  The engine is made up (fake_engine.h): it writes down what it is asked.
 
    May touch: a service without a socket.  Promises: what is opened is closed.  Leaves to others: real engines
    (test/engine/serve.sh), what they answer. */
@@ -11,281 +11,8 @@
 
 #include <cmocka.h>
 
-#include <weir/redis.h>
-
-#include "serve/config.h"
-#include "serve/park.h"
-#include "serve_rig.h"
+#include "unit/fake_engine.h"
 #include "unit/needs_receipts.h"
-
-/* ---- an engine that writes down what it is asked ---- */
-
-struct weir_engine {
-    char url[64];
-};
-
-struct weir_engine_limit {
-    char text[256];
-};
-
-enum { ASKED_MAX = 4096, FULL_NS = 5000000, REMAINING = 9 };
-static const uint64_t taken_us = 1763836800123456;
-
-static char asked[ASKED_MAX]; /* a line for each question, an empty one behind each batch */
-static char settled[64];      /* the key of the receipt that has been settled */
-static int opened;            /* handles and limits that are not closed */
-static void (*told)(void *context, bool away, const char *why);
-static void *told_to;
-
-int __wrap_weir_engine_open(weir_engine **owned, const char *url, const weir_engine_options *of, weir_error *error);
-int __wrap_weir_engine_join(weir_engine **owned, weir_engine *first, weir_error *error);
-void __wrap_weir_engine_close(weir_engine *engine);
-int __wrap_weir_engine_limit_open(weir_engine_limit **, weir_engine *, const char *, weir_away, weir_error *);
-void __wrap_weir_engine_limit_close(weir_engine_limit *limit);
-uint64_t __wrap_weir_engine_secret(weir_engine *engine, char text[WEIR_ENGINE_SECRET_MAX]);
-void __wrap_weir_engine_begin(weir_engine *engine, weir_engine_ask *asks, size_t n, weir_instant now);
-void __wrap_weir_engine_tick(weir_engine *engine);
-void __wrap_weir_engine_turn(weir_engine *engine, weir_instant now);
-void __wrap_weir_engine_finish(weir_engine *engine, weir_engine_ask *asks, size_t n, weir_instant now);
-void __wrap_weir_engine_read_stats(weir_engine *engine, weir_engine_stats *stats, size_t size);
-
-int __wrap_weir_engine_open(weir_engine **owned, const char *url, const weir_engine_options *options, weir_error *error)
-{
-    (void)error;
-    *owned = calloc(1, sizeof **owned);
-    assert_non_null(*owned);
-    snprintf((*owned)->url, sizeof(*owned)->url, "%s", url);
-    told = options->changed;
-    told_to = options->context;
-    opened++;
-    return 0;
-}
-
-int __wrap_weir_engine_join(weir_engine **owned, weir_engine *first, weir_error *error)
-{
-    return __wrap_weir_engine_open(owned, first->url, &(weir_engine_options){.changed = told, .context = told_to},
-                                   error);
-}
-
-void __wrap_weir_engine_close(weir_engine *engine)
-{
-    opened -= engine != NULL;
-    free(engine);
-}
-
-int __wrap_weir_engine_limit_open(weir_engine_limit **owned, weir_engine *engine, const char *limits, weir_away away,
-                                  weir_error *error)
-{
-    (void)engine;
-    if (strstr(limits, "warmup") != NULL) {
-        *error = (weir_error){.code = WEIR_EUNSUPPORTED, .message = "an engine does not keep warmup"};
-        return WEIR_EUNSUPPORTED;
-    }
-    *owned = calloc(1, sizeof **owned);
-    assert_non_null(*owned);
-    snprintf((*owned)->text, sizeof(*owned)->text, "%s%s", limits, away == WEIR_AWAY_CLOSED ? " (closed)" : "");
-    opened++;
-    return 0;
-}
-
-void __wrap_weir_engine_limit_close(weir_engine_limit *limit)
-{
-    opened -= limit != NULL;
-    free(limit);
-}
-
-static void write_down(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void write_down(const char *format, ...)
-{
-    va_list arguments;
-    const size_t size = strlen(asked);
-    va_start(arguments, format);
-    vsnprintf(asked + size, sizeof asked - size, format, arguments);
-    va_end(arguments);
-}
-
-static bool begins(weir_key key, const char *with)
-{
-    return key.size >= strlen(with) && memcmp(key.bytes, with, strlen(with)) == 0;
-}
-
-static bool is_settled(weir_key key)
-{
-    char text[sizeof settled];
-    snprintf(text, sizeof text, "%.*s", (int)key.size, (const char *)key.bytes);
-    const bool known = strcmp(text, settled) == 0;
-    memcpy(settled, text, sizeof settled);
-    return known;
-}
-
-static void answer(weir_engine_ask *ask)
-{
-    const bool away = begins(ask->key, "|away"), deny = begins(ask->key, "|deny");
-    const bool again = begins(ask->key, "~settled|") && is_settled(ask->key);
-    ask->decision = (weir_decision){.verdict = deny || again ? WEIR_DENY : WEIR_ALLOW,
-                                    .remaining = REMAINING,
-                                    .retry_ns = deny ? FULL_NS : 0,
-                                    .end = taken_us,
-                                    .charged = ask->cost != NULL ? ask->cost[0] : 1};
-    ask->full_ns = FULL_NS;
-    ask->from = away ? WEIR_FROM_AWAY : WEIR_FROM_ENGINE;
-    if (away && ask->verb == WEIR_ASK_FORGET) ask->decision.verdict = WEIR_DENY;
-}
-
-/* What the engine has, and what has been read of it. */
-static const char *secret, *secret_read;
-static uint64_t secret_number;
-static unsigned secrets_asked;
-
-static bool answer_secret(weir_engine_ask *ask)
-{
-    if (ask->verb != WEIR_ASK_SECRET) return false;
-    secrets_asked++;
-    secret_number += secret_read != secret;
-    secret_read = secret;
-    ask->from = secret != NULL ? WEIR_FROM_ENGINE : WEIR_FROM_AWAY;
-    return true;
-}
-
-uint64_t __wrap_weir_engine_secret(weir_engine *engine, char text[WEIR_ENGINE_SECRET_MAX])
-{
-    (void)engine;
-    if (text != NULL) snprintf(text, WEIR_ENGINE_SECRET_MAX, "%s", secret_read != NULL ? secret_read : "");
-    return secret_number;
-}
-
-static void answer_all(const weir_engine *engine, weir_engine_ask *asks, size_t n)
-{
-    static const char *const verb[] = {"take", "peek", "charge", "settle", "forget"};
-    if (answer_secret(asks)) return;
-    for (size_t i = 0; i < n; i++) {
-        const weir_engine_ask *ask = &asks[i];
-        write_down("%s %s [%s] %.*s", engine->url, verb[ask->verb], ask->limit->text, (int)ask->key.size,
-                   (const char *)ask->key.bytes);
-        for (unsigned c = 0; c < ask->costs; c++) write_down(" %u", (unsigned)ask->cost[c]);
-        if (ask->verb == WEIR_ASK_SETTLE)
-            write_down(" -> %u at %llu", (unsigned)ask->actual[0], (unsigned long long)ask->taken);
-        write_down("\n");
-        answer(&asks[i]);
-    }
-    write_down("\n");
-}
-
-/* While the engine is stopped questions wait, the oldest batch first. */
-enum { WAITING_MAX = 8 };
-static struct {
-    weir_engine_ask *asks;
-    size_t count;
-} waiting[WAITING_MAX];
-static unsigned waiting_count;
-static bool stopped;
-
-void __wrap_weir_engine_begin(weir_engine *engine, weir_engine_ask *asks, size_t n, weir_instant now)
-{
-    (void)now;
-    if (!stopped) {
-        answer_all(engine, asks, n);
-        return;
-    }
-    assert_true(waiting_count < WAITING_MAX);
-    waiting[waiting_count].asks = asks;
-    waiting[waiting_count++].count = n;
-    for (size_t i = 0; i < n; i++) asks[i].from = (weir_from)0;
-}
-
-void __wrap_weir_engine_tick(weir_engine *engine)
-{
-    (void)engine;
-}
-
-void __wrap_weir_engine_turn(weir_engine *engine, weir_instant now)
-{
-    (void)now;
-    if (stopped) return;
-    for (unsigned i = 0; i < waiting_count; i++) answer_all(engine, waiting[i].asks, waiting[i].count);
-    waiting_count = 0;
-}
-
-void __wrap_weir_engine_finish(weir_engine *engine, weir_engine_ask *asks, size_t n, weir_instant now)
-{
-    (void)engine, (void)now;
-    for (size_t i = 0; i < n; i++) {
-        if (asks[i].from != 0) continue;
-        asks[i].decision = (weir_decision){.verdict = WEIR_DENY, .retry_ns = FULL_NS};
-        asks[i].from = WEIR_FROM_AWAY;
-    }
-}
-
-void __wrap_weir_engine_read_stats(weir_engine *engine, weir_engine_stats *stats, size_t size)
-{
-    (void)engine;
-    memset(stats, 0, size);
-}
-
-/* ---- a service with it ---- */
-
-static const char limits[] = "engine: {url: 'redis://fake'}\n"
-                             "limits:\n"
-                             "  api: {limit: 10/s; 100 tokens/s, key: [tenant]}\n"
-                             "  login: {limit: 5/h, key: [address], exempt: [10.0.0.0/8], away: closed}\n"
-                             "  here: {limit: 3/h, engine: off}\n"
-                             "overrides: {login: {192.0.2.1: 7/h, 192.0.2.2: unlimited, 192.0.2.3: 7/h}}\n";
-
-static void publish(struct rig *rig, const char *url)
-{
-    struct config_problem problem;
-    const struct engine_settings settings = {.url = (char *)url};
-    struct engine *engine = engine_open(&settings, &rig->service, NULL);
-    struct policy *policy =
-        config_policy(slice_of(limits), rig->tables, engine, service_number, &rig->service, &problem);
-    if (policy == NULL) fail_msg("%u:%u: %s", problem.line, problem.column, problem.message);
-    engine_release(engine);
-    service_publish(&rig->service, policy);
-}
-
-static struct rig *rig_with_engine(void)
-{
-    struct rig *rig = rig_open();
-    asked[0] = settled[0] = '\0';
-    publish(rig, "one");
-    return rig;
-}
-
-static void assert_asked(const char *expected)
-{
-    assert_string_equal(asked, expected);
-    asked[0] = '\0';
-}
-
-#define ALLOWED "*8\r\n$5\r\nallow\r\n:0\r\n:9\r\n:0\r\n:0\r\n:5000000\r\n"
-#define DENIED "*8\r\n$4\r\ndeny\r\n:0\r\n:9\r\n:0\r\n:5000000\r\n:5000000\r\n$-1\r\n:0\r\n"
-
-static void assert_begins(const char *text, const char *with)
-{
-    if (strncmp(text, with, strlen(with)) != 0) fail_msg("%s\n  does not begin with\n%s", text, with);
-}
-
-/* The seventh answer of the last. */
-static struct slice receipt_in(const char *answer)
-{
-    const char *length = strrchr(answer, '$');
-    assert_non_null(length);
-    const char *text = strstr(length, "\r\n");
-    assert_non_null(text);
-    return (struct slice){text + 2, strcspn(text + 2, "\r")};
-}
-
-/* A test that failed has left things open. */
-static int begin(void **state)
-{
-    (void)state;
-    opened = 0;
-    secret = secret_read = NULL;
-    secrets_asked = 0;
-    stopped = false;
-    waiting_count = 0;
-    return 0;
-}
 
 /* ---- tests ---- */
 
@@ -432,7 +159,7 @@ static void unknown_secrets(void **state)
     struct rig *rig = rig_with_engine();
     receipt_of(rig, text);
     assert_int_equal(secrets_asked, 1);
-    memcpy(text + 2 + 2 * MAC_SIZE, "0123456789abcdef", 16);
+    memset(text + strlen("w2") + (size_t)2 * MAC_SIZE, '7', 16); /* the number of its secret */
     for (unsigned i = 0; i < 100; i++) assert_begins(RIG_SAY(rig, "WEIR.SETTLE", text, "1"), not_ours);
     assert_int_equal(secrets_asked, 2);
     rig->now_ns += HOST_SECOND_NS;
@@ -448,6 +175,8 @@ static void away(void **state)
     struct rig *rig = rig_with_engine();
     assert_string_equal(RIG_SAY(rig, "WEIR.TAKE", "10/s", "away"),
                         ALLOWED "$-1\r\n:0\r\n"); /* nobody could settle it */
+    assert_int_equal(atom_load(&rig->turn.stats->limit[0].away_allowed), 1);
+    assert_int_equal(atom_load(&rig->turn.stats->limit[0].away_refused), 0);
     assert_begins(RIG_SAY(rig, "WEIR.FORGET", "10/s", "away"), "-ENGINE ");
     assert_string_equal(RIG_SAY(rig, "WEIR.FORGET", "10/s", "k"), ":1\r\n");
     told(told_to, true, "connection refused");
@@ -660,6 +389,45 @@ static void corrections(void **state)
     assert_int_equal(opened, 0);
 }
 
+/* Sent at once: what stands behind a correction is not read before it is answered.  Over HTTP the connection is the one
+   that asked. */
+static void corrections_in_order(void **state)
+{
+    (void)state;
+    needs_receipts("unit/decide: corrections_in_order");
+    struct rig *rig = rig_with_engine();
+    char text[RECEIPT_MAX], bytes[2 * RECEIPT_MAX];
+    receipt_of(rig, text);
+    stopped = true;
+    const int size = snprintf(bytes, sizeof bytes,
+                              "WEIR.TAKE 10/s deny\r\n*3\r\n$11\r\nWEIR.SETTLE\r\n$%zu\r\n%s\r\n$1\r\n1\r\nPING\r\n",
+                              strlen(text), text);
+    const char *rest = bytes;
+    for (int turn = 0; turn < 3; turn++) { /* the take, the settle, and what is behind them */
+        rig->size[0] = 0;
+        turn_begin(&rig->turn);
+        rest += handle_bytes(&rig->turn, &rig->session[0], (struct slice){rest, (size_t)(bytes + size - rest)});
+        turn_end(&rig->turn);
+        stopped = false;
+        static const char *const answer[] = {DENIED, ":1\r\n", "+PONG\r\n"};
+        assert_string_equal(go_on(rig, 0), answer[turn]);
+        stopped = turn == 0;
+    }
+    assert_ptr_equal(rest, bytes + size);
+    rig->session[1].protocol = SESSION_HTTP;
+    stopped = true;
+    const size_t body = strlen("limit=10%2Fs&key=k");
+    snprintf(bytes, sizeof bytes,
+             "POST /v1/forget HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: "
+             "application/x-www-form-urlencoded\r\nContent-Length: %zu\r\n\r\nlimit=10%%2Fs&key=k",
+             body);
+    assert_string_equal(send_to(rig, 1, bytes), "");
+    stopped = false;
+    assert_begins(go_on(rig, 1), "HTTP/1.1 200 OK\r\nConnection: close\r\n");
+    rig_close(rig);
+    assert_int_equal(opened, 0);
+}
+
 /* A session that has gone has its permits corrected; one that waits while the engine is changed is told. */
 static void corrections_end(void **state)
 {
@@ -695,14 +463,23 @@ static void corrections_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(one_batch, begin),      cmocka_unit_test_setup(exempt_and_others, begin),
-        cmocka_unit_test_setup(receipts, begin),       cmocka_unit_test_setup(away, begin),
-        cmocka_unit_test_setup(unsupported, begin),    cmocka_unit_test_setup(another_engine, begin),
-        cmocka_unit_test_setup(headers, begin),        cmocka_unit_test_setup(others_go_on, begin),
-        cmocka_unit_test_setup(in_order, begin),       cmocka_unit_test_setup(meanwhile, begin),
-        cmocka_unit_test_setup(reload_and_end, begin), cmocka_unit_test_setup(shared_secret, begin),
-        cmocka_unit_test_setup(ended_secret, begin),   cmocka_unit_test_setup(unknown_secrets, begin),
-        cmocka_unit_test_setup(corrections, begin),    cmocka_unit_test_setup(corrections_end, begin),
+        cmocka_unit_test_setup(one_batch, begin),
+        cmocka_unit_test_setup(exempt_and_others, begin),
+        cmocka_unit_test_setup(receipts, begin),
+        cmocka_unit_test_setup(away, begin),
+        cmocka_unit_test_setup(unsupported, begin),
+        cmocka_unit_test_setup(another_engine, begin),
+        cmocka_unit_test_setup(headers, begin),
+        cmocka_unit_test_setup(others_go_on, begin),
+        cmocka_unit_test_setup(in_order, begin),
+        cmocka_unit_test_setup(meanwhile, begin),
+        cmocka_unit_test_setup(reload_and_end, begin),
+        cmocka_unit_test_setup(shared_secret, begin),
+        cmocka_unit_test_setup(ended_secret, begin),
+        cmocka_unit_test_setup(unknown_secrets, begin),
+        cmocka_unit_test_setup(corrections, begin),
+        cmocka_unit_test_setup(corrections_end, begin),
+        cmocka_unit_test_setup(corrections_in_order, begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
