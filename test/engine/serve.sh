@@ -222,9 +222,9 @@ if [ "$(sed -n 7p out)" != '' ]; then fail 'a receipt that nobody can settle'; f
 run 'WEIR.FORGET' redis-cli -p "${resp_of[one]}" WEIR.FORGET api acme
 says out 'ENGINE'
 fetch 503 one /v1/forget -d limit=2/h -d key=web
-what='what was decided meanwhile, by limit, and why it is away'
+what='what was decided meanwhile, by limit (api: and of what is foreign), and why it is away'
 curl -sS -o out "http://127.0.0.1:${http_of[one]}/metrics"
-for line in '{limit="open",verdict="allow"} 3' '{limit="closed",verdict="deny"} 1' '{limit="api",verdict="allow"} 1' \
+for line in '{limit="open",verdict="allow"} 3' '{limit="closed",verdict="deny"} 1' '{limit="api",verdict="allow"} 2' \
     '{limit="both",verdict="allow"} 0'; do
     says out "weir_engine_fallback_decisions_total$line"
 done
