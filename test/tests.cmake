@@ -55,12 +55,10 @@ weir_programs(unit test TIER check USES cmocka serve engine NAMES decide
     WRAPS weir_engine_begin weir_engine_close weir_engine_finish weir_engine_join weir_engine_limit_close
         weir_engine_limit_open weir_engine_open weir_engine_read_stats weir_engine_secret weir_engine_tick
         weir_engine_turn)
-if(NOT WEIR_SANITIZE) # theirs stay where they are
-    weir_programs(unit test TIER check USES cmocka NAMES unload)
-    target_compile_definitions(unit-unload PRIVATE LIBRARY="$<TARGET_FILE:weir_shared>")
-    target_link_libraries(unit-unload PRIVATE ${CMAKE_DL_LIBS})
-    add_dependencies(unit-unload weir_shared)
-endif()
+weir_programs(unit test TIER check USES cmocka NAMES unload)
+target_compile_definitions(unit-unload PRIVATE LIBRARY="$<TARGET_FILE:weir_shared>")
+target_link_libraries(unit-unload PRIVATE ${CMAKE_DL_LIBS})
+add_dependencies(unit-unload weir_shared)
 weir_all_declared(unit test)
 
 # ---- stress: real threads ----
