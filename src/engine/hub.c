@@ -83,7 +83,7 @@ static int open_parts(struct hub *hub, const weir_engine_options *options, weir_
 {
     int failed = read_options(hub, options, error);
     if (failed == 0) failed = open_table(hub, error);
-    if (failed == 0 && hub->url.tls) failed = secure_open(&hub->tls, error);
+    if (failed == 0 && hub->url.tls) failed = secure_open(&hub->tls, &hub->url, error);
     if (failed != 0) return failed;
     for (unsigned i = 0; i < SLOTS; i++) atomic_init(&hub->slot[i], NOWHERE);
     breaker_init(&hub->seek, random_64());

@@ -14,6 +14,7 @@
 #include <openssl/x509v3.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include "api/error.h"
@@ -27,7 +28,43 @@ struct secure {
     bool ended;               /* the other side has closed its socket */
 };
 
-int secure_open(void **owned, weir_error *error)
+/* Nobody is there to type one. */
+static int no_passphrase(char *out, int size, int writes, void *context)
+{
+    (void)out, (void)size, (void)writes, (void)context;
+    return -1;
+}
+
+/* What OpenSSL says of a file that it was to read. */
+static int bad_file(weir_error *error, const char *what, const char *path)
+{
+    char words[sizeof error->message];
+    const unsigned long code = ERR_peek_error();
+    const bool system = ERR_GET_LIB(code) == ERR_LIB_SYS;
+    const char *const reason = system ? host_error_text(ERR_GET_REASON(code)) : ERR_reason_error_string(code);
+    snprintf(words, sizeof words, "%s %.100s: %s", what, path, reason != NULL ? reason : "cannot be used");
+    ERR_clear_error();
+    return api_fail(error, WEIR_ESYSTEM, words);
+}
+
+/* Whom to trust, and who this is. */
+static int read_files(SSL_CTX *context, const struct engine_url *url, weir_error *error)
+{
+    SSL_CTX_set_default_passwd_cb(context, no_passphrase);
+    if (url->cacert[0] == '\0' && SSL_CTX_set_default_verify_paths(context) != 1) {
+        ERR_clear_error();
+        return api_fail(error, WEIR_ESYSTEM, "the system's certificates cannot be read: see SSL_CERT_FILE");
+    }
+    if (url->cacert[0] != '\0' && SSL_CTX_load_verify_locations(context, url->cacert, NULL) != 1)
+        return bad_file(error, "cacert", url->cacert);
+    if (url->cert[0] == '\0') return 0;
+    if (SSL_CTX_use_certificate_chain_file(context, url->cert) != 1) return bad_file(error, "cert", url->cert);
+    /* One that is not the certificate's is refused here, too. */
+    if (SSL_CTX_use_PrivateKey_file(context, url->key, SSL_FILETYPE_PEM) != 1) return bad_file(error, "key", url->key);
+    return 0;
+}
+
+int secure_open(void **owned, const struct engine_url *url, weir_error *error)
 {
     SSL_CTX *const context = SSL_CTX_new(TLS_client_method());
     *owned = context;
@@ -36,11 +73,11 @@ int secure_open(void **owned, weir_error *error)
     SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
     SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
-    if (SSL_CTX_set_default_verify_paths(context) == 1) return 0;
-    ERR_clear_error();
+    const int failed = read_files(context, url, error);
+    if (failed == 0) return 0;
     SSL_CTX_free(context);
     *owned = NULL;
-    return api_fail(error, WEIR_ESYSTEM, "the system's certificates cannot be read: see SSL_CERT_FILE");
+    return failed;
 }
 
 void secure_close(void *tls)
@@ -99,6 +136,8 @@ static ssize_t broken_by_tls(const struct secure *secure, char why[SECURE_WHY_MA
     const char *const reason = code != 0 ? ERR_reason_error_string(code) : NULL;
     if (verified != X509_V_OK) {
         snprintf(why, SECURE_WHY_MAX, "its certificate is not trusted: %s", X509_verify_cert_error_string(verified));
+    } else if (reason != NULL && (strstr(reason, "certificate") != NULL || strstr(reason, "unknown ca") != NULL)) {
+        snprintf(why, SECURE_WHY_MAX, "it does not take our certificate (?cert=FILE&key=FILE in the URL): %s", reason);
     } else {
         snprintf(why, SECURE_WHY_MAX, "TLS failed: %s", reason != NULL ? reason : "the engine closed the connection");
     }
@@ -141,15 +180,28 @@ static bool waits(const struct secure *secure, int result)
     return what == SSL_ERROR_WANT_READ || what == SSL_ERROR_WANT_WRITE;
 }
 
+/* Who is cut off while he writes finds the reason in what has come. */
+static ssize_t broken(struct secure *secure, int socket, char why[SECURE_WHY_MAX])
+{
+    const int number = errno;
+    size_t got = 0;
+    char byte;
+    ERR_clear_error();
+    if (pull(secure, socket) && SSL_read_ex(secure->ssl, &byte, 1, &got) != 1 && ERR_peek_error() != 0)
+        return broken_by_tls(secure, why);
+    errno = number;
+    return broken_by_system(why);
+}
+
 ssize_t secure_write(struct secure *secure, int socket, const char *bytes, size_t size, char why[SECURE_WHY_MAX])
 {
     size_t taken = 0;
-    if (!push(secure, socket)) return broken_by_system(why);
+    if (!push(secure, socket)) return broken(secure, socket, why);
     if (secure_writes(secure) || size == 0) return 0; /* the socket is full; no second copy of all that is to be sent */
     ERR_clear_error();
     const int result = SSL_write_ex(secure->ssl, bytes, size, &taken);
     if (result != 1 && !waits(secure, result)) return broken_by_tls(secure, why);
-    return push(secure, socket) ? (ssize_t)taken : broken_by_system(why);
+    return push(secure, socket) ? (ssize_t)taken : broken(secure, socket, why);
 }
 
 ssize_t secure_read(struct secure *secure, int socket, char *bytes, size_t room, char why[SECURE_WHY_MAX])
@@ -161,7 +213,7 @@ ssize_t secure_read(struct secure *secure, int socket, char *bytes, size_t room,
     const bool more = result == 1 || waits(secure, result);
     const bool pushed = push(secure, socket); /* an alert says to the server what is wrong */
     if (!more || (secure->ended && got == 0)) return broken_by_tls(secure, why);
-    return pushed ? (ssize_t)got : broken_by_system(why);
+    return pushed ? (ssize_t)got : broken(secure, socket, why);
 }
 
 bool secure_writes(const struct secure *secure)

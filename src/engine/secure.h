@@ -8,15 +8,15 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include <weir/weir.h>
+#include "engine/url.h"
 
 struct secure;
 
 enum { SECURE_WHY_MAX = 160 };
 
-/* What all connections share: whom they trust, by the system's certificates or those that SSL_CERT_FILE and
-   SSL_CERT_DIR name. */
-int secure_open(void **owned, weir_error *error);
+/* What all connections share: whom they trust, by the URL's file, or else by the system's certificates or those that
+   SSL_CERT_FILE and SSL_CERT_DIR name; and who this is, where the URL has a certificate. */
+int secure_open(void **owned, const struct engine_url *url, weir_error *error);
 void secure_close(void *tls);
 
 /* One connection to `host`, a name or an address, which must be the certificate's.  NULL: no memory. */

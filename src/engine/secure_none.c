@@ -5,8 +5,9 @@
 #include "api/error.h"
 #include "engine/secure.h"
 
-int secure_open(void **owned, weir_error *error)
+int secure_open(void **owned, const struct engine_url *url, weir_error *error)
 {
+    (void)url;
     *owned = NULL;
     return api_fail(error, WEIR_EUNSUPPORTED, "this weir was built without TLS");
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
    url.c - where the engine is, as a person writes it.
 
-       redis://[user[:password]@]host[:port][/db]         one server; rediss:// by TLS
+       redis://[user[:password]@]host[:port][/db]         one server
+       rediss://[...]host[:port][/db][?cacert=FILE&cert=FILE&key=FILE]    by TLS
        unix://[user[:password]@]/path[?db=n]              one server of this machine
        redis+cluster://[...@]host:port[,host:port]...     any servers of a cluster
        redis+sentinel://[...@]host:port[,...]/name[/db]   sentinels, who know where the primary `name` is
 
-   A "%xx" in user, password, path and name is that byte.  A password alone is written ":password@", a user whose
+   A "%xx" in user, password, path, name and file is that byte.  A password alone is written ":password@", a user whose
    password is given elsewhere "user:@".
 
    May touch: its arguments.  Promises: what is not understood is refused, with its column, what was expected there and
@@ -164,9 +165,10 @@ static const char *find(const char *at, char byte)
     return found != NULL ? found : at + strlen(at);
 }
 
-static int read_one(struct reader *reader)
+static int read_server(struct reader *reader, const char *end)
 {
-    const char *const slash = find(reader->at, '/');
+    const char *const found = memchr(reader->at, '/', (size_t)(end - reader->at)), *const slash =
+                                                                                       found != NULL ? found : end;
     const int failed = read_credentials(reader, slash);
     if (failed != 0) return failed;
     if (memchr(reader->at, ',', (size_t)(slash - reader->at)) != NULL) {
@@ -175,9 +177,14 @@ static int read_one(struct reader *reader)
                      "redis+sentinel://a:26379,b:26379/name");
     }
     if (read_place(reader, slash, PORT_REDIS) != 0) return WEIR_EINVAL;
-    if (*slash == '\0' || slash[1] == '\0') return 0;
+    if (slash == end || slash + 1 == end) return 0;
     reader->at = slash + 1;
-    return read_database(reader, slash + strlen(slash));
+    return read_database(reader, end);
+}
+
+static int read_one(struct reader *reader)
+{
+    return read_server(reader, reader->at + strlen(reader->at));
 }
 
 static int read_cluster(struct reader *reader)
@@ -246,11 +253,37 @@ static int need_tls(const struct reader *reader)
 #endif
 }
 
+/* "cert=FILE", in any order. */
+static int read_file(struct reader *reader, const char *end)
+{
+    const struct {
+        const char *name;
+        char *out;
+    } files[] = {{"cacert=", reader->url->cacert}, {"cert=", reader->url->cert}, {"key=", reader->url->key}};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        const size_t size = strlen(files[i].name);
+        if ((size_t)(end - reader->at) <= size || strncmp(reader->at, files[i].name, size) != 0) continue;
+        reader->at += size;
+        return read_word(reader, end, files[i].out, URL_WORD_MAX, "a path of at most 511 bytes was expected");
+    }
+    return wrong(reader, reader->at, "cacert=FILE, cert=FILE or key=FILE was expected, as in ?cert=me.crt&key=me.key");
+}
+
 static int read_tls(struct reader *reader)
 {
     reader->url->tls = true;
-    const int failed = need_tls(reader);
-    return failed != 0 ? failed : read_one(reader);
+    const char *const question = find(reader->at, '?');
+    int failed = need_tls(reader);
+    if (failed == 0) failed = read_server(reader, question);
+    for (const char *at = question; failed == 0 && *at != '\0';) {
+        const char *const end = find(at + 1, '&');
+        reader->at = at + 1;
+        failed = read_file(reader, end);
+        at = end;
+    }
+    if (failed == 0 && (reader->url->cert[0] == '\0') != (reader->url->key[0] == '\0'))
+        failed = wrong(reader, question, "cert=FILE and key=FILE belong together, as in ?cert=me.crt&key=me.key");
+    return failed;
 }
 
 int url_read(struct engine_url *url, const char *text, weir_error *error)

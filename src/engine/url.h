@@ -33,8 +33,9 @@ struct engine_url {
     enum url_kind kind;
     bool tls;
     uint32_t database;
-    char user[URL_WORD_MAX], password[URL_WORD_MAX]; /* "": none */
-    char name[URL_WORD_MAX];                         /* of the primary, among sentinels */
+    char user[URL_WORD_MAX], password[URL_WORD_MAX];                  /* "": none */
+    char name[URL_WORD_MAX];                                          /* of the primary, among sentinels */
+    char cacert[URL_WORD_MAX], cert[URL_WORD_MAX], key[URL_WORD_MAX]; /* files, of tls; "": the system's; none */
     unsigned places;
     struct engine_place place[URL_PLACES_MAX];
 };

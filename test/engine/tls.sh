@@ -97,5 +97,35 @@ start_tls three foreign
 refused_with 'its certificate is not trusted: ' "rediss://localhost:$tls_port"
 SSL_CERT_FILE=/nowhere/file
 refused_with 'its certificate is not trusted: ' "rediss://localhost:$tls_port"
+# ---- an engine that asks for a certificate ----
+export SSL_CERT_FILE=$PWD/trusted.crt
+certificate client trusted DNS:client
+certificate stranger other DNS:client
+tls_port=$(free_port)
+start_engine four --tls-port "$tls_port" --tls-cert-file "$PWD/both.crt" --tls-key-file "$PWD/both.key" \
+    --tls-ca-cert-file "$PWD/trusted.crt" --tls-auth-clients yes
+url="rediss://localhost:$tls_port"
+client="cert=$PWD/client.crt&key=$PWD/client.key"
+SSL_CERT_FILE=/nowhere/file run 'a certificate of ours' \
+    "$weir" take 3/h k --engine "$url/0?cacert=$PWD/trusted.crt&$client"
+ends 0
+run 'engine install' "$weir" engine install "$url?$client"
+ends 0
+refused_with 'it does not take our certificate (?cert=FILE&key=FILE in the URL): ' "$url"
+refused_with 'it does not take our certificate (?cert=FILE&key=FILE in the URL): ' \
+    "$url?cert=$PWD/stranger.crt&key=$PWD/stranger.key"
+not_read() # WORDS QUERY
+{
+    run "a file that is wrong: $2" "$weir" take 3/h k --engine "$url?$2"
+    ends 2
+    says err "$1"
+}
+not_read "cert /nowhere: there is no such file" "cert=/nowhere&key=$PWD/client.key"
+not_read "key $PWD/both.key: key values mismatch" "cert=$PWD/client.crt&key=$PWD/both.key"
+not_read "cert $PWD/client.key: no start line" "cert=$PWD/client.key&key=$PWD/client.key"
+not_read "cacert $PWD/client.key: no certificate or crl found" "cacert=$PWD/client.key"
+openssl rsa -aes128 -passout pass:secret -in client.key -out locked.key >out 2>&1
+not_read "key $PWD/locked.key: " "cert=$PWD/client.crt&key=$PWD/locked.key"
+not_read 'cert=FILE and key=FILE belong together' "cert=$PWD/client.crt"
 close_ask
 echo 'tls: all as expected'

@@ -140,6 +140,17 @@ static void test_tls_is_refused_where_it_is_not(void **state)
     const int code = url_read(&url, "rediss://host:6380", &error);
     if (code == 0) {
         assert_true(url.tls);
+        assert_int_equal(url_read(&url, "rediss://:p@host/3?key=/a%26b&cert=c.crt&cacert=/d?e", &error), 0);
+        assert_int_equal(url.database, 3);
+        assert_string_equal(url.key, "/a&b");
+        assert_string_equal(url.cert, "c.crt");
+        assert_string_equal(url.cacert, "/d?e");
+        assert_int_equal(url_read(&url, "rediss://host?cert=c", &error), WEIR_EINVAL);
+        assert_int_equal(error.column, 14);
+        assert_int_equal(url_read(&url, "rediss://host/?ca=c", &error), WEIR_EINVAL);
+        assert_int_equal(error.column, 16);
+        assert_int_equal(url_read(&url, "rediss://host/?cert=&key=", &error), WEIR_EINVAL);
+        assert_int_equal(url_read(&url, "rediss://host/x?cert=c&key=k", &error), WEIR_EINVAL);
         return;
     }
     assert_int_equal(code, WEIR_EUNSUPPORTED);
