@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
    state.c - the value of a key: what is remembered of its limits, as bytes.
 
-       | w e i r | 1 | cells | 0 | 0 |                      the head, 8 bytes
-       | kind, words << 8 | per | word ... |                a cell, 8 bytes each, least byte first
+       | w e i r | 2 | cells | 0 | 0 |                      the head, 8 bytes
+       | kind, words << 8, burst << 16 | permit | word ... | a cell, 8 bytes each, least byte first
+
+   Format 1 has no burst, and where permit is the ticks that drained in a us; it is read.
 
    The module and weir.lua write the same, so a key may be asked by either.
 
@@ -38,16 +40,19 @@ static bool words_fit(uint64_t kind, uint64_t words)
     return words == 0 || words == of_kind[kind] || (kind == MICRO_GCRA && words == GCRA_LEASE_WORDS);
 }
 
-static bool read_cell(struct micro_cell *cell, const unsigned char **at, size_t *left)
+static bool read_cell(unsigned format, struct micro_cell *cell, const unsigned char **at, size_t *left)
 {
     if (*left < MICRO_CELL) return false;
-    const uint64_t first = read_word(*at), words = first >> BYTE_BITS;
-    *cell = (struct micro_cell){.kind = first & BYTE_MASK, .words = words, .per = read_word(*at + WORD)};
+    const uint64_t first = read_word(*at), second = read_word(*at + WORD), words = first >> BYTE_BITS & BYTE_MASK;
+    *cell = (struct micro_cell){.kind = first & BYTE_MASK, .words = words, .burst = first >> 2 * BYTE_BITS};
     *at += MICRO_CELL;
     *left -= MICRO_CELL;
-    if (!words_fit(cell->kind, words) || cell->per > MICRO_MOST || *left < words * WORD) return false;
-    const bool line = cell->kind == MICRO_GCRA || cell->kind == MICRO_HYBRID;
-    if (line && words != 0 && cell->per == 0) return false;
+    if (!words_fit(cell->kind, words) || second > MICRO_MOST || *left < words * WORD) return false;
+    if (cell->burst > (format == 1 ? 0 : MICRO_BURST_MOST)) return false;
+    const bool line = (cell->kind == MICRO_GCRA || cell->kind == MICRO_HYBRID) && words != 0;
+    if (line && second == 0) return false;
+    if (format != 1) cell->permit = second;
+    else if (line) cell->per = second;
     for (uint64_t i = 0; i < words; i++) {
         cell->word[i] = read_word(*at);
         if (cell->word[i] > WORD_MOST) return false;
@@ -61,13 +66,14 @@ bool micro_read(struct micro_state *state, const void *bytes, size_t size)
 {
     const unsigned char *at = bytes;
     state->count = 0; /* cells beyond it are not looked at */
-    if (size < MICRO_HEAD || memcmp(at, magic, MAGIC) != 0 || at[VERSION_AT] != MICRO_FORMAT) return false;
-    const unsigned count = at[COUNT_AT];
+    if (size < MICRO_HEAD || memcmp(at, magic, MAGIC) != 0) return false;
+    const unsigned format = at[VERSION_AT], count = at[COUNT_AT];
+    if (format == 0 || format > MICRO_FORMAT) return false;
     if (count == 0 || count > WEIR_LIMITS_MAX || at[PAD_AT] != 0 || at[PAD_AT + 1] != 0) return false;
     size_t left = size - MICRO_HEAD;
     at += MICRO_HEAD;
     for (unsigned i = 0; i < count; i++) {
-        if (!read_cell(&state->cell[i], &at, &left)) return false;
+        if (!read_cell(format, &state->cell[i], &at, &left)) return false;
     }
     state->count = left == 0 ? count : 0;
     return left == 0;
@@ -91,8 +97,8 @@ size_t micro_write(const struct micro_state *state, void *bytes)
     at += MICRO_HEAD;
     for (unsigned i = 0; i < state->count; i++) {
         const struct micro_cell *cell = &state->cell[i];
-        write_word(at, cell->kind | cell->words << BYTE_BITS);
-        write_word(at + WORD, cell->per);
+        write_word(at, cell->kind | cell->words << BYTE_BITS | cell->burst << 2 * BYTE_BITS);
+        write_word(at + WORD, cell->permit);
         at += MICRO_CELL;
         for (uint64_t word = 0; word < cell->words; word++, at += WORD) write_word(at, cell->word[word]);
     }

@@ -50,7 +50,8 @@ static void pick_bytes(struct law *law, struct rig *rig)
 {
     static const uint64_t words[] = {0, 0, 2, 3, 2, 2, 3, 0};
     const unsigned count = 1 + (unsigned)law_pick(law, WEIR_LIMITS_MAX);
-    const unsigned char head[] = {'w', 'e', 'i', 'r', 1, (unsigned char)count, 0, 0};
+    const bool old = law_chance(law, 3);
+    const unsigned char head[] = {'w', 'e', 'i', 'r', old ? 1 : MICRO_FORMAT, (unsigned char)count, 0, 0};
     memcpy(rig->bytes, head, sizeof head);
     rig->size = sizeof head;
     for (unsigned i = 0; i < count; i++) {
@@ -58,7 +59,8 @@ static void pick_bytes(struct law *law, struct rig *rig)
         const uint64_t kind = ours ? rig->micro.rule[i].kind : law_pick(law, MICRO_KINDS);
         const uint64_t of_kind = kind == MICRO_GCRA && law_chance(law, 2) ? 7 : words[kind];
         const uint64_t size = law_chance(law, 30) ? law_pick(law, 9) : of_kind;
-        add_word(rig, kind | size << BITS);
+        const uint64_t burst = old || law_chance(law, 4) ? 0 : least(any_number(law), MICRO_BURST_MOST);
+        add_word(rig, kind | size << BITS | burst << 2 * BITS);
         add_word(rig, law_chance(law, 30) ? any_number(law) : most(least(any_number(law), MICRO_MOST), 1));
         for (uint64_t word = 0; word < size; word++) {
             add_word(rig, law_chance(law, 100) ? any_number(law) : least(any_number(law), WORD_MOST));
