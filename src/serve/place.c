@@ -3,6 +3,7 @@
 
    May touch: the tables, the engine.  Promises: what is kept in an engine can be kept there.  Leaves to others: asking
    (decide.c), what an engine can keep (micro). */
+#include "api/keyed.h"
 #include "micro/micro.h"
 #include "plan/plan.h"
 #include "serve/policy.h"
@@ -37,6 +38,7 @@ static bool part_of_limit(struct policy_limit *limit, struct tables *tables, uns
         part = tables_part(tables, limit->table, name, limit->keys, limits, error);
         if (part == 0) return false;
         plan->part = part;
+        tables_enter(tables, limit->table, &limit->plan);
     }
     for (unsigned i = 0; i < limit->override_count; i++) {
         const struct policy_override *override = &limit->override[i];
@@ -45,6 +47,7 @@ static bool part_of_limit(struct policy_limit *limit, struct tables *tables, uns
         const unsigned other = same ? part : tables_part(tables, override->table, name, limit->keys, limits, error);
         if (other == 0) return false;
         plan_inside(override->plan)->part = other;
+        if (same) keyed_rules_beside(plan, plan_inside(override->plan));
     }
     return true;
 }
