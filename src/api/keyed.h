@@ -254,9 +254,6 @@ uint64_t keyed_rules_keys(void);
    there is none, and used time is kept. */
 void keyed_rules_enter(weir_table *table, struct plan *plan, unsigned rows);
 
-/* An override, in the same part, has the same changes as its limit; of its own rule used time is kept. */
-void keyed_rules_beside(const struct plan *plan, struct plan *override);
-
 /* What this key used under the rules before is used under this one. */
 void keyed_rules_carry(weir_table *table, const struct plan *plan, weir_key key, uint64_t now_ns);
 

@@ -13,7 +13,7 @@
        row     number, then the newest rules, in turn
 
    May touch: the table.  Promises: rounds up by less than a unit; what is in the rows is never a place or a length.
-   Leaves to others: wide slots, which remember rules by themselves (share/wide_plans.c), and who names limits. */
+   Leaves to others: overrides, whose slots have no number; wide slots, which remember rules by themselves (share/wide_plans.c), and who names limits. */
 #include "api/keyed.h"
 #include "core/num.h"
 
@@ -68,12 +68,6 @@ void keyed_rules_enter(weir_table *table, struct plan *plan, unsigned rows)
     plan->change = (uint32_t)row->number;
     for (uint32_t back = 1; back <= PLAN_BEFORE && back <= plan->change; back++)
         plan->before[back - 1] = row->rule[(row->number - back) % RULES];
-}
-
-void keyed_rules_beside(const struct plan *plan, struct plan *override)
-{
-    override->change = plan->change;
-    for (uint32_t back = 0; back < PLAN_BEFORE; back++) override->before[back] = rule_of(override);
 }
 
 static void ask(weir_table *table, const struct table_question *question, struct table_answer *answer)

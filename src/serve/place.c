@@ -3,7 +3,6 @@
 
    May touch: the tables, the engine.  Promises: what is kept in an engine can be kept there.  Leaves to others: asking
    (decide.c), what an engine can keep (micro). */
-#include "api/keyed.h"
 #include "micro/micro.h"
 #include "plan/plan.h"
 #include "serve/policy.h"
@@ -47,7 +46,6 @@ static bool part_of_limit(struct policy_limit *limit, struct tables *tables, uns
         const unsigned other = same ? part : tables_part(tables, override->table, name, limit->keys, limits, error);
         if (other == 0) return false;
         plan_inside(override->plan)->part = other;
-        if (same) keyed_rules_beside(plan, plan_inside(override->plan));
     }
     return true;
 }
@@ -60,6 +58,15 @@ const struct policy_limit *place_parts(struct policy *policy, struct tables *tab
         if (!part_of_limit(limit, tables, policy->limit_count, error) && without == NULL) without = limit;
     }
     return without;
+}
+
+bool place_carries(const struct policy_limit *before, const struct policy_limit *limit)
+{
+    const struct plan *from = plan_inside_const(&before->plan), *to = plan_inside_const(&limit->plan);
+    bool same = from->count == to->count && (before->shared == NULL) == (limit->shared == NULL);
+    same = same && (limit->shared != NULL || before->table == limit->table);
+    for (uint64_t i = 0; same && i < to->count; i++) same = from->rule[i].algorithm == to->rule[i].algorithm;
+    return same;
 }
 
 bool place_could_be(const struct tables_options *options, bool engine, const weir_plan *plan, weir_error *error)
