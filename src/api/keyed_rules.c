@@ -13,7 +13,8 @@
        row     number, then the newest rules, in turn
 
    May touch: the table.  Promises: rounds up by less than a unit; what is in the rows is never a place or a length.
-   Leaves to others: overrides, whose slots have no number; wide slots, which remember rules by themselves (share/wide_plans.c), and who names limits. */
+   Leaves to others: overrides, whose slots have no number; wide slots, which remember rules by themselves
+   (share/wide_plans.c); who names limits. */
 #include "api/keyed.h"
 #include "core/num.h"
 
