@@ -111,6 +111,12 @@ static inline struct keyed_part *keyed_part_of(const weir_table *table, const st
     return number < atom_load_acquire(&table->parts) ? table->part[number] : NULL;
 }
 
+/* Of a limit of this key, which has another one after each change of its rule. */
+static inline uint64_t keyed_identity(const weir_table *table, weir_key key, uint32_t change, uint64_t limit)
+{
+    return hash_key(&table->secret, key.bytes, key.size, (uint64_t)change << 32 | limit);
+}
+
 static inline const struct table_part *keyed_slots_part(const weir_table *table, const struct plan *plan)
 {
     const struct keyed_part *part = keyed_part_of(table, plan);
@@ -243,6 +249,21 @@ uint64_t keyed_announce(const weir_table *table, const weir_plan *plan, weir_key
 
 /* weir_table_take_batch for keys whose hashes keyed_announce has returned. */
 void keyed_take_announced(weir_table *table, weir_ask *asks, const uint64_t hash[], size_t count, uint64_t now_ns);
+
+/* ---- keyed_rules.c ---- */
+
+/* The part of a table that remembers rules: its name, and for how many keys it is as large. */
+weir_key keyed_rules_name(void);
+uint64_t keyed_rules_keys(void);
+
+/* [one thread at a time] This is from now on the rule of the limit whose part the plan has; rows: the part above; 0:
+   there is none, and used time is kept. */
+void keyed_rules_enter(weir_table *table, struct plan *plan, unsigned rows);
+
+/* What this key used under the rules before is used under this one. */
+void keyed_rules_carry(weir_table *table, const struct plan *plan, weir_key key, uint64_t now_ns);
+
+void keyed_rules_forget(weir_table *table, const struct plan *plan, weir_key key, uint64_t now_ns);
 
 /* ---- keyed_wide.c ---- */
 

@@ -41,9 +41,10 @@ static inline uint64_t permits_in(const struct common *common, uint64_t units)
 }
 
 /* Whatever else may be. */
-static uint32_t ask_slowly(weir_table *table, const struct common *common, uint64_t hash, uint64_t cost,
+static uint32_t ask_slowly(weir_table *table, const struct common *common, weir_key key, uint64_t hash, uint64_t cost,
                            weir_decision *decision)
 {
+    if (common->plan->change != 0) keyed_rules_carry(table, common->plan, key, common->now_ns);
     const struct keyed_limit limit = {
         &common->plan->rule[0], common->plan->interval[0], hash, cost, 0, keyed_slots_part(table, common->plan)};
     uint32_t events = 0;
@@ -70,8 +71,8 @@ static inline void allow(const struct common *common, uint64_t cost, uint64_t dr
 }
 
 /* Returns the table's events.  fetched: its lines were asked for some time ago. */
-static ATOM_INLINE uint32_t take(weir_table *table, const struct common *common, uint64_t hash, bool fetched,
-                                 uint64_t cost, weir_decision *decision)
+static ATOM_INLINE uint32_t take(weir_table *table, const struct common *common, weir_key key, uint64_t hash,
+                                 bool fetched, uint64_t cost, weir_decision *decision)
 {
     const struct slot_rule *rule = &common->rule;
     const struct table_question question = {
@@ -88,7 +89,7 @@ static ATOM_INLINE uint32_t take(weir_table *table, const struct common *common,
         refuse(table, common, cost, drained, decision);
         return 0;
     default:
-        return ask_slowly(table, common, hash, cost, decision);
+        return ask_slowly(table, common, key, hash, cost, decision);
     }
 }
 
@@ -96,10 +97,10 @@ void keyed_one_take(weir_table *table, const struct plan *plan, weir_key key, ui
                     weir_decision *decision)
 {
     keyed_keep_rested(table, now_ns + table->offset_ns);
-    const uint64_t hash = hash_key(&table->secret, key.bytes, key.size, 0);
+    const uint64_t hash = keyed_identity(table, key, plan->change, 0);
     table_prefetch(keyed_slots(table), hash);
     const struct common common = common_of(table, plan, now_ns);
-    const uint32_t events = take(table, &common, hash, false, cost, decision);
+    const uint32_t events = take(table, &common, key, hash, false, cost, decision);
     keyed_count(table, key, decision, events);
 }
 
@@ -109,16 +110,18 @@ static void prefetch_some(const weir_table *table, const weir_ask *asks, size_t 
 {
     const struct table *slots = keyed_slots(table);
     for (size_t i = 0; i < count; i++) {
-        const bool one = keyed_is_one(table, plan_inside_const(asks[i].plan));
-        hash[i] = one ? hash_key(&table->secret, asks[i].key.bytes, asks[i].key.size, 0) : 0;
+        const struct plan *plan = plan_inside_const(asks[i].plan);
+        const bool one = keyed_is_one(table, plan);
+        hash[i] = one ? keyed_identity(table, asks[i].key, plan->change, 0) : 0;
     }
     for (size_t i = 0; i < count; i++) table_prefetch(slots, hash[i]);
 }
 
 uint64_t keyed_announce(const weir_table *table, const weir_plan *plan, weir_key key)
 {
-    if (!keyed_is_one(table, plan_inside_const(plan))) return 0;
-    const uint64_t hash = hash_key(&table->secret, key.bytes, key.size, 0);
+    const struct plan *inside = plan_inside_const(plan);
+    if (!keyed_is_one(table, inside)) return 0;
+    const uint64_t hash = keyed_identity(table, key, inside->change, 0);
     table_prefetch(keyed_slots(table), hash);
     return hash;
 }
@@ -136,7 +139,7 @@ void keyed_take_announced(weir_table *table, weir_ask *asks, const uint64_t hash
             continue;
         }
         if (plan != common.plan) common = common_of(table, plan, now_ns);
-        const uint32_t events = take(table, &common, hash[i], true, asks[i].cost, decision);
+        const uint32_t events = take(table, &common, asks[i].key, hash[i], true, asks[i].cost, decision);
         if (decision->verdict == WEIR_ALLOW && events == 0) {
             calls++;
             permits += decision->charged;

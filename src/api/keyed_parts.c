@@ -103,7 +103,8 @@ static struct keyed_part *open_part(weir_table *table, unsigned number, const ui
         close_part(part);
         return NULL;
     }
-    const uint64_t pairs = part->bytes / (2 * sizeof(struct table_bucket));
+    const bool rules = record[NAME] == name_of(table, keyed_rules_name()); /* no slots */
+    const uint64_t pairs = rules ? 0 : part->bytes / (2 * sizeof(struct table_bucket));
     part->slots.area = (struct table_area){part->memory, keyed_is_wide(table) ? 0 : pairs};
     part->slots.in_use = table->parts_directory != NULL ? record_at(table, number) + IN_USE : &part->in_use;
     part->wide = table->wide;

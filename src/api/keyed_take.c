@@ -13,10 +13,11 @@
 #include "core/num.h"
 
 /* The limits that have to be asked; -1: one of them never passes, see *never. */
-static int limits_of(const weir_table *table, const struct plan *plan, weir_key key, const uint64_t cost[],
+static int limits_of(weir_table *table, const struct plan *plan, weir_key key, uint64_t now_ns, const uint64_t cost[],
                      struct keyed_limit limits[], int *never)
 {
     int count = 0;
+    if (plan->change != 0) keyed_rules_carry(table, plan, key, now_ns);
     for (int i = 0; i < (int)plan->count; i++) {
         const struct rule *rule = &plan->rule[i];
         const struct algorithm *algorithm = algorithm_of(rule);
@@ -24,7 +25,7 @@ static int limits_of(const weir_table *table, const struct plan *plan, weir_key 
         if (algorithm->words == 0 && !algorithm->possible(rule, cost[i])) return -1;
         if (algorithm->words == 0) continue;
         if (plan->interval[i] == 0) return -1;
-        const uint64_t hash = hash_key(&table->secret, key.bytes, key.size, (uint64_t)i);
+        const uint64_t hash = keyed_identity(table, key, plan->change, (uint64_t)i);
         table_prefetch(keyed_slots(table), hash);
         limits[count++] =
             (struct keyed_limit){rule, plan->interval[i], hash, cost[i], i, keyed_slots_part(table, plan)};
@@ -54,7 +55,7 @@ static weir_decision ask_slots(weir_table *table, const struct plan *plan, weir_
     struct keyed_limit limits[WEIR_LIMITS_MAX];
     uint64_t end[WEIR_LIMITS_MAX];
     int never = -1;
-    const int count = limits_of(table, plan, key, ask->each, limits, &never);
+    const int count = limits_of(table, plan, key, ask->now_ns, ask->each, limits, &never);
     if (count <= 0) return without_state(ask->now_ns, count < 0 ? never : -1, ask);
     weir_decision decision;
     keyed_slots_ask(table, limits, count, ask, end, &decision, events);
@@ -126,13 +127,14 @@ weir_decision keyed_peek(weir_table *table, const weir_plan *plan, weir_key key,
         keyed_wide_peek_limit(table, inside, key, limit, &ask, &decision);
         return decision;
     }
+    if (inside->change != 0) keyed_rules_carry(table, inside, key, now_ns);
     const struct rule *rule = &inside->rule[limit];
     const uint64_t each[1] = {cost};
     const struct ask of_one = {.now_ns = ask.now_ns, .each = each, .peek = true};
     if (algorithm_of(rule)->words == 0) {
         decision = without_state(ask.now_ns, algorithm_of(rule)->possible(rule, cost) ? -1 : limit, &of_one);
     } else if (inside->interval[limit] != 0) {
-        const uint64_t hash = hash_key(&table->secret, key.bytes, key.size, (uint64_t)limit);
+        const uint64_t hash = keyed_identity(table, key, inside->change, (uint64_t)limit);
         const struct keyed_limit one = {rule,  inside->interval[limit],        hash, cost,
                                         limit, keyed_slots_part(table, inside)};
         keyed_slots_ask(table, &one, 1, &of_one, NULL, &decision, &events);
@@ -160,7 +162,7 @@ static void fill_each(uint64_t each[WEIR_LIMITS_MAX], uint64_t cost)
 }
 
 /* The limits of all; false when one of them never passes. */
-static bool collect(const weir_table *table, const weir_ask *asks, size_t count, struct keyed_limit limits[],
+static bool collect(weir_table *table, const weir_ask *asks, size_t count, uint64_t now_ns, struct keyed_limit limits[],
                     int first[], int *limit_count)
 {
     int never = -1;
@@ -170,7 +172,7 @@ static bool collect(const weir_table *table, const weir_ask *asks, size_t count,
         fill_each(cost, asks[i].cost);
         first[i] = *limit_count;
         const int more =
-            limits_of(table, plan_inside_const(asks[i].plan), asks[i].key, cost, limits + *limit_count, &never);
+            limits_of(table, plan_inside_const(asks[i].plan), asks[i].key, now_ns, cost, limits + *limit_count, &never);
         if (more < 0) return false;
         *limit_count += more;
     }
@@ -183,7 +185,7 @@ static bool take_all_slots(weir_table *table, const weir_ask *asks, size_t count
                            int first[], struct keyed_limit limits[], weir_decision *refusal, uint32_t *events)
 {
     int limit_count = 0;
-    if (!collect(table, asks, count, limits, first, &limit_count)) return false;
+    if (!collect(table, asks, count, now_ns, limits, first, &limit_count)) return false;
     const struct ask ask = {.now_ns = now_ns};
     if (limit_count == 0) return true;
     keyed_slots_ask(table, limits, limit_count, &ask, end, refusal, events);
@@ -262,7 +264,7 @@ void keyed_settle(weir_table *table, const weir_plan *plan, weir_key key, uint64
         uint64_t used[WEIR_LIMITS_MAX], ends[WEIR_LIMITS_MAX];
         int never = -1;
         weir_decision of_limits = *decision;
-        const int count = limits_of(table, inside, key, cost, limits, &never);
+        const int count = limits_of(table, inside, key, now_ns, cost, limits, &never);
         for (int i = 0; i < count; i++) {
             used[i] = actual[limits[i].index];
             if (end != NULL) ends[i] = end[limits[i].index];
@@ -293,12 +295,7 @@ void keyed_forget(weir_table *table, const weir_plan *plan, weir_key key, uint64
 {
     const struct plan *inside = plan_inside_const(plan);
     if (keyed_is_wide(table)) keyed_wide_forget(table, inside, key);
-    else keyed_keep_rested(table, now_ns + table->offset_ns);
-    for (uint64_t i = 0; !keyed_is_wide(table) && i < inside->count; i++) {
-        table_forget(keyed_slots(table), keyed_slots_part(table, inside),
-                     hash_key(&table->secret, key.bytes, key.size, i),
-                     keyed_units_of(table, now_ns + table->offset_ns));
-    }
+    else keyed_rules_forget(table, inside, key, now_ns);
 }
 
 void weir_table_forget(weir_table *table, const weir_plan *plan, weir_key key)

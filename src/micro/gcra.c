@@ -79,11 +79,10 @@ uint64_t gcra_time_to(const struct micro_rule *rule, const struct micro_cell *ce
     return add_capped(then.word[GCRA_SEEN] - now, divide_ceil(more, rule->per));
 }
 
-/* A level counted by another rate stays the same time. */
 static uint64_t level_now(const struct micro_rule *rule, const struct micro_cell *cell)
 {
     const uint64_t level = cell->word[GCRA_LEVEL];
-    const uint64_t kept = cell->per == rule->per ? level : multiply_capped(divide_ceil(level, cell->per), rule->per);
+    const uint64_t kept = rerule_needed(rule, cell) ? rerule_used(rule, cell, level) : level;
     return least(kept, rule->top + rule->debt);
 }
 
@@ -102,11 +101,12 @@ static bool set_back(struct micro_cell *cell, uint64_t now)
 static bool adapt(const struct micro_rule *rule, struct micro_cell *cell, uint64_t now)
 {
     if (cell->words == 0) {
-        *cell = (struct micro_cell){MICRO_GCRA, GCRA_WORDS, rule->per, {now, 0}};
+        *cell = (struct micro_cell){.kind = MICRO_GCRA, .words = GCRA_WORDS, .word = {now, 0}};
+        rerule_mark(rule, cell);
         return false;
     }
     cell->word[GCRA_LEVEL] = level_now(rule, cell);
-    cell->per = rule->per;
+    rerule_mark(rule, cell);
     const bool back = set_back(cell, now);
     gcra_bring(rule, cell, now);
     return back;

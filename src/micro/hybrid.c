@@ -43,18 +43,22 @@ static struct lines lines_at(const struct one *one, uint64_t now, uint64_t need)
 
 static void store(const struct one *one, uint64_t now, struct lines lines)
 {
-    *one->cell = (struct micro_cell){MICRO_HYBRID, WORDS, one->rule->per, {now, lines.lag, lines.level}};
+    *one->cell = (struct micro_cell){.kind = MICRO_HYBRID, .words = WORDS, .word = {now, lines.lag, lines.level}};
+    rerule_mark(one->rule, one->cell);
 }
 
-/* Counted by another rate, in time; rounded so that less passes. */
+/* Of another rule: as many permits are unspent, or owed; rounded so that less passes. */
 static void translate(const struct micro_rule *rule, struct micro_cell *cell)
 {
     uint64_t *word = cell->word;
     const uint64_t ahead = subtract_to_zero(word[LAG], ZERO), owed = subtract_to_zero(ZERO, word[LAG]);
-    const uint64_t lag = least(multiply_capped(ahead / cell->per, rule->per), MICRO_HYBRID_MOST);
-    word[LAG] = ZERO + lag - multiply_capped(divide_ceil(owed, cell->per), rule->per);
-    word[LEVEL] = multiply_capped(divide_ceil(word[LEVEL], cell->per), rule->per);
-    cell->per = rule->per;
+    const bool as_time = cell->per != 0; /* format 1 */
+    const uint64_t lag =
+        as_time ? multiply_capped(ahead / cell->per, rule->per) : share_floor(ahead, rule->permit, cell->permit);
+    const uint64_t below = as_time ? multiply_capped(divide_ceil(owed, cell->per), rule->per)
+                                   : share_ceil(owed, rule->permit, cell->permit);
+    word[LAG] = ZERO + least(lag, MICRO_HYBRID_MOST) - below;
+    word[LEVEL] = rerule_used(rule, cell, word[LEVEL]);
 }
 
 static bool adapt(const struct micro_rule *rule, struct micro_cell *cell, uint64_t now)
@@ -64,7 +68,8 @@ static bool adapt(const struct micro_rule *rule, struct micro_cell *cell, uint64
     cell->word[SEEN] = least(cell->word[SEEN], now);
     cell->word[LAG] = least(cell->word[LAG], LAG_MOST);
     cell->word[LEVEL] = least(cell->word[LEVEL], MICRO_MOST);
-    if (cell->per != rule->per) translate(rule, cell);
+    if (rerule_needed(rule, cell)) translate(rule, cell);
+    rerule_mark(rule, cell);
     return back;
 }
 

@@ -63,6 +63,18 @@ static inline struct micro_offer offer_after(uint64_t wait)
     return (struct micro_offer){wait, 0};
 }
 
+/* ---- a change of the rule: what becomes of what was used under another one (rerule.c) ---- */
+
+/* From here on the cell is of this rule, which is a line's or leaky. */
+void rerule_mark(const struct micro_rule *, struct micro_cell *);
+
+/* Was it written under another rule? */
+bool rerule_needed(const struct micro_rule *, const struct micro_cell *);
+
+/* What was used, in ticks of the cell's rule, in those of this one: as many permits, but no more than its burst.  What
+   is above the burst of the cell's rule is waited for or owed, and stays as many permits on top of that. */
+uint64_t rerule_used(const struct micro_rule *, const struct micro_cell *, uint64_t ticks);
+
 /* ---- gcra's cell, which its leases see too (lease.c) ---- */
 
 enum {

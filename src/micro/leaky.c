@@ -46,7 +46,9 @@ static void store(const struct one *one, uint64_t now, uint64_t level)
 
 static bool adapt(const struct micro_rule *rule, struct micro_cell *cell, uint64_t now)
 {
-    if (cell->words == 0) *cell = (struct micro_cell){MICRO_LEAKY, WORDS, 0, {0}};
+    if (cell->words == 0) *cell = (struct micro_cell){.kind = MICRO_LEAKY, .words = WORDS};
+    else if (rerule_needed(rule, cell)) cell->word[LEVEL] = rerule_used(rule, cell, cell->word[LEVEL]);
+    rerule_mark(rule, cell);
     const bool back = cell->word[LAST] > now / MILLISECOND_US;
     cell->word[LAST] = least(cell->word[LAST], now / MILLISECOND_US);
     cell->word[LEVEL] = least(cell->word[LEVEL], rule->top + rule->debt);

@@ -23,13 +23,14 @@
 
 #include <weir/weir.h>
 
-#define MICRO_MOST (UINT64_C(1) << 52)         /* of each number in a rule or a state; sums of two are up to 2^53 */
-#define MICRO_LIFETIME_MAX (UINT64_C(1) << 40) /* us of a lease, 12 days */
-#define MICRO_ALL ((UINT64_C(1) << 53) - 1)    /* remaining of what is unlimited */
+#define MICRO_MOST (UINT64_C(1) << 52)             /* of each number in a rule or a state; sums of two are up to 2^53 */
+#define MICRO_LIFETIME_MAX (UINT64_C(1) << 40)     /* us of a lease, 12 days */
+#define MICRO_ALL ((UINT64_C(1) << 53) - 1)        /* remaining of what is unlimited */
+#define MICRO_BURST_MOST ((UINT64_C(1) << 37) - 1) /* of a cell; a larger burst is as this one there */
 
 enum {
-    MICRO_FORMAT = 1,    /* of a value; 2 to 31 are for those to come */
-    MICRO_HEAD = 8,      /* bytes of a value before its cells: "weir", 1, cells, 0, 0 */
+    MICRO_FORMAT = 2,    /* of a value; 3 to 31 are for those to come, and 1 is read */
+    MICRO_HEAD = 8,      /* bytes of a value before its cells: "weir", 2, cells, 0, 0 */
     MICRO_CELL = 16,     /* bytes of a cell before its words */
     MICRO_WORDS_MAX = 7, /* of a cell */
     MICRO_BYTES_MAX = MICRO_HEAD + WEIR_LIMITS_MAX * (MICRO_CELL + 8 * MICRO_WORDS_MAX),
@@ -63,7 +64,8 @@ struct micro_rule {
     uint64_t kind, flags;
     uint64_t burst;       /* permits that one call may ask for at most */
     uint64_t permit, per; /* lines: ticks */
-    uint64_t top;         /* lines: ticks that fit; leaky: thousandths */
+    uint64_t top;         /* lines: ticks that fit; leaky: thousandths, and a permit is 1000 */
+    uint64_t fits;        /* both: permits, MICRO_BURST_MOST at most */
     uint64_t debt;        /* how far a charge may go beyond that: ticks, thousandths, permits of a sliding-window;
                              of a sliding-log, over how many newer entries one is reached that is given back */
     uint64_t per_fast;    /* hybrid: ticks that drain from its ceiling, catchup * per */
@@ -79,7 +81,9 @@ struct micro_plan {
 /* What is remembered of one limit; without words it is fresh. */
 struct micro_cell {
     uint64_t kind, words;
-    uint64_t per; /* lines: by which the ticks were counted */
+    /* Under which rule it was written, of lines and leaky; so that it is known when that has changed. */
+    uint64_t burst, permit; /* permit: lines only */
+    uint64_t per;           /* lines of format 1, which has neither: ticks that drained in a us; else 0 */
     uint64_t word[MICRO_WORDS_MAX];
 };
 
@@ -120,7 +124,7 @@ int micro_plan_make(struct micro_plan *, const weir_plan *, weir_error *);
 
 /* false: these bytes are no state that this weir reads.  A value of an older format is converted in here. */
 bool micro_read(struct micro_state *, const void *bytes, size_t size);
-/* Of such bytes: the format that they say they are of (MICRO_FORMAT: damaged); 0: they are not weir's. */
+/* Of such bytes: the format that they say they are of (up to MICRO_FORMAT: damaged); 0: they are not weir's. */
 unsigned micro_format(const void *bytes, size_t size);
 /* Returns how many bytes; `bytes` has room for MICRO_BYTES_MAX. */
 size_t micro_write(const struct micro_state *, void *bytes);

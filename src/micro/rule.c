@@ -87,6 +87,7 @@ static problem make_line(const struct limit *limit, struct micro_rule *rule, uin
     const uint64_t greatest = most(most(rule->permit, rule->per_fast), rule->top);
     if (greatest == MICRO_MOST) return too_much;
     rule->burst = rule->top / rule->permit;
+    rule->fits = least(rule->burst, MICRO_BURST_MOST);
     rule->debt = MICRO_MOST - rule->top;
     if (rule->burst == 0) return "burst is at least 1, or nothing could ever pass; for example burst=1";
     if (!limit->has_debt) return NULL;
@@ -128,6 +129,8 @@ static problem make_leaky(const struct limit *limit, struct micro_rule *rule)
     if (rule->second == MICRO_MOST || rule->third > MICRO_MOST) return too_much;
     const uint64_t highest = share_floor(PERIOD_MOST / MILLISECOND_US, rule->second, rule->third);
     rule->burst = limit->burst;
+    rule->permit = THOUSAND;
+    rule->fits = least(rule->burst, MICRO_BURST_MOST);
     rule->top = multiply_capped(limit->burst, THOUSAND);
     if (rule->top >= highest || rule->top == MICRO_MOST) return too_long;
     rule->debt = highest - rule->top;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
    state.c - the value of a key: what is remembered of its limits, as bytes.
 
-       | w e i r | 1 | cells | 0 | 0 |                      the head, 8 bytes
-       | kind, words << 8 | per | word ... |                a cell, 8 bytes each, least byte first
+       | w e i r | 2 | cells | 0 | 0 |                      the head, 8 bytes
+       | kind, words << 8, burst << 16 | permit | word ... | a cell, 8 bytes each, least byte first
        | entry ... |                                        behind the cell of a sliding-log, which is alone (log.c)
+
+   Format 1 has no burst, and where permit is the ticks that drained in a us; it is read.
 
    The module and weir.lua write the same, so a key may be asked by either.
 
@@ -41,17 +43,20 @@ static bool words_fit(uint64_t kind, uint64_t words)
 }
 
 /* A log is alone, for its ring is behind it. */
-static bool read_cell(struct micro_cell *cell, const unsigned char **at, size_t *left, bool alone)
+static bool read_cell(unsigned format, struct micro_cell *cell, const unsigned char **at, size_t *left, bool alone)
 {
     if (*left < MICRO_CELL) return false;
-    const uint64_t first = read_word(*at), words = first >> BYTE_BITS;
-    *cell = (struct micro_cell){.kind = first & BYTE_MASK, .words = words, .per = read_word(*at + WORD)};
+    const uint64_t first = read_word(*at), second = read_word(*at + WORD), words = first >> BYTE_BITS & BYTE_MASK;
+    *cell = (struct micro_cell){.kind = first & BYTE_MASK, .words = words, .burst = first >> 2 * BYTE_BITS};
     *at += MICRO_CELL;
     *left -= MICRO_CELL;
-    if (!words_fit(cell->kind, words) || cell->per > MICRO_MOST || *left < words * WORD) return false;
-    const bool line = cell->kind == MICRO_GCRA || cell->kind == MICRO_HYBRID;
-    if (line && words != 0 && cell->per == 0) return false;
+    if (!words_fit(cell->kind, words) || second > MICRO_MOST || *left < words * WORD) return false;
+    if (cell->burst > (format == 1 ? 0 : MICRO_BURST_MOST)) return false;
+    const bool line = (cell->kind == MICRO_GCRA || cell->kind == MICRO_HYBRID) && words != 0;
+    if (line && second == 0) return false;
     if (cell->kind == MICRO_LOG && words != 0 && !alone) return false;
+    if (format != 1) cell->permit = second;
+    else if (line) cell->per = second;
     for (uint64_t i = 0; i < words; i++) {
         cell->word[i] = read_word(*at);
         if (cell->word[i] > WORD_MOST) return false;
@@ -65,13 +70,14 @@ bool micro_read(struct micro_state *state, const void *bytes, size_t size)
 {
     const unsigned char *at = bytes;
     state->count = 0; /* cells beyond it are not looked at */
-    if (size < MICRO_HEAD || memcmp(at, magic, MAGIC) != 0 || at[VERSION_AT] != MICRO_FORMAT) return false;
-    const unsigned count = at[COUNT_AT];
+    if (size < MICRO_HEAD || memcmp(at, magic, MAGIC) != 0) return false;
+    const unsigned format = at[VERSION_AT], count = at[COUNT_AT];
+    if (format == 0 || format > MICRO_FORMAT) return false;
     if (count == 0 || count > WEIR_LIMITS_MAX || at[PAD_AT] != 0 || at[PAD_AT + 1] != 0) return false;
     size_t left = size - MICRO_HEAD;
     at += MICRO_HEAD;
     for (unsigned i = 0; i < count; i++) {
-        if (!read_cell(&state->cell[i], &at, &left, count == 1)) return false;
+        if (!read_cell(format, &state->cell[i], &at, &left, count == 1)) return false;
     }
     const struct micro_cell *first = &state->cell[0];
     const bool log = first->kind == MICRO_LOG && first->words != 0;
@@ -98,8 +104,8 @@ size_t micro_write(const struct micro_state *state, void *bytes)
     at += MICRO_HEAD;
     for (unsigned i = 0; i < state->count; i++) {
         const struct micro_cell *cell = &state->cell[i];
-        write_word(at, cell->kind | cell->words << BYTE_BITS);
-        write_word(at + WORD, cell->per);
+        write_word(at, cell->kind | cell->words << BYTE_BITS | cell->burst << 2 * BYTE_BITS);
+        write_word(at + WORD, cell->permit);
         at += MICRO_CELL;
         for (uint64_t word = 0; word < cell->words; word++, at += WORD) write_word(at, cell->word[word]);
     }

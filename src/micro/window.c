@@ -36,7 +36,7 @@ static void count_at(const struct one *one, uint64_t now, uint64_t cost)
 
 static bool fixed_adapt(const struct micro_rule *rule, struct micro_cell *cell, uint64_t now)
 {
-    if (cell->words == 0) *cell = (struct micro_cell){MICRO_FIXED, FIXED_WORDS, 0, {0}};
+    if (cell->words == 0) *cell = (struct micro_cell){.kind = MICRO_FIXED, .words = FIXED_WORDS};
     const uint64_t end = cell->word[END], latest = now + most(rule->period, rule->block);
     cell->word[END] = least(end, latest);
     cell->word[COUNT] = least(cell->word[COUNT], MICRO_MOST);
@@ -135,7 +135,7 @@ static uint64_t time_until(const struct one *one, const struct counters *counter
 
 static bool sliding_adapt(const struct micro_rule *rule, struct micro_cell *cell, uint64_t now)
 {
-    if (cell->words == 0) *cell = (struct micro_cell){MICRO_SLIDING, SLIDING_WORDS, 0, {0}};
+    if (cell->words == 0) *cell = (struct micro_cell){.kind = MICRO_SLIDING, .words = SLIDING_WORDS};
     const uint64_t ends = cell->word[ENDS], latest = now + rule->period;
     cell->word[ENDS] = least(ends, latest);
     cell->word[PREVIOUS] = least(cell->word[PREVIOUS], MICRO_MOST);

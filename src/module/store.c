@@ -70,7 +70,7 @@ static bool refuse_value(struct store *store, unsigned at, const char *bytes, si
     if (format == 0) return refuse_foreign(store, at);
     key_shown(store, at, shown);
     store_close(store);
-    if (format == MICRO_FORMAT) {
+    if (format <= MICRO_FORMAT) {
         return call_refuse(store->call, "WEIRVALUE a state of weir, but damaged; to begin anew: DEL %s", shown);
     }
     return call_refuse(store->call,

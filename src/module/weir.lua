@@ -62,6 +62,7 @@ local MOST = 2 ^ 52 -- of each number in a rule or a state
 local HYBRID_MOST = 2 ^ 51 -- ticks of a hybrid's pool, and of the lag that it remembers
 local PERIOD_MOST = 2 ^ 50 -- us, 35 years: of it some are added to a time
 local LIFETIME_MOST = 2 ^ 40 -- us of a lease
+local BURST_MOST = 2 ^ 37 - 1 -- of a cell; a larger burst is as this one there
 local LEASE_SHARE, LEASE_LEAST = 8, 2 -- a lease has at most this part of what is there, and at least so many
 local LIMITS_MOST, WORDS_MOST, PLANS_MOST, TEXT_MOST = 8, 7, 1000, 1024
 local LOG_MOST, LOG_REACH, LOG_READ = 100000, 1024, 848 -- permits; entries written at once; bytes that are read
@@ -564,6 +565,7 @@ local function compile_line(rule, per, permit, ratio, parts)
     if max(rule.permit, rule.per_fast, rule.top) >= MOST then refuse('rate', TOO_MUCH) end
     if rule.top < rule.permit then refuse('burst', BURST_NONE) end
     rule.burst = divide(rule.top, rule.permit)
+    rule.fits = min(rule.burst, BURST_MOST)
     rule.debt = debt_of(rule, rule.permit)
 end
 
@@ -647,6 +649,7 @@ local function compile_leaky(rule)
     check_leaky()
     local highest = muldiv(divide(PERIOD_MOST, 1000), rule.second, rule.third)
     rule.burst, rule.top = limit.burst, times(limit.burst, 1000)
+    rule.permit, rule.fits = 1000, min(rule.burst, BURST_MOST)
     if rule.top >= highest then refuse('burst', TOO_LONG) end
     rule.debt = highest - rule.top
     rule.calm = limit.column.nodelay and rule.top or min(times((limit.delay or 0) + 1, 1000), rule.top)
@@ -771,7 +774,8 @@ end
 
 -- ---- what each kind of limit answers ------------------------------------------------------------------------------
 --
--- A cell is {kind + 256 * words, per, word...}; what may stand behind its words is of no meaning.  Each kind has
+-- A cell is {kind + 256 * words, permit, word..., burst =, per =}; what may stand behind its words is of no meaning.
+-- Each kind has
 --     adapt(rule, cell, now)               to this rule, and back where the clock was set back: then true
 --     offer(rule, cell, now, cost, wait)   us until this call passes (0: now, NEVER), and until its start if it does
 --     take, refuse, charge(rule, cell, now, cost)
@@ -783,7 +787,7 @@ local WORDS_2, WORDS_3, WORDS_7 = 2 * 256, 3 * 256, 7 * 256
 
 local function nothing() end
 
-local FORMAT, FORMAT_MOST = 1, 31 -- of a value: the byte behind "weir", which is no letter
+local FORMAT, FORMAT_MOST = 2, 31 -- of a value: the byte behind "weir", which is no letter
 
 -- As redis-cli reads it, so that it can be pasted into a command; cut where it is very long.
 local function shown(key)
@@ -800,7 +804,7 @@ local function foreign(key, value)
     if version == 0 or version > FORMAT_MOST then
         fail('WEIRVALUE what is at %s was not written by weir: expected nothing, or a state of a limit; use another '
             .. 'key, for example weir:user:42', shown(key))
-    elseif version == FORMAT then
+    elseif version <= FORMAT then
         fail('WEIRVALUE a state of weir, but damaged; to begin anew: DEL %s', shown(key))
     end
     fail('WEIRVALUE a state of a newer weir: format %d, and weir %s reads %d; to begin anew: DEL %s', version, VERSION,
@@ -871,9 +875,24 @@ local function time_to(rule, cell, level)
     return then_cell[3] - cell[3] + (above > 0 and divide_up(above, rule.per) or 0)
 end
 
--- What was counted by another rate stays as long as it was.
-local function translated(ticks, from, to)
-    return times(divide_up(ticks, from), to)
+-- Each cell says under which rule it was written: how long a permit is, and how many fit.  Of another rule as many
+-- permits are used, but no more than this one's burst; what is above the burst is waited for or owed, and stays, too.
+-- Cells of format 1 know only how much drained in a us (per): there it stays as long as it was.
+local function rerule_mark(rule, cell)
+    cell.burst, cell[2], cell.per = rule.fits, rule.permit, nil
+end
+
+local function rerule_needed(rule, cell)
+    if cell.per then return cell.per ~= rule.per end
+    if cell[2] == 0 or cell.burst == 0 then return false end
+    return cell[2] ~= rule.permit or cell.burst ~= rule.fits
+end
+
+local function rerule_used(rule, cell, ticks)
+    if cell.per then return times(divide_up(ticks, cell.per), rule.per) end
+    local used = min(ticks, times(cell.burst, cell[2]))
+    local kept = min(muldiv_up(used, rule.permit, cell[2]), rule.top)
+    return min(kept + muldiv_up(ticks - used, rule.permit, cell[2]), MOST)
 end
 
 local function set_back(cell, now)
@@ -889,10 +908,12 @@ end
 
 function gcra.adapt(rule, cell, now)
     if cell[1] < 256 then
-        cell[1], cell[2], cell[3], cell[4] = GCRA + WORDS_2, rule.per, now, 0
+        cell[1], cell[3], cell[4] = GCRA + WORDS_2, now, 0
+        rerule_mark(rule, cell)
         return false
     end
-    if cell[2] ~= rule.per then cell[4], cell[2] = translated(cell[4], cell[2], rule.per), rule.per end
+    if rerule_needed(rule, cell) then cell[4] = rerule_used(rule, cell, cell[4]) end
+    rerule_mark(rule, cell)
     cell[4] = min(cell[4], rule.top + rule.debt)
     local back = set_back(cell, now)
     bring(rule, cell, now)
@@ -953,7 +974,8 @@ local function lines_at(rule, cell, now, need)
 end
 
 local function store_lines(rule, cell, now, lag, level)
-    cell[1], cell[2], cell[3], cell[4], cell[5] = HYBRID + WORDS_3, rule.per, now, lag, level
+    cell[1], cell[3], cell[4], cell[5] = HYBRID + WORDS_3, now, lag, level
+    rerule_mark(rule, cell)
 end
 
 function hybrid.adapt(rule, cell, now)
@@ -961,10 +983,14 @@ function hybrid.adapt(rule, cell, now)
     local back = cell[3] > now
     cell[3] = min(cell[3], now)
     cell[4], cell[5] = min(cell[4], LAG_MOST), min(cell[5], MOST)
-    if cell[2] == rule.per then return back end
-    local ahead, owed = max(cell[4] - ZERO, 0), max(ZERO - cell[4], 0)
-    cell[4] = ZERO + min(times(divide(ahead, cell[2]), rule.per), HYBRID_MOST) - translated(owed, cell[2], rule.per)
-    cell[5], cell[2] = translated(cell[5], cell[2], rule.per), rule.per
+    if rerule_needed(rule, cell) then
+        local ahead, owed = max(cell[4] - ZERO, 0), max(ZERO - cell[4], 0)
+        local lag = cell.per and times(divide(ahead, cell.per), rule.per) or muldiv(ahead, rule.permit, cell[2])
+        local below = cell.per and times(divide_up(owed, cell.per), rule.per) or muldiv_up(owed, rule.permit, cell[2])
+        cell[4] = ZERO + min(lag, HYBRID_MOST) - below
+        cell[5] = rerule_used(rule, cell, cell[5])
+    end
+    rerule_mark(rule, cell)
     return back
 end
 
@@ -1050,7 +1076,12 @@ local function highest(rule, wait)
 end
 
 function leaky.adapt(rule, cell, now)
-    if cell[1] < 256 then cell[1], cell[2], cell[3], cell[4] = LEAKY + WORDS_2, 0, 0, 0 end
+    if cell[1] < 256 then
+        cell[1], cell[3], cell[4] = LEAKY + WORDS_2, 0, 0
+    elseif rerule_needed(rule, cell) then
+        cell[4] = rerule_used(rule, cell, cell[4])
+    end
+    rerule_mark(rule, cell)
     local last = cell[3]
     cell[3], cell[4] = min(last, ms_of(now)), min(cell[4], rule.top + rule.debt)
     return last > cell[3]
@@ -1594,8 +1625,9 @@ end
 
 local HEAD, COUNT_OF = {}, {} -- the first word of a value, by its cells; and back
 local LAYOUT, LAYOUT_OF_FIRST = {}, {} -- of a cell, by its words; of a head with a cell behind it
-local HEAD_NONE = 0x72696577 + 2 ^ 32 -- "weir" 1
-local HEAD_OF_GCRA, GCRA_LAYOUT, GCRA_SIZE = '<I8I8I8', '<c24I8I8', 40 -- of one alone: up to per; all of it
+local HEAD_NONE = 0x72696577 + FORMAT * 2 ^ 32 -- "weir" 2
+local HEAD_OLD, OLD_COUNT_OF = HEAD_NONE - 2 ^ 32, {} -- of format 1
+local HEAD_OF_GCRA, GCRA_LAYOUT, GCRA_SIZE = '<I8I8I8', '<c24I8I8', 40 -- of one alone: up to permit; all of it
 
 -- By the first word of a cell: its kind and how many words there are.
 local KIND_OF, WORDS_OF = {}, {}
@@ -1607,7 +1639,7 @@ end
 local function prepare_layouts()
     for count = 1, LIMITS_MOST do
         HEAD[count] = HEAD_NONE + count * 2 ^ 40
-        COUNT_OF[HEAD[count]] = count
+        COUNT_OF[HEAD[count]], OLD_COUNT_OF[HEAD_OLD + count * 2 ^ 40] = count, count
     end
     for words = 0, WORDS_MOST do
         LAYOUT[words], LAYOUT_OF_FIRST[words] = '<I8I8' .. rep('I8', words), '<I8I8I8' .. rep('I8', words)
@@ -1632,17 +1664,31 @@ local function is_sound(cell)
     return true
 end
 
--- The cells of a value; an error where it is none that this weir reads.  whole: its size, of which this may be a part.
+-- Takes the burst off the first word; of format 1 there is none, and what is permit now was per.
+local function split_cell(cell, is_old)
+    local first = cell[1] % 65536
+    cell.burst, cell[1] = (cell[1] - first) / 65536, first
+    if cell.burst > (is_old and 0 or BURST_MOST) or not is_sound(cell) then return false end
+    if is_old then
+        local is_line = first >= 256 and (KIND_OF[first] == GCRA or KIND_OF[first] == HYBRID)
+        cell.per, cell[2] = is_line and cell[2] or nil, 0
+    end
+    return true
+end
+
+-- The cells of a value; an error where it is none that this weir reads.  An older format is converted in here.  whole:
+-- its size, of which this may be a part.
 local function read_value(key, value, whole)
     local position, size, found, logs = 9, #value, {}, false
-    local count = size > 8 and COUNT_OF[unpack_bytes('<I8', value)] or foreign(key, value)
+    local head = size > 8 and unpack_bytes('<I8', value)
+    local count = head and (COUNT_OF[head] or OLD_COUNT_OF[head]) or foreign(key, value)
     for i = 1, count do
         local words = byte(value, position + 1)
         local layout = LAYOUT[words]
         if not layout or size < position + 15 + 8 * words then foreign(key, value) end
         local cell = {unpack_bytes(layout, value, position)}
         position = cell[#cell] -- where it has read to
-        if not is_sound(cell) then foreign(key, value) end
+        if not split_cell(cell, not COUNT_OF[head]) then foreign(key, value) end
         found[i], logs = cell, logs or cell[1] == LOG + WORDS_7
     end
     local alone = logs and count == 1 and log.is_sound(found[1], whole or size)
@@ -1651,12 +1697,16 @@ local function read_value(key, value, whole)
     return found
 end
 
+local function first_word(cell)
+    return cell[1] + 65536 * (cell.burst or 0)
+end
+
 local function write_cells(first, last)
     local cell = cells[first]
-    local value = pack(LAYOUT_OF_FIRST[WORDS_OF[cell[1]]], HEAD[last - first + 1], unpack(cell))
+    local value = pack(LAYOUT_OF_FIRST[WORDS_OF[cell[1]]], HEAD[last - first + 1], first_word(cell), unpack(cell, 2))
     for i = first + 1, last do
         cell = cells[i]
-        value = value .. pack(LAYOUT[WORDS_OF[cell[1]]], unpack(cell))
+        value = value .. pack(LAYOUT[WORDS_OF[cell[1]]], first_word(cell), unpack(cell, 2))
     end
     return value
 end
@@ -1789,7 +1839,7 @@ local function plan_of(limits)
     for i = 1, #found do found[i].does = KINDS[found[i].kind] end
     if #found == 1 and found[1].kind == GCRA then
         found.gcra = found[1]
-        found.gcra.head = pack(HEAD_OF_GCRA, HEAD[1], GCRA + WORDS_2, found.gcra.per)
+        found.gcra.head = pack(HEAD_OF_GCRA, HEAD[1], GCRA + WORDS_2 + 65536 * found.gcra.fits, found.gcra.permit)
     end
     if plans_read == PLANS_MOST then plans, plans_read = {}, 0 end
     plans[limits], plans_read = found, plans_read + 1

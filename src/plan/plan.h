@@ -12,6 +12,14 @@
 #include "core/limit.h"
 #include "plan/writer.h"
 
+/* The rule of a limit with a name before it was changed, in a table's slots (api/keyed_rules.c). */
+enum { PLAN_BEFORE = 2 };
+
+struct plan_before {
+    uint64_t count;
+    uint64_t interval[WEIR_LIMITS_MAX], permits[WEIR_LIMITS_MAX]; /* permits: at once */
+};
+
 struct plan {
     uint64_t count;
     struct rule rule[WEIR_LIMITS_MAX];
@@ -19,6 +27,8 @@ struct plan {
     uint64_t interval[WEIR_LIMITS_MAX]; /* for slots of tables, see core/slot.h; 0: fits none */
     uint64_t
         part; /* which part of its table keeps its keys, where whoever keeps them has made some; 0: the common one */
+    uint32_t change;                        /* how often a limit with this name was changed */
+    struct plan_before before[PLAN_BEFORE]; /* the newest first, as many as there were */
 };
 
 _Static_assert(sizeof(struct plan) <= sizeof(weir_plan), "eight limits with their units fit the public plan");

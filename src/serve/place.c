@@ -71,6 +71,7 @@ static bool part_of_limit(struct policy_limit *limit, struct tables *tables, uns
         part = tables_part(tables, limit->table, name, limit->keys, limits, error);
         if (part == 0) return false;
         plan->part = part;
+        tables_enter(tables, limit->table, &limit->plan);
     }
     for (unsigned i = 0; i < limit->override_count; i++) {
         const struct policy_override *override = &limit->override[i];
@@ -91,6 +92,15 @@ const struct policy_limit *place_parts(struct policy *policy, struct tables *tab
         if (!part_of_limit(limit, tables, policy->limit_count, error) && without == NULL) without = limit;
     }
     return without;
+}
+
+bool place_carries(const struct policy_limit *before, const struct policy_limit *limit)
+{
+    const struct plan *from = plan_inside_const(&before->plan), *to = plan_inside_const(&limit->plan);
+    bool same = from->count == to->count && (before->shared == NULL) == (limit->shared == NULL);
+    same = same && (limit->shared != NULL || before->table == limit->table);
+    for (uint64_t i = 0; same && i < to->count; i++) same = from->rule[i].algorithm == to->rule[i].algorithm;
+    return same;
 }
 
 bool place_could_be(const struct tables_options *options, bool engine, const weir_plan *plan, weir_error *error)

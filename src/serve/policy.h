@@ -114,6 +114,9 @@ bool place_for(struct policy_place *place, struct tables *tables, struct engine 
    NULL, or the first for whose there is no memory, see error: it stays with those that have no name. */
 const struct policy_limit *place_parts(struct policy *policy, struct tables *tables, weir_error *error);
 
+/* Is what was used of one still used of the other, which has its name? */
+bool place_carries(const struct policy_limit *before, const struct policy_limit *limit);
+
 /* The same, only looked at. */
 bool place_could_be(const struct tables_options *options, bool engine, const weir_plan *plan, weir_error *error);
 

@@ -65,6 +65,22 @@ static void done(struct reload *reload, const struct settings *settings, unsigne
     say(reload);
 }
 
+/* What the limits that have another text now mean for who has used them. */
+static void say_changes(const struct policy *old, const struct policy *policy)
+{
+    char was[POLICY_TEXT_MAX], is[POLICY_TEXT_MAX];
+    for (unsigned i = 0; old != NULL && i < policy->limit_count; i++) {
+        const struct policy_limit *limit = &policy->limit[i], *before = policy_find(old, slice_of(limit->name));
+        if (before == NULL) continue;
+        weir_plan_text(&before->plan, was, sizeof was);
+        weir_plan_text(&limit->plan, is, sizeof is);
+        if (strcmp(was, is) == 0) continue;
+        fprintf(stderr, "weir: %s: %s -> %s: %s\n", limit->name, was, is,
+                place_carries(before, limit) ? "used permits are kept, at most those of the new burst"
+                                             : "another algorithm: begins anew");
+    }
+}
+
 static bool renew_certificate(struct reload *reload, const struct settings *settings,
                               char problem[SETTINGS_PROBLEM_MAX])
 {
@@ -94,6 +110,9 @@ static void apply(struct reload *reload, const struct settings *settings)
     settings_access(settings, reload->service->is_public, &access);
     service_allow(reload->service, &access);
     notes_set_refusals(&reload->service->notes, settings->config.log_refused, NULL);
+    struct policy *old = service_policy(reload->service);
+    say_changes(old, policy);
+    service_release(reload->service, old);
     service_publish(reload->service, policy);
     done(reload, settings, limits);
 }

@@ -337,6 +337,18 @@ unsigned tables_part(struct tables *tables, weir_table *table, weir_key name, ui
     return part;
 }
 
+void tables_enter(struct tables *tables, weir_table *table, weir_plan *plan)
+{
+    weir_error ignored;
+    const weir_key name = keyed_rules_name();
+    if (keyed_is_wide(table)) return;
+    host_lock(&tables->mutex);
+    unsigned rows = keyed_part_find(table, name);
+    if (rows == 0) rows = make_part(tables, table, name, keyed_rules_keys(), &ignored);
+    keyed_rules_enter(table, plan_inside(plan), rows);
+    host_unlock(&tables->mutex);
+}
+
 weir_table *tables_usual(const struct tables *tables)
 {
     return tables->slots;

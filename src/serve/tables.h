@@ -40,6 +40,10 @@ weir_table *tables_for(struct tables *tables, const weir_plan *plan, weir_error 
 unsigned tables_part(struct tables *tables, weir_table *table, weir_key name, uint64_t keys, unsigned limits,
                      weir_error *error);
 
+/* This plan, which has its part, is the limit's from now on: what was used under another one stays used, as many
+   permits, but no more than its burst.  Any thread. */
+void tables_enter(struct tables *tables, weir_table *table, weir_plan *plan);
+
 /* The table that holds plans that keep nothing, borrowed as the others. */
 weir_table *tables_usual(const struct tables *tables);
 

@@ -20,6 +20,14 @@ static struct rule set_anew(const struct rule *rule, uint64_t now_ns)
     return anew;
 }
 
+/* Of gcra no more was used than the new burst; what waits is above that. */
+static void cap_used(const struct rule *from, const struct rule *to, uint64_t ahead, uint64_t *next)
+{
+    const uint64_t waiting = carry_waiting(from, to, subtract_to_zero(ahead, from->burst));
+    next[0] = least(next[0], add_saturating(add_saturating(to->anchor_tick, to->burst), waiting));
+}
+
+/* As permits, since as a time they may be more than the new rule ever lets through. */
 void wide_state_carry(struct rules from, struct rules to, const uint64_t *state, uint64_t *next, uint64_t now_ns)
 {
     bool same = from.count == to.count;
@@ -28,7 +36,9 @@ void wide_state_carry(struct rules from, struct rules to, const uint64_t *state,
         const struct algorithm *algorithm = algorithm_of(&to.rule[i]);
         const struct rule anew = set_anew(&to.rule[i], now_ns);
         if (algorithm->words == 0) continue;
-        algorithm->carry(&from.rule[i], &anew, state, next, tick_at(&from.rule[i], now_ns), WEIR_KEEP);
+        const uint64_t now = tick_at(&from.rule[i], now_ns);
+        algorithm->carry(&from.rule[i], &anew, state, next, now, WEIR_SCALE);
+        if (anew.algorithm == ALGORITHM_GCRA) cap_used(&from.rule[i], &anew, subtract_to_zero(state[0], now), next);
         state += state_words(&from.rule[i], algorithm);
         next += state_words(&to.rule[i], algorithm);
     }

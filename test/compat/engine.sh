@@ -87,8 +87,8 @@ for key in key 'user 42' $'\xff"\\'; do
     in_engine one DEL "$key" >/dev/null
     in_engine one WEIR.TAKE "$limit" "$key" >out
     says out allow
-    in_engine one SETRANGE "$key" 4 $'\x02' >/dev/null
-    unread "$key" 'WEIRVALUE a state of a newer weir: format 2, and weir ' "$limit"
+    in_engine one SETRANGE "$key" 4 $'\x03' >/dev/null
+    unread "$key" 'WEIRVALUE a state of a newer weir: format 3, and weir ' "$limit"
     helps "$limit" "$key"
     in_engine one SETRANGE "$key" 5 $'\x09' >/dev/null
     unread "$key" 'WEIRVALUE a state of weir, but damaged; to begin anew: DEL ' "$limit"
@@ -97,11 +97,11 @@ for key in key 'user 42' $'\xff"\\'; do
     unread "$key" ' was not written by weir: expected nothing, or a state of a limit; use another key' "$limit"
 done
 what='keys as they are shown'
-in_engine one SET $'\xff"\\' weir$'\x02' >/dev/null
+in_engine one SET $'\xff"\\' weir$'\x03' >/dev/null
 unread $'\xff"\\' 'DEL "\xff\x22\x5c"' "$limit"
 in_engine one ZADD log 5 five >/dev/null
 unread log 'what is at log was not written by weir' '20/d algorithm=sliding-log'
-in_engine one SET "$(head -c 300 /dev/zero | tr '\0' k)" weir$'\x02' >/dev/null
+in_engine one SET "$(head -c 300 /dev/zero | tr '\0' k)" weir$'\x03' >/dev/null
 unread "$(head -c 300 /dev/zero | tr '\0' k)" 'kkk...' "$limit"
 
 # Each byte of a value: it is refused, or it is answered; never is it as if nothing were there, but where the kind of
@@ -119,9 +119,9 @@ for at in {0..7}; do
 done
 
 # ---- a client shows it, and takes nothing where it may not guess ----
-in_engine one SET '{weir:job}' weir$'\x02' >/dev/null
+in_engine one SET '{weir:job}' weir$'\x03' >/dev/null
 run 'weir take' "$weir" take 3/30d job --engine "$(url_of one)"
 ends 2
 says err 'nothing was taken: '
-says err 'a state of a newer weir: format 2, and weir '
+says err 'a state of a newer weir: format 3, and weir '
 says err 'to begin anew: DEL {weir:job}'

@@ -55,7 +55,11 @@ static uint64_t *prepare(const struct micro_plan *plan, struct micro_state *stat
     struct micro_cell *cell = &state->cell[0];
     if (state->count == 0) {
         memset(cell, 0, sizeof *cell);
-        *cell = (struct micro_cell){.kind = MICRO_GCRA, .words = WORDS, .per = plan->rule[0].per, .word = {now}};
+        *cell = (struct micro_cell){.kind = MICRO_GCRA,
+                                    .words = WORDS,
+                                    .burst = plan->rule[0].fits,
+                                    .permit = plan->rule[0].permit,
+                                    .word = {now}};
         state->count = 1;
     }
     if (now < cell->word[SEEN]) set_back(cell->word, now);

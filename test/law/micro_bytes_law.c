@@ -57,7 +57,8 @@ static uint64_t a_word(struct law *law, uint64_t kind, uint64_t word)
 static void pick_bytes(struct law *law, struct rig *rig, struct value *value, unsigned first, unsigned count)
 {
     static const uint64_t words[] = {0, 0, 2, 3, 2, 2, 3, 7};
-    const unsigned char head[] = {'w', 'e', 'i', 'r', 1, (unsigned char)count, 0, 0};
+    const bool old = law_chance(law, 3);
+    const unsigned char head[] = {'w', 'e', 'i', 'r', old ? 1 : MICRO_FORMAT, (unsigned char)count, 0, 0};
     bool log = false;
     memcpy(value->bytes, head, sizeof head);
     value->size = sizeof head;
@@ -66,8 +67,9 @@ static void pick_bytes(struct law *law, struct rig *rig, struct value *value, un
         const uint64_t kind = ours ? rig->micro.rule[i].kind : law_pick(law, MICRO_KINDS);
         const uint64_t of_kind = kind == MICRO_GCRA && law_chance(law, 2) ? 7 : words[kind];
         const uint64_t size = law_chance(law, 30) ? law_pick(law, 9) : of_kind;
+        const uint64_t burst = old || law_chance(law, 4) ? 0 : least(any_number(law), MICRO_BURST_MOST);
         log = log || kind == MICRO_LOG;
-        add_word(value, kind | size << BITS);
+        add_word(value, kind | size << BITS | burst << 2 * BITS);
         add_word(value, law_chance(law, 30) ? any_number(law) : most(least(any_number(law), MICRO_MOST), 1));
         for (uint64_t word = 0; word < size; word++) {
             add_word(value, law_chance(law, 100) ? any_number(law) : a_word(law, kind, word));

@@ -70,7 +70,8 @@ static void check_same(struct law *law, const struct micro_state *a, const struc
     law_check(law, a->count == b->count, "%u cells are read as %u", a->count, b->count);
     for (unsigned i = 0; i < a->count; i++) {
         const struct micro_cell *one = &a->cell[i], *other = &b->cell[i];
-        const bool same = one->kind == other->kind && one->words == other->words && one->per == other->per &&
+        const bool same = one->kind == other->kind && one->words == other->words && one->permit == other->permit &&
+                          one->burst == other->burst && one->per == other->per &&
                           memcmp(one->word, other->word, one->words * sizeof *one->word) == 0;
         law_check(law, same, "cell %u is read as another", i);
     }

@@ -138,6 +138,15 @@ static bool same_algorithms(struct rules a, struct rules b)
     return same;
 }
 
+/* Of gcra no more permits are used than the new burst; what is above the old one is waited for. */
+static void cap_own(const struct rule *from, const struct rule *to, uint64_t now_ns, uint64_t drained, uint64_t *next)
+{
+    const uint64_t now = tick_at(from, now_ns), ahead = drained > now ? drained - now : 0;
+    const uint64_t waiting = ahead > from->burst ? carry_waiting(from, to, ahead - from->burst) : 0;
+    const uint64_t latest = add_saturating(add_saturating(to->anchor_tick, to->burst), waiting);
+    if (*next > latest) *next = latest;
+}
+
 static void change_own(const struct subject *subject, struct key *key, int plan)
 {
     const struct rules from = rules_of(subject, key->plan), to = rules_of(subject, plan);
@@ -148,7 +157,10 @@ static void change_own(const struct subject *subject, struct key *key, int plan)
     for (int i = 0; key->idle_ns > subject->now_ns && i < to.count && same_algorithms(from, to); i++) {
         const struct rule anew = begun_anew(&to.rule[i], subject->now_ns);
         algorithm_of(&anew)->carry(&from.rule[i], &anew, key->state + words_before(from, i), next + words_before(to, i),
-                                   tick_at(&from.rule[i], subject->now_ns), WEIR_KEEP);
+                                   tick_at(&from.rule[i], subject->now_ns), WEIR_SCALE);
+        if (anew.algorithm == ALGORITHM_GCRA)
+            cap_own(&from.rule[i], &anew, subject->now_ns, key->state[words_before(from, i)],
+                    &next[words_before(to, i)]);
     }
     memcpy(key->state, next, sizeof next);
 }

@@ -70,6 +70,25 @@ mv new.yaml weir.yaml
 kill -HUP "$pid"
 wait_for 'it is said' says_times 'these need a restart: connections' 1
 
+# ---- what was used stays as many permits, at most those of the new burst ----
+printf 'limits:\n  api: {limit: "3/h burst=7"}\n  day: {limit: "100/d"}\n' >new.yaml
+mv new.yaml weir.yaml
+kill -HUP "$pid"
+wait_for 'it has another limit' says_times 'weir.yaml read again: 2 limits' 1
+run 'WEIR.TAKE day' redis-cli -p "$resp" WEIR.TAKE day somebody COST 60
+if [ "$(head -n 1 out)" != allow ]; then fail 'not allow'; fi
+printf 'limits:\n  api: {limit: "3/h burst=7"}\n  day: {limit: "10/s burst=20"}\n' >new.yaml
+mv new.yaml weir.yaml
+kill -HUP "$pid"
+wait_for 'it says what is carried' \
+    says_times 'weir: day: 100/d.* -> 10/s burst=20.*: used permits are kept, at most those of the new burst' 1
+passes() { [ "$(redis-cli -p "$resp" WEIR.TAKE day somebody | head -n 1)" = allow ]; }
+wait_for 'a permit is back' passes
+redis-cli -p "$resp" WEIR.LIMIT SET day 100/d >out
+says out OK
+run 'WEIR.TAKE day' redis-cli -p "$resp" WEIR.TAKE day somebody COST 100
+if [ "$(head -n 1 out)" != deny ]; then fail 'what was used is forgotten'; fi
+
 # ---- a thousand under load: nobody is cut, and no answer is an error ----
 redis-cli -p "$resp" -r 3000 WEIR.TAKE api somebody >load.out 2>&1 &
 load=$!

@@ -36,9 +36,9 @@ static void a_changed_limit(void **unused)
 {
     (void)unused;
     struct key key = key_of("10/s burst=10");
-    key_take(&key, NOW, 10); /* a second */
+    key_take(&key, NOW, 4);
     key_change(&key, "3/s burst=6");
-    assert_allowed(key_take(&key, NOW, 3), 0); /* is a second, of the new rate's two */
+    assert_allowed(key_take(&key, NOW, 2), 0); /* 4 were used, and 6 fit */
     key_change(&key, "3/s algorithm=fixed-window");
     assert_allowed(key_take(&key, NOW, 1), 2);
     key_change(&key, "3/s algorithm=fixed-window; 5/s");
@@ -49,13 +49,64 @@ static void a_changed_limit(void **unused)
     assert_refused(key_take(&key, NOW + 100000, 1), 900000); /* that window ended at the old time */
     struct key parts = key_of("3/s burst=1");
     key_take(&parts, NOW, 1);
-    key_change(&parts, "10/s burst=4"); /* 333,333 us and a part of one */
-    assert_refused(key_take(&parts, NOW, 1), 33334);
+    key_change(&parts, "10/s burst=4");
+    assert_allowed(key_take(&parts, NOW, 1), 2);
     struct key window = key_of("1/h algorithm=fixed-window");
     key_take(&window, NOW, 1);
     key_change(&window, "1/s algorithm=fixed-window");
     assert_refused(key_take(&window, NOW, 1), SECOND); /* now a period ahead, and that is written */
     assert_int_equal(key_take(&window, NOW + SECOND, 1).verdict, WEIR_ALLOW);
+}
+
+/* Used permits are kept, at most those of the new burst; what is waited for or owed stays on top of them. */
+static void used_permits_are_kept(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *from;
+        uint64_t used;
+        const char *to;
+        uint64_t remaining, retry;
+    } rows[] = {{"100/d", 60, "10/s burst=20", 0, 100000},
+                {"10/s burst=20", 5, "100/d", 95, 0},
+                {"10/d", 10, "100/d", 90, 0},
+                {"100/d", 5, "10/s burst=20", 15, 0},
+                {"100/d", 90, "100/d burst=10", 0, 864 * SECOND},
+                {"10/s burst=20", 20, "10/s burst=50", 30, 0},
+                {"7/3s burst=9", 4, "11/13s burst=5", 1, 0},
+                {"100/d", 60, "100/d", 40, 0},
+                {"30r/m burst=100 nodelay", 60, "10r/s burst=20 nodelay", 0, 100000}};
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct key key = key_of(rows[i].from);
+        assert_int_equal(key_take(&key, NOW, rows[i].used).verdict, WEIR_ALLOW);
+        key_change(&key, rows[i].to);
+        const struct micro_answer answer = key_ask(&key, &(struct micro_ask){.now = NOW, .cost = {1}, .peek = true});
+        assert_int_equal(answer.remaining, rows[i].remaining - (answer.verdict == WEIR_ALLOW)); /* after this one */
+        assert_int_equal(answer.retry, rows[i].retry);
+    }
+    struct key owing = key_of("100/d burst=10");
+    key_charge(&owing, NOW, 13);
+    key_change(&owing, "10/s burst=5");
+    assert_refused(key_take(&owing, NOW, 1), 400000); /* all 5, and 3 that are owed */
+}
+
+/* A value of format 1 does not say how long a permit was: it is the same under the same rate, and else as long. */
+static void values_of_format_1(void **unused)
+{
+    (void)unused;
+    static const unsigned char old[] = {'w', 'e',  'i',  'r',  1,    1,    0, 0, 2,    2,    0, 0, 0, 0, 0, 0,
+                                        1,   0,    0,    0,    0,    0,    0, 0, /* gcra, 2 words, per 1 */
+                                        0,   0x20, 0x82, 0x77, 0x2f, 0x44, 6, 0, 0xa0, 0x86, 1, 0, 0, 0, 0, 0};
+    struct key key = key_of("10/s burst=2");
+    assert_true(micro_read(&key.state, old, sizeof old));
+    const uint64_t seen = key.state.cell[0].word[0];
+    assert_allowed(key_take(&key, seen, 1), 0); /* 100,000 ticks are 1 */
+    unsigned char bytes[MICRO_BYTES_MAX];
+    assert_int_equal(micro_write(&key.state, bytes), sizeof old);
+    assert_int_equal(bytes[4], MICRO_FORMAT);
+    assert_true(micro_read(&key.state, old, sizeof old));
+    key_change(&key, "3/s burst=2");
+    assert_allowed(key_take(&key, seen, 1), 0); /* 100,000 us are 300,000 ticks of 2,000,000 */
 }
 
 /* ---- bytes ---- */
@@ -67,9 +118,10 @@ static void values(void **unused)
     unsigned char bytes[MICRO_BYTES_MAX];
     struct micro_state state = {0}; /* only the words in use are read */
     key_take(&key, NOW, 1);
-    static const unsigned char expected[] = {'w', 'e',  'i',  'r',  1,    1,    0, 0, 2,    2,    0, 0, 0, 0, 0, 0,
-                                             1,   0,    0,    0,    0,    0,    0, 0, /* gcra, 2 words, per 1 */
-                                             0,   0x20, 0x82, 0x77, 0x2f, 0x44, 6, 0, 0xa0, 0x86, 1, 0, 0, 0, 0, 0};
+    static const unsigned char expected[] = {
+        'w',  'e',  'i',  'r',  2,    1,    0, 0, 2,    2,    2, 0, 0, 0, 0, 0,
+        0xa0, 0x86, 1,    0,    0,    0,    0, 0, /* gcra, 2 words, burst 2, permit */
+        0,    0x20, 0x82, 0x77, 0x2f, 0x44, 6, 0, 0xa0, 0x86, 1, 0, 0, 0, 0, 0};
     assert_int_equal(micro_write(&key.state, bytes), sizeof expected);
     for (size_t i = 8; i < 24; i++) assert_int_equal(bytes[i], expected[i]);
     assert_memory_equal(bytes, expected, 8);
@@ -79,11 +131,11 @@ static void values(void **unused)
     assert_false(micro_read(&state, bytes, sizeof expected - 1));
     assert_false(micro_read(&state, bytes, sizeof expected + 1));
     assert_false(micro_read(&state, bytes, 0));
-    for (size_t i = 0; i < 24; i++) { /* the head, the kind, its size, what drains: each matters */
+    for (size_t i = 0; i < 24; i++) { /* the head, the kind, its size, a permit: each matters */
         unsigned char wrong[sizeof expected];
         memcpy(wrong, bytes, sizeof wrong);
         wrong[i] = (unsigned char)(i == 16 ? 0 : wrong[i] + 9);
-        if (i >= 17 && i <= 22) continue; /* another rate */
+        if (i >= 10 && i <= 22) continue; /* another rule */
         assert_false(micro_read(&state, wrong, sizeof wrong));
     }
 }
@@ -180,8 +232,14 @@ static void leases_and_the_rest(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_clock_set_back), cmocka_unit_test(a_changed_limit), cmocka_unit_test(values),
-        cmocka_unit_test(receipts),         cmocka_unit_test(leases),          cmocka_unit_test(leases_and_the_rest),
+        cmocka_unit_test(a_clock_set_back),
+        cmocka_unit_test(a_changed_limit),
+        cmocka_unit_test(values),
+        cmocka_unit_test(used_permits_are_kept),
+        cmocka_unit_test(values_of_format_1),
+        cmocka_unit_test(receipts),
+        cmocka_unit_test(leases),
+        cmocka_unit_test(leases_and_the_rest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
