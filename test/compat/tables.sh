@@ -12,14 +12,27 @@ for program in "$tables" "$damage"; do
     fi
 done
 
+# Of another rule (a 2 before its text) permits are used now; 0.1.0 kept their time, which could be all of it.
+kept_as_permits="^wide '21"
+
+answers_as()
+{
+    grep -v "$kept_as_permits" out >asked
+    grep -v "$kept_as_permits" "$1" >expected
+    same asked expected
+    if ! grep -q "${kept_as_permits}0/h algorithm=sliding-window. dave +1s 1: 1 0 199 " out; then
+        fail "used permits are not kept"
+    fi
+}
+
 for release in $(releases); do
     unpack "$release" tables old
     run "table files of weir $release" "$tables" check old
     ends 0
-    same out "$compat/$release/tables/answers"
+    answers_as "$compat/$release/tables/answers"
     run 'the same once more' "$tables" check old # the first one has opened them, in another boot than theirs
     ends 0
-    same out "$compat/$release/tables/answers"
+    answers_as "$compat/$release/tables/answers"
     unpack "$release" tables old
     run "damaged table files of weir $release" "$damage" old
     cat out
