@@ -392,7 +392,7 @@ static void structs_of_other_versions(void **unused)
     weir_table *table;
     longer.known.size = sizeof longer;
     longer.known.keys_max = 10;
-    refused(longer.known, WEIR_EVERSION, "later weir");
+    assert_int_equal(weir_table_open(&table, &longer.known, NULL), WEIR_EVERSION);
     longer.later[0] = 0;
     assert_int_equal(weir_table_open(&table, &longer.known, NULL), 0);
     weir_table_close(table);

@@ -6,7 +6,7 @@ The other is answered while the first still waits for most of its answers; those
 import socket
 import sys
 
-COSTLY = b"WEIR.TAKE '20000/s algorithm=sliding-log' key%d COST 20000\r\n"
+COSTLY = b"WEIR.TAKE '2000/s algorithm=sliding-log' key%d COST 2000\r\n"
 
 
 def connect(port):
