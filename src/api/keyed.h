@@ -77,11 +77,11 @@ struct weir_table {
 
     struct keyed_tally tally[HOST_SLOTS + 1];
 
-    struct atom own_newest; /* for struct table, where the header's makes no sense any more */
-    struct atom swept;      /* buckets, of all areas one after the other */
+    struct atom own_newest;    /* for struct table, where the header's makes no sense any more */
+    struct atom swept;         /* buckets, of all areas one after the other */
     struct atom swept_from_ns; /* when the first of them was */
-    struct atom kept_ns;    /* when the time was last written down for the next boot */
-    struct atom forks;      /* how many forks ago the file was opened: wide slots, see keyed_wide.c */
+    struct atom kept_ns;       /* when the time was last written down for the next boot */
+    struct atom forks;         /* how many forks ago the file was opened: wide slots, see keyed_wide.c */
     struct atom stripe[WIDE_LOCKS];
     struct host_mutex mutex; /* around mapping and growing */
     struct host_region region;
