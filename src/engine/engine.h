@@ -155,8 +155,10 @@ void seek_turn(struct weir_engine *engine, uint64_t now_ns);
 /* Says that this node is there, once a second, and hears who else is. */
 void nodes_beat(struct weir_engine *engine, uint64_t now_ns);
 
-/* The engine was reached: does this hub enter itself?  And so many were counted, itself among them if it has. */
+/* The engine was reached: does this hub enter itself?  It has, and was not there before.  And so many were counted,
+   itself among them if it has. */
 bool nodes_enters(struct hub *hub, uint64_t now_ns);
+void nodes_entered(struct hub *hub, bool was_missing);
 void nodes_heard(struct hub *hub, uint64_t now_ns, uint64_t count, bool entered);
 
 /* How many share the limits, as was said or heard; 0: that is not known. */

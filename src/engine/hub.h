@@ -72,7 +72,8 @@ struct hub {
     char id[HUB_ID_SIZE];
     _Atomic uint64_t beat_at_ns;
     _Atomic uint64_t nodes, reached_ns, entered_ns, heard_ns; /* see nodes.c */
-    _Atomic uint64_t away_at_ns;                              /* when is_away was set */
+    _Atomic bool is_entering;
+    _Atomic uint64_t away_at_ns; /* when is_away was set */
     struct hub_counts counts;
 
     char secret[WEIR_ENGINE_SECRET_MAX]; /* under the mutex; see secret.c */

@@ -10,6 +10,8 @@
 
    * Everybody else who takes a share has counted within 4 s of the engine's end, so later than I entered.
    * Who has not been heard for longer begins again, for the others do not count him any more.
+   * So does who finds itself missing in the set (the engine has lost it: a restart, a failover), or does not learn
+     whether it was: the others may have counted too few by then, and take no share either.
    * Who lives for less than 2 s, again and again, is counted by nobody.
    So shares are never more than 1 together, whoever starts when, and a node that knows nothing lets nothing pass.
 
@@ -42,9 +44,17 @@ static void write_word(_Atomic uint64_t *word, uint64_t value)
 bool nodes_enters(struct hub *hub, uint64_t now_ns)
 {
     const bool lost = now_ns - read_word(&hub->heard_ns) > FRESH_NS;
-    if (lost) write_word(&hub->entered_ns, 0);
+    if (lost || atomic_load(&hub->is_entering)) write_word(&hub->entered_ns, 0);
     if (lost || read_word(&hub->reached_ns) == 0) write_word(&hub->reached_ns, now_ns);
-    return now_ns - read_word(&hub->reached_ns) >= QUIET_NS;
+    const bool enters = now_ns - read_word(&hub->reached_ns) >= QUIET_NS;
+    atomic_store(&hub->is_entering, enters);
+    return enters;
+}
+
+void nodes_entered(struct hub *hub, bool was_missing)
+{
+    if (was_missing) write_word(&hub->entered_ns, 0);
+    atomic_store(&hub->is_entering, false);
 }
 
 void nodes_heard(struct hub *hub, uint64_t now_ns, uint64_t count, bool entered)
@@ -76,6 +86,13 @@ static void on_count(struct link *link, void *context, const redisReply *reply)
     nodes_heard(engine->hub, engine->now_ns, (uint64_t)reply->integer, entered);
 }
 
+static void on_entered(struct link *link, void *context, const redisReply *reply)
+{
+    struct weir_engine *const engine = link->owner;
+    (void)context;
+    if (reply != NULL && reply->type == REDIS_REPLY_INTEGER) nodes_entered(engine->hub, reply->integer != 0);
+}
+
 static void on_time(struct link *link, void *context, const redisReply *reply)
 {
     struct weir_engine *const engine = link->owner;
@@ -92,7 +109,7 @@ static void on_time(struct link *link, void *context, const redisReply *reply)
     snprintf(expire, sizeof expire, "%d", EXPIRE_S);
     const bool enters = nodes_enters(engine->hub, engine->now_ns);
     const char *const enter[] = {"ZADD", key, now, engine->hub->id};
-    if (enters) engine_send_text(engine, link, 4, enter, NULL, NULL);
+    if (enters) engine_send_text(engine, link, 4, enter, on_entered, NULL);
     engine_send_text(engine, link, 4, (const char *const[]){"ZREMRANGEBYSCORE", key, "-inf", before}, NULL, NULL);
     engine_send_text(engine, link, 2, (const char *const[]){"ZCARD", key}, on_count, enters ? engine->hub : NULL);
     engine_send_text(engine, link, 3, (const char *const[]){"EXPIRE", key, expire}, NULL, NULL);

@@ -2,8 +2,8 @@
    engine_nodes_test.c - how many nodes share the limits: when an engine goes away, the shares of all that let something
    pass are one at most, whoever started, ended, idled or crashed when.
 
-   Hubs that beat once a second, and stop beating now and then, over a sorted set as nodes.c has it in the engine; then
-   it is gone, and each notices that at another moment.
+   Hubs that beat once a second, and stop beating now and then, over a sorted set as nodes.c has it in the engine; it
+   loses the set now and then, and answers are lost; then it is gone, and each notices that at another moment.
 
    May touch: its own hubs.  Promises: the same runs each time.  Leaves to others: commands and answers
    (engine/bounds_away), what a share is (engine_away_test.c). */
@@ -63,13 +63,23 @@ static void beat(struct node nodes[], struct node *node)
     const uint64_t now_ns = node->beat_ns, second = now_ns / S;
     const bool enters = nodes_enters(node->hub, now_ns);
     uint64_t count = 0;
+    const bool was_missing = node->score == 0;
     if (enters) node->score = second;
+    const bool answered = within(50) != 0;
+    if (enters && answered) nodes_entered(node->hub, was_missing);
     for (int i = 0; i < HUBS; i++) {
         if (nodes[i].score + GONE_S <= second) nodes[i].score = 0;
         count += nodes[i].score != 0;
     }
-    if (count >= enters) nodes_heard(node->hub, now_ns, count, enters);
+    if (answered && count >= enters) nodes_heard(node->hub, now_ns, count, enters);
     node->beat_ns += S + within(20 * MS) + (within(30) == 0 ? within(20 * S) : 0);
+}
+
+/* The engine has lost the set; when it will again. */
+static uint64_t emptied(struct node nodes[], uint64_t now_ns)
+{
+    for (int i = 0; i < HUBS; i++) nodes[i].score = 0;
+    return now_ns + within(within(2) == 0 ? 2 * S : 20 * S);
 }
 
 static struct node *next_of(struct node nodes[], uint64_t until_ns)
@@ -102,7 +112,11 @@ static void shares_are_one_at_most(void **state)
         const uint64_t from_ns = 1000 * S + within(1000 * S), gone_ns = from_ns + within(40 * S);
         const uint64_t crowd = 1 + within(HUBS), spread_ns = 1 + within(30 * S);
         for (int i = 0; i < HUBS; i++) begin(&nodes[i], (uint64_t)i < crowd ? from_ns + within(spread_ns) : NEVER / 4);
-        for (struct node *next; (next = next_of(nodes, gone_ns)) != NULL;) beat(nodes, next);
+        uint64_t empty_ns = within(2) == 0 ? NEVER : from_ns + within(40 * S);
+        for (struct node *next; (next = next_of(nodes, gone_ns)) != NULL;) {
+            if (next->beat_ns > empty_ns) empty_ns = emptied(nodes, empty_ns);
+            beat(nodes, next);
+        }
         for (int i = 0; i < HUBS; i++) notice(&nodes[i], gone_ns);
         for (int look = 0; look < 4; look++) {
             const uint64_t now_ns = gone_ns + within(look < 2 ? 5 * S : 1000 * S);
@@ -119,6 +133,48 @@ static void shares_are_one_at_most(void **state)
     for (int i = 0; i < HUBS; i++) free(nodes[i].hub);
 }
 
+/* The engine comes back empty, and goes again before everybody has entered itself once more. */
+static void an_empty_engine(void **state)
+{
+    (void)state;
+    struct hub *hub[2] = {new_hub(), new_hub()};
+    for (uint64_t second = 100; second <= 110; second++) {
+        for (int i = 0; i < 2; i++) {
+            const bool enters = nodes_enters(hub[i], second * S);
+            if (enters) nodes_entered(hub[i], second == 102);
+            nodes_heard(hub[i], second * S, 2, enters);
+        }
+    }
+    for (int i = 0; i < 2; i++) assert_int_equal(nodes_known(hub[i], 110 * S), 2);
+    assert_true(nodes_enters(hub[0], 112 * S));
+    nodes_entered(hub[0], true);
+    nodes_heard(hub[0], 112 * S, 1, true); /* the other one comes next */
+    for (int i = 0; i < 2; i++) {
+        atomic_store(&hub[i]->away_at_ns, 112 * S + MS);
+        atomic_store(&hub[i]->is_away, true);
+        assert_int_equal(nodes_known(hub[i], 113 * S), i == 0 ? 0 : 2);
+    }
+    for (int i = 0; i < 2; i++) free(hub[i]);
+}
+
+/* It found itself missing, and the answer that said so was lost. */
+static void a_lost_answer(void **state)
+{
+    (void)state;
+    struct hub *hub = new_hub();
+    for (uint64_t second = 100; second <= 110; second++) {
+        if (nodes_enters(hub, second * S)) nodes_entered(hub, second == 102);
+        nodes_heard(hub, second * S, 2, second >= 102);
+    }
+    assert_int_equal(nodes_known(hub, 110 * S), 2);
+    assert_true(nodes_enters(hub, 111 * S)); /* no answer */
+    assert_true(nodes_enters(hub, 112 * S));
+    nodes_entered(hub, false);
+    nodes_heard(hub, 112 * S, 1, true);
+    assert_int_equal(nodes_known(hub, 112 * S), 0);
+    free(hub);
+}
+
 /* Two that have counted each other, one that began a second ago; what the file says goes before all that. */
 static void known_when_counted(void **state)
 {
@@ -127,10 +183,12 @@ static void known_when_counted(void **state)
     assert_int_equal(nodes_known(hub, 100 * S), 0);
     for (uint64_t second = 100; second < 107; second++) {
         assert_true(nodes_enters(hub, second * S) == (second >= 102));
+        if (second >= 102) nodes_entered(hub, second == 102);
         nodes_heard(hub, second * S, 2, second >= 102);
         assert_int_equal(nodes_known(hub, second * S), 0);
     }
     assert_true(nodes_enters(hub, 107 * S));
+    nodes_entered(hub, false);
     nodes_heard(hub, 107 * S, 2, true);
     assert_int_equal(nodes_known(hub, 107 * S), 2);
     assert_int_equal(nodes_known(hub, 111 * S), 2);
@@ -147,6 +205,7 @@ static void known_when_counted(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(shares_are_one_at_most), cmocka_unit_test(known_when_counted)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(shares_are_one_at_most), cmocka_unit_test(an_empty_engine),
+                                       cmocka_unit_test(a_lost_answer), cmocka_unit_test(known_when_counted)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
