@@ -208,7 +208,7 @@ what='saturation'
 seq 12 >in
 run "$what" "$weir" pace 1000/s -j 2 -- sh -c 'sleep 0.1' <in
 ends 0
-if ! grep -qE '^12 commands in .* s, 1000/s asked, [0-9.]+/s; [0-9]+ starts missed; 2 of 2 busy$' err; then
+if ! grep -qE '^12 commands in .* s, 1000/s asked, [0-9.]+/s; [0-9,]+ starts missed; 2 of 2 busy$' err; then
     fail 'it does not say so'
 fi
 cat >terminal.py <<'END'

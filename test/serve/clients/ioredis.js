@@ -23,7 +23,7 @@ async function commands(redis) {
     const answer = await redis.call("WEIR.TAKE", day, "one");
     assert.strictEqual(answer.length, 8);
     assert.deepStrictEqual(answer.slice(0, 5), ["allow", 0, 4, 0, 0]);
-    assert.strictEqual(typeof answer[6], "string");
+    assert.strictEqual(typeof answer[6], process.env.NO_RECEIPTS ? "object" : "string");
     assert.deepStrictEqual(await redis.call("CL.THROTTLE", "user", 15, 30, 60), [0, 16, 15, -1, 2]);
     redis.addBuiltinCommand("cl.throttle");
     const [refused] = await redis["cl.throttle"]("user", 15, 30, 60);
