@@ -56,9 +56,11 @@ weir_programs(unit test TIER check USES cmocka serve engine NAMES decide
         weir_engine_limit_open weir_engine_open weir_engine_read_stats weir_engine_secret weir_engine_tick
         weir_engine_turn)
 weir_programs(unit test TIER check USES cmocka NAMES unload)
-target_compile_definitions(unit-unload PRIVATE LIBRARY="$<TARGET_FILE:weir_shared>")
-target_link_libraries(unit-unload PRIVATE ${CMAKE_DL_LIBS})
-add_dependencies(unit-unload weir_shared)
+if(TARGET unit-unload)
+    target_compile_definitions(unit-unload PRIVATE LIBRARY="$<TARGET_FILE:weir_shared>")
+    target_link_libraries(unit-unload PRIVATE ${CMAKE_DL_LIBS})
+    add_dependencies(unit-unload weir_shared)
+endif()
 weir_all_declared(unit test)
 
 # ---- stress: real threads ----
