@@ -7,6 +7,7 @@ room=$(mktemp -d)
 trap 'rm -rf "$room"' EXIT
 . "$tree/test/lib/skip.sh"
 needs curl openssl
+if [ ! -d "$tree/web/node_modules/uplot" ]; then skip_test 'uPlot is not here' 'tools/page'; fi
 
 # Only what tools/page may need: no npm.
 version=$(sed -n 's/.*\/uplot-\(.*\)\.tgz.*/\1/p' "$tree/web/package-lock.json")
