@@ -27,7 +27,7 @@ weir_programs(unit test TIER check USES cmocka NAMES accesslog address address_t
 weir_programs(unit test TIER check USES cmocka serve NAMES changed_limit config deadlines http http_auth http_gate
     http_headers http_routes notes policy quota receipt resp_commands tables turn)
 weir_programs(unit test TIER check USES cmocka engine NAMES engine_away engine_breaker engine_clock engine_faults
-    engine_lease engine_nodes engine_slots engine_url)
+    engine_lease engine_nodes engine_owed engine_slots engine_url)
 weir_programs(unit test TIER check USES cmocka json NAMES micro_peers)
 weir_programs(unit test TIER check USES cmocka json serve NAMES redis_cell)
 weir_programs(unit test TIER check USES cmocka NAMES bench_window PARTS bench_window)

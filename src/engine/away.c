@@ -5,9 +5,10 @@
                 (N'/N)(B + r t) + N' where N' of them live; while N is not known (nodes.c): nothing
        open     all passes                closed    nothing does
 
-   The share is kept by gcra, whatever algorithm the limit has: as many at once as the limit lets through after a
-   rest, divided by N, then at its rate.  What one call may cost is the limit's own burst in the engine; here it is the
-   share's.
+   A share begins with what the engine last said remained, divided by N; what it lets pass is charged to the engine when
+   that is back (owed.c).  It is kept by gcra, whatever algorithm the limit has: as many at once as the limit lets
+   through after a rest, divided by N, then at its rate.  What one call may cost is the limit's own burst in the engine;
+   here it is the share's.
 
    May touch: the hub's table.  Promises: waits for nobody; memory is that of the table, keys_max keys.  Leaves to
    others: when the engine is away (breaker.c). */
@@ -16,6 +17,8 @@
 #include "api/keyed.h"
 #include "core/num.h"
 #include "engine/engine.h"
+#include "engine/limit.h"
+#include "engine/owed.h"
 #include "engine/wire.h"
 
 /* ---- a share ---- */
@@ -46,15 +49,40 @@ void away_plan(weir_plan *share, const weir_plan *plan, uint64_t nodes)
 }
 
 /* NULL: nobody knows how large it is. */
-static const weir_plan *share_for(const struct hub *hub, const weir_engine_ask *ask, struct away_share *share,
-                                  uint64_t now_ns)
+static const weir_plan *share_for(struct weir_engine *engine, const weir_engine_limit *limit)
 {
-    if (share->limit == ask->limit) return &share->plan;
-    const uint64_t nodes = nodes_known(hub, now_ns);
+    struct away_share *const share = &engine->share[limit->text->number % AWAY_SHARES];
+    const uint64_t nodes = nodes_known(engine->hub, engine->now_ns);
     if (nodes == 0) return NULL;
-    away_plan(&share->plan, &ask->limit->plan, nodes);
-    share->limit = ask->limit;
+    if (share->nodes == nodes && share->limit == limit->text->number) return &share->plan;
+    away_plan(&share->plan, &limit->plan, nodes);
+    share->limit = limit->text->number;
+    share->nodes = nodes;
     return &share->plan;
+}
+
+uint64_t away_full(const struct hub *hub)
+{
+    return keyed_found_full(hub->table) + atomic_load(&hub->owed_full);
+}
+
+/* ---- what it begins with ---- */
+
+/* What it has beyond that is taken out; of a list, of each limit, since the engine says what passes all of them. */
+void away_heard(struct weir_engine *engine, const weir_engine_ask *ask)
+{
+    uint64_t each[WEIR_LIMITS_MAX];
+    const bool asks = ask->verb == WEIR_ASK_TAKE || ask->verb == WEIR_ASK_PEEK || ask->verb == WEIR_ASK_CHARGE;
+    const weir_plan *const share = asks && ask->limit->away == WEIR_AWAY_LOCAL ? share_for(engine, ask->limit) : NULL;
+    if (share == NULL) return;
+    weir_table *const table = engine->hub->table;
+    for (unsigned i = 0; i < ask->limit->count; i++) each[i] = 1;
+    struct ask look = {.now_ns = engine->now_ns, .each = each, .peek = true};
+    const uint64_t part = ask->decision.remaining / nodes_known(engine->hub, engine->now_ns);
+    const uint64_t has = keyed_ask(table, share, ask->key, &look).remaining;
+    if (has <= part) return;
+    for (unsigned i = 0; i < ask->limit->count; i++) each[i] = has - part;
+    keyed_ask(table, share, ask->key, &(struct ask){.now_ns = engine->now_ns, .each = each, .charge = true});
 }
 
 /* ---- answers ---- */
@@ -74,15 +102,16 @@ static void nothing_passes(struct hub *hub, weir_engine_ask *ask, unsigned serve
 
 static void ask_share(struct hub *hub, weir_engine_ask *ask, unsigned server, const weir_plan *share, uint64_t now_ns)
 {
+    const bool peek = ask->verb == WEIR_ASK_PEEK;
     uint64_t cost[WEIR_LIMITS_MAX];
     for (unsigned i = 0; i < ask->limit->count; i++) cost[i] = ask_cost(ask, i);
-    ask->decision = keyed_ask(hub->table, share, ask->key,
-                              &(struct ask){.now_ns = now_ns,
-                                            .each = cost,
-                                            .peek = ask->verb == WEIR_ASK_PEEK,
-                                            .charge = ask->verb == WEIR_ASK_CHARGE});
+    ask->decision =
+        keyed_ask(hub->table, share, ask->key,
+                  &(struct ask){.now_ns = now_ns, .each = cost, .peek = peek, .charge = ask->verb == WEIR_ASK_CHARGE});
     ask->full_ns = weir_table_full_ns(hub->table, share, &ask->decision);
     ask->decision.end = 0; /* of the table's; the engine knows nothing of it */
+    const bool passes = ask->decision.verdict == WEIR_ALLOW && !peek;
+    if (passes && !owed_add(hub, ask, share, cost, now_ns)) nothing_passes(hub, ask, server, now_ns);
     /* More than the share holds may pass when the engine is back. */
     if (ask->decision.verdict == WEIR_NEVER) nothing_passes(hub, ask, server, now_ns);
 }
@@ -100,16 +129,19 @@ static void settle_alone(struct hub *hub, weir_engine_ask *ask, const weir_plan 
     if (ask->taken != 0) return;
     ask->decision.verdict = WEIR_ALLOW;
     const struct ask charge = {.now_ns = now_ns, .each = more, .charge = true};
-    if (any && share != NULL && ask->limit->away == WEIR_AWAY_LOCAL) keyed_ask(hub->table, share, ask->key, &charge);
+    if (!any || share == NULL || ask->limit->away != WEIR_AWAY_LOCAL) return;
+    keyed_ask(hub->table, share, ask->key, &charge);
+    owed_add(hub, ask, share, more, now_ns);
 }
 
-void away_answer(struct hub *hub, weir_engine_ask *ask, unsigned server, struct away_share *share)
+void away_answer(struct weir_engine *engine, weir_engine_ask *ask, unsigned server)
 {
-    const uint64_t now_ns = share->now_ns;
+    struct hub *const hub = engine->hub;
+    const uint64_t now_ns = engine->now_ns;
     ask->full_ns = 0;
     ask->from = WEIR_FROM_AWAY;
     if (ask->verb == WEIR_ASK_SETTLE) {
-        settle_alone(hub, ask, share_for(hub, ask, share, now_ns), now_ns);
+        settle_alone(hub, ask, share_for(engine, ask->limit), now_ns);
     } else if (ask->verb == WEIR_ASK_FORGET || ask->verb == WEIR_ASK_SECRET) {
         ask->decision = (weir_decision){.verdict = WEIR_DENY, .start = {now_ns}};
     } else if (ask->limit->away == WEIR_AWAY_OPEN) {
@@ -117,7 +149,7 @@ void away_answer(struct hub *hub, weir_engine_ask *ask, unsigned server, struct 
     } else if (ask->limit->away == WEIR_AWAY_CLOSED) {
         nothing_passes(hub, ask, server, now_ns);
     } else {
-        const weir_plan *const own = share_for(hub, ask, share, now_ns);
+        const weir_plan *const own = share_for(engine, ask->limit);
         if (own != NULL) ask_share(hub, ask, server, own, now_ns);
         else nothing_passes(hub, ask, server, now_ns);
     }

@@ -5,17 +5,16 @@
 #ifndef WEIR_ENGINE_AWAY_H
 #define WEIR_ENGINE_AWAY_H
 
-#include "engine/hub.h"
-
-/* The share of a limit, kept for the next question of the same batch.  limit NULL: of none yet. */
-struct away_share {
-    const weir_engine_limit *limit;
-    uint64_t now_ns; /* of the answers */
-    weir_plan plan;
-};
+#include "engine/engine.h"
 
 /* By the limit's policy; server: who should have answered, or NOWHERE. */
-void away_answer(struct hub *hub, weir_engine_ask *ask, unsigned server, struct away_share *share);
+void away_answer(struct weir_engine *engine, weir_engine_ask *ask, unsigned server);
+
+/* The engine has answered this: so much at most has the share when it goes away. */
+void away_heard(struct weir_engine *engine, const weir_engine_ask *ask);
+
+/* So many new keys found no room, in the table of shares or among what is owed. */
+uint64_t away_full(const struct hub *hub);
 
 /* One node's share of a plan: rate / nodes, from max(1, burst / nodes), by gcra whatever it was. */
 void away_plan(weir_plan *share, const weir_plan *plan, uint64_t nodes);

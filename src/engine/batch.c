@@ -16,10 +16,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/keyed.h"
 #include "core/num.h"
 #include "engine/away.h"
 #include "engine/engine.h"
+#include "engine/owed.h"
 #include "engine/script.h"
 #include "host/clock.h"
 #include "host/thread.h"
@@ -192,6 +192,7 @@ static void on_answer(struct link *link, void *context, const redisReply *reply)
         if (item->ask->verb != WEIR_ASK_SECRET)
             count_round_trip(engine->hub, subtract_to_zero(link->heard_ns, item->sent_ns));
         if (item->ask->verb != WEIR_ASK_SECRET) busy_heard(engine, item->ask, item->sent_ns);
+        if (item->ask->verb != WEIR_ASK_SECRET) away_heard(engine, item->ask);
         set_state(engine, item, ITEM_ANSWERED);
         hub_sound(engine->hub, link->server, engine->now_ns);
     }
@@ -207,6 +208,13 @@ void engine_send_functions(struct weir_engine *engine, struct link *link)
     const size_t size[] = {strlen(text[0]), strlen(text[1]), functions_size};
     link->load_next = false;
     engine_send(engine, link, 3, text, size, on_functions, NULL);
+}
+
+/* ASK is good for one command only: then it is charged with the next question. */
+static bool owes(const struct item *item)
+{
+    const weir_verb verb = item->ask->verb;
+    return !item->asking && (verb == WEIR_ASK_TAKE || verb == WEIR_ASK_PEEK || verb == WEIR_ASK_CHARGE);
 }
 
 static void send_item(struct weir_engine *engine, struct link *link, struct item *item)
@@ -225,6 +233,7 @@ static void send_item(struct weir_engine *engine, struct link *link, struct item
     if (link->load_next && link->way == LINK_FUNCTIONS) engine_send_functions(engine, link);
     const bool whole = link->way == LINK_SCRIPTS && link->script_next;
     if (whole) link->script_next = false;
+    if (owes(item)) owed_send(engine, link, item->ask, whole);
     if (item->asking) engine_send_text(engine, link, 1, (const char *const[]){"ASKING"}, NULL, NULL);
     item->asking = false;
     item->way = link->way;
@@ -394,13 +403,12 @@ static void drop_free(struct weir_engine *engine)
 static void collect(struct weir_engine *engine, uint64_t now_ns)
 {
     uint64_t from[WEIR_FROM_AWAY + 1] = {0};
-    struct away_share share = {.limit = NULL, .now_ns = now_ns};
     for (size_t i = 0; i < engine->count; i++) {
         struct item *const item = item_at(engine, i);
         if (item->state != ITEM_ANSWERED && item->state != ITEM_AWAY) continue;
         if (item->state == ITEM_AWAY) {
             if (item->ask->verb != WEIR_ASK_SECRET) busy_unanswered(engine, item->ask);
-            away_answer(engine->hub, item->ask, item->server, &share);
+            away_answer(engine, item->ask, item->server);
             if (item->foreign && item->ask->decision.retry_ns != 0)
                 item->ask->decision.retry_ns = most(item->ask->decision.retry_ns, HOST_SECOND_NS);
         } else if (item->ask->from == WEIR_FROM_ENGINE && from[WEIR_FROM_ENGINE] == 0) {
@@ -438,13 +446,12 @@ static void begin_call(struct weir_engine *engine, uint64_t now_ns)
 
 void engine_begin(struct weir_engine *engine, weir_engine_ask *asks, size_t n, uint64_t now_ns, uint64_t deadline_ns)
 {
-    struct away_share share = {.limit = NULL, .now_ns = now_ns};
     begin_call(engine, now_ns);
     engine_turn_all(engine, now_ns); /* what was heard meanwhile may answer some of them */
     for (size_t i = 0; i < n; i++) {
         asks[i].from = (weir_from)0;
         if (engine->count == ITEMS_MAX) {
-            away_answer(engine->hub, &asks[i], NOWHERE, &share);
+            away_answer(engine, &asks[i], NOWHERE);
             hub_count(&engine->hub->counts.crowded, 1);
             hub_count(&engine->hub->counts.from_away, 1);
             hub_count(&engine->hub->counts.calls, 1);
@@ -500,7 +507,7 @@ void weir_engine_finish(weir_engine *engine, weir_engine_ask *asks, size_t n, we
 static void tell_if_full(struct hub *hub, uint64_t now_ns)
 {
     static const char words[] = "while it is away: the table of shares is full, and new keys are refused by mistake";
-    const uint64_t full = keyed_found_full(hub->table);
+    const uint64_t full = away_full(hub);
     if (full == atomic_load(&hub->full_told) || !hub_tell(hub, 0, now_ns, words)) return;
     atomic_store(&hub->full_told, full);
 }
@@ -516,5 +523,6 @@ void weir_engine_tick(weir_engine *engine)
     nodes_beat(engine, now_ns);
     dispatch_parked(engine, now_ns);
     end_late(engine, now_ns);
+    owed_sweep(engine->hub, now_ns);
     tell_if_full(engine->hub, now_ns);
 }

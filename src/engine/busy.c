@@ -17,6 +17,7 @@
 #include "core/num.h"
 #include "engine/engine.h"
 #include "engine/leases.h"
+#include "engine/owed.h"
 #include "host/clock.h"
 
 enum {
@@ -186,7 +187,7 @@ bool busy_answer(struct weir_engine *engine, weir_engine_ask *ask)
     const bool answered =
         engine_leases_answer(leases, limit->text->number, ask->key, now_ns, ask_cost(ask, 0), &answer);
     const bool refused = answered && answer.decision.verdict != WEIR_ALLOW;
-    if (limit->leases && !refused) ask_for_lease(engine, ask, now_ns);
+    if (limit->leases && !refused && !owed_by(engine->hub, ask)) ask_for_lease(engine, ask, now_ns);
     if (!answered) return false;
     ask->decision = answer.decision;
     ask->full_ns = full_of(limit, &answer);

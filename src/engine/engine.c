@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "api/error.h"
-#include "api/keyed.h"
 #include "api/sized.h"
+#include "engine/away.h"
 #include "host/clock.h"
 #include "host/thread.h"
 
@@ -136,7 +136,7 @@ void weir_engine_read_stats(weir_engine *engine, weir_engine_stats *stats, size_
                              .round_trip_ns = read_count(&counts->round_trip_ns),
                              .crowded = read_count(&counts->crowded),
                              .round_trip_sum_ns = read_count(&counts->round_trip_sum_ns),
-                             .away_full = keyed_found_full(hub->table),
+                             .away_full = away_full(hub),
                              .foreign = read_count(&counts->foreign)};
     for (unsigned i = 0; i < WEIR_OUTAGES; i++) all.outages[i] = read_count(&counts->outages[i]);
     for (unsigned i = 0; i < WEIR_ENGINE_ROUND_TRIPS; i++) all.round_trips[i] = read_count(&counts->round_trips[i]);

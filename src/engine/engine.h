@@ -41,6 +41,13 @@ struct item {
 
 struct busy;
 
+/* The share of a limit, made last. */
+enum { AWAY_SHARES = 8 };
+struct away_share {
+    uint64_t limit, nodes; /* nodes 0: of none yet */
+    weir_plan plan;
+};
+
 struct weir_engine {
     struct hub *hub;
     uint64_t now_ns; /* as of this call: the caller's clock, which may be a simulated one */
@@ -53,7 +60,8 @@ struct weir_engine {
     unsigned seek_server, seek_tries;
     uint64_t seek_until_ns; /* so long for one of those who may know */
     char seek_why[LINK_WHY_MAX];
-    struct busy *busy; /* NULL: no leases */
+    struct busy *busy;                    /* NULL: no leases */
+    struct away_share share[AWAY_SHARES]; /* by its number */
     struct wire_keys keys;
     struct command command;
     struct pollfd polled[SERVERS_MAX];

@@ -17,6 +17,7 @@
 #include "api/error.h"
 #include "api/sized.h"
 #include "engine/leases.h"
+#include "engine/owed.h"
 #include "engine/resolve.h"
 #include "engine/secure.h"
 #include "host/clock.h"
@@ -113,6 +114,7 @@ static void hub_close(struct hub *hub)
 {
     host_fork_watch_close(&hub->fork_watch);
     for (unsigned i = 0; i < hub->servers; i++) free(hub->server[i]);
+    owed_close(hub);
     weir_table_close(hub->table);
     secure_close(hub->tls);
     host_mutex_close(&hub->mutex);

@@ -67,8 +67,12 @@ struct hub {
     _Atomic uint64_t told_at_ns;
     _Atomic bool is_away;
 
-    _Atomic uint64_t full_told; /* how many new keys had found the table full when that was told last */
-    _Atomic uint64_t limits;    /* opened so far */
+    struct owed *owed; /* owned, under the mutex; NULL: nothing was ever owed */
+    size_t owed_size;  /* a power of 2 */
+    size_t owed_swept;
+    _Atomic uint64_t owed_count, owed_full; /* so often there was no room */
+    _Atomic uint64_t full_told;             /* how many new keys had found the table full when that was told last */
+    _Atomic uint64_t limits;                /* opened so far */
     char id[HUB_ID_SIZE];
     _Atomic uint64_t beat_at_ns;
     _Atomic uint64_t nodes, reached_ns, entered_ns, heard_ns; /* see nodes.c */

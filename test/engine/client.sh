@@ -186,6 +186,16 @@ all='allow remaining 0 from away'
 policy open "$all" "$all" "$all" "$all" "$all"
 
 # A server that accepts and never answers: a call ends all the same, and the next ones do not wait at all.
+away_from_it()
+{
+    order take nobody
+    grep -q 'from away' out
+}
+from_it()
+{
+    order take nobody
+    grep -q 'from engine' out
+}
 what='a black hole'
 start_engine hole
 pause_engine hole
@@ -206,6 +216,27 @@ counts late -ge 1
 counts late -le 5
 resume_engine hole
 until_true answers
+
+# What a share let pass is charged to the engine before its key is asked for again, however often it goes.
+what='an engine that comes and goes'
+start_engine flaps
+open_ask "$(url_of flaps)" nodes=1
+limit_is '1/h burst=5'
+for turn in 1 2 3; do
+    kill_engine flaps
+    until_true away_from_it
+    order count tenant 20
+    if [ $turn = 1 ]; then says out 'engine 0 away 20 allowed 5'; else says out 'engine 0 away 20 allowed 0'; fi
+    order count "other$turn" 3
+    restart_engine flaps # empty
+    until_true from_it
+    order take "other$turn"
+    says out 'allow remaining 1 from engine'
+    if [ $turn = 1 ]; then
+        order take tenant
+        says out 'deny remaining 0 from engine'
+    fi
+done
 
 # An idle connection that was closed is seen to be before a question goes there, also with a heartbeat outstanding.
 what='an engine that is another one by now'
