@@ -21,6 +21,7 @@
 #include "engine/resolve.h"
 #include "engine/secure.h"
 #include "host/clock.h"
+#include "micro/micro.h"
 #include "host/map.h"
 
 #define DEADLINE_DEFAULT_NS UINT64_C(20000000)
@@ -88,7 +89,7 @@ static int open_parts(struct hub *hub, const weir_engine_options *options, weir_
     if (failed != 0) return failed;
     for (unsigned i = 0; i < SLOTS; i++) atomic_init(&hub->slot[i], NOWHERE);
     breaker_init(&hub->seek, random_64());
-    snprintf(hub->id, sizeof hub->id, "%016llx", (unsigned long long)random_64());
+    snprintf(hub->id, sizeof hub->id, "%016llx.%u", (unsigned long long)random_64(), MICRO_FORMAT);
     for (unsigned i = 0; i < hub->url.places; i++) {
         const unsigned server = hub_server(hub, &hub->url.place[i]);
         if (server == NOWHERE) return api_fail(error, WEIR_ENOMEM, "no memory for the servers");

@@ -19,7 +19,7 @@
 enum {
     SERVERS_MAX = 1000,
     NOWHERE = UINT16_MAX, /* no server is known */
-    HUB_ID_SIZE = 17      /* 16 hexadecimal digits */
+    HUB_ID_SIZE = 24      /* 16 hexadecimal digits, a point, and the format of values that it knows */
 };
 
 struct server {

@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: MIT
    install.c - `weir engine install`: our functions into every primary.
 
-   May touch: servers, one after the other.  Promises: a foreign library by our name is not replaced; another version of
-   ours is.  Leaves to others: replicas, which get them from their primaries. */
+   A fleet is upgraded node by node, and newer nodes ask older functions, too.  Older nodes do not read what newer
+   functions answer; so these come last.  Each node enters itself with the format that it knows (nodes.c), and functions
+   say the format that they write.
+
+   May touch: servers, one after the other.  Promises: functions of an older weir are replaced, unless nodes of an older
+   one are there; those of a newer weir are not, nor is a foreign library by our name.  Leaves to others: replicas,
+   which get them from their primaries. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/admin.h"
 #include "engine/script.h"
+#include "micro/micro.h"
 
-enum { VERSION_MAX = 128, FUNCTIONS_SINCE = 7 };
+enum { VERSION_MAX = 128, FUNCTIONS_SINCE = 7, KEY_MAX = URL_WORD_MAX + 32 };
 
 /* What weir_version says there; "": nobody says anything. */
 static bool installed(struct admin *admin, char version[VERSION_MAX])
@@ -42,6 +48,41 @@ static bool has_module(struct admin *admin)
                      reply->element[0]->type == REDIS_REPLY_ARRAY;
     freeReplyObject(reply);
     return has;
+}
+
+/* "0.1.0 format 2 ...": of values; before it was said there was only the first. */
+static unsigned long format_of(const char *version)
+{
+    const char *const at = strstr(version, " format ");
+    return at != NULL ? strtoul(at + strlen(" format "), NULL, 10) : 1;
+}
+
+/* "0123456789abcdef.2" */
+static unsigned long format_of_node(const char *id)
+{
+    const char *const at = strchr(id, '.');
+    return at != NULL ? strtoul(at + 1, NULL, 10) : 1;
+}
+
+/* Have all nodes that are there this format, or a later one?  A module is upgraded otherwise. */
+static bool suits_nodes(struct admin *admin)
+{
+    char key[KEY_MAX];
+    unsigned older = 0;
+    const struct hub *const hub = admin->engine->hub;
+    const int size = snprintf(key, sizeof key, "{%s}:nodes", hub->prefix);
+    if (hub_owner(hub, slots_of(key, (size_t)size)) != admin->server) return true; /* another one has the list */
+    redisReply *const reply = admin_ask_text(admin, 4, (const char *const[]){"ZRANGE", key, "0", "-1"});
+    if (reply != NULL && reply->type == REDIS_REPLY_ARRAY && !has_module(admin)) {
+        for (size_t i = 0; i < reply->elements; i++) older += format_of_node(reply->element[i]->str) < MICRO_FORMAT;
+    }
+    if (older != 0)
+        admin_say(admin,
+                  "nodes of an older weir that ask here, or did 5 s ago: %u; they would not read what these functions "
+                  "answer, so upgrade the nodes first: newer ones ask older functions, too",
+                  older);
+    freeReplyObject(reply);
+    return older == 0;
 }
 
 static void say_refused(struct admin *admin, const char *error)
@@ -98,6 +139,10 @@ static bool install(struct admin *admin)
         admin_say(admin, "a library named weir is there that is not weir's; FUNCTION DELETE weir removes it");
         return false;
     }
+    if (format_of(before) > MICRO_FORMAT) {
+        admin_say(admin, "functions %s of a newer weir are there: they stay, and this one asks them", before);
+        return admin_try(admin);
+    }
     const enum loaded loaded = load(admin);
     if (loaded == LOADED_NEVER) return without_functions(admin);
     if (!installed(admin, now)) return false;
@@ -110,5 +155,6 @@ int weir_engine_install(weir_engine *engine, void (*line)(void *context, const c
                         weir_error *error)
 {
     struct admin admin = {.engine = engine, .line = line, .context = context};
-    return admin_each(&admin, install, error);
+    const int failed = admin_each(&admin, suits_nodes, error);
+    return failed != 0 ? failed : admin_each(&admin, install, error);
 }

@@ -35,7 +35,7 @@
 --     weir_forget  keys                                     how many there were
 --     weir_lease   key   limit want lifetime_us [turn permits unused]      permits turn remaining retry
 --     weir_return  key   limit turn permits unused          1, or 0 when its time was over
---     weir_version
+--     weir_version                                             its version, the format of its values, its limits
 --
 -- From here on: numbers; the text of a limit; from it the numbers of a rule; what each kind of limit answers; several
 -- at once; keys and values; the functions.
@@ -2123,7 +2123,7 @@ local function give_lease_back(keys, args)
 end
 
 local function version()
-    return VERSION .. ' gcra hybrid leaky fixed-window sliding-window sliding-log'
+    return VERSION .. ' format ' .. FORMAT .. ' gcra hybrid leaky fixed-window sliding-window sliding-log'
 end
 
 local VERBS = {

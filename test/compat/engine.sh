@@ -42,6 +42,15 @@ for release in $(releases); do
     run 'new clients again' "$weir" take 3/30d job --engine "$(url_of old)"
     ends 1
     says err 'job has used 3/30d'
+    # A node that entered itself without a format does not read what newer functions answer.
+    in_engine old ZADD '{weir:}:nodes' "$(date +%s)" 0123456789abcdef >/dev/null
+    run 'an upgrade before that of the last node' "$weir" engine install "$(url_of old)"
+    ends 1
+    says out 'nodes of an older weir that ask here, or did 5 s ago: 1; they would not read'
+    in_engine old FCALL weir_version 0 >out
+    if grep -q format out; then fail 'the functions were replaced'; fi
+    in_engine old DEL '{weir:}:nodes' >/dev/null
+    in_engine old ZADD '{weir:}:nodes' "$(date +%s)" 0123456789abcdef.3 >/dev/null
     run 'an upgrade' "$weir" engine install "$(url_of old)"
     ends 0
     says out functions
@@ -50,6 +59,28 @@ for release in $(releases); do
     says err 'job has used 3/30d'
     kill_engine old
 done
+
+# ---- the next version: it answers more, and says so ----
+start_engine newer
+what='functions of a newer weir'
+sed "s/^local VERSION = '[0-9.]*'/local VERSION = '9.0.0'/; s/' format ' \.\. FORMAT/' format 3'/
+    s/ now + delay, late}/ now + delay, late, 'more'}/; s/ \(now\|time\), 0}/ \1, 0, 'more'}/" \
+    "$tree/src/module/weir.lua" >newer.lua
+in_engine newer -x FUNCTION LOAD <newer.lua >out
+says out weir
+in_engine newer FCALL weir_take 1 k 10/s 1 >out
+says out more
+run 'asked' "$weir" take 3/30d job --cost 3 --engine "$(url_of newer)"
+ends 0
+run 'asked again' "$weir" take 3/30d job --engine "$(url_of newer)"
+ends 1
+says err 'job has used 3/30d'
+run 'a downgrade' "$weir" engine install "$(url_of newer)"
+ends 0
+says out 'of a newer weir are there: they stay, and this one asks them'
+in_engine newer FCALL weir_version 0 >out
+says out '9.0.0 format 3'
+kill_engine newer
 
 # ---- what this weir does not read ----
 unread() # KEY WORDS LIMIT
