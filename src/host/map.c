@@ -40,7 +40,6 @@ enum {
     CHUNK = 1 << 26, /* so much is allocated at a time: a signal makes tmpfs begin again */
     ZEROS = 1 << 16,
     STAT_BLOCK = 512, /* what st_blocks counts */
-    HUGE_PAGE = 1 << 21,
     TEXT_SIZE = 256,
     BOOT_BYTES = 16
 };
@@ -216,11 +215,6 @@ static int lock_byte(const struct host_region *region, short type, uint64_t byte
     return fcntl(region->fd, region->by_process ? F_SETLKW : F_OFD_SETLKW, &lock);
 }
 
-static void hint_huge(void *memory, size_t size)
-{
-    if (size >= HUGE_PAGE) madvise(memory, size, MADV_HUGEPAGE);
-}
-
 static int allocate_some(int fd, uint64_t from, uint64_t to)
 {
     const int failed = posix_fallocate(fd, (off_t)from, (off_t)(to - from));
@@ -263,11 +257,6 @@ static int lock_byte(const struct host_region *region, short type, uint64_t byte
 {
     struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)byte, .l_len = 1};
     return fcntl(region->fd, F_SETLKW, &lock);
-}
-
-static void hint_huge(void *memory, size_t size)
-{
-    (void)memory, (void)size;
 }
 
 static int allocate_some(int fd, uint64_t from, uint64_t to)
@@ -428,6 +417,7 @@ static int map_file(const struct host_region *region, uint64_t offset, uint64_t 
     return 0;
 }
 
+/* Huge pages would save nothing that could be measured (weir bench table), and cost who first touches one 5 ms here. */
 int host_region_map(const struct host_region *region, uint64_t offset, uint64_t size, void **memory)
 {
     int failed = 0;
@@ -438,8 +428,7 @@ int host_region_map(const struct host_region *region, uint64_t offset, uint64_t 
         *memory = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (*memory == MAP_FAILED) failed = errno;
     }
-    if (failed == 0) hint_huge(*memory, (size_t)size);
-    else *memory = NULL;
+    if (failed != 0) *memory = NULL;
     return failed;
 }
 

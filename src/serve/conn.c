@@ -338,6 +338,19 @@ static void write_pending(struct conn *conn)
     if (conn->session.waits && !conn->queued) worker_wait(conn->worker, conn);
 }
 
+static void read_more(struct conn *conn)
+{
+    conn->unheard = false;
+    if (conn->tls != NULL) read_encrypted(conn);
+    else read_plain(conn);
+}
+
+static void wait_unheard(struct conn *conn)
+{
+    conn->unheard = true;
+    worker_wait(conn->worker, conn);
+}
+
 static void on_event(uv_poll_t *poll, int status, int events)
 {
     struct conn *conn = poll->data;
@@ -347,8 +360,8 @@ static void on_event(uv_poll_t *poll, int status, int events)
     else if (conn->writing) write_pending(conn);
     else if (conn->session.closing) worker_touch(conn->worker, conn);
     else if (is_held(conn)) uv_poll_stop(&conn->poll);
-    else if (conn->tls != NULL) read_encrypted(conn);
-    else read_plain(conn);
+    else if (worker_is_spent(conn->worker)) wait_unheard(conn);
+    else read_more(conn);
 }
 
 /* ---- its beginning and its end ---- */
@@ -368,10 +381,14 @@ void conn_resume(struct conn *conn)
 {
     if (conn->dead || is_held(conn)) return;
     worker_touch(conn->worker, conn);
-    if (!conn->session.closing && conn->unread.size != 0) handle(conn, room(conn), conn->unread.size);
-    if (conn->tls != NULL && !conn->dead && !conn->session.closing) {
-        read_decrypted(conn);
-        put_encrypted(conn);
+    if (conn->unheard && !conn->session.closing) {
+        read_more(conn);
+    } else {
+        if (!conn->session.closing && conn->unread.size != 0) handle(conn, room(conn), conn->unread.size);
+        if (conn->tls != NULL && !conn->dead && !conn->session.closing) {
+            read_decrypted(conn);
+            put_encrypted(conn);
+        }
     }
     const bool watched = uv_is_active((uv_handle_t *)&conn->poll) != 0;
     if (!conn->dead && !conn->writing && !conn->ended && !watched && !is_held(conn))

@@ -17,11 +17,12 @@ struct conn {
     struct session session;
     uv_poll_t poll;
     struct worker *worker;
-    struct conn *before, *after, *touched_next, *resumed_next, *waiting_next;
+    struct conn *before, *after, *touched_next, *resumed_next, *waiting_next, *waiting_before;
     struct deadline deadline;
     int descriptor;
     bool touched, resumed;
     bool queued;             /* to be served on: in the worker's list of those that wait */
+    bool unheard;            /* it waits to be read at all */
     bool spoke;              /* something came since it was last asked */
     bool moved;              /* a whole request was read since unread was kept */
     bool ended;              /* the client sends no more */

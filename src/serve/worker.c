@@ -72,31 +72,39 @@ void worker_touch(struct worker *worker, struct conn *conn)
 
 /* ---- who waits for others ---- */
 
+bool worker_is_spent(const struct worker *worker)
+{
+    return worker->turn.work >= worker->round_work;
+}
+
 void worker_wait(struct worker *worker, struct conn *conn)
 {
-    conn->queued = true;
+    conn->session.waits = conn->queued = true;
     conn->waiting_next = NULL;
+    conn->waiting_before = worker->waiting_last;
     if (worker->waiting == NULL) worker->waiting = conn;
     else worker->waiting_last->waiting_next = conn;
     worker->waiting_last = conn;
+    worker->waiting_count++;
 }
 
 void worker_wait_no_more(struct worker *worker, struct conn *conn)
 {
-    struct conn *before = NULL;
     if (!conn->queued) return;
     conn->queued = false;
-    for (struct conn *at = worker->waiting; at != conn; at = at->waiting_next) before = at;
-    if (before != NULL) before->waiting_next = conn->waiting_next;
+    if (conn->waiting_before != NULL) conn->waiting_before->waiting_next = conn->waiting_next;
     else worker->waiting = conn->waiting_next;
-    if (worker->waiting_last == conn) worker->waiting_last = before;
+    if (conn->waiting_next != NULL) conn->waiting_next->waiting_before = conn->waiting_before;
+    else worker->waiting_last = conn->waiting_before;
+    worker->waiting_count--;
 }
 
-/* Each has one share, until the round is long enough. */
+/* Each has one share, the smaller the more they are, until the round is long enough. */
 static void serve_waiting(struct worker *worker)
 {
     const struct conn *last = worker->waiting_last;
     const uint64_t enough = worker->turn.work + WORKER_WORK;
+    worker->turn.work_most = least(CONN_WORK, WORKER_WORK / most(worker->waiting_count, 1) + 1);
     for (struct conn *conn = NULL; conn != last && worker->waiting != NULL && worker->turn.work < enough;) {
         conn = worker->waiting;
         worker_wait_no_more(worker, conn);
@@ -106,6 +114,13 @@ static void serve_waiting(struct worker *worker)
         conn_resume(conn);
         end_turn(worker);
     }
+}
+
+/* Those that are ready from now on share the next one. */
+static void begin_round(struct worker *worker)
+{
+    worker->round_work = worker->turn.work + WORKER_WORK;
+    worker->turn.work_most = least(CONN_WORK, WORKER_WORK / most(worker->waiting_count, 1) + 1);
 }
 
 static void do_nothing(uv_idle_t *idle)
@@ -238,6 +253,7 @@ static void after_poll(uv_check_t *check)
     end_turn(worker);
     serve_waiting(worker);
     go_on(worker);
+    begin_round(worker);
     sleep_if_nobody_waits(worker);
     const uint64_t wish = atom_load_acquire(&worker->wish);
     if (wish == WORKER_STOP) stop(worker);
@@ -329,7 +345,7 @@ int worker_open(struct worker *worker, struct worker_shared *shared, unsigned nu
     if (worker->stats == NULL || worker->arena == NULL) return ENOMEM;
     if (turn_open(&worker->turn, shared->service, worker->stats, conn_send, NULL) != 0) return ENOMEM;
     worker->turn.resume = conn_resume_soon;
-    worker->turn.work_most = CONN_WORK;
+    begin_round(worker);
     worker->engine_epoll = epoll_create1(EPOLL_CLOEXEC);
     if (worker->engine_epoll < 0) return errno;
     worker->spare_descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC);

@@ -16,8 +16,8 @@
 
 enum {
     WORKER_ARENA = 1 << 20, /* what is read in one turn; more ends the turn and begins another */
-    WORKER_WORK = 4096,
-    CONN_WORK = 1024,           /* questions, about: of all who wait in one round of the loop, of one of them */
+    WORKER_WORK = 4096,         /* questions, about: of all who are ready in a round of the loop; of all who wait */
+    CONN_WORK = 1024,           /* of one of them, where they are few */
     CONN_READ_MIN = 16 << 10,   /* there is this much room for each read */
     CONN_READ_MAX = 64 << 10,   /* one client's share of what a loop goes round for */
     CONN_KEPT_MAX = 128 << 10,  /* of a request that is not whole; the protocols refuse before that */
@@ -81,6 +81,8 @@ struct worker {
     struct conn *touched; /* to be looked at when the turn has ended */
     struct conn *waiting; /* in the order in which they are served on, behind all that comes */
     struct conn *waiting_last;
+    uint64_t waiting_count;
+    uint64_t round_work; /* when so much is done, who is ready waits as well */
 
     struct conn *first; /* all connections */
     size_t held;        /* bytes of what they have kept and what is pending */
@@ -113,6 +115,9 @@ char *worker_room(struct worker *worker, size_t size);
 size_t worker_bytes(struct worker *worker, struct session *session, struct slice bytes);
 
 void worker_touch(struct worker *worker, struct conn *conn);
+
+/* Is so much done in this round of the loop that others are served in a later one? */
+bool worker_is_spent(const struct worker *worker);
 
 /* It has had its share of this round: its session waits, until it is at the head of them, or closes. */
 void worker_wait(struct worker *worker, struct conn *conn);

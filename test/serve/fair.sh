@@ -5,7 +5,7 @@
 needs python3
 
 start_serve --threads 1
-run 'a client that asks for much' python3 "$tree/test/serve/clients/fair.py" "$resp"
+run 'clients that ask for much' python3 "$tree/test/serve/clients/fair.py" "$resp" "$pid"
 ends 0
 cat out
 clean_end

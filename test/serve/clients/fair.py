@@ -1,8 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""fair.py PORT: one connection sends 64 KiB of costly commands at once, another one asks meanwhile.
+"""fair.py PORT PID: who sends much at once, and another one that asks meanwhile.
 
-The other is answered while the first still waits for most of its answers; those come whole, and in their order.
+One connection sends 64 KiB of costly commands.  The other is answered while the first still waits for most of its
+answers; those come whole, and in their order.
+
+Two hundred connections have sent 64 KiB each, all for the same key, when one more asks for that: how many were decided
+before is what its answer says of the key.
 """
+import os
+import re
+import signal
 import socket
 import sys
 
@@ -27,8 +34,34 @@ def answers(connection, wanted, seconds=60):
     return got
 
 
+MANY, SHARED, LIMIT = 200, b"WEIR.TAKE 100000000/365d shared\r\n", 100000000
+
+
+def many(port, pid):
+    greedy = [connect(port) for _ in range(MANY)]
+    honest = connect(port)
+    for connection in greedy + [honest]:  # all of them are let in
+        connection.sendall(b"PING\r\n")
+        connection.recv(100)
+    commands = SHARED * ((64 << 10) // len(SHARED))
+    os.kill(pid, signal.SIGSTOP)
+    for connection in greedy:
+        connection.sendall(commands)
+    honest.sendall(SHARED)
+    os.kill(pid, signal.SIGCONT)
+    honest.settimeout(60)
+    before = LIMIT - 1 - int(re.match(rb"\*8\r\n\$5\r\nallow\r\n:0\r\n:(\d+)", honest.recv(1000)).group(1))
+    asked = MANY * commands.count(b"\n")
+    print(f"{asked} questions of {MANY} connections, {before} before the other's")
+    if before > 3 * 4096:
+        sys.exit("the other was served behind more than three rounds of work")
+    for connection in greedy:
+        answers(connection, commands.count(b"\n"))
+
+
 def main():
     port = int(sys.argv[1])
+    many(port, int(sys.argv[2]))
     greedy, honest = connect(port), connect(port)
     commands = []
     while sum(map(len, commands)) < (64 << 10) - 80:
