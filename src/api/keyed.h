@@ -260,6 +260,9 @@ uint64_t keyed_rules_keys(void);
    there is none, and used time is kept. */
 void keyed_rules_enter(weir_table *table, struct plan *plan, unsigned rows);
 
+/* The same of a plan that replaces the limit's for some keys: what they used under another one counts no more. */
+void keyed_rules_of_override(const weir_table *table, struct plan *plan);
+
 /* What this key used under the rules before is used under this one. */
 void keyed_rules_carry(weir_table *table, const struct plan *plan, weir_key key, uint64_t now_ns);
 

@@ -7,14 +7,15 @@
    burst.  What lies above the old burst is waited for or owed, and stays as many permits on top of that.  Then the slot
    under the rule before is forgotten.
 
+   An override is a rule of few keys.  It has no row: its number is a hash of it, so one that is changed begins anew.
+
    Two who do this for one key at once charge it twice, still no more than the burst; who dies between leaves both.
 
        rows    | row of part 0 | row of part 1 | ...       in a part of the table, so a restart finds them
        row     number, then the newest rules, in turn
 
    May touch: the table.  Promises: rounds up by less than a unit; what is in the rows is never a place or a length.
-   Leaves to others: overrides, whose slots have no number; wide slots, which remember rules by themselves
-   (share/wide_plans.c); who names limits. */
+   Leaves to others: wide slots, which remember rules by themselves (share/wide_plans.c); who names limits. */
 #include "api/keyed.h"
 #include "core/num.h"
 
@@ -24,6 +25,8 @@ struct keyed_row {
     uint64_t number; /* of changes so far */
     struct plan_before rule[RULES];
 };
+
+#define OVERRIDES (UINT32_C(1) << 31) /* numbers from here on are theirs */
 
 static const weir_key rows_name = {"\1rules", 6};
 
@@ -53,6 +56,13 @@ static bool same_rule(const struct plan_before *one, const struct plan_before *o
     for (uint64_t i = 0; same && i < one->count; i++)
         same = one->interval[i] == other->interval[i] && one->permits[i] == other->permits[i];
     return same;
+}
+
+void keyed_rules_of_override(const weir_table *table, struct plan *plan)
+{
+    const struct plan_before rule = rule_of(plan);
+    if (keyed_is_wide(table)) return;
+    plan->change = OVERRIDES | (uint32_t)(hash_key(&table->secret, &rule, sizeof rule, 0) & (OVERRIDES - 1));
 }
 
 void keyed_rules_enter(weir_table *table, struct plan *plan, unsigned rows)

@@ -10,10 +10,11 @@
 
 #include "cli/arguments.h"
 
-enum { OPTION_CHECK, OPTION_RESP, OPTION_HTTP, OPTION_THREADS, OPTION_STATE, OPTION_COUNT };
+enum { OPTION_CHECK, OPTION_RESP, OPTION_HTTP, OPTION_THREADS, OPTION_STATE, OPTION_AGAINST, OPTION_COUNT };
 
 static const struct option_help option_rows[OPTION_COUNT] = {
     [OPTION_CHECK] = {"check", 0, NULL, "say what is wrong with FILE, or what it means, and end"},
+    [OPTION_AGAINST] = {"against", 0, "OLD", "with --check: what is kept when it takes the place of OLD"},
     [OPTION_RESP] = {"resp", 0, "ADDR:PORT", "for clients of Redis (localhost:9347), or \"none\""},
     [OPTION_HTTP] = {"http", 0, "ADDR:PORT", "for HTTP and the page (localhost:9348), or \"none\""},
     [OPTION_THREADS] = {"threads", 0, "N", "threads that serve (as many as processors, 4 at most)"},
@@ -39,6 +40,9 @@ static bool set_option(struct serve *serve, int option, const char *value)
     case OPTION_CHECK:
         serve->check = true;
         return true;
+    case OPTION_AGAINST:
+        serve->options.against = value;
+        return true;
     case OPTION_RESP:
         serve->options.resp = value;
         return true;
@@ -62,6 +66,8 @@ static int read_arguments(struct serve *serve, int argc, char **argv)
     }
     if (argc - optind > 1) return trouble("serve: what is \"%s\"? one file says all", argv[optind + 1]);
     serve->options.file = argv[optind]; /* NULL behind the last */
+    if (serve->options.against != NULL && !serve->check)
+        return trouble("serve: --against goes with --check: weir serve NEW --check --against OLD");
     if (!serve->check || serve->options.file != NULL) return STATUS_DONE;
     return trouble("serve: expected a file to --check; for example weir serve weir.yaml --check");
 }

@@ -4,6 +4,7 @@
    May touch: the tables, the engine.  Promises: what is kept in an engine can be kept there.  Leaves to others: asking
    (decide.c), what an engine can keep (micro). */
 #include "api/error.h"
+#include "api/keyed.h"
 #include "core/num.h"
 #include "micro/micro.h"
 #include "plan/plan.h"
@@ -80,6 +81,7 @@ static bool part_of_limit(struct policy_limit *limit, struct tables *tables, uns
         const unsigned other = same ? part : tables_part(tables, override->table, name, limit->keys, limits, error);
         if (other == 0) return false;
         plan_inside(override->plan)->part = other;
+        keyed_rules_of_override(override->table, plan_inside(override->plan));
     }
     return true;
 }
@@ -101,6 +103,23 @@ bool place_carries(const struct policy_limit *before, const struct policy_limit 
     same = same && (limit->shared != NULL || before->table == limit->table);
     for (uint64_t i = 0; same && i < to->count; i++) same = from->rule[i].algorithm == to->rule[i].algorithm;
     return same;
+}
+
+/* In slots an override's keys begin anew; what remembers rules by itself carries as a limit does. */
+unsigned place_anew(const struct policy_limit *before, const struct policy_limit *limit)
+{
+    unsigned anew = 0;
+    char was[POLICY_TEXT_MAX], is[POLICY_TEXT_MAX];
+    for (unsigned i = 0; i < limit->override_count; i++) {
+        const struct policy_override *now = &limit->override[i];
+        const struct policy_override *then = policy_override_of(before, now->key);
+        if (now->shared != NULL || keyed_is_wide(now->table)) continue;
+        was[0] = '\0';
+        if (then != NULL) weir_plan_text(then->plan, was, sizeof was);
+        weir_plan_text(now->plan, is, sizeof is);
+        anew += strcmp(was, is) != 0;
+    }
+    return anew;
 }
 
 bool place_could_be(const struct tables_options *options, bool engine, const weir_plan *plan, weir_error *error)

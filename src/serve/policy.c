@@ -220,8 +220,9 @@ const struct policy_limit *policy_find(const struct policy *policy, struct slice
     return NULL;
 }
 
-static const struct policy_override *override_of(const struct policy_limit *limit, struct slice key)
+const struct policy_override *policy_override_of(const struct policy_limit *limit, struct slice key)
 {
+    if (limit->override_count == 0) return NULL;
     const struct policy_index *index = limit->more->index;
     const uint64_t hash = index_hash(index, key);
     uint32_t number;
@@ -257,7 +258,7 @@ static bool is_exempt(const struct policy_limit *limit, struct slice key)
 
 struct policy_verdict policy_resolve(const struct policy_limit *limit, struct slice key)
 {
-    const struct policy_override *override = limit->override_count != 0 ? override_of(limit, key) : NULL;
+    const struct policy_override *override = policy_override_of(limit, key);
     if (override != NULL) return place_verdict(override->plan, override->table, override->shared, limit->shadow);
     if (limit->exempt_count != 0 && is_exempt(limit, key))
         return place_verdict(&limit->more->unlimited, limit->table, NULL, limit->shadow);

@@ -117,6 +117,9 @@ const struct policy_limit *place_parts(struct policy *policy, struct tables *tab
 /* Is what was used of one still used of the other, which has its name? */
 bool place_carries(const struct policy_limit *before, const struct policy_limit *limit);
 
+/* So many keys with an override begin anew. */
+unsigned place_anew(const struct policy_limit *before, const struct policy_limit *limit);
+
 /* The same, only looked at. */
 bool place_could_be(const struct tables_options *options, bool engine, const weir_plan *plan, weir_error *error);
 
@@ -144,6 +147,9 @@ bool policy_key(const struct policy_limit *limit, policy_field field, void *requ
    already ("2001:db8:1:2::/64") stays.  false: a part that should be an address is none, or there are not as many
    parts. */
 bool policy_key_given(const struct policy_limit *limit, struct slice key, struct bytes *out, const char **missing);
+
+/* NULL: this key has the limit's own plan. */
+const struct policy_override *policy_override_of(const struct policy_limit *limit, struct slice key);
 
 /* key: as policy_key and policy_key_given write it.  Exempt keys have the plan "unlimited". */
 struct policy_verdict policy_resolve(const struct policy_limit *limit, struct slice key);

@@ -65,17 +65,18 @@ static void done(struct reload *reload, const struct settings *settings, unsigne
     say(reload);
 }
 
-/* What the limits that have another text now mean for who has used them. */
-static void say_changes(const struct policy *old, const struct policy *policy)
+void reload_print_changes(FILE *out, const struct policy *old, const struct policy *policy)
 {
     char was[POLICY_TEXT_MAX], is[POLICY_TEXT_MAX];
     for (unsigned i = 0; old != NULL && i < policy->limit_count; i++) {
         const struct policy_limit *limit = &policy->limit[i], *before = policy_find(old, slice_of(limit->name));
         if (before == NULL) continue;
+        const unsigned anew = place_anew(before, limit);
+        if (anew != 0) fprintf(out, "weir: %s: overrides that begin anew: %u\n", limit->name, anew);
         weir_plan_text(&before->plan, was, sizeof was);
         weir_plan_text(&limit->plan, is, sizeof is);
         if (strcmp(was, is) == 0) continue;
-        fprintf(stderr, "weir: %s: %s -> %s: %s\n", limit->name, was, is,
+        fprintf(out, "weir: %s: %s -> %s: %s\n", limit->name, was, is,
                 place_carries(before, limit) ? "used permits are kept, at most those of the new burst"
                                              : "another algorithm: begins anew");
     }
@@ -111,7 +112,7 @@ static void apply(struct reload *reload, const struct settings *settings)
     service_allow(reload->service, &access);
     notes_set_refusals(&reload->service->notes, settings->config.log_refused, NULL);
     struct policy *old = service_policy(reload->service);
-    say_changes(old, policy);
+    reload_print_changes(stderr, old, policy);
     service_release(reload->service, old);
     service_publish(reload->service, policy);
     done(reload, settings, limits);

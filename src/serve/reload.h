@@ -5,6 +5,8 @@
 #ifndef WEIR_SERVE_RELOAD_H
 #define WEIR_SERVE_RELOAD_H
 
+#include <stdio.h>
+
 #include "serve/settings.h"
 #include "serve/tls.h"
 
@@ -24,6 +26,9 @@ struct reload {
 
 void reload_open(struct reload *reload, const struct server_options *options, const struct settings *started_with,
                  struct service *service, struct tls *tls);
+
+/* What the limits that have another text now mean for who has used them, a line each. */
+void reload_print_changes(FILE *out, const struct policy *old, const struct policy *policy);
 
 /* Is the file another one, and has it stayed so since it was last looked at?  Whoever writes it is done, then. */
 bool reload_wanted(struct reload *reload);

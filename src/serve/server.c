@@ -432,15 +432,34 @@ int server_run(const struct server_options *options)
     return done ? EXIT_DONE : EXIT_TROUBLE;
 }
 
+/* As if that file were read and then this one. */
+static bool check_changes(struct server *server)
+{
+    char problem[SETTINGS_PROBLEM_MAX];
+    struct settings settings;
+    struct server_options options = *server->options;
+    options.file = options.against;
+    if (options.file == NULL) return true;
+    if (!settings_read(&settings, &options, problem)) return told(problem);
+    struct policy *policy = service_policy(&server->service);
+    struct policy *old = settings_policy(&settings, &options, &server->service, problem);
+    if (old != NULL) reload_print_changes(stdout, old, policy);
+    policy_free(old);
+    service_release(&server->service, policy);
+    settings_free(&settings);
+    return old != NULL || told(problem);
+}
+
 int server_check(const struct server_options *options)
 {
     char problem[SETTINGS_PROBLEM_MAX];
     struct server server = {.options = options};
     if (!settings_read(&server.settings, options, problem)) return trouble(problem);
     server.settings.state = NULL; /* it is only looked at: nothing is made */
-    const bool good = check_addresses(&server) && open_tls(&server) && check_identity(&server) &&
-                      open_tables(&server) && open_policy(&server);
+    bool good = check_addresses(&server) && open_tls(&server) && check_identity(&server) && open_tables(&server) &&
+                open_policy(&server);
     if (good) summary_print_limits(&server.service);
+    good = good && check_changes(&server);
     if (server.shared.service != NULL) service_close(&server.service);
     tables_close(server.tables);
     tls_close(server.shared.tls);

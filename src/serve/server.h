@@ -17,12 +17,14 @@
 struct server_options {
     const char *file; /* NULL: no file */
     const char *resp, *http, *state;
+    const char *against; /* server_check: another file, whose limits were there before; NULL: none */
     unsigned threads;
     uint64_t (*now_ns)(void *clock); /* a test's; NULL: the system's */
     void *clock;
 };
 
-/* Reads the file, and says what is wrong with it on stderr as FILE:LINE:COLUMN: ...  0, or 2. */
+/* Reads the file, and says what it means, and what a change from the other one means for who has used it; or what is
+   wrong with either, on stderr, as FILE:LINE:COLUMN: ...  0, or 2. */
 int server_check(const struct server_options *options);
 
 /* Runs until SIGTERM or SIGINT.  0: stopped when all was answered; 2: trouble, told on stderr.  Ends the

@@ -15,7 +15,7 @@
 #include "serve/turn.h"
 
 enum {
-    WORKER_ARENA = 1 << 20, /* what is read in one turn; more ends the turn and begins another */
+    WORKER_ARENA = 1 << 20,     /* what is read in one turn; more ends the turn and begins another */
     WORKER_WORK = 4096,         /* questions, about: of all who are ready in a round of the loop; of all who wait */
     CONN_WORK = 1024,           /* of one of them, where they are few */
     CONN_READ_MIN = 16 << 10,   /* there is this much room for each read */

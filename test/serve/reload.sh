@@ -89,6 +89,21 @@ says out OK
 run 'WEIR.TAKE day' redis-cli -p "$resp" WEIR.TAKE day somebody COST 100
 if [ "$(head -n 1 out)" != deny ]; then fail 'what was used is forgotten'; fi
 
+# ---- a key with another limit than the rest of them begins anew with that ----
+with_override() # LIMIT
+{
+    printf 'limits: {api: "3/h burst=7", day: "50/d"}\noverrides: {day: {somebody: "%s"}}\n' "$1" >new.yaml
+    mv new.yaml weir.yaml
+    kill -HUP "$pid"
+}
+with_override 100/d
+wait_for 'it has an override' says_times 'weir: day: overrides that begin anew: 1' 1
+run 'WEIR.TAKE day' redis-cli -p "$resp" WEIR.TAKE day somebody COST 60
+if [ "$(head -n 1 out)" != allow ]; then fail 'not allow'; fi
+with_override '10/s burst=20'
+wait_for 'it has another one' says_times 'weir: day: overrides that begin anew: 1' 2
+takes allow day
+
 # ---- a thousand under load: nobody is cut, and no answer is an error ----
 redis-cli -p "$resp" -r 3000 WEIR.TAKE api somebody >load.out 2>&1 &
 load=$!
@@ -104,6 +119,17 @@ clean_end
 run 'weir serve --check' "$weir" serve weir.yaml --check
 ends 0
 says out 'api: 3/h burst=7 algorithm=gcra'
+printf 'limits:\n  api: {limit: "9/h"}\n  day: {limit: "50/d algorithm=sliding-log"}\n' >next.yaml
+run 'weir serve --check --against' "$weir" serve next.yaml --check --against weir.yaml
+ends 0
+says out 'weir: api: 3/h burst=7 algorithm=gcra -> 9/h burst=9 algorithm=gcra: used permits are kept'
+says out 'weir: day: 50/d burst=50 algorithm=gcra -> 50/d algorithm=sliding-log edge=open: another algorithm: begins anew'
+run '--against without --check' "$weir" serve next.yaml --against weir.yaml
+ends 2
+says err 'goes with --check'
+run '--against what is not there' "$weir" serve next.yaml --check --against other.yaml
+ends 2
+says err 'other.yaml: No such file'
 printf 'limits:\n  api: {limit: "10/"}\n' >weir.yaml
 run 'weir serve --check' "$weir" serve weir.yaml --check
 ends 2
