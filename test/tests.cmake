@@ -23,7 +23,7 @@ endif()
 weir_programs(unit test TIER check USES cmocka NAMES accesslog address address_text bursty bytes cycle dialect directive
     extremes facts fields five_per_second fixed_window hash host keyed keyed_edges keyed_one leaky lease lease_fork
     limiter list log map memory micro micro_log micro_state module_clock num plan region resp simrate slept sliding_log
-    sliding_window spelling stamp text timeline top tsc warmup wide writer arguments)
+    sliding_window spelling stamp stuck text timeline top tsc warmup wide writer arguments)
 weir_programs(unit test TIER check USES cmocka serve NAMES changed_limit config deadlines http http_auth http_gate
     http_headers http_routes notes policy quota receipt resp_commands tables turn)
 weir_programs(unit test TIER check USES cmocka engine NAMES engine_away engine_breaker engine_clock engine_faults

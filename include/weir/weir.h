@@ -326,11 +326,12 @@ typedef struct { /* WEIR_TABLE_OPTIONS fills size; a zero field is its default *
     uint64_t longest_ns; /* no limit lasts longer from empty to full, debt= included; 0 = 32 days.  Shorter is finer */
     const weir_plan *plan; /* NULL: limits by gcra in 16-byte slots.  Else wide slots, as long as this plan needs */
     uint32_t top;          /* how many of the most refused keys weir_table_read_top can tell; 0 = none */
+    uint64_t lock_wait_ns; /* wide slots in a file: waits so long for another process, then refuses; 0 = 50 ms */
 } weir_table_options;
 
 /* clang-format off */
 #define WEIR_TABLE_OPTIONS {sizeof(weir_table_options), 0, NULL, WEIR_JOIN_OR_CREATE, WEIR_FULL_INHERIT, \
-                            WEIR_CLOCK_SYSTEM, 0, 0, NULL, 0}
+                            WEIR_CLOCK_SYSTEM, 0, 0, NULL, 0, 0}
 /* clang-format on */
 
 /* Opens a table, owned by you until weir_table_close.  options NULL = defaults. */
@@ -414,6 +415,7 @@ typedef struct {
     uint64_t full;      /* new keys that found none */
     uint64_t displaced; /* keys that lost theirs to another (INHERIT, EVICT) */
     uint64_t moved;     /* keys that came over after growth */
+    uint64_t stuck;     /* calls that were refused, or corrected nothing, for another process kept a lock */
 } weir_table_stats;
 
 /* Sums and counts into the first size bytes of stats; nobody waits for it. */

@@ -29,6 +29,8 @@
 
 /* Where the wide slots' locks lie in the file; the byte before them is for making, growing and clocks. */
 enum { LOCK_REGION = 0, LOCK_STRIPES = 1 };
+#define KEYED_WAIT_NS UINT64_C(50000000)        /* for the lock of a stripe, where the options say nothing */
+#define KEYED_OPEN_WAIT_NS UINT64_C(2000000000) /* for the one that a file is opened under */
 enum { KEYED_PARTS_MAX = 2047 };
 enum { KEYED_LIMITS_MAX = WEIR_ASKS_MAX * WEIR_LIMITS_MAX };
 
@@ -83,6 +85,8 @@ struct weir_table {
     struct atom kept_ns;       /* when the time was last written down for the next boot */
     struct atom forks;         /* how many forks ago the file was opened: wide slots, see keyed_wide.c */
     struct atom stripe[WIDE_LOCKS];
+    uint64_t wait_ns;        /* so long for a lock */
+    struct atom stuck;       /* so often it could not be had */
     struct host_mutex mutex; /* around mapping and growing */
     struct host_region region;
     struct region_view view;
@@ -271,9 +275,9 @@ void keyed_rules_forget(weir_table *table, const struct plan *plan, weir_key key
 /* ---- keyed_wide.c ---- */
 
 /* For struct wide. */
-void keyed_lock(void *table, unsigned stripe);
+bool keyed_lock(void *table, unsigned stripe);
 void keyed_unlock(void *table, unsigned stripe);
-void keyed_lock_part(void *part, unsigned stripe);
+bool keyed_lock_part(void *part, unsigned stripe);
 void keyed_unlock_part(void *part, unsigned stripe);
 
 uint64_t keyed_wide_hash(const weir_table *table, const struct plan *plan, weir_key key);

@@ -140,7 +140,7 @@ int weir_table_grow(weir_table *table, uint64_t keys_max, weir_error *error)
     if (keys_max > KEYED_KEYS_MAX) return api_fail(error, WEIR_EINVAL, "keys_max: expected up to 17,179,869,184 keys");
     keyed_after_fork(table);
     host_lock(&table->mutex);
-    const int number = host_region_lock(&table->region, LOCK_REGION);
+    const int number = host_region_lock(&table->region, LOCK_REGION, KEYED_OPEN_WAIT_NS);
     int failed =
         number == 0 ? grow(table, bytes, error) : api_fail_system(error, "cannot be locked", "the table", number);
     if (number == 0) host_region_unlock(&table->region, LOCK_REGION);

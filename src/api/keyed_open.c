@@ -17,6 +17,7 @@
 #include "core/slot.h"
 #include "plan/writer.h"
 
+#define LONGEST_WAIT_NS UINT64_C(3600000000000) /* an hour is for ever */
 enum {
     UNIT_MAX = 4,
     TOP_COUNTERS_A_KEY = 4,
@@ -249,9 +250,10 @@ static int open_file(weir_table *table, const weir_table_options *options, weir_
                                                                  : HOST_JOIN_OR_CREATE;
     int number = host_region_open(&table->region, options->path, how, options->mode, &created);
     if (number != 0) return api_fail_system(error, "cannot be opened", options->path, number);
-    number = host_region_lock(&table->region, LOCK_REGION);
-    if (number == 0) number = host_region_measure(&table->region);
+    number = host_region_lock(&table->region, LOCK_REGION, KEYED_OPEN_WAIT_NS);
     if (number != 0) return api_fail_system(error, "cannot be locked", options->path, number);
+    number = host_region_measure(&table->region);
+    if (number != 0) return api_fail_system(error, "cannot be measured", options->path, number);
     int failed = make_or_read(table, options, error);
     if (failed == 0) attach_time(table);
     if (failed == 0 && (number = host_region_fill(&table->region)) != 0)
@@ -260,7 +262,7 @@ static int open_file(weir_table *table, const weir_table_options *options, weir_
     return failed;
 }
 
-static void open_wide(weir_table *table, const weir_table_options *options)
+static int open_wide(weir_table *table, const weir_table_options *options, weir_error *error)
 {
     const uint64_t slot_bytes = table->view.shape.slot_bytes;
     table->wide = (struct wide){.memory = table->mapped[0],
@@ -272,6 +274,9 @@ static void open_wide(weir_table *table, const weir_table_options *options)
     table->wide.slot_words = slot_bytes / sizeof(uint64_t);
     table->wide.plan_sets = wide_sets_in(table->view.area[0].bytes);
     table->wide.slots = wide_slots_in(table->view.area[0].bytes, table->wide.slot_words, table->wide.kept);
+    if (table->wide.slots == 0) return keyed_refuse_state(table, REGION_DAMAGED, options->path, error);
+    table->wide.paper = host_allocate(slot_bytes);
+    return table->wide.paper != NULL ? 0 : api_fail(error, WEIR_ENOMEM, "no memory for a table");
 }
 
 /* A new table is at rest. */
@@ -291,9 +296,8 @@ static int map_all(weir_table *table, const weir_table_options *options, weir_er
     table->unit = table->view.shape.unit;
     table->secret = table->view.shape.secret;
     table->longest = LONGEST_UNITS_MAX - 1;
-    if (table->view.shape.kind == REGION_WIDE) open_wide(table, options);
-    if (keyed_is_wide(table) && table->wide.slots == 0)
-        return keyed_refuse_state(table, REGION_DAMAGED, options->path, error);
+    const int failed = table->view.shape.kind == REGION_WIDE ? open_wide(table, options, error) : 0;
+    if (failed != 0) return failed;
     keyed_show_areas(table, region_newest(table->header), 0);
     keep_rested(table);
     return 0;
@@ -323,6 +327,7 @@ int weir_table_open(weir_table **owned, const weir_table_options *options, weir_
     weir_table *table = host_allocate(sizeof *table);
     if (table == NULL) return api_fail(error, WEIR_ENOMEM, "no memory for a table");
     table->clock = chosen.clock;
+    table->wait_ns = least(chosen.lock_wait_ns != 0 ? chosen.lock_wait_ns : KEYED_WAIT_NS, LONGEST_WAIT_NS);
     table->region.fd = table->parts_region.fd = -1;
     table->namespace_ns = chosen.path != NULL ? host_time_namespace_ns() : 0;
     atom_store(&table->forks, host_forks());
@@ -351,6 +356,7 @@ void weir_table_close(weir_table *table)
     keyed_parts_close(table);
     host_region_close(&table->region);
     host_free(table->top_memory);
+    host_free(table->wide.paper);
     host_mutex_close(&table->mutex);
     host_free(table);
 }

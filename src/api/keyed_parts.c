@@ -206,9 +206,10 @@ static int open_one(weir_table *table, const char *path, weir_error *error)
     bool created;
     int why = host_region_open(&table->parts_region, path, HOST_JOIN_OR_CREATE, FILE_MODE, &created);
     if (why != 0) return api_fail_system(error, "cannot be opened", path, why);
-    why = host_region_lock(&table->parts_region, LOCK_REGION);
-    if (why == 0) why = host_region_measure(&table->parts_region);
+    why = host_region_lock(&table->parts_region, LOCK_REGION, KEYED_OPEN_WAIT_NS);
     if (why != 0) return api_fail_system(error, "cannot be locked", path, why);
+    why = host_region_measure(&table->parts_region);
+    if (why != 0) return api_fail_system(error, "cannot be measured", path, why);
     int failed = read_file(table, path, error);
     if (failed == 0) failed = add_more(table, path, error);
     host_region_unlock(&table->parts_region, LOCK_REGION);
@@ -265,7 +266,7 @@ void keyed_parts_learn(weir_table *table)
         return;
     keyed_after_fork(table);
     host_lock(&table->mutex);
-    if (host_region_lock(&table->parts_region, LOCK_REGION) == 0) {
+    if (host_region_lock(&table->parts_region, LOCK_REGION, table->wait_ns) == 0) {
         if (host_region_measure(&table->parts_region) == 0) add_more(table, "", NULL);
         host_region_unlock(&table->parts_region, LOCK_REGION);
     }
@@ -306,7 +307,7 @@ static int append(weir_table *table, uint64_t record[], weir_error *error)
 static int make_in_file(weir_table *table, uint64_t record[], weir_error *error)
 {
     static const char words[] = "the parts of the table";
-    int why = host_region_lock(&table->parts_region, LOCK_REGION);
+    int why = host_region_lock(&table->parts_region, LOCK_REGION, table->wait_ns);
     if (why != 0) return api_fail_system(error, "cannot be locked", words, why);
     why = host_region_measure(&table->parts_region);
     int failed = why == 0 ? add_more(table, words, error) : api_fail_system(error, "cannot be measured", words, why);

@@ -158,6 +158,7 @@ void weir_table_read_stats(weir_table *table, weir_table_stats *stats, size_t si
 {
     weir_table_stats sum = {
         .keys_live = live(table), .keys_max = atom_load(&table->keys_max), .bytes = atom_load(&table->bytes)};
+    sum.stuck = atom_load(&table->stuck);
     for (uint64_t i = 0; i < atom_load_acquire(&table->parts); i++) sum.bytes += table->part[i]->bytes;
     for (int i = 0; i <= HOST_SLOTS; i++) {
         const struct keyed_tally *tally = &table->tally[i];

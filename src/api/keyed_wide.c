@@ -4,6 +4,10 @@
    In a process a stripe's lock is a word.  Between processes it is also a byte of the file, which the kernel lets go of
    when its holder dies; a state is written beside the old one and then chosen, so nothing half-written is ever seen.
 
+   A holder that is stopped, and a system that gives no locks, stop nobody: a lock is waited for as long as the table's
+   options say.  Then the word says that this stripe is stuck, and until it is had again it is only tried: its keys are
+   refused at once, others notice nothing.
+
    May touch: the table, host.  Promises: every answer is what decide() gives for this key's state.  Leaves to others:
    where the states are (share/wide.c), arithmetic (core). */
 #include <string.h>
@@ -13,6 +17,9 @@
 #include "core/clock.h"
 #include "core/num.h"
 
+/* What the word of a lock says. */
+enum { LOCK_FREE, LOCK_HELD, LOCK_STUCK /* free in here, and somebody else does not let go of it */ };
+
 /* Of the hash, so that a wide state and a slot of the same key share nothing. */
 enum { WIDE_SALT = WEIR_LIMITS_MAX, SPINS_BEFORE_YIELD = 100, ALGORITHM_BITS = 4 };
 
@@ -21,54 +28,86 @@ _Static_assert(ALGORITHM_NAMES <= 1 << ALGORITHM_BITS && WEIR_LIMITS_MAX * ALGOR
 
 /* ---- locks ---- */
 
-static void spin(struct atom *lock)
+/* For the other threads of this process; *stuck: it was when it was taken. */
+static bool take_word(struct atom *word, uint64_t wait_ns, bool *stuck)
 {
-    uint64_t expected = 0;
-    for (unsigned turn = 1; !atom_swap(lock, &expected, 1); turn++) {
-        if (turn % SPINS_BEFORE_YIELD == 0) host_yield();
-        else atom_pause();
-        expected = 0;
+    uint64_t seen = atom_load(word), until_ns = 0;
+    for (unsigned turn = 1; seen == LOCK_HELD || !atom_swap(word, &seen, LOCK_HELD); turn++) {
+        if (turn % SPINS_BEFORE_YIELD == 0) {
+            const uint64_t now_ns = host_now_ns();
+            if (until_ns == 0) until_ns = add_saturating(now_ns, wait_ns);
+            if (now_ns >= until_ns) return false;
+            host_yield();
+        } else {
+            atom_pause();
+        }
+        seen = atom_load(word);
     }
+    *stuck = seen == LOCK_STUCK;
+    return true;
 }
 
-void keyed_lock(void *context, unsigned stripe)
+/* region: of a file; NULL: in memory. */
+static bool lock(weir_table *table, struct atom *word, const struct host_region *region, uint64_t byte)
+{
+    bool stuck = false;
+    /* Another thread may have it, and wait for the file. */
+    bool had = take_word(word, add_saturating(table->wait_ns, table->wait_ns), &stuck);
+    if (had && region != NULL && host_region_lock(region, byte, stuck ? 0 : table->wait_ns) != 0) {
+        atom_store_release(word, LOCK_STUCK);
+        had = false;
+    }
+    return had;
+}
+
+static void unlock(struct atom *word, const struct host_region *region, uint64_t byte)
+{
+    if (region != NULL) host_region_unlock(region, byte);
+    atom_store_release(word, LOCK_FREE);
+}
+
+/* The paper is this process's own. */
+static const struct host_region *file_of(const weir_table *table, unsigned stripe)
+{
+    return table->wide.kept && stripe != WIDE_PAPER ? &table->region : NULL;
+}
+
+bool keyed_lock(void *context, unsigned stripe)
 {
     weir_table *table = context;
     keyed_after_fork(table);
-    spin(&table->stripe[stripe]);
-    if (table->wide.kept) host_region_lock(&table->region, LOCK_STRIPES + stripe);
+    return lock(table, &table->stripe[stripe], file_of(table, stripe), LOCK_STRIPES + stripe);
 }
 
 void keyed_unlock(void *context, unsigned stripe)
 {
     weir_table *table = context;
-    if (table->wide.kept) host_region_unlock(&table->region, LOCK_STRIPES + stripe);
-    atom_store_release(&table->stripe[stripe], 0);
+    unlock(&table->stripe[stripe], file_of(table, stripe), LOCK_STRIPES + stripe);
 }
 
-/* Of the plans and what is tried on: the table's.  Behind the table's own in the file are those of its parts. */
-void keyed_lock_part(void *context, unsigned stripe)
+/* Of the plans and the paper: the table's.  Behind the table's own in the file are those of its parts. */
+static uint64_t byte_of(const struct keyed_part *part, unsigned stripe)
+{
+    return LOCK_STRIPES + part->number * (uint64_t)WIDE_STRIPES + stripe;
+}
+
+static const struct host_region *file_of_part(const struct keyed_part *part)
+{
+    return part->wide.kept ? &part->table->parts_region : NULL;
+}
+
+bool keyed_lock_part(void *context, unsigned stripe)
 {
     struct keyed_part *part = context;
-    if (stripe == WIDE_STRIPES) {
-        keyed_lock(part->table, stripe);
-        return;
-    }
-    spin(&part->stripe[stripe]);
-    if (part->wide.kept)
-        host_region_lock(&part->table->parts_region, LOCK_STRIPES + part->number * (uint64_t)WIDE_STRIPES + stripe);
+    if (stripe >= WIDE_STRIPES) return keyed_lock(part->table, stripe);
+    return lock(part->table, &part->stripe[stripe], file_of_part(part), byte_of(part, stripe));
 }
 
 void keyed_unlock_part(void *context, unsigned stripe)
 {
     struct keyed_part *part = context;
-    if (stripe == WIDE_STRIPES) {
-        keyed_unlock(part->table, stripe);
-        return;
-    }
-    if (part->wide.kept)
-        host_region_unlock(&part->table->parts_region, LOCK_STRIPES + part->number * (uint64_t)WIDE_STRIPES + stripe);
-    atom_store_release(&part->stripe[stripe], 0);
+    if (stripe >= WIDE_STRIPES) keyed_unlock(part->table, stripe);
+    else unlock(&part->stripe[stripe], file_of_part(part), byte_of(part, stripe));
 }
 
 static struct wide *home_of(weir_table *table, const struct plan *plan)
@@ -114,6 +153,7 @@ static void ask_wide(weir_table *table, struct wide *home, const struct plan *pl
     if (!wide_ask(home, keyed_wide_hash(table, plan, key), aligned(table, plan, copy), &inside, decision, events)) {
         *decision = (weir_decision){.verdict = WEIR_NEVER, .start = {inside.now_ns}};
     }
+    if ((*events & TABLE_STUCK) != 0) atom_add(&table->stuck, 1);
     if (ask->peek) decision->charged = 0;
     answer(table, decision);
 }
@@ -144,8 +184,9 @@ void keyed_wide_settle(weir_table *table, const struct plan *plan, weir_key key,
     struct rule copy[WEIR_LIMITS_MAX];
     weir_decision inside = *decision;
     inside.start.ns += table->offset_ns;
-    wide_settle(home_of(table, plan), keyed_wide_hash(table, plan, key), aligned(table, plan, copy),
-                now_ns + table->offset_ns, &inside, cost, actual, end);
+    if (!wide_settle(home_of(table, plan), keyed_wide_hash(table, plan, key), aligned(table, plan, copy),
+                     now_ns + table->offset_ns, &inside, cost, actual, end))
+        atom_add(&table->stuck, 1);
 }
 
 void keyed_wide_forget(weir_table *table, const struct plan *plan, weir_key key)
@@ -163,7 +204,14 @@ uint64_t keyed_wide_full_ns(const weir_table *table, const struct plan *plan, co
 
 /* ---- several keys at once ---- */
 
-static void held(void *context, unsigned stripe)
+static bool held(void *context, unsigned stripe)
+{
+    (void)context;
+    (void)stripe;
+    return true;
+}
+
+static void keep(void *context, unsigned stripe)
 {
     (void)context;
     (void)stripe;
@@ -179,12 +227,22 @@ static uint64_t stripes_of(const weir_table *table, const struct wide *home, con
     return stripes;
 }
 
-/* In order, so that nobody waits in a circle. */
-static void lock_all(void *context, uint64_t stripes, void (*act)(void *, unsigned))
+static void unlock_all(struct wide *wide, uint64_t stripes)
 {
     for (unsigned i = 0; i < WIDE_STRIPES; i++) {
-        if (stripes >> i & 1) act(context, i);
+        if (stripes >> i & 1) wide->unlock(wide->context, i);
     }
+}
+
+/* In order, so that nobody waits in a circle; false: one could not be had, and none is held. */
+static bool lock_all(struct wide *wide, uint64_t stripes)
+{
+    for (unsigned i = 0; i < WIDE_STRIPES; i++) {
+        if ((stripes >> i & 1) == 0 || wide->lock(wide->context, i)) continue;
+        unlock_all(wide, stripes & ((UINT64_C(1) << i) - 1));
+        return false;
+    }
+    return true;
 }
 
 static bool same_key(weir_key one, weir_key other)
@@ -217,24 +275,46 @@ static bool ask_each(weir_table *table, struct wide *home, weir_ask *asks, size_
     return pass;
 }
 
-/* The locks of the table first, then those of its part, the plans' last.  Plans of one call have the same part. */
+/* Under all locks what passes all passes each, but for a limit with a gap that finds its key there twice: then the
+   first stays charged. */
+static bool take_held(weir_table *table, struct keyed_part *part, weir_ask *asks, size_t count, uint64_t now_ns,
+                      uint32_t *events)
+{
+    struct wide usual = table->wide, home = part != NULL ? part->wide : usual;
+    usual.lock = home.lock = held;
+    usual.unlock = home.unlock = keep;
+    if (part != NULL) home.beside = &usual;
+    return ask_each(table, &home, asks, count, now_ns, true, events) &&
+           ask_each(table, &home, asks, count, now_ns, false, events);
+}
+
+static bool all_stuck(weir_table *table, weir_ask *asks, size_t count, uint64_t now_ns)
+{
+    for (size_t i = 0; i < count; i++) wide_stuck(&asks[i].decision, now_ns);
+    atom_add(&table->stuck, 1);
+    return false;
+}
+
+/* The locks of the table first, then those of its part, the plans' and the paper's last.  Plans of one call have the
+   same part. */
 bool keyed_wide_take_all(weir_table *table, weir_ask *asks, size_t count, uint64_t now_ns, uint32_t *events)
 {
     struct keyed_part *part = count != 0 ? keyed_part_of(table, plan_inside_const(asks[0].plan)) : NULL;
-    struct wide usual = table->wide, home = part != NULL ? part->wide : usual;
-    usual.lock = usual.unlock = home.lock = home.unlock = held;
-    if (part != NULL) home.beside = &usual;
-    const uint64_t stripes = stripes_of(table, &usual, asks, count);
-    const uint64_t in_part = part != NULL ? stripes_of(table, &home, asks, count) : 0;
-    lock_all(table, stripes, keyed_lock);
-    lock_all(part, in_part, keyed_lock_part);
-    keyed_lock(table, WIDE_STRIPES);
-    /* Under these locks what passes all passes each, but for a limit with a gap that finds its key there twice: then
-       the first stays charged. */
-    const bool pass = ask_each(table, &home, asks, count, now_ns, true, events) &&
-                      ask_each(table, &home, asks, count, now_ns, false, events);
-    keyed_unlock(table, WIDE_STRIPES);
-    lock_all(part, in_part, keyed_unlock_part);
-    lock_all(table, stripes, keyed_unlock);
+    struct wide *usual = &table->wide, *home = part != NULL ? &part->wide : usual;
+    const uint64_t stripes = stripes_of(table, usual, asks, count);
+    const uint64_t in_part = part != NULL ? stripes_of(table, home, asks, count) : 0;
+    bool pass = false;
+    if (!lock_all(usual, stripes)) return all_stuck(table, asks, count, now_ns);
+    if (!lock_all(home, in_part)) {
+        unlock_all(usual, stripes);
+        return all_stuck(table, asks, count, now_ns);
+    }
+    const bool plans = keyed_lock(table, WIDE_PLANS);
+    const bool paper = plans && keyed_lock(table, WIDE_PAPER);
+    pass = paper ? take_held(table, part, asks, count, now_ns, events) : all_stuck(table, asks, count, now_ns);
+    if (paper) keyed_unlock(table, WIDE_PAPER);
+    if (plans) keyed_unlock(table, WIDE_PLANS);
+    unlock_all(home, in_part);
+    unlock_all(usual, stripes);
     return pass;
 }

@@ -116,6 +116,18 @@ static weir_decision decide_stateless(const struct take *take)
     return weir_decide(&take->plan, &none, (weir_instant){take->asked_ns}, take->cost);
 }
 
+/* Nothing was decided about the key: whoever holds the lock of its part of the file did not let go of it. */
+static void note_stuck(struct take *take)
+{
+    weir_table_stats stats = {0};
+    if (take->table == NULL || take->decision.verdict != WEIR_DENY) return;
+    weir_table_read_stats(take->table, &stats, sizeof stats);
+    take->lost = stats.stuck != 0;
+    if (take->lost)
+        trouble("nothing was taken: %s: another process keeps its lock; is it stopped? fuser %s shows who has it open",
+                take->path, take->path);
+}
+
 int take_decide(struct take *take)
 {
     take->asked_ns = weir_now().ns;
@@ -123,11 +135,15 @@ int take_decide(struct take *take)
     if (!kept) take->decision = decide_stateless(take);
     else if (take->peek) look(take);
     else if (take->wait_ns == 0) take_one(take);
-    if (!kept || take->peek || take->wait_ns == 0) return 0;
+    if (!kept || take->peek || take->wait_ns == 0) {
+        note_stuck(take);
+        return 0;
+    }
     sigset_t endings, before;
     ending_signals(&endings);
     pthread_sigmask(SIG_BLOCK, &endings, &before);
     int number = wait_for_it(take, &endings);
+    if (number == 0) note_stuck(take);
     if (number == 0) number = already_here(&endings);
     if (number != 0 && weir_allowed(take->decision)) take_give_back(take);
     pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -26,7 +26,9 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "host/clock.h"
 #include "host/sleep.h"
+#include "host/thread.h"
 
 #ifdef __linux__
 #include <sys/random.h>
@@ -40,6 +42,9 @@ enum {
     CHUNK = 1 << 26, /* so much is allocated at a time: a signal makes tmpfs begin again */
     ZEROS = 1 << 16,
     STAT_BLOCK = 512, /* what st_blocks counts */
+    TURNS_BEFORE_NAP = 100,
+    NAP_FIRST_NS = 20000,
+    NAP_LAST_NS = 1000000,
     TEXT_SIZE = 256,
     BOOT_BYTES = 16
 };
@@ -212,7 +217,7 @@ static int open_second(int fd, int *second)
 static int lock_byte(const struct host_region *region, short type, uint64_t byte)
 {
     struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)byte, .l_len = 1};
-    return fcntl(region->fd, region->by_process ? F_SETLKW : F_OFD_SETLKW, &lock);
+    return fcntl(region->fd, region->by_process ? F_SETLK : F_OFD_SETLK, &lock);
 }
 
 static int allocate_some(int fd, uint64_t from, uint64_t to)
@@ -256,7 +261,7 @@ static int open_second(int fd, int *second)
 static int lock_byte(const struct host_region *region, short type, uint64_t byte)
 {
     struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)byte, .l_len = 1};
-    return fcntl(region->fd, F_SETLKW, &lock);
+    return fcntl(region->fd, F_SETLK, &lock);
 }
 
 static int allocate_some(int fd, uint64_t from, uint64_t to)
@@ -301,13 +306,25 @@ int host_region_reopen(struct host_region *region)
     return 0;
 }
 
-int host_region_lock(const struct host_region *region, uint64_t byte)
+/* By asking again: who waits in the kernel for a lock waits for as long as its holder likes.  It is held for about a
+   us, so a nap is for holders that do not run. */
+int host_region_lock(const struct host_region *region, uint64_t byte, uint64_t wait_ns)
 {
-    int failed = 0;
+    uint64_t until_ns = 0, nap_ns = NAP_FIRST_NS;
     if (region->fd < 0) return 0;
-    do failed = lock_byte(region, F_WRLCK, byte);
-    while (failed != 0 && errno == EINTR);
-    return failed != 0 ? errno : 0;
+    for (unsigned turn = 0; lock_byte(region, F_WRLCK, byte) != 0; turn++) {
+        if (errno != EAGAIN && errno != EACCES && errno != EINTR) return errno;
+        const uint64_t now_ns = host_now_ns();
+        if (turn == 0) until_ns = now_ns + wait_ns;
+        if (now_ns >= until_ns) return HOST_HELD;
+        if (turn < TURNS_BEFORE_NAP) {
+            host_yield();
+            continue;
+        }
+        host_sleep_until(until_ns - now_ns < nap_ns ? until_ns : now_ns + nap_ns);
+        if (nap_ns < NAP_LAST_NS) nap_ns *= 2;
+    }
+    return 0;
 }
 
 void host_region_unlock(const struct host_region *region, uint64_t byte)
@@ -492,6 +509,8 @@ void host_boot(uint8_t boot[16])
 const char *host_error_text(int number)
 {
     switch (number) {
+    case HOST_HELD:
+        return "another process keeps its lock; is it stopped?";
     case ELOOP:
         return "it is a symbolic link, which is not followed";
     case EISDIR:

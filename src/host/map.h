@@ -72,10 +72,12 @@ void host_end_when_lost(const char *path, int exit_status);
 
 void host_region_close(struct host_region *region);
 
-/* Waits for the lock on one byte of the file, against all other openings of it; the system lets go of it when the
-   process dies.  Threads of this process have to exclude each other on their own.  Without descriptor it is had at
-   once.  Outside Linux the lock is the process's: closing any other opening of the same file lets go of it too. */
-int host_region_lock(const struct host_region *region, uint64_t byte);
+/* Takes the lock on one byte of the file, against all other openings of it; waits, but not for longer than a century.
+   HOST_HELD: somebody has it still.  The system lets go of it when the process dies, not when that is stopped.  Threads
+   of this process have to exclude each other on their own.  Without descriptor it is had at once.  Outside Linux the
+   lock is the process's: closing any other opening of the same file lets go of it too. */
+#define HOST_HELD (-1) /* no errno value */
+int host_region_lock(const struct host_region *region, uint64_t byte, uint64_t wait_ns);
 void host_region_unlock(const struct host_region *region, uint64_t byte);
 
 /* What such a number means, for a message; never NULL. */

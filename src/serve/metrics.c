@@ -232,6 +232,8 @@ static void tables(struct bytes *out, const weir_table_stats *stats, const struc
            "Limits refused, or left without a part of their own, because that memory is given out.", memory->refused);
     single(out, "weir_table_full_total", "counter", "New keys that found no slot.", stats->full);
     single(out, "weir_table_displaced_total", "counter", "Keys that lost their slot to another.", stats->displaced);
+    single(out, "weir_table_stuck_total", "counter",
+           "Questions refused, for another process kept the lock of their part of the state.", stats->stuck);
     single(out, "weir_settles_refused_total", "counter",
            "Receipts that were not settled, for too many had been of late: see table.keys.", settled_refused(settled));
     single(out, "weir_table_reclaimed_total", "counter", "Keys that got an idle slot.", stats->reclaimed);

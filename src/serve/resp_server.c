@@ -104,6 +104,7 @@ static void add_table(struct turn *turn, struct bytes *out)
     add_field(out, "table_bytes", stats.bytes);
     add_field(out, "keys_found_it_full", stats.full);
     add_field(out, "keys_displaced", stats.displaced);
+    add_field(out, "keys_stuck", stats.stuck);
 }
 
 static const struct section {

@@ -28,6 +28,7 @@
 
 enum { PROBES = 128, PAGE = 4096, MARK_BITS = 40, WINDOW_BITS = 24 };
 static const uint64_t MAGIC = UINT64_C(0x3264656c74746573); /* "settled2" */
+#define LOCK_WAIT_NS UINT64_C(2000000000)
 #define WINDOW_MASK ((UINT64_C(1) << WINDOW_BITS) - 1)
 #define MARK_MASK ((UINT64_C(1) << MARK_BITS) - 1)
 
@@ -88,7 +89,7 @@ static int join(struct settled *settled, const char *path, const struct header *
 {
     bool created = false;
     int why = host_region_open(&settled->region, path, HOST_JOIN_OR_CREATE, 0600, &created);
-    if (why == 0) why = host_region_lock(&settled->region, 0);
+    if (why == 0) why = host_region_lock(&settled->region, 0, LOCK_WAIT_NS);
     if (why != 0) return why;
     why = host_region_measure(&settled->region);
     *other = settled->region.size != 0 && settled->region.size != settled->bytes;

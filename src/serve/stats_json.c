@@ -219,6 +219,7 @@ static void write_table(struct bytes *out, const weir_table_stats *stats)
     number(out, ",", "bytes", stats->bytes);
     number(out, ",", "full", stats->full);
     number(out, ",", "displaced", stats->displaced);
+    number(out, ",", "stuck", stats->stuck);
     number(out, ",", "reclaimed", stats->reclaimed);
     bytes_byte(out, '}');
 }

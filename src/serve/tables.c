@@ -36,6 +36,8 @@
 static const uint64_t KEYS_DEFAULT = 1000000;
 static const uint64_t SETTLE_DEFAULT_NS = UINT64_C(900000000000), SETTLED_LEAST = 1 << 16;
 static const uint64_t WIDE_BYTES_DEFAULT = UINT64_C(256) << 20;
+#define LOCK_WAIT_NS UINT64_C(5000000) /* all sessions of a worker wait so long, once for each lock that is kept */
+
 enum { WIDE_TABLES_DEFAULT = 4, SHARE_OF_ONE = 3, COMMON_PART = 8 };
 
 _Static_assert(TABLES_WIDE_MIN << (TABLES_WIDE_SIZES - 1) == TABLES_WIDE_MAX, "from the least to the largest");
@@ -237,6 +239,7 @@ static int open_wide(struct tables *tables, uint64_t bytes, const char *path, we
     options.path = path;
     options.sharing = path != NULL ? WEIR_JOIN_OR_CREATE : WEIR_PRIVATE;
     options.plan = &plan;
+    options.lock_wait_ns = LOCK_WAIT_NS;
     if (keys_for(&tables->options, tables->options.memory, bytes) == 0) return too_little_memory(error);
     if (options.keys_max == 0 && (path == NULL || !host_exists(path))) return full(tables, error);
     if (!plan_for(bytes, &plan)) return api_fail(error, WEIR_EUNSUPPORTED, "no plan has a state of this size");
@@ -383,6 +386,7 @@ void tables_read_stats(struct tables *tables, weir_table_stats *stats)
         stats->full += more.full;
         stats->displaced += more.displaced;
         stats->moved += more.moved;
+        stats->stuck += more.stuck;
     }
 }
 

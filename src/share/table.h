@@ -76,7 +76,8 @@ enum table_event {
     TABLE_NEW = 1,       /* the key had no slot, and got one that was idle */
     TABLE_FULL = 2,      /* it had none and found none, or was displaced not long ago: the rule decided */
     TABLE_DISPLACED = 4, /* another key lost its slot to it */
-    TABLE_MOVED = 8      /* it came over from an earlier area */
+    TABLE_MOVED = 8,     /* it came over from an earlier area */
+    TABLE_STUCK = 16     /* a lock could not be had: it is refused, and nothing is known */
 };
 
 /* drained counts on without wrapping: at least now for a taken one, and at now where a peek of nothing found nothing.

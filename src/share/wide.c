@@ -3,7 +3,7 @@
 
    A key may be in one bucket, and there anywhere: so a bucket is large, and all of it is under one lock.
 
-       memory   | plans | scratch | bucket | bucket | ...            stripe of a bucket: its number modulo WIDE_STRIPES
+       memory   | plans | unused | bucket | bucket | ...            stripe of a bucket: its number modulo WIDE_STRIPES
        bucket   | floor | tag, tag, ... 0 = free | slot | slot | ... |
        slot     | fingerprint, idle_at, state ... |                  kept: twice, the tag's lowest bit says which counts
 
@@ -20,6 +20,8 @@
    A key with a part goes there when its bucket of the table has no room.  Both are looked at under both locks, the
    table's first, so it has one state; and as nobody is displaced but in his part, one floor says what such a key may
    owe.
+
+   Who is stopped while he holds a lock stops nobody: a lock that cannot be had soon is a refusal.
 
    A state remembers the rules that it was written under by their fingerprint.  Rules change: then the old ones, if they
    are still known, say how to carry it over.
@@ -84,11 +86,6 @@ static uint64_t bucket_words(const struct wide *table)
 static struct wide_plans plans_of(const struct wide *table)
 {
     return wide_plans_at(table->memory, table->plan_sets);
-}
-
-static uint64_t *scratch_of(const struct wide *table)
-{
-    return (uint64_t *)table->memory + wide_plans_bytes(table->plan_sets) / sizeof(uint64_t);
 }
 
 uint64_t wide_bytes(uint64_t keys_max, uint64_t state_words, bool kept, uint64_t *slots, uint64_t *slot_words)
@@ -157,16 +154,16 @@ struct bucket {
 
 static struct bucket bucket_at(const struct wide *table, uint64_t number)
 {
-    uint64_t *first = table->part != NULL ? table->part : scratch_of(table) + whole_lines(capacity(table));
+    const uint64_t before = wide_plans_bytes(table->plan_sets) / sizeof(uint64_t) + whole_lines(capacity(table));
+    uint64_t *first = table->part != NULL ? table->part : (uint64_t *)table->memory + before;
     return (struct bucket){table, first + number * bucket_words(table), 0, (unsigned)(number % WIDE_STRIPES)};
 }
 
-static struct bucket open_bucket(const struct wide *table, uint64_t hash)
+static bool open_bucket(struct bucket *bucket, const struct wide *table, uint64_t hash)
 {
-    struct bucket bucket = bucket_at(table, bucket_number(table, hash));
-    bucket.tag = most(hash & ~UINT64_C(1), 2);
-    table->lock(table->context, bucket.stripe);
-    return bucket;
+    *bucket = bucket_at(table, bucket_number(table, hash));
+    bucket->tag = most(hash & ~UINT64_C(1), 2);
+    return table->lock(table->context, bucket->stripe);
 }
 
 static void close_bucket(const struct bucket *bucket)
@@ -278,23 +275,33 @@ static bool allows(const struct call *call)
     return call->ask != NULL && call->decision->verdict == WEIR_ALLOW;
 }
 
-/* Words to try on: those that lie here where they are enough, or else the table's, under a lock. */
+static void refuse_stuck(const struct call *call)
+{
+    *call->events |= TABLE_STUCK;
+    if (call->ask != NULL) wide_stuck(call->decision, call->now_ns);
+}
+
+/* Words to try on: those that lie here where they are enough, or else this process's, under a lock. */
 struct paper {
     uint64_t *state;
     uint64_t here[LIST_WORDS_MAX];
 };
 
-static void borrow(struct paper *paper, const struct call *call)
+static bool borrow(struct paper *paper, const struct call *call)
 {
     const bool here = call->words <= LIST_WORDS_MAX;
-    if (!here) call->table->lock(call->table->context, WIDE_STRIPES);
-    paper->state = here ? paper->here : scratch_of(call->table);
+    if (!here && !call->table->lock(call->table->context, WIDE_PAPER)) {
+        refuse_stuck(call);
+        return false;
+    }
+    paper->state = here ? paper->here : call->table->paper;
     memset(paper->state, 0, call->words * sizeof(uint64_t));
+    return true;
 }
 
 static void give_back(const struct paper *paper, const struct call *call)
 {
-    if (paper->state != paper->here) call->table->unlock(call->table->context, WIDE_STRIPES);
+    if (paper->state != paper->here) call->table->unlock(call->table->context, WIDE_PAPER);
 }
 
 /* Makes this the seat's content, at one stroke where another copy counted so far. */
@@ -309,13 +316,6 @@ static void put(const struct call *call, const struct bucket *bucket, const stru
 static bool differs(const struct call *call, const uint64_t *state, const uint64_t *before)
 {
     return memcmp(state, before, call->words * sizeof(uint64_t)) != 0;
-}
-
-static bool touched(const struct call *call, const uint64_t *state)
-{
-    bool touched = false;
-    for (uint64_t i = 0; i < call->words && !touched; i++) touched = state[i] != 0;
-    return touched;
 }
 
 /* ---- a key that has a slot ---- */
@@ -358,24 +358,31 @@ static void go_on(const struct call *call, const struct bucket *bucket, const st
     if (!peeks(call)) put(call, bucket, seat, seat->now + STATE);
 }
 
-/* The rules that this was written under.  count 0: they are not known, or there is nothing to carry over. */
-static struct rules written_under(const struct call *call, const struct seat *seat, struct wide_plan *known)
+/* The rules that this was written under.  Their count is 0 where they are not known, or there is nothing to carry over.
+   false: a lock could not be had. */
+static bool written_under(const struct call *call, const struct seat *seat, struct wide_plan *known, struct rules *from)
 {
     struct wide *table = call->table;
-    if (seat->now[IDLE_AT] <= call->now_ns) return (struct rules){known->rule, 0};
-    table->lock(table->context, WIDE_STRIPES);
+    *from = (struct rules){known->rule, 0};
+    if (seat->now[IDLE_AT] <= call->now_ns) return true;
+    if (!table->lock(table->context, WIDE_PLANS)) return false;
     const bool found = wide_plans_find(plans_of(table), seat->now[FINGERPRINT], known);
-    table->unlock(table->context, WIDE_STRIPES);
-    const struct rules from = {known->rule, found ? (int)known->count : 0};
-    return wide_state_words(from) <= capacity(table) ? from : (struct rules){known->rule, 0};
+    table->unlock(table->context, WIDE_PLANS);
+    if (found) from->count = (int)known->count;
+    if (wide_state_words(*from) > capacity(table)) from->count = 0;
+    return true;
 }
 
 static void go_on_changed(const struct call *call, const struct bucket *bucket, const struct seat *seat)
 {
     struct wide_plan known;
     struct paper paper;
-    const struct rules from = written_under(call, seat, &known);
-    borrow(&paper, call);
+    struct rules from;
+    if (!written_under(call, seat, &known, &from)) {
+        refuse_stuck(call);
+        return;
+    }
+    if (!borrow(&paper, call)) return;
     wide_state_carry(from, call->rules, seat->now + STATE, paper.state, call->now_ns);
     apply(call, paper.state, false);
     if (!peeks(call)) put(call, bucket, seat, paper.state);
@@ -399,7 +406,7 @@ static void deny(const struct call *call, const struct bucket *bucket)
 static void evict(const struct call *call, const struct bucket *bucket, const uint64_t *state)
 {
     const struct seat first = find_first(bucket, call->now_ns, 0, 0);
-    if (!touched(call, state) || peeks(call) || first.tag == NULL) return;
+    if (!wide_state_touched(state, call->words) || peeks(call) || first.tag == NULL) return;
     put(call, bucket, &first, state);
     *call->events |= TABLE_DISPLACED;
 }
@@ -420,7 +427,7 @@ static bool inherit(const struct call *call, struct bucket *bucket, uint64_t *st
 
 static void begin_full(const struct call *call, struct bucket *bucket, uint64_t *state)
 {
-    const bool leaves = touched(call, state) && !peeks(call);
+    const bool leaves = wide_state_touched(state, call->words) && !peeks(call);
     if (!leaves && !allows(call)) return;
     *call->events |= TABLE_FULL;
     const enum table_when_full how = call->table->when_full;
@@ -433,11 +440,11 @@ static void begin(const struct call *call, struct bucket *bucket)
 {
     struct paper paper;
     const struct seat idle = find_idle(bucket, call->now_ns);
-    borrow(&paper, call);
+    if (!borrow(&paper, call)) return;
     apply(call, paper.state, false);
     if (idle.tag == NULL) {
         begin_full(call, bucket, paper.state);
-    } else if (!peeks(call) && touched(call, paper.state)) {
+    } else if (!peeks(call) && wide_state_touched(paper.state, call->words)) {
         put(call, bucket, &idle, paper.state);
         *call->events |= TABLE_NEW;
     }
@@ -446,12 +453,14 @@ static void begin(const struct call *call, struct bucket *bucket)
 
 /* ---- calls ---- */
 
-static void remember(struct wide *table, uint64_t fingerprint, struct rules rules)
+/* false: a lock could not be had. */
+static bool remember(struct wide *table, uint64_t fingerprint, struct rules rules)
 {
-    if (wide_plans_know(plans_of(table), fingerprint)) return;
-    table->lock(table->context, WIDE_STRIPES);
+    if (wide_plans_know(plans_of(table), fingerprint)) return true;
+    if (!table->lock(table->context, WIDE_PLANS)) return false;
     wide_plans_remember(plans_of(table), fingerprint, rules);
-    table->unlock(table->context, WIDE_STRIPES);
+    table->unlock(table->context, WIDE_PLANS);
+    return true;
 }
 
 /* The bucket of the table where a key may be, and when it is not there that of its part. */
@@ -460,15 +469,19 @@ struct places {
     bool both;
 };
 
-/* Where the key has its slot; without a tag: it has none. */
-static inline struct seat open_places(struct places *places, const struct wide *table, uint64_t hash)
+/* Where the key has its slot; without a tag: it has none.  false: a lock could not be had, and none is held. */
+static inline bool open_places(struct places *places, const struct wide *table, uint64_t hash, struct seat *seat)
 {
-    places->usual = open_bucket(table->beside != NULL ? table->beside : table, hash);
-    const struct seat seat = find(&places->usual);
-    places->both = seat.tag == NULL && table->beside != NULL;
-    if (!places->both) return seat;
-    places->part = open_bucket(table, hash);
-    return find(&places->part);
+    if (!open_bucket(&places->usual, table->beside != NULL ? table->beside : table, hash)) return false;
+    *seat = find(&places->usual);
+    places->both = seat->tag == NULL && table->beside != NULL;
+    if (!places->both) return true;
+    if (!open_bucket(&places->part, table, hash)) {
+        close_bucket(&places->usual);
+        return false;
+    }
+    *seat = find(&places->part);
+    return true;
 }
 
 /* Of a key that has its slot. */
@@ -504,9 +517,13 @@ static bool ask_some(struct wide *table, uint64_t hash, struct rules rules, int 
                               .decision = decision,
                               .events = events};
     struct places places;
+    struct seat seat;
     if (call.words > capacity(table)) return false;
-    if (!ask->peek) remember(table, call.fingerprint, rules);
-    const struct seat seat = open_places(&places, table, hash);
+    const bool known = ask->peek || remember(table, call.fingerprint, rules);
+    if (!known || !open_places(&places, table, hash, &seat)) {
+        refuse_stuck(&call);
+        return true;
+    }
     if (seat.tag == NULL) begin(&call, choose_place(&places, call.now_ns));
     else if (seat.now[FINGERPRINT] == call.fingerprint) go_on(&call, place_of(&places), &seat);
     else go_on_changed(&call, place_of(&places), &seat);
@@ -528,7 +545,7 @@ bool wide_peek_limit(struct wide *table, uint64_t hash, struct rules rules, int 
     return ask_some(table, hash, rules, limit, ask, decision, &events);
 }
 
-void wide_settle(struct wide *table, uint64_t hash, struct rules rules, uint64_t now_ns, const weir_decision *decision,
+bool wide_settle(struct wide *table, uint64_t hash, struct rules rules, uint64_t now_ns, const weir_decision *decision,
                  const uint64_t cost[], const uint64_t actual[], const uint64_t end[])
 {
     uint32_t events = 0;
@@ -544,21 +561,24 @@ void wide_settle(struct wide *table, uint64_t hash, struct rules rules, uint64_t
                               .end = end,
                               .events = &events};
     struct places places;
+    struct seat seat;
     bool more = false;
     for (int i = 0; i < rules.count; i++) more = more || actual[i] > cost[i];
-    if (call.words > capacity(table)) return;
-    if (more) remember(table, call.fingerprint, rules);
-    const struct seat seat = open_places(&places, table, hash);
+    if (call.words > capacity(table)) return true;
+    if (more && !remember(table, call.fingerprint, rules)) return false;
+    if (!open_places(&places, table, hash, &seat)) return false;
     if (seat.tag != NULL && seat.now[FINGERPRINT] == call.fingerprint) go_on(&call, place_of(&places), &seat);
     else if (more && seat.tag != NULL) go_on_changed(&call, place_of(&places), &seat);
     else if (more) begin(&call, choose_place(&places, call.now_ns));
     close_places(&places);
+    return (events & TABLE_STUCK) == 0;
 }
 
 void wide_forget(struct wide *table, uint64_t hash)
 {
     struct places places;
-    const struct seat seat = open_places(&places, table, hash);
+    struct seat seat;
+    if (!open_places(&places, table, hash, &seat)) return;
     if (seat.tag != NULL) atom_store_release(seat.tag, 0);
     close_places(&places);
 }
@@ -568,7 +588,7 @@ uint64_t wide_live(struct wide *table, uint64_t now_ns)
     uint64_t live = 0;
     for (uint64_t number = 0; number < table->slots / bucket_slots(table); number++) {
         const struct bucket bucket = bucket_at(table, number);
-        table->lock(table->context, bucket.stripe);
+        if (!table->lock(table->context, bucket.stripe)) continue;
         for (uint64_t slot = 0; slot < bucket_slots(table); slot++) {
             const struct seat seat = seat_of(&bucket, slot);
             live += taken(&seat, now_ns);

@@ -7,6 +7,9 @@
 #include "core/algorithm.h"
 #include "core/clock.h"
 #include "core/num.h"
+#include "share/wide.h"
+
+#define STUCK_RETRY_NS UINT64_C(100000000)
 
 /* The rule with its clock set anew, as carry wants it.  It runs ahead of the rule's own by less than a tick, so what is
    carried is paid off no sooner. */
@@ -42,4 +45,16 @@ void wide_state_carry(struct rules from, struct rules to, const uint64_t *state,
         state += state_words(&from.rule[i], algorithm);
         next += state_words(&to.rule[i], algorithm);
     }
+}
+
+bool wide_state_touched(const uint64_t *state, uint64_t words)
+{
+    bool touched = false;
+    for (uint64_t i = 0; i < words && !touched; i++) touched = state[i] != 0;
+    return touched;
+}
+
+void wide_stuck(weir_decision *decision, uint64_t now_ns)
+{
+    *decision = (weir_decision){.verdict = WEIR_DENY, .start = {now_ns}, .retry_ns = STUCK_RETRY_NS};
 }

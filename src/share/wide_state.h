@@ -39,4 +39,7 @@ static inline uint64_t wide_state_idle_ns(struct rules rules, const uint64_t *st
 /* What was used under other rules, into a zeroed state; nothing where these have other algorithms. */
 void wide_state_carry(struct rules from, struct rules to, const uint64_t *state, uint64_t *next, uint64_t now_ns);
 
+/* Is any of them not as in a fresh one? */
+bool wide_state_touched(const uint64_t *state, uint64_t words);
+
 #endif

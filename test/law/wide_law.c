@@ -51,22 +51,23 @@ struct subject {
     bool locked, locked_common;
 };
 
-static _Alignas(64) uint64_t memory[MEMORY_WORDS], before[MEMORY_WORDS], after[MEMORY_WORDS];
+static _Alignas(64) uint64_t memory[MEMORY_WORDS], before[MEMORY_WORDS], after[MEMORY_WORDS], paper[MEMORY_WORDS];
 
 /* ---- locks ---- */
 
-static void lock(void *context, unsigned stripe)
+static bool lock(void *context, unsigned stripe)
 {
     struct subject *subject = context;
-    bool *held = stripe == WIDE_STRIPES ? &subject->locked_common : &subject->locked;
+    bool *held = stripe >= WIDE_STRIPES ? &subject->locked_common : &subject->locked;
     law_check(subject->law, stripe < WIDE_LOCKS && !*held && !subject->locked_common, "lock %u is taken twice", stripe);
     *held = true;
+    return true;
 }
 
 static void unlock(void *context, unsigned stripe)
 {
     struct subject *subject = context;
-    bool *held = stripe == WIDE_STRIPES ? &subject->locked_common : &subject->locked;
+    bool *held = stripe >= WIDE_STRIPES ? &subject->locked_common : &subject->locked;
     law_check(subject->law, *held, "lock %u is let go twice", stripe);
     *held = false;
 }
@@ -381,6 +382,7 @@ static void begin(struct law *law, struct subject *subject)
     law_check(law, bytes <= sizeof memory, "%" PRIu64 " bytes", bytes);
     subject->wide.plan_sets = wide_sets_in(bytes);
     subject->wide.memory = memory;
+    subject->wide.paper = paper;
     subject->wide.lock = lock;
     subject->wide.unlock = unlock;
     subject->wide.context = subject;

@@ -123,7 +123,7 @@ printf 'limits:\n  api: {limit: "9/h"}\n  day: {limit: "50/d algorithm=sliding-l
 run 'weir serve --check --against' "$weir" serve next.yaml --check --against weir.yaml
 ends 0
 says out 'weir: api: 3/h burst=7 algorithm=gcra -> 9/h burst=9 algorithm=gcra: used permits are kept'
-says out 'weir: day: 50/d burst=50 algorithm=gcra -> 50/d algorithm=sliding-log edge=open: another algorithm: begins anew'
+says out ' -> 50/d algorithm=sliding-log edge=open: another algorithm: begins anew'
 run '--against without --check' "$weir" serve next.yaml --against weir.yaml
 ends 2
 says err 'goes with --check'

@@ -57,10 +57,11 @@ static struct shared *shared;
 static size_t shared_bytes;
 static struct wide table;
 
-static void lock(void *context, unsigned stripe)
+static bool lock(void *context, unsigned stripe)
 {
     (void)context;
     while (atomic_flag_test_and_set_explicit(&shared->held[stripe], memory_order_acquire)) sched_yield();
+    return true;
 }
 
 static void unlock(void *context, unsigned stripe)
@@ -86,6 +87,9 @@ static void open_table(const char *limits, bool kept)
     table.memory = map + SHARED_BYTES;
     table.plan_sets = wide_sets_in(bytes);
     table.kept = kept;
+    free(table.paper);
+    table.paper = malloc(table.slot_words * sizeof(uint64_t)); /* of this process */
+    crowd_check(table.paper != NULL, "no memory");
     table.when_full = TABLE_DENY;
     table.lock = lock;
     table.unlock = unlock;
@@ -156,7 +160,14 @@ static bool answers_as(struct wide *in, uint64_t key, const uint64_t *state, uin
 
 /* ---- instruction by instruction ---- */
 
-static void no_lock(void *context, unsigned stripe)
+static bool no_lock(void *context, unsigned stripe)
+{
+    (void)context;
+    (void)stripe;
+    return true;
+}
+
+static void no_unlock(void *context, unsigned stripe)
 {
     (void)context;
     (void)stripe;
@@ -205,7 +216,8 @@ static bool is_after(const uint64_t before[KEYS][WORDS], const uint64_t *after, 
     const struct call call = call_of(number);
     struct wide dead = table;
     dead.memory = copy;
-    dead.lock = dead.unlock = no_lock;
+    dead.lock = no_lock;
+    dead.unlock = no_unlock;
     for (uint64_t key = 0; key < KEYS; key++) {
         const bool as_before = answers_as(&dead, key, before[key], call.now_ns);
         crowd_check(as_before || key == call.key, "a key has changed that nobody asked for");

@@ -35,6 +35,7 @@
 #include "share/region.h"
 #include "unit/skip.h"
 
+#define WAIT_NS UINT64_C(60000000000)
 enum { MIB = 1 << 20, CHILD_FAILED = 99, MODE = 0600 };
 
 static char folder[PATH_MAX / 2];
@@ -368,7 +369,7 @@ static void test_alone(void **state)
     assert_true(holds_only(second, 4 * MIB, 0));
     assert_int_equal(host_region_grow(&region, 5 * MIB), 0);
     assert_int_equal(region.size, 5 * MIB);
-    assert_int_equal(host_region_lock(&region, 0), 0);
+    assert_int_equal(host_region_lock(&region, 0, WAIT_NS), 0);
     assert_int_equal(host_region_reopen(&region), 0);
     assert_int_equal(host_region_measure(&region), 0);
     host_region_unlock(&region, 0);
@@ -454,7 +455,7 @@ static void test_interrupted(void **state)
         IN_CHILD(sigaction(SIGALRM, &action, NULL) == 0 && setitimer(ITIMER_REAL, &often, NULL) == 0);
         for (int i = 0; i < 20; i++) {
             IN_CHILD(host_region_anonymous(&region, 8 * MIB, false) == 0);
-            IN_CHILD(host_region_lock(&region, 1) == 0);
+            IN_CHILD(host_region_lock(&region, 1, WAIT_NS) == 0);
             IN_CHILD(host_random(bytes, sizeof bytes) == 0);
             host_region_close(&region);
         }
@@ -476,7 +477,11 @@ static void test_locks_of_two_openings(void **state)
 {
     (void)state;
     struct host_region one = opened("locked", HOST_CREATE), two = opened("locked", HOST_JOIN);
-    assert_int_equal(host_region_lock(&one, 7), 0);
+    assert_int_equal(host_region_lock(&one, 7, WAIT_NS), 0);
+    assert_int_equal(host_region_lock(&two, 7, 0), HOST_HELD);
+    assert_int_equal(host_region_lock(&two, 7, 3000000), HOST_HELD);
+    assert_int_equal(host_region_lock(&two, 6, 0), 0);
+    host_region_unlock(&two, 6);
     assert_true(is_locked(&two, 7));
     assert_false(is_locked(&two, 6));
     assert_false(is_locked(&two, 8));
@@ -485,7 +490,7 @@ static void test_locks_of_two_openings(void **state)
     assert_true(is_locked(&two, 7)); /* an opening that goes takes no other's locks along */
     host_region_unlock(&one, 7);
     assert_false(is_locked(&two, 7));
-    assert_int_equal(host_region_lock(&two, 7), 0);
+    assert_int_equal(host_region_lock(&two, 7, WAIT_NS), 0);
     assert_true(is_locked(&one, 7));
     host_region_close(&two);
     assert_false(is_locked(&one, 7));
@@ -501,14 +506,14 @@ static void test_lock_dies_with_its_holder(void **state)
     assert_int_equal(pipe(ready), 0);
     const pid_t child = fork();
     if (child == 0) {
-        IN_CHILD(host_region_reopen(&region) == 0 && host_region_lock(&region, 0) == 0);
+        IN_CHILD(host_region_reopen(&region) == 0 && host_region_lock(&region, 0, WAIT_NS) == 0);
         IN_CHILD(write(ready[1], "!", 1) == 1);
         for (;;) pause();
     }
     assert_int_equal(read(ready[0], &byte, 1), 1);
     assert_true(is_locked(&region, 0));
     assert_int_equal(kill(child, SIGKILL), 0);
-    assert_int_equal(host_region_lock(&region, 0), 0); /* waits until he is dead, and no longer */
+    assert_int_equal(host_region_lock(&region, 0, WAIT_NS), 0); /* waits until he is dead, and no longer */
     int status;
     waitpid(child, &status, 0);
     assert_true(WIFSIGNALED(status));
@@ -527,20 +532,20 @@ static ino_t file_of(const struct host_region *region)
 /* Without reopening, parent and child are one holder.  With it they exclude each other. */
 static void check_reopened(struct host_region *region)
 {
-    assert_int_equal(host_region_lock(region, 3), 0);
+    assert_int_equal(host_region_lock(region, 3, WAIT_NS), 0);
     const pid_t child = fork();
     if (child == 0) {
         IN_CHILD(!is_locked(region, 3));
         const ino_t file = file_of(region);
         IN_CHILD(host_region_reopen(region) == 0 && file_of(region) == file);
         IN_CHILD(is_locked(region, 3));
-        IN_CHILD(host_region_lock(region, 4) == 0);
+        IN_CHILD(host_region_lock(region, 4, WAIT_NS) == 0);
         IN_CHILD(fcntl(region->fd, F_GETFD) == FD_CLOEXEC);
         _exit(0);
     }
     await(child);
     host_region_unlock(region, 3);
-    assert_int_equal(host_region_lock(region, 4), 0);
+    assert_int_equal(host_region_lock(region, 4, WAIT_NS), 0);
 }
 
 static void test_reopened_after_fork(void **state)
@@ -567,13 +572,13 @@ static void test_locked_after_fork_without_proc(void **state)
     assert_true(let_go != MAP_FAILED);
     assert_non_null(mkdtemp(empty));
     assert_int_equal(pipe(ends), 0);
-    assert_int_equal(host_region_lock(&region, 3), 0);
+    assert_int_equal(host_region_lock(&region, 3, WAIT_NS), 0);
     const pid_t child = fork();
     if (child == 0) {
         alarm(60);
         if (chroot(empty) != 0) _exit(77);
         const bool again = host_region_reopen(&region) == 0;
-        if (again || write(ends[1], "r", 1) != 1 || host_region_lock(&region, 3) != 0) _exit(1);
+        if (again || write(ends[1], "r", 1) != 1 || host_region_lock(&region, 3, WAIT_NS) != 0) _exit(1);
         _exit(*let_go ? 0 : 2);
     }
     close(ends[1]);
@@ -602,12 +607,12 @@ static void test_reopened_lets_go(void **state)
     char byte;
     struct host_region region = opened("let go", HOST_CREATE);
     assert_int_equal(pipe(ready), 0);
-    assert_int_equal(host_region_lock(&region, 5), 0);
+    assert_int_equal(host_region_lock(&region, 5, WAIT_NS), 0);
     const pid_t child = fork();
     if (child == 0) {
         alarm(60); /* it would wait for ever for itself */
         IN_CHILD(host_region_reopen(&region) == 0 && write(ready[1], "!", 1) == 1);
-        IN_CHILD(host_region_lock(&region, 5) == 0);
+        IN_CHILD(host_region_lock(&region, 5, WAIT_NS) == 0);
         _exit(0);
     }
     assert_int_equal(read(ready[0], &byte, 1), 1);
@@ -640,14 +645,14 @@ static void test_interrupted_lock(void **state)
     struct host_region region = opened("waited for", HOST_CREATE);
     alarms = mmap(NULL, sizeof *alarms, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(alarms, MAP_FAILED);
-    assert_int_equal(host_region_lock(&region, 5), 0);
+    assert_int_equal(host_region_lock(&region, 5, WAIT_NS), 0);
     const pid_t child = fork();
     if (child == 0) {
         const struct sigaction action = {.sa_handler = count_alarm}; /* without SA_RESTART */
         const struct itimerval often = {{0, 1000}, {0, 1000}};
         IN_CHILD(host_region_reopen(&region) == 0 && sigaction(SIGALRM, &action, NULL) == 0);
         IN_CHILD(setitimer(ITIMER_REAL, &often, NULL) == 0);
-        IN_CHILD(host_region_lock(&region, 5) == 0);
+        IN_CHILD(host_region_lock(&region, 5, WAIT_NS) == 0);
         _exit(atomic_load(alarms) < 20);
     }
     siginfo_t dead = {0};
@@ -681,7 +686,7 @@ static void open_region(const char *name, struct host_region *region, void **hea
     struct region_view view;
     *made = false;
     IN_CHILD(host_region_open(region, path_of(name), HOST_JOIN_OR_CREATE, MODE, &created) == 0);
-    IN_CHILD(host_region_lock(region, 0) == 0 && host_region_measure(region) == 0);
+    IN_CHILD(host_region_lock(region, 0, WAIT_NS) == 0 && host_region_measure(region) == 0);
     if (region->size == 0) IN_CHILD(host_region_grow(region, REGION_PAGE + AREA) == 0);
     IN_CHILD(host_region_map(region, 0, REGION_PAGE, header) == 0);
     const struct region_times times = times_now();
@@ -742,7 +747,7 @@ static void add_areas(struct host_region *region, void *header)
     void *area;
     IN_CHILD(host_region_reopen(region) == 0);
     for (unsigned areas = 2; areas <= REGION_AREAS_MAX; areas++) {
-        IN_CHILD(host_region_lock(region, 0) == 0 && host_region_measure(region) == 0);
+        IN_CHILD(host_region_lock(region, 0, WAIT_NS) == 0 && host_region_measure(region) == 0);
         IN_CHILD(region_read(header, region->size, &view) == REGION_SOUND);
         const uint64_t end = region_end(&view);
         IN_CHILD(host_region_grow(region, end + areas * AREA) == 0);

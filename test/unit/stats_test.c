@@ -69,6 +69,7 @@ static struct stats *open_service(struct service *service)
     now_ns = 5000;
     unix_now_ns = UINT64_C(1700000000250000000);
     told_stats = (weir_table_stats){.keys_live = 10, .keys_max = 1000, .bytes = 25000, .full = 3, .displaced = 2};
+    told_stats.stuck = 4;
     told_stats.reclaimed = 7;
     told_top_count = 0;
     service_open(service, NULL, test_now, NULL);
@@ -289,6 +290,9 @@ static const char *const expected_metrics[] = {
     "# HELP weir_table_displaced_total Keys that lost their slot to another.\n"
     "# TYPE weir_table_displaced_total counter\n"
     "weir_table_displaced_total 2\n"
+    "# HELP weir_table_stuck_total Questions refused, for another process kept the lock of their part of the state.\n"
+    "# TYPE weir_table_stuck_total counter\n"
+    "weir_table_stuck_total 4\n"
     "# HELP weir_settles_refused_total Receipts that were not settled, for too many had been of late: see "
     "table.keys.\n"
     "# TYPE weir_settles_refused_total counter\n"
@@ -477,7 +481,7 @@ static void test_json_of_nothing(void **state)
         &out,
         START "0,\"addresses\":[],\"connections\":{\"open\":0,\"opened\":0,\"refused\":0,\"cut\":0},\"commands\":0,"
               "\"http_requests\":0,\"errors\":0,\"workers\":1,"
-              "\"table\":{\"keys\":10,\"keys_max\":1000,\"bytes\":25000,\"full\":3,\"displaced\":2,"
+              "\"table\":{\"keys\":10,\"keys_max\":1000,\"bytes\":25000,\"full\":3,\"displaced\":2,\"stuck\":4,"
               "\"reclaimed\":7},\"events\":[],\"mistakes\":[],\"top\":[],\"layout\":0,\"sample\":0,\"limits\":[],"
               "\"names\":0,\"all\":{\"allowed\":0,\"denied\":0,\"never\":0,\"shadowed\":0,\"permits\":0,\"late_ns\":0},"
               "\"samples\":[],\"more\":false}\n");
@@ -520,7 +524,7 @@ static void test_json(void **state)
                 "{\"protocol\":\"HTTP\",\"address\":\"unix:\\\"\\\\xff\"}],\"connections\":{\"open\":5,\"opened\":21,"
                 "\"refused\":17,\"cut\":18},\"commands\":12,"
                 "\"http_requests\":13,\"errors\":14,\"workers\":1,"
-                "\"table\":{\"keys\":10,\"keys_max\":1000,\"bytes\":25000,\"full\":3,\"displaced\":2,"
+                "\"table\":{\"keys\":10,\"keys_max\":1000,\"bytes\":25000,\"full\":3,\"displaced\":2,\"stuck\":4,"
                 "\"reclaimed\":7},\"events\":[{\"number\":2,\"unix_ms\":1700000001250,\"text\":\"cut \xef\xbf\xbd\"},"
                 "{\"number\":1,\"unix_ms\":1700000000250,\"text\":\"reloaded \\\"weir.yaml\\\"\"}],\"mistakes\":["
                 "{\"number\":1,\"unix_ms\":1700000001250,\"text\":\"RESP: no\"}],\"top\":[],"
