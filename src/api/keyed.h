@@ -274,6 +274,9 @@ void keyed_rules_forget(weir_table *table, const struct plan *plan, weir_key key
 
 /* ---- keyed_wide.c ---- */
 
+/* How many keys are not as fresh ones; those under a lock that is not had within a ms are none. */
+uint64_t keyed_wide_live(weir_table *table, struct keyed_part *part, uint64_t now_ns); /* part NULL: the table's own */
+
 /* For struct wide. */
 bool keyed_lock(void *table, unsigned stripe);
 void keyed_unlock(void *table, unsigned stripe);

@@ -124,7 +124,7 @@ static uint64_t live_in_parts(weir_table *table, uint64_t now_ns)
     for (uint64_t i = 0; i < atom_load_acquire(&table->parts); i++) {
         struct keyed_part *part = table->part[i];
         live += keyed_is_wide(table)
-                    ? wide_live(&part->wide, now_ns)
+                    ? keyed_wide_live(table, part, now_ns)
                     : table_live(&part->slots.area, 0, 2 * part->slots.area.half, keyed_units_of(table, now_ns));
     }
     return live;
@@ -134,7 +134,7 @@ static uint64_t live(weir_table *table)
 {
     const uint64_t now_ns = host_now_ns() + table->offset_ns;
     uint64_t live = live_in_parts(table, now_ns);
-    if (keyed_is_wide(table)) return live + wide_live(&table->wide, now_ns);
+    if (keyed_is_wide(table)) return live + keyed_wide_live(table, NULL, now_ns);
     const struct table *slots = keyed_slots(table);
     unsigned first = slots->first;
     for (unsigned i = slots->first; i < slots->count; i++) {

@@ -20,6 +20,8 @@
 /* What the word of a lock says. */
 enum { LOCK_FREE, LOCK_HELD, LOCK_STUCK /* free in here, and somebody else does not let go of it */ };
 
+#define LOOK_WAIT_NS UINT64_C(1000000)
+
 /* Of the hash, so that a wide state and a slot of the same key share nothing. */
 enum { WIDE_SALT = WEIR_LIMITS_MAX, SPINS_BEFORE_YIELD = 100, ALGORITHM_BITS = 4 };
 
@@ -48,12 +50,12 @@ static bool take_word(struct atom *word, uint64_t wait_ns, bool *stuck)
 }
 
 /* region: of a file; NULL: in memory. */
-static bool lock(weir_table *table, struct atom *word, const struct host_region *region, uint64_t byte)
+static bool lock(struct atom *word, const struct host_region *region, uint64_t byte, uint64_t wait_ns)
 {
     bool stuck = false;
     /* Another thread may have it, and wait for the file. */
-    bool had = take_word(word, add_saturating(table->wait_ns, table->wait_ns), &stuck);
-    if (had && region != NULL && host_region_lock(region, byte, stuck ? 0 : table->wait_ns) != 0) {
+    bool had = take_word(word, 2 * wait_ns, &stuck);
+    if (had && region != NULL && host_region_lock(region, byte, stuck ? 0 : wait_ns) != 0) {
         atom_store_release(word, LOCK_STUCK);
         had = false;
     }
@@ -76,7 +78,14 @@ bool keyed_lock(void *context, unsigned stripe)
 {
     weir_table *table = context;
     keyed_after_fork(table);
-    return lock(table, &table->stripe[stripe], file_of(table, stripe), LOCK_STRIPES + stripe);
+    return lock(&table->stripe[stripe], file_of(table, stripe), LOCK_STRIPES + stripe, table->wait_ns);
+}
+
+static bool lock_to_look(void *context, unsigned stripe)
+{
+    weir_table *table = context;
+    keyed_after_fork(table);
+    return lock(&table->stripe[stripe], file_of(table, stripe), LOCK_STRIPES + stripe, LOOK_WAIT_NS);
 }
 
 void keyed_unlock(void *context, unsigned stripe)
@@ -100,7 +109,7 @@ bool keyed_lock_part(void *context, unsigned stripe)
 {
     struct keyed_part *part = context;
     if (stripe >= WIDE_STRIPES) return keyed_lock(part->table, stripe);
-    return lock(part->table, &part->stripe[stripe], file_of_part(part), byte_of(part, stripe));
+    return lock(&part->stripe[stripe], file_of_part(part), byte_of(part, stripe), part->table->wait_ns);
 }
 
 void keyed_unlock_part(void *context, unsigned stripe)
@@ -108,6 +117,19 @@ void keyed_unlock_part(void *context, unsigned stripe)
     struct keyed_part *part = context;
     if (stripe >= WIDE_STRIPES) keyed_unlock(part->table, stripe);
     else unlock(&part->stripe[stripe], file_of_part(part), byte_of(part, stripe));
+}
+
+static bool lock_part_to_look(void *context, unsigned stripe)
+{
+    struct keyed_part *part = context;
+    return lock(&part->stripe[stripe], file_of_part(part), byte_of(part, stripe), LOOK_WAIT_NS);
+}
+
+uint64_t keyed_wide_live(weir_table *table, struct keyed_part *part, uint64_t now_ns)
+{
+    struct wide wide = part != NULL ? part->wide : table->wide;
+    wide.lock = part != NULL ? lock_part_to_look : lock_to_look;
+    return wide_live(&wide, now_ns);
 }
 
 static struct wide *home_of(weir_table *table, const struct plan *plan)
