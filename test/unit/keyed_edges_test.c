@@ -21,6 +21,7 @@
 
 #include <weir/weir.h>
 
+#include "api/keyed.h"
 #include "size.h"
 #include "unit/plans.h"
 #include "unit/skip.h"
@@ -292,6 +293,24 @@ static void units_of_all_sizes(void **unused)
         }
         weir_table_close(table);
     }
+}
+
+/* A limit as long as the table's longest, and one that is a unit longer. */
+static void the_longest_passes(void **unused)
+{
+    (void)unused;
+    weir_table *table = open_default();
+    const uint64_t unit_ns = table->unit >= 0 ? 1 : UINT64_C(1) << -table->unit;
+    const uint64_t longest_ns = table->unit >= 0 ? table->longest >> table->unit : table->longest << -table->unit;
+    for (uint64_t more = 0; more < 2; more++) {
+        char text[64];
+        snprintf(text, sizeof text, "1/%juns burst=1; 1/s", (uintmax_t)(longest_ns + more * unit_ns));
+        const weir_plan plan = plan_of(text);
+        assert_int_equal(weir_table_fits(table, &plan, NULL), more == 0 ? 0 : WEIR_EUNSUPPORTED);
+        assert_int_equal(weir_table_take(table, &plan, weir_key_text("k"), 1).verdict,
+                         more == 0 ? WEIR_ALLOW : WEIR_NEVER);
+    }
+    weir_table_close(table);
 }
 
 /* What does not fit is never admitted, and never told to come again at once. */
@@ -576,6 +595,7 @@ int main(void)
         cmocka_unit_test(the_most_refused_are_no_more_than_wanted),
         cmocka_unit_test(time_may_go_back),
         cmocka_unit_test(units_of_all_sizes),
+        cmocka_unit_test(the_longest_passes),
         cmocka_unit_test(what_lasts_too_long_never_passes),
         cmocka_unit_test(all_or_nothing_of_one_key),
         cmocka_unit_test(asks_of_all_counts),

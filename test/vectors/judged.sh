@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# judged.sh RUNNER DIR [REFERENCE] - does the shipped core still judge as many steps of each file as judged.txt says, and
-# is nothing skipped but those quirks of the peer that it counts?
+# judged.sh RUNNER DIR [REFERENCE] - does the shipped core still judge as many steps of each file as judged.txt says,
+# and is nothing skipped but those quirks of the peer that it counts?
 set -u
 
 if [ $# -lt 2 ] || [ ! -x "$1" ]; then
