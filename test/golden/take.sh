@@ -162,7 +162,7 @@ for key in $'\xff' $'\xc0\x80' $'a\xe2\x82' $'\xe2\x82z' \
     run 'a key that is no UTF-8' "$weir" take 1/h "$key" --json
     ends 0
     json out '.key | contains("\ufffd")'
-    if ! iconv -f UTF-8 -t UTF-8 out >/dev/null 2>err; then fail 'that is no text'; fi # jq would read it all the same
+    if ! python3 -c 'open("out", encoding="utf-8").read()' 2>err; then fail 'that is no text'; fi # jq would read it
 done
 for key in $'\xdf\xbf' $'\xe0\xa0\x80' $'\xed\x9f\xbf' $'\xee\x80\x80' $'\xef\xbf\xbe' \
     $'\xf0\x90\x80\x80' $'\xf4\x8f\xbf\xbf'; do

@@ -299,9 +299,12 @@ static void units_of_all_sizes(void **unused)
 static void the_longest_passes(void **unused)
 {
     (void)unused;
-    weir_table *table = open_default();
-    const uint64_t unit_ns = table->unit >= 0 ? 1 : UINT64_C(1) << -table->unit;
-    const uint64_t longest_ns = table->unit >= 0 ? table->longest >> table->unit : table->longest << -table->unit;
+    weir_table_options options = WEIR_TABLE_OPTIONS;
+    options.keys_max = 10;
+    options.longest_ns = UINT64_C(1) << 60; /* so a unit is several ns, and a limit can be as long to the unit */
+    weir_table *table = open_with(options);
+    assert_true(table->unit < 0);
+    const uint64_t unit_ns = UINT64_C(1) << -table->unit, longest_ns = table->longest << -table->unit;
     for (uint64_t more = 0; more < 2; more++) {
         char text[64];
         snprintf(text, sizeof text, "1/%juns burst=1; 1/s", (uintmax_t)(longest_ns + more * unit_ns));
