@@ -295,19 +295,20 @@ static void units_of_all_sizes(void **unused)
     }
 }
 
-/* A limit as long as the table's longest, and one that is a unit longer. */
+/* A limit that fills the table's longest, 2^53 - 1 units, and one of a permit more. */
 static void the_longest_passes(void **unused)
 {
     (void)unused;
+    enum { DIVISOR = 6361 };
     weir_table_options options = WEIR_TABLE_OPTIONS;
     options.keys_max = 10;
-    options.longest_ns = UINT64_C(1) << 60; /* so a unit is several ns, and a limit can be as long to the unit */
+    options.longest_ns = UINT64_C(1) << 60;
     weir_table *table = open_with(options);
-    assert_true(table->unit < 0);
-    const uint64_t unit_ns = UINT64_C(1) << -table->unit, longest_ns = table->longest << -table->unit;
-    for (uint64_t more = 0; more < 2; more++) {
+    assert_true(table->unit < 0 && table->longest % DIVISOR == 0);
+    for (unsigned more = 0; more < 2; more++) {
         char text[64];
-        snprintf(text, sizeof text, "1/%juns burst=1; 1/s", (uintmax_t)(longest_ns + more * unit_ns));
+        snprintf(text, sizeof text, "1/%juns burst=%u; 1/s", (uintmax_t)(table->longest / DIVISOR << -table->unit),
+                 DIVISOR + more);
         const weir_plan plan = plan_of(text);
         assert_int_equal(weir_table_fits(table, &plan, NULL), more == 0 ? 0 : WEIR_EUNSUPPORTED);
         assert_int_equal(weir_table_take(table, &plan, weir_key_text("k"), 1).verdict,
