@@ -42,6 +42,8 @@ weir_programs(unit test TIER check USES cmocka NAMES pace_lines
     WRAPS host_event_wait host_now_ns poll read write)
 weir_programs(unit test TIER check USES cmocka NAMES record PARTS outcomes record record_print)
 weir_programs(unit test TIER check USES cmocka zlib NAMES source PARTS source)
+weir_programs(unit test TIER check USES cmocka serve engine NAMES no_memory
+    WRAPS aligned_alloc calloc free malloc realloc)
 weir_programs(unit test TIER check USES cmocka NAMES clock_reads WRAPS host_now_ns pthread_mutex_lock)
 weir_programs(unit test TIER check USES cmocka NAMES keyed_time
     WRAPS host_boot host_now_coarse_ns host_now_ns host_time_namespace_ns host_unix_ns)
