@@ -117,7 +117,9 @@ static void test_all_or_nothing(void **state)
         assert_int_equal(weir_decide(&share, none, (weir_instant){S}, 1).verdict, verdicts[i]);
         weir_engine_limit *limit = NULL;
         weir_engine *const engine = open_engine(WEIR_AWAY_LOCAL, &limit, texts[i]);
-        assert_int_equal(ask(engine, limit, WEIR_ASK_TAKE, 1).decision.verdict, verdicts[i]);
+        /* What never passes here is refused: it is asked again when the engine is back. */
+        const uint32_t through = verdicts[i] == WEIR_NEVER ? WEIR_DENY : verdicts[i];
+        assert_int_equal(ask(engine, limit, WEIR_ASK_TAKE, 1).decision.verdict, through);
         close_engine(engine, limit);
     }
 }

@@ -122,8 +122,8 @@ static void durations_are_told_so(void **state)
         {90 * SECOND, "1.5 min"},
         {HOUR + 1799999999, "1 h"},
         {HOUR + 1800000000, "1.001 h"},
-        {7 * DAY, "7 days"},
-        {YEAR, "year"},
+        {7 * DAY, "7 d"},
+        {YEAR, "1 year"},
         {YEAR + YEAR / 2, "1.5 years"},
         {UINT64_MAX, "584.942 years"},
     };
