@@ -22,8 +22,8 @@ endif()
 # ---- unit: one file of the sources, or one idea ----
 weir_programs(unit test TIER check USES cmocka NAMES accesslog address address_text bursty bytes cycle dialect directive
     extremes facts fields five_per_second fixed_window hash host keyed keyed_edges keyed_one leaky lease lease_fork
-    limiter list log map memory micro micro_log micro_state module_clock num plan region resp simrate slept sliding_log
-    sliding_window spelling stamp stuck text timeline top tsc warmup wide writer arguments)
+    limiter list log map memory micro micro_log micro_state module_clock module_stamps num plan region resp simrate
+    slept sliding_log sliding_window spelling stamp stuck text timeline top tsc warmup wide writer arguments)
 weir_programs(unit test TIER check USES cmocka serve NAMES changed_limit config deadlines http http_auth http_gate
     http_headers http_routes notes policy quota receipt resp_commands tables turn)
 weir_programs(unit test TIER check USES cmocka engine NAMES engine_away engine_breaker engine_clock engine_faults
@@ -42,7 +42,9 @@ weir_programs(unit test TIER check USES cmocka NAMES pace_lines
     WRAPS host_event_wait host_now_ns poll read write)
 weir_programs(unit test TIER check USES cmocka NAMES record PARTS outcomes record record_print)
 weir_programs(unit test TIER check USES cmocka zlib NAMES source PARTS source)
-weir_programs(unit test TIER check USES cmocka NAMES clock_reads WRAPS host_now_ns)
+weir_programs(unit test TIER check USES cmocka serve engine NAMES no_memory
+    WRAPS aligned_alloc calloc free malloc realloc)
+weir_programs(unit test TIER check USES cmocka NAMES clock_reads WRAPS host_now_ns pthread_mutex_lock)
 weir_programs(unit test TIER check USES cmocka NAMES keyed_time
     WRAPS host_boot host_now_coarse_ns host_now_ns host_time_namespace_ns host_unix_ns)
 weir_programs(unit test TIER check USES cmocka NAMES wait

@@ -199,6 +199,12 @@ what='prefixes'
 keys_of --key client/24,48 addresses.log >out
 printf '%s\n' 192.0.2.0/24 192.0.2.0/24 2001:db8:1::/48 2001:db8:1::/48 'a host' >expected
 same out expected
+keys_of --key client/23,47 addresses.log >out
+printf '%s\n' 192.0.2.0/23 192.0.2.0/23 2001:db8::/47 2001:db8::/47 'a host' >expected
+same out expected
+keys_of --key client/31,63 addresses.log >out
+printf '%s\n' 192.0.2.76/31 192.0.2.76/31 2001:db8:1:2::/63 2001:db8:1:2::/63 'a host' >expected
+same out expected
 keys_of --key client/128 addresses.log >out
 printf '%s\n' 192.0.2.77 192.0.2.77 2001:db8:1:2:3::4 2001:db8:1:2:ffff::1 'a host' >expected
 same out expected

@@ -158,11 +158,18 @@ json out '.key == "\"\\\t\n\u0001\u007fä €"'
 refused 1 1/h "$key"
 says err $'"\\????\xc3\xa4 \xe2\x82\xac has used'
 for key in $'\xff' $'\xc0\x80' $'a\xe2\x82' $'\xe2\x82z' \
-    $'\xf5\x80\x80\x80' $'\xe0\x80\x80' $'\xed\xa0\x80' $'\xf0\x80\x80\x80' $'\xf4\x90\x80\x80'; do
+    $'\xf5\x80\x80\x80' $'\xe0\x80\x80' $'\xe0\x9f\xbf' \
+    $'\xf0\x8f\xbf\xbf' $'\xed\xa0\x80' $'\xf0\x80\x80\x80' $'\xf4\x90\x80\x80'; do
     run 'a key that is no UTF-8' "$weir" take 1/h "$key" --json
     ends 0
     json out '.key | contains("\ufffd")'
-    if ! iconv -f UTF-8 -t UTF-8 out >/dev/null 2>err; then fail 'that is no text'; fi # jq would read it all the same
+    if ! python3 -c 'open("out", encoding="utf-8").read()' 2>err; then fail 'that is no text'; fi # jq would read it
+done
+for key in $'\xdf\xbf' $'\xe0\xa0\x80' $'\xed\x9f\xbf' $'\xee\x80\x80' $'\xef\xbf\xbe' \
+    $'\xf0\x90\x80\x80' $'\xf4\x8f\xbf\xbf'; do
+    run 'a key that is UTF-8, but only just' "$weir" take 1/h "$key" --json
+    ends 0
+    if [ "$(jq -r .key out)" != "$key" ]; then fail 'it is another'; fi
 done
 passes 1/h $'\xfe' # each of those is another key
 passes 1/h "$(head -c 4096 /dev/zero | tr '\0' k)"

@@ -85,6 +85,24 @@ ends 0
 says out 'no limits with a name'
 says out 'texts: off: an address of this service is public'
 
+# ---- and what it lists, byte for byte ----
+cat >weir.yaml <<'EOF'
+listen: {resp: "127.0.0.1:0", http: none}
+limits:
+  api: 10/s
+  login: {limit: "5/h; 1/min burst=2", shadow: true}
+  open: unlimited
+EOF
+run 'weir serve --check of limits' "$weir" serve weir.yaml --check
+ends 0
+cat >expected <<'EOF'
+api: 10/s burst=10 algorithm=gcra
+login: 5/h burst=5 algorithm=gcra; 1/min burst=2 algorithm=gcra (shadow)
+open: unlimited
+EOF
+head -n 3 out >limits # memory comes next
+same limits expected
+
 export WEIR_PASSWORD=
 refuses 'can be reached by others, and no password is set' --resp :0 --http none
 unset WEIR_PASSWORD

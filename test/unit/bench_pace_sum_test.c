@@ -12,6 +12,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/arguments.h"
 #include "cli/bench_pace_sum.h"
@@ -28,6 +29,26 @@ struct run {
     struct pace_notes *notes;
     double figure[PACE_FIGURES];
 };
+
+/* No quantile is below a value that it must hold, nor more than 1/128 above. */
+static void quantiles(void **state)
+{
+    (void)state;
+    struct histogram *histogram = malloc(sizeof *histogram);
+    assert_non_null(histogram);
+    for (unsigned bit = 0; bit < 63; bit++) {
+        for (uint64_t less = 0; less < 3; less++) {
+            const uint64_t value = (UINT64_C(3) << bit >> 1) + 1 - less;
+            memset(histogram, 0, sizeof *histogram);
+            histogram_add(histogram, value);
+            assert_int_equal(histogram_quantile(histogram, 1000), value);
+            histogram_add(histogram, UINT64_MAX);
+            assert_in_range(histogram_quantile(histogram, 500), value, value + value / 128);
+            assert_int_equal(histogram_quantile(histogram, 501), UINT64_MAX);
+        }
+    }
+    free(histogram);
+}
 
 static void open_run(struct run *run, uint64_t every)
 {
@@ -165,8 +186,11 @@ static void nothing_was_done(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(on_the_dot),       cmocka_unit_test(gaps),
-        cmocka_unit_test(too_fast),         cmocka_unit_test(an_interval_across_the_end),
+        cmocka_unit_test(quantiles),
+        cmocka_unit_test(on_the_dot),
+        cmocka_unit_test(gaps),
+        cmocka_unit_test(too_fast),
+        cmocka_unit_test(an_interval_across_the_end),
         cmocka_unit_test(nothing_was_done),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

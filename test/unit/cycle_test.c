@@ -290,6 +290,19 @@ static void full_again(void **unused)
 
 /* ---- a limiter ---- */
 
+/* Once a limit was changed only its state knows where its cycles are: a period at most. */
+static void full_again_after_a_change(void **unused)
+{
+    (void)unused;
+    weir_limiter *limiter = open_manual("5/s algorithm=cycle");
+    weir_decision decision = weir_take_at(limiter, at(900), 1);
+    assert_int_equal(weir_limiter_full_ns(limiter, &decision), S - 900);
+    change(limiter, "7/s algorithm=cycle", WEIR_KEEP);
+    decision = weir_take_at(limiter, at(1000), 1);
+    assert_int_equal(weir_limiter_full_ns(limiter, &decision), S);
+    weir_close(limiter);
+}
+
 static void begins_when_it_is_made(void **unused)
 {
     (void)unused;
@@ -442,6 +455,7 @@ int main(void)
         cmocka_unit_test(in_numbers),
         cmocka_unit_test(in_words),
         cmocka_unit_test(full_again),
+        cmocka_unit_test(full_again_after_a_change),
         cmocka_unit_test(begins_when_it_is_made),
         cmocka_unit_test(changed),
         cmocka_unit_test(another_period),

@@ -201,6 +201,18 @@ static void unsupported(void **state)
     assert_int_equal(opened, 0);
 }
 
+/* Nobody who reads what the service says learns of a password. */
+static void a_password_is_not_told(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_with_engine();
+    publish(rig, "redis://me:s3cr@t:x@[::1]:7/2?db=@");
+    told(told_to, true, "connection refused");
+    assert_string_equal(rig->service.event[(rig->service.event_count - 1) % SERVICE_EVENTS_MAX].text,
+                        "engine redis://[::1]:7/2?db=@: away: connection refused");
+    rig_close(rig);
+}
+
 /* Names and texts that were known ask the new one, from the next turn on. */
 static void another_engine(void **state)
 {
@@ -463,23 +475,15 @@ static void corrections_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(one_batch, begin),
-        cmocka_unit_test_setup(exempt_and_others, begin),
-        cmocka_unit_test_setup(receipts, begin),
-        cmocka_unit_test_setup(away, begin),
-        cmocka_unit_test_setup(unsupported, begin),
-        cmocka_unit_test_setup(another_engine, begin),
-        cmocka_unit_test_setup(headers, begin),
-        cmocka_unit_test_setup(others_go_on, begin),
-        cmocka_unit_test_setup(in_order, begin),
-        cmocka_unit_test_setup(meanwhile, begin),
-        cmocka_unit_test_setup(reload_and_end, begin),
-        cmocka_unit_test_setup(shared_secret, begin),
-        cmocka_unit_test_setup(ended_secret, begin),
-        cmocka_unit_test_setup(unknown_secrets, begin),
-        cmocka_unit_test_setup(corrections, begin),
-        cmocka_unit_test_setup(corrections_end, begin),
-        cmocka_unit_test_setup(corrections_in_order, begin),
+        cmocka_unit_test_setup(one_batch, begin),       cmocka_unit_test_setup(exempt_and_others, begin),
+        cmocka_unit_test_setup(receipts, begin),        cmocka_unit_test_setup(away, begin),
+        cmocka_unit_test_setup(unsupported, begin),     cmocka_unit_test_setup(a_password_is_not_told, begin),
+        cmocka_unit_test_setup(another_engine, begin),  cmocka_unit_test_setup(headers, begin),
+        cmocka_unit_test_setup(others_go_on, begin),    cmocka_unit_test_setup(in_order, begin),
+        cmocka_unit_test_setup(meanwhile, begin),       cmocka_unit_test_setup(reload_and_end, begin),
+        cmocka_unit_test_setup(shared_secret, begin),   cmocka_unit_test_setup(ended_secret, begin),
+        cmocka_unit_test_setup(unknown_secrets, begin), cmocka_unit_test_setup(corrections, begin),
+        cmocka_unit_test_setup(corrections_end, begin), cmocka_unit_test_setup(corrections_in_order, begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

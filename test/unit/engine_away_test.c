@@ -103,6 +103,27 @@ static void test_local(void **state)
     close_engine(engine, limit);
 }
 
+/* What has no rate has no share. */
+static void test_all_or_nothing(void **state)
+{
+    (void)state;
+    weir_plan plan, share;
+    uint64_t none[WEIR_LIMITS_MAX * 2] = {0};
+    static const char *const texts[] = {"unlimited", "none", "1/h burst=2; unlimited"};
+    static const uint32_t verdicts[] = {WEIR_ALLOW, WEIR_NEVER, WEIR_ALLOW};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(weir_plan_parse(&plan, texts[i], WEIR_ADMIT, NULL), 0);
+        away_plan(&share, &plan, 3);
+        assert_int_equal(weir_decide(&share, none, (weir_instant){S}, 1).verdict, verdicts[i]);
+        weir_engine_limit *limit = NULL;
+        weir_engine *const engine = open_engine(WEIR_AWAY_LOCAL, &limit, texts[i]);
+        /* What never passes here is refused: it is asked again when the engine is back. */
+        const uint32_t through = verdicts[i] == WEIR_NEVER ? WEIR_DENY : verdicts[i];
+        assert_int_equal(ask(engine, limit, WEIR_ASK_TAKE, 1).decision.verdict, through);
+        close_engine(engine, limit);
+    }
+}
+
 /* Handles of several threads: one share for all of them. */
 enum { THREADS = 4, TAKES = 500 };
 
@@ -229,9 +250,13 @@ static void test_wrong_options(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shares),        cmocka_unit_test(test_local),
-        cmocka_unit_test(test_threads_share), cmocka_unit_test(test_open_and_closed),
-        cmocka_unit_test(test_wrong_options), cmocka_unit_test(test_more_keys_than_room),
+        cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_all_or_nothing),
+        cmocka_unit_test(test_local),
+        cmocka_unit_test(test_threads_share),
+        cmocka_unit_test(test_open_and_closed),
+        cmocka_unit_test(test_wrong_options),
+        cmocka_unit_test(test_more_keys_than_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,10 +6,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
+
+#include "engine/resolve.h"
 
 static struct engine_url url;
 static weir_error error;
@@ -134,6 +137,41 @@ static void test_limits(void **state)
     assert_int_equal(url_read(&url, text, &error), WEIR_EINVAL);
 }
 
+/* As long as may be, and one byte more. */
+static void test_lengths(void **state)
+{
+    (void)state;
+    char text[2 * URL_WORD_MAX];
+    for (int more = 0; more < 2; more++) {
+        snprintf(text, sizeof text, "redis://:%0*d@host", URL_WORD_MAX - 1 + more, 7);
+        assert_int_equal(url_read(&url, text, &error), more == 0 ? 0 : WEIR_EINVAL);
+        if (more == 0) assert_int_equal(strlen(url.password), URL_WORD_MAX - 1);
+        snprintf(text, sizeof text, "redis://%0*d:1", URL_HOST_MAX - 1 + more, 7);
+        assert_int_equal(url_read(&url, text, &error), more == 0 ? 0 : WEIR_EINVAL);
+    }
+}
+
+static void test_what_is_known(void **state)
+{
+    (void)state;
+    static const struct {
+        struct engine_place place;
+        unsigned count;
+        const char *host;
+    } rows[] = {
+        {{"/run/redis.sock", 0}, 1, "/run/redis.sock"}, {{"10.0.0.5", 6379}, 1, "10.0.0.5"},
+        {{"2001:DB8::1", 6379}, 1, "2001:db8::1"},      {{"localhost", 6379}, 2, "127.0.0.1"},
+        {{"engine.of.nobody.invalid", 6379}, 0, ""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct engine_addresses known;
+        assert_int_equal(resolve_known(&rows[i].place, &known), rows[i].count != 0);
+        assert_int_equal(known.count, rows[i].count);
+        assert_int_equal(known.port, rows[i].place.port);
+        assert_string_equal(known.host[0], rows[i].host);
+    }
+}
+
 static void test_tls_is_refused_where_it_is_not(void **state)
 {
     (void)state;
@@ -160,9 +198,10 @@ static void test_tls_is_refused_where_it_is_not(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_server),   cmocka_unit_test(test_socket),
-        cmocka_unit_test(test_many_servers), cmocka_unit_test(test_what_is_wrong_is_said),
-        cmocka_unit_test(test_limits),       cmocka_unit_test(test_tls_is_refused_where_it_is_not),
+        cmocka_unit_test(test_one_server),    cmocka_unit_test(test_socket),
+        cmocka_unit_test(test_many_servers),  cmocka_unit_test(test_what_is_wrong_is_said),
+        cmocka_unit_test(test_limits),        cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_what_is_known), cmocka_unit_test(test_tls_is_refused_where_it_is_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -381,6 +381,18 @@ static void explanations_word_by_word(void **unused)
     assert_int_equal(wrong, 0);
 }
 
+/* Where there is none, no rate is told. */
+static void no_rate(void **unused)
+{
+    (void)unused;
+    static const struct limit limits[] = {
+        {.period_ns = 0}, {.period_ns = 7}, {.count = {7, 0}}, {.count = {7, 19}, .period_ns = 1}};
+    for (size_t i = 0; i < LENGTH(limits); i++) {
+        uint64_t permits = 5, period_ns = 5;
+        assert_int_equal(limit_rate(&limits[i], &permits, &period_ns), i == 3);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -392,6 +404,7 @@ int main(void)
         cmocka_unit_test(spacing_when_saturated),
         cmocka_unit_test(back_to_full),
         cmocka_unit_test(numbers_of_facts),
+        cmocka_unit_test(no_rate),
         cmocka_unit_test(explanations_word_by_word),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

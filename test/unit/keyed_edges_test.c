@@ -21,6 +21,7 @@
 
 #include <weir/weir.h>
 
+#include "api/keyed.h"
 #include "size.h"
 #include "unit/plans.h"
 #include "unit/skip.h"
@@ -292,6 +293,28 @@ static void units_of_all_sizes(void **unused)
         }
         weir_table_close(table);
     }
+}
+
+/* A limit that fills the table's longest, 2^53 - 1 units, and one of a permit more. */
+static void the_longest_passes(void **unused)
+{
+    (void)unused;
+    enum { DIVISOR = 6361 };
+    weir_table_options options = WEIR_TABLE_OPTIONS;
+    options.keys_max = 10;
+    options.longest_ns = UINT64_C(1) << 60;
+    weir_table *table = open_with(options);
+    assert_true(table->unit < 0 && table->longest % DIVISOR == 0);
+    for (unsigned more = 0; more < 2; more++) {
+        char text[64];
+        snprintf(text, sizeof text, "1/%juns burst=%u; 1/s", (uintmax_t)(table->longest / DIVISOR << -table->unit),
+                 DIVISOR + more);
+        const weir_plan plan = plan_of(text);
+        assert_int_equal(weir_table_fits(table, &plan, NULL), more == 0 ? 0 : WEIR_EUNSUPPORTED);
+        assert_int_equal(weir_table_take(table, &plan, weir_key_text("k"), 1).verdict,
+                         more == 0 ? WEIR_ALLOW : WEIR_NEVER);
+    }
+    weir_table_close(table);
 }
 
 /* What does not fit is never admitted, and never told to come again at once. */
@@ -576,6 +599,7 @@ int main(void)
         cmocka_unit_test(the_most_refused_are_no_more_than_wanted),
         cmocka_unit_test(time_may_go_back),
         cmocka_unit_test(units_of_all_sizes),
+        cmocka_unit_test(the_longest_passes),
         cmocka_unit_test(what_lasts_too_long_never_passes),
         cmocka_unit_test(all_or_nothing_of_one_key),
         cmocka_unit_test(asks_of_all_counts),

@@ -296,6 +296,9 @@ static void time_until_full(void **unused)
     const weir_plan plan = plan_for("10/s", WEIR_ADMIT);
     const weir_decision elsewhere = {.verdict = WEIR_DENY, .limit = 1, .end = 5};
     assert_int_equal(weir_full_ns(&plan, &elsewhere), 0);
+    const weir_plan two = plan_for("10/s; 1/h", WEIR_ADMIT);
+    const struct rules first = {plan_inside_const(&two)->rule, 1}; /* what stands behind them is not theirs */
+    assert_int_equal(plan_full_ns(first, &elsewhere), 0);
 }
 
 int main(void)

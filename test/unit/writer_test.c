@@ -104,10 +104,42 @@ static void no_less_is_said_and_not_twice_as_much(void **state)
     }
 }
 
+static void durations_are_told_so(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t ns;
+        const char *text;
+    } rows[] = {
+        {0, "0 ns"},
+        {999, "999 ns"},
+        {1000, "1 \xc2\xb5s"},
+        {1001, "1.001 \xc2\xb5s"},
+        {1000499, "1 ms"}, /* thousandths, a half and more of one is one */
+        {1000500, "1.001 ms"},
+        {59999499999, "59.999 s"},
+        {59999500000, "60 s"},
+        {90 * SECOND, "1.5 min"},
+        {HOUR + 1799999999, "1 h"},
+        {HOUR + 1800000000, "1.001 h"},
+        {7 * DAY, "7 d"},
+        {YEAR, "1 year"},
+        {YEAR + YEAR / 2, "1.5 years"},
+        {UINT64_MAX, "584.942 years"},
+    };
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        char text[TEXT_SIZE];
+        struct writer writer = {text, TEXT_SIZE, 0};
+        write_duration(&writer, rows[i].ns);
+        assert_string_equal(text, rows[i].text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waits_are_told_so),
+        cmocka_unit_test(durations_are_told_so),
         cmocka_unit_test(no_less_is_said_and_not_twice_as_much),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

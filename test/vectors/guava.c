@@ -21,7 +21,7 @@
 #include "inside.h"
 #include "runner.h"
 
-enum { STORED = 1 /* word of the state */, VIEWS = 4, OPTIONS_SIZE = 96, TEXT_SIZE = 256 };
+enum { NEXT, STORED /* words of the state */, VIEWS = 4, OPTIONS_SIZE = 96, TEXT_SIZE = 256 };
 enum { SECOND_US = 1000000, US_NS = 1000, PER_NS_MAX = 1000 /* permits: the most that weir counts */ };
 
 /* The limiter in units of its own. */
@@ -200,6 +200,22 @@ static void take(struct guava *guava, struct step *step, int64_t n, uint64_t wai
     judge_wait(step, "wait_ns", (uint128)got_us * US_NS);
 }
 
+/* Where a permit and a tick are the peer's: not at an infinite rate, nor once coarser units have taken over. */
+static void judge_after(const struct guava *guava, struct step *step)
+{
+    const struct view *view = &guava->view[0];
+    const struct rule *rule = &view->rule;
+    if (guava->finest != 0 || view->per_permit != 1 || view->state[NEXT] == 0) return;
+    const double permit = ldexp(1, rule->scale), tolerance_ns = (double)step->scene->tolerance_ns + 1;
+    const double next_ns = (double)ns_ceil(rule, view->state[NEXT]) - (double)step->scene->shift_ns;
+    const double ticks_per_ns = ldexp((double)rule->multiplier, -rule->shift);
+    const double tolerance = tolerance_ns * ticks_per_ns / permit *
+                             (guava->comes_full ? 1 : (double)rule->burst / (2 * (double)rule->threshold));
+    judge_after_near(step, "stored_permits", (double)view->state[STORED] / permit, tolerance);
+    judge_after_near(step, "max_permits", (double)rule->burst / permit, (2 + 1e-9 * (double)rule->burst) / permit);
+    judge_after_near(step, "next_free_ns", next_ns, tolerance_ns);
+}
+
 /* What is below 0 is none, and the peer's longest is 2^63 - 1 us. */
 static uint64_t timeout_us(struct step *step)
 {
@@ -234,6 +250,7 @@ static bool do_step(struct guava *guava, struct step *step)
 static void step_case(void *subject, struct step *step)
 {
     const bool done = do_step(subject, step);
+    if (done) judge_after(subject, step);
     if (done == judge_has(step, "error"))
         judge_stop(step, "error", done ? "a refusal" : "an answer", done ? "an answer" : "a refusal");
 }

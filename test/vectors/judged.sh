@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# judged.sh RUNNER DIR [REFERENCE] - does the shipped core still judge as many steps of each file as judged.txt says?
+# judged.sh RUNNER DIR [REFERENCE] - does the shipped core still judge as many steps of each file as judged.txt says,
+# and is nothing skipped but those quirks of the peer that it counts?
 set -u
 
 if [ $# -lt 2 ] || [ ! -x "$1" ]; then
@@ -9,13 +10,20 @@ if [ $# -lt 2 ] || [ ! -x "$1" ]; then
 fi
 reference=${3:-$(dirname "$0")/judged.txt}
 out=$(mktemp) || exit 2
-trap 'rm -f "$out"' EXIT
-"$1" "$2" >"$out" || exit 1
+trap 'rm -f "$out" "$out.err"' EXIT
+"$1" "$2" >"$out" 2>"$out.err" || exit 1
+if grep '^  skipped: ' "$out.err" | grep -Evx '  skipped: [0-9]+ peer_quirk'; then
+    echo "judged: something is skipped that is no peer_quirk"
+    exit 1
+fi
 
 awk -v reference="$reference" '
     FILENAME == reference {
         sub(/#.*/, "")
-        if (NF == 2) least[$1] = $2
+        if (NF == 3) {
+            least[$1] = $2
+            quirks[$1] = $3
+        }
         next
     }
     {
@@ -23,7 +31,11 @@ awk -v reference="$reference" '
         sub(/: .*/, "", name)
         if (!match($0, /, [0-9]+ by the core$/)) complain($0, "ends in no count of the steps that the core judged")
         judged[name] = substr($0, RSTART + 2) + 0
+        skipped = $0
+        sub(/ skipped, .*/, "", skipped)
+        sub(/.* /, "", skipped)
         if (!(name in least)) complain(name, "is not in " reference)
+        else if (skipped != quirks[name]) complain(name, skipped " steps skipped, " quirks[name] " before")
     }
     function complain(what, why) {
         print "judged: " what ": " why

@@ -97,12 +97,23 @@ static void ask(struct counter *counter, struct step *step)
     judge_wait(step, "retry_after_ns", decision.retry_ns);
 }
 
+/* Weir rolls its two counts on when it counts; what it weighs them to is in "remaining". */
+static void judge_after(const struct counter *counter, struct step *step)
+{
+    const uint64_t *state = counter->limiter.state, number = number_at(counter, step);
+    const uint64_t next = (state[ENDS] + counter->offset_ns) / counter->window_ns; /* behind its window; 0: untouched */
+    const bool same = state[ENDS] != 0 && next == number + 1, before = state[ENDS] != 0 && next == number;
+    judge_after_i64(step, "previous", (int64_t)(same ? state[PREVIOUS] : before ? state[CURRENT] : 0));
+    judge_after_i64(step, "current", (int64_t)(same ? state[CURRENT] : 0));
+}
+
 static void step_case(void *subject, struct step *step)
 {
     struct counter *counter = subject;
     if (limiter_answered(&counter->limiter, step)) return;
     follow_clock(counter, step);
     ask(counter, step);
+    judge_after(counter, step);
 }
 
 static void close_case(void *subject)
