@@ -45,6 +45,20 @@ static int row_of_letter(const struct command *command, int letter)
     return ARGUMENTS_WRONG;
 }
 
+/* given: "--exmaple=5", or "-x" */
+static void no_option(const struct command *command, const char *given)
+{
+    const char *near = NULL;
+    size_t edits = NEAR_NOTHING;
+    const bool is_long = strncmp(given, "--", 2) == 0;
+    const size_t size = is_long ? strcspn(given + 2, "=") : 0;
+    for (int i = 0; i < command->option_count && size != 0; i++) {
+        if (is_nearer(command->options[i].name, given + 2, size, &edits)) near = command->options[i].name;
+    }
+    if (near != NULL) trouble("%s: there is no option %s; did you mean --%s?", command->name, given, near);
+    else trouble("%s: there is no option %s; see weir %s --help", command->name, given, command->name);
+}
+
 int next_option(const struct command *command, int argc, char **argv, const char **value)
 {
     const struct getopt_tables tables = tables_of(command);
@@ -61,7 +75,7 @@ int next_option(const struct command *command, int argc, char **argv, const char
     const char letter[] = {'-', (char)optopt, '\0'};
     const char *given = optopt > 0 && optopt < FIRST_LONG ? letter : argv[optind - 1];
     if (found == ':') trouble("%s: %s wants a value; see weir %s --help", command->name, given, command->name);
-    else trouble("%s: there is no option %s; see weir %s --help", command->name, given, command->name);
+    else no_option(command, given);
     return ARGUMENTS_WRONG;
 }
 

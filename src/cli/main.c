@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/arguments.h"
+#include "plan/words.h"
 
 static const struct command *command_at(int index)
 {
@@ -49,6 +50,32 @@ static int written(int status)
     return trouble("standard output: %s", why != 0 ? strerror(why) : "not all could be written");
 }
 
+static const struct command *command_named(const char *name)
+{
+    int i = 0;
+    while (command_at(i) != NULL && strcmp(name, command_at(i)->name) != 0) i++;
+    return command_at(i);
+}
+
+static int no_command(const char *name)
+{
+    const char *near = NULL;
+    size_t edits = NEAR_NOTHING;
+    for (int i = 0; command_at(i) != NULL; i++) {
+        if (is_nearer(command_at(i)->name, name, strlen(name), &edits)) near = command_at(i)->name;
+    }
+    if (near != NULL) return trouble("there is no command \"%s\"; did you mean %s?", name, near);
+    return trouble("there is no command \"%s\"; weir --help lists them", name);
+}
+
+/* weir help pace = weir pace --help */
+static int help_of(char *name)
+{
+    static char help[] = "--help";
+    const struct command *const command = command_named(name);
+    return command != NULL ? command->run(2, (char *[]){name, help, NULL}) : no_command(name);
+}
+
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
@@ -56,16 +83,16 @@ int main(int argc, char **argv)
         printf("weir %s\n", weir_version());
         return written(STATUS_DONE);
     }
+    if (strcmp(name, "help") == 0 && argc == 3) return written(help_of(argv[2]));
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         print_commands(stdout);
         return written(STATUS_DONE);
     }
-    for (int i = 0; command_at(i) != NULL; i++) {
-        if (strcmp(name, command_at(i)->name) == 0) return written(command_at(i)->run(argc - 1, argv + 1));
-    }
+    const struct command *const command = command_named(name);
+    if (command != NULL) return written(command->run(argc - 1, argv + 1));
     if (argc < 2) {
         print_commands(stderr);
         return STATUS_TROUBLE;
     }
-    return trouble("there is no command \"%s\"; weir --help lists them", name);
+    return no_command(name);
 }

@@ -88,8 +88,16 @@ static bool read_algorithm(struct reader *reader)
 {
     const size_t at = reader->at;
     const char *start;
-    const size_t size = word(reader, &start);
+    size_t size = word(reader, &start);
+    while (peek(reader) == '_' || (size != 0 && is_letter(peek(reader)))) size++, reader->at++; /* leaky_bucket */
     const int found = find_algorithm(start, size);
+    const char *const near = found < 0 ? nearest_algorithm(start, size) : NULL;
+    if (near != NULL) {
+        mistake_of(reader, at, WEIR_EINVAL, "unknown algorithm \"", start, size, "\"; did you mean ");
+        append(reader, near);
+        append(reader, "?");
+        return false;
+    }
     if (found < 0) {
         return mistake_of(reader, at, WEIR_EINVAL, "unknown algorithm \"", start, size,
                           "\"; expected gcra, hybrid, timeline, bursty, warmup, leaky, cycle, fixed-window, "

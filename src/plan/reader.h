@@ -15,6 +15,7 @@ struct reader {
     weir_error *error;
     struct limit *limit;
     weir_use use;
+    bool bare;                  /* a number alone */
     bool nginx;                 /* in nginx's spelling, whose burst counts differently */
     uint8_t brought;            /* the algorithm that the spelling of the rate brings, or 0 */
     uint32_t seen;              /* a bit for each option that was said */

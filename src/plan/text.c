@@ -17,11 +17,25 @@
 #include "core/num.h"
 #include "plan/reader.h"
 #include "plan/words.h"
+#include "plan/writer.h"
 
-enum { SECOND_NS = 1000000000, SECONDS_A_MINUTE = 60 };
+enum { SECOND_NS = 1000000000, SECONDS_A_MINUTE = 60, SPELLING_SIZE = 96 };
 
 static const char expected_rate[] = "expected a rate: a count, a slash and a period; for example 10/s";
 static const char expected_period[] = "expected a period: s, min, h, d, w; for example 10/s";
+
+/* The same count in so many times 30 days. */
+static bool not_a_month(struct reader *reader, size_t at, struct decimal number)
+{
+    char spelling[SPELLING_SIZE];
+    struct writer writer = {.out = spelling, .size = sizeof spelling};
+    const bool whole_months = number.places == 0 && scale_number(&number, 30);
+    write_decimal(&writer, reader->limit->count.digits, reader->limit->count.places);
+    write_text(&writer, "/");
+    write_number(&writer, whole_months ? number.digits : 30);
+    write_text(&writer, "d");
+    return mistake_of(reader, at, WEIR_EINVAL, "a month has 28 to 31 days; write ", spelling, strlen(spelling), "");
+}
 
 static bool read_period_word(struct reader *reader, struct decimal number)
 {
@@ -33,7 +47,7 @@ static bool read_period_word(struct reader *reader, struct decimal number)
         return mistake(reader, at, "M is a million; a minute is min; for example 10/min");
     }
     if (same_word("month", start, size) || same_word("months", start, size) || same_word("mo", start, size)) {
-        return mistake(reader, at, "a month has 28 to 31 days; write 5/30d");
+        return not_a_month(reader, at, number);
     }
     if (ns == 0) return mistake(reader, at, expected_period);
     if (!whole(reader, at, number, ns, &reader->limit->period_ns,
@@ -87,11 +101,6 @@ static uint64_t suffix_of(const char *start, size_t size, bool *bytes)
     return *bytes ? find_suffix(start, size - 1) : factor;
 }
 
-static bool is_bits(const char *start, size_t size)
-{
-    return size > 1 && start[size - 1] == 'b' && find_suffix(start, size - 1) != 0;
-}
-
 /* Which words have come between the count and its period, and where the unit stands. */
 struct between {
     bool suffix, unit, per;
@@ -102,8 +111,11 @@ static bool read_between(struct reader *reader, struct between *between, size_t 
 {
     bool bytes;
     const uint64_t factor = suffix_of(start, size, &bytes);
-    if (is_bits(start, size)) {
-        return mistake(reader, at, "bits or bytes? write 10MB/s for bytes, 1250kB/s for ten megabits");
+    if (factor == 0 && is_data_word(start, size)) {
+        const bool binary = start[1] == 'i' && size == 3 && start[0] != 'b';
+        return mistake(reader, at,
+                       binary ? "expected KiB, MiB or GiB; for example 10KiB/s"
+                              : "bits or bytes? write 10MB/s for bytes, 1250kB/s for ten megabits");
     }
     if (between->unit || (between->suffix && factor != 0)) return unknown_word(reader, at, start, size);
     if (factor == 0 || between->suffix) {
@@ -168,10 +180,49 @@ static bool read_nginx(struct reader *reader)
     return read_nginx_rate(reader);
 }
 
+/* 1,500: at a comma between digits that come by three. */
+static bool groups_digits(const struct reader *reader)
+{
+    const char *text = reader->text + reader->at;
+    size_t digits = 0;
+    while (*text == ',' && digits < 3) {
+        for (text++, digits = 0; is_digit(text[digits]); digits++) continue;
+        if (digits != 3) return false;
+        text += digits;
+        digits = 0;
+    }
+    return text != reader->text + reader->at && *text != '.';
+}
+
+/* "1,500/s": the number without its commas, and all up to the end of this limit. */
+static bool not_grouped(struct reader *reader, size_t from)
+{
+    char plain[SPELLING_SIZE];
+    struct writer writer = {.out = plain, .size = sizeof plain};
+    for (const char *c = reader->text + from; *c != '\0' && *c != ';' && !is_space(*c); c++) {
+        if (*c != ',') write_bytes(&writer, c, 1);
+    }
+    return mistake_of(reader, reader->at, WEIR_EINVAL, "a number has no commas; write ", plain, strlen(plain),
+                      ", or for two limits a \";\" between them");
+}
+
+/* 12000,restart: a mistake of its own, see not_a_rate. */
+static bool verb_follows(const struct reader *reader)
+{
+    const char *text = reader->text + reader->at;
+    size_t size = 0;
+    if (*text++ != ',') return false;
+    while (is_space(*text)) text++;
+    while (is_letter(text[size])) size++;
+    return is_verb_word(text, size);
+}
+
 /* 12000 or 12000,1.1: nosqlbench's spelling, a second. */
 static bool read_bare(struct reader *reader)
 {
     struct limit *limit = reader->limit;
+    if (groups_digits(reader)) return not_grouped(reader, reader->value[OPTION_RATE]);
+    reader->bare = !comma_is_ratio(reader);
     limit->period_ns = SECOND_NS;
     limit->algorithm = reader->brought = ALGORITHM_HYBRID;
     if (!comma_is_ratio(reader)) return true;
@@ -206,6 +257,16 @@ static bool read_rate(struct reader *reader)
     return not_a_period(reader, between.unit_at);
 }
 
+/* A number alone says nothing of a period: it is for pacing, where it has a second. */
+static bool not_bare(struct reader *reader)
+{
+    char spelling[SPELLING_SIZE];
+    struct writer writer = {.out = spelling, .size = sizeof spelling};
+    write_decimal(&writer, reader->limit->count.digits, reader->limit->count.places);
+    return mistake_of(reader, reader->value[OPTION_RATE], WEIR_EINVAL, "expected a slash and a period; write ",
+                      spelling, strlen(spelling), "/s for so many a second");
+}
+
 static bool read_word_limit(struct reader *reader, bool *found)
 {
     const size_t at = reader->at;
@@ -230,7 +291,7 @@ static bool read_limit(struct reader *reader)
     memset(reader->limit, 0, sizeof *reader->limit);
     memset(reader->column, 0, sizeof reader->column);
     memset(reader->value, 0, sizeof reader->value);
-    reader->nginx = false;
+    reader->nginx = reader->bare = false;
     reader->brought = 0;
     reader->seen = 0;
     set_unit(reader->limit, "requests", 8);
@@ -239,6 +300,8 @@ static bool read_limit(struct reader *reader)
     if (!read_word_limit(reader, &found)) return false;
     if (found) return true;
     if (!read_rate(reader) || !read_options(reader)) return false;
+    const bool ratio = (reader->seen >> OPTION_CATCHUP & 1) != 0;
+    if (reader->bare && !ratio && reader->use == WEIR_ADMIT && !verb_follows(reader)) return not_bare(reader);
     limit_defaults(reader->limit);
     return true;
 }

@@ -76,8 +76,13 @@ static const struct {
     {"RPS", "/s"}, {"QPS", "/s"}, {"TPS", "/s"}, {"rpm", "/min"}, {"qpm", "/min"},   {"rph", "/h"},
 };
 
+static const char *const data_words[] = {"kb",    "mb",    "gb",   "tb",   "kib",  "mib",  "gib",
+                                         "tib",   "bit",   "bits", "kbit", "mbit", "gbit", "kbits",
+                                         "mbits", "gbits", "bps",  "kbps", "mbps", "gbps"};
+
 static const char *const verbs[] = {"configure", "start", "restart", "stop"};
 
+enum { DATA_WORD_MAX = 5, NEAR_WORD_MAX = 16 };
 #define LENGTH(array) (sizeof(array) / sizeof(array)[0])
 
 bool same_word(const char *name, const char *word, size_t size)
@@ -150,6 +155,17 @@ const char *find_rate_word(const char *word, size_t size)
     return NULL;
 }
 
+bool is_data_word(const char *word, size_t size)
+{
+    char lower[DATA_WORD_MAX + 1] = {0};
+    if (size > DATA_WORD_MAX) return false;
+    for (size_t i = 0; i < size; i++) lower[i] = (char)(word[i] | 0x20); /* of a letter */
+    for (size_t i = 0; i < LENGTH(data_words); i++) {
+        if (same_word(data_words[i], lower, size)) return true;
+    }
+    return false;
+}
+
 bool is_verb_word(const char *word, size_t size)
 {
     for (size_t i = 0; i < LENGTH(verbs); i++) {
@@ -157,8 +173,6 @@ bool is_verb_word(const char *word, size_t size)
     }
     return false;
 }
-
-enum { NEAR_WORD_MAX = 16, NEAR_EDITS_MAX = 2 };
 
 /* Levenshtein distance, a row at a time. */
 static size_t edits(const char *name, const char *word, size_t size)
@@ -179,20 +193,58 @@ static size_t edits(const char *name, const char *word, size_t size)
     return row[size];
 }
 
+bool is_nearer(const char *name, const char *word, size_t size, size_t *best_edits)
+{
+    const size_t distance = size <= NEAR_WORD_MAX ? edits(name, word, size) : SIZE_MAX;
+    if (distance >= *best_edits || distance >= size) return false;
+    *best_edits = distance;
+    return true;
+}
+
 static void consider(const char *name, const char *word, size_t size, const char **best, size_t *best_edits)
 {
-    const size_t distance = edits(name, word, size);
-    if (distance < *best_edits && distance < size) {
-        *best = name;
-        *best_edits = distance;
+    if (is_nearer(name, word, size, best_edits)) *best = name;
+}
+
+static bool has_letter(const char *word, size_t size, char letter)
+{
+    bool has = false;
+    for (size_t i = 0; i < size; i++) has = has || word[i] == letter;
+    return has;
+}
+
+/* rsp for rps: the same letters. */
+static const char *same_letters(const char *word, size_t size)
+{
+    for (size_t i = 0; i < LENGTH(rate_words); i++) {
+        const char *const name = rate_words[i].name;
+        bool same = strlen(name) == size;
+        for (size_t k = 0; same && k < size; k++)
+            same = has_letter(word, size, name[k]) && has_letter(name, size, word[k]);
+        if (same) return name;
     }
+    return NULL;
+}
+
+const char *nearest_algorithm(const char *word, size_t size)
+{
+    const char *best = NULL;
+    size_t best_edits = NEAR_NOTHING;
+    if (size < 3 || size > NEAR_WORD_MAX) return NULL;
+    for (int i = 1; i < ALGORITHM_NAMES; i++) {
+        if (i != ALGORITHM_UNLIMITED && i != ALGORITHM_NONE)
+            consider(algorithm_text(i), word, size, &best, &best_edits);
+    }
+    for (size_t i = 0; i < LENGTH(aliases); i++) consider(aliases[i].name, word, size, &best, &best_edits);
+    return best;
 }
 
 const char *nearest_word(const char *word, size_t size)
 {
     const char *best = NULL;
-    size_t best_edits = NEAR_EDITS_MAX + 1;
+    size_t best_edits = NEAR_NOTHING;
     if (size < 3 || size > NEAR_WORD_MAX) return NULL;
+    if (same_letters(word, size) != NULL) return same_letters(word, size);
     for (int i = 0; i < OPTIONS; i++) consider(option_rows[i].name, word, size, &best, &best_edits);
     for (int i = 1; i < ALGORITHM_NAMES; i++) consider(algorithm_text(i), word, size, &best, &best_edits);
     for (size_t i = 0; i < LENGTH(periods); i++) {

@@ -34,7 +34,7 @@ ln -s "$build"/{CMakeCache.txt,lib*,weir-redis.so} poorer
 cat >poorer/weir <<END
 #!/usr/bin/env bash
 case " \$* " in
-*" --peek"*) "$weir" "\${@//--peek/--nopeek}" 2>&1 | sed s/--nopeek/--peek/ >&2 ;;
+*" --peek"*) "$weir" "\${@//--peek/--zzzzzzzz}" 2>&1 | sed s/--zzzzzzzz/--peek/ >&2 ;;
 *" --help "*) "$weir" "\$@" | sed '/^ *--svg FILE/d' ;;
 *) exec "$weir" "\$@" ;;
 esac

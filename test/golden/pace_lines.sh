@@ -271,10 +271,13 @@ wrong() # MESSAGE ARGUMENT...
 }
 wrong 'there is no command "nonsense"; weir --help lists them' nonsense
 wrong 'there is no command "--nonsense"; weir --help lists them' --nonsense
+wrong 'there is no command "tkae"; did you mean take?' tkae
+wrong 'there is no command "pcae"; did you mean pace?' help pcae
 wrong 'pace: expected a limit; for example weir pace 1000/s' pace
 wrong 'pace: expected a limit; for example weir pace 1000/s' pace --count 3
 wrong 'pace: what is "burst=2"? a limit with spaces goes in quotes, a command behind --' pace 10/s burst=2
 wrong 'pace: there is no option --bogus; see weir pace --help' pace 10/s --bogus
+wrong 'pace: there is no option --bytse; did you mean --bytes?' pace 10/s --bytse
 wrong 'pace: there is no option -q; see weir pace --help' pace 10/s -q
 wrong 'pace: there is no option -q; see weir pace --help' pace 10/s -0q
 wrong 'pace: --count wants a value; see weir pace --help' pace 10/s --count

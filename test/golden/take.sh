@@ -190,6 +190,7 @@ wrong 'expected a limit; for example weir take 3/h deploy'
 wrong 'what is "more"? a limit with spaces goes in quotes' 3/h key more
 wrong 'column 3: ' 3/month
 wrong 'there is no option --colour' 3/h --colour
+wrong 'column 1: expected a slash and a period; write 3/s for so many a second' 3 x
 wrong '--cost wants a value' 3/h --cost
 for cost in 0 -1 1.5 one 18446744073709551615; do
     wrong "--cost \"$cost\": expected a whole number from 1" 3/h --cost "$cost"

@@ -104,7 +104,7 @@ static const struct {
     {"10/M", 4, A_MINUTE},
     {"10/2M", 5, A_MINUTE},
     {"5/month", 3, NO_MONTH},
-    {"5/2 months", 5, NO_MONTH},
+    {"5/2 months", 5, "a month has 28 to 31 days; write 5/60d"},
 };
 
 static void bad_rates_of_every_algorithm(void **unused)

@@ -111,8 +111,8 @@ static const char *const texts[] = {
     "7/s catchup=1.5 algorithm=hybrid",
     "1000/3s burst=7 algorithm=hybrid",
     "12000,1.1",
-    "1999",
-    "2000",
+    "1999,1",
+    "2000,1",
 };
 
 /* In whole periods nothing is rounded: the numbers that people see are exact. */
@@ -261,8 +261,8 @@ static void numbers_of_facts(void **unused)
         {"3/s", 3, 3, 333333333, 1000000000, 8},         {"1.5/s burst=1", 1, 1, 666666667, 666666667, 8},
         {"7/s burst=3", 3, 3, 142857143, 428571429, 8},  {"10/s burst=1050ms", 10, 10, 100000000, 1050000000, 8},
         {"2000000000/s burst=4", 4, 4, 1, 2, 8}, /* half a ns rounds up */
-        {"3000000000/s burst=4", 4, 4, 0, 2, 8},         {"12000", 132, UINT64_MAX, 83333, 10000000, 32},
-        {"10", 2, UINT64_MAX, 100000000, 200000000, 32},
+        {"3000000000/s burst=4", 4, 4, 0, 2, 8},         {"12000,1.1", 132, UINT64_MAX, 83333, 10000000, 32},
+        {"10,1", 2, UINT64_MAX, 100000000, 200000000, 32},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
         struct subject subject;

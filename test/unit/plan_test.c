@@ -171,7 +171,7 @@ static void state_sizes(void **unused)
         {"10/s; 12000,1.1", WEIR_ADMIT, 40},
         {"none", WEIR_ADMIT, 8},
         {"unlimited; 10/s; none", WEIR_ADMIT, 8},
-        {"1;2;3;4;5;6;7;8", WEIR_ADMIT, 8 * 32},
+        {"1,1;2,1;3,1;4,1;5,1;6,1;7,1;8,1", WEIR_ADMIT, 8 * 32},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
         const weir_plan plan = plan_for(rows[i].text, rows[i].use);

@@ -74,7 +74,7 @@ static void check(const struct spelling *row, weir_use use)
     if (write == NULL || strcmp(write + strlen(" write "), row->write) != 0) {
         fail_msg("\"%s\": \"%s\", expected \"%s\"", row->text, error.message, row->write);
     }
-    if (weir_plan_parse(&plan, row->write, use, &other) != 0) {
+    if (weir_plan_parse(&plan, row->write, WEIR_PACE, &other) != 0) {
         fail_msg("\"%s\" is told to write \"%s\": %s", row->text, row->write, other.message);
     }
 }
