@@ -52,10 +52,13 @@ static void no_option(const struct command *command, const char *given)
     size_t edits = NEAR_NOTHING;
     const bool is_long = strncmp(given, "--", 2) == 0;
     const size_t size = is_long ? strcspn(given + 2, "=") : 0;
+    bool known = false;
     for (int i = 0; i < command->option_count && size != 0; i++) {
         if (is_nearer(command->options[i].name, given + 2, size, &edits)) near = command->options[i].name;
+        known = known || same_word(command->options[i].name, given + 2, size);
     }
-    if (near != NULL) trouble("%s: there is no option %s; did you mean --%s?", command->name, given, near);
+    if (known) trouble("%s: --%s takes no value", command->name, near);
+    else if (near != NULL) trouble("%s: there is no option %s; did you mean --%s?", command->name, given, near);
     else trouble("%s: there is no option %s; see weir %s --help", command->name, given, command->name);
 }
 

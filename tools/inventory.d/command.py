@@ -18,12 +18,15 @@ def commands():
 
 def option_is(command, option, unknown):
     """None, 'flag' or 'value'.  A wrong option ends every call, so nothing is ever run."""
-    if weir(command, option, '--' + UNKNOWN, '--' + UNKNOWN)[2] == unknown.replace('--' + UNKNOWN, option):
+    def refuses(words, what):  # whatever it thinks was meant
+        return words.split(';')[0] == unknown.replace('--' + UNKNOWN, what).split(';')[0]
+    if refuses(weir(command, option, '--' + UNKNOWN, '--' + UNKNOWN)[2], option):
         return None
-    # A flag refuses a value: the joined form is as unknown as any other word.  A short one is read as -a -1.
+    # A flag refuses a value.  A short one is read as -a -1.
     joined = option + '=1' if option.startswith('--') else option + '1'
-    wrong = {unknown.replace('--' + UNKNOWN, joined), unknown.replace('--' + UNKNOWN, '-1')}
-    return 'flag' if weir(command, joined, '--' + UNKNOWN)[2] in wrong else 'value'
+    words = weir(command, joined, '--' + UNKNOWN)[2]
+    flag = f'{option} takes no value' in words or refuses(words, joined) or refuses(words, '-1')
+    return 'flag' if flag else 'value'
 
 
 def list_options():
