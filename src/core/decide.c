@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { AGREE_TRIES_MAX = 8 };
+enum { AGREE_TRIES_MAX = 256 };
 
 size_t words_before(struct rules rules, int limit)
 {
@@ -71,14 +71,16 @@ static int count_refusals(struct rules rules, const struct asked asked[], uint64
     return longest;
 }
 
-/* By the time that one limit passes another may do so no more: when do all of them?  Most often then. */
+/* By the time that one limit passes another may do so no more: when do all of them?  Most often then.  Cycles with a
+   cost above theirs pass again and again for the time of the wait alone, and two of them may meet late, or not at all:
+   after so many tries they surely do not before the time that was reached, and that is said. */
 static int agree(struct rules rules, const struct asked asked[], const uint64_t *state, const struct question *question,
                  int longest, weir_decision *decision)
 {
-    for (int tries = 0; decision->retry_ns != WEIR_FOREVER; tries++) {
+    for (int tries = 0; decision->retry_ns != WEIR_FOREVER && tries < AGREE_TRIES_MAX; tries++) {
         const uint64_t then_ns = add_saturating(question->now_ns, decision->retry_ns);
         const uint64_t *of_limit = state;
-        uint64_t more_ns = tries == AGREE_TRIES_MAX ? WEIR_FOREVER : 0;
+        uint64_t more_ns = 0;
         for (int i = 0; i < rules.count; i++) {
             const struct rule *rule = &rules.rule[i];
             struct asked again = asked[i];

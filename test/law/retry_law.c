@@ -3,6 +3,7 @@
 
    And what is refused, never possible, or costs nothing, writes nothing; and what is said to remain passes. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/algorithm.h"
@@ -10,7 +11,7 @@
 #include "plan/plan.h"
 #include "law/law.h"
 
-enum { STEPS_MEAN = 30 };
+enum { STEPS_MEAN = 30, HOPS = 100, BEGINNINGS = 100 };
 
 struct subject {
     weir_plan plan;
@@ -26,16 +27,55 @@ static weir_decision would(const struct subject *subject, uint64_t now_ns, uint6
     return weir_decide_within(&subject->plan, copy, (weir_instant){now_ns}, cost, wait_ns);
 }
 
+static int cycles(const weir_plan *plan)
+{
+    const struct plan *inside = plan_inside_const(plan);
+    int count = 0;
+    for (uint64_t i = 0; i < inside->count; i++) count += inside->rule[i].algorithm == ALGORITHM_CYCLE;
+    return count;
+}
+
+/* Cycles may meet later than the retry reaches: it is followed.  They need not meet at all. */
+static weir_decision in_the_end(struct law *law, const struct subject *subject, uint64_t cost, uint64_t wait_ns,
+                                uint64_t at_ns, weir_decision decision)
+{
+    for (int hop = 0; hop < HOPS && decision.verdict == WEIR_DENY; hop++) {
+        law_check(law, decision.retry_ns != 0, "refused with nothing to wait for");
+        at_ns = add_saturating(at_ns, decision.retry_ns);
+        if (!law_in_clock(&subject->plan, at_ns)) break;
+        decision = would(subject, at_ns, cost, wait_ns);
+    }
+    if (decision.verdict == WEIR_DENY) decision.verdict = WEIR_ALLOW;
+    return decision;
+}
+
+/* Who is told never passes at no beginning of a cycle either, where costs above it may. */
+static void check_never(struct law *law, const struct subject *subject, uint64_t cost, uint64_t wait_ns)
+{
+    const struct plan *inside = plan_inside_const(&subject->plan);
+    for (uint64_t i = 0; i < inside->count && cycles(&subject->plan) > 1; i++) {
+        const uint64_t period_ns = inside->rule[i].period_ns;
+        if (inside->rule[i].algorithm != ALGORITHM_CYCLE || period_ns == 0) continue;
+        for (uint64_t k = 0; k < BEGINNINGS; k++) {
+            const uint64_t at_ns = add_saturating(subject->now_ns, k * (wait_ns != 0 ? wait_ns : 1) % period_ns);
+            const weir_decision then = would(subject, add_saturating(at_ns, k * period_ns), cost, wait_ns);
+            law_check(law, then.verdict != WEIR_ALLOW, "never, and it passes at %" PRIu64, at_ns + k * period_ns);
+        }
+    }
+}
+
 static void check_denied(struct law *law, const struct subject *subject, const weir_decision *decision, uint64_t cost,
                          uint64_t wait_ns)
 {
     const uint64_t retry_ns = decision->retry_ns, now_ns = subject->now_ns;
     law_check(law, retry_ns > 0, "refused with nothing to wait for");
+    if (retry_ns == WEIR_FOREVER) check_never(law, subject, cost, wait_ns);
     if (retry_ns == WEIR_FOREVER || !law_in_clock(&subject->plan, add_saturating(now_ns, retry_ns))) return;
     const weir_decision before = would(subject, now_ns + retry_ns - 1, cost, wait_ns);
     law_check(law, before.verdict == WEIR_DENY, "verdict %u a ns before the retry of %" PRIu64, before.verdict,
               retry_ns);
-    const weir_decision then = would(subject, now_ns + retry_ns, cost, wait_ns);
+    weir_decision then = would(subject, now_ns + retry_ns, cost, wait_ns);
+    if (cycles(&subject->plan) > 1) then = in_the_end(law, subject, cost, wait_ns, now_ns + retry_ns, then);
     law_check(law, then.verdict == WEIR_ALLOW, "verdict %u after the retry of %" PRIu64, then.verdict, retry_ns);
 }
 
@@ -86,6 +126,7 @@ static void ask(struct law *law, struct subject *subject)
             would(subject, add_saturating(subject->now_ns, law_pick_gap(law, &subject->plan)), cost, WEIR_FOREVER);
         law_check(law, later.verdict == WEIR_NEVER, "never has become %u", later.verdict);
         law_check(law, decision.retry_ns == 0, "never, with a retry");
+        check_never(law, subject, cost, wait_ns);
     } else if (decision.verdict == WEIR_DENY) {
         check_denied(law, subject, &decision, cost, wait_ns);
     } else {
@@ -96,11 +137,23 @@ static void ask(struct law *law, struct subject *subject)
     }
 }
 
+/* Two cycles that are short, so that costs above theirs are drawn, and what they have in common is not far away. */
+static void pick_cycles(struct law *law, weir_plan *plan)
+{
+    char text[128];
+    snprintf(text, sizeof text, "%u/%uus algorithm=cycle; %u/%uus algorithm=cycle", 1 + (unsigned)law_pick(law, 9),
+             1 + (unsigned)law_pick(law, 49), 1 + (unsigned)law_pick(law, 9), 1 + (unsigned)law_pick(law, 49));
+    law_note(law, "limit %s", text);
+    law_check(law, weir_plan_parse(plan, text, WEIR_ADMIT, NULL) == 0, "%s is refused", text);
+}
+
 static void retry_property(struct law *law)
 {
     struct subject subject;
     memset(&subject, 0, sizeof subject);
-    law_pick_plan(law, LAW_RATED | LAW_LISTS | LAW_UNRATED | (law_chance(law, 2) ? LAW_TINY_BURST : 0), &subject.plan);
+    const unsigned kinds = LAW_RATED | LAW_LISTS | LAW_UNRATED | (law_chance(law, 2) ? LAW_TINY_BURST : 0);
+    if (law_chance(law, 8)) pick_cycles(law, &subject.plan);
+    else law_pick_plan(law, kinds, &subject.plan);
     subject.now_ns = law_pick_time(law, &subject.plan);
     while (law_more(law, STEPS_MEAN)) {
         law_step(law);
