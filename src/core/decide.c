@@ -68,6 +68,7 @@ static int count_refusals(struct rules rules, const struct asked asked[], uint64
         decision->retry_ns = most(decision->retry_ns, again.wait_ns);
         state += state_words(rule, again.algorithm);
     }
+    decision->retry_ns = most(decision->retry_ns, 1); /* of a damaged state the count may be all that was wrong */
     return longest;
 }
 

@@ -43,13 +43,14 @@
 local VERSION = '0.1.0' -- as in weir.h
 
 -- Out of reach while FUNCTION LOAD runs: the first call fetches them.
-local find, match, sub, gsub, format, rep, byte, upper, gmatch
+local find, match, sub, gsub, format, rep, byte, upper, lower, gmatch
 local fmod, floor, max, min, unpack, pcall, tonumber
 local call, try, pack, unpack_bytes, concat, type
 
 local function fetch()
     find, match, sub, gsub, format = string.find, string.match, string.sub, string.gsub, string.format
-    rep, byte, upper, gmatch = string.rep, string.byte, string.upper, string.gmatch
+    rep, byte, gmatch = string.rep, string.byte, string.gmatch
+    upper, lower = string.upper, string.lower
     fmod, floor, max, min = math.fmod, math.floor, math.max, math.min
     call, try, pack, unpack_bytes = redis.call, redis.pcall, struct.pack, struct.unpack
     concat, type = table.concat, _G.type
@@ -257,7 +258,7 @@ local function read_period()
     local ns = period_of(name)
     if name == 'M' then mistake(from, 'M is a million; a minute is min; for example 10/min') end
     if name == 'month' or name == 'months' or name == 'mo' then
-        mistake(from, 'a month has 28 to 31 days; write 5/30d')
+        mistake(from, 'a month has 28 to 31 days; write it as days: 5/30d')
     end
     if not ns then mistake(from, EXPECTED_PERIOD) end
     limit.us, limit.us_parts = time_of(from, top, bottom, ns,
@@ -277,14 +278,21 @@ local function check_unit(column, name)
     end
 end
 
+-- Words for bits or bytes that weir does not have, in whatever case.
+local DATA = {
+    kb = true, mb = true, gb = true, tb = true, kib = true, mib = true, gib = true, tib = true, bit = true, bits = true,
+    kbit = true, mbit = true, gbit = true, kbits = true, mbits = true, gbits = true, bps = true, kbps = true,
+    mbps = true, gbps = true,
+}
+
 -- One word between the count and its period: "k", "kB", "tokens".
 local function read_between(between, column, name)
     local short = sub(name, 1, -2)
     local factor = SUFFIX[name]
     local bytes = not factor and sub(name, -1) == 'B'
     factor = factor or (bytes and SUFFIX[short])
-    if sub(name, -1) == 'b' and SUFFIX[short] then
-        mistake(column, 'bits or bytes? write 10MB/s for bytes, 1250kB/s for ten megabits')
+    if not factor and DATA[lower(name)] then
+        mistake(column, 'bits or bytes? write 10MB/s or 10KiB/s for bytes, 1250kB/s for ten megabits')
     end
     if between.unit or (between.suffix and factor) then unknown_word(column, name) end
     if not factor or between.suffix then
@@ -336,8 +344,36 @@ local function comma_is_ratio()
     return rest and not find(rest, '/', 1, true) and not find(rest, 'per ', 1, true)
 end
 
+-- 1,500: at a comma between digits that come by three.
+local function groups_digits()
+    local behind = at
+    while sub(text, behind, behind) == ',' do
+        local after = match(text, '^,%d%d%d()', behind)
+        if not after or find(text, '^%d', after) then return false end
+        behind = after
+    end
+    return behind ~= at and sub(text, behind, behind) ~= '.'
+end
+
+-- 12000,restart: a mistake of its own.
+local VERBS_OF_OTHERS = {configure = true, start = true, restart = true, stop = true}
+local function verb_follows()
+    return VERBS_OF_OTHERS[match(text, '^,[ \t\n\r]*(%a+)', at)]
+end
+
+-- A number alone says nothing of a period.
+local function check_bare()
+    if limit.bare and not limit.column.catchup and not verb_follows() then
+        mistake(limit.value.rate, 'expected a slash and a period; for example 10/s')
+    end
+end
+
 -- 12000 or 12000,1.1: nosqlbench's spelling, a second.
 local function read_bare()
+    if groups_digits() then
+        mistake(at, 'a number has no commas; write 1500/s for 1,500/s, or for two limits a ";" between them')
+    end
+    limit.bare = not comma_is_ratio()
     limit.us, limit.us_parts = 1e6, 1
     limit.algorithm, limit.brought = 'hybrid', 'hybrid'
     if not comma_is_ratio() then return end
@@ -423,6 +459,8 @@ end
 
 local function read_algorithm()
     local from, name = at, word()
+    local more = match(text, '^_[_%a]*', at) or '' -- leaky_bucket
+    at, name = at + #more, name .. more
     limit.algorithm = ALGORITHM[name]
     if not limit.algorithm then
         mistake(from, 'unknown algorithm "' .. sub(name, 1, 40) .. '"; expected gcra, hybrid, timeline, bursty, '
@@ -751,6 +789,7 @@ local function read_limit()
     end
     choose_algorithm()
     count_nginx_burst()
+    check_bare()
     return compile()
 end
 

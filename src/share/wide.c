@@ -329,13 +329,14 @@ static void apply_to(const struct call *call, uint64_t *state, const uint64_t *b
 }
 
 /* A fresh state is no freer than one that is idle.  So where it allows what an idle one refuses, that one was damaged
-   in its file, and could refuse for ever: it is not believed.  False: it is sound. */
+   in its file, and could refuse for ever: it is not believed.  But cycles begin where they did, and a fresh one's may
+   begin sooner: what has to wait says nothing.  False: it is sound. */
 static bool begin_anew(const struct call *call, const struct seat *seat, uint64_t *state)
 {
     const bool refused = call->ask != NULL && call->decision->verdict == WEIR_DENY;
     if (!refused || seat->now[IDLE_AT] > call->now_ns) return false;
     apply_to(call, state, NULL);
-    if (allows(call)) return true;
+    if (allows(call) && call->decision->delay_ns == 0) return true;
     apply_to(call, state, seat->now + STATE);
     return false;
 }
