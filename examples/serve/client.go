@@ -15,6 +15,9 @@ import (
 	"time"
 )
 
+// When weir cannot be reached, a request passes: a site without limits beats no site.  false: it gets 503.
+const FAIL_OPEN = true
+
 var client = &http.Client{Timeout: 200 * time.Millisecond}
 
 // limited answers those that the limit refuses by itself, as weir says.
@@ -23,17 +26,25 @@ func limited(weir, limit string, next http.Handler) http.Handler {
 		address, _, _ := net.SplitHostPort(r.RemoteAddr)
 		answer, err := client.PostForm(weir+"/v1/take", url.Values{"limit": {limit}, "key": {address}})
 		if err != nil {
-			log.Print(err) // fail open: a site without limits beats no site
-			next.ServeHTTP(w, r)
+			log.Print(err)
+			if FAIL_OPEN {
+				next.ServeHTTP(w, r)
+			} else {
+				http.Error(w, "refused", http.StatusServiceUnavailable)
+			}
 			return
 		}
 		answer.Body.Close()
-		if answer.StatusCode == http.StatusTooManyRequests {
+		switch answer.StatusCode {
+		case http.StatusOK: // only this is "allow"
+			next.ServeHTTP(w, r)
+		case http.StatusTooManyRequests:
 			w.Header().Set("Retry-After", answer.Header.Get("Retry-After"))
 			http.Error(w, "too many requests", http.StatusTooManyRequests)
-			return
+		default: // 422, never; or a mistake in the question
+			log.Print("weir: ", answer.Status)
+			http.Error(w, "refused", http.StatusForbidden)
 		}
-		next.ServeHTTP(w, r)
 	})
 }
 

@@ -2,6 +2,9 @@
 // A server of Node, limited for each client through ioredis:   npm install ioredis
 //     weir serve &  node client.js 8080 '1/s burst=5'     then    curl -i http://127.0.0.1:8080/
 "use strict";
+// When weir cannot be reached, a request passes: a site without limits beats no site.  false: it gets 503.
+const FAIL_OPEN = true;
+
 const http = require("node:http");
 const Redis = require("ioredis");
 
@@ -14,20 +17,23 @@ const weir = new Redis({
 });
 weir.on("error", (error) => console.error("weir:", error.message));
 
-// Seconds to wait, 0: may pass.  weir is away: it passes (fail open).
-async function wait(limit, key) {
+// The status of the answer, and the seconds to wait where that helps.  Only "allow" is 200: never, or an error, is not.
+async function ask(limit, key) {
     try {
         const [verdict, , , , retryNs] = await weir.call("WEIR.TAKE", limit, key);
-        return verdict === "allow" ? 0 : Math.ceil(retryNs / 1e9);
+        if (verdict === "allow") return { status: 200 };
+        return retryNs > 0 ? { status: 429, seconds: Math.ceil(retryNs / 1e9) } : { status: 403 };
     } catch (error) {
-        return 0;
+        console.error("weir:", error.message);
+        if (error.name === "ReplyError") return { status: 403 }; // it answered: a mistake in the question
+        return { status: FAIL_OPEN ? 200 : 503 };
     }
 }
 
 const [port, limit] = process.argv.slice(2);
 const server = http.createServer(async (request, response) => {
-    const seconds = await wait(limit, request.socket.remoteAddress);
-    if (seconds > 0) response.writeHead(429, { "Retry-After": seconds }).end("too many requests\n");
-    else response.end("hello\n");
+    const { status, seconds } = await ask(limit, request.socket.remoteAddress);
+    if (status === 200) response.end("hello\n");
+    else response.writeHead(status, seconds ? { "Retry-After": seconds } : {}).end("refused\n");
 });
 server.listen(Number(port), "127.0.0.1", () => console.log(`http://127.0.0.1:${server.address().port}/`));

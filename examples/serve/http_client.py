@@ -4,6 +4,7 @@
 
     weir serve &  python3 http_client.py 8080 '1/s burst=5'     then    curl -i http://127.0.0.1:8080/
 """
+import http.client
 import json
 import os
 import sys
@@ -12,6 +13,8 @@ import urllib.request
 from wsgiref.simple_server import make_server
 
 WEIR = os.environ.get("WEIR", "http://127.0.0.1:9348")
+# When weir cannot be reached, a request passes: a site without limits beats no site.  False: it gets 503.
+FAIL_OPEN = True
 
 
 def limited(application, limit):
@@ -27,9 +30,15 @@ def limited(application, limit):
             if refused.code == 429:
                 start_response("429 Too Many Requests", [("Retry-After", refused.headers["Retry-After"])])
                 return [b"too many requests\n"]
-            print("weir:", refused.read().decode(), file=sys.stderr)  # a mistake in the question
-        except OSError as away:
-            print("weir:", away, file=sys.stderr)  # fail open: a site without limits beats no site
+            # 422, never; or a mistake in the question: only 200 is "allow".
+            print("weir:", refused.read().decode(), file=sys.stderr)
+            start_response("403 Forbidden", [])
+            return [b"refused\n"]
+        except (OSError, http.client.HTTPException) as away:
+            print("weir:", away, file=sys.stderr)
+            if not FAIL_OPEN:
+                start_response("503 Service Unavailable", [])
+                return [b"refused\n"]
         return application(environ, start_response)
 
     return answer

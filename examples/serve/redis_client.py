@@ -4,22 +4,33 @@
 
     weir serve &  python3 redis_client.py alice 203.0.113.9        needs redis-py: apt install python3-redis
 """
+import math
 import os
 import sys
 
 import redis
+
+# When weir cannot be reached, no login may be tried: else whoever stops it can guess.  True: it may.
+FAIL_OPEN = False
 
 weir = redis.Redis(host="127.0.0.1", port=int(os.environ.get("PORT", 9347)),
                    password=os.environ.get("WEIR_PASSWORD"), decode_responses=True, socket_timeout=2)
 
 
 def refused_for(user, address):
-    """Seconds to wait before this login may be tried; 0: now.  Both are asked in one packet."""
+    """Seconds to wait before this login may be tried; None: now; inf: never.  Both are asked in one packet."""
     both = weir.pipeline(transaction=False)
     both.execute_command("WEIR.TAKE", "5/15min algorithm=sliding-log", f"user:{user}")
     both.execute_command("WEIR.TAKE", "50/15min algorithm=sliding-log", f"address:{address}")
-    waits = [retry_ns / 1e9 for verdict, _, _, _, retry_ns, *_ in both.execute() if verdict != "allow"]
-    return max(waits, default=0)
+    try:
+        answers = both.execute()
+    except redis.AuthenticationError:
+        raise  # redis-py counts it as a ConnectionError, but weir answered: a mistake, and nobody passes
+    except (redis.ConnectionError, redis.TimeoutError) as away:
+        print("weir:", away, file=sys.stderr)
+        return None if FAIL_OPEN else math.inf
+    waits = [retry_ns / 1e9 or math.inf for verdict, _, _, _, retry_ns, *_ in answers if verdict != "allow"]
+    return max(waits, default=None)
 
 
 def succeeded(user):
@@ -30,8 +41,8 @@ def succeeded(user):
 
 if __name__ == "__main__":
     wait = refused_for(*sys.argv[1:3])
-    if wait > 0:
-        sys.exit(f"too many tries: again in {wait:.0f} s")
+    if wait is not None:
+        sys.exit("refused" if wait == math.inf else f"too many tries: again in {wait:.0f} s")
     print("the password, please")
     if sys.stdin.readline().strip() == "open sesame":
         succeeded(sys.argv[1])

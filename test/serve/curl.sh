@@ -77,6 +77,27 @@ four() # URL: three an hour
     says out 'too many requests'
 }
 
+sed 's/^FAIL_OPEN = True/FAIL_OPEN = False/' "$examples/http_client.py" >closed.py
+if cmp -s closed.py "$examples/http_client.py"; then fail 'no switch'; fi
+other() # NAME FILE LIMIT: its address in $other
+{
+    rm -f "$1.out"
+    /usr/bin/python3 "$2" 0 "$3" >"$1.out" 2>"$1.err" &
+    listens_as $! "$1.out"
+    other=$(cat "$1.out")
+}
+for file in "$examples/http_client.py" closed.py; do
+    other never "$file" none
+    fetch 403 "$other"
+    other wrong "$file" 10/
+    fetch 403 "$other"
+done
+other open "$examples/http_client.py" 1000000/s
+open=$other
+other closed closed.py 1000000/s
+fetch 200 "$open"
+fetch 200 "$other"
+
 /usr/bin/python3 "$examples/http_client.py" 0 3/h >python.out 2>python.err &
 python=$!
 what='http_client.py'
@@ -85,3 +106,5 @@ four "$(cat python.out)"
 stop "$python"
 
 clean_end
+fetch 200 "$open" # weir is away: FAIL_OPEN decides
+fetch 503 "$other"

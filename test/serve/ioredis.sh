@@ -22,9 +22,27 @@ node=$!
 what='the example'
 listens_as $node node.out
 web=$(sed -n 's/^\(http.*\)$/\1/p' node.out)
+sed 's/^const FAIL_OPEN = true;/const FAIL_OPEN = false;/' "$examples/client.js" >closed.js
+if cmp -s closed.js "$examples/client.js"; then fail 'no switch'; fi
+other() # NAME FILE LIMIT: its address in $other
+{
+    rm -f "$1.out"
+    PORT=$resp node "$2" 0 "$3" >"$1.out" 2>"$1.err" &
+    listens_as $! "$1.out"
+    other=$(sed -n 's/^\(http.*\)$/\1/p' "$1.out")
+}
+for file in "$examples/client.js" closed.js; do
+    other "never" "$file" none
+    fetch 403 "$other"
+    other "wrong" "$file" 10/
+    fetch 403 "$other"
+done
+other closed closed.js 1000000/s
+fetch 200 "$other"
 for answer in 200 200 200 429; do fetch $answer "$web"; done
 retry_after 1 1320
 clean_end
-fetch 200 "$web" # weir is away, and it fails open
+fetch 200 "$web" # weir is away: FAIL_OPEN decides
+fetch 503 "$other"
 stop "$node"
 exit 0
