@@ -19,6 +19,7 @@
 #include "api/limiter.h"
 #include "core/algorithm.h"
 #include "core/num.h"
+#include "plan/words.h"
 
 enum { WORKERS_MAX = 10000, RATE_SIZE = 80 };
 
@@ -35,6 +36,7 @@ enum {
     OPTION_JSON,
     OPTION_SUMMARY,
     OPTION_RATE_FILE,
+    OPTION_QUIET,
     OPTION_COUNT
 };
 
@@ -50,6 +52,7 @@ static const struct option_help option_rows[OPTION_COUNT] = {
     [OPTION_LINES] = {"count", 0, "N", "stop after N lines"},
     [OPTION_JSON] = {"json", 0, NULL, "the summary as one JSON object"},
     [OPTION_RATE_FILE] = {"rate-file", 0, "FILE", "follow the limit in FILE, also while running"},
+    [OPTION_QUIET] = {"quiet", 'q', NULL, "say nothing but what goes wrong: no limit, no progress, no summary"},
     [OPTION_SUMMARY] = {"summary", 0, "FILE", "write the summary to FILE instead of stderr"},
 };
 
@@ -117,6 +120,9 @@ static bool set_option(struct pace *pace, weir_options *options, int option, con
         return true;
     case OPTION_RATE_FILE:
         pace->follow.path = value;
+        return true;
+    case OPTION_QUIET:
+        pace->quiet = true;
         return true;
     case OPTION_SUMMARY:
         pace->summary = value;
@@ -245,7 +251,7 @@ static void follow_pause(struct pace *pace)
 {
     weir_set_limit(pace->limiter, pace->follow.text, WEIR_KEEP, NULL);
     weir_limit_text(pace->limiter, pace->news, sizeof pace->news);
-    pace->has_news = !pace->json;
+    pace->has_news = !pace->json && !pace->quiet;
 }
 
 void pace_follow(struct pace *pace)
@@ -259,7 +265,10 @@ void pace_follow(struct pace *pace)
         return;
     }
     if (weir_plan_parse(&plan, pace->follow.text, WEIR_PACE, &error) != 0) {
-        trouble("%s:%d:%d: %s; the limit before goes on", path, pace->follow.line, error.column, error.message);
+        size_t edits = NEAR_NOTHING;
+        const bool pause = is_nearer("pause", pace->follow.text, strcspn(pace->follow.text, " \t"), &edits);
+        trouble("%s:%d:%d: %s; the limit before goes on", path, pace->follow.line, error.column,
+                pause ? "did you mean pause?" : error.message);
         return;
     }
     if (is_for_ever(plan_inside_const(&plan))) {
@@ -284,7 +293,7 @@ void pace_follow(struct pace *pace)
         return;
     }
     weir_plan_text(&plan, pace->news, sizeof pace->news);
-    pace->has_news = !pace->json;
+    pace->has_news = !pace->json && !pace->quiet;
 }
 
 /* A unit of bytes says that a line costs its size; without one --bytes would make few bytes of many lines. */
@@ -325,8 +334,9 @@ static void print_limit(struct pace *pace)
 {
     char text[2048];
     weir_plan_text(&pace->plan, text, sizeof text);
-    if (!pace->json) fprintf(stderr, "%s\n", text);
-    if (!pace->json) pace_tell_slept(pace, stderr);
+    const bool told = !pace->json && !pace->quiet;
+    if (told) fprintf(stderr, "%s\n", text);
+    if (told) pace_tell_slept(pace, stderr);
     pace->told_ns = weir_now().ns;
 }
 
@@ -343,7 +353,7 @@ static uint64_t size_of_input(void)
 static int write_summary(struct pace *pace)
 {
     if (pace->summary == NULL) {
-        pace_print_summary(pace, stderr);
+        if (!pace->quiet) pace_print_summary(pace, stderr);
         return STATUS_DONE;
     }
     FILE *out = pace->summary_file;

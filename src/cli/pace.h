@@ -22,7 +22,7 @@ struct pace {
     char **command; /* NULL: pass the lines on */
     uint64_t workers, count_max, for_ns;
     uint64_t grace_ns; /* after a signal commands are waited for so long */
-    bool bytes, drop, keep_going, json, many_workers;
+    bool bytes, drop, keep_going, json, quiet, many_workers;
     const char *summary;
     FILE *summary_file;          /* open when a summary was asked for */
     struct follow follow;        /* --rate-file ... */

@@ -198,7 +198,8 @@ static void *observe(void *argument)
     watched_signals(&set);
     shown.rated_ns = shown.at_ns;
     /* Lines on the terminal are shown enough; what commands print there goes over the live line. */
-    shown.live = isatty(STDERR_FILENO) && !pace->json && (pace->command != NULL || !isatty(STDOUT_FILENO));
+    shown.live =
+        isatty(STDERR_FILENO) && !pace->json && !pace->quiet && (pace->command != NULL || !isatty(STDOUT_FILENO));
     shown.colour = getenv("NO_COLOR") == NULL;
     while (atom_load_acquire(&watch->over) == 0) {
         const uint64_t for_left_ns = for_left_ns_of(pace);

@@ -25,6 +25,7 @@ enum {
     OPTION_PREFIX,
     OPTION_PASSWORD_FILE,
     OPTION_PEEK,
+    OPTION_RESET,
     OPTION_JSON,
     OPTION_REFUSED,
     OPTION_COUNT
@@ -38,6 +39,7 @@ static const struct option_help option_rows[OPTION_COUNT] = {
     [OPTION_PREFIX] = {"prefix", 0, "TEXT", "of keys in the engine (weir:)"},
     [OPTION_PASSWORD_FILE] = {"password-file", 0, "FILE", "the engine's password is the first line of FILE"},
     [OPTION_PEEK] = {"peek", 0, NULL, "say what would happen, and take nothing"},
+    [OPTION_RESET] = {"reset", 0, NULL, "take nothing, and forget what KEY has used"},
     [OPTION_JSON] = {"json", 0, NULL, "the answer as one JSON object"},
     [OPTION_REFUSED] = {"refused", 'E', "STATUS", "exit status of a refusal, 0 to 255 (1; of a command 75)"},
 };
@@ -86,6 +88,9 @@ static bool set_option(struct take *take, int option, const char *value)
     case OPTION_PEEK:
         take->peek = true;
         return true;
+    case OPTION_RESET:
+        take->reset = true;
+        return true;
     case OPTION_JSON:
         take->json = true;
         return true;
@@ -126,6 +131,8 @@ static int check_together(const struct take *take)
     if (take->command != NULL && (take->peek || take->json)) {
         return trouble("take: --peek and --json are for asking without a command");
     }
+    if (take->reset && (take->command != NULL || take->peek || take->json || take->wait_ns != 0))
+        return trouble("take: --reset takes nothing: it goes without a command, --peek, --json and --wait");
     if (take->peek && take->wait_ns != 0) return trouble("take: --peek takes nothing, so it has nothing to --wait for");
     if (take->engine_url != NULL && take->state != NULL)
         return trouble("take: --state and --engine: what was used is kept in one of them");
@@ -197,6 +204,15 @@ static void close_all(struct take *take)
     take_engine_close(take);
 }
 
+static int reset(struct take *take)
+{
+    bool forgotten = true;
+    if (take->engine != NULL) forgotten = take_engine_forget(take);
+    else if (take->table != NULL) weir_table_forget(take->table, &take->plan, take->key);
+    close_all(take);
+    return forgotten ? STATUS_DONE : STATUS_TROUBLE;
+}
+
 static int ask(struct take *take)
 {
     int status = STATUS_DONE;
@@ -214,7 +230,7 @@ static int run(int argc, char **argv)
     if (status == ARGUMENTS_HELP) return STATUS_DONE;
     if (status == STATUS_DONE) status = read_limit(&take);
     if (status == STATUS_DONE) status = take_open(&take);
-    if (status == STATUS_DONE) return ask(&take);
+    if (status == STATUS_DONE) return take.reset ? reset(&take) : ask(&take);
     close_all(&take);
     return own_trouble(&take);
 }
@@ -229,6 +245,7 @@ const struct command *take_command(void)
                    "  weir take 3/h deploy && echo go\n"
                    "  weir take '1/min burst=1' mail --wait 10min -- ./send\n"
                    "  weir take 3/h deploy --peek\n"
+                   "  weir take 3/h deploy --reset\n"
                    "  weir take 3/h deploy --engine redis://10.0.0.5 -- ./deploy.sh\n"
                    "\n"
                    "Exit status: 0 allowed, 1 refused, 2 trouble, or a cost that can never pass.  With a command: its\n"

@@ -23,7 +23,7 @@ struct take {
     const char *state;                               /* --state, or NULL */
     const char *engine_url, *prefix, *password_file; /* or NULL */
     uint64_t cost, wait_ns;
-    bool peek, json;
+    bool peek, json, reset;
     int refused_status; /* -1: the usual one */
 
     weir_plan plan;
@@ -53,6 +53,7 @@ void take_engine_close(struct take *take);
 /* Fills decision, or lost. */
 void take_engine_ask(struct take *take, bool peek);
 void take_engine_give_back(struct take *take);
+bool take_engine_forget(struct take *take); /* false: it did not answer, and that was said */
 
 /* ---- take_wait.c ---- */
 

@@ -74,6 +74,14 @@ void take_engine_give_back(struct take *take)
     weir_engine_settle(take->engine->engine, take->engine->limit, take->key, &take->decision, 0);
 }
 
+bool take_engine_forget(struct take *take)
+{
+    struct take_engine *engine = take->engine;
+    if (weir_engine_forget(engine->engine, engine->limit, take->key)) return true;
+    trouble("nothing was forgotten: %s", engine->why[0] != '\0' ? engine->why : "the engine does not answer");
+    return false;
+}
+
 void take_engine_close(struct take *take)
 {
     if (take->engine == NULL) return;

@@ -297,6 +297,9 @@ static bool cannot(char problem[LISTEN_PROBLEM_MAX], const char *address, int wh
         return say(problem, "cannot listen on %s: address in use, by another weir serve?  Port 0 takes a free one",
                    address);
     case EACCES:
+        if (strchr(address, '/') != NULL)
+            return say(problem, "cannot listen on %s: permission denied; this user may not write to its folder",
+                       address);
         return say(problem,
                    "cannot listen on %s: permission denied; ports below 1024 are for root, or for systemd to "
                    "hand over",

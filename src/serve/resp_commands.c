@@ -183,7 +183,7 @@ bool resp_command(struct turn *turn, struct session *session, const struct resp_
     if (session->parked != 0) return false;
     stats_add(&turn->stats->commands, 1);
     if (!may_run(turn, session, row)) {
-        resp_refuse(turn, session, "NOAUTH Authentication required.");
+        resp_refuse(turn, session, "NOAUTH Authentication required: AUTH, as weir.yaml or WEIR_PASSWORD has it.");
     } else if (row == NULL) {
         refuse_unknown(turn, session, command);
     } else if (!fits(row, command->count)) {

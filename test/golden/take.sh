@@ -121,6 +121,19 @@ silent err
 says out 'would be refused: looked has used 3/h; again in '
 run 'peek, the last one' "$weir" take 1/h last --peek
 says out 'would pass; no more at once'
+# ---- forgotten ----
+for state in state wide; do
+    limit='2/h burst=2'
+    if [ $state = wide ]; then limit='2/h algorithm=sliding-window'; fi
+    for _ in 1 2; do "$weir" take "$limit" "reset-$state"; done
+    run 'reset' "$weir" take "$limit" "reset-$state" --reset
+    ends 0
+    silent out
+    silent err
+    run 'after it' "$weir" take "$limit" "reset-$state"
+    ends 0
+done
+
 run 'peek without a rate' "$weir" take unlimited --peek
 ends 0
 says out 'would pass; any number more at once'

@@ -292,7 +292,7 @@ static void passwords(void **state)
     struct rig *rig = rig_open();
     service_allow(&rig->service, &(struct access){.password = {.text = {"open sesame"}}});
     rig->session[0].trusted = false;
-    static const char required[] = "-NOAUTH Authentication required.\r\n";
+    static const char required[] = "-NOAUTH Authentication required: AUTH, as weir.yaml or WEIR_PASSWORD has it.\r\n";
     static const char wrong[] = "-WRONGPASS invalid username-password pair or user is disabled.\r\n";
     assert_string_equal(rig_send(rig, "PING\r\n"), required);
     assert_string_equal(rig_send(rig, "NOSUCH\r\n"), required);
@@ -306,7 +306,8 @@ static void passwords(void **state)
     assert_string_equal(rig_send(rig, "PING\r\n"), required);
     assert_string_equal(RIG_SAY(rig, "AUTH", "default", "open sesame"), "+OK\r\n");
     assert_string_equal(rig_send(rig, "PING\r\n"), "+PONG\r\n");
-    assert_string_equal(rig_send(rig, "RESET\r\nPING\r\n"), "+RESET\r\n-NOAUTH Authentication required.\r\n");
+    assert_string_equal(rig_send(rig, "RESET\r\nPING\r\n"),
+                        "+RESET\r\n-NOAUTH Authentication required: AUTH, as weir.yaml or WEIR_PASSWORD has it.\r\n");
     assert_string_equal(RIG_SAY(rig, "HELLO", "3", "AUTH", "default", "open"), wrong);
     assert_int_equal(rig->session[0].resp_version, 2);
     assert_memory_equal(RIG_SAY(rig, "HELLO", "3", "AUTH", "default", "open sesame"), "%7\r\n", 4);
