@@ -13,11 +13,11 @@ else()
     # weir replay simulates them, with or without hiredis
     list(APPEND sources "${PROJECT_SOURCE_DIR}/src/engine/lease.c" "${PROJECT_SOURCE_DIR}/src/engine/refusal.c")
 endif()
-find_package(ZLIB REQUIRED) # or cmake -DWEIR_CLI=OFF: the library needs nothing
+list(FILTER sources EXCLUDE REGEX "/unpack[a-z0-9_]*\\.c$")
 if(sources)
     add_executable(weir_cli ${sources} $<TARGET_OBJECTS:weir_page>)
     target_compile_definitions(weir_cli PRIVATE _GNU_SOURCE)
-    target_link_libraries(weir_cli PRIVATE weir_inside ZLIB::ZLIB m)
+    target_link_libraries(weir_cli PRIVATE weir_inside weir_unpack m)
     set_target_properties(weir_cli PROPERTIES OUTPUT_NAME weir)
     if(WEIR_HAS_SERVE)
         target_link_libraries(weir_cli PRIVATE weir_serve)

@@ -41,7 +41,7 @@ weir_programs(unit test TIER check USES cmocka NAMES pace_lines
         record record_print signals
     WRAPS host_event_wait host_now_ns poll read write)
 weir_programs(unit test TIER check USES cmocka NAMES record PARTS outcomes record record_print)
-weir_programs(unit test TIER check USES cmocka zlib NAMES source PARTS source)
+weir_programs(unit test TIER check USES cmocka zlib unpack NAMES source PARTS source)
 weir_programs(unit test TIER check USES cmocka serve engine NAMES no_memory
     WRAPS aligned_alloc calloc free malloc realloc)
 weir_programs(unit test TIER check USES cmocka NAMES clock_reads WRAPS host_now_ns pthread_mutex_lock)

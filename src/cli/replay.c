@@ -26,6 +26,7 @@ enum {
     OPTION_KEY,
     OPTION_COST,
     OPTION_FORMAT,
+    OPTION_TIME,
     OPTION_STAMPS,
     OPTION_SPARE,
     OPTION_FOLLOW,
@@ -51,6 +52,7 @@ static const struct option_help option_rows[OPTION_COUNT] = {
     [OPTION_KEY] = {"key", 'k', "FIELD", "whom to count for: FIELD[/BITS][,FIELD]... or none (the address)"},
     [OPTION_COST] = {"cost", 0, "FIELD", "what a request costs stands there, instead of 1"},
     [OPTION_FORMAT] = {"format", 'f', "FORMAT", "combined, vhost_combined, common, json, csv, or nginx's (guessed)"},
+    [OPTION_TIME] = {"time", 0, "FIELD", "the time stands there (what is called time, ts, msec and the like)"},
     [OPTION_STAMPS] = {"stamps", 0, "WHICH", "what stamps are of requests: start or end (end)"},
     [OPTION_SPARE] = {"spare", 0, "PCT", "say which burst leaves so many clients untouched (99.9)"},
     [OPTION_FOLLOW] = {"follow", 'F', NULL, "go on as the log grows, and tell each refusal"},
@@ -107,6 +109,7 @@ static bool set_value(struct replay_options *options, int option, const char *va
     if (option == OPTION_KEY) options->key = value;
     if (option == OPTION_COST) options->cost = value;
     if (option == OPTION_FORMAT) options->format = value;
+    if (option == OPTION_TIME) options->time = value;
     if (option == OPTION_HTML) options->html = value;
     return true;
 }
@@ -401,7 +404,14 @@ static int unreadable(const struct replay *replay)
     static const char *const guessed[] = {
         [ACCESSLOG_PATTERN] = "combined", [ACCESSLOG_JSON] = "json", [ACCESSLOG_CSV] = "csv"};
     const char *format = replay->options.format;
+    const bool other_time = replay->log.kind != ACCESSLOG_PATTERN && replay->options.time == NULL;
     const bool named = format != NULL && strchr(format, '$') == NULL;
+    if (other_time) {
+        return trouble(
+            "replay: no line of %llu could be read as %s; where the time has a name of its own, --time FIELD "
+            "says it",
+            (unsigned long long)replay->result.malformed, guessed[replay->log.kind]);
+    }
     return trouble("replay: no line of %llu could be read as %s; say --format, as nginx's log_format has it, "
                    "for example --format '$remote_addr [$time_local] $request_time'",
                    (unsigned long long)replay->result.malformed,

@@ -69,8 +69,11 @@ static bool choose_format(struct replay *replay, const char **format)
     return replay->format != NULL;
 }
 
-static int format_trouble(const char *format, const struct accesslog_problem *problem)
+static int format_trouble(const struct replay_options *options, const struct accesslog_problem *problem)
 {
+    const char *format = options->format;
+    if (problem->of_time && options->time != NULL) return trouble("--time %s: %s", options->time, problem->message);
+    if (problem->of_time) return trouble("--format: %s; --time says which one is", problem->message);
     if (format == NULL || strchr(format, '$') == NULL || problem->column == 0) {
         return trouble("--format: %s", problem->message);
     }
@@ -88,8 +91,9 @@ static bool open_log(struct replay *replay, const struct source_line *line)
         return false;
     }
     memcpy(replay->first_line, line->bytes, line->size);
-    if (!accesslog_open(&replay->log, format, (struct slice){replay->first_line, line->size}, &problem)) {
-        replay->status = format_trouble(format, &problem);
+    const struct slice first_line = {replay->first_line, line->size};
+    if (!accesslog_open_time(&replay->log, format, options->time, first_line, &problem)) {
+        replay->status = format_trouble(options, &problem);
         return false;
     }
     for (int i = 0; i < replay->key.parts; i++) {

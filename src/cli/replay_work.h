@@ -25,7 +25,7 @@ enum { REPLAY_SECOND_NS = 1000000000, REPLAY_STEP_AT_FIRST_NS = REPLAY_SECOND_NS
 struct replay_options {
     const char *limit[REPLAY_LIMITS_MAX];
     int limits;
-    const char *key, *cost, *format, *html;
+    const char *key, *cost, *format, *time, *html;
     char *const *log;
     int logs;
     double spare, fail_over; /* per cent; fail_over below 0: not asked for */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   source.c - logs as lines: files or standard input, plain or gzip, finished or still growing.
+   source.c - logs as lines: files or standard input, plain or compressed, finished or still growing.
 
-   Large pieces are read behind what is left of the last line, and lines are given out where they lie.  Gzip is known
-   by its first bytes, not by the name; members that follow one another are one log.  A log that is followed is looked
+   Large pieces are read behind what is left of the last line, and lines are given out where they lie.  A format
+   is known by its first bytes, not by the name (unpack.c).  A log that is followed is looked
    at a few times a second: when another file has its name it was rotated, so the old one is read to its end first;
    when it is shorter than what was read of it, it was truncated and begins anew.
 
@@ -18,21 +18,21 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
+
+#include "cli/unpack.h"
 
 enum {
     PIECE = 1 << 18,
     BUFFER = SOURCE_LINE_MAX + 2 * PIECE,
     PACKED = 1 << 16,
-    MAGIC_SIZE = 2,
-    GZIP_WINDOW = 15 + 16, /* as zlib says: the largest window, and a header of gzip */
     LOOK_EVERY_MS = 100,
     STANDARD_INPUT = 0
 };
 
 struct unpacking {
-    z_stream stream;
-    bool between; /* members */
+    struct unpack unpack;
+    bool full; /* there was no room for all that the last bytes become */
+    size_t at, size;
     unsigned char packed[PACKED];
 };
 
@@ -50,7 +50,7 @@ bool source_open(struct source *source, char *const *path, int path_count, bool 
 static void end_unpacking(struct source *source)
 {
     if (source->unpacking == NULL) return;
-    inflateEnd(&source->unpacking->stream);
+    unpack_close(&source->unpacking->unpack);
     free(source->unpacking);
     source->unpacking = NULL;
 }
@@ -61,7 +61,7 @@ static void leave(struct source *source)
     if (source->fd > STANDARD_INPUT) close(source->fd);
     source->fd = -1;
     source->begin = source->filled = 0;
-    source->ended = source->skipping = false;
+    source->ended = source->skipping = source->known = false;
 }
 
 void source_close(struct source *source)
@@ -129,66 +129,83 @@ static ssize_t read_some(struct source *source, void *into, size_t size)
     return got;
 }
 
-static bool begin_unpacking(struct source *source)
+static enum source_state begin_unpacking(struct source *source, const struct unpack_format *format)
 {
-    struct unpacking *unpacking = calloc(1, sizeof *unpacking);
-    if (unpacking == NULL) return false;
-    if (inflateInit2(&unpacking->stream, GZIP_WINDOW) != Z_OK) {
-        free(unpacking);
-        return false;
+    if (format->codec == NULL) {
+        snprintf(source->message, sizeof source->message, "this is %s, which %s%s; instead: %s LOG | weir replay LIMIT",
+                 format->name,
+                 format->library != NULL ? "this weir was built without, for want of " : "weir cannot read",
+                 format->library != NULL ? format->library : "", format->command);
+        source->filled = 0;
+        source->ended = true;
+        return SOURCE_FAILED;
     }
-    memcpy(unpacking->packed, source->buffer, source->filled);
-    unpacking->stream.next_in = unpacking->packed;
-    unpacking->stream.avail_in = (unsigned)source->filled;
+    source->unpacking = calloc(1, sizeof *source->unpacking);
+    if (source->unpacking == NULL) return failed(source, "no memory");
+    source->unpacking->unpack.format = format;
+    memcpy(source->unpacking->packed, source->buffer, source->filled);
+    source->unpacking->size = source->filled;
     source->filled = 0;
-    source->unpacking = unpacking;
-    return true;
+    return SOURCE_READY;
 }
 
 /* The first bytes of a log say what it is.  Small ones may come one by one. */
 static enum source_state read_first(struct source *source)
 {
-    static const unsigned char magic[MAGIC_SIZE] = {0x1f, 0x8b};
     const ssize_t got = read_some(source, source->buffer + source->filled, PACKED - source->filled);
     if (got < 0) return failed(source, strerror(errno));
     source->filled += (size_t)got;
     if (got == 0) source->ended = !grows_on(source);
-    if (source->filled < MAGIC_SIZE || memcmp(source->buffer, magic, MAGIC_SIZE) != 0) return SOURCE_READY;
-    return begin_unpacking(source) ? SOURCE_READY : failed(source, "no memory");
+    bool more;
+    const struct unpack_format *format = unpack_format_of(source->buffer, source->filled, &more);
+    source->known = !more;
+    return format != NULL ? begin_unpacking(source, format) : SOURCE_READY;
 }
 
-/* Behind a member there may be another one; anything else is not for us. */
-static enum source_state after_member(struct source *source)
+static enum source_state wrong(struct source *source, const char *before, const char *after)
+{
+    const char *name = source->unpacking->unpack.format->name;
+    snprintf(source->message, sizeof source->message, "%s %s data%s", before, name, after);
+    source->ended = true;
+    return SOURCE_FAILED;
+}
+
+static enum source_state too_large(struct source *source)
+{
+    char words[SOURCE_MESSAGE_SIZE / 2];
+    snprintf(words, sizeof words, " asks for more than %d MiB to be unpacked", UNPACK_MEMORY_MIB);
+    return wrong(source, "the", words);
+}
+
+static enum source_state unpack_some(struct source *source)
 {
     struct unpacking *unpacking = source->unpacking;
-    const z_stream *stream = &unpacking->stream;
-    if (stream->avail_in != 0 && stream->next_in[0] != 0x1f) return failed(source, "garbage behind the gzip data");
-    inflateReset(&unpacking->stream);
-    unpacking->between = true;
-    return SOURCE_READY;
+    struct unpack_bytes bytes = {unpacking->packed + unpacking->at, unpacking->size - unpacking->at,
+                                 (unsigned char *)source->buffer + source->filled, PIECE};
+    const enum unpack_state state = unpack_step(&unpacking->unpack, &bytes);
+    unpacking->at = unpacking->size - bytes.in_size;
+    unpacking->full = bytes.out_size == 0;
+    source->filled += PIECE - bytes.out_size;
+    if (state == UNPACK_MORE) return SOURCE_READY;
+    if (state == UNPACK_NO_MEMORY) return failed(source, "no memory");
+    if (state == UNPACK_TOO_LARGE) return too_large(source);
+    return unpacking->unpack.stream == NULL ? wrong(source, "garbage behind the", "")
+                                            : wrong(source, "the", " is damaged");
 }
 
 static enum source_state unpack(struct source *source)
 {
     struct unpacking *unpacking = source->unpacking;
-    z_stream *stream = &unpacking->stream;
-    if (stream->avail_in == 0) {
+    if (unpacking->at == unpacking->size && !unpacking->full) {
         const ssize_t got = read_some(source, unpacking->packed, PACKED);
         if (got < 0) return failed(source, strerror(errno));
-        if (got == 0 && !unpacking->between) return failed(source, "the gzip data ends in the middle");
+        if (got == 0 && unpacking->unpack.stream != NULL) return wrong(source, "the", " ends in the middle");
         if (got == 0) source->ended = true;
-        stream->next_in = unpacking->packed;
-        stream->avail_in = (unsigned)got;
         if (got == 0) return SOURCE_READY;
+        unpacking->at = 0;
+        unpacking->size = (size_t)got;
     }
-    unpacking->between = false;
-    stream->next_out = (unsigned char *)source->buffer + source->filled;
-    stream->avail_out = PIECE;
-    const int answer = inflate(stream, Z_NO_FLUSH);
-    source->filled += PIECE - stream->avail_out;
-    if (answer == Z_STREAM_END) return after_member(source);
-    if (answer == Z_OK || answer == Z_BUF_ERROR) return SOURCE_READY;
-    return failed(source, "the gzip data is damaged");
+    return unpack_some(source);
 }
 
 static enum source_state read_plain(struct source *source)
@@ -209,6 +226,7 @@ static void look_after(struct source *source)
     if (fstat(source->fd, &now) == 0 && S_ISREG(now.st_mode) && lseek(source->fd, 0, SEEK_CUR) > now.st_size) {
         lseek(source->fd, 0, SEEK_SET);
         source->begin = source->filled = 0;
+        source->known = false;
         source->line = 0;
         source->opened++;
         return;
@@ -238,9 +256,8 @@ static enum source_state read_more(struct source *source)
 {
     const uint64_t before = source->bytes_read;
     make_room(source);
-    const bool first = source->filled < MAGIC_SIZE && source->line == 0;
     if (source->unpacking != NULL) return unpack(source);
-    const enum source_state state = first ? read_first(source) : read_plain(source);
+    const enum source_state state = source->known ? read_plain(source) : read_first(source);
     const bool grows = state == SOURCE_READY && source->bytes_read == before && !source->ended;
     return grows ? wait_for_growth(source) : state;
 }

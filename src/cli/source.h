@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   source.h - logs as lines: files or standard input, plain or gzip, finished or still growing.
+   source.h - logs as lines: files or standard input, plain or compressed, finished or still growing.
 
    See source.c. */
 #ifndef WEIR_CLI_SOURCE_H
@@ -39,6 +39,7 @@ struct source {
 
     char *buffer;
     size_t begin, filled;
+    bool known;    /* whether this log is compressed: its first bytes are read */
     bool ended;    /* nothing more comes from this log */
     bool skipping; /* inside a line that is too long */
     struct unpacking *unpacking;

@@ -58,11 +58,21 @@ static void name_fields(const struct accesslog *log, struct accesslog_problem *p
     }
 }
 
+static bool no_field(const struct accesslog *log, const char *name, struct accesslog_problem *problem)
+{
+    problem_of(problem, 0, "no field \"", slice_of(name), "\"; expected one of ");
+    name_fields(log, problem);
+    return false;
+}
+
 /* Times and durations. */
 static bool choose_clocks(struct accesslog *log, struct accesslog_problem *problem)
 {
-    unsigned count = names_of_times(log->source, ACCESSLOG_SOURCES_MAX);
-    if (!choose_source(log, 0, count)) {
+    unsigned count =
+        log->time != NULL ? names_of_time(log->time, log->source) : names_of_times(log->source, ACCESSLOG_SOURCES_MAX);
+    problem->of_time = !choose_source(log, 0, count);
+    if (problem->of_time && log->time != NULL) return no_field(log, log->time, problem);
+    if (problem->of_time) {
         problem_is(problem, 0,
                    log->kind == ACCESSLOG_CSV ? "no column is a time; expected time, ts, timestamp or the like among "
                                               : "no variable is a time; add $msec, $time_iso8601 or $time_local to ");
@@ -77,7 +87,9 @@ static bool choose_clocks(struct accesslog *log, struct accesslog_problem *probl
 
 static void clear(struct accesslog *log)
 {
+    const char *time = log->time;
     memset(log, 0, sizeof *log);
+    log->time = time;
     memset(log->column, -1, sizeof log->column);
 }
 
@@ -85,6 +97,14 @@ static bool open_pattern(struct accesslog *log, const char *format, struct acces
 {
     clear(log);
     return pattern_open(log, format, problem) && choose_clocks(log, problem);
+}
+
+/* Apache's own, and Apache stamps a request when it comes. */
+static bool open_vhost(struct accesslog *log, struct accesslog_problem *problem)
+{
+    if (!open_pattern(log, VHOST_COMBINED, problem)) return false;
+    log->source[0].starts = true; /* the time's: it is chosen first */
+    return true;
 }
 
 static bool open_csv(struct accesslog *log, struct slice header, struct accesslog_problem *problem)
@@ -135,21 +155,22 @@ static bool open_by_line(struct accesslog *log, struct slice line, struct access
     while (at < line.size && (line.bytes[at] == ' ' || (line.bytes[at] & 0x80) != 0)) at++;
     if (at < line.size && line.bytes[at] == '{') return open_json(log, line, problem);
     if (open_csv(log, line, problem)) return true;
-    if (begins_with_host(line) && fits(log, VHOST_COMBINED, line, problem))
-        return open_pattern(log, VHOST_COMBINED, problem);
+    if (begins_with_host(line) && fits(log, VHOST_COMBINED, line, problem)) return open_vhost(log, problem);
     if (!fits(log, COMBINED, line, problem) && fits(log, COMMON, line, problem)) return true;
     return open_pattern(log, COMBINED, problem);
 }
 
-bool accesslog_open(struct accesslog *log, const char *format, struct slice first_line,
-                    struct accesslog_problem *problem)
+bool accesslog_open_time(struct accesslog *log, const char *format, const char *time, struct slice first_line,
+                         struct accesslog_problem *problem)
 {
+    log->time = time;
+    problem->of_time = false;
     first_line = without_return(first_line);
     problem_is(problem, 0, "");
     if (format == NULL) return open_by_line(log, first_line, problem);
     const struct slice name = slice_of(format);
     if (slice_is(name, slice_of("combined"))) return open_pattern(log, COMBINED, problem);
-    if (slice_is(name, slice_of("vhost_combined"))) return open_pattern(log, VHOST_COMBINED, problem);
+    if (slice_is(name, slice_of("vhost_combined"))) return open_vhost(log, problem);
     if (slice_is(name, slice_of("common"))) return open_pattern(log, COMMON, problem);
     if (slice_is(name, slice_of("json"))) return open_json(log, first_line, problem);
     if (slice_is(name, slice_of("csv"))) return open_csv(log, first_line, problem);
@@ -159,6 +180,12 @@ bool accesslog_open(struct accesslog *log, const char *format, struct slice firs
         problem, 0, "unknown format \"", name,
         "\"; expected combined, vhost_combined, common, json, csv, or variables as in nginx's log_format, such as "
         "'$remote_addr [$time_local] $request_time'");
+}
+
+bool accesslog_open(struct accesslog *log, const char *format, struct slice first_line,
+                    struct accesslog_problem *problem)
+{
+    return accesslog_open_time(log, format, NULL, first_line, problem);
 }
 
 bool accesslog_has_durations(const struct accesslog *log)
@@ -198,8 +225,7 @@ int accesslog_want(struct accesslog *log, const char *name, struct accesslog_pro
         log->wanted[log->wanted_count] = name;
         return log->wanted_count++;
     }
-    problem_of(problem, 0, "no field \"", slice_of(name), "\"; expected one of ");
-    name_fields(log, problem);
+    no_field(log, name, problem);
     return -1;
 }
 
@@ -225,6 +251,8 @@ static bool take_time(struct accesslog *log, struct slice line, const struct fou
                       struct accesslog_entry *entry, struct accesslog_problem *problem)
 {
     struct stamp stamp;
+    if (found->source == NULL && log->time != NULL)
+        return problem_of(problem, 1, "expected a field \"", slice_of(log->time), "\", with the time");
     if (found->source == NULL)
         return problem_is(problem, 1, "expected a field with the time: time, ts, timestamp, ...");
     if (!stamp_read(&log->cache, found->value, found->source->unit, &stamp))

@@ -63,6 +63,7 @@ struct accesslog {
     signed char column[ACCESSLOG_SLOTS]; /* the piece of a slot; -1: none */
     const char *wanted[ACCESSLOG_WANTED_MAX];
     int wanted_count;
+    const char *time; /* the name of the field that is the time; NULL: the best of those that are known */
     bool has_durations;
     struct stamp_cache cache;
 };
@@ -81,6 +82,7 @@ struct accesslog_entry {
 /* What is wrong with a format, a field or a line, and where (counting from 1 in the format or line; 0: nowhere). */
 struct accesslog_problem {
     size_t column;
+    bool of_time; /* of a format: it has no time */
     char message[ACCESSLOG_MESSAGE_SIZE];
 };
 
@@ -90,6 +92,10 @@ struct accesslog_problem {
    which is no entry.  False: see problem. */
 bool accesslog_open(struct accesslog *log, const char *format, struct slice first_line,
                     struct accesslog_problem *problem);
+
+/* The same where the time is the field of this name, which is borrowed; NULL: whichever is called like one. */
+bool accesslog_open_time(struct accesslog *log, const char *format, const char *time, struct slice first_line,
+                         struct accesslog_problem *problem);
 
 /* Names are those of the format, in JSON also of objects in objects (request.method); "client", "address", "user",
    "host", "method", "path", "uri", "agent", "bytes", "status" and "remote_addr" mean what is usually called so where

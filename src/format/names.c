@@ -112,6 +112,16 @@ static unsigned clocks(const struct clock_row rows[], unsigned count, unsigned s
     return i;
 }
 
+/* What a known name promises is true of it; another one says only where the time is. */
+unsigned names_of_time(const char *name, struct accesslog_source source[])
+{
+    const unsigned count = sizeof times / sizeof *times;
+    const struct clock_row any = {name, STAMP_ANY, false};
+    unsigned i = 0;
+    while (i < count && strcmp(times[i].name, name) != 0) i++;
+    return clocks(i < count ? &times[i] : &any, 1, ACCESSLOG_TIME, source, 1);
+}
+
 unsigned names_of_times(struct accesslog_source source[], unsigned max)
 {
     return clocks(times, sizeof times / sizeof *times, ACCESSLOG_TIME, source, max);

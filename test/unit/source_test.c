@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "cli/source.h"
+#include "cli/unpack.h"
 
 enum { NAME_SIZE = 64, TURNS_MAX = 200, MANY = 300000 };
 
@@ -152,7 +153,7 @@ static void test_gzip(void **state)
     reads(paths, 2, "one|two|three|o|<the gzip data ends in the middle>three|");
     put(folder->other, "w", packed, size);
     put_text(folder->other, "a", "garbage");
-    reads(paths, 2, "one|two|three|<garbage behind the gzip data>o|three|");
+    reads(paths, 2, "one|two|three|o|<garbage behind the gzip data>three|");
     memset(packed + 12, 0xff, 4);
     put(folder->other, "w", packed, size);
     begins(paths, 2, "one|two|three|<the gzip data is damaged>");
@@ -160,6 +161,140 @@ static void test_gzip(void **state)
     reads(paths, 2, "one|two|three|<the gzip data ends in the middle>");
     put(folder->other, "w", "\x1f", 1);
     reads(paths, 2, "one|two|three|\x1f|");
+}
+
+/* "one\ntw" and "o\nthree", as the tools write them; xz that asks for 512 MiB, zstd for 256 and 512. */
+static const unsigned char bzip2_one[] = {0x42, 0x5a, 0x68, 0x39, 0x31, 0x41, 0x59, 0x26, 0x53, 0x59, 0x4f,
+                                          0x07, 0x49, 0x32, 0x00, 0x00, 0x01, 0xc1, 0x80, 0x00, 0x10, 0x02,
+                                          0x01, 0x84, 0x80, 0x20, 0x00, 0x21, 0x80, 0x0c, 0x01, 0x39, 0xae,
+                                          0xe2, 0xee, 0x48, 0xa7, 0x0a, 0x12, 0x09, 0xe0, 0xe9, 0x26, 0x40};
+static const unsigned char bzip2_two[] = {0x42, 0x5a, 0x68, 0x39, 0x31, 0x41, 0x59, 0x26, 0x53, 0x59, 0x2c, 0x3f,
+                                          0xc4, 0x04, 0x00, 0x00, 0x02, 0x41, 0x80, 0x00, 0x10, 0x02, 0x40, 0x94,
+                                          0x00, 0x20, 0x00, 0x22, 0x18, 0x68, 0x30, 0x09, 0x60, 0x83, 0x0b, 0xb9,
+                                          0x22, 0x9c, 0x28, 0x48, 0x16, 0x1f, 0xe2, 0x02, 0x00};
+static const unsigned char xz_one[] = {0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00, 0x00, 0x04, 0xe6, 0xd6, 0xb4, 0x46, 0x02,
+                                       0x00, 0x21, 0x01, 0x16, 0x00, 0x00, 0x00, 0x74, 0x2f, 0xe5, 0xa3, 0x01, 0x00,
+                                       0x05, 0x6f, 0x6e, 0x65, 0x0a, 0x74, 0x77, 0x00, 0x00, 0x00, 0x04, 0xd2, 0x4e,
+                                       0xeb, 0xa2, 0x7c, 0x3e, 0xcd, 0x00, 0x01, 0x1e, 0x06, 0xc1, 0x2f, 0xa4, 0x1d,
+                                       0x1f, 0xb6, 0xf3, 0x7d, 0x01, 0x00, 0x00, 0x00, 0x00, 0x04, 0x59, 0x5a};
+static const unsigned char xz_two[] = {0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00, 0x00, 0x04, 0xe6, 0xd6, 0xb4, 0x46, 0x02,
+                                       0x00, 0x21, 0x01, 0x16, 0x00, 0x00, 0x00, 0x74, 0x2f, 0xe5, 0xa3, 0x01, 0x00,
+                                       0x06, 0x6f, 0x0a, 0x74, 0x68, 0x72, 0x65, 0x65, 0x00, 0x00, 0x9a, 0x02, 0x19,
+                                       0xd1, 0x5c, 0x31, 0x1e, 0xa5, 0x00, 0x01, 0x1f, 0x07, 0x16, 0x2e, 0xb8, 0x73,
+                                       0x1f, 0xb6, 0xf3, 0x7d, 0x01, 0x00, 0x00, 0x00, 0x00, 0x04, 0x59, 0x5a};
+static const unsigned char zstd_one[] = {0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58, 0x31, 0x00,
+                                         0x00, 0x6f, 0x6e, 0x65, 0x0a, 0x74, 0x77};
+static const unsigned char zstd_two[] = {0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58, 0x39, 0x00,
+                                         0x00, 0x6f, 0x0a, 0x74, 0x68, 0x72, 0x65, 0x65};
+static const unsigned char xz_large[] = {0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00, 0x00, 0x04, 0xe6, 0xd6, 0xb4, 0x46,
+                                         0x02, 0x00, 0x21, 0x01, 0x22, 0x00, 0x00, 0x00, 0x82, 0x40, 0xac, 0xdc,
+                                         0x01, 0x00, 0x03, 0x6f, 0x6e, 0x65, 0x0a, 0x00, 0xf5, 0x5c, 0xbb, 0x56,
+                                         0x1f, 0xc6, 0xfd, 0x86, 0x00, 0x01, 0x1c, 0x04, 0x6f, 0x2c, 0x9c, 0xc1,
+                                         0x1f, 0xb6, 0xf3, 0x7d, 0x01, 0x00, 0x00, 0x00, 0x00, 0x04, 0x59, 0x5a};
+static const unsigned char zstd_fits[] = {0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x90, 0x21, 0x00, 0x00, 0x6f, 0x6e, 0x65, 0x0a};
+static const unsigned char zstd_large[] = {0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x98, 0x21,
+                                           0x00, 0x00, 0x6f, 0x6e, 0x65, 0x0a};
+
+struct sample {
+    const char *name;
+    const unsigned char *one, *two;
+    size_t one_size, two_size;
+};
+
+/* The two members with these many zeros behind each, and other bytes behind all. */
+static void put_members(struct folder *folder, const struct sample *sample, size_t zeros, const char *behind)
+{
+    static const char padding[1 << 17];
+    put(folder->log, "w", sample->one, sample->one_size);
+    put(folder->log, "a", padding, zeros);
+    put(folder->log, "a", sample->two, sample->two_size);
+    put(folder->log, "a", padding, zeros);
+    put_text(folder->log, "a", behind);
+}
+
+static void says(struct folder *folder, const char *name, const char *pattern)
+{
+    char expected[256];
+    char *paths[] = {folder->log};
+    snprintf(expected, sizeof expected, pattern, name);
+    reads(paths, 1, expected);
+}
+
+/* Of a format that this build has no library for, only that it says so. */
+static bool is_built(struct folder *folder, const struct sample *sample)
+{
+    bool more;
+    char *paths[] = {folder->log};
+    const struct unpack_format *format = unpack_format_of(sample->one, sample->one_size, &more);
+    assert_string_equal(format->name, sample->name);
+    if (format->codec != NULL) return true;
+    char out[4096] = "";
+    put_members(folder, sample, 0, "");
+    read_logs(paths, 1, out, sizeof out);
+    assert_non_null(strstr(out, ", which this weir was built without, for want of "));
+    return false;
+}
+
+static void test_formats(void **state)
+{
+    struct folder *folder = *state;
+    unsigned char one[64], two[64];
+    const struct sample samples[] = {
+        {"gzip", one, two, pack("one\ntw", 6, one, sizeof one), pack("o\nthree", 7, two, sizeof two)},
+        {"bzip2", bzip2_one, bzip2_two, sizeof bzip2_one, sizeof bzip2_two},
+        {"xz", xz_one, xz_two, sizeof xz_one, sizeof xz_two},
+        {"zstd", zstd_one, zstd_two, sizeof zstd_one, sizeof zstd_two}};
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
+        const char *name = samples[i].name;
+        if (!is_built(folder, &samples[i])) continue;
+        put_members(folder, &samples[i], 0, "");
+        says(folder, name, "one|two|three|");
+        put_members(folder, &samples[i], 1 << 17, "");
+        says(folder, name, "one|two|three|");
+        put_members(folder, &samples[i], 7, "garbage");
+        says(folder, name, "one|two|<garbage behind the %s data>three|");
+        for (size_t size = 12; size < samples[i].one_size; size++) {
+            char out[4096] = "", middle[64];
+            char *paths[] = {folder->log};
+            put(folder->log, "w", samples[i].one, size);
+            read_logs(paths, 1, out, sizeof out);
+            snprintf(middle, sizeof middle, "<the %s data ends in the middle>", name);
+            assert_non_null(strstr(out, middle));
+        }
+    }
+}
+
+static void test_too_large_to_unpack(void **state)
+{
+    struct folder *folder = *state;
+    const struct sample samples[] = {{"xz", xz_large, NULL, sizeof xz_large, 0},
+                                     {"zstd", zstd_large, NULL, sizeof zstd_large, 0}};
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
+        bool more;
+        if (unpack_format_of(samples[i].one, samples[i].one_size, &more)->codec == NULL) continue;
+        put(folder->log, "w", samples[i].one, samples[i].one_size);
+        says(folder, samples[i].name, "<the %s data asks for more than 256 MiB to be unpacked>");
+        if (i == 0) continue;
+        put(folder->log, "w", zstd_fits, sizeof zstd_fits);
+        says(folder, "", "one|%s");
+    }
+}
+
+/* What nobody unpacks is named, and what only begins like it is a log. */
+static void test_other_formats(void **state)
+{
+    struct folder *folder = *state;
+    put(folder->log, "w", "PK\3\4zip", 7);
+    says(folder, "zip", "<this is %s, which weir cannot read; instead: unzip -p LOG | weir replay LIMIT>");
+    static const char *const lines[] = {"BZh9 is a host\n", "PKO\n", "B", "BZh91AY&S", "\xfd\n", "7z\n"};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        const size_t size = strcspn(lines[i], "\n");
+        char expected[64];
+        char *paths[] = {folder->log};
+        put_text(folder->log, "w", lines[i]);
+        snprintf(expected, sizeof expected, "%.*s|", (int)size, lines[i]);
+        reads(paths, 1, expected);
+    }
 }
 
 /* Lines that lie across the pieces in which a log is read, plain and packed. */
@@ -303,6 +438,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_plain, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_missing, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_gzip, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_formats, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_too_large_to_unpack, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_other_formats, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_many_lines, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_too_long, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_growing, make_folder, remove_folder),
