@@ -337,8 +337,11 @@ for tool in gzip bzip2 xz zstd; do
     fi
     { $tool -c <long.json | head -c 999999; head -c 70000 /dev/zero; } >"long.$tool"
     run "$tool" "$weir" replay 1/h --json "long.$tool"
-    if grep -q 'built without' err; then skip_part "golden/replay: $tool" 'weir is built without its library' "$build_all"
-    else same out plain; fi
+    if grep -q 'built without' err; then
+        skip_part "golden/replay: $tool" 'weir is built without its library' "$build_all"
+    else
+        same out plain
+    fi
     run "$tool, from a pipe" bash -c "'$weir' replay 1/h --json <long.$tool"
     if ! grep -q 'built without' err; then same out plain; fi
 done
