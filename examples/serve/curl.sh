@@ -3,6 +3,9 @@
 # curl.sh KEY COMMAND [ARGUMENT...]: runs the command at most three times an hour for each key, on all machines that ask
 # the same weir.  Refused, it says when again, and ends with 75.
 #   WEIR=http://127.0.0.1:9348 examples/serve/curl.sh mail:alice@example.test ./send-mail alice@example.test
+# When weir cannot be reached, nothing is sent: a mail can wait, and a flood of them cannot be called back.  true: it is.
+FAIL_OPEN=false
+
 weir=${WEIR:-http://127.0.0.1:9348}
 key=$1
 shift
@@ -19,7 +22,15 @@ case $status in
     echo "refused: again in $again s" >&2
     exit 75
     ;;
-*) # weir is away, or does not understand: who cannot ask does not send
+422)
+    echo 'refused: never' >&2
+    exit 75
+    ;;
+000) # curl has said why
+    if [ "$FAIL_OPEN" = true ]; then exec "$@"; fi
+    exit 125
+    ;;
+*)
     echo "weir answers $status" >&2
     exit 125
     ;;

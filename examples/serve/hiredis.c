@@ -9,26 +9,29 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 
 enum { BATCH = 64, LINE = 4096 };
+
+/* When weir cannot be reached, lines pass: here one too many does no harm.  false: none does. */
+static const bool FAIL_OPEN = true;
 
 static void ask(redisContext *weir, const char *limit, const char *line)
 {
     redisAppendCommand(weir, "WEIR.TAKE %s %b", limit, line, strcspn(line, " \t\n"));
 }
 
-/* The next answer: "allow" first.  What cannot be asked passes: here a line too many does no harm. */
+/* The next answer.  Whatever is not "allow" is refused, a mistake, too. */
 static bool may_pass(redisContext *weir)
 {
     void *answer = NULL;
     if (redisGetReply(weir, &answer) != REDIS_OK) {
         fprintf(stderr, "weir: %s\n", weir->errstr);
-        return true;
+        return FAIL_OPEN;
     }
     const redisReply *reply = answer;
-    bool pass = true;
     if (reply->type == REDIS_REPLY_ERROR) fprintf(stderr, "weir: %s\n", reply->str);
-    else if (reply->type == REDIS_REPLY_ARRAY) pass = strcmp(reply->element[0]->str, "allow") == 0;
+    const bool pass = reply->type == REDIS_REPLY_ARRAY && strcmp(reply->element[0]->str, "allow") == 0;
     freeReplyObject(answer);
     return pass;
 }
@@ -37,11 +40,10 @@ int main(int argc, char **argv)
 {
     static char lines[BATCH][LINE];
     if (argc != 3) return 2;
-    redisContext *weir = redisConnect("127.0.0.1", (int)strtol(argv[1], NULL, 10));
-    if (!weir || weir->err) {
-        fprintf(stderr, "weir: %s\n", weir ? weir->errstr : "no memory");
-        return 2;
-    }
+    const struct timeval patience = {.tv_sec = 2};
+    redisContext *weir = redisConnectWithTimeout("127.0.0.1", (int)strtol(argv[1], NULL, 10), patience);
+    if (!weir) return 2;
+    redisSetTimeout(weir, patience);
     for (int count = 1; count > 0;) {
         count = 0;
         while (count < BATCH && fgets(lines[count], LINE, stdin)) ask(weir, argv[2], lines[count++]);

@@ -3,21 +3,34 @@
 # redis.sh TENANT GUESS COMMAND [ARGUMENT...]: 100,000 tokens a minute for each tenant, where what a call cost is known
 # only afterwards.  The guess is taken first; the command prints how many tokens it used, and that is settled.
 #   PORT=9347 examples/serve/redis.sh acme 4000 ./ask-model "how far is the moon?"
+# When weir cannot be reached, no model is asked: what it costs would not be counted.  true: it is.
+FAIL_OPEN=false
+
 port=${PORT:-9347}
 tenant=$1 guess=$2
 shift 2
 
 # One line each: verdict, limit, remaining, delay_ns, retry_ns, full_ns, receipt.
-answer=$(redis-cli -p "$port" WEIR.TAKE '100k tokens/min' "$tenant" COST "$guess") || exit 125
+if ! answer=$(redis-cli -p "$port" WEIR.TAKE '100k tokens/min' "$tenant" COST "$guess"); then
+    if [ "$FAIL_OPEN" = true ]; then exec "$@"; fi
+    exit 125
+fi
 line()
 {
     printf '%s\n' "$answer" | sed -n "$1p"
 }
 
-if [ "$(line 1)" != allow ]; then
-    echo "$tenant: $(line 1), again in $(($(line 5) / 1000000)) ms" >&2
+case $(line 1) in
+allow) ;;
+deny)
+    echo "$tenant: again in $(($(line 5) / 1000000)) ms" >&2
     exit 75
-fi
+    ;;
+*) # never, or what redis-cli says of an error
+    echo "$tenant: $(line 1)" >&2
+    exit 75
+    ;;
+esac
 if ! used=$("$@"); then used=0; fi # it never ran: all of it goes back
 redis-cli -p "$port" WEIR.SETTLE "$(line 7)" "$used" >/dev/null
 echo "$tenant: $used tokens instead of $guess"

@@ -65,9 +65,27 @@ run 'curl.sh, refused' sh "$examples/curl.sh" 'mail:alice & bob' echo sent
 ends 75
 says err 'refused: again in 1'
 silent out
-run 'curl.sh, weir is away' env WEIR="http://127.0.0.1:$(free_port)" sh "$examples/curl.sh" mail echo sent
+# The verdict never, a mistake, and weir away, with either state of FAIL_OPEN.
+sed 's/^FAIL_OPEN=false/FAIL_OPEN=true/' "$examples/curl.sh" >open.sh
+if cmp -s open.sh "$examples/curl.sh"; then fail 'no switch'; fi
+for file in "$examples/curl.sh" open.sh; do
+    sed 's|limit=3/h|limit=none|' "$file" >never.sh
+    run "never, $file" sh never.sh mail echo sent
+    ends 75
+    says err 'refused: never'
+    silent out
+    run "a mistake, $file" sh "$file" '' echo sent
+    ends 125
+    silent out
+done
+WEIR=http://127.0.0.1:$(free_port)
+run 'curl.sh, weir is away' sh "$examples/curl.sh" mail echo sent
 ends 125
 silent out
+run 'curl.sh, weir is away, open' sh open.sh mail echo sent
+ends 0
+says out sent
+WEIR=$web
 
 four() # URL: three an hour
 {
