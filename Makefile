@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 # A short front: CMake builds, the scripts in tools/ do the rest.
 PREFIX ?= /usr/local
+BUILD ?= build
 DIR ?= test/vectors/peers
 
-.PHONY: build demo check test prove fuzz bench vectors rivals lint install clean help
+.PHONY: build demo check test prove fuzz bench vectors rivals lint install uninstall clean help
 build: ## build the command and the libraries into build/
 	tools/build
 
@@ -53,6 +54,10 @@ lint: ## clang-format, clang-tidy and the checks of test/tidy
 
 install: build ## make install PREFIX=/usr/local DESTDIR=
 	DESTDIR="$(DESTDIR)" cmake --install build --prefix "$(abspath $(PREFIX))"
+	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi # the linker's list of libraries
+
+uninstall: ## removes what the last make install put there (DESTDIR= as it was given then)
+	@tools/uninstall "$(BUILD)" "$(DESTDIR)"
 
 clean: ## remove build/ and build-*/
 	rm -rf build build-asan build-tsan build-clang build-fuzz

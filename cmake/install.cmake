@@ -32,8 +32,11 @@ if(WEIR_HAS_MODULE)
 endif()
 install(FILES "${script}" DESTINATION "${CMAKE_INSTALL_DATADIR}/weir")
 
-if(WEIR_HAS_ENGINE) # by pkg-config only: hiredis of Debian 12 has no package for CMake that a user could be sent to
-    install(TARGETS ${weir_redis_libraries})
+if(WEIR_HAS_ENGINE) # the archive by pkg-config only: hiredis of Debian 12 has no package for CMake
+    install(TARGETS weir_redis_static)
+    if(TARGET weir_redis_shared)
+        install(TARGETS weir_redis_shared EXPORT weir-targets)
+    endif()
     configure_file(cmake/weir-redis.pc.in weir-redis.pc @ONLY)
     install(FILES "${PROJECT_BINARY_DIR}/weir-redis.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 endif()

@@ -3,7 +3,9 @@
 # curl.sh KEY COMMAND [ARGUMENT...]: runs the command at most three times an hour for each key, on all machines that ask
 # the same weir.  Refused, it says when again, and ends with 75.
 #   WEIR=http://127.0.0.1:9348 examples/serve/curl.sh mail:alice@example.test ./send-mail alice@example.test
-# When weir cannot be reached, nothing is sent: a mail can wait, and a flood of them cannot be called back.  true: it is.
+
+# When weir cannot be reached, nothing is sent: a mail can wait, and a flood of them cannot be called back.
+# true: it is sent.
 FAIL_OPEN=false
 
 weir=${WEIR:-http://127.0.0.1:9348}

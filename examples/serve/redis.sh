@@ -3,6 +3,7 @@
 # redis.sh TENANT GUESS COMMAND [ARGUMENT...]: 100,000 tokens a minute for each tenant, where what a call cost is known
 # only afterwards.  The guess is taken first; the command prints how many tokens it used, and that is settled.
 #   PORT=9347 examples/serve/redis.sh acme 4000 ./ask-model "how far is the moon?"
+
 # When weir cannot be reached, no model is asked: what it costs would not be counted.  true: it is.
 FAIL_OPEN=false
 

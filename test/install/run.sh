@@ -5,7 +5,10 @@ set -euo pipefail
 build=$1 cmake=$2 cc=$3
 here=$(dirname "$(realpath "$0")")
 room=$(mktemp -d)
-trap 'rm -rf "$room"' EXIT
+# What was really installed from this build stays known to make uninstall.
+manifest=$build/install_manifest.txt
+if [ -e "$manifest" ]; then cp "$manifest" "$room/manifest"; fi
+trap 'rm -f "$manifest"; if [ -e "$room/manifest" ]; then cp "$room/manifest" "$manifest"; fi; rm -rf "$room"' EXIT
 to=$room/usr
 . "$here/../lib/skip.sh"
 
@@ -59,4 +62,13 @@ fi
     "$cmake" --build "$room/cmake" >>"$room/log" || { cat "$room/log"; exit 1; }
 runs "$room/cmake/shared"
 runs "$room/cmake/static"
+if [ -e "$libraries/libweir-redis.so" ]; then runs "$room/cmake/redis"; fi
 if [ "$(ldd "$room/cmake/static" | grep -c libweir || true)" != 0 ]; then echo "static wants libweir.so"; exit 1; fi
+
+# make uninstall: what was installed goes, and nothing else.
+if has_tool make; then
+    echo mine >"$to/include/weir/mine.h"
+    make -s -C "$here/../.." uninstall BUILD="$build" >"$room/log" || { cat "$room/log"; exit 1; }
+    left=$(cd "$to" && find . -type f)
+    if [ "$left" != ./include/weir/mine.h ]; then echo "make uninstall leaves: $left"; exit 1; fi
+fi
