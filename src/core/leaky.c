@@ -214,11 +214,12 @@ static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t 
     return bucket.later_ms != 0 || bucket.height > highest(rule, 0);
 }
 
-/* Of a slot that starts no more is left in the bucket than `calm`; the rest has leaked, and been used.  Where its delay
-   was cut to whole ms the bucket stands higher, but by how much is not known any more: a later call may be on top. */
+/* Of a slot that starts no more is left in the bucket than `calm`; the rest has leaked, and been used: until now, or
+   until the last call, where the clock is behind it.  Where its delay was cut to whole ms the bucket stands higher, but
+   by how much is not known any more: a later call may be on top. */
 static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)
 {
-    const uint64_t now_ms = ms_at(rule, now), start_ms = ms_at(rule, slot->start);
+    const uint64_t now_ms = most(ms_at(rule, now), state[LAST]), start_ms = ms_at(rule, slot->start);
     const uint64_t at_start = least(thousandths(rule->burst), calm(rule));
     const uint64_t before = leak(rule, subtract_to_zero(start_ms, now_ms));
     const uint64_t since = leak_ceil(rule, subtract_to_zero(now_ms, start_ms));
