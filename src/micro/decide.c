@@ -208,7 +208,7 @@ static void begin(struct asked *asked, const struct micro_plan *plan, struct mic
     asked->now = least(now, MICRO_MOST);
     asked->wait = asked->retry = 0;
     asked->longest = 0;
-    *answer = (struct micro_answer){.verdict = WEIR_ALLOW};
+    *answer = (struct micro_answer){.verdict = WEIR_ALLOW, .taken = asked->now};
     answer->changed = micro_prepare(plan, state, asked->now);
 }
 
@@ -228,6 +228,7 @@ void micro_take(const struct micro_plan *plan, struct micro_state *state, struct
     read_costs(&asked, ask);
     ask_all(&asked);
     answer->delay = asked.retry == 0 ? asked.offer[0].delay : 0;
+    answer->taken += subtract_to_zero(answer->delay, 1);
     answer->late = asked.retry == 0 ? late_of(&asked, answer->delay) : 0;
     if (asked.retry != 0) {
         tell_refusal(&asked, ask->peek, answer);

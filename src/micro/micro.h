@@ -113,6 +113,7 @@ struct micro_answer {
     weir_verdict verdict;
     uint64_t limit, remaining;
     uint64_t delay, retry; /* us; retry: until the same call passes, as weir_decision has it */
+    uint64_t taken;        /* us since 1970: what is settled was taken then.  Who waits starts within the us after it */
     uint64_t full;         /* us, until this limit has all back: after what was taken, but before a peek */
     uint64_t late;         /* us from when its first permit was due until it starts; 0 without a schedule */
     uint64_t idle;         /* us since 1970: from then on the key may be forgotten */
@@ -161,7 +162,7 @@ void micro_take(const struct micro_plan *, struct micro_state *, struct micro_lo
 /* Takes whatever the balance; never refuses but for MICRO_NONE. */
 void micro_charge(const struct micro_plan *, struct micro_state *, struct micro_log log[], const struct micro_ask *,
                   struct micro_answer *);
-/* What was to start at `taken` (the take's now + delay) for `charged` was really `actual`: gives back what has not
+/* What was `taken` (as the take's answer says) for `charged` was really `actual`: gives back what has not
    drained, or charges more.  Nothing is given back before that time, which is also how a clock that was set back shows,
    or while somebody waits (a bucket over its top) or has a lease. */
 void micro_settle(const struct micro_plan *, struct micro_state *, struct micro_log log[], uint64_t now, uint64_t taken,

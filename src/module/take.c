@@ -47,7 +47,7 @@ static void answer(const struct call *call, const struct question *question, con
     call_ns(call, given->delay);
     call_ns(call, given->retry);
     call_ns(call, given->full);
-    if (has_receipt && is_due(question, given)) answer_receipt(call, question, question->ask.now + given->delay);
+    if (has_receipt && is_due(question, given)) answer_receipt(call, question, given->taken);
     else call->engine->reply_with_null(call->context);
     call_ns(call, given->late);
 }

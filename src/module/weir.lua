@@ -1949,8 +1949,10 @@ local function read_options(args, from)
     return peek
 end
 
+-- A delay is rounded up: who waits starts within a us, and has begun to drain before its end.
 local function answer(delay, late, tightest, remaining)
-    return {'allow', tightest - 1, remaining, delay, 0, full_of(tightest), now + delay, late}
+    local taken = now + max(delay - 1, 0)
+    return {'allow', tightest - 1, remaining, delay, 0, full_of(tightest), taken, late}
 end
 
 -- Of several schedules the slowest is the one that the call can be on.

@@ -64,7 +64,7 @@ done
 start_engine newer
 what='functions of a newer weir'
 sed "s/^local VERSION = '[0-9.]*'/local VERSION = '9.0.0'/; s/' format ' \.\. FORMAT/' format 3'/
-    s/ now + delay, late}/ now + delay, late, 'more'}/; s/ \(now\|time\), 0}/ \1, 0, 'more'}/" \
+    s/ taken, late}/ taken, late, 'more'}/; s/ \(now\|time\), 0}/ \1, 0, 'more'}/" \
     "$tree/src/module/weir.lua" >newer.lua
 in_engine newer -x FUNCTION LOAD <newer.lua >out
 says out weir

@@ -94,12 +94,12 @@ static void send(struct run *run, const struct command *command)
 
 /* ---- verbs: the command, and what C answers ---- */
 
-static void say_answer(const struct run *run, const struct micro_answer *answer, char out[LINE_SIZE])
+static void say_answer(const struct micro_answer *answer, char out[LINE_SIZE])
 {
     static const char *const verdicts[] = {[WEIR_ALLOW] = "allow", [WEIR_DENY] = "deny", [WEIR_NEVER] = "never"};
     snprintf(out, LINE_SIZE, "%s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64,
              verdicts[answer->verdict], answer->limit, answer->remaining, answer->delay, answer->retry, answer->full,
-             run->now + answer->delay, answer->late);
+             answer->taken, answer->late);
 }
 
 static uint64_t a_cost(struct run *run, const struct micro_rule *rule)
@@ -148,8 +148,8 @@ static void take(struct run *run, struct group *group, struct command *command, 
     micro_take(&group->plan, &group->keys.state, group->keys.log, &ask, &answer);
     if (answer.changed && !ask.peek) keys_store(&group->keys, &group->plan, group->parted, answer.idle);
     if (answer.verdict == WEIR_ALLOW && !ask.peek)
-        micro_receipt_write(run->now + answer.delay, ask.cost, group->plan.count, group->receipt);
-    say_answer(run, &answer, out);
+        micro_receipt_write(answer.taken, ask.cost, group->plan.count, group->receipt);
+    say_answer(&answer, out);
 }
 
 static void charge(struct run *run, struct group *group, struct command *command, char out[LINE_SIZE])
@@ -165,7 +165,7 @@ static void charge(struct run *run, struct group *group, struct command *command
     keys_load(&group->keys, &group->plan, group->parted);
     micro_charge(&group->plan, &group->keys.state, group->keys.log, &ask, &answer);
     if (answer.changed) keys_store(&group->keys, &group->plan, group->parted, answer.idle);
-    say_answer(run, &answer, out);
+    say_answer(&answer, out);
 }
 
 static void settle(struct run *run, struct group *group, struct command *command, char out[LINE_SIZE])

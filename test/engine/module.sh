@@ -17,7 +17,7 @@ asks 'allow 0 1 0 0 1750000000 (nil) 0' WEIR.TAKE '10/s burst=20' a PEEK
 asks 'allow 0 1 0 0 1750000000 (nil) 0' WEIR.TAKE '10/s burst=20' a PEEK
 asks 'allow 0 2 0 0 1750000000 (nil) 0' WEIR.TAKE '10/s burst=20' a COST 0
 asks 'deny 0 2 0 1000 1750000000 (nil) 0' WEIR.TAKE '10/s burst=20' a COST 3 WAIT 49999
-asks "allow 0 0 50000000 0 2050000000 $((began + 300000)):3 0" WEIR.TAKE '10/s burst=20' a COST 3 WAIT 50000
+asks "allow 0 0 50000000 0 2050000000 $((began + 299999)):3 0" WEIR.TAKE '10/s burst=20' a COST 3 WAIT 50000
 asks 'deny 0 0 0 150000000 2050000000 (nil) 0' WEIR.TAKE '10/s burst=20' a
 
 # ---- several limits: all or nothing, in one key or in one for each ----

@@ -142,7 +142,7 @@ static void take(struct test *test, struct view *view, unsigned plan, unsigned p
     micro_take(&view->plan->micro, &view->state, view->log, &ask, &given);
     for (unsigned i = 0; i < view->plan->micro.count; i++) any = any || ask.cost[i] != 0;
     if (given.verdict == WEIR_ALLOW && any && !ask.peek) {
-        test->taken = (struct taken){.plan = plan, .place = place, .at = test->now + given.delay};
+        test->taken = (struct taken){.plan = plan, .place = place, .at = given.taken};
         memcpy(test->taken.cost, ask.cost, sizeof ask.cost);
         write_receipt(&test->taken, view->plan->micro.count, receipt);
     }

@@ -88,7 +88,7 @@ static void take(struct law *law, struct subject *subject)
     if (answer.changed) subject->idle = answer.idle;
     if (answer.verdict != WEIR_ALLOW) return;
     const uint64_t delay = answer.delay;
-    use(subject, (struct use){subject->now + delay, cost, delay != 0, ask.now + delay, cost});
+    use(subject, (struct use){subject->now + delay, cost, delay != 0, answer.taken, cost});
 }
 
 static void settle(struct law *law, struct subject *subject)
