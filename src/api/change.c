@@ -91,7 +91,7 @@ static uint64_t last_end(weir_limiter *limiter, const struct cell_content *conte
     const struct rules rules = {content->rule, content->count};
     const struct rule *rule = &content->rule[limit];
     const uint64_t *state = content->state + words_before(rules, limit);
-    return algorithm_of(rule)->words == 0 ? 0 : algorithm_of(rule)->mark(rule, state, tick_at(rule, now_ns));
+    return algorithm_at(rule, algorithm_of(rule), state, tick_at(rule, now_ns)).end;
 }
 
 /* A waiter from before a change to other algorithms keeps his start, and his generation. */

@@ -4,6 +4,7 @@
    May touch: its arguments.  Promises: an answer for every value.  Leaves to others: all other answers. */
 #include "core/algorithm.h"
 
+#include "core/clock.h"
 #include "core/num.h"
 
 const struct algorithm *algorithm_named(unsigned name)
@@ -46,10 +47,21 @@ uint64_t started(const struct rule *rule, const uint64_t *state, uint64_t end, u
     return 0;
 }
 
-bool nobody_waits(const struct rule *rule, const uint64_t *state, uint64_t now)
+/* Of a fresh state, with all the time there is. */
+bool algorithm_may_pass(const struct rule *rule, uint64_t permits)
 {
-    (void)rule;
-    (void)state;
-    (void)now;
-    return false;
+    static const uint64_t fresh[STATE_WORDS_MAX];
+    const uint64_t cost = ticks_of(rule, permits);
+    return algorithm_of(rule)->offer(rule, fresh, rule->anchor_tick, cost, WEIR_FOREVER).start != UINT64_MAX;
+}
+
+uint64_t algorithm_charge(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t extra)
+{
+    const struct algorithm *algorithm = algorithm_of(rule);
+    const struct balance balance = algorithm->balance(rule, state, now);
+    const uint64_t debt = algorithm->options & WITH(DEBT) ? rule->debt : UINT64_MAX;
+    const uint64_t may_owe = debt == UINT64_MAX ? debt : subtract_to_zero(debt, balance.owed);
+    const uint64_t charged = least(extra, add_saturating(balance.left, may_owe));
+    algorithm->commit(rule, state, now, now, charged);
+    return charged;
 }

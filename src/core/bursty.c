@@ -79,12 +79,6 @@ static struct limit_problem compile(const struct limit *limit, struct rule *rule
     return limit_line(limit, rule);
 }
 
-/* Any size passes; but what the clock cannot count nobody can wait for. */
-static bool possible(const struct rule *rule, uint64_t permits)
-{
-    return !pays_itself(rule) || ticks_of(rule, permits) != UINT64_MAX;
-}
-
 static struct offer offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost, uint64_t wait_ns)
 {
     (void)wait_ns;
@@ -112,14 +106,16 @@ static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at
         after = rested(rule, after, at);
         after.stored = least(after.stored, subtract_to_zero(rule->burst, cost));
     }
-    const uint64_t words[WORDS] = {after.next, after.stored, self ? after.next : before.next};
+    const uint64_t last = least(self ? after.next : before.next, start); /* what is charged starts at once */
+    const uint64_t words[WORDS] = {after.next, after.stored, last};
     for (int i = 0; i < WORDS && cost != 0; i++) state[i] = words[i];
     return (struct taken){after.next, room(rule, state, start)};
 }
 
-static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t now)
+static struct balance balance(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
-    return most(now, left(rule, state).next);
+    const struct store store = rested(rule, left(rule, state), now);
+    return (struct balance){store.stored, store.next - now, state[LAST] > now};
 }
 
 /* Of a call that waits: nothing was stored, so its slot is as long as its cost. */
@@ -131,18 +127,12 @@ static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_
                : subtract_to_zero(end, pays_itself(rule) ? 0 : cost); /* a negative end lies before the clock was set */
 }
 
-static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t now)
-{
-    (void)rule;
-    return state[LAST] > now;
-}
-
 /* First the debt, then the store.  Since its start a call may have been stored again, tick for tick.  Nothing where a
    call waits and this one has started: the two may end at the same tick, as an earlier call that was given back moves
    the end of the last slot, and not the ends that decisions remember. */
 static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)
 {
-    if (waited_for(rule, state, now) && slot->start <= now) return;
+    if (state[LAST] > now && slot->start <= now) return;
     const struct store store = rested(rule, left(rule, state), now);
     /* Whoever has waited for more than the store holds has it no longer. */
     const bool lost = pays_itself(rule) && slot->start <= now;
@@ -152,18 +142,6 @@ static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, co
     if (back == 0) return;
     state[NEXT] = store.next - owed;
     state[STORED] = least(add_saturating(store.stored, back - owed), rule->burst);
-}
-
-static uint64_t overcharge(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t extra)
-{
-    const struct store store = rested(rule, left(rule, state), now);
-    const uint64_t may_owe = subtract_to_zero(rule->debt, store.next - now);
-    const uint64_t charged = least(extra, add_saturating(store.stored, may_owe));
-    const struct store after = drawn(store, charged);
-    if (charged == 0) return 0;
-    state[NEXT] = after.next;
-    state[STORED] = after.stored;
-    return charged;
 }
 
 /* The store stays as full as it was. */
@@ -247,17 +225,13 @@ const struct algorithm *bursty_algorithm(void)
         .compile = compile,
         .facts = facts,
         .most_in = most_in,
-        .possible = possible,
         .offer = offer,
         .commit = commit,
-        .room = room,
+        .balance = balance,
         .full = full,
         .idle = idle,
-        .mark = mark,
         .start_of = start_of,
-        .waited_for = waited_for,
         .give_back = give_back,
-        .overcharge = overcharge,
         .carry = carry,
     };
     return &bursty;

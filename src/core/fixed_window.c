@@ -117,11 +117,6 @@ static uint64_t most_in(const struct limit *limit, uint64_t window_ns)
     return most(opened_inside, limit->align == ALIGN_CLOCK ? opened_before : subtract_to_zero(opened_before, 1));
 }
 
-static bool possible(const struct rule *rule, uint64_t permits)
-{
-    return permits <= rule->burst;
-}
-
 static struct offer offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost, uint64_t wait_ns)
 {
     (void)wait_ns;
@@ -131,12 +126,13 @@ static struct offer offer(const struct rule *rule, const uint64_t *state, uint64
     return (struct offer){from, from};
 }
 
-static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at)
+static struct balance balance(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
-    return subtract_to_zero(rule->burst, counted(rule, state, at));
+    const uint64_t used = counted(rule, state, now);
+    return (struct balance){subtract_to_zero(rule->burst, used), subtract_to_zero(used, rule->burst), false};
 }
 
-static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t now)
+static uint64_t ends_at(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
     (void)rule;
     return most(state[END], now);
@@ -146,7 +142,7 @@ static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at
 {
     (void)at;
     if (cost != 0 || as_peers(rule)) count_at(rule, state, start, cost);
-    return (struct taken){mark(rule, state, start), room(rule, state, start)};
+    return (struct taken){ends_at(rule, state, start), balance(rule, state, start).left};
 }
 
 static void refused(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t cost)
@@ -172,12 +168,6 @@ static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, co
 {
     if (now >= state[END] || !counted_here(rule, state, slot)) return;
     state[COUNT] = subtract_to_zero(state[COUNT], least(unused, slot->cost));
-}
-
-static uint64_t overcharge(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t extra)
-{
-    if (extra != 0) count_at(rule, state, now, extra);
-    return extra;
 }
 
 /* The open window stays open and keeps its count: from its start on it lasts as long as the new ones do, but if that is
@@ -209,18 +199,14 @@ const struct algorithm *fixed_window_algorithm(void)
         .align = align_to_epoch,
         .facts = facts,
         .most_in = most_in,
-        .possible = possible,
         .offer = offer,
         .commit = commit,
         .refused = refused,
-        .room = room,
+        .balance = balance,
         .full = full_at_end,
-        .idle = mark,
-        .mark = mark,
+        .idle = ends_at,
         .start_of = started,
-        .waited_for = nobody_waits,
         .give_back = give_back,
-        .overcharge = overcharge,
         .carry = carry,
     };
     return &fixed_window;

@@ -162,11 +162,6 @@ static struct limit_problem compile(const struct limit *limit, struct rule *rule
                                      "for example delay=8");
 }
 
-static bool possible(const struct rule *rule, uint64_t permits)
-{
-    return permits <= rule->burst;
-}
-
 static struct offer offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost, uint64_t wait_ns)
 {
     const uint64_t poured = thousandths(cost), top = highest(rule, wait_ns);
@@ -190,13 +185,19 @@ static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at
     const struct bucket bucket = bucket_at(rule, state, at);
     const uint64_t next[WORDS] = {least(add_saturating(bucket.level, thousandths(cost)), LEVEL_MAX), bucket.last};
     for (int i = 0; i < WORDS && cost != 0; i++) state[i] = next[i];
-    return (struct taken){position(rule, bucket.last) + next[LEVEL], room(rule, next, start)};
+    const bool stands = cost == 0 && bucket.height != 0; /* where the last slot ends was said by its own leak */
+    const uint64_t end =
+        stands ? position(rule, state[LAST]) + state[LEVEL] : position(rule, bucket.last) + next[LEVEL];
+    return (struct taken){end, room(rule, next, start)};
 }
 
-static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t now)
+/* Behind a clock that went back somebody may wait. */
+static struct balance balance(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
     const struct bucket bucket = bucket_at(rule, state, now);
-    return bucket.height == 0 ? position(rule, bucket.last) : position(rule, state[LAST]) + state[LEVEL];
+    const uint64_t top = highest(rule, 0), above = subtract_to_zero(bucket.height, top);
+    const bool waits = above != 0 || bucket.later_ms != 0;
+    return (struct balance){subtract_to_zero(top, bucket.height) / THOUSAND, above / THOUSAND, waits};
 }
 
 /* Up to a ms after the start that was told: the bucket knows whole ms, and nobody starts before his turn. */
@@ -206,12 +207,6 @@ static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_
     const uint64_t level = end - position(rule, state[LAST]);
     if (level > INT64_MAX || level <= calm(rule)) return 0;
     return tick_of(rule, add_saturating(state[LAST], ms_to_leak(rule, level - calm(rule))));
-}
-
-static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t now)
-{
-    const struct bucket bucket = bucket_at(rule, state, now);
-    return bucket.later_ms != 0 || bucket.height > highest(rule, 0);
 }
 
 /* Of a slot that starts no more is left in the bucket than `calm`; the rest has leaked, and been used: until now, or
@@ -226,14 +221,6 @@ static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, co
     const uint64_t left = subtract_to_zero(least(thousandths(slot->cost), add_saturating(at_start, before)), since);
     const uint64_t back = least(thousandths(unused), left);
     state[LEVEL] = subtract_to_zero(state[LEVEL], back);
-}
-
-static uint64_t overcharge(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t extra)
-{
-    const uint64_t level = bucket_at(rule, state, now).level;
-    const uint64_t charged = least(extra, subtract_to_zero(LEVEL_MAX, level) / THOUSAND);
-    commit(rule, state, now, now, charged);
-    return charged;
 }
 
 /* What was used stays the whole ms in which it leaks; more of them than 64 bits hold fill the bucket. */
@@ -303,16 +290,12 @@ const struct algorithm *leaky_algorithm(void)
         .compile = compile,
         .facts = facts,
         .most_in = most_in,
-        .possible = possible,
         .offer = offer,
         .commit = commit,
-        .room = room,
-        .mark = mark,
         .start_of = start_of,
-        .waited_for = waited_for,
         .give_back = give_back,
-        .overcharge = overcharge,
         .carry = carry,
+        .balance = balance,
         .full = full,
         .idle = idle,
     };

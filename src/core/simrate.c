@@ -274,24 +274,6 @@ static uint64_t idle(const struct rule *rule, const uint64_t *state, uint64_t no
 
 /* ---- correcting ---- */
 
-/* Nobody has a place in line. */
-static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t now)
-{
-    (void)rule;
-    (void)state;
-    (void)now;
-    return 0;
-}
-
-static uint64_t overcharge(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t extra)
-{
-    struct filled filled = filled_at(rule, state, now, 1);
-    const uint64_t charged = least(extra, (uint64_t)(filled.pools.active + FAR) / most(per_op_of(rule), 1));
-    filled.pools.active -= ticks_of_ops(rule, charged);
-    if (charged != 0) write_down(state, &filled);
-    return charged;
-}
-
 /* The pools begin again with one operation, as the original's; the fills go on, and what is owed stays so many. */
 static void carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next, uint64_t now,
                   weir_carry how)
@@ -302,6 +284,12 @@ static void carry(const struct rule *from, const struct rule *to, const uint64_t
     const int64_t owed = ticks_of_ops(to, shift_divide_ceil(owed_ticks, 0, per_op_of(from)));
     filled.pools = pools_with(to, owed_ticks != 0 ? -owed : ticks_of_ops(to, 1), 0);
     write_down(next, &filled);
+}
+
+static struct balance balance(const struct rule *rule, const uint64_t *state, uint64_t now)
+{
+    const struct filled filled = filled_at(rule, state, now, 1);
+    return (struct balance){(uint64_t)(filled.pools.active + FAR) / most(per_op_of(rule), 1), 0, false};
 }
 
 /* ---- in numbers ---- */
@@ -338,17 +326,13 @@ const struct algorithm *simrate_algorithm(void)
         .compile = compile,
         .facts = facts,
         .most_in = most_in,
-        .possible = possible,
         .offer = offer,
         .commit = commit,
-        .room = room,
+        .balance = balance,
         .full = full,
         .idle = idle,
         .account = account,
-        .mark = mark,
         .start_of = started,
-        .waited_for = nobody_waits,
-        .overcharge = overcharge,
         .carry = carry,
     };
     return &simrate;

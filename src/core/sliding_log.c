@@ -59,11 +59,6 @@ static void defaults(struct limit *limit)
     if (limit->edge == EDGE_DEFAULT) limit->edge = EDGE_OPEN;
 }
 
-static bool possible(const struct rule *rule, uint64_t permits)
-{
-    return permits <= rule->burst;
-}
-
 /* ---- asking ---- */
 
 /* So long after the entry so far back; 0 when there was none. */
@@ -119,15 +114,43 @@ static void enter(const struct rule *rule, uint64_t *state, uint64_t ns, uint64_
     }
 }
 
+static struct balance balance(const struct rule *rule, const uint64_t *state, uint64_t now)
+{
+    return (struct balance){room(rule, state, now), 0, waited_for(rule, state, now)};
+}
+
 static void note_width(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t permits)
 {
     state[WIDEST] = waited_for(rule, state, now) ? most(state[WIDEST], permits) : permits;
 }
 
+static void book_each(const struct rule *rule, uint64_t *state, uint64_t now_ns, uint64_t permits)
+{
+    for (uint64_t i = 0; i < permits; i++) enter(rule, state, most(now_ns, passes_at(rule, state, 1)), 1);
+}
+
+/* Enters permits one by one, each when it passes at the earliest; once they fill the ring, whole turns at once. */
+static void book(const struct rule *rule, uint64_t *state, uint64_t now_ns, uint64_t permits)
+{
+    const uint64_t burst = most(rule->burst, 1), singly = least(permits, stamps_capacity(rule));
+    const uint64_t turns = (permits - singly) / burst;
+    book_each(rule, state, now_ns, singly);
+    if (turns != 0) {
+        const uint64_t turn_ns = passes_at(rule, state, 1) - stamps_get(rule, state, burst);
+        stamps_advance(rule, state, turns * burst, multiply_divide_floor(turns, turn_ns, 1));
+        state[END] = add_saturating(state[END], turns * burst);
+    }
+    book_each(rule, state, now_ns, (permits - singly) % burst);
+}
+
+/* What is charged and does not fit is entered as if each permit of it had waited. */
 static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
 {
-    if (cost != 0) note_width(rule, state, at, cost);
-    enter(rule, state, plain_ns(rule, start), cost);
+    const uint64_t start_ns = plain_ns(rule, start);
+    const bool fits = cost <= rule->burst && passes_at(rule, state, cost) <= start_ns;
+    if (cost != 0) note_width(rule, state, at, fits ? cost : 1);
+    if (fits) enter(rule, state, start_ns, cost);
+    else book(rule, state, start_ns, cost);
     return (struct taken){state[END], room(rule, state, start)};
 }
 
@@ -151,13 +174,6 @@ static uint64_t idle(const struct rule *rule, const uint64_t *state, uint64_t no
 
 /* ---- correcting ---- */
 
-static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t now)
-{
-    (void)rule;
-    (void)now;
-    return state[END];
-}
-
 /* Not where somebody waits behind it: he is known by his place. */
 static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)
 {
@@ -168,32 +184,6 @@ static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, co
     if (newer != 0 && waited_for(rule, state, now)) return;
     stamps_remove(rule, state, newer, count);
     state[END] = subtract_to_zero(state[END], count);
-}
-
-static void book_each(const struct rule *rule, uint64_t *state, uint64_t now_ns, uint64_t permits)
-{
-    for (uint64_t i = 0; i < permits; i++) enter(rule, state, most(now_ns, passes_at(rule, state, 1)), 1);
-}
-
-/* Enters permits one by one, each when it passes at the earliest; once they fill the ring, whole turns at once. */
-static void book(const struct rule *rule, uint64_t *state, uint64_t now_ns, uint64_t permits)
-{
-    const uint64_t burst = most(rule->burst, 1), singly = least(permits, stamps_capacity(rule));
-    const uint64_t turns = (permits - singly) / burst;
-    book_each(rule, state, now_ns, singly);
-    if (turns != 0) {
-        const uint64_t turn_ns = passes_at(rule, state, 1) - stamps_get(rule, state, burst);
-        stamps_advance(rule, state, turns * burst, multiply_divide_floor(turns, turn_ns, 1));
-        state[END] = add_saturating(state[END], turns * burst);
-    }
-    book_each(rule, state, now_ns, (permits - singly) % burst);
-}
-
-static uint64_t overcharge(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t extra)
-{
-    note_width(rule, state, now, 1);
-    book(rule, state, plain_ns(rule, now), extra);
-    return extra;
 }
 
 /* ---- changing the limit while others wait ---- */
@@ -335,17 +325,13 @@ const struct algorithm *sliding_log_algorithm(void)
         .compile = compile,
         .facts = facts,
         .most_in = most_in,
-        .possible = possible,
         .offer = offer,
         .commit = commit,
         .refused = refused,
-        .room = room,
-        .mark = mark,
         .start_of = start_of,
-        .waited_for = waited_for,
         .give_back = give_back,
-        .overcharge = overcharge,
         .carry = carry,
+        .balance = balance,
         .full = full,
         .idle = idle,
     };

@@ -169,11 +169,6 @@ static struct facts facts(const struct limit *limit, const struct rule *rule)
 
 /* ---- asking ---- */
 
-static bool possible(const struct rule *rule, uint64_t permits)
-{
-    return ticks_of(rule, permits) <= INT64_MAX;
-}
-
 static struct offer offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost, uint64_t wait_ns)
 {
     (void)rule;
@@ -181,12 +176,6 @@ static struct offer offer(const struct rule *rule, const uint64_t *state, uint64
     const uint64_t start = start_at(state, position_of(now));
     const bool beyond = cost > INT64_MAX || add_saturating(start, cost) == UINT64_MAX;
     return (struct offer){now, beyond ? UINT64_MAX : tick_of(start)};
-}
-
-static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t now)
-{
-    (void)rule;
-    return slot_at(state, position_of(now)) - TIMELINE_ZERO;
 }
 
 static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
@@ -256,10 +245,10 @@ static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_
 }
 
 /* The last call may have started: its slot lies in front of the pointer, and how long it is nobody remembers. */
-static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t now)
+static struct balance balance(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
-    (void)rule;
-    return start_at(state, position_of(now)) > position_of(now);
+    const uint64_t owed = subtract_to_zero(start_at(state, position_of(now)), position_of(now));
+    return (struct balance){room(rule, state, now), owed, owed != 0};
 }
 
 /* The schedule takes all of it back; but where gaps are closed, what has drained may have been closed already, and the
@@ -279,15 +268,6 @@ static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, co
     }
     state[TIMELINE_SLOT] = most(subtract_to_zero(state[TIMELINE_SLOT], back), 1);
     state[TIMELINE_ALLOCATED] = subtract_to_zero(state[TIMELINE_ALLOCATED], back);
-}
-
-/* A charge is a call that nobody waits for. */
-static uint64_t overcharge(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t extra)
-{
-    const uint64_t start = start_at(state, position_of(now));
-    const uint64_t charged = least(extra, subtract_to_zero(UINT64_MAX - 1, start));
-    if (charged != 0) pass(rule, state, position_of(now), charged);
-    return charged;
 }
 
 static void carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next, uint64_t now,
@@ -340,20 +320,16 @@ const struct algorithm *timeline_algorithm(void)
         .compile = compile,
         .facts = facts,
         .most_in = most_in,
-        .possible = possible,
         .offer = offer,
         .commit = commit,
         .knows = knows,
-        .room = room,
-        .mark = mark,
         .start_of = start_of,
-        .waited_for = waited_for,
         .give_back = give_back,
-        .overcharge = overcharge,
         .carry = carry,
         .due = due,
         .account = account,
         .shift = shift,
+        .balance = balance,
         .full = full,
         .idle = idle,
     };

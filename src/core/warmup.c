@@ -128,12 +128,6 @@ static struct limit_problem compile(const struct limit *limit, struct rule *rule
     return problem;
 }
 
-/* Any size passes; but what the clock cannot count nobody can wait for. */
-static bool possible(const struct rule *rule, uint64_t permits)
-{
-    return !pays_itself(rule) || ticks_of(rule, permits) != UINT64_MAX;
-}
-
 static struct offer offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost, uint64_t wait_ns)
 {
     (void)wait_ns;
@@ -155,13 +149,15 @@ static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at
     const struct store before = self ? left(rule, state) : rested(rule, left(rule, state), at);
     const struct store paid = drawn(rule, before, cost), after = self ? rested(rule, paid, at) : paid;
     const uint64_t words[WORDS] = {after.next, after.stored, before.next, before.stored};
-    for (int i = 0; i < WORDS && cost != 0; i++) state[i] = words[i];
+    const bool charged = start < (self ? paid.next : before.next); /* nobody waits for its start */
+    for (int i = 0; i < (charged ? (int)FROM : WORDS) && cost != 0; i++) state[i] = words[i];
     return (struct taken){after.next, room(rule, state, start)};
 }
 
-static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t now)
+static struct balance balance(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
-    return most(now, left(rule, state).next);
+    const bool waits = (pays_itself(rule) ? state[NEXT] : state[FROM]) > now;
+    return (struct balance){room(rule, state, now), subtract_to_zero(left(rule, state).next, now), waits};
 }
 
 /* Of a call that waits: the last one's is known; before it, as if each permit had its plain price. */
@@ -189,15 +185,6 @@ static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, co
     if (self && used != 0) after = rested(rule, after, slot->end);
     state[NEXT] = after.next;
     state[STORED] = after.stored;
-}
-
-static uint64_t overcharge(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t extra)
-{
-    const struct store after = drawn(rule, rested(rule, left(rule, state), now), extra);
-    if (extra == 0) return 0;
-    state[NEXT] = after.next;
-    state[STORED] = after.stored;
-    return extra;
 }
 
 /* As cold as it was. */
@@ -262,17 +249,13 @@ const struct algorithm *warmup_algorithm(void)
         .compile = compile,
         .facts = facts,
         .most_in = most_in,
-        .possible = possible,
         .offer = offer,
         .commit = commit,
-        .room = room,
+        .balance = balance,
         .full = full_at_end,
         .idle = idle,
-        .mark = mark,
         .start_of = start_of,
-        .waited_for = waited_for,
         .give_back = give_back,
-        .overcharge = overcharge,
         .carry = carry,
     };
     return &warmup;

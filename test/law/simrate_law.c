@@ -118,7 +118,7 @@ static void jumped_property(struct law *law)
     law_note(law, "active %" PRId64 ", waiting %" PRId64 ", %" PRIu64 " fills", filler->active, filler->waiting, fills);
     for (uint64_t i = 0; i < fills; i++) fill(filler, FILL_NS);
     subject.now_ns += fills * FILL_NS + law_pick(law, FILL_NS);
-    const uint64_t active = simrate_algorithm()->room(rule, subject.state, now_of(&subject));
+    const uint64_t active = algorithm_at(rule, simrate_algorithm(), subject.state, now_of(&subject)).room;
     const uint64_t behind = simrate_algorithm()->account(rule, subject.state, now_of(&subject)).behind;
     law_check(law, (int64_t)active == (filler->active > 0 ? filler->active : 0),
               "active %" PRIu64 ", one by one %" PRId64, active, filler->active);

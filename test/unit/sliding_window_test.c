@@ -101,12 +101,12 @@ static void settled(void **unused)
     struct subject subject = fresh("10/s algorithm=sliding-window");
     weir_decision six = take(&subject, 0, 6), three = take(&subject, 500 * MS, 3);
     const struct rule *rule = plan_inside_const(&subject.plan)->rule;
-    assert_false(algorithm_of(rule)->waited_for(rule, subject.state, tick_at(rule, 0)));
+    assert_false((algorithm_of(rule)->balance(rule, subject.state, tick_at(rule, 0)).waits));
     settle_at(&subject, S + 1, &six, 2);
     assert_int_equal(subject.state[CURRENT], 5);
     assert_allowed(take(&subject, S, 1), 4);
-    assert_true(algorithm_of(rule)->waited_for(rule, subject.state, tick_at(rule, S - 1)));
-    assert_false(algorithm_of(rule)->waited_for(rule, subject.state, tick_at(rule, S)));
+    assert_true((algorithm_of(rule)->balance(rule, subject.state, tick_at(rule, S - 1)).waits));
+    assert_false((algorithm_of(rule)->balance(rule, subject.state, tick_at(rule, S)).waits));
     settle_at(&subject, S + 1, &three, 0);
     assert_int_equal(subject.state[PREVIOUS], 2);
     assert_int_equal(subject.state[CURRENT], 1);

@@ -100,7 +100,7 @@ static void give_back(struct bucket *bucket, weir_instant now, uint64_t permits)
     const struct algorithm *algorithm = algorithm_of(rule);
     const uint64_t tick = tick_at(rule, now.ns);
     const struct slot slot = {
-        .start = tick, .end = algorithm->mark(rule, bucket->limiter.state, tick), .cost = permits};
+        .start = tick, .end = algorithm_at(rule, algorithm, bucket->limiter.state, tick).end, .cost = permits};
     algorithm->give_back(rule, bucket->limiter.state, tick, &slot, permits);
 }
 
