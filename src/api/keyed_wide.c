@@ -152,9 +152,8 @@ uint64_t keyed_wide_hash(const weir_table *table, const struct plan *plan, weir_
 static struct rules aligned(const weir_table *table, const struct plan *plan, struct rule copy[WEIR_LIMITS_MAX])
 {
     for (uint64_t i = 0; i < plan->count; i++) {
-        const struct algorithm *algorithm = algorithm_of(&plan->rule[i]);
         copy[i] = plan->rule[i];
-        if (algorithm->align != NULL) algorithm->align(&copy[i], 0, table->epoch_ns);
+        algorithm_align(&copy[i], 0, table->epoch_ns);
     }
     return (struct rules){copy, (int)plan->count};
 }

@@ -26,8 +26,9 @@ const struct algorithm *algorithm_of(const struct rule *rule)
     return algorithm != NULL ? algorithm : none_algorithm();
 }
 
-void align_to_epoch(struct rule *rule, uint64_t now_ns, uint64_t unix_ns)
+void algorithm_align(struct rule *rule, uint64_t now_ns, uint64_t unix_ns)
 {
+    if (!algorithm_of(rule)->has_epoch) return;
     const uint64_t period_ns = most(rule->period_ns, 1), ours_ns = now_ns % period_ns, unix_at_ns = unix_ns % period_ns;
     rule->offset_ns = unix_at_ns >= ours_ns ? unix_at_ns - ours_ns : period_ns - (ours_ns - unix_at_ns);
 }

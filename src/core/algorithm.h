@@ -79,17 +79,14 @@ struct algorithm {
     const char *note; /* a line for explain, or NULL */
     uint8_t words;    /* of state */
     bool pays_after;  /* a call of any size passes at once, and the next one waits for it */
+    bool has_epoch;   /* where windows begin is counted from rule.offset_ns, which algorithm_align sets */
 
     /* The note, where it depends on what was said; NULL: it does not. */
     const char *(*note_of)(const struct limit *);
     /* More words of state than `words`, for those that grow with the limit; NULL: none. */
     uint64_t (*more_words)(const struct rule *);
-    /* Fills what was not said. */
-    void (*defaults)(struct limit *);
-    /* Fills the rule, whose algorithm is set and the rest zeroed. */
-    struct limit_problem (*compile)(const struct limit *, struct rule *);
-    /* Sets where aligned windows begin: unix_ns - now_ns is the way to the epoch.  NULL: nothing is aligned. */
-    void (*align)(struct rule *, uint64_t now_ns, uint64_t unix_ns);
+    /* Fills what was not said, and then the rule, whose algorithm is set and the rest zeroed. */
+    struct limit_problem (*compile)(struct limit *, struct rule *);
     struct facts (*facts)(const struct limit *, const struct rule *);
     /* The most permits that pass in any window [t, t + window_ns), cost 1 each. */
     uint64_t (*most_in)(const struct limit *, uint64_t window_ns);
@@ -151,6 +148,9 @@ const struct algorithm *algorithm_of(const struct rule *rule);
 /* By enum algorithm_name; NULL when there is none. */
 const struct algorithm *algorithm_named(unsigned name);
 
+/* Of windows that begin every period_ns since the epoch: unix_ns - now_ns is the way there.  Others stay as they are. */
+void algorithm_align(struct rule *rule, uint64_t now_ns, uint64_t unix_ns);
+
 /* May this cost ever pass? */
 bool algorithm_may_pass(const struct rule *rule, uint64_t permits);
 
@@ -174,9 +174,6 @@ static inline uint64_t state_words(const struct rule *rule, const struct algorit
 #define ALGORITHM_PROTOTYPE(name, file) const struct algorithm *file##_algorithm(void);
 ALGORITHMS(ALGORITHM_PROTOTYPE)
 #undef ALGORITHM_PROTOTYPE
-
-/* Of windows that begin every period_ns since the epoch: sets offset_ns. */
-void align_to_epoch(struct rule *, uint64_t now_ns, uint64_t unix_ns);
 
 /* Answers that several give: all is back at the end of the slot; nobody waits, so every slot has started. */
 uint64_t full_at_end(const struct rule *, const weir_decision *, uint64_t now);

@@ -72,8 +72,9 @@ static void defaults(struct limit *limit)
     limit->burst = SECOND_NS;
 }
 
-static struct limit_problem compile(const struct limit *limit, struct rule *rule)
+static struct limit_problem compile(struct limit *limit, struct rule *rule)
 {
+    defaults(limit);
     if (limit->start == START_FULL) rule->flags |= RULE_STARTS_FULL;
     if (limit->pay == PAY_SELF) rule->flags |= PAYS_ITSELF;
     return limit_line(limit, rule);
@@ -221,7 +222,6 @@ const struct algorithm *bursty_algorithm(void)
         .note = "unused time is stored; the store begins empty unless start=full is said",
         .words = WORDS,
         .pays_after = true,
-        .defaults = defaults,
         .compile = compile,
         .facts = facts,
         .most_in = most_in,

@@ -155,13 +155,9 @@ static int64_t used_by(const struct rule *rule, struct cycle cycle, uint64_t end
 
 /* ---- from what was said ---- */
 
-static void defaults(struct limit *limit)
+static struct limit_problem compile(struct limit *limit, struct rule *rule)
 {
     if (limit->align == ALIGN_DEFAULT) limit->align = ALIGN_FIRST;
-}
-
-static struct limit_problem compile(const struct limit *limit, struct rule *rule)
-{
     const struct limit_problem problem = limit_window(limit, rule);
     if (problem.message != NULL) return problem;
     if (rule->burst > FAR)
@@ -309,9 +305,8 @@ const struct algorithm *cycle_algorithm(void)
         .options = WITH(ALIGN) | WITH(DEBT),
         .note = "permits come all at once when a cycle begins, so twice as many may pass around that moment",
         .words = WORDS,
-        .defaults = defaults,
         .compile = compile,
-        .align = align_to_epoch,
+        .has_epoch = true,
         .facts = facts,
         .most_in = most_in,
         .offer = offer,

@@ -78,14 +78,10 @@ static void count_at(const struct rule *rule, uint64_t *state, uint64_t at, uint
     state[COUNT] = add_saturating(state[COUNT], cost);
 }
 
-static void defaults(struct limit *limit)
+static struct limit_problem compile(struct limit *limit, struct rule *rule)
 {
     if (limit->align == ALIGN_DEFAULT) limit->align = ALIGN_FIRST;
     if (limit->has_time) limit->count_refused = true;
-}
-
-static struct limit_problem compile(const struct limit *limit, struct rule *rule)
-{
     const struct limit_problem problem = limit_window(limit, rule);
     if (problem.message != NULL) return problem;
     if (limit->align == ALIGN_CLOCK) rule->flags |= ALIGNED;
@@ -194,9 +190,8 @@ const struct algorithm *fixed_window_algorithm(void)
         .options = WITH(ALIGN) | WITH(BLOCK) | WITH(COUNT_REFUSED),
         .note = "nothing is taken ahead of its window: a call that waits comes back when the next one begins",
         .words = WORDS,
-        .defaults = defaults,
         .compile = compile,
-        .align = align_to_epoch,
+        .has_epoch = true,
         .facts = facts,
         .most_in = most_in,
         .offer = offer,

@@ -30,8 +30,9 @@ static uint64_t drained_at(const struct rule *rule, const uint64_t *state, uint6
     return gcra_drained_at(rule, state[0], now);
 }
 
-static struct limit_problem compile(const struct limit *limit, struct rule *rule)
+static struct limit_problem compile(struct limit *limit, struct rule *rule)
 {
+    limit_default_burst(limit);
     const struct limit_problem problem = limit_line(limit, rule);
     if (problem.message != NULL) return problem;
     if (limit->start != START_EMPTY) rule->flags |= RULE_STARTS_FULL;
@@ -128,7 +129,6 @@ const struct algorithm *gcra_algorithm(void)
         .name = "gcra",
         .options = WITH(BURST) | WITH(START) | WITH(DEBT),
         .words = 1,
-        .defaults = limit_default_burst,
         .compile = compile,
         .facts = facts,
         .most_in = most_in,

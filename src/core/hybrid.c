@@ -167,8 +167,9 @@ static const char *note_of(const struct limit *limit)
     return "burst and catchup are the defaults of pacing: they hold the average on a busy machine";
 }
 
-static struct limit_problem compile(const struct limit *limit, struct rule *rule)
+static struct limit_problem compile(struct limit *limit, struct rule *rule)
 {
+    defaults(limit);
     struct limit_problem problem = limit_line(limit, rule);
     if (problem.message != NULL) return problem;
     if (limit->start == START_FULL) rule->flags |= RULE_STARTS_FULL;
@@ -398,7 +399,6 @@ const struct algorithm *hybrid_algorithm(void)
         .options = WITH(BURST) | WITH(CATCHUP) | WITH(START) | WITH(DEBT),
         .words = WORDS,
         .note_of = note_of,
-        .defaults = defaults,
         .compile = compile,
         .facts = facts,
         .most_in = most_in,

@@ -131,8 +131,9 @@ static bool leak_rate(const struct limit *limit, struct rule *rule)
     return rule->second != UINT64_MAX;
 }
 
-static struct limit_problem compile(const struct limit *limit, struct rule *rule)
+static struct limit_problem compile(struct limit *limit, struct rule *rule)
 {
+    limit_default_burst(limit);
     limit_plain_clock(rule);
     rule->burst = limit->burst;
     rule->fourth = limit->nodelay ? UINT64_MAX : limit->delay;
@@ -270,8 +271,9 @@ static struct facts facts(const struct limit *limit, const struct rule *rule)
 /* The window's first and last ns lie up to this many ms apart.  A delayed start is cut to its ms. */
 static uint64_t most_in(const struct limit *limit, uint64_t window_ns)
 {
+    struct limit said = *limit;
     struct rule rule = {0};
-    if (compile(limit, &rule).message != NULL) return UINT64_MAX;
+    if (compile(&said, &rule).message != NULL) return UINT64_MAX;
     const uint64_t ms = multiply_divide_ceil(subtract_to_zero(window_ns, 1), 1, MILLISECOND_NS);
     const uint64_t full = thousandths(limit->burst), at_once = least(full, calm(&rule));
     if (leaks_empty(&rule)) return multiply_divide_floor(limit->burst, 1 + ms / ms_to_leak(&rule, full), 1);
@@ -286,7 +288,6 @@ const struct algorithm *leaky_algorithm(void)
         .options = WITH(BURST) | WITH(DELAY) | WITH(NODELAY),
         .note = "counts in whole ms, as nginx does; without nodelay all above 1 + delay has to be reserved, and waits",
         .words = WORDS,
-        .defaults = limit_default_burst,
         .compile = compile,
         .facts = facts,
         .most_in = most_in,

@@ -4,7 +4,7 @@
 
 #include "core/num.h"
 
-static struct limit_problem compile(const struct limit *limit, struct rule *rule)
+static struct limit_problem compile(struct limit *limit, struct rule *rule)
 {
     (void)limit;
     limit_plain_clock(rule);

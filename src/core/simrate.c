@@ -185,8 +185,9 @@ static uint64_t tick_ns_for(uint64_t permits, uint64_t period_ns)
     return times(permits, SECOND_NS * US_NS) > period_ns ? US_NS : MS_NS;
 }
 
-static struct limit_problem compile(const struct limit *limit, struct rule *rule)
+static struct limit_problem compile(struct limit *limit, struct rule *rule)
 {
+    defaults(limit);
     uint64_t permits, period_ns;
     const uint64_t power = power_of_ten(limit->factor.places);
     limit_plain_clock(rule);
@@ -309,8 +310,9 @@ static struct facts facts(const struct limit *limit, const struct rule *rule)
 /* All that the pools hold just before a fill, and the fills of the window. */
 static uint64_t most_in(const struct limit *limit, uint64_t window_ns)
 {
+    struct limit said = *limit;
     struct rule rule = {0};
-    if (compile(limit, &rule).message != NULL) return 0;
+    if (compile(&said, &rule).message != NULL) return 0;
     const uint64_t fills = window_ns < 2 ? 0 : (window_ns - 2) / FILL_NS + 1;
     return add_saturating(top_of(&rule), times(fills, after_fill(&rule, 0))) / per_op_of(&rule);
 }
@@ -322,7 +324,6 @@ const struct algorithm *simrate_algorithm(void)
         .options = WITH(CATCHUP),
         .note = "as nosqlbench's limiter today, filled every 10 ms in whole ticks; only to compare with it",
         .words = SIMRATE_WORDS,
-        .defaults = defaults,
         .compile = compile,
         .facts = facts,
         .most_in = most_in,

@@ -36,8 +36,9 @@ static uint64_t span_of(const struct rule *rule)
     return add_saturating(rule->period_ns, (rule->flags & SLIDING_LOG_CLOSED) != 0);
 }
 
-static struct limit_problem compile(const struct limit *limit, struct rule *rule)
+static struct limit_problem compile(struct limit *limit, struct rule *rule)
 {
+    if (limit->edge == EDGE_DEFAULT) limit->edge = EDGE_OPEN;
     const struct limit_problem problem = limit_window(limit, rule);
     if (problem.message != NULL) return problem;
     if (rule->burst > ENTRIES_MAX) {
@@ -52,11 +53,6 @@ static struct limit_problem compile(const struct limit *limit, struct rule *rule
     const uint64_t longest_ns = most(rule->period_ns, multiply_divide_floor(rule->burst, rule->gap_ns, 1));
     if (longest_ns <= BRIEF_NS_MAX) rule->flags |= STAMPS_BRIEF;
     return limit_fine();
-}
-
-static void defaults(struct limit *limit)
-{
-    if (limit->edge == EDGE_DEFAULT) limit->edge = EDGE_OPEN;
 }
 
 /* ---- asking ---- */
@@ -321,7 +317,6 @@ const struct algorithm *sliding_log_algorithm(void)
         .note = "exact: no window of the period holds more, wherever it begins; memory grows with the count",
         .words = STAMPS_HEADER,
         .more_words = stamps_words,
-        .defaults = defaults,
         .compile = compile,
         .facts = facts,
         .most_in = most_in,

@@ -81,7 +81,7 @@ static uint64_t tick_when(const struct rule *rule, const struct counters *counte
     return plain_tick(rule, counters->ends_ns - least(left_ns, counters->left_ns));
 }
 
-static struct limit_problem compile(const struct limit *limit, struct rule *rule)
+static struct limit_problem compile(struct limit *limit, struct rule *rule)
 {
     const struct limit_problem problem = limit_window(limit, rule);
     rule->debt = limit_debt(limit, rule);
@@ -200,7 +200,7 @@ const struct algorithm *sliding_window_algorithm(void)
         .note = "takes the calls of the window before for evenly spread; where they were not, twice the count passes",
         .words = WORDS,
         .compile = compile,
-        .align = align_to_epoch,
+        .has_epoch = true,
         .facts = facts,
         .most_in = most_in,
         .offer = offer,

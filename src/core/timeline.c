@@ -130,13 +130,9 @@ static uint64_t shift_for(struct decimal strictness)
     return shift;
 }
 
-static void defaults(struct limit *limit)
+static struct limit_problem compile(struct limit *limit, struct rule *rule)
 {
     limit->has_strictness = limit->factor.digits == 0 || limit->strictness.digits != 0;
-}
-
-static struct limit_problem compile(const struct limit *limit, struct rule *rule)
-{
     struct limit_problem problem = limit_line(limit, rule);
     rule->second = shift_for(limit->strictness);
     if (problem.message != NULL || limit->factor.digits == 0) return problem;
@@ -316,7 +312,6 @@ const struct algorithm *timeline_algorithm(void)
         .note_of = note_of,
         .words = TIMELINE_WORDS,
         .pays_after = true,
-        .defaults = defaults,
         .compile = compile,
         .facts = facts,
         .most_in = most_in,

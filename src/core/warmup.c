@@ -90,13 +90,6 @@ static bool pays_itself(const struct rule *rule)
     return (rule->flags & PAYS_ITSELF) != 0;
 }
 
-static void defaults(struct limit *limit)
-{
-    if (limit->factor.digits == 0) limit->factor = (struct decimal){COLD_DEFAULT, 0};
-    if (limit->pay == PAY_DEFAULT) limit->pay = PAY_NEXT;
-    if (limit->start == START_DEFAULT) limit->start = START_FULL;
-}
-
 /* 2 * warmup / (1 + cold), the cold factor down to its last digit that fits. */
 static uint64_t span_of(uint64_t warmup, struct decimal cold)
 {
@@ -105,8 +98,11 @@ static uint64_t span_of(uint64_t warmup, struct decimal cold)
     return multiply_divide_floor(2 * warmup, power, power + digits);
 }
 
-static struct limit_problem compile(const struct limit *limit, struct rule *rule)
+static struct limit_problem compile(struct limit *limit, struct rule *rule)
 {
+    if (limit->factor.digits == 0) limit->factor = (struct decimal){COLD_DEFAULT, 0};
+    if (limit->pay == PAY_DEFAULT) limit->pay = PAY_NEXT;
+    if (limit->start == START_DEFAULT) limit->start = START_FULL;
     static const char too_long[] = "this warmup is longer than the clock of this rate; choose a shorter one, "
                                    "for example warmup=10s";
     if (!limit->has_time) {
@@ -245,7 +241,6 @@ const struct algorithm *warmup_algorithm(void)
         .note = "cold at first and after a rest: calls are up to `cold` times as far apart until it is warm",
         .words = WORDS,
         .pays_after = true,
-        .defaults = defaults,
         .compile = compile,
         .facts = facts,
         .most_in = most_in,

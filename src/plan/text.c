@@ -302,7 +302,6 @@ static bool read_limit(struct reader *reader)
     if (!read_rate(reader) || !read_options(reader)) return false;
     const bool ratio = (reader->seen >> OPTION_CATCHUP & 1) != 0;
     if (reader->bare && !ratio && reader->use == WEIR_ADMIT && !verb_follows(reader)) return not_bare(reader);
-    limit_defaults(reader->limit);
     return true;
 }
 
@@ -329,6 +328,7 @@ static bool compile(struct reader *reader, struct rule *rule)
 int text_read(const char *text, weir_use use, struct limit limits[], struct rule rules[], weir_error *error)
 {
     struct reader reader = {.text = text, .error = error, .use = use};
+    struct rule unused;
     *error = (weir_error){0};
     for (int count = 0;;) {
         if (count == WEIR_LIMITS_MAX) {
@@ -338,7 +338,9 @@ int text_read(const char *text, weir_use use, struct limit limits[], struct rule
         skip_spaces(&reader);
         const size_t from = reader.at;
         reader.limit = &limits[count];
-        if (!read_limit(&reader) || (rules != NULL && !compile(&reader, &rules[count]))) return error->code;
+        if (!read_limit(&reader)) return error->code;
+        if (rules == NULL) limit_compile(reader.limit, &unused);
+        else if (!compile(&reader, &rules[count])) return error->code;
         count++;
         reader.last_at = from;
         reader.last_size = reader.at - from;

@@ -55,7 +55,7 @@ static void begin(struct law *law, struct subject *subject)
     subject->now_ns = law_pick_size(law, UINT64_C(1) << 60);
     if (law_pick(law, 2) == 0) return;
     const uint64_t unix_ns = law_pick_size(law, UINT64_C(1) << 62);
-    algorithm_of(subject->rule)->align(subject->rule, subject->now_ns, unix_ns);
+    algorithm_align(subject->rule, subject->now_ns, unix_ns);
     subject->offset_ns = subject->rule->offset_ns;
     const exact ahead = (exact)subject->now_ns + subject->offset_ns - unix_ns % subject->period_ns;
     law_check(law, subject->offset_ns < subject->period_ns && ahead % subject->period_ns == 0, "not aligned");

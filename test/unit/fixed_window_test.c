@@ -186,13 +186,13 @@ static void clock_counts_from_the_epoch(void **unused)
     struct subject subject = fresh("1/h align=clock");
     struct rule *rule = &plan_inside(&subject.plan)->rule[0];
     /* It is ten to the hour, and the limiter's time is 5 s. */
-    algorithm_of(rule)->align(rule, 5 * S, 450000 * 3600 * S + 3000 * S);
+    algorithm_align(rule, 5 * S, 450000 * 3600 * S + 3000 * S);
     allows(&subject, 5 * S, 1, 0, 600 * S);
     denies(&subject, 604 * S, 1, 0, 1 * S);
     allows(&subject, 605 * S, 1, 0, 3600 * S);
     subject = fresh("1/h align=clock");
     rule = &plan_inside(&subject.plan)->rule[0];
-    algorithm_of(rule)->align(rule, 3599 * S, 3600 * S); /* a limiter's time can be ahead in its hour */
+    algorithm_align(rule, 3599 * S, 3600 * S); /* a limiter's time can be ahead in its hour */
     allows(&subject, 3599 * S, 1, 0, 3600 * S);
 }
 

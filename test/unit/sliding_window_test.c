@@ -174,9 +174,9 @@ static void aligned(void **unused)
     (void)unused;
     struct subject subject = fresh("1/s algorithm=sliding-window");
     struct rule *rule = plan_inside(&subject.plan)->rule;
-    algorithm_of(rule)->align(rule, 7300 * MS, 1700000000 * S + 900 * MS);
+    algorithm_align(rule, 7300 * MS, 1700000000 * S + 900 * MS);
     assert_int_equal(rule->offset_ns, 600 * MS);
-    algorithm_of(rule)->align(rule, 7900 * MS, 1700000000 * S + 300 * MS);
+    algorithm_align(rule, 7900 * MS, 1700000000 * S + 300 * MS);
     assert_int_equal(rule->offset_ns, 400 * MS);
     assert_allowed(take(&subject, 7900 * MS, 1), 0);
     assert_int_equal(subject.state[ENDS], 8600 * MS);

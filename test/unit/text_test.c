@@ -442,7 +442,8 @@ static struct limit random_limit(uint64_t *seed)
     do limit.algorithm = (uint8_t)(1 + random_below(seed, ALGORITHM_NAMES - 1));
     while (limit.algorithm == ALGORITHM_UNLIMITED || limit.algorithm == ALGORITHM_NONE);
     random_options(seed, &limit);
-    limit_defaults(&limit);
+    struct rule rule;
+    limit_compile(&limit, &rule);
     return limit;
 }
 

@@ -43,7 +43,7 @@ static const char *open_case(void *subject, const struct scene *scene)
     if (!counter->limiter.accepted) return NULL;
     struct rule *rule = inside_rule(&counter->limiter.plan);
     if (limit == 0) rule->burst = 0; /* which is no rate to weir */
-    algorithm_of(rule)->align(rule, scene->shift_ns, 0);
+    algorithm_align(rule, scene->shift_ns, 0);
     counter->offset_ns = rule->offset_ns;
     return NULL;
 }
