@@ -161,7 +161,7 @@ static inline uint64_t state_words(const struct rule *rule, const struct algorit
 }
 
 /* The rows of the table, a file each. */
-#define ALGORITHM_PROTOTYPE(name, file) const struct algorithm *file##_algorithm(void);
+#define ALGORITHM_PROTOTYPE(name, file, number) const struct algorithm *file##_algorithm(void);
 ALGORITHMS(ALGORITHM_PROTOTYPE)
 #undef ALGORITHM_PROTOTYPE
 
