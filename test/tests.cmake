@@ -120,6 +120,7 @@ else()
     target_link_libraries(weir-vectors PRIVATE peers PkgConfig::json_c)
     set_target_properties(weir-vectors PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
     weir_test(vectors peers check weir-vectors "${test_dir}/vectors/peers")
+    weir_test(vectors back check weir-vectors "${test_dir}/vectors/back")
     weir_test(vectors judged check sh "${test_dir}/vectors/judged.sh" $<TARGET_FILE:weir-vectors>
         "${test_dir}/vectors/peers")
     weir_test(vectors self-test check sh "${test_dir}/vectors/self_test.sh" $<TARGET_FILE:weir-vectors>)

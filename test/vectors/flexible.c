@@ -40,7 +40,8 @@ static void end_with_block(struct key *key, struct step *step, bool blocked, wei
     const struct rule *rule = inside_rule_const(&key->limiter.plan);
     const uint64_t until = add_saturating(tick_at(rule, step->now.ns), rule->block_ns);
     if (blocked || weir_allowed(*decision) || rule->block_ns == 0 || until == state[END_WORD]) return;
-    decision->end = state[END_WORD] = until;
+    state[END_WORD] = until;
+    *decision = inside_peek(rule, state, step->now, 1);
     judge_from_core(step, false);
 }
 

@@ -8,7 +8,10 @@
        fields.c    numbers out of JSON, a rate as a fraction
        limiter.c   a limit and one state through weir.h
        inside.c    the core's side of a plan: what no text says, looks, changes of limit
-       <system>.c  one family each: what the peer's words are in weir's words */
+       <system>.c  one family each: what the peer's words are in weir's words
+
+   In peers is what the peers answered, in back what they would where a clock goes back; ../peers has the arithmetic of
+   those that weir does not keep. */
 #ifndef VECTORS_RUNNER_H
 #define VECTORS_RUNNER_H
 
