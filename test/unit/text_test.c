@@ -445,6 +445,20 @@ static struct limit random_limit(uint64_t *seed)
     return limit;
 }
 
+/* Rules in the files of tables hold them. */
+static void algorithms_keep_their_numbers(void **unused)
+{
+    (void)unused;
+    static const char *const names[] = {NULL,           "gcra",           "hybrid",      "unlimited", "none",
+                                        "timeline",     "bursty",         "warmup",      "leaky",     "cycle",
+                                        "fixed-window", "sliding-window", "sliding-log", NULL /* was simrate */};
+    for (unsigned i = 0; i < LENGTH(names); i++) {
+        const struct algorithm *row = algorithm_named(i);
+        if (names[i] == NULL) assert_null(row);
+        else assert_string_equal(row->name, names[i]);
+    }
+}
+
 static void random_limits_are_read_back(void **unused)
 {
     (void)unused;
@@ -853,6 +867,7 @@ int main(void)
         cmocka_unit_test(lists),
         cmocka_unit_test(options),
         cmocka_unit_test(no_option_is_lost),
+        cmocka_unit_test(algorithms_keep_their_numbers),
         cmocka_unit_test(random_limits_are_read_back),
         cmocka_unit_test(canonical_ends_of_the_range),
         cmocka_unit_test(random_texts_are_read_or_refused),
