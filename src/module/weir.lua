@@ -463,8 +463,7 @@ local function read_algorithm()
     at, name = at + #more, name .. more
     limit.algorithm = ALGORITHM[name]
     if name == 'simrate' then
-        mistake(from, "simrate was nosqlbench's present limiter, kept for comparison only; write algorithm=hybrid, "
-            .. 'for example 10/s catchup=1.1 algorithm=hybrid')
+        mistake(from, "simrate was nosqlbench's present limiter, kept for comparison only; write algorithm=hybrid")
     end
     if not limit.algorithm then
         mistake(from, 'unknown algorithm "' .. sub(name, 1, 40) .. '"; expected gcra, hybrid, timeline, bursty, '

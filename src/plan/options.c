@@ -84,8 +84,8 @@ static bool read_time(struct reader *reader, const char *expected)
     return read_kind(reader, AMOUNT_TIME, expected, &reader->limit->time_ns);
 }
 
-static const char simrate_is_gone[] = "simrate was nosqlbench's present limiter, kept for comparison only; write "
-                                      "algorithm=hybrid, for example 10/s catchup=1.1 algorithm=hybrid";
+static const char simrate_is_gone[] =
+    "simrate was nosqlbench's present limiter, kept for comparison only; write algorithm=hybrid";
 
 static bool read_algorithm(struct reader *reader)
 {

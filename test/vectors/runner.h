@@ -157,9 +157,9 @@ struct limiter {
 void limiter_open(struct limiter *limiter, const char *text);
 /* So many, or none, in a fixed window. */
 void limiter_open_window(struct limiter *limiter, uint64_t count, uint64_t window_ns, const char *options);
-/* What was counted in windows that are over, should the clock have gone back to before their end: to be called first. */
+/* Before each question: forgets the windows that are over, where the clock has gone back to before their end. */
 void limiter_forget_left(struct limiter *limiter, struct step *step);
-/* Where none is open opens one in which nothing is counted: to weir a call does so that passes or is counted. */
+/* Opens a window with nothing counted in it, where none is open; weir opens one for what it counts. */
 void limiter_begin_window(struct limiter *limiter, weir_instant now);
 /* limiter_ask, and any call opens a window. */
 bool limiter_ask_window(struct limiter *limiter, struct step *step, weir_decision *decision);

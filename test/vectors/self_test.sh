@@ -278,7 +278,8 @@ judged unrecorded 1
 { cat "$dir/recorded" && echo 'h_gone.json 0 0 0'; } >"$dir/reference"
 judged gone 1
 expect_line "judged: gone" out 'judged: h_gone.json: did not run'
-sed -E 's/: .* ([0-9]+) skipped, (([0-9]+) by test\/peers, )?([0-9]+) by the core/ \4 \1 0\3/' "$dir/wanted" >"$dir/reference"
+sed -E 's/: .* ([0-9]+) skipped, (([0-9]+) by test\/peers, )?([0-9]+) by the core/ \4 \1 0\3/' \
+    "$dir/wanted" >"$dir/reference"
 judged "not yet" 1 right
 expect_line "judged: not yet" out 'judged: something is skipped that is no peer_quirk'
 
