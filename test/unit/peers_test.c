@@ -58,6 +58,11 @@ static void simrate_takes(void **unused)
     simrate_refill(&simrate, 1030 * MS);
     assert_int_equal(simrate.active, 1002 * MS);
     assert_int_equal(simrate.waiting, 18 * MS);
+    /* What is above a smaller top stays. */
+    simrate_set_rate(&simrate, 1.0000001, 0.5);
+    simrate_refill(&simrate, 1040 * MS);
+    assert_int_equal(simrate.active, 1000 * MS);
+    assert_int_equal(simrate.waiting, 10 * MS - 100);
     /* A new rate begins with one operation. */
     simrate_set_rate(&simrate, 100, 1.1);
     assert_int_equal(simrate_total(&simrate), 10 * MS);
