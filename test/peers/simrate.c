@@ -43,7 +43,8 @@ void simrate_set_rate(struct simrate *simrate, double rate_per_s, double burst_r
     if (rate_per_s > 1) simrate->tick_ns = 1;
     else if (rate_per_s > 0.001) simrate->tick_ns = US_NS;
     else if (rate_per_s > 0.000001) simrate->tick_ns = MS_NS;
-    simrate->per_op = cut((double)(SECOND_NS / simrate->tick_ns) / rate_per_s);
+    const int64_t per_s = SECOND_NS / simrate->tick_ns;
+    simrate->per_op = cut((double)per_s / rate_per_s);
     simrate->over = cut(SIMRATE_POOL * burst_ratio);
     simrate->active = simrate->per_op;
     simrate->waiting = 0;
