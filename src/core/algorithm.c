@@ -10,7 +10,7 @@
 const struct algorithm *algorithm_named(unsigned name)
 {
     switch (name) {
-#define ALGORITHM_CASE(name, file)                                                                                     \
+#define ALGORITHM_CASE(name, file, number)                                                                             \
     case ALGORITHM_##name:                                                                                             \
         return file##_algorithm();
         ALGORITHMS(ALGORITHM_CASE)

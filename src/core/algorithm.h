@@ -148,7 +148,7 @@ const struct algorithm *algorithm_of(const struct rule *rule);
 /* By enum algorithm_name; NULL when there is none. */
 const struct algorithm *algorithm_named(unsigned name);
 
-/* Of windows that begin every period_ns since the epoch: unix_ns - now_ns is the way there.  Others stay as they are. */
+/* Where windows begin every period_ns since the epoch: unix_ns - now_ns is the way there.  Others stay as they are. */
 void algorithm_align(struct rule *rule, uint64_t now_ns, uint64_t unix_ns);
 
 /* May this cost ever pass? */
@@ -171,7 +171,7 @@ static inline uint64_t state_words(const struct rule *rule, const struct algorit
 }
 
 /* The rows of the table, a file each. */
-#define ALGORITHM_PROTOTYPE(name, file) const struct algorithm *file##_algorithm(void);
+#define ALGORITHM_PROTOTYPE(name, file, number) const struct algorithm *file##_algorithm(void);
 ALGORITHMS(ALGORITHM_PROTOTYPE)
 #undef ALGORITHM_PROTOTYPE
 

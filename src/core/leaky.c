@@ -17,8 +17,8 @@
    The leak of each call is rounded down, so the answers depend on when the calls came; a permit loses less than a
    thousandth of itself.  nginx counts an excess: the level before the call.
 
-   Where the clock goes back, weir's level is as high as it was then: it leaks down to what is stored at `last`.  nginx
-   stands still for up to a minute, and then begins anew from the earlier time: RULE_FOLLOWS_CLOCK.
+   Where the clock goes back, the level is as high as it was then: it leaks down to what is stored at `last`.  (nginx
+   stands still for up to a minute, and then begins anew from the earlier time.)
 
    May touch: its arguments.  Promises: at most burst + rate * (t + 1 ms) permits start in any window t; nodelay without
    the 1 ms, for windows of whole ms.  Leaves to others: the lock around the words.  Source: nginx 1.22.1. */
@@ -28,7 +28,7 @@
 #include "core/num.h"
 
 enum { LEVEL, LAST, WORDS };
-enum { MILLISECOND_NS = 1000000, SECOND_NS = 1000000000, THOUSAND = 1000, BACK_MAX_MS = 60000 };
+enum { MILLISECOND_NS = 1000000, SECOND_NS = 1000000000, THOUSAND = 1000 };
 static const uint64_t LEVEL_MAX = UINT64_C(1) << 62; /* burst fits twice */
 static const uint64_t RATE_MAX = UINT64_C(1000000000000);
 
@@ -95,14 +95,9 @@ struct bucket {
 static struct bucket bucket_at(const struct rule *rule, const uint64_t *state, uint64_t tick)
 {
     const uint64_t level = state[LEVEL], last = state[LAST], ms = ms_at(rule, tick);
-    const uint64_t back_ms = subtract_to_zero(last, ms);
-    const bool follows = rule->flags & RULE_FOLLOWS_CLOCK;
-    if (back_ms == 0 || (follows && back_ms > BACK_MAX_MS)) {
-        const uint64_t left = subtract_to_zero(level, leak(rule, back_ms == 0 ? ms - last : 1));
-        return (struct bucket){left, left, ms, 0};
-    }
-    const uint64_t later_ms = follows ? 0 : back_ms;
-    return (struct bucket){add_saturating(level, leak_ceil(rule, later_ms)), level, last, later_ms};
+    if (ms < last) return (struct bucket){add_saturating(level, leak_ceil(rule, last - ms)), level, last, last - ms};
+    const uint64_t left = subtract_to_zero(level, leak(rule, ms - last));
+    return (struct bucket){left, left, ms, 0};
 }
 
 /* The first ms at which the bucket is no higher than this. */

@@ -103,7 +103,7 @@ static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t 
 /* Entered in order: where the clock has gone back, or somebody waits for a later start, as if at that time. */
 static void enter(const struct rule *rule, uint64_t *state, uint64_t ns, uint64_t permits)
 {
-    const uint64_t entered_ns = rule->flags & RULE_FOLLOWS_CLOCK ? ns : most(ns, state[STAMPS_NEWEST]);
+    const uint64_t entered_ns = most(ns, state[STAMPS_NEWEST]);
     for (uint64_t i = least(permits, stamps_capacity(rule)); i > 0; i--) {
         stamps_append(rule, state, entered_ns);
         state[END] = add_saturating(state[END], 1);
@@ -153,8 +153,8 @@ static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at
 /* Not while somebody waits: it would push him out of the ring. */
 static void refused(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t cost)
 {
-    const bool pushes = waited_for(rule, state, now) && !(rule->flags & RULE_FOLLOWS_CLOCK);
-    if (rule->flags & SLIDING_LOG_COUNTS_REFUSED && !pushes) enter(rule, state, plain_ns(rule, now), cost);
+    if (!(rule->flags & SLIDING_LOG_COUNTS_REFUSED) || waited_for(rule, state, now)) return;
+    enter(rule, state, plain_ns(rule, now), cost);
 }
 
 static uint64_t full(const struct rule *rule, const weir_decision *decision, uint64_t now)
@@ -265,23 +265,6 @@ static void carry(const struct rule *from, const struct rule *to, const uint64_t
     next[END] = 0;
     next[WIDEST] = state[WIDEST];
     book(&narrow, next, now_ns, waiting);
-}
-
-/* ---- for comparing with peers ---- */
-
-uint64_t sliding_log_entries(const struct rule *rule, const uint64_t *state)
-{
-    return stamps_kept(rule, state);
-}
-
-uint64_t sliding_log_entry_ns(const struct rule *rule, const uint64_t *state, uint64_t back)
-{
-    return stamps_get(rule, state, back);
-}
-
-void sliding_log_forget(const struct rule *rule, uint64_t *state, uint64_t back)
-{
-    stamps_remove(rule, state, back - 1, 1);
 }
 
 /* ---- in numbers ---- */

@@ -23,17 +23,17 @@
    permits at once cost what they cost one by one.
 
    A caller can say nothing of who comes after it, so it need not wait for its own price: it starts when what was taken
-   before is paid, max(now, next), and the next one waits for it: next = start + price.  With pay=self it waits itself: it
-   starts at next + price, which does not move while it asks again, so time in which nothing is taken pays for it, be it
-   larger than the store.
+   before is paid, max(now, next), and the next one waits for it: next = start + price.  With pay=self it waits itself:
+   it starts at next + price, which does not move while it asks again, so time in which nothing is taken pays for it, be
+   it larger than the store.
 
        | next, 0 = untouched | stored | from | before: warmup only |    a cell of three or four words on a line's clock
 
-   next: all that was taken is paid from here on.  now <= next: nothing is stored, so time that stands or goes back earns
-   nothing and loses nothing.  from and before are what next and stored were when the last call was priced.
+   next: all that was taken is paid from here on.  now <= next: nothing is stored, so time that stands or goes back
+   earns nothing and loses nothing.  from and before are what next and stored were when the last call was priced.
 
-   In any window t at most burst + largest cost + rate * t permits pass by bursty, with pay=self max(burst, largest cost)
-   + rate * t; by warmup largest cost + rate * t, and never sooner than the prices say but for two ticks. */
+   In any window t at most burst + largest cost + rate * t permits pass by bursty, with pay=self max(burst, largest
+   cost) + rate * t; by warmup largest cost + rate * t, and never sooner than the prices say but for two ticks. */
 #include "core/algorithm.h"
 #include "core/clock.h"
 #include "core/facts.h"
@@ -162,8 +162,8 @@ static struct offer offer(const struct rule *rule, const uint64_t *state, uint64
     return (struct offer){now, most(now, drawn(rule, store, cost).next)};
 }
 
-/* What calls of one permit could take.  By bursty, where the next one pays, that is one more than is stored; who pays
-   itself may bring a permit that the store is too small for.  By warmup one passes, and then there is something to pay. */
+/* What calls of one permit could take.  By bursty, where the next one pays, that is one more than is stored; with
+   pay=self a permit may come that the store is too small for.  By warmup one passes, and then there is a price to pay. */
 static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at)
 {
     const uint64_t permit = ticks_of(rule, 1), stored = rested(rule, left(rule, state), at).stored;

@@ -84,7 +84,7 @@ static void pass(const struct rule *rule, uint64_t *state, uint64_t now, uint64_
     if (state[TIMELINE_SLOT] == 0) state[TIMELINE_SLOT] = state[TIMELINE_SEEN] = now;
     const bool reads = !covers(rule, state);
     /* Each reading closes up to itself and so covers a slot: one that goes back would cover another. */
-    state[TIMELINE_LATEST] = rule->flags & RULE_FOLLOWS_CLOCK ? now : most(state[TIMELINE_LATEST], now);
+    state[TIMELINE_LATEST] = most(state[TIMELINE_LATEST], now);
     if (reads) state[TIMELINE_SEEN] = state[TIMELINE_LATEST];
     const uint64_t seen = state[TIMELINE_SEEN];
     state[TIMELINE_SLOT] = add_saturating(state[TIMELINE_SLOT], cost);
@@ -178,8 +178,7 @@ static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at
 {
     const uint64_t end = add_saturating(slot_at(state, position_of(at)), cost); /* what is closed comes after it */
     (void)start;
-    /* The peers read the clock for a call of no time, too. */
-    if (cost != 0 || rule->flags & RULE_FOLLOWS_CLOCK) pass(rule, state, position_of(at), cost);
+    if (cost != 0) pass(rule, state, position_of(at), cost);
     return (struct taken){end - TIMELINE_ZERO, room(rule, state, at)};
 }
 

@@ -84,6 +84,9 @@ static bool read_time(struct reader *reader, const char *expected)
     return read_kind(reader, AMOUNT_TIME, expected, &reader->limit->time_ns);
 }
 
+static const char simrate_is_gone[] =
+    "simrate was nosqlbench's present limiter, kept for comparison only; write algorithm=hybrid";
+
 static bool read_algorithm(struct reader *reader)
 {
     const size_t at = reader->at;
@@ -91,6 +94,7 @@ static bool read_algorithm(struct reader *reader)
     size_t size = word(reader, &start);
     while (peek(reader) == '_' || (size != 0 && is_letter(peek(reader)))) size++, reader->at++; /* leaky_bucket */
     const int found = find_algorithm(start, size);
+    if (same_word("simrate", start, size)) return mistake(reader, at, simrate_is_gone);
     const char *const near = found < 0 ? nearest_algorithm(start, size) : NULL;
     if (near != NULL) {
         mistake_of(reader, at, WEIR_EINVAL, "unknown algorithm \"", start, size, "\"; did you mean ");
@@ -101,7 +105,7 @@ static bool read_algorithm(struct reader *reader)
     if (found < 0) {
         return mistake_of(reader, at, WEIR_EINVAL, "unknown algorithm \"", start, size,
                           "\"; expected gcra, hybrid, timeline, bursty, warmup, leaky, cycle, fixed-window, "
-                          "sliding-window, sliding-log or simrate");
+                          "sliding-window or sliding-log");
     }
     reader->limit->algorithm = (uint8_t)found;
     return true;

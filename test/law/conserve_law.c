@@ -11,7 +11,7 @@
 #include "core/algorithm.h"
 #include "core/clock.h"
 #include "plan/plan.h"
-#include "core/pools.h"
+#include "peers/pools.h"
 #include "law/law.h"
 
 __extension__ typedef __int128 exact;

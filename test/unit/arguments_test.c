@@ -245,7 +245,7 @@ static const struct bad_value {
 /* Who knows it, as a refusal says it to the others; NULL: everybody. */
 static const char *const goes_with[OPTIONS] = {
     [OPTION_BURST] = "gcra, hybrid, bursty, leaky",
-    [OPTION_CATCHUP] = "hybrid, timeline, simrate",
+    [OPTION_CATCHUP] = "hybrid, timeline",
     [OPTION_STRICTNESS] = "timeline",
     [OPTION_COLD] = "warmup",
     [OPTION_DELAY] = "leaky",
@@ -350,9 +350,6 @@ static void options_of_others(void **unused)
 #define LOG_28                                                                                                         \
     "a log keeps a time for each permit, for at most 268435456 of them; shorten the period, for example 1000/s for "   \
     "60000/min, or write algorithm=sliding-window"
-#define SIMRATE_G                                                                                                      \
-    "this rate is over 1G/s, and simrate counts whole ns for each operation; for more write algorithm=hybrid"
-#define SIMRATE_SLOW "this rate is 1 in 1000000s or less, at which simrate never fills; for less write algorithm=hybrid"
 #define ONE_OF_THEM "strictness gives up what catchup makes up for; say one of them, for example strictness=0.5"
 
 /* What only one algorithm, or some of them, cannot keep. */
@@ -412,10 +409,6 @@ static const struct {
     {"268435457/s gap=1ns", 1, LOG_28},
     {"300M/year count-refused", 1, LOG_28},
     {"18446744073709551615/s algorithm=sliding-log", 1, LOG_28},
-    {"1000000001/s algorithm=simrate", 1, SIMRATE_G},
-    {"1/1000000s algorithm=simrate", 1, SIMRATE_SLOW},
-    {"1/584year algorithm=simrate", 1, SIMRATE_SLOW},
-    {"0.000000000000000001/year algorithm=simrate", 1, ROUNDER},
     {"5 concurrent", 3, "limits on how many run at once are kept for later; write a rate; for example 5/s"},
     {"10/s shadow", 6, "shadow is known, but not built yet here; in weir.yaml it is shadow: true, beside the limit"},
 };
