@@ -313,4 +313,6 @@ if(WEIR_SHARED)
     weir_test(install consumer test bash "${test_dir}/install/run.sh" "${PROJECT_BINARY_DIR}" "${CMAKE_COMMAND}"
         "${CMAKE_C_COMPILER}")
     add_dependencies(tests-install product)
+    weir_test(install without test bash "${test_dir}/install/without.sh" "${PROJECT_SOURCE_DIR}" "${CMAKE_COMMAND}"
+        "${CMAKE_C_COMPILER}")
 endif()
