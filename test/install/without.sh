@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# without.sh SOURCE CMAKE CC: where something is not here, what is built without it is said: what works all the same, and
-# the command that gets it; and by tools/deps, where nobody may install, what root has to run.
+# without.sh SOURCE CMAKE CC: where something is not here, what is built without it is said: what works all the same,
+# and the command that gets it; and by tools/deps, where nobody may install, what root has to run.
 set -euo pipefail
 source=$1 cmake=$2 cc=$3
 room=$(mktemp -d)
@@ -17,7 +17,7 @@ says() # FILE WORDS
     -DCMAKE_DISABLE_FIND_PACKAGE_ZLIB=ON -DCMAKE_DISABLE_FIND_PACKAGE_BZip2=ON \
     -DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON >"$room/log" 2>&1 || { cat "$room/log"; exit 1; }
 for words in \
-    'the pages of weir replay --html and of weir serve (reports are text or JSON, the service answers and has /metrics).' \
+    'the pages of weir replay --html and of weir serve (reports are text or JSON, the service answers and has' \
     'To have it: tools/page && make' \
     'logs compressed by gzip, bzip2 for weir replay (it reads them from a pipe of what unpacks them).' \
     'weir serve, which needs libuv, libyaml (the libraries and all other commands are there).' \
