@@ -64,8 +64,8 @@ python3 holder.py >held.out &
 holder=$!
 wait_for 'it is stopped' is_stopped
 for look in '' --peek; do
-    run "weir take $look, under a lock that is kept" timeout 10 "$weir" take '1000/h algorithm=sliding-window' somebody \
-        --state mine $look
+    run "weir take $look, under a lock that is kept" timeout 10 \
+        "$weir" take '1000/h algorithm=sliding-window' somebody --state mine $look
     ends 2
     says err "another process keeps its lock; is it stopped? fuser mine"
 done
