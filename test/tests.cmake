@@ -257,6 +257,7 @@ if(TARGET weir_cli)
     weir_bench_script(fleet fleet/report)
     weir_bench_script(serve serve/run ALONE)
     weir_bench_script(attack serve/attack ALONE)
+    weir_bench_script(stopped serve/stopped ALONE)
 endif()
 if(TARGET weir_module)
     add_dependencies(bench-serve-client weir_module) # bench/engine/run loads it
@@ -312,4 +313,6 @@ if(WEIR_SHARED)
     weir_test(install consumer test bash "${test_dir}/install/run.sh" "${PROJECT_BINARY_DIR}" "${CMAKE_COMMAND}"
         "${CMAKE_C_COMPILER}")
     add_dependencies(tests-install product)
+    weir_test(install without test bash "${test_dir}/install/without.sh" "${PROJECT_SOURCE_DIR}" "${CMAKE_COMMAND}"
+        "${CMAKE_C_COMPILER}")
 endif()

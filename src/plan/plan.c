@@ -67,6 +67,14 @@ bool weir_plan_unit(const weir_plan *plan, int limit, char out[WEIR_UNIT_SIZE])
     return true;
 }
 
+bool plan_has_units(const struct plan *plan)
+{
+    for (uint64_t i = 1; i < plan->count; i++) {
+        if (strcmp(plan->limit[i].unit, plan->limit[0].unit) != 0) return true;
+    }
+    return false;
+}
+
 uint64_t plan_full_ns(struct rules rules, const weir_decision *decision)
 {
     if (decision->limit >= (uint32_t)rules.count) return 0;

@@ -48,6 +48,9 @@ static inline struct rules plan_rules(const struct plan *plan)
     return (struct rules){plan->rule, (int)plan->count};
 }
 
+/* Do its limits count different things, so that one cost for all of them is hardly meant? */
+bool plan_has_units(const struct plan *plan);
+
 /* What weir_full_ns answers, for these rules. */
 uint64_t plan_full_ns(struct rules rules, const weir_decision *decision);
 
