@@ -44,6 +44,7 @@ weir_programs(unit test TIER check USES cmocka NAMES record PARTS outcomes recor
 weir_programs(unit test TIER check USES cmocka zlib unpack NAMES source PARTS source)
 weir_programs(unit test TIER check USES cmocka serve engine NAMES no_memory
     WRAPS aligned_alloc calloc free malloc realloc)
+weir_programs(unit test TIER check USES cmocka NAMES told_memory WRAPS aligned_alloc)
 weir_programs(unit test TIER check USES cmocka NAMES clock_reads WRAPS host_now_ns pthread_mutex_lock)
 weir_programs(unit test TIER check USES cmocka NAMES keyed_time
     WRAPS host_boot host_now_coarse_ns host_now_ns host_time_namespace_ns host_unix_ns)
