@@ -37,6 +37,7 @@ bench: ## measure
 	@for bench in build/bench-*; do if [ -x "$$bench" ]; then echo "== $$bench"; "$$bench" || exit; fi; done
 	bench/serve/run --quick
 	bench/serve/attack
+	bench/serve/stopped
 
 vectors: ## make vectors DIR=folder: does weir answer as the peers did?
 	tools/deps test

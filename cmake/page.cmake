@@ -16,7 +16,8 @@ elseif(WEIR_PAGE AND NOT EXISTS "${uplot}/dist/uPlot.iife.min.js")
     message(FATAL_ERROR "WEIR_PAGE is ON, but uPlot is not in ${uplot}: tools/page gets it")
 endif()
 if(NOT WEIR_HAS_PAGE)
-    message(STATUS "weir: built without the pages of weir replay and weir serve (tools/page gets what they need)")
+    weir_without("the pages of weir replay --html and of weir serve"
+        "reports are text or JSON, the service answers and has /metrics" tools/page)
 endif()
 if(NOT EXISTS "${PROJECT_BINARY_DIR}/page/with_${WEIR_HAS_PAGE}") # a switch that is turned makes the sources anew
     file(REMOVE "${PROJECT_BINARY_DIR}/page/with_ON" "${PROJECT_BINARY_DIR}/page/with_OFF")

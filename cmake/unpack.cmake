@@ -30,3 +30,8 @@ weir_unpack_by(gzip ZLIB::ZLIB)
 weir_unpack_by(bzip2 BZip2::BZip2)
 weir_unpack_by(xz LibLZMA::LibLZMA)
 weir_unpack_by(zstd weir_zstd)
+if(unpack_lacks)
+    list(JOIN unpack_lacks ", " lacks)
+    weir_without("logs compressed by ${lacks} for weir replay" "it reads them from a pipe of what unpacks them"
+        "tools/deps build")
+endif()

@@ -53,6 +53,7 @@ weir_programs(unit test TIER check USES cmocka NAMES record PARTS outcomes recor
 weir_programs(unit test TIER check USES cmocka zlib unpack NAMES source PARTS source)
 weir_programs(unit test TIER check USES cmocka serve engine NAMES no_memory
     WRAPS aligned_alloc calloc free malloc realloc)
+weir_programs(unit test TIER check USES cmocka NAMES told_memory WRAPS aligned_alloc)
 weir_programs(unit test TIER check USES cmocka NAMES clock_reads WRAPS host_now_ns pthread_mutex_lock)
 weir_programs(unit test TIER check USES cmocka NAMES keyed_time
     WRAPS host_boot host_now_coarse_ns host_now_ns host_time_namespace_ns host_unix_ns)
@@ -267,6 +268,7 @@ if(TARGET weir_cli)
     weir_bench_script(fleet fleet/report)
     weir_bench_script(serve serve/run ALONE)
     weir_bench_script(attack serve/attack ALONE)
+    weir_bench_script(stopped serve/stopped ALONE)
 endif()
 if(TARGET weir_module)
     add_dependencies(bench-serve-client weir_module) # bench/engine/run loads it
@@ -322,4 +324,6 @@ if(WEIR_SHARED)
     weir_test(install consumer test bash "${test_dir}/install/run.sh" "${PROJECT_BINARY_DIR}" "${CMAKE_COMMAND}"
         "${CMAKE_C_COMPILER}")
     add_dependencies(tests-install product)
+    weir_test(install without test bash "${test_dir}/install/without.sh" "${PROJECT_SOURCE_DIR}" "${CMAKE_COMMAND}"
+        "${CMAKE_C_COMPILER}")
 endif()

@@ -14,6 +14,7 @@ const weir = new Redis({
     password: process.env.WEIR_PASSWORD,
     enableAutoPipelining: true, // what is asked in one turn of Node's loop leaves in one packet
     maxRetriesPerRequest: 1,
+    commandTimeout: 200, // ms; one that does not answer is away, too
 });
 weir.on("error", (error) => console.error("weir:", error.message));
 

@@ -57,8 +57,9 @@ int main(int argc, char **argv)
     const bool read = read_number(weir, '*', &count) && read_number(weir, ':', &refused) &&
                       read_number(weir, ':', &most) && read_number(weir, ':', &left) &&
                       read_number(weir, ':', &again) && read_number(weir, ':', &full);
+    const bool away = feof(weir) || ferror(weir); /* it ended, or said nothing for 2 s */
     fclose(weir);
-    if (!read) return 2;
+    if (!read) return away && FAIL_OPEN ? 0 : 2;
     if (refused && again < 0) puts("refused: never");
     else if (refused) printf("refused: again in %ld s\n", again);
     else printf("%ld of %ld left\n", left, most);

@@ -4,8 +4,10 @@
    May touch: argv, stdout, stderr.  Promises: exit status 0 done, 1 refused, 2 trouble.  Leaves to others: the
    commands, a file each. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/arguments.h"
 #include "plan/words.h"
@@ -76,9 +78,19 @@ static int help_of(char *name)
     return command != NULL ? command->run(2, (char *[]){name, help, NULL}) : no_command(name);
 }
 
+/* What the caller has closed stays so: reading from it, or writing to it, fails.  But nothing that is opened gets its
+   number, or what is said to people would be written into a state or to a client. */
+static void keep_numbers(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0) (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
+    keep_numbers();
     if (strcmp(name, "--version") == 0 || strcmp(name, "version") == 0) {
         printf("weir %s\n", weir_version());
         return written(STATUS_DONE);

@@ -136,8 +136,11 @@ void take_print_never(const struct take *take)
         return;
     }
     text_write(&writer, limit);
-    trouble("refused for ever: --cost %llu is more than %s can let through at once", (unsigned long long)take->cost,
-            text);
+    trouble("refused for ever: --cost %llu is more than %s can let through at once%s", (unsigned long long)take->cost,
+            text,
+            plan_has_units(plan_inside_const(&take->plan))
+                ? "; it counts in each limit, a cost for each is what weir serve takes: WEIR.TAKE LIMIT KEY COST 1 2000"
+                : "");
 }
 
 /* ---- for programs ---- */

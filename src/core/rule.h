@@ -19,8 +19,9 @@ enum { RULE_WORDS = 8, STATE_WORDS_MAX = 7 /* of those whose state does not grow
 enum rule_flag {
     RULE_STARTS_FULL = 1,    /* 2 is free */
     RULE_COUNTS_REFUSED = 4, /* refused calls are counted like those that pass */
-    RULE_A = 8,              /* two for each algorithm to name */
-    RULE_B = 16
+    RULE_A = 8,              /* three for each algorithm to name */
+    RULE_B = 16,
+    RULE_C = 32
 };
 
 struct rule {

@@ -163,7 +163,7 @@ static struct offer offer(const struct rule *rule, const uint64_t *state, uint64
 }
 
 /* What calls of one permit could take.  By bursty, where the next one pays, that is one more than is stored; with
-   pay=self a permit may come that the store is too small for.  By warmup one passes, and then there is a price to pay. */
+   pay=self a permit may come that the store is too small for.  By warmup one passes, and then that has a price. */
 static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at)
 {
     const uint64_t permit = ticks_of(rule, 1), stored = rested(rule, left(rule, state), at).stored;

@@ -30,7 +30,9 @@ static void need(struct link *link, const char *command, const redisReply *reply
 {
     char why[LINK_WHY_MAX];
     if (reply_error(reply) == NULL) return;
-    snprintf(why, sizeof why, "%s refused: %s", command, reply->str);
+    const bool bare = link->greeting.password[0] == '\0' && reply_begins(reply, "NOAUTH");
+    snprintf(why, sizeof why, "%s refused: %s%s", command, reply->str,
+             bare ? " No password was given: redis://:PASSWORD@HOST, or WEIR_ENGINE_PASSWORD" : "");
     link->refused = true;
     link_doom(link, why);
 }

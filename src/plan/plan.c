@@ -46,14 +46,6 @@ size_t weir_plan_text(const weir_plan *plan, char *out, size_t size)
     return writer.length;
 }
 
-size_t weir_plan_explain(const weir_plan *plan, char *out, size_t size)
-{
-    struct writer writer = {out, size, 0};
-    write_text(&writer, "");
-    explain(plan_inside_const(plan), 0, &writer);
-    return writer.length;
-}
-
 int weir_plan_limits(const weir_plan *plan)
 {
     return (int)plan_inside_const(plan)->count;
@@ -65,6 +57,14 @@ bool weir_plan_unit(const weir_plan *plan, int limit, char out[WEIR_UNIT_SIZE])
     if (limit < 0 || (uint64_t)limit >= inside->count) return false;
     memcpy(out, inside->limit[limit].unit, WEIR_UNIT_SIZE);
     return true;
+}
+
+bool plan_has_units(const struct plan *plan)
+{
+    for (uint64_t i = 1; i < plan->count; i++) {
+        if (strcmp(plan->limit[i].unit, plan->limit[0].unit) != 0) return true;
+    }
+    return false;
 }
 
 uint64_t plan_full_ns(struct rules rules, const weir_decision *decision)

@@ -14,10 +14,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/num.h"
 #include "host/clock.h"
+#include "plan/plan.h"
 #include "serve/turn.h"
 
-enum { LINE_MAX_BYTES = 6 * (POLICY_TEXT_MAX + POLICY_KEY_MAX) + 512, MS_NS = 1000000 };
+enum { LINE_MAX_BYTES = 6 * (POLICY_TEXT_MAX + POLICY_KEY_MAX) + 512, MS_NS = 1000000, SHOWN_MAX = 120 };
 
 static const char notes_limit[] = "1/s burst=20";
 
@@ -94,6 +96,21 @@ void notes_add(struct turn *turn, const char *text)
     bytes_byte(&line, '\n');
     add_line(notes, &notes->mistakes, &line, untold);
     service_note(turn->service, plain);
+}
+
+void notes_never(struct turn *turn, const struct item *item)
+{
+    const struct plan *plan = plan_inside_const(item->under.plan);
+    char line[NOTES_LINE_MAX];
+    if (item->cost < 2 || !plan_has_units(plan)) return;
+    for (uint64_t i = 1; item->each != NULL && i < plan->count; i++) {
+        if (item->each->cost[i] != item->each->cost[0]) return;
+    }
+    if (!notes_may_add(turn)) return;
+    snprintf(line, sizeof line,
+             "a cost of %ju never passes \"%.*s\": it counts in each limit; say a cost for each: COST 1 %ju",
+             (uintmax_t)item->cost, (int)least(item->limit.size, SHOWN_MAX), item->limit.bytes, (uintmax_t)item->cost);
+    notes_add(turn, line);
 }
 
 /* ---- refusals ---- */

@@ -44,6 +44,9 @@ bool notes_may_add(struct turn *turn);
 /* [after notes_may_add] What cannot be printed is written as "?". */
 void notes_add(struct turn *turn, const char *text);
 
+/* It never passes: where one cost for several units may be why, that is noted as a mistake. */
+void notes_never(struct turn *turn, const struct item *item);
+
 static inline bool notes_wants_refusals(const struct notes *notes)
 {
     return atom_load(&notes->refusals_wanted) != 0;

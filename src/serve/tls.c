@@ -6,10 +6,12 @@
    sockets (conn.c). */
 #include "serve/tls.h"
 
+#include <errno.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "host/thread.h"
 
@@ -31,7 +33,10 @@ static bool fail(char problem[TLS_PROBLEM_MAX], const char *what, const char *fi
     const unsigned long code = ERR_peek_last_error();
     if (code != 0) ERR_error_string_n(code, reason, sizeof reason);
     ERR_clear_error();
-    snprintf(problem, TLS_PROBLEM_MAX, "tls: %s %s: expected PEM that can be read; %s", what, file, reason);
+    FILE *const there = fopen(file, "re");
+    if (there == NULL) snprintf(problem, TLS_PROBLEM_MAX, "tls: %s %s: %s", what, file, strerror(errno));
+    else snprintf(problem, TLS_PROBLEM_MAX, "tls: %s %s: expected PEM that can be read; %s", what, file, reason);
+    if (there != NULL) fclose(there);
     return false;
 }
 
@@ -48,9 +53,12 @@ static bool load(SSL_CTX *context, const char *certificate, const char *key, cha
     if (SSL_CTX_use_certificate_chain_file(context, certificate) != 1) {
         return fail(problem, "certificate", certificate);
     }
-    if (SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) != 1) return fail(problem, "key", key);
-    if (SSL_CTX_check_private_key(context) != 1) return fail(problem, "key (it is not the certificate's)", key);
-    return true;
+    const bool read = SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) == 1;
+    if (!read && ERR_GET_REASON(ERR_peek_last_error()) != X509_R_KEY_VALUES_MISMATCH) return fail(problem, "key", key);
+    if (read && SSL_CTX_check_private_key(context) == 1) return true;
+    ERR_clear_error();
+    snprintf(problem, TLS_PROBLEM_MAX, "tls: key %s: it is not that of certificate %s", key, certificate);
+    return false;
 }
 
 static SSL_CTX *make_context(const char *certificate, const char *key, char problem[TLS_PROBLEM_MAX])

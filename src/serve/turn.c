@@ -146,6 +146,7 @@ void turn_answer_one(struct turn *turn, unsigned number)
     weir_decision *decision = &turn->ask[number].decision;
     const bool refused = decision->verdict != WEIR_ALLOW && !item->peek;
     if (!item->peek) stats_decided(turn->stats, item->number, decision, item->under.shadow);
+    if (refused && decision->verdict == WEIR_NEVER) notes_never(turn, item);
     if (refused && notes_wants_refusals(&turn->service->notes)) notes_refusal(turn, item, decision);
     if (item->under.shadow && decision->verdict != WEIR_ALLOW) let_pass(item, decision);
     item->receipt = turn->receipts += SERVICE_WORKERS_MAX;

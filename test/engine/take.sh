@@ -142,6 +142,7 @@ run 'a user' redis-cli -p "${engine_port[locked]}" -a 'open sesame' ACL SETUSER 
 printf 'of porter\n' >password
 asks 0 1/h of-porter --engine "$porter" --password-file password
 wrong 2 'a user is named, but no password' 1/h of-porter --engine "$porter"
+finds 'No password was given: redis://:PASSWORD@HOST, or WEIR_ENGINE_PASSWORD' "$locked"
 WEIR_ENGINE_PASSWORD=wrong finds 'WRONGPASS' "$locked"
 wrong 2 "nothing was taken: 127.0.0.1:${engine_port[locked]}: PING refused: NOAUTH" 1/h other --engine "$locked"
 wrong 125 "nothing was taken: 127.0.0.1:${engine_port[locked]}: PING refused: NOAUTH" \

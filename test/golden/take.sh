@@ -193,6 +193,8 @@ wrong 'a key has 1 to 4096 bytes' 1/h ''
 
 # ---- what can never pass ----
 wrong 'refused for ever: none lets nothing through' none
+wrong 'at once; it counts in each limit, a cost for each is what weir serve takes: WEIR.TAKE LIMIT KEY COST 1 2000' \
+    '60 requests/min; 100k tokens/min' --cost 2000
 wrong 'refused for ever: --cost 4 is more than 3/h burst=3 algorithm=gcra can let through at once' 3/h --cost 4
 wrong 'refused for ever: --cost 4 is more than 3/d burst=3 algorithm=gcra can' '10/h;3/d' --cost 4
 run 'never, with a command' "$weir" take none -E 9 -- touch run

@@ -6,6 +6,7 @@
 needs jq
 export XDG_STATE_HOME=$room/state
 unset HOME
+exec 4>&2
 
 wrong() # WORDS ARGUMENT...: nothing is taken, and the words say why
 {
@@ -34,6 +35,27 @@ passes()
     run "take $*" "$weir" take "$@"
     ends 0
 }
+
+# ---- standard error is closed: what is said to nobody is not written into the state ----
+passes 1/h key --state alone
+"$weir" take 1/h key --state alone 2>&- && fail 'it passes twice'
+would 'refused: key has used 1/h' 1/h key --state alone
+
+# ---- cut off while it is in use, by a call that waits ----
+for errors in err closed; do
+    rm -f cut
+    passes '1/2s burst=1' key --state cut
+    what="a state that is cut off, standard error: $errors"
+    if [ "$errors" = closed ]; then exec 2>&-; else exec 2>err; fi
+    "$weir" take '1/2s burst=1' key --state cut --wait 1min &
+    exec 2>&4
+    waiting=$!
+    sleep 0.3 # it has asked, and sleeps
+    truncate -s 0 cut
+    wait "$waiting" && status=0 || status=$?
+    ends 3
+    if [ "$errors" = err ]; then says err 'weir: cut, or a file beside it, was cut off while it was in use'; fi
+done
 
 # ---- where it is ----
 passes 2/w key

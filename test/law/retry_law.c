@@ -17,6 +17,7 @@ struct subject {
     weir_plan plan;
     uint64_t state[LIST_WORDS_MAX];
     uint64_t now_ns;
+    bool meets_soon; /* of two cycles: the retry is exact */
 };
 
 /* The answer of a copy. */
@@ -39,12 +40,15 @@ static int cycles(const weir_plan *plan)
 static weir_decision in_the_end(struct law *law, const struct subject *subject, uint64_t cost, uint64_t wait_ns,
                                 uint64_t at_ns, weir_decision decision)
 {
-    for (int hop = 0; hop < HOPS && decision.verdict == WEIR_DENY; hop++) {
+    int hop = 0;
+    for (; hop < HOPS && decision.verdict == WEIR_DENY; hop++) {
         law_check(law, decision.retry_ns != 0, "refused with nothing to wait for");
         at_ns = add_saturating(at_ns, decision.retry_ns);
         if (!law_in_clock(&subject->plan, at_ns)) break;
         decision = would(subject, at_ns, cost, wait_ns);
     }
+    law_check(law, hop == 0 || decision.verdict != WEIR_ALLOW || !subject->meets_soon,
+              "it passes at %" PRIu64 ", not at its retry", at_ns);
     if (decision.verdict == WEIR_DENY) decision.verdict = WEIR_ALLOW;
     return decision;
 }
@@ -152,7 +156,8 @@ static void retry_property(struct law *law)
     struct subject subject;
     memset(&subject, 0, sizeof subject);
     const unsigned kinds = LAW_RATED | LAW_LISTS | LAW_UNRATED | (law_chance(law, 2) ? LAW_TINY_BURST : 0);
-    if (law_chance(law, 8)) pick_cycles(law, &subject.plan);
+    subject.meets_soon = law_chance(law, 8);
+    if (subject.meets_soon) pick_cycles(law, &subject.plan);
     else law_pick_plan(law, kinds, &subject.plan);
     subject.now_ns = law_pick_time(law, &subject.plan);
     while (law_more(law, STEPS_MEAN)) {

@@ -21,12 +21,16 @@ if ! grep -q '^ *site: *{limit: "10/s burst=20", key: \[address/64\]}' "$example
     fail 'it is another one now: change this test'
 fi
 clean_end
-sed 's|10/s burst=20|20/day|' "$examples/weir.yaml" >weir.yaml
+sed -e 's|10/s burst=20|20/day|' -e '/^ *site:/{p;s/site: .*/shut: {limit: none, key: [address]}/}' \
+    "$examples/weir.yaml" >weir.yaml
 start_serve weir.yaml
 for _ in {1..20}; do as_traefik 200 203.0.113.9; done
 as_traefik 429 203.0.113.9
 retry_after 4000 4752
 as_traefik 200 203.0.113.10
+what='never: Traefik passes on what is not 2xx'
+fetch 403 "http://127.0.0.1:$http/auth?limit=shut" -H 'X-Forwarded-Method: GET' -H 'X-Forwarded-For: 203.0.113.9' \
+    -H 'X-Real-Ip: 203.0.113.9'
 what='what the client says himself'
 as_traefik 400 203.0.113.9 -H 'X-Weir-Limit: unlimited'
 as_traefik 400 203.0.113.9 -H 'X-Weir-Key: another'
@@ -90,6 +94,13 @@ fetch 429 "$web" -H 'X-Weir-Key: another' -H 'X-Weir-Limit: unlimited'
 clean_end
 fetch 502 "$web"
 stop "$caddy"
+
+# The verdict never.
+start_serve
+start_caddy -e 's|10/s burst=20|none|'
+fetch 403 "$web"
+stop "$caddy"
+clean_end
 
 # The same by a limit with a name, which counts addresses.
 start_serve weir.yaml

@@ -44,6 +44,12 @@ run 'plain, nobody there, open' ./open-plain "$(free_port)" user:42
 ends 0
 run 'plain, a mistake, open' ./open-plain "$resp" ''
 ends 2
+kill -STOP "$pid" # it takes questions, and says nothing
+run 'plain, no answer' ./plain "$resp" user:42
+ends 2
+run 'plain, no answer, open' ./open-plain "$resp" user:42
+ends 0
+kill -CONT "$pid"
 sed 's/ 15 30 60/ 15 30 60 17/' open-plain.c >never.c
 compile_file never.c never
 run 'plain, never' ./never "$resp" user:43

@@ -41,6 +41,10 @@ other closed closed.js 1000000/s
 fetch 200 "$other"
 for answer in 200 200 200 429; do fetch $answer "$web"; done
 retry_after 1 1320
+kill -STOP "$pid" # it takes questions, and says nothing
+fetch 200 "$web"
+fetch 503 "$other"
+kill -CONT "$pid"
 clean_end
 fetch 200 "$web" # weir is away: FAIL_OPEN decides
 fetch 503 "$other"

@@ -18,14 +18,16 @@ configuration() # PORT ANOTHER_PORT
         -e "s|^pid [^;]*;|pid $room/pid; error_log $room/error.log notice;|" \
         -e "s|access_log off;|access_log off; client_body_temp_path $room/request; proxy_temp_path $room/proxy; \\
             fastcgi_temp_path $room/fastcgi; uwsgi_temp_path $room/uwsgi; scgi_temp_path $room/scgi;|" \
-        "$examples/nginx.conf"
+        "${changes[@]}" "$examples/nginx.conf"
 }
+changes=()
 
 # Somebody else may have been faster to take the port.
 start_nginx()
 {
     local turn
     what=nginx
+    rm -f pid
     for turn in {1..5}; do
         port=$(free_port)
         configuration "$port" "$(free_port)" >nginx.conf
@@ -89,3 +91,18 @@ limited_again()
 wait_for 'nginx finds it again' limited_again
 clean_end
 stop "$nginx"
+
+# ---- the verdict never, and weir away, with either state of FAIL_OPEN ----
+for open in 1 0; do
+    start_serve
+    changes=(-e "s/FAIL_OPEN { default 1; }/FAIL_OPEN { default $open; }/" -e 's/"20.day"/none/')
+    start_nginx
+    get 403
+    stop "$nginx"
+    changes=("${changes[@]:0:2}")
+    start_nginx
+    get 200
+    clean_end
+    get $((open == 1 ? 200 : 500))
+    stop "$nginx"
+done

@@ -5,7 +5,10 @@
 . "$(dirname "$0")/lib/start.sh" "$@"
 needs python3 redis-cli curl
 
-printf 'limits: {hour: "1000/h algorithm=sliding-window", second: "1000/s"}\n' >weir.yaml
+{
+    echo 'limits: {hour: "1000/h algorithm=sliding-window", second: "1000/s"}'
+    echo 'table: {keys: 10000}' # a small one is looked at every second
+} >weir.yaml
 start_serve weir.yaml --threads 1 --state state
 redis-cli -p "$resp" WEIR.TAKE hour somebody >out
 says out allow
@@ -36,8 +39,12 @@ redis-cli -p "$resp" WEIR.TAKE second somebody >out
 says out allow
 run '/healthz' curl -sf "http://127.0.0.1:$http/healthz"
 ends 0
-run '/metrics' curl -sf "http://127.0.0.1:$http/metrics"
-says out "weir_table_stuck_total $denied"
+is_told() # the tables are looked at once a second
+{
+    curl -sf -o metrics "http://127.0.0.1:$http/metrics" && grep -qx "weir_table_stuck_total $denied" metrics
+}
+what='/metrics'
+wait_for "it tells of $denied" is_told
 run 'weir take' "$weir" take '1000/h algorithm=sliding-window' somebody --state other
 ends 0
 clean_end
@@ -48,3 +55,21 @@ start_serve weir.yaml --threads 1 --state state
 for number in {1..300}; do printf 'WEIR.TAKE hour key%d\n' "$number"; done | redis-cli -p "$resp" >out
 if [ "$(grep -c '^allow$' out)" != 300 ]; then fail 'they are not free again'; fi
 clean_end
+
+# ---- weir take: it waits 50 ms, and says what keeps it ----
+run 'weir take' "$weir" take '1000/h algorithm=sliding-window' somebody --state mine
+ends 0
+sed -i 's/state\.wide/mine.wide/; s/SEEK_SET, 1, 21, 0/SEEK_SET, 1, 64, 0/' holder.py
+python3 holder.py >held.out &
+holder=$!
+wait_for 'it is stopped' is_stopped
+for look in '' --peek; do
+    run "weir take $look, under a lock that is kept" timeout 10 \
+        "$weir" take '1000/h algorithm=sliding-window' somebody --state mine $look
+    ends 2
+    says err "another process keeps its lock; is it stopped? fuser mine"
+done
+kill -KILL "$holder"
+wait "$holder" 2>/dev/null
+run 'weir take, once it is gone' "$weir" take '1000/h algorithm=sliding-window' somebody --state mine
+ends 0

@@ -94,3 +94,20 @@ clean_end
 run 'a wrong one at the start' "$weir" serve weir.yaml
 ends 2
 says err 'tls: certificate'
+
+# ---- what is missing, and what does not belong together, is said so ----
+make_certificate third
+cp key.pem third.pem
+make_certificate fourth
+rm key.pem
+run 'no key' "$weir" serve weir.yaml
+ends 2
+says err "tls: key $room/key.pem: No such file or directory"
+cp third.pem key.pem
+run "another one's key" "$weir" serve weir.yaml
+ends 2
+says err "tls: key $room/key.pem: it is not that of certificate $room/certificate.pem"
+rm certificate.pem
+run 'no certificate' "$weir" serve weir.yaml
+ends 2
+says err "tls: certificate $room/certificate.pem: No such file or directory"

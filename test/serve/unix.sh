@@ -47,6 +47,10 @@ if [ "$(id -u)" != 0 ] || ! getent passwd nobody >/dev/null || ! has_tool setpri
     skip_part 'user: nobody' 'it wants root, a user nobody and setpriv' 'run the tests as root'
 else
     chmod 755 .
+    mkdir -m 755 ours
+    run 'a folder of others' setpriv --reuid nobody --clear-groups "$weir" serve --resp "$room/ours/sock" --http none
+    ends 2
+    says err 'ours/sock: permission denied; this user may not write to its folder'
     printf '#!/bin/sh\nexec setpriv --groups 4,24 %q "$@"\n' "$weir" >with_groups
     chmod +x with_groups
     weir=$room/with_groups

@@ -790,6 +790,27 @@ static void limits_without_a_state(void **unused)
     }
 }
 
+/* A cost above both cycles passes only where a cycle of each ends within the wait: at 77 s the eleventh of 7 s and the
+   seventh of 11 s do. */
+static void cycles_that_meet_late(void **unused)
+{
+    (void)unused;
+    const uint64_t meet_ns = 77 * S, wait_ns = S / 1000;
+    const weir_plan plan = plan_of("10/7s algorithm=cycle; 10/11s algorithm=cycle");
+    for (uint64_t now_ns = 1; now_ns < meet_ns; now_ns += S / 3) {
+        const weir_instant now = {now_ns}, then = {meet_ns - wait_ns}, before = {then.ns - 1};
+        uint64_t state[LIST_WORDS_MAX] = {0};
+        const weir_decision refused = weir_decide_within(&plan, state, now, 11, wait_ns);
+        if (now_ns > then.ns) break;
+        assert_int_equal(refused.verdict, WEIR_DENY);
+        assert_int_equal(refused.retry_ns, then.ns - now_ns);
+        assert_int_equal(weir_decide_within(&plan, state, before, 11, wait_ns).verdict, WEIR_DENY);
+        const weir_decision passes = weir_decide_within(&plan, state, then, 11, wait_ns);
+        assert_int_equal(passes.verdict, WEIR_ALLOW);
+        assert_int_equal(passes.delay_ns, wait_ns);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -810,6 +831,7 @@ int main(void)
         cmocka_unit_test(a_change_that_is_refused),
         cmocka_unit_test(eight_limits),
         cmocka_unit_test(limits_without_a_state),
+        cmocka_unit_test(cycles_that_meet_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,6 +59,25 @@ static void mistakes(void **state)
     rig_close(rig);
 }
 
+/* Who says one cost for requests and tokens is told that it counts as both. */
+static void one_cost_for_units(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open();
+    struct notes_stream *notes = &rig->service.notes.mistakes;
+    static const char units[] = "60 requests/min; 100k tokens/min";
+    RIG_SAY(rig, "WEIR.TAKE", units, "a", "COST", "1", "2000");
+    RIG_SAY(rig, "WEIR.TAKE", units, "a", "COST", "61", "2000");
+    RIG_SAY(rig, "WEIR.TAKE", "10/s; 100/h", "a", "COST", "101");
+    RIG_SAY(rig, "WEIR.TAKE", "none", "a");
+    assert_int_equal(lines_in(written(notes)), 0);
+    RIG_SAY(rig, "WEIR.TAKE", units, "a", "COST", "2000");
+    assert_string_equal(written(notes),
+                        "weir: a cost of 2000 never passes \"60 requests/min; 100k tokens/min\": it counts "
+                        "in each limit; say a cost for each: COST 1 2000\n");
+    rig_close(rig);
+}
+
 /* As many as the limit lets through; the next line says how many were not told. */
 static void not_too_many(void **state)
 {
@@ -121,9 +140,8 @@ static void full(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mistakes),
-        cmocka_unit_test(not_too_many),
-        cmocka_unit_test(refusals),
+        cmocka_unit_test(mistakes),     cmocka_unit_test(one_cost_for_units),
+        cmocka_unit_test(not_too_many), cmocka_unit_test(refusals),
         cmocka_unit_test(full),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -341,7 +341,7 @@ function drawFill() {
 
 function fillMore(table) {
     const lost = table.displaced + table.full;
-    const words = [`${formBytes(table.bytes)} of memory`];
+    const words = [`Room for them: at most ${formBytes(table.bytes)} of memory, taken as they come`];
     if (table.displaced > 0) words.push(`${formCounted(table.displaced, 'key')} lost their slot to another`);
     if (table.full > 0) words.push(`${formCounted(table.full, 'new key')} found no slot`);
     return `${words.join('; ')}${lost === 0 ? '; no key was ever without a slot' : ''}.`;
