@@ -485,7 +485,7 @@ static void print_charged(const struct replay_charged *charge)
     put_count(&writer, charge->charged, "request");
     write_text(&writer, " charged to ");
     write_text(&writer, charge->limit);
-    if (charge->refused != 0) write_text(&writer, "; not charged, as the service refuses it: ");
+    if (charge->refused != 0) write_text(&writer, "; not charged, as the service refuses them: ");
     if (charge->refused != 0) write_grouped(&writer, charge->refused);
     if (charge->lost != 0) write_text(&writer, "; not charged, or nobody knows, as the service was away: ");
     if (charge->lost != 0) write_grouped(&writer, charge->lost);

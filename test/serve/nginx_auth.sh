@@ -3,56 +3,17 @@
 # nginx_auth.sh WEIR: a real nginx with the configuration of the examples: as many pass as may, the others get 429 with
 # Retry-After, another client is not touched by that, and without weir all pass.
 . "$(dirname "$0")/lib/start.sh" "$@"
-needs curl nginx
-if ! nginx -V 2>&1 | grep -q http_auth_request_module; then
-    skip_test 'this nginx has no auth_request' 'apt-get install nginx-light'
-fi
+needs curl
+. "$tree/test/serve/lib/nginx.sh"
 start_serve
-
-# The example as it is, but for ports, places of files, and a limit that does not come back while this runs.
-configuration() # PORT ANOTHER_PORT
-{
-    sed -e "s/127\.0\.0\.1:8080/127.0.0.1:$1/; s/127\.0\.0\.1:8081/127.0.0.1:$2/" \
-        -e "s/127\.0\.0\.1:9348/127.0.0.1:$http/; s|10/s burst=20|20/day|" \
-        -e 's/proxy_\(connect\|read\)_timeout .*/proxy_\1_timeout 30s;/' \
-        -e "s|^pid [^;]*;|pid $room/pid; error_log $room/error.log notice;|" \
-        -e "s|access_log off;|access_log off; client_body_temp_path $room/request; proxy_temp_path $room/proxy; \\
-            fastcgi_temp_path $room/fastcgi; uwsgi_temp_path $room/uwsgi; scgi_temp_path $room/scgi;|" \
-        "$examples/nginx.conf"
-}
-
-# Somebody else may have been faster to take the port.
-start_nginx()
-{
-    local turn
-    what=nginx
-    for turn in {1..5}; do
-        port=$(free_port)
-        configuration "$port" "$(free_port)" >nginx.conf
-        nginx -p "$room" -e "$room/error.log" -c "$room/nginx.conf" >out 2>err &
-        nginx=$!
-        wait_for 'nginx starts' nginx_has_started
-        if [ -s pid ]; then
-            depends_on "$nginx" nginx "$room/error.log"
-            return
-        fi
-        if ! grep -q 'Address already in use' error.log; then break; fi
-    done
-    cat error.log >>err
-    fail 'it does not start'
-}
-
-nginx_has_started()
-{
-    [ -s pid ] || has_ended "$nginx"
-}
 
 get() # STATUS CURL_ARGUMENT...
 {
     fetch "$@" "http://127.0.0.1:$port/"
 }
 
-start_nginx
+# A limit that does not come back while this runs.
+start_nginx nginx.conf -e "s/127\.0\.0\.1:9348/127.0.0.1:$http/; s|10/s burst=20|20/day|"
 for left in {19..0}; do
     get 200
     says out hello
