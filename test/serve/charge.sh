@@ -4,35 +4,13 @@
 # when the service refuses, ends, stands still and comes back.
 . "$(dirname "$0")/lib/start.sh" "$@"
 needs curl jq redis-cli
-if "$weir" engine --help | grep -q '(not built in)'; then skip_test 'built without hiredis' 'tools/deps build && tools/build'; fi
+. "$tree/test/serve/lib/follow.sh"
 
 # A line of a request that ends now.
 line() # TENANT ADDRESS [PERMITS]
 {
     jq -nc --arg tenant "$1" --arg address "$2" --arg permits "${3-1}" \
         '{msec: (now * 1000 | floor | . / 1000 | tostring), tenant: $tenant, remote_addr: $address, permits: $permits}'
-}
-
-has_log_open()
-{
-    readlink "/proc/$replay/fd/"* | grep -qx "$PWD/log"
-}
-
-# In the background, until it follows the log: $replay; its streams are the files said and told.
-replay() # ARGUMENT...
-{
-    what="weir replay $*"
-    "$weir" replay "$@" >said 2>told &
-    replay=$!
-    depends_on "$replay" "$what" "$PWD/told"
-    wait_for 'it follows the log' has_log_open
-}
-
-# Its report is in said.
-end_replay()
-{
-    kill -TERM "$replay"
-    wait_end "$replay" 'weir replay ends'
 }
 
 is_left() # COUNT LIMIT KEY
@@ -63,7 +41,7 @@ start_serve weir.yaml
 url=redis://127.0.0.1:$resp
 line acme 192.0.2.1 >earlier
 { line acme 192.0.2.1; line acme 192.0.2.2; } >log
-replay 100/day -F --cost permits --charge "$url" earlier log
+start_replay log 100/day -F --cost permits --charge "$url" earlier
 line acme 192.0.2.1 7 >>log
 left 93 100/day 192.0.2.1
 line acme 2001:db8::1 3 >>log # whole: so a proxy sends it, and a text has no prefix
@@ -87,20 +65,18 @@ end_replay
 says said '6 requests charged to 100/day; not charged, as the service refuses them: 1'
 if [ "$(wc -l <told)" != 1 ]; then fail 'more than that is told'; fi
 
-# ---- more at once than a batch ----
+# ---- more at once than may be without an answer ----
 : >log
-replay 100/day -F --charge "$url" --charge-limit all --key none --json log
-line acme 192.0.2.1 >one
-for _ in {1..50}; do cat one; done >fifty
-for _ in {1..100}; do cat fifty; done >>log
-left 0 all ''
+start_replay log 100/day -F --charge "$url" --charge-limit all --key none --json
+for _ in {1..20000}; do echo '{"msec":"1795549872.5"}'; done >many
+cat many >>log
 end_replay
-json said '.charge == {"limit": "all", "charged": 5000, "refused": 0, "lost": 0, "outages": 0}'
+json said '.charge == {"limit": "all", "charged": 20000, "refused": 0, "lost": 0, "outages": 0}'
 silent told
 
 # ---- keys of a limit with a name: what /auth makes of the same fields ----
 : >log
-replay 100/day -F --cost permits --key tenant,remote_addr/24,48 --charge "$url" --charge-limit api log
+start_replay log 100/day -F --cost permits --key tenant,remote_addr/24,48 --charge "$url" --charge-limit api
 line 'a,b\c' 192.0.2.1 7 >>log
 wait_for 'a comma in a key' peek_leaves 93 'a,b\c' 192.0.2.1
 line acme 2001:db8::1 3 >>log # the service cuts it, not --key
@@ -143,7 +119,7 @@ echo secret >password
 chmod 600 password
 refused "127.0.0.1:$resp: NOPERM weir.yaml says texts: off" 1/s -F --charge "$url" --password-file password
 export REDISCLI_AUTH=secret
-WEIR_PASSWORD=secret replay 100/day -F --charge "$url" --charge-limit api log
+WEIR_PASSWORD=secret start_replay log 100/day -F --charge "$url" --charge-limit api
 line acme 192.0.2.1 >>log
 left 99 api 192.0.2.1
 end_replay
@@ -154,7 +130,7 @@ clean_end
 
 # ---- the service is away: what is new is counted, and charging goes on when it is back ----
 : >log
-replay 100/day -F --charge "$url" log
+start_replay log 100/day -F --charge "$url"
 wait_for 'that it is away is told' grep -q 'is away: cannot be reached: Connection refused; requests are not charged' told
 begin() { start_other --resp "127.0.0.1:$resp" --http none; }
 begin
@@ -191,7 +167,7 @@ clean_end
 printf 'limits: {api: 100/day}\n' >weir.yaml
 start_other weir.yaml --resp "unix:$room/weir.sock" --http none
 : >log
-replay 100/day -F --charge "unix://$room/weir.sock" --charge-limit api --json log
+start_replay log 100/day -F --charge "unix://$room/weir.sock" --charge-limit api --json
 redis-cli -s weir.sock WEIR.LIMIT DEL api >/dev/null
 for _ in {1..3}; do line acme 192.0.2.1; done >>log
 wait_for 'that it is gone is told' grep -q "weir.sock: requests are not charged: NOLIMIT there is no limit called api" told
