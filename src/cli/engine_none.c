@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
-   engine_none.c - weir engine, weir take --engine and weir replay --charge, where weir was built without hiredis: say so.
+   engine_none.c - weir engine, weir take --engine and weir replay --charge, where weir was built without hiredis: say
+   so.
 
    May touch: stderr.  Promises: exit status 2, and nothing is taken or charged.  Leaves to others: nothing. */
 #include "cli/replay_charge.h"
