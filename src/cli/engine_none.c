@@ -42,6 +42,12 @@ void take_engine_give_back(struct take *take)
     (void)take;
 }
 
+bool take_engine_forget(struct take *take)
+{
+    (void)take;
+    return false;
+}
+
 void take_engine_close(struct take *take)
 {
     (void)take;
