@@ -183,3 +183,26 @@ end_replay
 json said '.charge == {"limit": "api", "charged": 1, "refused": 3, "lost": 0, "outages": 0}'
 if [ "$(wc -l <told)" != 1 ]; then fail 'more than that is told'; fi
 clean_end
+
+# ---- by TLS ----
+if ! has_tool openssl; then
+    skip_part 'serve/charge by TLS' 'openssl is not here'
+    exit
+fi
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=weir \
+    -addext 'subjectAltName=IP:127.0.0.1' -keyout key.pem -out certificate.pem 2>err
+printf 'listen: {resp: "127.0.0.1:%s", http: none, tls: {certificate: %s, key: %s}}\n' "$resp" \
+    "$room/certificate.pem" "$room/key.pem" >weir.yaml
+run 'weir serve --check' "$weir" serve weir.yaml --check
+if grep -q 'built without OpenSSL' err; then
+    skip_part 'serve/charge by TLS' 'weir is built without OpenSSL' "$build_all"
+    exit
+fi
+start_other weir.yaml
+: >log
+start_replay log 100/day -F --charge "rediss://127.0.0.1:$resp?cacert=$room/certificate.pem" --json
+line acme 192.0.2.1 >>log
+end_replay
+json said '.charge == {"limit": "100/day", "charged": 1, "refused": 0, "lost": 0, "outages": 0}'
+silent told
+clean_end

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # follow.sh, sourced behind start.sh: a weir replay that follows a log, in the background.
-if "$weir" engine --help | grep -q '(not built in)'; then
-    skip_test 'built without hiredis' 'tools/deps build && tools/build'
+if "$weir" --help | grep -q 'Redis or Valkey (not built in)'; then
+    skip_test 'built without hiredis' "$build_all"
 fi
 
 # $replay; its streams are the files said and told, for out and err are those of what the test runs meanwhile.
