@@ -269,6 +269,7 @@ if(TARGET weir_cli)
     weir_bench_script(serve serve/run ALONE)
     weir_bench_script(attack serve/attack ALONE)
     weir_bench_script(stopped serve/stopped ALONE)
+    weir_bench_script(gate serve/gate ALONE)
 endif()
 if(TARGET weir_module)
     add_dependencies(bench-serve-client weir_module) # bench/engine/run loads it
