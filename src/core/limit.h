@@ -9,25 +9,26 @@
 
 #include "core/rule.h"
 
+/* In the order of the canonical text; the rows are in plan/option.c. */
 enum option_kind {
     OPTION_BURST,
-    OPTION_ALGORITHM,
+    OPTION_COLD,
     OPTION_CATCHUP,
     OPTION_STRICTNESS,
-    OPTION_COLD,
-    OPTION_DELAY,
+    OPTION_ALGORITHM,
     OPTION_NODELAY,
+    OPTION_DELAY,
+    OPTION_DEBT,
     OPTION_WARMUP,
     OPTION_GAP,
-    OPTION_HOLD,
     OPTION_BLOCK,
     OPTION_PAY,
     OPTION_ALIGN,
     OPTION_EDGE,
     OPTION_START,
-    OPTION_DEBT,
     OPTION_COUNT_REFUSED,
     OPTION_SHADOW,
+    OPTION_HOLD,
     OPTIONS,
     OPTION_RATE = OPTIONS /* what stands before the options */
 };

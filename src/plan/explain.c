@@ -9,6 +9,7 @@
 #include "core/num.h"
 #include "core/slot.h"
 #include "plan/plan.h"
+#include "plan/option.h"
 #include "plan/text.h"
 
 enum { LABEL_WIDTH = 16 };
@@ -239,7 +240,7 @@ bool explain_slept(const struct limit *limit, const struct rule *rule, uint64_t 
     write_duration(writer, grain_ns);
     write_text(writer, " at a time.   To hold the rate: '");
     text_write_rate(writer, &kept);
-    text_write_burst(writer, &kept);
+    option_write(writer, &kept, OPTION_BURST);
     if (kept.factor.places != 0) write_text(writer, " catchup=");
     if (kept.factor.places != 0) write_decimal(writer, kept.factor.digits, kept.factor.places);
     write_text(writer, "'");

@@ -16,6 +16,7 @@
 #include "core/algorithm.h"
 #include "core/num.h"
 #include "plan/reader.h"
+#include "plan/option.h"
 #include "plan/words.h"
 #include "plan/writer.h"
 
@@ -84,7 +85,7 @@ static bool read_unit(struct reader *reader, size_t at, const char *start, size_
         return mistake_of(reader, at, WEIR_EINVAL, "expected a unit or a slash; \"", start, size,
                           "\" is a period: write 10/s, or 10 requests/s");
     }
-    if (find_option(start, size) >= 0) {
+    if (option_find(start, size) >= 0) {
         return mistake_of(reader, at, WEIR_EINVAL, "\"", start, size,
                           "\" is an option, not a unit; for example 10/s burst=20");
     }
@@ -142,7 +143,7 @@ static bool read_words(struct reader *reader, struct between *between)
         const size_t size = word(reader, &start);
         between->per = same_word("per", start, size);
         if (between->per) return true;
-        if (size == 0 || peek(reader) == '=' || find_option(start, size) >= 0) {
+        if (size == 0 || peek(reader) == '=' || option_find(start, size) >= 0) {
             reader->at = before;
             return true;
         }

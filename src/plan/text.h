@@ -17,9 +17,6 @@ int text_read(const char *text, weir_use use, struct limit limits[], struct rule
 /* Its rate alone, as "10 tokens/s". */
 void text_write_rate(struct writer *writer, const struct limit *limit);
 
-/* Its burst behind it, as " burst=20"; nothing where none is said. */
-void text_write_burst(struct writer *writer, const struct limit *limit);
-
 /* The canonical text of one limit: nothing implied. */
 void text_write(struct writer *writer, const struct limit *limit);
 

@@ -21,6 +21,7 @@
 #include "core/algorithm.h"
 #include "core/stamps.h"
 #include "plan/plan.h"
+#include "plan/option.h"
 #include "plan/words.h"
 #include "size.h"
 #include "unit/skip.h"
@@ -270,6 +271,11 @@ static const char *const good_form[OPTIONS] = {
     [OPTION_START] = "start=full",  [OPTION_DEBT] = "debt=1000",      [OPTION_COUNT_REFUSED] = "count-refused",
 };
 
+static bool has_value(int option)
+{
+    return option_row(option)->type != TYPE_FLAG;
+}
+
 static void refuses_value(int algorithm, const struct bad_value *row)
 {
     char text[TEXT_SIZE], column[TEXT_SIZE / 2];
@@ -294,7 +300,7 @@ static void bad_values_of_every_option(void **unused)
         rows[bad_values[j].option]++;
     }
     for (int option = 0; option < OPTIONS; option++) {
-        if (good_form[option] == NULL || !option_row(option)->has_value) continue;
+        if (good_form[option] == NULL || !has_value(option)) continue;
         if (rows[option] == 0) fail_msg("%s= has no bad values here", option_row(option)->name);
     }
 }
@@ -305,11 +311,11 @@ static void flags_take_no_value(void **unused)
     static const char *const values[] = {"=", "=1", "=no"};
     for (int option = 0; option < OPTIONS; option++) {
         char text[TEXT_SIZE];
-        for (size_t j = 0; !option_row(option)->has_value && j < LENGTH(values); j++) {
+        for (size_t j = 0; !has_value(option) && j < LENGTH(values); j++) {
             snprintf(text, sizeof text, "10/s %s%s", option_row(option)->name, values[j]);
             refuses(text, WEIR_EINVAL, 6 + (int)strlen(option_row(option)->name), THE_END);
         }
-        if (!option_row(option)->has_value) continue;
+        if (!has_value(option)) continue;
         char message[TEXT_SIZE];
         snprintf(text, sizeof text, "10/s %s", option_row(option)->name);
         snprintf(message, sizeof message, "expected \"=\" and a value behind %s", option_row(option)->name);

@@ -16,6 +16,7 @@
 #include "core/algorithm.h"
 #include "plan/plan.h"
 #include "plan/text.h"
+#include "plan/option.h"
 #include "plan/words.h"
 #include "unit/random.h"
 
