@@ -422,7 +422,7 @@ static void test_room_of_the_file_system(void **state)
 {
     (void)state;
     struct host_region region = opened("room", HOST_CREATE);
-    const struct rlimit little = {MIB, RLIM_INFINITY};
+    struct rlimit little;
     struct statvfs system;
     const uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     assert_int_equal(fstatvfs(region.fd, &system), 0);
@@ -430,6 +430,8 @@ static void test_room_of_the_file_system(void **state)
     const pid_t child = fork();
     if (child == 0) {
         signal(SIGXFSZ, SIG_IGN);
+        IN_CHILD(getrlimit(RLIMIT_FSIZE, &little) == 0);
+        little.rlim_cur = MIB;
         IN_CHILD(setrlimit(RLIMIT_FSIZE, &little) == 0);
         IN_CHILD(host_region_grow(&region, room / 2 + memory / 2) == (room > memory ? EFBIG : ENOSPC));
         _exit(0);
