@@ -6,6 +6,7 @@ weir_programs(law law TIER check NAMES accesslog backward bursty conserve cycle 
     idle leaky micro micro_bound micro_bytes micro_late micro_log micro_retry parts pools rates region resp rest retry
     settle short simrate slice sliding_log sliding_window table text timeline total warmup wide window)
 weir_programs(law law TIER check NAMES config http serve USES serve)
+weir_programs(law law TIER check NAMES states PARTS states)
 weir_programs(law law TIER check NAMES engine_reply USES engine hiredis)
 weir_all_declared(law law)
 if(WEIR_FUZZ)
