@@ -14,6 +14,7 @@ weir_programs(law law TIER check NAMES accesslog backward bursty cycle due every
     settle short slice sliding_log sliding_window table text timeline total warmup wide window)
 weir_programs(law law TIER check NAMES conserve pools USES peers)
 weir_programs(law law TIER check NAMES config http serve USES serve)
+weir_programs(law law TIER check NAMES states PARTS states)
 weir_programs(law law TIER check NAMES engine_reply USES engine hiredis)
 weir_all_declared(law law)
 if(WEIR_FUZZ)
@@ -34,9 +35,9 @@ weir_programs(unit test TIER check USES cmocka NAMES accesslog address address_t
     slept sliding_log sliding_window spelling stamp stuck text timeline top tsc warmup wide writer arguments)
 weir_programs(unit test TIER check USES cmocka peers NAMES peers)
 weir_programs(unit test TIER check USES cmocka serve NAMES changed_limit config deadlines http http_auth http_gate
-    http_headers http_routes notes policy quota receipt resp_commands tables turn)
+    http_headers http_routes notes policy quota receipt resp_commands tables turn worker)
 weir_programs(unit test TIER check USES cmocka engine NAMES engine_away engine_breaker engine_clock engine_faults
-    engine_lease engine_nodes engine_owed engine_slots engine_url)
+    engine_lease engine_nodes engine_owed engine_secure engine_slots engine_url)
 weir_programs(unit test TIER check USES cmocka json NAMES micro_peers)
 weir_programs(unit test TIER check USES cmocka json serve NAMES redis_cell)
 weir_programs(unit test TIER check USES cmocka NAMES bench_window PARTS bench_window)
@@ -52,7 +53,7 @@ weir_programs(unit test TIER check USES cmocka NAMES pace_lines
 weir_programs(unit test TIER check USES cmocka NAMES record PARTS outcomes record record_print)
 weir_programs(unit test TIER check USES cmocka zlib unpack NAMES source PARTS source)
 weir_programs(unit test TIER check USES cmocka serve engine NAMES no_memory
-    WRAPS aligned_alloc calloc free malloc realloc)
+    WRAPS aligned_alloc calloc free malloc pthread_create realloc)
 weir_programs(unit test TIER check USES cmocka NAMES told_memory WRAPS aligned_alloc)
 weir_programs(unit test TIER check USES cmocka NAMES clock_reads WRAPS host_now_ns pthread_mutex_lock)
 weir_programs(unit test TIER check USES cmocka NAMES keyed_time

@@ -8,9 +8,10 @@
    It is gcra that never refuses, so gcra with a burst of the highest level would have refused nothing either.
 
    May touch: its own memory.  Promises: the same answers as the limiter gives.  Leaves to others: the times, the
-   order. */
+   order, how large a state is (states.c). */
 #include "cli/candidate.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "core/decide.h"
@@ -18,6 +19,8 @@
 #include "core/clock.h"
 #include "core/num.h"
 #include "plan/plan.h"
+
+enum { SECOND_NS = 1000000000 };
 
 /* nginx without nodelay lets requests wait, and that is its verdict; other limits are asked for now or not. */
 static bool lets_wait(const struct plan *plan)
@@ -48,19 +51,28 @@ int candidate_open(struct candidate *candidate, const char *text, weir_error *er
     const struct plan *plan = plan_inside_const(&candidate->plan);
     candidate->wait_max_ns = lets_wait(plan) ? WEIR_FOREVER : 0;
     candidate->has_rate = rate_of(&plan->limit[0], &candidate->rate);
-    candidate->state_words = weir_state_size(&candidate->plan) / sizeof(uint64_t);
-    return 0;
+    if (states_open(&candidate->states, &candidate->plan)) return 0;
+    *error = (weir_error){.message = "no memory"};
+    return ENOMEM;
 }
 
 void candidate_begin(struct candidate *candidate, bool spread)
 {
-    const size_t words = candidate->state_words * (spread ? 2 : 1);
+    const size_t words = candidate->states.words * (spread ? 2 : 1);
+    candidate->spread = spread;
     rows_open(&candidate->rows, sizeof(struct candidate_row) + words * sizeof(uint64_t));
 }
 
 void candidate_close(struct candidate *candidate)
 {
+    const struct states *states = &candidate->states;
+    for (uint32_t i = 0; states->logs != 0 && i < candidate->clients; i++) {
+        struct candidate_row *row = rows_at(&candidate->rows, i);
+        states_forget(states, row->state);
+        if (candidate->spread) states_forget(states, row->state + states->words);
+    }
     rows_close(&candidate->rows);
+    states_close(&candidate->states);
 }
 
 static void fill_bucket(const struct candidate *candidate, struct candidate_row *row, uint64_t now_ns, uint64_t cost)
@@ -70,15 +82,27 @@ static void fill_bucket(const struct candidate *candidate, struct candidate_row 
     row->highest = most(row->highest, row->drained - now);
 }
 
+static inline weir_decision decide_at(struct candidate *candidate, uint64_t *state, uint64_t now_ns,
+                                      uint64_t settled_ns, uint64_t cost)
+{
+    const struct states *states = &candidate->states;
+    if (states->logs == 0) {
+        const weir_instant now = {now_ns};
+        return weir_decide_within(&candidate->plan, state, now, cost, candidate->wait_max_ns);
+    }
+    const struct states_question question = {now_ns, settled_ns, cost, candidate->wait_max_ns};
+    weir_decision decision = {.verdict = WEIR_DENY};
+    if (!states_decide(states, state, &question, &decision)) candidate->no_memory = true;
+    return decision;
+}
+
 struct candidate_verdict candidate_ask(struct candidate *candidate, uint32_t client, uint64_t now_ns, uint64_t cost)
 {
     struct candidate_row *row = rows_at(&candidate->rows, client);
     struct candidate_verdict verdict = {.allowed = true};
     if (candidate->has_rate) fill_bucket(candidate, row, now_ns, cost);
     if (cost != 0) {
-        const weir_instant now = {now_ns};
-        const weir_decision decision =
-            weir_decide_within(&candidate->plan, row->state, now, cost, candidate->wait_max_ns);
+        const weir_decision decision = decide_at(candidate, row->state, now_ns, now_ns, cost);
         verdict = (struct candidate_verdict){decision.delay_ns, decision_retry_ns(&decision), weir_allowed(decision)};
     }
     candidate->allowed += verdict.allowed;
@@ -95,10 +119,9 @@ struct candidate_verdict candidate_ask(struct candidate *candidate, uint32_t cli
 void candidate_spread(struct candidate *candidate, uint32_t client, uint64_t now_ns, uint64_t cost)
 {
     struct candidate_row *row = rows_at(&candidate->rows, client);
-    const weir_instant now = {now_ns};
     if (cost == 0) return;
     const weir_decision decision =
-        weir_decide_within(&candidate->plan, row->state + candidate->state_words, now, cost, candidate->wait_max_ns);
+        decide_at(candidate, row->state + candidate->states.words, now_ns, now_ns - now_ns % SECOND_NS, cost);
     candidate->denied_spread += !weir_allowed(decision);
 }
 

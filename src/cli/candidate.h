@@ -8,6 +8,7 @@
 #include <weir/weir.h>
 
 #include "cli/rows.h"
+#include "cli/states.h"
 #include "core/rule.h"
 #include "share/histogram.h"
 
@@ -24,8 +25,10 @@ struct candidate {
     uint64_t wait_max_ns; /* leaky without nodelay lets wait */
     bool has_rate;
     struct rule rate; /* its clock */
-    size_t state_words;
+    struct states states;
     struct rows rows;
+    uint32_t clients;
+    bool spread, no_memory; /* once there was none nothing is decided */
 
     uint64_t allowed, denied, delayed, denied_spread;
     struct histogram delays_ns;
@@ -41,7 +44,9 @@ void candidate_begin(struct candidate *candidate, bool spread);
 /* Clients 0 .. count - 1 have a state from now on; false: no memory. */
 static inline bool candidate_reach(struct candidate *candidate, uint32_t count)
 {
-    return rows_reach(&candidate->rows, count);
+    const bool reached = rows_reach(&candidate->rows, count);
+    if (reached) candidate->clients = count;
+    return reached;
 }
 
 struct candidate_verdict {
@@ -49,14 +54,22 @@ struct candidate_verdict {
     bool allowed;
 };
 
+/* Times never go back.  no_memory says whether there was any. */
 struct candidate_verdict candidate_ask(struct candidate *candidate, uint32_t client, uint64_t now_ns, uint64_t cost);
 
-/* The same request at another time of its second, in a state of its own; only refusals are counted. */
+/* The same request at another time of its second, in a state of its own; only refusals are counted.  Times may go back
+   within a second. */
 void candidate_spread(struct candidate *candidate, uint32_t client, uint64_t now_ns, uint64_t cost);
 
 static inline const struct candidate_row *candidate_row(const struct candidate *candidate, uint32_t client)
 {
     return rows_at(&candidate->rows, client);
+}
+
+/* It will be asked soon; its row is there, see rows_fetch. */
+static inline void candidate_fetch(const struct candidate *candidate, uint32_t client)
+{
+    if (candidate->states.logs != 0) __builtin_prefetch(states_block(candidate_row(candidate, client)->state), 1);
 }
 
 /* The least burst at this rate that refuses nothing to a client whose level was at most this high. */

@@ -73,6 +73,12 @@ static inline void fetch(const struct rows *rows, const struct batch *batch, siz
     if (at + AHEAD < batch->count) rows_fetch(rows, batch->entry[at + AHEAD].client);
 }
 
+/* What the row refers to: by then that is here. */
+static inline void fetch_state(const struct candidate *candidate, const struct batch *batch, size_t at)
+{
+    if (at + AHEAD / 2 < batch->count) candidate_fetch(candidate, batch->entry[at + AHEAD / 2].client);
+}
+
 static void use(struct usage *usage, uint32_t second, uint32_t minute)
 {
     if (usage->second != second) usage->in_second = 0;
@@ -108,6 +114,7 @@ static void decide_all(struct replay *replay, int limit)
     for (size_t i = 0; i < batch->count; i++) {
         const struct order_entry *entry = &batch->entry[i];
         fetch(&candidate->rows, batch, i);
+        fetch_state(candidate, batch, i);
         const struct candidate_verdict verdict = candidate_ask(candidate, entry->client, entry->time_ns, entry->cost);
         const unsigned step = walk_to(&walk, entry->time_ns);
         series->limit[limit].denied[step] += !verdict.allowed;
@@ -123,6 +130,7 @@ static void decide_spread(struct replay *replay, struct candidate *candidate)
     for (size_t i = 0; i < batch->count; i++) {
         const uint64_t time_ns = began_ns + i * REPLAY_SECOND_NS / batch->count;
         fetch(&candidate->rows, batch, i);
+        fetch_state(candidate, batch, i);
         candidate_spread(candidate, batch->entry[i].client, time_ns, batch->entry[i].cost);
     }
 }
@@ -141,23 +149,26 @@ static bool decide_fleet(struct replay *replay)
     return true;
 }
 
-void replay_decide_rest(struct replay *replay)
+bool replay_decide_rest(struct replay *replay)
 {
     struct batch *batch = &replay->batch;
-    if (batch->count == 0) return;
+    bool decided = true;
+    if (batch->count == 0) return true;
     reach(replay, batch->entry[0].time_ns);
     reach(replay, batch->entry[batch->count - 1].time_ns);
     count_requests(replay);
     for (int limit = 0; limit < replay->options.limits; limit++) {
         decide_all(replay, limit);
         if (replay->whole_seconds) decide_spread(replay, &replay->candidate[limit]);
+        decided = decided && !replay->candidate[limit].no_memory;
     }
     if (replay->fleet.limits != 0 && !decide_fleet(replay)) {
         replay->status = trouble("replay: no memory for a fleet of so many nodes and clients");
     }
     replay->result.last_ns = batch->entry[batch->count - 1].time_ns;
     batch->count = 0;
-    if (replay->each != NULL) each_print(replay);
+    if (decided && replay->each != NULL) each_print(replay);
+    return decided;
 }
 
 /* ---- batches ---- */
@@ -185,7 +196,7 @@ static bool belongs(const struct replay *replay, const struct order_entry *entry
 
 bool replay_decide(struct replay *replay, const struct order_entry *entry)
 {
-    if (!belongs(replay, entry)) replay_decide_rest(replay);
+    if (!belongs(replay, entry) && !replay_decide_rest(replay)) return false;
     if (replay->result.requests++ == 0) replay->result.first_ns = entry->time_ns;
     if (!make_room(&replay->batch)) return false;
     replay->batch.entry[replay->batch.count++] = *entry;

@@ -267,8 +267,7 @@ static void decide_held(struct replay *replay)
 {
     const bool found = find_clients(replay);
     order_finish(&replay->order);
-    if (!found || !take_turns(replay)) no_memory(replay);
-    replay_decide_rest(replay);
+    if (!found || !take_turns(replay) || !replay_decide_rest(replay)) no_memory(replay);
 }
 
 static void read_all(struct replay *replay)

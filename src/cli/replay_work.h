@@ -123,7 +123,7 @@ void replay_read(struct replay *replay);
 
 /* False: no memory. */
 bool replay_decide(struct replay *replay, const struct order_entry *entry);
-void replay_decide_rest(struct replay *replay);
+bool replay_decide_rest(struct replay *replay);
 
 /* ---- replay_each.c ---- */
 

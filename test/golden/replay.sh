@@ -51,6 +51,12 @@ same out expected
 "$weir" replay 5/s --or '10/s burst=20' --json log >out
 json out '.limits | map([.denied, .denied_spread]) == [[30, 22], [10, 1]]'
 
+run 'a limit that refuses nothing' "$weir" replay '100/s' log
+ends 0
+printf '  100/s burst=100%55s/s\n' 0 >expected
+grep 'burst=100 .*/s$' out >row
+same row expected
+
 run 'a terminal of 200 columns' env COLUMNS=200 "$weir" replay '10/s burst=20' log
 says out 'requests of 2 clients, 1 min; stamps are request ENDS to the second: true refusals may be higher; estimates:'
 

@@ -34,6 +34,7 @@ for kind in msec combined; do
     agrees $kind one 0 '5r/s burst=10'
     agrees $kind one 0 '5r/s burst=10 delay=4'
     agrees $kind one 0 '20/min algorithm=sliding-log'
+    agrees $kind one 0 '250/h algorithm=sliding-log'
     agrees $kind one 0 '20/min algorithm=sliding-window'
     agrees $kind bytes 2 '3000B/s burst=5000'
     agrees $kind bytes 0 '5000B/min algorithm=sliding-window'

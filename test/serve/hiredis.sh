@@ -115,6 +115,20 @@ if has_receipts 'serve/hiredis: redis.sh'; then
     run 'redis.sh, weir is away, open' env PORT="$PORT" sh open-redis.sh acme 1 echo 5
     ends 0
     says out 5
+    # It is there and says nothing.
+    kill -STOP "$pid"
+    run 'redis.sh, weir is silent' timeout 60 env PORT="$resp" sh "$examples/redis.sh" acme 1 echo 5
+    ends 125
+    silent out
+    run 'redis.sh, weir is silent, open' timeout 60 env PORT="$resp" sh open-redis.sh acme 1 echo 5
+    ends 0
+    says out 5
+    kill -CONT "$pid"
+    run 'redis.sh, weir falls silent' timeout 60 env PORT="$resp" sh "$examples/redis.sh" silent 100 \
+        sh -c 'kill -STOP "$0"; echo 7' "$pid"
+    kill -CONT "$pid"
+    ends 0
+    says err 'silent: 7 tokens, and 100 stay taken'
     run 'redis.sh, the command fails' env PORT="$resp" sh "$examples/redis.sh" other 100000 false
     ends 0
     run 'redis.sh, all was given back' env PORT="$resp" sh "$examples/redis.sh" other 100000 echo 1
