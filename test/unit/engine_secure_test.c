@@ -69,7 +69,7 @@ static void the_server_closes(void **state)
         ends[SERVERS] = -1;
         errno = before[i];
         assert_int_equal(secure_read(secure, ends[OURS], bytes, sizeof bytes, why), -1);
-        assert_string_equal(why, "TLS failed: the engine closed the connection");
+        assert_string_equal(why, "TLS failed: the server closed the connection");
         end();
     }
 }
