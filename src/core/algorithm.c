@@ -56,13 +56,12 @@ bool algorithm_may_pass(const struct rule *rule, uint64_t permits)
     return algorithm_of(rule)->offer(rule, fresh, rule->anchor_tick, cost, WEIR_FOREVER).start != UINT64_MAX;
 }
 
-uint64_t algorithm_charge(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t extra)
+struct taken algorithm_charge(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t *extra)
 {
     const struct algorithm *algorithm = algorithm_of(rule);
     const struct balance balance = algorithm->balance(rule, state, now);
     const uint64_t debt = algorithm->options & WITH(DEBT) ? rule->debt : UINT64_MAX;
     const uint64_t may_owe = debt == UINT64_MAX ? debt : subtract_to_zero(debt, balance.owed);
-    const uint64_t charged = least(extra, add_saturating(balance.left, may_owe));
-    algorithm->commit(rule, state, now, now, charged);
-    return charged;
+    *extra = least(*extra, add_saturating(balance.left, may_owe));
+    return algorithm->commit(rule, state, now, now, *extra);
 }

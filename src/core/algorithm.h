@@ -154,8 +154,8 @@ void algorithm_align(struct rule *rule, uint64_t now_ns, uint64_t unix_ns);
 /* May this cost ever pass? */
 bool algorithm_may_pass(const struct rule *rule, uint64_t permits);
 
-/* Takes up to `extra` whatever the balance, as far as the rule's debt= allows; returns how much that was. */
-uint64_t algorithm_charge(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t extra);
+/* Takes up to *extra whatever the balance, as far as the rule's debt= allows; *extra is how much that was. */
+struct taken algorithm_charge(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t *extra);
 
 /* Where the last slot given ends, and what could be taken at once: a take of nothing, which changes nothing. */
 static inline struct taken algorithm_at(const struct rule *rule, const struct algorithm *algorithm,

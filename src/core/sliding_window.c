@@ -127,9 +127,10 @@ static uint64_t idle(const struct rule *rule, const uint64_t *state, uint64_t no
 static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
 {
     (void)start;
+    if (cost == 0) return (struct taken){nothing_counts(rule, state, at), balance(rule, state, at).left};
     const struct counters counters = counters_at(rule, state, at);
     const uint64_t next[WORDS] = {counters.ends_ns, counters.previous, add_saturating(counters.current, cost)};
-    for (int i = 0; i < WORDS && cost != 0; i++) state[i] = next[i];
+    for (int i = 0; i < WORDS; i++) state[i] = next[i];
     return (struct taken){nothing_counts(rule, state, at), balance(rule, state, at).left};
 }
 

@@ -83,13 +83,12 @@ static struct store rested(const struct rule *rule, struct store store, uint64_t
     return (struct store){until, least(add_saturating(store.stored, more), rule->burst)};
 }
 
-/* What it takes to empty the store. */
+/* What it takes to empty the store of warmup. */
 static uint64_t area(const struct rule *rule, uint64_t stored)
 {
     const uint64_t above = subtract_to_zero(stored, rule->threshold);
     const uint64_t span = subtract_to_zero(rule->burst, rule->threshold);
     const uint64_t excess = subtract_to_zero(2 * rule->threshold, span);
-    if (!warms(rule)) return 0;
     if (above == 0) return stored;
     return add_saturating(stored, multiply_divide_floor(multiply_divide_floor(excess, above, span), above, span));
 }
@@ -98,8 +97,8 @@ static uint64_t area(const struct rule *rule, uint64_t stored)
 static struct store drawn(const struct rule *rule, struct store store, uint64_t cost)
 {
     const uint64_t rest = subtract_to_zero(store.stored, cost), fresh = subtract_to_zero(cost, store.stored);
-    const uint64_t price = add_saturating(area(rule, store.stored) - area(rule, rest), fresh);
-    return (struct store){add_saturating(store.next, price), rest};
+    const uint64_t price = warms(rule) ? area(rule, store.stored) - area(rule, rest) : 0;
+    return (struct store){add_saturating(store.next, add_saturating(price, fresh)), rest};
 }
 
 /* ---- what was said ---- */
@@ -166,15 +165,17 @@ static struct offer offer(const struct rule *rule, const uint64_t *state, uint64
    pay=self a permit may come that the store is too small for.  By warmup one passes, and then that has a price. */
 static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at)
 {
-    const uint64_t permit = ticks_of(rule, 1), stored = rested(rule, left(rule, state), at).stored;
+    const uint64_t permit = ticks_of(rule, 1);
     if (offer(rule, state, at, permit, 0).start > at) return 0;
     if (warms(rule)) return permit;
+    const uint64_t stored = rested(rule, left(rule, state), at).stored;
     return pays_itself(rule) ? most(stored, permit) : add_saturating(stored, permit);
 }
 
 static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
 {
     const bool self = pays_itself(rule);
+    if (cost == 0) return (struct taken){most(at, left(rule, state).next), room(rule, state, start)};
     const struct store before = self ? left(rule, state) : rested(rule, left(rule, state), at);
     const struct store paid = drawn(rule, before, cost);
     struct store after = self ? rested(rule, paid, at) : paid;
@@ -183,7 +184,7 @@ static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at
     const uint64_t words[WARMUP_WORDS] = {after.next, after.stored, before.next, before.stored};
     const bool charged = start < (self ? paid.next : before.next); /* at once: nobody waits for its start */
     const int written = charged ? FROM : warms(rule) ? WARMUP_WORDS : BURSTY_WORDS;
-    for (int i = 0; i < written && cost != 0; i++) state[i] = words[i];
+    for (int i = 0; i < written; i++) state[i] = words[i];
     return (struct taken){after.next, room(rule, state, start)};
 }
 

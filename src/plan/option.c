@@ -64,16 +64,21 @@ int option_find(const char *word, size_t size)
 {
     int found = -1;
     for (int i = 0; i < OPTIONS && found < 0; i++) {
-        if (same_word(option_rows[i].name, word, size)) found = i;
+        if (size != 0 && option_rows[i].name[0] == word[0] && same_word(option_rows[i].name, word, size)) found = i;
     }
     return found;
 }
 
+/* A bit for each option that belongs to it. */
+static uint32_t options_of(int algorithm)
+{
+    const struct algorithm *row = algorithm_named((unsigned)algorithm);
+    return row == NULL ? 0 : row->options | WITH(ALGORITHM) | WITH(SHADOW) | WITH(HOLD);
+}
+
 bool option_fits(int option, int algorithm)
 {
-    const uint32_t of_all = WITH(ALGORITHM) | WITH(SHADOW) | WITH(HOLD);
-    const struct algorithm *row = algorithm_named((unsigned)algorithm);
-    return row != NULL && (of_all | row->options) >> option & 1;
+    return options_of(algorithm) >> option & 1;
 }
 
 /* ---- reading ---- */
@@ -206,7 +211,7 @@ static void write_value(struct writer *writer, const struct option_row *row, con
 void option_write(struct writer *writer, const struct limit *limit, int option)
 {
     const struct option_row *row = &option_rows[option];
-    if (!option_fits(option, limit->algorithm) || !is_said(row, limit)) return;
+    if (!is_said(row, limit) || !option_fits(option, limit->algorithm)) return;
     write_text(writer, " ");
     write_text(writer, row->name);
     if (row->type == TYPE_FLAG) return;
