@@ -26,9 +26,9 @@ weir_programs(unit test TIER check USES cmocka NAMES accesslog address address_t
     limiter list log map memory micro micro_log micro_state module_clock module_stamps num plan region resp simrate
     slept sliding_log sliding_window spelling stamp stuck text timeline top tsc warmup wide writer arguments)
 weir_programs(unit test TIER check USES cmocka serve NAMES changed_limit config deadlines http http_auth http_gate
-    http_headers http_routes notes policy quota receipt resp_commands tables turn)
+    http_headers http_routes notes policy quota receipt resp_commands tables turn worker)
 weir_programs(unit test TIER check USES cmocka engine NAMES engine_away engine_breaker engine_clock engine_faults
-    engine_lease engine_nodes engine_owed engine_slots engine_url)
+    engine_lease engine_nodes engine_owed engine_secure engine_slots engine_url)
 weir_programs(unit test TIER check USES cmocka json NAMES micro_peers)
 weir_programs(unit test TIER check USES cmocka json serve NAMES redis_cell)
 weir_programs(unit test TIER check USES cmocka NAMES bench_window PARTS bench_window)
@@ -44,7 +44,8 @@ weir_programs(unit test TIER check USES cmocka NAMES pace_lines
 weir_programs(unit test TIER check USES cmocka NAMES record PARTS outcomes record record_print)
 weir_programs(unit test TIER check USES cmocka zlib unpack NAMES source PARTS source)
 weir_programs(unit test TIER check USES cmocka serve engine NAMES no_memory
-    WRAPS aligned_alloc calloc free malloc realloc)
+    WRAPS aligned_alloc calloc free malloc pthread_create realloc)
+weir_programs(unit test TIER check USES cmocka NAMES told_memory WRAPS aligned_alloc)
 weir_programs(unit test TIER check USES cmocka NAMES clock_reads WRAPS host_now_ns pthread_mutex_lock)
 weir_programs(unit test TIER check USES cmocka NAMES keyed_time
     WRAPS host_boot host_now_coarse_ns host_now_ns host_time_namespace_ns host_unix_ns)
@@ -259,6 +260,7 @@ if(TARGET weir_cli)
     weir_bench_script(serve serve/run ALONE)
     weir_bench_script(attack serve/attack ALONE)
     weir_bench_script(stopped serve/stopped ALONE)
+    weir_bench_script(gate serve/gate ALONE)
 endif()
 if(TARGET weir_module)
     add_dependencies(bench-serve-client weir_module) # bench/engine/run loads it

@@ -240,6 +240,18 @@ int limiter_grow_log(weir_limiter *limiter, const struct log *full, uint64_t now
     return 0;
 }
 
+static size_t cell_bytes(const struct plan *plan)
+{
+    return words_before(plan_rules(plan), (int)plan->count) * sizeof(uint64_t);
+}
+
+uint64_t limiter_bytes(const struct plan *plan)
+{
+    const enum home home = home_of(plan);
+    const uint64_t log = home == HOME_LOG ? log_size(log_capacity(plan->rule[0].burst)) : 0;
+    return sizeof(weir_limiter) + (home == HOME_CELL ? cell_bytes(plan) : log);
+}
+
 /* What the new home needs; NULL where it has all, or on failure. */
 struct room {
     uint64_t *state;
@@ -252,7 +264,7 @@ static struct room make_room(const weir_limiter *limiter, const struct plan *pla
     const enum home home = home_of(plan);
     struct room room = {NULL, NULL, false};
     if (home == HOME_CELL) {
-        room.state = host_allocate(words_before(plan_rules(plan), (int)plan->count) * sizeof *room.state);
+        room.state = host_allocate(cell_bytes(plan));
         room.failed = room.state == NULL;
     }
     if (home == HOME_LOG) {

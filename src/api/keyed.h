@@ -277,6 +277,9 @@ void keyed_rules_forget(weir_table *table, const struct plan *plan, weir_key key
 /* How many keys are not as fresh ones; those under a lock that is not had within a ms are none. */
 uint64_t keyed_wide_live(weir_table *table, struct keyed_part *part, uint64_t now_ns); /* part NULL: the table's own */
 
+/* Words of a key's state, in a file or in memory. */
+uint64_t keyed_wide_words(const struct plan *plan, bool kept);
+
 /* For struct wide. */
 bool keyed_lock(void *table, unsigned stripe);
 void keyed_unlock(void *table, unsigned stripe);

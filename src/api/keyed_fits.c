@@ -52,7 +52,7 @@ int weir_table_fits(const weir_table *table, const weir_plan *plan, weir_error *
 {
     const struct plan *inside = plan_inside_const(plan);
     if (keyed_is_wide(table)) {
-        if (wide_fits(&table->wide, weir_state_size(plan) / sizeof(uint64_t))) return 0;
+        if (wide_fits(&table->wide, keyed_wide_words(inside, table->wide.kept))) return 0;
         return api_fail(error, WEIR_EUNSUPPORTED,
                         "its state is longer than the table's slots; give this plan as options.plan");
     }

@@ -92,9 +92,13 @@ static int unit_for(uint64_t longest_ns)
     return unit;
 }
 
-static uint64_t words_of(const weir_plan *plan)
+/* Bytes for so many keys in wide slots. */
+static uint64_t wide_bytes_of(const weir_table_options *options, uint64_t *slot_words)
 {
-    return weir_state_size(plan) / sizeof(uint64_t);
+    uint64_t slots;
+    const bool kept = options->path != NULL;
+    const uint64_t words = keyed_wide_words(plan_inside_const(options->plan), kept);
+    return wide_bytes(options->keys_max, words, kept, &slots, slot_words);
 }
 
 static struct region_shape shape_of(const weir_table_options *options)
@@ -103,9 +107,9 @@ static struct region_shape shape_of(const weir_table_options *options)
                                  .unit = unit_for(options->longest_ns),
                                  .when_full = options->when_full,
                                  .slot_bytes = sizeof(struct table_slot)};
-    uint64_t slots = 0, slot_words = 0;
+    uint64_t slot_words = 0;
     if (options->plan != NULL) {
-        wide_bytes(options->keys_max, words_of(options->plan), options->path != NULL, &slots, &slot_words);
+        wide_bytes_of(options, &slot_words);
         shape.slot_bytes = (uint32_t)(slot_words * sizeof(uint64_t));
         shape.unit = 0;
     }
@@ -114,19 +118,17 @@ static struct region_shape shape_of(const weir_table_options *options)
 
 static uint64_t area_bytes(const weir_table_options *options)
 {
-    uint64_t slots = 0, slot_words = 0;
+    uint64_t slot_words = 0;
     if (options->plan == NULL) return keyed_slots_bytes(options->keys_max);
-    return keyed_whole_pages(
-        wide_bytes(options->keys_max, words_of(options->plan), options->path != NULL, &slots, &slot_words));
+    return keyed_whole_pages(wide_bytes_of(options, &slot_words));
 }
 
 /* Numbers that no header could say. */
 static int check_size(const weir_table_options *options, weir_error *error)
 {
-    uint64_t slots = 0, slot_words = 0;
+    uint64_t slot_words = 0;
     if (options->plan == NULL) return 0;
-    const uint64_t bytes =
-        wide_bytes(options->keys_max, words_of(options->plan), options->path != NULL, &slots, &slot_words);
+    const uint64_t bytes = wide_bytes_of(options, &slot_words);
     if (slot_words > UINT32_MAX / sizeof(uint64_t)) {
         return api_fail(error, WEIR_EINVAL,
                         "options.plan: its state takes more than 4 GiB a key; expected a shorter log");

@@ -16,6 +16,7 @@
 #include "core/algorithm.h"
 #include "core/clock.h"
 #include "core/num.h"
+#include "core/stamps.h"
 
 /* What the word of a lock says. */
 enum { LOCK_FREE, LOCK_HELD, LOCK_STUCK /* free in here, and somebody else does not let go of it */ };
@@ -148,12 +149,27 @@ uint64_t keyed_wide_hash(const weir_table *table, const struct plan *plan, weir_
     return hash_key(&table->secret, key.bytes, key.size, WIDE_SALT + (salt << ALGORITHM_BITS));
 }
 
+/* The format of files has times of 4 or 8 bytes: older versions may be using the same one. */
+static struct rule rule_in_slot(const struct rule *rule, bool kept)
+{
+    struct rule copy = *rule;
+    if (kept) copy.flags &= (uint8_t)~STAMPS_6_BYTES;
+    return copy;
+}
+
+uint64_t keyed_wide_words(const struct plan *plan, bool kept)
+{
+    struct rule copy[WEIR_LIMITS_MAX];
+    for (uint64_t i = 0; i < plan->count; i++) copy[i] = rule_in_slot(&plan->rule[i], kept);
+    return most(words_before((struct rules){copy, (int)plan->count}, (int)plan->count), 1);
+}
+
 /* Windows that are aligned to the clock on the wall begin where it says; in there time is another. */
 static struct rules aligned(const weir_table *table, const struct plan *plan, struct rule copy[WEIR_LIMITS_MAX])
 {
     for (uint64_t i = 0; i < plan->count; i++) {
         const struct algorithm *algorithm = algorithm_of(&plan->rule[i]);
-        copy[i] = plan->rule[i];
+        copy[i] = rule_in_slot(&plan->rule[i], table->wide.kept);
         if (algorithm->align != NULL) algorithm->align(&copy[i], 0, table->epoch_ns);
     }
     return (struct rules){copy, (int)plan->count};

@@ -172,6 +172,9 @@ static inline bool limiter_refuses(const weir_limiter *limiter, uint64_t now_ns,
 
 /* ---- change.c ---- */
 
+/* What a limiter allocates for this plan, until more wait than a log has room for. */
+uint64_t limiter_bytes(const struct plan *plan);
+
 /* Shows the rules and states in force, in word or cell; they hold still meanwhile.  Of a log it shows nothing. */
 void limiter_look(weir_limiter *limiter, void (*look)(const struct cell_content *content, void *context),
                   void *context);

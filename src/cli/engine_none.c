@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   engine_none.c - weir engine, and weir take --engine, where weir was built without hiredis: say so.
+   engine_none.c - weir engine, weir take --engine and weir replay --charge, where weir was built without hiredis: say
+   so.
 
-   May touch: stderr.  Promises: exit status 2, and nothing is taken.  Leaves to others: nothing. */
+   May touch: stderr.  Promises: exit status 2, and nothing is taken or charged.  Leaves to others: nothing. */
+#include "cli/replay_charge.h"
 #include "cli/take.h"
 
 static int refuse(const char *command)
@@ -40,7 +42,40 @@ void take_engine_give_back(struct take *take)
     (void)take;
 }
 
+bool take_engine_forget(struct take *take)
+{
+    (void)take;
+    return false;
+}
+
 void take_engine_close(struct take *take)
 {
     (void)take;
+}
+
+int charge_open(struct charge **owned, const struct charge_options *options, charge_say *say, void *context)
+{
+    (void)owned, (void)options, (void)say, (void)context;
+    return refuse("replay --charge");
+}
+
+void charge_put(struct charge *charge, struct slice key, uint64_t cost)
+{
+    (void)charge, (void)key, (void)cost;
+}
+
+void charge_turn(struct charge *charge)
+{
+    (void)charge;
+}
+
+struct charge_counts charge_finish(struct charge *charge)
+{
+    (void)charge;
+    return (struct charge_counts){0};
+}
+
+void charge_close(struct charge *charge)
+{
+    (void)charge;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
-   engine_password.c - the password of an engine: from a file or the environment, since all users see arguments.
+   engine_password.c - the password of an engine, or of a service: from a file or the environment, since all users see
+   arguments.
 
    May touch: the environment, the file, stderr.  Promises: a file that anybody may read is refused.  Leaves to others:
    the engine. */
@@ -29,9 +30,9 @@ static int read_line(const char *command, const char *name, FILE *file, char mem
     return size != 0 ? STATUS_DONE : trouble("%s: %s: expected the password in the first line", command, name);
 }
 
-int engine_password(const char *command, const char *file, char memory[ENGINE_PASSWORD_MAX], const char **password)
+static int read_password(const char *command, const char *said, const char *file, char memory[ENGINE_PASSWORD_MAX],
+                         const char **password)
 {
-    const char *said = getenv("WEIR_ENGINE_PASSWORD");
     *password = said != NULL && said[0] != '\0' ? said : NULL;
     if (file == NULL) return STATUS_DONE;
     FILE *opened = fopen(file, "re");
@@ -40,4 +41,14 @@ int engine_password(const char *command, const char *file, char memory[ENGINE_PA
     fclose(opened);
     *password = memory;
     return status;
+}
+
+int engine_password(const char *command, const char *file, char memory[ENGINE_PASSWORD_MAX], const char **password)
+{
+    return read_password(command, getenv("WEIR_ENGINE_PASSWORD"), file, memory, password);
+}
+
+int service_password(const char *command, const char *file, char memory[ENGINE_PASSWORD_MAX], const char **password)
+{
+    return read_password(command, getenv("WEIR_PASSWORD"), file, memory, password);
 }

@@ -11,4 +11,7 @@ enum { ENGINE_PASSWORD_MAX = 1024 };
    URL has counts.  Prints what is wrong, and returns STATUS_TROUBLE. */
 int engine_password(const char *command, const char *file, char memory[ENGINE_PASSWORD_MAX], const char **password);
 
+/* The same of a running weir serve, by WEIR_PASSWORD, which it reads itself. */
+int service_password(const char *command, const char *file, char memory[ENGINE_PASSWORD_MAX], const char **password);
+
 #endif

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/memory.h"
 #include "cli/arguments.h"
 #include "cli/plot.h"
 #include "core/algorithm.h"
@@ -55,7 +56,15 @@ static void print_facts(const struct limit *limit, const struct rule *rule, uint
     putchar(']');
 }
 
-static void print_json(const struct plan *plan, uint64_t window_ns)
+static void print_memory(const struct plan_memory *memory)
+{
+    printf("\"memory\":{\"state_bytes\":%llu,\"limiter_bytes\":%llu", (unsigned long long)memory->state_bytes,
+           (unsigned long long)memory->limiter_bytes);
+    printf(",\"table_key_bytes\":%llu,\"file_key_bytes\":%llu}", (unsigned long long)memory->table_key_bytes,
+           (unsigned long long)memory->file_key_bytes);
+}
+
+static void print_json(const struct plan *plan, const struct plan_memory *memory, uint64_t window_ns)
 {
     printf("{\"limits\":[");
     for (uint64_t i = 0; i < plan->count; i++) {
@@ -70,7 +79,9 @@ static void print_json(const struct plan *plan, uint64_t window_ns)
         }
         putchar('}');
     }
-    printf("]}\n");
+    printf("],");
+    print_memory(memory);
+    printf("}\n");
 }
 
 /* What a client may ask for where others wait for its call, and what that costs at most. */
@@ -111,7 +122,8 @@ static void print_words(const weir_plan *plan, uint64_t window_ns)
 {
     char text[TEXT_MAX];
     struct writer writer = {text, sizeof text, 0};
-    explain(plan_inside_const(plan), window_ns, &writer);
+    const struct plan_memory memory = api_memory(plan);
+    explain(plan_inside_const(plan), &memory, window_ns, &writer);
     explain_logs(plan, &writer);
     fputs(text, stdout);
     struct plot plot;
@@ -181,7 +193,8 @@ static int run(int argc, char **argv)
     if (weir_plan_parse(&plan, argv[optind], use, &error) != 0) return limit_trouble(argv[optind], &error);
     if (system != NULL) return print_as(plan_inside_const(&plan), system);
     if (picture != NULL) return write_picture(&plan, picture);
-    if (json) print_json(plan_inside_const(&plan), window_ns);
+    const struct plan_memory memory = api_memory(&plan);
+    if (json) print_json(plan_inside_const(&plan), &memory, window_ns);
     else print_words(&plan, window_ns);
     return STATUS_DONE;
 }

@@ -151,16 +151,23 @@ static bool reserve(char **bytes, size_t *size, size_t needed)
     return true;
 }
 
+/* With its escapes undone. */
+static bool field_of(struct key *key, const struct key_part *part, const struct accesslog *log,
+                     const struct accesslog_entry *entry, struct slice *out)
+{
+    *out = entry->field[part->field];
+    if (out->size == 0) *out = (struct slice){"-", 1};
+    else if ((entry->escaped >> part->field & 1) == 0) return true;
+    else if (!reserve(&key->plain, &key->plain_size, out->size)) return false;
+    else *out = (struct slice){key->plain, accesslog_plain(log, *out, key->plain, out->size)};
+    return true;
+}
+
 static bool part_of(struct key *key, const struct key_part *part, const struct accesslog *log,
                     const struct accesslog_entry *entry, char text[KEY_NAME_MAX], struct slice *out)
 {
-    *out = entry->field[part->field];
-    if (out->size != 0 && entry->escaped >> part->field & 1) {
-        if (!reserve(&key->plain, &key->plain_size, out->size)) return false;
-        *out = (struct slice){key->plain, accesslog_plain(log, *out, key->plain, out->size)};
-    }
-    if (out->size == 0) *out = (struct slice){"-", 1};
-    else if (part->address) *out = address_of(part, *out, text);
+    if (!field_of(key, part, log, entry, out)) return false;
+    if (part->address) *out = address_of(part, *out, text);
     return true;
 }
 
@@ -187,4 +194,40 @@ bool key_of(struct key *key, const struct accesslog *log, const struct accesslog
     }
     *out = (struct slice){key->bytes, at};
     return true;
+}
+
+/* ---- of the service: see serve/policy_key.c ---- */
+
+static bool append_escaped(struct key *key, size_t *at, struct slice part)
+{
+    if (!reserve(&key->bytes, &key->size, *at + 2 * part.size + 1)) return false;
+    for (size_t i = 0; i < part.size; i++) {
+        if (part.bytes[i] == ',' || part.bytes[i] == '\\') key->bytes[(*at)++] = '\\';
+        key->bytes[(*at)++] = part.bytes[i];
+    }
+    return true;
+}
+
+bool key_for_service(struct key *key, const struct accesslog *log, const struct accesslog_entry *entry,
+                     struct slice *out)
+{
+    size_t at = 0;
+    *out = (struct slice){"", 0};
+    if (key->parts == 1) return field_of(key, &key->part[0], log, entry, out);
+    for (int i = 0; i < key->parts; i++) {
+        struct slice field;
+        if (i != 0) key->bytes[at++] = ',';
+        if (!field_of(key, &key->part[i], log, entry, &field) || !append_escaped(key, &at, field)) return false;
+    }
+    if (at != 0) *out = (struct slice){key->bytes, at};
+    return true;
+}
+
+bool key_is_cut(const struct key *key)
+{
+    for (int i = 0; i < key->parts; i++) {
+        const struct key_part *part = &key->part[i];
+        if (part->bits_v4 != BITS_V4 || part->bits_v6 != BITS_V6_HOUSEHOLD) return true;
+    }
+    return false;
 }

@@ -36,4 +36,12 @@ void key_close(struct key *key);
 /* The key of an entry: bytes of its line, or borrowed until the next call.  False: no memory. */
 bool key_of(struct key *key, const struct accesslog *log, const struct accesslog_entry *entry, struct slice *out);
 
+/* The same as weir serve is given it: fields as a proxy sends them, so addresses whole (a limit of the service cuts
+   them itself), and with commas between several. */
+bool key_for_service(struct key *key, const struct accesslog *log, const struct accesslog_entry *entry,
+                     struct slice *out);
+
+/* Is an address in it cut to other bits than the usual ones? */
+bool key_is_cut(const struct key *key);
+
 #endif

@@ -3,6 +3,7 @@
 
    May touch: argv, the standard streams, signals.  Promises: all limits see the same requests at the same times; what
    was read when a signal came is reported.  Leaves to others: the work (see replay_work.h), the words (report.c). */
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
@@ -36,6 +37,9 @@ enum {
     OPTION_JSON,
     OPTION_EACH,
     OPTION_HTML,
+    OPTION_CHARGE,
+    OPTION_CHARGE_LIMIT,
+    OPTION_PASSWORD_FILE,
     OPTION_NODES,
     OPTION_LEASE,
     OPTION_LEASE_LIFE,
@@ -62,6 +66,9 @@ static const struct option_help option_rows[OPTION_COUNT] = {
     [OPTION_JSON] = {"json", 0, NULL, "the report as one JSON object"},
     [OPTION_EACH] = {"each", 0, NULL, "a JSON line for each request and limit, and no report"},
     [OPTION_HTML] = {"html", 0, "FILE", "write the report to FILE as a page with plots"},
+    [OPTION_CHARGE] = {"charge", 0, "URL", "with -F: charge what the log gains to the weir serve there"},
+    [OPTION_CHARGE_LIMIT] = {"charge-limit", 0, "NAME", "to this limit of its weir.yaml (to the text of LIMIT)"},
+    [OPTION_PASSWORD_FILE] = {"password-file", 0, "FILE", "the service's password is the first line of FILE"},
     [OPTION_NODES] = {"nodes", 0, "N", "also simulate so many servers, by each design that there is"},
     [OPTION_LEASE] = {"lease", 0, "N", "of them: nodes take up to N permits along"},
     [OPTION_LEASE_LIFE] = {"lease-life", 0, "TIME", "of them: and spend those within TIME (1s)"},
@@ -111,6 +118,9 @@ static bool set_value(struct replay_options *options, int option, const char *va
     if (option == OPTION_FORMAT) options->format = value;
     if (option == OPTION_TIME) options->time = value;
     if (option == OPTION_HTML) options->html = value;
+    if (option == OPTION_CHARGE) options->charge = value;
+    if (option == OPTION_CHARGE_LIMIT) options->charge_limit = value;
+    if (option == OPTION_PASSWORD_FILE) options->password_file = value;
     return true;
 }
 
@@ -132,6 +142,42 @@ static bool set_option(struct replay_options *options, int option, const char *v
     }
 }
 
+static bool wrong(const char *message)
+{
+    trouble("replay: %s", message);
+    return false;
+}
+
+/* Of what is charged it has to be clear since when, and to which limit. */
+static bool charge_options_fit(const struct replay_options *options)
+{
+    const char *name = options->charge_limit;
+    if (options->charge == NULL) {
+        if (name != NULL)
+            return wrong("--charge-limit is of --charge; say where, too: --charge redis://127.0.0.1:9347");
+        return options->password_file == NULL || wrong("--password-file is of --charge; say where, too");
+    }
+    if (!options->follow) return wrong("--charge is for what a log gains; say --follow, too");
+    if (options->limits != 1) return wrong("--charge is for one limit; leave out --or");
+    if (options->logs == 0 || strcmp(options->log[options->logs - 1], "-") == 0)
+        return wrong("--charge follows a file, not standard input, of which nobody knows what is new; name the log");
+    if (name == NULL || isalpha((unsigned char)*name)) return true;
+    trouble("--charge-limit \"%s\": expected the name of a limit of weir.yaml, which begins with a letter; for example "
+            "api",
+            name);
+    return false;
+}
+
+/* The service cuts addresses and joins parts as weir.yaml says of a limit with a name; of a text it is given one key,
+   as it is, by the proxy and by us. */
+static bool charge_key_fits(const struct replay *replay)
+{
+    if (replay->options.charge == NULL || replay->options.charge_limit != NULL) return true;
+    if (replay->key.parts == 1 && !key_is_cut(&replay->key)) return true;
+    return wrong("--charge: by a text, clients are one field as the proxy sends it, with no bits; for other keys give "
+                 "the limit a name and a key in the service's weir.yaml, and say --charge-limit NAME");
+}
+
 /* The limit may stand anywhere among the options: the first that is none of them. */
 static bool set_operands(struct replay_options *options, int argc, char **argv)
 {
@@ -148,6 +194,7 @@ static bool set_operands(struct replay_options *options, int argc, char **argv)
     if (options->each && options->json) trouble("replay: --each and --json both want standard output; choose one");
     if (options->each && options->json) return false;
     if (!fleet_options_fit(&options->fleet, options->each, options->follow)) return false;
+    if (!charge_options_fit(options)) return false;
     for (int i = 0; i < options->logs; i++) {
         if (strcmp(options->log[i], "-") == 0 || access(options->log[i], R_OK) == 0) continue;
         trouble("%s: %s", options->log[i], strerror(errno));
@@ -311,6 +358,10 @@ static bool open_parts(struct replay *replay)
         replay->status = trouble("%s", message);
         return false;
     }
+    if (!charge_key_fits(replay)) {
+        replay->status = STATUS_TROUBLE;
+        return false;
+    }
     name_key(replay);
     /* Without a secret it still counts right, it can only be made slow by who chose the keys. */
     if (getrandom(&secret, sizeof secret, 0) != (ssize_t)sizeof secret) secret.word[0] = weir_now().ns;
@@ -331,8 +382,36 @@ static bool begin_fleet(struct replay *replay)
     return false;
 }
 
+static void say_of_charge(void *context, const char *text)
+{
+    progress_clear(context);
+    trouble("replay: --charge: %s", text);
+}
+
+static bool begin_charge(struct replay *replay)
+{
+    const struct replay_options *options = &replay->options;
+    const char *limit = options->charge_limit != NULL ? options->charge_limit : options->limit[0];
+    if (options->charge == NULL) return true;
+    const struct charge_options charge = {options->charge, limit, options->password_file};
+    replay->status = charge_open(&replay->charge, &charge, say_of_charge, replay);
+    replay->result.charge.limit = limit;
+    return replay->status == STATUS_DONE;
+}
+
+static void end_charge(struct replay *replay)
+{
+    if (replay->charge == NULL) return;
+    const struct charge_counts counts = charge_finish(replay->charge);
+    replay->result.charge.charged = counts.charged;
+    replay->result.charge.refused = counts.refused;
+    replay->result.charge.lost = counts.lost;
+    replay->result.charge.outages = counts.outages;
+}
+
 static void close_parts(struct replay *replay)
 {
+    charge_close(replay->charge);
     fleet_close(&replay->fleet);
     for (int i = 0; replay->candidate != NULL && i < replay->options.limits; i++) {
         candidate_close(&replay->candidate[i]);
@@ -445,11 +524,12 @@ static int run(int argc, char **argv)
     if (replay == NULL) return trouble("replay: no memory");
     int status = read_arguments(&replay->options, argc, argv);
     const bool begins = status == ARGUMENTS_END;
-    replay->source.fd = replay->source.stop_fd = -1;
-    if (begins && open_limits(replay) && open_parts(replay) && begin_fleet(replay)) {
+    replay->source.fd = replay->source.stop_fd = replay->source.change_fd = -1;
+    if (begins && open_limits(replay) && open_parts(replay) && begin_fleet(replay) && begin_charge(replay)) {
         progress_open(replay);
         if (tells_refusals(&replay->options)) print_limits(replay);
         replay_read(replay);
+        end_charge(replay);
         if (replay->status == STATUS_DONE) replay->status = report(replay);
     }
     if (begins) status = replay->status;
@@ -471,6 +551,7 @@ const struct command *replay_command(void)
                    "  weir replay 1GB/h --cost body_bytes_sent --html report.html access.log\n"
                    "  weir replay '5/s burst=10' access.log --fail-over 1% -q\n"
                    "  weir replay 100/s --key none --nodes 20 --lease 32 access.log\n"
+                   "  weir replay '10/s debt=100' -F --charge redis://127.0.0.1:9347 access.log\n"
                    "\n"
                    "Logs are given in the order of their time; none, or -, is standard input.  Exit status: 0 done,\n"
                    "1 a limit refuses more than --fail-over, 2 trouble.  SIGINT ends it with the report.\n",

@@ -52,6 +52,12 @@ struct replay_busiest {
     size_t max_key_size;
 };
 
+/* Of --charge: see replay_charge.h. */
+struct replay_charged {
+    const char *limit; /* its name at the service, or its text; NULL: nobody asked */
+    uint64_t charged, refused, lost, outages;
+};
+
 struct fleet;
 
 struct replay_result {
@@ -68,6 +74,7 @@ struct replay_result {
     struct replay_limit limit[REPLAY_LIMITS_MAX];
     struct replay_series series;
     const struct fleet *fleet; /* NULL: nobody asked */
+    struct replay_charged charge;
 };
 
 /* ---- report.c ---- */

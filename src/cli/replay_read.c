@@ -220,6 +220,15 @@ static bool add_request(struct replay *replay, const struct accesslog_entry *ent
     return ++waiting->count < WAITING_MAX || find_clients(replay);
 }
 
+/* As soon as its line is there: who is charged late is shut out late. */
+static bool charge_request(struct replay *replay, const struct accesslog_entry *entry, uint64_t cost)
+{
+    struct slice key;
+    if (!key_for_service(&replay->key, &replay->log, entry, &key)) return false;
+    charge_put(replay->charge, key, cost);
+    return true;
+}
+
 static void read_line(struct replay *replay, const struct source_line *line)
 {
     struct accesslog_problem problem;
@@ -239,7 +248,8 @@ static void read_line(struct replay *replay, const struct source_line *line)
         malformed(replay, column, "a cost is a number; expected digits here, or \"-\"");
     } else if (entry.has_duration && entry.duration_ns > DURATION_MAX_NS) {
         malformed(replay, 0, "a request of more than 30 days; what is the unit of the duration?");
-    } else if (!add_request(replay, &entry, cost)) {
+    } else if (!add_request(replay, &entry, cost) ||
+               (replay->charge != NULL && line->gained && !charge_request(replay, &entry, cost))) {
         no_memory(replay);
     }
 }
@@ -271,6 +281,7 @@ static void read_all(struct replay *replay)
             replay->incomplete = trouble("%s: %s", replay->source.name, replay->source.message);
         }
         read_lines(replay);
+        if (replay->charge != NULL) charge_turn(replay->charge);
         idle = state == SOURCE_IDLE ? idle + 1 : 0;
         if (idle == IDLE_TURNS) decide_held(replay);
         progress_show(replay);

@@ -4,7 +4,8 @@
        replay.c         options, the limits, the end          replay_result.c    counts to shares and percentiles
        replay_read.c    lines to requests, in order of time   replay_each.c      verdicts, back in the log's order
        replay_decide.c  requests to verdicts and counts       replay_progress.c  the line that shows how far it is
-       replay_fleet.c   the same requests at many servers; see fleet.h */
+       replay_fleet.c   the same requests at many servers; see fleet.h
+       replay_charge.c  what a followed log gains, to a running service; see replay_charge.h */
 #ifndef WEIR_CLI_REPLAY_WORK_H
 #define WEIR_CLI_REPLAY_WORK_H
 
@@ -16,6 +17,7 @@
 #include "cli/key.h"
 #include "cli/order.h"
 #include "cli/replay.h"
+#include "cli/replay_charge.h"
 #include "cli/rows.h"
 #include "cli/source.h"
 #include "format/accesslog.h"
@@ -26,6 +28,7 @@ struct replay_options {
     const char *limit[REPLAY_LIMITS_MAX];
     int limits;
     const char *key, *cost, *format, *time, *html;
+    const char *charge, *charge_limit, *password_file; /* a URL; NULL: nobody is to be charged */
     char *const *log;
     int logs;
     double spare, fail_over; /* per cent; fail_over below 0: not asked for */
@@ -98,9 +101,10 @@ struct replay {
     struct rows usage;
     struct candidate *candidate; /* options.limits of them */
     struct batch batch;
-    bool whole_seconds; /* stamps say no more: requests are also spread over their second */
-    struct each *each;  /* NULL: nobody asked */
-    struct fleet fleet; /* of no nodes: nobody asked */
+    bool whole_seconds;    /* stamps say no more: requests are also spread over their second */
+    struct each *each;     /* NULL: nobody asked */
+    struct fleet fleet;    /* of no nodes: nobody asked */
+    struct charge *charge; /* NULL: nobody asked */
     struct progress progress;
     uint64_t requests_read, malformed_shown;
     int status, signal; /* why it ended */

@@ -478,11 +478,26 @@ static void print_fleet(const struct replay_result *result, int width)
     fleet_text(result->fleet, texts, width);
 }
 
+static void print_charged(const struct replay_charged *charge)
+{
+    struct cell text;
+    struct writer writer = cell_of(&text);
+    put_count(&writer, charge->charged, "request");
+    write_text(&writer, " charged to ");
+    write_text(&writer, charge->limit);
+    if (charge->refused != 0) write_text(&writer, "; not charged, as the service refuses them: ");
+    if (charge->refused != 0) write_grouped(&writer, charge->refused);
+    if (charge->lost != 0) write_text(&writer, "; not charged, or nobody knows, as the service was away: ");
+    if (charge->lost != 0) write_grouped(&writer, charge->lost);
+    printf("\n  %s\n", text.text);
+}
+
 void report_text(const struct replay_result *result, bool quiet)
 {
     const int width = width_of(STDOUT_FILENO);
     if (quiet) return;
     print_head(result, width);
+    if (result->charge.limit != NULL) print_charged(&result->charge);
     if (result->requests == 0) return;
     print_table(result, width);
     print_busiest(result);

@@ -103,6 +103,17 @@ static void put_series(struct json *json, const struct replay_result *result)
     json_text(json, "]}");
 }
 
+static void put_charged(struct json *json, const struct replay_charged *charge)
+{
+    json_text(json, ",\"charge\":{\"limit\":");
+    json_string(json, charge->limit, strlen(charge->limit));
+    put_number(json, "charged", charge->charged);
+    put_number(json, "refused", charge->refused);
+    put_number(json, "lost", charge->lost);
+    put_number(json, "outages", charge->outages);
+    json_text(json, "}");
+}
+
 void report_json(const struct replay_result *result)
 {
     struct json buffered, *json = &buffered;
@@ -127,6 +138,7 @@ void report_json(const struct replay_result *result)
     }
     json_text(json, "]");
     if (result->fleet != NULL) fleet_json(result->fleet, json);
+    if (result->charge.limit != NULL) put_charged(json, &result->charge);
     put_busiest(json, "busiest_second", &result->second);
     put_busiest(json, "busiest_minute", &result->minute);
     if (result->series.count != 0) put_series(json, result);

@@ -2,7 +2,7 @@
    source.c - logs as lines: files or standard input, plain or compressed, finished or still growing.
 
    Large pieces are read behind what is left of the last line, and lines are given out where they lie.  A format
-   is known by its first bytes, not by the name (unpack.c).  A log that is followed is looked
+   is known by its first bytes, not by the name (unpack.c).  A log that is followed is read when it changes, and looked
    at a few times a second: when another file has its name it was rotated, so the old one is read to its end first;
    when it is shorter than what was read of it, it was truncated and begins anew.
 
@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,7 +26,9 @@ enum {
     PIECE = 1 << 18,
     BUFFER = SOURCE_LINE_MAX + 2 * PIECE,
     PACKED = 1 << 16,
-    LOOK_EVERY_MS = 100,
+    LOOK_EVERY_MS = 100, /* also where a change is not told, as by a file server */
+    GATHER_MS = 5,       /* a busy log is not read line by line */
+    EVENTS = 1 << 12,
     STANDARD_INPUT = 0
 };
 
@@ -39,10 +42,17 @@ struct unpacking {
 bool source_open(struct source *source, char *const *path, int path_count, bool follow, int stop_fd)
 {
     *source = (struct source){.path = path, .path_count = path_count, .follow = follow, .stop_fd = stop_fd, .fd = -1};
+    source->change_fd = follow ? inotify_init1(IN_NONBLOCK | IN_CLOEXEC) : -1;
+    source->watch = -1;
     source->buffer = malloc(BUFFER);
     for (int i = 0; i < path_count; i++) {
         struct stat status;
-        if (stat(path[i], &status) == 0 && S_ISREG(status.st_mode)) source->bytes_total += (uint64_t)status.st_size;
+        if (stat(path[i], &status) != 0 || !S_ISREG(status.st_mode)) continue;
+        source->bytes_total += (uint64_t)status.st_size;
+        if (i + 1 < path_count) continue;
+        source->at_start.device = status.st_dev;
+        source->at_start.inode = status.st_ino;
+        source->at_start.bytes = (uint64_t)status.st_size;
     }
     return source->buffer != NULL;
 }
@@ -67,8 +77,10 @@ static void leave(struct source *source)
 void source_close(struct source *source)
 {
     leave(source);
+    if (source->change_fd >= 0) close(source->change_fd);
     free(source->buffer);
     source->buffer = NULL;
+    source->change_fd = -1;
 }
 
 static enum source_state failed(struct source *source, const char *why)
@@ -89,9 +101,17 @@ static bool grows_on(const struct source *source)
 static void note_file(struct source *source)
 {
     struct stat status;
+    source->old_here = UINT64_MAX;
     if (fstat(source->fd, &status) != 0) return;
     source->device = status.st_dev;
     source->inode = status.st_ino;
+    if (!grows_on(source)) return;
+    const bool same = status.st_dev == source->at_start.device && status.st_ino == source->at_start.inode &&
+                      (uint64_t)status.st_size >= source->at_start.bytes;
+    source->old_here = same ? source->at_start.bytes : 0;
+    source->at_start.bytes = 0; /* what takes its place is new */
+    if (source->watch >= 0) inotify_rm_watch(source->change_fd, source->watch);
+    source->watch = inotify_add_watch(source->change_fd, source->name, IN_MODIFY);
 }
 
 static bool open_next(struct source *source)
@@ -104,7 +124,7 @@ static bool open_next(struct source *source)
     /* A pipe that nobody writes to must not hold us up here, where nothing can stop us. */
     source->fd = standard ? STANDARD_INPUT : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (source->fd > STANDARD_INPUT) fcntl(source->fd, F_SETFL, 0);
-    source->line = 0;
+    source->line = source->read_here = 0;
     source->opened++;
     if (source->fd >= 0) note_file(source);
     return source->fd >= 0;
@@ -126,6 +146,7 @@ static ssize_t read_some(struct source *source, void *into, size_t size)
     do got = read(source->fd, into, size);
     while (got < 0 && errno == EINTR);
     if (got > 0) source->bytes_read += (uint64_t)got;
+    if (got > 0) source->read_here += (uint64_t)got;
     return got;
 }
 
@@ -227,7 +248,7 @@ static void look_after(struct source *source)
         lseek(source->fd, 0, SEEK_SET);
         source->begin = source->filled = 0;
         source->known = false;
-        source->line = 0;
+        source->line = source->read_here = source->old_here = 0;
         source->opened++;
         return;
     }
@@ -237,8 +258,16 @@ static void look_after(struct source *source)
 
 static enum source_state wait_for_growth(struct source *source)
 {
-    struct pollfd wait = {.fd = source->stop_fd, .events = POLLIN};
-    if (poll(&wait, 1, LOOK_EVERY_MS) > 0) return SOURCE_STOPPED;
+    char events[EVENTS];
+    struct pollfd wait[] = {{.fd = source->stop_fd, .events = POLLIN}, {.fd = source->change_fd, .events = POLLIN}};
+    if (poll(wait, 1, GATHER_MS) > 0) return SOURCE_STOPPED;
+    const int ready = poll(wait, 2, LOOK_EVERY_MS - GATHER_MS);
+    if (ready > 0 && wait[0].revents != 0) return SOURCE_STOPPED;
+    if (ready > 0) {
+        /* That it has changed is all that they say, and it is read next. */
+        while (read(source->change_fd, events, sizeof events) > 0) continue;
+        return SOURCE_READY;
+    }
     look_after(source);
     return SOURCE_IDLE;
 }
@@ -274,6 +303,12 @@ enum source_state source_read(struct source *source)
 
 /* ---- lines ---- */
 
+/* The place of the line that was given last is known where it was not unpacked; what is packed does not grow. */
+static bool is_gained(const struct source *source)
+{
+    return source->unpacking == NULL && source->read_here - (source->filled - source->begin) > source->old_here;
+}
+
 /* The end of a line that was too long is not another line. */
 static bool skip(struct source *source)
 {
@@ -297,6 +332,6 @@ bool source_line(struct source *source, struct source_line *line)
     source->skipping = end == NULL && !source->ended;
     const bool too_long = size > SOURCE_LINE_MAX;
     if (size > 0 && from[size - 1] == '\r') size--;
-    *line = (struct source_line){from, size, too_long};
+    *line = (struct source_line){from, size, too_long, is_gained(source)};
     return true;
 }

@@ -27,8 +27,9 @@ struct unpacking;
 struct source {
     char *const *path; /* "-" is standard input; none at all, too */
     int path_count, path_next;
-    bool follow; /* the last one, as it grows, and what takes its place when it is rotated */
-    int stop_fd; /* -1: none */
+    bool follow;          /* the last one, as it grows, and what takes its place when it is rotated */
+    int stop_fd;          /* -1: none */
+    int change_fd, watch; /* inotify's, of the log that is followed; -1: none */
 
     int fd; /* -1: none is open */
     const char *name;
@@ -36,6 +37,13 @@ struct source {
     uint64_t line;   /* number in this log of the line that was given last */
     dev_t device;
     ino_t inode;
+    uint64_t read_here; /* bytes of this log */
+    uint64_t old_here;  /* of those: what a followed log had when all began; of others all */
+    struct {
+        dev_t device;
+        ino_t inode;
+        uint64_t bytes;
+    } at_start; /* the log that is followed */
 
     char *buffer;
     size_t begin, filled;
@@ -52,6 +60,7 @@ struct source_line {
     const char *bytes; /* borrowed until the next source_read */
     size_t size;       /* without its end */
     bool too_long;     /* over SOURCE_LINE_MAX: its beginning */
+    bool gained;       /* a followed log had not all of it when source_open was called */
 };
 
 /* path is borrowed.  False: no memory. */

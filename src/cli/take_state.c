@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/keyed.h"
 #include "cli/take.h"
 #include "core/algorithms.h"
 #include "core/num.h"
@@ -91,13 +92,13 @@ static bool fits_slots(const struct take *take)
     return fits;
 }
 
-/* A limit whose state has just so many words: a day's log has a word for each permit, and some of its own. */
+/* A limit whose state has just so many words: a long log has a word for each permit, and some of its own. */
 static bool plan_of_width(weir_plan *plan, uint64_t words)
 {
     char text[64];
-    if (weir_plan_parse(plan, "1/d algorithm=sliding-log", WEIR_ADMIT, NULL) != 0) return false;
+    if (weir_plan_parse(plan, "1/year algorithm=sliding-log", WEIR_ADMIT, NULL) != 0) return false;
     const uint64_t own = weir_state_size(plan) / WORD_BYTES - 1;
-    snprintf(text, sizeof text, "%llu/d algorithm=sliding-log", (unsigned long long)(words - own));
+    snprintf(text, sizeof text, "%llu/year algorithm=sliding-log", (unsigned long long)(words - own));
     return weir_plan_parse(plan, text, WEIR_ADMIT, NULL) == 0 && weir_state_size(plan) == words * WORD_BYTES;
 }
 
@@ -105,13 +106,14 @@ static bool plan_of_width(weir_plan *plan, uint64_t words)
 static int choose_width(struct take *take, weir_table_options *options, weir_plan *width)
 {
     char behind[32];
+    const uint64_t needed = keyed_wide_words(plan_inside_const(&take->plan), true);
     uint64_t words = WORDS_LEAST;
-    while (words * WORD_BYTES < weir_state_size(&take->plan)) words *= 2;
+    while (words < needed) words *= 2;
     const uint64_t slot_bytes = 2 * words * WORD_BYTES;
     if (slot_bytes * KEYS_LEAST > WIDE_BYTES_MAX || !plan_of_width(width, words)) {
-        return trouble("take: %s keeps %zu bytes for each key, which is too much for a state file; "
+        return trouble("take: %s keeps %llu bytes for each key, which is too much for a state file; "
                        "algorithm=sliding-window comes close to it with 24",
-                       take->limit, weir_state_size(&take->plan));
+                       take->limit, (unsigned long long)(needed * WORD_BYTES));
     }
     options->plan = width;
     options->keys_max = least(most(WIDE_BYTES / slot_bytes, KEYS_LEAST), KEYS_MAX);

@@ -20,8 +20,9 @@ enum rule_flag {
     RULE_STARTS_FULL = 1,
     RULE_FOLLOWS_CLOCK = 2,  /* for comparing with peers: a clock that goes back is taken over as they do */
     RULE_COUNTS_REFUSED = 4, /* refused calls are counted like those that pass */
-    RULE_A = 8,              /* two for each algorithm to name */
-    RULE_B = 16
+    RULE_A = 8,              /* three for each algorithm to name */
+    RULE_B = 16,
+    RULE_C = 32
 };
 
 struct rule {

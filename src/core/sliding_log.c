@@ -28,7 +28,6 @@ enum {
     END = STAMPS_OWNER, /* permits entered since the last change: where the last slot ends */
     WIDEST              /* the most permits of one call among those who wait */
 };
-static const uint64_t BRIEF_NS_MAX = INT32_MAX;
 
 /* As long an entry counts. */
 static uint64_t span_of(const struct rule *rule)
@@ -50,7 +49,7 @@ static struct limit_problem compile(const struct limit *limit, struct rule *rule
     if (limit->count_refused) rule->flags |= SLIDING_LOG_COUNTS_REFUSED;
     /* So long are those in the ring apart while they come one on the other. */
     const uint64_t longest_ns = most(rule->period_ns, multiply_divide_floor(rule->burst, rule->gap_ns, 1));
-    if (longest_ns <= BRIEF_NS_MAX) rule->flags |= STAMPS_BRIEF;
+    rule->flags |= stamps_flag(longest_ns, rule->burst);
     return limit_fine();
 }
 

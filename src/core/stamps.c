@@ -5,9 +5,11 @@
        | t4 | t5 | t6 | t1 | t2 | t3 |              a ring of 6 after 6 entries and more
                       at ^
 
-   A stamp is 8 bytes, or 4: the lower half of the time.  The upper half follows from the newest entry as long as that
-   is less than 2^32 ns later; an entry that falls behind is lost.  So is one that is overwritten, and of all those the
-   ring only knows when the last of them was.
+       | upper 3, 2, 1, 0 | lower 1, 0 | lower 3, 2 |       four of 6 bytes: three words
+
+   A stamp is 8 bytes, or the lower 4 or 6 of the time.  What is above follows from the newest entry, as long as that
+   is less than 2^32 ns (4.3 s) or 2^48 ns (78 h) later; an entry that falls behind is lost.  So is one that is
+   overwritten, and of all those the ring only knows when the last of them was.
 
    May touch: the state.  Promises: total, any words give some answer; nothing reads as earlier than it was.  Leaves to
    others: what the times mean (sliding_log.c). */
@@ -15,11 +17,18 @@
 
 #include "core/num.h"
 
-static const uint64_t REACH_NS = UINT32_MAX;
+enum { REACH_BITS = 48, IN_GROUP = 4, GROUP_WORDS = 3 };
 
-static bool brief(const struct rule *rule)
+uint64_t stamps_reach_ns(const struct rule *rule)
 {
-    return (rule->flags & STAMPS_BRIEF) != 0;
+    if (rule->flags & STAMPS_4_BYTES) return UINT32_MAX;
+    return rule->flags & STAMPS_6_BYTES ? (UINT64_C(1) << REACH_BITS) - 1 : UINT64_MAX;
+}
+
+uint8_t stamps_flag(uint64_t longest_ns, uint64_t count)
+{
+    if (longest_ns <= UINT32_MAX / 2) return STAMPS_4_BYTES;
+    return longest_ns >> (REACH_BITS - 1) == 0 && count >= IN_GROUP ? STAMPS_6_BYTES : 0;
 }
 
 uint64_t stamps_capacity(const struct rule *rule)
@@ -30,7 +39,9 @@ uint64_t stamps_capacity(const struct rule *rule)
 uint64_t stamps_words(const struct rule *rule)
 {
     const uint64_t capacity = stamps_capacity(rule);
-    return brief(rule) ? capacity / 2 + capacity % 2 : capacity;
+    if (rule->flags & STAMPS_4_BYTES) return capacity / 2 + capacity % 2;
+    if (rule->flags & STAMPS_6_BYTES) return capacity - capacity / IN_GROUP + (capacity % IN_GROUP == 1);
+    return capacity;
 }
 
 uint64_t stamps_kept(const struct rule *rule, const uint64_t *state)
@@ -51,24 +62,39 @@ static uint64_t slot_of(const struct rule *rule, const uint64_t *state, uint64_t
     return at >= back ? at - back : at + capacity - back;
 }
 
-static uint64_t read_slot(const struct rule *rule, const uint64_t *state, uint64_t slot)
+/* Of 6 bytes the uppermost 2 of the word are another one's. */
+static inline uint64_t read_slot(const struct rule *rule, const uint64_t *state, uint64_t slot)
 {
     const uint64_t *ring = state + STAMPS_HEADER;
-    return brief(rule) ? (uint32_t)(ring[slot / 2] >> slot % 2 * 32) : ring[slot];
+    if (rule->flags & STAMPS_4_BYTES) return (uint32_t)(ring[slot / 2] >> slot % 2 * 32);
+    if (!(rule->flags & STAMPS_6_BYTES)) return ring[slot];
+    const uint64_t *group = ring + slot / IN_GROUP * GROUP_WORDS;
+    return (uint32_t)(group[1 + slot % IN_GROUP / 2] >> slot % 2 * 32) | group[0] >> slot % IN_GROUP * 16 << 32;
+}
+
+static void put(uint64_t *word, uint64_t shift, uint64_t mask, uint64_t value)
+{
+    *word = (*word & ~(mask << shift)) | (value & mask) << shift;
 }
 
 static void write_slot(const struct rule *rule, uint64_t *state, uint64_t slot, uint64_t value)
 {
-    const unsigned shift = slot % 2 * 32;
-    uint64_t *word = state + STAMPS_HEADER + (brief(rule) ? slot / 2 : slot);
-    *word = brief(rule) ? (*word & ~((uint64_t)UINT32_MAX << shift)) | (uint64_t)(uint32_t)value << shift : value;
+    uint64_t *ring = state + STAMPS_HEADER, *group = ring + slot / IN_GROUP * GROUP_WORDS;
+    if (rule->flags & STAMPS_4_BYTES) {
+        put(&ring[slot / 2], slot % 2 * 32, UINT32_MAX, value);
+    } else if (rule->flags & STAMPS_6_BYTES) {
+        put(&group[1 + slot % IN_GROUP / 2], slot % 2 * 32, UINT32_MAX, value);
+        put(&group[0], slot % IN_GROUP * 16, UINT16_MAX, value >> 32);
+    } else {
+        ring[slot] = value;
+    }
 }
 
 uint64_t stamps_get(const struct rule *rule, const uint64_t *state, uint64_t back)
 {
     if (back > stamps_kept(rule, state)) return state[STAMPS_LOST];
-    const uint64_t value = read_slot(rule, state, slot_of(rule, state, back)), newest = state[STAMPS_NEWEST];
-    return brief(rule) ? newest - (uint32_t)(newest - value) : value;
+    const uint64_t slot = slot_of(rule, state, back), newest = state[STAMPS_NEWEST];
+    return newest - ((newest - read_slot(rule, state, slot)) & stamps_reach_ns(rule));
 }
 
 static void lose_oldest(const struct rule *rule, uint64_t *state)
@@ -81,7 +107,8 @@ static void lose_oldest(const struct rule *rule, uint64_t *state)
 static bool falls_behind(const struct rule *rule, const uint64_t *state, uint64_t ns)
 {
     const uint64_t kept = stamps_kept(rule, state);
-    return brief(rule) && kept != 0 && subtract_to_zero(ns, stamps_get(rule, state, kept)) > REACH_NS;
+    return rule->flags & STAMPS_BRIEF && kept != 0 &&
+           subtract_to_zero(ns, stamps_get(rule, state, kept)) > stamps_reach_ns(rule);
 }
 
 void stamps_append(const struct rule *rule, uint64_t *state, uint64_t ns)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   stamps.h - the ring of times that a log keeps, 8 or 4 bytes each; see stamps.c.
+   stamps.h - the ring of times that a log keeps, 4, 6 or 8 bytes each; see stamps.c.
 
    An entry is named by how far back it lies: 1 is the newest. */
 #ifndef WEIR_CORE_STAMPS_H
@@ -20,7 +20,14 @@ enum {
     STAMPS_HEADER = STAMPS_OWNER + 2
 };
 
-enum { STAMPS_BRIEF = RULE_B }; /* a rule's flag: 4 bytes each; then entries come in order */
+/* A rule's flags: 4 or 6 bytes each; then entries come in order. */
+enum { STAMPS_4_BYTES = RULE_B, STAMPS_6_BYTES = RULE_C, STAMPS_BRIEF = STAMPS_4_BYTES | STAMPS_6_BYTES };
+
+/* The flag for so many entries that lie so far apart, and a clock that goes back by as much: nothing of it is lost. */
+uint8_t stamps_flag(uint64_t longest_ns, uint64_t count);
+
+/* For how long before the newest an entry is known. */
+uint64_t stamps_reach_ns(const struct rule *rule);
 
 /* Entries that the ring has room for: burst, or the rule's fourth number where that is more. */
 uint64_t stamps_capacity(const struct rule *rule);

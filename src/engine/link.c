@@ -240,7 +240,7 @@ static ssize_t read_some(struct link *link, char bytes[CHUNK], char why[SECURE_W
 {
     if (link->secure != NULL) return secure_read(link->secure, link->context->fd, bytes, CHUNK, why);
     const ssize_t got = recv(link->context->fd, bytes, CHUNK, 0);
-    if (got == 0) snprintf(why, SECURE_WHY_MAX, "the engine closed the connection");
+    if (got == 0) snprintf(why, SECURE_WHY_MAX, "the server closed the connection");
     if (got == 0) return -1;
     return got > 0 ? got : broken(why);
 }

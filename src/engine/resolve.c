@@ -60,6 +60,11 @@ bool resolve_known(const struct engine_place *place, struct engine_addresses *kn
     return known->count != 0;
 }
 
+bool resolve_place(const struct engine_place *place, struct engine_addresses *addresses)
+{
+    return resolve_known(place, addresses) || look_up(place->host, 0, addresses);
+}
+
 static void ask(const struct question *question)
 {
     struct engine_addresses addresses = {.port = question->place.port};

@@ -10,6 +10,9 @@
 /* For a path, an address and localhost nobody needs to be asked.  false: it is a name, of which none is known yet. */
 bool resolve_known(const struct engine_place *place, struct engine_addresses *known);
 
+/* Asks for a name, however long that takes.  false: nobody knows it. */
+bool resolve_place(const struct engine_place *place, struct engine_addresses *addresses);
+
 /* Asks, however long that takes; without an answer what is known stays. */
 void resolve_now(struct hub *hub, unsigned server);
 

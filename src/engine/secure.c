@@ -139,7 +139,7 @@ static ssize_t broken_by_tls(const struct secure *secure, char why[SECURE_WHY_MA
     } else if (reason != NULL && (strstr(reason, "certificate") != NULL || strstr(reason, "unknown ca") != NULL)) {
         snprintf(why, SECURE_WHY_MAX, "it does not take our certificate (?cert=FILE&key=FILE in the URL): %s", reason);
     } else {
-        snprintf(why, SECURE_WHY_MAX, "TLS failed: %s", reason != NULL ? reason : "the engine closed the connection");
+        snprintf(why, SECURE_WHY_MAX, "TLS failed: %s", reason != NULL ? reason : "the server closed the connection");
     }
     ERR_clear_error();
     return -1;

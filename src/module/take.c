@@ -113,8 +113,6 @@ void charge_run(const struct call *call)
     struct store store;
     struct micro_answer given;
     int at;
-    question.ask.peek = false;
-    question.ask.wait = 0;
     if (!question_read(call, &question, &at) ||
         !question_numbers(call, &question, &at, charge_example, question.ask.cost) ||
         !question_ends(call, at, charge_example) || !store_open(&store, call, &question, false))

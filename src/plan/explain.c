@@ -277,7 +277,30 @@ static void explain_largest(struct writer *writer, const struct limit *limit, co
     write_text(writer, "; a larger one is refused for ever\n");
 }
 
-static void explain_limit(struct writer *writer, const struct limit *limit, const struct rule *rule, uint64_t window_ns)
+/* memory: NULL where the limit is one of several, which are kept together. */
+static void explain_memory(struct writer *writer, uint64_t state_bytes, const struct plan_memory *memory, bool grows)
+{
+    label(writer, "memory");
+    write_grouped(writer, state_bytes);
+    write_text(writer, " bytes of state");
+    if (memory != NULL && grows) {
+        write_text(writer, "; in a limiter ");
+        write_grouped(writer, memory->limiter_bytes);
+    }
+    if (memory != NULL) {
+        write_text(writer, "; in a table ");
+        write_grouped(writer, memory->table_key_bytes);
+        write_text(writer, " bytes a key, all in");
+    }
+    if (memory != NULL && memory->file_key_bytes != memory->table_key_bytes) {
+        write_text(writer, "; in a file ");
+        write_grouped(writer, memory->file_key_bytes);
+    }
+    write_text(writer, "\n");
+}
+
+static void explain_limit(struct writer *writer, const struct limit *limit, const struct rule *rule,
+                          const struct plan_memory *memory, uint64_t window_ns)
 {
     text_write(writer, limit);
     write_text(writer, "\n");
@@ -305,10 +328,7 @@ static void explain_limit(struct writer *writer, const struct limit *limit, cons
     label(writer, "back to full");
     write_duration(writer, facts.full_ns);
     write_text(writer, " after the last call\n");
-    label(writer, "memory");
-    write_number(writer, facts.state_bytes);
-    write_text(writer, " bytes of state");
-    write_text(writer, slot_interval(limit, rule) != 0 ? "; in a table 22 bytes a key, all in\n" : "\n");
+    explain_memory(writer, facts.state_bytes, memory, algorithm->more_words != NULL);
     const char *note = algorithm->note_of != NULL ? algorithm->note_of(limit) : algorithm->note;
     if (note == NULL) return;
     label(writer, "note");
@@ -323,9 +343,15 @@ void explain_most(const struct plan *plan, uint64_t limit, struct writer *writer
     explain_period(writer, &plan->limit[limit], algorithm_of(&plan->rule[limit]));
 }
 
-void explain(const struct plan *plan, uint64_t window_ns, struct writer *writer)
+void explain(const struct plan *plan, const struct plan_memory *memory, uint64_t window_ns, struct writer *writer)
 {
-    for (uint64_t i = 0; i < plan->count; i++) explain_limit(writer, &plan->limit[i], &plan->rule[i], window_ns);
-    if (plan->count < 2) return;
+    const bool alone = plan->count == 1;
+    bool grows = false;
+    for (uint64_t i = 0; i < plan->count; i++) {
+        explain_limit(writer, &plan->limit[i], &plan->rule[i], alone ? memory : NULL, window_ns);
+        grows = grows || algorithm_of(&plan->rule[i])->more_words != NULL;
+    }
+    if (alone) return;
     write_text(writer, "all of them hold: a call passes when each lets it, and is charged to none otherwise\n");
+    if (memory->state_bytes != 0) explain_memory(writer, memory->state_bytes, memory, grows);
 }

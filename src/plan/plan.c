@@ -46,14 +46,6 @@ size_t weir_plan_text(const weir_plan *plan, char *out, size_t size)
     return writer.length;
 }
 
-size_t weir_plan_explain(const weir_plan *plan, char *out, size_t size)
-{
-    struct writer writer = {out, size, 0};
-    write_text(&writer, "");
-    explain(plan_inside_const(plan), 0, &writer);
-    return writer.length;
-}
-
 int weir_plan_limits(const weir_plan *plan)
 {
     return (int)plan_inside_const(plan)->count;

@@ -54,8 +54,13 @@ bool plan_has_units(const struct plan *plan);
 /* What weir_full_ns answers, for these rules. */
 uint64_t plan_full_ns(struct rules rules, const weir_decision *decision);
 
+/* What all its limits take together: a state alone, all of a limiter, and of a table, or one in a file, each key. */
+struct plan_memory {
+    uint64_t state_bytes, limiter_bytes, table_key_bytes, file_key_bytes;
+};
+
 /* What `weir explain` prints; window_ns 0 asks for no further window. */
-void explain(const struct plan *plan, uint64_t window_ns, struct writer *writer);
+void explain(const struct plan *plan, const struct plan_memory *memory, uint64_t window_ns, struct writer *writer);
 
 /* Of it, the most in a period, with the strict alternative where more than the count passes; nothing without a rate. */
 void explain_most(const struct plan *plan, uint64_t limit, struct writer *writer);

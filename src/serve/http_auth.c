@@ -12,7 +12,8 @@
      - where a limit has parts of a key (weir.yaml), nobody gives its key whole by a header;
      - a header that comes twice is refused, since nobody knows which is the proxy's;
      - of X-Forwarded-For the last address is taken: the proxy that asks has added it, those before are hearsay;
-     - a cost is at least 1.
+     - a cost is at least 1;
+     - that nothing is taken (peek) only the query says.
    Every header that is read here has to be set by the proxy; those that it does not set are its clients' to set.
 
    nginx understands 2xx, 401 and 403 only and makes a 500 of all else.  With status=403 a refusal is a 403 whose
@@ -213,13 +214,18 @@ static bool find_costs(struct asking *asking, struct costs *costs)
     return true;
 }
 
-static bool find_options(struct asking *asking)
+static bool find_options(struct asking *asking, struct item *item)
 {
     struct exchange *exchange = asking->exchange;
+    struct slice peek;
     const struct slice status = in_query(asking, "status");
     if (slice_is(status, slice_of("403"))) exchange->flags |= HTTP_AS_403;
     else if (status.size != 0 && !slice_is(status, slice_of("429")))
         return bad(exchange, "status", "expected 403 or 429");
+    const bool says_peek = query_says(asking, "peek", &peek);
+    item->peek = slice_is(peek, slice_of("1"));
+    if (says_peek && !item->peek && !slice_is(peek, slice_of("0")))
+        return bad(exchange, "peek", "expected 1, to take nothing, or 0");
     return fields_headers(exchange, fields_find(&asking->query, "headers"));
 }
 
@@ -231,7 +237,7 @@ void auth_route(struct exchange *exchange)
     struct item item = item_start(exchange->session, answer);
     asking.exchange = exchange;
     asking.twice = NULL;
-    if (!fields_of_query(exchange, &asking.query) || !find_options(&asking)) return;
+    if (!fields_of_query(exchange, &asking.query) || !find_options(&asking, &item)) return;
     if (!said(&asking, "limit", KNOWN_LIMIT, "X-Weir-Limit", &limit)) return;
     if (limit.size == 0) {
         bad(exchange, "limit", "expected the name or the text of a limit: /auth?limit=api, or X-Weir-Limit: 10/s");

@@ -198,9 +198,9 @@ static uint64_t keys_for(const struct tables_options *options, uint64_t left, ui
 }
 
 /* The least that is enough, TABLES_WIDE_SIZES where none is. */
-static unsigned size_for(const weir_plan *plan)
+static unsigned size_for(const struct tables_options *options, const weir_plan *plan)
 {
-    const size_t bytes = weir_state_size(plan);
+    const uint64_t bytes = keyed_wide_words(plan_inside_const(plan), options->state != NULL) * sizeof(uint64_t);
     unsigned size = 0;
     while (size < TABLES_WIDE_SIZES && state_bytes(size) < bytes) size++;
     return size;
@@ -223,7 +223,7 @@ static int too_little_memory(weir_error *error)
 int tables_could_hold(const struct tables_options *options, const weir_plan *plan, weir_error *error)
 {
     const struct tables_options chosen = with_defaults(*options);
-    const unsigned size = size_for(plan);
+    const unsigned size = size_for(options, plan);
     if (size == TABLES_WIDE_SIZES) return too_large(error);
     if (size > 0 && keys_for(&chosen, chosen.memory, state_bytes(size)) == 0) return too_little_memory(error);
     return 0;
@@ -316,7 +316,7 @@ int tables_open(struct tables **owned, const struct tables_options *options, wei
 weir_table *tables_for(struct tables *tables, const weir_plan *plan, weir_error *error)
 {
     if (weir_table_fits(tables->slots, plan, NULL) == 0) return tables->slots;
-    const unsigned size = size_for(plan);
+    const unsigned size = size_for(&tables->options, plan);
     if (size == TABLES_WIDE_SIZES) {
         too_large(error);
         return NULL;

@@ -56,12 +56,13 @@ refuses 'WEIRKEYS a sliding-log in a list has a key of its own' WEIR.TAKE "$mixe
 
 # ---- what a call makes inside the engine is gone behind it: a string of 48 bytes left by each would be 240,000 ----
 used() { to one INFO memory | tr -d '\r' | sed -n 's/^used_memory://p'; }
-for limit in '1000000/s' "$log"; do
-    to one -r 500 WEIR.TAKE "$limit" used >/dev/null
+for call in "TAKE|1000000/s" "TAKE|$log" "FORGET|1000000/s"; do
+    command=WEIR.${call%|*} limit=${call#*|}
+    to one -r 500 "$command" "$limit" used >/dev/null
     before=$(used)
-    to one -r 5000 WEIR.TAKE "$limit" used >/dev/null
+    to one -r 5000 "$command" "$limit" used >/dev/null
     more=$(($(used) - before))
-    if [ "$more" -gt 120000 ]; then fail "5000 calls of $limit have left $more bytes"; fi
+    if [ "$more" -gt 120000 ]; then fail "5000 calls of $command $limit have left $more bytes"; fi
     to one DEL used >/dev/null
 done
 
@@ -171,6 +172,10 @@ for key in list set; do refuses "WEIRVALUE what is at $key was not written by we
 refuses 'WEIRVALUE ' WEIR.TAKE "$log" list
 refuses 'WEIRVALUE ' WEIR.FORGET 10/s list
 asks 0 EXISTS new
+long=$(printf '%0200d' 1)
+to one SET "$long" 1 >/dev/null
+refuses 'WEIRVALUE what is at 0000000000' WEIR.TAKE 10/s "$long"
+says out '0... was not written by weir'
 
 # ---- what the engine knows of the commands ----
 asks 'k' COMMAND GETKEYS WEIR.TAKE 10/s k COST 1 2
@@ -183,6 +188,24 @@ asks '-3 write denyoom module fast movablekeys' eval 'local i = redis.call("COMM
     local flags = {}
     for n, flag in ipairs(i[3]) do flags[n] = flag.ok end
     return i[2] .. " " .. table.concat(flags, " ")' 0
+places() # EXPECTED COMMAND: the first and the last key, and where others are looked for
+{
+    asks "$1" eval 'local function of(map, name)
+            for n = 1, #map, 2 do if map[n] == name then return map[n + 1] end end
+        end
+        local info, found = redis.call("COMMAND", "INFO", ARGV[1])[1], {}
+        for n, spec in ipairs(info[9]) do
+            local from, to = of(of(spec, "begin_search"), "spec"), of(of(spec, "find_keys"), "spec")
+            found[n] = "; " .. (of(from, "index") or of(from, "keyword") .. " from " .. of(from, "startfrom")) ..
+                " last " .. of(to, "lastkey") .. " step " .. of(to, "keystep")
+        end
+        return info[4] .. " to " .. info[5] .. " step " .. info[6] .. table.concat(found)' 0 "$2"
+}
+for command in TAKE CHARGE SETTLE FORGET; do
+    places '2 to 2 step 1; 2 last 0 step 1; AND from 3 last 0 step 1' WEIR.$command
+done
+for command in LEASE RETURN; do places '2 to 2 step 1; 2 last 0 step 1' WEIR.$command; done
+places '1 to 1 step 1; 1 last 0 step 1' CL.THROTTLE
 expected='@write @fast'
 # Before 7.2 a module's command is in no category: it is allowed by name, or by +@all.
 if [[ $(info_of one redis_version) =~ ^7\.0 ]]; then expected='(nil)'; fi

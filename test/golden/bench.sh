@@ -23,6 +23,10 @@ for section in grant deny clock sleep pace table; do
 done
 if [ "$(awk 'length($0) > 100' out | wc -l)" != 0 ]; then fail 'a line is too long to be read'; fi
 if grep -qE 'nan|inf' out; then fail 'something was not measured'; fi
+what='columns of pace' # "per second" is one
+awk '/ ratio$/ { columns = NF - 1; next } columns && $1 !~ /^[0-9]/ { exit } columns { print NF - columns }' out |
+    sort -u >columns
+if [ "$(cat columns)" != 0 ]; then fail 'a row has not as many as the title'; fi
 
 # ---- grant and deny ----
 

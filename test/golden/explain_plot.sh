@@ -47,7 +47,7 @@ done
 # A log of 10^8 permits would be written a dozen times over.
 run 'a huge log' timeout 10 "$weir" explain '268435456/s algorithm=sliding-log'
 ends 0
-says out '  memory          1073741880 bytes of state'
+says out '  memory          1,073,741,880 bytes of state; in a limiter '
 if grep -q arrivals out; then fail 'draws something'; fi
 run 'a huge log as a picture' "$weir" explain '268435456/s algorithm=sliding-log' --svg picture
 ends 2

@@ -83,6 +83,8 @@ needs_built "$archive" 'a C compiler'
 sanitized=()
 if grep -q __asan_ "$archive"; then sanitized=(-fsanitize=address,undefined); fi
 if grep -q __tsan_ "$archive"; then sanitized=(-fsanitize=thread); fi
+counted=() # by tools/mutate
+if grep -q __gcov_init "$archive"; then counted=(-lgcov); fi
 # Those of libweir-redis run where it was built: their engine is away.
 of_engine=()
 redis=$(dirname "$weir")/libweir-redis.a
@@ -100,7 +102,9 @@ for page in "$pages"/*.3; do
     for program in "$name"/*.c; do
         what="$name(3), example $(basename "$program" .c)"
         if ! "${CC:-cc}" -std=c11 -Wall -Wextra -Werror "${sanitized[@]}" "-I$tree/include" "$program" \
-            "${of_engine[@]}" "$archive" -pthread -o example >out 2>err; then fail 'does not compile'; fi
+            "${of_engine[@]}" "$archive" "${counted[@]}" -pthread -o example >out 2>err; then
+            fail 'does not compile'
+        fi
         run "$what" ./example
         ends 0
         silent err

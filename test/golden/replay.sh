@@ -51,6 +51,12 @@ same out expected
 "$weir" replay 5/s --or '10/s burst=20' --json log >out
 json out '.limits | map([.denied, .denied_spread]) == [[30, 22], [10, 1]]'
 
+run 'a limit that refuses nothing' "$weir" replay '100/s' log
+ends 0
+printf '  100/s burst=100%55s/s\n' 0 >expected
+grep 'burst=100 .*/s$' out >row
+same row expected
+
 run 'a terminal of 200 columns' env COLUMNS=200 "$weir" replay '10/s burst=20' log
 says out 'requests of 2 clients, 1 min; stamps are request ENDS to the second: true refusals may be higher; estimates:'
 
@@ -428,6 +434,18 @@ refused '--key "remote_addr/33,64": expected bits' 1/s --key remote_addr/33,64 l
 refused '--key "a,,b": expected a field' 1/s --key a,,b log
 refused '--key remote_addr: no field' 1/s --format '[$time_local]' log
 refused '--format: unknown format "apache"' 1/s --format apache log
+charge='--charge redis://127.0.0.1:9347'
+refused 'replay: --charge is for what a log gains; say --follow, too' 1/s $charge log
+refused 'replay: --charge is for one limit; leave out --or' 1/s --or 2/s -F $charge log
+refused 'replay: --charge follows a file, not standard input' 1/s -F $charge
+refused 'replay: --charge follows a file, not standard input' 1/s -F $charge log -
+refused 'replay: --charge: by a text, clients are one field' 1/s -F $charge --key remote_addr,host log
+refused 'replay: --charge: by a text, clients are one field' 1/s -F $charge --key remote_addr/24 log
+refused 'replay: --charge: by a text, clients are one field' 1/s -F $charge --key none log
+refused '--charge-limit "5/s": expected the name of a limit' 1/s -F $charge --charge-limit 5/s log
+refused '--charge-limit "": expected the name of a limit' 1/s -F $charge --charge-limit '' log
+refused 'replay: --charge-limit is of --charge' 1/s -F --charge-limit api log
+refused 'replay: --password-file is of --charge' 1/s -F --password-file secret log
 refused '--time nofield: no field "nofield"; expected one of remote_addr,' 1/s --time nofield log
 refused '--format: no column is a time; expected time, ts, timestamp or the like among id, client; --time says which' \
     1/s --format csv <(echo id,client)

@@ -27,7 +27,17 @@ enum { TEXT_SIZE = 160 };
 /* What a run is about. */
 enum way { ASKED, CLOCK_BACK, CHANGED, CORRECTED, CORRECTED_AND_CHANGED, GARBAGE, WAYS };
 
-static const uint64_t spans[] = {1000, 1, 2, 7, 1000000000, 2147483647, 2147483648, 60000000000, 31536000000000000};
+static const uint64_t spans[] = {1000,
+                                 1,
+                                 2,
+                                 7,
+                                 1000000000,
+                                 2147483647,
+                                 2147483648,
+                                 60000000000,
+                                 140737488355327,
+                                 140737488355328,
+                                 31536000000000000};
 
 struct call {
     weir_decision decision;
@@ -40,7 +50,7 @@ struct subject {
     struct rule rule;
     uint64_t state[STATE_MAX];
     uint64_t now_ns, latest_ns;
-    uint64_t brief_ns; /* the shortest period of which times were kept in 4 bytes */
+    uint64_t brief_ns; /* so far back entries were known under every rule so far */
     struct call call[CALLS_MAX];
     int calls;
     uint64_t entry[ENTRIES_MAX]; /* of the list */
@@ -296,8 +306,8 @@ static void change(struct law *law, struct subject *subject)
     const struct rule from = subject->rule;
     subject->rule = law_chance(law, 4) ? from : pick_rule(law, from.generation + 1, subject->now_ns);
     if (subject->exact) make_simple(&subject->rule, from.burst);
-    /* 4 bytes are enough for the period that they were made for; what fell behind is known less well after. */
-    if (from.flags & STAMPS_BRIEF) subject->brief_ns = least(subject->brief_ns, span_of(&from));
+    /* 4 and 6 bytes are enough for the period that they were made for; what fell behind is known less well after. */
+    subject->brief_ns = least(subject->brief_ns, stamps_reach_ns(&from) / 2);
     if (span_of(&subject->rule) > subject->brief_ns) subject->exact = false;
     subject->rule.generation = from.generation + 1;
     uint64_t next[STATE_MAX] = {0};
@@ -387,8 +397,7 @@ static void move_clock(struct law *law, struct subject *subject)
         subject->latest_ns = most(subject->latest_ns, subject->now_ns);
         return;
     }
-    const bool brief = (subject->rule.flags & STAMPS_BRIEF) != 0;
-    const uint64_t least_ns = brief ? subtract_to_zero(subject->latest_ns, INT32_MAX) : 0;
+    const uint64_t least_ns = subtract_to_zero(subject->latest_ns, stamps_reach_ns(&subject->rule) / 2);
     subject->now_ns = most(subtract_to_zero(subject->now_ns, pause_ns), least_ns);
 }
 

@@ -3,58 +3,22 @@
 # nginx_auth.sh WEIR: a real nginx with the configuration of the examples: as many pass as may, the others get 429 with
 # Retry-After, another client is not touched by that, and without weir all pass.
 . "$(dirname "$0")/lib/start.sh" "$@"
-needs curl nginx
-if ! nginx -V 2>&1 | grep -q http_auth_request_module; then
-    skip_test 'this nginx has no auth_request' 'apt-get install nginx-light'
-fi
+needs curl
+. "$tree/test/serve/lib/nginx.sh"
 start_serve
-
-# The example as it is, but for ports, places of files, and a limit that does not come back while this runs.
-configuration() # PORT ANOTHER_PORT
-{
-    sed -e "s/127\.0\.0\.1:8080/127.0.0.1:$1/; s/127\.0\.0\.1:8081/127.0.0.1:$2/" \
-        -e "s/127\.0\.0\.1:9348/127.0.0.1:$http/; s|10/s burst=20|20/day|" \
-        -e 's/proxy_\(connect\|read\)_timeout .*/proxy_\1_timeout 30s;/' \
-        -e "s|^pid [^;]*;|pid $room/pid; error_log $room/error.log notice;|" \
-        -e "s|access_log off;|access_log off; client_body_temp_path $room/request; proxy_temp_path $room/proxy; \\
-            fastcgi_temp_path $room/fastcgi; uwsgi_temp_path $room/uwsgi; scgi_temp_path $room/scgi;|" \
-        "${changes[@]}" "$examples/nginx.conf"
-}
-changes=()
-
-# Somebody else may have been faster to take the port.
-start_nginx()
-{
-    local turn
-    what=nginx
-    rm -f pid
-    for turn in {1..5}; do
-        port=$(free_port)
-        configuration "$port" "$(free_port)" >nginx.conf
-        nginx -p "$room" -e "$room/error.log" -c "$room/nginx.conf" >out 2>err &
-        nginx=$!
-        wait_for 'nginx starts' nginx_has_started
-        if [ -s pid ]; then
-            depends_on "$nginx" nginx "$room/error.log"
-            return
-        fi
-        if ! grep -q 'Address already in use' error.log; then break; fi
-    done
-    cat error.log >>err
-    fail 'it does not start'
-}
-
-nginx_has_started()
-{
-    [ -s pid ] || has_ended "$nginx"
-}
 
 get() # STATUS CURL_ARGUMENT...
 {
     fetch "$@" "http://127.0.0.1:$port/"
 }
 
-start_nginx
+# By the service of this test.
+start_limited() # LIMIT [SED]
+{
+    start_nginx nginx.conf -e "s/127\.0\.0\.1:9348/127.0.0.1:$http/; s|10/s burst=20|$1|" -e "${2-}"
+}
+
+start_limited 20/day # which does not come back while this runs
 for left in {19..0}; do
     get 200
     says out hello
@@ -95,12 +59,10 @@ stop "$nginx"
 # ---- the verdict never, and weir away, with either state of FAIL_OPEN ----
 for open in 1 0; do
     start_serve
-    changes=(-e "s/FAIL_OPEN { default 1; }/FAIL_OPEN { default $open; }/" -e 's/"20.day"/none/')
-    start_nginx
+    start_limited none "s/FAIL_OPEN { default 1; }/FAIL_OPEN { default $open; }/"
     get 403
     stop "$nginx"
-    changes=("${changes[@]:0:2}")
-    start_nginx
+    start_limited 20/day "s/FAIL_OPEN { default 1; }/FAIL_OPEN { default $open; }/"
     get 200
     clean_end
     get $((open == 1 ? 200 : 500))

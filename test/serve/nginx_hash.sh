@@ -3,10 +3,8 @@
 # nginx_hash.sh WEIR: a real nginx that hashes keys over three weir serve: N pass of each key, exactly; one is killed,
 # and its keys begin again at the others, once, and no other key does.
 . "$(dirname "$0")/lib/start.sh" "$@"
-needs curl nginx
-if ! nginx -V 2>&1 | grep -q http_auth_request_module; then
-    skip_test 'this nginx has no auth_request' 'apt-get install nginx-light'
-fi
+needs curl
+. "$tree/test/serve/lib/nginx.sh"
 addresses=24 each=5
 
 for number in 0 1 2; do
@@ -14,36 +12,9 @@ for number in 0 1 2; do
     process[number]=$pid server[number]=$http
 done
 
-configuration() # PORT ANOTHER_PORT
-{
-    sed -e "s/127\.0\.0\.1:8080/127.0.0.1:$1/; s/127\.0\.0\.1:8081/127.0.0.1:$2/" \
-        -e "s/127\.0\.0\.1:9351/127.0.0.1:${server[0]}/; s/127\.0\.0\.1:9352/127.0.0.1:${server[1]}/" \
-        -e "s/127\.0\.0\.1:9353/127.0.0.1:${server[2]}/" \
-        -e "s|10/s burst=20|$each/day|; s/fail_timeout=5s/fail_timeout=1h/" \
-        -e 's/proxy_\(connect\|read\)_timeout .*/proxy_\1_timeout 30s;/' \
-        -e "s|^pid [^;]*;|pid $room/pid; error_log $room/error.log notice;|" \
-        -e "s|access_log off;|access_log off; client_body_temp_path $room/request; proxy_temp_path $room/proxy; \\
-            fastcgi_temp_path $room/fastcgi; uwsgi_temp_path $room/uwsgi; scgi_temp_path $room/scgi;|" \
-        "$examples/nginx-hash.conf"
-}
-has_started()
-{
-    [ -s pid ] || has_ended "$nginx"
-}
-what=nginx
-for _ in {1..5}; do
-    port=$(free_port)
-    configuration "$port" "$(free_port)" >nginx.conf
-    nginx -p "$room" -e "$room/error.log" -c "$room/nginx.conf" >out 2>err &
-    nginx=$!
-    wait_for 'nginx starts' has_started
-    if [ -s pid ] || ! grep -q 'Address already in use' error.log; then break; fi
-done
-if [ ! -s pid ]; then
-    cat error.log >err
-    fail 'it does not start'
-fi
-depends_on "$nginx" nginx "$room/error.log"
+start_nginx nginx-hash.conf -e "s|10/s burst=20|$each/day|; s/fail_timeout=5s/fail_timeout=1h/" \
+    -e "s/127\.0\.0\.1:9351/127.0.0.1:${server[0]}/; s/127\.0\.0\.1:9352/127.0.0.1:${server[1]}/" \
+    -e "s/127\.0\.0\.1:9353/127.0.0.1:${server[2]}/"
 
 # How many pass of each address, a line each.
 round()

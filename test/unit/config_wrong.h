@@ -80,6 +80,8 @@
      "2:27: overrides.api.acme: expected a period: s, min, h, d, w; for example 10/s"},
     {"limits: {api: 10/s}\noverrides: {api: 1/s}",
      "2:18: overrides.api: expected names and values; for example {name: value}"},
+    {"limits: {api: 10/s}\noverrides: 1/s", "2:12: overrides: expected names and values; for example {name: value}"},
+    {"limits: {api: 10/s}\noverrides: {api: {}, api: {}}", "2:22: overrides: \"api\" stands here twice"},
     {"limit: {api: 10/s}", "1:1: \"limit\" is not known here; did you mean limits?"},
     {"colour: red", "1:1: \"colour\" is not known here; expected listen, table, engine, password, password_file, "
                     "admin_password, admin_password_file, texts, log, threads, user, group, limits or overrides"},

@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "engine/limit.h"
 
@@ -247,16 +249,43 @@ static void test_wrong_options(void **state)
     weir_engine_close(NULL);
 }
 
+/* What the handle held when the child was made is let go of in both. */
+static void test_fork(void **state)
+{
+    (void)state;
+    weir_engine_limit *limit;
+    weir_engine *engine = open_engine(WEIR_AWAY_LOCAL, &limit, "10/h burst=10");
+    int status = 1;
+    assert_int_equal(ask(engine, limit, WEIR_ASK_TAKE, 1).decision.verdict, WEIR_ALLOW);
+    const pid_t child = fork();
+    alarm(60);
+    weir_engine_stats stats;
+    weir_engine *joined = NULL;
+    weir_engine_ask one = {.verb = WEIR_ASK_TAKE,
+                           .limit = limit,
+                           .key = weir_key_text("tenant"),
+                           .cost = &(const uint64_t){1},
+                           .costs = 1};
+    weir_engine_batch(engine, &one, 1);
+    const bool joins = weir_engine_join(&joined, engine, NULL) == 0;
+    weir_engine_close(joined);
+    weir_engine_read_stats(engine, &stats, sizeof stats);
+    const bool goes_on = joins && one.decision.verdict == WEIR_ALLOW && stats.from_away == 2;
+    if (child == 0) _exit(goes_on ? 0 : 1);
+    alarm(0);
+    assert_true(goes_on);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    close_engine(engine, limit);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shares),
-        cmocka_unit_test(test_all_or_nothing),
-        cmocka_unit_test(test_local),
-        cmocka_unit_test(test_threads_share),
-        cmocka_unit_test(test_open_and_closed),
-        cmocka_unit_test(test_wrong_options),
-        cmocka_unit_test(test_more_keys_than_room),
+        cmocka_unit_test(test_shares),        cmocka_unit_test(test_all_or_nothing),
+        cmocka_unit_test(test_local),         cmocka_unit_test(test_threads_share),
+        cmocka_unit_test(test_fork),          cmocka_unit_test(test_open_and_closed),
+        cmocka_unit_test(test_wrong_options), cmocka_unit_test(test_more_keys_than_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

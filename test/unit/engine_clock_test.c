@@ -123,6 +123,9 @@ static void how_many_wait(void **state)
     weir_engine_turn(engine, at(HOUR_NS));
     assert_int_equal(count_answered(0, ALL), ALL);
     assert_int_equal(stats().from_away, ALL + MORE);
+    weir_engine_begin(engine, ask, ALL, at(2 * HOUR_NS)); /* as many as at first */
+    assert_int_equal(stats().crowded, 2 * MORE);
+    weir_engine_finish(engine, ask, ALL, at(2 * HOUR_NS));
 }
 
 /* While it is away nobody waits; it is tried again when the time that was told has gone by, and not before. */

@@ -85,6 +85,8 @@ static const struct {
     {BYTES("{\"a\":\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"}"), BYTES("a|T|\"\\/\b\f\n\r\t;")},
     {BYTES("{\"\\u0061\":\"\\u0000\\u00e9\\u20AC\\ud83d\\ude00\\udbff\\udfff\"}"),
      BYTES("a|T|\0\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\xF4\x8F\xBF\xBF;")},
+    {BYTES("{\"a\":\"\\u007f\\u0080\\u07ff\\u0800\\uffff\\ud800\\udc00\"}"), /* the ends of each length */
+     BYTES("a|T|\x7F\xC2\x80\xDF\xBF\xE0\xA0\x80\xEF\xBF\xBF\xF0\x90\x80\x80;")},
     {BYTES("{\"\xC3\xA9\":\"\xF0\x9F\x98\x80\x7F\"}"), BYTES("\xC3\xA9|T|\xF0\x9F\x98\x80\x7F;")},
 };
 

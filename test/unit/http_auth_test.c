@@ -90,6 +90,31 @@ static void shadow(void **state)
     client_close(client);
 }
 
+/* Somebody else charges: with peek=1 it is answered as without, but nothing is taken, and headers say what is left. */
+static void peek(void **state)
+{
+    (void)state;
+    struct client *client = client_open();
+    const char *query = "?limit=1/min%20burst=2&key=a&peek=1", *taking = "?limit=1/min%20burst=2&key=a";
+    for (int i = 0; i < 3; i++) check(client, query, "", 200, "RateLimit: \"default\";r=2\r\n");
+    check(client, "?limit=1/min%20burst=2&key=a&peek=0", "", 200, "\"default\";r=1;t=60\r\n");
+    check(client, query, "X-Weir-Peek: 0\r\n", 200, "\"default\";r=1;t=60\r\n");
+    check(client, taking, "X-Weir-Peek: 1\r\n", 200, "\"default\";r=0;t=60\r\n"); /* takes: no header says it */
+    for (int i = 0; i < 3; i++) check(client, query, "", 429, "X-Weir-Status: 429\r\nRetry-After: 6");
+    check(client, "?limit=1/min%20burst=2&key=a&peek=1&status=403", "", 403, "X-Weir-Status: 429\r\n");
+    client->now_ns += UINT64_C(60) * 1000000000;
+    for (int i = 0; i < 3; i++) check(client, query, "", 200, "\"default\";r=1;t=60\r\n"); /* refusals owe nothing */
+    check(client, "?limit=none&key=a&peek=1", "", 403, "not allowed\n");
+    static const char *const wrong[] = {"", "2", "true", "01"};
+    for (size_t i = 0; i < LENGTH(wrong); i++) {
+        char asked[64];
+        snprintf(asked, sizeof asked, "?limit=1/h&key=a&peek=%s", wrong[i]);
+        check(client, asked, "", 400, "\"field\":\"peek\"");
+        assert_non_null(strstr(client->answers, "expected 1, to take nothing, or 0"));
+    }
+    client_close(client);
+}
+
 /* ---- who asks ---- */
 
 /* A page on the web has its reader's browser send the first ones without asking; the others it has to ask for, by an
@@ -251,8 +276,8 @@ static void bad_parts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers), cmocka_unit_test(methods), cmocka_unit_test(shadow),    cmocka_unit_test(of_a_proxy),
-        cmocka_unit_test(sources), cmocka_unit_test(parts),   cmocka_unit_test(bad_parts),
+        cmocka_unit_test(answers),    cmocka_unit_test(methods), cmocka_unit_test(shadow), cmocka_unit_test(peek),
+        cmocka_unit_test(of_a_proxy), cmocka_unit_test(sources), cmocka_unit_test(parts),  cmocka_unit_test(bad_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

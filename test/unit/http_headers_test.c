@@ -159,6 +159,37 @@ static void lefts(void **state)
     client_close(client);
 }
 
+/* Several limits, and one that is only looked at or not applied: what is left is what the table says of each, also of
+   what never passes, and where more is asked in the same turn. */
+static void lefts_of_the_table(void **state)
+{
+    (void)state;
+    static const char body[] = "{\"limit\":\"api\",\"key\":\"k\"}";
+    static const char *const peek = ",\"peek\":true", *const never = ",\"peek\":true,\"cost\":21";
+    struct client *client = client_open();
+    char value[2048];
+    told(client, "10/s burst=20", ",\"cost\":5");
+    assert_string_equal(client_header(told(client, "10/s burst=20", peek), "RateLimit", value), "\"default\";r=15;t=1");
+    assert_string_equal(client_header(told(client, "10/s burst=20", never), "RateLimit", value),
+                        "\"default\";r=15;t=1");
+    client->now_ns += S;
+    told(client, "10/s; 100/min", ",\"cost\":5");
+    assert_string_equal(client_header(told(client, "10/s; 100/min", ",\"cost\":200"), "RateLimit", value),
+                        "\"default-1\";r=5;t=1, \"default-2\";r=95;t=1");
+    client_define(client, "api", "10/s; 100/min", "", false);
+    const char *at = client_ask(client,
+                                "POST /v1/take HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                                "Content-Length: %zu\r\n\r\n%s"
+                                "POST /v1/take HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                                "Content-Length: %zu\r\n\r\n%s",
+                                strlen(body), body, strlen(body), body);
+    assert_string_equal(client_header(at, "RateLimit", value), "\"api-1\";r=9;t=1, \"api-2\";r=99;t=1");
+    at = strstr(at + 1, "HTTP/1.1 200");
+    assert_non_null(at);
+    assert_string_equal(client_header(at, "RateLimit", value), "\"api-1\";r=8;t=1, \"api-2\";r=98;t=1");
+    client_close(client);
+}
+
 static void check_alike(struct client *client, const char *limit)
 {
     struct item_read was[ITEMS_MAX], asked[ITEMS_MAX], policy[ITEMS_MAX];
@@ -290,8 +321,9 @@ static void x_headers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(policies), cmocka_unit_test(lefts),      cmocka_unit_test(as_asked),  cmocka_unit_test(large),
-        cmocka_unit_test(retries),  cmocka_unit_test(comes_back), cmocka_unit_test(x_headers),
+        cmocka_unit_test(policies),   cmocka_unit_test(lefts),     cmocka_unit_test(lefts_of_the_table),
+        cmocka_unit_test(as_asked),   cmocka_unit_test(large),     cmocka_unit_test(retries),
+        cmocka_unit_test(comes_back), cmocka_unit_test(x_headers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

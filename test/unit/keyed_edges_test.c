@@ -22,6 +22,7 @@
 #include <weir/weir.h>
 
 #include "api/keyed.h"
+#include "core/stamps.h"
 #include "size.h"
 #include "unit/plans.h"
 #include "unit/skip.h"
@@ -558,6 +559,55 @@ static void children_read_while_a_thread_did(void **unused)
     weir_table_close(table);
 }
 
+/* A weir that knows no times of 6 bytes goes on with the same states: what one took, the other gives back. */
+static void a_file_beside_an_older_weir(void **unused)
+{
+    (void)unused;
+    weir_table_options options = WEIR_TABLE_OPTIONS;
+    const weir_plan newer = plan_of("10/h algorithm=sliding-log"), more = plan_of("11/h algorithm=sliding-log");
+    weir_plan older = newer;
+    plan_inside(&older)->rule[0].flags &= (uint8_t)~STAMPS_BRIEF;
+    options.keys_max = 10;
+    options.path = path;
+    options.plan = &newer;
+    weir_table *table = open_with(options);
+    const weir_key key = weir_key_text("key");
+    weir_decision decision = weir_table_take(table, &newer, key, 7);
+    weir_table_settle(table, &older, key, &decision, 0);
+    assert_int_equal(weir_table_peek(table, &newer, key, -1, 10).verdict, WEIR_ALLOW);
+    decision = weir_table_take(table, &older, key, 7);
+    weir_table_settle(table, &newer, key, &decision, 4);
+    assert_int_equal(weir_table_peek(table, &older, key, -1, 1).remaining, 5);
+    assert_int_equal(weir_table_fits(table, &more, NULL), WEIR_EUNSUPPORTED);
+    weir_table_close(table);
+}
+
+/* So is what it held while the table had grown, and the child has not noticed it yet. */
+static bool takes_a_new_key(weir_table *table)
+{
+    const weir_plan plan = plan_of("2/h");
+    weir_table_stats stats;
+    const bool allowed = weir_allowed(weir_table_take(table, &plan, weir_key_text("another"), 1));
+    weir_table_read_stats(table, &stats, sizeof stats);
+    return allowed && stats.keys_max >= 100000;
+}
+
+static void children_notice_growth_while_a_thread_did(void **unused)
+{
+    (void)unused;
+    weir_table_options options = WEIR_TABLE_OPTIONS;
+    options.path = path;
+    options.keys_max = 100;
+    weir_table *table = open_with(options), *other = open_with(options);
+    assert_int_equal(weir_table_grow(other, 100000, NULL), 0);
+    host_lock(&table->mutex);
+    assert_true(in_a_child(takes_a_new_key, table));
+    host_unlock(&table->mutex);
+    assert_true(takes_a_new_key(table));
+    weir_table_close(other);
+    weir_table_close(table);
+}
+
 /* A limiter is its process's own; the child's ticker is the system's clock. */
 static void a_ticker_goes_on_in_a_child(void **unused)
 {
@@ -607,8 +657,10 @@ int main(void)
         IN_A_FOLDER(modes),
         IN_A_FOLDER(a_file_with_holes),
         IN_A_FOLDER(twice_in_one_process),
+        IN_A_FOLDER(a_file_beside_an_older_weir),
         cmocka_unit_test(grandchildren_share_it),
         cmocka_unit_test(children_read_while_a_thread_did),
+        IN_A_FOLDER(children_notice_growth_while_a_thread_did),
         cmocka_unit_test(a_ticker_goes_on_in_a_child),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

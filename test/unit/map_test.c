@@ -23,8 +23,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -122,7 +124,7 @@ static void test_join_and_create(void **state)
 {
     (void)state;
     struct host_region region;
-    bool created = true;
+    bool created = false;
     assert_int_equal(open_as("one", HOST_JOIN, MODE), ENOENT);
     assert_int_equal(host_region_open(&region, path_of("one"), HOST_CREATE, MODE, &created), 0);
     assert_true(created);
@@ -412,6 +414,30 @@ static void fill_small_disk(const char *disk)
     IN_CHILD(host_region_map(&other, 0, 77 * MIB, &memory) == 0);
     memset(memory, 1, 77 * MIB);
     _exit(0);
+}
+
+/* What can never be had is not even begun: here by the room of the file system, which is not that of the memory.  What
+   is begun fails by a limit of the process. */
+static void test_room_of_the_file_system(void **state)
+{
+    (void)state;
+    struct host_region region = opened("room", HOST_CREATE);
+    struct rlimit little;
+    struct statvfs system;
+    const uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    assert_int_equal(fstatvfs(region.fd, &system), 0);
+    const uint64_t room = (uint64_t)system.f_bfree * system.f_frsize;
+    const pid_t child = fork();
+    if (child == 0) {
+        signal(SIGXFSZ, SIG_IGN);
+        IN_CHILD(getrlimit(RLIMIT_FSIZE, &little) == 0);
+        little.rlim_cur = MIB;
+        IN_CHILD(setrlimit(RLIMIT_FSIZE, &little) == 0);
+        IN_CHILD(host_region_grow(&region, room / 2 + memory / 2) == (room > memory ? EFBIG : ENOSPC));
+        _exit(0);
+    }
+    await(child);
+    host_region_close(&region);
 }
 
 static void test_full_disk(void **state)
@@ -988,6 +1014,7 @@ int main(void)
         cmocka_unit_test(test_space_of_a_file),
         cmocka_unit_test(test_space_without_a_name),
         cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_room_of_the_file_system),
         cmocka_unit_test(test_full_disk),
         cmocka_unit_test(test_interrupted),
         cmocka_unit_test(test_locks_of_two_openings),

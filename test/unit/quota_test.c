@@ -182,6 +182,7 @@ static void more_than_there_is(void **unused)
     assert_null(
         config_policy(slice_of("limits: {a: {limit: 1/d, keys: 1000000}}"), tables, NULL, NULL, NULL, &problem));
     assert_non_null(strstr(problem.message, "limits.a: the memory of the tables is full: of 4 MiB (table: memory"));
+    assert_int_equal(problem.line, 0); /* no line of the file is wrong */
     assert_int_equal(tables_read_memory(tables).refused, 1);
     tables_close(tables);
 }

@@ -180,8 +180,29 @@ static void test_brief_stamps(void **state)
     for (uint64_t i = 20; i < 40; i++) allows(&log, i * lap, 3, 0);
     denies(&log, 39 * lap + 2 * S - 1, 1, 1);
     free(log.state);
-    log = log_of("3/3s algorithm=sliding-log");
-    assert_int_equal(weir_state_size(&log.plan), (STAMPS_HEADER + 3) * sizeof(uint64_t));
+}
+
+/* 6 bytes wrap each 78 h; of four each lies elsewhere in their words. */
+static void test_stamps_of_6_bytes(void **state)
+{
+    (void)state;
+    struct log log = log_of("5/3s algorithm=sliding-log");
+    const uint64_t lap = UINT64_C(1) << 48;
+    assert_int_equal(weir_state_size(&log.plan), (STAMPS_HEADER + 5) * sizeof(uint64_t));
+    for (uint64_t i = 1; i < 20; i++) {
+        allows(&log, i * lap, 1, 4);
+        allows(&log, i * lap + S, 2, 2);
+    }
+    for (uint64_t i = 20; i < 40; i++) {
+        for (uint64_t k = 0; k < 5; k++) allows(&log, i * lap + k * k * 1000001, 1, 4 - k);
+        for (uint64_t k = 0; k < 5; k++) denies(&log, i * lap + 3 * S - 1, k + 1, k * k * 1000001 + 1);
+    }
+    free(log.state);
+    log = log_of("8/39h algorithm=sliding-log");
+    assert_int_equal(weir_state_size(&log.plan), (STAMPS_HEADER + 6) * sizeof(uint64_t));
+    free(log.state);
+    log = log_of("8/40h algorithm=sliding-log");
+    assert_int_equal(weir_state_size(&log.plan), (STAMPS_HEADER + 8) * sizeof(uint64_t));
     free(log.state);
 }
 
@@ -548,10 +569,13 @@ static void test_facts(void **state)
         const char *text;
         uint64_t at_once, group, spacing_ns, full_ns, bytes;
     } rows[] = {
-        {"10/min algorithm=sliding-log", 10, 10, 60000000000, 60000000000, (STAMPS_HEADER + 10) * 8},
+        {"10/min algorithm=sliding-log", 10, 10, 60000000000, 60000000000, (STAMPS_HEADER + 8) * 8},
+        {"3/min algorithm=sliding-log", 3, 3, 60000000000, 60000000000, (STAMPS_HEADER + 3) * 8},
+        {"5/min algorithm=sliding-log", 5, 5, 60000000000, 60000000000, (STAMPS_HEADER + 5) * 8},
+        {"10/40h algorithm=sliding-log", 10, 10, 144000000000000, 144000000000000, (STAMPS_HEADER + 10) * 8},
         {"10/s edge=closed", 10, 10, 1000000001, 1000000001, (STAMPS_HEADER + 5) * 8},
         {"7/s gap=100ms", 1, 7, 1000000000, 1000000000, (STAMPS_HEADER + 4) * 8},
-        {"7/s gap=2s", 1, 1, 2000000000, 2000000000, (STAMPS_HEADER + 7) * 8},
+        {"7/s gap=2s", 1, 1, 2000000000, 2000000000, (STAMPS_HEADER + 6) * 8},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
         const weir_plan plan = plan_of(rows[i].text);
@@ -591,6 +615,7 @@ int main(void)
         cmocka_unit_test(test_clock_goes_back),
         cmocka_unit_test(test_far_ahead_and_at_the_end_of_time),
         cmocka_unit_test(test_brief_stamps),
+        cmocka_unit_test(test_stamps_of_6_bytes),
         cmocka_unit_test(test_reserve),
         cmocka_unit_test(test_refused_calls_that_count_do_not_wait),
         cmocka_unit_test(test_settle),

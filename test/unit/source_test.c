@@ -73,7 +73,8 @@ static size_t pack(const char *text, size_t size, unsigned char *out, size_t roo
     return packed;
 }
 
-/* Lines joined with "|" until the source says so; what failed stands in between. */
+/* Lines joined with "|" until the source says so, with a "+" where a followed log has gained them; what failed stands
+   in between. */
 static enum source_state read_until(struct source *source, enum source_state until, char *out, size_t size)
 {
     struct source_line line;
@@ -82,8 +83,8 @@ static enum source_state read_until(struct source *source, enum source_state unt
         const enum source_state state = source_read(source);
         if (state == SOURCE_FAILED) at += (size_t)snprintf(out + at, size - at, "<%s>", source->message);
         while (source_line(source, &line)) {
-            at += (size_t)snprintf(out + at, size - at, "%.*s%s|", (int)(line.size < 20 ? line.size : 20), line.bytes,
-                                   line.too_long ? "(too long)" : "");
+            at += (size_t)snprintf(out + at, size - at, "%.*s%s%s|", (int)(line.size < 20 ? line.size : 20), line.bytes,
+                                   line.too_long ? "(too long)" : "", line.gained ? "+" : "");
         }
         if (state == until || state == SOURCE_END) return state;
     }
@@ -369,15 +370,17 @@ static void test_growing(void **state)
     char *paths[] = {folder->other, folder->log};
     struct source source;
     put_text(folder->other, "w", "before\n");
-    put_text(folder->log, "w", "");
+    put_text(folder->log, "w", "old\nbegun");
     assert_true(source_open(&source, paths, 2, true, -1));
-    follows(&source, "before|");
+    put_text(folder->other, "a", "behind\n"); /* this one is not followed */
+    put_text(folder->log, "a", " before\n");
+    follows(&source, "before|behind|old|begun before+|");
     put_text(folder->log, "a", "o");
     follows(&source, "");
     put_text(folder->log, "a", "ne\ntwo\nth");
-    follows(&source, "one|two|");
+    follows(&source, "one+|two+|");
     put_text(folder->log, "a", "ree\n");
-    follows(&source, "three|");
+    follows(&source, "three+|");
     source_close(&source);
 }
 
@@ -392,12 +395,12 @@ static void test_rotated(void **state)
     const uint64_t opened = source.opened;
     assert_int_equal(rename(folder->log, folder->other), 0);
     put_text(folder->other, "a", "two\nno end");
-    follows(&source, "two|");
+    follows(&source, "two+|");
     put_text(folder->log, "w", "three\n");
-    follows(&source, "no end|three|");
+    follows(&source, "no end+|three+|");
     assert_true(source.opened > opened);
     put_text(folder->log, "a", "four\n");
-    follows(&source, "four|");
+    follows(&source, "four+|");
     source_close(&source);
 }
 
@@ -410,7 +413,7 @@ static void test_truncated(void **state)
     assert_true(source_open(&source, paths, 1, true, -1));
     follows(&source, "one|two|three|");
     put_text(folder->log, "w", "new\n");
-    follows(&source, "new|");
+    follows(&source, "new+|");
     assert_int_equal(source.line, 1);
     source_close(&source);
 }

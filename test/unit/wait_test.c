@@ -233,6 +233,20 @@ static void test_one_system_call(void **state)
 
 /* ---- naps ---- */
 
+/* From the call to the start, and once more where nothing had to be waited for. */
+static void test_how_long_it_was_held(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_made_up("10/s burst=1", MS, 0);
+    assert_int_equal(start_one(limiter, NULL).delay_ns, 0);
+    const uint64_t began_ns = machine.now_ns;
+    const weir_decision decision = start_one(limiter, NULL);
+    assert_in_range(decision.delay_ns, 100 * MS - 10 * LOOK_NS, machine.now_ns - began_ns);
+    machine.now_ns += S;
+    assert_int_equal(start_one(limiter, NULL).delay_ns, 0);
+    weir_close(limiter);
+}
+
 static void take_all(void)
 {
     machine.now_ns = machine.latest + machine.late_ns;
@@ -543,9 +557,8 @@ static uint64_t started_by(struct call call[], uint64_t now_ns)
 
 /* All were stopped, and wake together 3 s later: the pool starts, and then one after the other; each was due when it
    was. */
-static void test_the_bound_of_actual_starts(void **state)
+static void check_actual_starts(const char *limits)
 {
-    (void)state;
     struct call call[WAITERS] = {{0}};
     pthread_t thread[WAITERS];
     weir_limiter *limiter;
@@ -553,7 +566,7 @@ static void test_the_bound_of_actual_starts(void **state)
     options.clock = WEIR_CLOCK_MANUAL;
     options.use = WEIR_PACE;
     machine.real = true;
-    assert_int_equal(weir_open(&limiter, "10/s burst=1", &options, NULL), 0);
+    assert_int_equal(weir_open(&limiter, limits, &options, NULL), 0);
     assert_true(weir_allowed(weir_take(limiter, 1)));
     start_waiters(limiter, call, thread);
     uint64_t now_ns = 3 * S + 50 * MS, due_ns = 0;
@@ -571,11 +584,19 @@ static void test_the_bound_of_actual_starts(void **state)
     weir_close(limiter);
 }
 
+static void test_the_bound_of_actual_starts(void **state)
+{
+    (void)state;
+    check_actual_starts("10/s burst=1");
+    check_actual_starts("100/s burst=1; 10/s burst=1");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sleeps_are_merged),
         cmocka_unit_test(test_one_system_call),
+        cmocka_unit_test(test_how_long_it_was_held),
         cmocka_unit_test(test_nap_for_nothing),
         cmocka_unit_test(test_alarms_are_apart),
         cmocka_unit_test(test_no_nap),

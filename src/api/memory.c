@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+   memory.c - what a plan takes, wherever it is kept: told before it is used.
+
+   May touch: its arguments.  Promises: what a limiter allocates, and what a table of very many keys reserves for each.
+   Leaves to others: the words around it (plan/explain.c). */
+#include "api/keyed.h"
+#include "api/limiter.h"
+#include "api/memory.h"
+#include "core/algorithm.h"
+#include "core/num.h"
+
+/* So many that a table's header and rounding do not count. */
+static const uint64_t KEYS = 1000000;
+
+/* Of limits by gcra each key has a slot for each. */
+static uint64_t slots_of(const struct plan *plan)
+{
+    uint64_t slots = 0;
+    for (uint64_t i = 0; i < plan->count; i++) {
+        if (algorithm_of(&plan->rule[i])->words == 0) continue;
+        if (plan->interval[i] == 0) return 0;
+        slots++;
+    }
+    return slots;
+}
+
+static uint64_t key_bytes(const struct plan *plan, bool kept)
+{
+    uint64_t table_slots, slot_words;
+    const uint64_t slots = slots_of(plan);
+    const uint64_t bytes = slots != 0 ? keyed_slots_bytes(KEYS * slots)
+                                      : wide_bytes(KEYS, keyed_wide_words(plan, kept), kept, &table_slots, &slot_words);
+    return multiply_divide_ceil(bytes, 1, KEYS);
+}
+
+struct plan_memory api_memory(const weir_plan *plan)
+{
+    const struct plan *inside = plan_inside_const(plan);
+    const uint64_t words = words_before(plan_rules(inside), (int)inside->count);
+    if (words == 0) return (struct plan_memory){0, limiter_bytes(inside), 0, 0};
+    return (struct plan_memory){words * sizeof(uint64_t), limiter_bytes(inside), key_bytes(inside, false),
+                                key_bytes(inside, true)};
+}
+
+size_t weir_plan_explain(const weir_plan *plan, char *out, size_t size)
+{
+    struct writer writer = {out, size, 0};
+    const struct plan_memory memory = api_memory(plan);
+    write_text(&writer, "");
+    explain(plan_inside_const(plan), &memory, 0, &writer);
+    return writer.length;
+}

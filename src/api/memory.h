@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT
+   memory.h - what a plan takes.
+
+   See memory.c. */
+#ifndef WEIR_API_MEMORY_H
+#define WEIR_API_MEMORY_H
+
+#include "plan/plan.h"
+
+struct plan_memory api_memory(const weir_plan *plan);
+
+#endif
