@@ -149,6 +149,16 @@ static void make_whole(const struct states *states, struct layout *layout)
     lay_out(states, layout);
 }
 
+/* So many, and those that cost no word more. */
+static uint64_t places_for(const struct states *states, int limit, uint64_t places)
+{
+    const uint64_t capacity = stamps_capacity(rule_of(states, limit));
+    if (places >= capacity) return capacity;
+    const size_t words = words_of(states, limit, places);
+    while (places < capacity && words_of(states, limit, places + 1) == words) places++;
+    return places;
+}
+
 /* How many places each log is given: for what counts and this question, and half as many again. */
 static struct layout plan_places(const struct states *states, const uint64_t *block, const struct layout *before,
                                  const struct states_question *question)
@@ -162,7 +172,7 @@ static struct layout plan_places(const struct states *states, const uint64_t *bl
         if (capacity != 0 && before->places[i] == capacity) layout.places[i] = capacity;
         else if (capacity != 0) {
             const uint64_t needed = counting(rule, part, question->settled_ns) + entries_of(rule, question->cost);
-            layout.places[i] = least(most(needed + needed / 2, 1), capacity);
+            layout.places[i] = places_for(states, i, most(needed + needed / 2, 1));
         }
         if (block != NULL) part += before->words[i];
     }

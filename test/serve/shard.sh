@@ -56,18 +56,30 @@ if [[ " ${owned[*]} " == *' 0 '* ]]; then fail "none of $keys keys is asked at o
 round "${server[2]}" "${server[0]}" "${server[1]}"
 silent out
 
-# ---- never, and a password where there is none, with either state of FAIL_OPEN ----
+# ---- never, no password, a wrong one, and a mistake, with either state of FAIL_OPEN ----
+printf 'password: open sesame\n' >weir.yaml
+start_serve --threads 1 weir.yaml
 for file in shard.py open.py; do
     shard $file none "${server[@]}"
     ends 0
     silent out
-    WEIR_PASSWORD=wrong shard $file $limit "${server[@]}"
+    shard $file $limit "127.0.0.1:$resp"
     ends 1
+    says err AuthenticationError
+    silent out
+    WEIR_PASSWORD=wrong shard $file $limit "127.0.0.1:$resp"
+    ends 1
+    says err WRONGPASS
     silent out
     shard $file 5/ "${server[@]}"
     ends 1
     silent out
 done
+
+WEIR_PASSWORD='open sesame' shard shard.py $limit "127.0.0.1:$resp"
+ends 0
+if [ "$(wc -l <out)" != $((keys * each)) ]; then fail "not $each of each key"; fi
+stop
 
 # ---- one is killed ----
 may_end "${process[1]}"

@@ -444,9 +444,9 @@ static weir_decision ask(weir_table *table, const weir_plan *plan, const char *k
     return weir_table_take_at(table, plan, weir_key_text(key), at(now_ns), cost);
 }
 
-/* A fresh key's cycles begin with the whole seconds; those of one whose limit was changed at 3.5 s do not.  Were its slot
-   given away with the end of its cycle, at 4.5 s, the key could come back, take all of the second that is then half
-   over, and all of the next: three times N within a period. */
+/* A fresh key's cycles begin with the whole seconds; those of one whose limit was changed at 3.5 s do not.  Were its
+   slot given away with the end of its cycle, at 4.5 s, the key could come back, take all of the second that is then
+   half over, and all of the next: three times N within a period. */
 static void moved_cycles_in_a_table(void **unused)
 {
     (void)unused;
