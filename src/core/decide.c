@@ -188,37 +188,26 @@ static struct slot slot_of(const struct rule *rule, int limit, const weir_decisi
     return slot;
 }
 
-static bool anybody_waits(struct rules rules, const uint64_t *state, uint64_t now_ns)
-{
-    bool waits = false;
-    for (int i = 0; i < rules.count; i++) {
-        const struct rule *rule = &rules.rule[i];
-        const struct algorithm *algorithm = algorithm_of(rule);
-        waits = waits || algorithm->balance(rule, state, tick_at(rule, now_ns)).waits;
-        state += state_words(rule, algorithm);
-    }
-    return waits;
-}
-
 /* Another call waits behind this decision: its start is fixed, and a newcomer must not be given the same one.  Where
    this decision has started and a limit still has a call waiting, this one can only be the last there if the slots say
    so, and a slot whose end is not known says nothing. */
 static bool waited_behind(struct rules rules, const uint64_t *state, uint64_t now_ns, const weir_decision *decision,
                           const uint64_t cost[], const uint64_t end[])
 {
-    bool last = true;
-    if (!anybody_waits(rules, state, now_ns)) return false;
+    bool waited = false, last = true;
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
         const struct algorithm *algorithm = algorithm_of(rule);
         const uint64_t now = tick_at(rule, now_ns);
         const struct slot slot = slot_of(rule, i, decision, cost[i], end);
-        const bool has_started = decision->start.ns <= now_ns;
-        const bool counts = !slot.guessed || (has_started && algorithm->balance(rule, state, now).waits);
+        const bool waits = algorithm->balance(rule, state, now).waits;
+        if (rules.count == 1 && !waits) return false;
+        const bool counts = !slot.guessed || (waits && decision->start.ns <= now_ns);
+        waited = waited || waits;
         if (counts && (slot.guessed || algorithm_at(rule, algorithm, state, now).end != slot.end)) last = false;
-        state += state_words(rule, algorithm);
+        if (i + 1 < rules.count) state += state_words(rule, algorithm);
     }
-    return !last;
+    return waited && !last;
 }
 
 /* Part of a slot that has not started: its start would stay, and the state would say that it came earlier. */
@@ -240,10 +229,11 @@ void settle(struct rules rules, uint64_t *state, uint64_t now_ns, const weir_dec
         const struct algorithm *algorithm = algorithm_of(rule);
         const uint64_t now = tick_at(rule, now_ns);
         const struct slot slot = slot_of(rule, i, decision, cost[i], end);
-        uint64_t extra = ticks_of(rule, subtract_to_zero(actual[i], cost[i]));
-        if (extra != 0) algorithm_charge(rule, state, now, &extra);
-        else if (!keep && actual[i] < cost[i] && algorithm->give_back != NULL)
+        if (actual[i] > cost[i]) {
+            uint64_t extra = ticks_of(rule, actual[i] - cost[i]);
+            algorithm_charge(rule, state, now, &extra);
+        } else if (!keep && actual[i] < cost[i] && algorithm->give_back != NULL)
             algorithm->give_back(rule, state, now, &slot, ticks_of(rule, cost[i] - actual[i]));
-        state += state_words(rule, algorithm);
+        if (i + 1 < rules.count) state += state_words(rule, algorithm);
     }
 }

@@ -181,10 +181,11 @@ static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at
     struct store after = self ? rested(rule, paid, at) : paid;
     /* Time that was not needed is stored again, beside the call: together they are no more than burst. */
     if (self && !warms(rule)) after.stored = least(after.stored, subtract_to_zero(rule->burst, cost));
-    const uint64_t words[WARMUP_WORDS] = {after.next, after.stored, before.next, before.stored};
     const bool charged = start < (self ? paid.next : before.next); /* at once: nobody waits for its start */
-    const int written = charged ? FROM : warms(rule) ? WARMUP_WORDS : BURSTY_WORDS;
-    for (int i = 0; i < written; i++) state[i] = words[i];
+    state[NEXT] = after.next;
+    state[STORED] = after.stored;
+    if (!charged) state[FROM] = before.next;
+    if (!charged && warms(rule)) state[BEFORE] = before.stored;
     return (struct taken){after.next, room(rule, state, start)};
 }
 

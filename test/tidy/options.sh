@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# options.sh TREE: weir-limit(7) has the options of src/plan/option.c, all of them and no others; `shadow` and `hold` are
-# known, and not built.
+# options.sh TREE: weir-limit(7) has the options of src/plan/option.c, all of them and no others; `shadow` and `hold`
+# are known, and not built.
 set -euo pipefail
 rows=$(sed -nE 's/^ *\[OPTION_[A-Z_]+\] = \{"([a-z-]+)", TYPE_[A-Z]+.*/\1/p' "$1/src/plan/option.c" |
     grep -vxE 'shadow|hold' | sort)
