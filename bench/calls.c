@@ -396,8 +396,7 @@ static void add_algorithms(struct rows *rows)
     for (size_t i = 0; i < sizeof wheres / sizeof *wheres; i++) {
         for (unsigned name = ALGORITHM_ELSEWHERE + 1; name < ALGORITHM_NAMES; name++) {
             const struct algorithm *algorithm = algorithm_named(name);
-            const bool always = algorithm->words == 0 && algorithm->possible(&(struct rule){.burst = 1}, 1);
-            const bool never = algorithm->words == 0 && !always;
+            const bool always = name == ALGORITHM_UNLIMITED, never = name == ALGORITHM_NONE;
             if (!never) add(rows, algorithm->name, wheres[i], false);
             if (!always) add(rows, algorithm->name, wheres[i], true);
         }

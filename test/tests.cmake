@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: MIT
 # Each test and what it uses; cmake/tests.cmake has the functions.  A source without a row here is an error.
 
+# ---- peers: the arithmetic of other limiters, literally, to hold weir against ----
+file(GLOB sources CONFIGURE_DEPENDS "${test_dir}/peers/*.c")
+add_library(peers STATIC ${sources})
+target_include_directories(peers PRIVATE test)
+set_target_properties(peers PROPERTIES ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/inside")
+set(uses_peers peers)
+
 # ---- law: a property is a test, and with clang a fuzz target ----
-weir_programs(law law TIER check NAMES accesslog backward bursty conserve cycle due every fields fixed_window hostile
-    idle leaky micro micro_bound micro_bytes micro_late micro_log micro_retry parts pools rates region resp rest retry
-    settle short simrate slice sliding_log sliding_window table text timeline total warmup wide window)
+weir_programs(law law TIER check NAMES accesslog backward bursty cycle due every fields fixed_window hostile
+    idle leaky micro micro_bound micro_bytes micro_late micro_log micro_retry parts rates region resp rest retry
+    settle short slice sliding_log sliding_window table text timeline total warmup wide window)
+weir_programs(law law TIER check NAMES conserve pools USES peers)
 weir_programs(law law TIER check NAMES config http serve USES serve)
 weir_programs(law law TIER check NAMES states PARTS states)
 weir_programs(law law TIER check NAMES engine_reply USES engine hiredis)
@@ -23,8 +31,9 @@ endif()
 # ---- unit: one file of the sources, or one idea ----
 weir_programs(unit test TIER check USES cmocka NAMES accesslog address address_text bursty bytes cycle dialect directive
     extremes facts fields five_per_second fixed_window hash host keyed keyed_edges keyed_one leaky lease lease_fork
-    limiter list log map memory micro micro_log micro_state module_clock module_stamps num plan region resp simrate
+    limiter list log map memory micro micro_log micro_state module_clock module_stamps num plan region resp
     slept sliding_log sliding_window spelling stamp stuck text timeline top tsc warmup wide writer arguments)
+weir_programs(unit test TIER check USES cmocka peers NAMES peers)
 weir_programs(unit test TIER check USES cmocka serve NAMES changed_limit config deadlines http http_auth http_gate
     http_headers http_routes notes policy quota receipt resp_commands tables turn worker)
 weir_programs(unit test TIER check USES cmocka engine NAMES engine_away engine_breaker engine_clock engine_faults
@@ -110,9 +119,10 @@ if(lacking)
 else()
     file(GLOB sources CONFIGURE_DEPENDS "${test_dir}/vectors/*.c")
     weir_inside_program(vectors weir-vectors ${sources})
-    target_link_libraries(weir-vectors PRIVATE PkgConfig::json_c)
+    target_link_libraries(weir-vectors PRIVATE peers PkgConfig::json_c)
     set_target_properties(weir-vectors PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
     weir_test(vectors peers check weir-vectors "${test_dir}/vectors/peers")
+    weir_test(vectors back check weir-vectors "${test_dir}/vectors/back")
     weir_test(vectors judged check sh "${test_dir}/vectors/judged.sh" $<TARGET_FILE:weir-vectors>
         "${test_dir}/vectors/peers")
     weir_test(vectors self-test check sh "${test_dir}/vectors/self_test.sh" $<TARGET_FILE:weir-vectors>)
@@ -279,6 +289,7 @@ endif()
 set(tidy "${test_dir}/tidy")
 weir_test(tidy rooms check bash "${tidy}/rooms.sh" "${PROJECT_SOURCE_DIR}")
 weir_test(tidy style check bash "${tidy}/style.sh" "${PROJECT_SOURCE_DIR}")
+weir_test(tidy options check bash "${tidy}/options.sh" "${PROJECT_SOURCE_DIR}")
 if(TARGET weir_redis_shared) # else the engine's tests are not here
     weir_test(tidy promises check bash "${tidy}/promises.sh" "${PROJECT_BINARY_DIR}"
         "${PROJECT_SOURCE_DIR}/SECURITY.md" "${PROJECT_SOURCE_DIR}/doc/development.md")

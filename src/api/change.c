@@ -91,7 +91,7 @@ static uint64_t last_end(weir_limiter *limiter, const struct cell_content *conte
     const struct rules rules = {content->rule, content->count};
     const struct rule *rule = &content->rule[limit];
     const uint64_t *state = content->state + words_before(rules, limit);
-    return algorithm_of(rule)->words == 0 ? 0 : algorithm_of(rule)->mark(rule, state, tick_at(rule, now_ns));
+    return algorithm_at(rule, algorithm_of(rule), state, tick_at(rule, now_ns)).end;
 }
 
 /* A waiter from before a change to other algorithms keeps his start, and his generation. */
@@ -333,10 +333,9 @@ int limiter_change(weir_limiter *limiter, const struct plan *plan, uint64_t now_
         rule[i] = plan->rule[i];
         rule[i].generation = limiter->generation;
         rule[i].anchor_ns = now_ns;
-        const struct algorithm *algorithm = algorithm_of(&rule[i]);
         /* A manual clock is its own epoch. */
         const uint64_t unix_ns = limiter->clock == WEIR_CLOCK_MANUAL ? now_ns : host_unix_ns();
-        if (algorithm->align != NULL) algorithm->align(&rule[i], now_ns, unix_ns);
+        algorithm_align(&rule[i], now_ns, unix_ns);
     }
     struct change *change = &limiter->change[limiter->generation % CHANGES_KEPT];
     move_over(limiter, home, rule, (int)plan->count, &room, now_ns, carry, change);

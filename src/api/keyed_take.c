@@ -22,7 +22,7 @@ static int limits_of(weir_table *table, const struct plan *plan, weir_key key, u
         const struct rule *rule = &plan->rule[i];
         const struct algorithm *algorithm = algorithm_of(rule);
         *never = i;
-        if (algorithm->words == 0 && !algorithm->possible(rule, cost[i])) return -1;
+        if (algorithm->words == 0 && !algorithm_may_pass(rule, cost[i])) return -1;
         if (algorithm->words == 0) continue;
         if (plan->interval[i] == 0) return -1;
         const uint64_t hash = keyed_identity(table, key, plan->change, (uint64_t)i);
@@ -132,7 +132,7 @@ weir_decision keyed_peek(weir_table *table, const weir_plan *plan, weir_key key,
     const uint64_t each[1] = {cost};
     const struct ask of_one = {.now_ns = ask.now_ns, .each = each, .peek = true};
     if (algorithm_of(rule)->words == 0) {
-        decision = without_state(ask.now_ns, algorithm_of(rule)->possible(rule, cost) ? -1 : limit, &of_one);
+        decision = without_state(ask.now_ns, algorithm_may_pass(rule, cost) ? -1 : limit, &of_one);
     } else if (inside->interval[limit] != 0) {
         const uint64_t hash = keyed_identity(table, key, inside->change, (uint64_t)limit);
         const struct keyed_limit one = {rule,  inside->interval[limit],        hash, cost,

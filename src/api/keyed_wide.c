@@ -168,9 +168,8 @@ uint64_t keyed_wide_words(const struct plan *plan, bool kept)
 static struct rules aligned(const weir_table *table, const struct plan *plan, struct rule copy[WEIR_LIMITS_MAX])
 {
     for (uint64_t i = 0; i < plan->count; i++) {
-        const struct algorithm *algorithm = algorithm_of(&plan->rule[i]);
         copy[i] = rule_in_slot(&plan->rule[i], table->wide.kept);
-        if (algorithm->align != NULL) algorithm->align(&copy[i], 0, table->epoch_ns);
+        algorithm_align(&copy[i], 0, table->epoch_ns);
     }
     return (struct rules){copy, (int)plan->count};
 }

@@ -27,7 +27,8 @@ static bool goes_without_saying(const struct limit *limit)
 {
     struct limit usual = {.count = limit->count, .period_ns = limit->period_ns, .algorithm = limit->algorithm};
     const uint64_t factor = limit_factor(limit->factor);
-    limit_defaults(&usual);
+    struct rule rule;
+    limit_compile(&usual, &rule);
     return factor == limit_factor((struct decimal){1, 0}) || factor == limit_factor(usual.factor);
 }
 

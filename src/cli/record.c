@@ -14,6 +14,7 @@
 
 #include "core/algorithm.h"
 #include "core/num.h"
+#include "plan/option.h"
 #include "plan/words.h"
 
 enum { SECOND_NS = 1000000000 };

@@ -4,12 +4,13 @@
    May touch: its arguments.  Promises: an answer for every value.  Leaves to others: all other answers. */
 #include "core/algorithm.h"
 
+#include "core/clock.h"
 #include "core/num.h"
 
 const struct algorithm *algorithm_named(unsigned name)
 {
     switch (name) {
-#define ALGORITHM_CASE(name, file)                                                                                     \
+#define ALGORITHM_CASE(name, file, number)                                                                             \
     case ALGORITHM_##name:                                                                                             \
         return file##_algorithm();
         ALGORITHMS(ALGORITHM_CASE)
@@ -25,8 +26,9 @@ const struct algorithm *algorithm_of(const struct rule *rule)
     return algorithm != NULL ? algorithm : none_algorithm();
 }
 
-void align_to_epoch(struct rule *rule, uint64_t now_ns, uint64_t unix_ns)
+void algorithm_align(struct rule *rule, uint64_t now_ns, uint64_t unix_ns)
 {
+    if (!algorithm_of(rule)->has_epoch) return;
     const uint64_t period_ns = most(rule->period_ns, 1), ours_ns = now_ns % period_ns, unix_at_ns = unix_ns % period_ns;
     rule->offset_ns = unix_at_ns >= ours_ns ? unix_at_ns - ours_ns : period_ns - (ours_ns - unix_at_ns);
 }
@@ -46,10 +48,20 @@ uint64_t started(const struct rule *rule, const uint64_t *state, uint64_t end, u
     return 0;
 }
 
-bool nobody_waits(const struct rule *rule, const uint64_t *state, uint64_t now)
+/* Of a fresh state, with all the time there is. */
+bool algorithm_may_pass(const struct rule *rule, uint64_t permits)
 {
-    (void)rule;
-    (void)state;
-    (void)now;
-    return false;
+    static const uint64_t fresh[STATE_WORDS_MAX];
+    const uint64_t cost = ticks_of(rule, permits);
+    return algorithm_of(rule)->offer(rule, fresh, rule->anchor_tick, cost, WEIR_FOREVER).start != UINT64_MAX;
+}
+
+struct taken algorithm_charge(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t *extra)
+{
+    const struct algorithm *algorithm = algorithm_of(rule);
+    const struct balance balance = algorithm->balance(rule, state, now);
+    const uint64_t debt = algorithm->options & WITH(DEBT) ? rule->debt : UINT64_MAX;
+    const uint64_t may_owe = debt == UINT64_MAX ? debt : subtract_to_zero(debt, balance.owed);
+    *extra = least(*extra, add_saturating(balance.left, may_owe));
+    return algorithm->commit(rule, state, now, now, *extra);
 }

@@ -46,6 +46,12 @@ struct taken {
     uint64_t end, room;
 };
 
+/* What may be taken at once, how much was taken beyond that, and whether somebody waits for a start after now. */
+struct balance {
+    uint64_t left, owed;
+    bool waits;
+};
+
 /* Permits that somebody takes along to spend them one by one: the starts of the first and of the last, and the end of
    the last one's slot. */
 struct stretch {
@@ -71,39 +77,32 @@ struct algorithm {
     const char *name; /* as in algorithm=NAME */
     uint32_t options; /* a bit (1 << enum option_kind) for each that it knows; algorithm and shadow go without */
     const char *note; /* a line for explain, or NULL */
-    uint8_t words;    /* of state; without any, `possible` is all there is to ask */
+    uint8_t words;    /* of state */
     bool pays_after;  /* a call of any size passes at once, and the next one waits for it */
+    bool has_epoch;   /* where windows begin is counted from rule.offset_ns, which algorithm_align sets */
 
     /* The note, where it depends on what was said; NULL: it does not. */
     const char *(*note_of)(const struct limit *);
     /* More words of state than `words`, for those that grow with the limit; NULL: none. */
     uint64_t (*more_words)(const struct rule *);
-    /* Fills what was not said. */
-    void (*defaults)(struct limit *);
-    /* Fills the rule, whose algorithm is set and the rest zeroed. */
-    struct limit_problem (*compile)(const struct limit *, struct rule *);
-    /* Sets where aligned windows begin: unix_ns - now_ns is the way to the epoch.  NULL: nothing is aligned. */
-    void (*align)(struct rule *, uint64_t now_ns, uint64_t unix_ns);
+    /* Fills what was not said, and then the rule, whose algorithm is set and the rest zeroed. */
+    struct limit_problem (*compile)(struct limit *, struct rule *);
     struct facts (*facts)(const struct limit *, const struct rule *);
     /* The most permits that pass in any window [t, t + window_ns), cost 1 each. */
     uint64_t (*most_in)(const struct limit *, uint64_t window_ns);
 
     /* ---- asking ---- */
 
-    /* May this cost ever pass? */
-    bool (*possible)(const struct rule *, uint64_t permits);
     /* When, if it may start up to wait_ns after it was taken? */
     struct offer (*offer)(const struct rule *, const uint64_t *state, uint64_t now, uint64_t cost, uint64_t wait_ns);
-    /* Takes it at `at`, to start at `start`: as offered, or both later when another limit is the later one.  A cost of
-       0 changes nothing. */
+    /* Takes it at `at`, to start at `start`: as offered, or both later when another limit is the later one; or at once,
+       whatever the balance.  A cost of 0 changes nothing, and says where the last slot ends (algorithm_at). */
     struct taken (*commit)(const struct rule *, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost);
     /* Will the next call pass at once, and does the state know it without the clock?  *now: a time that gives the same
        answer as any later one.  NULL: never. */
     bool (*knows)(const struct rule *, const uint64_t *state, uint64_t *now);
     /* A call was refused by this limit; NULL: refusals leave no trace. */
     void (*refused)(const struct rule *, uint64_t *state, uint64_t now, uint64_t cost);
-    /* What could be taken at once. */
-    uint64_t (*room)(const struct rule *, const uint64_t *state, uint64_t at);
     /* The time at which all is back, after this decision made at `now`. */
     uint64_t (*full)(const struct rule *, const weir_decision *, uint64_t now);
     /* From when on may this state, left behind at `now`, be forgotten?  From then on a fresh one lets nothing through
@@ -121,16 +120,11 @@ struct algorithm {
 
     /* ---- correcting ---- */
 
-    /* End of the last slot given. */
-    uint64_t (*mark)(const struct rule *, const uint64_t *state, uint64_t now);
+    struct balance (*balance)(const struct rule *, const uint64_t *state, uint64_t now);
     /* Start of the slot that ends there, with what is known now; an end is signed. */
     uint64_t (*start_of)(const struct rule *, const uint64_t *state, uint64_t end, uint64_t cost);
-    /* Does somebody wait for a start after now? */
-    bool (*waited_for)(const struct rule *, const uint64_t *state, uint64_t now);
     /* Gives back of `unused` what has not drained; NULL: nothing. */
     void (*give_back)(const struct rule *, uint64_t *state, uint64_t now, const struct slot *, uint64_t unused);
-    /* Takes whatever the balance, as far as rule->debt allows; returns how much that was. */
-    uint64_t (*overcharge)(const struct rule *, uint64_t *state, uint64_t now, uint64_t extra);
     /* ---- leases: permits taken along; both NULL where there are none ---- */
 
     /* While `out` are in leases, may be spent at any time and are in the state already, what has been saved up and they
@@ -154,6 +148,22 @@ const struct algorithm *algorithm_of(const struct rule *rule);
 /* By enum algorithm_name; NULL when there is none. */
 const struct algorithm *algorithm_named(unsigned name);
 
+/* Where windows begin every period_ns since the epoch: unix_ns - now_ns is the way there.  Others stay as they are. */
+void algorithm_align(struct rule *rule, uint64_t now_ns, uint64_t unix_ns);
+
+/* May this cost ever pass? */
+bool algorithm_may_pass(const struct rule *rule, uint64_t permits);
+
+/* Takes up to *extra whatever the balance, as far as the rule's debt= allows; *extra is how much that was. */
+struct taken algorithm_charge(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t *extra);
+
+/* Where the last slot given ends, and what could be taken at once: a take of nothing, which changes nothing. */
+static inline struct taken algorithm_at(const struct rule *rule, const struct algorithm *algorithm,
+                                        const uint64_t *state, uint64_t now)
+{
+    return algorithm->commit(rule, (uint64_t *)(uintptr_t)state, now, now, 0);
+}
+
 /* Words of state that this rule needs. */
 static inline uint64_t state_words(const struct rule *rule, const struct algorithm *algorithm)
 {
@@ -161,17 +171,13 @@ static inline uint64_t state_words(const struct rule *rule, const struct algorit
 }
 
 /* The rows of the table, a file each. */
-#define ALGORITHM_PROTOTYPE(name, file) const struct algorithm *file##_algorithm(void);
+#define ALGORITHM_PROTOTYPE(name, file, number) const struct algorithm *file##_algorithm(void);
 ALGORITHMS(ALGORITHM_PROTOTYPE)
 #undef ALGORITHM_PROTOTYPE
-
-/* Of windows that begin every period_ns since the epoch: sets offset_ns. */
-void align_to_epoch(struct rule *, uint64_t now_ns, uint64_t unix_ns);
 
 /* Answers that several give: all is back at the end of the slot; nobody waits, so every slot has started. */
 uint64_t full_at_end(const struct rule *, const weir_decision *, uint64_t now);
 uint64_t started(const struct rule *, const uint64_t *state, uint64_t end, uint64_t cost);
-bool nobody_waits(const struct rule *, const uint64_t *state, uint64_t now);
 
 /* Old ticks to new, rounded up against the caller.  Used permits as `carry` says; waiting ones stay permits. */
 uint64_t carry_used(const struct rule *from, const struct rule *to, uint64_t ticks, weir_carry carry);

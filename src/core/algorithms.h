@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT
-   algorithms.h - the table of algorithms: a row each, and the file of that name.
+   algorithms.h - the table of algorithms: a row each, the functions of that name, and its number for ever.
 
-   A new algorithm is a row here, a file in this room, a test and a page of doc/algorithms.md. */
+   A rule holds the number, and files of tables hold rules: so it stays, and one that is gone is not given again (13 was
+   simrate's; the next is 14).  A new algorithm is a row here, a file in this room, a test and a page of
+   doc/algorithms.md. */
 #ifndef WEIR_CORE_ALGORITHMS_H
 #define WEIR_CORE_ALGORITHMS_H
 
-/*  row(NAME, file) */
+/*  row(NAME, file, number) */
 #define ALGORITHMS(row)                                                                                                \
-    row(GCRA, gcra) row(HYBRID, hybrid) row(UNLIMITED, unlimited) row(NONE, none) row(TIMELINE, timeline)              \
-        row(BURSTY, bursty) row(WARMUP, warmup) row(LEAKY, leaky) row(CYCLE, cycle) row(FIXED_WINDOW, fixed_window)    \
-            row(SLIDING_WINDOW, sliding_window) row(SLIDING_LOG, sliding_log) row(SIMRATE, simrate)
+    row(GCRA, gcra, 1) row(HYBRID, hybrid, 2) row(UNLIMITED, unlimited, 3) row(NONE, none, 4)                          \
+        row(TIMELINE, timeline, 5) row(BURSTY, bursty, 6) row(WARMUP, warmup, 7) row(LEAKY, leaky, 8)                  \
+            row(CYCLE, cycle, 9) row(FIXED_WINDOW, fixed_window, 10) row(SLIDING_WINDOW, sliding_window, 11)           \
+                row(SLIDING_LOG, sliding_log, 12)
 
 enum algorithm_name {
-    ALGORITHM_ELSEWHERE, /* no limit: a word says so whose state lives in a cell */
-#define ALGORITHM_ENUM(name, file) ALGORITHM_##name,
+    ALGORITHM_ELSEWHERE = 0, /* no limit: a word says so whose state lives in a cell */
+#define ALGORITHM_ENUM(name, file, number) ALGORITHM_##name = (number),
     ALGORITHMS(ALGORITHM_ENUM)
 #undef ALGORITHM_ENUM
         ALGORITHM_NAMES

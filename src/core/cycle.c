@@ -127,11 +127,12 @@ static struct cycle sell(const struct rule *rule, uint64_t *state, uint64_t at, 
     return cycle;
 }
 
-static uint64_t unsold(const struct rule *rule, const uint64_t *state, uint64_t at, uint64_t ahead)
+static struct balance balance(const struct rule *rule, const uint64_t *state, uint64_t at)
 {
-    const int64_t used = cycle_at(rule, state, at).used;
-    const uint64_t permits = permits_of(rule) + least(ahead, FAR);
-    return used < (int64_t)permits ? permits - (uint64_t)used : 0;
+    const uint64_t permits = permits_of(rule), used = (uint64_t)cycle_at(rule, state, at).used;
+    const uint64_t left = permits - used;
+    if ((int64_t)left >= 0) return (struct balance){left, 0, false};
+    return (struct balance){0, 0 - left, true};
 }
 
 /* When a call starts that was bought at `from_ns` in this cycle, and uses up so much. */
@@ -154,13 +155,9 @@ static int64_t used_by(const struct rule *rule, struct cycle cycle, uint64_t end
 
 /* ---- from what was said ---- */
 
-static void defaults(struct limit *limit)
+static struct limit_problem compile(struct limit *limit, struct rule *rule)
 {
     if (limit->align == ALIGN_DEFAULT) limit->align = ALIGN_FIRST;
-}
-
-static struct limit_problem compile(const struct limit *limit, struct rule *rule)
-{
     const struct limit_problem problem = limit_window(limit, rule);
     if (problem.message != NULL) return problem;
     if (rule->burst > FAR)
@@ -209,15 +206,10 @@ static struct offer offer(const struct rule *rule, const uint64_t *state, uint64
     return (struct offer){tick_of(rule, offer.from), tick_of(rule, offer.start)};
 }
 
-static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at)
-{
-    return unsold(rule, state, at, 0);
-}
-
 static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
 {
     const struct cycle cycle = sell(rule, state, at, cost);
-    return (struct taken){end_of(rule, cycle, cycle.used), room(rule, state, start)};
+    return (struct taken){end_of(rule, cycle, cycle.used), balance(rule, state, start).left};
 }
 
 /* The end of the cycle of its start.  Once a limit was changed only its state knows where that is: a period at most. */
@@ -243,22 +235,11 @@ static uint64_t idle(const struct rule *rule, const uint64_t *state, uint64_t no
 
 /* ---- correcting ---- */
 
-static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t now)
-{
-    const struct cycle cycle = cycle_at(rule, state, now);
-    return end_of(rule, cycle, cycle.used);
-}
-
 static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_t end, uint64_t cost)
 {
     const struct cycle cycle = written(rule, state);
     (void)cost;
     return tick_of(rule, starts_ns(rule, cycle, 0, used_by(rule, cycle, end)));
-}
-
-static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t now)
-{
-    return cycle_at(rule, state, now).used > (int64_t)permits_of(rule);
 }
 
 /* All of a slot lies in the cycle that it starts in, unless it starts with it; but none lies before the first. */
@@ -278,13 +259,6 @@ static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, co
     if (here <= 0 || cycle.used <= 0 || cycle.used == INT64_MAX) return;
     cycle.used -= (int64_t)least(unused, least((uint64_t)here, (uint64_t)cycle.used));
     write_down(state, cycle);
-}
-
-static uint64_t overcharge(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t extra)
-{
-    const uint64_t charged = least(extra, unsold(rule, state, now, rule->debt));
-    sell(rule, state, now, charged);
-    return charged;
 }
 
 /* The present cycle keeps what is left of it, or what was used, and ends when it would have, or a new period from now
@@ -331,22 +305,17 @@ const struct algorithm *cycle_algorithm(void)
         .options = WITH(ALIGN) | WITH(DEBT),
         .note = "permits come all at once when a cycle begins, so twice as many may pass around that moment",
         .words = WORDS,
-        .defaults = defaults,
         .compile = compile,
-        .align = align_to_epoch,
+        .has_epoch = true,
         .facts = facts,
         .most_in = most_in,
-        .possible = possible,
         .offer = offer,
         .commit = commit,
-        .room = room,
+        .balance = balance,
         .full = full,
         .idle = idle,
-        .mark = mark,
         .start_of = start_of,
-        .waited_for = waited_for,
         .give_back = give_back,
-        .overcharge = overcharge,
         .carry = carry,
     };
     return &cycle;

@@ -21,15 +21,14 @@ size_t words_before(struct rules rules, int limit)
 static uint64_t permits_left(const struct rule *rule, const struct algorithm *algorithm, const uint64_t *state,
                              uint64_t at)
 {
-    if (algorithm->words != 0) return permits_floor(rule, algorithm->room(rule, state, at));
-    return algorithm->possible(rule, 1) ? UINT64_MAX : 0;
+    return permits_floor(rule, algorithm_at(rule, algorithm, state, at).room);
 }
 
 /* The limit at fault: the first that may never pass this cost, or else the one with the latest start. */
 static int at_fault(struct rules rules, const uint64_t cost[], int latest, weir_decision *decision)
 {
     for (int i = 0; i < rules.count; i++) {
-        if (algorithm_of(&rules.rule[i])->possible(&rules.rule[i], cost[i])) continue;
+        if (algorithm_may_pass(&rules.rule[i], cost[i])) continue;
         decision->verdict = WEIR_NEVER;
         decision->retry_ns = 0;
         return i;
@@ -62,7 +61,7 @@ static int count_refusals(struct rules rules, const struct asked asked[], uint64
         struct asked again = asked[i];
         if (again.wait_ns != 0 && again.algorithm->refused != NULL) {
             again.algorithm->refused(rule, state, again.now, again.cost);
-            decide_ask(rule, &again, state, question->now_ns, question->cost[i], question->wait_max_ns);
+            decide_ask(rule, &again, state, question->now_ns, question->wait_max_ns);
         }
         if (again.wait_ns > decision->retry_ns) longest = i;
         decision->retry_ns = most(decision->retry_ns, again.wait_ns);
@@ -86,7 +85,7 @@ static int agree(struct rules rules, const struct asked asked[], const uint64_t 
             const struct rule *rule = &rules.rule[i];
             struct asked again = asked[i];
             again.now = tick_at(rule, then_ns);
-            decide_ask(rule, &again, of_limit, then_ns, question->cost[i], question->wait_max_ns);
+            decide_ask(rule, &again, of_limit, then_ns, question->wait_max_ns);
             if (again.wait_ns > more_ns) longest = i;
             more_ns = most(more_ns, again.wait_ns);
             of_limit += state_words(rule, again.algorithm);
@@ -107,10 +106,10 @@ void decide_refusal(struct rules rules, const struct asked asked[], uint64_t *st
     struct left left = {UINT64_MAX, 0};
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
-        const struct algorithm *algorithm = asked[i].algorithm;
-        narrow(&left, i, permits_left(rule, algorithm, state, asked[i].now));
-        if (i == limit && algorithm->words != 0) decision->end = algorithm->mark(rule, state, asked[i].now);
-        state += state_words(rule, algorithm);
+        const struct taken taken = algorithm_at(rule, asked[i].algorithm, state, asked[i].now);
+        narrow(&left, i, permits_floor(rule, taken.room));
+        if (i == limit) decision->end = taken.end;
+        state += state_words(rule, asked[i].algorithm);
     }
     decision->limit = (uint32_t)limit;
     decision->remaining = left.permits;
@@ -121,7 +120,7 @@ static uint64_t permits_after(const struct rule *rule, const struct asked *asked
 {
     const struct algorithm *algorithm = asked->algorithm;
     const uint64_t permits = permits_left(rule, algorithm, state, asked->now);
-    if (permits == UINT64_MAX) return permits;
+    if (permits == UINT64_MAX) return permits; /* of no rate */
     if (!algorithm->pays_after) return subtract_to_zero(permits, permits_floor(rule, asked->cost));
     uint64_t copy[STATE_WORDS_MAX];
     memcpy(copy, state, algorithm->words * sizeof *copy);
@@ -134,12 +133,12 @@ void decide_peek(struct rules rules, const struct asked asked[], const uint64_t 
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
         const struct algorithm *algorithm = asked[i].algorithm;
-        const uint64_t permits = permits_after(rule, &asked[i], state);
-        narrow(&left, i, permits);
-        if (left.limit == i && algorithm->words != 0) decision->end = algorithm->mark(rule, state, asked[i].now);
+        const uint64_t end = algorithm_at(rule, algorithm, state, asked[i].now).end;
+        narrow(&left, i, permits_after(rule, &asked[i], state));
+        if (left.limit == i) decision->end = end;
         if (algorithm->due != NULL) {
-            const uint64_t end = algorithm->mark(rule, state, asked[i].now) + asked[i].cost;
-            decision->due.ns = most(decision->due.ns, ns_ceil_signed(rule, algorithm->due(rule, end, asked[i].cost)));
+            const uint64_t due = algorithm->due(rule, end + asked[i].cost, asked[i].cost);
+            decision->due.ns = most(decision->due.ns, ns_ceil_signed(rule, due));
         }
         state += state_words(rule, algorithm);
     }
@@ -156,23 +155,18 @@ void decide(struct rules rules, uint64_t *state, const struct question *question
 void charge(struct rules rules, uint64_t *state, uint64_t now_ns, const uint64_t cost[], uint64_t end[],
             weir_decision *decision)
 {
-    const uint64_t *of_all = state;
+    struct left left = {UINT64_MAX, 0};
     *decision = (weir_decision){.verdict = WEIR_ALLOW, .start = {now_ns}};
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
-        const struct algorithm *algorithm = algorithm_of(rule);
-        const uint64_t now = tick_at(rule, now_ns);
         uint64_t charged = ticks_of(rule, cost[i]);
-        if (algorithm->words != 0) charged = algorithm->overcharge(rule, state, now, charged);
+        const struct taken taken = algorithm_charge(rule, state, tick_at(rule, now_ns), &charged);
         if (i == 0) decision->charged = permits_floor(rule, charged);
-        if (end != NULL) end[i] = algorithm->words != 0 ? algorithm->mark(rule, state, now) : 0;
-        state += state_words(rule, algorithm);
+        if (end != NULL) end[i] = taken.end;
+        narrow(&left, i, permits_floor(rule, taken.room));
+        if (left.limit == i) decision->end = taken.end;
+        state += state_words(rule, algorithm_of(rule));
     }
-    const struct left left = left_now(rules, of_all, now_ns);
-    const struct rule *tightest = &rules.rule[left.limit];
-    const struct algorithm *algorithm = algorithm_of(tightest);
-    of_all += words_before(rules, left.limit);
-    if (algorithm->words != 0) decision->end = algorithm->mark(tightest, of_all, tick_at(tightest, now_ns));
     decision->remaining = left.permits;
     decision->limit = (uint32_t)left.limit;
     decision->reserved = rules.rule[0].generation | DECISION_SETTLED;
@@ -206,12 +200,12 @@ static bool waited_behind(struct rules rules, const uint64_t *state, uint64_t no
         const struct algorithm *algorithm = algorithm_of(rule);
         const uint64_t now = tick_at(rule, now_ns);
         const struct slot slot = slot_of(rule, i, decision, cost[i], end);
-        if (algorithm->words == 0) continue;
-        const bool waits = algorithm->waited_for(rule, state, now);
+        const bool waits = algorithm->balance(rule, state, now).waits;
+        if (rules.count == 1 && !waits) return false;
         const bool counts = !slot.guessed || (waits && decision->start.ns <= now_ns);
         waited = waited || waits;
-        if (counts && (slot.guessed || algorithm->mark(rule, state, now) != slot.end)) last = false;
-        state += state_words(rule, algorithm);
+        if (counts && (slot.guessed || algorithm_at(rule, algorithm, state, now).end != slot.end)) last = false;
+        if (i + 1 < rules.count) state += state_words(rule, algorithm);
     }
     return waited && !last;
 }
@@ -235,10 +229,11 @@ void settle(struct rules rules, uint64_t *state, uint64_t now_ns, const weir_dec
         const struct algorithm *algorithm = algorithm_of(rule);
         const uint64_t now = tick_at(rule, now_ns);
         const struct slot slot = slot_of(rule, i, decision, cost[i], end);
-        if (algorithm->words == 0) continue;
-        if (actual[i] > cost[i]) algorithm->overcharge(rule, state, now, ticks_of(rule, actual[i] - cost[i]));
-        else if (!keep && actual[i] < cost[i] && algorithm->give_back != NULL)
+        if (actual[i] > cost[i]) {
+            uint64_t extra = ticks_of(rule, actual[i] - cost[i]);
+            algorithm_charge(rule, state, now, &extra);
+        } else if (!keep && actual[i] < cost[i] && algorithm->give_back != NULL)
             algorithm->give_back(rule, state, now, &slot, ticks_of(rule, cost[i] - actual[i]));
-        state += state_words(rule, algorithm);
+        if (i + 1 < rules.count) state += state_words(rule, algorithm);
     }
 }

@@ -50,8 +50,7 @@ static inline void decide_allow(struct rules rules, const struct asked asked[], 
         const uint64_t start = waits ? tick_at(rule, start_ns) : asked[i].now;
         /* When another limit makes the call wait, it is to this one as if it came only then. */
         const uint64_t at = asked[i].start_ns == start_ns ? asked[i].now : start;
-        struct taken taken = {at, algorithm->possible(rule, 1) ? UINT64_MAX : 0};
-        if (algorithm->words != 0) taken = algorithm->commit(rule, state, at, start, asked[i].cost);
+        const struct taken taken = algorithm->commit(rule, state, at, start, asked[i].cost);
         narrow(&left, i, permits_floor(rule, taken.room));
         /* Of several schedules the slowest is the one that the work can be on. */
         if (algorithm->due != NULL) {
@@ -68,14 +67,10 @@ static inline void decide_allow(struct rules rules, const struct asked asked[], 
 
 /* Asks one limit: when could it start the call, and how long until this same call passes? */
 static inline void decide_ask(const struct rule *rule, struct asked *asked, const uint64_t *state, uint64_t now_ns,
-                              uint64_t permits, uint64_t wait_max_ns)
+                              uint64_t wait_max_ns)
 {
     const struct algorithm *algorithm = asked->algorithm;
     asked->start_ns = asked->wait_ns = WEIR_FOREVER;
-    if (algorithm->words == 0) {
-        if (algorithm->possible(rule, permits)) *asked = (struct asked){algorithm, asked->now, asked->cost, now_ns, 0};
-        return;
-    }
     const struct offer offer = algorithm->offer(rule, state, asked->now, asked->cost, wait_max_ns);
     if (offer.start == UINT64_MAX || offer.from == UINT64_MAX) return;
     const uint64_t start_ns = offer.start > asked->now ? ns_ceil(rule, offer.start) : now_ns;
@@ -98,7 +93,7 @@ static inline void decide_inline(struct rules rules, uint64_t *state, const stru
         const struct rule *rule = &rules.rule[i];
         const struct algorithm *algorithm = algorithm_of(rule);
         asked[i] = (struct asked){algorithm, tick_at(rule, now_ns), ticks_of(rule, cost[i]), 0, 0};
-        decide_ask(rule, &asked[i], of_limit, now_ns, cost[i], question->wait_max_ns);
+        decide_ask(rule, &asked[i], of_limit, now_ns, question->wait_max_ns);
         if (asked[i].wait_ns > retry_ns) refuses = i;
         if (asked[i].start_ns > start_ns) latest = i;
         retry_ns = most(retry_ns, asked[i].wait_ns);

@@ -47,21 +47,15 @@ static uint64_t window_left(const struct rule *rule, uint64_t at)
     return at_ns < begins ? begins - at_ns : period - (at_ns - begins);
 }
 
-/* For comparing with peers: a clock that goes back forgets the windows ahead, and a call of 0 opens one. */
-static bool as_peers(const struct rule *rule)
+static bool lies_before(const uint64_t *state, uint64_t at)
 {
-    return rule->flags & RULE_FOLLOWS_CLOCK;
-}
-
-static bool lies_before(const struct rule *rule, const uint64_t *state, uint64_t at)
-{
-    return at < state[BEFORE_END] && !as_peers(rule);
+    return at < state[BEFORE_END];
 }
 
 /* What counts against a call at this time. */
-static uint64_t counted(const struct rule *rule, const uint64_t *state, uint64_t at)
+static uint64_t counted(const uint64_t *state, uint64_t at)
 {
-    if (lies_before(rule, state, at)) return most(state[COUNT], state[BEFORE_COUNT]);
+    if (lies_before(state, at)) return most(state[COUNT], state[BEFORE_COUNT]);
     return at < state[END] ? state[COUNT] : 0;
 }
 
@@ -72,20 +66,16 @@ static void count_at(const struct rule *rule, uint64_t *state, uint64_t at, uint
         state[BEFORE_END] = state[END];
         state[COUNT] = 0;
         state[END] = add_saturating(at, window_left(rule, at));
-    } else if (lies_before(rule, state, at)) {
+    } else if (lies_before(state, at)) {
         state[BEFORE_COUNT] = add_saturating(state[BEFORE_COUNT], cost);
     }
     state[COUNT] = add_saturating(state[COUNT], cost);
 }
 
-static void defaults(struct limit *limit)
+static struct limit_problem compile(struct limit *limit, struct rule *rule)
 {
     if (limit->align == ALIGN_DEFAULT) limit->align = ALIGN_FIRST;
     if (limit->has_time) limit->count_refused = true;
-}
-
-static struct limit_problem compile(const struct limit *limit, struct rule *rule)
-{
     const struct limit_problem problem = limit_window(limit, rule);
     if (problem.message != NULL) return problem;
     if (limit->align == ALIGN_CLOCK) rule->flags |= ALIGNED;
@@ -117,26 +107,22 @@ static uint64_t most_in(const struct limit *limit, uint64_t window_ns)
     return most(opened_inside, limit->align == ALIGN_CLOCK ? opened_before : subtract_to_zero(opened_before, 1));
 }
 
-static bool possible(const struct rule *rule, uint64_t permits)
-{
-    return permits <= rule->burst;
-}
-
 static struct offer offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost, uint64_t wait_ns)
 {
     (void)wait_ns;
     if (cost > rule->burst) return (struct offer){now, UINT64_MAX};
-    if (add_saturating(counted(rule, state, now), cost) <= rule->burst) return (struct offer){now, now};
+    if (add_saturating(counted(state, now), cost) <= rule->burst) return (struct offer){now, now};
     const uint64_t from = add_saturating(state[COUNT], cost) <= rule->burst ? state[BEFORE_END] : state[END];
     return (struct offer){from, from};
 }
 
-static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at)
+static struct balance balance(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
-    return subtract_to_zero(rule->burst, counted(rule, state, at));
+    const uint64_t used = counted(state, now);
+    return (struct balance){subtract_to_zero(rule->burst, used), subtract_to_zero(used, rule->burst), false};
 }
 
-static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t now)
+static uint64_t ends_at(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
     (void)rule;
     return most(state[END], now);
@@ -145,19 +131,18 @@ static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t no
 static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
 {
     (void)at;
-    if (cost != 0 || as_peers(rule)) count_at(rule, state, start, cost);
-    return (struct taken){mark(rule, state, start), room(rule, state, start)};
+    if (cost != 0) count_at(rule, state, start, cost);
+    return (struct taken){ends_at(rule, state, start), balance(rule, state, start).left};
 }
 
 static void refused(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t cost)
 {
-    const bool counts = rule->flags & COUNTS_REFUSED;
     const bool blocked = now < state[END] && state[COUNT] > rule->burst; /* what follows does not block again */
-    if (counts || as_peers(rule)) count_at(rule, state, now, counts ? cost : 0);
-    if (!counts || blocked || rule->block_ns == 0) return;
-    const uint64_t until = add_saturating(now, rule->block_ns);
+    if (!(rule->flags & COUNTS_REFUSED)) return;
+    count_at(rule, state, now, cost);
+    if (blocked || rule->block_ns == 0) return;
     state[COUNT] = most(state[COUNT], add_saturating(rule->burst, 1));
-    state[END] = as_peers(rule) ? until : most(until, state[END]);
+    state[END] = most(state[END], add_saturating(now, rule->block_ns));
 }
 
 /* Windows do not overlap, so who started in this one was counted in it; a block only has an end. */
@@ -174,25 +159,19 @@ static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, co
     state[COUNT] = subtract_to_zero(state[COUNT], least(unused, slot->cost));
 }
 
-static uint64_t overcharge(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t extra)
-{
-    if (extra != 0) count_at(rule, state, now, extra);
-    return extra;
-}
-
 /* The open window stays open and keeps its count: from its start on it lasts as long as the new ones do, but if that is
    over by now as long as it still did.  A block stays, and so does an end that lies further off than a window. */
 static void carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next, uint64_t now,
                   weir_carry how)
 {
-    const uint64_t count = counted(from, state, now), period = period_of(from), lasts = period_of(to);
+    const uint64_t count = counted(state, now), period = period_of(from), lasts = period_of(to);
     const uint64_t left = subtract_to_zero(state[END], now), moved = add_saturating(left, lasts);
     const bool blocked = from->block_ns != 0 && count > from->burst;
     memset(next, 0, WORDS * sizeof *next);
     if (how == WEIR_RESET || left == 0) return;
     uint64_t stays = moved > period ? moved - period : least(left, lasts);
     if (to->flags & ALIGNED) stays = window_left(to, to->anchor_tick);
-    if (blocked || (left > period && !as_peers(from))) stays = left;
+    if (blocked || left > period) stays = left;
     next[END] = add_saturating(to->anchor_tick, stays);
     next[COUNT] = blocked ? most(count, add_saturating(to->burst, 1)) : count;
 }
@@ -204,23 +183,18 @@ const struct algorithm *fixed_window_algorithm(void)
         .options = WITH(ALIGN) | WITH(BLOCK) | WITH(COUNT_REFUSED),
         .note = "nothing is taken ahead of its window: a call that waits comes back when the next one begins",
         .words = WORDS,
-        .defaults = defaults,
         .compile = compile,
-        .align = align_to_epoch,
+        .has_epoch = true,
         .facts = facts,
         .most_in = most_in,
-        .possible = possible,
         .offer = offer,
         .commit = commit,
         .refused = refused,
-        .room = room,
+        .balance = balance,
         .full = full_at_end,
-        .idle = mark,
-        .mark = mark,
+        .idle = ends_at,
         .start_of = started,
-        .waited_for = nobody_waits,
         .give_back = give_back,
-        .overcharge = overcharge,
         .carry = carry,
     };
     return &fixed_window;

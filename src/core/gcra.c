@@ -30,18 +30,14 @@ static uint64_t drained_at(const struct rule *rule, const uint64_t *state, uint6
     return gcra_drained_at(rule, state[0], now);
 }
 
-static struct limit_problem compile(const struct limit *limit, struct rule *rule)
+static struct limit_problem compile(struct limit *limit, struct rule *rule)
 {
+    limit_default_burst(limit);
     const struct limit_problem problem = limit_line(limit, rule);
     if (problem.message != NULL) return problem;
     if (limit->start != START_EMPTY) rule->flags |= RULE_STARTS_FULL;
     if (rule->burst >> rule->scale != 0) return limit_fine();
     return limit_wrong(OPTION_BURST, "burst is at least 1, or nothing could ever pass; for example burst=1");
-}
-
-static bool possible(const struct rule *rule, uint64_t permits)
-{
-    return permits <= permits_floor(rule, rule->burst);
 }
 
 static struct offer offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost, uint64_t wait_ns)
@@ -60,14 +56,11 @@ static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at
     return (struct taken){drained, gcra_room(rule, start, drained)};
 }
 
-static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at)
+static struct balance balance(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
-    return gcra_room(rule, at, gcra_drained_at(rule, state[0], at));
-}
-
-static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t now)
-{
-    return drained_at(rule, state, now);
+    const uint64_t used = drained_at(rule, state, now) - now;
+    const uint64_t owed = subtract_to_zero(used, rule->burst);
+    return (struct balance){subtract_to_zero(rule->burst, used), owed, owed != 0};
 }
 
 static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_t end, uint64_t cost)
@@ -77,11 +70,6 @@ static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_
     return end > INT64_MAX ? 0 : subtract_to_zero(end, rule->burst); /* a negative end lies before the clock was set */
 }
 
-static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t now)
-{
-    return state[0] > add_saturating(now, rule->burst);
-}
-
 static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)
 {
     (void)rule;
@@ -89,15 +77,6 @@ static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, co
     /* Where an earlier slot was given back, this one has drained sooner than its end says: from its start on. */
     const uint64_t by_start = subtract_to_zero(add_saturating(slot->start, slot->cost), now);
     state[0] = subtract_to_zero(state[0], least(unused, least(by_end, by_start)));
-}
-
-static uint64_t overcharge(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t extra)
-{
-    const uint64_t drained = drained_at(rule, state, now);
-    const uint64_t last = add_saturating(add_saturating(now, rule->burst), rule->debt);
-    const uint64_t charged = least(extra, subtract_to_zero(last, drained));
-    if (charged != 0) state[0] = drained + charged;
-    return charged;
 }
 
 static void hold(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t out)
@@ -150,24 +129,19 @@ const struct algorithm *gcra_algorithm(void)
         .name = "gcra",
         .options = WITH(BURST) | WITH(START) | WITH(DEBT),
         .words = 1,
-        .defaults = limit_default_burst,
         .compile = compile,
         .facts = facts,
         .most_in = most_in,
-        .possible = possible,
         .offer = offer,
         .commit = commit,
-        .room = room,
-        .mark = mark,
         .start_of = start_of,
-        .waited_for = waited_for,
         .give_back = give_back,
-        .overcharge = overcharge,
         .hold = hold,
         .slice = slice,
         .carry = carry,
+        .balance = balance,
         .full = full_at_end,
-        .idle = mark,
+        .idle = drained_at,
     };
     return &gcra;
 }

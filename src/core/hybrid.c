@@ -167,8 +167,9 @@ static const char *note_of(const struct limit *limit)
     return "burst and catchup are the defaults of pacing: they hold the average on a busy machine";
 }
 
-static struct limit_problem compile(const struct limit *limit, struct rule *rule)
+static struct limit_problem compile(struct limit *limit, struct rule *rule)
 {
+    defaults(limit);
     struct limit_problem problem = limit_line(limit, rule);
     if (problem.message != NULL) return problem;
     if (limit->start == START_FULL) rule->flags |= RULE_STARTS_FULL;
@@ -184,11 +185,6 @@ static struct limit_problem compile(const struct limit *limit, struct rule *rule
                                      "burst=2, or for a slower rate algorithm=gcra");
 }
 
-static bool possible(const struct rule *rule, uint64_t permits)
-{
-    return ticks_of(rule, permits) <= FAR;
-}
-
 static struct offer offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost, uint64_t wait_ns)
 {
     (void)wait_ns;
@@ -201,10 +197,18 @@ static struct offer offer(const struct rule *rule, const uint64_t *state, uint64
     return (struct offer){now, beyond ? UINT64_MAX : start};
 }
 
+/* Untouched, it has what a call of one permit needs. */
 static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at)
 {
     const struct pools_now pools = begin(rule, state, at, UINT64_C(1) << (rule->scale & 63));
     return as_ticks(active_at(rule, &pools, as_signed(at)));
+}
+
+static struct balance balance(const struct rule *rule, const uint64_t *state, uint64_t now)
+{
+    const struct pools_now pools = begin(rule, state, now, 0);
+    const int64_t active = active_at(rule, &pools, as_signed(now));
+    return (struct balance){as_ticks(active), as_ticks(-active), active < 0};
 }
 
 /* Whoever reads them bounds them. */
@@ -234,11 +238,6 @@ static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at
     return (struct taken){state[SCHEDULE], as_ticks(active_at(rule, &pools, t))};
 }
 
-static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t now)
-{
-    return (uint64_t)begin(rule, state, now, 0).schedule;
-}
-
 static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_t end, uint64_t cost)
 {
     const struct pools_now pools = pools_of(state);
@@ -255,13 +254,6 @@ static void correct(const struct rule *rule, uint64_t *state, struct pools_now *
     store(state, pools);
 }
 
-static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t now)
-{
-    const struct pools_now pools = pools_of(state);
-    const int64_t t = as_signed(now);
-    return state[SINCE] != 0 && (t < pools.schedule || straight(rule, &pools, t) < 0);
-}
-
 static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)
 {
     struct pools_now pools = pools_of(state);
@@ -270,18 +262,6 @@ static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, co
     const int64_t gone = grown(subtract_to_zero(now, slot->start), rule->ratio);
     const int64_t back = as_signed(least(unused, as_ticks(as_signed(slot->cost) - gone)));
     correct(rule, state, &pools, t, back);
-}
-
-static uint64_t overcharge(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t extra)
-{
-    struct pools_now pools = begin(rule, state, now, 0);
-    const int64_t t = as_signed(now);
-    const int64_t room = clamp(active_at(rule, &pools, t) + as_signed(rule->debt));
-    const uint64_t charged = least(extra, as_ticks(room));
-    if (charged == 0) return 0;
-    store_begun(rule, state, &pools);
-    correct(rule, state, &pools, t, -as_signed(charged));
-    return charged;
 }
 
 /* Begun anew, as after a change, the state may have permits out before its first call. */
@@ -419,25 +399,20 @@ const struct algorithm *hybrid_algorithm(void)
         .options = WITH(BURST) | WITH(CATCHUP) | WITH(START) | WITH(DEBT),
         .words = WORDS,
         .note_of = note_of,
-        .defaults = defaults,
         .compile = compile,
         .facts = facts,
         .most_in = most_in,
-        .possible = possible,
         .offer = offer,
         .commit = commit,
-        .room = room,
-        .mark = mark,
         .start_of = start_of,
-        .waited_for = waited_for,
         .give_back = give_back,
-        .overcharge = overcharge,
         .hold = hold,
         .slice = slice,
         .carry = carry,
         .due = due,
         .account = account,
         .shift = shift,
+        .balance = balance,
         .full = full,
         .idle = idle,
     };

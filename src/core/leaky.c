@@ -17,8 +17,8 @@
    The leak of each call is rounded down, so the answers depend on when the calls came; a permit loses less than a
    thousandth of itself.  nginx counts an excess: the level before the call.
 
-   Where the clock goes back, weir's level is as high as it was then: it leaks down to what is stored at `last`.  nginx
-   stands still for up to a minute, and then begins anew from the earlier time: RULE_FOLLOWS_CLOCK.
+   Where the clock goes back, the level is as high as it was then: it leaks down to what is stored at `last`.  (nginx
+   stands still for up to a minute, and then begins anew from the earlier time.)
 
    May touch: its arguments.  Promises: at most burst + rate * (t + 1 ms) permits start in any window t; nodelay without
    the 1 ms, for windows of whole ms.  Leaves to others: the lock around the words.  Source: nginx 1.22.1. */
@@ -28,7 +28,7 @@
 #include "core/num.h"
 
 enum { LEVEL, LAST, WORDS };
-enum { MILLISECOND_NS = 1000000, SECOND_NS = 1000000000, THOUSAND = 1000, BACK_MAX_MS = 60000 };
+enum { MILLISECOND_NS = 1000000, SECOND_NS = 1000000000, THOUSAND = 1000 };
 static const uint64_t LEVEL_MAX = UINT64_C(1) << 62; /* burst fits twice */
 static const uint64_t RATE_MAX = UINT64_C(1000000000000);
 
@@ -95,14 +95,9 @@ struct bucket {
 static struct bucket bucket_at(const struct rule *rule, const uint64_t *state, uint64_t tick)
 {
     const uint64_t level = state[LEVEL], last = state[LAST], ms = ms_at(rule, tick);
-    const uint64_t back_ms = subtract_to_zero(last, ms);
-    const bool follows = rule->flags & RULE_FOLLOWS_CLOCK;
-    if (back_ms == 0 || (follows && back_ms > BACK_MAX_MS)) {
-        const uint64_t left = subtract_to_zero(level, leak(rule, back_ms == 0 ? ms - last : 1));
-        return (struct bucket){left, left, ms, 0};
-    }
-    const uint64_t later_ms = follows ? 0 : back_ms;
-    return (struct bucket){add_saturating(level, leak_ceil(rule, later_ms)), level, last, later_ms};
+    if (ms < last) return (struct bucket){add_saturating(level, leak_ceil(rule, last - ms)), level, last, last - ms};
+    const uint64_t left = subtract_to_zero(level, leak(rule, ms - last));
+    return (struct bucket){left, left, ms, 0};
 }
 
 /* The first ms at which the bucket is no higher than this. */
@@ -131,8 +126,9 @@ static bool leak_rate(const struct limit *limit, struct rule *rule)
     return rule->second != UINT64_MAX;
 }
 
-static struct limit_problem compile(const struct limit *limit, struct rule *rule)
+static struct limit_problem compile(struct limit *limit, struct rule *rule)
 {
+    limit_default_burst(limit);
     limit_plain_clock(rule);
     rule->burst = limit->burst;
     rule->fourth = limit->nodelay ? UINT64_MAX : limit->delay;
@@ -162,11 +158,6 @@ static struct limit_problem compile(const struct limit *limit, struct rule *rule
                                      "for example delay=8");
 }
 
-static bool possible(const struct rule *rule, uint64_t permits)
-{
-    return permits <= rule->burst;
-}
-
 static struct offer offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost, uint64_t wait_ns)
 {
     const uint64_t poured = thousandths(cost), top = highest(rule, wait_ns);
@@ -190,13 +181,19 @@ static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at
     const struct bucket bucket = bucket_at(rule, state, at);
     const uint64_t next[WORDS] = {least(add_saturating(bucket.level, thousandths(cost)), LEVEL_MAX), bucket.last};
     for (int i = 0; i < WORDS && cost != 0; i++) state[i] = next[i];
-    return (struct taken){position(rule, bucket.last) + next[LEVEL], room(rule, next, start)};
+    const bool stands = cost == 0 && bucket.height != 0; /* where the last slot ends was said by its own leak */
+    const uint64_t end =
+        stands ? position(rule, state[LAST]) + state[LEVEL] : position(rule, bucket.last) + next[LEVEL];
+    return (struct taken){end, room(rule, next, start)};
 }
 
-static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t now)
+/* Behind a clock that went back somebody may wait. */
+static struct balance balance(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
     const struct bucket bucket = bucket_at(rule, state, now);
-    return bucket.height == 0 ? position(rule, bucket.last) : position(rule, state[LAST]) + state[LEVEL];
+    const uint64_t top = highest(rule, 0), above = subtract_to_zero(bucket.height, top);
+    const bool waits = above != 0 || bucket.later_ms != 0;
+    return (struct balance){subtract_to_zero(top, bucket.height) / THOUSAND, above / THOUSAND, waits};
 }
 
 /* Up to a ms after the start that was told: the bucket knows whole ms, and nobody starts before his turn. */
@@ -206,12 +203,6 @@ static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_
     const uint64_t level = end - position(rule, state[LAST]);
     if (level > INT64_MAX || level <= calm(rule)) return 0;
     return tick_of(rule, add_saturating(state[LAST], ms_to_leak(rule, level - calm(rule))));
-}
-
-static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t now)
-{
-    const struct bucket bucket = bucket_at(rule, state, now);
-    return bucket.later_ms != 0 || bucket.height > highest(rule, 0);
 }
 
 /* Of a slot that starts no more is left in the bucket than `calm`; the rest has leaked, and been used: until now, or
@@ -226,14 +217,6 @@ static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, co
     const uint64_t left = subtract_to_zero(least(thousandths(slot->cost), add_saturating(at_start, before)), since);
     const uint64_t back = least(thousandths(unused), left);
     state[LEVEL] = subtract_to_zero(state[LEVEL], back);
-}
-
-static uint64_t overcharge(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t extra)
-{
-    const uint64_t level = bucket_at(rule, state, now).level;
-    const uint64_t charged = least(extra, subtract_to_zero(LEVEL_MAX, level) / THOUSAND);
-    commit(rule, state, now, now, charged);
-    return charged;
 }
 
 /* What was used stays the whole ms in which it leaks; more of them than 64 bits hold fill the bucket. */
@@ -283,8 +266,9 @@ static struct facts facts(const struct limit *limit, const struct rule *rule)
 /* The window's first and last ns lie up to this many ms apart.  A delayed start is cut to its ms. */
 static uint64_t most_in(const struct limit *limit, uint64_t window_ns)
 {
+    struct limit said = *limit;
     struct rule rule = {0};
-    if (compile(limit, &rule).message != NULL) return UINT64_MAX;
+    if (compile(&said, &rule).message != NULL) return UINT64_MAX;
     const uint64_t ms = multiply_divide_ceil(subtract_to_zero(window_ns, 1), 1, MILLISECOND_NS);
     const uint64_t full = thousandths(limit->burst), at_once = least(full, calm(&rule));
     if (leaks_empty(&rule)) return multiply_divide_floor(limit->burst, 1 + ms / ms_to_leak(&rule, full), 1);
@@ -299,20 +283,15 @@ const struct algorithm *leaky_algorithm(void)
         .options = WITH(BURST) | WITH(DELAY) | WITH(NODELAY),
         .note = "counts in whole ms, as nginx does; without nodelay all above 1 + delay has to be reserved, and waits",
         .words = WORDS,
-        .defaults = limit_default_burst,
         .compile = compile,
         .facts = facts,
         .most_in = most_in,
-        .possible = possible,
         .offer = offer,
         .commit = commit,
-        .room = room,
-        .mark = mark,
         .start_of = start_of,
-        .waited_for = waited_for,
         .give_back = give_back,
-        .overcharge = overcharge,
         .carry = carry,
+        .balance = balance,
         .full = full,
         .idle = idle,
     };

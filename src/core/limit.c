@@ -155,20 +155,13 @@ uint64_t limit_spacing_ns(const struct limit *limit)
     return period_ns / permits + (period_ns % permits >= permits - permits / 2);
 }
 
-void limit_defaults(struct limit *limit)
-{
-    const struct algorithm *algorithm = algorithm_named(limit->algorithm);
-    if (algorithm != NULL && algorithm->defaults != NULL) algorithm->defaults(limit);
-}
-
-struct limit_problem limit_compile(const struct limit *limit, struct rule *rule)
+struct limit_problem limit_compile(struct limit *limit, struct rule *rule)
 {
     const struct algorithm *algorithm = algorithm_named(limit->algorithm);
     *rule = (struct rule){.algorithm = limit->algorithm};
     if (algorithm == NULL) return limit_wrong(OPTION_ALGORITHM, " is unknown");
-    if (limit->shadow)
-        return limit_wrong(
-            OPTION_SHADOW,
-            "shadow is known, but not built yet here; in weir.yaml it is shadow: true, beside the limit");
-    return algorithm->compile(limit, rule);
+    const struct limit_problem problem = algorithm->compile(limit, rule);
+    if (!limit->shadow) return problem;
+    return limit_wrong(OPTION_SHADOW,
+                       "shadow is known, but not built yet here; in weir.yaml it is shadow: true, beside the limit");
 }

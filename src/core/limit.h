@@ -9,25 +9,26 @@
 
 #include "core/rule.h"
 
+/* In the order of the canonical text; the rows are in plan/option.c. */
 enum option_kind {
     OPTION_BURST,
-    OPTION_ALGORITHM,
+    OPTION_COLD,
     OPTION_CATCHUP,
     OPTION_STRICTNESS,
-    OPTION_COLD,
-    OPTION_DELAY,
+    OPTION_ALGORITHM,
     OPTION_NODELAY,
+    OPTION_DELAY,
+    OPTION_DEBT,
     OPTION_WARMUP,
     OPTION_GAP,
-    OPTION_HOLD,
     OPTION_BLOCK,
     OPTION_PAY,
     OPTION_ALIGN,
     OPTION_EDGE,
     OPTION_START,
-    OPTION_DEBT,
     OPTION_COUNT_REFUSED,
     OPTION_SHADOW,
+    OPTION_HOLD,
     OPTIONS,
     OPTION_RATE = OPTIONS /* what stands before the options */
 };
@@ -78,16 +79,13 @@ static inline struct limit_problem limit_wrong(enum option_kind option, const ch
     return (struct limit_problem){(int)option, message};
 }
 
-/* Fills the rule, its clock set to tick 1 at 0 ns. */
-struct limit_problem limit_compile(const struct limit *limit, struct rule *rule);
-
-/* Fills what was not said and depends on nothing but the rest. */
-void limit_defaults(struct limit *limit);
+/* Fills what was not said, and the rule, its clock set to tick 1 at 0 ns. */
+struct limit_problem limit_compile(struct limit *limit, struct rule *rule);
 
 /* permits / period_ns, reduced; false when they do not fit in 64 bits. */
 bool limit_rate(const struct limit *limit, uint64_t *permits, uint64_t *period_ns);
 
-/* ---- for the algorithms' own compile and defaults ---- */
+/* ---- for the algorithms' own compile ---- */
 
 /* The clock of a line, 2^scale ticks per permit; and burst in its ticks, which may be 0. */
 struct limit_problem limit_line(const struct limit *limit, struct rule *rule);

@@ -17,8 +17,7 @@
 enum { RULE_WORDS = 8, STATE_WORDS_MAX = 7 /* of those whose state does not grow with the limit */ };
 
 enum rule_flag {
-    RULE_STARTS_FULL = 1,
-    RULE_FOLLOWS_CLOCK = 2,  /* for comparing with peers: a clock that goes back is taken over as they do */
+    RULE_STARTS_FULL = 1,    /* 2 is free */
     RULE_COUNTS_REFUSED = 4, /* refused calls are counted like those that pass */
     RULE_A = 8,              /* three for each algorithm to name */
     RULE_B = 16,

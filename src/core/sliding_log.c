@@ -35,8 +35,9 @@ static uint64_t span_of(const struct rule *rule)
     return add_saturating(rule->period_ns, (rule->flags & SLIDING_LOG_CLOSED) != 0);
 }
 
-static struct limit_problem compile(const struct limit *limit, struct rule *rule)
+static struct limit_problem compile(struct limit *limit, struct rule *rule)
 {
+    if (limit->edge == EDGE_DEFAULT) limit->edge = EDGE_OPEN;
     const struct limit_problem problem = limit_window(limit, rule);
     if (problem.message != NULL) return problem;
     if (rule->burst > ENTRIES_MAX) {
@@ -51,16 +52,6 @@ static struct limit_problem compile(const struct limit *limit, struct rule *rule
     const uint64_t longest_ns = most(rule->period_ns, multiply_divide_floor(rule->burst, rule->gap_ns, 1));
     rule->flags |= stamps_flag(longest_ns, rule->burst);
     return limit_fine();
-}
-
-static void defaults(struct limit *limit)
-{
-    if (limit->edge == EDGE_DEFAULT) limit->edge = EDGE_OPEN;
-}
-
-static bool possible(const struct rule *rule, uint64_t permits)
-{
-    return permits <= rule->burst;
 }
 
 /* ---- asking ---- */
@@ -111,62 +102,21 @@ static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t 
 /* Entered in order: where the clock has gone back, or somebody waits for a later start, as if at that time. */
 static void enter(const struct rule *rule, uint64_t *state, uint64_t ns, uint64_t permits)
 {
-    const uint64_t entered_ns = rule->flags & RULE_FOLLOWS_CLOCK ? ns : most(ns, state[STAMPS_NEWEST]);
+    const uint64_t entered_ns = most(ns, state[STAMPS_NEWEST]);
     for (uint64_t i = least(permits, stamps_capacity(rule)); i > 0; i--) {
         stamps_append(rule, state, entered_ns);
         state[END] = add_saturating(state[END], 1);
     }
 }
 
+static struct balance balance(const struct rule *rule, const uint64_t *state, uint64_t now)
+{
+    return (struct balance){room(rule, state, now), 0, waited_for(rule, state, now)};
+}
+
 static void note_width(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t permits)
 {
     state[WIDEST] = waited_for(rule, state, now) ? most(state[WIDEST], permits) : permits;
-}
-
-static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
-{
-    if (cost != 0) note_width(rule, state, at, cost);
-    enter(rule, state, plain_ns(rule, start), cost);
-    return (struct taken){state[END], room(rule, state, start)};
-}
-
-/* Not while somebody waits: it would push him out of the ring. */
-static void refused(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t cost)
-{
-    const bool pushes = waited_for(rule, state, now) && !(rule->flags & RULE_FOLLOWS_CLOCK);
-    if (rule->flags & SLIDING_LOG_COUNTS_REFUSED && !pushes) enter(rule, state, plain_ns(rule, now), cost);
-}
-
-static uint64_t full(const struct rule *rule, const weir_decision *decision, uint64_t now)
-{
-    if (decision->remaining >= rule->burst) return now;
-    return add_saturating(most(now, plain_tick(rule, decision->start.ns)), most(span_of(rule), rule->gap_ns));
-}
-
-static uint64_t idle(const struct rule *rule, const uint64_t *state, uint64_t now)
-{
-    return most(plain_tick(rule, after(rule, state, 1, most(span_of(rule), rule->gap_ns))), now);
-}
-
-/* ---- correcting ---- */
-
-static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t now)
-{
-    (void)rule;
-    (void)now;
-    return state[END];
-}
-
-/* Not where somebody waits behind it: he is known by his place. */
-static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)
-{
-    const uint64_t start_ns = plain_ns(rule, slot->start), kept = stamps_kept(rule, state);
-    uint64_t newer = 0, count = 0;
-    while (newer < kept && stamps_get(rule, state, newer + 1) > start_ns) newer++;
-    while (count < least(unused, kept - newer) && stamps_get(rule, state, newer + count + 1) == start_ns) count++;
-    if (newer != 0 && waited_for(rule, state, now)) return;
-    stamps_remove(rule, state, newer, count);
-    state[END] = subtract_to_zero(state[END], count);
 }
 
 static void book_each(const struct rule *rule, uint64_t *state, uint64_t now_ns, uint64_t permits)
@@ -188,11 +138,47 @@ static void book(const struct rule *rule, uint64_t *state, uint64_t now_ns, uint
     book_each(rule, state, now_ns, (permits - singly) % burst);
 }
 
-static uint64_t overcharge(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t extra)
+/* What is charged and does not fit is entered as if each permit of it had waited. */
+static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
 {
-    note_width(rule, state, now, 1);
-    book(rule, state, plain_ns(rule, now), extra);
-    return extra;
+    const uint64_t start_ns = plain_ns(rule, start);
+    const bool fits = cost <= rule->burst && passes_at(rule, state, cost) <= start_ns;
+    if (cost != 0) note_width(rule, state, at, fits ? cost : 1);
+    if (fits) enter(rule, state, start_ns, cost);
+    else book(rule, state, start_ns, cost);
+    return (struct taken){state[END], room(rule, state, start)};
+}
+
+/* Not while somebody waits: it would push him out of the ring. */
+static void refused(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t cost)
+{
+    if (!(rule->flags & SLIDING_LOG_COUNTS_REFUSED) || waited_for(rule, state, now)) return;
+    enter(rule, state, plain_ns(rule, now), cost);
+}
+
+static uint64_t full(const struct rule *rule, const weir_decision *decision, uint64_t now)
+{
+    if (decision->remaining >= rule->burst) return now;
+    return add_saturating(most(now, plain_tick(rule, decision->start.ns)), most(span_of(rule), rule->gap_ns));
+}
+
+static uint64_t idle(const struct rule *rule, const uint64_t *state, uint64_t now)
+{
+    return most(plain_tick(rule, after(rule, state, 1, most(span_of(rule), rule->gap_ns))), now);
+}
+
+/* ---- correcting ---- */
+
+/* Not where somebody waits behind it: he is known by his place. */
+static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)
+{
+    const uint64_t start_ns = plain_ns(rule, slot->start), kept = stamps_kept(rule, state);
+    uint64_t newer = 0, count = 0;
+    while (newer < kept && stamps_get(rule, state, newer + 1) > start_ns) newer++;
+    while (count < least(unused, kept - newer) && stamps_get(rule, state, newer + count + 1) == start_ns) count++;
+    if (newer != 0 && waited_for(rule, state, now)) return;
+    stamps_remove(rule, state, newer, count);
+    state[END] = subtract_to_zero(state[END], count);
 }
 
 /* ---- changing the limit while others wait ---- */
@@ -280,23 +266,6 @@ static void carry(const struct rule *from, const struct rule *to, const uint64_t
     book(&narrow, next, now_ns, waiting);
 }
 
-/* ---- for comparing with peers ---- */
-
-uint64_t sliding_log_entries(const struct rule *rule, const uint64_t *state)
-{
-    return stamps_kept(rule, state);
-}
-
-uint64_t sliding_log_entry_ns(const struct rule *rule, const uint64_t *state, uint64_t back)
-{
-    return stamps_get(rule, state, back);
-}
-
-void sliding_log_forget(const struct rule *rule, uint64_t *state, uint64_t back)
-{
-    stamps_remove(rule, state, back - 1, 1);
-}
-
 /* ---- in numbers ---- */
 
 static struct facts facts(const struct limit *limit, const struct rule *rule)
@@ -330,21 +299,16 @@ const struct algorithm *sliding_log_algorithm(void)
         .note = "exact: no window of the period holds more, wherever it begins; memory grows with the count",
         .words = STAMPS_HEADER,
         .more_words = stamps_words,
-        .defaults = defaults,
         .compile = compile,
         .facts = facts,
         .most_in = most_in,
-        .possible = possible,
         .offer = offer,
         .commit = commit,
         .refused = refused,
-        .room = room,
-        .mark = mark,
         .start_of = start_of,
-        .waited_for = waited_for,
         .give_back = give_back,
-        .overcharge = overcharge,
         .carry = carry,
+        .balance = balance,
         .full = full,
         .idle = idle,
     };

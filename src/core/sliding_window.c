@@ -81,16 +81,11 @@ static uint64_t tick_when(const struct rule *rule, const struct counters *counte
     return plain_tick(rule, counters->ends_ns - least(left_ns, counters->left_ns));
 }
 
-static struct limit_problem compile(const struct limit *limit, struct rule *rule)
+static struct limit_problem compile(struct limit *limit, struct rule *rule)
 {
     const struct limit_problem problem = limit_window(limit, rule);
     rule->debt = limit_debt(limit, rule);
     return problem;
-}
-
-static bool possible(const struct rule *rule, uint64_t permits)
-{
-    return permits <= rule->burst;
 }
 
 static struct offer offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost, uint64_t wait_ns)
@@ -103,14 +98,16 @@ static struct offer offer(const struct rule *rule, const uint64_t *state, uint64
     return (struct offer){from, from};
 }
 
-static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at)
+/* Before a window that was counted in already nothing passes. */
+static struct balance balance(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
-    const struct counters counters = counters_at(rule, state, at);
-    return counters.early ? 0 : subtract_to_zero(rule->burst, weighted(rule, &counters));
+    const struct counters counters = counters_at(rule, state, now);
+    const uint64_t used = weighted(rule, &counters), owed = subtract_to_zero(used, rule->burst);
+    return (struct balance){counters.early ? 0 : subtract_to_zero(rule->burst, used), owed, counters.early};
 }
 
 /* When no permit counts any more. */
-static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t now)
+static uint64_t nothing_counts(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
     const struct counters counters = counters_at(rule, state, now);
     return tick_when(rule, &counters, rule->burst);
@@ -124,21 +121,17 @@ static uint64_t idle(const struct rule *rule, const uint64_t *state, uint64_t no
     if (ends_ns == 0) return now;
     const bool moved = add_saturating(ends_ns, rule->offset_ns) % period_of(rule) != 0;
     const uint64_t over = moved ? plain_tick(rule, add_saturating(ends_ns, period_of(rule))) : 0;
-    return most(most(mark(rule, state, now), over), now);
+    return most(most(nothing_counts(rule, state, now), over), now);
 }
 
 static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
 {
     (void)start;
+    if (cost == 0) return (struct taken){nothing_counts(rule, state, at), balance(rule, state, at).left};
     const struct counters counters = counters_at(rule, state, at);
     const uint64_t next[WORDS] = {counters.ends_ns, counters.previous, add_saturating(counters.current, cost)};
-    for (int i = 0; i < WORDS && cost != 0; i++) state[i] = next[i];
-    return (struct taken){mark(rule, state, at), room(rule, state, at)};
-}
-
-static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t now)
-{
-    return counters_at(rule, state, now).early;
+    for (int i = 0; i < WORDS; i++) state[i] = next[i];
+    return (struct taken){nothing_counts(rule, state, at), balance(rule, state, at).left};
 }
 
 /* As if it had never been counted; what was decided in between was decided with more. */
@@ -150,15 +143,6 @@ static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, co
     if (before_end_ns == 0 || before_end_ns > add_saturating(period_ns, period_ns)) return;
     uint64_t *counter = &state[before_end_ns <= period_ns ? CURRENT : PREVIOUS];
     *counter = subtract_to_zero(*counter, least(unused, slot->cost));
-}
-
-static uint64_t overcharge(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t extra)
-{
-    const struct counters counters = counters_at(rule, state, now);
-    const uint64_t most_owed = add_saturating(rule->burst, rule->debt);
-    const uint64_t charged = least(extra, subtract_to_zero(most_owed, weighted(rule, &counters)));
-    commit(rule, state, now, now, charged);
-    return charged;
 }
 
 /* A count is the time in which so many come back. */
@@ -217,19 +201,15 @@ const struct algorithm *sliding_window_algorithm(void)
         .note = "takes the calls of the window before for evenly spread; where they were not, twice the count passes",
         .words = WORDS,
         .compile = compile,
-        .align = align_to_epoch,
+        .has_epoch = true,
         .facts = facts,
         .most_in = most_in,
-        .possible = possible,
         .offer = offer,
         .commit = commit,
-        .room = room,
-        .mark = mark,
         .start_of = started,
-        .waited_for = waited_for,
         .give_back = give_back,
-        .overcharge = overcharge,
         .carry = carry,
+        .balance = balance,
         .full = full_at_end,
         .idle = idle,
     };

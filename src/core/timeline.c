@@ -84,7 +84,7 @@ static void pass(const struct rule *rule, uint64_t *state, uint64_t now, uint64_
     if (state[TIMELINE_SLOT] == 0) state[TIMELINE_SLOT] = state[TIMELINE_SEEN] = now;
     const bool reads = !covers(rule, state);
     /* Each reading closes up to itself and so covers a slot: one that goes back would cover another. */
-    state[TIMELINE_LATEST] = rule->flags & RULE_FOLLOWS_CLOCK ? now : most(state[TIMELINE_LATEST], now);
+    state[TIMELINE_LATEST] = most(state[TIMELINE_LATEST], now);
     if (reads) state[TIMELINE_SEEN] = state[TIMELINE_LATEST];
     const uint64_t seen = state[TIMELINE_SEEN];
     state[TIMELINE_SLOT] = add_saturating(state[TIMELINE_SLOT], cost);
@@ -130,13 +130,9 @@ static uint64_t shift_for(struct decimal strictness)
     return shift;
 }
 
-static void defaults(struct limit *limit)
+static struct limit_problem compile(struct limit *limit, struct rule *rule)
 {
     limit->has_strictness = limit->factor.digits == 0 || limit->strictness.digits != 0;
-}
-
-static struct limit_problem compile(const struct limit *limit, struct rule *rule)
-{
     struct limit_problem problem = limit_line(limit, rule);
     rule->second = shift_for(limit->strictness);
     if (problem.message != NULL || limit->factor.digits == 0) return problem;
@@ -169,11 +165,6 @@ static struct facts facts(const struct limit *limit, const struct rule *rule)
 
 /* ---- asking ---- */
 
-static bool possible(const struct rule *rule, uint64_t permits)
-{
-    return ticks_of(rule, permits) <= INT64_MAX;
-}
-
 static struct offer offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost, uint64_t wait_ns)
 {
     (void)rule;
@@ -183,18 +174,11 @@ static struct offer offer(const struct rule *rule, const uint64_t *state, uint64
     return (struct offer){now, beyond ? UINT64_MAX : tick_of(start)};
 }
 
-static uint64_t mark(const struct rule *rule, const uint64_t *state, uint64_t now)
-{
-    (void)rule;
-    return slot_at(state, position_of(now)) - TIMELINE_ZERO;
-}
-
 static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
 {
     const uint64_t end = add_saturating(slot_at(state, position_of(at)), cost); /* what is closed comes after it */
     (void)start;
-    /* The peers read the clock for a call of no time, too. */
-    if (cost != 0 || rule->flags & RULE_FOLLOWS_CLOCK) pass(rule, state, position_of(at), cost);
+    if (cost != 0) pass(rule, state, position_of(at), cost);
     return (struct taken){end - TIMELINE_ZERO, room(rule, state, at)};
 }
 
@@ -256,10 +240,10 @@ static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_
 }
 
 /* The last call may have started: its slot lies in front of the pointer, and how long it is nobody remembers. */
-static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t now)
+static struct balance balance(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
-    (void)rule;
-    return start_at(state, position_of(now)) > position_of(now);
+    const uint64_t owed = subtract_to_zero(start_at(state, position_of(now)), position_of(now));
+    return (struct balance){room(rule, state, now), owed, owed != 0};
 }
 
 /* The schedule takes all of it back; but where gaps are closed, what has drained may have been closed already, and the
@@ -279,15 +263,6 @@ static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, co
     }
     state[TIMELINE_SLOT] = most(subtract_to_zero(state[TIMELINE_SLOT], back), 1);
     state[TIMELINE_ALLOCATED] = subtract_to_zero(state[TIMELINE_ALLOCATED], back);
-}
-
-/* A charge is a call that nobody waits for. */
-static uint64_t overcharge(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t extra)
-{
-    const uint64_t start = start_at(state, position_of(now));
-    const uint64_t charged = least(extra, subtract_to_zero(UINT64_MAX - 1, start));
-    if (charged != 0) pass(rule, state, position_of(now), charged);
-    return charged;
 }
 
 static void carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next, uint64_t now,
@@ -336,24 +311,19 @@ const struct algorithm *timeline_algorithm(void)
         .note_of = note_of,
         .words = TIMELINE_WORDS,
         .pays_after = true,
-        .defaults = defaults,
         .compile = compile,
         .facts = facts,
         .most_in = most_in,
-        .possible = possible,
         .offer = offer,
         .commit = commit,
         .knows = knows,
-        .room = room,
-        .mark = mark,
         .start_of = start_of,
-        .waited_for = waited_for,
         .give_back = give_back,
-        .overcharge = overcharge,
         .carry = carry,
         .due = due,
         .account = account,
         .shift = shift,
+        .balance = balance,
         .full = full,
         .idle = idle,
     };

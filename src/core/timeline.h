@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   timeline.h - the words of a timeline's state, for those who compare it with its peer's.
+   timeline.h - the words of a timeline's state.
 
    A word of time is a position: ticks from TIMELINE_ZERO, which is tick 0, so that a slot from before the clock was set
    is a number too.  See timeline.c. */

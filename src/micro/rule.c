@@ -43,12 +43,9 @@ static problem elsewhere(unsigned algorithm)
     case ALGORITHM_WARMUP:
         return "algorithm=warmup is not kept in an engine: each process warms up alone; write algorithm=gcra, for "
                "example 10/s burst=1";
-    case ALGORITHM_CYCLE:
+    default:
         return "algorithm=cycle is not kept in an engine; write algorithm=fixed-window, for example 10/s "
                "algorithm=fixed-window";
-    default:
-        return "algorithm=simrate is not kept in an engine; write algorithm=hybrid, which paces the same way, for "
-               "example 1000/s algorithm=hybrid catchup=1.1";
     }
 }
 

@@ -156,7 +156,7 @@ local SUFFIX = {k = 1e3, K = 1e3, M = 1e6, G = 1e9, Ki = 2 ^ 10, Mi = 2 ^ 20, Gi
 local ALGORITHM = {
     gcra = 'gcra', ['token-bucket'] = 'gcra', hybrid = 'hybrid', leaky = 'leaky', ['leaky-bucket'] = 'leaky',
     ['fixed-window'] = 'fixed-window', ['sliding-window'] = 'sliding-window', ['sliding-log'] = 'sliding-log',
-    timeline = 'timeline', bursty = 'bursty', warmup = 'warmup', cycle = 'cycle', simrate = 'simrate',
+    timeline = 'timeline', bursty = 'bursty', warmup = 'warmup', cycle = 'cycle',
 }
 
 local function mistake(column, words)
@@ -462,9 +462,12 @@ local function read_algorithm()
     local more = match(text, '^_[_%a]*', at) or '' -- leaky_bucket
     at, name = at + #more, name .. more
     limit.algorithm = ALGORITHM[name]
+    if name == 'simrate' then
+        mistake(from, "simrate was nosqlbench's present limiter, kept for comparison only; write algorithm=hybrid")
+    end
     if not limit.algorithm then
         mistake(from, 'unknown algorithm "' .. sub(name, 1, 40) .. '"; expected gcra, hybrid, timeline, bursty, '
-            .. 'warmup, leaky, cycle, fixed-window, sliding-window, sliding-log or simrate')
+            .. 'warmup, leaky, cycle, fixed-window, sliding-window or sliding-log')
     end
 end
 
@@ -477,7 +480,7 @@ local OPTIONS = {
     {'burst', nil, 'gcra, hybrid, bursty, leaky',
         amount_into('burst', nil, 'expected a count or a time; for example burst=20 or burst=2s')},
     {'algorithm', nil, nil, read_algorithm},
-    {'catchup', 'hybrid', 'hybrid, timeline, simrate',
+    {'catchup', 'hybrid', 'hybrid, timeline',
         factor_into('expected a number from 1; for example catchup=1.1',
             'catchup is 1 or more: how much faster to run while behind; for example 1.1')},
     {'strictness', 'timeline', 'timeline', read_strictness},

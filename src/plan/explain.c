@@ -9,6 +9,7 @@
 #include "core/num.h"
 #include "core/slot.h"
 #include "plan/plan.h"
+#include "plan/option.h"
 #include "plan/text.h"
 
 enum { LABEL_WIDTH = 16 };
@@ -82,8 +83,8 @@ static struct limit strict_form(const struct limit *limit)
     struct limit log = {.count = limit->count, .period_ns = limit->period_ns, .algorithm = ALGORITHM_SLIDING_LOG};
     struct rule rule;
     memcpy(log.unit, limit->unit, sizeof log.unit);
-    if (limit_compile(&log, &rule).message == NULL) return log;
-    struct limit spaced = *limit;
+    struct limit compiled = log, spaced = *limit;
+    if (limit_compile(&compiled, &rule).message == NULL) return log;
     spaced.algorithm = ALGORITHM_GCRA;
     spaced.burst_kind = AMOUNT_COUNT;
     spaced.burst = 1;
@@ -181,13 +182,14 @@ static bool is_strict(const struct limit *limit, uint64_t gap_ns)
 
 static struct limit strict_pace(const struct limit *limit)
 {
+    struct rule rule;
     struct limit strict = {.count = limit->count,
                            .period_ns = limit->period_ns,
                            .burst = 1,
                            .burst_kind = AMOUNT_COUNT,
                            .algorithm = ALGORITHM_HYBRID};
     memcpy(strict.unit, limit->unit, sizeof strict.unit);
-    limit_defaults(&strict);
+    limit_compile(&strict, &rule);
     return strict;
 }
 
@@ -216,9 +218,10 @@ static void explain_gap(struct writer *writer, const struct limit *limit, uint64
 static struct limit kept_pace(const struct limit *limit, uint64_t grain_ns)
 {
     struct limit kept = strict_pace(limit);
+    struct rule rule;
     kept.burst_kind = AMOUNT_NONE;
     kept.factor = (struct decimal){0, 0};
-    limit_defaults(&kept);
+    limit_compile(&kept, &rule);
     if (line_full_ns(&kept) >= 2 * grain_ns) return kept;
     kept.burst_kind = AMOUNT_TIME;
     kept.burst = 2 * grain_ns;
@@ -237,7 +240,7 @@ bool explain_slept(const struct limit *limit, const struct rule *rule, uint64_t 
     write_duration(writer, grain_ns);
     write_text(writer, " at a time.   To hold the rate: '");
     text_write_rate(writer, &kept);
-    text_write_burst(writer, &kept);
+    option_write(writer, &kept, OPTION_BURST);
     if (kept.factor.places != 0) write_text(writer, " catchup=");
     if (kept.factor.places != 0) write_decimal(writer, kept.factor.digits, kept.factor.places);
     write_text(writer, "'");

@@ -12,6 +12,7 @@
 
 #include "core/num.h"
 #include "plan/reader.h"
+#include "plan/option.h"
 #include "plan/words.h"
 #include "plan/writer.h"
 
@@ -101,7 +102,7 @@ static bool is_named(const struct reader *reader, size_t at, size_t size, char s
     weir_error scratch;
     struct decimal count;
     struct writer writer = {.out = spelling, .size = SPELLING_SIZE};
-    if (size == 0 || find_option(reader->text + at, size) >= 0 || reader->text[at + size] != '=') return false;
+    if (size == 0 || option_find(reader->text + at, size) >= 0 || reader->text[at + size] != '=') return false;
     struct reader copy = copy_of(reader, at + size + 1, &scratch);
     if (!read_written_number(&copy, &count) || count.digits == 0) return false;
     write_spelling(&writer, &copy, count, "/s");

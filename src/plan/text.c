@@ -16,6 +16,7 @@
 #include "core/algorithm.h"
 #include "core/num.h"
 #include "plan/reader.h"
+#include "plan/option.h"
 #include "plan/words.h"
 #include "plan/writer.h"
 
@@ -84,7 +85,7 @@ static bool read_unit(struct reader *reader, size_t at, const char *start, size_
         return mistake_of(reader, at, WEIR_EINVAL, "expected a unit or a slash; \"", start, size,
                           "\" is a period: write 10/s, or 10 requests/s");
     }
-    if (find_option(start, size) >= 0) {
+    if (option_find(start, size) >= 0) {
         return mistake_of(reader, at, WEIR_EINVAL, "\"", start, size,
                           "\" is an option, not a unit; for example 10/s burst=20");
     }
@@ -142,7 +143,7 @@ static bool read_words(struct reader *reader, struct between *between)
         const size_t size = word(reader, &start);
         between->per = same_word("per", start, size);
         if (between->per) return true;
-        if (size == 0 || peek(reader) == '=' || find_option(start, size) >= 0) {
+        if (size == 0 || peek(reader) == '=' || option_find(start, size) >= 0) {
             reader->at = before;
             return true;
         }
@@ -302,7 +303,6 @@ static bool read_limit(struct reader *reader)
     if (!read_rate(reader) || !read_options(reader)) return false;
     const bool ratio = (reader->seen >> OPTION_CATCHUP & 1) != 0;
     if (reader->bare && !ratio && reader->use == WEIR_ADMIT && !verb_follows(reader)) return not_bare(reader);
-    limit_defaults(reader->limit);
     return true;
 }
 
@@ -329,6 +329,7 @@ static bool compile(struct reader *reader, struct rule *rule)
 int text_read(const char *text, weir_use use, struct limit limits[], struct rule rules[], weir_error *error)
 {
     struct reader reader = {.text = text, .error = error, .use = use};
+    struct rule unused;
     *error = (weir_error){0};
     for (int count = 0;;) {
         if (count == WEIR_LIMITS_MAX) {
@@ -338,7 +339,9 @@ int text_read(const char *text, weir_use use, struct limit limits[], struct rule
         skip_spaces(&reader);
         const size_t from = reader.at;
         reader.limit = &limits[count];
-        if (!read_limit(&reader) || (rules != NULL && !compile(&reader, &rules[count]))) return error->code;
+        if (!read_limit(&reader)) return error->code;
+        if (rules == NULL) limit_compile(reader.limit, &unused);
+        else if (!compile(&reader, &rules[count])) return error->code;
         count++;
         reader.last_at = from;
         reader.last_size = reader.at - from;

@@ -11,14 +11,11 @@
 #include "plan/writer.h"
 
 /* Reads up to WEIR_LIMITS_MAX limits, each compiled as well; returns how many, or a negative code with *error filled.
-   With rules NULL nothing is compiled, so that every spelling can be read, built or not. */
+   With rules NULL what cannot be kept is read, too. */
 int text_read(const char *text, weir_use use, struct limit limits[], struct rule rules[], weir_error *error);
 
 /* Its rate alone, as "10 tokens/s". */
 void text_write_rate(struct writer *writer, const struct limit *limit);
-
-/* Its burst behind it, as " burst=20"; nothing where none is said. */
-void text_write_burst(struct writer *writer, const struct limit *limit);
 
 /* The canonical text of one limit: nothing implied. */
 void text_write(struct writer *writer, const struct limit *limit);

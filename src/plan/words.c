@@ -1,33 +1,13 @@
 /* SPDX-License-Identifier: MIT
-   words.c - the tables behind the text of a limit; a new option is a row here, a new algorithm is not.
+   words.c - the tables behind the text of a limit; options have one of their own (option.c).
 
    May touch: its arguments.  Promises: no table is written to.  Leaves to others: grammar (text.c). */
+#include "plan/option.h"
 #include "plan/words.h"
 
 #include <string.h>
 
 #include "core/algorithm.h"
-
-static const struct option_row option_rows[OPTIONS] = {
-    [OPTION_BURST] = {"burst", 0, true},
-    [OPTION_ALGORITHM] = {"algorithm", 0, true},
-    [OPTION_CATCHUP] = {"catchup", ALGORITHM_HYBRID, true},
-    [OPTION_STRICTNESS] = {"strictness", ALGORITHM_TIMELINE, true},
-    [OPTION_COLD] = {"cold", ALGORITHM_WARMUP, true},
-    [OPTION_DELAY] = {"delay", ALGORITHM_LEAKY, true},
-    [OPTION_NODELAY] = {"nodelay", ALGORITHM_LEAKY, false},
-    [OPTION_WARMUP] = {"warmup", ALGORITHM_WARMUP, true},
-    [OPTION_GAP] = {"gap", ALGORITHM_SLIDING_LOG, true},
-    [OPTION_HOLD] = {"hold", 0, true},
-    [OPTION_BLOCK] = {"block", ALGORITHM_FIXED_WINDOW, true},
-    [OPTION_PAY] = {"pay", ALGORITHM_BURSTY, true},
-    [OPTION_ALIGN] = {"align", ALGORITHM_FIXED_WINDOW, true},
-    [OPTION_EDGE] = {"edge", ALGORITHM_SLIDING_LOG, true},
-    [OPTION_START] = {"start", 0, true},
-    [OPTION_DEBT] = {"debt", 0, true},
-    [OPTION_COUNT_REFUSED] = {"count-refused", ALGORITHM_SLIDING_LOG, false},
-    [OPTION_SHADOW] = {"shadow", 0, false},
-};
 
 static const struct {
     const char *name;
@@ -88,26 +68,6 @@ enum { DATA_WORD_MAX = 5, NEAR_WORD_MAX = 16 };
 bool same_word(const char *name, const char *word, size_t size)
 {
     return strlen(name) == size && memcmp(name, word, size) == 0;
-}
-
-int find_option(const char *word, size_t size)
-{
-    for (int i = 0; i < OPTIONS; i++) {
-        if (same_word(option_rows[i].name, word, size)) return i;
-    }
-    return -1;
-}
-
-const struct option_row *option_row(int option)
-{
-    return &option_rows[option];
-}
-
-bool option_fits(int option, int algorithm)
-{
-    const uint32_t of_all = WITH(ALGORITHM) | WITH(SHADOW) | WITH(HOLD);
-    const struct algorithm *row = algorithm_named((unsigned)algorithm);
-    return row != NULL && (of_all | row->options) >> option & 1;
 }
 
 int find_algorithm(const char *word, size_t size)
@@ -245,7 +205,7 @@ const char *nearest_word(const char *word, size_t size)
     size_t best_edits = NEAR_NOTHING;
     if (size < 3 || size > NEAR_WORD_MAX) return NULL;
     if (same_letters(word, size) != NULL) return same_letters(word, size);
-    for (int i = 0; i < OPTIONS; i++) consider(option_rows[i].name, word, size, &best, &best_edits);
+    for (int i = 0; i < OPTIONS; i++) consider(option_row(i)->name, word, size, &best, &best_edits);
     for (int i = 1; i < ALGORITHM_NAMES; i++) consider(algorithm_text(i), word, size, &best, &best_edits);
     for (size_t i = 0; i < LENGTH(periods); i++) {
         if (strlen(periods[i].name) > 2) consider(periods[i].name, word, size, &best, &best_edits);

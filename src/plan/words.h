@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   words.h - the vocabulary of the text of a limit: periods, suffixes, algorithms, options.
+   words.h - the vocabulary of the text of a limit: periods, suffixes, algorithms.
 
    See words.c. */
 #ifndef WEIR_PLAN_WORDS_H
@@ -11,16 +11,7 @@
 
 #include "core/limit.h"
 
-struct option_row {
-    const char *name;
-    uint8_t implies; /* the algorithm it brings when none is said, 0 for none */
-    bool has_value;
-};
-
 /* Each find_ takes a word of size bytes; negative, NULL or 0 when it is not one. */
-int find_option(const char *word, size_t size);
-const struct option_row *option_row(int option);
-bool option_fits(int option, int algorithm);
 int find_algorithm(const char *word, size_t size);
 const char *algorithm_text(int algorithm);
 uint64_t find_period(const char *word, size_t size);

@@ -178,9 +178,9 @@ static void carry_all(const struct cell_content *content, const struct rule to[]
         const struct algorithm *algorithm = algorithm_of(from);
         if (algorithm->words == 0) continue;
         const uint64_t now = tick_at(from, now_ns);
-        change->mark_from[i] = algorithm->mark(from, state, now);
+        change->mark_from[i] = algorithm_at(from, algorithm, state, now).end;
         algorithm->carry(from, &to[i], state, next, now, carry);
-        change->mark_to[i] = algorithm->mark(&to[i], next, to[i].anchor_tick);
+        change->mark_to[i] = algorithm_at(&to[i], algorithm, next, to[i].anchor_tick).end;
         change->rule[i] = *from;
         state += state_words(from, algorithm);
         next += state_words(&to[i], algorithm);

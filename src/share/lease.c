@@ -66,9 +66,9 @@ static void give_back(const struct rule *rule, uint64_t *state, const struct tra
 {
     const struct algorithm *algorithm = algorithm_of(rule);
     const uint64_t now = tick_at(rule, trade->now_ns), unused = ticks_of(rule, trade->unused);
-    const bool last = algorithm->mark(rule, state, now) == trade->end;
+    const bool last = algorithm_at(rule, algorithm, state, now).end == trade->end;
     if (trade->unused == 0 || rule->generation != trade->generation) return;
-    if (algorithm->waited_for(rule, state, now) && !last) return;
+    if (algorithm->balance(rule, state, now).waits && !last) return;
     const struct slot slot = {now, UINT64_MAX, unused, false};
     algorithm->give_back(rule, state, now, &slot, unused);
 }

@@ -105,7 +105,7 @@ uint64_t wide_fingerprint(struct rules rules)
         union rule_words words = {rules.rule[i]};
         words.rule.generation = 0;
         /* Where windows stand by the wall's clock differs a little in each process; states say where theirs are. */
-        if (algorithm_of(&words.rule)->align != NULL) words.rule.offset_ns = 0;
+        if (algorithm_of(&words.rule)->has_epoch) words.rule.offset_ns = 0;
         for (int word = 0; word < RULE_WORDS; word++) hash = mixed(hash, words.word[word]);
     }
     return hash != 0 ? hash : 1;

@@ -189,7 +189,7 @@ static uint64_t fresh(const struct rule *rule)
 {
     const struct algorithm *algorithm = algorithm_of(rule);
     const uint64_t untouched = 0;
-    return algorithm->words == 1 ? algorithm->mark(rule, &untouched, rule->anchor_tick) : rule->anchor_tick;
+    return algorithm->words == 1 ? algorithm_at(rule, algorithm, &untouched, rule->anchor_tick).end : rule->anchor_tick;
 }
 
 void word_change(struct word *word, struct rule *to, uint64_t now_ns, weir_carry carry, struct change *change,
@@ -211,7 +211,7 @@ void word_change(struct word *word, struct rule *to, uint64_t now_ns, weir_carry
         lease_hold(from, value, now_ns, atom_load_acquire(&word->out)); /* or a change would forget what they spend */
         const uint64_t now = tick_at(from, now_ns);
         if (same) {
-            change->mark_from[0] = algorithm->mark(from, value, now);
+            change->mark_from[0] = algorithm_at(from, algorithm, value, now).end;
             const uint64_t before = *value;
             algorithm->carry(from, to, &before, value, now, carry);
         } else {

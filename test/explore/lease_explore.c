@@ -303,7 +303,7 @@ static int64_t lost(const struct use sorted[], int count, uint64_t now_ns)
     for (int i = 0; i < count; i++) drained = most(drained, sorted[i].at_ns) + sorted[i].permits;
     word_read(&word, &copy, &value);
     const uint64_t ideal = rule->burst - subtract_to_zero(drained, now_ns);
-    return (int64_t)ideal - (int64_t)algorithm_of(rule)->room(rule, &value, tick_at(rule, now_ns));
+    return (int64_t)ideal - (int64_t)algorithm_at(rule, algorithm_of(rule), &value, tick_at(rule, now_ns)).room;
 }
 
 static void look_at(int64_t excess)

@@ -18,9 +18,9 @@ static void give_back(const struct rule *rule, uint64_t *state, const struct tra
 {
     const struct algorithm *algorithm = algorithm_of(rule);
     const uint64_t now = tick_at(rule, trade->now_ns), unused = ticks_of(rule, trade->unused);
-    const bool waited = algorithm->waited_for(rule, state, now);
+    const bool waited = algorithm->balance(rule, state, now).waits;
     if (rule->generation != trade->generation) return;
-    if (waited && algorithm->mark(rule, state, now) != trade->end) return;
+    if (waited && algorithm_at(rule, algorithm, state, now).end != trade->end) return;
     algorithm->give_back(rule, state, now, &(struct slot){now, UINT64_MAX, unused, false}, unused);
 }
 

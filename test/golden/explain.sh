@@ -248,8 +248,9 @@ done <<'END'
 17|10/s strictness=1.1|strictness is 0 to 1; to run faster while behind write catchup=1.1
 14|10/s catchup=0.5|catchup is 1 or more: how much faster to run while behind; for example 1.1
 7|12000,0.9|catchup is 1 or more; for EngineBlock's strictness write 12000/s strictness=0.9
-6|10/s catchup=1.1 algorithm=gcra|catchup does not belong to algorithm=gcra; it goes with hybrid, timeline, simrate
+6|10/s catchup=1.1 algorithm=gcra|catchup does not belong to algorithm=gcra; it goes with hybrid, timeline
 21|12000,1.1 algorithm=gcra|this spelling of the rate is that of hybrid; for another algorithm write it as 10/s
+16|10/s algorithm=simrate|simrate was nosqlbench's present limiter, kept for comparison only; write algorithm=hybrid
 12|10/s start=half|expected start=full or start=empty
 11|10/s debt=many|expected a count; for example debt=1000
 6|10/s shadow|shadow is known, but not built yet here; in weir.yaml it is shadow: true, beside the limit

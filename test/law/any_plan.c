@@ -8,6 +8,7 @@
 
 #include "law/law.h"
 #include "plan/plan.h"
+#include "plan/option.h"
 #include "plan/words.h"
 
 enum { COUNT_MAX = 12 };

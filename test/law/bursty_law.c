@@ -185,7 +185,7 @@ static bool change(struct law *law, struct subject *subject)
     const weir_carry how = law_chance(law, 4) ? WEIR_SCALE : WEIR_KEEP;
     const struct rule from = *subject->smooth.rule;
     const uint64_t room =
-        algorithm_of(&from)->room(&from, subject->smooth.state, tick_at(&from, subject->smooth.now_ns));
+        algorithm_at(&from, algorithm_of(&from), subject->smooth.state, tick_at(&from, subject->smooth.now_ns)).room;
     const bool goes_on = smooth_change(law, &subject->smooth, text, how);
     const uint64_t stored = subject->smooth.state[1], burst = subject->smooth.rule->burst;
     law_check(law, stored <= burst, "more is stored than fits");

@@ -11,7 +11,7 @@
 #include "core/algorithm.h"
 #include "core/clock.h"
 #include "plan/plan.h"
-#include "core/pools.h"
+#include "peers/pools.h"
 #include "law/law.h"
 
 __extension__ typedef __int128 exact;
@@ -98,7 +98,7 @@ static void hybrid_property(struct law *law)
                       decision.end - end, ticks_of(rule, cost));
         }
         if (weir_allowed(decision)) end = decision.end;
-        law_check(law, first || !weir_allowed(decision) || hybrid_algorithm()->mark(rule, state, 0) == end,
+        law_check(law, first || !weir_allowed(decision) || algorithm_at(rule, hybrid_algorithm(), state, 0).end == end,
                   "the schedule is not the end that was told");
         if (weir_allowed(decision)) first = false;
     }

@@ -112,7 +112,7 @@ static void begin(struct law *law, struct subject *subject)
     const uint64_t anchor_ns = 1000 * boxes->period_ns + law_pick_size(law, UINT64_MAX >> 3);
     const uint64_t unix_ns = law_pick_size(law, UINT64_MAX >> 2);
     rule_of(subject)->anchor_ns = anchor_ns;
-    cycle_algorithm()->align(rule_of(subject), anchor_ns, unix_ns);
+    algorithm_align(rule_of(subject), anchor_ns, unix_ns);
     boxes->begins_ns = aligned ? anchor_ns - unix_ns % boxes->period_ns : anchor_ns;
     subject->now_ns = subject->first_ns = anchor_ns;
     for (size_t i = 0; i < BOXES; i++) boxes->holds[i] = subject->permits;

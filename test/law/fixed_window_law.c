@@ -54,7 +54,7 @@ static void pick_rule(struct law *law, struct listed *listed)
     law_check(law, weir_plan_parse(&plan, text, WEIR_ADMIT, NULL) == 0, "\"%s\" is refused", text);
     law_note(law, "limit \"%s\"", text);
     listed->rule = plan_inside(&plan)->rule[0];
-    algorithm_of(&listed->rule)->align(&listed->rule, listed->now_ns, listed->now_ns + listed->epoch_ns);
+    algorithm_align(&listed->rule, listed->now_ns, listed->now_ns + listed->epoch_ns);
 }
 
 static struct window *last(struct listed *listed)

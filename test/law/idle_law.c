@@ -6,9 +6,8 @@
    goes on doing so after it has taken it.  So nothing that was owed is lost where a slot is given to another key.
 
    Who pays himself says `never`, and so does a state at the end of the clock.  In a list only what starts now is
-   compared: where another limit moves a start, windows, logs and simrate know of what is over only that it was
-   there, not when, and hold it against whoever comes before that start.  simrate is filled at other moments than a
-   fresh one: so a call that finds it short by less than a fill ends the run.  A timeline that closes gaps does so
+   compared: where another limit moves a start, windows and logs know of what is over only that it was there, not
+   when, and hold it against whoever comes before that start.  A timeline that closes gaps does so
    on every other reading of the clock, so that the two take turns in passing one more: there only the first call is
    compared. */
 #include <inttypes.h>
@@ -26,7 +25,6 @@ enum {
     WORDS_MAX = 256,
     LIMITS_MAX = 3,
     COST_MAX = 20,
-    SIMRATE_FILL_NS = 10000000,
     TIMELINE_CLOSES_NOTHING = 64
 };
 
@@ -120,12 +118,6 @@ static void bring_about(struct law *law, struct subject *subject, uint64_t now_n
     }
 }
 
-static bool waits_for_a_fill(const struct subject *subject, const weir_decision *decision)
-{
-    const bool simrate = subject->rules.rule[decision->limit].algorithm == ALGORITHM_SIMRATE;
-    return simrate && decision->verdict == WEIR_DENY && decision->retry_ns < SIMRATE_FILL_NS;
-}
-
 static bool closes_gaps(const struct subject *subject)
 {
     bool closes = false;
@@ -155,7 +147,6 @@ static bool compare(struct law *law, struct subject *subject, uint64_t *fresh, u
              of_fresh.delay_ns);
     if (of_fresh.verdict != WEIR_ALLOW) return true;
     const weir_decision of_old = ask(subject, subject->state, now_ns, cost, wait_ns, false);
-    if (waits_for_a_fill(subject, &of_old)) return false;
     law_check(law, of_old.verdict == WEIR_ALLOW,
               "a fresh state lets %" PRIu64 " through, the old one says %u, %" PRIu64, cost, of_old.verdict,
               of_old.retry_ns);

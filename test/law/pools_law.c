@@ -12,7 +12,7 @@
 
    The pools count whole ns in doubles: each fill moves up to a ns less into the burst pool than it should, and the
    tolerance is a ns for each fill so far, and two for the ticks. */
-#include "core/pools.h"
+#include "peers/pools.h"
 
 #include <inttypes.h>
 #include <stdio.h>

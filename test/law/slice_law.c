@@ -52,9 +52,9 @@ static void hold(struct law *law, struct subject *subject, uint64_t out)
     const struct rule *rule = subject->rule;
     const uint64_t now = tick_at(rule, subject->now_ns), permit = ticks_of(rule, 1);
     const bool untouched = subject->algorithm->idle(rule, subject->state, now) == now;
-    const uint64_t before = subject->algorithm->room(rule, subject->state, now);
+    const uint64_t before = algorithm_at(rule, subject->algorithm, subject->state, now).room;
     lease_hold(rule, subject->state, subject->now_ns, out);
-    const uint64_t after = subject->algorithm->room(rule, subject->state, now);
+    const uint64_t after = algorithm_at(rule, subject->algorithm, subject->state, now).room;
     const uint64_t most_ticks = most(rule->burst, subject->algorithm->due != NULL ? rule->over : 0);
     const uint64_t left = most_ticks - least(ticks_of(rule, out), rule->burst - permit);
     law_check(law, out == 0 || untouched || after == least(before, left),
@@ -143,7 +143,7 @@ static void check_slice(struct law *law, struct subject *subject)
         if (i != 0 && i + 1 != slice.permits) continue;
         law_check(law, end_ns >= start_ns && end_ns <= latest_ns, "permit %" PRIu64 " starts at %" PRIu64, i, start_ns);
     }
-    law_check(law, slice.permits == 0 || slice.end == subject->algorithm->mark(subject->rule, other, 0),
+    law_check(law, slice.permits == 0 || slice.end == algorithm_at(subject->rule, subject->algorithm, other, 0).end,
               "the slot does not end where that of single calls does");
     uint64_t more[STATE_WORDS_MAX];
     memcpy(more, other, sizeof more);

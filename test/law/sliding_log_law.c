@@ -192,7 +192,7 @@ static void check_given_back(struct law *law, const struct subject *subject, uin
     memcpy(with, subject->state, sizeof with);
     memcpy(without, subject->state, sizeof without);
     const bool waits =
-        algorithm_of(&subject->rule)->waited_for(&subject->rule, with, tick_at(&subject->rule, subject->now_ns));
+        algorithm_of(&subject->rule)->balance(&subject->rule, with, tick_at(&subject->rule, subject->now_ns)).waits;
     weir_decision decision = ask(subject, with, subject->now_ns, cost, 0);
     if (waits || !weir_allowed(decision) || subject->rule.flags & SLIDING_LOG_COUNTS_REFUSED) return;
     ask(subject, without, subject->now_ns, used, 0);
@@ -311,14 +311,15 @@ static void change(struct law *law, struct subject *subject)
     if (span_of(&subject->rule) > subject->brief_ns) subject->exact = false;
     subject->rule.generation = from.generation + 1;
     uint64_t next[STATE_MAX] = {0};
-    const uint64_t now = tick_at(&from, subject->now_ns), mark_from = algorithm->mark(&from, subject->state, now);
+    const uint64_t now = tick_at(&from, subject->now_ns),
+                   mark_from = algorithm_at(&from, algorithm, subject->state, now).end;
     law_note(law, "%" PRIu64 " ns: changed, %d", subject->now_ns, (int)how);
     algorithm->carry(&from, &subject->rule, subject->state, next, now, how);
     memcpy(subject->state, next, sizeof next);
     for (int i = 0; i < subject->calls && how == WEIR_RESET; i++) {
         if (subject->call[i].start_ns <= subject->now_ns) subject->call[i].forgotten = true;
     }
-    move_waiters(law, subject, mark_from, algorithm->mark(&subject->rule, next, subject->rule.anchor_tick));
+    move_waiters(law, subject, mark_from, algorithm_at(&subject->rule, algorithm, next, subject->rule.anchor_tick).end);
     if (subject->exact) move_in_list(law, subject);
 }
 

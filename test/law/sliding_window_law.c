@@ -55,7 +55,7 @@ static void begin(struct law *law, struct subject *subject)
     subject->now_ns = law_pick_size(law, UINT64_C(1) << 60);
     if (law_pick(law, 2) == 0) return;
     const uint64_t unix_ns = law_pick_size(law, UINT64_C(1) << 62);
-    algorithm_of(subject->rule)->align(subject->rule, subject->now_ns, unix_ns);
+    algorithm_align(subject->rule, subject->now_ns, unix_ns);
     subject->offset_ns = subject->rule->offset_ns;
     const exact ahead = (exact)subject->now_ns + subject->offset_ns - unix_ns % subject->period_ns;
     law_check(law, subject->offset_ns < subject->period_ns && ahead % subject->period_ns == 0, "not aligned");
@@ -223,7 +223,8 @@ static void change(struct law *law, struct subject *subject)
     same.offset_ns = law_pick(law, same.period_ns);
     sliding_window_algorithm()->carry(&from, &to, subject->state, kept, now, WEIR_KEEP);
     sliding_window_algorithm()->carry(&from, &same, subject->state, again, now, WEIR_KEEP);
-    const uint64_t room = sliding_window_algorithm()->room(&to, kept, to.anchor_tick), counts = to.burst - room;
+    const uint64_t room = algorithm_at(&to, sliding_window_algorithm(), kept, to.anchor_tick).room,
+                   counts = to.burst - room;
     law_note(law, "used %" PRIu64 " of %" PRIu64 ", then %" PRIu64 " of %" PRIu64, used, from.burst, counts, to.burst);
     /* A part of a permit counts as none, before as after. */
     const exact before = (exact)used * from.period_ns * to.burst,

@@ -34,11 +34,11 @@ bool smooth_change(struct law *law, struct smooth *smooth, const char *text, wei
     to->anchor_ns = smooth->now_ns;
     const struct rule *from = smooth->rule;
     const struct algorithm *algorithm = algorithm_of(from);
-    const uint64_t now = tick_at(from, smooth->now_ns), mark = algorithm->mark(from, smooth->state, now);
-    const bool waits = algorithm->waited_for(from, smooth->state, now);
+    const uint64_t now = tick_at(from, smooth->now_ns), mark = algorithm_at(from, algorithm, smooth->state, now).end;
+    const bool waits = algorithm->balance(from, smooth->state, now).waits;
     algorithm->carry(from, to, smooth->state, next, now, how);
     law_note(law, "%" PRIu64 " ns: now \"%s\", %s", smooth->now_ns, text, how == WEIR_KEEP ? "keep" : "scale");
-    const uint64_t after = algorithm->mark(to, next, to->anchor_tick);
+    const uint64_t after = algorithm_at(to, algorithm, next, to->anchor_tick).end;
     if (waits || how == WEIR_SCALE) {
         const uint64_t permits = carry_waiting(from, to, mark - now);
         law_check(law, after == add_saturating(to->anchor_tick, permits), "owed permits differ");

@@ -14,7 +14,7 @@
 
 #include "cli/states.h"
 #include "core/num.h"
-#include "core/sliding_log.h"
+#include "core/stamps.h"
 #include "plan/plan.h"
 #include "law/law.h"
 
@@ -76,9 +76,9 @@ static void pass_time(struct law *law, struct subject *subject)
 static uint64_t counted(const struct subject *subject)
 {
     const struct rule *rule = &plan_inside_const(&subject->plan)->rule[0];
-    uint64_t back = sliding_log_entries(rule, subject->whole);
+    uint64_t back = stamps_kept(rule, subject->whole);
     for (; back > 1; back--) {
-        const uint64_t ns = sliding_log_entry_ns(rule, subject->whole, back);
+        const uint64_t ns = stamps_get(rule, subject->whole, back);
         if (add_saturating(ns, add_saturating(rule->period_ns, 1)) > subject->settled_ns) break;
     }
     return back;

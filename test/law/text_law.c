@@ -45,7 +45,7 @@ static const char *const pieces[] = {"10/s",
                                      "fixed-window",
                                      "sliding-window",
                                      "sliding-log",
-                                     "simrate",
+                                     "simrate", /* is gone, and said so */
                                      "token-bucket",
                                      " catchup=",
                                      " strictness=0.5",

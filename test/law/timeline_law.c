@@ -336,7 +336,8 @@ static void carry_law(struct law *law)
     } else {
         law_check(law, left == 0, "%" PRIu64 " ticks are left after a reset", left);
     }
-    const uint64_t mark = algorithm->mark(from, state, now), mark_to = algorithm->mark(to, next, to->anchor_tick);
+    const uint64_t mark = algorithm_at(from, algorithm, state, now).end,
+                   mark_to = algorithm_at(to, algorithm, next, to->anchor_tick).end;
     const uint64_t ahead = (int64_t)mark > (int64_t)now ? mark - now : 0;
     const uint64_t ahead_to = (int64_t)mark_to > (int64_t)to->anchor_tick ? mark_to - to->anchor_tick : 0;
     law_check(law, ((exact)ahead_to << from->scale) >= ((exact)ahead << to->scale), "waited-for permits are lost");

@@ -86,7 +86,7 @@ static bool exact_when_idle(struct rules rules)
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
         const bool closes = rule->algorithm == ALGORITHM_TIMELINE && rule->second < TIMELINE_CLOSES_NOTHING;
-        exact = exact && !closes && rule->algorithm != ALGORITHM_SIMRATE;
+        exact = exact && !closes;
     }
     return exact;
 }

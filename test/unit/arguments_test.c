@@ -21,6 +21,7 @@
 #include "core/algorithm.h"
 #include "core/stamps.h"
 #include "plan/plan.h"
+#include "plan/option.h"
 #include "plan/words.h"
 #include "size.h"
 #include "unit/skip.h"
@@ -245,7 +246,7 @@ static const struct bad_value {
 /* Who knows it, as a refusal says it to the others; NULL: everybody. */
 static const char *const goes_with[OPTIONS] = {
     [OPTION_BURST] = "gcra, hybrid, bursty, leaky",
-    [OPTION_CATCHUP] = "hybrid, timeline, simrate",
+    [OPTION_CATCHUP] = "hybrid, timeline",
     [OPTION_STRICTNESS] = "timeline",
     [OPTION_COLD] = "warmup",
     [OPTION_DELAY] = "leaky",
@@ -269,6 +270,11 @@ static const char *const good_form[OPTIONS] = {
     [OPTION_PAY] = "pay=self",      [OPTION_ALIGN] = "align=clock",   [OPTION_EDGE] = "edge=closed",
     [OPTION_START] = "start=full",  [OPTION_DEBT] = "debt=1000",      [OPTION_COUNT_REFUSED] = "count-refused",
 };
+
+static bool has_value(int option)
+{
+    return option_row(option)->type != TYPE_FLAG;
+}
 
 static void refuses_value(int algorithm, const struct bad_value *row)
 {
@@ -294,7 +300,7 @@ static void bad_values_of_every_option(void **unused)
         rows[bad_values[j].option]++;
     }
     for (int option = 0; option < OPTIONS; option++) {
-        if (good_form[option] == NULL || !option_row(option)->has_value) continue;
+        if (good_form[option] == NULL || !has_value(option)) continue;
         if (rows[option] == 0) fail_msg("%s= has no bad values here", option_row(option)->name);
     }
 }
@@ -305,11 +311,11 @@ static void flags_take_no_value(void **unused)
     static const char *const values[] = {"=", "=1", "=no"};
     for (int option = 0; option < OPTIONS; option++) {
         char text[TEXT_SIZE];
-        for (size_t j = 0; !option_row(option)->has_value && j < LENGTH(values); j++) {
+        for (size_t j = 0; !has_value(option) && j < LENGTH(values); j++) {
             snprintf(text, sizeof text, "10/s %s%s", option_row(option)->name, values[j]);
             refuses(text, WEIR_EINVAL, 6 + (int)strlen(option_row(option)->name), THE_END);
         }
-        if (!option_row(option)->has_value) continue;
+        if (!has_value(option)) continue;
         char message[TEXT_SIZE];
         snprintf(text, sizeof text, "10/s %s", option_row(option)->name);
         snprintf(message, sizeof message, "expected \"=\" and a value behind %s", option_row(option)->name);
@@ -350,9 +356,6 @@ static void options_of_others(void **unused)
 #define LOG_28                                                                                                         \
     "a log keeps a time for each permit, for at most 268435456 of them; shorten the period, for example 1000/s for "   \
     "60000/min, or write algorithm=sliding-window"
-#define SIMRATE_G                                                                                                      \
-    "this rate is over 1G/s, and simrate counts whole ns for each operation; for more write algorithm=hybrid"
-#define SIMRATE_SLOW "this rate is 1 in 1000000s or less, at which simrate never fills; for less write algorithm=hybrid"
 #define ONE_OF_THEM "strictness gives up what catchup makes up for; say one of them, for example strictness=0.5"
 
 /* What only one algorithm, or some of them, cannot keep. */
@@ -412,10 +415,6 @@ static const struct {
     {"268435457/s gap=1ns", 1, LOG_28},
     {"300M/year count-refused", 1, LOG_28},
     {"18446744073709551615/s algorithm=sliding-log", 1, LOG_28},
-    {"1000000001/s algorithm=simrate", 1, SIMRATE_G},
-    {"1/1000000s algorithm=simrate", 1, SIMRATE_SLOW},
-    {"1/584year algorithm=simrate", 1, SIMRATE_SLOW},
-    {"0.000000000000000001/year algorithm=simrate", 1, ROUNDER},
     {"5 concurrent", 3, "limits on how many run at once are kept for later; write a rate; for example 5/s"},
     {"10/s shadow", 6, "shadow is known, but not built yet here; in weir.yaml it is shadow: true, beside the limit"},
 };

@@ -2,7 +2,7 @@
    bursty_test.c - bursty: what is stored, who pays, what a change keeps.
 
    May touch: its own plans, states and limiters.  Promises: expected answers are worked out by hand from the rule in
-   bursty.c.  Leaves to others: long runs (bursty_law.c), Guava's own answers (vectors). */
+   smooth.c.  Leaves to others: long runs (bursty_law.c), Guava's own answers (vectors). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   fixed_window_test.c - fixed windows step by step: edges, counting of refusals, blocks, changes; and the whole leaks.
+   fixed_window_test.c - fixed windows step by step: edges, counting of refusals, blocks, changes.
 
    May touch: its own plans, states and limiters.  Promises: expected answers are worked out by hand; the window bound
    is held against every possible behaviour of small limits.  Leaves to others: long runs (fixed_window_law.c), the
@@ -15,7 +15,6 @@
 #include "core/algorithm.h"
 #include "core/clock.h"
 #include "core/decide.h"
-#include "core/whole_leaks.h"
 #include "plan/plan.h"
 #include "unit/plans.h"
 
@@ -186,13 +185,13 @@ static void clock_counts_from_the_epoch(void **unused)
     struct subject subject = fresh("1/h align=clock");
     struct rule *rule = &plan_inside(&subject.plan)->rule[0];
     /* It is ten to the hour, and the limiter's time is 5 s. */
-    algorithm_of(rule)->align(rule, 5 * S, 450000 * 3600 * S + 3000 * S);
+    algorithm_align(rule, 5 * S, 450000 * 3600 * S + 3000 * S);
     allows(&subject, 5 * S, 1, 0, 600 * S);
     denies(&subject, 604 * S, 1, 0, 1 * S);
     allows(&subject, 605 * S, 1, 0, 3600 * S);
     subject = fresh("1/h align=clock");
     rule = &plan_inside(&subject.plan)->rule[0];
-    algorithm_of(rule)->align(rule, 3599 * S, 3600 * S); /* a limiter's time can be ahead in its hour */
+    algorithm_align(rule, 3599 * S, 3600 * S); /* a limiter's time can be ahead in its hour */
     allows(&subject, 3599 * S, 1, 0, 3600 * S);
 }
 
@@ -414,32 +413,6 @@ static void changes(void **unused)
     check_carried("5/s block=10s", 6, "50/s align=first", WEIR_RESET, 50, 0);
 }
 
-/* With the flags that only the vectors set. */
-static void as_the_peers_do(void **unused)
-{
-    (void)unused;
-    struct subject subject = fresh("2/min block=1s"), after = fresh("2/40s align=first");
-    struct rule *rule = &plan_inside(&subject.plan)->rule[0], *next = &plan_inside(&after.plan)->rule[0];
-    rule->flags |= RULE_FOLLOWS_CLOCK;
-    allows(&subject, 100 * S, 2, 0, 60 * S);
-    weir_decision refused = take(&subject, 110 * S, 1);
-    assert_int_equal(weir_full_ns(&subject.plan, &refused), 1 * S); /* a short block ends the window */
-    allows(&subject, 111 * S, 1, 1, 60 * S);
-    refused = take(&subject, 50 * S, 2);
-    assert_int_equal(weir_full_ns(&subject.plan, &refused), 1 * S); /* also when the clock has gone back */
-    rule->block_ns = 0;
-    allows(&subject, 60 * S, 1, 1, 60 * S);
-    /* Changed while the clock has gone back, the window is counted from its start all the same. */
-    next->anchor_ns = 30 * S;
-    algorithm_of(rule)->carry(rule, next, subject.state, after.state, tick_at(rule, 30 * S), WEIR_KEEP);
-    allows(&after, 30 * S, 0, 1, 70 * S);
-    subject = fresh("2/s align=first");
-    rule->flags |= RULE_FOLLOWS_CLOCK; /* any call opens a window */
-    allows(&subject, 1 * S, 0, 2, S);
-    never(&subject, 3 * S, 3, 2);
-    allows(&subject, 3500 * MS, 1, 1, 500 * MS);
-}
-
 /* ---- a limiter ---- */
 
 static void through_a_limiter(void **unused)
@@ -485,64 +458,6 @@ static void waiting_for_a_window(void **unused)
     weir_close(limiter);
 }
 
-/* ---- whole leaks ---- */
-
-static void leaks(struct whole_leaks *leaks, const struct whole_leaks_limit *limit, int64_t now_ms, int64_t permits,
-                  enum whole_leaks_mode mode, bool allowed, int64_t remaining, int64_t reset_ms)
-{
-    const struct whole_leaks_answer answer = whole_leaks_take(leaks, limit, now_ms, permits, mode);
-    assert_int_equal(answer.allowed, allowed);
-    assert_int_equal(answer.remaining, remaining);
-    assert_int_equal(answer.reset_ms, reset_ms);
-}
-
-static void whole_leaks(void **unused)
-{
-    (void)unused;
-    const struct whole_leaks_limit ten = {10, 10, 1000}, small = {10, 3, 1000}, large = {10, 20, 1000};
-    struct whole_leaks state = {0};
-    leaks(&state, &ten, 0, 10, WHOLE_LEAKS_PLAIN, true, 0, 1000);
-    leaks(&state, &ten, 99, 1, WHOLE_LEAKS_PLAIN, false, 0, 1000); /* nothing until a whole one has leaked */
-    leaks(&state, &ten, 250, 1, WHOLE_LEAKS_PLAIN, true, 1, 900);  /* 2.5 */
-    leaks(&state, &ten, 300, 1, WHOLE_LEAKS_PLAIN, true, 0, 1000); /* takes the 0.5 with it */
-    leaks(&state, &ten, 350, 1, WHOLE_LEAKS_PLAIN, true, 0, 1000);
-    leaks(&state, &ten, 350, 1, WHOLE_LEAKS_DRAIN, false, 0, 1000);
-    leaks(&state, &ten, 650, 5, WHOLE_LEAKS_DRAIN, false, 0, 700); /* 3 were left */
-    leaks(&state, &ten, 650, 2, WHOLE_LEAKS_REFILL, true, 8, 200);
-    leaks(&state, &ten, 600, 0, WHOLE_LEAKS_PLAIN, true, 8, 200); /* a clock that goes back leaks nothing */
-    leaks(&state, &ten, 1650, 0, WHOLE_LEAKS_PLAIN, true, 10, 0);
-    leaks(&state, &ten, 1651, 1, WHOLE_LEAKS_PLAIN, true, 9, 100); /* forgotten, for asking for nothing is no call */
-    leaks(&state, &small, 1651, 1, WHOLE_LEAKS_PLAIN, true, 2, 800);
-    leaks(&state, &large, 1651, 0, WHOLE_LEAKS_PLAIN, true, 20, -1000); /* a burst that grows fills up */
-    leaks(&state, &small, 9000, 4, WHOLE_LEAKS_PLAIN, false, 0, 1000);  /* more than the burst at first: all is lost */
-    leaks(&state, &small, 9000, 1, WHOLE_LEAKS_PLAIN, false, 0, 1000);
-    /* Up to the burst and a fraction is kept. */
-    state = (struct whole_leaks){0};
-    leaks(&state, &small, 0, 1, WHOLE_LEAKS_PLAIN, true, 2, 800);
-    leaks(&state, &small, 190, 1, WHOLE_LEAKS_PLAIN, true, 2, 800); /* 3.9 */
-    leaks(&state, &small, 290, 0, WHOLE_LEAKS_PLAIN, true, 3, 700); /* 3.9 again */
-    assert_true(state.left > 3.89 && state.left < 3.91);
-    /* Asking for nothing does not make it be remembered for longer. */
-    state = (struct whole_leaks){0};
-    leaks(&state, &ten, 0, 10, WHOLE_LEAKS_PLAIN, true, 0, 1000);
-    leaks(&state, &ten, 999, 0, WHOLE_LEAKS_PLAIN, true, 9, 100);
-    leaks(&state, &ten, 1001, 1, WHOLE_LEAKS_PLAIN, true, 9, 100);
-    /* A burst that shrinks takes nothing but what is above it, in whole permits. */
-    state = (struct whole_leaks){0};
-    leaks(&state, &ten, 0, 8, WHOLE_LEAKS_PLAIN, true, 2, 800);
-    leaks(&state, &ten, 190, 0, WHOLE_LEAKS_PLAIN, true, 3, 700);
-    leaks(&state, &small, 190, 1, WHOLE_LEAKS_PLAIN, true, 2, 800);
-    assert_true(state.left > 2.89 && state.left < 2.91);
-    const struct whole_leaks_limit nothing = {0, 0, 1000}, no_time = {5, 5, 0};
-    state = (struct whole_leaks){0};
-    leaks(&state, &nothing, 5, 1, WHOLE_LEAKS_PLAIN, false, 0, 0);
-    leaks(&state, &nothing, 6, 1, WHOLE_LEAKS_PLAIN, false, 0, 0);
-    state = (struct whole_leaks){0};
-    leaks(&state, &no_time, 5, 5, WHOLE_LEAKS_PLAIN, true, 0, 0);
-    leaks(&state, &no_time, 5, 1, WHOLE_LEAKS_PLAIN, false, 0, 0);
-    leaks(&state, &no_time, 6, 1, WHOLE_LEAKS_PLAIN, true, 4, 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -563,10 +478,8 @@ int main(void)
         cmocka_unit_test(a_list_opens_windows_ahead),
         cmocka_unit_test(settling_within_the_window),
         cmocka_unit_test(changes),
-        cmocka_unit_test(as_the_peers_do),
         cmocka_unit_test(through_a_limiter),
         cmocka_unit_test(waiting_for_a_window),
-        cmocka_unit_test(whole_leaks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

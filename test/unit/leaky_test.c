@@ -109,20 +109,6 @@ static void clock_goes_back(void **unused)
     assert_int_equal(subject.state[LEVEL], 2000);
 }
 
-/* nginx stands still for a minute; from an earlier time it begins anew, with the leak of a ms. */
-static void clock_goes_back_as_in_nginx(void **unused)
-{
-    (void)unused;
-    struct subject subject = fresh("2r/s burst=3 nodelay");
-    plan_inside(&subject.plan)->rule[0].flags |= RULE_FOLLOWS_CLOCK;
-    take(&subject, 200 * S, 1);
-    assert_delay(take(&subject, 140 * S, 1), 0);
-    assert_int_equal(subject.state[LAST], 200000);
-    assert_delay(take(&subject, 140 * S - MS, 1), 0);
-    assert_int_equal(subject.state[LAST], 139999);
-    assert_int_equal(subject.state[LEVEL], 2998);
-}
-
 static void ends_of_the_range(void **unused)
 {
     (void)unused;
@@ -387,7 +373,6 @@ int main(void)
         cmocka_unit_test(delay_above_a_threshold),
         cmocka_unit_test(many_permits),
         cmocka_unit_test(clock_goes_back),
-        cmocka_unit_test(clock_goes_back_as_in_nginx),
         cmocka_unit_test(ends_of_the_range),
         cmocka_unit_test(cancelled),
         cmocka_unit_test(cancelled_before_it_starts),

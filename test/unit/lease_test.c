@@ -1098,7 +1098,6 @@ static void test_same_answers(void **state)
         "20/s algorithm=sliding-log",
         "20/s gap=1ms algorithm=sliding-log",
         "20/s count-refused algorithm=sliding-log",
-        "20/s algorithm=simrate",
         "20/s; 1000/min",
         "20/s burst=20; 50/s algorithm=hybrid",
         "20/s algorithm=sliding-log; 20/s",

@@ -24,7 +24,7 @@
 enum undone {
     WHOLLY,    /* as it was before */
     WITH_ENDS, /* as it was before where its end is known: told, or because the decision names it */
-    MAYBE /* never more than before: a schedule whose start lies in the past goes by the list's; simrate: nothing */
+    MAYBE      /* never more than before: a schedule whose start lies in the past goes by the list's */
 };
 
 struct row {
@@ -32,35 +32,32 @@ struct row {
     enum undone undone;
     bool counts;  /* its own refusals leave a trace in it */
     bool bounded; /* a thousand at once can never pass the tight one */
-    bool anew;    /* begins with a call after each change, as its original does */
 };
 
 static const struct row rows[] = {
-    {"2/h", "1000/s burst=5000", WHOLLY, false, true, false},
-    {"2/h start=full algorithm=hybrid", "1000/s burst=5000 start=full algorithm=hybrid", MAYBE, false, false, false},
+    {"2/h", "1000/s burst=5000", WHOLLY, false, true},
+    {"2/h start=full algorithm=hybrid", "1000/s burst=5000 start=full algorithm=hybrid", MAYBE, false, false},
     {"2/h burst=2 catchup=1.5 start=full algorithm=hybrid", "1000/s burst=1s catchup=2 algorithm=hybrid", MAYBE, false,
-     false, false},
-    {"2/h algorithm=timeline", "1000/s algorithm=timeline", WHOLLY, false, false, false},
-    {"2/h algorithm=timeline catchup=2", "1000/s algorithm=timeline catchup=1000", MAYBE, false, false, false},
-    {"2/h algorithm=timeline strictness=0.5", "1000/s algorithm=timeline strictness=0.01", MAYBE, false, false, false},
-    {"2/h algorithm=bursty burst=1", "1000/s algorithm=bursty burst=5000", WHOLLY, false, false, false},
-    {"2/h algorithm=bursty burst=2 pay=self start=full", "1000/s algorithm=bursty burst=5000 pay=self start=full",
-     WHOLLY, false, false, false},
-    {"2/h algorithm=warmup warmup=1h", "1000000/s algorithm=warmup warmup=1ms", WITH_ENDS, false, false, false},
-    {"2/h algorithm=leaky nodelay", "1000/s burst=5000 algorithm=leaky nodelay", WHOLLY, false, true, false},
-    {"3/h algorithm=leaky delay=1", "1000/s burst=5000 algorithm=leaky delay=4000", WHOLLY, false, true, false},
-    {"2/h algorithm=cycle", "5000/s algorithm=cycle", WHOLLY, false, false, false},
-    {"3/h algorithm=cycle align=clock debt=5", "5000/s algorithm=cycle align=clock", WHOLLY, false, true, false},
-    {"2/h algorithm=fixed-window", "5000/s algorithm=fixed-window", WHOLLY, false, true, false},
-    {"3/h algorithm=fixed-window align=clock count-refused", "5000/s algorithm=fixed-window align=clock", WHOLLY, true,
-     true, false},
-    {"2/h block=2h", "5000/s block=1min", WHOLLY, true, true, false},
-    {"2/h algorithm=sliding-window", "5000/s algorithm=sliding-window", WHOLLY, false, true, false},
-    {"2/h algorithm=sliding-log", "5000/s algorithm=sliding-log", WHOLLY, false, true, false},
-    {"3/h gap=1min edge=closed", "2000/s gap=1ns edge=closed", WHOLLY, false, true, false},
-    {"2/h algorithm=sliding-log count-refused", "2000/s algorithm=sliding-log count-refused", WHOLLY, true, true,
      false},
-    {"2/h algorithm=simrate", "1000/s algorithm=simrate", MAYBE, false, false, true},
+    {"2/h algorithm=timeline", "1000/s algorithm=timeline", WHOLLY, false, false},
+    {"2/h algorithm=timeline catchup=2", "1000/s algorithm=timeline catchup=1000", MAYBE, false, false},
+    {"2/h algorithm=timeline strictness=0.5", "1000/s algorithm=timeline strictness=0.01", MAYBE, false, false},
+    {"2/h algorithm=bursty burst=1", "1000/s algorithm=bursty burst=5000", WHOLLY, false, false},
+    {"2/h algorithm=bursty burst=2 pay=self start=full", "1000/s algorithm=bursty burst=5000 pay=self start=full",
+     WHOLLY, false, false},
+    {"2/h algorithm=warmup warmup=1h", "1000000/s algorithm=warmup warmup=1ms", WITH_ENDS, false, false},
+    {"2/h algorithm=leaky nodelay", "1000/s burst=5000 algorithm=leaky nodelay", WHOLLY, false, true},
+    {"3/h algorithm=leaky delay=1", "1000/s burst=5000 algorithm=leaky delay=4000", WHOLLY, false, true},
+    {"2/h algorithm=cycle", "5000/s algorithm=cycle", WHOLLY, false, false},
+    {"3/h algorithm=cycle align=clock debt=5", "5000/s algorithm=cycle align=clock", WHOLLY, false, true},
+    {"2/h algorithm=fixed-window", "5000/s algorithm=fixed-window", WHOLLY, false, true},
+    {"3/h algorithm=fixed-window align=clock count-refused", "5000/s algorithm=fixed-window align=clock", WHOLLY, true,
+     true},
+    {"2/h block=2h", "5000/s block=1min", WHOLLY, true, true},
+    {"2/h algorithm=sliding-window", "5000/s algorithm=sliding-window", WHOLLY, false, true},
+    {"2/h algorithm=sliding-log", "5000/s algorithm=sliding-log", WHOLLY, false, true},
+    {"3/h gap=1min edge=closed", "2000/s gap=1ns edge=closed", WHOLLY, false, true},
+    {"2/h algorithm=sliding-log count-refused", "2000/s algorithm=sliding-log count-refused", WHOLLY, true, true},
 };
 enum { ROWS = LENGTH(rows), TEXT_SIZE = 640 };
 
@@ -720,14 +717,14 @@ static void keeps_beside_a_change(void **unused)
             const char *const to[2] = {swapped ? other->tight : rows[a].tight, swapped ? rows[a].tight : other->tight};
             change_list(&list, to, 2, WEIR_KEEP, 0);
             look(&list, &after);
-            if (!rows[a].anew) compare(&list, swapped, &before, &after, no_more_but_for_ticks, "KEEP");
+            compare(&list, swapped, &before, &after, no_more_but_for_ticks, "KEEP");
             const char *const back[2] = {swapped ? other->roomy : rows[a].tight,
                                          swapped ? rows[a].tight : other->roomy};
             change_list(&list, back, 2, WEIR_KEEP, 0);
             look(&list, &after);
-            if (!rows[a].anew) compare(&list, swapped, &before, &after, no_more_but_for_ticks, "KEEP, twice");
+            compare(&list, swapped, &before, &after, no_more_but_for_ticks, "KEEP, twice");
             const weir_decision decision = weir_take(list.limiter, 1);
-            if (!rows[a].anew) same_number(&list, decision.verdict, WEIR_DENY, "after KEEP");
+            same_number(&list, decision.verdict, WEIR_DENY, "after KEEP");
             weir_close(list.limiter);
         }
     }

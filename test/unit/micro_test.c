@@ -73,7 +73,6 @@ static void what_is_not_kept_is_refused(void **unused)
                 {"10/s algorithm=bursty", "write algorithm=gcra"},
                 {"10/s algorithm=warmup warmup=3s", "write algorithm=gcra"},
                 {"10/s algorithm=cycle", "write algorithm=fixed-window"},
-                {"10/s algorithm=simrate", "write algorithm=hybrid"},
                 {"10/s start=empty", "leave it out"},
                 {"10/s; 10/s algorithm=cycle", "algorithm=cycle"},
                 {"100001/s algorithm=sliding-log", "at most 100000"},

@@ -101,12 +101,12 @@ static void settled(void **unused)
     struct subject subject = fresh("10/s algorithm=sliding-window");
     weir_decision six = take(&subject, 0, 6), three = take(&subject, 500 * MS, 3);
     const struct rule *rule = plan_inside_const(&subject.plan)->rule;
-    assert_false(algorithm_of(rule)->waited_for(rule, subject.state, tick_at(rule, 0)));
+    assert_false((algorithm_of(rule)->balance(rule, subject.state, tick_at(rule, 0)).waits));
     settle_at(&subject, S + 1, &six, 2);
     assert_int_equal(subject.state[CURRENT], 5);
     assert_allowed(take(&subject, S, 1), 4);
-    assert_true(algorithm_of(rule)->waited_for(rule, subject.state, tick_at(rule, S - 1)));
-    assert_false(algorithm_of(rule)->waited_for(rule, subject.state, tick_at(rule, S)));
+    assert_true((algorithm_of(rule)->balance(rule, subject.state, tick_at(rule, S - 1)).waits));
+    assert_false((algorithm_of(rule)->balance(rule, subject.state, tick_at(rule, S)).waits));
     settle_at(&subject, S + 1, &three, 0);
     assert_int_equal(subject.state[PREVIOUS], 2);
     assert_int_equal(subject.state[CURRENT], 1);
@@ -174,9 +174,9 @@ static void aligned(void **unused)
     (void)unused;
     struct subject subject = fresh("1/s algorithm=sliding-window");
     struct rule *rule = plan_inside(&subject.plan)->rule;
-    algorithm_of(rule)->align(rule, 7300 * MS, 1700000000 * S + 900 * MS);
+    algorithm_align(rule, 7300 * MS, 1700000000 * S + 900 * MS);
     assert_int_equal(rule->offset_ns, 600 * MS);
-    algorithm_of(rule)->align(rule, 7900 * MS, 1700000000 * S + 300 * MS);
+    algorithm_align(rule, 7900 * MS, 1700000000 * S + 300 * MS);
     assert_int_equal(rule->offset_ns, 400 * MS);
     assert_allowed(take(&subject, 7900 * MS, 1), 0);
     assert_int_equal(subject.state[ENDS], 8600 * MS);

@@ -16,6 +16,7 @@
 #include "core/algorithm.h"
 #include "plan/plan.h"
 #include "plan/text.h"
+#include "plan/option.h"
 #include "plan/words.h"
 #include "unit/random.h"
 
@@ -339,7 +340,6 @@ static const struct spelling options_behind_10_s[] = {
     {"edge=closed", "algorithm=sliding-log edge=closed"},
     {"count-refused", "algorithm=sliding-log edge=open count-refused"},
     {"count-refused algorithm=fixed-window", "algorithm=fixed-window align=first count-refused"},
-    {"algorithm=simrate", "catchup=1.1 algorithm=simrate"},
     {"start=full", "burst=10 algorithm=gcra start=full"},
     {"start=empty", "burst=10 algorithm=gcra start=empty"},
     {"debt=1k", "burst=10 algorithm=gcra debt=1000"},
@@ -442,8 +442,23 @@ static struct limit random_limit(uint64_t *seed)
     do limit.algorithm = (uint8_t)(1 + random_below(seed, ALGORITHM_NAMES - 1));
     while (limit.algorithm == ALGORITHM_UNLIMITED || limit.algorithm == ALGORITHM_NONE);
     random_options(seed, &limit);
-    limit_defaults(&limit);
+    struct rule rule;
+    limit_compile(&limit, &rule);
     return limit;
+}
+
+/* Rules in the files of tables hold them. */
+static void algorithms_keep_their_numbers(void **unused)
+{
+    (void)unused;
+    static const char *const names[] = {NULL,           "gcra",           "hybrid",      "unlimited", "none",
+                                        "timeline",     "bursty",         "warmup",      "leaky",     "cycle",
+                                        "fixed-window", "sliding-window", "sliding-log", NULL /* was simrate */};
+    for (unsigned i = 0; i < LENGTH(names); i++) {
+        const struct algorithm *row = algorithm_named(i);
+        if (names[i] == NULL) assert_null(row);
+        else assert_string_equal(row->name, names[i]);
+    }
 }
 
 static void random_limits_are_read_back(void **unused)
@@ -771,6 +786,8 @@ static void mistakes_in_the_options(void **unused)
         {"10/s shadow shadow", 13, "shadow is said twice", ""},
         {"10/s algorithm=", 16, "unknown algorithm", "gcra"},
         {"10/s algorithm=gcrx", 16, "unknown algorithm \"gcrx\"", "did you mean gcra?"},
+        {"10/s algorithm=simrate", 16, "simrate was nosqlbench's present limiter, kept for comparison only",
+         "write algorithm=hybrid"},
         {"10/s algorithm=none", 16, "unknown algorithm \"none\"", "gcra, hybrid"},
         {"10/s algorithm=gcra2", 20, "expected a space", ""},
         {"10/s algorithm=gcra algorithm=gcra", 21, "algorithm is said twice", ""},
@@ -852,6 +869,7 @@ int main(void)
         cmocka_unit_test(lists),
         cmocka_unit_test(options),
         cmocka_unit_test(no_option_is_lost),
+        cmocka_unit_test(algorithms_keep_their_numbers),
         cmocka_unit_test(random_limits_are_read_back),
         cmocka_unit_test(canonical_ends_of_the_range),
         cmocka_unit_test(random_texts_are_read_or_refused),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
    warmup_test.c - warmup: what a cold call costs, how it cools, who pays, what a change keeps.
 
-   May touch: its own plans, states and limiters.  Promises: expected answers are areas under the drawing in warmup.c,
+   May touch: its own plans, states and limiters.  Promises: expected answers are areas under the drawing in smooth.c,
    worked out by hand.  Leaves to others: long runs (warmup_law.c), Guava's own answers (vectors). */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -437,8 +437,8 @@ static void the_wall_may_differ(void **unused)
 {
     (void)unused;
     weir_plan plan = plan_of("2/min algorithm=sliding-window"), elsewhere = plan;
-    algorithm_of(&plan_inside(&plan)->rule[0])->align(&plan_inside(&plan)->rule[0], 0, 7);
-    algorithm_of(&plan_inside(&plan)->rule[0])->align(&plan_inside(&elsewhere)->rule[0], 0, 9);
+    algorithm_align(&plan_inside(&plan)->rule[0], 0, 7);
+    algorithm_align(&plan_inside(&elsewhere)->rule[0], 0, 9);
     assert_true(wide_fingerprint(rules_of(&plan)) == wide_fingerprint(rules_of(&elsewhere)));
     assert_true(wide_fingerprint(rules_of(&plan)) != 0);
 }

@@ -13,7 +13,8 @@
 
    The burst time is cut to whole ns, weir's is rounded up from cost / catchup: so catchup is chosen such that the
    quotient lies a part of a ns below what the cut leaves.  weir's schedule begins with the first call, the peer's when
-   it is made: so the slot is set to the beginning.
+   it is made: so the slot is set to the beginning.  A reading of the clock that goes back, and one for a call of no
+   time, are the adapter's: what such a call is told is weir's, the state that it leaves is not.
 
    May touch: its subject, the tally through judge.  Promises: waits and lags equal to the ns.  Leaves to weir: when a
    call starts, what is closed, how fast the work catches up. */
@@ -76,9 +77,7 @@ static const char *form_of(struct json_object *limiter, enum form *form)
 
 static bool parse(weir_plan *plan, const char *text)
 {
-    if (weir_plan_parse(plan, text, WEIR_PACE, NULL) != 0) return false;
-    inside_rule(plan)->flags |= RULE_FOLLOWS_CLOCK; /* a call of no time reads the clock too */
-    return true;
+    return weir_plan_parse(plan, text, WEIR_PACE, NULL) == 0;
 }
 
 /* 10 * *rest / by: the digit; *rest becomes what is left.  By additions, for ten times *rest may not fit. */
@@ -197,6 +196,28 @@ static void judge_after(const struct subject *subject, struct step *step, uint64
     judge_after_i64(step, "scheduledNanos", (int64_t)(at_ns - subject->origin_ns) + subject->burst_ns);
 }
 
+/* A call of no time takes nothing of weir; the peer reads the clock for it, too, and closes the gap that it sees. */
+static void read_clock(struct subject *subject, const struct rule *rule, uint64_t now_ns)
+{
+    uint64_t *state = subject->state;
+    const uint64_t now = position_of(subject, now_ns);
+    const bool spaced = rule->third != 0; /* these two as src/core/timeline.c has them */
+    if (!spaced && timeline_covers(state)) return;
+    state[TIMELINE_SEEN] = state[TIMELINE_LATEST] = now;
+    if (spaced) state[TIMELINE_SPACED] = most(state[TIMELINE_SPACED], now);
+    else if (rule->second < 64) state[TIMELINE_SLOT] += subtract_to_zero(now, state[TIMELINE_SLOT]) >> rule->second;
+}
+
+/* To weir a clock that has gone back reads as it did before; to the peer that is what it reads.  Returns whether. */
+static bool follow_clock(struct subject *subject, uint64_t now_ns)
+{
+    uint64_t *latest = &subject->state[TIMELINE_LATEST];
+    const uint64_t now = position_of(subject, now_ns);
+    const bool back = now < *latest;
+    if (back) *latest = now;
+    return back;
+}
+
 static void acquire(struct subject *subject, struct step *step)
 {
     uint64_t cost = 0, *state = subject->state;
@@ -212,7 +233,9 @@ static void acquire(struct subject *subject, struct step *step)
     const bool caches = subject->form != AVERAGE && subject->form != AVERAGE_KEEPS;
     if (caches && timeline_covers(state))
         now.ns = ns_ceil(inside_rule_const(plan), state[TIMELINE_SEEN] - TIMELINE_ZERO);
+    const bool back = caches && follow_clock(subject, now.ns);
     weir_decision decision = weir_decide_within(plan, state, now, cost, WEIR_FOREVER);
+    if (cost == 0) read_clock(subject, inside_rule_const(plan), now.ns);
     const uint64_t wait_ns = decision.delay_ns, at_ns = now.ns + wait_ns;
     if (subject->form == DRAFT && wait_ns > cost)
         weir_decide_settle(plan, state, now, &decision, cost + share_of(subject, wait_ns));
@@ -224,6 +247,7 @@ static void acquire(struct subject *subject, struct step *step)
               dual           ? since_origin(subject, position_of(subject, at_ns)) - since_origin(subject, mine)
               : wait_ns == 0 ? (int64_t)(now.ns - decision.due.ns)
                              : 0);
+    judge_from_core(step, cost != 0 && !back);
     judge_after(subject, step, at_ns);
 }
 

@@ -91,7 +91,7 @@ static void step_case(void *subject, struct step *step)
     step->now.ns -= step->now.ns % counters->resolution_ns;
     turn_to(counters,
             step->now.ns / rule->period_ns + (step->now.ns % rule->period_ns + rule->offset_ns) / rule->period_ns);
-    if (!limiter_ask(limiter, step, 0, &decision)) return;
+    if (!limiter_ask_window(limiter, step, &decision)) return;
     judge_bool(step, "allowed", weir_allowed(decision));
     judge_u64(step, "remaining", decision.remaining);
     judge_wait(step, "reset_in_ns", weir_full_ns(&limiter->plan, &decision));

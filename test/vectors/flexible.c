@@ -2,11 +2,13 @@
    flexible.c - rate-limiter-flexible in memory in weir's words: opened by the first call, all calls count, a block.
 
    May touch: its subject, the tally through judge.  Promises: answers equal to the ns.
-   Leaves: windows and blocks to weir.  Only here: whole ms; a window of 0 is one that never ends. */
+   Leaves: windows and blocks to weir.  Only here: whole ms; a window of 0 is one that never ends; a block that ends
+   before its window would have. */
 #include "inside.h"
 #include "runner.h"
 
-enum { MS_NS = 1000000, COUNT_WORD = 1 /* as src/core/fixed_window.c has it: refused calls too */ };
+enum { MS_NS = 1000000 };
+enum { END_WORD, COUNT_WORD }; /* as src/core/fixed_window.c has them; refused calls are counted too */
 
 struct key {
     struct limiter limiter;
@@ -26,9 +28,21 @@ static const char *open_case(void *subject, const struct scene *scene)
     limiter_open_window(&key->limiter, count, key->endless ? 1 : window_ns, "align=first count-refused");
     if (!key->limiter.accepted) return NULL;
     struct rule *rule = inside_rule(&key->limiter.plan);
-    rule->block_ns = block_ns; /* in weir's words it never shortens a window */
+    rule->block_ns = block_ns;
     if (key->endless) rule->period_ns = UINT64_MAX;
     return NULL;
+}
+
+/* The peer's block may shorten a window, weir's does not. */
+static void end_with_block(struct key *key, struct step *step, bool blocked, weir_decision *decision)
+{
+    uint64_t *state = key->limiter.state;
+    const struct rule *rule = inside_rule_const(&key->limiter.plan);
+    const uint64_t until = add_saturating(tick_at(rule, step->now.ns), rule->block_ns);
+    if (blocked || weir_allowed(*decision) || rule->block_ns == 0 || until == state[END_WORD]) return;
+    state[END_WORD] = until;
+    *decision = inside_peek(rule, state, step->now, 1);
+    judge_from_core(step, false);
 }
 
 static void judge_reset(struct key *key, struct step *step, const weir_decision *decision)
@@ -45,9 +59,15 @@ static void step_case(void *subject, struct step *step)
     struct key *key = subject;
     weir_decision decision;
     step->now.ns -= step->now.ns % MS_NS;
-    if (limiter_answered(&key->limiter, step) || !limiter_ask(&key->limiter, step, 0, &decision)) return;
+    if (limiter_answered(&key->limiter, step)) return;
+    limiter_forget_left(&key->limiter, step);
+    const uint64_t *state = key->limiter.state;
+    const struct rule *rule = inside_rule_const(&key->limiter.plan);
+    const bool blocked = tick_at(rule, step->now.ns) < state[END_WORD] && state[COUNT_WORD] > rule->burst;
+    if (!limiter_ask_window(&key->limiter, step, &decision)) return;
     judge_bool(step, "allowed", weir_allowed(decision));
     judge_u64(step, "remaining", decision.remaining);
+    end_with_block(key, step, blocked, &decision);
     judge_reset(key, step, &decision);
 }
 

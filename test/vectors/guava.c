@@ -134,7 +134,7 @@ static bool set_rate(struct guava *guava, double rate_per_s, bool first, uint64_
 /* The tick from which the next call is free. */
 static uint64_t owed(const struct view *view, uint64_t now)
 {
-    return algorithm_of(&view->rule)->mark(&view->rule, view->state, tick_at(&view->rule, now));
+    return algorithm_at(&view->rule, algorithm_of(&view->rule), view->state, tick_at(&view->rule, now)).end;
 }
 
 /* Passes on to the finest units that can say what is owed now. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
    gubernator.c - gubernator in weir's words: TOKEN_BUCKET is a fixed window opened by the first call and a ms longer
-   than it says, LEAKY_BUCKET is core/whole_leaks.h.
+   than it says, LEAKY_BUCKET is peers/whole_leaks.h.
 
    May touch: its subject, the tally through judge.  Promises: answers equal to the ns.
    Leaves: windows and leaks to weir.  Only here: whole ms; the limit travels with each call, and a call under another
@@ -11,7 +11,7 @@
        that was nothing. */
 #include <string.h>
 
-#include "core/whole_leaks.h"
+#include "peers/whole_leaks.h"
 #include "inside.h"
 #include "runner.h"
 
@@ -84,12 +84,16 @@ static uint64_t left(struct bucket *bucket, weir_instant now)
     return look(bucket, now).remaining;
 }
 
-static void change(struct bucket *bucket, weir_instant now, uint64_t count, uint64_t window_ns)
+/* A window that lies ahead of a clock that has gone back is changed from its beginning on, as if that were now. */
+static void change(struct bucket *bucket, struct step *step, uint64_t count, uint64_t window_ns)
 {
     struct rule *rule = inside_rule(&bucket->limiter.plan), to = *rule;
+    const uint64_t end = algorithm_at(rule, algorithm_of(rule), bucket->limiter.state, tick_at(rule, step->now.ns)).end;
+    const uint64_t begun_ns = subtract_to_zero(plain_ns(rule, end), rule->period_ns);
+    if (begun_ns > step->now.ns) judge_adapted(step);
     to.burst = count;
     to.period_ns = window_ns;
-    inside_change(rule, &to, bucket->limiter.state, now.ns);
+    inside_change(rule, &to, bucket->limiter.state, most(begun_ns, step->now.ns));
     *rule = to;
 }
 
@@ -100,34 +104,34 @@ static void give_back(struct bucket *bucket, weir_instant now, uint64_t permits)
     const struct algorithm *algorithm = algorithm_of(rule);
     const uint64_t tick = tick_at(rule, now.ns);
     const struct slot slot = {
-        .start = tick, .end = algorithm->mark(rule, bucket->limiter.state, tick), .cost = permits};
+        .start = tick, .end = algorithm_at(rule, algorithm, bucket->limiter.state, tick).end, .cost = permits};
     algorithm->give_back(rule, bucket->limiter.state, tick, &slot, permits);
 }
 
 /* What is used of the old count stays used, as far as the new one goes. */
-static void change_count(struct bucket *bucket, weir_instant now)
+static void change_count(struct bucket *bucket, struct step *step)
 {
     const struct rule *rule = inside_rule(&bucket->limiter.plan);
     if (rule->burst == bucket->asked_count) return;
-    const uint64_t used = rule->burst - left(bucket, now);
-    change(bucket, now, bucket->asked_count, rule->period_ns);
-    if (used > bucket->asked_count) give_back(bucket, now, used - bucket->asked_count);
+    const uint64_t used = rule->burst - left(bucket, step->now);
+    change(bucket, step, bucket->asked_count, rule->period_ns);
+    if (used > bucket->asked_count) give_back(bucket, step->now, used - bucket->asked_count);
 }
 
 /* Counted from when the window was opened; true when that has ended it. */
-static bool change_window(struct bucket *bucket, weir_instant now)
+static bool change_window(struct bucket *bucket, struct step *step)
 {
     const struct rule *rule = inside_rule(&bucket->limiter.plan);
     if (rule->period_ns == bucket->asked_window_ns) return false;
-    const bool ended = full_ns(bucket, now) + bucket->asked_window_ns - MS_NS <= rule->period_ns;
-    change(bucket, now, rule->burst, bucket->asked_window_ns);
+    const bool ended = full_ns(bucket, step->now) + bucket->asked_window_ns - MS_NS <= rule->period_ns;
+    change(bucket, step, rule->burst, bucket->asked_window_ns);
     if (ended) limiter_forget(&bucket->limiter);
     return ended;
 }
 
 static void refill(struct bucket *bucket, struct step *step)
 {
-    change_count(bucket, step->now);
+    change_count(bucket, step);
     give_back(bucket, step->now, bucket->asked_count);
     bucket->says_over = false;
     judge_bool(step, "allowed", true);
@@ -152,6 +156,7 @@ static void judge_told(struct bucket *bucket, struct step *step, bool allowed, u
 
 static void take(struct bucket *bucket, struct step *step)
 {
+    limiter_forget_left(&bucket->limiter, step);
     const bool known = full_ns(bucket, step->now) > 0;
     uint64_t cost = 0;
     weir_decision decision;
@@ -159,17 +164,17 @@ static void take(struct bucket *bucket, struct step *step)
         refill(bucket, step);
         return;
     }
-    if (known) change_count(bucket, step->now);
+    if (known) change_count(bucket, step);
     else begin(bucket);
     const uint64_t told = left(bucket, step->now);
-    const bool ended = known && change_window(bucket, step->now);
+    const bool ended = known && change_window(bucket, step);
     if (ended && told == 0 && field_u64(step->json, "n", &cost) && cost > 0) {
-        weir_decide(&bucket->limiter.plan, bucket->limiter.state, step->now, 0); /* opens the window */
+        limiter_begin_window(&bucket->limiter, step->now);
         bucket->says_over = true;
         judge_told(bucket, step, false, 0);
         return;
     }
-    if (!limiter_ask(&bucket->limiter, step, 0, &decision)) return;
+    if (!limiter_ask_window(&bucket->limiter, step, &decision)) return;
     if (weir_allowed(decision)) {
         judge_told(bucket, step, true, decision.charged > 0 ? decision.remaining : told);
         return;
@@ -196,6 +201,7 @@ static void leak(struct bucket *bucket, struct step *step)
     if (limit.burst == 0) limit.burst = limit.limit;
     const struct whole_leaks_answer answer =
         whole_leaks_take(&bucket->leaks, &limit, (int64_t)(step->now.ns / MS_NS), permits, mode);
+    judge_from_peers(step);
     judge_bool(step, "allowed", answer.allowed);
     judge_i64(step, "remaining", answer.remaining);
     judge_i64(step, "reset_in_ns", (int64_t)((uint64_t)answer.reset_ms * MS_NS));

@@ -48,12 +48,25 @@ static struct json_object *expected_of(struct step *step, const char *key)
     if (expected == NULL) return NULL; /* a JSON null is left uncompared, and so counted */
     if (step->compared < COMPARED_MAX) step->key[step->compared++] = key;
     step->by_core |= step->from_core;
+    step->by_peers |= step->from_peers;
     return expected;
 }
 
 void judge_from_core(struct step *step, bool from_core)
 {
     step->from_core = from_core;
+    step->from_peers = false;
+}
+
+void judge_from_peers(struct step *step)
+{
+    step->from_core = false;
+    step->from_peers = true;
+}
+
+void judge_adapted(struct step *step)
+{
+    step->adapted = true;
 }
 
 bool judge_has(struct step *step, const char *key)
@@ -175,6 +188,7 @@ static struct json_object *after_of(struct step *step, const char *key)
     if (!json_object_object_get_ex(step->json, "state_after", &after)) return NULL;
     if (!json_object_object_get_ex(after, key, &value) || value == NULL) return NULL;
     step->by_core |= step->from_core;
+    step->by_peers |= step->from_peers;
     return value;
 }
 
@@ -211,8 +225,11 @@ void judge_end(struct step *step)
 {
     const char *left = step->stopped ? NULL : first_uncompared(step);
     if (left == NULL) {
-        step->scene->tally->run++;
-        step->scene->tally->by_core += step->by_core;
+        struct tally *tally = step->scene->tally;
+        const bool by_core = step->by_core && !step->adapted;
+        tally->run++;
+        tally->by_core += by_core;
+        tally->by_peers += !by_core && step->by_peers;
         return;
     }
     char reason[REASON_SIZE];

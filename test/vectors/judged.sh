@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # judged.sh RUNNER DIR [REFERENCE] - does the shipped core still judge as many steps of each file as judged.txt says,
-# and is nothing skipped but those quirks of the peer that it counts?
+# is nothing skipped but those quirks of the peer that it counts, and does test code answer no more than it says?
 set -u
 
 if [ $# -lt 2 ] || [ ! -x "$1" ]; then
@@ -20,9 +20,10 @@ fi
 awk -v reference="$reference" '
     FILENAME == reference {
         sub(/#.*/, "")
-        if (NF == 3) {
+        if (NF == 4) {
             least[$1] = $2
             quirks[$1] = $3
+            tests[$1] = $4
         }
         next
     }
@@ -34,8 +35,11 @@ awk -v reference="$reference" '
         skipped = $0
         sub(/ skipped, .*/, "", skipped)
         sub(/.* /, "", skipped)
+        by_peers = match($0, /[0-9]+ by test\/peers, /) ? substr($0, RSTART) + 0 : 0
         if (!(name in least)) complain(name, "is not in " reference)
         else if (skipped != quirks[name]) complain(name, skipped " steps skipped, " quirks[name] " before")
+        else if (by_peers != tests[name]) complain(name, by_peers " steps by test/peers, " tests[name] " before")
+        of_tests += by_peers
     }
     function complain(what, why) {
         print "judged: " what ": " why
@@ -50,6 +54,6 @@ awk -v reference="$reference" '
             if (name in judged) sum += judged[name]
         }
         if (sum == 0) complain("all", "no step was judged by the core")
-        if (!failed) print "judged: " sum " steps by the core"
+        if (!failed) print "judged: " sum " steps by the core, and apart from them " of_tests + 0 " by test/peers"
         exit failed
     }' "$reference" "$out"

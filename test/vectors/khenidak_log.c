@@ -31,7 +31,7 @@ static void step_case(void *subject, struct step *step)
     if (limiter_answered(&list->limiter, step)) return;
     step->now.ns = step->now.ns / TICK_NS * TICK_NS;
     limiter_clear_log(&list->limiter, step->now.ns, list->period_ns + 1, false);
-    if (!limiter_ask(&list->limiter, step, 0, &decision)) return;
+    if (!limiter_ask_log(&list->limiter, step, &decision)) return;
     judge_bool(step, "allowed", weir_allowed(decision));
     judge_wait(step, "retry_after_ns", decision.verdict == WEIR_DENY ? decision.retry_ns - 1 : 0);
 }

@@ -15,6 +15,9 @@
 #include "inside.h"
 #include "runner.h"
 
+/* The words of a fixed window, as src/core/fixed_window.c has them. */
+enum { WINDOW_END, WINDOW_COUNT, WINDOW_BEFORE_END, WINDOW_BEFORE_COUNT };
+
 /* core/clock.h: so far from its anchor its rounding cannot be seen. */
 static const double SPAN_EXACT = 0x1p44;
 
@@ -36,7 +39,7 @@ void limiter_open(struct limiter *limiter, const char *text)
     if (limiter->accepted) make_state(limiter);
 }
 
-/* ---- windows and logs -------------------------------------------------------------------------------------- */
+/* ---- windows ----------------------------------------------------------------------------------------------- */
 
 void limiter_open_window(struct limiter *limiter, uint64_t count, uint64_t window_ns, const char *options)
 {
@@ -44,11 +47,41 @@ void limiter_open_window(struct limiter *limiter, uint64_t count, uint64_t windo
     snprintf(text, sizeof text, "%" PRIu64 "/%" PRIu64 "ns algorithm=fixed-window %s", most(count, 1), window_ns,
              options);
     limiter_open(limiter, text);
-    if (!limiter->accepted) return;
-    struct rule *rule = inside_rule(&limiter->plan);
-    rule->burst = count;
-    rule->flags |= RULE_FOLLOWS_CLOCK;
+    if (limiter->accepted) inside_rule(&limiter->plan)->burst = count;
 }
+
+/* To weir a clock that goes back into a window that it has left finds what was counted there and since. */
+void limiter_forget_left(struct limiter *limiter, struct step *step)
+{
+    uint64_t *state = limiter->state;
+    if (tick_at(inside_rule(&limiter->plan), step->now.ns) >= state[WINDOW_BEFORE_END]) return;
+    state[WINDOW_BEFORE_END] = state[WINDOW_BEFORE_COUNT] = 0;
+    judge_adapted(step);
+}
+
+void limiter_begin_window(struct limiter *limiter, weir_instant now)
+{
+    const struct rule *rule = inside_rule(&limiter->plan);
+    const struct algorithm *algorithm = algorithm_of(rule);
+    const uint64_t tick = tick_at(rule, now.ns);
+    uint64_t *state = limiter->state;
+    if (tick < state[WINDOW_END]) return;
+    const struct taken taken = algorithm->commit(rule, state, tick, tick, 1);
+    algorithm->give_back(rule, state, tick, &(struct slot){.start = tick, .end = taken.end, .cost = 1}, 1);
+}
+
+bool limiter_ask_window(struct limiter *limiter, struct step *step, weir_decision *decision)
+{
+    const struct rule *rule = inside_rule(&limiter->plan);
+    uint64_t cost = 0;
+    if (field_u64(step->json, "n", &cost)) {
+        const bool passes = weir_allowed(inside_peek(rule, limiter->state, step->now, cost));
+        if (passes ? cost == 0 : !(rule->flags & RULE_COUNTS_REFUSED)) limiter_begin_window(limiter, step->now);
+    }
+    return limiter_ask(limiter, step, 0, decision);
+}
+
+/* ---- logs -------------------------------------------------------------------------------------------------- */
 
 /* Permits of all calls together, each at most what the limit holds. */
 static uint64_t calls_of(const struct scene *scene, uint64_t burst)
@@ -72,7 +105,7 @@ void limiter_open_log(struct limiter *limiter, const struct scene *scene, int64_
     if (!limiter->accepted) return;
     struct rule *rule = inside_rule(&limiter->plan);
     if (count == 0) rule->burst = 0; /* which is no rate to weir */
-    rule->flags = (uint8_t)((rule->flags | RULE_FOLLOWS_CLOCK) & ~STAMPS_BRIEF);
+    rule->flags &= (uint8_t)~STAMPS_BRIEF;
     rule->fourth = rule->burst + calls_of(scene, rule->burst);
     free(limiter->state);
     make_state(limiter);
@@ -81,11 +114,43 @@ void limiter_open_log(struct limiter *limiter, const struct scene *scene, int64_
 void limiter_clear_log(struct limiter *limiter, uint64_t now_ns, uint64_t age_ns, bool all)
 {
     const struct rule *rule = inside_rule_const(&limiter->plan);
-    for (uint64_t back = sliding_log_entries(rule, limiter->state); back > 0; back--) {
-        const bool old = now_ns >= age_ns && sliding_log_entry_ns(rule, limiter->state, back) <= now_ns - age_ns;
-        if (old) sliding_log_forget(rule, limiter->state, back);
+    for (uint64_t back = stamps_kept(rule, limiter->state); back > 0; back--) {
+        const bool old = now_ns >= age_ns && stamps_get(rule, limiter->state, back) <= now_ns - age_ns;
+        if (old) stamps_remove(rule, limiter->state, back - 1, 1);
         else if (!all) return;
     }
+}
+
+bool limiter_log_in_order(const struct limiter *limiter, weir_instant now)
+{
+    const struct rule *rule = inside_rule_const(&limiter->plan);
+    uint64_t later_ns = now.ns;
+    for (uint64_t back = 1; back <= stamps_kept(rule, limiter->state); back++) {
+        const uint64_t ns = stamps_get(rule, limiter->state, back);
+        if (ns > later_ns) return false;
+        later_ns = ns;
+    }
+    return true;
+}
+
+/* What weir has entered at the time of the last entry, and a refused call that it has not, go where the clock is. */
+static void enter_back(struct limiter *limiter, weir_instant now, uint64_t cost, weir_decision *decision)
+{
+    const struct rule *rule = inside_rule_const(&limiter->plan);
+    const bool refused = !weir_allowed(*decision), enters = !refused || rule->flags & SLIDING_LOG_COUNTS_REFUSED;
+    stamps_remove(rule, limiter->state, 0, decision->charged);
+    for (uint64_t i = 0; i < cost && enters; i++) stamps_append(rule, limiter->state, now.ns);
+    if (refused) *decision = inside_peek(rule, limiter->state, now, cost);
+}
+
+weir_decision limiter_decide_log(struct limiter *limiter, struct step *step, uint64_t cost)
+{
+    const uint64_t *state = limiter->state;
+    const bool back = state[STAMPS_NEWEST] > step->now.ns;
+    if (!limiter_log_in_order(limiter, step->now)) judge_adapted(step);
+    weir_decision decision = weir_decide(&limiter->plan, limiter->state, step->now, cost);
+    if (back) enter_back(limiter, step->now, cost, &decision);
+    return decision;
 }
 
 /* ---- gcra -------------------------------------------------------------------------------------------------- */
@@ -214,13 +279,26 @@ static bool answer_is_sound(struct step *step, const weir_decision *decision, ui
     return true;
 }
 
+static bool cost_of(struct step *step, uint64_t *cost)
+{
+    if (field_u64(step->json, "n", cost)) return true;
+    judge_stop(step, "n", "a whole number from 0 to 2^64 - 1", "another value");
+    return false;
+}
+
+bool limiter_ask_log(struct limiter *limiter, struct step *step, weir_decision *decision)
+{
+    uint64_t cost = 0;
+    if (!cost_of(step, &cost)) return false;
+    *decision = limiter_decide_log(limiter, step, cost);
+    judge_from_core(step, true);
+    return answer_is_sound(step, decision, 0);
+}
+
 bool limiter_ask(struct limiter *limiter, struct step *step, uint64_t wait_max_ns, weir_decision *decision)
 {
     uint64_t cost = 0;
-    if (!field_u64(step->json, "n", &cost)) {
-        judge_stop(step, "n", "a whole number from 0 to 2^64 - 1", "another value");
-        return false;
-    }
+    if (!cost_of(step, &cost)) return false;
     if (limiter->permits != 0) {
         set_anchor(limiter, step->now.ns);
         cost = multiply_divide_floor(cost, limiter->permits, 1);

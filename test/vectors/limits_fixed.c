@@ -25,7 +25,7 @@ static void take(struct limiter *limiter, struct step *step)
     const weir_decision before = inside_peek(rule, limiter->state, step->now, 0);
     if (weir_allowed(before) && before.remaining == rule->burst) limiter_forget(limiter);
     weir_decision decision;
-    if (!limiter_ask(limiter, step, 0, &decision)) return;
+    if (!limiter_ask_window(limiter, step, &decision)) return;
     judge_bool(step, "allowed", weir_allowed(decision));
     judge_u64(step, "remaining", decision.remaining);
     judge_wait(step, "reset_in_ns", weir_full_ns(&limiter->plan, &decision));
@@ -51,6 +51,7 @@ static void step_case(void *subject, struct step *step)
 {
     struct limiter *limiter = subject;
     if (limiter_answered(limiter, step)) return;
+    limiter_forget_left(limiter, step);
     if (strcmp(step->op, "peek") == 0) look(limiter, step);
     else take(limiter, step);
 }

@@ -31,12 +31,12 @@ static const char *open_case(void *subject, const struct scene *scene)
 
 static uint64_t entries(const struct moving *moving)
 {
-    return sliding_log_entries(inside_rule_const(&moving->limiter.plan), moving->limiter.state);
+    return stamps_kept(inside_rule_const(&moving->limiter.plan), moving->limiter.state);
 }
 
 static uint64_t entry_ns(const struct moving *moving, uint64_t back)
 {
-    return sliding_log_entry_ns(inside_rule_const(&moving->limiter.plan), moving->limiter.state, back);
+    return stamps_get(inside_rule_const(&moving->limiter.plan), moving->limiter.state, back);
 }
 
 static struct rule open_edge(const struct moving *moving)
@@ -44,16 +44,6 @@ static struct rule open_edge(const struct moving *moving)
     struct rule rule = *inside_rule_const(&moving->limiter.plan);
     rule.flags &= (uint8_t)~SLIDING_LOG_CLOSED;
     return rule;
-}
-
-/* Entered in the order of time, and now not before the last? */
-static bool in_order(const struct moving *moving, weir_instant now)
-{
-    if (entries(moving) != 0 && entry_ns(moving, 1) > now.ns) return false;
-    for (uint64_t back = entries(moving); back > 1; back--) {
-        if (entry_ns(moving, back) > entry_ns(moving, back - 1)) return false;
-    }
-    return true;
 }
 
 /* Where the search by halves ends, in entries from the newest. */
@@ -71,14 +61,15 @@ static uint64_t found_by_halves(const struct moving *moving, uint64_t now_ns)
 static uint64_t counted(const struct moving *moving, weir_instant now)
 {
     const struct rule rule = open_edge(moving);
-    if (!in_order(moving, now)) return found_by_halves(moving, now.ns);
+    if (!limiter_log_in_order(&moving->limiter, now)) return found_by_halves(moving, now.ns);
     return moving->count - inside_peek(&rule, moving->limiter.state, now, 0).remaining;
 }
 
 static bool peeked(const struct moving *moving, weir_instant now, uint64_t n)
 {
     const struct rule rule = open_edge(moving);
-    if (!in_order(moving, now)) return n <= moving->count && found_by_halves(moving, now.ns) <= moving->count - n;
+    if (!limiter_log_in_order(&moving->limiter, now))
+        return n <= moving->count && found_by_halves(moving, now.ns) <= moving->count - n;
     return weir_allowed(inside_peek(&rule, moving->limiter.state, now, n));
 }
 
@@ -96,11 +87,11 @@ static void step_case(void *subject, struct step *step)
     uint64_t n = 0;
     if (limiter_answered(&moving->limiter, step)) return;
     if (strcmp(step->op, "try") == 0) {
-        if (!limiter_ask(&moving->limiter, step, 0, &decision)) return;
+        if (!limiter_ask_log(&moving->limiter, step, &decision)) return;
         judge_bool(step, "allowed", weir_allowed(decision));
     } else {
         if (!field_u64(step->json, "n", &n)) judge_stop(step, "n", "a whole number", "another value");
-        judge_from_core(step, in_order(moving, step->now));
+        judge_from_core(step, limiter_log_in_order(&moving->limiter, step->now));
         judge_bool(step, "allowed", peeked(moving, step->now, n));
     }
     const uint64_t counting = counted(moving, step->now);

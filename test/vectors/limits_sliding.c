@@ -43,7 +43,7 @@ static const char *open_case(void *subject, const struct scene *scene)
     if (!counter->limiter.accepted) return NULL;
     struct rule *rule = inside_rule(&counter->limiter.plan);
     if (limit == 0) rule->burst = 0; /* which is no rate to weir */
-    algorithm_of(rule)->align(rule, scene->shift_ns, 0);
+    algorithm_align(rule, scene->shift_ns, 0);
     counter->offset_ns = rule->offset_ns;
     return NULL;
 }
@@ -67,12 +67,13 @@ static uint64_t *count_of(struct counter *counter, uint64_t number)
     return &counter->window[i].count;
 }
 
-static void follow_clock(struct counter *counter, const struct step *step)
+static void follow_clock(struct counter *counter, struct step *step)
 {
     uint64_t *state = counter->limiter.state;
     const uint64_t number = number_at(counter, step);
     const bool back = step->now.ns < counter->latest_ns;
     if (back || counter->went_back) {
+        judge_adapted(step);
         state[ENDS] = (number + 1) * counter->window_ns - counter->offset_ns;
         state[PREVIOUS] = number == 0 ? 0 : *count_of(counter, number - 1);
         state[CURRENT] = *count_of(counter, number);

@@ -26,10 +26,13 @@ static int by_name(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
+/* What test code answered is there only where there is any. */
 static void print_line(FILE *out, const struct tally *tally)
 {
-    fprintf(out, "%s: %" PRIu64 " steps, %" PRIu64 " mismatches, %" PRIu64 " skipped, %" PRIu64 " by the core\n",
-            tally->file, tally->run, tally->mismatches, tally->skipped, tally->by_core);
+    fprintf(out, "%s: %" PRIu64 " steps, %" PRIu64 " mismatches, %" PRIu64 " skipped, ", tally->file, tally->run,
+            tally->mismatches, tally->skipped);
+    if (tally->by_peers > 0) fprintf(out, "%" PRIu64 " by test/peers, ", tally->by_peers);
+    fprintf(out, "%" PRIu64 " by the core\n", tally->by_core);
 }
 
 static void print_tally(const struct tally *tally)
@@ -48,6 +51,7 @@ static void add_to(struct tally *sum, const struct tally *tally)
     sum->mismatches += tally->mismatches;
     sum->skipped += tally->skipped;
     sum->by_core += tally->by_core;
+    sum->by_peers += tally->by_peers;
 }
 
 static int run_one(struct tally *sum, const char *directory, const char *name)

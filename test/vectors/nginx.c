@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT
    nginx.c - limit_req in weir's words: its own spelling, and a bucket without a brim to read an excess from.
 
+   Where its clock is behind the last request nginx stands still, for up to a minute, and weir is asked at the time of
+   that one; from before that nginx begins anew, as if one ms had passed.
+
    nginx logs the excess of a refused request too: what the bucket would then hold.  That is asked of a copy of the
    state under the same rate with a burst that nothing reaches.
 
@@ -13,18 +16,13 @@
 #include "inside.h"
 #include "runner.h"
 
-enum { LEVEL, LAST, WORDS, PERMIT = 1000 };
+enum { LEVEL, LAST, WORDS, PERMIT = 1000, MS_NS = 1000000, BACK_MAX_MS = 60000 };
 static const uint64_t BRIMLESS = UINT64_C(1) << 50;
 
 struct zone {
     struct limiter limiter;
     weir_plan brimless;
 };
-
-static void follow_clock(weir_plan *plan)
-{
-    inside_rule(plan)->flags |= RULE_FOLLOWS_CLOCK;
-}
 
 static void write_delay(char *text, size_t size, const struct scene *scene)
 {
@@ -44,11 +42,10 @@ static const char *open_case(void *subject, const struct scene *scene)
     char delay[48];
     if (rate == NULL || !field_i64(scene->limiter, "burst", &burst)) return "not yet (limiter: no rate or burst)";
     snprintf(text, sizeof text, "%s burst=%" PRIu64 " nodelay", rate, BRIMLESS);
-    if (weir_plan_parse(&zone->brimless, text, WEIR_ADMIT, NULL) == 0) follow_clock(&zone->brimless);
+    weir_plan_parse(&zone->brimless, text, WEIR_ADMIT, NULL);
     write_delay(delay, sizeof delay, scene);
     snprintf(text, sizeof text, "%s burst=%" PRId64 "%s", rate, burst, delay);
     limiter_open(&zone->limiter, text);
-    if (zone->limiter.accepted) follow_clock(&zone->limiter.plan);
     return NULL;
 }
 
@@ -59,14 +56,28 @@ static uint64_t excess_of(const struct zone *zone, const uint64_t before[WORDS],
     return state[LEVEL] - PERMIT;
 }
 
+/* Each time is a ms later than it was told, so that there is one before it. */
+static void follow_clock(uint64_t state[WORDS], struct step *step)
+{
+    step->now.ns = add_saturating(step->now.ns, MS_NS);
+    const uint64_t now_ms = step->now.ns / MS_NS, back_ms = subtract_to_zero(state[LAST], now_ms);
+    if (back_ms == 0) return;
+    judge_adapted(step);
+    if (back_ms <= BACK_MAX_MS) step->now.ns = state[LAST] * MS_NS;
+    else state[LAST] = now_ms - 1;
+}
+
 static void step_case(void *subject, struct step *step)
 {
     struct zone *zone = subject;
-    uint64_t before[WORDS] = {0};
     weir_decision decision;
     if (limiter_answered(&zone->limiter, step)) return;
-    memcpy(before, zone->limiter.state, sizeof before);
+    uint64_t *state = zone->limiter.state, before[WORDS] = {0};
+    const uint64_t last = state[LAST];
+    follow_clock(state, step);
+    memcpy(before, state, sizeof before);
     if (!limiter_ask(&zone->limiter, step, WEIR_FOREVER, &decision)) return;
+    if (decision.charged == 0) state[LAST] = last;
     judge_bool(step, "allowed", weir_allowed(decision));
     judge_bool(step, "never", decision.verdict == WEIR_NEVER);
     judge_u64(step, "excess_thousandths", excess_of(zone, before, step));

@@ -53,7 +53,9 @@ static void book(struct peer *peer, uint64_t now_ns)
     peer->booked_ns = now_ns;
     uint64_t *state = peer->limiter.state;
     /* A permit is charged, and taken off again. */
-    state[USED] -= cycle_algorithm()->overcharge(rule, state, tick_at(rule, now_ns), 1);
+    uint64_t charged = 1;
+    algorithm_charge(rule, state, tick_at(rule, now_ns), &charged);
+    state[USED] -= charged;
 }
 
 static int64_t left(const struct peer *peer)
@@ -227,7 +229,8 @@ static void try_semaphore(struct peer *peer, struct step *step)
 static void drain_semaphore(struct peer *peer, struct step *step)
 {
     const struct rule *rule = inside_rule(&peer->limiter.plan);
-    algorithm_of(rule)->overcharge(rule, peer->limiter.state, tick_at(rule, peer->booked_ns), UINT64_MAX);
+    uint64_t all = UINT64_MAX;
+    algorithm_charge(rule, peer->limiter.state, tick_at(rule, peer->booked_ns), &all);
     judge_bool(step, "ok", true);
 }
 
@@ -243,7 +246,8 @@ static void step_semaphore(void *subject, struct step *step)
         judge_bool(step, "ok", true);
     }
     const struct rule *rule = inside_rule(&peer->limiter.plan);
-    const uint64_t room = algorithm_of(rule)->room(rule, peer->limiter.state, tick_at(rule, peer->booked_ns));
+    const uint64_t room =
+        algorithm_at(rule, algorithm_of(rule), peer->limiter.state, tick_at(rule, peer->booked_ns)).room;
     judge_from_core(step, true);
     judge_after_i64(step, "permissions", (int64_t)room);
 }

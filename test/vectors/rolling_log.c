@@ -62,7 +62,7 @@ static uint64_t next_in_ns(const struct rolling *rolling, weir_instant now)
 static void try_now(struct rolling *rolling, struct step *step)
 {
     const bool by_count = refused_by(rolling, step->now, true), by_gap = refused_by(rolling, step->now, false);
-    const weir_decision decision = weir_decide(&rolling->limiter.plan, rolling->limiter.state, step->now, 1);
+    const weir_decision decision = limiter_decide_log(&rolling->limiter, step, 1);
     const uint64_t next_ns = next_in_ns(rolling, step->now);
     if (!weir_allowed(decision) && decision.retry_ns != next_ns)
         judge_mismatch(step, "retry_ns", "when another call would pass", "another time");

@@ -8,7 +8,10 @@
        fields.c    numbers out of JSON, a rate as a fraction
        limiter.c   a limit and one state through weir.h
        inside.c    the core's side of a plan: what no text says, looks, changes of limit
-       <system>.c  one family each: what the peer's words are in weir's words */
+       <system>.c  one family each: what the peer's words are in weir's words
+
+   In peers is what the peers answered, in back what they would where a clock goes back; ../peers has the arithmetic of
+   those that weir does not keep. */
 #ifndef VECTORS_RUNNER_H
 #define VECTORS_RUNNER_H
 
@@ -39,7 +42,8 @@ struct tally { /* of one file; run + skipped = all steps */
     uint64_t run;
     uint64_t mismatches; /* keys, not steps */
     uint64_t skipped;
-    uint64_t by_core; /* of run: steps with an answer that the shipped core gave */
+    uint64_t by_core;  /* of run: steps with an answer that the shipped core gave */
+    uint64_t by_peers; /* of run: those with none, but with one of test/peers: they judge test code */
     size_t reasons;
     struct reason reason[REASONS_MAX];
 };
@@ -60,10 +64,13 @@ struct step { /* one step; everything borrowed */
     struct json_object *expect; /* NULL when absent */
     const char *op;
     weir_instant now;
-    uint128 at_ns;  /* the same, also beyond 64 bits */
-    bool stopped;   /* after a mismatch that left no answer to compare */
-    bool from_core; /* what is compared now is an answer of the shipped core */
-    bool by_core;   /* such an answer was compared */
+    uint128 at_ns;   /* the same, also beyond 64 bits */
+    bool stopped;    /* after a mismatch that left no answer to compare */
+    bool from_core;  /* what is compared now is an answer of the shipped core */
+    bool by_core;    /* such an answer was compared */
+    bool from_peers; /* the same of test/peers */
+    bool by_peers;
+    bool adapted; /* judge_adapted */
     size_t compared;
     const char *key[COMPARED_MAX]; /* of expect, that have been compared */
 };
@@ -102,10 +109,13 @@ void judge_stop(struct step *step, const char *key, const char *expected, const 
 bool judge_has(struct step *step, const char *key); /* and counts it as compared: the caller does that */
 /* Whose answers are compared from here on?  The shipped core's are those that a limit's text leads to: whether
    weir_plan_parse accepts it, what weir_decide and its family say, what a function of its row in the table of
-   algorithms says, and the state that these leave.  Not: what an adapter works out itself, and functions of src/core
-   that no limit calls (pools.h, whole_leaks.h, simrate_refill).  A step begins with false; limiter.c says it of its own
-   answers. */
+   algorithms says, and the state that these leave.  Not: what an adapter works out itself, and test/peers.  A step
+   begins with neither; limiter.c says it of its own answers. */
 void judge_from_core(struct step *step, bool from_core);
+void judge_from_peers(struct step *step);
+/* The clock has gone back, and for the peer's sake the limit is asked at another time, or with other words of state,
+   than weir has: no answer of this step is the shipped core's. */
+void judge_adapted(struct step *step);
 void judge_bool(struct step *step, const char *key, bool got);
 void judge_u64(struct step *step, const char *key, uint64_t got);
 void judge_i64(struct step *step, const char *key, int64_t got);
@@ -145,13 +155,24 @@ struct limiter {
     uint64_t kept_word, kept_anchor_ns;
 };
 void limiter_open(struct limiter *limiter, const char *text);
-/* So many, or none, in a fixed window that any call opens; a clock that goes back is taken over. */
+/* So many, or none, in a fixed window. */
 void limiter_open_window(struct limiter *limiter, uint64_t count, uint64_t window_ns, const char *options);
-/* A sliding log whose entries come as the clock says, back or not; none is lost until the peer clears it: */
+/* Before each question: forgets the windows that are over, where the clock has gone back to before their end. */
+void limiter_forget_left(struct limiter *limiter, struct step *step);
+/* Opens a window with nothing counted in it, where none is open; weir opens one for what it counts. */
+void limiter_begin_window(struct limiter *limiter, weir_instant now);
+/* limiter_ask, and any call opens a window. */
+bool limiter_ask_window(struct limiter *limiter, struct step *step, weir_decision *decision);
+/* A sliding log of which no entry is lost until the peer clears it: */
 void limiter_open_log(struct limiter *limiter, const struct scene *scene, int64_t count, uint64_t window_ns,
                       const char *options);
 /* of what is this old all, or what comes before the first that is not. */
 void limiter_clear_log(struct limiter *limiter, uint64_t now_ns, uint64_t age_ns, bool all);
+/* Entered in the order of time, and now not before the last? */
+bool limiter_log_in_order(const struct limiter *limiter, weir_instant now);
+/* weir_decide, and what is entered is entered where the clock is, back or not; and limiter_ask of the same. */
+weir_decision limiter_decide_log(struct limiter *limiter, struct step *step, uint64_t cost);
+bool limiter_ask_log(struct limiter *limiter, struct step *step, weir_decision *decision);
 /* One permit each interval, burst at once, by gcra, exact to the ns at any time: before each question the limit's clock
    is set anew at a whole interval, where that rounds nothing; where the burst or a step back lasts long, a ns is a
    permit. */

@@ -140,7 +140,7 @@ expect_status right 0
 cat >"$dir/wanted" <<'EOF'
 a_go.json: 3 steps, 0 mismatches, 1 skipped, 2 by the core
 b_governor.json: 3 steps, 0 mismatches, 5 skipped, 3 by the core
-c_pool.json: 3 steps, 0 mismatches, 0 skipped, 0 by the core
+c_pool.json: 3 steps, 0 mismatches, 0 skipped, 3 by test/peers, 0 by the core
 d_other.json: 0 steps, 0 mismatches, 2 skipped, 0 by the core
 e_throttled.json: 4 steps, 0 mismatches, 0 skipped, 4 by the core
 f_cell.json: 6 steps, 0 mismatches, 0 skipped, 6 by the core
@@ -170,7 +170,7 @@ run "$dir/tampered"
 expect_status tampered 1
 expect_line tampered out 'a_go.json: 3 steps, 1 mismatches, 1 skipped, 2 by the core'
 expect_line tampered out 'b_governor.json: 3 steps, 1 mismatches, 5 skipped, 3 by the core'
-expect_line tampered out 'c_pool.json: 3 steps, 1 mismatches, 0 skipped, 0 by the core'
+expect_line tampered out 'c_pool.json: 3 steps, 1 mismatches, 0 skipped, 3 by test/peers, 0 by the core'
 expect_line tampered out 'e_throttled.json: 4 steps, 2 mismatches, 0 skipped, 4 by the core'
 expect_line tampered out 'f_cell.json: 6 steps, 1 mismatches, 0 skipped, 6 by the core'
 expect_line tampered err 'a_go.json: case "a third" step 1: wait_ns: expected 2999999997, got 3000000000'
@@ -184,6 +184,18 @@ expect_line tampered err \
 expect_line tampered err 'g_guava.json: case "state" step 1: stored_permits: expected 2.1, got 2'
 expect_line tampered err 'h_sliding.json: case "state" step 1: previous: expected 2, got 3'
 expect_lines tampered err ': case "' 9
+
+# A step at which the adapter sets the clock for weir is not counted as the core's.
+mkdir "$dir/back"
+cp "$(dirname "$0")/back/nginx_limit_req.json" "$dir/back"
+run "$dir/back"
+expect_status back 0
+expect_line back out 'nginx_limit_req.json: 7 steps, 0 mismatches, 0 skipped, 4 by the core'
+sed -i 's/"excess_thousandths": 2998/"excess_thousandths": 2999/' "$dir/back/nginx_limit_req.json"
+run "$dir/back"
+expect_status "back, tampered" 1
+expect_line "back, tampered" err \
+    'nginx_limit_req.json: case "over a minute back" step 3: excess_thousandths: expected 2999, got 2998'
 
 # A limit that weir refuses is a difference at each step; an accepted one where a refusal is expected is one too;
 # all are counted, twenty are shown.
@@ -215,7 +227,7 @@ echo '{"system": "governor", "cases": [{"name": "x", "limiter": {}, "steps": [{"
 mkdir "$dir/malformed/directory.json"
 run "$dir/malformed"
 expect_status malformed 2
-expect_line malformed out 'c_pool.json: 3 steps, 0 mismatches, 0 skipped, 0 by the core'
+expect_line malformed out 'c_pool.json: 3 steps, 0 mismatches, 0 skipped, 3 by test/peers, 0 by the core'
 expect_lines malformed out . 1
 expect_text malformed err 'malformed/cut.json: malformed JSON at byte'
 expect_text malformed err 'malformed/more.json: malformed JSON at byte'
@@ -240,7 +252,7 @@ judged() { # WHAT STATUS [DIR]: against $dir/reference
     expect_status "judged: $1" "$2"
 }
 mkdir "$dir/quirk"
-cp "$dir"/right/[ef]_*.json "$dir/quirk"
+cp "$dir"/right/[cef]_*.json "$dir/quirk"
 cat >"$dir/quirk/b_governor.json" <<'EOF'
 {"system": "governor (tiny)", "cases": [
  {"name": "one", "limiter": {"emission_interval_ns": 100, "burst": 1}, "steps": [
@@ -249,7 +261,7 @@ cat >"$dir/quirk/b_governor.json" <<'EOF'
   {"t_ns": 0, "op": "try", "n": 1, "expect": {"allowed": false}},
   {"t_ns": 0, "op": "try", "n": 1, "expect": {"allowed": false}}]}]}
 EOF
-printf '%s\n' 'b_governor.json 1 2' 'e_throttled.json 4 0' 'f_cell.json 6 0' >"$dir/recorded"
+printf '%s\n' 'b_governor.json 1 2 0' 'c_pool.json 0 0 3' 'e_throttled.json 4 0 0' 'f_cell.json 6 0 0' >"$dir/recorded"
 cp "$dir/recorded" "$dir/reference"
 judged right 0
 sed 's/\(b_governor.json\) 1/\1 4/' "$dir/recorded" >"$dir/reference"
@@ -258,12 +270,16 @@ expect_line "judged: fewer" out 'judged: b_governor.json: 1 steps by the core, 4
 sed 's/\(b_governor.json 1\) 2/\1 1/' "$dir/recorded" >"$dir/reference"
 judged "more skipped" 1
 expect_line "judged: more skipped" out 'judged: b_governor.json: 2 steps skipped, 1 before'
+sed 's/c_pool.json 0 0 3/c_pool.json 0 0 2/' "$dir/recorded" >"$dir/reference"
+judged "more by test code" 1
+expect_line "judged: more by test code" out 'judged: c_pool.json: 3 steps by test/peers, 2 before'
 sed '/f_cell/d' "$dir/recorded" >"$dir/reference"
 judged unrecorded 1
-{ cat "$dir/recorded" && echo 'h_gone.json 0 0'; } >"$dir/reference"
+{ cat "$dir/recorded" && echo 'h_gone.json 0 0 0'; } >"$dir/reference"
 judged gone 1
 expect_line "judged: gone" out 'judged: h_gone.json: did not run'
-sed 's/: .* \([0-9]*\) skipped, \([0-9]*\) by the core/ \2 \1/' "$dir/wanted" >"$dir/reference"
+sed -E 's/: .* ([0-9]+) skipped, (([0-9]+) by test\/peers, )?([0-9]+) by the core/ \4 \1 0\3/' \
+    "$dir/wanted" >"$dir/reference"
 judged "not yet" 1 right
 expect_line "judged: not yet" out 'judged: something is skipped that is no peer_quirk'
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
-   token_pool.c - the three pools of nosqlbench and EngineBlock against core/pools.h, step by step.
+   token_pool.c - the three pools of nosqlbench and EngineBlock against peers/pools.h, step by step.  They are what
+   hybrid is held to (law/pools); nothing here is an answer of the shipped core, and none is counted as one.
 
    May touch: its subject, the tally through judge.  Promises: sizes, answers and both pools equal to the token.
    Leaves: clock and filler: a case starts with empty pools, and its refills are its clock. */
 #include <math.h>
 #include <string.h>
 
-#include "core/pools.h"
+#include "peers/pools.h"
 #include "runner.h"
 
 struct subject {
@@ -88,6 +89,7 @@ static void step_case(void *subject, struct step *step)
     const bool has_tokens = field_i64(step->json, "tokens", &tokens);
     const bool needs_tokens =
         strcmp(step->op, "refill") == 0 || strcmp(step->op, "take_up_to") == 0 || strcmp(step->op, "try_take") == 0;
+    judge_from_peers(step);
     if (step->index == 0) judge_first_sizes(pools, step);
     if (needs_tokens && !has_tokens) judge_stop(step, "tokens", "a whole number of 63 bits", "another value");
     else if (strcmp(step->op, "refill") == 0) judge_i64(step, "total", pools_refill(pools, tokens));

@@ -3,8 +3,8 @@
 
    May touch: its arguments.  Promises: the answers of the original, step by step.  Leaves to others: the clock, in ms;
    who wants a bucket that leaks steadily takes `gcra`. */
-#ifndef WEIR_CORE_WHOLE_LEAKS_H
-#define WEIR_CORE_WHOLE_LEAKS_H
+#ifndef PEERS_WHOLE_LEAKS_H
+#define PEERS_WHOLE_LEAKS_H
 
 #include <stdbool.h>
 #include <stdint.h>

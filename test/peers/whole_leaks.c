@@ -10,7 +10,7 @@
    The cap is looked at with the whole part, so up to burst and a fraction stay; a call that takes all that is whole
    takes the fraction with it.  A key is forgotten when `duration` has passed since its last call with n above 0, and is
    full then.  The arithmetic is the original's, in doubles, because its rounding is part of its answers. */
-#include "core/whole_leaks.h"
+#include "peers/whole_leaks.h"
 
 /* Towards zero; what does not fit is the greatest, no number is none. */
 static int64_t whole(double value)

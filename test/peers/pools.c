@@ -6,7 +6,7 @@
    Tokens are neither made nor lost: every refill ends up in active or waiting, every take comes out of active.  The
    arithmetic is the original's, in doubles and truncated, because its sizes are part of its answers; what is beyond 64
    bits saturates, as it does there. */
-#include "core/pools.h"
+#include "peers/pools.h"
 
 enum { POOL_NS_MIN = 1000000, POOL_OPS_MIN = 2, SECOND_NS = 1000000000 };
 

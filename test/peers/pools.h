@@ -3,8 +3,8 @@
 
    May touch: its arguments.  Promises: the answers of the original, step by step.  Leaves to others: the clock and the
    filler; `hybrid` is these pools without a filler, and is tested against them. */
-#ifndef WEIR_CORE_POOLS_H
-#define WEIR_CORE_POOLS_H
+#ifndef PEERS_POOLS_H
+#define PEERS_POOLS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT
+   The options of a limit: the table, and how each type of value is read and written.  A new option is a row here, a
+   number in core/limit.h, and an entry of weir-limit(7).
+
+   The order of the rows is that of enum option_kind, in which the canonical text has them. */
+#include "plan/option.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "core/algorithm.h"
+#include "core/num.h"
+#include "plan/reader.h"
+#include "plan/words.h"
+
+#define AT(member) ((uint16_t)offsetof(struct limit, member))
+
+static const struct option_row option_rows[OPTIONS] = {
+    [OPTION_BURST] = {"burst", TYPE_AMOUNT, 0, AT(burst), AT(burst_kind),
+                      .expected = "expected a count or a time; for example burst=20 or burst=2s"},
+    [OPTION_COLD] = {"cold", TYPE_FACTOR, ALGORITHM_WARMUP, AT(factor), 0,
+                     .expected = "expected a number from 1; for example cold=3",
+                     .range = "cold is 1 or more: how much slower a cold start is; for example cold=3"},
+    [OPTION_CATCHUP] = {"catchup", TYPE_FACTOR, ALGORITHM_HYBRID, AT(factor), 0,
+                        .expected = "expected a number from 1; for example catchup=1.1",
+                        .range = "catchup is 1 or more: how much faster to run while behind; for example 1.1"},
+    [OPTION_STRICTNESS] = {"strictness", TYPE_SHARE, ALGORITHM_TIMELINE, AT(strictness), AT(has_strictness),
+                           .expected = "expected a number from 0 to 1; for example strictness=0.5",
+                           .range = "strictness is 0 to 1; to run faster while behind write catchup=1.1"},
+    [OPTION_ALGORITHM] = {"algorithm", TYPE_NAME, 0, AT(algorithm), 0,
+                          .expected = "; expected gcra, hybrid, timeline, bursty, warmup, leaky, cycle, fixed-window, "
+                                      "sliding-window or sliding-log"},
+    [OPTION_NODELAY] = {"nodelay", TYPE_FLAG, ALGORITHM_LEAKY, AT(nodelay), 0},
+    [OPTION_DELAY] = {"delay", TYPE_COUNT, ALGORITHM_LEAKY, AT(delay), AT(has_delay),
+                      .expected = "expected a count; for example delay=5"},
+    [OPTION_DEBT] = {"debt", TYPE_COUNT, 0, AT(debt), AT(has_debt),
+                     .expected = "expected a count; for example debt=1000"},
+    [OPTION_WARMUP] = {"warmup", TYPE_TIME, ALGORITHM_WARMUP, AT(time_ns), AT(has_time),
+                       .expected = "expected a time; for example warmup=10s"},
+    [OPTION_GAP] = {"gap", TYPE_TIME, ALGORITHM_SLIDING_LOG, AT(time_ns), AT(has_time),
+                    .expected = "expected a time; for example gap=100ms"},
+    [OPTION_BLOCK] = {"block", TYPE_TIME, ALGORITHM_FIXED_WINDOW, AT(time_ns), AT(has_time),
+                      .expected = "expected a time; for example block=1min"},
+    [OPTION_PAY] = {"pay", TYPE_CHOICE, ALGORITHM_BURSTY, AT(pay), 0, .expected = "expected pay=self or pay=next",
+                    .choice = {"self", "next"}},
+    [OPTION_ALIGN] = {"align", TYPE_CHOICE, ALGORITHM_FIXED_WINDOW, AT(align), 0,
+                      .expected = "expected align=clock or align=first", .choice = {"clock", "first"}},
+    [OPTION_EDGE] = {"edge", TYPE_CHOICE, ALGORITHM_SLIDING_LOG, AT(edge), 0,
+                     .expected = "expected edge=open or edge=closed", .choice = {"open", "closed"}},
+    [OPTION_START] = {"start", TYPE_CHOICE, 0, AT(start), 0, .expected = "expected start=full or start=empty",
+                      .choice = {"full", "empty"}},
+    [OPTION_COUNT_REFUSED] = {"count-refused", TYPE_FLAG, ALGORITHM_SLIDING_LOG, AT(count_refused), 0},
+    [OPTION_SHADOW] = {"shadow", TYPE_FLAG, 0, AT(shadow), 0},
+    [OPTION_HOLD] = {"hold", TYPE_LATER, 0, 0, 0,
+                     .expected = "hold= belongs to limits on how many run at once, which are kept for later"},
+};
+
+const struct option_row *option_row(int option)
+{
+    return &option_rows[option];
+}
+
+int option_find(const char *word, size_t size)
+{
+    int found = -1;
+    for (int i = 0; i < OPTIONS && found < 0; i++) {
+        if (size != 0 && option_rows[i].name[0] == word[0] && same_word(option_rows[i].name, word, size)) found = i;
+    }
+    return found;
+}
+
+/* A bit for each option that belongs to it. */
+static uint32_t options_of(int algorithm)
+{
+    const struct algorithm *row = algorithm_named((unsigned)algorithm);
+    return row == NULL ? 0 : row->options | WITH(ALGORITHM) | WITH(SHADOW) | WITH(HOLD);
+}
+
+bool option_fits(int option, int algorithm)
+{
+    return options_of(algorithm) >> option & 1;
+}
+
+/* ---- reading ---- */
+
+static bool read_amount(struct reader *reader, const struct option_row *row, uint8_t *kind, uint64_t *value)
+{
+    const size_t at = reader->at;
+    struct decimal number;
+    const char *start;
+    if (!read_number(reader, &number, row->expected)) return false;
+    const size_t size = word(reader, &start);
+    const uint64_t factor = size == 0 ? 1 : find_suffix(start, size);
+    const uint64_t period = find_period(start, size);
+    if ((factor == 0 && period == 0) || !ends_here(reader)) return mistake(reader, at, row->expected);
+    *kind = factor != 0 ? AMOUNT_COUNT : AMOUNT_TIME;
+    return whole(reader, at, number, factor != 0 ? factor : period, value, row->expected);
+}
+
+static bool read_kind(struct reader *reader, const struct option_row *row, enum amount_kind wanted, uint64_t *value)
+{
+    const size_t at = reader->at;
+    uint8_t kind = AMOUNT_NONE;
+    if (!read_amount(reader, row, &kind, value)) return false;
+    return kind == wanted ? true : mistake(reader, at, row->expected);
+}
+
+static bool in_range(const struct option_row *row, const struct decimal *number)
+{
+    return row->type == TYPE_SHARE ? number->digits <= power_of_ten(number->places) : number->digits != 0;
+}
+
+static bool read_decimal(struct reader *reader, const struct option_row *row, struct decimal *number)
+{
+    const size_t at = reader->at;
+    if (!read_number(reader, number, row->expected)) return false;
+    if (!ends_here(reader)) return mistake(reader, at, row->expected);
+    return in_range(row, number) ? true : mistake(reader, at, row->range);
+}
+
+static bool read_choice(struct reader *reader, const struct option_row *row, uint8_t *choice)
+{
+    const size_t at = reader->at;
+    const char *start;
+    const size_t size = word(reader, &start);
+    for (uint8_t i = 0; i < 2; i++) {
+        if (!same_word(row->choice[i], start, size)) continue;
+        *choice = i + 1;
+        return true;
+    }
+    return mistake(reader, at, row->expected);
+}
+
+static const char simrate_is_gone[] =
+    "simrate was nosqlbench's present limiter, kept for comparison only; write algorithm=hybrid";
+
+static bool read_name(struct reader *reader, const struct option_row *row, uint8_t *algorithm)
+{
+    const size_t at = reader->at;
+    const char *start;
+    size_t size = word(reader, &start);
+    while (peek(reader) == '_' || (size != 0 && is_letter(peek(reader)))) size++, reader->at++; /* leaky_bucket */
+    const int found = find_algorithm(start, size);
+    if (same_word("simrate", start, size)) return mistake(reader, at, simrate_is_gone);
+    const char *const near = found < 0 ? nearest_algorithm(start, size) : NULL;
+    if (near != NULL) {
+        mistake_of(reader, at, WEIR_EINVAL, "unknown algorithm \"", start, size, "\"; did you mean ");
+        append(reader, near);
+        append(reader, "?");
+        return false;
+    }
+    if (found < 0) {
+        mistake_of(reader, at, WEIR_EINVAL, "unknown algorithm \"", start, size, "\"");
+        append(reader, row->expected);
+        return false;
+    }
+    *algorithm = (uint8_t)found;
+    return true;
+}
+
+bool option_read(struct reader *reader, int option)
+{
+    const struct option_row *row = &option_rows[option];
+    char *limit = (char *)reader->limit;
+    void *place = limit + row->place;
+    if (row->said != 0 && row->type != TYPE_AMOUNT) *(bool *)(limit + row->said) = true;
+    switch (row->type) {
+    case TYPE_FLAG:
+        *(bool *)place = true;
+        return true;
+    case TYPE_COUNT:
+        return read_kind(reader, row, AMOUNT_COUNT, place);
+    case TYPE_TIME:
+        return read_kind(reader, row, AMOUNT_TIME, place);
+    case TYPE_AMOUNT:
+        return read_amount(reader, row, (uint8_t *)(limit + row->said), place);
+    case TYPE_FACTOR:
+    case TYPE_SHARE:
+        return read_decimal(reader, row, place);
+    case TYPE_CHOICE:
+        return read_choice(reader, row, place);
+    case TYPE_NAME:
+        return read_name(reader, row, place);
+    default:
+        return mistake(reader, reader->at, row->expected);
+    }
+}
+
+/* ---- writing ---- */
+
+static bool is_said(const struct option_row *row, const struct limit *limit)
+{
+    const char *place = (const char *)limit + (row->said != 0 ? row->said : row->place);
+    if (row->type == TYPE_FACTOR) return ((const struct decimal *)(const void *)place)->digits != 0;
+    return row->type != TYPE_LATER && *(const uint8_t *)place != 0; /* a bool, or one of some words */
+}
+
+static void write_value(struct writer *writer, const struct option_row *row, const struct limit *limit)
+{
+    const void *place = (const char *)limit + row->place;
+    const bool is_time =
+        row->type == TYPE_TIME || (row->type == TYPE_AMOUNT && limit->burst_kind == (uint8_t)AMOUNT_TIME);
+    const struct decimal *number = place;
+    if (is_time) write_time(writer, *(const uint64_t *)place);
+    else if (row->type == TYPE_COUNT || row->type == TYPE_AMOUNT) write_number(writer, *(const uint64_t *)place);
+    else if (row->type == TYPE_CHOICE) write_text(writer, row->choice[*(const uint8_t *)place - 1]);
+    else if (row->type == TYPE_NAME) write_text(writer, algorithm_text(limit->algorithm));
+    else write_decimal(writer, number->digits, number->places);
+}
+
+void option_write(struct writer *writer, const struct limit *limit, int option)
+{
+    const struct option_row *row = &option_rows[option];
+    if (!is_said(row, limit) || !option_fits(option, limit->algorithm)) return;
+    write_text(writer, " ");
+    write_text(writer, row->name);
+    if (row->type == TYPE_FLAG) return;
+    write_text(writer, "=");
+    write_value(writer, row, limit);
+}
