@@ -232,8 +232,8 @@ static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at
     const int64_t t = as_signed(start);
     store_begun(rule, state, &pools);
     move_to(rule, &pools, t);
-    pools.active -= as_signed(cost);
-    pools.schedule += as_signed(cost);
+    pools.active = clamp(pools.active - as_signed(cost)); /* what is charged may be more than anybody waits for */
+    pools.schedule = clamp(pools.schedule + as_signed(cost));
     store(state, &pools);
     return (struct taken){state[SCHEDULE], as_ticks(active_at(rule, &pools, t))};
 }
