@@ -30,7 +30,7 @@ static const struct option_row option_rows[OPTIONS] = {
     [OPTION_ALGORITHM] = {"algorithm", TYPE_NAME, 0, AT(algorithm), 0,
                           .expected = "; expected gcra, hybrid, timeline, bursty, warmup, leaky, cycle, fixed-window, "
                                       "sliding-window or sliding-log"},
-    [OPTION_NODELAY] = {"nodelay", TYPE_FLAG, ALGORITHM_LEAKY, AT(nodelay), 0},
+    [OPTION_NODELAY] = {"nodelay", TYPE_FLAG, ALGORITHM_LEAKY, AT(nodelay), 0, .expected = NULL},
     [OPTION_DELAY] = {"delay", TYPE_COUNT, ALGORITHM_LEAKY, AT(delay), AT(has_delay),
                       .expected = "expected a count; for example delay=5"},
     [OPTION_DEBT] = {"debt", TYPE_COUNT, 0, AT(debt), AT(has_debt),
@@ -49,8 +49,9 @@ static const struct option_row option_rows[OPTIONS] = {
                      .expected = "expected edge=open or edge=closed", .choice = {"open", "closed"}},
     [OPTION_START] = {"start", TYPE_CHOICE, 0, AT(start), 0, .expected = "expected start=full or start=empty",
                       .choice = {"full", "empty"}},
-    [OPTION_COUNT_REFUSED] = {"count-refused", TYPE_FLAG, ALGORITHM_SLIDING_LOG, AT(count_refused), 0},
-    [OPTION_SHADOW] = {"shadow", TYPE_FLAG, 0, AT(shadow), 0},
+    [OPTION_COUNT_REFUSED] = {"count-refused", TYPE_FLAG, ALGORITHM_SLIDING_LOG, AT(count_refused), 0,
+                              .expected = NULL},
+    [OPTION_SHADOW] = {"shadow", TYPE_FLAG, 0, AT(shadow), 0, .expected = NULL},
     [OPTION_HOLD] = {"hold", TYPE_LATER, 0, 0, 0,
                      .expected = "hold= belongs to limits on how many run at once, which are kept for later"},
 };
