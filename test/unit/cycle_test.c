@@ -435,6 +435,45 @@ static void waits(void **unused)
     weir_close(limiter);
 }
 
+/* ---- a table ---- */
+
+static weir_decision ask(weir_table *table, const weir_plan *plan, const char *key, uint64_t now_ns, uint64_t cost)
+{
+    return weir_table_take_at(table, plan, weir_key_text(key), at(now_ns), cost);
+}
+
+/* A fresh key's cycles begin with the whole seconds; those of one whose limit was changed at 3.5 s do not.  Were its
+   slot given away with the end of its cycle, at 4.5 s, the key could come back, take all of the second that is then
+   half over, and all of the next: three times N within a period. */
+static void moved_cycles_in_a_table(void **unused)
+{
+    (void)unused;
+    enum { OTHERS = 10000 };
+    const weir_plan before = plan_of("5/10s algorithm=cycle"), plan = plan_of("5/s algorithm=cycle");
+    const weir_plan slow = plan_of("1/1000s algorithm=cycle");
+    weir_table_options options = WEIR_TABLE_OPTIONS;
+    weir_table *table = NULL;
+    options.keys_max = 1;
+    options.plan = &plan;
+    options.sharing = WEIR_PRIVATE;
+    options.when_full = WEIR_FULL_DENY;
+    assert_int_equal(weir_table_open(&table, &options, NULL), 0);
+    assert_true(weir_allowed(ask(table, &before, "moved", 3 * S, 1)));
+    for (int other = 0; other < OTHERS; other++)
+        weir_table_take_at(table, &slow, (weir_key){&other, sizeof other}, at(3 * S), 1);
+    assert_int_equal(ask(table, &plan, "moved", 7 * S / 2, 5).retry_ns, S);
+    assert_true(weir_allowed(ask(table, &plan, "moved", 44 * S / 10, 4)));
+    const weir_decision new_one = ask(table, &plan, "new", 45 * S / 10, 1);
+    for (int other = 0; other < OTHERS; other++) weir_table_forget(table, &slow, (weir_key){&other, sizeof other});
+    uint64_t passed = 0;
+    for (uint64_t tenth = 45; tenth < 55; tenth++)
+        passed += weir_allowed(ask(table, &plan, "moved", tenth * S / 10, 5));
+    assert_int_equal(passed, 1);
+    assert_int_equal(new_one.verdict, WEIR_DENY);
+    assert_int_equal(new_one.retry_ns, S);
+    weir_table_close(table);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -462,6 +501,7 @@ int main(void)
         cmocka_unit_test(retimed),
         cmocka_unit_test(lowered_and_too_far),
         cmocka_unit_test(waits),
+        cmocka_unit_test(moved_cycles_in_a_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
