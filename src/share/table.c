@@ -359,7 +359,8 @@ static struct table_bucket *other_bucket(const struct table_area *area, const st
 }
 
 /* How many slots are idle and nobody is just claiming, one of them in *shift.  None where this key has a slot already,
-   as one who did not get to the end has left it. */
+   as one who did not get to the end has left it: no newcomer displaces a copy, and of a key that is charged while it is
+   shifted there would soon be four. */
 static int room_for(uint64_t tag, struct table_bucket *bucket, uint64_t now, struct shift *shift)
 {
     int room = 0;

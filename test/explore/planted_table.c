@@ -8,7 +8,7 @@ enum { TURNS = 6, PLACES = 2 * TABLE_SLOTS, SHORT_LAP_MAX = 3 };
 
 struct mistake {
     bool swaps_tag_only, not_tentative, scans_not, looks_once;
-    bool leaves_first, copies_nothing, leaves_unseen; /* of a shift */
+    bool leaves_first, copies_nothing, leaves_unseen, copies_again; /* of a shift */
     uint64_t lap_max;
 };
 
@@ -138,19 +138,22 @@ static bool find_beside(const struct planted *planted, const struct table_area *
     return false;
 }
 
-static void shift(const struct planted *planted, struct place *from, struct place *to)
+/* False: the old slot was charged meanwhile. */
+static bool shift(const struct planted *planted, struct place *from, struct place *to)
 {
     const struct mistake mistake = planted->mistake;
     const uint64_t tag = from->owner >> TABLE_TAG_SHIFT << TABLE_TAG_SHIFT, now = planted->question->now;
     const uint64_t ahead = table_ahead(from->time, now), left = next_lap(planted, table_time(from->time, now, 0));
     uint64_t time = next_lap(planted, to->time);
-    if (mistake.leaves_first && !planted_swap(&from->slot->time, &from->time, left)) return;
-    if (!planted_swap(&to->slot->time, &to->time, time)) return;
+    if (mistake.leaves_first && !planted_swap(&from->slot->time, &from->time, left)) return true;
+    if (!planted_swap(&to->slot->time, &to->time, time)) return true;
     uint64_t claimed = tag | TABLE_TENTATIVE | time >> TABLE_LAP_SHIFT;
-    if (!planted_swap(&to->slot->owner, &to->owner, claimed)) return;
-    if (!mistake.copies_nothing && !planted_swap(&to->slot->time, &time, table_time(time, now, ahead))) return;
-    if (!mistake.leaves_first && !planted_swap(&from->slot->time, &from->time, left) && !mistake.leaves_unseen) return;
+    if (!planted_swap(&to->slot->owner, &to->owner, claimed)) return true;
+    if (!mistake.copies_nothing && !planted_swap(&to->slot->time, &time, table_time(time, now, ahead))) return true;
+    if (!mistake.leaves_first && !planted_swap(&from->slot->time, &from->time, left) && !mistake.leaves_unseen)
+        return false;
     planted_swap(&to->slot->owner, &claimed, claimed & ~(uint64_t)TABLE_TENTATIVE);
+    return true;
 }
 
 /* Makes room in its own way if there is none; all else as it should be. */
@@ -162,11 +165,11 @@ static void shift_with(struct mistake mistake, struct table *table, const struct
     const struct table_area *area = &table->area[table->count - 1];
     struct place from, to;
     const bool has_room = find(&planted, area, true, &from) || find(&planted, area, false, &from);
-    for (int i = 0; i < PLACES && !has_room; i++) {
+    for (int i = 0, turn = 0; i < PLACES && !has_room; i++) {
         from = place_at(area, question->hash, i);
         if (!find_beside(&planted, area, &from, &to)) continue;
-        shift(&planted, &from, &to);
-        break;
+        if (shift(&planted, &from, &to) || !mistake.copies_again || ++turn == TURNS) break;
+        i--;
     }
     table_ask(table, question, answer);
 }
@@ -186,6 +189,11 @@ void planted_table_leaves_unseen(struct table *table, const struct table_questio
                                  struct table_answer *answer)
 {
     shift_with((struct mistake){.leaves_unseen = true}, table, question, answer);
+}
+
+void planted_table_copies_again(struct table *table, const struct table_question *question, struct table_answer *answer)
+{
+    shift_with((struct mistake){.copies_again = true}, table, question, answer);
 }
 
 /* ---- all in one ---- */
@@ -236,6 +244,12 @@ void planted_table_without_second_look(struct table *table, const struct table_q
                                        struct table_answer *answer)
 {
     ask_with((struct mistake){.looks_once = true}, table, question, answer);
+}
+
+void planted_table_frees_unraised(struct table *table, const struct table_question *question,
+                                  struct table_answer *answer)
+{
+    ask_with((struct mistake){0}, table, question, answer);
 }
 
 void planted_table_two_tables(struct table *table, const struct table_question *question, struct table_answer *answer)

@@ -34,6 +34,12 @@ table_ask_function planted_table_copies_nothing;
 /* Shifts a key whose old slot was charged meanwhile, and stays. */
 table_ask_function planted_table_leaves_unseen;
 
+/* Shifts a key again where the first try has left a copy. */
+table_ask_function planted_table_copies_again;
+
+/* Of two tentative slots the higher one is freed, and the lower one not raised to what it owes. */
+table_ask_function planted_table_frees_unraised;
+
 /* Asks the part where the key has a slot in it or where elsewhere is no room, else elsewhere: each as if it were the
    only place. */
 table_ask_function planted_table_two_tables;

@@ -46,6 +46,7 @@ enum width { NARROW, OWN_FIRST, OWN_SECOND };
 struct tenant {
     enum key key;
     uint64_t ahead;
+    bool left; /* tentative, by one who died */
 };
 
 struct scene {
@@ -60,6 +61,7 @@ struct scene {
     bool dies;       /* thread 0 may */
     bool stale;      /* all times were long ago, and look as if they lay ahead */
     bool unseen;     /* who lays them to rest does not look whether another has done so */
+    bool one_copy;   /* A has at most one slot that is tentative and live: no newcomer may displace it */
     uint64_t passes; /* so many calls of A in all, those after the threads included; 0: at most what may */
     int preemptions; /* all orders with so many, where there are too many without */
     table_ask_function *ask;
@@ -150,8 +152,9 @@ static void fill(const struct tenant tenants[], struct table_bucket *area)
         if (tenant->key == NOBODY) continue;
         struct table_slot *slot = area == in_part ? &area[i / TABLE_SLOTS].slot[i % TABLE_SLOTS] : slot_number(area, i);
         place(slot, tenant->key, tenant->ahead);
-        granted[tenant->key] = tenant->ahead;
-        calls[tenant->key] = tenant->ahead / CALL;
+        if (tenant->left) slot->owner.value |= TABLE_TENTATIVE;
+        granted[tenant->key] = most(granted[tenant->key], tenant->ahead);
+        calls[tenant->key] = granted[tenant->key] / CALL;
     }
 }
 
@@ -250,14 +253,28 @@ static void run_script(void)
 
 /* ---- the end ---- */
 
+static bool belongs_to(const struct table_slot *slot, enum key key)
+{
+    const uint64_t owner = slot->owner.value;
+    return owner >> TABLE_TAG_SHIFT == table_tag(hash_of(key)) && table_owned(owner, slot->time.value);
+}
+
 static int committed_in(const struct table_bucket *area, int buckets, enum key key)
 {
     int count = 0;
     for (int i = 0; i < buckets * TABLE_SLOTS; i++) {
         const struct table_slot *slot = &area[i / TABLE_SLOTS].slot[i % TABLE_SLOTS];
-        const uint64_t owner = slot->owner.value;
-        count += owner >> TABLE_TAG_SHIFT == table_tag(hash_of(key)) && !tentative(owner) &&
-                 table_owned(owner, slot->time.value);
+        count += belongs_to(slot, key) && !tentative(slot->owner.value);
+    }
+    return count;
+}
+
+static int copies(enum key key)
+{
+    int count = 0;
+    for (int i = 0; i < 2 * HALF_MAX * TABLE_SLOTS; i++) {
+        const struct table_slot *slot = &memory[newest.value - 1][i / TABLE_SLOTS].slot[i % TABLE_SLOTS];
+        count += belongs_to(slot, key) && tentative(slot->owner.value) && table_ahead(slot->time.value, last) != 0;
     }
     return count;
 }
@@ -279,6 +296,7 @@ static bool in_script(enum verb verb, enum key key)
 static void end(void)
 {
     struct table *alone = &view[THREADS];
+    explore_check(!scene->one_copy || copies(A) <= 1, "two copies of one key");
     for (enum key key = A; key < OTHERS; key++) {
         explore_check(committed(key) <= 1, "two committed slots of one key");
         if (key != A && !in_script(TAKE, key)) continue;
@@ -316,6 +334,10 @@ static void end(void)
 #define OWES(key, ahead)                                                                                               \
     {                                                                                                                  \
         key, ahead                                                                                                     \
+    }
+#define LEFT(key, ahead)                                                                                               \
+    {                                                                                                                  \
+        key, ahead, true                                                                                               \
     }
 
 static const struct scene scenes[] = {
@@ -374,6 +396,22 @@ static const struct scene scenes[] = {
      .script = {{TAKES(B)}, {TAKES(A)}},
      .ask = planted_table_leaves_unseen,
      .mistake = "two committed"},
+    {.name = "planted: shifted again where a copy was left",
+     .when_full = TABLE_DENY,
+     .width = OWN_SECOND,
+     .tenant = {OWES(A, 10), SEVEN_LIVE},
+     .preemptions = 2,
+     .script = {{TAKES(B)}, {TAKES(A)}},
+     .dies = true,
+     .one_copy = true,
+     .ask = planted_table_copies_again,
+     .mistake = "two copies"},
+    {.name = "planted: of two left by the dead, one is freed with what it owes",
+     .when_full = TABLE_DENY,
+     .tenant = {LEFT(A, 0), LEFT(A, 20), SIX_LIVE},
+     .script = {{TAKES(A)}, {TAKES(C)}},
+     .ask = planted_table_frees_unraised,
+     .mistake = "over-admits"},
     {.name = "planted: a part asked as a table of its own",
      .when_full = TABLE_DENY,
      .part = true,
@@ -542,6 +580,26 @@ static const struct scene scenes[] = {
      .script = {{TAKES(B)}, {TAKES(C)}},
      .dies = true,
      .passes = 2},
+    {.name = "shifted beside charged, and no second copy, a death",
+     .when_full = TABLE_DENY,
+     .width = OWN_SECOND,
+     .tenant = {OWES(A, 10), SEVEN_LIVE},
+     .preemptions = 2,
+     .script = {{TAKES(B)}, {TAKES(A)}},
+     .dies = true,
+     .one_copy = true,
+     .passes = 2},
+    {.name = "two left by the dead, and the lower one is taken",
+     .when_full = TABLE_DENY,
+     .tenant = {LEFT(A, 0), LEFT(A, 20), LIVE(0), LIVE(1), LIVE(2), LIVE(3), OWES(OTHERS + 4, 1), OWES(OTHERS + 5, 1)},
+     .preemptions = 2,
+     .script = {{TAKES(A), TAKES_LATER(A, 1)}, {TAKES(C)}}},
+    {.name = "two left by the dead, and two who come",
+     .when_full = TABLE_DENY,
+     .tenant = {LEFT(A, 0), LEFT(A, 10), SIX_LIVE},
+     .preemptions = 2,
+     .script = {{TAKES(A)}, {TAKES(A)}},
+     .dies = true},
     {.name = "shifted beside one who looked before",
      .when_full = TABLE_DENY,
      .width = OWN_FIRST,
