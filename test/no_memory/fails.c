@@ -10,8 +10,8 @@
    Weir's own is what the program's code asks for that is not the test's.  What shared libraries allocate for themselves
    does not fail and is not counted, and neither is what the group's own beginning asks for.
 
-   May touch: those variables and that file; folders that the test has made and leaves behind.  Promises: what fails is
-   told with errno = ENOMEM, and on stderr.  Leaves to others: what is made of it (each.py). */
+   May touch: those variables and that file; files and folders that the test has made and leaves behind.  Promises: what
+   fails is told with errno = ENOMEM, and on stderr.  Leaves to others: what is made of it (each.py). */
 #include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>
@@ -32,7 +32,7 @@
 #include <cmocka.h>
 
 enum { EXCEPT_MAX = 4096, LINE = 100, HEX = 16, DECIMAL = 10, EARLY = 16384, ALIGNED = 16 };
-enum { TESTS_MAX = 200, WAYS_MAX = 1 << 18, FRAMES = 12, FOLDERS_MAX = 16, FOLDER = 64, OPEN_MAX = 16 };
+enum { TESTS_MAX = 200, WAYS_MAX = 1 << 18, FRAMES = 12, MADE_MAX = 16, NAME = 64, OPEN_MAX = 16 };
 
 struct span {
     uintptr_t first, end;
@@ -49,6 +49,8 @@ static struct {
     char *(*strndup)(const char *text, size_t size);
     void *(*mmap)(void *at, size_t size, int protection, int flags, int fd, off_t offset);
     char *(*mkdtemp)(char *name);
+    int (*mkstemp)(char *name);
+    void (*assert_fail)(const char *what, const char *file, unsigned line, const char *function);
 } next;
 
 static struct span program, except[EXCEPT_MAX];
@@ -63,9 +65,9 @@ static _Atomic uint64_t counted;
 static struct way {
     int test;
     uint32_t calls;
-} way[WAYS_MAX]; /* that led to each of them */
-static char folder[FOLDERS_MAX][FOLDER];
-static size_t folders;
+} way[WAYS_MAX];                  /* that led to each of them */
+static char made[MADE_MAX][NAME]; /* files and folders */
+static size_t made_count;
 
 /* ---- before the functions can be looked up, which allocates ---- */
 
@@ -101,6 +103,8 @@ static void look_up(void)
     *(void **)&next.strndup = dlsym(RTLD_NEXT, "strndup");
     *(void **)&next.mmap = dlsym(RTLD_NEXT, "mmap");
     *(void **)&next.mkdtemp = dlsym(RTLD_NEXT, "mkdtemp");
+    *(void **)&next.mkstemp = dlsym(RTLD_NEXT, "mkstemp");
+    *(void **)&next.assert_fail = dlsym(RTLD_NEXT, "__assert_fail");
     *(void **)&next.malloc = dlsym(RTLD_NEXT, "malloc");
     looking = false;
 }
@@ -200,9 +204,21 @@ void *mmap(void *at, size_t size, int protection, int flags, int fd, off_t offse
 
 char *mkdtemp(char *name)
 {
-    char *const made = next.mkdtemp(name);
-    if (made != NULL && folders < FOLDERS_MAX) snprintf(folder[folders++], FOLDER, "%s", made);
-    return made;
+    char *const folder = next.mkdtemp(name);
+    if (folder != NULL && made_count < MADE_MAX) snprintf(made[made_count++], NAME, "%s", folder);
+    return folder;
+}
+
+int mkstemp(char *name)
+{
+    const int fd = next.mkstemp(name);
+    if (fd >= 0 && made_count < MADE_MAX) snprintf(made[made_count++], NAME, "%s", name);
+    return fd;
+}
+
+int mkstemp64(char *name)
+{
+    return mkstemp(name);
 }
 
 static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *where)
@@ -211,6 +227,18 @@ static int remove_one(const char *path, const struct stat *status, int kind, str
     (void)kind;
     (void)where;
     return remove(path);
+}
+
+static void remove_all(void)
+{
+    for (size_t i = 0; i < made_count; i++) nftw(made[i], remove_one, OPEN_MAX, FTW_DEPTH | FTW_PHYS);
+}
+
+__attribute__((noreturn)) void __assert_fail(const char *what, const char *file, unsigned line, const char *function)
+{
+    if (getpid() == counting) remove_all();
+    next.assert_fail(what, file, line, function);
+    abort();
 }
 
 /* ---- the test that is run alone ---- */
@@ -280,7 +308,7 @@ __attribute__((constructor)) static void begin(void)
 __attribute__((destructor)) static void end(void)
 {
     if (getpid() != counting) return;
-    for (size_t i = 0; i < folders; i++) nftw(folder[i], remove_one, OPEN_MAX, FTW_DEPTH | FTW_PHYS);
+    remove_all();
     FILE *const file = told != NULL ? fopen(told, "we") : NULL;
     if (file == NULL) return;
     const uint64_t count = atomic_load(&counted);
