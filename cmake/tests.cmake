@@ -11,7 +11,8 @@ if(PKG_CONFIG_FOUND)
 endif()
 find_package(ZLIB)
 
-foreach(label IN ITEMS unit law explore vectors stress golden example tidy install bench page serve engine clock compat)
+foreach(label IN ITEMS unit law explore vectors stress golden example tidy install bench page serve engine clock compat
+    no_memory)
     add_custom_target(tests-${label})
 endforeach()
 add_custom_target(tests-check DEPENDS tests-unit tests-law tests-vectors tests-tidy)

@@ -76,6 +76,33 @@ if(TARGET unit-unload)
 endif()
 weir_all_declared(unit test)
 
+# ---- no_memory: the same tests, and the n-th allocation fails ----
+if(TARGET unit-limiter AND (NOT WEIR_SANITIZE OR WEIR_SANITIZE MATCHES address))
+    add_library(no_memory-fails MODULE "${test_dir}/no_memory/fails.c")
+    target_compile_definitions(no_memory-fails PRIVATE _GNU_SOURCE)
+    # It takes the place of what a sanitizer takes the place of, and a compiler knows what malloc does.
+    target_compile_options(no_memory-fails PRIVATE -fno-builtin -fno-sanitize=all)
+    target_link_options(no_memory-fails PRIVATE -fno-sanitize=all)
+    target_include_directories(no_memory-fails PRIVATE ${cmocka_INCLUDE_DIRS})
+    target_link_libraries(no_memory-fails PRIVATE ${CMAKE_DL_LIBS})
+    set_target_properties(no_memory-fails PROPERTIES PREFIX "" C_VISIBILITY_PRESET default
+        LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test")
+    weir_inside_program(no_memory no_memory-planted "${test_dir}/no_memory/planted.c")
+    target_link_libraries(no_memory-planted PRIVATE PkgConfig::cmocka)
+    set(programs "")
+    get_property(names GLOBAL PROPERTY weir_declared_unit)
+    foreach(name IN LISTS names)
+        if(TARGET unit-${name})
+            list(APPEND programs $<TARGET_FILE:unit-${name}>)
+        endif()
+    endforeach()
+    weir_test(no_memory units prove bash "${test_dir}/no_memory/units.sh" $<TARGET_FILE:no_memory-fails> ${programs})
+    set_tests_properties(no_memory/units PROPERTIES PROCESSORS 2 TIMEOUT 1200)
+    weir_test(no_memory self-test test bash "${test_dir}/no_memory/self_test.sh" $<TARGET_FILE:no_memory-fails>
+        $<TARGET_FILE:no_memory-planted> "${WEIR_SANITIZE}")
+    add_dependencies(tests-no_memory no_memory-fails tests-unit)
+endif()
+
 # ---- stress: real threads ----
 weir_programs(stress stress NAMES flood homes keyed kill lease lease_fork list log set_limit steps table take wait wide)
 weir_programs(stress stress NAMES stats USES serve)

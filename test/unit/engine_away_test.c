@@ -151,6 +151,8 @@ static void test_threads_share(void **state)
         assert_int_equal(weir_engine_join(&joined, engine, NULL), 0);
         argument[i][0] = joined;
         argument[i][1] = limit;
+    }
+    for (int i = 0; i < THREADS; i++) {
         assert_int_equal(pthread_create(&thread[i], NULL, take_many, argument[i]), 0);
     }
     for (int i = 0; i < THREADS; i++) {

@@ -150,6 +150,7 @@ static void only_busy_keys_have_one(void **unused)
 {
     (void)unused;
     struct engine_leases *leases = engine_leases_open(LIFETIME);
+    assert_non_null(leases);
     struct engine_lease_command command;
     uint64_t slow = 1, busy = 2;
     assert_int_equal(asks_until_wanted(leases, key_of(&slow), BEGIN, 25 * MS, 400, &command), 0);
@@ -167,6 +168,7 @@ static void one_is_spent_renewed_and_given_back(void **unused)
 {
     (void)unused;
     struct engine_leases *leases = engine_leases_open(LIFETIME);
+    assert_non_null(leases);
     struct engine_lease_command command, next;
     uint64_t number = 3, now = BEGIN + 10 * MS;
     const weir_key key = key_of(&number);
@@ -213,6 +215,7 @@ static void a_quiet_key_gives_back(void **unused)
 {
     (void)unused;
     struct engine_leases *leases = engine_leases_open(LIFETIME);
+    assert_non_null(leases);
     struct engine_lease_command command;
     uint64_t number = 4;
     unsigned found = 0;
@@ -232,6 +235,7 @@ static void a_lost_reply_grants_nothing(void **unused)
 {
     (void)unused;
     struct engine_leases *leases = engine_leases_open(LIFETIME);
+    assert_non_null(leases);
     struct engine_lease_command command;
     uint64_t number = 5;
     struct engine_leases_answer answer;
@@ -247,6 +251,7 @@ static void many_keys_share_a_bounded_table(void **unused)
     (void)unused;
     enum { KEYS = 8 * LEASES_KEYS, ASKS = 20 };
     struct engine_leases *leases = engine_leases_open(LIFETIME);
+    assert_non_null(leases);
     struct engine_lease_command command;
     struct engine_leases_answer answer;
     unsigned wanted = 0, spent = 0, back = 0;
@@ -272,6 +277,7 @@ static void many_slow_keys_are_not_a_busy_one(void **unused)
     (void)unused;
     enum { KEYS = 65536, ALMOST = 9 };
     struct engine_leases *leases = engine_leases_open(LIFETIME);
+    assert_non_null(leases);
     struct engine_lease_command command;
     struct engine_leases_answer answer;
     for (uint64_t ask = 0; ask < KEYS + ALMOST; ask++) {
@@ -290,6 +296,7 @@ static void long_keys_and_none_are_asked_for_as_ever(void **unused)
     (void)unused;
     static const char bytes[LEASES_KEY_MAX + 1];
     struct engine_leases *leases = engine_leases_open(LIFETIME);
+    assert_non_null(leases);
     struct engine_lease_command command;
     assert_int_equal(asks_until_wanted(leases, (weir_key){bytes, sizeof bytes}, BEGIN, MS, 100, &command), 0);
     assert_int_equal(asks_until_wanted(leases, (weir_key){NULL, 0}, BEGIN, MS, 100, &command), 0);
@@ -302,6 +309,7 @@ static void long_keys_and_none_are_asked_for_as_ever(void **unused)
 static struct engine_leases *busy_with(uint64_t *number)
 {
     struct engine_leases *leases = engine_leases_open(LIFETIME);
+    assert_non_null(leases);
     struct engine_lease_command command;
     assert_int_equal(asks_until_wanted(leases, key_of(number), BEGIN, MS, 20, &command), 10);
     engine_leases_lost(leases, &command);
@@ -415,6 +423,7 @@ static void a_lease_comes_before_a_refusal(void **unused)
     (void)unused;
     uint64_t number = 3;
     struct engine_leases *leases = engine_leases_open(LIFETIME);
+    assert_non_null(leases);
     struct engine_lease_command command;
     struct engine_leases_answer answer;
     assert_int_equal(asks_until_wanted(leases, key_of(&number), BEGIN, MS, 20, &command), 10);

@@ -204,6 +204,11 @@ void __wrap_weir_engine_turn(weir_engine *engine, weir_instant now)
 void __wrap_weir_engine_finish(weir_engine *engine, weir_engine_ask *asks, size_t n, weir_instant now)
 {
     (void)engine, (void)now;
+    for (unsigned i = 0; i < waiting_count; i++) {
+        if (waiting[i].asks != asks) continue;
+        waiting_count--;
+        for (unsigned later = i; later < waiting_count; later++) waiting[later] = waiting[later + 1];
+    }
     for (size_t i = 0; i < n; i++) {
         if (asks[i].from != 0) continue;
         asks[i].decision = (weir_decision){.verdict = WEIR_DENY, .retry_ns = FULL_NS};
@@ -231,6 +236,7 @@ static void publish(struct rig *rig, const char *url)
     struct config_problem problem;
     const struct engine_settings settings = {.url = (char *)url};
     struct engine *engine = engine_open(&settings, &rig->service, NULL);
+    assert_non_null(engine);
     struct policy *policy =
         config_policy(slice_of(limits), rig->tables, engine, service_number, &rig->service, &problem);
     if (policy == NULL) fail_msg("%u:%u: %s", problem.line, problem.column, problem.message);

@@ -52,6 +52,7 @@ static inline struct client *client_open(void)
     assert_int_equal(tables_open(&client->tables, &(struct tables_options){.keys_max = 10000, .top = 16}, NULL), 0);
     service_open(&client->service, client->tables, client_now_ns, &client->now_ns);
     struct stats *stats = service_worker(&client->service);
+    assert_non_null(stats);
     assert_int_equal(turn_open(&client->turn, &client->service, stats, client_keep, client), 0);
     client_reconnect(client);
     return client;

@@ -785,6 +785,12 @@ static void add_areas(struct host_region *region, void *header)
     _exit(0);
 }
 
+static bool has_died(pid_t child)
+{
+    siginfo_t info = {.si_pid = 0};
+    return waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == child;
+}
+
 static void test_growth_is_seen(void **state)
 {
     (void)state;
@@ -799,7 +805,9 @@ static void test_growth_is_seen(void **state)
     if (child == 0) add_areas(&region, header);
     while (view.areas < REGION_AREAS_MAX) {
         const unsigned known = view.areas;
+        const bool died = has_died(child);
         if (atom_load_acquire(region_newest(header)) == known) {
+            assert_false(died);
             sched_yield();
             continue;
         }

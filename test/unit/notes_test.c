@@ -16,6 +16,7 @@
 static const char *written(struct notes_stream *stream)
 {
     assert_true(stream->size < NOTES_BYTES);
+    assert_non_null(stream->bytes);
     stream->bytes[stream->size] = '\0';
     return stream->bytes;
 }

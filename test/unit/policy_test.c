@@ -311,10 +311,13 @@ static struct policy *example(struct tables *tables)
         {slice_of("10.9.9.9"), &plans[0], tables_for(tables, &plans[0], NULL), NULL},
         {slice_of("192.0.2.1"), &plans[1], tables_for(tables, &plans[1], NULL), NULL},
     };
+    assert_non_null(overrides[0].table);
+    assert_non_null(overrides[1].table);
     struct policy_limit login = limit_by("address"), api = limit_by("");
     strcpy(login.name, "login");
     strcpy(api.name, "api");
     login.table = api.table = tables_for(tables, &login.plan, NULL);
+    assert_non_null(api.table);
     api.shadow = true;
     api.number = 7;
     struct policy *policy = policy_open(2);

@@ -45,7 +45,11 @@ static char *take(struct rig *rig, const char *command, char out[RECEIPT_MAX])
 static long left(struct rig *rig, const char *command)
 {
     const char *at = rig_send(rig, command);
-    for (int line = 0; line < 4; line++) at = strchr(at, '\n') + 1;
+    for (int line = 0; line < 4; line++) {
+        at = strchr(at, '\n');
+        assert_non_null(at);
+        at++;
+    }
     return strtol(at + 1, NULL, 10);
 }
 
@@ -158,6 +162,7 @@ static void mac(void **state)
     const uint8_t secret[MAC_SECRET] = "Jefe";
     uint8_t is[MAC_SIZE];
     struct mac *mac = mac_open(secret);
+    assert_non_null(mac);
     mac_of(mac, "what do ya want ", 16, "for nothing?", 12, is);
     mac_close(mac);
     assert_memory_equal(is, expected, sizeof is);
@@ -369,8 +374,11 @@ static void *race(void *argument)
     struct racer *racer = argument;
     struct turn *turn = calloc(1, sizeof *turn);
     char command[RECEIPT_MAX + 64];
-    if (turn == NULL) abort();
-    if (turn_open(turn, &racer->rig->service, service_worker(&racer->rig->service), count_settled, racer) != 0) abort();
+    assert(turn != NULL);
+    struct stats *const stats = service_worker(&racer->rig->service);
+    assert(stats != NULL);
+    const int failed = turn_open(turn, &racer->rig->service, stats, count_settled, racer);
+    assert(failed == 0);
     atomic_fetch_add(racer->ready, 1);
     while (atomic_load(racer->ready) < 2) {
     }

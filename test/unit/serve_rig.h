@@ -6,6 +6,7 @@
 #ifndef WEIR_TEST_SERVE_RIG_H
 #define WEIR_TEST_SERVE_RIG_H
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +52,7 @@ static inline void rig_sent(void *sender, struct session *session, struct slice 
     while (rig->size[number] + bytes.size >= rig->room[number]) {
         rig->room[number] *= 2;
         rig->out[number] = realloc(rig->out[number], rig->room[number]);
-        if (rig->out[number] == NULL) abort();
+        assert(rig->out[number] != NULL);
     }
     memcpy(rig->out[number] + rig->size[number], bytes.bytes, bytes.size);
     rig->size[number] += bytes.size;
@@ -60,16 +61,20 @@ static inline void rig_sent(void *sender, struct session *session, struct slice 
 static inline struct rig *rig_open_with(const struct tables_options *options)
 {
     struct rig *rig = calloc(1, sizeof *rig);
-    if (rig == NULL || tables_open(&rig->tables, options, NULL) != 0) abort();
+    assert(rig != NULL);
+    const int failed = tables_open(&rig->tables, options, NULL);
+    assert(failed == 0);
     rig->now_ns = rig_begin_ns();
     service_open(&rig->service, rig->tables, rig_now_ns, rig);
     struct stats *stats = service_worker(&rig->service);
-    if (stats == NULL || turn_open(&rig->turn, &rig->service, stats, rig_sent, rig) != 0) abort();
+    assert(stats != NULL);
+    const int turn_failed = turn_open(&rig->turn, &rig->service, stats, rig_sent, rig);
+    assert(turn_failed == 0);
     for (unsigned i = 0; i < RIG_SESSIONS; i++) {
         rig->session[i] = (struct session){.protocol = SESSION_RESP, .resp_version = 2, .trusted = true, .id = i + 1};
         rig->room[i] = RIG_OUT_FIRST;
         rig->out[i] = malloc(RIG_OUT_FIRST);
-        if (rig->out[i] == NULL) abort();
+        assert(rig->out[i] != NULL);
     }
     return rig;
 }

@@ -73,7 +73,9 @@ static struct stats *open_service(struct service *service)
     told_stats.reclaimed = 7;
     told_top_count = 0;
     service_open(service, NULL, test_now, NULL);
-    return service_worker(service);
+    struct stats *const stats = service_worker(service);
+    assert_non_null(stats);
+    return stats;
 }
 
 static void decide(struct stats *stats, unsigned number, unsigned verdict, uint64_t charged, bool shadow)
@@ -89,6 +91,7 @@ static void test_decided(void **state)
     (void)state;
     struct service service;
     struct stats *one = open_service(&service), *two = service_worker(&service);
+    assert_non_null(two);
     decide(one, 1, WEIR_ALLOW, 5, false);
     decide(two, 1, WEIR_ALLOW, 2, true);
     decide(one, 1, WEIR_DENY, 0, false);
@@ -593,6 +596,7 @@ static unsigned place_of(struct service *service, unsigned number)
 {
     unsigned place = 0;
     struct series *series = series_hold(service);
+    assert_non_null(series);
     while (place < SERIES_LIMITS && series->number[place] != number) place++;
     series_release(series);
     return place;

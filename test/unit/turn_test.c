@@ -295,6 +295,7 @@ static void shadow(void **state)
     needs_receipts("unit/turn: shadow");
     struct rig *rig = rig_open();
     rig_send(rig, "WEIR.LIMIT SET api 1/h\r\n");
+    assert_non_null(rig->service.policy);
     rig->service.policy->limit[0].shadow = true;
     const char *answer = rig_send(rig, "WEIR.TAKE api a\r\nWEIR.TAKE api a\r\nWEIR.TAKE api a COST 5\r\n");
     assert_int_equal(count_of(answer, "allow"), 3);
