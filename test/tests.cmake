@@ -53,7 +53,7 @@ weir_programs(unit test TIER check USES cmocka NAMES pace_lines
 weir_programs(unit test TIER check USES cmocka NAMES record PARTS outcomes record record_print)
 weir_programs(unit test TIER check USES cmocka zlib unpack NAMES source PARTS source)
 weir_programs(unit test TIER check USES cmocka serve engine NAMES no_memory
-    WRAPS aligned_alloc calloc free malloc pthread_create realloc)
+    WRAPS aligned_alloc calloc free getaddrinfo malloc pthread_create realloc)
 weir_programs(unit test TIER check USES cmocka NAMES told_memory WRAPS aligned_alloc)
 weir_programs(unit test TIER check USES cmocka NAMES clock_reads WRAPS host_now_ns pthread_mutex_lock)
 weir_programs(unit test TIER check USES cmocka NAMES keyed_time

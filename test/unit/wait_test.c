@@ -581,6 +581,11 @@ static void check_actual_starts(const char *limits)
         due_ns += weir_due(limiter, &call[i].decision, 1).ns;
     }
     assert_int_equal(due_ns, WAITERS * (WAITERS + 1) / 2 * 100 * MS);
+    /* What they lost they have not taken twice: the next one is due behind them. */
+    weir_manual_set(limiter, (weir_instant){now_ns + S});
+    const weir_decision next = weir_take(limiter, 1);
+    assert_int_equal(next.verdict, WEIR_ALLOW);
+    assert_int_equal(weir_due(limiter, &next, 1).ns, (WAITERS + 1) * 100 * MS);
     weir_close(limiter);
 }
 

@@ -13,6 +13,10 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "plan/plan.h"
 #include "share/wide.h"
@@ -294,6 +298,13 @@ static bool knows(const struct home *home, const weir_plan *plan)
     return wide_plans_find(plans, wide_fingerprint(rules_of(plan)), &found);
 }
 
+static bool is_remembered(struct wide_plans plans, int number)
+{
+    const weir_plan plan = numbered_plan(number, "");
+    struct wide_plan found;
+    return wide_plans_find(plans, wide_fingerprint(rules_of(&plan)), &found);
+}
+
 static int known_of(const struct home *home, int count)
 {
     int known = 0;
@@ -432,6 +443,39 @@ static void a_damaged_plan(void **unused)
     close_table(&home);
 }
 
+/* Who dies while he writes one in another's place has said first that the other is gone: what is known is whole. */
+static void a_plan_that_is_written_over(void **unused)
+{
+    (void)unused;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = wide_plans_bytes(WIDE_SETS_SOME);
+    const int count = 3 * WIDE_SETS_SOME * WIDE_WAYS;
+    int status = 0, before = 0, after = 0;
+    char *memory = mmap(NULL, page + bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(memory, MAP_FAILED);
+    /* So that the plans begin at a page. */
+    const struct wide_plans plans =
+        wide_plans_at(memory + page - WIDE_SETS_SOME * sizeof(struct wide_set), WIDE_SETS_SOME);
+    for (int i = 0; i < count; i++) {
+        const weir_plan plan = numbered_plan(i, "");
+        wide_plans_remember(plans, wide_fingerprint(rules_of(&plan)), rules_of(&plan));
+    }
+    for (int i = 0; i < count; i++) before += is_remembered(plans, i);
+    const pid_t child = fork();
+    if (child == 0) {
+        const weir_plan plan = numbered_plan(count, "");
+        signal(SIGSEGV, SIG_DFL);
+        if (mprotect(memory + page, bytes - page, PROT_READ) != 0) _exit(1);
+        wide_plans_remember(plans, wide_fingerprint(rules_of(&plan)), rules_of(&plan));
+        _exit(2);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status));
+    for (int i = 0; i <= count; i++) after += is_remembered(plans, i);
+    assert_int_equal(before, WIDE_SETS_SOME * WIDE_WAYS);
+    assert_int_equal(after, before - 1);
+    munmap(memory, page + bytes);
+}
+
 /* Where the wall's clock is differs in each process, by as much as it takes to look: it is the same limit. */
 static void the_wall_may_differ(void **unused)
 {
@@ -484,6 +528,7 @@ int main(void)
         cmocka_unit_test(sets_for_every_size),
         cmocka_unit_test(a_plan_that_is_made_up),
         cmocka_unit_test(a_damaged_plan),
+        cmocka_unit_test(a_plan_that_is_written_over),
         cmocka_unit_test(the_wall_may_differ),
         cmocka_unit_test(settles),
     };
