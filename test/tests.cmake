@@ -78,7 +78,7 @@ endforeach()
 file(GLOB explored CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/share/*.c" "${PROJECT_SOURCE_DIR}/src/core/*.c"
     "${PROJECT_SOURCE_DIR}/src/plan/*.c" "${PROJECT_SOURCE_DIR}/src/micro/*.c"
     "${PROJECT_SOURCE_DIR}/src/engine/lease.c")
-foreach(name IN ITEMS change error open sized take wait)
+foreach(name IN ITEMS change error home open queue sized take wait)
     list(APPEND explored "${PROJECT_SOURCE_DIR}/src/api/${name}.c")
 endforeach()
 file(GLOB explorer CONFIGURE_DEPENDS "${test_dir}/explore/*.c")

@@ -118,15 +118,6 @@ static struct balance balance(const struct rule *rule, const uint64_t *state, ui
     return (struct balance){store.stored, store.next - now, state[LAST] > now};
 }
 
-/* Of a call that waits: nothing was stored, so its slot is as long as its cost. */
-static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_t end, uint64_t cost)
-{
-    (void)state;
-    return end > INT64_MAX
-               ? 0
-               : subtract_to_zero(end, pays_itself(rule) ? 0 : cost); /* a negative end lies before the clock was set */
-}
-
 /* First the debt, then the store.  Since its start a call may have been stored again, tick for tick.  Nothing where a
    call waits and this one has started: the two may end at the same tick, as an earlier call that was given back moves
    the end of the last slot, and not the ends that decisions remember. */
@@ -230,7 +221,6 @@ const struct algorithm *bursty_algorithm(void)
         .balance = balance,
         .full = full,
         .idle = idle,
-        .start_of = start_of,
         .give_back = give_back,
         .carry = carry,
     };

@@ -332,7 +332,6 @@ const struct algorithm *simrate_algorithm(void)
         .full = full,
         .idle = idle,
         .account = account,
-        .start_of = started,
         .carry = carry,
     };
     return &simrate;

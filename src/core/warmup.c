@@ -160,14 +160,6 @@ static struct balance balance(const struct rule *rule, const uint64_t *state, ui
     return (struct balance){room(rule, state, now), subtract_to_zero(left(rule, state).next, now), waits};
 }
 
-/* Of a call that waits: the last one's is known; before it, as if each permit had its plain price. */
-static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_t end, uint64_t cost)
-{
-    if (end > INT64_MAX) return 0; /* a negative end lies before the clock was set */
-    if (pays_itself(rule)) return end;
-    return end == state[NEXT] ? least(state[FROM], end) : subtract_to_zero(end, cost);
-}
-
 static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
     return (pays_itself(rule) ? state[NEXT] : state[FROM]) > now;
@@ -254,7 +246,6 @@ const struct algorithm *warmup_algorithm(void)
         .balance = balance,
         .full = full_at_end,
         .idle = idle,
-        .start_of = start_of,
         .give_back = give_back,
         .carry = carry,
     };
