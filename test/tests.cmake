@@ -2,9 +2,9 @@
 # Each test and what it uses; cmake/tests.cmake has the functions.  A source without a row here is an error.
 
 # ---- law: a property is a test, and with clang a fuzz target ----
-weir_programs(law law TIER check NAMES accesslog backward bursty conserve cycle due every fields fixed_window hostile
-    idle leaky micro micro_bound micro_bytes micro_late micro_log micro_retry parts pools rates region resp rest retry
-    settle short simrate slice sliding_log sliding_window table text timeline total warmup wide window)
+weir_programs(law law TIER check NAMES accesslog backward bursty change conserve cycle due every fields fixed_window
+    hostile idle leaky micro micro_bound micro_bytes micro_late micro_log micro_retry parts pools rates region resp
+    rest retry settle short simrate slice sliding_log sliding_window table text timeline total warmup wide window)
 weir_programs(law law TIER check NAMES config http serve USES serve)
 weir_programs(law law TIER check NAMES engine_reply USES engine hiredis)
 weir_all_declared(law law)

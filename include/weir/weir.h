@@ -204,7 +204,8 @@ WEIR_API void weir_cancel(weir_limiter *limiter, weir_decision *decision);
 typedef enum { WEIR_KEEP, WEIR_SCALE, WEIR_RESET } weir_carry;
 
 /* Changes the limit while in use.  Waiters keep their order and get the starts that the new limit gives them; a start
-   that weir_reserve has promised stays as it is.  KEEP and SCALE need the same algorithms in the same order (WEIR_EUNSUPPORTED otherwise); RESET takes any.
+   that weir_reserve has promised stays as it is.  KEEP and SCALE need the same algorithms in the same order
+   (WEIR_EUNSUPPORTED otherwise); RESET takes any.
    "pause" stops the limit's clock until the next call: waiters wait, calls are refused, nothing falls behind. */
 WEIR_API int weir_set_limit(weir_limiter *limiter, const char *limits, weir_carry carry, weir_error *error);
 

@@ -2,9 +2,9 @@
    change.c - another limit while the limiter is in use.
 
    A change closes the homes, takes the waiters out, the last one first, carries over what is left, lets the waiters in
-   again, the first one first, and opens a home.  So what was used is carried without those who have not started, each of
-   them has the start that the new limit gives it, and nobody has to be told later what has become of its slot.  A start
-   that weir_reserve has promised stays promised, and what it uses stays used. */
+   again, the first one first, and opens a home.  So what was used is carried without the calls that have not started,
+   each of these has the start that the new limit gives it, and nobody has to be told later what has become of its slot.
+   A start that weir_reserve has promised stays promised, and what it uses stays used. */
 #include <string.h>
 
 #include "api/limiter.h"
@@ -113,10 +113,12 @@ int limiter_change(weir_limiter *limiter, const struct plan *plan, uint64_t now_
     if (failed != 0) return failed;
     const struct room room = home_make_room(limiter, plan, now_ns);
     if (room.failed) return refuse(error, WEIR_ENOMEM, "no memory for the state of these limits");
+    home_close(limiter, &held);
+    queue_hold(limiter);
+    now_ns = most(now_ns, limiter_now_ns(limiter)); /* whoever has left its line by now has started by now */
     make_rules(limiter, plan, now_ns, rule);
     /* Stamps of a log are times, and go on. */
-    const uint64_t stood_ns = limiter->home == HOME_LOG ? now_ns : limiter_stands_ns(limiter, now_ns);
-    home_close(limiter, &held);
+    const uint64_t stood_ns = held.home == HOME_LOG ? now_ns : limiter_stands_ns(limiter, now_ns);
     struct waiter *last = queue_collect(limiter, held.home, stood_ns);
     struct waiter *first = queue_take_out(&held, last, stood_ns);
     home_carry(limiter, &held, rule, (int)plan->count, &room, stood_ns, now_ns, carry);
@@ -124,8 +126,8 @@ int limiter_change(weir_limiter *limiter, const struct plan *plan, uint64_t now_
     limiter->generation++;
     note_plan(limiter, plan, rule, held.home);
     begin_anew(limiter, now_ns, carry);
-    home_open(limiter, &held);
     queue_release(limiter);
+    home_open(limiter, &held);
     return 0;
 }
 

@@ -13,6 +13,25 @@ enum { WAITING_MAX = 1 << 22 };
 
 /* ---- looking ---- */
 
+static bool word_is_open(const weir_limiter *limiter)
+{
+    const struct word_seen seen = word_see(&limiter->word);
+    union rule_words copy;
+    copy.word[RULE_KIND] = atom_load(&seen.rule[RULE_KIND]);
+    return copy.rule.algorithm != ALGORITHM_ELSEWHERE;
+}
+
+static bool log_is_home(const weir_limiter *limiter)
+{
+    const struct log *log = limiter_log(limiter);
+    return log != NULL && log_is_open(log);
+}
+
+bool home_is_open(const weir_limiter *limiter)
+{
+    return word_is_open(limiter) || log_is_home(limiter) || cell_is_filled(&limiter->cell);
+}
+
 void limiter_look(weir_limiter *limiter, void (*look)(const struct cell_content *content, void *context), void *context)
 {
     for (;;) {
@@ -22,9 +41,7 @@ void limiter_look(weir_limiter *limiter, void (*look)(const struct cell_content 
         of_word.state = &value;
         const bool here = of_word.rule[0].algorithm != ALGORITHM_ELSEWHERE;
         if (here) look(&of_word, context);
-        if (here || cell_look(&limiter->cell, look, context)) return;
-        const struct log *log = limiter_log(limiter);
-        if (log != NULL && log_is_open(log)) return;
+        if (here || cell_look(&limiter->cell, look, context) || log_is_home(limiter)) return;
         host_yield();
     }
 }
@@ -38,14 +55,7 @@ void home_look(weir_limiter *limiter, void (*look)(const struct cell_content *co
 
 void limiter_shift(weir_limiter *limiter, int64_t permits)
 {
-    struct rule rule;
-    uint64_t value;
-    while (!cell_shift(&limiter->cell, permits)) {
-        const struct log *log = limiter_log(limiter);
-        word_read(&limiter->word, &rule, &value);
-        if (rule.algorithm != ALGORITHM_ELSEWHERE || (log != NULL && log_is_open(log))) return;
-        host_yield();
-    }
+    while (!cell_shift(&limiter->cell, permits) && !word_is_open(limiter) && !log_is_home(limiter)) host_yield();
 }
 
 /* ---- room ---- */
@@ -131,7 +141,8 @@ void home_carry(weir_limiter *limiter, struct held *held, struct rule rule[], in
     const struct cell_content before = held->content;
     const enum home home = room->home;
     uint64_t value = 0, *state = home == HOME_CELL ? room->state : &value;
-    if (held->out != 0) lease_hold(before.rule, before.state, stood_ns, held->out); /* or what they spend is forgotten */
+    /* Or what they spend would be forgotten. */
+    if (held->out != 0) lease_hold(before.rule, before.state, stood_ns, held->out);
     held->content = (struct cell_content){.state = state, .count = count};
     for (int i = 0; i < count; i++) {
         rule[i].anchor_tick = home == HOME_WORD ? word_anchor(&limiter->word) : 1;

@@ -45,7 +45,7 @@ struct waiter {
     struct waiter *next;           /* in a queue */
     weir_decision decision;        /* verdict 0: it has no start any more, and has to ask again */
     uint64_t cost, end[WEIR_LIMITS_MAX];
-    struct undo undo; /* of a cell only */
+    struct undo undo; /* not of a log */
     bool again;       /* as in struct ask */
 };
 
@@ -198,6 +198,9 @@ void limiter_watch_forks(weir_limiter *limiter);
 
 /* ---- home.c ---- */
 
+/* No change is under way. */
+bool home_is_open(const weir_limiter *limiter);
+
 /* Shows the rules and states in force, in word or cell; they hold still meanwhile.  Of a log it shows nothing. */
 void limiter_look(weir_limiter *limiter, void (*look)(const struct cell_content *content, void *context),
                   void *context);
@@ -255,14 +258,17 @@ void line_leave(struct line *line, struct waiter *waiter);
 /* In the child of a fork, whose parent's threads are not there. */
 void limiter_forget_waiters(weir_limiter *limiter);
 
-/* [closed] All whose start is after now_ns, the last one first.  Until queue_release none of them comes or goes. */
-struct waiter *queue_collect(weir_limiter *limiter, enum home home, uint64_t now_ns);
+/* [closed] Until queue_release no waiter comes or goes. */
+void queue_hold(weir_limiter *limiter);
 void queue_release(weir_limiter *limiter);
 
-/* [closed] Takes them out of the state, the last one first, as if they had never asked; returns the first one first. */
+/* [held] All whose start is after now_ns, the last one first. */
+struct waiter *queue_collect(weir_limiter *limiter, enum home home, uint64_t now_ns);
+
+/* [held] Takes them out of the state, the last one first, as if they had never asked; returns the first one first. */
 struct waiter *queue_take_out(struct held *held, struct waiter *last, uint64_t now_ns);
 
-/* [closed] Decides them again, one after the other. */
+/* [held] Decides them again, one after the other. */
 void queue_let_in(weir_limiter *limiter, struct held *held, struct waiter *first, uint64_t now_ns);
 
 /* ---- wait.c ---- */

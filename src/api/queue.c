@@ -5,7 +5,7 @@
    its line while it asks a home once and joins.  So whoever closes the homes first and then takes the locks has all:
 
        waiter   lock line;  ask;  has a start: join;  unlock        finds the homes closed: unlock, and again
-       setter   close homes;  lock lines: collect;  last to first: out;  change;  first to last: in;  open;  unlock
+       setter   close homes;  lock lines: collect;  last to first: out;  change;  first to last: in;  unlock;  open
 
    Taken out in that order each of them is the last at its moment, so what it had is given back exactly.  The order in
    which they had asked is that of their ends, or in a cell a number of its own.  A waiter whose start has come has had
@@ -102,21 +102,28 @@ static bool waits(const weir_limiter *limiter, const struct waiter *waiter, uint
            (uint32_t)decision->reserved == limiter->generation;
 }
 
+void queue_hold(weir_limiter *limiter)
+{
+    for (int i = 0; i <= HOST_SLOTS; i++) {
+        struct line *line = &limiter->line[i];
+        line_lock(line);
+        if (line->first == NULL) line_unlock(line); /* nobody joins before a home is open */
+    }
+}
+
 struct waiter *queue_collect(weir_limiter *limiter, enum home home, uint64_t now_ns)
 {
     struct waiter *bins[BINS] = {NULL}, *last = NULL;
     for (int i = 0; i <= HOST_SLOTS; i++) {
-        struct line *line = &limiter->line[i];
-        line_lock(line);
-        for (struct waiter *waiter = line->first; waiter != NULL; waiter = waiter->after) {
+        for (struct waiter *waiter = limiter->line[i].first; waiter != NULL; waiter = waiter->after) {
             if (waits(limiter, waiter, now_ns)) sort_in(home, bins, waiter);
         }
-        if (line->first == NULL) line_unlock(line); /* and nobody joins before a home is open */
     }
     for (int bin = 0; bin < BINS; bin++) last = merged(home, bins[bin], last);
     return last;
 }
 
+/* Before a home is open: a line that had nobody in it is not held, and must not have anybody now. */
 void queue_release(weir_limiter *limiter)
 {
     for (int i = 0; i <= HOST_SLOTS; i++) {
@@ -130,11 +137,8 @@ static void take_out(struct held *held, const struct waiter *waiter, uint64_t no
 {
     const struct rules rules = {held->content.rule, held->content.count};
     const weir_decision *decision = &waiter->decision;
-    const uint64_t cost = waiter->cost, nothing = 0;
-    uint64_t *state = held->content.state;
-    if (held->home == HOME_LOG) log_take_out(&held->log, decision, cost);
-    else if (held->home == HOME_WORD) settle(rules, state, now_ns, decision, &cost, &nothing, waiter->end);
-    else undo_call(rules, state, now_ns, decision, cost, waiter->end, &waiter->undo);
+    if (held->home == HOME_LOG) log_take_out(&held->log, decision, waiter->cost);
+    else undo_call(rules, held->content.state, now_ns, decision, waiter->cost, waiter->end, &waiter->undo);
 }
 
 struct waiter *queue_take_out(struct held *held, struct waiter *last, uint64_t now_ns)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
    take.c - one limit, or a list of them, asked by all threads of a process.
 
-   Asking takes no lock but a cell's, or that of a log for more than one permit; it allocates nothing, but where more wait
-   than a log remembers, and writes nothing shared but the state itself. */
+   Asking takes no lock but a cell's, or that of a log for more than one permit; it allocates nothing, but where more
+   wait than a log remembers, and writes nothing shared but the state itself. */
 #include "api/limiter.h"
 #include "core/num.h"
 

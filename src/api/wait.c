@@ -2,8 +2,8 @@
    wait.c - those who wait for a start.
 
    Whoever takes ahead of time has a place by that: its start is fixed, the next to come gets a later one.  It sleeps
-   until then, once, and is woken by its own timer, a change or a stop.  For a change it stands in a line meanwhile, that
-   of its thread (queue.c).
+   until then, once, and is woken by its own timer, a change or a stop.  For a change it stands in a line meanwhile,
+   that of its thread (queue.c).
 
    A sleep costs some microseconds whatever it lasts, so it lasts a grain at least.  Where the next start is nearer than
    that, a place would be slept through, and its start be late though others were awake to use it.  So he naps: sleeps
@@ -123,10 +123,8 @@ static void take_place(weir_limiter *limiter, struct line *line, struct waiter *
         if (asked == ASKED && decision->verdict == WEIR_ALLOW && decision->delay_ns != 0) line_join(line, waiter);
         line_unlock(line);
         if (asked == ASKED || failed != 0) return;
-        if (asked == ASKED_CLOSED) {
-            host_yield();
-            continue;
-        }
+        while (asked == ASKED_CLOSED && !home_is_open(limiter)) host_yield();
+        if (asked == ASKED_CLOSED) continue;
         host_lock(&limiter->mutex);
         failed = limiter_grow_log(limiter, log, ask->now_ns);
         host_unlock(&limiter->mutex);

@@ -53,6 +53,7 @@ void cell_open(struct cell *cell, struct atom *out, void (*yield)(void))
     cell->out = out;
     cell->yield = yield;
     cell->unread = 0;
+    atom_store(&cell->filled, 0);
     atom_store_release(&cell->lock, 0);
 }
 
@@ -78,31 +79,47 @@ static __attribute__((noinline)) void ask_again(const struct cell_content *conte
     if (decision->verdict != WEIR_ALLOW) shift_all(content, ask->cost, false);
 }
 
-void cell_ask(struct cell_content *content, uint64_t out, const struct ask *ask, weir_decision *decision)
+static ATOM_INLINE void ask_content(const struct cell_content *content, uint64_t out, const struct ask *ask,
+                                    weir_decision *decision)
 {
-    const struct rules rules = rules_of(content);
     struct ask beside = *ask;
     if (out != 0) lease_hold(content->rule, content->state, ask->now_ns, out);
     if (out != 0) beside.wait_max_ns = lease_wait_max_ns(content->rule, out, ask);
-    if (ask->undo != NULL) ask->undo->order = ++content->asked;
-    if (ask->undo != NULL) undo_begin(rules, content->state, ask->cost, ask->undo);
     if (ask->again) ask_again(content, &beside, decision);
-    else ask_rules(rules, content->state, &beside, decision);
-    if (ask->undo != NULL) undo_end(rules, content->state, ask->undo);
+    else ask_rules(rules_of(content), content->state, &beside, decision);
+}
+
+void cell_ask(struct cell_content *content, uint64_t out, const struct ask *ask, weir_decision *decision)
+{
+    const struct rules rules = rules_of(content);
+    ask->undo->order = ++content->asked;
+    undo_begin(rules, content->state, ask->cost, ask->undo);
+    ask_content(content, out, ask, decision);
+    undo_end(rules, content->state, ask->undo);
+}
+
+/* Whoever waits for a change that is under way does so without the lock. */
+static bool enter(struct cell *cell)
+{
+    if (!cell_is_filled(cell)) return false;
+    lock(cell);
+    if (cell->content.count != 0) return true;
+    unlock(cell);
+    return false;
 }
 
 bool cell_decide(struct cell *cell, const struct ask *ask, weir_decision *decision)
 {
-    lock(cell);
-    const bool here = cell->content.count != 0;
-    if (here) cell_ask(&cell->content, out_of(cell), ask, decision);
+    if (!enter(cell)) return false;
+    if (ask->undo != NULL) cell_ask(&cell->content, out_of(cell), ask, decision);
+    else ask_content(&cell->content, out_of(cell), ask, decision);
     unlock(cell);
-    return here;
+    return true;
 }
 
 bool cell_decide_unread(struct cell *cell, const struct ask *ask, weir_decision *decision)
 {
-    lock(cell);
+    if (!enter(cell)) return false;
     const struct rules rules = rules_of(&cell->content);
     const struct algorithm *algorithm = algorithm_of(rules.rule);
     uint64_t seen = 0;
@@ -120,9 +137,8 @@ bool cell_decide_unread(struct cell *cell, const struct ask *ask, weir_decision 
 
 bool cell_peek_limit(struct cell *cell, int limit, const struct ask *ask, weir_decision *decision)
 {
-    lock(cell);
+    if (!enter(cell)) return false;
     const struct rules rules = rules_of(&cell->content);
-    const bool here = rules.count != 0;
     hold(cell, ask->now_ns);
     if (limit < rules.count) {
         const struct rules one = {&rules.rule[limit], 1};
@@ -130,15 +146,14 @@ bool cell_peek_limit(struct cell *cell, int limit, const struct ask *ask, weir_d
         decision->limit = (uint32_t)limit;
     }
     unlock(cell);
-    return here;
+    return true;
 }
 
 bool cell_settle(struct cell *cell, uint64_t now_ns, const weir_decision *decision, const uint64_t cost[],
                  const uint64_t actual[], const uint64_t end[])
 {
-    lock(cell);
+    if (!enter(cell)) return false;
     struct cell_content *content = &cell->content;
-    const bool here = content->count != 0;
     uint64_t used[WEIR_LIMITS_MAX];
     hold(cell, now_ns);
     for (int i = 0; i < content->count; i++) {
@@ -146,33 +161,31 @@ bool cell_settle(struct cell *cell, uint64_t now_ns, const weir_decision *decisi
         const bool foreign = content->rule[0].generation != (uint32_t)decision->reserved;
         used[i] = foreign && actual[i] < cost[i] ? cost[i] : actual[i];
     }
-    if (here) settle(rules_of(content), content->state, now_ns, decision, cost, used, end);
+    settle(rules_of(content), content->state, now_ns, decision, cost, used, end);
     unlock(cell);
-    return here;
+    return true;
 }
 
 bool cell_shift(struct cell *cell, int64_t permits)
 {
-    lock(cell);
-    const bool here = cell->content.count != 0;
+    if (!enter(cell)) return false;
     shift_all(&cell->content, permits < 0 ? 0 - (uint64_t)permits : (uint64_t)permits, permits < 0);
     unlock(cell);
-    return here;
+    return true;
 }
 
 bool cell_trade(struct cell *cell, const struct trade *trade, struct lease_slice *slice)
 {
-    lock(cell);
-    const struct cell_content *content = &cell->content;
-    const bool here = content->count != 0;
     *slice = (struct lease_slice){.permits = 0};
+    if (!enter(cell)) return false;
+    const struct cell_content *content = &cell->content;
     if (content->count == 1) {
         *slice = lease_trade(content->rule, content->state, trade, atom_load_acquire(cell->out));
     }
-    if (here && slice->permits > trade->held) lease_more(cell->out, slice->permits - trade->held);
-    if (here && slice->permits < trade->held) lease_fewer(cell->out, trade->held - slice->permits);
+    if (slice->permits > trade->held) lease_more(cell->out, slice->permits - trade->held);
+    if (slice->permits < trade->held) lease_fewer(cell->out, trade->held - slice->permits);
     unlock(cell);
-    return here;
+    return true;
 }
 
 void cell_close(struct cell *cell, struct cell_content *content)
@@ -181,6 +194,7 @@ void cell_close(struct cell *cell, struct cell_content *content)
     *content = cell->content;
     cell->content.count = 0;
     cell->content.state = NULL;
+    atom_store(&cell->filled, 0);
     unlock(cell);
 }
 
@@ -188,6 +202,7 @@ void cell_open_with(struct cell *cell, const struct cell_content *content)
 {
     lock(cell);
     cell->content = *content;
+    atom_store(&cell->filled, content->count != 0);
     unlock(cell);
 }
 
@@ -219,9 +234,8 @@ void cell_let_go(struct cell *cell)
 
 bool cell_look(struct cell *cell, void (*look)(const struct cell_content *content, void *context), void *context)
 {
-    lock(cell);
-    const bool here = cell->content.count != 0;
-    if (here) look(&cell->content, context);
+    if (!enter(cell)) return false;
+    look(&cell->content, context);
     unlock(cell);
-    return here;
+    return true;
 }

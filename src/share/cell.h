@@ -22,14 +22,20 @@ struct cell_content {
 struct cell {
     struct atom lock; /* 1 while held */
     void (*yield)(void);
-    struct atom *out; /* borrowed: permits in leases, see lease.c */
-    uint64_t unread;  /* calls in a row that were decided without the clock */
-    uint64_t alone[4];
+    struct atom *out;   /* borrowed: permits in leases, see lease.c */
+    uint64_t unread;    /* calls in a row that were decided without the clock */
+    struct atom filled; /* 1: a state is here; 0 is read without the lock */
+    uint64_t alone[3];
     struct cell_content content;
 };
 
 /* [one thread] Opens an empty cell.  out is borrowed; yield gives the processor to others. */
 void cell_open(struct cell *cell, struct atom *out, void (*yield)(void));
+
+static inline bool cell_is_filled(const struct cell *cell)
+{
+    return atom_load(&cell->filled) != 0;
+}
 
 /* These answer false when the state lives elsewhere. */
 bool cell_decide(struct cell *cell, const struct ask *ask, weir_decision *decision);
@@ -53,7 +59,8 @@ bool cell_trade(struct cell *cell, const struct trade *trade, struct lease_slice
 void cell_close(struct cell *cell, struct cell_content *content);
 void cell_open_with(struct cell *cell, const struct cell_content *content);
 
-/* cell_decide without a cell, while so many permits of its limit are in leases; 0 for a list, which has none. */
+/* cell_decide without a cell, while so many permits of its limit are in leases; 0 for a list, which has none.
+   ask->undo is not NULL. */
 void cell_ask(struct cell_content *content, uint64_t out, const struct ask *ask, weir_decision *decision);
 
 /* Carries over what there is at now_ns to the rules of `to`, whose clocks are set and whose state is zeroed; nothing

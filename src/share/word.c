@@ -97,7 +97,9 @@ bool word_decide(struct word *word, const struct ask *ask, weir_decision *decisi
             lease_hold(&copy.rule, &value, ask->now_ns, out);
             wait_max_ns = lease_wait_max_ns(&copy.rule, out, ask);
         }
+        if (ask->undo != NULL) ask->undo->before[0][0] = value;
         if (!elsewhere) decide_one(&copy.rule, &value, ask, wait_max_ns, decision);
+        if (ask->undo != NULL) ask->undo->after[0][0] = value;
         const bool writes = decision->verdict == WEIR_ALLOW && !ask->peek && value != word_value(raw);
         if (writes ? atom_swap(&word->value, &raw, word_raw(word_index(raw), value)) : word_unchanged(word, raw)) {
             return !elsewhere;

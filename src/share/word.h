@@ -69,8 +69,8 @@ bool word_settle(struct word *word, uint64_t now_ns, const weir_decision *decisi
    done. */
 bool word_trade(struct word *word, const struct trade *trade, struct lease_slice *slice);
 
-/* [setters one at a time] Takes the state out: until word_open_with it lives elsewhere, as plain memory of whoever closed
-   the word. */
+/* [setters one at a time] Takes the state out: until word_open_with it lives elsewhere, as plain memory of whoever
+   closed the word. */
 void word_close(struct word *word, struct rule *rule, uint64_t *value);
 
 /* Where the clock of the next rule is set: above every value that there ever was. */

@@ -89,7 +89,7 @@ static struct {
 } model;
 static uint64_t memory[THREADS * ACTIONS + 1][LIST_WORDS_MAX]; /* one for the beginning and for each change */
 static uint32_t generation;
-static bool closed; /* by a change: nobody has the states but who changes them */
+static bool closed; /* or about to be, by a change: nobody has the states but who changes them */
 static struct {
     weir_decision decision;
     uint64_t cost[WEIR_LIMITS_MAX], end[WEIR_LIMITS_MAX];
@@ -107,7 +107,6 @@ static struct rules model_rules(void)
 
 static void check_states(void)
 {
-    if (closed) return;
     const bool same = shared.content.count == model.count &&
                       memcmp(shared.content.state, model.state, sizeof model.state) == 0 &&
                       memcmp(shared.content.rule, model.rule, (size_t)model.count * sizeof model.rule[0]) == 0;
@@ -128,7 +127,7 @@ static void take(const struct action *action, int thread)
     if (action->verb == EACH) ask.each = last[thread].cost;
     const bool here =
         action->verb == PEEK ? cell_decide(&shared, &ask, decision) : scene->decide(&shared, &ask, decision);
-    explore_check(here == (model.count != 0 && !closed), "looked for the state in the wrong home");
+    explore_check(here ? model.count != 0 : closed || model.count == 0, "looked for the state in the wrong home");
     if (!here) return;
     ask.end = expected_end;
     uint64_t after[LIST_WORDS_MAX];
@@ -189,8 +188,8 @@ static void change_limits(const struct action *action)
         after.rule[i] = to[i];
     }
     after.count = count;
-    cell_close(&shared, &before);
     closed = true;
+    cell_close(&shared, &before);
     cell_carry(&before, &after, action->now_ns, action->carry);
     change_model(to, count, action->now_ns, action->carry);
     cell_open_with(&shared, &after);
@@ -234,10 +233,10 @@ static void begin(void)
     memcpy(model.rule, plan->rule, (size_t)plan->count * sizeof model.rule[0]);
     model.count = (int)plan->count;
     memset(memory, 0, sizeof memory);
+    struct cell_content content = {.state = memory[0], .count = (int)plan->count};
+    memcpy(content.rule, plan->rule, (size_t)plan->count * sizeof plan->rule[0]);
     cell_open(&shared, &in_leases, yield);
-    memcpy(shared.content.rule, plan->rule, (size_t)plan->count * sizeof plan->rule[0]);
-    shared.content.count = (int)plan->count;
-    shared.content.state = memory[0];
+    cell_open_with(&shared, &content);
     const struct action first = {TAKE, 0, scene->taken, 0, PAIR, WEIR_KEEP};
     if (scene->taken != 0) take(&first, 0);
     for (int i = 1; i < THREADS; i++) last[i] = last[0];

@@ -7,8 +7,8 @@
    a commit under a torn or a stale rule is seen at once, whatever its numbers are.  A change closes the word and opens
    it again: the last step of each is the one that takes effect.
 
-   Every scene passes and every planted mistake is found, or the status is 1.  Weaker memory orders are for the sanitized
-   stress tests. */
+   Every scene passes and every planted mistake is found, or the status is 1.  Weaker memory orders are for the
+   sanitized stress tests. */
 #include "explore.h"
 #include "planted_word.h"
 

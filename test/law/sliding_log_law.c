@@ -280,7 +280,8 @@ static void take_waiters_out(struct subject *subject)
 {
     for (int i = subject->calls - 1; i >= 0; i--) {
         struct call *call = &subject->call[i];
-        if (call->start_ns <= subject->now_ns || call->settled || call->generation != subject->rule.generation) continue;
+        if (call->start_ns <= subject->now_ns || call->settled || call->generation != subject->rule.generation)
+            continue;
         call->out = true;
         undo_call(rules_of(subject), subject->state, subject->now_ns, &call->decision, call->cost, &call->decision.end,
                   &call->undo);

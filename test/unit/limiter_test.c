@@ -522,10 +522,15 @@ static void test_a_promised_start_stays(void **state)
 static void test_cancelled_after_a_change(void **state)
 {
     (void)state;
-    static const char *const limits[] = {"10/s burst=10", "10/s burst=10; 100/s", "10/s burst=10 algorithm=hybrid",
-                                         "10/s burst=10 algorithm=bursty", "10/s algorithm=fixed-window",
-                                         "10/s algorithm=sliding-window", "10/s algorithm=sliding-log",
-                                         "10/s algorithm=cycle", "10/s burst=10 algorithm=leaky nodelay"};
+    static const char *const limits[] = {"10/s burst=10",
+                                         "10/s burst=10; 100/s",
+                                         "10/s burst=10 algorithm=hybrid",
+                                         "10/s burst=10 algorithm=bursty",
+                                         "10/s algorithm=fixed-window",
+                                         "10/s algorithm=sliding-window",
+                                         "10/s algorithm=sliding-log",
+                                         "10/s algorithm=cycle",
+                                         "10/s burst=10 algorithm=leaky nodelay"};
     for (size_t i = 0; i < LENGTH(limits); i++) {
         weir_limiter *limiter = open_manual(limits[i]);
         weir_decision before = weir_take(limiter, 1);
