@@ -112,14 +112,15 @@ static bool due(const weir_limiter *limiter, uint64_t start_ns)
     return (manual ? limiter_now_ns(limiter) : host_now_ns()) >= start_ns;
 }
 
-/* To be given a start and to stand in line is one step for a change, see queue.c. */
-static void take_place(weir_limiter *limiter, struct line *line, struct waiter *waiter, const struct ask *ask)
+/* To be given a start and to stand in line is one step for a change, see queue.c.  *decision is the first one. */
+static void take_place(weir_limiter *limiter, struct line *line, struct waiter *waiter, const struct ask *ask,
+                       weir_decision *decision)
 {
-    weir_decision *decision = &waiter->decision;
     for (int failed = 0;;) {
         const struct log *log = limiter_log(limiter);
         line_lock(line);
         const enum asked asked = limiter_ask_once(limiter, ask, decision);
+        waiter->decision = *decision; /* that of a waiter in a line may change */
         if (asked == ASKED && decision->verdict == WEIR_ALLOW && decision->delay_ns != 0) line_join(line, waiter);
         line_unlock(line);
         if (asked == ASKED || failed != 0) return;
@@ -190,8 +191,7 @@ static bool wait_for_start(weir_limiter *limiter, struct wait *wait, uint64_t no
                             .uncounted = true};
     waiter.cost = wait->cost;
     waiter.again = wait->lost;
-    take_place(limiter, line, &waiter, &ask);
-    *decision = waiter.decision;
+    take_place(limiter, line, &waiter, &ask, decision);
     if (decision->verdict == WEIR_DENY) return false;
     if (decision->verdict == WEIR_ALLOW && decision->delay_ns != 0) {
         wait->slept = true;
