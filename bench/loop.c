@@ -106,7 +106,6 @@ static uint64_t turn_reserve(struct loop *loop, weir_decision *reserved)
 {
     for (;;) {
         if (weir_allowed(*reserved)) {
-            weir_restart(loop->limiter, reserved);
             const uint64_t now_ns = bench_now_ns();
             if (now_ns < reserved->start.ns || now_ns >= loop->end_ns) return reserved->start.ns;
             start(loop, reserved);

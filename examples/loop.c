@@ -33,7 +33,6 @@ static void start_due(struct loop *loop)
 {
     while (loop->left > 0) {
         if (weir_allowed(loop->next)) {
-            weir_restart(loop->limiter, &loop->next); /* follows weir_set_limit */
             if (weir_now().ns < loop->next.start.ns) {
                 set_timer(loop, loop->next.start.ns);
                 return;

@@ -9,7 +9,7 @@ set_target_properties(peers PROPERTIES ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINAR
 set(uses_peers peers)
 
 # ---- law: a property is a test, and with clang a fuzz target ----
-weir_programs(law law TIER check NAMES accesslog backward bursty cycle due every fields fixed_window hostile
+weir_programs(law law TIER check NAMES accesslog backward bursty change cycle due every fields fixed_window hostile
     idle leaky micro micro_bound micro_bytes micro_late micro_log micro_retry parts rates region resp rest retry
     settle short slice sliding_log sliding_window table text timeline total warmup wide window)
 weir_programs(law law TIER check NAMES conserve pools USES peers)
@@ -116,7 +116,7 @@ endforeach()
 file(GLOB explored CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/share/*.c" "${PROJECT_SOURCE_DIR}/src/core/*.c"
     "${PROJECT_SOURCE_DIR}/src/plan/*.c" "${PROJECT_SOURCE_DIR}/src/micro/*.c"
     "${PROJECT_SOURCE_DIR}/src/engine/lease.c")
-foreach(name IN ITEMS change error open sized take wait)
+foreach(name IN ITEMS change error home open queue sized take wait)
     list(APPEND explored "${PROJECT_SOURCE_DIR}/src/api/${name}.c")
 endforeach()
 file(GLOB explorer CONFIGURE_DEPENDS "${test_dir}/explore/*.c")

@@ -203,17 +203,14 @@ WEIR_API void weir_cancel(weir_limiter *limiter, weir_decision *decision);
 /* What becomes of permits already used: kept as time, kept as permits, or forgotten. */
 typedef enum { WEIR_KEEP, WEIR_SCALE, WEIR_RESET } weir_carry;
 
-/* Changes the limit while in use.  Waiters keep their places and are re-timed; reservations ask weir_restart.
-   KEEP and SCALE need the same algorithms in the same order (WEIR_EUNSUPPORTED otherwise); RESET takes any.
+/* Changes the limit while in use.  Waiters keep their order and get the starts that the new limit gives them; a start
+   that weir_reserve has promised stays as it is.  KEEP and SCALE need the same algorithms in the same order
+   (WEIR_EUNSUPPORTED otherwise); RESET takes any.
    "pause" stops the limit's clock until the next call: waiters wait, calls are refused, nothing falls behind. */
 WEIR_API int weir_set_limit(weir_limiter *limiter, const char *limits, weir_carry carry, weir_error *error);
 
 /* Writes the canonical text of the limit in force, NUL-terminated and cut at size; returns the length needed. */
 WEIR_API size_t weir_limit_text(weir_limiter *limiter, char *out, size_t size);
-
-/* Has the start of this reservation moved because the limit changed?  true: start and delay_ns are updated.  Of a list
-   the limit that had set the start is followed. */
-WEIR_API bool weir_restart(weir_limiter *limiter, weir_decision *decision);
 
 /* When the nth permit of this decision, from 1 on, was due by the rate alone (its scheduled time), whatever has been
    given up since: now - due is how late it is (its wait time), unless due is still to come.  Limits without a schedule

@@ -5,14 +5,13 @@
    it was about to write would stay half done; so whoever forks first takes all locks of all limiters.  What the others
    had taken along or were waiting for is not for the child: nothing is out there, and nobody is in the line.
 
-   Locks are taken in one order everywhere, and of two of a kind nobody has both but he who forks:
+   Locks are taken in one order everywhere, and of two of a kind nobody has both but whoever forks, and a change:
 
-        list of watches -> a limiter's mutex -> its cell, or the head of its log -> the line of a thread
+        list of watches -> a limiter's mutex -> the line of a thread -> its cell, or the head of its log
 
-   A lease that is opened or closed, and a thread that ends, has the first two one after the other, never both.
-
-   May touch: the limiter, host.  Promises: the child can ask, change and close the limiter whatever the parent's
-   threads were doing.  Leaves to others: which threads and which limiters there are (host). */
+   Whoever forks leaves the lines alone: a thread may have its own and wait for the cell, and the child opens them all.
+   A change has closed the homes, and holds none of them, when it takes the lines, more than one of them.  A lease that
+   is opened or closed, and a thread that ends, has the first two one after the other, never both. */
 #include <stddef.h>
 
 #include "api/limiter.h"

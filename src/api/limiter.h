@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
    limiter.h - the inside of a weir_limiter: where the three rooms below meet.
 
-       open.c   made, stopped, counted, freed        take.c   asked: time (host) -> a home (share) -> tally
-       change.c another limit, in use                wait.c   the line of those who wait
-       lease.c  permits that threads take along      fork.c   when the process forks */
+       open.c   made, stopped, freed                  take.c   asked: time (host) -> a home (share) -> tally
+       change.c another limit, in use                 home.c   where the state lives
+       wait.c   sleeping until a start                queue.c  who waits, and in what order
+       lease.c  permits that threads take along       fork.c   when the process forks
+       report.c what was counted, and what was due */
 #ifndef WEIR_API_LIMITER_H
 #define WEIR_API_LIMITER_H
 
@@ -21,8 +23,6 @@
 #include "share/word.h"
 #include "share/word_short.h"
 
-enum { CHANGES_KEPT = 16 };
-
 /* Who takes permits along may take those that start so soon, or within a grain that was asked for. */
 enum { AHEAD_NS = 4000 };
 
@@ -39,19 +39,21 @@ struct tally {
 
 _Static_assert(sizeof(struct tally) == SHARE_LINE, "a thread has a line of its own");
 
-/* Somebody who sleeps until the start of what he has taken. */
+/* A thread that sleeps until the start of what it has taken. */
 struct waiter {
-    struct waiter *before, *after;
-    weir_decision decision;
+    struct waiter *before, *after; /* in its line */
+    struct waiter *next;           /* in a queue */
+    weir_decision decision;        /* verdict 0: it has no start any more, and has to ask again */
     uint64_t cost, end[WEIR_LIMITS_MAX];
+    struct undo undo; /* not of a log */
+    bool again;       /* as in struct ask */
 };
 
-/* Where those wait who have this thread's number, one most often: so who comes and goes writes nothing shared. */
+/* Where the threads of this number wait, one most often: so whoever comes and goes writes nothing shared. */
 struct line {
-    struct atom lock; /* 1 while held, for some ns */
+    struct atom lock; /* 1 while held: for some ns, or for a change */
     struct waiter *first;
-    uint32_t generation; /* of the last change that has been here */
-    uint64_t alone[5];
+    uint64_t alone[6];
 };
 
 /* Those who sleep without a place, see wait.c. */
@@ -60,8 +62,16 @@ struct naps {
     uint64_t alone[6];
 };
 
-/* Where the state lives: only one of them is open. */
+/* Where the state lives: only one of them is open, and none during a change. */
 enum home { HOME_WORD, HOME_LOG, HOME_CELL };
+
+/* What was in a home that is closed: plain memory, for who has the mutex. */
+struct held {
+    enum home home;
+    struct cell_content content; /* the rules of all homes, and the states of a word and a cell */
+    struct log_view log;
+    uint64_t value, out; /* the state of a word; permits in leases */
+};
 
 /*  line 0      clock ... log       read by every call, written by changes and a stop
     line 1      grain_ns ...        read by those who sleep or take along
@@ -104,7 +114,6 @@ struct weir_limiter {
     weir_plan plan;
     enum home home;
     uint32_t generation; /* how many changes there have been */
-    struct change change[CHANGES_KEPT];
 };
 
 _Static_assert(offsetof(struct weir_limiter, grain_ns) == SHARE_LINE, "what every call reads is one line");
@@ -172,25 +181,12 @@ static inline bool limiter_refuses(const weir_limiter *limiter, uint64_t now_ns,
 
 /* ---- change.c ---- */
 
-/* What a limiter allocates for this plan, until more wait than a log has room for. */
-uint64_t limiter_bytes(const struct plan *plan);
-
-/* Shows the rules and states in force, in word or cell; they hold still meanwhile.  Of a log it shows nothing. */
-void limiter_look(weir_limiter *limiter, void (*look)(const struct cell_content *content, void *context),
-                  void *context);
-
 /* Is this text of a limit a pause? */
 bool limiter_is_pause(const char *text);
 
 /* [under the mutex] Moves everything over to another plan at now_ns, and ends a pause. */
 int limiter_change(weir_limiter *limiter, const struct plan *plan, uint64_t now_ns, weir_carry carry,
                    weir_error *error);
-
-/* [under the mutex] A larger ring, for more that wait, unless there is another one already than the full one. */
-int limiter_grow_log(weir_limiter *limiter, const struct log *full, uint64_t now_ns);
-
-/* Somebody took his place while the limit was changed, and those who moved the others have not found him. */
-void limiter_follow(weir_limiter *limiter, struct waiter *waiter);
 
 /* When decades have passed on the limit's clock: the same limit, its clock set anew. */
 void limiter_renew(weir_limiter *limiter, uint64_t now_ns);
@@ -200,6 +196,51 @@ void limiter_renew(weir_limiter *limiter, uint64_t now_ns);
 /* From here until the limiter is closed a child has it whole, without what only the parent's threads have. */
 void limiter_watch_forks(weir_limiter *limiter);
 
+/* ---- home.c ---- */
+
+/* No change is under way. */
+bool home_is_open(const weir_limiter *limiter);
+
+/* Shows the rules and states in force, in word or cell; they hold still meanwhile.  Of a log it shows nothing. */
+void limiter_look(weir_limiter *limiter, void (*look)(const struct cell_content *content, void *context),
+                  void *context);
+
+/* [under the mutex] The same, and of a log the rule. */
+void home_look(weir_limiter *limiter, void (*look)(const struct cell_content *content, void *context), void *context);
+
+enum home home_of(const struct plan *plan);
+
+/* What a limiter allocates for this plan, until more wait than a log has room for. */
+uint64_t limiter_bytes(const struct plan *plan);
+
+/* What the home of a plan needs; `failed` when there is no memory. */
+struct room {
+    enum home home;
+    uint64_t *state;
+    struct log *log;
+    bool failed;
+};
+
+struct room home_make_room(const weir_limiter *limiter, const struct plan *plan, uint64_t now_ns);
+
+/* [under the mutex] Takes the state out of its home: from here on nobody finds one open, and whoever asks comes again
+   until home_open. */
+void home_close(weir_limiter *limiter, struct held *held);
+void home_open(weir_limiter *limiter, struct held *held);
+
+/* [closed] What is there at stood_ns goes over to these rules, whose clocks begin at now_ns and are set here. */
+void home_carry(weir_limiter *limiter, struct held *held, struct rule rule[], int count, const struct room *room,
+                uint64_t stood_ns, uint64_t now_ns, weir_carry carry);
+
+/* [closed] A larger ring for more that wait; false without memory. */
+bool home_widen(weir_limiter *limiter, struct held *held, uint64_t now_ns);
+
+/* [under the mutex] The same for callers, unless there is another ring already than the full one. */
+int limiter_grow_log(weir_limiter *limiter, const struct log *full, uint64_t now_ns);
+
+/* Moves the schedules, as cell_shift does, where there are some. */
+void limiter_shift(weir_limiter *limiter, int64_t permits);
+
 /* ---- lease.c ---- */
 
 /* In the child of a fork: what others have taken along is not to be had here. */
@@ -208,13 +249,32 @@ void limiter_forget_leases(weir_limiter *limiter);
 /* Lets all leases know that there is no limiter any more. */
 void limiter_leave_leases(weir_limiter *limiter);
 
-/* ---- wait.c ---- */
+/* ---- queue.c ---- */
 
 void line_lock(struct line *line);
 void line_unlock(struct line *line);
 
+/* [locked] */
+void line_join(struct line *line, struct waiter *waiter);
+void line_leave(struct line *line, struct waiter *waiter);
+
 /* In the child of a fork, whose parent's threads are not there. */
 void limiter_forget_waiters(weir_limiter *limiter);
+
+/* [closed] Until queue_release no waiter comes or goes. */
+void queue_hold(weir_limiter *limiter);
+void queue_release(weir_limiter *limiter);
+
+/* [held] All whose start is after now_ns, the last one first. */
+struct waiter *queue_collect(weir_limiter *limiter, enum home home, uint64_t now_ns);
+
+/* [held] Takes them out of the state, the last one first, as if they had never asked; returns the first one first. */
+struct waiter *queue_take_out(struct held *held, struct waiter *last, uint64_t now_ns);
+
+/* [held] Decides them again, one after the other. */
+void queue_let_in(weir_limiter *limiter, struct held *held, struct waiter *first, uint64_t now_ns);
+
+/* ---- wait.c ---- */
 
 /* Sleeps towards a start, at least so long; returns early when something happened since `seen`, otherwise not before
    the start. */
@@ -245,6 +305,12 @@ void limiter_nap(weir_limiter *limiter, struct wait *wait, uint32_t seen);
 bool limiter_wait(weir_limiter *limiter, struct wait *wait, weir_decision *decision);
 
 /* ---- take.c ---- */
+
+/* FULL: of a log, see log.h.  CLOSED: a change is under way. */
+enum asked { ASKED, ASKED_CLOSED, ASKED_FULL };
+
+/* Decides and takes, uncounted, if a home is open. */
+enum asked limiter_ask_once(weir_limiter *limiter, const struct ask *ask, weir_decision *decision);
 
 /* Decides and takes, uncounted. */
 void limiter_ask(weir_limiter *limiter, const struct ask *ask, weir_decision *decision);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   open.c - a limiter is made, stopped and freed; the time as everybody may read it.
-
-   May touch: the limiter, host.  Promises: nothing is left behind when opening fails.  Leaves to others: asking
-   (take.c), waiting (wait.c), changing (change.c), reporting (report.c). */
+   open.c - a limiter is made, stopped and freed; the time as everybody may read it. */
 #include <string.h>
 
 #include "api/error.h"
@@ -77,11 +74,12 @@ int weir_open(weir_limiter **owned, const char *limits, const weir_options *opti
 void weir_close(weir_limiter *limiter)
 {
     if (limiter == NULL) return;
-    struct change unused;
+    struct cell_content content;
     if (limiter->fork_watch.hold != NULL) host_fork_watch_close(&limiter->fork_watch);
     limiter_leave_leases(limiter);
     host_ticker_stop(limiter->ticker);
-    host_free(cell_change(&limiter->cell, NULL, 0, NULL, 0, WEIR_RESET, &unused));
+    cell_close(&limiter->cell, &content);
+    host_free(content.state);
     for (struct log *log = limiter_log(limiter), *older; log != NULL; log = older) {
         older = log->older;
         host_free(log);

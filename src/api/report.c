@@ -79,7 +79,7 @@ void weir_read_stats(weir_limiter *limiter, weir_stats *stats, size_t size)
 
 void weir_skip(weir_limiter *limiter, uint64_t permits)
 {
-    cell_shift(&limiter->cell, (int64_t)least(permits, INT64_MAX));
+    limiter_shift(limiter, (int64_t)least(permits, INT64_MAX));
 }
 
 struct asking {
@@ -89,15 +89,12 @@ struct asking {
     weir_instant due;
 };
 
-/* The rule that a decision was made by: the one in force, or one that a change has kept. */
+/* The rule that a decision was made by, or NULL where a change has replaced it. */
 static const struct rule *rule_of(const weir_limiter *limiter, const struct cell_content *content,
                                   const weir_decision *decision)
 {
-    const uint32_t made = (uint32_t)decision->reserved;
-    const int limit = (int)least(decision->limit, WEIR_LIMITS_MAX);
-    const struct change *change = &limiter->change[(made + 1) % CHANGES_KEPT];
-    if (made == limiter->generation) return limit < content->count ? &content->rule[limit] : NULL;
-    return limiter->generation - made <= CHANGES_KEPT && limit < change->count ? &change->rule[limit] : NULL;
+    const bool replaced = (uint32_t)decision->reserved != limiter->generation;
+    return replaced || decision->limit >= (uint32_t)content->count ? NULL : &content->rule[decision->limit];
 }
 
 static void compute_due(const struct cell_content *content, void *context)
@@ -113,7 +110,7 @@ static void compute_due(const struct cell_content *content, void *context)
     asking->due.ns = first_ns + (nth_ns - ns_ceil_signed(rule, first));
 }
 
-/* Most decisions carry it; the others are asked of the rule that they were made by. */
+/* Most decisions carry it; the others are asked of the rule that they were made by, while it is in force. */
 weir_instant weir_due(const weir_limiter *limiter, const weir_decision *decision, uint64_t nth)
 {
     if (decision->verdict != WEIR_ALLOW) return decision->start;

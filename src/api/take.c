@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
    take.c - one limit, or a list of them, asked by all threads of a process.
 
-   May touch: the limiter, host.  Promises: asking takes no lock but a cell's, or that of a log for more than one
-   permit; allocates nothing, but where more wait than a log remembers; writes nothing shared but the state itself.
-   Leaves to others: waiting (wait.c), arithmetic (core). */
+   Asking takes no lock but a cell's, or that of a log for more than one permit; it allocates nothing, but where more
+   wait than a log remembers, and writes nothing shared but the state itself. */
 #include "api/limiter.h"
 #include "core/num.h"
 
@@ -50,6 +49,15 @@ static weir_decision stopped(uint64_t now_ns)
     return (weir_decision){.verdict = WEIR_STOPPED, .start = {now_ns}};
 }
 
+static ATOM_INLINE enum asked ask_homes_once(weir_limiter *limiter, const struct ask *ask, weir_decision *decision)
+{
+    struct log *log = limiter_log(limiter);
+    const enum log_answer answer = log == NULL ? LOG_ELSEWHERE : log_decide(log, ask, decision);
+    if (answer != LOG_ELSEWHERE) return answer == LOG_HERE ? ASKED : ASKED_FULL;
+    const bool here = word_decide(&limiter->word, ask, decision) || cell_decide(&limiter->cell, ask, decision);
+    return here ? ASKED : ASKED_CLOSED;
+}
+
 /* False when the log is full, see log.h. */
 static bool ask_homes(weir_limiter *limiter, const struct ask *ask, weir_decision *decision)
 {
@@ -58,11 +66,9 @@ static bool ask_homes(weir_limiter *limiter, const struct ask *ask, weir_decisio
         return true;
     }
     for (;;) {
-        struct log *log = limiter_log(limiter);
-        const enum log_answer answer = log == NULL ? LOG_ELSEWHERE : log_decide(log, ask, decision);
-        if (answer != LOG_ELSEWHERE) return answer == LOG_HERE;
-        if (word_decide(&limiter->word, ask, decision) || cell_decide(&limiter->cell, ask, decision)) return true;
-        host_yield(); /* in none of them: a change is under way */
+        const enum asked asked = ask_homes_once(limiter, ask, decision);
+        if (asked != ASKED_CLOSED) return asked == ASKED;
+        host_yield();
     }
 }
 
@@ -99,11 +105,24 @@ static __attribute__((noinline)) void ask_paused(weir_limiter *limiter, const st
     if (asked->charge || limiter_stopped(limiter)) ask(limiter, &before, decision);
 }
 
+/* Its clock stands, as it may where a call takes the long way: that is said beside what was read already. */
+static bool stands(const weir_limiter *limiter, uint64_t now_ns)
+{
+    return now_ns >= atom_load(&limiter->clock_ends_ns) && limiter_paused(limiter);
+}
+
 void limiter_ask(weir_limiter *limiter, const struct ask *asked, weir_decision *decision)
 {
-    const bool may_stand = asked->now_ns >= atom_load(&limiter->clock_ends_ns); /* beside what was read already */
-    if (may_stand && limiter_paused(limiter)) ask_paused(limiter, asked, decision);
+    if (stands(limiter, asked->now_ns)) ask_paused(limiter, asked, decision);
     else ask(limiter, asked, decision);
+}
+
+enum asked limiter_ask_once(weir_limiter *limiter, const struct ask *ask, weir_decision *decision)
+{
+    if (limiter_stopped(limiter)) *decision = stopped(ask->now_ns);
+    else if (stands(limiter, ask->now_ns)) ask_paused(limiter, ask, decision);
+    else return ask_homes_once(limiter, ask, decision);
+    return ASKED;
 }
 
 static weir_decision ask_and_count(weir_limiter *limiter, const struct ask *ask)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
    wait.c - those who wait for a start.
 
-   Whoever takes ahead of time has his place by that: his start is fixed, the next to come gets a later one.  He sleeps
-   until then, once, and nobody wakes him but his own timer, a change or a stop.  For a change he stands in a line
-   meanwhile, that of his thread, so coming and going writes nothing that others read.
+   Whoever takes ahead of time has a place by that: its start is fixed, the next to come gets a later one.  It sleeps
+   until then, once, and is woken by its own timer, a change or a stop.  For a change it stands in a line meanwhile,
+   that of its thread (queue.c).
 
    A sleep costs some microseconds whatever it lasts, so it lasts a grain at least.  Where the next start is nearer than
    that, a place would be slept through, and its start be late though others were awake to use it.  So he naps: sleeps
@@ -13,61 +13,11 @@
        due     ||||||||||||||||||||||||||||||||||||||||||||||||||> t
        a thread  zzzzzzzzzzzzzzzzzzzzx        zzzzzzzzzzzzzzzzzzzzx        z sleeps  x takes all that is due
        another          zzzzzzzzzzzzzzzzzzzzx        zzzzzzzzzzzzzzzzzz
-       a third                 zzzzzzzzzzzzzzzzzzzzx        zzzzzzzzzzz
-
-   May touch: the limiter, host.  Promises: nobody returns before his start; a change and a stop reach everybody; a wait
-   is one sleep, or a nap and one sleep where others have taken all.  Leaves to others: moving the starts (change.c). */
+       a third                 zzzzzzzzzzzzzzzzzzzzx        zzzzzzzzzzz */
 #include "api/limiter.h"
 #include "core/decide.h"
 #include "core/facts.h"
 #include "core/num.h"
-
-enum { SPINS_BEFORE_YIELD = 100 };
-
-/* ---- the line ---- */
-
-void line_lock(struct line *line)
-{
-    uint64_t expected = 0;
-    for (unsigned turn = 1; !atom_swap(&line->lock, &expected, 1); turn++) {
-        if (turn % SPINS_BEFORE_YIELD == 0) host_yield();
-        else atom_pause();
-        expected = 0;
-    }
-}
-
-void line_unlock(struct line *line)
-{
-    atom_store_release(&line->lock, 0);
-}
-
-static void join_line(weir_limiter *limiter, struct line *line, struct waiter *waiter)
-{
-    waiter->before = NULL;
-    line_lock(line);
-    waiter->after = line->first;
-    if (line->first != NULL) line->first->before = waiter;
-    line->first = waiter;
-    const bool late = (int32_t)(line->generation - (uint32_t)waiter->decision.reserved) > 0;
-    line_unlock(line);
-    if (late) limiter_follow(limiter, waiter);
-}
-
-static void leave_line(struct line *line, struct waiter *waiter)
-{
-    if (waiter->before != NULL) waiter->before->after = waiter->after;
-    else line->first = waiter->after;
-    if (waiter->after != NULL) waiter->after->before = waiter->before;
-}
-
-void limiter_forget_waiters(weir_limiter *limiter)
-{
-    for (int i = 0; i <= HOST_SLOTS; i++) {
-        limiter->line[i].first = NULL;
-        line_unlock(&limiter->line[i]);
-    }
-    atom_store(&limiter->naps.count, 0);
-}
 
 /* ---- sleeping ---- */
 
@@ -162,6 +112,26 @@ static bool due(const weir_limiter *limiter, uint64_t start_ns)
     return (manual ? limiter_now_ns(limiter) : host_now_ns()) >= start_ns;
 }
 
+/* To be given a start and to stand in line is one step for a change, see queue.c.  *decision is the first one. */
+static void take_place(weir_limiter *limiter, struct line *line, struct waiter *waiter, const struct ask *ask,
+                       weir_decision *decision)
+{
+    for (int failed = 0;;) {
+        const struct log *log = limiter_log(limiter);
+        line_lock(line);
+        const enum asked asked = limiter_ask_once(limiter, ask, decision);
+        waiter->decision = *decision; /* that of a waiter in a line may change */
+        if (asked == ASKED && decision->verdict == WEIR_ALLOW && decision->delay_ns != 0) line_join(line, waiter);
+        line_unlock(line);
+        if (asked == ASKED || failed != 0) return;
+        while (asked == ASKED_CLOSED && !home_is_open(limiter)) host_yield();
+        if (asked == ASKED_CLOSED) continue;
+        host_lock(&limiter->mutex);
+        failed = limiter_grow_log(limiter, log, ask->now_ns);
+        host_unlock(&limiter->mutex);
+    }
+}
+
 /* Behind a nap the sleep is as short as it may be: together they last a grain. */
 static void wait_in_line(weir_limiter *limiter, const struct wait *wait, struct line *line, struct waiter *waiter)
 {
@@ -169,8 +139,8 @@ static void wait_in_line(weir_limiter *limiter, const struct wait *wait, struct 
         const uint32_t seen = host_event_seen(&limiter->event);
         line_lock(line);
         const uint64_t start_ns = limiter_paused(limiter) ? WEIR_FOREVER : waiter->decision.start.ns;
-        const bool over = limiter_stopped(limiter) || due(limiter, start_ns);
-        if (over) leave_line(line, waiter);
+        const bool over = limiter_stopped(limiter) || waiter->decision.verdict == 0 || due(limiter, start_ns);
+        if (over) line_leave(line, waiter);
         line_unlock(line);
         if (over) return;
         limiter_sleep(limiter, seen, start_ns, wait->napped ? 0 : limiter->grain_ns);
@@ -184,7 +154,7 @@ static void count_wait(weir_limiter *limiter, const struct wait *wait, weir_deci
         decision->delay_ns = wait->slept ? subtract_to_zero(limiter_now_ns(limiter), wait->since_ns) : 0;
         if (wait->lost) decision->due = wait->due;
     } else if (wait->lost) { /* his permits go to others */
-        cell_shift(&limiter->cell, -(int64_t)least(wait->cost, INT64_MAX));
+        limiter_shift(limiter, -(int64_t)least(wait->cost, INT64_MAX));
     }
     limiter_count(limiter, decision);
 }
@@ -206,33 +176,33 @@ static void lose(struct wait *wait, const weir_decision *decision)
 }
 
 /* Takes ahead of its time and waits in line for the start.  False when that is too far, or cannot be; a verdict of 0
-   when the start was lost. */
+   when the start was lost, or a change has taken it away. */
 static bool wait_for_start(weir_limiter *limiter, struct wait *wait, uint64_t now_ns, uint64_t wait_max_ns,
                            weir_decision *decision)
 {
     struct waiter waiter;
+    struct line *line = &limiter->line[host_slot()];
     const struct ask ask = {.now_ns = now_ns,
                             .wait_max_ns = wait_max_ns,
                             .cost = wait->cost,
                             .end = waiter.end,
+                            .undo = &waiter.undo,
                             .again = wait->lost,
                             .uncounted = true};
-    limiter_ask(limiter, &ask, decision);
+    waiter.cost = wait->cost;
+    waiter.again = wait->lost;
+    take_place(limiter, line, &waiter, &ask, decision);
     if (decision->verdict == WEIR_DENY) return false;
     if (decision->verdict == WEIR_ALLOW && decision->delay_ns != 0) {
-        struct line *line = &limiter->line[host_slot()];
-        waiter.decision = *decision; /* whoever stands in the line may be moved */
-        waiter.cost = wait->cost;
         wait->slept = true;
-        join_line(limiter, line, &waiter);
         wait_in_line(limiter, wait, line, &waiter);
         *decision = waiter.decision;
         if (limiter_stopped(limiter)) *decision = (weir_decision){.verdict = WEIR_STOPPED, .start = {now_ns}};
-        else if (is_lost(limiter, wait, decision)) {
+        else if (decision->verdict == WEIR_ALLOW && is_lost(limiter, wait, decision)) {
             lose(wait, decision);
-            *decision = (weir_decision){.verdict = 0};
-            return true;
+            decision->verdict = 0;
         }
+        if (decision->verdict == 0) return true;
     }
     count_wait(limiter, wait, decision);
     return true;

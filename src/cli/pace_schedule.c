@@ -73,7 +73,7 @@ enum input_state pace_next_lines(struct pace *pace)
     input_wait(&pace->input);
     pace->arrived_ns = weir_now().ns;
     idle.to_ns = limiter_stands_ns(pace->limiter, pace->arrived_ns);
-    cell_look(&pace->limiter->cell, wait_with, &idle);
+    limiter_look(pace->limiter, wait_with, &idle);
     atom_store(&pace->idle_ns, 0);
     return INPUT_INTERRUPTED;
 }
@@ -111,7 +111,7 @@ static void look_for_late(const struct cell_content *content, void *context)
 uint64_t pace_too_late(struct pace *pace)
 {
     struct owing owing = {.now_ns = limiter_stands_ns(pace->limiter, weir_now().ns)};
-    cell_look(&pace->limiter->cell, look_for_late, &owing);
+    limiter_look(pace->limiter, look_for_late, &owing);
     return owing.owed.missed;
 }
 
@@ -152,6 +152,6 @@ static uint64_t last_waiting_ns(const struct pace *pace)
 struct record_owed pace_owed(struct pace *pace)
 {
     struct owing owing = {.now_ns = last_waiting_ns(pace)};
-    cell_look(&pace->limiter->cell, look_at_owed, &owing);
+    limiter_look(pace->limiter, look_at_owed, &owing);
     return owing.owed;
 }

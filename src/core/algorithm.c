@@ -39,15 +39,6 @@ uint64_t full_at_end(const struct rule *rule, const weir_decision *decision, uin
     return most(decision->end, now);
 }
 
-uint64_t started(const struct rule *rule, const uint64_t *state, uint64_t end, uint64_t cost)
-{
-    (void)rule;
-    (void)state;
-    (void)end;
-    (void)cost;
-    return 0;
-}
-
 /* Of a fresh state, with all the time there is. */
 bool algorithm_may_pass(const struct rule *rule, uint64_t permits)
 {

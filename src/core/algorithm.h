@@ -121,10 +121,13 @@ struct algorithm {
     /* ---- correcting ---- */
 
     struct balance (*balance)(const struct rule *, const uint64_t *state, uint64_t now);
-    /* Start of the slot that ends there, with what is known now; an end is signed. */
-    uint64_t (*start_of)(const struct rule *, const uint64_t *state, uint64_t end, uint64_t cost);
     /* Gives back of `unused` what has not drained; NULL: nothing. */
     void (*give_back)(const struct rule *, uint64_t *state, uint64_t now, const struct slot *, uint64_t unused);
+    /* Of a state that grows with the limit: what the next `count` permits are written over, behind the words in front,
+       and the way back, once those are as they were.  NULL: it does not grow. */
+    void (*save)(const struct rule *, const uint64_t *state, uint64_t count, uint64_t saved[]);
+    void (*put_back)(const struct rule *, uint64_t *state, uint64_t count, const uint64_t saved[]);
+
     /* ---- leases: permits taken along; both NULL where there are none ---- */
 
     /* While `out` are in leases, may be spent at any time and are in the state already, what has been saved up and they
@@ -175,9 +178,8 @@ static inline uint64_t state_words(const struct rule *rule, const struct algorit
 ALGORITHMS(ALGORITHM_PROTOTYPE)
 #undef ALGORITHM_PROTOTYPE
 
-/* Answers that several give: all is back at the end of the slot; nobody waits, so every slot has started. */
+/* An answer that several give: all is back at the end of the slot. */
 uint64_t full_at_end(const struct rule *, const weir_decision *, uint64_t now);
-uint64_t started(const struct rule *, const uint64_t *state, uint64_t end, uint64_t cost);
 
 /* Old ticks to new, rounded up against the caller.  Used permits as `carry` says; waiting ones stay permits. */
 uint64_t carry_used(const struct rule *from, const struct rule *to, uint64_t ticks, weir_carry carry);

@@ -235,13 +235,6 @@ static uint64_t idle(const struct rule *rule, const uint64_t *state, uint64_t no
 
 /* ---- correcting ---- */
 
-static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_t end, uint64_t cost)
-{
-    const struct cycle cycle = written(rule, state);
-    (void)cost;
-    return tick_of(rule, starts_ns(rule, cycle, 0, used_by(rule, cycle, end)));
-}
-
 /* All of a slot lies in the cycle that it starts in, unless it starts with it; but none lies before the first. */
 static bool lies_here(const struct rule *rule, struct cycle cycle, uint64_t start_ns)
 {
@@ -314,7 +307,6 @@ const struct algorithm *cycle_algorithm(void)
         .balance = balance,
         .full = full,
         .idle = idle,
-        .start_of = start_of,
         .give_back = give_back,
         .carry = carry,
     };

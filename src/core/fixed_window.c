@@ -193,7 +193,6 @@ const struct algorithm *fixed_window_algorithm(void)
         .balance = balance,
         .full = full_at_end,
         .idle = ends_at,
-        .start_of = started,
         .give_back = give_back,
         .carry = carry,
     };

@@ -63,13 +63,6 @@ static struct balance balance(const struct rule *rule, const uint64_t *state, ui
     return (struct balance){subtract_to_zero(rule->burst, used), owed, owed != 0};
 }
 
-static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_t end, uint64_t cost)
-{
-    (void)state;
-    (void)cost;
-    return end > INT64_MAX ? 0 : subtract_to_zero(end, rule->burst); /* a negative end lies before the clock was set */
-}
-
 static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)
 {
     (void)rule;
@@ -134,7 +127,6 @@ const struct algorithm *gcra_algorithm(void)
         .most_in = most_in,
         .offer = offer,
         .commit = commit,
-        .start_of = start_of,
         .give_back = give_back,
         .hold = hold,
         .slice = slice,

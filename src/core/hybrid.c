@@ -238,13 +238,6 @@ static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at
     return (struct taken){state[SCHEDULE], as_ticks(active_at(rule, &pools, t))};
 }
 
-static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_t end, uint64_t cost)
-{
-    const struct pools_now pools = pools_of(state);
-    const int64_t after = clamp(pools.schedule - clamp((int64_t)end));
-    return start_with(rule, &pools, clamp(after + as_signed(cost)), need_of(rule, cost));
-}
-
 /* Puts `back` ticks into the pools as they are at t. */
 static void correct(const struct rule *rule, uint64_t *state, struct pools_now *pools, int64_t t, int64_t back)
 {
@@ -404,7 +397,6 @@ const struct algorithm *hybrid_algorithm(void)
         .most_in = most_in,
         .offer = offer,
         .commit = commit,
-        .start_of = start_of,
         .give_back = give_back,
         .hold = hold,
         .slice = slice,

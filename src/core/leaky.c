@@ -196,15 +196,6 @@ static struct balance balance(const struct rule *rule, const uint64_t *state, ui
     return (struct balance){subtract_to_zero(top, bucket.height) / THOUSAND, above / THOUSAND, waits};
 }
 
-/* Up to a ms after the start that was told: the bucket knows whole ms, and nobody starts before his turn. */
-static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_t end, uint64_t cost)
-{
-    (void)cost;
-    const uint64_t level = end - position(rule, state[LAST]);
-    if (level > INT64_MAX || level <= calm(rule)) return 0;
-    return tick_of(rule, add_saturating(state[LAST], ms_to_leak(rule, level - calm(rule))));
-}
-
 /* Of a slot that starts no more is left in the bucket than `calm`; the rest has leaked, and been used: until now, or
    until the last call, where the clock is behind it.  Where its delay was cut to whole ms the bucket stands higher, but
    by how much is not known any more: a later call may be on top. */
@@ -288,7 +279,6 @@ const struct algorithm *leaky_algorithm(void)
         .most_in = most_in,
         .offer = offer,
         .commit = commit,
-        .start_of = start_of,
         .give_back = give_back,
         .carry = carry,
         .balance = balance,

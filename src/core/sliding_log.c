@@ -10,13 +10,10 @@
    gap: so long after the last call the next one is refused.  count-refused: a refused call is entered like any other.
 
    A call taken ahead of its time is entered at its start, and the same rule decides who follows; a line of any length
-   needs no more memory.  A change of limit enters those who wait anew in their order, permit by permit; where the line
-   is longer than the ring, one that the ring has lost lies a period before the one in its place.
+   needs no more memory.
 
    Form: cell; words as in stamps.h.  Peers: rolling-rate-limiter (gap, refused calls logged), khenidak's ring of times.
-
-   May touch: its arguments.  Promises: any count + 1 calls that were asked for span the period.  Leaves to others: the
-   ring itself (stamps.c), the lock around it (share). */
+   Any count + 1 calls that were asked for span the period. */
 #include "core/sliding_log.h"
 
 #include "core/algorithm.h"
@@ -25,8 +22,7 @@
 
 enum { ENTRIES_MAX = 1 << 28 };
 enum {
-    END = STAMPS_OWNER, /* permits entered since the last change: where the last slot ends */
-    WIDEST              /* the most permits of one call among those who wait */
+    END = STAMPS_OWNER /* permits entered since the last change: where the last slot ends; a word behind it is free */
 };
 
 /* As long an entry counts. */
@@ -114,11 +110,6 @@ static struct balance balance(const struct rule *rule, const uint64_t *state, ui
     return (struct balance){room(rule, state, now), 0, waited_for(rule, state, now)};
 }
 
-static void note_width(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t permits)
-{
-    state[WIDEST] = waited_for(rule, state, now) ? most(state[WIDEST], permits) : permits;
-}
-
 static void book_each(const struct rule *rule, uint64_t *state, uint64_t now_ns, uint64_t permits)
 {
     for (uint64_t i = 0; i < permits; i++) enter(rule, state, most(now_ns, passes_at(rule, state, 1)), 1);
@@ -141,9 +132,9 @@ static void book(const struct rule *rule, uint64_t *state, uint64_t now_ns, uint
 /* What is charged and does not fit is entered as if each permit of it had waited. */
 static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
 {
+    (void)at;
     const uint64_t start_ns = plain_ns(rule, start);
     const bool fits = cost <= rule->burst && passes_at(rule, state, cost) <= start_ns;
-    if (cost != 0) note_width(rule, state, at, fits ? cost : 1);
     if (fits) enter(rule, state, start_ns, cost);
     else book(rule, state, start_ns, cost);
     return (struct taken){state[END], room(rule, state, start)};
@@ -181,89 +172,20 @@ static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, co
     state[END] = subtract_to_zero(state[END], count);
 }
 
-/* ---- changing the limit while others wait ---- */
+/* ---- changing the limit ---- */
 
-/* So many entries come in one turn of a line, so long after those of the turn before, each so long after the last. */
-struct turn {
-    uint64_t permits, ns, next_ns;
-};
-
-static struct turn turn_of(const struct rule *rule, uint64_t permits, uint64_t calls)
-{
-    const uint64_t gaps_ns = multiply_divide_floor(calls, rule->gap_ns, 1);
-    return (struct turn){permits, most(most(span_of(rule), gaps_ns), 1), calls == permits ? rule->gap_ns : 0};
-}
-
-/* While calls of w permits wait, a change enters so many at a time: then their calls may start with their first. */
-static uint64_t burst_beside(const struct rule *rule, uint64_t widest)
-{
-    return subtract_to_zero(rule->burst, most(widest, 1)) + 1;
-}
-
-/* When an entry of a line was made, at the latest.  One that the ring has lost lies a turn before the one in its place,
-   and a gap before those that are kept. */
-static uint64_t entry_ns(const struct rule *rule, const uint64_t *state, uint64_t back, struct turn turn)
-{
-    const uint64_t kept = stamps_kept(rule, state);
-    if (state[STAMPS_NEWEST] == UINT64_MAX) return UINT64_MAX; /* it ends beyond the clock */
-    if (back <= kept) return stamps_get(rule, state, back);
-    const uint64_t turns = (back - kept - 1) / turn.permits, first = back - turns * turn.permits;
-    uint64_t ns = stamps_get(rule, state, first);
-    if (kept != 0) ns = least(ns, subtract_to_zero(stamps_get(rule, state, kept), turn.next_ns));
-    ns = subtract_to_zero(ns, multiply_divide_floor(first - kept - 1, turn.next_ns, 1));
-    if (first > turn.permits) ns = least(ns, subtract_to_zero(stamps_get(rule, state, first - turn.permits), turn.ns));
-    return subtract_to_zero(ns, multiply_divide_floor(turns, turn.ns, 1));
-}
-
-static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_t end, uint64_t cost)
-{
-    const uint64_t first = end - cost, permits = burst_beside(rule, state[WIDEST]);
-    if (end > INT64_MAX || end < cost || end > state[END]) return 0;
-    return plain_tick(rule, entry_ns(rule, state, state[END] - first, turn_of(rule, permits, permits)));
-}
-
-/* Permits whose start lies after now, at the most. */
-static uint64_t waiting_at(const struct rule *rule, const uint64_t *state, uint64_t now_ns)
-{
-    const uint64_t kept = stamps_kept(rule, state), burst = most(rule->burst, 1);
-    const struct turn turn = turn_of(rule, burst, burst / most(state[WIDEST], 1));
-    uint64_t waiting = state[STAMPS_NEWEST] == UINT64_MAX ? UINT64_MAX : 0;
-    for (uint64_t back = 1; back <= kept + burst; back++) {
-        const uint64_t ns = entry_ns(rule, state, back, turn);
-        if (ns <= now_ns) break;
-        waiting = add_saturating(waiting, back <= kept ? 1 : (ns - now_ns - 1) / turn.ns + 1);
-    }
-    return least(waiting, state[END]);
-}
-
-/* What has started stays, as many as the new ring holds and the last that it loses.  One that is lost already lies a
-   period before him who waits in its place. */
-static void take_over(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next,
-                      uint64_t waiting, uint64_t now_ns)
-{
-    const struct turn turn = turn_of(from, most(from->burst, 1), 0);
-    for (uint64_t behind = stamps_capacity(to) + 1; behind > 0; behind--) {
-        const uint64_t back = add_saturating(waiting, behind);
-        const uint64_t in_place = add_saturating(waiting, least(behind, turn.permits));
-        uint64_t ns = least(now_ns, stamps_get(from, state, back));
-        if (!(from->flags & SLIDING_LOG_COUNTS_REFUSED)) ns = least(ns, entry_ns(from, state, in_place, turn));
-        if (stamps_has(from, state, back)) enter(to, next, ns, 1);
-    }
-    next[STAMPS_EVER] = subtract_to_zero(state[STAMPS_EVER], waiting);
-}
-
-/* Who waits is entered anew in his order. */
+/* Entries stay, as many as the new ring holds and the last that it loses.  What has been forgotten (RESET) is what has
+   started. */
 static void carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next, uint64_t now,
                   weir_carry how)
 {
-    const uint64_t now_ns = plain_ns(from, now), waiting = waiting_at(from, state, now_ns);
-    struct rule narrow = *to;
-    narrow.burst = burst_beside(to, state[WIDEST]);
-    narrow.fourth = stamps_capacity(to);
-    if (how != WEIR_RESET) take_over(from, to, state, next, waiting, now_ns);
+    const uint64_t kept = stamps_kept(from, state), after_ns = how == WEIR_RESET ? plain_ns(from, now) : 0;
+    for (uint64_t back = stamps_capacity(to) + 1; back > 0; back--) {
+        const uint64_t ns = least(stamps_get(from, state, back), stamps_get(from, state, least(back, most(kept, 1))));
+        if (stamps_has(from, state, back) && (how != WEIR_RESET || ns > after_ns)) enter(to, next, ns, 1);
+    }
+    if (how != WEIR_RESET) next[STAMPS_EVER] = state[STAMPS_EVER];
     next[END] = 0;
-    next[WIDEST] = state[WIDEST];
-    book(&narrow, next, now_ns, waiting);
 }
 
 /* ---- in numbers ---- */
@@ -305,8 +227,9 @@ const struct algorithm *sliding_log_algorithm(void)
         .offer = offer,
         .commit = commit,
         .refused = refused,
-        .start_of = start_of,
         .give_back = give_back,
+        .save = stamps_save,
+        .put_back = stamps_put_back,
         .carry = carry,
         .balance = balance,
         .full = full,

@@ -206,7 +206,6 @@ const struct algorithm *sliding_window_algorithm(void)
         .most_in = most_in,
         .offer = offer,
         .commit = commit,
-        .start_of = started,
         .give_back = give_back,
         .carry = carry,
         .balance = balance,

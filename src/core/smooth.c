@@ -218,14 +218,6 @@ static uint64_t full_bursty(const struct rule *rule, const weir_decision *decisi
 
 /* ---- correcting ---- */
 
-/* Of a call that waits: the last one's is known; before it, as if each permit had its plain price. */
-static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_t end, uint64_t cost)
-{
-    if (end > INT64_MAX) return 0; /* a negative end lies before the clock was set */
-    if (pays_itself(rule)) return end;
-    return end == state[NEXT] ? least(state[FROM], end) : subtract_to_zero(end, cost);
-}
-
 /* First the debt, then the store.  Since its start a call may have been stored again, tick for tick.  Nothing where a
    call waits and this one has started: the two may end at the same tick, as an earlier call that was given back moves
    the end of the last slot, and not the ends that decisions remember. */
@@ -334,7 +326,6 @@ const struct algorithm *bursty_algorithm(void)
         .balance = balance,
         .full = full_bursty,
         .idle = idle,
-        .start_of = start_of,
         .give_back = give_back_bursty,
         .carry = carry,
     };
@@ -357,7 +348,6 @@ const struct algorithm *warmup_algorithm(void)
         .balance = balance,
         .full = full_at_end,
         .idle = idle,
-        .start_of = start_of,
         .give_back = give_back_warmup,
         .carry = carry,
     };

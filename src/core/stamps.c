@@ -137,6 +137,20 @@ void stamps_remove(const struct rule *rule, uint64_t *state, uint64_t newer, uin
     state[STAMPS_EVER] = subtract_to_zero(state[STAMPS_EVER], count);
 }
 
+void stamps_save(const struct rule *rule, const uint64_t *state, uint64_t count, uint64_t saved[])
+{
+    const uint64_t capacity = stamps_capacity(rule), at = slot_of(rule, state, 0);
+    for (uint64_t i = 0; i < count; i++) saved[i] = read_slot(rule, state, (at + i) % capacity);
+}
+
+void stamps_put_back(const struct rule *rule, uint64_t *state, uint64_t count, const uint64_t saved[])
+{
+    const uint64_t capacity = stamps_capacity(rule), at = slot_of(rule, state, 0);
+    for (uint64_t i = least(count, capacity); i > 0; i--) {
+        write_slot(rule, state, (at + i - 1) % capacity, saved[i - 1]);
+    }
+}
+
 void stamps_advance(const struct rule *rule, uint64_t *state, uint64_t entries, uint64_t by_ns)
 {
     state[STAMPS_EVER] = add_saturating(state[STAMPS_EVER], entries);

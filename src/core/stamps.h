@@ -48,6 +48,10 @@ void stamps_append(const struct rule *rule, uint64_t *state, uint64_t ns);
 /* Takes out `count` entries behind the `newer` newest. */
 void stamps_remove(const struct rule *rule, uint64_t *state, uint64_t newer, uint64_t count);
 
+/* So many slots as the ring has them, from the one that is written next. */
+void stamps_save(const struct rule *rule, const uint64_t *state, uint64_t count, uint64_t saved[]);
+void stamps_put_back(const struct rule *rule, uint64_t *state, uint64_t count, const uint64_t saved[]);
+
 /* As if `entries` more had been appended, each by_ns after the one that stood in its place. */
 void stamps_advance(const struct rule *rule, uint64_t *state, uint64_t entries, uint64_t by_ns);
 

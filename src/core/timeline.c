@@ -230,15 +230,6 @@ static uint64_t idle(const struct rule *rule, const uint64_t *state, uint64_t no
 
 /* ---- correcting ---- */
 
-static uint64_t start_of(const struct rule *rule, const uint64_t *state, uint64_t end, uint64_t cost)
-{
-    const uint64_t position = end + TIMELINE_ZERO;
-    const uint64_t after = subtract_to_zero(state[TIMELINE_SLOT], position);
-    const uint64_t spacing = spacing_of(rule, add_saturating(after, cost));
-    const uint64_t spaced = subtract_to_zero(state[TIMELINE_SPACED], spacing);
-    return tick_of(most(subtract_to_zero(position, cost), spaced));
-}
-
 /* The last call may have started: its slot lies in front of the pointer, and how long it is nobody remembers. */
 static struct balance balance(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
@@ -317,7 +308,6 @@ const struct algorithm *timeline_algorithm(void)
         .offer = offer,
         .commit = commit,
         .knows = knows,
-        .start_of = start_of,
         .give_back = give_back,
         .carry = carry,
         .due = due,

@@ -7,11 +7,13 @@
 #include <stdint.h>
 
 #include "core/decide.h"
+#include "core/undo.h"
 
 struct ask {
     uint64_t now_ns, wait_max_ns, cost;
     const uint64_t *each; /* a cost for each limit, or NULL: cost for all */
     uint64_t *end;        /* filled with an end for each limit; may be NULL */
+    struct undo *undo;    /* filled, but by a log; may be NULL */
     bool some;            /* cost is a maximum: as many as pass now */
     bool peek;            /* answers, and takes nothing */
     bool charge;          /* takes whatever the balance */

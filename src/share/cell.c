@@ -3,10 +3,7 @@
 
    Several limits that hold together, or an algorithm of several words, change as one: with a lock that is held for some
    tens of ns, all or nothing costs nothing extra.  A caller who finds it held spins a little and then yields, since the
-   holder may have lost its processor.
-
-   May touch: the cell.  Promises: each call is one step for all others.  Leaves to others: the clock, fairness (a lease
-   in front takes the contention away). */
+   holder may have lost its processor.  A lease in front takes the contention away. */
 #include "share/cell.h"
 
 #include <string.h>
@@ -37,12 +34,17 @@ static struct rules rules_of(const struct cell_content *content)
     return (struct rules){content->rule, content->count};
 }
 
-/* [locked] Returns how many permits are out.  Of one limit only: lists have no leases. */
-static uint64_t hold(struct cell *cell, uint64_t now_ns)
+/* [locked] Permits in leases.  Of one limit only: lists have none. */
+static uint64_t out_of(const struct cell *cell)
 {
-    const uint64_t out = cell->content.count == 1 ? atom_load_acquire(cell->out) : 0;
+    return cell->content.count == 1 ? atom_load_acquire(cell->out) : 0;
+}
+
+/* [locked] */
+static void hold(struct cell *cell, uint64_t now_ns)
+{
+    const uint64_t out = out_of(cell);
     if (out != 0) lease_hold(cell->content.rule, cell->content.state, now_ns, out);
-    return out;
 }
 
 void cell_open(struct cell *cell, struct atom *out, void (*yield)(void))
@@ -51,6 +53,7 @@ void cell_open(struct cell *cell, struct atom *out, void (*yield)(void))
     cell->out = out;
     cell->yield = yield;
     cell->unread = 0;
+    atom_store(&cell->filled, 0);
     atom_store_release(&cell->lock, 0);
 }
 
@@ -76,22 +79,47 @@ static __attribute__((noinline)) void ask_again(const struct cell_content *conte
     if (decision->verdict != WEIR_ALLOW) shift_all(content, ask->cost, false);
 }
 
+static ATOM_INLINE void ask_content(const struct cell_content *content, uint64_t out, const struct ask *ask,
+                                    weir_decision *decision)
+{
+    struct ask beside = *ask;
+    if (out != 0) lease_hold(content->rule, content->state, ask->now_ns, out);
+    if (out != 0) beside.wait_max_ns = lease_wait_max_ns(content->rule, out, ask);
+    if (ask->again) ask_again(content, &beside, decision);
+    else ask_rules(rules_of(content), content->state, &beside, decision);
+}
+
+void cell_ask(struct cell_content *content, uint64_t out, const struct ask *ask, weir_decision *decision)
+{
+    const struct rules rules = rules_of(content);
+    ask->undo->order = ++content->asked;
+    undo_begin(rules, content->state, ask->cost, ask->undo);
+    ask_content(content, out, ask, decision);
+    undo_end(rules, content->state, ask->undo);
+}
+
+/* Whoever waits for a change that is under way does so without the lock. */
+static bool enter(struct cell *cell)
+{
+    if (!cell_is_filled(cell)) return false;
+    lock(cell);
+    if (cell->content.count != 0) return true;
+    unlock(cell);
+    return false;
+}
+
 bool cell_decide(struct cell *cell, const struct ask *ask, weir_decision *decision)
 {
-    lock(cell);
-    const bool here = cell->content.count != 0;
-    const uint64_t out = hold(cell, ask->now_ns);
-    struct ask beside = *ask;
-    if (out != 0) beside.wait_max_ns = lease_wait_max_ns(cell->content.rule, out, ask);
-    if (here && ask->again) ask_again(&cell->content, &beside, decision);
-    else if (here) ask_rules(rules_of(&cell->content), cell->content.state, &beside, decision);
+    if (!enter(cell)) return false;
+    if (ask->undo != NULL) cell_ask(&cell->content, out_of(cell), ask, decision);
+    else ask_content(&cell->content, out_of(cell), ask, decision);
     unlock(cell);
-    return here;
+    return true;
 }
 
 bool cell_decide_unread(struct cell *cell, const struct ask *ask, weir_decision *decision)
 {
-    lock(cell);
+    if (!enter(cell)) return false;
     const struct rules rules = rules_of(&cell->content);
     const struct algorithm *algorithm = algorithm_of(rules.rule);
     uint64_t seen = 0;
@@ -109,9 +137,8 @@ bool cell_decide_unread(struct cell *cell, const struct ask *ask, weir_decision 
 
 bool cell_peek_limit(struct cell *cell, int limit, const struct ask *ask, weir_decision *decision)
 {
-    lock(cell);
+    if (!enter(cell)) return false;
     const struct rules rules = rules_of(&cell->content);
-    const bool here = rules.count != 0;
     hold(cell, ask->now_ns);
     if (limit < rules.count) {
         const struct rules one = {&rules.rule[limit], 1};
@@ -119,15 +146,14 @@ bool cell_peek_limit(struct cell *cell, int limit, const struct ask *ask, weir_d
         decision->limit = (uint32_t)limit;
     }
     unlock(cell);
-    return here;
+    return true;
 }
 
 bool cell_settle(struct cell *cell, uint64_t now_ns, const weir_decision *decision, const uint64_t cost[],
                  const uint64_t actual[], const uint64_t end[])
 {
-    lock(cell);
+    if (!enter(cell)) return false;
     struct cell_content *content = &cell->content;
-    const bool here = content->count != 0;
     uint64_t used[WEIR_LIMITS_MAX];
     hold(cell, now_ns);
     for (int i = 0; i < content->count; i++) {
@@ -137,72 +163,63 @@ bool cell_settle(struct cell *cell, uint64_t now_ns, const weir_decision *decisi
     }
     settle(rules_of(content), content->state, now_ns, decision, cost, used, end);
     unlock(cell);
-    return here;
+    return true;
 }
 
-void cell_shift(struct cell *cell, int64_t permits)
+bool cell_shift(struct cell *cell, int64_t permits)
 {
-    lock(cell);
+    if (!enter(cell)) return false;
     shift_all(&cell->content, permits < 0 ? 0 - (uint64_t)permits : (uint64_t)permits, permits < 0);
     unlock(cell);
+    return true;
 }
 
 bool cell_trade(struct cell *cell, const struct trade *trade, struct lease_slice *slice)
 {
-    lock(cell);
-    const struct cell_content *content = &cell->content;
-    const bool here = content->count != 0;
     *slice = (struct lease_slice){.permits = 0};
+    if (!enter(cell)) return false;
+    const struct cell_content *content = &cell->content;
     if (content->count == 1) {
         *slice = lease_trade(content->rule, content->state, trade, atom_load_acquire(cell->out));
     }
-    if (here && slice->permits > trade->held) lease_more(cell->out, slice->permits - trade->held);
-    if (here && slice->permits < trade->held) lease_fewer(cell->out, trade->held - slice->permits);
+    if (slice->permits > trade->held) lease_more(cell->out, slice->permits - trade->held);
+    if (slice->permits < trade->held) lease_fewer(cell->out, trade->held - slice->permits);
     unlock(cell);
-    return here;
+    return true;
 }
 
-static bool same_algorithms(const struct cell_content *content, const struct rule rule[], int count)
+void cell_close(struct cell *cell, struct cell_content *content)
 {
-    bool same = content->count == count;
-    for (int i = 0; same && i < count; i++) same = content->rule[i].algorithm == rule[i].algorithm;
-    return same;
-}
-
-static void carry_all(const struct cell_content *content, const struct rule to[], uint64_t *next, uint64_t now_ns,
-                      weir_carry carry, struct change *change)
-{
-    const uint64_t *state = content->state;
-    for (int i = 0; i < content->count; i++) {
-        const struct rule *from = &content->rule[i];
-        const struct algorithm *algorithm = algorithm_of(from);
-        if (algorithm->words == 0) continue;
-        const uint64_t now = tick_at(from, now_ns);
-        change->mark_from[i] = algorithm_at(from, algorithm, state, now).end;
-        algorithm->carry(from, &to[i], state, next, now, carry);
-        change->mark_to[i] = algorithm_at(&to[i], algorithm, next, to[i].anchor_tick).end;
-        change->rule[i] = *from;
-        state += state_words(from, algorithm);
-        next += state_words(&to[i], algorithm);
-    }
-}
-
-uint64_t *cell_change(struct cell *cell, struct rule rule[], int count, uint64_t *state, uint64_t now_ns,
-                      weir_carry carry, struct change *change)
-{
-    for (int i = 0; i < count; i++) rule[i].anchor_tick = 1;
     lock(cell);
-    hold(cell, now_ns);
-    struct cell_content *content = &cell->content;
-    uint64_t *before = content->state;
-    const bool same = same_algorithms(content, rule, count);
-    change->count = same ? count : 0;
-    if (same) carry_all(content, rule, state, now_ns, carry, change);
-    for (int i = 0; i < count; i++) content->rule[i] = rule[i];
-    content->count = count;
-    content->state = state;
+    *content = cell->content;
+    cell->content.count = 0;
+    cell->content.state = NULL;
+    atom_store(&cell->filled, 0);
     unlock(cell);
-    return before;
+}
+
+void cell_open_with(struct cell *cell, const struct cell_content *content)
+{
+    lock(cell);
+    cell->content = *content;
+    atom_store(&cell->filled, content->count != 0);
+    unlock(cell);
+}
+
+void cell_carry(const struct cell_content *from, const struct cell_content *to, uint64_t now_ns, weir_carry carry)
+{
+    const uint64_t *state = from->state;
+    uint64_t *next = to->state;
+    bool same = from->count == to->count;
+    for (int i = 0; same && i < to->count; i++) same = from->rule[i].algorithm == to->rule[i].algorithm;
+    for (int i = 0; same && i < to->count; i++) {
+        const struct rule *rule = &from->rule[i];
+        const struct algorithm *algorithm = algorithm_of(rule);
+        if (algorithm->words == 0) continue;
+        algorithm->carry(rule, &to->rule[i], state, next, tick_at(rule, now_ns), carry);
+        state += state_words(rule, algorithm);
+        next += state_words(&to->rule[i], algorithm);
+    }
 }
 
 void cell_hold(struct cell *cell)
@@ -215,9 +232,10 @@ void cell_let_go(struct cell *cell)
     unlock(cell);
 }
 
-void cell_look(struct cell *cell, void (*look)(const struct cell_content *content, void *context), void *context)
+bool cell_look(struct cell *cell, void (*look)(const struct cell_content *content, void *context), void *context)
 {
-    lock(cell);
+    if (!enter(cell)) return false;
     look(&cell->content, context);
     unlock(cell);
+    return true;
 }

@@ -10,26 +10,32 @@
 #include "core/decide.h"
 #include "share/ask.h"
 #include "share/atomic.h"
-#include "share/change.h"
 #include "share/lease.h"
 
 struct cell_content {
     struct rule rule[WEIR_LIMITS_MAX];
     uint64_t *state; /* borrowed: as many words as the rules need */
     int count;       /* 0: the state lives elsewhere */
+    uint64_t asked;  /* calls that may wait */
 };
 
 struct cell {
     struct atom lock; /* 1 while held */
     void (*yield)(void);
-    struct atom *out; /* borrowed: permits in leases, see lease.c */
-    uint64_t unread;  /* calls in a row that were decided without the clock */
-    uint64_t alone[4];
+    struct atom *out;   /* borrowed: permits in leases, see lease.c */
+    uint64_t unread;    /* calls in a row that were decided without the clock */
+    struct atom filled; /* 1: a state is here; 0 is read without the lock */
+    uint64_t alone[3];
     struct cell_content content;
 };
 
 /* [one thread] Opens an empty cell.  out is borrowed; yield gives the processor to others. */
 void cell_open(struct cell *cell, struct atom *out, void (*yield)(void));
+
+static inline bool cell_is_filled(const struct cell *cell)
+{
+    return atom_load(&cell->filled) != 0;
+}
 
 /* These answer false when the state lives elsewhere. */
 bool cell_decide(struct cell *cell, const struct ask *ask, weir_decision *decision);
@@ -42,21 +48,30 @@ bool cell_settle(struct cell *cell, uint64_t now_ns, const weir_decision *decisi
 
 /* Moves the schedules alone by so many permits: on, where operations are dropped; back, where they are still to come.
    What may start at once stays as it is. */
-void cell_shift(struct cell *cell, int64_t permits);
+bool cell_shift(struct cell *cell, int64_t permits);
 
 /* Gives permits of a lease back and takes others, see lease.h; of several limits none are to be had. */
 bool cell_trade(struct cell *cell, const struct trade *trade, struct lease_slice *slice);
 
-/* Changes the limits as they are at now_ns; the clocks of rule[], whose anchor_ns is set, get their ticks here.  state,
-   zeroed, is for the new ones and stays with the cell; returns what the old ones had.  count 0 empties the cell. */
-uint64_t *cell_change(struct cell *cell, struct rule rule[], int count, uint64_t *state, uint64_t now_ns,
-                      weir_carry carry, struct change *change);
+/* ---- setters, one at a time ---- */
+
+/* Takes all out: until cell_open_with the cell is empty, and what was in it is plain memory of whoever closed it. */
+void cell_close(struct cell *cell, struct cell_content *content);
+void cell_open_with(struct cell *cell, const struct cell_content *content);
+
+/* cell_decide without a cell, while so many permits of its limit are in leases; 0 for a list, which has none.
+   ask->undo is not NULL. */
+void cell_ask(struct cell_content *content, uint64_t out, const struct ask *ask, weir_decision *decision);
+
+/* Carries over what there is at now_ns to the rules of `to`, whose clocks are set and whose state is zeroed; nothing
+   when the algorithms are others. */
+void cell_carry(const struct cell_content *from, const struct cell_content *to, uint64_t now_ns, weir_carry carry);
 
 /* Until it is let go of nobody gets in. */
 void cell_hold(struct cell *cell);
 void cell_let_go(struct cell *cell);
 
-/* Shows what is in the cell, which holds still meanwhile. */
-void cell_look(struct cell *cell, void (*look)(const struct cell_content *content, void *context), void *context);
+/* Shows what is in the cell, which holds still meanwhile; false when it is empty. */
+bool cell_look(struct cell *cell, void (*look)(const struct cell_content *content, void *context), void *context);
 
 #endif

@@ -184,23 +184,13 @@ size_t log_size(uint64_t capacity)
     return sizeof(struct log) + capacity * sizeof(struct atom);
 }
 
-bool log_start_ns(struct log *log, uint64_t end, uint64_t *start_ns)
+bool log_last(struct log *log, uint64_t *last_ns)
 {
     for (unsigned turn = 1;; log_wait(log, turn++)) {
         const uint64_t head = atom_load_acquire(&log->head);
         const struct log_view view = log_view_at(log, head);
-        const uint64_t known = least(view.position - view.set.base, log->mask), last = least(end, view.position);
-        *start_ns = log->origin_ns + log_ns_of(log_read(&view, last - 1));
-        if ((head & LOG_HELD) == 0 && still(&log->head, head)) return view.position - last < known;
-    }
-}
-
-uint64_t log_mark(struct log *log)
-{
-    for (unsigned turn = 1;; log_wait(log, turn++)) {
-        const uint64_t head = atom_load_acquire(&log->head);
-        const struct log_view view = log_view_at(log, head);
-        if ((head & LOG_HELD) == 0 && still(&log->head, head)) return view.position;
+        *last_ns = log->origin_ns + log_ns_of(log_newest(&view));
+        if ((head & LOG_HELD) == 0 && still(&log->head, head)) return view.position > view.set.base;
     }
 }
 

@@ -12,7 +12,6 @@
 #include "core/rule.h"
 #include "share/ask.h"
 #include "share/atomic.h"
-#include "share/change.h"
 
 enum { LOG_SET_WORDS = 8, LOG_CAPACITY_MIN = 64 };
 
@@ -72,25 +71,12 @@ enum log_answer log_decide(struct log *log, const struct ask *ask, weir_decision
 
 enum log_answer log_settle(struct log *log, uint64_t now_ns, weir_decision *decision, uint64_t actual);
 
-/* ---- setters, one at a time ---- */
-
-/* Changes the limit; opens a closed log anew, forgetting all.  The capacity is at least log_capacity of the count. */
-void log_change(struct log *log, const struct rule *to, uint64_t now_ns, weir_carry carry, struct change *change);
-
-/* From here on the state lives elsewhere. */
-void log_close(struct log *log);
-
-/* Closes `from` and takes all that it holds over into `to`, as made; log_reopen makes that public. */
-void log_move(struct log *to, struct log *from, uint64_t now_ns);
-void log_reopen(struct log *log);
+/* The time of its last entry; false when there is none. */
+bool log_last(struct log *log, uint64_t *last_ns);
 
 /* Until when stamps fit; before that it has to be moved. */
 uint64_t log_ends_ns(const struct log *log);
 
-/* When the call starts that ends there; false when that is not known any more, as it lies in the past. */
-bool log_start_ns(struct log *log, uint64_t end, uint64_t *start_ns);
-
-/* The end of the last call. */
-uint64_t log_mark(struct log *log);
+/* What a setter does with a closed log is in log_view.h. */
 
 #endif

@@ -3,7 +3,8 @@
    another limit, another ring.
 
    Whoever holds the head has the ring and the sets to himself.  What he wrote is public when he lets go: a head with a
-   serial that is larger by the entries, or by one if he wrote the other set.
+   serial that is larger by the entries, or by one if he wrote the other set.  A setter closes the head as well: then
+   others do not wait for him, and look for the state elsewhere.
 
    Somebody who waits has his entry in the ring already, stamped with his start and marked AHEAD.  Who comes later is
    decided by the same entries or later ones, so starts stay in the order of the calls.  The ring holds all that wait
@@ -18,9 +19,7 @@
    Which of two entries with the same stamp is taken out makes no difference.  What remains is what the log would be,
    had the call not been made, so the bound holds; but somebody who waits is not moved up.  Positions may go back by
    so much only that the N entries before are still there: the ring overwrote what is C before `high`.  Here N is the
-   largest there ever was, since it may come back and ask for its entries.
-
-   May touch: the log.  Promises: as log.c.  Leaves to others: see log.c. */
+   largest there ever was, since it may come back and ask for its entries. */
 #include "core/algorithm.h"
 #include "share/log_view.h"
 
@@ -75,7 +74,9 @@ void log_let_go(const struct log_view *view)
 void log_publish(struct log_view *view, uint64_t flags)
 {
     struct log_set *set = &view->set;
-    const uint64_t serial = view->position + set->skew + 1, other = (view->head & LOG_SET_1) ^ LOG_SET_1;
+    /* Above that of every head before, also where positions have gone back. */
+    const uint64_t serial = most(view->position + set->skew, view->head & LOG_SERIAL_MAX) + 1;
+    const uint64_t other = (view->head & LOG_SET_1) ^ LOG_SET_1;
     set->high = most(set->high, view->position);
     set->base = most(set->base, subtract_to_zero(set->high, view->log->mask));
     set->skew = serial - view->position;
@@ -83,7 +84,8 @@ void log_publish(struct log_view *view, uint64_t flags)
     const uint64_t words[LOG_SET_WORDS] = {set->count, set->span_ns, set->base,       set->skew,
                                            set->floor, set->high,    set->generation, set->widest};
     for (int i = 0; i < LOG_SET_WORDS; i++) atom_store_release(&to[i], words[i]);
-    atom_store_release(&view->log->head, flags | other | serial);
+    view->head = flags | other | serial;
+    atom_store_release(&view->log->head, view->head);
 }
 
 static void write_slot(const struct log_view *view, uint64_t position, uint64_t entry)
@@ -173,63 +175,60 @@ enum log_answer log_settle(struct log *log, uint64_t now_ns, weir_decision *deci
 
 /* ---- another limit ---- */
 
-/* The first position of those that wait: they are the newest, and at most as many as the ring remembers. */
-static uint64_t first_waiting(const struct log_view *view, uint64_t now)
+bool log_close(struct log *log, struct log_view *view)
 {
-    uint64_t first = view->position;
-    const uint64_t known = least(view->position - view->set.base, subtract_to_zero(view->log->mask, view->set.widest));
-    while (view->position - first < known) {
-        const uint64_t entry = log_read(view, first - 1);
-        if (!log_ahead(entry) || log_ns_of(entry) <= now) break;
-        first--;
-    }
-    return first;
+    const bool open = log_hold(log, view);
+    if (!open) *view = log_view_at(log, atom_load_acquire(&log->head));
+    view->head = (view->head & LOG_SET_1) | (view->position + view->set.skew) | LOG_HELD | LOG_CLOSED;
+    if (open) atom_store_release(&log->head, view->head);
+    return open;
 }
 
-/* All that wait, one call after the other, get the start that the limit of now gives them. */
-static void retime(struct log_view *view, uint64_t first, uint64_t now)
+void log_open(struct log_view *view)
 {
-    const uint64_t end = view->position;
-    view->position = first;
-    while (view->position < end) {
-        uint64_t cost = 1;
-        while (view->position + cost < end && log_kind_of(log_read(view, view->position + cost - 1)) == LOG_JOINED)
-            cost++;
-        /* A call that could not pass under this limit waits as the largest would. */
-        const uint64_t start = most(now, log_earliest(view, least(cost, view->set.count)));
-        log_append(view, cost, least(start, LOG_NS_MAX), true);
-    }
+    log_publish(view, 0);
 }
 
-void log_change(struct log *log, const struct rule *to, uint64_t now_ns, weir_carry carry, struct change *change)
+bool log_take_out(struct log_view *view, const weir_decision *decision, uint64_t cost)
 {
-    struct log_view view;
+    return decision->end == view->position && give_back(view, log_time(view->log, decision->start.ns), cost);
+}
+
+/* No stamp of what was comes back.  What was entered behind a promised start stays with it. */
+void log_forget(struct log_view *view, uint64_t until_ns)
+{
+    struct log_set *set = &view->set;
+    const uint64_t known = least(view->position - set->base, view->log->mask);
+    const uint64_t first = view->position - log_after(view, log_time(view->log, until_ns), known);
+    if (first > set->base) set->floor = most(set->floor, log_stamp_of(log_read(view, first - 1)) + 1);
+    set->base = first;
+}
+
+void log_change(struct log_view *view, const struct rule *to)
+{
+    view->set.count = to->burst;
+    view->set.widest = most(view->set.widest, to->burst);
+    view->set.span_ns = log_span_ns(to);
+    view->set.generation = to->generation;
+}
+
+bool log_let_in(struct log_view *view, uint64_t now_ns, uint64_t cost, weir_decision *decision)
+{
+    const struct log *log = view->log;
     const uint64_t now = log_time(log, now_ns);
-    const bool open = log_hold(log, &view);
-    if (!open) view = log_view_at(log, atom_load_acquire(&log->head));
-    const uint64_t first = open ? first_waiting(&view, now) : view.position;
-    if (!open || carry == WEIR_RESET) {
-        /* What was is forgotten, and no stamp of it comes back. */
-        const uint64_t last = first > 0 ? log_stamp_of(log_read(&view, first - 1)) + 1 : 0;
-        view.set.floor = most(view.set.floor, first > view.set.base ? last : 0);
-        view.set.base = first;
-    }
-    view.set.count = to->burst;
-    view.set.widest = most(view.set.widest, to->burst);
-    view.set.span_ns = log_span_ns(to);
-    view.set.generation = to->generation;
-    retime(&view, first, now);
-    /* Ends are positions, and these stay. */
-    change->count = open;
-    change->rule[0] = *to;
-    change->mark_from[0] = change->mark_to[0] = view.position;
-    log_publish(&view, 0);
-}
-
-void log_close(struct log *log)
-{
-    struct log_view view;
-    if (log_hold(log, &view)) log_publish(&view, LOG_HELD | LOG_CLOSED);
+    const uint64_t earliest = log_earliest(view, least(cost, view->set.count));
+    const uint64_t start = least(most(now, earliest), LOG_NS_MAX);
+    const bool waits = start > now;
+    if (waits && log_can_wait(view, now) < cost) return false;
+    log_append(view, cost, start, waits);
+    *decision = (weir_decision){.verdict = WEIR_ALLOW,
+                                .start = {waits ? log->origin_ns + start : now_ns},
+                                .delay_ns = waits ? log->origin_ns + start - now_ns : 0,
+                                .end = view->position,
+                                .remaining = log_room(view, start),
+                                .charged = cost,
+                                .reserved = (uint32_t)view->set.generation};
+    return true;
 }
 
 /* ---- another ring ---- */
@@ -243,34 +242,27 @@ void log_make(struct log *log, uint64_t capacity, uint64_t now_ns, void (*yield)
     atom_store_release(&log->head, LOG_HELD | LOG_CLOSED);
 }
 
-void log_move(struct log *to, struct log *from, uint64_t now_ns)
+void log_move(struct log_view *view, struct log *to, uint64_t now_ns)
 {
-    struct log_view view, next;
-    if (!log_hold(from, &view)) return;
+    const struct log *from = view->log;
+    struct log_view next = *view;
     if (now_ns < log_ends_ns(from)) to->origin_ns = from->origin_ns;
     const uint64_t shift = (to->origin_ns - from->origin_ns) << LOG_FINE_BITS;
-    const uint64_t entries = view.position - view.set.base, oldest = view.position - least(entries, from->mask);
+    const uint64_t entries = view->position - view->set.base, oldest = view->position - least(entries, from->mask);
     const uint64_t known = least(entries, to->mask);
-    next = view;
     next.log = to;
-    next.set.base = view.position - known;
-    next.set.high = view.position;
-    next.set.floor = subtract_to_zero(view.set.floor, shift);
-    for (uint64_t at = next.set.base; at < view.position; at++) {
+    next.set.base = view->position - known;
+    next.set.high = view->position;
+    next.set.floor = subtract_to_zero(view->set.floor, shift);
+    for (uint64_t at = next.set.base; at < view->position; at++) {
         /* Those that the smaller ring has lost were there no later than the oldest that it knows. */
-        const uint64_t entry = log_read(&view, most(at, oldest));
+        const uint64_t entry = log_read(view, most(at, oldest));
         const uint64_t stamp = subtract_to_zero(log_stamp_of(entry), shift);
         write_slot(&next, at, log_entry(&next, at, at < oldest ? LOG_PLAIN : log_kind_of(entry), stamp));
     }
-    for (uint64_t at = view.position; at - next.set.base <= to->mask; at++) {
+    for (uint64_t at = view->position; at - next.set.base <= to->mask; at++) {
         write_slot(&next, at, void_entry(&next, at, next_void(to)));
     }
     log_publish(&next, LOG_HELD | LOG_CLOSED);
-    log_publish(&view, LOG_HELD | LOG_CLOSED);
-}
-
-void log_reopen(struct log *log)
-{
-    const uint64_t head = atom_load(&log->head);
-    atom_store_release(&log->head, head & ~(LOG_HELD | LOG_CLOSED));
+    *view = next;
 }

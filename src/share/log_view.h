@@ -10,8 +10,7 @@
        ------|--------------------------|----------------------|-------->
         forgotten                    the entry that decides    next to be written
 
-   May touch: the log.  Promises: total: of a view that was torn by others some answer, and no fault.  Leaves to others:
-   whether the view was whole (log.c), and changing it (log_held.c). */
+   Total: of a view that was torn by others some answer, and no fault. */
 #ifndef WEIR_SHARE_LOG_VIEW_H
 #define WEIR_SHARE_LOG_VIEW_H
 
@@ -174,5 +173,28 @@ uint64_t log_overcharge(struct log_view *view, uint64_t now, uint64_t extra);
 
 /* Spins, then yields. */
 void log_wait(const struct log *log, unsigned turn);
+
+/* ---- setters, one at a time ---- */
+
+/* From here until log_open nobody has the state but the setter.  False: it was closed already. */
+bool log_close(struct log *log, struct log_view *view);
+
+/* Takes out a call that waits and is the last one; false when it is not, or cannot be. */
+bool log_take_out(struct log_view *view, const weir_decision *decision, uint64_t cost);
+
+/* Another limit.  The capacity is at least log_capacity of its count. */
+void log_change(struct log_view *view, const struct rule *to);
+
+/* What was is forgotten, but for those that have a start after until_ns. */
+void log_forget(struct log_view *view, uint64_t until_ns);
+
+/* Enters a call at the first time at which it may start; one that is too large waits as the largest would.  False when
+   the ring is too small for that. */
+bool log_let_in(struct log_view *view, uint64_t now_ns, uint64_t cost, weir_decision *decision);
+
+/* Takes all that it holds over into another one, as made, of which it is a view then; the old one stays closed. */
+void log_move(struct log_view *view, struct log *to, uint64_t now_ns);
+
+void log_open(struct log_view *view);
 
 #endif

@@ -3,18 +3,15 @@
 
    The word says under which of two rules it was written.  A caller copies that rule without asking anybody; the copy
    may be torn by a change, but then the word has moved on, and because no value ever comes back the swap fails.  So a
-   change needs no freeze, no epoch and no memory: write the rule that is not in use, with a clock set above every value
-   there ever was, and swap the word over to it.
+   change needs no freeze, no epoch and no memory.  It takes two steps, and between them the state is the setter's own:
 
-       setter   rule[1-i] := to, clock above all;   swap (i, v) -> (1-i, v'), again if it moved
+       close    rule[1-i] := elsewhere;               swap (i, v) -> (1-i, above all), again if it moved
+       open     rule[i] := to, clock above all;       store (i, v')
        caller   (i, v) := word;  copy rule[i];  decide;   ALLOW: swap (i, v) -> (i, v')     else again
                                                           DENY:  counts if the word is still (i, v)
 
    Whoever lowers the value first raises `high`, or a later change could set its clock below a value that was there.
-   Only when clocks have run through 2^61 ticks, decades, numbering starts again.
-
-   May touch: the word.  Promises: a decision counts under the rule that was in force when it took effect; a denial
-   writes nothing.  Leaves to others: the clock, mutual exclusion of setters. */
+   Only when clocks have run through 2^61 ticks, decades, numbering starts again. */
 #include "share/word.h"
 
 #include "core/clock.h"
@@ -100,7 +97,9 @@ bool word_decide(struct word *word, const struct ask *ask, weir_decision *decisi
             lease_hold(&copy.rule, &value, ask->now_ns, out);
             wait_max_ns = lease_wait_max_ns(&copy.rule, out, ask);
         }
+        if (ask->undo != NULL) ask->undo->before[0][0] = value;
         if (!elsewhere) decide_one(&copy.rule, &value, ask, wait_max_ns, decision);
+        if (ask->undo != NULL) ask->undo->after[0][0] = value;
         const bool writes = decision->verdict == WEIR_ALLOW && !ask->peek && value != word_value(raw);
         if (writes ? atom_swap(&word->value, &raw, word_raw(word_index(raw), value)) : word_unchanged(word, raw)) {
             return !elsewhere;
@@ -184,6 +183,31 @@ static uint64_t highest(const struct word *word, uint64_t value)
     return most(value, atom_load(&word->high));
 }
 
+/* Of a rule that says so nothing else is looked at. */
+static void store_elsewhere(struct word *word, unsigned index)
+{
+    const union rule_words from = {.rule = {.algorithm = ALGORITHM_ELSEWHERE}};
+    atom_store(&word->rule[index][RULE_KIND], from.word[RULE_KIND]);
+}
+
+void word_close(struct word *word, struct rule *rule, uint64_t *value)
+{
+    uint64_t raw = atom_load_acquire(&word->value), above;
+    const unsigned index = word_index(raw);
+    *rule = copy_rule(word, index).rule;
+    store_elsewhere(word, 1 - index);
+    do {
+        above = least(highest(word, word_value(raw)) + 1, WORD_VALUE_MAX);
+    } while (!atom_swap(&word->value, &raw, word_raw(1 - index, above)));
+    *value = word_value(raw);
+}
+
+uint64_t word_anchor(const struct word *word)
+{
+    const uint64_t last = highest(word, word_value(atom_load(&word->value)));
+    return last >= CLOCK_MAX ? 1 : last + 1;
+}
+
 /* As a zeroed state would be, but never 0: a value does not come back. */
 static uint64_t fresh(const struct rule *rule)
 {
@@ -192,34 +216,11 @@ static uint64_t fresh(const struct rule *rule)
     return algorithm->words == 1 ? algorithm_at(rule, algorithm, &untouched, rule->anchor_tick).end : rule->anchor_tick;
 }
 
-void word_change(struct word *word, struct rule *to, uint64_t now_ns, weir_carry carry, struct change *change,
-                 uint64_t *value)
+void word_open_with(struct word *word, const struct rule *rule, uint64_t value)
 {
-    uint64_t raw = atom_load_acquire(&word->value);
-    const unsigned index = word_index(raw);
-    struct rule *from = &change->rule[0];
-    *from = copy_rule(word, index).rule;
-    const struct algorithm *algorithm = algorithm_of(from);
-    const bool same = from->algorithm == to->algorithm && algorithm->words == 1;
-    change->count = same;
-    bool anew;
-    do {
-        anew = highest(word, word_value(raw)) >= CLOCK_MAX;
-        to->anchor_tick = anew ? 1 : highest(word, word_value(raw)) + 1;
-        store_rule(word, 1 - index, to);
-        *value = word_value(raw);
-        lease_hold(from, value, now_ns, atom_load_acquire(&word->out)); /* or a change would forget what they spend */
-        const uint64_t now = tick_at(from, now_ns);
-        if (same) {
-            change->mark_from[0] = algorithm_at(from, algorithm, value, now).end;
-            const uint64_t before = *value;
-            algorithm->carry(from, to, &before, value, now, carry);
-        } else {
-            *value = fresh(to);
-        }
-        *value = least(*value, WORD_VALUE_MAX);
-        change->mark_to[0] = *value;
-    } while (!atom_swap(&word->value, &raw, word_raw(1 - index, *value)));
-    if (anew) atom_store(&word->high, 0);
-    else raise_high(word, word_value(raw));
+    const unsigned index = 1 - word_index(atom_load(&word->value));
+    const uint64_t begins = value != 0 ? value : fresh(rule);
+    store_rule(word, index, rule);
+    atom_store(&word->high, rule->anchor_tick - 1);
+    atom_store_release(&word->value, word_raw(index, least(begins, WORD_VALUE_MAX)));
 }

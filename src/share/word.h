@@ -12,7 +12,6 @@
 #include "core/rule.h"
 #include "share/ask.h"
 #include "share/atomic.h"
-#include "share/change.h"
 #include "share/lease.h"
 #include "share/line.h"
 
@@ -29,6 +28,9 @@ struct word {
 
 _Static_assert(offsetof(struct word, rule) == SHARE_LINE && sizeof(struct word) == (size_t)4 * SHARE_LINE,
                "no false sharing");
+
+/* Which word of a rule says of which algorithm it is. */
+enum { RULE_KIND = offsetof(struct rule, generation) / sizeof(uint64_t) };
 
 static const uint64_t WORD_VALUE_MAX = INT64_MAX;
 
@@ -67,10 +69,15 @@ bool word_settle(struct word *word, uint64_t now_ns, const weir_decision *decisi
    done. */
 bool word_trade(struct word *word, const struct trade *trade, struct lease_slice *slice);
 
-/* [setters one at a time] Changes the limit as it is at now_ns; the clock of `to`, whose anchor_ns is set, gets its
-   tick here.  *to and *change say how it went, *value what the word holds then. */
-void word_change(struct word *word, struct rule *to, uint64_t now_ns, weir_carry carry, struct change *change,
-                 uint64_t *value);
+/* [setters one at a time] Takes the state out: until word_open_with it lives elsewhere, as plain memory of whoever
+   closed the word. */
+void word_close(struct word *word, struct rule *rule, uint64_t *value);
+
+/* Where the clock of the next rule is set: above every value that there ever was. */
+uint64_t word_anchor(const struct word *word);
+
+/* `value` is 0 for a fresh state, or else not below the rule's anchor. */
+void word_open_with(struct word *word, const struct rule *rule, uint64_t value);
 
 /* A consistent copy. */
 void word_read(struct word *word, struct rule *rule, uint64_t *value);

@@ -53,8 +53,6 @@ static inline weir_decision word_denied(const struct note *note, uint64_t now_ns
                            .reserved = note->generation};
 }
 
-enum { RULE_KIND = offsetof(struct rule, generation) / sizeof(uint64_t) };
-
 /* What a decision about one permit, made at now_ns, says of the next ones. */
 static inline void word_note(struct note *note, const weir_decision *decision, uint64_t now_ns)
 {

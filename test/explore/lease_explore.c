@@ -26,6 +26,7 @@
 #include <string.h>
 
 #include "core/algorithm.h"
+#include "change_word.h"
 #include "core/clock.h"
 #include "plan/plan.h"
 
@@ -128,7 +129,7 @@ static void lease(struct actor *actor, uint64_t want)
                           .generation = actor->slice.generation,
                           .want = want};
     if (actor->held == 0 && want == 0) return;
-    explore_check(scene->trade(&word, &trade, &actor->slice), "looked for the state in the wrong home");
+    while (!scene->trade(&word, &trade, &actor->slice)) atom_pause(); /* a change is under way */
     explore_check(actor->slice.permits <= want, "more than was wanted");
     actor->held = actor->left = actor->slice.permits;
 }
@@ -136,7 +137,9 @@ static void lease(struct actor *actor, uint64_t want)
 /* Was the change in force when it was spent?  Only asked where there is one, as it is one more step. */
 static bool is_after(void)
 {
-    return changes && atom_load(&word.value) >> 63 != 0;
+    if (!changes) return false;
+    const uint64_t raw = atom_load(&word.value);
+    return changed_to.anchor_tick != 0 && word_index(raw) == 0 && word_value(raw) >= changed_to.anchor_tick;
 }
 
 static void spend(struct actor *actor, uint64_t permits)
@@ -176,8 +179,7 @@ static void decide_alone(struct actor *actor, const struct action *action)
                             .peek = action->verb == PEEK};
     weir_decision decision;
     const bool shortly = scene->grant != NULL && action->verb == TAKE;
-    const bool here = shortly ? take_short(&ask, &decision) : scene->decide(&word, &ask, &decision);
-    explore_check(here, "looked for the state in the wrong home");
+    while (!(shortly ? take_short(&ask, &decision) : scene->decide(&word, &ask, &decision))) atom_pause();
     if (decision.verdict != WEIR_ALLOW || ask.peek) return;
     actor->decision = decision;
     actor->decided = note(actor, decision.start.ns, decision.charged, (uint32_t)decision.reserved != 0);
@@ -190,21 +192,22 @@ static void settle_last(struct actor *actor, uint64_t actual)
     const uint64_t now_ns = read_clock(actor);
     if (actual <= charged) actor->start[actor->decided].permits = actual;
     else note(actor, now_ns, actual - charged, false);
-    scene->settle(&word, now_ns, &actor->decision, actual);
+    while (!scene->settle(&word, now_ns, &actor->decision, actual)) atom_pause();
     actor->decision = (weir_decision){0};
 }
 
 static void change_limit(const struct actor *actor, const struct action *action)
 {
-    struct change change;
+    struct rule from, to = limits[action->to];
     uint64_t value;
-    struct rule to = limits[action->to];
     to.generation = 1;
     changed_to = to;
     changed_how = action->carry;
     to.anchor_ns = read_clock(actor);
-    word_change(&word, &to, to.anchor_ns, action->carry, &change, &value);
-    changed_to = to;
+    word_close(&word, &from, &value);
+    value = carried_word(&word, &from, &to, value, to.anchor_ns, action->carry);
+    changed_to = to; /* which is seen with the word that it is in force for, and not before */
+    word_open_with(&word, &to, value);
 }
 
 static void act(struct actor *actor, const struct action *action)

@@ -31,6 +31,7 @@ struct action {
     uint64_t now, cost; /* SETTLE: the cost as it turned out; CHANGE: N */
     uint64_t wait_max;  /* CHANGE: W */
     weir_carry carry;
+    bool moves; /* CHANGE: who changes it has reserved, and waits */
 };
 
 struct scene {
@@ -177,21 +178,32 @@ static void settle_list(uint64_t now, const weir_decision *decision, uint64_t ac
     }
 }
 
-/* Who waits is asked anew, call by call. */
+/* Of what is forgotten those are left that start later. */
 static void change_list(const struct rule *to, uint64_t now, bool forget)
 {
     uint64_t first = model.entries;
-    while (first > 0 && model.ahead[first - 1] && model.stamp[first - 1] > now) first--;
-    const uint64_t end = model.entries;
-    model.positions -= end - first;
-    model.entries = forget ? 0 : first;
+    while (first > 0 && model.stamp[first - 1] > now) first--;
+    if (forget) model.entries -= first;
+    for (uint64_t i = 0; forget && i < model.entries; i++) {
+        model.stamp[i] = model.stamp[first + i];
+        model.ahead[i] = model.ahead[first + i];
+        model.call[i] = model.call[first + i];
+    }
     model.count = to->burst;
     model.span = to->period_ns + ((to->flags & RULE_A) != 0);
     model.generation = to->generation;
-    for (uint64_t i = first, cost; i < end; i += cost) {
-        for (cost = 1; i + cost < end && model.call[i + cost] == model.call[i]; cost++) continue;
-        append(earliest(now, least(cost, model.count)), cost, true);
-    }
+}
+
+static void take_out_of_list(uint64_t cost)
+{
+    model.entries -= cost;
+    model.positions -= cost;
+}
+
+static void let_into_list(uint64_t now, uint64_t cost)
+{
+    const uint64_t start = earliest(now, least(cost, model.count));
+    append(start, cost, start > now);
 }
 
 /* ---- what threads do ---- */
@@ -275,33 +287,56 @@ static struct rule rule_of(uint64_t count, uint64_t period, uint32_t generation)
                          .generation = generation};
 }
 
-static void change_limit(const struct action *action)
+/* As a limiter does it, with one that waits if the last call was reserved and has not started. */
+static void change_limit(const struct action *action, int thread)
 {
+    const uint64_t now = BEGIN + action->now;
     const struct rule to = rule_of(action->cost, action->wait_max, model.generation + 1);
-    struct change change;
-    log_change(log_number(atom_load(&current)), &to, BEGIN + action->now, action->carry, &change);
-    explore_check(change.mark_from[0] == change.mark_to[0] && change.mark_to[0] == model.positions, "ends have moved");
-    change_list(&to, BEGIN + action->now, action->carry == WEIR_RESET || model.closed);
+    struct log_view view;
+    const bool open = log_close(log_number(atom_load(&current)), &view);
+    explore_check(open != model.closed, "opened by somebody else");
+    const bool was_closed = model.closed;
+    model.closed = true;
+    const weir_decision *decision = &last[thread];
+    const bool waits = action->moves && decision->verdict == WEIR_ALLOW && decision->start.ns > now;
+    const uint64_t cost = decision->charged;
+    const bool out = waits && log_take_out(&view, decision, cost);
+    explore_check(!waits || out == (decision->end == model.positions), "the last one is not the last");
+    if (out) take_out_of_list(cost);
+    if (!open || action->carry == WEIR_RESET) log_forget(&view, open ? now : WEIR_FOREVER);
+    change_list(&to, open ? now : WEIR_FOREVER, was_closed || action->carry == WEIR_RESET);
+    log_change(&view, &to);
+    if (waits) {
+        explore_check(log_let_in(&view, now, cost, &last[thread]), "no room for who waits");
+        let_into_list(now, cost);
+        explore_check(last[thread].start.ns == now + last[thread].delay_ns && last[thread].end == model.positions &&
+                          last[thread].start.ns == model.stamp[model.entries - 1],
+                      "not let in where the list has it");
+    }
+    log_open(&view);
     model.closed = false;
 }
 
 static void move_to_larger(const struct action *action)
 {
+    struct log_view view;
     log_make(log_number(1), 2 * (log_number(0)->mask + 1), BEGIN + action->now, yield);
-    log_move(log_number(1), log_number(0), BEGIN + action->now);
+    log_close(log_number(0), &view);
+    log_move(&view, log_number(1), BEGIN + action->now);
     atom_store_release(&current, 1);
-    log_reopen(log_number(1));
+    log_open(&view);
 }
 
 static void close_current(void)
 {
-    log_close(log_number(atom_load(&current)));
+    struct log_view view;
+    log_close(log_number(atom_load(&current)), &view);
     model.closed = true;
 }
 
 static void act(const struct action *action, int thread)
 {
-    if (action->verb == CHANGE) change_limit(action);
+    if (action->verb == CHANGE) change_limit(action, thread);
     else if (action->verb == SETTLE) settle_last(action, thread);
     else if (action->verb == MOVE) move_to_larger(action);
     else if (action->verb == CLOSE) close_current();
@@ -329,9 +364,12 @@ static void take_before(uint64_t now, uint64_t cost)
 static void forget(void)
 {
     const struct rule rule = rule_of(scene->count, W, model.generation + 1);
-    struct change unused;
-    log_change(log_number(0), &rule, BEGIN, WEIR_RESET, &unused);
-    change_list(&rule, BEGIN, true);
+    struct log_view view;
+    const bool open = log_close(log_number(0), &view);
+    log_forget(&view, open ? BEGIN : WEIR_FOREVER);
+    log_change(&view, &rule);
+    log_open(&view);
+    change_list(&rule, open ? BEGIN : WEIR_FOREVER, true);
 }
 
 static void begin(void)
@@ -371,7 +409,7 @@ static void end(void)
 
 #define DOES(verb, now, cost, wait_max)                                                                                \
     {                                                                                                                  \
-        verb, now, cost, wait_max, WEIR_KEEP                                                                           \
+        verb, now, cost, wait_max, WEIR_KEEP, false                                                                    \
     }
 #define TAKES(now) DOES(TAKE, now, 1, 0)
 #define TAKES_MANY(now, cost) DOES(TAKE, now, cost, 0)
@@ -384,7 +422,11 @@ static void end(void)
 #define MOVES(now) DOES(MOVE, now, 0, 0)
 #define CHANGES(now, to, period, carry)                                                                                \
     {                                                                                                                  \
-        CHANGE, now, to, period, carry                                                                                 \
+        CHANGE, now, to, period, carry, false                                                                          \
+    }
+#define IS_MOVED(now, to, period, carry)                                                                               \
+    {                                                                                                                  \
+        CHANGE, now, to, period, carry, true                                                                           \
     }
 
 static const struct scene scenes[] = {
@@ -502,6 +544,15 @@ static const struct scene scenes[] = {
      .taken_late = 1,
      .script = {{TAKES(2 * W), RESERVES(2 * W, 1), SETTLES(2 * W, 0)}, {TAKES(3 * W)}}},
     {.name = "another limit for one that waits",
+     .count = 2,
+     .capacity = 16,
+     .taken = 2,
+     .script = {{RESERVES(5, 2), IS_MOVED(6, 1, 3, WEIR_KEEP)}, {RESERVES(6, 1), TAKES(3 * W)}}},
+    {.name = "another limit for one that waits, forgotten, given back",
+     .count = 2,
+     .taken = 2,
+     .script = {{RESERVES(5, 2), IS_MOVED(7, 2, W, WEIR_RESET), SETTLES(8, 0)}, {TAKES(6)}}},
+    {.name = "another limit beside a promised start",
      .count = 2,
      .taken = 2,
      .script = {{RESERVES(5, 2), TAKES(3 * W)}, {CHANGES(6, 1, 3, WEIR_KEEP), CHANGES(7, 2, W, WEIR_RESET)}}},

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
    planted_word.c - mistakes that one could make in word.c, kept so that the explorer has to find them.
 
-   Each function is right when nobody else is at the word.
-
-   May touch: the word.  Promises: one mistake each, named in the header.  Leaves to others: finding it. */
+   Each function is right when nobody else is at the word. */
 #include "planted_word.h"
 
 #include "core/algorithm.h"
@@ -29,62 +27,48 @@ static void store_rule(struct word *word, unsigned index, const struct rule *rul
     for (int i = 0; i < RULE_WORDS; i++) atom_store(&word->rule[index][i], from.word[i]);
 }
 
-static uint64_t carried(const struct rule *from, const struct rule *to, uint64_t value, uint64_t now_ns, weir_carry how)
+uint64_t planted_anchor_not_growing(const struct word *word)
 {
-    uint64_t next = 0;
-    algorithm_of(from)->carry(from, to, &value, &next, tick_at(from, now_ns), how);
-    return next;
+    (void)word;
+    return 1;
 }
 
-/* Which mistake: what the next clock starts above, and which rules are written when. */
-struct mistake {
-    bool forgets_value, forgets_high, writes_in_use, swaps_first;
-};
-
-static void change_with(struct mistake mistake, struct word *word, struct rule *to, uint64_t now_ns, weir_carry how,
-                        uint64_t *value)
+uint64_t planted_anchor_without_high(const struct word *word)
 {
-    uint64_t raw = atom_load_acquire(&word->value);
+    return word_value(atom_load(&word->value)) + 1;
+}
+
+static void close_with(struct word *word, struct rule *rule, uint64_t *value, bool in_use, bool without_high)
+{
+    const union rule_words elsewhere = {.rule = {.algorithm = ALGORITHM_ELSEWHERE}};
+    uint64_t raw = atom_load_acquire(&word->value), above;
     const unsigned index = word_index(raw);
-    const struct rule from = planted_rule(word->rule[index]);
-    to->anchor_ns = now_ns;
+    *rule = planted_rule(word->rule[index]);
+    if (in_use) atom_store(&word->rule[index][RULE_KIND], elsewhere.word[RULE_KIND]);
+    atom_store(&word->rule[1 - index][RULE_KIND], elsewhere.word[RULE_KIND]);
     do {
-        const uint64_t high = mistake.forgets_high ? 0 : atom_load(&word->high);
-        to->anchor_tick = mistake.forgets_value ? 1 : most(high, word_value(raw)) + 1;
-        if (mistake.writes_in_use) store_rule(word, index, to);
-        if (!mistake.swaps_first) store_rule(word, 1 - index, to);
-        *value = carried(&from, to, word_value(raw), now_ns, how);
-    } while (!atom_swap(&word->value, &raw, word_raw(1 - index, *value)));
-    if (mistake.swaps_first) store_rule(word, 1 - index, to);
-    planted_raise_high(word, word_value(raw));
+        const uint64_t high = without_high ? 0 : atom_load(&word->high);
+        above = most(high, word_value(raw)) + 1;
+    } while (!atom_swap(&word->value, &raw, word_raw(1 - index, above)));
+    *value = word_value(raw);
 }
 
-void planted_change_not_growing(struct word *word, struct rule *to, uint64_t now_ns, weir_carry carry,
-                                struct change *change, uint64_t *value)
+void planted_close_rule_in_use(struct word *word, struct rule *rule, uint64_t *value)
 {
-    change->count = 1;
-    change_with((struct mistake){.forgets_value = true}, word, to, now_ns, carry, value);
+    close_with(word, rule, value, true, false);
 }
 
-void planted_change_without_high(struct word *word, struct rule *to, uint64_t now_ns, weir_carry carry,
-                                 struct change *change, uint64_t *value)
+void planted_close_without_high(struct word *word, struct rule *rule, uint64_t *value)
 {
-    change->count = 1;
-    change_with((struct mistake){.forgets_high = true}, word, to, now_ns, carry, value);
+    close_with(word, rule, value, false, true);
 }
 
-void planted_change_rule_in_use(struct word *word, struct rule *to, uint64_t now_ns, weir_carry carry,
-                                struct change *change, uint64_t *value)
+void planted_open_swapped_first(struct word *word, const struct rule *rule, uint64_t value)
 {
-    change->count = 1;
-    change_with((struct mistake){.writes_in_use = true}, word, to, now_ns, carry, value);
-}
-
-void planted_change_swapped_first(struct word *word, struct rule *to, uint64_t now_ns, weir_carry carry,
-                                  struct change *change, uint64_t *value)
-{
-    change->count = 1;
-    change_with((struct mistake){.swaps_first = true}, word, to, now_ns, carry, value);
+    const unsigned index = 1 - word_index(atom_load(&word->value));
+    atom_store(&word->high, rule->anchor_tick - 1);
+    atom_store_release(&word->value, word_raw(index, value));
+    store_rule(word, index, rule);
 }
 
 bool planted_settle_silently(struct word *word, uint64_t now_ns, const weir_decision *decision, uint64_t actual)
@@ -95,7 +79,8 @@ bool planted_settle_silently(struct word *word, uint64_t now_ns, const weir_deci
         uint64_t value = word_value(raw);
         const bool foreign = rule.generation != (uint32_t)decision->reserved;
         settle((struct rules){&rule, !foreign}, &value, now_ns, decision, &decision->charged, &actual, &decision->end);
-        if (atom_swap(&word->value, &raw, word_raw(word_index(raw), value))) return true;
+        if (atom_swap(&word->value, &raw, word_raw(word_index(raw), value)))
+            return rule.algorithm != ALGORITHM_ELSEWHERE;
     }
 }
 
@@ -107,7 +92,7 @@ bool planted_decide_hasty(struct word *word, const struct ask *ask, weir_decisio
         uint64_t value = word_value(raw);
         const struct question question = {ask->now_ns, ask->wait_max_ns, &ask->cost, false};
         decide((struct rules){&rule, 1}, &value, &question, NULL, decision);
-        if (decision->verdict != WEIR_ALLOW) return true;
+        if (decision->verdict != WEIR_ALLOW) return rule.algorithm != ALGORITHM_ELSEWHERE;
         if (atom_swap(&word->value, &raw, word_raw(word_index(raw), value))) return true;
     }
 }

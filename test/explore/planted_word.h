@@ -8,8 +8,9 @@
 #include "share/word.h"
 #include "share/word_short.h"
 
-typedef void word_change_function(struct word *word, struct rule *to, uint64_t now_ns, weir_carry carry,
-                                  struct change *change, uint64_t *value);
+typedef void word_close_function(struct word *word, struct rule *rule, uint64_t *value);
+typedef uint64_t word_anchor_function(const struct word *word);
+typedef void word_open_function(struct word *word, const struct rule *rule, uint64_t value);
 typedef bool word_decide_function(struct word *word, const struct ask *ask, weir_decision *decision);
 typedef bool word_denies_function(const struct word_seen *seen, uint64_t now_ns, const struct note *note);
 typedef bool word_grant_function(struct word *word, const struct word_seen *seen, uint64_t now_ns, uint64_t cost,
@@ -21,16 +22,17 @@ struct rule planted_rule(const struct atom from[]);
 void planted_raise_high(struct word *word, uint64_t value);
 
 /* Each new clock begins at tick 1, whatever the word held. */
-word_change_function planted_change_not_growing;
+word_anchor_function planted_anchor_not_growing;
 
-/* Clears only the present value, not what a settle lowered it from. */
-word_change_function planted_change_without_high;
+/* Above the present value only, not above what a settle lowered it from. */
+word_close_function planted_close_without_high;
+word_anchor_function planted_anchor_without_high;
 
 /* The rule that is in use is written, too. */
-word_change_function planted_change_rule_in_use;
+word_close_function planted_close_rule_in_use;
 
 /* The word is swapped over before the new rule is written. */
-word_change_function planted_change_swapped_first;
+word_open_function planted_open_swapped_first;
 
 /* Lowers the value without a word to those who set clocks. */
 word_settle_function planted_settle_silently;

@@ -70,7 +70,7 @@ static enum explore_end ended(const struct explore_result *result, const char *m
 void explore_judge(const struct explore_scenario *scenario, const char *mistake)
 {
     struct explore_scenario sized = *scenario;
-    sized.steps_max = explore_steps_max();
+    if (sized.steps_max == 0) sized.steps_max = explore_steps_max();
     const struct explore_result result = explore(&sized);
     const enum explore_end end = ended(&result, mistake);
     printf("%s %s: %" PRIu64 " executions, %" PRIu64 " cut, %" PRIu64 " steps, %s\n", explore_counted(end), result.name,

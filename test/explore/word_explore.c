@@ -4,11 +4,11 @@
    The oracle is a model that nobody shares: the rule in force, the value, the index.  Each call is held against it at
    the very step at which it took effect, a swap that went through or the last look of a denial: the answer has to be
    what `decide` says under the rule that is in force at that step, to the last field, and the word what it leaves.  So
-   a commit under a torn or a stale rule is seen at once, whatever its numbers are.  A change takes effect in the middle
-   of word_change; the first who comes to the model after it, by the word's index, brings the model up to it.
+   a commit under a torn or a stale rule is seen at once, whatever its numbers are.  A change closes the word and opens
+   it again: the last step of each is the one that takes effect.
 
-   May touch: stdout, its own statics.  Promises: every scene passes and every planted mistake is found, or status 1.
-   Leaves to others: weaker memory orders (the sanitized stress tests), several limits (cell_explore.c). */
+   Every scene passes and every planted mistake is found, or the status is 1.  Weaker memory orders are for the
+   sanitized stress tests. */
 #include "explore.h"
 #include "planted_word.h"
 
@@ -36,7 +36,9 @@ struct scene {
     const char *name;
     uint64_t taken; /* before the threads begin, under SLOW */
     struct action script[THREADS][ACTIONS];
-    word_change_function *change;
+    word_close_function *close;
+    word_anchor_function *anchor;
+    word_open_function *open;
     word_settle_function *settle;
     word_decide_function *decide;
     bool shortly; /* TAKE goes the short way first, by these */
@@ -57,9 +59,8 @@ static struct {
     uint64_t value;
     unsigned index;
     uint32_t generation;
-    struct rule *next; /* what a change under way leads to */
-    uint64_t next_now_ns;
-    weir_carry next_carry;
+    const struct rule *opens; /* what is about to be swapped in */
+    uint64_t opens_value;
     uint64_t raw[HISTORY]; /* all that the word ever held, and under which rule */
     uint32_t raw_generation[HISTORY];
     int raws;
@@ -98,19 +99,19 @@ static uint64_t fresh(const struct rule *rule)
                                                                                : rule->anchor_tick + rule->burst;
 }
 
+static void swap_model(const struct rule *rule, uint64_t value)
+{
+    model.rule = *rule;
+    model.value = value;
+    model.index = 1 - model.index;
+    model.opens = NULL;
+    remember_word();
+}
+
+/* The word is open again as soon as it is swapped over. */
 static void follow_change(void)
 {
-    if (model.next == NULL || word.value.value >> 63 == model.index) return;
-    const struct rule *to = model.next;
-    const bool same = to->algorithm == ALGORITHM_GCRA && model.rule.algorithm == ALGORITHM_GCRA;
-    const uint64_t now = tick_at(&model.rule, model.next_now_ns);
-    const uint64_t was = model.value;
-    if (same) algorithm_of(to)->carry(&model.rule, to, &was, &model.value, now, model.next_carry);
-    else model.value = fresh(to);
-    model.rule = *to;
-    model.index = 1 - model.index;
-    model.next = NULL;
-    remember_word();
+    if (model.opens != NULL && word.value.value >> 63 != model.index) swap_model(model.opens, model.opens_value);
 }
 
 /* What a call did whose last step has just been made. */
@@ -186,20 +187,32 @@ static void settle_last(const struct action *action, weir_decision *decision)
     decision->charged = 0;
 }
 
+static uint64_t carried(const struct rule *from, const struct rule *to, uint64_t was, const struct action *action)
+{
+    const bool same = to->algorithm == ALGORITHM_GCRA && from->algorithm == ALGORITHM_GCRA;
+    uint64_t value = fresh(to);
+    if (same) algorithm_of(to)->carry(from, to, &was, &value, tick_at(from, action->now_ns), action->carry);
+    return value;
+}
+
 static void change_limit(const struct action *action)
 {
-    struct rule to = limits[action->to];
-    struct change change;
-    uint64_t value;
+    struct rule from, to = limits[action->to];
+    uint64_t was, value;
     to.generation = ++model.generation;
-    model.next = &to;
-    model.next_now_ns = action->now_ns;
-    model.next_carry = action->carry;
     to.anchor_ns = action->now_ns;
-    scene->change(&word, &to, action->now_ns, action->carry, &change, &value);
-    follow_change();
-    explore_check(model.next == NULL, "the change is not in force when it returns");
+    scene->close(&word, &from, &was);
+    value = model.value;
+    explore_check(was == value && memcmp(&from, &model.rule, sizeof from) == 0, "wrong state taken out");
+    swap_model(&limits[ELSEWHERE], word_value(word.value.value));
+    to.anchor_tick = scene->anchor(&word);
+    value = carried(&from, &to, was, action);
     explore_check(value > 0, "a word that was changed looks untouched");
+    model.opens = &to;
+    model.opens_value = value;
+    scene->open(&word, &to, value);
+    follow_change();
+    explore_check(word.value.value == expected_raw(), "the change is not in force when it returns");
 }
 
 static void act(const struct action *action, weir_decision *decision)
@@ -230,7 +243,6 @@ static void begin(void)
 
 static void end(void)
 {
-    follow_change();
     explore_check(word.value.value == expected_raw(), "the word changed in the end");
 }
 
@@ -252,43 +264,34 @@ static const struct scene scenes[] = {
     {.name = "one takes, A -> B -> A keep",
      .taken = 2,
      .script = {{TAKES(7, 4)}, {CHANGES(6, FAST, WEIR_KEEP), CHANGES(9, SLOW, WEIR_KEEP)}}},
-    {.name = "one reserves, A -> B -> A scale",
+    {.name = "one reserves, A -> B scale", .taken = 4, .script = {{RESERVES(7, 4)}, {CHANGES(6, FAST, WEIR_SCALE)}}},
+    {.name = "one takes some, A -> B reset",
      .taken = 4,
-     .script = {{RESERVES(7, 4)}, {CHANGES(6, FAST, WEIR_SCALE), CHANGES(9, SLOW, WEIR_SCALE)}}},
-    {.name = "one takes some, A -> B -> A reset",
-     .taken = 4,
-     .script = {{TAKES_SOME(5, 9)}, {CHANGES(6, FAST, WEIR_RESET), CHANGES(9, SLOW, WEIR_RESET)}}},
+     .script = {{TAKES_SOME(5, 9)}, {CHANGES(6, FAST, WEIR_RESET)}}},
     {.name = "never under A, passes under B",
      .taken = 4,
      .script = {{TAKES(5, 9)}, {PEEKS(7, 9)}, {CHANGES(6, WIDE, WEIR_RESET)}}},
-    {.name = "never under A, passes under B, never again",
+    {.name = "never under A, passes under B, again",
      .taken = 4,
-     .script = {{TAKES(5, 9)}, {CHANGES(6, WIDE, WEIR_RESET), CHANGES(6, SLOW, WEIR_SCALE)}}},
-    {.name = "peeks, never under A, passes under B, never again",
+     .script = {{TAKES(5, 9)}, {CHANGES(6, WIDE, WEIR_RESET)}}},
+    {.name = "peeks, never under A, passes under B",
      .taken = 4,
-     .script = {{PEEKS(5, 9)}, {CHANGES(6, WIDE, WEIR_RESET), CHANGES(6, SLOW, WEIR_SCALE)}}},
-    {.name = "one takes twice, A -> B -> A scale, keep",
+     .script = {{PEEKS(5, 9)}, {CHANGES(6, WIDE, WEIR_RESET)}}},
+    {.name = "one takes twice, A -> B scale",
      .taken = 1,
-     .script = {{TAKES(5, 1), TAKES(5, 1)}, {CHANGES(6, FAST, WEIR_SCALE), CHANGES(6, SLOW, WEIR_KEEP)}}},
-    {.name = "one takes, A -> B -> A -> B scale, keep, reset",
-     .taken = 1,
-     .script = {{TAKES(5, 1)},
-                {CHANGES(6, FAST, WEIR_SCALE), CHANGES(6, SLOW, WEIR_KEEP), CHANGES(6, FAST, WEIR_RESET)}}},
+     .script = {{TAKES(5, 1), TAKES(5, 1)}, {CHANGES(6, FAST, WEIR_SCALE)}}},
+    {.name = "one takes, A -> B scale", .taken = 1, .script = {{TAKES(5, 1)}, {CHANGES(6, FAST, WEIR_SCALE)}}},
     {.name = "settle down beside a take, A -> B scale",
      .taken = 3,
      .script = {{SETTLES(5, 1)}, {TAKES(5, 1)}, {CHANGES(6, FAST, WEIR_SCALE)}}},
-    {.name = "settle down, A -> B -> A reset",
+    {.name = "settle down, A -> B reset",
      .taken = 4,
-     .script = {{SETTLES(0, 1), TAKES(0, 3)}, {CHANGES(0, WIDE, WEIR_RESET), CHANGES(0, SLOW, WEIR_RESET)}}},
-    {.name = "settle up, A -> B -> A keep",
-     .taken = 1,
-     .script = {{SETTLES(5, 3)}, {CHANGES(6, FAST, WEIR_KEEP), CHANGES(6, SLOW, WEIR_KEEP)}}},
+     .script = {{SETTLES(0, 1), TAKES(0, 3)}, {CHANGES(0, WIDE, WEIR_RESET)}}},
+    {.name = "settle up, A -> B keep", .taken = 1, .script = {{SETTLES(5, 3)}, {CHANGES(6, FAST, WEIR_KEEP)}}},
     {.name = "two settle down, A -> B scale",
      .taken = 2,
      .script = {{SETTLES(5, 1)}, {SETTLES(5, 0)}, {CHANGES(6, FAST, WEIR_SCALE)}}},
-    {.name = "to unlimited and back",
-     .taken = 2,
-     .script = {{TAKES(5, 3)}, {CHANGES(6, UNLIMITED, WEIR_KEEP), CHANGES(6, SLOW, WEIR_KEEP)}}},
+    {.name = "to unlimited", .taken = 2, .script = {{TAKES(5, 3)}, {CHANGES(6, UNLIMITED, WEIR_KEEP)}}},
     {.name = "moved to a cell and back, a take",
      .taken = 2,
      .script = {{TAKES(5, 1)}, {CHANGES(6, ELSEWHERE, WEIR_RESET), CHANGES(6, FAST, WEIR_RESET)}}},
@@ -299,18 +302,18 @@ static const struct scene scenes[] = {
      .taken = 2,
      .shortly = true,
      .script = {{TAKES(5, 1)}, {TAKES(7, 4)}, {CHANGES(6, FAST, WEIR_KEEP)}}},
-    {.name = "short: one takes, A -> B -> A reset",
+    {.name = "short: one takes, A -> B reset",
      .taken = 2,
      .shortly = true,
-     .script = {{TAKES(0, 1)}, {CHANGES(0, NARROW, WEIR_RESET), CHANGES(0, SLOW, WEIR_RESET)}}},
+     .script = {{TAKES(0, 1)}, {CHANGES(0, NARROW, WEIR_RESET)}}},
     {.name = "short: refused again, beside a settle, A -> B scale",
      .taken = 4,
      .shortly = true,
      .script = {{TAKES(0, 1), TAKES(0, 1)}, {SETTLES(0, 2)}, {CHANGES(0, FAST, WEIR_SCALE)}}},
-    {.name = "short: refused again, A -> B -> A keep, scale",
+    {.name = "short: refused again, A -> B keep",
      .taken = 4,
      .shortly = true,
-     .script = {{TAKES(0, 1), TAKES(0, 1), TAKES(0, 1)}, {CHANGES(0, FAST, WEIR_KEEP), CHANGES(0, SLOW, WEIR_SCALE)}}},
+     .script = {{TAKES(0, 1), TAKES(0, 1), TAKES(0, 1)}, {CHANGES(0, FAST, WEIR_KEEP)}}},
     {.name = "short: moved to a cell and back",
      .taken = 4,
      .shortly = true,
@@ -318,45 +321,49 @@ static const struct scene scenes[] = {
     {.name = "settle down, a stale take, A -> A -> B reset",
      .taken = 2,
      .script = {{SETTLES(0, 0)}, {TAKES(0, 2)}, {CHANGES(0, SLOW, WEIR_RESET), CHANGES(0, NARROW, WEIR_RESET)}}},
-    {.name = "two take, A -> B -> A keep, scale",
+    {.name = "settle down, a stale take, A -> B reset",
      .taken = 2,
-     .script = {{RESERVES(5, 3)}, {TAKES(7, 1)}, {CHANGES(6, FAST, WEIR_KEEP), CHANGES(9, SLOW, WEIR_SCALE)}}},
+     .script = {{SETTLES(0, 0)}, {TAKES(0, 2)}, {CHANGES(0, NARROW, WEIR_RESET)}}},
+    {.name = "two take, A -> B keep, again",
+     .taken = 2,
+     .script = {{RESERVES(5, 3)}, {TAKES(7, 1)}, {CHANGES(6, FAST, WEIR_KEEP)}}},
 };
 
 /* A value comes back only if the numbers meet: on SLOW and NARROW a permit is one tick. */
 static const struct scene planted[] = {
     {.name = "planted: clocks that do not grow",
      .taken = 1,
-     .script = {{TAKES(0, 1)}, {TAKES(0, 2)}, {CHANGES(0, SLOW, WEIR_RESET), CHANGES(0, NARROW, WEIR_RESET)}},
-     .change = planted_change_not_growing,
+     .script = {{TAKES(0, 1)}, {TAKES(0, 2)}, {CHANGES(0, NARROW, WEIR_RESET)}},
+     .anchor = planted_anchor_not_growing,
      .mistake = "wrong commit",
      .by_what_follows = true},
     {.name = "planted: the change forgets what was lowered",
      .taken = 2,
-     .script = {{SETTLES(0, 0)}, {TAKES(0, 2)}, {CHANGES(0, SLOW, WEIR_RESET), CHANGES(0, NARROW, WEIR_RESET)}},
-     .change = planted_change_without_high,
+     .script = {{SETTLES(0, 0)}, {TAKES(0, 2)}, {CHANGES(0, NARROW, WEIR_RESET)}},
+     .close = planted_close_without_high,
+     .anchor = planted_anchor_without_high,
      .mistake = "wrong commit",
      .by_what_follows = true},
     {.name = "planted: settle lowers silently",
      .taken = 2,
-     .script = {{SETTLES(0, 0)}, {TAKES(0, 2)}, {CHANGES(0, SLOW, WEIR_RESET), CHANGES(0, NARROW, WEIR_RESET)}},
+     .script = {{SETTLES(0, 0)}, {TAKES(0, 2)}, {CHANGES(0, NARROW, WEIR_RESET)}},
      .settle = planted_settle_silently,
      .mistake = "wrong commit",
      .by_what_follows = true},
     {.name = "planted: settle lowers silently, the value",
      .taken = 2,
-     .script = {{SETTLES(0, 0)}, {TAKES(0, 2)}, {CHANGES(0, SLOW, WEIR_RESET), CHANGES(0, NARROW, WEIR_RESET)}},
+     .script = {{SETTLES(0, 0)}, {TAKES(0, 2)}, {CHANGES(0, NARROW, WEIR_RESET)}},
      .settle = planted_settle_silently,
      .mistake = "a value came back"},
     {.name = "planted: the rule in use is written",
      .taken = 2,
      .script = {{RESERVES(5, 1)}, {CHANGES(6, FAST, WEIR_SCALE)}},
-     .change = planted_change_rule_in_use,
+     .close = planted_close_rule_in_use,
      .mistake = "wrong"},
     {.name = "planted: swapped over before the rule is written",
      .taken = 2,
      .script = {{TAKES(5, 1)}, {CHANGES(6, FAST, WEIR_SCALE)}},
-     .change = planted_change_swapped_first,
+     .open = planted_open_swapped_first,
      .mistake = "wrong commit"},
     {.name = "planted: a denial without a second look",
      .taken = 4,
@@ -380,7 +387,9 @@ static const struct scene planted[] = {
 static void run(const struct scene *chosen)
 {
     struct scene filled = *chosen;
-    if (filled.change == NULL) filled.change = word_change;
+    if (filled.close == NULL) filled.close = word_close;
+    if (filled.anchor == NULL) filled.anchor = word_anchor;
+    if (filled.open == NULL) filled.open = word_open_with;
     if (filled.settle == NULL) filled.settle = word_settle;
     if (filled.decide == NULL) filled.decide = word_decide;
     if (filled.grant == NULL) filled.grant = word_grant;

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "change_word.h"
 #include "law/law.h"
 #include "plan/plan.h"
 #include "share/word_short.h"
@@ -42,14 +43,12 @@ static void change(struct subject *subject)
     struct law *law = subject->law;
     const struct rule rule = pick_rule(subject);
     struct rule to = rule;
-    struct change change;
-    uint64_t value;
     const weir_carry carry = law_chance(law, 3) ? WEIR_RESET : WEIR_KEEP;
     to.anchor_ns = subject->now_ns;
-    word_change(&subject->ours, &to, subject->now_ns, carry, &change, &value);
+    change_word(&subject->ours, &to, subject->now_ns, carry);
     to = rule;
     to.anchor_ns = subject->now_ns;
-    word_change(&subject->theirs, &to, subject->now_ns, carry, &change, &value);
+    change_word(&subject->theirs, &to, subject->now_ns, carry);
 }
 
 /* Another rule and another value, as if long in use. */

@@ -18,6 +18,7 @@
 #include "core/clock.h"
 #include "core/num.h"
 #include "core/sliding_log.h"
+#include "core/undo.h"
 #include "plan/plan.h"
 #include "law/law.h"
 
@@ -41,9 +42,10 @@ static const uint64_t spans[] = {1000,
 
 struct call {
     weir_decision decision;
-    uint64_t start_ns, cost, charged, end, count, span_ns, gap_ns; /* the last three of the rule it was granted by */
+    uint64_t start_ns, cost, count, span_ns, gap_ns; /* the last three of the rule it was granted by */
     uint32_t generation;
-    bool settled, forgotten;
+    bool settled, forgotten, out;
+    struct undo undo;
 };
 
 struct subject {
@@ -209,19 +211,17 @@ static void check_given_back(struct law *law, const struct subject *subject, uin
     }
 }
 
-static void remember(struct subject *subject, const weir_decision *decision, uint64_t cost)
+static void remember(struct subject *subject, struct call *call, const weir_decision *decision, uint64_t cost)
 {
     const struct rule *rule = &subject->rule;
-    struct call *call = &subject->call[subject->calls++];
-    *call = (struct call){.decision = *decision,
-                          .start_ns = subject->now_ns + decision->delay_ns,
-                          .cost = cost,
-                          .charged = cost,
-                          .end = decision->end,
-                          .count = rule->burst,
-                          .span_ns = span_of(rule),
-                          .gap_ns = rule->gap_ns,
-                          .generation = rule->generation};
+    call->decision = *decision;
+    call->start_ns = subject->now_ns + decision->delay_ns;
+    call->cost = cost;
+    call->count = rule->burst;
+    call->span_ns = span_of(rule);
+    call->gap_ns = rule->gap_ns;
+    call->generation = rule->generation;
+    undo_end(rules_of(subject), subject->state, &call->undo);
 }
 
 static void take(struct law *law, struct subject *subject)
@@ -232,12 +232,17 @@ static void take(struct law *law, struct subject *subject)
     const uint64_t wait_ns = span_of(&subject->rule) * turns[law_pick(law, sizeof turns / sizeof *turns)];
     check_retry(law, subject, cost);
     if (!subject->goes_back && law_chance(law, 8)) check_given_back(law, subject, cost);
+    struct call *call = &subject->call[subject->calls];
+    *call = (struct call){0};
+    undo_begin(rules_of(subject), subject->state, cost, &call->undo);
     const weir_decision decision = ask(subject, subject->state, subject->now_ns, cost, wait_ns);
     law_note(law,
              "%" PRIu64 " ns: take %" PRIu64 ", wait up to %" PRIu64 ": verdict %u, delay %" PRIu64 ", retry %" PRIu64,
              subject->now_ns, cost, wait_ns, decision.verdict, decision.delay_ns, decision.retry_ns);
     if (subject->exact) compare(law, subject, &decision, cost, wait_ns);
-    if (weir_allowed(decision) && cost != 0) remember(subject, &decision, cost);
+    if (!weir_allowed(decision) || cost == 0) return;
+    remember(subject, call, &decision, cost);
+    subject->calls++;
 }
 
 /* ---- corrections and changes ---- */
@@ -280,22 +285,37 @@ static void move_in_list(struct law *law, struct subject *subject)
     }
 }
 
-static void move_waiters(struct law *law, struct subject *subject, uint64_t mark_from, uint64_t mark_to)
+/* As a limiter does it: the last one first. */
+static void take_waiters_out(struct subject *subject)
 {
-    const struct rule *rule = &subject->rule;
-    for (int i = 0; i < subject->calls; i++) {
+    for (int i = subject->calls - 1; i >= 0; i--) {
         struct call *call = &subject->call[i];
-        call->end = mark_to - (mark_from - call->end);
-        if (call->start_ns <= subject->now_ns || call->cost == 0 || call->generation != rule->generation - 1) continue;
-        const uint64_t start = algorithm_of(rule)->start_of(rule, subject->state, call->end, call->charged);
-        call->start_ns = most(ns_ceil(rule, start), subject->now_ns);
+        if (call->start_ns <= subject->now_ns || call->settled || call->generation != subject->rule.generation)
+            continue;
+        call->out = true;
+        undo_call(rules_of(subject), subject->state, subject->now_ns, &call->decision, call->cost, &call->decision.end,
+                  &call->undo);
+    }
+}
+
+/* Behind the others, as they are decided after them. */
+static void let_waiters_in(struct law *law, struct subject *subject)
+{
+    static struct call waiting[CALLS_MAX];
+    int waits = 0, stay = 0;
+    for (int i = 0; i < subject->calls; i++) {
+        if (subject->call[i].out) waiting[waits++] = subject->call[i];
+        else subject->call[stay++] = subject->call[i];
+    }
+    for (int i = 0; i < waits; i++) {
+        struct call *call = &subject->call[stay + i];
+        *call = waiting[i];
+        call->out = false;
+        undo_begin(rules_of(subject), subject->state, call->cost, &call->undo);
+        const weir_decision decision = ask(subject, subject->state, subject->now_ns, call->cost, WEIR_FOREVER);
+        if (decision.verdict == WEIR_ALLOW) remember(subject, call, &decision, call->cost);
+        else call->cost = 0; /* it is too large, or has to come again */
         law_note(law, "  one of %" PRIu64 " starts at %" PRIu64 " now", call->cost, call->start_ns);
-        call->decision.start.ns = call->start_ns;
-        call->decision.end = call->end;
-        call->generation = rule->generation;
-        call->count = most(rule->burst, call->charged);
-        call->span_ns = span_of(rule);
-        call->gap_ns = rule->gap_ns;
     }
 }
 
@@ -304,6 +324,7 @@ static void change(struct law *law, struct subject *subject)
     const struct algorithm *algorithm = algorithm_of(&subject->rule);
     const weir_carry how = subject->exact ? WEIR_KEEP : (weir_carry)law_pick(law, 3);
     const struct rule from = subject->rule;
+    take_waiters_out(subject);
     subject->rule = law_chance(law, 4) ? from : pick_rule(law, from.generation + 1, subject->now_ns);
     if (subject->exact) make_simple(&subject->rule, from.burst);
     /* 4 and 6 bytes are enough for the period that they were made for; what fell behind is known less well after. */
@@ -311,15 +332,14 @@ static void change(struct law *law, struct subject *subject)
     if (span_of(&subject->rule) > subject->brief_ns) subject->exact = false;
     subject->rule.generation = from.generation + 1;
     uint64_t next[STATE_MAX] = {0};
-    const uint64_t now = tick_at(&from, subject->now_ns),
-                   mark_from = algorithm_at(&from, algorithm, subject->state, now).end;
+    const uint64_t now = tick_at(&from, subject->now_ns);
     law_note(law, "%" PRIu64 " ns: changed, %d", subject->now_ns, (int)how);
     algorithm->carry(&from, &subject->rule, subject->state, next, now, how);
     memcpy(subject->state, next, sizeof next);
     for (int i = 0; i < subject->calls && how == WEIR_RESET; i++) {
         if (subject->call[i].start_ns <= subject->now_ns) subject->call[i].forgotten = true;
     }
-    move_waiters(law, subject, mark_from, algorithm_at(&subject->rule, algorithm, next, subject->rule.anchor_tick).end);
+    let_waiters_in(law, subject);
     if (subject->exact) move_in_list(law, subject);
 }
 
@@ -341,7 +361,6 @@ static void use_garbage(struct law *law, struct subject *subject)
     decision.start.ns = law_pick_size(law, UINT64_MAX);
     settle(rules_of(subject), subject->state, law_pick_size(law, UINT64_MAX), &decision, &cost, &actual, NULL);
     charge(rules_of(subject), subject->state, law_pick_size(law, UINT64_MAX), &cost, NULL, &decision);
-    algorithm->start_of(&subject->rule, subject->state, law_pick_size(law, UINT64_MAX), cost);
     const struct rule from = subject->rule;
     subject->rule = pick_rule(law, 1, law_pick_size(law, UINT64_MAX));
     algorithm->carry(&from, &subject->rule, subject->state, next, cost, (weir_carry)law_pick(law, 3));

@@ -113,7 +113,6 @@ static void ask_each(struct law *law, struct subject *subject)
         const struct rule *rule = &subject->rule[i];
         const struct algorithm *algorithm = algorithm_of(rule);
         if (algorithm->words == 0) continue;
-        algorithm->start_of(rule, state, any(law), any(law));
         algorithm->full(rule, &subject->decision, any(law));
         algorithm->idle(rule, state, any(law));
         if (algorithm->account != NULL) algorithm->account(rule, state, any(law));

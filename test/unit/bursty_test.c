@@ -12,6 +12,7 @@
 
 #include "core/algorithm.h"
 #include "unit/plans.h"
+#include "unit/standing.h"
 
 /* ---- steps ---- */
 
@@ -222,23 +223,20 @@ static void the_store_stays_as_full(void **unused)
     weir_close(limiter);
 }
 
-/* A waiter keeps his permit number, so where somebody waits all that is owed is permits. */
+/* What is owed stays the time that it was; who waits pays for its permits at the new rate. */
 static void waiters_move_with_the_rate(void **unused)
 {
     (void)unused;
     weir_limiter *limiter = open_manual("10/s algorithm=bursty");
     assert_int_equal(weir_take(limiter, 50).verdict, WEIR_ALLOW);
-    weir_decision first = weir_reserve(limiter, 10, WEIR_FOREVER), second = weir_reserve(limiter, 1, WEIR_FOREVER);
-    assert_int_equal(first.start.ns, 5 * S);
-    assert_int_equal(second.start.ns, 6 * S);
+    struct waiter first, second;
+    assert_int_equal(stand(limiter, &first, 10).start.ns, 5 * S);
+    assert_int_equal(stand(limiter, &second, 1).start.ns, 6 * S);
     change(limiter, "1/s algorithm=bursty", WEIR_KEEP);
-    assert_true(weir_restart(limiter, &first));
-    assert_true(weir_restart(limiter, &second));
-    assert_int_equal(first.start.ns, 50 * S);
-    assert_int_equal(second.start.ns, 60 * S);
+    assert_int_equal(first.decision.start.ns, 5 * S);
+    assert_int_equal(second.decision.start.ns, 15 * S);
     change(limiter, "10/s algorithm=bursty", WEIR_KEEP);
-    assert_true(weir_restart(limiter, &second));
-    assert_int_equal(second.start.ns, 6 * S);
+    assert_int_equal(second.decision.start.ns, 6 * S);
     weir_close(limiter);
 }
 

@@ -13,6 +13,7 @@
 
 #include "core/algorithm.h"
 #include "unit/plans.h"
+#include "unit/standing.h"
 
 /* ---- what one caller after the other is told ---- */
 
@@ -379,30 +380,26 @@ static void another_period(void **unused)
     weir_close(limiter);
 }
 
-/* Reservations keep their place in line. */
+/* Waiters keep their place in line. */
 static void retimed(void **unused)
 {
     (void)unused;
     weir_limiter *limiter = open_at("2/s algorithm=cycle", 0);
     weir_take(limiter, 2);
-    weir_decision first = weir_reserve(limiter, 2, WEIR_FOREVER), second = weir_reserve(limiter, 3, WEIR_FOREVER);
+    struct waiter first, second;
+    assert_int_equal(stand(limiter, &first, 2).delay_ns, S);
+    assert_int_equal(stand(limiter, &second, 3).delay_ns, 3 * S);
     weir_decision third = weir_reserve(limiter, 4, WEIR_FOREVER);
-    assert_int_equal(first.delay_ns, S);
-    assert_int_equal(second.delay_ns, 3 * S);
     assert_int_equal(third.delay_ns, 5 * S);
     weir_cancel(limiter, &third);
-    weir_charge(limiter, 1);
     change(limiter, "4/s algorithm=cycle", WEIR_KEEP);
-    assert_true(weir_restart(limiter, &first));
-    assert_true(weir_restart(limiter, &second));
-    assert_int_equal(first.start.ns, S);
-    assert_int_equal(second.start.ns, 2 * S);
+    assert_int_equal(first.decision.start.ns, S);
+    assert_int_equal(second.decision.start.ns, 2 * S);
     change(limiter, "1/s algorithm=cycle", WEIR_KEEP);
-    assert_true(weir_restart(limiter, &second));
-    assert_int_equal(second.start.ns, 5 * S);
+    assert_int_equal(second.decision.start.ns, 5 * S);
     change(limiter, "3/s algorithm=cycle", WEIR_RESET);
-    assert_true(weir_restart(limiter, &second));
-    assert_int_equal(second.start.ns, S);
+    assert_int_equal(first.decision.start.ns, 0);
+    assert_int_equal(second.decision.start.ns, S);
     weir_close(limiter);
 }
 

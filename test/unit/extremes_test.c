@@ -280,7 +280,7 @@ static void use_once(weir_limiter *limiter, const char *text, uint64_t *seed, we
 {
     const uint64_t cost = one_of(seed, costs, LENGTH(costs));
     weir_stats stats;
-    switch (random_below(seed, 9)) {
+    switch (random_below(seed, 8)) {
     case 0:
         answered(text, weir_take(limiter, cost));
         break;
@@ -302,9 +302,6 @@ static void use_once(weir_limiter *limiter, const char *text, uint64_t *seed, we
         break;
     case 6:
         weir_charge(limiter, cost);
-        break;
-    case 7:
-        weir_restart(limiter, held);
         break;
     default:
         weir_limiter_full_ns(limiter, held);

@@ -13,6 +13,7 @@
 #include "core/algorithm.h"
 #include "plan/plan.h"
 #include "unit/plans.h"
+#include "unit/standing.h"
 
 enum { LEVEL, LAST };
 
@@ -225,20 +226,18 @@ static void carried(void **unused)
     weir_close(limiter);
 }
 
-/* A reservation keeps its place: two permits before it at the new rate. */
+/* A waiter keeps its place: two permits before it at the new rate. */
 static void waiters_are_moved(void **unused)
 {
     (void)unused;
     weir_limiter *limiter = open_manual("1r/s burst=5");
-    weir_decision decision[3];
-    for (int i = 0; i < 3; i++) decision[i] = weir_reserve(limiter, 1, WEIR_FOREVER);
-    assert_int_equal(decision[2].delay_ns, 2 * S);
+    struct waiter waiter[3];
+    for (int i = 0; i < 3; i++) stand(limiter, &waiter[i], 1);
+    assert_int_equal(waiter[2].decision.delay_ns, 2 * S);
     change(limiter, "10r/s burst=5", WEIR_KEEP);
-    assert_true(weir_restart(limiter, &decision[2]));
-    assert_true(weir_restart(limiter, &decision[1]));
     /* A second of what was used, at ten a second, and then the two that wait. */
-    assert_int_equal(decision[1].start.ns, S);
-    assert_int_equal(decision[2].start.ns, 1100 * MS);
+    assert_int_equal(waiter[1].decision.start.ns, S);
+    assert_int_equal(waiter[2].decision.start.ns, 1100 * MS);
     assert_int_equal(weir_take(limiter, 1).verdict, WEIR_DENY);
     set_ns(limiter, 20 * S);
     assert_int_equal(weir_take(limiter, 1).verdict, WEIR_ALLOW);

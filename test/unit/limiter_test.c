@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "unit/plans.h"
+#include "unit/standing.h"
 
 #define DAY (86400 * S)
 
@@ -143,7 +144,6 @@ static void test_decision_of_no_limit(void **state)
         assert_int_equal(decision.verdict, WEIR_ALLOW); /* or none of them looks at the number */
         decision.limit = numbers[i];
         assert_int_equal(weir_set_limit(limiter, "20/s algorithm=hybrid", WEIR_KEEP, NULL), 0);
-        assert_false(weir_restart(limiter, &decision));
         assert_int_equal(weir_limiter_full_ns(limiter, &decision), 0);
         decision.due.ns = 0;
         assert_int_equal(weir_due(limiter, &decision, 1).ns, decision.start.ns);
@@ -468,121 +468,169 @@ static void test_every_form_after_every_other(void **state)
     }
 }
 
-/* Two permits are waited for, of which the given reservation is the second. */
-static weir_decision reserve_second(weir_limiter *limiter)
+/* Two permits are waited for. */
+static void stand_two(weir_limiter *limiter, struct waiter waiter[2])
 {
     drain(limiter, 10);
-    (void)weir_reserve(limiter, 1, WEIR_FOREVER);
-    return weir_reserve(limiter, 1, WEIR_FOREVER);
+    stand(limiter, &waiter[0], 1);
+    stand(limiter, &waiter[1], 1);
 }
 
-static void test_restart(void **state)
+static void test_moved(void **state)
 {
     (void)state;
+    struct waiter waiter[2];
     weir_limiter *limiter = open_manual("10/s burst=10");
-    weir_decision decision = reserve_second(limiter);
-    assert_int_equal(decision.start.ns, 200 * MS);
-    assert_false(weir_restart(limiter, &decision));
+    stand_two(limiter, waiter);
+    const weir_decision *decision = &waiter[1].decision;
+    assert_int_equal(decision->start.ns, 200 * MS);
+    /* The first has started, and nobody has told it yet. */
     set_ns(limiter, 100 * MS);
     change(limiter, "20/s burst=20", WEIR_KEEP);
-    assert_true(weir_restart(limiter, &decision));
-    assert_about(decision.start.ns, 150 * MS);
-    assert_about(decision.delay_ns, 50 * MS);
-    assert_false(weir_restart(limiter, &decision));
+    assert_int_equal(waiter[0].decision.start.ns, 100 * MS);
+    assert_about(decision->start.ns, 150 * MS);
+    assert_about(decision->delay_ns, 50 * MS);
     change(limiter, "2/s burst=2", WEIR_KEEP);
     change(limiter, "1/s burst=1", WEIR_KEEP);
-    assert_true(weir_restart(limiter, &decision));
-    assert_about(decision.start.ns, 1100 * MS);
+    assert_about(decision->start.ns, 1100 * MS);
     assert_denied(weir_take(limiter, 1), 2 * S);
     set_ns(limiter, 600 * MS);
     change(limiter, "10/s burst=10", WEIR_KEEP);
-    assert_true(weir_restart(limiter, &decision));
-    assert_about(decision.start.ns, 650 * MS);
-    weir_decision refused = weir_take(limiter, 1);
-    change(limiter, "10/s burst=10", WEIR_KEEP);
-    assert_false(weir_restart(limiter, &refused));
+    /* Half a second is still used, and that is half of the burst. */
+    assert_about(decision->start.ns, 600 * MS);
     weir_close(limiter);
 }
 
-/* RESET forgets what was used, and keeps the order of those who wait. */
-static void test_restart_after_reset(void **state)
+/* What was promised stays promised, and used; who stood before it stands behind it, and has used up its place. */
+static void test_a_promised_start_stays(void **state)
 {
     (void)state;
+    struct waiter before, after;
+    weir_limiter *limiter = open_manual("10/s burst=1");
+    drain(limiter, 1);
+    stand(limiter, &before, 1);
+    const weir_decision promised = weir_reserve(limiter, 1, WEIR_FOREVER);
+    stand(limiter, &after, 1);
+    assert_int_equal(promised.start.ns, 200 * MS);
+    change(limiter, "20/s burst=1", WEIR_SCALE);
+    assert_about(before.decision.start.ns, 150 * MS);
+    assert_about(after.decision.start.ns, 200 * MS);
+    assert_denied(weir_take(limiter, 1), 250 * MS);
+    /* Without a promise in between the same would be 50 and 100 ms. */
+    weir_close(limiter);
+}
+
+/* Nothing is given back of what a change has forgotten. */
+static void test_cancelled_after_a_change(void **state)
+{
+    (void)state;
+    static const char *const limits[] = {"10/s burst=10",
+                                         "10/s burst=10; 100/s",
+                                         "10/s burst=10 algorithm=hybrid",
+                                         "10/s burst=10 algorithm=bursty",
+                                         "10/s algorithm=fixed-window",
+                                         "10/s algorithm=sliding-window",
+                                         "10/s algorithm=sliding-log",
+                                         "10/s algorithm=cycle",
+                                         "10/s burst=10 algorithm=leaky nodelay"};
+    for (size_t i = 0; i < LENGTH(limits); i++) {
+        weir_limiter *limiter = open_manual(limits[i]);
+        weir_decision before = weir_take(limiter, 1);
+        change(limiter, limits[i], WEIR_RESET);
+        (void)weir_take(limiter, 1);
+        const uint64_t left = weir_peek(limiter, 0).remaining;
+        weir_cancel(limiter, &before);
+        assert_int_equal(weir_peek(limiter, 0).remaining, left);
+        weir_close(limiter);
+    }
+}
+
+/* RESET forgets what was used, and keeps the order of those who wait, whatever the algorithms are then. */
+static void test_moved_by_a_reset(void **state)
+{
+    (void)state;
+    struct waiter waiter[2];
     weir_limiter *limiter = open_manual("10/s burst=10");
-    weir_decision decision = reserve_second(limiter);
+    stand_two(limiter, waiter);
     change(limiter, "1/s burst=1", WEIR_RESET);
-    assert_true(weir_restart(limiter, &decision));
-    assert_about(decision.start.ns, S);
-    const weir_decision before = decision;
+    assert_about(waiter[0].decision.start.ns, 0);
+    assert_about(waiter[1].decision.start.ns, S);
     change(limiter, "2/s burst=2", WEIR_KEEP);
-    change(limiter, "10/s; 10/s", WEIR_RESET);
-    assert_false(weir_restart(limiter, &decision));
-    assert_memory_equal(&decision, &before, sizeof before);
+    change(limiter, "10/s; 1/s burst=2 start=empty", WEIR_RESET);
+    assert_about(waiter[1].decision.start.ns, S);
     weir_close(limiter);
 }
 
-static void test_restart_of_a_hybrid(void **state)
+static void test_moved_in_a_hybrid(void **state)
 {
     (void)state;
+    struct waiter first, second;
     weir_limiter *limiter = open_limiter("10/s burst=1 algorithm=hybrid", WEIR_CLOCK_MANUAL, WEIR_PACE);
     assert_int_equal(weir_reserve(limiter, 1, 0).delay_ns, 0);
-    weir_decision first = weir_reserve(limiter, 1, WEIR_FOREVER), second = weir_reserve(limiter, 1, WEIR_FOREVER);
-    assert_about(second.start.ns, 200 * MS);
+    stand(limiter, &first, 1);
+    assert_about(stand(limiter, &second, 1).start.ns, 200 * MS);
     set_ns(limiter, 50 * MS);
     change(limiter, "5/s burst=1 algorithm=hybrid", WEIR_KEEP);
-    assert_true(weir_restart(limiter, &first));
-    assert_true(weir_restart(limiter, &second));
-    assert_about(first.start.ns, 150 * MS);
-    assert_about(second.start.ns, 350 * MS);
+    /* Of the 50 ms that are in the pool a fourth of a permit has been made. */
+    assert_about(first.decision.start.ns, 200 * MS);
+    assert_about(second.decision.start.ns, 400 * MS);
     weir_close(limiter);
 }
 
-/* Whose start has passed is not sent to the end of time. */
-static void test_restart_when_long_due(void **state)
+/* Who has not been told yet that its start has come keeps it. */
+static void test_not_moved_when_long_due(void **state)
 {
     (void)state;
     static const char *const limits[][2] = {{"1000/s burst=1", "1/s burst=1"},
                                             {"1000/s burst=1; 1000/s burst=1", "1/s burst=1; 1/s burst=1"},
                                             {"1000/s burst=1 algorithm=hybrid", "1/s burst=1 algorithm=hybrid"}};
     for (int i = 0; i < 3; i++) {
+        struct waiter waiter;
         weir_limiter *limiter = open_manual(limits[i][0]);
         (void)weir_take(limiter, 1);
-        weir_decision decision = weir_reserve(limiter, 1, WEIR_FOREVER);
+        const weir_decision before = stand(limiter, &waiter, 1);
         set_ns(limiter, S);
         change(limiter, limits[i][1], WEIR_KEEP);
-        (void)weir_restart(limiter, &decision);
-        assert_int_equal(decision.verdict, WEIR_ALLOW);
-        assert_true(decision.start.ns <= S + 2);
-        assert_true(decision.delay_ns <= 2);
+        assert_memory_equal(&waiter.decision, &before, sizeof before);
         weir_close(limiter);
     }
 }
 
-/* Of a list the start is the latest of all limits', not that of the one with the fewest permits left. */
-static void test_restart_of_a_list(void **state)
+/* What one limit of a list forgot while a call waited for another is known again. */
+static void test_moved_in_a_list(void **state)
 {
     (void)state;
+    struct waiter waiter[4];
     weir_limiter *limiter = open_manual("10/s burst=1; 1/s burst=3");
-    for (int i = 0; i < 3; i++) (void)weir_reserve(limiter, 1, WEIR_FOREVER);
-    weir_decision decision = weir_reserve(limiter, 1, WEIR_FOREVER);
-    assert_int_equal(decision.start.ns, S);
+    for (int i = 0; i < 4; i++) stand(limiter, &waiter[i], 1);
+    assert_int_equal(waiter[3].decision.start.ns, S);
     change(limiter, "10/s burst=1; 1/min burst=3", WEIR_SCALE);
-    assert_true(weir_restart(limiter, &decision));
-    assert_about(decision.start.ns, 60 * S);
+    assert_about(waiter[3].decision.start.ns, 60 * S);
+    change(limiter, "10/s burst=1; 1/h burst=3", WEIR_SCALE);
+    change(limiter, "10/s burst=1; 1/s burst=3", WEIR_SCALE);
+    assert_about(waiter[3].decision.start.ns, S);
+    change(limiter, "10/s burst=1; 1000/s burst=3", WEIR_SCALE);
+    for (uint64_t i = 1; i < 4; i++) assert_about(waiter[i].decision.start.ns, i * 100 * MS);
     weir_close(limiter);
 }
 
-/* Not one of them is lost, though only so many changes are kept. */
-static void test_restart_after_many_changes(void **state)
+/* Under a limit that is too small for it a call waits as the largest would. */
+static void test_moved_where_it_is_too_large(void **state)
 {
     (void)state;
-    for (int changes = 14; changes < 40; changes++) {
-        weir_limiter *limiter = open_manual("10/s burst=10");
-        weir_decision decision = reserve_second(limiter);
-        for (int i = 0; i < changes; i++) change(limiter, i % 2 == 0 ? "5/s burst=10" : "10/s burst=10", WEIR_SCALE);
-        assert_true(weir_restart(limiter, &decision));
-        assert_in_range(decision.start.ns, changes % 2 == 0 ? 200 * MS : 400 * MS, 401 * MS);
-        assert_false(weir_restart(limiter, &decision));
+    static const char *const limits[][2] = {{"10/s burst=10", "10/s burst=2"},
+                                            {"10/s burst=10; 100/s", "10/s burst=2; 100/s"},
+                                            {"10/s algorithm=sliding-log", "2/s algorithm=sliding-log"}};
+    for (int i = 0; i < 3; i++) {
+        struct waiter waiter[2];
+        weir_limiter *limiter = open_manual(limits[i][0]);
+        drain(limiter, 10);
+        stand(limiter, &waiter[0], 5);
+        stand(limiter, &waiter[1], 1);
+        change(limiter, limits[i][1], WEIR_RESET);
+        assert_int_equal(waiter[0].decision.start.ns, 0);
+        assert_int_equal(waiter[0].decision.charged, 5);
+        assert_about(waiter[1].decision.start.ns, i < 2 ? 400 * MS : S);
         weir_close(limiter);
     }
 }
@@ -1021,12 +1069,14 @@ int main(void)
         cmocka_unit_test(test_says_its_limit),
         cmocka_unit_test(test_changes_that_are_refused),
         cmocka_unit_test(test_every_form_after_every_other),
-        cmocka_unit_test(test_restart),
-        cmocka_unit_test(test_restart_after_reset),
-        cmocka_unit_test(test_restart_of_a_hybrid),
-        cmocka_unit_test(test_restart_when_long_due),
-        cmocka_unit_test(test_restart_of_a_list),
-        cmocka_unit_test(test_restart_after_many_changes),
+        cmocka_unit_test(test_moved),
+        cmocka_unit_test(test_a_promised_start_stays),
+        cmocka_unit_test(test_cancelled_after_a_change),
+        cmocka_unit_test(test_moved_by_a_reset),
+        cmocka_unit_test(test_moved_in_a_hybrid),
+        cmocka_unit_test(test_not_moved_when_long_due),
+        cmocka_unit_test(test_moved_in_a_list),
+        cmocka_unit_test(test_moved_where_it_is_too_large),
         cmocka_unit_test(test_the_clock_is_set_anew),
         cmocka_unit_test(test_every_question_sets_the_clock_anew),
         cmocka_unit_test(test_stats),

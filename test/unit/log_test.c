@@ -24,6 +24,7 @@
 #include "size.h"
 #include "unit/random.h"
 #include "unit/plans.h"
+#include "unit/standing.h"
 #include "unit/skip.h"
 
 static weir_limiter *open_log(const char *limits)
@@ -175,7 +176,9 @@ static void what_is_long_over_is_given_back_too(void **state)
         decision[i] = weir_take(limiter, 1);
     }
     for (int i = 99; i >= 0; i--) weir_cancel(limiter, &decision[i]);
-    assert_int_equal(log_mark(limiter_log(limiter)), 100 - (64 - 1 - 20));
+    struct log *log = limiter_log(limiter);
+    const struct log_view view = log_view_at(log, atom_load(&log->head));
+    assert_int_equal(view.position, 100 - (64 - 1 - 20));
     takes(limiter, 20, 0);
     denies(limiter, 1, S);
     weir_close(limiter);
@@ -201,41 +204,33 @@ static void as_many_as_want_can_wait(void **state)
 {
     (void)state;
     weir_limiter *limiter = open_log("3/s algorithm=sliding-log");
-    weir_decision decision[1000];
-    for (uint64_t i = 0; i < 1000; i++) {
-        decision[i] = weir_reserve(limiter, 1, WEIR_FOREVER);
-        assert_int_equal(decision[i].start.ns, i / 3 * S);
-    }
+    static struct waiter waiter[1000];
+    for (uint64_t i = 0; i < 1000; i++) assert_int_equal(stand(limiter, &waiter[i], 1).start.ns, i / 3 * S);
     assert_int_equal(slots(limiter), 1024);
     set_ns(limiter, 100 * S);
     /* 303 have started. */
     change(limiter, "1000/s algorithm=sliding-log", WEIR_SCALE);
-    for (uint64_t i = 303; i < 1000; i++) {
-        assert_true(weir_restart(limiter, &decision[i]));
-        assert_int_equal(decision[i].start.ns, 100 * S);
-    }
+    for (uint64_t i = 303; i < 1000; i++) assert_int_equal(waiter[i].decision.start.ns, 100 * S);
     takes(limiter, 300, 0);
     change(limiter, "1/h algorithm=sliding-log", WEIR_KEEP);
     assert_int_equal(weir_reserve(limiter, 1, WEIR_FOREVER).delay_ns, 3600 * S);
     weir_close(limiter);
 }
 
-static void reservations_are_moved_call_by_call(void **state)
+static void waiters_are_moved_call_by_call(void **state)
 {
     (void)state;
     weir_limiter *limiter = open_log("4/s algorithm=sliding-log");
     takes(limiter, 4, 0);
-    weir_decision three = weir_reserve(limiter, 3, WEIR_FOREVER), two = weir_reserve(limiter, 2, WEIR_FOREVER);
-    assert_int_equal(three.start.ns, S);
-    assert_int_equal(two.start.ns, 2 * S);
+    struct waiter three, two;
+    assert_int_equal(stand(limiter, &three, 3).start.ns, S);
+    assert_int_equal(stand(limiter, &two, 2).start.ns, 2 * S);
     change(limiter, "3/2s algorithm=sliding-log", WEIR_KEEP);
-    assert_true(weir_restart(limiter, &three) && weir_restart(limiter, &two));
-    assert_int_equal(three.start.ns, 2 * S);
-    assert_int_equal(two.start.ns, 4 * S);
+    assert_int_equal(three.decision.start.ns, 2 * S);
+    assert_int_equal(two.decision.start.ns, 4 * S);
     change(limiter, "5/s algorithm=sliding-log", WEIR_RESET);
-    assert_true(weir_restart(limiter, &three) && weir_restart(limiter, &two));
-    assert_int_equal(three.start.ns, 0);
-    assert_int_equal(two.start.ns, 0);
+    assert_int_equal(three.decision.start.ns, 0);
+    assert_int_equal(two.decision.start.ns, 0);
     denies(limiter, 1, S);
     weir_close(limiter);
 }
@@ -582,7 +577,7 @@ int main(void)
         cmocka_unit_test(what_is_long_over_is_given_back_too),
         cmocka_unit_test(a_charge_delays_those_after_it),
         cmocka_unit_test(as_many_as_want_can_wait),
-        cmocka_unit_test(reservations_are_moved_call_by_call),
+        cmocka_unit_test(waiters_are_moved_call_by_call),
         cmocka_unit_test(what_is_lost_counts_under_a_longer_period),
         cmocka_unit_test(the_limit_changes_in_use),
         cmocka_unit_test(a_count_that_comes_back_finds_its_entries),

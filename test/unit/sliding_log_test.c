@@ -16,21 +16,22 @@
 #include "core/sliding_log.h"
 #include "plan/plan.h"
 #include "unit/plans.h"
+#include "unit/standing.h"
 
-struct log {
+struct by_hand {
     weir_plan plan;
     void *state;
 };
 
-static struct log log_of(const char *text)
+static struct by_hand log_of(const char *text)
 {
-    struct log log = {.plan = plan_of(text)};
+    struct by_hand log = {.plan = plan_of(text)};
     log.state = calloc(1, weir_state_size(&log.plan));
     assert_non_null(log.state);
     return log;
 }
 
-static void allows(struct log *log, uint64_t now_ns, uint64_t cost, uint64_t remaining)
+static void allows(struct by_hand *log, uint64_t now_ns, uint64_t cost, uint64_t remaining)
 {
     const weir_decision decision = weir_decide(&log->plan, log->state, at(now_ns), cost);
     assert_int_equal(decision.verdict, WEIR_ALLOW);
@@ -38,7 +39,7 @@ static void allows(struct log *log, uint64_t now_ns, uint64_t cost, uint64_t rem
     assert_int_equal(decision.remaining, remaining);
 }
 
-static void denies(struct log *log, uint64_t now_ns, uint64_t cost, uint64_t retry_ns)
+static void denies(struct by_hand *log, uint64_t now_ns, uint64_t cost, uint64_t retry_ns)
 {
     assert_retry(weir_decide(&log->plan, log->state, at(now_ns), cost), retry_ns);
 }
@@ -48,7 +49,7 @@ static void denies(struct log *log, uint64_t now_ns, uint64_t cost, uint64_t ret
 static void test_the_count_in_any_period(void **state)
 {
     (void)state;
-    struct log log = log_of("3/s algorithm=sliding-log");
+    struct by_hand log = log_of("3/s algorithm=sliding-log");
     allows(&log, 0, 1, 2);
     allows(&log, 400 * MS, 1, 1);
     allows(&log, 900 * MS, 1, 0);
@@ -69,7 +70,7 @@ static void test_the_count_in_any_period(void **state)
 static void test_the_two_edges(void **state)
 {
     (void)state;
-    struct log open = log_of("2/s algorithm=sliding-log edge=open"), closed = log_of("2/s edge=closed");
+    struct by_hand open = log_of("2/s algorithm=sliding-log edge=open"), closed = log_of("2/s edge=closed");
     allows(&open, 5, 2, 0);
     denies(&open, S + 4, 1, 1);
     allows(&open, S + 5, 2, 0);
@@ -84,7 +85,7 @@ static void test_the_two_edges(void **state)
 static void test_never(void **state)
 {
     (void)state;
-    struct log log = log_of("3/s algorithm=sliding-log");
+    struct by_hand log = log_of("3/s algorithm=sliding-log");
     const weir_decision decision = weir_decide(&log.plan, log.state, at(7), 4);
     assert_int_equal(decision.verdict, WEIR_NEVER);
     assert_int_equal(decision.remaining, 3);
@@ -96,7 +97,7 @@ static void test_never(void **state)
 static void test_gap(void **state)
 {
     (void)state;
-    struct log log = log_of("10/s gap=50ms");
+    struct by_hand log = log_of("10/s gap=50ms");
     allows(&log, S, 4, 0);
     denies(&log, S, 1, 50 * MS);
     denies(&log, S + 30 * MS, 1, 20 * MS);
@@ -111,7 +112,7 @@ static void test_gap(void **state)
 static void test_refused_calls_count(void **state)
 {
     (void)state;
-    struct log log = log_of("2/s count-refused");
+    struct by_hand log = log_of("2/s count-refused");
     allows(&log, 0, 1, 1);
     allows(&log, 100 * MS, 1, 0);
     /* Entered itself, the call passes when the one before it has left. */
@@ -130,7 +131,7 @@ static void test_refused_calls_count(void **state)
 static void test_refused_calls_count_for_the_gap(void **state)
 {
     (void)state;
-    struct log log = log_of("100/s gap=5ms count-refused");
+    struct by_hand log = log_of("100/s gap=5ms count-refused");
     allows(&log, 0, 1, 0);
     for (uint64_t ms = 3; ms <= 12; ms += 3) denies(&log, ms * MS, 1, 5 * MS);
     allows(&log, 17 * MS, 1, 0);
@@ -141,7 +142,7 @@ static void test_refused_calls_count_for_the_gap(void **state)
 static void test_clock_goes_back(void **state)
 {
     (void)state;
-    struct log log = log_of("2/min algorithm=sliding-log");
+    struct by_hand log = log_of("2/min algorithm=sliding-log");
     allows(&log, 100 * S, 1, 1);
     allows(&log, 70 * S, 1, 0);
     denies(&log, 70 * S, 1, 90 * S);
@@ -153,7 +154,7 @@ static void test_clock_goes_back(void **state)
 static void test_far_ahead_and_at_the_end_of_time(void **state)
 {
     (void)state;
-    struct log log = log_of("3/s algorithm=sliding-log"), slow = log_of("1/year algorithm=sliding-log");
+    struct by_hand log = log_of("3/s algorithm=sliding-log"), slow = log_of("1/year algorithm=sliding-log");
     allows(&log, 0, 3, 0);
     allows(&log, UINT64_C(290) * 31536000 * S, 3, 0);
     denies(&log, UINT64_C(290) * 31536000 * S, 1, S);
@@ -170,7 +171,7 @@ static void test_far_ahead_and_at_the_end_of_time(void **state)
 static void test_brief_stamps(void **state)
 {
     (void)state;
-    struct log log = log_of("3/2s algorithm=sliding-log");
+    struct by_hand log = log_of("3/2s algorithm=sliding-log");
     const uint64_t lap = UINT64_C(1) << 32;
     assert_int_equal(weir_state_size(&log.plan), (STAMPS_HEADER + 2) * sizeof(uint64_t));
     for (uint64_t i = 1; i < 20; i++) {
@@ -186,7 +187,7 @@ static void test_brief_stamps(void **state)
 static void test_stamps_of_6_bytes(void **state)
 {
     (void)state;
-    struct log log = log_of("5/3s algorithm=sliding-log");
+    struct by_hand log = log_of("5/3s algorithm=sliding-log");
     const uint64_t lap = UINT64_C(1) << 48;
     assert_int_equal(weir_state_size(&log.plan), (STAMPS_HEADER + 5) * sizeof(uint64_t));
     for (uint64_t i = 1; i < 20; i++) {
@@ -374,80 +375,72 @@ static void test_growth_under_load(void **state)
     weir_close(limiter);
 }
 
-static void test_restart(void **state)
+static void test_waiters_are_moved(void **state)
 {
     (void)state;
-    weir_decision waiting[7];
+    struct waiter waiting[7];
     weir_limiter *limiter = open_list("2/s algorithm=sliding-log", 10 * S);
     assert_int_equal(weir_take(limiter, 2).verdict, WEIR_ALLOW);
-    for (size_t i = 0; i < 7; i++) waiting[i] = weir_reserve(limiter, 1, WEIR_FOREVER);
-    assert_int_equal(waiting[6].start.ns, 14 * S);
+    for (size_t i = 0; i < 7; i++) stand(limiter, &waiting[i], 1);
+    assert_int_equal(waiting[6].decision.start.ns, 14 * S);
     set_ns(limiter, 10500 * MS);
     change_list(limiter, "1/s algorithm=sliding-log", WEIR_KEEP);
-    for (size_t i = 0; i < 7; i++) {
-        assert_true(weir_restart(limiter, &waiting[i]));
-        assert_int_equal(waiting[i].start.ns, (11 + i) * S);
-    }
-    /* Of the two before the one at 11 a ring of one knows no more than that they came no later. */
+    for (size_t i = 0; i < 7; i++) assert_int_equal(waiting[i].decision.start.ns, (11 + i) * S);
     set_ns(limiter, 11 * S);
     change_list(limiter, "4/s algorithm=sliding-log", WEIR_KEEP);
     for (size_t i = 1; i < 7; i++) {
-        assert_true(weir_restart(limiter, &waiting[i]));
-        assert_int_equal(waiting[i].start.ns, (i < 2 ? 11 : i < 6 ? 12 : 13) * S);
+        assert_int_equal(waiting[i].decision.start.ns, (i < 4 ? 11 : 12) * S);
     }
     assert_int_equal(retry_of(limiter, 3), 2 * S);
-    assert_int_equal(retry_of(limiter, 4), 3 * S);
+    assert_int_equal(retry_of(limiter, 4), 2 * S);
     weir_close(limiter);
 }
 
 /* Moved to where the same rule puts them again, changed as often as one likes. */
-static void test_restart_of_calls_of_several_permits(void **state)
+static void test_calls_of_several_permits_are_moved(void **state)
 {
     (void)state;
     weir_limiter *limiter = open_list("4/s algorithm=sliding-log", 0);
     assert_int_equal(weir_take(limiter, 4).verdict, WEIR_ALLOW);
-    weir_decision three = weir_reserve(limiter, 3, WEIR_FOREVER), next;
-    assert_int_equal(three.start.ns, S);
+    struct waiter three;
+    assert_int_equal(stand(limiter, &three, 3).start.ns, S);
     for (int i = 0; i < 4; i++) {
         change_list(limiter, "4/s algorithm=sliding-log", WEIR_KEEP);
-        assert_true(weir_restart(limiter, &three));
-        assert_int_equal(three.start.ns, S);
+        assert_int_equal(three.decision.start.ns, S);
     }
-    next = weir_reserve(limiter, 2, WEIR_FOREVER);
-    assert_int_equal(next.start.ns, 2 * S);
+    assert_int_equal(weir_reserve(limiter, 2, WEIR_FOREVER).start.ns, 2 * S);
     weir_close(limiter);
 }
 
 /* However often the limit is changed, a line that is longer than the ring does not grow. */
-static void test_restart_of_a_long_line(void **state)
+static void test_a_long_line_is_moved(void **state)
 {
     (void)state;
     weir_limiter *limiter = open_list("4/s algorithm=sliding-log", 0);
-    weir_decision last = weir_reserve(limiter, 3, WEIR_FOREVER);
-    for (int i = 0; i < 20; i++) last = weir_reserve(limiter, 3, WEIR_FOREVER);
-    uint64_t start_ns = 0;
-    for (int i = 0; i < 5; i++) {
+    struct waiter waiter[21];
+    for (uint64_t i = 0; i < 21; i++) assert_int_equal(stand(limiter, &waiter[i], 3).start.ns, i * S);
+    for (int change = 0; change < 5; change++) {
         change_list(limiter, "4/s algorithm=sliding-log", WEIR_KEEP);
-        assert_true(weir_restart(limiter, &last));
-        if (i > 0) assert_int_equal(last.start.ns, start_ns);
-        start_ns = last.start.ns;
+        for (uint64_t i = 1; i < 21; i++) assert_int_equal(waiter[i].decision.start.ns, i * S);
     }
     weir_close(limiter);
 }
 
 /* Of a line from which somebody has gone only those who are left wait. */
-static void test_restart_after_a_cancel(void **state)
+static void test_moved_after_a_cancel(void **state)
 {
     (void)state;
     weir_limiter *limiter = open_list("2/s algorithm=sliding-log", 0);
     assert_int_equal(weir_take(limiter, 1).verdict, WEIR_ALLOW);
     set_ns(limiter, 200 * MS);
     assert_int_equal(weir_take(limiter, 1).verdict, WEIR_ALLOW);
-    weir_decision first = weir_reserve(limiter, 1, WEIR_FOREVER), second = weir_reserve(limiter, 1, WEIR_FOREVER);
+    struct waiter first;
+    stand(limiter, &first, 1);
+    weir_decision second = weir_reserve(limiter, 1, WEIR_FOREVER);
     weir_cancel(limiter, &second);
     change_list(limiter, "2/s algorithm=sliding-log", WEIR_KEEP);
-    assert_true(weir_restart(limiter, &first));
-    assert_int_equal(first.start.ns, S);
+    /* Of the two that they had pushed out only the later one is known. */
+    assert_int_equal(first.decision.start.ns, 1200 * MS);
     weir_close(limiter);
 }
 
@@ -460,15 +453,14 @@ static void test_cancel_while_others_wait(void **state)
     set_ns(limiter, 100 * MS);
     weir_decision b = weir_take(limiter, 1);
     weir_cancel(limiter, &a);
-    weir_decision c = weir_reserve(limiter, 1, WEIR_FOREVER);
+    struct waiter c, d;
+    stand(limiter, &c, 1);
     weir_cancel(limiter, &b);
-    weir_decision d = weir_reserve(limiter, 1, WEIR_FOREVER);
-    assert_int_equal(c.start.ns, 200 * MS);
-    assert_int_equal(d.start.ns, 300 * MS);
+    stand(limiter, &d, 1);
+    assert_int_equal(c.decision.start.ns, 200 * MS);
+    assert_int_equal(d.decision.start.ns, 300 * MS);
     change_list(limiter, "1/h algorithm=sliding-log", WEIR_KEEP);
-    assert_true(weir_restart(limiter, &c));
-    assert_true(weir_restart(limiter, &d));
-    assert_int_equal(d.start.ns, c.start.ns + 3600 * S);
+    assert_int_equal(d.decision.start.ns, c.decision.start.ns + 3600 * S);
     weir_close(limiter);
 }
 
@@ -517,7 +509,7 @@ static void test_mistakes(void **state)
         {"10/s edge=shut", 11, "expected edge=open or edge=closed"},
     };
     CHECK_MISTAKES(rows);
-    struct log log = log_of("268435456/s algorithm=sliding-log");
+    struct by_hand log = log_of("268435456/s algorithm=sliding-log");
     assert_int_equal(weir_state_size(&log.plan), STAMPS_HEADER * sizeof(uint64_t) + (UINT64_C(1) << 30));
     free(log.state);
 }
@@ -540,7 +532,7 @@ static void test_most_in(void **state)
     (void)state;
     enum { GRANTS = 400 };
     for (size_t i = 0; i < LENGTH(texts); i++) {
-        struct log log = log_of(texts[i]);
+        struct by_hand log = log_of(texts[i]);
         const struct plan *inside = plan_inside_const(&log.plan);
         uint64_t grant[GRANTS], now_ns = S;
         for (int j = 0; j < GRANTS;) {
@@ -592,7 +584,7 @@ static void test_facts(void **state)
 static void test_full(void **state)
 {
     (void)state;
-    struct log log = log_of("2/s algorithm=sliding-log");
+    struct by_hand log = log_of("2/s algorithm=sliding-log");
     weir_decision decision = weir_decide(&log.plan, log.state, at(S), 0);
     assert_int_equal(weir_full_ns(&log.plan, &decision), 0);
     decision = weir_decide(&log.plan, log.state, at(S), 1);
@@ -624,10 +616,10 @@ int main(void)
         cmocka_unit_test(test_charge),
         cmocka_unit_test(test_change_of_count_and_period),
         cmocka_unit_test(test_growth_under_load),
-        cmocka_unit_test(test_restart),
-        cmocka_unit_test(test_restart_of_calls_of_several_permits),
-        cmocka_unit_test(test_restart_of_a_long_line),
-        cmocka_unit_test(test_restart_after_a_cancel),
+        cmocka_unit_test(test_waiters_are_moved),
+        cmocka_unit_test(test_calls_of_several_permits_are_moved),
+        cmocka_unit_test(test_a_long_line_is_moved),
+        cmocka_unit_test(test_moved_after_a_cancel),
         cmocka_unit_test(test_cancel_while_others_wait),
         cmocka_unit_test(test_who_waits_is_moved),
         cmocka_unit_test(test_text),

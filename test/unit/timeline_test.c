@@ -16,6 +16,7 @@
 #include "core/timeline.h"
 #include "plan/plan.h"
 #include "unit/plans.h"
+#include "unit/standing.h"
 #include "unit/random.h"
 
 enum { UNREAD_MAX = 64, RANDOM_CALLS = 20000, STATE_SIZE = TIMELINE_WORDS * sizeof(uint64_t) };
@@ -589,19 +590,17 @@ static void waiters_are_carried_as_permits(void **unused)
     for (size_t i = 0; i < LENGTH(texts); i++) {
         weir_limiter *limiter = open_pacer(texts[i][0]);
         const uint64_t spacing_ns = i == 0 ? MS : 500 * US;
-        weir_decision waiting[3];
+        struct waiter waiting[3];
         weir_take(limiter, 1);
         set_ns(limiter, 10 * MS);
         weir_take(limiter, 1);
         if (i == 0) weir_take(limiter, 1);
         for (uint64_t j = 0; j < 3; j++) {
-            waiting[j] = weir_reserve(limiter, 1, WEIR_FOREVER);
-            assert_int_equal(waiting[j].delay_ns, (j + 1) * spacing_ns);
+            assert_int_equal(stand(limiter, &waiting[j], 1).delay_ns, (j + 1) * spacing_ns);
         }
         change(limiter, texts[i][1], WEIR_KEEP);
         for (uint64_t j = 0; j < 3; j++) {
-            assert_true(weir_restart(limiter, &waiting[j]));
-            assert_in_range(waiting[j].delay_ns, (j + 1) * spacing_ns / 2, (j + 1) * spacing_ns / 2 + 4);
+            assert_in_range(waiting[j].decision.delay_ns, (j + 1) * spacing_ns / 2, (j + 1) * spacing_ns / 2 + 4);
         }
         assert_in_range(weir_reserve(limiter, 1, WEIR_FOREVER).delay_ns, 2 * spacing_ns, 2 * spacing_ns + 4);
         weir_close(limiter);

@@ -336,7 +336,7 @@ static void alternation(void **state)
     /* One text after another, the same in other words, other keys, a look, a name: none of it is. */
     rig_send(rig, "WEIR.LIMIT SET api 3/h\r\n");
     for (unsigned i = 0; i < 4; i++) {
-        RIG_SAY(rig, "WEIR.TAKE", i < 2 ? "10/s" : "10/s burst=1000", "a");
+        RIG_SAY(rig, "WEIR.TAKE", i < 2 ? "10/h" : "10/h burst=1000", "a");
         RIG_SAY(rig, "WEIR.TAKE", i % 2 == 0 ? "10/s burst=10" : "10/s", "b");
         RIG_SAY(rig, "WEIR.TAKE", i % 2 == 0 ? "10/s" : "20/s", i % 2 == 0 ? "c" : "d");
         RIG_SAY(rig, "WEIR.TAKE", "10/s", "e");
@@ -347,9 +347,9 @@ static void alternation(void **state)
     assert_int_equal(rig->service.note_count, 0);
     assert_int_equal(atom_load(count), 0);
     /* This is, whoever brings the texts. */
-    RIG_SAY(rig, "WEIR.TAKE", "10/s", "a");
+    RIG_SAY(rig, "WEIR.TAKE", "10/h", "a");
     assert_int_equal(atom_load(count), 1);
-    assert_string_equal(note->text, "key \"a\" is asked under \"10/s burst=1000 algorithm=gcra\" and \"10/s burst=10 "
+    assert_string_equal(note->text, "key \"a\" is asked under \"10/h burst=1000 algorithm=gcra\" and \"10/h burst=10 "
                                     "algorithm=gcra\" in turn: it owes less by one than by the other; give the limit a "
                                     "name");
     for (unsigned i = 0; i < 50; i++) rig_send(rig, "CL.THROTTLE t 1 1 60\r\nCL.THROTTLE t 9 1 60\r\n");

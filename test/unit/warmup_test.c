@@ -14,6 +14,7 @@
 #include "core/algorithm.h"
 #include "plan/plan.h"
 #include "unit/plans.h"
+#include "unit/standing.h"
 
 /* Until the next one starts. */
 static uint64_t owed(const struct subject *subject, uint64_t now_ns)
@@ -202,12 +203,12 @@ static void waiters_move_with_the_rate(void **unused)
     (void)unused;
     weir_limiter *limiter = open_manual("10/s warmup=1s cold=1 start=empty");
     weir_take(limiter, 50);
-    weir_decision first = weir_reserve(limiter, 10, WEIR_FOREVER), second = weir_reserve(limiter, 1, WEIR_FOREVER);
+    struct waiter first, second;
+    stand(limiter, &first, 10);
+    stand(limiter, &second, 1);
     change(limiter, "1/s warmup=1s cold=1", WEIR_KEEP);
-    assert_true(weir_restart(limiter, &first));
-    assert_true(weir_restart(limiter, &second));
-    assert_int_equal(first.start.ns, 50 * S);
-    assert_int_equal(second.start.ns, 60 * S);
+    assert_int_equal(first.decision.start.ns, 5 * S);
+    assert_int_equal(second.decision.start.ns, 15 * S);
     weir_close(limiter);
 }
 
@@ -216,11 +217,10 @@ static void a_cold_waiter_keeps_his_start(void **unused)
     (void)unused;
     weir_limiter *limiter = open_manual("2/s warmup=4s");
     weir_take(limiter, 1);
-    weir_decision waits = weir_reserve(limiter, 1, WEIR_FOREVER);
-    assert_int_equal(waits.start.ns, 1375 * MS);
+    struct waiter waits;
+    assert_int_equal(stand(limiter, &waits, 1).start.ns, 1375 * MS);
     change(limiter, "2/s warmup=4s", WEIR_KEEP);
-    assert_true(weir_restart(limiter, &waits));
-    assert_int_equal(waits.start.ns, 1375 * MS);
+    assert_int_equal(waits.decision.start.ns, 1375 * MS);
     weir_close(limiter);
 }
 

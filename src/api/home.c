@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT
+   home.c - where the state of a limiter lives: in its word, its log or its cell.
+
+   At most one of them is open.  Nobody is told which: a caller asks each of them, and when none is open, asks them all
+   again.  That is the gate that a change closes: what was in the home is the setter's plain memory then, to be changed
+   without a thought for anybody else, until it opens a home again, the same or another one. */
+#include "api/limiter.h"
+#include "core/clock.h"
+#include "core/num.h"
+
+/* A log remembers no more calls than about so many that wait for their start: 32 MB of them. */
+enum { WAITING_MAX = 1 << 22 };
+
+/* ---- looking ---- */
+
+static bool word_is_open(const weir_limiter *limiter)
+{
+    const struct word_seen seen = word_see(&limiter->word);
+    union rule_words copy;
+    copy.word[RULE_KIND] = atom_load(&seen.rule[RULE_KIND]);
+    return copy.rule.algorithm != ALGORITHM_ELSEWHERE;
+}
+
+static bool log_is_home(const weir_limiter *limiter)
+{
+    const struct log *log = limiter_log(limiter);
+    return log != NULL && log_is_open(log);
+}
+
+bool home_is_open(const weir_limiter *limiter)
+{
+    return word_is_open(limiter) || log_is_home(limiter) || cell_is_filled(&limiter->cell);
+}
+
+void limiter_look(weir_limiter *limiter, void (*look)(const struct cell_content *content, void *context), void *context)
+{
+    for (;;) {
+        struct cell_content of_word = {.count = 1};
+        uint64_t value;
+        word_read(&limiter->word, &of_word.rule[0], &value);
+        of_word.state = &value;
+        const bool here = of_word.rule[0].algorithm != ALGORITHM_ELSEWHERE;
+        if (here) look(&of_word, context);
+        if (here || cell_look(&limiter->cell, look, context) || log_is_home(limiter)) return;
+        host_yield();
+    }
+}
+
+void home_look(weir_limiter *limiter, void (*look)(const struct cell_content *content, void *context), void *context)
+{
+    struct cell_content of_log = {.rule = {plan_inside_const(&limiter->plan)->rule[0]}, .count = 1};
+    if (limiter->home == HOME_LOG) look(&of_log, context);
+    else limiter_look(limiter, look, context);
+}
+
+void limiter_shift(weir_limiter *limiter, int64_t permits)
+{
+    while (!cell_shift(&limiter->cell, permits) && !word_is_open(limiter) && !log_is_home(limiter)) host_yield();
+}
+
+/* ---- room ---- */
+
+/* One limit whose state is a word, or nothing at all. */
+static bool fits_word(const struct plan *plan)
+{
+    const struct algorithm *algorithm = algorithm_of(&plan->rule[0]);
+    return plan->count == 1 && state_words(&plan->rule[0], algorithm) <= 1 && algorithm->refused == NULL;
+}
+
+enum home home_of(const struct plan *plan)
+{
+    if (plan->count == 1 && log_fits(&plan->rule[0])) return HOME_LOG;
+    return fits_word(plan) ? HOME_WORD : HOME_CELL;
+}
+
+/* Closed, with room for so many.  Each is at least twice as large as the one before, or comes months after it: so those
+   that a caller may still look at are kept until the limiter is closed, and hang on the next one. */
+static struct log *make_log(const weir_limiter *limiter, uint64_t capacity, uint64_t now_ns)
+{
+    struct log *log = host_allocate(log_size(capacity));
+    if (log == NULL) return NULL;
+    log_make(log, capacity, now_ns, host_yield);
+    log->older = limiter_log(limiter);
+    return log;
+}
+
+static size_t cell_bytes(const struct plan *plan)
+{
+    return words_before(plan_rules(plan), (int)plan->count) * sizeof(uint64_t);
+}
+
+uint64_t limiter_bytes(const struct plan *plan)
+{
+    const enum home home = home_of(plan);
+    const uint64_t log = home == HOME_LOG ? log_size(log_capacity(plan->rule[0].burst)) : 0;
+    return sizeof(weir_limiter) + (home == HOME_CELL ? cell_bytes(plan) : log);
+}
+
+struct room home_make_room(const weir_limiter *limiter, const struct plan *plan, uint64_t now_ns)
+{
+    const enum home home = home_of(plan);
+    struct room room = {.home = home};
+    if (home == HOME_CELL) {
+        room.state = host_allocate(cell_bytes(plan));
+        room.failed = room.state == NULL;
+    }
+    if (home == HOME_LOG) {
+        const struct log *log = limiter_log(limiter);
+        const uint64_t capacity = log_capacity(plan->rule[0].burst);
+        const bool small = log == NULL || log->mask + 1 < capacity, old = log != NULL && now_ns >= log_ends_ns(log);
+        if (small || old) room.log = make_log(limiter, most(capacity, log == NULL ? 0 : log->mask + 1), now_ns);
+        room.failed = (small || old) && room.log == NULL;
+    }
+    return room;
+}
+
+/* ---- closed ---- */
+
+void home_close(weir_limiter *limiter, struct held *held)
+{
+    *held = (struct held){.home = limiter->home, .content.count = 1};
+    if (held->home == HOME_WORD) word_close(&limiter->word, held->content.rule, &held->value);
+    if (held->home == HOME_LOG) log_close(limiter_log(limiter), &held->log);
+    if (held->home == HOME_CELL) cell_close(&limiter->cell, &held->content);
+    else held->content.state = &held->value;
+    /* After the closing: what was told to be out by then is known. */
+    const bool leased = held->home != HOME_LOG && held->content.count == 1;
+    held->out = leased ? atom_load_acquire(&limiter->word.out) : 0;
+}
+
+void home_open(weir_limiter *limiter, struct held *held)
+{
+    limiter->home = held->home;
+    if (held->home == HOME_WORD) word_open_with(&limiter->word, held->content.rule, held->value);
+    if (held->home == HOME_LOG) log_open(&held->log);
+    if (held->home == HOME_CELL) cell_open_with(&limiter->cell, &held->content);
+}
+
+static void carry_log(weir_limiter *limiter, struct held *held, const struct rule *rule, struct log *larger,
+                      uint64_t now_ns, weir_carry carry)
+{
+    const bool stays = held->home == HOME_LOG;
+    if (!stays) log_close(larger != NULL ? larger : limiter_log(limiter), &held->log);
+    else if (larger != NULL) log_move(&held->log, larger, now_ns);
+    if (larger != NULL) atom_store_release(&limiter->log, (uintptr_t)larger);
+    if (!stays || carry == WEIR_RESET) log_forget(&held->log, stays ? now_ns : WEIR_FOREVER);
+    log_change(&held->log, rule);
+}
+
+void home_carry(weir_limiter *limiter, struct held *held, struct rule rule[], int count, const struct room *room,
+                uint64_t stood_ns, uint64_t now_ns, weir_carry carry)
+{
+    const struct cell_content before = held->content;
+    const enum home home = room->home;
+    uint64_t value = 0, *state = home == HOME_CELL ? room->state : &value;
+    /* Or what they spend would be forgotten. */
+    if (held->out != 0) lease_hold(before.rule, before.state, stood_ns, held->out);
+    held->content = (struct cell_content){.state = state, .count = count};
+    for (int i = 0; i < count; i++) {
+        rule[i].anchor_tick = home == HOME_WORD ? word_anchor(&limiter->word) : 1;
+        held->content.rule[i] = rule[i];
+    }
+    if (home == HOME_LOG) carry_log(limiter, held, rule, room->log, now_ns, carry);
+    else if (held->home != HOME_LOG) cell_carry(&before, &held->content, stood_ns, carry);
+    if (held->home == HOME_CELL) host_free(before.state);
+    held->value = value;
+    held->content.state = home == HOME_CELL ? room->state : &held->value;
+    held->home = home;
+    held->out = home != HOME_LOG && count == 1 ? atom_load_acquire(&limiter->word.out) : 0;
+}
+
+/* A ring twice as large as the one in use, or NULL. */
+static struct log *make_wider(const weir_limiter *limiter, uint64_t count, uint64_t now_ns)
+{
+    const uint64_t capacity = limiter_log(limiter)->mask + 1;
+    const bool wide = capacity >= WAITING_MAX && capacity / 4 >= count;
+    return wide ? NULL : make_log(limiter, 2 * capacity, now_ns);
+}
+
+static void widen(weir_limiter *limiter, struct held *held, struct log *log, uint64_t now_ns)
+{
+    log_move(&held->log, log, now_ns);
+    atom_store_release(&limiter->log, (uintptr_t)log);
+    atom_store(&limiter->clock_ends_ns, log_ends_ns(log));
+}
+
+bool home_widen(weir_limiter *limiter, struct held *held, uint64_t now_ns)
+{
+    struct log *log = make_wider(limiter, held->content.rule[0].burst, now_ns);
+    if (log != NULL) widen(limiter, held, log, now_ns);
+    return log != NULL;
+}
+
+int limiter_grow_log(weir_limiter *limiter, const struct log *full, uint64_t now_ns)
+{
+    struct held held;
+    if (limiter->home != HOME_LOG || limiter_log(limiter) != full) return 0; /* it has moved meanwhile */
+    struct log *log = make_wider(limiter, plan_inside_const(&limiter->plan)->rule[0].burst, now_ns);
+    if (log == NULL) return WEIR_ENOMEM;
+    home_close(limiter, &held);
+    widen(limiter, &held, log, now_ns);
+    home_open(limiter, &held);
+    return 0;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT
+   queue.c - who waits for a start, and what a change of the limit does to them.
+
+   A waiter stands in the line of its thread, so coming and going writes nothing that others read.  It holds the lock of
+   its line while it asks a home once and joins.  So whoever closes the homes first and then takes the locks has all:
+
+       waiter   lock line;  ask;  has a start: join;  unlock        finds the homes closed: unlock, and again
+       setter   close homes;  lock lines: collect;  last to first: out;  change;  first to last: in;  unlock;  open
+
+   Taken out in that order each of them is the last at its moment, so what it had is given back exactly.  The order in
+   which they had asked is that of their ends, or in a cell a number of its own.  A waiter whose start has come has had
+   it, and stays as it is, however late it wakes.
+
+   Behind a start that weir_reserve has promised it is not the last.  Then it is settled as any call is: what it has
+   stays used, where others rely on it, and it gets a start behind them. */
+#include "api/limiter.h"
+#include "core/clock.h"
+#include "core/num.h"
+
+enum { SPINS_BEFORE_YIELD = 100, BINS = 32 };
+
+/* ---- lines ---- */
+
+void line_lock(struct line *line)
+{
+    uint64_t expected = 0;
+    for (unsigned turn = 1; !atom_swap(&line->lock, &expected, 1); turn++) {
+        if (turn % SPINS_BEFORE_YIELD == 0) host_yield();
+        else atom_pause();
+        expected = 0;
+    }
+}
+
+void line_unlock(struct line *line)
+{
+    atom_store_release(&line->lock, 0);
+}
+
+void line_join(struct line *line, struct waiter *waiter)
+{
+    waiter->before = NULL;
+    waiter->after = line->first;
+    if (line->first != NULL) line->first->before = waiter;
+    line->first = waiter;
+}
+
+void line_leave(struct line *line, struct waiter *waiter)
+{
+    if (waiter->before != NULL) waiter->before->after = waiter->after;
+    else line->first = waiter->after;
+    if (waiter->after != NULL) waiter->after->before = waiter->before;
+}
+
+void limiter_forget_waiters(weir_limiter *limiter)
+{
+    for (int i = 0; i <= HOST_SLOTS; i++) {
+        limiter->line[i].first = NULL;
+        line_unlock(&limiter->line[i]);
+    }
+    atom_store(&limiter->naps.count, 0);
+}
+
+/* ---- in order ---- */
+
+static bool is_later(enum home home, const struct waiter *one, const struct waiter *other)
+{
+    if (home == HOME_CELL) return one->undo.order > other->undo.order;
+    return (int64_t)(one->decision.end - other->decision.end) > 0;
+}
+
+/* Two queues, the last one first. */
+static struct waiter *merged(enum home home, struct waiter *one, struct waiter *other)
+{
+    struct waiter *first = NULL, **to = &first;
+    while (one != NULL && other != NULL) {
+        struct waiter **later = is_later(home, one, other) ? &one : &other;
+        *to = *later;
+        to = &(*later)->next;
+        *later = (*later)->next;
+    }
+    *to = one != NULL ? one : other;
+    return first;
+}
+
+/* Each bin holds twice as many as the one before, sorted, or none. */
+static void sort_in(enum home home, struct waiter *bins[BINS], struct waiter *waiter)
+{
+    int bin = 0;
+    waiter->next = NULL;
+    for (; bin < BINS - 1 && bins[bin] != NULL; bin++) {
+        waiter = merged(home, bins[bin], waiter);
+        bins[bin] = NULL;
+    }
+    bins[bin] = merged(home, bins[bin], waiter);
+}
+
+/* Who knows its start since another limit than the last one has had it. */
+static bool waits(const weir_limiter *limiter, const struct waiter *waiter, uint64_t now_ns)
+{
+    const weir_decision *decision = &waiter->decision;
+    return decision->verdict == WEIR_ALLOW && decision->start.ns > now_ns &&
+           (uint32_t)decision->reserved == limiter->generation;
+}
+
+void queue_hold(weir_limiter *limiter)
+{
+    for (int i = 0; i <= HOST_SLOTS; i++) {
+        struct line *line = &limiter->line[i];
+        line_lock(line);
+        if (line->first == NULL) line_unlock(line); /* nobody joins before a home is open */
+    }
+}
+
+struct waiter *queue_collect(weir_limiter *limiter, enum home home, uint64_t now_ns)
+{
+    struct waiter *bins[BINS] = {NULL}, *last = NULL;
+    for (int i = 0; i <= HOST_SLOTS; i++) {
+        for (struct waiter *waiter = limiter->line[i].first; waiter != NULL; waiter = waiter->after) {
+            if (waits(limiter, waiter, now_ns)) sort_in(home, bins, waiter);
+        }
+    }
+    for (int bin = 0; bin < BINS; bin++) last = merged(home, bins[bin], last);
+    return last;
+}
+
+/* Before a home is open: a line that had nobody in it is not held, and must not have anybody now. */
+void queue_release(weir_limiter *limiter)
+{
+    for (int i = 0; i <= HOST_SLOTS; i++) {
+        if (limiter->line[i].first != NULL) line_unlock(&limiter->line[i]);
+    }
+}
+
+/* ---- out ---- */
+
+static void take_out(struct held *held, const struct waiter *waiter, uint64_t now_ns)
+{
+    const struct rules rules = {held->content.rule, held->content.count};
+    const weir_decision *decision = &waiter->decision;
+    if (held->home == HOME_LOG) log_take_out(&held->log, decision, waiter->cost);
+    else undo_call(rules, held->content.state, now_ns, decision, waiter->cost, waiter->end, &waiter->undo);
+}
+
+struct waiter *queue_take_out(struct held *held, struct waiter *last, uint64_t now_ns)
+{
+    struct waiter *first = NULL;
+    while (last != NULL) {
+        struct waiter *waiter = last;
+        last = waiter->next;
+        take_out(held, waiter, now_ns);
+        waiter->next = first;
+        first = waiter;
+    }
+    return first;
+}
+
+/* ---- in ---- */
+
+/* Up to so many permits, the most that may ever pass at once. */
+static uint64_t largest(const struct rule *rule, uint64_t permits)
+{
+    uint64_t may = 0, may_not = permits;
+    if (algorithm_may_pass(rule, permits)) return permits;
+    while (may_not - may > 1) {
+        const uint64_t middle = may + (may_not - may) / 2;
+        if (algorithm_may_pass(rule, middle)) may = middle;
+        else may_not = middle;
+    }
+    return may;
+}
+
+/* A call that is too large for this limit waits as the largest would, and uses what it costs. */
+static void let_in_as_largest(struct held *held, struct ask *ask, weir_decision *decision)
+{
+    struct cell_content *content = &held->content;
+    const struct rules rules = {content->rule, content->count};
+    uint64_t each[WEIR_LIMITS_MAX], *state = content->state;
+    bool none = false;
+    for (int i = 0; i < rules.count; i++) {
+        each[i] = largest(&rules.rule[i], ask->cost);
+        none = none || each[i] == 0;
+    }
+    ask->each = each;
+    if (!none) cell_ask(content, held->out, ask, decision);
+    if (none || decision->verdict != WEIR_ALLOW) return;
+    for (int i = 0; i < rules.count; i++) {
+        const struct rule *rule = &rules.rule[i];
+        const uint64_t start = tick_at(rule, decision->start.ns), cost = ticks_of(rule, ask->cost);
+        uint64_t more = subtract_to_zero(cost, ticks_of(rule, each[i]));
+        ask->end[i] = algorithm_charge(rule, state, start, &more).end;
+        state += state_words(rule, algorithm_of(rule));
+    }
+    undo_end(rules, content->state, ask->undo);
+    decision->end = ask->end[decision->limit];
+    decision->charged = ask->cost;
+    decision->reserved &= ~DECISION_EACH;
+}
+
+/* Where nothing can be taken ahead it is taken as of the time when it can be.  Beside leases the waiter comes again. */
+static void let_in(weir_limiter *limiter, struct held *held, struct waiter *waiter, uint64_t now_ns)
+{
+    weir_decision *decision = &waiter->decision;
+    struct ask ask = {.now_ns = now_ns,
+                      .wait_max_ns = WEIR_FOREVER,
+                      .cost = waiter->cost,
+                      .end = waiter->end,
+                      .undo = &waiter->undo,
+                      .again = waiter->again,
+                      .uncounted = true};
+    if (held->home == HOME_LOG) {
+        bool in = log_let_in(&held->log, now_ns, waiter->cost, decision);
+        while (!in && home_widen(limiter, held, now_ns)) in = log_let_in(&held->log, now_ns, waiter->cost, decision);
+        if (!in) decision->verdict = 0;
+        return;
+    }
+    cell_ask(&held->content, held->out, &ask, decision);
+    if (decision->verdict == WEIR_NEVER) let_in_as_largest(held, &ask, decision);
+    if (decision->verdict == WEIR_DENY && decision->retry_ns != WEIR_FOREVER && held->out == 0) {
+        ask.now_ns = add_saturating(now_ns, decision->retry_ns);
+        cell_ask(&held->content, 0, &ask, decision);
+        decision->delay_ns = subtract_to_zero(decision->start.ns, now_ns);
+    }
+    if (decision->verdict != WEIR_ALLOW) decision->verdict = 0;
+}
+
+void queue_let_in(weir_limiter *limiter, struct held *held, struct waiter *first, uint64_t now_ns)
+{
+    for (struct waiter *waiter = first; waiter != NULL; waiter = waiter->next) let_in(limiter, held, waiter, now_ns);
+}
