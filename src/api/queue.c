@@ -169,28 +169,31 @@ static uint64_t largest(const struct rule *rule, uint64_t permits)
     return may;
 }
 
-/* A call that is too large for this limit waits as the largest would, and uses what it costs. */
-static void let_in_as_largest(struct held *held, struct ask *ask, weir_decision *decision)
+/* A call that is too large for this limit waits as the largest would: that many permits in each of its limits. */
+static bool as_largest(struct rules rules, struct ask *ask, uint64_t *each)
 {
-    struct cell_content *content = &held->content;
-    const struct rules rules = {content->rule, content->count};
-    uint64_t each[WEIR_LIMITS_MAX], *state = content->state;
-    bool none = false;
+    bool any = true;
     for (int i = 0; i < rules.count; i++) {
         each[i] = largest(&rules.rule[i], ask->cost);
-        none = none || each[i] == 0;
+        any = any && each[i] != 0;
     }
     ask->each = each;
-    if (!none) cell_ask(content, held->out, ask, decision);
-    if (none || decision->verdict != WEIR_ALLOW) return;
+    return any;
+}
+
+/* And uses what it costs. */
+static void charge_the_rest(struct held *held, struct ask *ask, weir_decision *decision)
+{
+    const struct rules rules = {held->content.rule, held->content.count};
+    uint64_t *state = held->content.state;
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
         const uint64_t start = tick_at(rule, decision->start.ns), cost = ticks_of(rule, ask->cost);
-        uint64_t more = subtract_to_zero(cost, ticks_of(rule, each[i]));
+        uint64_t more = subtract_to_zero(cost, ticks_of(rule, ask->each[i]));
         ask->end[i] = algorithm_charge(rule, state, start, &more).end;
         state += state_words(rule, algorithm_of(rule));
     }
-    undo_end(rules, content->state, ask->undo);
+    undo_end(rules, held->content.state, ask->undo);
     decision->end = ask->end[decision->limit];
     decision->charged = ask->cost;
     decision->reserved &= ~DECISION_EACH;
@@ -200,6 +203,7 @@ static void let_in_as_largest(struct held *held, struct ask *ask, weir_decision 
 static void let_in(weir_limiter *limiter, struct held *held, struct waiter *waiter, uint64_t now_ns)
 {
     weir_decision *decision = &waiter->decision;
+    uint64_t each[WEIR_LIMITS_MAX];
     struct ask ask = {.now_ns = now_ns,
                       .wait_max_ns = WEIR_FOREVER,
                       .cost = waiter->cost,
@@ -213,14 +217,17 @@ static void let_in(weir_limiter *limiter, struct held *held, struct waiter *wait
         if (!in) decision->verdict = 0;
         return;
     }
-    cell_ask(&held->content, held->out, &ask, decision);
-    if (decision->verdict == WEIR_NEVER) let_in_as_largest(held, &ask, decision);
+    struct cell_content *content = &held->content;
+    const struct rules rules = {content->rule, content->count};
+    cell_ask(content, held->out, &ask, decision);
+    if (decision->verdict == WEIR_NEVER && as_largest(rules, &ask, each)) cell_ask(content, held->out, &ask, decision);
     if (decision->verdict == WEIR_DENY && decision->retry_ns != WEIR_FOREVER && held->out == 0) {
         ask.now_ns = add_saturating(now_ns, decision->retry_ns);
-        cell_ask(&held->content, 0, &ask, decision);
+        cell_ask(content, 0, &ask, decision);
         decision->delay_ns = subtract_to_zero(decision->start.ns, now_ns);
     }
     if (decision->verdict != WEIR_ALLOW) decision->verdict = 0;
+    else if (ask.each != NULL) charge_the_rest(held, &ask, decision);
 }
 
 void queue_let_in(weir_limiter *limiter, struct held *held, struct waiter *first, uint64_t now_ns)

@@ -113,7 +113,7 @@ static int choose_width(struct take *take, weir_table_options *options, weir_pla
     if (slot_bytes * KEYS_LEAST > WIDE_BYTES_MAX || !plan_of_width(width, words)) {
         return trouble("take: %s keeps %llu bytes for each key, which is too much for a state file; "
                        "algorithm=sliding-window comes close to it with 24",
-                       take->limit, (unsigned long long)(needed * WORD_BYTES));
+                       take->limit, (unsigned long long)needed * WORD_BYTES);
     }
     options->plan = width;
     options->keys_max = least(most(WIDE_BYTES / slot_bytes, KEYS_LEAST), KEYS_MAX);

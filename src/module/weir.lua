@@ -475,31 +475,32 @@ local function read_hold()
     mistake(at, 'hold= belongs to limits on how many run at once, which are kept for later')
 end
 
--- Its name, the algorithm that it brings, those that know it, and who reads its value: the order is that of choosing.
+-- Its name, the algorithm that it brings, those that know it, and who reads its value: the order is that of
+-- src/plan/option.c, so that both choose the same algorithm and name the same mistake first.
 local OPTIONS = {
     {'burst', nil, 'gcra, hybrid, bursty, leaky',
         amount_into('burst', nil, 'expected a count or a time; for example burst=20 or burst=2s')},
-    {'algorithm', nil, nil, read_algorithm},
+    {'cold', 'warmup', 'warmup', factor_into('expected a number from 1; for example cold=3',
+        'cold is 1 or more: how much slower a cold start is; for example cold=3')},
     {'catchup', 'hybrid', 'hybrid, timeline',
         factor_into('expected a number from 1; for example catchup=1.1',
             'catchup is 1 or more: how much faster to run while behind; for example 1.1')},
     {'strictness', 'timeline', 'timeline', read_strictness},
-    {'cold', 'warmup', 'warmup', factor_into('expected a number from 1; for example cold=3',
-        'cold is 1 or more: how much slower a cold start is; for example cold=3')},
-    {'delay', 'leaky', 'leaky', amount_into('delay', 'count', 'expected a count; for example delay=5')},
+    {'algorithm', nil, nil, read_algorithm},
     {'nodelay', 'leaky', 'leaky'},
+    {'delay', 'leaky', 'leaky', amount_into('delay', 'count', 'expected a count; for example delay=5')},
+    {'debt', nil, 'gcra, hybrid, bursty, cycle, sliding-window',
+        amount_into('debt', 'count', 'expected a count; for example debt=1000')},
     {'warmup', 'warmup', 'warmup', amount_into('time', 'time', 'expected a time; for example warmup=10s')},
     {'gap', 'sliding-log', 'sliding-log', amount_into('time', 'time', 'expected a time; for example gap=100ms')},
-    {'hold', nil, nil, read_hold},
     {'block', 'fixed-window', 'fixed-window', amount_into('time', 'time', 'expected a time; for example block=1min')},
     {'pay', 'bursty', 'bursty, warmup', word_into('pay', 'self', 'next')},
     {'align', 'fixed-window', 'cycle, fixed-window', word_into('align', 'clock', 'first')},
     {'edge', 'sliding-log', 'sliding-log', word_into('edge', 'open', 'closed')},
     {'start', nil, 'gcra, hybrid, bursty, warmup', word_into('start', 'full', 'empty')},
-    {'debt', nil, 'gcra, hybrid, bursty, cycle, sliding-window',
-        amount_into('debt', 'count', 'expected a count; for example debt=1000')},
     {'count-refused', 'sliding-log', 'fixed-window, sliding-log'},
     {'shadow'},
+    {'hold', nil, nil, read_hold},
 }
 OPTION = {}
 for i = 1, #OPTIONS do OPTION[OPTIONS[i][1]] = OPTIONS[i] end

@@ -53,7 +53,8 @@ static const char *const listed[] = {"2.1022/11d burst=82 algorithm=leaky nodela
                                      "123456789.000000000000/s",
                                      "17.179869185Gi/1073741824us burst=5",
                                      "10/s burst=0.000003814697265625Gi",
-                                     "10/0.9007199254740625w algorithm=fixed-window"};
+                                     "10/0.9007199254740625w algorithm=fixed-window",
+                                     "2.29k/13s debt=1 start=full count-refused"};
 
 static const char *const pieces[] = {" ",
                                      ";",

@@ -321,7 +321,7 @@ static void end(void)
 #define TAKES_LATER(key, later) DO(TAKE, key, later)
 #define LIVE(number)                                                                                                   \
     {                                                                                                                  \
-        OTHERS + (number), 500                                                                                         \
+        OTHERS + (number), 500, false                                                                                  \
     }
 #define FOUR_LIVE LIVE(0), LIVE(1), LIVE(2), LIVE(3)
 #define SIX_LIVE FOUR_LIVE, LIVE(4), LIVE(5)
@@ -329,11 +329,11 @@ static void end(void)
 
 #define IDLE                                                                                                           \
     {                                                                                                                  \
-        NOBODY, 0                                                                                                      \
+        NOBODY, 0, false                                                                                               \
     }
 #define OWES(key, ahead)                                                                                               \
     {                                                                                                                  \
-        key, ahead                                                                                                     \
+        key, ahead, false                                                                                              \
     }
 #define LEFT(key, ahead)                                                                                               \
     {                                                                                                                  \
