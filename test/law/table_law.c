@@ -317,6 +317,19 @@ static uint64_t live_slots(const struct subject *subject)
     return live;
 }
 
+/* A mark lasts as long as its time is ahead, whoever has that slot now. */
+static bool holds_marks(const struct subject *subject)
+{
+    bool holds = false;
+    for (int i = 0; i < (AREAS + 1) * 2 * HALF_MAX * TABLE_SLOTS; i++) {
+        const struct table_slot *slot =
+            &subject->memory[i / TABLE_SLOTS / (2 * HALF_MAX)][i / TABLE_SLOTS % (2 * HALF_MAX)].slot[i % TABLE_SLOTS];
+        const bool marked = (slot->time.value & TABLE_DISPLACED_BIT) != 0;
+        holds = holds || (marked && table_ahead(slot->time.value, subject->now) != 0);
+    }
+    return holds;
+}
+
 static void pass_time(struct law *law, struct subject *subject)
 {
     const uint64_t far = UINT64_C(1) << 55;
@@ -329,7 +342,7 @@ static void pass_time(struct law *law, struct subject *subject)
         table_sweep(&table->area[i], 0, 2 * table->area[i].half, subject->now);
     table_sweep(&subject->part.area, 0, 2 * subject->part.area.half, subject->now);
     if (table->first + 1 < table->count && subject->now > subject->grown_at + LONGEST) table->first = table->count - 1;
-    if (live_slots(subject) == 0) subject->exact = true;
+    if (live_slots(subject) == 0 && !holds_marks(subject)) subject->exact = true;
 }
 
 static void check_live(struct law *law, const struct subject *subject)
