@@ -449,6 +449,7 @@ static void a_plan_that_is_written_over(void **unused)
     (void)unused;
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = wide_plans_bytes(WIDE_SETS_SOME);
     const int count = 3 * WIDE_SETS_SOME * WIDE_WAYS;
+    enum { SURVIVED = 100 };
     int status = 0, before = 0, after = 0;
     char *memory = mmap(NULL, page + bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(memory, MAP_FAILED);
@@ -464,12 +465,13 @@ static void a_plan_that_is_written_over(void **unused)
     if (child == 0) {
         const weir_plan plan = numbered_plan(count, "");
         signal(SIGSEGV, SIG_DFL);
-        if (mprotect(memory + page, bytes - page, PROT_READ) != 0) _exit(1);
-        wide_plans_remember(plans, wide_fingerprint(rules_of(&plan)), rules_of(&plan));
-        _exit(2);
+        close(STDERR_FILENO); /* a sanitizer that has this signal for itself would tell of it */
+        if (mprotect(memory + page, bytes - page, PROT_READ) == 0)
+            wide_plans_remember(plans, wide_fingerprint(rules_of(&plan)), rules_of(&plan));
+        _exit(SURVIVED);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFSIGNALED(status));
+    assert_false(WIFEXITED(status) && WEXITSTATUS(status) == SURVIVED);
     for (int i = 0; i <= count; i++) after += is_remembered(plans, i);
     assert_int_equal(before, WIDE_SETS_SOME * WIDE_WAYS);
     assert_int_equal(after, before - 1);
