@@ -64,6 +64,7 @@ struct scene {
     struct action script[THREADS][ACTIONS];
     bool not_reached;  /* it is always less than may pass */
     bool conserves;    /* nothing is lost */
+    int preemptions;   /* all orders with so many, where there are too many without */
     uint64_t out_most; /* in leases at the change; so many and one may pass after it, or a burst if that is more */
     word_trade_function *trade;
     word_decide_function *decide;
@@ -202,6 +203,7 @@ static void change_limit(const struct actor *actor, const struct action *action)
     uint64_t value;
     to.generation = 1;
     changed_to = to;
+    changed_to.anchor_tick = 0; /* not in force */
     changed_how = action->carry;
     to.anchor_ns = read_clock(actor);
     word_close(&word, &from, &value);
@@ -572,11 +574,13 @@ static const struct scene scenes[] = {
      .script = {{LEASE(0), TAKE(1)}, {LEASE(2)}, {LATER(20), TAKE(29)}},
      .grant = word_grant},
     {.name = "short: changed, keep",
+     .preemptions = 2,
      .limit = BURST_24,
      .before = {LEASE(3), LATER(20)},
      .script = {{SPEND(2), LEASE(0)}, {CHANGE(BURST_18, WEIR_KEEP)}, {TAKE(3), LATER(9)}},
      .grant = word_grant},
     {.name = "changed, keep",
+     .preemptions = 3,
      .limit = BURST_24,
      .before = {LEASE(3), LATER(20)},
      .script = {{SPEND(2), LEASE(0)}, {CHANGE(BURST_18, WEIR_KEEP)}, {TAKE(3), LATER(9)}}},
@@ -586,12 +590,14 @@ static const struct scene scenes[] = {
      .script = {{CHANGE(BURST_4, WEIR_SCALE)}, {TAKE(3), LATER(2)}},
      .out_most = 4},
     {.name = "changed, scale, what is out does not fit and is spent",
+     .preemptions = 3,
      .limit = BURST_32,
      .before = {LEASE(4), LATER(20)},
      .script = {{SPEND(2), LEASE(0)}, {CHANGE(BURST_4, WEIR_SCALE), TAKE(1)}, {LATER(2)}},
      .out_most = 4,
      .not_reached = true},
     {.name = "changed, reset",
+     .preemptions = 3,
      .limit = BURST_18,
      .before = {LEASE(2), LATER(20)},
      .script = {{SPEND(1), LEASE(2)}, {CHANGE(BURST_24, WEIR_RESET)}, {LATER(4), TAKE(3)}}},
@@ -615,6 +621,7 @@ static struct explore_result run_once(bool until_excess)
                                               .begin = begin,
                                               .thread = {run_script, run_script, run_script},
                                               .end = end,
+                                              .preemptions_max = scene->preemptions,
                                               .steps_max = explore_steps_max()};
     return explore(&scenario);
 }
