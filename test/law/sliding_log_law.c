@@ -58,6 +58,7 @@ struct subject {
     uint64_t entry[ENTRIES_MAX]; /* of the list */
     int entries;
     bool exact, goes_back; /* the list knows all; the clock may go back */
+    bool overfull;         /* more starts are promised than a log since then had entries */
     enum way way;
 };
 
@@ -319,6 +320,21 @@ static void let_waiters_in(struct law *law, struct subject *subject)
     }
 }
 
+/* RESET forgets what has started, and of what is promised no more than the log has entries. */
+static void forget(struct subject *subject, weir_carry how)
+{
+    uint64_t promised = 0;
+    for (int i = 0; i < subject->calls; i++) {
+        const struct call *call = &subject->call[i];
+        if (!call->out && !call->forgotten && call->start_ns > subject->now_ns) promised += call->cost;
+    }
+    subject->overfull = promised > subject->rule.burst || (subject->overfull && promised != 0);
+    for (int i = 0; i < subject->calls && how == WEIR_RESET; i++) {
+        struct call *call = &subject->call[i];
+        if (!call->out && (call->start_ns <= subject->now_ns || subject->overfull)) call->forgotten = true;
+    }
+}
+
 static void change(struct law *law, struct subject *subject)
 {
     const struct algorithm *algorithm = algorithm_of(&subject->rule);
@@ -336,9 +352,7 @@ static void change(struct law *law, struct subject *subject)
     law_note(law, "%" PRIu64 " ns: changed, %d", subject->now_ns, (int)how);
     algorithm->carry(&from, &subject->rule, subject->state, next, now, how);
     memcpy(subject->state, next, sizeof next);
-    for (int i = 0; i < subject->calls && how == WEIR_RESET; i++) {
-        if (subject->call[i].start_ns <= subject->now_ns) subject->call[i].forgotten = true;
-    }
+    forget(subject, how);
     let_waiters_in(law, subject);
     if (subject->exact) move_in_list(law, subject);
 }
@@ -376,7 +390,9 @@ static void check_call(struct law *law, const struct subject *subject, int which
     for (int i = 0; i <= which && call->cost != 0; i++) {
         const struct call *earlier = &subject->call[i];
         if (earlier->cost == 0 || earlier->forgotten) continue;
-        if (earlier->start_ns + call->span_ns > call->start_ns) within += earlier->cost;
+        const bool before = earlier->start_ns + call->span_ns <= call->start_ns;
+        const bool after = call->start_ns + call->span_ns <= earlier->start_ns; /* promised, and passed by */
+        if (!before && !after) within += earlier->cost;
         const bool apart = i == which || earlier->start_ns + call->gap_ns <= call->start_ns;
         law_check(law, apart || call->gap_ns == 0,
                   "calls at %" PRIu64 " and %" PRIu64 " are not a gap of %" PRIu64 " apart", earlier->start_ns,
