@@ -29,7 +29,7 @@ set(uses_unpack weir_unpack)
 # Exit status 77 is a skip: the test has printed `skipped: WHAT: WHY; cure: COMMAND`.
 function(weir_test label name tier)
     add_test(NAME ${label}/${name} COMMAND ${ARGN} COMMAND_EXPAND_LISTS)
-    set_tests_properties(${label}/${name} PROPERTIES LABELS "${label};${tier}" TIMEOUT 300 SKIP_RETURN_CODE 77)
+    set_tests_properties(${label}/${name} PROPERTIES LABELS "${label};${tier}" TIMEOUT 600 SKIP_RETURN_CODE 77)
 endfunction()
 
 # A test that cannot be built here is still counted, as skipped.
