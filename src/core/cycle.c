@@ -29,24 +29,22 @@
 #include "core/facts.h"
 #include "core/num.h"
 
-enum { ENDS, USED, WORDS };
-enum { ALIGNED = RULE_A };
+enum { CYCLE_ENDS, CYCLE_USED, CYCLE_WORDS };
+enum { CYCLE_ALIGNED = RULE_A };
 
-_Static_assert((int)WORDS <= (int)STATE_WORDS_MAX, "cycle fits the state");
-
-#define FAR (INT64_MAX / 2) /* as many permits can be added and subtracted */
+_Static_assert((int)CYCLE_WORDS <= (int)STATE_WORDS_MAX, "cycle fits the state");
 
 struct cycle {
     uint64_t ends_ns;
     int64_t used;
 };
 
-static uint64_t permits_of(const struct rule *rule)
+static uint64_t cycle_permits(const struct rule *rule)
 {
-    return least(most(rule->burst, 1), FAR);
+    return least(most(rule->burst, 1), TICKS_FAR);
 }
 
-static uint64_t period_of(const struct rule *rule)
+static uint64_t cycle_period_of(const struct rule *rule)
 {
     return most(rule->period_ns, 1);
 }
@@ -66,7 +64,7 @@ static int64_t used_and(int64_t used, uint64_t more)
     return more > (uint64_t)INT64_MAX - (uint64_t)used ? INT64_MAX : (int64_t)((uint64_t)used + more);
 }
 
-static uint64_t tick_of(const struct rule *rule, uint64_t ns)
+static uint64_t cycle_tick_of(const struct rule *rule, uint64_t ns)
 {
     return ns == UINT64_MAX ? UINT64_MAX : plain_tick(rule, ns);
 }
@@ -76,47 +74,47 @@ static uint64_t tick_of(const struct rule *rule, uint64_t ns)
 /* The first beginning of a cycle at or after this time, as the rule alone knows it. */
 static uint64_t boundary_from(const struct rule *rule, uint64_t ns)
 {
-    const uint64_t period = period_of(rule), to_epoch = rule->offset_ns % period;
-    const uint64_t begin = rule->flags & ALIGNED ? period - to_epoch : rule->anchor_ns;
+    const uint64_t period = cycle_period_of(rule), to_epoch = rule->offset_ns % period;
+    const uint64_t begin = rule->flags & CYCLE_ALIGNED ? period - to_epoch : rule->anchor_ns;
     const uint64_t past = ns >= begin ? (ns - begin) % period : ns + (period - begin);
     return past == 0 ? ns : add_saturating(ns, period - past);
 }
 
 static uint64_t begins_ns(const struct rule *rule, struct cycle cycle)
 {
-    return cycle.ends_ns == UINT64_MAX ? UINT64_MAX : subtract_to_zero(cycle.ends_ns, period_of(rule));
+    return cycle.ends_ns == UINT64_MAX ? UINT64_MAX : subtract_to_zero(cycle.ends_ns, cycle_period_of(rule));
 }
 
 /* The cycle that is so many after this one, if nothing more is sold. */
-static struct cycle later(const struct rule *rule, struct cycle cycle, uint64_t after)
+static struct cycle cycle_later(const struct rule *rule, struct cycle cycle, uint64_t after)
 {
-    const uint64_t used = subtract_to_zero(positive(cycle.used), times(after, permits_of(rule)));
-    const uint64_t ends_ns = add_saturating(cycle.ends_ns, times(after, period_of(rule)));
+    const uint64_t used = subtract_to_zero(positive(cycle.used), times(after, cycle_permits(rule)));
+    const uint64_t ends_ns = add_saturating(cycle.ends_ns, times(after, cycle_period_of(rule)));
     return after == 0 ? cycle : (struct cycle){ends_ns, (int64_t)used};
 }
 
-static struct cycle written(const struct rule *rule, const uint64_t *state)
+static struct cycle cycle_written(const struct rule *rule, const uint64_t *state)
 {
-    const int64_t used = (int64_t)state[USED];
-    if (state[ENDS] == 0) return (struct cycle){boundary_from(rule, add_saturating(rule->anchor_ns, 1)), 0};
-    return (struct cycle){state[ENDS], used < -FAR ? -FAR : used};
+    const int64_t used = (int64_t)state[CYCLE_USED];
+    if (state[CYCLE_ENDS] == 0) return (struct cycle){boundary_from(rule, add_saturating(rule->anchor_ns, 1)), 0};
+    return (struct cycle){state[CYCLE_ENDS], used < -TICKS_FAR ? -TICKS_FAR : used};
 }
 
 static struct cycle cycle_at(const struct rule *rule, const uint64_t *state, uint64_t at)
 {
-    const uint64_t period = period_of(rule), ns = plain_ns(rule, at);
-    const struct cycle cycle = written(rule, state);
-    if (ns >= cycle.ends_ns) return later(rule, cycle, (ns - cycle.ends_ns) / period + 1);
+    const uint64_t period = cycle_period_of(rule), ns = plain_ns(rule, at);
+    const struct cycle cycle = cycle_written(rule, state);
+    if (ns >= cycle.ends_ns) return cycle_later(rule, cycle, (ns - cycle.ends_ns) / period + 1);
     const uint64_t back = (cycle.ends_ns - 1 - ns) / period;
     if (back == 0) return cycle;
-    const uint64_t used = positive(used_and(cycle.used, times(back, permits_of(rule))));
+    const uint64_t used = positive(used_and(cycle.used, times(back, cycle_permits(rule))));
     return (struct cycle){cycle.ends_ns - back * period, (int64_t)used};
 }
 
 static void write_down(uint64_t *state, struct cycle cycle)
 {
-    state[ENDS] = most(cycle.ends_ns, 1);
-    state[USED] = (uint64_t)cycle.used;
+    state[CYCLE_ENDS] = most(cycle.ends_ns, 1);
+    state[CYCLE_USED] = (uint64_t)cycle.used;
 }
 
 static struct cycle sell(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t permits)
@@ -127,9 +125,9 @@ static struct cycle sell(const struct rule *rule, uint64_t *state, uint64_t at, 
     return cycle;
 }
 
-static struct balance balance(const struct rule *rule, const uint64_t *state, uint64_t at)
+static struct balance cycle_balance(const struct rule *rule, const uint64_t *state, uint64_t at)
 {
-    const uint64_t permits = permits_of(rule), used = (uint64_t)cycle_at(rule, state, at).used;
+    const uint64_t permits = cycle_permits(rule), used = (uint64_t)cycle_at(rule, state, at).used;
     const uint64_t left = permits - used;
     if ((int64_t)left >= 0) return (struct balance){left, 0, false};
     return (struct balance){0, 0 - left, true};
@@ -138,32 +136,32 @@ static struct balance balance(const struct rule *rule, const uint64_t *state, ui
 /* When a call starts that was bought at `from_ns` in this cycle, and uses up so much. */
 static uint64_t starts_ns(const struct rule *rule, struct cycle cycle, uint64_t from_ns, int64_t used)
 {
-    const uint64_t after = subtract_to_zero(positive(used), 1) / permits_of(rule);
-    return after == 0 ? from_ns : begins_ns(rule, later(rule, cycle, after));
+    const uint64_t after = subtract_to_zero(positive(used), 1) / cycle_permits(rule);
+    return after == 0 ? from_ns : begins_ns(rule, cycle_later(rule, cycle, after));
 }
 
 /* A slot is known by its last place in line, and that by how much was used when it had been sold. */
-static uint64_t end_of(const struct rule *rule, struct cycle cycle, int64_t used)
+static uint64_t cycle_end_of(const struct rule *rule, struct cycle cycle, int64_t used)
 {
-    return cycle.ends_ns / period_of(rule) * permits_of(rule) + (uint64_t)used;
+    return cycle.ends_ns / cycle_period_of(rule) * cycle_permits(rule) + (uint64_t)used;
 }
 
 static int64_t used_by(const struct rule *rule, struct cycle cycle, uint64_t end)
 {
-    return (int64_t)(end - end_of(rule, cycle, 0));
+    return (int64_t)(end - cycle_end_of(rule, cycle, 0));
 }
 
 /* ---- from what was said ---- */
 
-static struct limit_problem compile(struct limit *limit, struct rule *rule)
+static struct limit_problem cycle_compile(struct limit *limit, struct rule *rule)
 {
     if (limit->align == ALIGN_DEFAULT) limit->align = ALIGN_FIRST;
     const struct limit_problem problem = limit_window(limit, rule);
     if (problem.message != NULL) return problem;
-    if (rule->burst > FAR)
+    if (rule->burst > TICKS_FAR)
         return limit_wrong(OPTION_RATE,
                            "this rate is too high: a cycle holds fewer than 2^62 permits; for example 1G/s");
-    if (limit->align == ALIGN_CLOCK) rule->flags |= ALIGNED;
+    if (limit->align == ALIGN_CLOCK) rule->flags |= CYCLE_ALIGNED;
     rule->debt = limit_debt(limit, rule);
     return limit_fine();
 }
@@ -172,7 +170,7 @@ static struct limit_problem compile(struct limit *limit, struct rule *rule)
 
 static bool possible(const struct rule *rule, uint64_t permits)
 {
-    return permits <= FAR && subtract_to_zero(permits, permits_of(rule)) <= rule->debt;
+    return permits <= TICKS_FAR && subtract_to_zero(permits, cycle_permits(rule)) <= rule->debt;
 }
 
 /* Bought in this cycle or later, at the first time from which the start is near enough. */
@@ -183,54 +181,57 @@ static struct offer in_line(const struct rule *rule, struct cycle cycle, uint64_
     return (struct offer){most(from_ns, subtract_to_zero(start_ns, wait_ns)), start_ns};
 }
 
-static struct offer offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost, uint64_t wait_ns)
+static struct offer cycle_offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost,
+                                uint64_t wait_ns)
 {
     const struct offer never = {UINT64_MAX, UINT64_MAX};
-    const uint64_t permits = permits_of(rule);
+    const uint64_t permits = cycle_permits(rule);
     uint64_t from_ns = plain_ns(rule, now);
     struct cycle cycle = cycle_at(rule, state, now);
-    if (cost > FAR || cycle.used > (int64_t)(permits + FAR - cost)) return never; /* more than can be counted */
+    if (cost > TICKS_FAR || cycle.used > (int64_t)(permits + TICKS_FAR - cost))
+        return never; /* more than can be counted */
     const uint64_t used = positive(cycle.used + (int64_t)cost);
     const uint64_t too_far = subtract_to_zero(used, add_saturating(permits, rule->debt));
     if (too_far != 0) { /* not before so many cycles have begun */
         if (!possible(rule, cost)) return never;
-        cycle = later(rule, cycle, shift_divide_ceil(too_far, 0, permits));
+        cycle = cycle_later(rule, cycle, shift_divide_ceil(too_far, 0, permits));
         from_ns = begins_ns(rule, cycle);
     }
     struct offer offer = in_line(rule, cycle, from_ns, cost, wait_ns);
     /* Time comes nearer to that start until all that is used is over; then the start moves on with each cycle. */
-    cycle = later(rule, cycle, positive(cycle.used) / permits + 1);
+    cycle = cycle_later(rule, cycle, positive(cycle.used) / permits + 1);
     from_ns = begins_ns(rule, cycle);
     if (offer.from >= from_ns) offer = in_line(rule, cycle, from_ns, cost, wait_ns);
     if (offer.from >= cycle.ends_ns) return never;
-    return (struct offer){tick_of(rule, offer.from), tick_of(rule, offer.start)};
+    return (struct offer){cycle_tick_of(rule, offer.from), cycle_tick_of(rule, offer.start)};
 }
 
-static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
+static struct taken cycle_commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
 {
     const struct cycle cycle = sell(rule, state, at, cost);
-    return (struct taken){end_of(rule, cycle, cycle.used), balance(rule, state, start).left};
+    return (struct taken){cycle_end_of(rule, cycle, cycle.used), cycle_balance(rule, state, start).left};
 }
 
 /* The end of the cycle of its start.  Once a limit was changed only its state knows where that is: a period at most. */
-static uint64_t full(const struct rule *rule, const weir_decision *decision, uint64_t now)
+static uint64_t cycle_full(const struct rule *rule, const weir_decision *decision, uint64_t now)
 {
     const uint64_t retry_ns = decision->retry_ns == WEIR_FOREVER ? 0 : decision->retry_ns;
     const uint64_t from_ns = add_saturating(most(decision->start.ns, plain_ns(rule, now)), most(retry_ns, 1));
-    const bool known = rule->flags & ALIGNED || rule->generation <= 1;
-    if (decision->remaining >= permits_of(rule)) return now;
-    return tick_of(rule, known ? boundary_from(rule, from_ns) : add_saturating(from_ns - 1, period_of(rule)));
+    const bool known = rule->flags & CYCLE_ALIGNED || rule->generation <= 1;
+    if (decision->remaining >= cycle_permits(rule)) return now;
+    return cycle_tick_of(rule,
+                         known ? boundary_from(rule, from_ns) : add_saturating(from_ns - 1, cycle_period_of(rule)));
 }
 
 /* When a cycle begins of which nothing is used.  A change of limit may have moved the cycles away from where a fresh
    one has them: then one more, or three times N could pass within one. */
-static uint64_t idle(const struct rule *rule, const uint64_t *state, uint64_t now)
+static uint64_t cycle_idle(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
     const struct cycle cycle = cycle_at(rule, state, now);
     const uint64_t begin_ns =
-        begins_ns(rule, later(rule, cycle, shift_divide_ceil(positive(cycle.used), 0, permits_of(rule))));
+        begins_ns(rule, cycle_later(rule, cycle, shift_divide_ceil(positive(cycle.used), 0, cycle_permits(rule))));
     const bool moved = boundary_from(rule, begin_ns) != begin_ns;
-    return most(tick_of(rule, moved ? add_saturating(begin_ns, period_of(rule)) : begin_ns), now);
+    return most(cycle_tick_of(rule, moved ? add_saturating(begin_ns, cycle_period_of(rule)) : begin_ns), now);
 }
 
 /* ---- correcting ---- */
@@ -239,12 +240,13 @@ static uint64_t idle(const struct rule *rule, const uint64_t *state, uint64_t no
 static bool lies_here(const struct rule *rule, struct cycle cycle, uint64_t start_ns)
 {
     const uint64_t begin_ns = begins_ns(rule, cycle);
-    if (start_ns > begin_ns && (start_ns - begin_ns) % period_of(rule) != 0) return true;
+    if (start_ns > begin_ns && (start_ns - begin_ns) % cycle_period_of(rule) != 0) return true;
     return begin_ns <= rule->anchor_ns && start_ns < cycle.ends_ns;
 }
 
 /* What lies in this cycle or a later one. */
-static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)
+static void cycle_give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot,
+                            uint64_t unused)
 {
     struct cycle cycle = cycle_at(rule, state, now);
     int64_t here = used_by(rule, cycle, slot->end);
@@ -256,36 +258,36 @@ static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, co
 
 /* The present cycle keeps what is left of it, or what was used, and ends when it would have, or a new period from now
    when that is sooner; on the wall's clock with the first boundary after that.  What is owed stays so many permits. */
-static void carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next, uint64_t now,
-                  weir_carry how)
+static void cycle_carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next,
+                        uint64_t now, weir_carry how)
 {
-    const int64_t before = (int64_t)permits_of(from), after = (int64_t)permits_of(to);
+    const int64_t before = (int64_t)cycle_permits(from), after = (int64_t)cycle_permits(to);
     struct cycle cycle = cycle_at(from, state, now);
     const int64_t owed = cycle.used > before ? cycle.used - before : 0, most_used = used_and(owed, (uint64_t)after);
     if (how == WEIR_RESET && owed == 0) return;
     if (how == WEIR_KEEP) cycle.used = used_and(cycle.used - before, (uint64_t)after);
     else if (how == WEIR_RESET) cycle.used = owed;
     else if (cycle.used > most_used) cycle.used = most_used;
-    cycle.ends_ns = least(cycle.ends_ns, add_saturating(plain_ns(from, now), period_of(to)));
-    if (to->flags & ALIGNED) cycle.ends_ns = boundary_from(to, cycle.ends_ns);
+    cycle.ends_ns = least(cycle.ends_ns, add_saturating(plain_ns(from, now), cycle_period_of(to)));
+    if (to->flags & CYCLE_ALIGNED) cycle.ends_ns = boundary_from(to, cycle.ends_ns);
     write_down(next, cycle);
 }
 
 /* ---- in numbers ---- */
 
-static struct facts facts(const struct limit *limit, const struct rule *rule)
+static struct facts cycle_facts(const struct limit *limit, const struct rule *rule)
 {
-    return (struct facts){.at_once = permits_of(rule),
-                          .fresh = permits_of(rule),
-                          .largest = limit->has_debt ? add_saturating(permits_of(rule), limit->debt) : UINT64_MAX,
-                          .group = permits_of(rule),
+    return (struct facts){.at_once = cycle_permits(rule),
+                          .fresh = cycle_permits(rule),
+                          .largest = limit->has_debt ? add_saturating(cycle_permits(rule), limit->debt) : UINT64_MAX,
+                          .group = cycle_permits(rule),
                           .spacing_ns = limit->period_ns,
                           .full_ns = limit->period_ns,
-                          .state_bytes = WORDS * sizeof(uint64_t)};
+                          .state_bytes = CYCLE_WORDS * sizeof(uint64_t)};
 }
 
 /* N for each cycle that it touches. */
-static uint64_t most_in(const struct limit *limit, uint64_t window_ns)
+static uint64_t cycle_most_in(const struct limit *limit, uint64_t window_ns)
 {
     const uint64_t more = shift_divide_ceil(subtract_to_zero(window_ns, 1), 0, limit->period_ns);
     return times(add_saturating(more, 1), limit->count.digits);
@@ -297,18 +299,18 @@ const struct algorithm *cycle_algorithm(void)
         .name = "cycle",
         .options = WITH(ALIGN) | WITH(DEBT),
         .note = "permits come all at once when a cycle begins, so twice as many may pass around that moment",
-        .words = WORDS,
-        .compile = compile,
+        .words = CYCLE_WORDS,
+        .compile = cycle_compile,
         .has_epoch = true,
-        .facts = facts,
-        .most_in = most_in,
-        .offer = offer,
-        .commit = commit,
-        .balance = balance,
-        .full = full,
-        .idle = idle,
-        .give_back = give_back,
-        .carry = carry,
+        .facts = cycle_facts,
+        .most_in = cycle_most_in,
+        .offer = cycle_offer,
+        .commit = cycle_commit,
+        .balance = cycle_balance,
+        .full = cycle_full,
+        .idle = cycle_idle,
+        .give_back = cycle_give_back,
+        .carry = cycle_carry,
     };
     return &cycle;
 }

@@ -18,8 +18,8 @@ size_t words_before(struct rules rules, int limit)
     return words;
 }
 
-static uint64_t permits_left(const struct rule *rule, const struct algorithm *algorithm, const uint64_t *state,
-                             uint64_t at)
+static uint64_t decide_permits_left(const struct rule *rule, const struct algorithm *algorithm, const uint64_t *state,
+                                    uint64_t at)
 {
     return permits_floor(rule, algorithm_at(rule, algorithm, state, at).room);
 }
@@ -43,7 +43,7 @@ static struct left left_now(struct rules rules, const uint64_t *state, uint64_t 
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
         const struct algorithm *algorithm = algorithm_of(rule);
-        narrow(&left, i, permits_left(rule, algorithm, state, tick_at(rule, now_ns)));
+        narrow(&left, i, decide_permits_left(rule, algorithm, state, tick_at(rule, now_ns)));
         state += state_words(rule, algorithm);
     }
     return left;
@@ -119,7 +119,7 @@ void decide_refusal(struct rules rules, const struct asked asked[], uint64_t *st
 static uint64_t permits_after(const struct rule *rule, const struct asked *asked, const uint64_t *state)
 {
     const struct algorithm *algorithm = asked->algorithm;
-    const uint64_t permits = permits_left(rule, algorithm, state, asked->now);
+    const uint64_t permits = decide_permits_left(rule, algorithm, state, asked->now);
     if (permits == UINT64_MAX) return permits; /* of no rate */
     if (!algorithm->pays_after) return subtract_to_zero(permits, permits_floor(rule, asked->cost));
     uint64_t copy[STATE_WORDS_MAX];
@@ -177,8 +177,8 @@ uint64_t passing_now(struct rules rules, const uint64_t *state, uint64_t now_ns,
     return least(most(left_now(rules, state, now_ns).permits, 1), cost_max);
 }
 
-static struct slot slot_of(const struct rule *rule, int limit, const weir_decision *decision, uint64_t cost,
-                           const uint64_t end[])
+static struct slot decide_slot_of(const struct rule *rule, int limit, const weir_decision *decision, uint64_t cost,
+                                  const uint64_t end[])
 {
     struct slot slot = {.start = tick_at(rule, decision->start.ns), .cost = ticks_of(rule, cost)};
     slot.guessed = end == NULL && decision->limit != (uint32_t)limit;
@@ -191,15 +191,15 @@ static struct slot slot_of(const struct rule *rule, int limit, const weir_decisi
 /* Another call waits behind this decision: its start is fixed, and a newcomer must not be given the same one.  Where
    this decision has started and a limit still has a call waiting, this one can only be the last there if the slots say
    so, and a slot whose end is not known says nothing. */
-static bool waited_behind(struct rules rules, const uint64_t *state, uint64_t now_ns, const weir_decision *decision,
-                          const uint64_t cost[], const uint64_t end[])
+static bool decide_waited_behind(struct rules rules, const uint64_t *state, uint64_t now_ns,
+                                 const weir_decision *decision, const uint64_t cost[], const uint64_t end[])
 {
     bool waited = false, last = true;
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
         const struct algorithm *algorithm = algorithm_of(rule);
         const uint64_t now = tick_at(rule, now_ns);
-        const struct slot slot = slot_of(rule, i, decision, cost[i], end);
+        const struct slot slot = decide_slot_of(rule, i, decision, cost[i], end);
         const bool waits = algorithm->balance(rule, state, now).waits;
         if (rules.count == 1 && !waits) return false;
         const bool counts = !slot.guessed || (waits && decision->start.ns <= now_ns);
@@ -222,13 +222,13 @@ static bool part_of_reservation(struct rules rules, uint64_t now_ns, const weir_
 void settle(struct rules rules, uint64_t *state, uint64_t now_ns, const weir_decision *decision, const uint64_t cost[],
             const uint64_t actual[], const uint64_t end[])
 {
-    const bool keep = waited_behind(rules, state, now_ns, decision, cost, end) ||
+    const bool keep = decide_waited_behind(rules, state, now_ns, decision, cost, end) ||
                       part_of_reservation(rules, now_ns, decision, actual);
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
         const struct algorithm *algorithm = algorithm_of(rule);
         const uint64_t now = tick_at(rule, now_ns);
-        const struct slot slot = slot_of(rule, i, decision, cost[i], end);
+        const struct slot slot = decide_slot_of(rule, i, decision, cost[i], end);
         if (actual[i] > cost[i]) {
             uint64_t extra = ticks_of(rule, actual[i] - cost[i]);
             algorithm_charge(rule, state, now, &extra);

@@ -28,12 +28,12 @@
 #include "core/clock.h"
 #include "core/num.h"
 
-enum { END, COUNT, BEFORE_END, BEFORE_COUNT, WORDS };
-enum { COUNTS_REFUSED = RULE_COUNTS_REFUSED, ALIGNED = RULE_A };
+enum { FIXED_END, FIXED_COUNT, FIXED_BEFORE_END, FIXED_BEFORE_COUNT, FIXED_WORDS };
+enum { FIXED_ALIGNED = RULE_A };
 
-_Static_assert((int)WORDS <= (int)STATE_WORDS_MAX, "a fixed window fits the state");
+_Static_assert((int)FIXED_WORDS <= (int)STATE_WORDS_MAX, "a fixed window fits the state");
 
-static uint64_t period_of(const struct rule *rule)
+static uint64_t fixed_period_of(const struct rule *rule)
 {
     return most(rule->period_ns, 1);
 }
@@ -41,51 +41,51 @@ static uint64_t period_of(const struct rule *rule)
 /* From `at` to the end of the window that is opened there. */
 static uint64_t window_left(const struct rule *rule, uint64_t at)
 {
-    const uint64_t period = period_of(rule);
-    if (!(rule->flags & ALIGNED)) return period;
+    const uint64_t period = fixed_period_of(rule);
+    if (!(rule->flags & FIXED_ALIGNED)) return period;
     const uint64_t begins = period - rule->offset_ns % period, at_ns = plain_ns(rule, at) % period;
     return at_ns < begins ? begins - at_ns : period - (at_ns - begins);
 }
 
 static bool lies_before(const uint64_t *state, uint64_t at)
 {
-    return at < state[BEFORE_END];
+    return at < state[FIXED_BEFORE_END];
 }
 
 /* What counts against a call at this time. */
 static uint64_t counted(const uint64_t *state, uint64_t at)
 {
-    if (lies_before(state, at)) return most(state[COUNT], state[BEFORE_COUNT]);
-    return at < state[END] ? state[COUNT] : 0;
+    if (lies_before(state, at)) return most(state[FIXED_COUNT], state[FIXED_BEFORE_COUNT]);
+    return at < state[FIXED_END] ? state[FIXED_COUNT] : 0;
 }
 
 static void count_at(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t cost)
 {
-    if (at >= state[END]) {
-        state[BEFORE_COUNT] = most(state[BEFORE_COUNT], state[COUNT]);
-        state[BEFORE_END] = state[END];
-        state[COUNT] = 0;
-        state[END] = add_saturating(at, window_left(rule, at));
+    if (at >= state[FIXED_END]) {
+        state[FIXED_BEFORE_COUNT] = most(state[FIXED_BEFORE_COUNT], state[FIXED_COUNT]);
+        state[FIXED_BEFORE_END] = state[FIXED_END];
+        state[FIXED_COUNT] = 0;
+        state[FIXED_END] = add_saturating(at, window_left(rule, at));
     } else if (lies_before(state, at)) {
-        state[BEFORE_COUNT] = add_saturating(state[BEFORE_COUNT], cost);
+        state[FIXED_BEFORE_COUNT] = add_saturating(state[FIXED_BEFORE_COUNT], cost);
     }
-    state[COUNT] = add_saturating(state[COUNT], cost);
+    state[FIXED_COUNT] = add_saturating(state[FIXED_COUNT], cost);
 }
 
-static struct limit_problem compile(struct limit *limit, struct rule *rule)
+static struct limit_problem fixed_compile(struct limit *limit, struct rule *rule)
 {
     if (limit->align == ALIGN_DEFAULT) limit->align = ALIGN_FIRST;
     if (limit->has_time) limit->count_refused = true;
     const struct limit_problem problem = limit_window(limit, rule);
     if (problem.message != NULL) return problem;
-    if (limit->align == ALIGN_CLOCK) rule->flags |= ALIGNED;
-    if (limit->count_refused) rule->flags |= COUNTS_REFUSED;
+    if (limit->align == ALIGN_CLOCK) rule->flags |= FIXED_ALIGNED;
+    if (limit->count_refused) rule->flags |= RULE_COUNTS_REFUSED;
     rule->block_ns = limit->time_ns;
     if (!limit->has_time || limit->time_ns != 0) return limit_fine();
     return limit_wrong(OPTION_BLOCK, "block is above 0; to block nobody leave it out; for example block=1min");
 }
 
-static struct facts facts(const struct limit *limit, const struct rule *rule)
+static struct facts fixed_facts(const struct limit *limit, const struct rule *rule)
 {
     return (struct facts){.at_once = rule->burst,
                           .fresh = rule->burst,
@@ -93,12 +93,12 @@ static struct facts facts(const struct limit *limit, const struct rule *rule)
                           .group = rule->burst,
                           .spacing_ns = limit->period_ns,
                           .full_ns = limit->period_ns,
-                          .state_bytes = WORDS * sizeof(uint64_t)};
+                          .state_bytes = FIXED_WORDS * sizeof(uint64_t)};
 }
 
 /* Either windows are opened at the first ns and at the end of each, or the first was opened before and used up at its
    last ns: all of it when the clock has opened it, all but the call that did when a call has. */
-static uint64_t most_in(const struct limit *limit, uint64_t window_ns)
+static uint64_t fixed_most_in(const struct limit *limit, uint64_t window_ns)
 {
     const uint64_t count = limit->count.digits, period = most(limit->period_ns, 1), ns = most(window_ns, 1);
     const uint64_t opened_inside = multiply_divide_floor(count, 1 + (ns - 1) / period, 1);
@@ -107,16 +107,18 @@ static uint64_t most_in(const struct limit *limit, uint64_t window_ns)
     return most(opened_inside, limit->align == ALIGN_CLOCK ? opened_before : subtract_to_zero(opened_before, 1));
 }
 
-static struct offer offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost, uint64_t wait_ns)
+static struct offer fixed_offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost,
+                                uint64_t wait_ns)
 {
     (void)wait_ns;
     if (cost > rule->burst) return (struct offer){now, UINT64_MAX};
     if (add_saturating(counted(state, now), cost) <= rule->burst) return (struct offer){now, now};
-    const uint64_t from = add_saturating(state[COUNT], cost) <= rule->burst ? state[BEFORE_END] : state[END];
+    const uint64_t from =
+        add_saturating(state[FIXED_COUNT], cost) <= rule->burst ? state[FIXED_BEFORE_END] : state[FIXED_END];
     return (struct offer){from, from};
 }
 
-static struct balance balance(const struct rule *rule, const uint64_t *state, uint64_t now)
+static struct balance fixed_balance(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
     const uint64_t used = counted(state, now);
     return (struct balance){subtract_to_zero(rule->burst, used), subtract_to_zero(used, rule->burst), false};
@@ -125,55 +127,57 @@ static struct balance balance(const struct rule *rule, const uint64_t *state, ui
 static uint64_t ends_at(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
     (void)rule;
-    return most(state[END], now);
+    return most(state[FIXED_END], now);
 }
 
-static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
+static struct taken fixed_commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
 {
     (void)at;
     if (cost != 0) count_at(rule, state, start, cost);
-    return (struct taken){ends_at(rule, state, start), balance(rule, state, start).left};
+    return (struct taken){ends_at(rule, state, start), fixed_balance(rule, state, start).left};
 }
 
-static void refused(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t cost)
+static void fixed_refused(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t cost)
 {
-    const bool blocked = now < state[END] && state[COUNT] > rule->burst; /* what follows does not block again */
-    if (!(rule->flags & COUNTS_REFUSED)) return;
+    const bool blocked =
+        now < state[FIXED_END] && state[FIXED_COUNT] > rule->burst; /* what follows does not block again */
+    if (!(rule->flags & RULE_COUNTS_REFUSED)) return;
     count_at(rule, state, now, cost);
     if (blocked || rule->block_ns == 0) return;
-    state[COUNT] = most(state[COUNT], add_saturating(rule->burst, 1));
-    state[END] = most(state[END], add_saturating(now, rule->block_ns));
+    state[FIXED_COUNT] = most(state[FIXED_COUNT], add_saturating(rule->burst, 1));
+    state[FIXED_END] = most(state[FIXED_END], add_saturating(now, rule->block_ns));
 }
 
 /* Windows do not overlap, so who started in this one was counted in it; a block only has an end. */
 static bool counted_here(const struct rule *rule, const uint64_t *state, const struct slot *slot)
 {
-    const bool blocked = rule->block_ns != 0 && state[COUNT] > rule->burst;
-    if (!slot->guessed) return slot->end == state[END];
-    return slot->start < state[END] && state[END] - slot->start <= period_of(rule) && !blocked;
+    const bool blocked = rule->block_ns != 0 && state[FIXED_COUNT] > rule->burst;
+    if (!slot->guessed) return slot->end == state[FIXED_END];
+    return slot->start < state[FIXED_END] && state[FIXED_END] - slot->start <= fixed_period_of(rule) && !blocked;
 }
 
-static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)
+static void fixed_give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot,
+                            uint64_t unused)
 {
-    if (now >= state[END] || !counted_here(rule, state, slot)) return;
-    state[COUNT] = subtract_to_zero(state[COUNT], least(unused, slot->cost));
+    if (now >= state[FIXED_END] || !counted_here(rule, state, slot)) return;
+    state[FIXED_COUNT] = subtract_to_zero(state[FIXED_COUNT], least(unused, slot->cost));
 }
 
 /* The open window stays open and keeps its count: from its start on it lasts as long as the new ones do, but if that is
    over by now as long as it still did.  A block stays, and so does an end that lies further off than a window. */
-static void carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next, uint64_t now,
-                  weir_carry how)
+static void fixed_carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next,
+                        uint64_t now, weir_carry how)
 {
-    const uint64_t count = counted(state, now), period = period_of(from), lasts = period_of(to);
-    const uint64_t left = subtract_to_zero(state[END], now), moved = add_saturating(left, lasts);
+    const uint64_t count = counted(state, now), period = fixed_period_of(from), lasts = fixed_period_of(to);
+    const uint64_t left = subtract_to_zero(state[FIXED_END], now), moved = add_saturating(left, lasts);
     const bool blocked = from->block_ns != 0 && count > from->burst;
-    memset(next, 0, WORDS * sizeof *next);
+    memset(next, 0, FIXED_WORDS * sizeof *next);
     if (how == WEIR_RESET || left == 0) return;
     uint64_t stays = moved > period ? moved - period : least(left, lasts);
-    if (to->flags & ALIGNED) stays = window_left(to, to->anchor_tick);
+    if (to->flags & FIXED_ALIGNED) stays = window_left(to, to->anchor_tick);
     if (blocked || left > period) stays = left;
-    next[END] = add_saturating(to->anchor_tick, stays);
-    next[COUNT] = blocked ? most(count, add_saturating(to->burst, 1)) : count;
+    next[FIXED_END] = add_saturating(to->anchor_tick, stays);
+    next[FIXED_COUNT] = blocked ? most(count, add_saturating(to->burst, 1)) : count;
 }
 
 const struct algorithm *fixed_window_algorithm(void)
@@ -182,19 +186,19 @@ const struct algorithm *fixed_window_algorithm(void)
         .name = "fixed-window",
         .options = WITH(ALIGN) | WITH(BLOCK) | WITH(COUNT_REFUSED),
         .note = "nothing is taken ahead of its window: a call that waits comes back when the next one begins",
-        .words = WORDS,
-        .compile = compile,
+        .words = FIXED_WORDS,
+        .compile = fixed_compile,
         .has_epoch = true,
-        .facts = facts,
-        .most_in = most_in,
-        .offer = offer,
-        .commit = commit,
-        .refused = refused,
-        .balance = balance,
+        .facts = fixed_facts,
+        .most_in = fixed_most_in,
+        .offer = fixed_offer,
+        .commit = fixed_commit,
+        .refused = fixed_refused,
+        .balance = fixed_balance,
         .full = full_at_end,
         .idle = ends_at,
-        .give_back = give_back,
-        .carry = carry,
+        .give_back = fixed_give_back,
+        .carry = fixed_carry,
     };
     return &fixed_window;
 }

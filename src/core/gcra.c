@@ -23,14 +23,14 @@
 #include "core/facts.h"
 #include "core/gcra_inline.h"
 
-enum { SHARE = 8 }; /* a lease has at most this part of what is there, so that something is left for others */
+enum { GCRA_SHARE = 8 }; /* a lease has at most this part of what is there, so that something is left for others */
 
-static uint64_t drained_at(const struct rule *rule, const uint64_t *state, uint64_t now)
+static uint64_t gcra_idle(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
     return gcra_drained_at(rule, state[0], now);
 }
 
-static struct limit_problem compile(struct limit *limit, struct rule *rule)
+static struct limit_problem gcra_compile(struct limit *limit, struct rule *rule)
 {
     limit_default_burst(limit);
     const struct limit_problem problem = limit_line(limit, rule);
@@ -40,7 +40,8 @@ static struct limit_problem compile(struct limit *limit, struct rule *rule)
     return limit_wrong(OPTION_BURST, "burst is at least 1, or nothing could ever pass; for example burst=1");
 }
 
-static struct offer offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost, uint64_t wait_ns)
+static struct offer gcra_offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost,
+                               uint64_t wait_ns)
 {
     (void)wait_ns;
     const uint64_t drained = gcra_drained_after(rule, state[0], now, cost);
@@ -48,7 +49,7 @@ static struct offer offer(const struct rule *rule, const uint64_t *state, uint64
     return (struct offer){now, gcra_passes(rule, now, drained) ? now : drained - rule->burst};
 }
 
-static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
+static struct taken gcra_commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
 {
     (void)at;
     const uint64_t drained = gcra_drained_after(rule, state[0], start, cost);
@@ -56,14 +57,15 @@ static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at
     return (struct taken){drained, gcra_room(rule, start, drained)};
 }
 
-static struct balance balance(const struct rule *rule, const uint64_t *state, uint64_t now)
+static struct balance gcra_balance(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
-    const uint64_t used = drained_at(rule, state, now) - now;
+    const uint64_t used = gcra_idle(rule, state, now) - now;
     const uint64_t owed = subtract_to_zero(used, rule->burst);
     return (struct balance){subtract_to_zero(rule->burst, used), owed, owed != 0};
 }
 
-static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)
+static void gcra_give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot,
+                           uint64_t unused)
 {
     (void)rule;
     const uint64_t by_end = subtract_to_zero(slot->end, most(now, subtract_to_zero(slot->end, slot->cost)));
@@ -72,16 +74,16 @@ static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, co
     state[0] = subtract_to_zero(state[0], least(unused, least(by_end, by_start)));
 }
 
-static void hold(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t out)
+static void gcra_hold(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t out)
 {
-    state[0] = most(drained_at(rule, state, now), add_saturating(now, out));
+    state[0] = most(gcra_idle(rule, state, now), add_saturating(now, out));
 }
 
-static struct stretch slice(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t until,
-                            uint64_t most_permits)
+static struct stretch gcra_slice(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t until,
+                                 uint64_t most_permits)
 {
-    const uint64_t drained = drained_at(rule, state, now), credit = subtract_to_zero(rule->burst, drained - now);
-    const uint64_t permits = least(most_permits, permits_floor(rule, credit) / SHARE);
+    const uint64_t drained = gcra_idle(rule, state, now), credit = subtract_to_zero(rule->burst, drained - now);
+    const uint64_t permits = least(most_permits, permits_floor(rule, credit) / GCRA_SHARE);
     (void)until; /* nothing starts later than now */
     const uint64_t end = add_saturating(drained, ticks_of(rule, permits));
     if (permits < SLICE_LEAST || end == UINT64_MAX) return (struct stretch){.permits = 0};
@@ -89,17 +91,17 @@ static struct stretch slice(const struct rule *rule, uint64_t *state, uint64_t n
     return (struct stretch){permits, now, now, end};
 }
 
-static void carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next, uint64_t now,
-                  weir_carry how)
+static void gcra_carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next,
+                       uint64_t now, weir_carry how)
 {
-    const uint64_t debt = drained_at(from, state, now) - now;
+    const uint64_t debt = gcra_idle(from, state, now) - now;
     const uint64_t used = least(debt, from->burst);
     const bool empty = how == WEIR_RESET && !(to->flags & RULE_STARTS_FULL);
     const uint64_t owed = empty ? to->burst : carry_used(from, to, used, how);
     next[0] = add_saturating(to->anchor_tick, add_saturating(owed, carry_waiting(from, to, debt - used)));
 }
 
-static struct facts facts(const struct limit *limit, const struct rule *rule)
+static struct facts gcra_facts(const struct limit *limit, const struct rule *rule)
 {
     const uint64_t permits = permits_floor(rule, rule->burst);
     return (struct facts){.at_once = permits,
@@ -111,7 +113,7 @@ static struct facts facts(const struct limit *limit, const struct rule *rule)
                           .state_bytes = sizeof(uint64_t)};
 }
 
-static uint64_t most_in(const struct limit *limit, uint64_t window_ns)
+static uint64_t gcra_most_in(const struct limit *limit, uint64_t window_ns)
 {
     return line_most_in(limit, (struct decimal){1, 0}, window_ns);
 }
@@ -122,18 +124,18 @@ const struct algorithm *gcra_algorithm(void)
         .name = "gcra",
         .options = WITH(BURST) | WITH(START) | WITH(DEBT),
         .words = 1,
-        .compile = compile,
-        .facts = facts,
-        .most_in = most_in,
-        .offer = offer,
-        .commit = commit,
-        .give_back = give_back,
-        .hold = hold,
-        .slice = slice,
-        .carry = carry,
-        .balance = balance,
+        .compile = gcra_compile,
+        .facts = gcra_facts,
+        .most_in = gcra_most_in,
+        .offer = gcra_offer,
+        .commit = gcra_commit,
+        .give_back = gcra_give_back,
+        .hold = gcra_hold,
+        .slice = gcra_slice,
+        .carry = gcra_carry,
+        .balance = gcra_balance,
         .full = full_at_end,
-        .idle = drained_at,
+        .idle = gcra_idle,
     };
     return &gcra;
 }

@@ -8,7 +8,7 @@
        active                                         schedule: the time given out so far, it forgets nothing
         over |            .-------  ratio - 1         now - schedule: active and waiting together,
         pool |       .-'                                              how far behind the callers are
-             |    /   ratio                           active(t) = min(line(t), t - schedule, over)
+             |    /   ratio                           active(t) = min(hybrid_line(t), t - schedule, over)
            0 |  /                                     a call starts when active reaches its cost, or a full pool
              +--since-------------------> t
 
@@ -31,23 +31,21 @@
 #include "core/facts.h"
 #include "core/num.h"
 
-enum { SCHEDULE, ACTIVE, SINCE, BEGUN, WORDS };
+enum { SCHEDULE, ACTIVE, SINCE, BEGUN, HYBRID_WORDS };
 enum { RATIO_BITS = 32, POOL_OPS = 2, POOL_NS = 10000000, CALM_NS = 200000000 };
 static const struct decimal CATCHUP = {11, 1};
 static const uint64_t OVER_TICKS_MAX = UINT64_C(1) << 60; /* they are added and doubled */
 
-_Static_assert((int)WORDS <= (int)STATE_WORDS_MAX, "hybrid fits the state");
-
-#define FAR (INT64_MAX / 2)
+_Static_assert((int)HYBRID_WORDS <= (int)STATE_WORDS_MAX, "hybrid fits the state");
 
 static int64_t clamp(int64_t value)
 {
-    return value > FAR ? FAR : value < -FAR ? -FAR : value;
+    return value > TICKS_FAR ? TICKS_FAR : value < -TICKS_FAR ? -TICKS_FAR : value;
 }
 
 static int64_t as_signed(uint64_t ticks)
 {
-    return ticks > FAR ? FAR : (int64_t)ticks;
+    return ticks > TICKS_FAR ? TICKS_FAR : (int64_t)ticks;
 }
 
 static uint64_t as_ticks(int64_t value)
@@ -67,13 +65,13 @@ static struct pools_now pools_of(const uint64_t *state)
 
 /* A limit that starts with a full pool gives it ahead of the schedule: the first permit of it is due, the others are
    not. */
-static int64_t ahead_of(const struct rule *rule)
+static int64_t hybrid_ahead_of(const struct rule *rule)
 {
     return rule->flags & RULE_STARTS_FULL ? as_signed(rule->burst) - as_signed(ticks_of(rule, 1)) : 0;
 }
 
 /* Untouched, the schedule begins at the first call, which has what it needs. */
-static struct pools_now begin(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t need)
+static struct pools_now hybrid_begin(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t need)
 {
     if (state[SINCE] != 0) return pools_of(state);
     const int64_t active = as_signed(rule->flags & RULE_STARTS_FULL ? rule->burst : need);
@@ -102,7 +100,7 @@ static int64_t straight(const struct rule *rule, const struct pools_now *pools, 
     return clamp(pools->active - grown((uint64_t)(pools->since - t), rule->ratio));
 }
 
-static int64_t line(const struct rule *rule, const struct pools_now *pools, int64_t t)
+static int64_t hybrid_line(const struct rule *rule, const struct pools_now *pools, int64_t t)
 {
     const int64_t pool = as_signed(rule->burst);
     const int64_t uncapped = straight(rule, pools, t);
@@ -116,7 +114,7 @@ static int64_t line(const struct rule *rule, const struct pools_now *pools, int6
 
 static int64_t active_at(const struct rule *rule, const struct pools_now *pools, int64_t t)
 {
-    int64_t active = line(rule, pools, t);
+    int64_t active = hybrid_line(rule, pools, t);
     if (active > t - pools->schedule) active = t - pools->schedule;
     return active > as_signed(rule->over) ? as_signed(rule->over) : active;
 }
@@ -157,7 +155,7 @@ static void defaults(struct limit *limit)
 }
 
 /* Said or not: what is as if nothing had been said. */
-static const char *note_of(const struct limit *limit)
+static const char *hybrid_note_of(const struct limit *limit)
 {
     struct limit usual = {.count = limit->count, .period_ns = limit->period_ns};
     defaults(&usual);
@@ -167,7 +165,7 @@ static const char *note_of(const struct limit *limit)
     return "burst and catchup are the defaults of pacing: they hold the average on a busy machine";
 }
 
-static struct limit_problem compile(struct limit *limit, struct rule *rule)
+static struct limit_problem hybrid_compile(struct limit *limit, struct rule *rule)
 {
     defaults(limit);
     struct limit_problem problem = limit_line(limit, rule);
@@ -185,34 +183,36 @@ static struct limit_problem compile(struct limit *limit, struct rule *rule)
                                      "burst=2, or for a slower rate algorithm=gcra");
 }
 
-static struct offer offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost, uint64_t wait_ns)
+static struct offer hybrid_offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost,
+                                 uint64_t wait_ns)
 {
     (void)wait_ns;
     const uint64_t need = need_of(rule, cost);
-    if (cost > FAR) return (struct offer){now, UINT64_MAX};
+    if (cost > TICKS_FAR) return (struct offer){now, UINT64_MAX};
     if (state[SINCE] == 0) return (struct offer){now, now};
     const struct pools_now pools = pools_of(state);
     const uint64_t start = start_with(rule, &pools, 0, need);
-    const bool beyond = start >= FAR || pools.schedule > FAR - as_signed(cost) || pools.active < as_signed(cost) - FAR;
+    const bool beyond = start >= TICKS_FAR || pools.schedule > TICKS_FAR - as_signed(cost) ||
+                        pools.active < as_signed(cost) - TICKS_FAR;
     return (struct offer){now, beyond ? UINT64_MAX : start};
 }
 
 /* Untouched, it has what a call of one permit needs. */
-static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at)
+static uint64_t hybrid_room(const struct rule *rule, const uint64_t *state, uint64_t at)
 {
-    const struct pools_now pools = begin(rule, state, at, UINT64_C(1) << (rule->scale & 63));
+    const struct pools_now pools = hybrid_begin(rule, state, at, UINT64_C(1) << (rule->scale & 63));
     return as_ticks(active_at(rule, &pools, as_signed(at)));
 }
 
-static struct balance balance(const struct rule *rule, const uint64_t *state, uint64_t now)
+static struct balance hybrid_balance(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
-    const struct pools_now pools = begin(rule, state, now, 0);
+    const struct pools_now pools = hybrid_begin(rule, state, now, 0);
     const int64_t active = active_at(rule, &pools, as_signed(now));
     return (struct balance){as_ticks(active), as_ticks(-active), active < 0};
 }
 
 /* Whoever reads them bounds them. */
-static void store(uint64_t *state, const struct pools_now *pools)
+static void hybrid_store(uint64_t *state, const struct pools_now *pools)
 {
     state[SCHEDULE] = (uint64_t)pools->schedule;
     state[ACTIVE] = (uint64_t)pools->active;
@@ -221,20 +221,20 @@ static void store(uint64_t *state, const struct pools_now *pools)
 
 static void store_begun(const struct rule *rule, uint64_t *state, const struct pools_now *pools)
 {
-    if (state[SINCE] == 0) state[BEGUN] = (uint64_t)clamp(pools->schedule + ahead_of(rule));
+    if (state[SINCE] == 0) state[BEGUN] = (uint64_t)clamp(pools->schedule + hybrid_ahead_of(rule));
 }
 
-static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
+static struct taken hybrid_commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
 {
     (void)at;
-    struct pools_now pools = begin(rule, state, start, need_of(rule, cost));
-    if (cost == 0) return (struct taken){(uint64_t)pools.schedule, room(rule, state, start)};
+    struct pools_now pools = hybrid_begin(rule, state, start, need_of(rule, cost));
+    if (cost == 0) return (struct taken){(uint64_t)pools.schedule, hybrid_room(rule, state, start)};
     const int64_t t = as_signed(start);
     store_begun(rule, state, &pools);
     move_to(rule, &pools, t);
     pools.active = clamp(pools.active - as_signed(cost)); /* what is charged may be more than anybody waits for */
     pools.schedule = clamp(pools.schedule + as_signed(cost));
-    store(state, &pools);
+    hybrid_store(state, &pools);
     return (struct taken){state[SCHEDULE], as_ticks(active_at(rule, &pools, t))};
 }
 
@@ -244,10 +244,11 @@ static void correct(const struct rule *rule, uint64_t *state, struct pools_now *
     move_to(rule, pools, t);
     pools->schedule = clamp(pools->schedule - back);
     pools->active = clamp(pools->active + back);
-    store(state, pools);
+    hybrid_store(state, pools);
 }
 
-static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)
+static void hybrid_give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot,
+                             uint64_t unused)
 {
     struct pools_now pools = pools_of(state);
     const int64_t t = as_signed(now);
@@ -258,22 +259,22 @@ static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, co
 }
 
 /* Begun anew, as after a change, the state may have permits out before its first call. */
-static void hold(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t out)
+static void hybrid_hold(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t out)
 {
-    struct pools_now pools = begin(rule, state, now, ticks_of(rule, 1));
+    struct pools_now pools = hybrid_begin(rule, state, now, ticks_of(rule, 1));
     const int64_t t = as_signed(now), active_most = clamp(as_signed(rule->over) - as_signed(out));
     const int64_t active = active_at(rule, &pools, t);
     if (state[SINCE] != 0 && active <= active_most) return;
     store_begun(rule, state, &pools);
     pools.active = active < active_most ? active : active_most;
     pools.since = t;
-    store(state, &pools);
+    hybrid_store(state, &pools);
 }
 
 /* Taken one after the other, each permit would start on the later of the same two lines: by the pools, by the schedule.
    So the first and the last start can be said without those between. */
-static struct stretch slice(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t until,
-                            uint64_t most_permits)
+static struct stretch hybrid_slice(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t until,
+                                   uint64_t most_permits)
 {
     struct pools_now pools = pools_of(state);
     const int64_t t = as_signed(now), end = as_signed(until), permit = as_signed(ticks_of(rule, 1));
@@ -291,12 +292,12 @@ static struct stretch slice(const struct rule *rule, uint64_t *state, uint64_t n
     if (slice.last > now) move_to(rule, &pools, as_signed(slice.last));
     pools.active -= permit;
     pools.schedule += permit;
-    store(state, &pools);
+    hybrid_store(state, &pools);
     return slice;
 }
 
 /* A signed amount: what is there is used time or permits, what is missing is waited for. */
-static int64_t carried(const struct rule *from, const struct rule *to, int64_t amount, weir_carry how)
+static int64_t hybrid_carried(const struct rule *from, const struct rule *to, int64_t amount, weir_carry how)
 {
     if (amount < 0) return -as_signed(carry_waiting(from, to, (uint64_t)-amount));
     return as_signed(carry_used(from, to, (uint64_t)amount, how));
@@ -304,19 +305,19 @@ static int64_t carried(const struct rule *from, const struct rule *to, int64_t a
 
 /* The schedule is carried over as permits, those that are missing and those that were given.  So what may start at once
    is never more than what is missing. */
-static void carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next, uint64_t now,
-                  weir_carry how)
+static void hybrid_carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next,
+                         uint64_t now, weir_carry how)
 {
-    for (int i = 0; i < WORDS; i++) next[i] = 0;
+    for (int i = 0; i < HYBRID_WORDS; i++) next[i] = 0;
     if (state[SINCE] == 0) return;
     const struct pools_now pools = pools_of(state);
     const int64_t t = as_signed(now), anchor = as_signed(to->anchor_tick);
     const int64_t held = active_at(from, &pools, t);
     if (how == WEIR_RESET && held >= 0) return;
-    const int64_t next_due = clamp(pools.schedule + ahead_of(from)), begun = clamp((int64_t)state[BEGUN]);
-    const int64_t lag = clamp(carried(from, to, t - next_due, WEIR_SCALE));
-    const int64_t given = clamp(carried(from, to, next_due - begun, WEIR_SCALE));
-    const int64_t active = carried(from, to, held, how), missing = clamp(lag + ahead_of(to));
+    const int64_t next_due = clamp(pools.schedule + hybrid_ahead_of(from)), begun = clamp((int64_t)state[BEGUN]);
+    const int64_t lag = clamp(hybrid_carried(from, to, t - next_due, WEIR_SCALE));
+    const int64_t given = clamp(hybrid_carried(from, to, next_due - begun, WEIR_SCALE));
+    const int64_t active = hybrid_carried(from, to, held, how), missing = clamp(lag + hybrid_ahead_of(to));
     next[SCHEDULE] = (uint64_t)clamp(anchor - missing);
     next[ACTIVE] = (uint64_t)(active < missing ? active : missing);
     next[SINCE] = most(as_ticks(anchor), 1);
@@ -324,14 +325,14 @@ static void carry(const struct rule *from, const struct rule *to, const uint64_t
 }
 
 /* A slot ends when its last permit is due. */
-static uint64_t due(const struct rule *rule, uint64_t end, uint64_t cost)
+static uint64_t hybrid_due(const struct rule *rule, uint64_t end, uint64_t cost)
 {
-    return end - cost + ticks_of(rule, 1) + (uint64_t)ahead_of(rule);
+    return end - cost + ticks_of(rule, 1) + (uint64_t)hybrid_ahead_of(rule);
 }
 
 /* The waiting pool is behind: time that has passed, was not used, and is in no pool to be used.  A take moves the
    schedule and the pools alike, so no start changes it, be it now or ahead.  At ratio 1 it is never made up for. */
-static struct account account(const struct rule *rule, const uint64_t *state, uint64_t now)
+static struct account hybrid_account(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
     if (state[SINCE] == 0) return (struct account){.due = 0};
     const struct pools_now pools = pools_of(state);
@@ -340,13 +341,13 @@ static struct account account(const struct rule *rule, const uint64_t *state, ui
     const bool kept = rule->ratio > UINT64_C(1) << RATIO_BITS;
     return (struct account){
         .due = t - begun,
-        .given = clamp(pools.schedule + ahead_of(rule)) - begun,
+        .given = clamp(pools.schedule + hybrid_ahead_of(rule)) - begun,
         .missed = kept ? 0 : waiting,
         .behind = waiting,
     };
 }
 
-static void shift(const struct rule *rule, uint64_t *state, uint64_t ticks, bool back)
+static void hybrid_shift(const struct rule *rule, uint64_t *state, uint64_t ticks, bool back)
 {
     (void)rule;
     if (state[SINCE] == 0) return;
@@ -354,22 +355,22 @@ static void shift(const struct rule *rule, uint64_t *state, uint64_t ticks, bool
     state[SCHEDULE] = (uint64_t)clamp(pools_of(state).schedule + (back ? -by : by));
 }
 
-static uint64_t full(const struct rule *rule, const weir_decision *decision, uint64_t now)
+static uint64_t hybrid_full(const struct rule *rule, const weir_decision *decision, uint64_t now)
 {
     const uint64_t start = most(now, tick_at(rule, decision->start.ns));
     return add_saturating(start, subtract_to_zero(rule->burst, ticks_of(rule, decision->remaining)));
 }
 
 /* When the pool is full, as a fresh one is for the largest call. */
-static uint64_t idle(const struct rule *rule, const uint64_t *state, uint64_t now)
+static uint64_t hybrid_idle(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
     if (state[SINCE] == 0) return now;
     const struct pools_now pools = pools_of(state);
     const uint64_t start = start_with(rule, &pools, 0, rule->burst);
-    return start >= FAR ? UINT64_MAX : most(start + 1, now); /* the line is rounded down by less than a tick */
+    return start >= TICKS_FAR ? UINT64_MAX : most(start + 1, now); /* the line is rounded down by less than a tick */
 }
 
-static struct facts facts(const struct limit *limit, const struct rule *rule)
+static struct facts hybrid_facts(const struct limit *limit, const struct rule *rule)
 {
     return (struct facts){.at_once = permits_floor(rule, rule->over),
                           .fresh = limit->start == START_FULL ? permits_floor(rule, rule->burst) : 1,
@@ -377,10 +378,10 @@ static struct facts facts(const struct limit *limit, const struct rule *rule)
                           .group = 1,
                           .spacing_ns = limit_spacing_ns(limit),
                           .full_ns = line_full_ns(limit),
-                          .state_bytes = WORDS * sizeof(uint64_t)};
+                          .state_bytes = HYBRID_WORDS * sizeof(uint64_t)};
 }
 
-static uint64_t most_in(const struct limit *limit, uint64_t window_ns)
+static uint64_t hybrid_most_in(const struct limit *limit, uint64_t window_ns)
 {
     return line_most_in(limit, limit->factor, window_ns);
 }
@@ -390,23 +391,23 @@ const struct algorithm *hybrid_algorithm(void)
     static const struct algorithm hybrid = {
         .name = "hybrid",
         .options = WITH(BURST) | WITH(CATCHUP) | WITH(START) | WITH(DEBT),
-        .words = WORDS,
-        .note_of = note_of,
-        .compile = compile,
-        .facts = facts,
-        .most_in = most_in,
-        .offer = offer,
-        .commit = commit,
-        .give_back = give_back,
-        .hold = hold,
-        .slice = slice,
-        .carry = carry,
-        .due = due,
-        .account = account,
-        .shift = shift,
-        .balance = balance,
-        .full = full,
-        .idle = idle,
+        .words = HYBRID_WORDS,
+        .note_of = hybrid_note_of,
+        .compile = hybrid_compile,
+        .facts = hybrid_facts,
+        .most_in = hybrid_most_in,
+        .offer = hybrid_offer,
+        .commit = hybrid_commit,
+        .give_back = hybrid_give_back,
+        .hold = hybrid_hold,
+        .slice = hybrid_slice,
+        .carry = hybrid_carry,
+        .due = hybrid_due,
+        .account = hybrid_account,
+        .shift = hybrid_shift,
+        .balance = hybrid_balance,
+        .full = hybrid_full,
+        .idle = hybrid_idle,
     };
     return &hybrid;
 }

@@ -74,7 +74,7 @@ void limit_plain_clock(struct rule *rule)
     set_clock(rule, 1, 1, 0);
 }
 
-static struct limit_problem read_rate(const struct limit *limit, uint64_t *permits, uint64_t *period_ns)
+static struct limit_problem limit_read_rate(const struct limit *limit, uint64_t *permits, uint64_t *period_ns)
 {
     if (!limit_rate(limit, permits, period_ns)) {
         return limit_wrong(OPTION_RATE,
@@ -90,7 +90,7 @@ static struct limit_problem read_rate(const struct limit *limit, uint64_t *permi
 struct limit_problem limit_line(const struct limit *limit, struct rule *rule)
 {
     uint64_t permits, period_ns;
-    const struct limit_problem problem = read_rate(limit, &permits, &period_ns);
+    const struct limit_problem problem = limit_read_rate(limit, &permits, &period_ns);
     if (problem.message != NULL) return problem;
     /* A tick of half a ns to a ns; where the burst lasts for centuries, up to 8 times as long. */
     const unsigned scale = log2_ceil(period_ns, permits);

@@ -12,6 +12,9 @@
 
 #include "core/num_portable.h"
 
+/* Two of them can be added and subtracted, signed. */
+#define TICKS_FAR (INT64_MAX / 2)
+
 static inline uint64_t add_saturating(uint64_t a, uint64_t b)
 {
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;

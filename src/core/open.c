@@ -4,7 +4,7 @@
 
 #include "core/num.h"
 
-static struct limit_problem compile(struct limit *limit, struct rule *rule)
+static struct limit_problem open_compile(struct limit *limit, struct rule *rule)
 {
     (void)limit;
     limit_plain_clock(rule);
@@ -67,7 +67,7 @@ static struct balance balance_none(const struct rule *rule, const uint64_t *stat
 const struct algorithm *unlimited_algorithm(void)
 {
     static const struct algorithm unlimited = {.name = "unlimited",
-                                               .compile = compile,
+                                               .compile = open_compile,
                                                .offer = offer_all,
                                                .commit = commit_all,
                                                .balance = balance_all,
@@ -79,7 +79,7 @@ const struct algorithm *unlimited_algorithm(void)
 const struct algorithm *none_algorithm(void)
 {
     static const struct algorithm none = {.name = "none",
-                                          .compile = compile,
+                                          .compile = open_compile,
                                           .offer = offer_none,
                                           .commit = commit_none,
                                           .balance = balance_none,

@@ -22,16 +22,17 @@
 
 enum { ENTRIES_MAX = 1 << 28 };
 enum {
-    END = STAMPS_OWNER /* permits entered since the last change: where the last slot ends; a word behind it is free */
+    LOG_END =
+        STAMPS_OWNER /* permits entered since the last change: where the last slot ends; a word behind it is free */
 };
 
 /* As long an entry counts. */
-static uint64_t span_of(const struct rule *rule)
+static uint64_t sliding_log_span(const struct rule *rule)
 {
     return add_saturating(rule->period_ns, (rule->flags & SLIDING_LOG_CLOSED) != 0);
 }
 
-static struct limit_problem compile(struct limit *limit, struct rule *rule)
+static struct limit_problem sliding_log_compile(struct limit *limit, struct rule *rule)
 {
     if (limit->edge == EDGE_DEFAULT) limit->edge = EDGE_OPEN;
     const struct limit_problem problem = limit_window(limit, rule);
@@ -53,38 +54,39 @@ static struct limit_problem compile(struct limit *limit, struct rule *rule)
 /* ---- asking ---- */
 
 /* So long after the entry so far back; 0 when there was none. */
-static uint64_t after(const struct rule *rule, const uint64_t *state, uint64_t back, uint64_t ns)
+static uint64_t sliding_log_after(const struct rule *rule, const uint64_t *state, uint64_t back, uint64_t ns)
 {
     return stamps_has(rule, state, back) ? add_saturating(stamps_get(rule, state, back), ns) : 0;
 }
 
 /* The rule: when so many more pass, unless others come first. */
-static uint64_t passes_at(const struct rule *rule, const uint64_t *state, uint64_t permits)
+static uint64_t sliding_log_passes_at(const struct rule *rule, const uint64_t *state, uint64_t permits)
 {
     const uint64_t back = rule->burst - permits + 1;
     if (permits == 0 && back > stamps_kept(rule, state)) return 0;
-    const uint64_t fits_ns = after(rule, state, back, span_of(rule));
-    return rule->gap_ns == 0 || permits == 0 ? fits_ns : most(fits_ns, after(rule, state, 1, rule->gap_ns));
+    const uint64_t fits_ns = sliding_log_after(rule, state, back, sliding_log_span(rule));
+    return rule->gap_ns == 0 || permits == 0 ? fits_ns : most(fits_ns, sliding_log_after(rule, state, 1, rule->gap_ns));
 }
 
-static struct offer offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost, uint64_t wait_ns)
+static struct offer sliding_log_offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost,
+                                      uint64_t wait_ns)
 {
     (void)wait_ns;
     if (cost > rule->burst) return (struct offer){now, UINT64_MAX};
-    const uint64_t passes_ns = passes_at(rule, state, cost);
+    const uint64_t passes_ns = sliding_log_passes_at(rule, state, cost);
     if (passes_ns <= plain_ns(rule, now)) return (struct offer){now, now};
     const uint64_t start = plain_tick(rule, passes_ns);
     return (struct offer){rule->flags & SLIDING_LOG_COUNTS_REFUSED ? start : now, start};
 }
 
 /* Found by halves.  With a gap one call passes, and whoever asks for as many as pass means calls. */
-static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at)
+static uint64_t sliding_log_room(const struct rule *rule, const uint64_t *state, uint64_t at)
 {
     const uint64_t at_ns = plain_ns(rule, at);
     uint64_t passes = 0, too_many = (rule->gap_ns != 0 ? least(rule->burst, 1) : rule->burst) + 1;
     while (passes + 1 < too_many) {
         const uint64_t middle = passes + (too_many - passes) / 2;
-        if (passes_at(rule, state, middle) <= at_ns) passes = middle;
+        if (sliding_log_passes_at(rule, state, middle) <= at_ns) passes = middle;
         else too_many = middle;
     }
     return passes;
@@ -96,23 +98,24 @@ static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t 
 }
 
 /* Entered in order: where the clock has gone back, or somebody waits for a later start, as if at that time. */
-static void enter(const struct rule *rule, uint64_t *state, uint64_t ns, uint64_t permits)
+static void sliding_log_enter(const struct rule *rule, uint64_t *state, uint64_t ns, uint64_t permits)
 {
     const uint64_t entered_ns = most(ns, state[STAMPS_NEWEST]);
     for (uint64_t i = least(permits, stamps_capacity(rule)); i > 0; i--) {
         stamps_append(rule, state, entered_ns);
-        state[END] = add_saturating(state[END], 1);
+        state[LOG_END] = add_saturating(state[LOG_END], 1);
     }
 }
 
-static struct balance balance(const struct rule *rule, const uint64_t *state, uint64_t now)
+static struct balance sliding_log_balance(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
-    return (struct balance){room(rule, state, now), 0, waited_for(rule, state, now)};
+    return (struct balance){sliding_log_room(rule, state, now), 0, waited_for(rule, state, now)};
 }
 
 static void book_each(const struct rule *rule, uint64_t *state, uint64_t now_ns, uint64_t permits)
 {
-    for (uint64_t i = 0; i < permits; i++) enter(rule, state, most(now_ns, passes_at(rule, state, 1)), 1);
+    for (uint64_t i = 0; i < permits; i++)
+        sliding_log_enter(rule, state, most(now_ns, sliding_log_passes_at(rule, state, 1)), 1);
 }
 
 /* Enters permits one by one, each when it passes at the earliest; once they fill the ring, whole turns at once. */
@@ -122,46 +125,48 @@ static void book(const struct rule *rule, uint64_t *state, uint64_t now_ns, uint
     const uint64_t turns = (permits - singly) / burst;
     book_each(rule, state, now_ns, singly);
     if (turns != 0) {
-        const uint64_t turn_ns = passes_at(rule, state, 1) - stamps_get(rule, state, burst);
+        const uint64_t turn_ns = sliding_log_passes_at(rule, state, 1) - stamps_get(rule, state, burst);
         stamps_advance(rule, state, turns * burst, multiply_divide_floor(turns, turn_ns, 1));
-        state[END] = add_saturating(state[END], turns * burst);
+        state[LOG_END] = add_saturating(state[LOG_END], turns * burst);
     }
     book_each(rule, state, now_ns, (permits - singly) % burst);
 }
 
 /* What is charged and does not fit is entered as if each permit of it had waited. */
-static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
+static struct taken sliding_log_commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start,
+                                       uint64_t cost)
 {
     (void)at;
     const uint64_t start_ns = plain_ns(rule, start);
-    const bool fits = cost <= rule->burst && passes_at(rule, state, cost) <= start_ns;
-    if (fits) enter(rule, state, start_ns, cost);
+    const bool fits = cost <= rule->burst && sliding_log_passes_at(rule, state, cost) <= start_ns;
+    if (fits) sliding_log_enter(rule, state, start_ns, cost);
     else book(rule, state, start_ns, cost);
-    return (struct taken){state[END], room(rule, state, start)};
+    return (struct taken){state[LOG_END], sliding_log_room(rule, state, start)};
 }
 
 /* Not while somebody waits: it would push him out of the ring. */
-static void refused(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t cost)
+static void sliding_log_refused(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t cost)
 {
     if (!(rule->flags & SLIDING_LOG_COUNTS_REFUSED) || waited_for(rule, state, now)) return;
-    enter(rule, state, plain_ns(rule, now), cost);
+    sliding_log_enter(rule, state, plain_ns(rule, now), cost);
 }
 
-static uint64_t full(const struct rule *rule, const weir_decision *decision, uint64_t now)
+static uint64_t sliding_log_full(const struct rule *rule, const weir_decision *decision, uint64_t now)
 {
     if (decision->remaining >= rule->burst) return now;
-    return add_saturating(most(now, plain_tick(rule, decision->start.ns)), most(span_of(rule), rule->gap_ns));
+    return add_saturating(most(now, plain_tick(rule, decision->start.ns)), most(sliding_log_span(rule), rule->gap_ns));
 }
 
-static uint64_t idle(const struct rule *rule, const uint64_t *state, uint64_t now)
+static uint64_t sliding_log_idle(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
-    return most(plain_tick(rule, after(rule, state, 1, most(span_of(rule), rule->gap_ns))), now);
+    return most(plain_tick(rule, sliding_log_after(rule, state, 1, most(sliding_log_span(rule), rule->gap_ns))), now);
 }
 
 /* ---- correcting ---- */
 
 /* Not where somebody waits behind it: he is known by his place. */
-static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)
+static void sliding_log_give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot,
+                                  uint64_t unused)
 {
     const uint64_t start_ns = plain_ns(rule, slot->start), kept = stamps_kept(rule, state);
     uint64_t newer = 0, count = 0;
@@ -169,42 +174,42 @@ static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, co
     while (count < least(unused, kept - newer) && stamps_get(rule, state, newer + count + 1) == start_ns) count++;
     if (newer != 0 && waited_for(rule, state, now)) return;
     stamps_remove(rule, state, newer, count);
-    state[END] = subtract_to_zero(state[END], count);
+    state[LOG_END] = subtract_to_zero(state[LOG_END], count);
 }
 
 /* ---- changing the limit ---- */
 
 /* Entries stay, as many as the new ring holds and the last that it loses.  What has been forgotten (RESET) is what has
    started. */
-static void carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next, uint64_t now,
-                  weir_carry how)
+static void sliding_log_carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next,
+                              uint64_t now, weir_carry how)
 {
     const uint64_t kept = stamps_kept(from, state), after_ns = how == WEIR_RESET ? plain_ns(from, now) : 0;
     for (uint64_t back = stamps_capacity(to) + 1; back > 0; back--) {
         const uint64_t ns = least(stamps_get(from, state, back), stamps_get(from, state, least(back, most(kept, 1))));
-        if (stamps_has(from, state, back) && (how != WEIR_RESET || ns > after_ns)) enter(to, next, ns, 1);
+        if (stamps_has(from, state, back) && (how != WEIR_RESET || ns > after_ns)) sliding_log_enter(to, next, ns, 1);
     }
     if (how != WEIR_RESET) next[STAMPS_EVER] = state[STAMPS_EVER];
-    next[END] = 0;
+    next[LOG_END] = 0;
 }
 
 /* ---- in numbers ---- */
 
-static struct facts facts(const struct limit *limit, const struct rule *rule)
+static struct facts sliding_log_facts(const struct limit *limit, const struct rule *rule)
 {
     const uint64_t count = limit->count.digits, gap_ns = limit->has_time ? limit->time_ns : 0;
-    const bool by_gap = gap_ns != 0 && multiply_divide_floor(count, gap_ns, 1) >= span_of(rule);
+    const bool by_gap = gap_ns != 0 && multiply_divide_floor(count, gap_ns, 1) >= sliding_log_span(rule);
     return (struct facts){.at_once = gap_ns != 0 ? 1 : count,
                           .fresh = gap_ns != 0 ? 1 : count,
                           .largest = count,
                           .group = by_gap ? 1 : count,
-                          .spacing_ns = by_gap ? gap_ns : span_of(rule),
-                          .full_ns = most(span_of(rule), gap_ns),
+                          .spacing_ns = by_gap ? gap_ns : sliding_log_span(rule),
+                          .full_ns = most(sliding_log_span(rule), gap_ns),
                           .state_bytes = (STAMPS_HEADER + stamps_words(rule)) * sizeof(uint64_t)};
 }
 
 /* The calls i, each as early as it can be: max(i * gap, ...) within a period, and so again a period later. */
-static uint64_t most_in(const struct limit *limit, uint64_t window_ns)
+static uint64_t sliding_log_most_in(const struct limit *limit, uint64_t window_ns)
 {
     const uint64_t span = add_saturating(limit->period_ns, limit->edge == EDGE_CLOSED), count = limit->count.digits;
     const uint64_t gap = limit->has_time ? limit->time_ns : 0, last = most(window_ns, 1) - 1;
@@ -221,19 +226,19 @@ const struct algorithm *sliding_log_algorithm(void)
         .note = "exact: no window of the period holds more, wherever it begins; memory grows with the count",
         .words = STAMPS_HEADER,
         .more_words = stamps_words,
-        .compile = compile,
-        .facts = facts,
-        .most_in = most_in,
-        .offer = offer,
-        .commit = commit,
-        .refused = refused,
-        .give_back = give_back,
+        .compile = sliding_log_compile,
+        .facts = sliding_log_facts,
+        .most_in = sliding_log_most_in,
+        .offer = sliding_log_offer,
+        .commit = sliding_log_commit,
+        .refused = sliding_log_refused,
+        .give_back = sliding_log_give_back,
         .save = stamps_save,
         .put_back = stamps_put_back,
-        .carry = carry,
-        .balance = balance,
-        .full = full,
-        .idle = idle,
+        .carry = sliding_log_carry,
+        .balance = sliding_log_balance,
+        .full = sliding_log_full,
+        .idle = sliding_log_idle,
     };
     return &sliding_log;
 }

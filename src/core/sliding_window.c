@@ -26,9 +26,9 @@
 #include "core/facts.h"
 #include "core/num.h"
 
-enum { ENDS, PREVIOUS, CURRENT, WORDS };
+enum { SLIDING_ENDS, SLIDING_PREVIOUS, SLIDING_CURRENT, SLIDING_WORDS };
 
-static uint64_t period_of(const struct rule *rule)
+static uint64_t sliding_period_of(const struct rule *rule)
 {
     return most(rule->period_ns, 1);
 }
@@ -42,8 +42,9 @@ struct counters {
 
 static struct counters counters_at(const struct rule *rule, const uint64_t *state, uint64_t tick)
 {
-    const uint64_t period_ns = period_of(rule), ns = plain_ns(rule, tick);
-    struct counters counters = {.ends_ns = state[ENDS], .previous = state[PREVIOUS], .current = state[CURRENT]};
+    const uint64_t period_ns = sliding_period_of(rule), ns = plain_ns(rule, tick);
+    struct counters counters = {
+        .ends_ns = state[SLIDING_ENDS], .previous = state[SLIDING_PREVIOUS], .current = state[SLIDING_CURRENT]};
     if (ns >= counters.ends_ns) {
         const bool follows = counters.current != 0 && ns - counters.ends_ns < period_ns;
         const uint64_t inside_ns = add_saturating(ns, rule->offset_ns) % period_ns;
@@ -59,36 +60,37 @@ static struct counters counters_at(const struct rule *rule, const uint64_t *stat
 
 static uint64_t weighted(const struct rule *rule, const struct counters *counters)
 {
-    const uint64_t share = multiply_divide_floor(counters->previous, counters->left_ns, period_of(rule));
+    const uint64_t share = multiply_divide_floor(counters->previous, counters->left_ns, sliding_period_of(rule));
     return add_saturating(share, counters->current);
 }
 
 /* How much of a window is left when at most `room` of the previous one's permits count; 0: none. */
 static uint64_t left_when(const struct rule *rule, uint64_t previous, uint64_t room)
 {
-    if (previous <= room) return period_of(rule);
-    return multiply_divide_ceil(add_saturating(room, 1), period_of(rule), previous) - 1;
+    if (previous <= room) return sliding_period_of(rule);
+    return multiply_divide_ceil(add_saturating(room, 1), sliding_period_of(rule), previous) - 1;
 }
 
 /* When `cost` more fit: in the next window, or in this one until its end; UINT64_MAX where the clock ends before. */
 static uint64_t tick_when(const struct rule *rule, const struct counters *counters, uint64_t cost)
 {
     const uint64_t room = subtract_to_zero(rule->burst, cost);
-    const uint64_t next_ends_ns = add_saturating(counters->ends_ns, period_of(rule));
+    const uint64_t next_ends_ns = add_saturating(counters->ends_ns, sliding_period_of(rule));
     if (next_ends_ns == UINT64_MAX) return UINT64_MAX;
     if (counters->current > room) return plain_tick(rule, next_ends_ns - left_when(rule, counters->current, room));
     const uint64_t left_ns = left_when(rule, counters->previous, room - counters->current);
     return plain_tick(rule, counters->ends_ns - least(left_ns, counters->left_ns));
 }
 
-static struct limit_problem compile(struct limit *limit, struct rule *rule)
+static struct limit_problem sliding_compile(struct limit *limit, struct rule *rule)
 {
     const struct limit_problem problem = limit_window(limit, rule);
     rule->debt = limit_debt(limit, rule);
     return problem;
 }
 
-static struct offer offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost, uint64_t wait_ns)
+static struct offer sliding_offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost,
+                                  uint64_t wait_ns)
 {
     (void)wait_ns;
     const struct counters counters = counters_at(rule, state, now);
@@ -99,7 +101,7 @@ static struct offer offer(const struct rule *rule, const uint64_t *state, uint64
 }
 
 /* Before a window that was counted in already nothing passes. */
-static struct balance balance(const struct rule *rule, const uint64_t *state, uint64_t now)
+static struct balance sliding_balance(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
     const struct counters counters = counters_at(rule, state, now);
     const uint64_t used = weighted(rule, &counters), owed = subtract_to_zero(used, rule->burst);
@@ -115,38 +117,39 @@ static uint64_t nothing_counts(const struct rule *rule, const uint64_t *state, u
 
 /* When nothing counts any more.  A change of limit may have moved the windows away from where a fresh one has them:
    then when the one after the last is over. */
-static uint64_t idle(const struct rule *rule, const uint64_t *state, uint64_t now)
+static uint64_t sliding_idle(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
-    const uint64_t ends_ns = state[ENDS];
+    const uint64_t ends_ns = state[SLIDING_ENDS];
     if (ends_ns == 0) return now;
-    const bool moved = add_saturating(ends_ns, rule->offset_ns) % period_of(rule) != 0;
-    const uint64_t over = moved ? plain_tick(rule, add_saturating(ends_ns, period_of(rule))) : 0;
+    const bool moved = add_saturating(ends_ns, rule->offset_ns) % sliding_period_of(rule) != 0;
+    const uint64_t over = moved ? plain_tick(rule, add_saturating(ends_ns, sliding_period_of(rule))) : 0;
     return most(most(nothing_counts(rule, state, now), over), now);
 }
 
-static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
+static struct taken sliding_commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
 {
     (void)start;
-    if (cost == 0) return (struct taken){nothing_counts(rule, state, at), balance(rule, state, at).left};
+    if (cost == 0) return (struct taken){nothing_counts(rule, state, at), sliding_balance(rule, state, at).left};
     const struct counters counters = counters_at(rule, state, at);
-    const uint64_t next[WORDS] = {counters.ends_ns, counters.previous, add_saturating(counters.current, cost)};
-    for (int i = 0; i < WORDS; i++) state[i] = next[i];
-    return (struct taken){nothing_counts(rule, state, at), balance(rule, state, at).left};
+    const uint64_t next[SLIDING_WORDS] = {counters.ends_ns, counters.previous, add_saturating(counters.current, cost)};
+    for (int i = 0; i < SLIDING_WORDS; i++) state[i] = next[i];
+    return (struct taken){nothing_counts(rule, state, at), sliding_balance(rule, state, at).left};
 }
 
 /* As if it had never been counted; what was decided in between was decided with more. */
-static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)
+static void sliding_give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot,
+                              uint64_t unused)
 {
     (void)now;
-    const uint64_t period_ns = period_of(rule), start_ns = plain_ns(rule, slot->start);
-    const uint64_t before_end_ns = subtract_to_zero(state[ENDS], start_ns);
+    const uint64_t period_ns = sliding_period_of(rule), start_ns = plain_ns(rule, slot->start);
+    const uint64_t before_end_ns = subtract_to_zero(state[SLIDING_ENDS], start_ns);
     if (before_end_ns == 0 || before_end_ns > add_saturating(period_ns, period_ns)) return;
-    uint64_t *counter = &state[before_end_ns <= period_ns ? CURRENT : PREVIOUS];
+    uint64_t *counter = &state[before_end_ns <= period_ns ? SLIDING_CURRENT : SLIDING_PREVIOUS];
     *counter = subtract_to_zero(*counter, least(unused, slot->cost));
 }
 
 /* A count is the time in which so many come back. */
-static uint64_t carried(const struct rule *from, const struct rule *to, uint64_t count, weir_carry how)
+static uint64_t sliding_carried(const struct rule *from, const struct rule *to, uint64_t count, weir_carry how)
 {
     if (how == WEIR_SCALE) return count;
     if (from->period_ns == to->period_ns) return multiply_divide_ceil(count, to->burst, from->burst);
@@ -155,38 +158,38 @@ static uint64_t carried(const struct rule *from, const struct rule *to, uint64_t
 }
 
 /* A window of another length begins at once, with all that counts.  Permits that somebody waits for stay permits. */
-static void carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next, uint64_t now,
-                  weir_carry how)
+static void sliding_carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next,
+                          uint64_t now, weir_carry how)
 {
     struct counters counters = counters_at(from, state, now);
     if (counters.early) how = WEIR_SCALE;
     if (how == WEIR_RESET || (counters.previous == 0 && counters.current == 0)) return;
     if (from->period_ns != to->period_ns) {
-        const uint64_t share = multiply_divide_ceil(counters.previous, counters.left_ns, period_of(from));
+        const uint64_t share = multiply_divide_ceil(counters.previous, counters.left_ns, sliding_period_of(from));
         counters.current = add_saturating(counters.current, share);
         counters.previous = 0;
-        counters.ends_ns = add_saturating(counters.ends_ns - counters.left_ns, period_of(to));
+        counters.ends_ns = add_saturating(counters.ends_ns - counters.left_ns, sliding_period_of(to));
     }
-    next[ENDS] = counters.ends_ns;
-    next[PREVIOUS] = carried(from, to, counters.previous, how);
-    next[CURRENT] = carried(from, to, counters.current, how);
+    next[SLIDING_ENDS] = counters.ends_ns;
+    next[SLIDING_PREVIOUS] = sliding_carried(from, to, counters.previous, how);
+    next[SLIDING_CURRENT] = sliding_carried(from, to, counters.current, how);
 }
 
 /* Back to full at the latest: all were taken as their window began. */
-static struct facts facts(const struct limit *limit, const struct rule *rule)
+static struct facts sliding_facts(const struct limit *limit, const struct rule *rule)
 {
-    const uint64_t period_ns = period_of(rule);
+    const uint64_t period_ns = sliding_period_of(rule);
     return (struct facts){.at_once = rule->burst,
                           .fresh = rule->burst,
                           .largest = rule->burst,
                           .group = 1,
                           .spacing_ns = limit_spacing_ns(limit),
                           .full_ns = add_saturating(period_ns, period_ns - left_when(rule, rule->burst, 0)),
-                          .state_bytes = WORDS * sizeof(uint64_t)};
+                          .state_bytes = SLIDING_WORDS * sizeof(uint64_t)};
 }
 
 /* The worst: all at the last ns of a window, the next ones whole, and of the last as many as are out of sight. */
-static uint64_t most_in(const struct limit *limit, uint64_t window_ns)
+static uint64_t sliding_most_in(const struct limit *limit, uint64_t window_ns)
 {
     const uint64_t count = limit->count.digits, after_ns = subtract_to_zero(window_ns, 2);
     const uint64_t whole = multiply_divide_floor(count, add_saturating(after_ns / limit->period_ns, 1), 1);
@@ -199,18 +202,18 @@ const struct algorithm *sliding_window_algorithm(void)
         .name = "sliding-window",
         .options = WITH(DEBT),
         .note = "takes the calls of the window before for evenly spread; where they were not, twice the count passes",
-        .words = WORDS,
-        .compile = compile,
+        .words = SLIDING_WORDS,
+        .compile = sliding_compile,
         .has_epoch = true,
-        .facts = facts,
-        .most_in = most_in,
-        .offer = offer,
-        .commit = commit,
-        .give_back = give_back,
-        .carry = carry,
-        .balance = balance,
+        .facts = sliding_facts,
+        .most_in = sliding_most_in,
+        .offer = sliding_offer,
+        .commit = sliding_commit,
+        .give_back = sliding_give_back,
+        .carry = sliding_carry,
+        .balance = sliding_balance,
         .full = full_at_end,
-        .idle = idle,
+        .idle = sliding_idle,
     };
     return &sliding_window;
 }

@@ -41,7 +41,7 @@
 
 enum { NEXT, STORED, FROM, BEFORE, WARMUP_WORDS, BURSTY_WORDS = BEFORE };
 enum { PAYS_ITSELF = RULE_A };
-enum { COLD_DEFAULT = 3, SECOND_NS = 1000000000 };
+enum { COLD_DEFAULT = 3, BURST_DEFAULT_NS = 1000000000 };
 /* Twice the warm-up is room for burst, and fits the clock as a burst does. */
 static const uint64_t WARMUP_NS_MAX = UINT64_C(1) << 62;
 
@@ -62,20 +62,20 @@ static bool pays_itself(const struct rule *rule)
 }
 
 /* The time in which the store fills up. */
-static uint64_t rest_of(const struct rule *rule, uint64_t permits)
+static uint64_t store_rest_of(const struct rule *rule, uint64_t permits)
 {
     return warms(rule) ? multiply_divide_ceil(permits, 2 * rule->threshold, rule->burst) : permits;
 }
 
 /* As it was left behind.  Fresh, it begins when the clock was set. */
-static struct store left(const struct rule *rule, const uint64_t *state)
+static struct store store_left(const struct rule *rule, const uint64_t *state)
 {
     if (state[NEXT] != 0) return (struct store){state[NEXT], least(state[STORED], rule->burst)};
     return (struct store){rule->anchor_tick, rule->flags & RULE_STARTS_FULL ? rule->burst : 0};
 }
 
 /* Nobody came until then. */
-static struct store rested(const struct rule *rule, struct store store, uint64_t until)
+static struct store store_rested(const struct rule *rule, struct store store, uint64_t until)
 {
     if (until <= store.next) return store;
     uint64_t more = until - store.next;
@@ -107,7 +107,7 @@ static struct limit_problem compile_bursty(struct limit *limit, struct rule *rul
 {
     if (limit->pay == PAY_DEFAULT) limit->pay = PAY_NEXT;
     if (limit->start == START_DEFAULT) limit->start = START_EMPTY;
-    if (limit->burst_kind == AMOUNT_NONE) limit->burst = SECOND_NS;
+    if (limit->burst_kind == AMOUNT_NONE) limit->burst = BURST_DEFAULT_NS;
     if (limit->burst_kind == AMOUNT_NONE) limit->burst_kind = AMOUNT_TIME;
     if (limit->start == START_FULL) rule->flags |= RULE_STARTS_FULL;
     if (limit->pay == PAY_SELF) rule->flags |= PAYS_ITSELF;
@@ -115,7 +115,7 @@ static struct limit_problem compile_bursty(struct limit *limit, struct rule *rul
 }
 
 /* 2 * warmup / (1 + cold), the cold factor down to its last digit that fits. */
-static uint64_t span_of(uint64_t warmup, struct decimal cold)
+static uint64_t warmup_span(uint64_t warmup, struct decimal cold)
 {
     uint64_t power = power_of_ten(cold.places), digits = cold.digits;
     for (; digits > UINT64_MAX - power; digits /= 10) power /= 10;
@@ -142,7 +142,7 @@ static struct limit_problem compile_warmup(struct limit *limit, struct rule *rul
     const struct limit_problem problem = limit_line(&twice, rule);
     if (problem.option == OPTION_BURST) return limit_wrong(OPTION_WARMUP, too_long);
     rule->threshold = rule->burst / 4;
-    rule->burst = rule->threshold + span_of(2 * rule->threshold, limit->factor);
+    rule->burst = rule->threshold + warmup_span(2 * rule->threshold, limit->factor);
     if (limit->start != START_EMPTY) rule->flags |= RULE_STARTS_FULL;
     if (limit->pay == PAY_SELF) rule->flags |= PAYS_ITSELF;
     return problem;
@@ -150,10 +150,11 @@ static struct limit_problem compile_warmup(struct limit *limit, struct rule *rul
 
 /* ---- asking ---- */
 
-static struct offer offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost, uint64_t wait_ns)
+static struct offer smooth_offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost,
+                                 uint64_t wait_ns)
 {
     (void)wait_ns;
-    const struct store store = left(rule, state);
+    const struct store store = store_left(rule, state);
     if (!pays_itself(rule))
         return (struct offer){now, most(now, store.next)}; /* any cost passes, and the next one pays */
     if (cost == UINT64_MAX)
@@ -163,22 +164,22 @@ static struct offer offer(const struct rule *rule, const uint64_t *state, uint64
 
 /* What calls of one permit could take.  By bursty, where the next one pays, that is one more than is stored; with
    pay=self a permit may come that the store is too small for.  By warmup one passes, and then that has a price. */
-static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at)
+static uint64_t smooth_room(const struct rule *rule, const uint64_t *state, uint64_t at)
 {
     const uint64_t permit = ticks_of(rule, 1);
-    if (offer(rule, state, at, permit, 0).start > at) return 0;
+    if (smooth_offer(rule, state, at, permit, 0).start > at) return 0;
     if (warms(rule)) return permit;
-    const uint64_t stored = rested(rule, left(rule, state), at).stored;
+    const uint64_t stored = store_rested(rule, store_left(rule, state), at).stored;
     return pays_itself(rule) ? most(stored, permit) : add_saturating(stored, permit);
 }
 
-static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
+static struct taken smooth_commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
 {
     const bool self = pays_itself(rule);
-    if (cost == 0) return (struct taken){most(at, left(rule, state).next), room(rule, state, start)};
-    const struct store before = self ? left(rule, state) : rested(rule, left(rule, state), at);
+    if (cost == 0) return (struct taken){most(at, store_left(rule, state).next), smooth_room(rule, state, start)};
+    const struct store before = self ? store_left(rule, state) : store_rested(rule, store_left(rule, state), at);
     const struct store paid = drawn(rule, before, cost);
-    struct store after = self ? rested(rule, paid, at) : paid;
+    struct store after = self ? store_rested(rule, paid, at) : paid;
     /* Time that was not needed is stored again, beside the call: together they are no more than burst. */
     if (self && !warms(rule)) after.stored = least(after.stored, subtract_to_zero(rule->burst, cost));
     const bool charged = start < (self ? paid.next : before.next); /* at once: nobody waits for its start */
@@ -186,28 +187,28 @@ static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at
     state[STORED] = after.stored;
     if (!charged) state[FROM] = before.next;
     if (!charged && warms(rule)) state[BEFORE] = before.stored;
-    return (struct taken){after.next, room(rule, state, start)};
+    return (struct taken){after.next, smooth_room(rule, state, start)};
 }
 
-static bool waits(const struct rule *rule, const uint64_t *state, uint64_t now)
+static bool smooth_waits(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
     return state[pays_itself(rule) ? NEXT : FROM] > now;
 }
 
-static struct balance balance(const struct rule *rule, const uint64_t *state, uint64_t now)
+static struct balance smooth_balance(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
-    const struct store store = rested(rule, left(rule, state), now);
-    return (struct balance){store.stored, store.next - now, waits(rule, state, now)};
+    const struct store store = store_rested(rule, store_left(rule, state), now);
+    return (struct balance){store.stored, store.next - now, smooth_waits(rule, state, now)};
 }
 
 /* A fresh store may be full, or cold.  Who pays itself is paid for by all the time since the last call, and a fresh one
    has had all there ever was. */
-static uint64_t idle(const struct rule *rule, const uint64_t *state, uint64_t now)
+static uint64_t smooth_idle(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
-    const struct store store = left(rule, state);
+    const struct store store = store_left(rule, state);
     if (state[NEXT] == 0) return now;
     if (pays_itself(rule)) return UINT64_MAX;
-    return most(add_saturating(store.next, rest_of(rule, rule->burst - store.stored)), now);
+    return most(add_saturating(store.next, store_rest_of(rule, rule->burst - store.stored)), now);
 }
 
 static uint64_t full_bursty(const struct rule *rule, const weir_decision *decision, uint64_t now)
@@ -224,8 +225,8 @@ static uint64_t full_bursty(const struct rule *rule, const weir_decision *decisi
 static void give_back_bursty(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot,
                              uint64_t unused)
 {
-    if (waits(rule, state, now) && slot->start <= now) return;
-    const struct store store = rested(rule, left(rule, state), now);
+    if (smooth_waits(rule, state, now) && slot->start <= now) return;
+    const struct store store = store_rested(rule, store_left(rule, state), now);
     /* Whoever has waited for more than the store holds has it no longer. */
     const bool lost = pays_itself(rule) && slot->start <= now;
     const uint64_t held = lost ? least(slot->cost, rule->burst) : slot->cost, used = slot->cost - unused;
@@ -246,7 +247,7 @@ static void give_back_warmup(const struct rule *rule, uint64_t *state, uint64_t 
     const bool self = pays_itself(rule), last = self ? paid <= state[NEXT] : paid == state[NEXT];
     struct store after = drawn(rule, before, used);
     if (!last || slot->end != state[NEXT]) return;
-    if (self && used != 0) after = rested(rule, after, slot->end);
+    if (self && used != 0) after = store_rested(rule, after, slot->end);
     state[NEXT] = after.next;
     state[STORED] = after.stored;
 }
@@ -261,13 +262,13 @@ static uint64_t carried_store(const struct rule *from, const struct rule *to, ui
 }
 
 /* What is owed stays the same time, to the ns; but where somebody waits behind it, all of it is permits. */
-static void carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next, uint64_t now,
-                  weir_carry how)
+static void smooth_carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next,
+                         uint64_t now, weir_carry how)
 {
-    const struct store store = rested(from, left(from, state), now);
+    const struct store store = store_rested(from, store_left(from, state), now);
     const uint64_t owed = store.next - now, behind = subtract_to_zero(state[FROM], now), anchor = to->anchor_tick;
     next[NEXT] = anchor;
-    if (waits(from, state, now) || how == WEIR_SCALE)
+    if (smooth_waits(from, state, now) || how == WEIR_SCALE)
         next[NEXT] = add_saturating(anchor, carry_waiting(from, to, owed));
     else if (how == WEIR_KEEP) next[NEXT] = carry_moment(from, to, store.next, now);
     next[STORED] = carried_store(from, to, store.stored, how);
@@ -287,7 +288,7 @@ static uint64_t at_once(const struct limit *limit)
     return limit->pay == PAY_SELF ? most(stored, 1) : add_saturating(stored, 1);
 }
 
-static struct facts facts(const struct limit *limit, const struct rule *rule)
+static struct facts smooth_facts(const struct limit *limit, const struct rule *rule)
 {
     const bool full = limit->start == START_FULL && !warms(rule);
     return (struct facts){.at_once = at_once(limit),
@@ -299,7 +300,7 @@ static struct facts facts(const struct limit *limit, const struct rule *rule)
                           .state_bytes = algorithm_of(rule)->words * sizeof(uint64_t)};
 }
 
-static uint64_t most_in(const struct limit *limit, uint64_t window_ns)
+static uint64_t smooth_most_in(const struct limit *limit, uint64_t window_ns)
 {
     const struct decimal one = {1, 0};
     const uint64_t paced = line_most_spaced(limit, one, window_ns);
@@ -319,15 +320,15 @@ const struct algorithm *bursty_algorithm(void)
         .words = BURSTY_WORDS,
         .pays_after = true,
         .compile = compile_bursty,
-        .facts = facts,
-        .most_in = most_in,
-        .offer = offer,
-        .commit = commit,
-        .balance = balance,
+        .facts = smooth_facts,
+        .most_in = smooth_most_in,
+        .offer = smooth_offer,
+        .commit = smooth_commit,
+        .balance = smooth_balance,
         .full = full_bursty,
-        .idle = idle,
+        .idle = smooth_idle,
         .give_back = give_back_bursty,
-        .carry = carry,
+        .carry = smooth_carry,
     };
     return &bursty;
 }
@@ -341,15 +342,15 @@ const struct algorithm *warmup_algorithm(void)
         .words = WARMUP_WORDS,
         .pays_after = true,
         .compile = compile_warmup,
-        .facts = facts,
-        .most_in = most_in,
-        .offer = offer,
-        .commit = commit,
-        .balance = balance,
+        .facts = smooth_facts,
+        .most_in = smooth_most_in,
+        .offer = smooth_offer,
+        .commit = smooth_commit,
+        .balance = smooth_balance,
         .full = full_at_end,
-        .idle = idle,
+        .idle = smooth_idle,
         .give_back = give_back_warmup,
-        .carry = carry,
+        .carry = smooth_carry,
     };
     return &warmup;
 }

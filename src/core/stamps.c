@@ -55,7 +55,7 @@ bool stamps_has(const struct rule *rule, const uint64_t *state, uint64_t back)
 }
 
 /* back is up to the capacity; 0 is the one that is written next. */
-static uint64_t slot_of(const struct rule *rule, const uint64_t *state, uint64_t back)
+static uint64_t stamps_slot_of(const struct rule *rule, const uint64_t *state, uint64_t back)
 {
     const uint64_t capacity = stamps_capacity(rule);
     const uint64_t at = state[STAMPS_AT] < capacity ? state[STAMPS_AT] : 0;
@@ -63,7 +63,7 @@ static uint64_t slot_of(const struct rule *rule, const uint64_t *state, uint64_t
 }
 
 /* Of 6 bytes the uppermost 2 of the word are another one's. */
-static inline uint64_t read_slot(const struct rule *rule, const uint64_t *state, uint64_t slot)
+static inline uint64_t stamps_read_slot(const struct rule *rule, const uint64_t *state, uint64_t slot)
 {
     const uint64_t *ring = state + STAMPS_HEADER;
     if (rule->flags & STAMPS_4_BYTES) return (uint32_t)(ring[slot / 2] >> slot % 2 * 32);
@@ -72,19 +72,19 @@ static inline uint64_t read_slot(const struct rule *rule, const uint64_t *state,
     return (uint32_t)(group[1 + slot % IN_GROUP / 2] >> slot % 2 * 32) | group[0] >> slot % IN_GROUP * 16 << 32;
 }
 
-static void put(uint64_t *word, uint64_t shift, uint64_t mask, uint64_t value)
+static void stamps_put(uint64_t *word, uint64_t shift, uint64_t mask, uint64_t value)
 {
     *word = (*word & ~(mask << shift)) | (value & mask) << shift;
 }
 
-static void write_slot(const struct rule *rule, uint64_t *state, uint64_t slot, uint64_t value)
+static void stamps_write_slot(const struct rule *rule, uint64_t *state, uint64_t slot, uint64_t value)
 {
     uint64_t *ring = state + STAMPS_HEADER, *group = ring + slot / IN_GROUP * GROUP_WORDS;
     if (rule->flags & STAMPS_4_BYTES) {
-        put(&ring[slot / 2], slot % 2 * 32, UINT32_MAX, value);
+        stamps_put(&ring[slot / 2], slot % 2 * 32, UINT32_MAX, value);
     } else if (rule->flags & STAMPS_6_BYTES) {
-        put(&group[1 + slot % IN_GROUP / 2], slot % 2 * 32, UINT32_MAX, value);
-        put(&group[0], slot % IN_GROUP * 16, UINT16_MAX, value >> 32);
+        stamps_put(&group[1 + slot % IN_GROUP / 2], slot % 2 * 32, UINT32_MAX, value);
+        stamps_put(&group[0], slot % IN_GROUP * 16, UINT16_MAX, value >> 32);
     } else {
         ring[slot] = value;
     }
@@ -93,8 +93,8 @@ static void write_slot(const struct rule *rule, uint64_t *state, uint64_t slot, 
 uint64_t stamps_get(const struct rule *rule, const uint64_t *state, uint64_t back)
 {
     if (back > stamps_kept(rule, state)) return state[STAMPS_LOST];
-    const uint64_t slot = slot_of(rule, state, back), newest = state[STAMPS_NEWEST];
-    return newest - ((newest - read_slot(rule, state, slot)) & stamps_reach_ns(rule));
+    const uint64_t slot = stamps_slot_of(rule, state, back), newest = state[STAMPS_NEWEST];
+    return newest - ((newest - stamps_read_slot(rule, state, slot)) & stamps_reach_ns(rule));
 }
 
 static void lose_oldest(const struct rule *rule, uint64_t *state)
@@ -115,8 +115,8 @@ void stamps_append(const struct rule *rule, uint64_t *state, uint64_t ns)
 {
     while (falls_behind(rule, state, ns)) lose_oldest(rule, state);
     if (state[STAMPS_KEPT] >= stamps_capacity(rule)) lose_oldest(rule, state);
-    const uint64_t slot = slot_of(rule, state, 0);
-    write_slot(rule, state, slot, ns);
+    const uint64_t slot = stamps_slot_of(rule, state, 0);
+    stamps_write_slot(rule, state, slot, ns);
     state[STAMPS_AT] = slot + 1;
     state[STAMPS_KEPT]++;
     state[STAMPS_EVER] = add_saturating(state[STAMPS_EVER], 1);
@@ -129,25 +129,25 @@ void stamps_remove(const struct rule *rule, uint64_t *state, uint64_t newer, uin
     if (count > kept || newer > kept - count) return;
     if (newer == 0) state[STAMPS_NEWEST] = stamps_get(rule, state, count + 1);
     for (uint64_t back = newer; back > 0; back--) {
-        const uint64_t value = read_slot(rule, state, slot_of(rule, state, back));
-        write_slot(rule, state, slot_of(rule, state, back + count), value);
+        const uint64_t value = stamps_read_slot(rule, state, stamps_slot_of(rule, state, back));
+        stamps_write_slot(rule, state, stamps_slot_of(rule, state, back + count), value);
     }
-    state[STAMPS_AT] = slot_of(rule, state, count);
+    state[STAMPS_AT] = stamps_slot_of(rule, state, count);
     state[STAMPS_KEPT] = kept - count;
     state[STAMPS_EVER] = subtract_to_zero(state[STAMPS_EVER], count);
 }
 
 void stamps_save(const struct rule *rule, const uint64_t *state, uint64_t count, uint64_t saved[])
 {
-    const uint64_t capacity = stamps_capacity(rule), at = slot_of(rule, state, 0);
-    for (uint64_t i = 0; i < count; i++) saved[i] = read_slot(rule, state, (at + i) % capacity);
+    const uint64_t capacity = stamps_capacity(rule), at = stamps_slot_of(rule, state, 0);
+    for (uint64_t i = 0; i < count; i++) saved[i] = stamps_read_slot(rule, state, (at + i) % capacity);
 }
 
 void stamps_put_back(const struct rule *rule, uint64_t *state, uint64_t count, const uint64_t saved[])
 {
-    const uint64_t capacity = stamps_capacity(rule), at = slot_of(rule, state, 0);
+    const uint64_t capacity = stamps_capacity(rule), at = stamps_slot_of(rule, state, 0);
     for (uint64_t i = least(count, capacity); i > 0; i--) {
-        write_slot(rule, state, (at + i - 1) % capacity, saved[i - 1]);
+        stamps_write_slot(rule, state, (at + i - 1) % capacity, saved[i - 1]);
     }
 }
 
@@ -160,7 +160,7 @@ void stamps_advance(const struct rule *rule, uint64_t *state, uint64_t entries, 
         return;
     }
     for (uint64_t slot = 0; slot < stamps_capacity(rule); slot++) {
-        write_slot(rule, state, slot, read_slot(rule, state, slot) + by_ns);
+        stamps_write_slot(rule, state, slot, stamps_read_slot(rule, state, slot) + by_ns);
     }
     state[STAMPS_NEWEST] += by_ns;
     state[STAMPS_LOST] = stamps_get(rule, state, stamps_kept(rule, state));

@@ -39,7 +39,7 @@ static uint64_t position_of(uint64_t tick)
     return add_saturating(tick, TIMELINE_ZERO);
 }
 
-static uint64_t tick_of(uint64_t position)
+static uint64_t timeline_tick_of(uint64_t position)
 {
     return subtract_to_zero(position, TIMELINE_ZERO);
 }
@@ -79,7 +79,7 @@ static uint64_t start_at(const uint64_t *state, uint64_t now)
     return most(slot_at(state, now), state[TIMELINE_SPACED]);
 }
 
-static void pass(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t cost)
+static void timeline_pass(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t cost)
 {
     if (state[TIMELINE_SLOT] == 0) state[TIMELINE_SLOT] = state[TIMELINE_SEEN] = now;
     const bool reads = !covers(rule, state);
@@ -109,14 +109,14 @@ static uint64_t pass_covered(const struct rule *rule, uint64_t *state, uint64_t 
 }
 
 /* What is covered; then one that reads the clock, and what this covers. */
-static uint64_t room(const struct rule *rule, const uint64_t *state, uint64_t at)
+static uint64_t timeline_room(const struct rule *rule, const uint64_t *state, uint64_t at)
 {
     const uint64_t now = position_of(at), one = ticks_of(rule, 1);
     uint64_t copy[TIMELINE_WORDS];
     memcpy(copy, state, sizeof copy);
     const uint64_t covered = pass_covered(rule, copy, now);
     if (start_at(copy, now) > now) return covered;
-    pass(rule, copy, now, one);
+    timeline_pass(rule, copy, now, one);
     return add_saturating(add_saturating(covered, one), pass_covered(rule, copy, now));
 }
 
@@ -130,7 +130,7 @@ static uint64_t shift_for(struct decimal strictness)
     return shift;
 }
 
-static struct limit_problem compile(struct limit *limit, struct rule *rule)
+static struct limit_problem timeline_compile(struct limit *limit, struct rule *rule)
 {
     limit->has_strictness = limit->factor.digits == 0 || limit->strictness.digits != 0;
     struct limit_problem problem = limit_line(limit, rule);
@@ -144,17 +144,17 @@ static struct limit_problem compile(struct limit *limit, struct rule *rule)
                                           "example strictness=0.5");
 }
 
-static uint64_t most_in(const struct limit *limit, uint64_t window_ns)
+static uint64_t timeline_most_in(const struct limit *limit, uint64_t window_ns)
 {
     if (limit->factor.digits != 0) return line_most_spaced(limit, limit->factor, window_ns);
     if (limit->strictness.digits != power_of_ten(limit->strictness.places)) return UINT64_MAX;
     return add_saturating(line_most_spaced(limit, (struct decimal){1, 0}, window_ns), STRICT_AT_ONCE - 1);
 }
 
-static struct facts facts(const struct limit *limit, const struct rule *rule)
+static struct facts timeline_facts(const struct limit *limit, const struct rule *rule)
 {
     (void)rule;
-    return (struct facts){.at_once = most_in(limit, 0),
+    return (struct facts){.at_once = timeline_most_in(limit, 0),
                           .fresh = 1,
                           .largest = UINT64_MAX,
                           .group = 1,
@@ -165,38 +165,40 @@ static struct facts facts(const struct limit *limit, const struct rule *rule)
 
 /* ---- asking ---- */
 
-static struct offer offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost, uint64_t wait_ns)
+static struct offer timeline_offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost,
+                                   uint64_t wait_ns)
 {
     (void)rule;
     (void)wait_ns;
     const uint64_t start = start_at(state, position_of(now));
     const bool beyond = cost > INT64_MAX || add_saturating(start, cost) == UINT64_MAX;
-    return (struct offer){now, beyond ? UINT64_MAX : tick_of(start)};
+    return (struct offer){now, beyond ? UINT64_MAX : timeline_tick_of(start)};
 }
 
-static struct taken commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
+static struct taken timeline_commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start,
+                                    uint64_t cost)
 {
     const uint64_t end = add_saturating(slot_at(state, position_of(at)), cost); /* what is closed comes after it */
     (void)start;
-    if (cost != 0) pass(rule, state, position_of(at), cost);
-    return (struct taken){end - TIMELINE_ZERO, room(rule, state, at)};
+    if (cost != 0) timeline_pass(rule, state, position_of(at), cost);
+    return (struct taken){end - TIMELINE_ZERO, timeline_room(rule, state, at)};
 }
 
-static bool knows(const struct rule *rule, const uint64_t *state, uint64_t *now)
+static bool timeline_knows(const struct rule *rule, const uint64_t *state, uint64_t *now)
 {
-    *now = tick_of(state[TIMELINE_SEEN]);
+    *now = timeline_tick_of(state[TIMELINE_SEEN]);
     return covers(rule, state);
 }
 
 /* A slot begins when its first permit is due. */
-static uint64_t due(const struct rule *rule, uint64_t end, uint64_t cost)
+static uint64_t timeline_due(const struct rule *rule, uint64_t end, uint64_t cost)
 {
     (void)rule;
     return end - cost;
 }
 
 /* The first permit is due when the schedule begins. */
-static struct account account(const struct rule *rule, const uint64_t *state, uint64_t now)
+static struct account timeline_account(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
     if (state[TIMELINE_SLOT] == 0) return (struct account){.due = 0};
     const uint64_t at = position_of(now), slot = state[TIMELINE_SLOT];
@@ -205,7 +207,7 @@ static struct account account(const struct rule *rule, const uint64_t *state, ui
     return (struct account){(int64_t)(at - begun), (int64_t)given, missed, subtract_to_zero(at, slot)};
 }
 
-static void shift(const struct rule *rule, uint64_t *state, uint64_t ticks, bool back)
+static void timeline_shift(const struct rule *rule, uint64_t *state, uint64_t ticks, bool back)
 {
     (void)rule;
     uint64_t *slot = &state[TIMELINE_SLOT], *given = &state[TIMELINE_ALLOCATED];
@@ -215,31 +217,32 @@ static void shift(const struct rule *rule, uint64_t *state, uint64_t ticks, bool
 }
 
 /* On schedule again: when the slot after this one begins. */
-static uint64_t full(const struct rule *rule, const weir_decision *decision, uint64_t now)
+static uint64_t timeline_full(const struct rule *rule, const weir_decision *decision, uint64_t now)
 {
     (void)rule;
-    return most(tick_of(decision->end + TIMELINE_ZERO), now);
+    return most(timeline_tick_of(decision->end + TIMELINE_ZERO), now);
 }
 
 /* What is behind its schedule may catch up; a fresh one may not. */
-static uint64_t idle(const struct rule *rule, const uint64_t *state, uint64_t now)
+static uint64_t timeline_idle(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
     (void)rule;
-    return most(tick_of(start_at(state, position_of(now))), now);
+    return most(timeline_tick_of(start_at(state, position_of(now))), now);
 }
 
 /* ---- correcting ---- */
 
 /* The last call may have started: its slot lies in front of the pointer, and how long it is nobody remembers. */
-static struct balance balance(const struct rule *rule, const uint64_t *state, uint64_t now)
+static struct balance timeline_balance(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
     const uint64_t owed = subtract_to_zero(start_at(state, position_of(now)), position_of(now));
-    return (struct balance){room(rule, state, now), owed, owed != 0};
+    return (struct balance){timeline_room(rule, state, now), owed, owed != 0};
 }
 
 /* The schedule takes all of it back; but where gaps are closed, what has drained may have been closed already, and the
    spacing is shortened only if this call was the last. */
-static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot, uint64_t unused)
+static void timeline_give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot,
+                               uint64_t unused)
 {
     const uint64_t start = position_of(slot->start), whole = spacing_of(rule, slot->cost);
     uint64_t back = least(unused, slot->cost);
@@ -256,8 +259,8 @@ static void give_back(const struct rule *rule, uint64_t *state, uint64_t now, co
     state[TIMELINE_ALLOCATED] = subtract_to_zero(state[TIMELINE_ALLOCATED], back);
 }
 
-static void carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next, uint64_t now,
-                  weir_carry how)
+static void timeline_carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next,
+                           uint64_t now, weir_carry how)
 {
     const uint64_t at = position_of(now), anchor = position_of(to->anchor_tick), slot = state[TIMELINE_SLOT];
     memset(next, 0, TIMELINE_WORDS * sizeof *next);
@@ -279,7 +282,7 @@ static void carry(const struct rule *from, const struct rule *to, const uint64_t
     for (int i = TIMELINE_ALLOCATED; i < TIMELINE_WORDS; i++) next[i] = carry_used(from, to, state[i], as_permits);
 }
 
-static const char *note_of(const struct limit *limit)
+static const char *timeline_note_of(const struct limit *limit)
 {
     const uint64_t one = power_of_ten(limit->strictness.places);
     if (limit->factor.digits != 0) {
@@ -299,23 +302,23 @@ const struct algorithm *timeline_algorithm(void)
     static const struct algorithm timeline = {
         .name = "timeline",
         .options = WITH(CATCHUP) | WITH(STRICTNESS),
-        .note_of = note_of,
+        .note_of = timeline_note_of,
         .words = TIMELINE_WORDS,
         .pays_after = true,
-        .compile = compile,
-        .facts = facts,
-        .most_in = most_in,
-        .offer = offer,
-        .commit = commit,
-        .knows = knows,
-        .give_back = give_back,
-        .carry = carry,
-        .due = due,
-        .account = account,
-        .shift = shift,
-        .balance = balance,
-        .full = full,
-        .idle = idle,
+        .compile = timeline_compile,
+        .facts = timeline_facts,
+        .most_in = timeline_most_in,
+        .offer = timeline_offer,
+        .commit = timeline_commit,
+        .knows = timeline_knows,
+        .give_back = timeline_give_back,
+        .carry = timeline_carry,
+        .due = timeline_due,
+        .account = timeline_account,
+        .shift = timeline_shift,
+        .balance = timeline_balance,
+        .full = timeline_full,
+        .idle = timeline_idle,
     };
     return &timeline;
 }
