@@ -31,7 +31,7 @@ static void note_spacing(weir_limiter *limiter, const struct plan *plan)
 {
     uint64_t spacing_ns = 0, room_ns = UINT64_MAX;
     for (uint64_t i = 0; i < plan->count; i++) {
-        if (algorithm_of(&plan->rule[i])->facts == NULL) continue; /* all pass, or none */
+        if (algorithm_of(&plan->rule[i])->words == 0) continue; /* all pass, or none */
         const uint64_t each_ns = limit_spacing_ns(&plan->limit[i]);
         const uint64_t at_once = facts_of(&plan->limit[i], &plan->rule[i]).at_once;
         spacing_ns = most(spacing_ns, each_ns);
@@ -221,7 +221,7 @@ static void fill(const struct cell_content *content, void *context)
         return;
     }
     if (!still) decision.end = last_end(content, limit, then_ns);
-    const uint64_t full = algorithm_of(rule)->full(rule, &decision, tick_at(rule, then_ns));
+    const uint64_t full = algorithm_full(rule, algorithm_of(rule), &decision, tick_at(rule, then_ns));
     const uint64_t retry_ns = decision_retry_ns(&decision);
     filling->full_ns = subtract_to_zero(ns_ceil(rule, full), then_ns);
     if (still && retry_ns != WEIR_FOREVER) filling->full_ns = most(filling->full_ns, retry_ns); /* not sooner */

@@ -44,12 +44,12 @@ static void read_rules(const struct cell_content *content, void *context)
     for (int i = 0; i < content->count; i++) {
         const struct rule *rule = &content->rule[i];
         const struct algorithm *algorithm = algorithm_of(rule);
-        if (algorithm->account != NULL) {
-            const struct account account = algorithm->account(rule, state, tick_at(rule, reading->now_ns));
+        if (algorithm->lateness != NULL) {
+            const struct account account = algorithm_account(rule, algorithm, state, tick_at(rule, reading->now_ns));
             const uint64_t late_ns = duration(rule, account.behind);
             const bool slowest = reading->first || late_ns < reading->stats->late_now_ns;
             if (slowest) reading->stats->late_now_ns = late_ns;
-            if (slowest && algorithm->due != NULL) read_schedule(rule, &account, reading->stats);
+            if (slowest) read_schedule(rule, &account, reading->stats);
             reading->first = false;
         }
         state += state_words(rule, algorithm);
@@ -102,8 +102,9 @@ static void compute_due(const struct cell_content *content, void *context)
     struct asking *asking = context;
     const weir_decision *decision = asking->decision;
     const struct rule *rule = rule_of(asking->limiter, content, decision);
-    if (rule == NULL || algorithm_of(rule)->due == NULL) return;
-    const uint64_t first = algorithm_of(rule)->due(rule, decision->end, ticks_of(rule, decision->charged));
+    const struct algorithm *algorithm = rule == NULL ? NULL : algorithm_of(rule);
+    if (algorithm == NULL || algorithm->lateness == NULL) return;
+    const uint64_t first = algorithm_due(rule, algorithm, decision->end, ticks_of(rule, decision->charged));
     const uint64_t nth_ns = ns_ceil_signed(rule, first + ticks_of(rule, subtract_to_zero(asking->nth, 1)));
     const uint64_t first_ns = decision->due.ns != 0 ? decision->due.ns : ns_ceil_signed(rule, first);
     /* Who has lost his start keeps the time at which it was due. */

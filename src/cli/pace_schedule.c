@@ -33,7 +33,7 @@ struct owing {
 
 static struct account account_at(const struct rule *rule, const uint64_t *state, uint64_t now_ns)
 {
-    return algorithm_of(rule)->account(rule, state, tick_at(rule, now_ns));
+    return algorithm_account(rule, algorithm_of(rule), state, tick_at(rule, now_ns));
 }
 
 /* With catch-up time that waits fills a burst pool as well, and idle time does not wait. */
@@ -52,12 +52,13 @@ static void wait_with(const struct cell_content *content, void *context)
     for (int i = 0; i < content->count; i++) {
         const struct rule *rule = &content->rule[i];
         const struct algorithm *algorithm = algorithm_of(rule);
-        if (algorithm->shift != NULL) {
+        if (algorithm->lateness != NULL) {
             const struct account before = account_at(rule, state, span->from_ns);
             const struct account now = account_at(rule, state, span->to_ns);
             const uint64_t more = now.behind + in_burst_pool(rule, &now);
             const uint64_t passed = subtract_to_zero(tick_at(rule, span->to_ns), tick_at(rule, span->from_ns));
-            algorithm->shift(rule, state, least(subtract_to_zero(more, before.behind), passed), false);
+            const uint64_t by = least(least(subtract_to_zero(more, before.behind), passed), INT64_MAX);
+            algorithm->lateness(rule, state, 0, (int64_t)by);
         }
         state += state_words(rule, algorithm);
     }
@@ -102,8 +103,8 @@ static void look_for_late(const struct cell_content *content, void *context)
 {
     struct owing *owing = context;
     const struct rule *rule = &content->rule[0];
-    if (content->count == 0 || algorithm_of(rule)->account == NULL) return;
-    const struct account account = algorithm_of(rule)->account(rule, content->state, tick_at(rule, owing->now_ns));
+    if (content->count == 0 || algorithm_of(rule)->lateness == NULL) return;
+    const struct account account = account_at(rule, content->state, owing->now_ns);
     const int64_t late = account.due - account.given - (int64_t)rule->burst;
     owing->owed.missed = late > 0 ? permits_floor(rule, (uint64_t)late) : 0;
 }
@@ -128,8 +129,8 @@ static void look_at_owed(const struct cell_content *content, void *context)
     for (int i = 0; i < content->count; i++) {
         const struct rule *rule = &content->rule[i];
         const struct algorithm *algorithm = algorithm_of(rule);
-        if (algorithm->account != NULL) {
-            const struct account account = algorithm->account(rule, state, tick_at(rule, owing->now_ns));
+        if (algorithm->lateness != NULL) {
+            const struct account account = account_at(rule, state, owing->now_ns);
             const uint64_t behind_ns = shift_divide_ceil(account.behind, rule->shift, rule->multiplier);
             if (!owing->found || behind_ns < owing->owed.behind_ns) {
                 const uint64_t missed = permits_floor(rule, most(account.missed, account.behind));

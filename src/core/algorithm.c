@@ -33,12 +33,6 @@ void algorithm_align(struct rule *rule, uint64_t now_ns, uint64_t unix_ns)
     rule->offset_ns = unix_at_ns >= ours_ns ? unix_at_ns - ours_ns : period_ns - (ours_ns - unix_at_ns);
 }
 
-uint64_t full_at_end(const struct rule *rule, const weir_decision *decision, uint64_t now)
-{
-    (void)rule;
-    return most(decision->end, now);
-}
-
 /* Of a fresh state, with all the time there is. */
 bool algorithm_may_pass(const struct rule *rule, uint64_t permits)
 {

@@ -19,6 +19,7 @@
 #include "core/algorithms.h"
 #include "core/limit.h"
 #include "core/rule.h"
+#include "core/stamps.h"
 
 /* When may a call be taken, and when does it start then?  It may be taken from `from` on; taken at once, or else at
    `from`, it starts at `start`.  UINT64_MAX: never, or only beyond the clock.
@@ -60,9 +61,10 @@ struct stretch {
 
 enum { SLICE_LEAST = 2 }; /* fewer are not worth taking along */
 
-/* What a limit lets through, in numbers; computed from what was said, so that a test can hold it against the rule. */
+/* What a limit lets through, in numbers. */
 struct facts {
-    uint64_t at_once;     /* permits that pass at one moment after a rest */
+    const char *note;     /* a line for explain, or NULL */
+    uint64_t at_once;     /* permits that pass at one moment after a rest; UINT64_MAX: the longer the rest the more */
     uint64_t fresh;       /* the same at the very first moment */
     uint64_t largest;     /* the largest call that can pass; UINT64_MAX: any */
     uint64_t group;       /* when saturated, so many permits pass ... */
@@ -72,61 +74,51 @@ struct facts {
 };
 
 struct algorithm {
-    /* ---- what was said to a rule ---- */
-
     const char *name; /* as in algorithm=NAME */
     uint32_t options; /* a bit (1 << enum option_kind) for each that it knows; algorithm and shadow go without */
     const char *note; /* a line for explain, or NULL */
     uint8_t words;    /* of state */
+    bool has_stamps;  /* behind them the state goes on with a ring of times, as long as the rule says (stamps.h) */
     bool pays_after;  /* a call of any size passes at once, and the next one waits for it */
     bool has_epoch;   /* where windows begin is counted from rule.offset_ns, which algorithm_align sets */
+    bool due_at_end;  /* a slot ends when its last permit is due; else it begins when its first one is */
 
-    /* The note, where it depends on what was said; NULL: it does not. */
-    const char *(*note_of)(const struct limit *);
-    /* More words of state than `words`, for those that grow with the limit; NULL: none. */
-    uint64_t (*more_words)(const struct rule *);
+    /* ---- what every limit with a rate answers ---- */
+
     /* Fills what was not said, and then the rule, whose algorithm is set and the rest zeroed. */
     struct limit_problem (*compile)(struct limit *, struct rule *);
-    struct facts (*facts)(const struct limit *, const struct rule *);
     /* The most permits that pass in any window [t, t + window_ns), cost 1 each. */
     uint64_t (*most_in)(const struct limit *, uint64_t window_ns);
-
-    /* ---- asking ---- */
-
     /* When, if it may start up to wait_ns after it was taken? */
     struct offer (*offer)(const struct rule *, const uint64_t *state, uint64_t now, uint64_t cost, uint64_t wait_ns);
     /* Takes it at `at`, to start at `start`: as offered, or both later when another limit is the later one; or at once,
        whatever the balance.  A cost of 0 changes nothing, and says where the last slot ends (algorithm_at). */
     struct taken (*commit)(const struct rule *, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost);
-    /* Will the next call pass at once, and does the state know it without the clock?  *now: a time that gives the same
-       answer as any later one.  NULL: never. */
-    bool (*knows)(const struct rule *, const uint64_t *state, uint64_t *now);
-    /* A call was refused by this limit; NULL: refusals leave no trace. */
-    void (*refused)(const struct rule *, uint64_t *state, uint64_t now, uint64_t cost);
-    /* The time at which all is back, after this decision made at `now`. */
-    uint64_t (*full)(const struct rule *, const weir_decision *, uint64_t now);
+    struct balance (*balance)(const struct rule *, const uint64_t *state, uint64_t now);
     /* From when on may this state, left behind at `now`, be forgotten?  From then on a fresh one lets nothing through
        that this one does not, be it sooner or more; UINT64_MAX: never. */
     uint64_t (*idle)(const struct rule *, const uint64_t *state, uint64_t now);
-
-    /* ---- the schedule of those that keep one; NULL for all others ---- */
-
-    /* The tick at which, by the rate alone, the first permit of this slot was due; signed, as an end is. */
-    uint64_t (*due)(const struct rule *, uint64_t end, uint64_t cost);
-    struct account (*account)(const struct rule *, const uint64_t *state, uint64_t now);
-    /* Moves the schedule on by so much that is not going to be given, or back by what was given and is not used; how
-       much may start at once stays as it is. */
-    void (*shift)(const struct rule *, uint64_t *state, uint64_t ticks, bool back);
-
-    /* ---- correcting ---- */
-
-    struct balance (*balance)(const struct rule *, const uint64_t *state, uint64_t now);
-    /* Gives back of `unused` what has not drained; NULL: nothing. */
+    /* Gives back of `unused` what has not drained. */
     void (*give_back)(const struct rule *, uint64_t *state, uint64_t now, const struct slot *, uint64_t unused);
-    /* Of a state that grows with the limit: what the next `count` permits are written over, behind the words in front,
-       and the way back, once those are as they were.  NULL: it does not grow. */
-    void (*save)(const struct rule *, const uint64_t *state, uint64_t count, uint64_t saved[]);
-    void (*put_back)(const struct rule *, uint64_t *state, uint64_t count, const uint64_t saved[]);
+    /* Translates a state to another rule of the same algorithm whose clock is set to `now` (in the old ticks); next is
+       zeroed. */
+    void (*carry)(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next, uint64_t now,
+                  weir_carry);
+
+    /* ---- what some do in their own way; NULL for all others ---- */
+
+    /* Changes those of the facts that are not found by running the rule (facts.c) and are not those of a line. */
+    void (*facts)(const struct limit *, const struct rule *, struct facts *);
+    /* The time at which all is back, after this decision made at `now`.  NULL: at the end of its slot. */
+    uint64_t (*full)(const struct rule *, const weir_decision *, uint64_t now);
+    /* A call was refused by this limit.  NULL: refusals leave no trace. */
+    void (*refused)(const struct rule *, uint64_t *state, uint64_t now, uint64_t cost);
+    /* Will the next call pass at once, and does the state know it without the clock?  *now: a time that gives the same
+       answer as any later one.  NULL: never. */
+    bool (*knows)(const struct rule *, const uint64_t *state, uint64_t *now);
+    /* Moves a schedule on by so many ticks that are not going to be given, or back (by < 0) by what was given and is
+       not used, while as much may start at once as before; returns what then has become of it.  NULL: it keeps none. */
+    struct account (*lateness)(const struct rule *, uint64_t *state, uint64_t now, int64_t by);
 
     /* ---- leases: permits taken along; both NULL where there are none ---- */
 
@@ -136,14 +128,12 @@ struct algorithm {
     /* Takes permits, of cost 1 each, that start at `until` at the latest: as many as one may have now, two at least and
        `most` at most, or none. */
     struct stretch (*slice)(const struct rule *, uint64_t *state, uint64_t now, uint64_t until, uint64_t most);
-
-    /* ---- changing ---- */
-
-    /* Translates a state to another rule of the same algorithm whose clock is set to `now` (in the old ticks); next is
-       zeroed. */
-    void (*carry)(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next, uint64_t now,
-                  weir_carry);
 };
+
+/* What every limit with a rate answers, by functions that are named after their file. */
+#define ALGORITHM_ANSWERS(file)                                                                                        \
+    .compile = file##_compile, .most_in = file##_most_in, .offer = file##_offer, .commit = file##_commit,              \
+    .balance = file##_balance, .idle = file##_idle, .give_back = file##_give_back, .carry = file##_carry
 
 /* Never NULL: what is unknown is as `none`. */
 const struct algorithm *algorithm_of(const struct rule *rule);
@@ -167,19 +157,39 @@ static inline struct taken algorithm_at(const struct rule *rule, const struct al
     return algorithm->commit(rule, (uint64_t *)(uintptr_t)state, now, now, 0);
 }
 
+/* What has become of the schedule of an algorithm that keeps one. */
+static inline struct account algorithm_account(const struct rule *rule, const struct algorithm *algorithm,
+                                               const uint64_t *state, uint64_t now)
+{
+    return algorithm->lateness(rule, (uint64_t *)(uintptr_t)state, now, 0);
+}
+
+/* The tick at which, by the rate alone, the first permit of this slot was due; signed, as an end is. */
+static inline uint64_t algorithm_due(const struct rule *rule, const struct algorithm *algorithm, uint64_t end,
+                                     uint64_t cost)
+{
+    const uint64_t first = rule->flags & RULE_STARTS_FULL ? rule->burst : UINT64_C(1) << (rule->scale & 63);
+    return end - cost + (algorithm->due_at_end ? first : 0);
+}
+
+/* The time at which all is back, after this decision made at `now`. */
+static inline uint64_t algorithm_full(const struct rule *rule, const struct algorithm *algorithm,
+                                      const weir_decision *decision, uint64_t now)
+{
+    if (algorithm->full != NULL) return algorithm->full(rule, decision, now);
+    return decision->end > now ? decision->end : now;
+}
+
 /* Words of state that this rule needs. */
 static inline uint64_t state_words(const struct rule *rule, const struct algorithm *algorithm)
 {
-    return algorithm->more_words == NULL ? algorithm->words : algorithm->words + algorithm->more_words(rule);
+    return algorithm->has_stamps ? algorithm->words + stamps_words(rule) : algorithm->words;
 }
 
 /* The rows of the table, a file each. */
 #define ALGORITHM_PROTOTYPE(name, file, number) const struct algorithm *file##_algorithm(void);
 ALGORITHMS(ALGORITHM_PROTOTYPE)
 #undef ALGORITHM_PROTOTYPE
-
-/* An answer that several give: all is back at the end of the slot. */
-uint64_t full_at_end(const struct rule *, const weir_decision *, uint64_t now);
 
 /* Old ticks to new, rounded up against the caller.  Used permits as `carry` says; waiting ones stay permits. */
 uint64_t carry_used(const struct rule *from, const struct rule *to, uint64_t ticks, weir_carry carry);

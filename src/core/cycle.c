@@ -273,17 +273,11 @@ static void cycle_carry(const struct rule *from, const struct rule *to, const ui
     write_down(next, cycle);
 }
 
-/* ---- in numbers ---- */
-
-static struct facts cycle_facts(const struct limit *limit, const struct rule *rule)
+static void cycle_facts(const struct limit *limit, const struct rule *rule, struct facts *facts)
 {
-    return (struct facts){.at_once = cycle_permits(rule),
-                          .fresh = cycle_permits(rule),
-                          .largest = limit->has_debt ? add_saturating(cycle_permits(rule), limit->debt) : UINT64_MAX,
-                          .group = cycle_permits(rule),
-                          .spacing_ns = limit->period_ns,
-                          .full_ns = limit->period_ns,
-                          .state_bytes = CYCLE_WORDS * sizeof(uint64_t)};
+    facts->largest = limit->has_debt ? add_saturating(cycle_permits(rule), limit->debt) : UINT64_MAX;
+    facts->group = cycle_permits(rule);
+    facts->spacing_ns = facts->full_ns = limit->period_ns;
 }
 
 /* N for each cycle that it touches. */
@@ -300,17 +294,10 @@ const struct algorithm *cycle_algorithm(void)
         .options = WITH(ALIGN) | WITH(DEBT),
         .note = "permits come all at once when a cycle begins, so twice as many may pass around that moment",
         .words = CYCLE_WORDS,
-        .compile = cycle_compile,
+        ALGORITHM_ANSWERS(cycle),
         .has_epoch = true,
         .facts = cycle_facts,
-        .most_in = cycle_most_in,
-        .offer = cycle_offer,
-        .commit = cycle_commit,
-        .balance = cycle_balance,
         .full = cycle_full,
-        .idle = cycle_idle,
-        .give_back = cycle_give_back,
-        .carry = cycle_carry,
     };
     return &cycle;
 }

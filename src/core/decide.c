@@ -136,8 +136,8 @@ void decide_peek(struct rules rules, const struct asked asked[], const uint64_t 
         const uint64_t end = algorithm_at(rule, algorithm, state, asked[i].now).end;
         narrow(&left, i, permits_after(rule, &asked[i], state));
         if (left.limit == i) decision->end = end;
-        if (algorithm->due != NULL) {
-            const uint64_t due = algorithm->due(rule, end + asked[i].cost, asked[i].cost);
+        if (algorithm->lateness != NULL) {
+            const uint64_t due = algorithm_due(rule, algorithm, end + asked[i].cost, asked[i].cost);
             decision->due.ns = most(decision->due.ns, ns_ceil_signed(rule, due));
         }
         state += state_words(rule, algorithm);

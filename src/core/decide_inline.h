@@ -53,9 +53,9 @@ static inline void decide_allow(struct rules rules, const struct asked asked[], 
         const struct taken taken = algorithm->commit(rule, state, at, start, asked[i].cost);
         narrow(&left, i, permits_floor(rule, taken.room));
         /* Of several schedules the slowest is the one that the work can be on. */
-        if (algorithm->due != NULL) {
+        if (algorithm->lateness != NULL) {
             decision->due.ns =
-                most(decision->due.ns, ns_ceil_signed(rule, algorithm->due(rule, taken.end, asked[i].cost)));
+                most(decision->due.ns, ns_ceil_signed(rule, algorithm_due(rule, algorithm, taken.end, asked[i].cost)));
         }
         if ((waits ? latest : left.limit) == i) decision->end = taken.end;
         if (end != NULL) end[i] = taken.end;

@@ -1,19 +1,61 @@
 /* SPDX-License-Identifier: MIT
-   facts.c - what a limit lets through, in numbers; the lines' share of it is here, the rest in the file of each.
+   What a limit lets through, in numbers.
 
-   Computed from what was said, not from the rule, so that the two can contradict each other in a test.
-
-   May touch: its arguments.  Promises: exact for counts, rounded as the header says for times.  Leaves to others:
-   words. */
+   How much passes at once, and how large a call may be, is found by running the rule.  The most in a window, and the
+   times, are computed from what was said, so that a test can hold the two against each other. */
 #include "core/facts.h"
 
+#include "core/clock.h"
 #include "core/num.h"
+
+#define REST_TICKS ((uint64_t)TICKS_FAR / 3)
 
 static const uint64_t SECOND_NS = 1000000000;
 
+/* What passes at once, one by one. */
+static uint64_t passing_at(const struct rule *rule, const uint64_t *state, uint64_t tick)
+{
+    return permits_floor(rule, algorithm_at(rule, algorithm_of(rule), state, tick).room);
+}
+
+/* After two rests, as a timeline needs them, and again after a longer one, as bursts of centuries do.  Of a state that
+   grows nothing is left after a rest. */
+static uint64_t passing_rested(const struct rule *rule)
+{
+    const struct algorithm *algorithm = algorithm_of(rule);
+    uint64_t state[STATE_WORDS_MAX] = {0};
+    for (uint64_t at = REST_TICKS; at < 3 * REST_TICKS && !algorithm->has_stamps; at += REST_TICKS) {
+        algorithm->commit(rule, state, at, at, ticks_of(rule, 1));
+    }
+    return most(passing_at(rule, state, 3 * REST_TICKS), passing_at(rule, state, INT64_MAX));
+}
+
+/* Found by halves; where no call is too large to be counted any passes. */
+static uint64_t largest_call(const struct rule *rule, uint64_t at_once)
+{
+    uint64_t passes = 0, too_large = UINT64_MAX;
+    while (passes + 1 < too_large) {
+        const uint64_t middle = passes + (too_large - passes) / 2;
+        if (algorithm_may_pass(rule, middle)) passes = middle;
+        else too_large = middle;
+    }
+    return passes == at_once || ticks_of(rule, too_large) <= TICKS_FAR ? passes : UINT64_MAX;
+}
+
 struct facts facts_of(const struct limit *limit, const struct rule *rule)
 {
-    return algorithm_of(rule)->facts(limit, rule);
+    const struct algorithm *algorithm = algorithm_of(rule);
+    static const uint64_t fresh[STATE_WORDS_MAX];
+    struct facts facts = {.note = algorithm->note,
+                          .fresh = passing_at(rule, fresh, rule->anchor_tick),
+                          .group = 1,
+                          .spacing_ns = limit_spacing_ns(limit),
+                          .full_ns = line_full_ns(limit),
+                          .state_bytes = state_words(rule, algorithm) * sizeof(uint64_t)};
+    facts.at_once = facts_most_in(limit, 0) == UINT64_MAX ? UINT64_MAX : most(facts.fresh, passing_rested(rule));
+    facts.largest = largest_call(rule, facts.at_once);
+    if (algorithm->facts != NULL) algorithm->facts(limit, rule, &facts);
+    return facts;
 }
 
 uint64_t facts_most_in(const struct limit *limit, uint64_t window_ns)
@@ -43,6 +85,7 @@ uint64_t line_full_ns(const struct limit *limit)
 {
     uint64_t permits = 1, period_ns = 1;
     if (limit->burst_kind == AMOUNT_TIME) return limit->burst;
+    if (limit->burst_kind == AMOUNT_NONE) return limit->has_time ? limit->time_ns : limit_spacing_ns(limit);
     limit_rate(limit, &permits, &period_ns);
     return multiply_divide_ceil(limit->burst, period_ns, permits);
 }

@@ -85,15 +85,10 @@ static struct limit_problem fixed_compile(struct limit *limit, struct rule *rule
     return limit_wrong(OPTION_BLOCK, "block is above 0; to block nobody leave it out; for example block=1min");
 }
 
-static struct facts fixed_facts(const struct limit *limit, const struct rule *rule)
+static void fixed_facts(const struct limit *limit, const struct rule *rule, struct facts *facts)
 {
-    return (struct facts){.at_once = rule->burst,
-                          .fresh = rule->burst,
-                          .largest = rule->burst,
-                          .group = rule->burst,
-                          .spacing_ns = limit->period_ns,
-                          .full_ns = limit->period_ns,
-                          .state_bytes = FIXED_WORDS * sizeof(uint64_t)};
+    facts->group = rule->burst;
+    facts->spacing_ns = facts->full_ns = limit->period_ns;
 }
 
 /* Either windows are opened at the first ns and at the end of each, or the first was opened before and used up at its
@@ -124,7 +119,7 @@ static struct balance fixed_balance(const struct rule *rule, const uint64_t *sta
     return (struct balance){subtract_to_zero(rule->burst, used), subtract_to_zero(used, rule->burst), false};
 }
 
-static uint64_t ends_at(const struct rule *rule, const uint64_t *state, uint64_t now)
+static uint64_t fixed_idle(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
     (void)rule;
     return most(state[FIXED_END], now);
@@ -134,7 +129,7 @@ static struct taken fixed_commit(const struct rule *rule, uint64_t *state, uint6
 {
     (void)at;
     if (cost != 0) count_at(rule, state, start, cost);
-    return (struct taken){ends_at(rule, state, start), fixed_balance(rule, state, start).left};
+    return (struct taken){fixed_idle(rule, state, start), fixed_balance(rule, state, start).left};
 }
 
 static void fixed_refused(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t cost)
@@ -187,18 +182,10 @@ const struct algorithm *fixed_window_algorithm(void)
         .options = WITH(ALIGN) | WITH(BLOCK) | WITH(COUNT_REFUSED),
         .note = "nothing is taken ahead of its window: a call that waits comes back when the next one begins",
         .words = FIXED_WORDS,
-        .compile = fixed_compile,
+        ALGORITHM_ANSWERS(fixed),
         .has_epoch = true,
         .facts = fixed_facts,
-        .most_in = fixed_most_in,
-        .offer = fixed_offer,
-        .commit = fixed_commit,
         .refused = fixed_refused,
-        .balance = fixed_balance,
-        .full = full_at_end,
-        .idle = ends_at,
-        .give_back = fixed_give_back,
-        .carry = fixed_carry,
     };
     return &fixed_window;
 }

@@ -101,18 +101,6 @@ static void gcra_carry(const struct rule *from, const struct rule *to, const uin
     next[0] = add_saturating(to->anchor_tick, add_saturating(owed, carry_waiting(from, to, debt - used)));
 }
 
-static struct facts gcra_facts(const struct limit *limit, const struct rule *rule)
-{
-    const uint64_t permits = permits_floor(rule, rule->burst);
-    return (struct facts){.at_once = permits,
-                          .fresh = limit->start == START_EMPTY ? 0 : permits,
-                          .largest = permits,
-                          .group = 1,
-                          .spacing_ns = limit_spacing_ns(limit),
-                          .full_ns = line_full_ns(limit),
-                          .state_bytes = sizeof(uint64_t)};
-}
-
 static uint64_t gcra_most_in(const struct limit *limit, uint64_t window_ns)
 {
     return line_most_in(limit, (struct decimal){1, 0}, window_ns);
@@ -124,18 +112,9 @@ const struct algorithm *gcra_algorithm(void)
         .name = "gcra",
         .options = WITH(BURST) | WITH(START) | WITH(DEBT),
         .words = 1,
-        .compile = gcra_compile,
-        .facts = gcra_facts,
-        .most_in = gcra_most_in,
-        .offer = gcra_offer,
-        .commit = gcra_commit,
-        .give_back = gcra_give_back,
+        ALGORITHM_ANSWERS(gcra),
         .hold = gcra_hold,
         .slice = gcra_slice,
-        .carry = gcra_carry,
-        .balance = gcra_balance,
-        .full = full_at_end,
-        .idle = gcra_idle,
     };
     return &gcra;
 }

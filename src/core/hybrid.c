@@ -155,14 +155,15 @@ static void defaults(struct limit *limit)
 }
 
 /* Said or not: what is as if nothing had been said. */
-static const char *hybrid_note_of(const struct limit *limit)
+static void hybrid_facts(const struct limit *limit, const struct rule *rule, struct facts *facts)
 {
     struct limit usual = {.count = limit->count, .period_ns = limit->period_ns};
     defaults(&usual);
     const bool same = limit->burst_kind == usual.burst_kind && limit->burst == usual.burst &&
                       limit_factor(limit->factor) == limit_factor(usual.factor);
-    if (!same || usual.factor.places == 0) return NULL;
-    return "burst and catchup are the defaults of pacing: they hold the average on a busy machine";
+    (void)rule;
+    if (!same || usual.factor.places == 0) return;
+    facts->note = "burst and catchup are the defaults of pacing: they hold the average on a busy machine";
 }
 
 static struct limit_problem hybrid_compile(struct limit *limit, struct rule *rule)
@@ -324,17 +325,12 @@ static void hybrid_carry(const struct rule *from, const struct rule *to, const u
     next[BEGUN] = (uint64_t)clamp(clamp(anchor - lag) - given);
 }
 
-/* A slot ends when its last permit is due. */
-static uint64_t hybrid_due(const struct rule *rule, uint64_t end, uint64_t cost)
-{
-    return end - cost + ticks_of(rule, 1) + (uint64_t)hybrid_ahead_of(rule);
-}
-
 /* The waiting pool is behind: time that has passed, was not used, and is in no pool to be used.  A take moves the
    schedule and the pools alike, so no start changes it, be it now or ahead.  At ratio 1 it is never made up for. */
-static struct account hybrid_account(const struct rule *rule, const uint64_t *state, uint64_t now)
+static struct account hybrid_lateness(const struct rule *rule, uint64_t *state, uint64_t now, int64_t by)
 {
     if (state[SINCE] == 0) return (struct account){.due = 0};
+    if (by != 0) state[SCHEDULE] = (uint64_t)clamp(pools_of(state).schedule + clamp(by));
     const struct pools_now pools = pools_of(state);
     const int64_t t = as_signed(now), begun = clamp((int64_t)state[BEGUN]);
     const uint64_t waiting = as_ticks(clamp(t - pools.schedule) - active_at(rule, &pools, t));
@@ -345,14 +341,6 @@ static struct account hybrid_account(const struct rule *rule, const uint64_t *st
         .missed = kept ? 0 : waiting,
         .behind = waiting,
     };
-}
-
-static void hybrid_shift(const struct rule *rule, uint64_t *state, uint64_t ticks, bool back)
-{
-    (void)rule;
-    if (state[SINCE] == 0) return;
-    const int64_t by = as_signed(ticks);
-    state[SCHEDULE] = (uint64_t)clamp(pools_of(state).schedule + (back ? -by : by));
 }
 
 static uint64_t hybrid_full(const struct rule *rule, const weir_decision *decision, uint64_t now)
@@ -370,17 +358,6 @@ static uint64_t hybrid_idle(const struct rule *rule, const uint64_t *state, uint
     return start >= TICKS_FAR ? UINT64_MAX : most(start + 1, now); /* the line is rounded down by less than a tick */
 }
 
-static struct facts hybrid_facts(const struct limit *limit, const struct rule *rule)
-{
-    return (struct facts){.at_once = permits_floor(rule, rule->over),
-                          .fresh = limit->start == START_FULL ? permits_floor(rule, rule->burst) : 1,
-                          .largest = UINT64_MAX,
-                          .group = 1,
-                          .spacing_ns = limit_spacing_ns(limit),
-                          .full_ns = line_full_ns(limit),
-                          .state_bytes = HYBRID_WORDS * sizeof(uint64_t)};
-}
-
 static uint64_t hybrid_most_in(const struct limit *limit, uint64_t window_ns)
 {
     return line_most_in(limit, limit->factor, window_ns);
@@ -392,22 +369,13 @@ const struct algorithm *hybrid_algorithm(void)
         .name = "hybrid",
         .options = WITH(BURST) | WITH(CATCHUP) | WITH(START) | WITH(DEBT),
         .words = HYBRID_WORDS,
-        .note_of = hybrid_note_of,
-        .compile = hybrid_compile,
+        .due_at_end = true,
+        ALGORITHM_ANSWERS(hybrid),
         .facts = hybrid_facts,
-        .most_in = hybrid_most_in,
-        .offer = hybrid_offer,
-        .commit = hybrid_commit,
-        .give_back = hybrid_give_back,
+        .lateness = hybrid_lateness,
         .hold = hybrid_hold,
         .slice = hybrid_slice,
-        .carry = hybrid_carry,
-        .due = hybrid_due,
-        .account = hybrid_account,
-        .shift = hybrid_shift,
-        .balance = hybrid_balance,
         .full = hybrid_full,
-        .idle = hybrid_idle,
     };
     return &hybrid;
 }

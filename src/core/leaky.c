@@ -245,17 +245,13 @@ static bool leaks_empty(const struct rule *rule)
     return rule->burst == 1 || thousandths(rule->burst) <= leak(rule, 1);
 }
 
-static struct facts leaky_facts(const struct limit *limit, const struct rule *rule)
+static void leaky_facts(const struct limit *limit, const struct rule *rule, struct facts *facts)
 {
-    const uint64_t at_once = leaky_highest(rule, 0) / THOUSAND,
-                   full_ns = leaky_ns_of(ms_to_leak(rule, thousandths(rule->burst)));
-    return (struct facts){.at_once = at_once,
-                          .fresh = at_once,
-                          .largest = rule->burst,
-                          .group = leaks_empty(rule) ? rule->burst : 1,
-                          .spacing_ns = leaks_empty(rule) ? full_ns : limit_spacing_ns(limit),
-                          .full_ns = full_ns,
-                          .state_bytes = LEAKY_WORDS * sizeof(uint64_t)};
+    (void)limit;
+    facts->full_ns = leaky_ns_of(ms_to_leak(rule, thousandths(rule->burst)));
+    if (!leaks_empty(rule)) return;
+    facts->group = rule->burst;
+    facts->spacing_ns = facts->full_ns;
 }
 
 /* The window's first and last ns lie up to this many ms apart.  A delayed start is cut to its ms. */
@@ -278,16 +274,9 @@ const struct algorithm *leaky_algorithm(void)
         .options = WITH(BURST) | WITH(DELAY) | WITH(NODELAY),
         .note = "counts in whole ms, as nginx does; without nodelay all above 1 + delay has to be reserved, and waits",
         .words = LEAKY_WORDS,
-        .compile = leaky_compile,
+        ALGORITHM_ANSWERS(leaky),
         .facts = leaky_facts,
-        .most_in = leaky_most_in,
-        .offer = leaky_offer,
-        .commit = leaky_commit,
-        .give_back = leaky_give_back,
-        .carry = leaky_carry,
-        .balance = leaky_balance,
         .full = leaky_full,
-        .idle = leaky_idle,
     };
     return &leaky;
 }

@@ -71,7 +71,6 @@ const struct algorithm *unlimited_algorithm(void)
                                                .offer = offer_all,
                                                .commit = commit_all,
                                                .balance = balance_all,
-                                               .full = full_at_end,
                                                .idle = at_any_time};
     return &unlimited;
 }
@@ -83,7 +82,6 @@ const struct algorithm *none_algorithm(void)
                                           .offer = offer_none,
                                           .commit = commit_none,
                                           .balance = balance_none,
-                                          .full = full_at_end,
                                           .idle = at_any_time};
     return &none;
 }

@@ -193,19 +193,12 @@ static void sliding_log_carry(const struct rule *from, const struct rule *to, co
     next[LOG_END] = 0;
 }
 
-/* ---- in numbers ---- */
-
-static struct facts sliding_log_facts(const struct limit *limit, const struct rule *rule)
+static void sliding_log_facts(const struct limit *limit, const struct rule *rule, struct facts *facts)
 {
-    const uint64_t count = limit->count.digits, gap_ns = limit->has_time ? limit->time_ns : 0;
-    const bool by_gap = gap_ns != 0 && multiply_divide_floor(count, gap_ns, 1) >= sliding_log_span(rule);
-    return (struct facts){.at_once = gap_ns != 0 ? 1 : count,
-                          .fresh = gap_ns != 0 ? 1 : count,
-                          .largest = count,
-                          .group = by_gap ? 1 : count,
-                          .spacing_ns = by_gap ? gap_ns : sliding_log_span(rule),
-                          .full_ns = most(sliding_log_span(rule), gap_ns),
-                          .state_bytes = (STAMPS_HEADER + stamps_words(rule)) * sizeof(uint64_t)};
+    const bool by_gap = multiply_divide_floor(limit->count.digits, rule->gap_ns, 1) >= sliding_log_span(rule);
+    facts->group = by_gap ? 1 : limit->count.digits;
+    facts->spacing_ns = by_gap ? rule->gap_ns : sliding_log_span(rule);
+    facts->full_ns = most(sliding_log_span(rule), rule->gap_ns);
 }
 
 /* The calls i, each as early as it can be: max(i * gap, ...) within a period, and so again a period later. */
@@ -225,20 +218,11 @@ const struct algorithm *sliding_log_algorithm(void)
         .options = WITH(GAP) | WITH(EDGE) | WITH(COUNT_REFUSED),
         .note = "exact: no window of the period holds more, wherever it begins; memory grows with the count",
         .words = STAMPS_HEADER,
-        .more_words = stamps_words,
-        .compile = sliding_log_compile,
+        .has_stamps = true,
+        ALGORITHM_ANSWERS(sliding_log),
         .facts = sliding_log_facts,
-        .most_in = sliding_log_most_in,
-        .offer = sliding_log_offer,
-        .commit = sliding_log_commit,
         .refused = sliding_log_refused,
-        .give_back = sliding_log_give_back,
-        .save = stamps_save,
-        .put_back = stamps_put_back,
-        .carry = sliding_log_carry,
-        .balance = sliding_log_balance,
         .full = sliding_log_full,
-        .idle = sliding_log_idle,
     };
     return &sliding_log;
 }

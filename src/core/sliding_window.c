@@ -176,16 +176,11 @@ static void sliding_carry(const struct rule *from, const struct rule *to, const 
 }
 
 /* Back to full at the latest: all were taken as their window began. */
-static struct facts sliding_facts(const struct limit *limit, const struct rule *rule)
+static void sliding_facts(const struct limit *limit, const struct rule *rule, struct facts *facts)
 {
     const uint64_t period_ns = sliding_period_of(rule);
-    return (struct facts){.at_once = rule->burst,
-                          .fresh = rule->burst,
-                          .largest = rule->burst,
-                          .group = 1,
-                          .spacing_ns = limit_spacing_ns(limit),
-                          .full_ns = add_saturating(period_ns, period_ns - left_when(rule, rule->burst, 0)),
-                          .state_bytes = SLIDING_WORDS * sizeof(uint64_t)};
+    (void)limit;
+    facts->full_ns = add_saturating(period_ns, period_ns - left_when(rule, rule->burst, 0));
 }
 
 /* The worst: all at the last ns of a window, the next ones whole, and of the last as many as are out of sight. */
@@ -203,17 +198,9 @@ const struct algorithm *sliding_window_algorithm(void)
         .options = WITH(DEBT),
         .note = "takes the calls of the window before for evenly spread; where they were not, twice the count passes",
         .words = SLIDING_WORDS,
-        .compile = sliding_compile,
+        ALGORITHM_ANSWERS(sliding),
         .has_epoch = true,
         .facts = sliding_facts,
-        .most_in = sliding_most_in,
-        .offer = sliding_offer,
-        .commit = sliding_commit,
-        .give_back = sliding_give_back,
-        .carry = sliding_carry,
-        .balance = sliding_balance,
-        .full = full_at_end,
-        .idle = sliding_idle,
     };
     return &sliding_window;
 }

@@ -103,7 +103,7 @@ static struct store drawn(const struct rule *rule, struct store store, uint64_t 
 
 /* ---- what was said ---- */
 
-static struct limit_problem compile_bursty(struct limit *limit, struct rule *rule)
+static struct limit_problem bursty_compile(struct limit *limit, struct rule *rule)
 {
     if (limit->pay == PAY_DEFAULT) limit->pay = PAY_NEXT;
     if (limit->start == START_DEFAULT) limit->start = START_EMPTY;
@@ -122,7 +122,7 @@ static uint64_t warmup_span(uint64_t warmup, struct decimal cold)
     return multiply_divide_floor(2 * warmup, power, power + digits);
 }
 
-static struct limit_problem compile_warmup(struct limit *limit, struct rule *rule)
+static struct limit_problem warmup_compile(struct limit *limit, struct rule *rule)
 {
     static const char too_long[] = "this warmup is longer than the clock of this rate; choose a shorter one, "
                                    "for example warmup=10s";
@@ -146,6 +146,11 @@ static struct limit_problem compile_warmup(struct limit *limit, struct rule *rul
     if (limit->start != START_EMPTY) rule->flags |= RULE_STARTS_FULL;
     if (limit->pay == PAY_SELF) rule->flags |= PAYS_ITSELF;
     return problem;
+}
+
+static struct limit_problem smooth_compile(struct limit *limit, struct rule *rule)
+{
+    return warms(rule) ? warmup_compile(limit, rule) : bursty_compile(limit, rule);
 }
 
 /* ---- asking ---- */
@@ -211,7 +216,7 @@ static uint64_t smooth_idle(const struct rule *rule, const uint64_t *state, uint
     return most(add_saturating(store.next, store_rest_of(rule, rule->burst - store.stored)), now);
 }
 
-static uint64_t full_bursty(const struct rule *rule, const weir_decision *decision, uint64_t now)
+static uint64_t bursty_full(const struct rule *rule, const weir_decision *decision, uint64_t now)
 {
     const uint64_t stored = subtract_to_zero(decision->remaining, !pays_itself(rule));
     return add_saturating(most(decision->end, now), subtract_to_zero(rule->burst, ticks_of(rule, stored)));
@@ -222,7 +227,7 @@ static uint64_t full_bursty(const struct rule *rule, const weir_decision *decisi
 /* First the debt, then the store.  Since its start a call may have been stored again, tick for tick.  Nothing where a
    call waits and this one has started: the two may end at the same tick, as an earlier call that was given back moves
    the end of the last slot, and not the ends that decisions remember. */
-static void give_back_bursty(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot,
+static void bursty_give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot,
                              uint64_t unused)
 {
     if (smooth_waits(rule, state, now) && slot->start <= now) return;
@@ -238,7 +243,7 @@ static void give_back_bursty(const struct rule *rule, uint64_t *state, uint64_t 
 }
 
 /* The last call is priced again, for what was used of it; those before it have set the price of those behind. */
-static void give_back_warmup(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot,
+static void warmup_give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot,
                              uint64_t unused)
 {
     (void)now;
@@ -250,6 +255,12 @@ static void give_back_warmup(const struct rule *rule, uint64_t *state, uint64_t 
     if (self && used != 0) after = store_rested(rule, after, slot->end);
     state[NEXT] = after.next;
     state[STORED] = after.stored;
+}
+
+static void smooth_give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot,
+                             uint64_t unused)
+{
+    (warms(rule) ? warmup_give_back : bursty_give_back)(rule, state, now, slot, unused);
 }
 
 /* The store of warmup stays as cold as it was, that of bursty as full. */
@@ -288,18 +299,6 @@ static uint64_t at_once(const struct limit *limit)
     return limit->pay == PAY_SELF ? most(stored, 1) : add_saturating(stored, 1);
 }
 
-static struct facts smooth_facts(const struct limit *limit, const struct rule *rule)
-{
-    const bool full = limit->start == START_FULL && !warms(rule);
-    return (struct facts){.at_once = at_once(limit),
-                          .fresh = full ? at_once(limit) : limit->pay != PAY_SELF,
-                          .largest = UINT64_MAX,
-                          .group = 1,
-                          .spacing_ns = limit_spacing_ns(limit),
-                          .full_ns = warms(rule) ? limit->time_ns : line_full_ns(limit),
-                          .state_bytes = algorithm_of(rule)->words * sizeof(uint64_t)};
-}
-
 static uint64_t smooth_most_in(const struct limit *limit, uint64_t window_ns)
 {
     const struct decimal one = {1, 0};
@@ -319,16 +318,8 @@ const struct algorithm *bursty_algorithm(void)
         .note = "unused time is stored; the store begins empty unless start=full is said",
         .words = BURSTY_WORDS,
         .pays_after = true,
-        .compile = compile_bursty,
-        .facts = smooth_facts,
-        .most_in = smooth_most_in,
-        .offer = smooth_offer,
-        .commit = smooth_commit,
-        .balance = smooth_balance,
-        .full = full_bursty,
-        .idle = smooth_idle,
-        .give_back = give_back_bursty,
-        .carry = smooth_carry,
+        ALGORITHM_ANSWERS(smooth),
+        .full = bursty_full,
     };
     return &bursty;
 }
@@ -341,16 +332,7 @@ const struct algorithm *warmup_algorithm(void)
         .note = "cold at first and after a rest: calls are up to `cold` times as far apart until it is warm",
         .words = WARMUP_WORDS,
         .pays_after = true,
-        .compile = compile_warmup,
-        .facts = smooth_facts,
-        .most_in = smooth_most_in,
-        .offer = smooth_offer,
-        .commit = smooth_commit,
-        .balance = smooth_balance,
-        .full = full_at_end,
-        .idle = smooth_idle,
-        .give_back = give_back_warmup,
-        .carry = smooth_carry,
+        ALGORITHM_ANSWERS(smooth),
     };
     return &warmup;
 }

@@ -79,6 +79,18 @@ static uint64_t start_at(const uint64_t *state, uint64_t now)
     return most(slot_at(state, now), state[TIMELINE_SPACED]);
 }
 
+static void slot_add(uint64_t *state, uint64_t ticks)
+{
+    state[TIMELINE_SLOT] = add_saturating(state[TIMELINE_SLOT], ticks);
+    state[TIMELINE_ALLOCATED] = add_saturating(state[TIMELINE_ALLOCATED], ticks);
+}
+
+static void slot_subtract(uint64_t *state, uint64_t ticks)
+{
+    state[TIMELINE_SLOT] = most(subtract_to_zero(state[TIMELINE_SLOT], ticks), 1);
+    state[TIMELINE_ALLOCATED] = subtract_to_zero(state[TIMELINE_ALLOCATED], ticks);
+}
+
 static void timeline_pass(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t cost)
 {
     if (state[TIMELINE_SLOT] == 0) state[TIMELINE_SLOT] = state[TIMELINE_SEEN] = now;
@@ -87,8 +99,7 @@ static void timeline_pass(const struct rule *rule, uint64_t *state, uint64_t now
     state[TIMELINE_LATEST] = most(state[TIMELINE_LATEST], now);
     if (reads) state[TIMELINE_SEEN] = state[TIMELINE_LATEST];
     const uint64_t seen = state[TIMELINE_SEEN];
-    state[TIMELINE_SLOT] = add_saturating(state[TIMELINE_SLOT], cost);
-    state[TIMELINE_ALLOCATED] = add_saturating(state[TIMELINE_ALLOCATED], cost);
+    slot_add(state, cost);
     if (is_spaced(rule)) {
         state[TIMELINE_SPACED] = add_saturating(most(state[TIMELINE_SPACED], seen), spacing_of(rule, cost));
     } else if (reads && closes(rule)) {
@@ -151,18 +162,6 @@ static uint64_t timeline_most_in(const struct limit *limit, uint64_t window_ns)
     return add_saturating(line_most_spaced(limit, (struct decimal){1, 0}, window_ns), STRICT_AT_ONCE - 1);
 }
 
-static struct facts timeline_facts(const struct limit *limit, const struct rule *rule)
-{
-    (void)rule;
-    return (struct facts){.at_once = timeline_most_in(limit, 0),
-                          .fresh = 1,
-                          .largest = UINT64_MAX,
-                          .group = 1,
-                          .spacing_ns = limit_spacing_ns(limit),
-                          .full_ns = limit_spacing_ns(limit),
-                          .state_bytes = TIMELINE_WORDS * sizeof(uint64_t)};
-}
-
 /* ---- asking ---- */
 
 static struct offer timeline_offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost,
@@ -190,30 +189,16 @@ static bool timeline_knows(const struct rule *rule, const uint64_t *state, uint6
     return covers(rule, state);
 }
 
-/* A slot begins when its first permit is due. */
-static uint64_t timeline_due(const struct rule *rule, uint64_t end, uint64_t cost)
-{
-    (void)rule;
-    return end - cost;
-}
-
 /* The first permit is due when the schedule begins. */
-static struct account timeline_account(const struct rule *rule, const uint64_t *state, uint64_t now)
+static struct account timeline_lateness(const struct rule *rule, uint64_t *state, uint64_t now, int64_t by)
 {
     if (state[TIMELINE_SLOT] == 0) return (struct account){.due = 0};
+    if (by > 0) slot_add(state, (uint64_t)by);
+    if (by < 0) slot_subtract(state, 0 - (uint64_t)by);
     const uint64_t at = position_of(now), slot = state[TIMELINE_SLOT];
     const uint64_t given = state[TIMELINE_ALLOCATED], missed = state[TIMELINE_IDLE];
     const uint64_t begun = slot - given - missed - ticks_of(rule, 1);
     return (struct account){(int64_t)(at - begun), (int64_t)given, missed, subtract_to_zero(at, slot)};
-}
-
-static void timeline_shift(const struct rule *rule, uint64_t *state, uint64_t ticks, bool back)
-{
-    (void)rule;
-    uint64_t *slot = &state[TIMELINE_SLOT], *given = &state[TIMELINE_ALLOCATED];
-    if (*slot == 0) return;
-    *slot = back ? most(subtract_to_zero(*slot, ticks), 1) : add_saturating(*slot, ticks);
-    *given = back ? subtract_to_zero(*given, ticks) : add_saturating(*given, ticks);
 }
 
 /* On schedule again: when the slot after this one begins. */
@@ -255,8 +240,7 @@ static void timeline_give_back(const struct rule *rule, uint64_t *state, uint64_
         const uint64_t freed = subtract_to_zero(whole, spacing_of(rule, slot->cost - back));
         state[TIMELINE_SPACED] = subtract_to_zero(state[TIMELINE_SPACED], freed);
     }
-    state[TIMELINE_SLOT] = most(subtract_to_zero(state[TIMELINE_SLOT], back), 1);
-    state[TIMELINE_ALLOCATED] = subtract_to_zero(state[TIMELINE_ALLOCATED], back);
+    slot_subtract(state, back);
 }
 
 static void timeline_carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next,
@@ -282,7 +266,7 @@ static void timeline_carry(const struct rule *from, const struct rule *to, const
     for (int i = TIMELINE_ALLOCATED; i < TIMELINE_WORDS; i++) next[i] = carry_used(from, to, state[i], as_permits);
 }
 
-static const char *timeline_note_of(const struct limit *limit)
+static const char *timeline_note(const struct limit *limit)
 {
     const uint64_t one = power_of_ten(limit->strictness.places);
     if (limit->factor.digits != 0) {
@@ -297,28 +281,24 @@ static const char *timeline_note_of(const struct limit *limit)
     return "of idle time a share is given up, strictness rounded down to 1/2, 1/4, ...; the rest is made up at once";
 }
 
+static void timeline_facts(const struct limit *limit, const struct rule *rule, struct facts *facts)
+{
+    (void)rule;
+    facts->note = timeline_note(limit);
+}
+
 const struct algorithm *timeline_algorithm(void)
 {
     static const struct algorithm timeline = {
         .name = "timeline",
         .options = WITH(CATCHUP) | WITH(STRICTNESS),
-        .note_of = timeline_note_of,
         .words = TIMELINE_WORDS,
         .pays_after = true,
-        .compile = timeline_compile,
+        ALGORITHM_ANSWERS(timeline),
         .facts = timeline_facts,
-        .most_in = timeline_most_in,
-        .offer = timeline_offer,
-        .commit = timeline_commit,
+        .lateness = timeline_lateness,
         .knows = timeline_knows,
-        .give_back = timeline_give_back,
-        .carry = timeline_carry,
-        .due = timeline_due,
-        .account = timeline_account,
-        .shift = timeline_shift,
-        .balance = timeline_balance,
         .full = timeline_full,
-        .idle = timeline_idle,
     };
     return &timeline;
 }

@@ -18,7 +18,7 @@ void undo_begin(struct rules rules, const uint64_t *state, uint64_t cost, struct
         const struct rule *rule = &rules.rule[i];
         const struct algorithm *algorithm = algorithm_of(rule);
         memcpy(undo->before[i], state, algorithm->words * sizeof *state);
-        if (algorithm->save != NULL) algorithm->save(rule, state, least(cost, UNDO_PERMITS_MAX), undo->saved[i]);
+        if (algorithm->has_stamps) stamps_save(rule, state, least(cost, UNDO_PERMITS_MAX), undo->saved[i]);
         state += state_words(rule, algorithm);
     }
 }
@@ -37,10 +37,10 @@ static bool undo_limit(const struct rule *rule, uint64_t *state, uint64_t cost, 
 {
     const struct algorithm *algorithm = algorithm_of(rule);
     const size_t size = algorithm->words * sizeof *state;
-    if (algorithm->put_back != NULL && cost > UNDO_PERMITS_MAX) return false;
+    if (algorithm->has_stamps && cost > UNDO_PERMITS_MAX) return false;
     if (memcmp(state, undo->after[limit], size) != 0) return false;
     memcpy(state, undo->before[limit], size);
-    if (algorithm->put_back != NULL) algorithm->put_back(rule, state, cost, undo->saved[limit]);
+    if (algorithm->has_stamps) stamps_put_back(rule, state, cost, undo->saved[limit]);
     return true;
 }
 

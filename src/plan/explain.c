@@ -97,7 +97,7 @@ static void explain_period(struct writer *writer, const struct limit *limit, con
     const struct limit strict = strict_form(limit);
     explain_window(writer, limit, limit->period_ns);
     const uint64_t strict_most = facts_most_in(&strict, limit->period_ns);
-    if (algorithm->due == NULL && facts_most_in(limit, limit->period_ns) > strict_most) {
+    if (algorithm->lateness == NULL && facts_most_in(limit, limit->period_ns) > strict_most) {
         write_text(writer, ".   For never more than ");
         write_grouped(writer, strict_most);
         write_text(writer, " in any ");
@@ -272,8 +272,8 @@ static void explain_largest(struct writer *writer, const struct limit *limit, co
     if (facts->largest == UINT64_MAX) {
         write_text(writer, "any; one above ");
         write_grouped(writer, pool);
-        write_text(writer, algorithm->due != NULL ? " starts when the pool is full and is paid back after\n"
-                                                  : " has to wait, for the permits of several periods\n");
+        write_text(writer, algorithm->lateness != NULL ? " starts when the pool is full and is paid back after\n"
+                                                       : " has to wait, for the permits of several periods\n");
         return;
     }
     write_grouped(writer, facts->largest);
@@ -314,7 +314,7 @@ static void explain_limit(struct writer *writer, const struct limit *limit, cons
     }
     const struct algorithm *algorithm = algorithm_of(rule);
     const struct facts facts = facts_of(limit, rule);
-    if (algorithm->due != NULL) {
+    if (algorithm->lateness != NULL) {
         explain_pace(writer, limit, &facts);
         explain_gap(writer, limit, facts.spacing_ns);
         explain_sleeping(writer, limit, rule);
@@ -322,7 +322,7 @@ static void explain_limit(struct writer *writer, const struct limit *limit, cons
         explain_admission(writer, &facts);
     }
     explain_period(writer, limit, algorithm);
-    if (algorithm->due != NULL) explain_late(writer, limit, &facts);
+    if (algorithm->lateness != NULL) explain_late(writer, limit, &facts);
     if (window_ns != 0 && window_ns != limit->period_ns) {
         explain_window(writer, limit, window_ns);
         write_text(writer, "\n");
@@ -331,11 +331,10 @@ static void explain_limit(struct writer *writer, const struct limit *limit, cons
     label(writer, "back to full");
     write_duration(writer, facts.full_ns);
     write_text(writer, " after the last call\n");
-    explain_memory(writer, facts.state_bytes, memory, algorithm->more_words != NULL);
-    const char *note = algorithm->note_of != NULL ? algorithm->note_of(limit) : algorithm->note;
-    if (note == NULL) return;
+    explain_memory(writer, facts.state_bytes, memory, algorithm->has_stamps);
+    if (facts.note == NULL) return;
     label(writer, "note");
-    write_text(writer, note);
+    write_text(writer, facts.note);
     write_text(writer, "\n");
 }
 
@@ -352,7 +351,7 @@ void explain(const struct plan *plan, const struct plan_memory *memory, uint64_t
     bool grows = false;
     for (uint64_t i = 0; i < plan->count; i++) {
         explain_limit(writer, &plan->limit[i], &plan->rule[i], alone ? memory : NULL, window_ns);
-        grows = grows || algorithm_of(&plan->rule[i])->more_words != NULL;
+        grows = grows || algorithm_of(&plan->rule[i])->has_stamps;
     }
     if (alone) return;
     write_text(writer, "all of them hold: a call passes when each lets it, and is charged to none otherwise\n");

@@ -75,7 +75,7 @@ uint64_t plan_full_ns(struct rules rules, const weir_decision *decision)
     if (algorithm->words == 0) return 0;
     const uint64_t now_ns = subtract_to_zero(decision->start.ns, decision->delay_ns);
     const uint64_t full_ns =
-        subtract_to_zero(ns_ceil(rule, algorithm->full(rule, decision, tick_at(rule, now_ns))), now_ns);
+        subtract_to_zero(ns_ceil(rule, algorithm_full(rule, algorithm, decision, tick_at(rule, now_ns))), now_ns);
     /* Not sooner than what was refused passes. */
     const uint64_t retry_ns = decision_retry_ns(decision);
     return retry_ns == WEIR_FOREVER ? full_ns : most(full_ns, retry_ns);

@@ -64,7 +64,8 @@ static void shift_all(const struct cell_content *content, uint64_t permits, bool
     for (int i = 0; i < content->count; i++) {
         const struct rule *rule = &content->rule[i];
         const struct algorithm *algorithm = algorithm_of(rule);
-        if (algorithm->shift != NULL) algorithm->shift(rule, state, ticks_of(rule, permits), back);
+        const int64_t ticks = (int64_t)least(ticks_of(rule, permits), INT64_MAX);
+        if (algorithm->lateness != NULL) algorithm->lateness(rule, state, 0, back ? -ticks : ticks);
         state += state_words(rule, algorithm);
     }
 }

@@ -98,7 +98,7 @@ struct lease_slice lease_trade(const struct rule *rule, uint64_t *state, const s
     got.last_ns = start_ns(rule, slice.last, now, trade->now_ns);
     got.end = slice.end;
     const uint64_t ticks = ticks_of(rule, slice.permits);
-    if (slice.permits != 0 && algorithm->due != NULL)
-        got.due_ns = ns_ceil_signed(rule, algorithm->due(rule, slice.end, ticks));
+    if (slice.permits != 0 && algorithm->lateness != NULL)
+        got.due_ns = ns_ceil_signed(rule, algorithm_due(rule, algorithm, slice.end, ticks));
     return got;
 }

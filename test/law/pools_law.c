@@ -113,7 +113,7 @@ static uint64_t pick_cost(struct law *law, const struct pair *pair)
 static void check_waiting(struct law *law, const struct pair *pair, uint64_t now_ns)
 {
     const struct rule *rule = plan_inside_const(&pair->plan)->rule;
-    const uint64_t ticks = hybrid_algorithm()->account(rule, pair->state, tick_at(rule, now_ns)).behind;
+    const uint64_t ticks = algorithm_account(rule, hybrid_algorithm(), pair->state, tick_at(rule, now_ns)).behind;
     const uint64_t hybrid_ns = shift_divide_ceil(ticks, rule->shift, rule->multiplier);
     const uint64_t literal_ns = (uint64_t)pair->literal.pools.waiting;
     const uint64_t apart_ns = most(hybrid_ns, literal_ns) - least(hybrid_ns, literal_ns);

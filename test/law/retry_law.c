@@ -88,7 +88,7 @@ static void check_allowed(struct law *law, const struct subject *subject, const 
 {
     const struct rules rules = plan_rules(plan_inside_const(&subject->plan));
     bool scheduled = false;
-    for (int i = 0; i < rules.count; i++) scheduled = scheduled || algorithm_of(&rules.rule[i])->due != NULL;
+    for (int i = 0; i < rules.count; i++) scheduled = scheduled || algorithm_of(&rules.rule[i])->lateness != NULL;
     law_check(law, scheduled || decision->retry_ns == 0, "allowed, with a retry");
     law_check(law, decision->charged == cost, "charged %" PRIu64 " for %" PRIu64, decision->charged, cost);
     law_check(law, decision->delay_ns <= wait_ns, "a delay of %" PRIu64, decision->delay_ns);

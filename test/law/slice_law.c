@@ -55,7 +55,7 @@ static void hold(struct law *law, struct subject *subject, uint64_t out)
     const uint64_t before = algorithm_at(rule, subject->algorithm, subject->state, now).room;
     lease_hold(rule, subject->state, subject->now_ns, out);
     const uint64_t after = algorithm_at(rule, subject->algorithm, subject->state, now).room;
-    const uint64_t most_ticks = most(rule->burst, subject->algorithm->due != NULL ? rule->over : 0);
+    const uint64_t most_ticks = most(rule->burst, subject->algorithm->lateness != NULL ? rule->over : 0);
     const uint64_t left = most_ticks - least(ticks_of(rule, out), rule->burst - permit);
     law_check(law, out == 0 || untouched || after == least(before, left),
               "%" PRIu64 " ticks before, %" PRIu64 " after, %" PRIu64 " are not out", before, after, left);
@@ -148,7 +148,7 @@ static void check_slice(struct law *law, struct subject *subject)
     uint64_t more[STATE_WORDS_MAX];
     memcpy(more, other, sizeof more);
     want = least(want, permits_floor(subject->rule, subject->rule->burst) - 1); /* one is left for others */
-    const bool all = subject->algorithm->due != NULL && slice.permits != 0 && slice.permits < want;
+    const bool all = subject->algorithm->lateness != NULL && slice.permits != 0 && slice.permits < want;
     law_check(law, !all || !take_one(subject, more, until_ns, &start_ns), "single calls get one more");
     compare_later(law, subject, other, slice.last_ns > subject->now_ns ? slice.permits * TICK_NS : 0);
 }

@@ -325,8 +325,8 @@ static void carry_law(struct law *law)
     const weir_carry how = (weir_carry)law_pick(law, 3);
     to->anchor_ns = now_ns;
     algorithm->carry(from, to, state, next, now, how);
-    const uint64_t behind = algorithm->account(from, state, now).behind,
-                   left = algorithm->account(to, next, to->anchor_tick).behind;
+    const uint64_t behind = algorithm_account(from, algorithm, state, now).behind,
+                   left = algorithm_account(to, algorithm, next, to->anchor_tick).behind;
     law_note(law, "%" PRIu64 " ticks behind, then %" PRIu64 ", carried %d", behind, left, (int)how);
     if (how != WEIR_RESET) {
         /* In permits, 2^-scale each: what is behind stays so many, and a few ticks are rounded away. */

@@ -53,7 +53,7 @@ static struct rule torn(struct law *law)
     /* Of the values of a byte few name an algorithm. */
     if (law_pick(law, 4) > 0) words.rule.algorithm = (uint8_t)law_pick(law, ALGORITHM_NAMES);
     /* A state that grows with its rule lives where no rule is torn. */
-    if (algorithm_of(&words.rule)->more_words != NULL) words.rule.algorithm = ALGORITHM_NONE;
+    if (algorithm_of(&words.rule)->has_stamps) words.rule.algorithm = ALGORITHM_NONE;
     return words.rule;
 }
 
@@ -113,10 +113,10 @@ static void ask_each(struct law *law, struct subject *subject)
         const struct rule *rule = &subject->rule[i];
         const struct algorithm *algorithm = algorithm_of(rule);
         if (algorithm->words == 0) continue;
-        algorithm->full(rule, &subject->decision, any(law));
+        algorithm_full(rule, algorithm, &subject->decision, any(law));
         algorithm->idle(rule, state, any(law));
-        if (algorithm->account != NULL) algorithm->account(rule, state, any(law));
-        if (algorithm->due != NULL) algorithm->due(rule, any(law), any(law));
+        if (algorithm->lateness != NULL) algorithm_account(rule, algorithm, state, any(law));
+        if (algorithm->lateness != NULL) algorithm_due(rule, algorithm, any(law), any(law));
         uint64_t next[STATE_WORDS_MAX] = {0};
         algorithm->carry(rule, &subject->other[i], state, next, any(law), (weir_carry)law_pick(law, 3));
         memcpy(state, next, algorithm->words * sizeof *state);

@@ -299,7 +299,7 @@ static bool corrects_alike(const struct subject *subject, const struct key *key)
     bool alike = true;
     for (int i = 0; i < rules.count; i++) {
         const bool log = rules.rule[i].algorithm == ALGORITHM_SLIDING_LOG;
-        alike = alike && algorithm_of(&rules.rule[i])->due == NULL && !(log && several_ahead);
+        alike = alike && algorithm_of(&rules.rule[i])->lateness == NULL && !(log && several_ahead);
     }
     return !full || alike;
 }

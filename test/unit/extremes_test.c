@@ -15,6 +15,7 @@
 
 #include "core/algorithm.h"
 #include "core/clock.h"
+#include "core/facts.h"
 #include "plan/plan.h"
 #include "plan/words.h"
 #include "unit/random.h"
@@ -94,7 +95,7 @@ static struct subject *subject_of(const char *text)
     subject.limit = &plan_inside_const(&subject.plan)->limit[0];
     subject.rule = &plan_inside_const(&subject.plan)->rule[0];
     subject.algorithm = algorithm_of(subject.rule);
-    subject.facts = subject.algorithm->facts(subject.limit, subject.rule);
+    subject.facts = facts_of(subject.limit, subject.rule);
     subject.size = weir_state_size(&subject.plan);
     assert_true(subject.size <= sizeof subject.state);
     memset(subject.state, 0, subject.size);

@@ -145,7 +145,7 @@ static void catchup_1_makes_nothing_up(void **unused)
     take(&subject, 0, 1);
     for (uint64_t i = 0; i < 5; i++) passes(&subject, 10 * MS + i * MS, 1, MS);
     const struct rule *rule = &plan_inside(&subject.plan)->rule[0];
-    const uint64_t behind = algorithm_of(rule)->account(rule, subject.state, 1 + (15 << 20)).behind;
+    const uint64_t behind = algorithm_account(rule, algorithm_of(rule), subject.state, 1 + (15 << 20)).behind;
     assert_int_equal(behind, 9 << 20);
 }
 
