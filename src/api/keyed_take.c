@@ -72,7 +72,7 @@ weir_decision keyed_ask(weir_table *table, const weir_plan *plan, weir_key key, 
     weir_decision decision;
     uint32_t events = 0;
     if (ask->each == NULL) {
-        for (int i = 0; i < WEIR_LIMITS_MAX; i++) same[i] = ask->cost;
+        cost_alike(same, WEIR_LIMITS_MAX, ask->cost);
         each.each = same;
     }
     if (keyed_is_wide(table)) keyed_wide_ask(table, inside, key, &each, &decision, &events);
@@ -156,11 +156,6 @@ uint64_t weir_table_full_ns(const weir_table *table, const weir_plan *plan, cons
 
 /* ---- several, all or none ---- */
 
-static void fill_each(uint64_t each[WEIR_LIMITS_MAX], uint64_t cost)
-{
-    for (int i = 0; i < WEIR_LIMITS_MAX; i++) each[i] = cost;
-}
-
 /* The limits of all; false when one of them never passes. */
 static bool collect(weir_table *table, const weir_ask *asks, size_t count, uint64_t now_ns, struct keyed_limit limits[],
                     int first[], int *limit_count)
@@ -169,7 +164,7 @@ static bool collect(weir_table *table, const weir_ask *asks, size_t count, uint6
     *limit_count = 0;
     for (size_t i = 0; i < count; i++) {
         uint64_t cost[WEIR_LIMITS_MAX];
-        fill_each(cost, asks[i].cost);
+        cost_alike(cost, WEIR_LIMITS_MAX, asks[i].cost);
         first[i] = *limit_count;
         const int more =
             limits_of(table, plan_inside_const(asks[i].plan), asks[i].key, now_ns, cost, limits + *limit_count, &never);
@@ -286,8 +281,8 @@ void weir_table_settle(weir_table *table, const weir_plan *plan, weir_key key, w
 {
     uint64_t charged[WEIR_LIMITS_MAX], used[WEIR_LIMITS_MAX];
     if (decision->reserved & DECISION_EACH) return;
-    fill_each(charged, decision->charged);
-    fill_each(used, actual);
+    cost_alike(charged, WEIR_LIMITS_MAX, decision->charged);
+    cost_alike(used, WEIR_LIMITS_MAX, actual);
     weir_table_settle_each(table, plan, key, decision, charged, used, NULL);
 }
 

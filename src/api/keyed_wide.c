@@ -304,7 +304,7 @@ static bool ask_each(weir_table *table, struct wide *home, weir_ask *asks, size_
     for (size_t i = 0; i < count; i++) {
         uint64_t each[WEIR_LIMITS_MAX];
         const uint64_t cost = peek ? cost_of_key(asks, count, asks[i].key) : asks[i].cost;
-        for (int k = 0; k < WEIR_LIMITS_MAX; k++) each[k] = cost;
+        cost_alike(each, WEIR_LIMITS_MAX, cost);
         const struct ask ask = {.now_ns = now_ns, .each = each, .peek = peek};
         ask_wide(table, home, plan_inside_const(asks[i].plan), asks[i].key, &ask, &asks[i].decision, events);
         pass = pass && asks[i].decision.verdict == WEIR_ALLOW;

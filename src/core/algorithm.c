@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   algorithm.c - from a name to what it answers, and the answers that several give.
-
-   May touch: its arguments.  Promises: an answer for every value.  Leaves to others: all other answers. */
+   From the name of an algorithm to what it answers, and what is asked of all of them alike. */
 #include "core/algorithm.h"
 
 #include "core/clock.h"

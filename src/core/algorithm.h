@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   algorithm.h - what each algorithm answers, and the way to the table of them.
+   What each algorithm answers, and the way to the table of them.
 
    Times are ticks of the rule's clock and costs are permits in its units: a permit is 2^scale.  Two clocks are in use:
    one that ticks 2^scale times per permit (lines), and one whose tick is a ns and whose permit is 1 (windows, logs).
    A state is a few words; zeroed, it is fresh.  A slot is the stretch of schedule that one call was given; it is known
    by its end, a position that only grows and that counts in the units of the costs.
 
-   May touch: its arguments.  Promises: functions are total, so a torn rule or a foreign state gives some answer and
-   never a fault.  Leaves to others: several limits at once (decide.c), where the state lives (share). */
+   All functions are total: a torn rule or a foreign state gives some answer and never a fault. */
 #ifndef WEIR_CORE_ALGORITHM_H
 #define WEIR_CORE_ALGORITHM_H
 
@@ -47,13 +46,13 @@ struct taken {
     uint64_t end, room;
 };
 
-/* What may be taken at once, how much was taken beyond that, and whether somebody waits for a start after now. */
+/* What may be taken at once, how much was taken beyond that, and whether a call waits for a start after now. */
 struct balance {
     uint64_t left, owed;
     bool waits;
 };
 
-/* Permits that somebody takes along to spend them one by one: the starts of the first and of the last, and the end of
+/* Permits that are leased, to be spent one by one: the starts of the first and of the last, and the end of
    the last one's slot. */
 struct stretch {
     uint64_t permits, first, last, end;

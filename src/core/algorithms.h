@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   algorithms.h - the table of algorithms: a row each, the functions of that name, and its number for ever.
+   The table of algorithms: a row each, the functions of that name, and its number for ever.
 
    A rule holds the number, and files of tables hold rules: so it stays, and one that is gone is not given again (13 was
-   simrate's; the next is 14).  A new algorithm is a row here, a file in this room, a test and a page of
+   simrate's; the next is 14).  A new algorithm is a row here, a file in this folder, a test and a page of
    doc/algorithms.md. */
 #ifndef WEIR_CORE_ALGORITHMS_H
 #define WEIR_CORE_ALGORITHMS_H

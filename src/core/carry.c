@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   carry.c - what becomes of ticks when the rule changes.
+   What becomes of ticks when the rule changes.
 
-   What was used is carried as the same time, as the same permits, or not at all, as the person says who changes the
-   limit.  What somebody still waits for is carried as permits whatever he says: a waiter keeps his permit number.
-
-   May touch: its arguments.  Promises: rounds up, against the caller, by less than two ticks or two ns, whichever is
-   longer; saturates.  Leaves to others: which ticks are used and which are waited for (the algorithms). */
+   What was used is carried as the same time, as the same permits, or not at all, as whoever changes the limit says.
+   What a caller still waits for is carried as permits in any case: it keeps its place.  Both are rounded up, against
+   the caller, by less than two ticks or two ns, whichever is longer. */
 #include "core/algorithm.h"
 #include "core/clock.h"
 #include "core/num.h"

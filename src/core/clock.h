@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   clock.h - a limit's own clock: ticks and nanoseconds, the only rounding in the house.
+   A limit's own clock: ticks and nanoseconds, the only rounding of time.
 
    A limit of p permits per q ns owns a clock that ticks 2^scale times per permit, half a ns to a ns a tick.  A cost is
    then a shift, exact for ever, and reading the clock is one multiplication:
@@ -13,8 +13,7 @@
 
    Where a limit counts in windows, its clock is the plain one: a tick is a ns and a permit is 1.
 
-   May touch: its arguments.  Promises: ns_ceil is the exact inverse; both saturate; a time before the anchor reads the
-   anchor.  Leaves to others: who says what time it is. */
+   ns_ceil is the exact inverse; both saturate; a time before the anchor reads as the anchor. */
 #ifndef WEIR_CORE_CLOCK_H
 #define WEIR_CORE_CLOCK_H
 

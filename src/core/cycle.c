@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   cycle.c - so many permits each period, at once, and what is left over is lost: a semaphore that is filled when the
+   So many permits each period, at once, and what is left over is lost: a semaphore that is filled when the
    period begins, with reservations into the periods to come.
 
-   Permits lie in line, N for each cycle.  Whoever buys gets the next of them; when a cycle begins, those that nobody
-   bought of the one before are passed over.  A call starts with the cycle that its last permit lies in:
+   Permits lie in line, N for each cycle.  A call buys the next of them; when a cycle begins, those of the one before
+   that were not bought are passed over.  A call starts with the cycle that its last permit lies in:
 
          cycle 0   cycle 1   cycle 2
        |x x x x x|x x . . .|. . . . .|      N = 5, used = 7; the next call of 4 makes it 11 and starts with cycle 2:
@@ -17,17 +17,18 @@
    clock of the wall (align=clock), and their ends are kept as ns, since a change of limit must not move them.  In a
    cycle before the one that is written down, all that was sold since is used: going back earns and loses nothing.
 
-   A cost above N is taken as a reservation over several cycles.  debt=K lets nobody reserve more than K permits beyond
+   A cost above N is taken as a reservation over several cycles.  debt=K lets no call reserve more than K permits beyond
    the cycle that is now; debt=0 is the plain semaphore.
 
-   May touch: its arguments.  Promises: at most N permits are of one cycle; so at most N start in it, and what the first
-   call that had to wait took of those before, less than its cost.  Leaves to others: the lock around the words.
+   At most N permits are of one cycle; so at most N start in it, and what the first call that had to wait took of those
+   before, less than its cost.
 
    resilience4j's AtomicRateLimiter and SemaphoreBasedRateLimiter answer the same. */
 #include "core/algorithm.h"
 #include "core/clock.h"
 #include "core/facts.h"
 #include "core/num.h"
+#include "core/window.h"
 
 enum { CYCLE_ENDS, CYCLE_USED, CYCLE_WORDS };
 enum { CYCLE_ALIGNED = RULE_A };
@@ -42,16 +43,6 @@ struct cycle {
 static uint64_t cycle_permits(const struct rule *rule)
 {
     return least(most(rule->burst, 1), TICKS_FAR);
-}
-
-static uint64_t cycle_period_of(const struct rule *rule)
-{
-    return most(rule->period_ns, 1);
-}
-
-static uint64_t times(uint64_t a, uint64_t b)
-{
-    return multiply_divide_floor(a, b, 1);
 }
 
 static uint64_t positive(int64_t permits)
@@ -74,22 +65,20 @@ static uint64_t cycle_tick_of(const struct rule *rule, uint64_t ns)
 /* The first beginning of a cycle at or after this time, as the rule alone knows it. */
 static uint64_t boundary_from(const struct rule *rule, uint64_t ns)
 {
-    const uint64_t period = cycle_period_of(rule), to_epoch = rule->offset_ns % period;
-    const uint64_t begin = rule->flags & CYCLE_ALIGNED ? period - to_epoch : rule->anchor_ns;
-    const uint64_t past = ns >= begin ? (ns - begin) % period : ns + (period - begin);
-    return past == 0 ? ns : add_saturating(ns, period - past);
+    const uint64_t left = window_left(rule, rule->flags & CYCLE_ALIGNED ? window_epoch(rule) : rule->anchor_ns, ns);
+    return left == window_period(rule) ? ns : add_saturating(ns, left);
 }
 
 static uint64_t begins_ns(const struct rule *rule, struct cycle cycle)
 {
-    return cycle.ends_ns == UINT64_MAX ? UINT64_MAX : subtract_to_zero(cycle.ends_ns, cycle_period_of(rule));
+    return cycle.ends_ns == UINT64_MAX ? UINT64_MAX : subtract_to_zero(cycle.ends_ns, window_period(rule));
 }
 
 /* The cycle that is so many after this one, if nothing more is sold. */
 static struct cycle cycle_later(const struct rule *rule, struct cycle cycle, uint64_t after)
 {
-    const uint64_t used = subtract_to_zero(positive(cycle.used), times(after, cycle_permits(rule)));
-    const uint64_t ends_ns = add_saturating(cycle.ends_ns, times(after, cycle_period_of(rule)));
+    const uint64_t used = subtract_to_zero(positive(cycle.used), multiply_saturating(after, cycle_permits(rule)));
+    const uint64_t ends_ns = add_saturating(cycle.ends_ns, multiply_saturating(after, window_period(rule)));
     return after == 0 ? cycle : (struct cycle){ends_ns, (int64_t)used};
 }
 
@@ -102,12 +91,12 @@ static struct cycle cycle_written(const struct rule *rule, const uint64_t *state
 
 static struct cycle cycle_at(const struct rule *rule, const uint64_t *state, uint64_t at)
 {
-    const uint64_t period = cycle_period_of(rule), ns = plain_ns(rule, at);
+    const uint64_t period = window_period(rule), ns = plain_ns(rule, at);
     const struct cycle cycle = cycle_written(rule, state);
     if (ns >= cycle.ends_ns) return cycle_later(rule, cycle, (ns - cycle.ends_ns) / period + 1);
     const uint64_t back = (cycle.ends_ns - 1 - ns) / period;
     if (back == 0) return cycle;
-    const uint64_t used = positive(used_and(cycle.used, times(back, cycle_permits(rule))));
+    const uint64_t used = positive(used_and(cycle.used, multiply_saturating(back, cycle_permits(rule))));
     return (struct cycle){cycle.ends_ns - back * period, (int64_t)used};
 }
 
@@ -143,7 +132,7 @@ static uint64_t starts_ns(const struct rule *rule, struct cycle cycle, uint64_t 
 /* A slot is known by its last place in line, and that by how much was used when it had been sold. */
 static uint64_t cycle_end_of(const struct rule *rule, struct cycle cycle, int64_t used)
 {
-    return cycle.ends_ns / cycle_period_of(rule) * cycle_permits(rule) + (uint64_t)used;
+    return cycle.ends_ns / window_period(rule) * cycle_permits(rule) + (uint64_t)used;
 }
 
 static int64_t used_by(const struct rule *rule, struct cycle cycle, uint64_t end)
@@ -219,8 +208,7 @@ static uint64_t cycle_full(const struct rule *rule, const weir_decision *decisio
     const uint64_t from_ns = add_saturating(most(decision->start.ns, plain_ns(rule, now)), most(retry_ns, 1));
     const bool known = rule->flags & CYCLE_ALIGNED || rule->generation <= 1;
     if (decision->remaining >= cycle_permits(rule)) return now;
-    return cycle_tick_of(rule,
-                         known ? boundary_from(rule, from_ns) : add_saturating(from_ns - 1, cycle_period_of(rule)));
+    return cycle_tick_of(rule, known ? boundary_from(rule, from_ns) : add_saturating(from_ns - 1, window_period(rule)));
 }
 
 /* When a cycle begins of which nothing is used.  A change of limit may have moved the cycles away from where a fresh
@@ -231,7 +219,7 @@ static uint64_t cycle_idle(const struct rule *rule, const uint64_t *state, uint6
     const uint64_t begin_ns =
         begins_ns(rule, cycle_later(rule, cycle, shift_divide_ceil(positive(cycle.used), 0, cycle_permits(rule))));
     const bool moved = boundary_from(rule, begin_ns) != begin_ns;
-    return most(cycle_tick_of(rule, moved ? add_saturating(begin_ns, cycle_period_of(rule)) : begin_ns), now);
+    return most(cycle_tick_of(rule, moved ? add_saturating(begin_ns, window_period(rule)) : begin_ns), now);
 }
 
 /* ---- correcting ---- */
@@ -240,7 +228,7 @@ static uint64_t cycle_idle(const struct rule *rule, const uint64_t *state, uint6
 static bool lies_here(const struct rule *rule, struct cycle cycle, uint64_t start_ns)
 {
     const uint64_t begin_ns = begins_ns(rule, cycle);
-    if (start_ns > begin_ns && (start_ns - begin_ns) % cycle_period_of(rule) != 0) return true;
+    if (start_ns > begin_ns && (start_ns - begin_ns) % window_period(rule) != 0) return true;
     return begin_ns <= rule->anchor_ns && start_ns < cycle.ends_ns;
 }
 
@@ -268,7 +256,7 @@ static void cycle_carry(const struct rule *from, const struct rule *to, const ui
     if (how == WEIR_KEEP) cycle.used = used_and(cycle.used - before, (uint64_t)after);
     else if (how == WEIR_RESET) cycle.used = owed;
     else if (cycle.used > most_used) cycle.used = most_used;
-    cycle.ends_ns = least(cycle.ends_ns, add_saturating(plain_ns(from, now), cycle_period_of(to)));
+    cycle.ends_ns = least(cycle.ends_ns, add_saturating(plain_ns(from, now), window_period(to)));
     if (to->flags & CYCLE_ALIGNED) cycle.ends_ns = boundary_from(to, cycle.ends_ns);
     write_down(next, cycle);
 }
@@ -284,7 +272,7 @@ static void cycle_facts(const struct limit *limit, const struct rule *rule, stru
 static uint64_t cycle_most_in(const struct limit *limit, uint64_t window_ns)
 {
     const uint64_t more = shift_divide_ceil(subtract_to_zero(window_ns, 1), 0, limit->period_ns);
-    return times(add_saturating(more, 1), limit->count.digits);
+    return multiply_saturating(add_saturating(more, 1), limit->count.digits);
 }
 
 const struct algorithm *cycle_algorithm(void)

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   decide.c - (plan, state, now, cost) -> (decision, next state).
+   (plan, state, now, cost) -> (decision, next state).
 
-   How that goes is in decide_inline.h; here is what is said of a refusal, and settling.
-
-   May touch: its arguments.  Promises: reads no clock, takes no lock, allocates nothing; every input has an answer.
-   Leaves to others: what one limit answers (a file each), where the state lives (share). */
+   How that goes is in decide_inline.h; here is what is said of a refusal, and settling. */
 #include "core/decide_inline.h"
 
 #include <string.h>

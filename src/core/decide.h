@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   decide.h - one question to all limits of a plan.
-
-   A state is the words of each limit, one after the other.  See decide.c. */
+   One question to all limits of a plan.  A state is the words of each limit, one after the other. */
 #ifndef WEIR_CORE_DECIDE_H
 #define WEIR_CORE_DECIDE_H
 
@@ -38,6 +36,12 @@ struct question {
     const uint64_t *cost;         /* one for each limit */
     bool peek;                    /* changes nothing */
 };
+
+/* One cost for so many limits. */
+static inline void cost_alike(uint64_t each[], int count, uint64_t cost)
+{
+    for (int i = 0; i < count; i++) each[i] = cost;
+}
 
 /* Passes all or charges none.  end: one for each limit, or NULL. */
 void decide(struct rules rules, uint64_t *state, const struct question *question, uint64_t end[],

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   decide_inline.h - the body of decide(), so that a caller with one limit gets it without the loops.
+   The body of decide(), so that a caller with one limit gets it without the loops.
 
    Every limit is asked first when it could start the call; the latest of them is the start, and only if that is soon
-   enough each is charged, at that start.  So nothing has to be undone, and a refusal leaves every state as it was.
-
-   May touch: its arguments.  Promises: the same answers wherever it is included.  Leaves to others: what is said of a
-   refusal (decide.c). */
+   enough each is charged, at that start.  So nothing has to be undone, and a refusal leaves every state as it was. */
 #ifndef WEIR_CORE_DECIDE_INLINE_H
 #define WEIR_CORE_DECIDE_INLINE_H
 

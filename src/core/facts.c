@@ -76,8 +76,8 @@ uint64_t facts_slept_per_s(const struct limit *limit, const struct rule *rule, u
     const bool loses = limit->factor.digits <= power_of_ten(limit->factor.places);
     const uint64_t cost_ns = multiply_divide_floor(cost, period_ns, permits);
     const uint64_t sleeps = loses ? most(multiply_divide_ceil(cost_ns, 1, short_ns), 1) : 1;
-    const uint64_t found = add_saturating(multiply_divide_floor(pool, sleeps, 1), cost);
-    const uint64_t per_s = multiply_divide_floor(found, SECOND_NS, multiply_divide_floor(grain_ns, sleeps, 1));
+    const uint64_t found = add_saturating(multiply_saturating(pool, sleeps), cost);
+    const uint64_t per_s = multiply_divide_floor(found, SECOND_NS, multiply_saturating(grain_ns, sleeps));
     return per_s < multiply_divide_floor(permits, SECOND_NS, period_ns) ? per_s : UINT64_MAX;
 }
 
@@ -97,8 +97,8 @@ static uint64_t most_below(uint64_t burst, uint64_t permits, uint64_t time_ns, u
     const uint64_t power = power_of_ten(ratio.places);
     const uint64_t by_period = greatest_common_divisor(ratio.digits, period_ns);
     const uint64_t by_permits = greatest_common_divisor(permits, power);
-    const uint64_t top = multiply_divide_floor(permits / by_permits, ratio.digits / by_period, 1);
-    const uint64_t bottom = multiply_divide_floor(period_ns / by_period, power / by_permits, 1);
+    const uint64_t top = multiply_saturating(permits / by_permits, ratio.digits / by_period);
+    const uint64_t bottom = multiply_saturating(period_ns / by_period, power / by_permits);
     const uint64_t in_burst = multiply_divide_floor(burst, ratio.digits, power);
     const uint64_t in_time = multiply_divide_floor(top, time_ns, bottom);
     /* What the two divisions left, as parts of their divisors: both together are less than 2. */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   facts.h - what a limit lets through, in numbers: for explain, for documents, for tests to hold the limit against.
-
-   See facts.c. */
+   What a limit lets through, in numbers: for explain, for documents, for tests to hold the limit against. */
 #ifndef WEIR_CORE_FACTS_H
 #define WEIR_CORE_FACTS_H
 
@@ -13,7 +11,7 @@ struct facts facts_of(const struct limit *limit, const struct rule *rule);
 /* A thread that waits sleeps so long at least where nothing else was asked for. */
 enum { GRAIN_USUAL_NS = 50000 };
 
-/* Who wakes later than a pool lasts has lost his start; but this late he may always be. */
+/* A thread that wakes later than a pool lasts has lost its start; but this late it may always be. */
 enum { LATE_LEAST_NS = 1000000 };
 
 /* One thread that sleeps grain_ns at a time finds what the limit lets through at once, and has one call of this cost

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   fixed_window.c - a counter that begins anew with every window.
+   A counter that begins anew with every window.
 
        align=first                                    align=clock
        a call opens a window when none is open        windows stand where the clock has them, from 1970 on
@@ -15,36 +15,27 @@
        | end, 0 = never opened | count | end of those before | count of the fullest of them |        a cell, four words
 
    A call that waits because of another limit of its list is counted at its start, so the open window may lie ahead.
-   Whoever comes before it has to fit into both, and is counted in both.  So a clock that goes back earns nothing.
+   A call before it has to fit into both, and is counted in both.  So a clock that goes back earns nothing.
 
-   May touch: its arguments.  Promises: at most N permits in a window, and windows do not overlap.  Leaves to others:
-   the lock around the words, the way to the epoch (api).
+   At most N permits pass in a window, and windows do not overlap.
 
    envoy ratelimit (clock, count-refused), limits and rate-limiter-flexible (first, count-refused, block), gubernator's
    TOKEN_BUCKET (first, and a ms longer). */
-#include <string.h>
-
 #include "core/algorithm.h"
 #include "core/clock.h"
 #include "core/num.h"
+#include "core/window.h"
 
 enum { FIXED_END, FIXED_COUNT, FIXED_BEFORE_END, FIXED_BEFORE_COUNT, FIXED_WORDS };
 enum { FIXED_ALIGNED = RULE_A };
 
 _Static_assert((int)FIXED_WORDS <= (int)STATE_WORDS_MAX, "a fixed window fits the state");
 
-static uint64_t fixed_period_of(const struct rule *rule)
-{
-    return most(rule->period_ns, 1);
-}
-
 /* From `at` to the end of the window that is opened there. */
-static uint64_t window_left(const struct rule *rule, uint64_t at)
+static uint64_t opened_for(const struct rule *rule, uint64_t at)
 {
-    const uint64_t period = fixed_period_of(rule);
-    if (!(rule->flags & FIXED_ALIGNED)) return period;
-    const uint64_t begins = period - rule->offset_ns % period, at_ns = plain_ns(rule, at) % period;
-    return at_ns < begins ? begins - at_ns : period - (at_ns - begins);
+    if (!(rule->flags & FIXED_ALIGNED)) return window_period(rule);
+    return window_left(rule, window_epoch(rule), plain_ns(rule, at));
 }
 
 static bool lies_before(const uint64_t *state, uint64_t at)
@@ -65,7 +56,7 @@ static void count_at(const struct rule *rule, uint64_t *state, uint64_t at, uint
         state[FIXED_BEFORE_COUNT] = most(state[FIXED_BEFORE_COUNT], state[FIXED_COUNT]);
         state[FIXED_BEFORE_END] = state[FIXED_END];
         state[FIXED_COUNT] = 0;
-        state[FIXED_END] = add_saturating(at, window_left(rule, at));
+        state[FIXED_END] = add_saturating(at, opened_for(rule, at));
     } else if (lies_before(state, at)) {
         state[FIXED_BEFORE_COUNT] = add_saturating(state[FIXED_BEFORE_COUNT], cost);
     }
@@ -96,9 +87,9 @@ static void fixed_facts(const struct limit *limit, const struct rule *rule, stru
 static uint64_t fixed_most_in(const struct limit *limit, uint64_t window_ns)
 {
     const uint64_t count = limit->count.digits, period = most(limit->period_ns, 1), ns = most(window_ns, 1);
-    const uint64_t opened_inside = multiply_divide_floor(count, 1 + (ns - 1) / period, 1);
+    const uint64_t opened_inside = multiply_saturating(count, 1 + (ns - 1) / period);
     if (ns == 1) return opened_inside;
-    const uint64_t opened_before = multiply_divide_floor(count, 2 + (ns - 2) / period, 1);
+    const uint64_t opened_before = multiply_saturating(count, 2 + (ns - 2) / period);
     return most(opened_inside, limit->align == ALIGN_CLOCK ? opened_before : subtract_to_zero(opened_before, 1));
 }
 
@@ -143,12 +134,12 @@ static void fixed_refused(const struct rule *rule, uint64_t *state, uint64_t now
     state[FIXED_END] = most(state[FIXED_END], add_saturating(now, rule->block_ns));
 }
 
-/* Windows do not overlap, so who started in this one was counted in it; a block only has an end. */
+/* Windows do not overlap, so a call that started in this one was counted in it; a block only has an end. */
 static bool counted_here(const struct rule *rule, const uint64_t *state, const struct slot *slot)
 {
     const bool blocked = rule->block_ns != 0 && state[FIXED_COUNT] > rule->burst;
     if (!slot->guessed) return slot->end == state[FIXED_END];
-    return slot->start < state[FIXED_END] && state[FIXED_END] - slot->start <= fixed_period_of(rule) && !blocked;
+    return slot->start < state[FIXED_END] && state[FIXED_END] - slot->start <= window_period(rule) && !blocked;
 }
 
 static void fixed_give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot,
@@ -163,13 +154,12 @@ static void fixed_give_back(const struct rule *rule, uint64_t *state, uint64_t n
 static void fixed_carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next,
                         uint64_t now, weir_carry how)
 {
-    const uint64_t count = counted(state, now), period = fixed_period_of(from), lasts = fixed_period_of(to);
+    const uint64_t count = counted(state, now), period = window_period(from), lasts = window_period(to);
     const uint64_t left = subtract_to_zero(state[FIXED_END], now), moved = add_saturating(left, lasts);
     const bool blocked = from->block_ns != 0 && count > from->burst;
-    memset(next, 0, FIXED_WORDS * sizeof *next);
     if (how == WEIR_RESET || left == 0) return;
     uint64_t stays = moved > period ? moved - period : least(left, lasts);
-    if (to->flags & FIXED_ALIGNED) stays = window_left(to, to->anchor_tick);
+    if (to->flags & FIXED_ALIGNED) stays = opened_for(to, to->anchor_tick);
     if (blocked || left > period) stays = left;
     next[FIXED_END] = add_saturating(to->anchor_tick, stays);
     next[FIXED_COUNT] = blocked ? most(count, add_saturating(to->burst, 1)) : count;

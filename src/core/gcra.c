@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
-   gcra.c - the generic cell rate algorithm: one word, the tick at which everything taken so far has drained.
+   The generic cell rate algorithm: one word, the tick at which everything taken so far has drained (in the papers: the
+   theoretical arrival time).
 
    The plain way is a bucket of tokens and the time it was last filled: two numbers that must change together.  But a
    bucket that fills steadily is full at a time one can name, and taking moves that time on by the cost.  So keep the
@@ -12,12 +13,9 @@
        X' = max(X, now) + cost        allowed  <=>  X' <= now + burst
 
    A refusal is exact too: the same call passes at X + cost - burst.  ATM Forum TM 4.1 (1999), virtual scheduling;
-   governor, throttled and redis-cell answer the same.
+   governor, throttled and redis-cell answer the same.  At most burst + rate * t permits pass in any window t.
 
-   What asks most often is in gcra_inline.h.
-
-   May touch: its arguments.  Promises: at most burst + rate * t permits in any window t.  Leaves to others: where the
-   word lives. */
+   The arithmetic is in gcra_inline.h. */
 #include "core/algorithm.h"
 #include "core/clock.h"
 #include "core/facts.h"

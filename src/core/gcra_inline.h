@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   gcra_inline.h - the arithmetic of gcra.c, so that a caller who knows that it is gcra gets it without a call.
-
-   May touch: its arguments.  Promises: the same answers wherever it is included.  Leaves to others: what they mean
-   (gcra.c). */
+   The arithmetic of gcra.c, so that a caller that knows that it is gcra gets it without a call. */
 #ifndef WEIR_CORE_GCRA_INLINE_H
 #define WEIR_CORE_GCRA_INLINE_H
 

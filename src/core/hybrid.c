@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   hybrid.c - the three pools of nosqlbench's design note without a filler: active, burst and waiting, in closed form.
+   The three pools of nosqlbench's design note without a filler: active, burst and waiting, in closed form.
 
    The original pours the time that has passed into an active pool; what does not fit waits; and while something
    waits, the active pool fills `ratio` times as fast, up to a burst pool on top.  Between two takes each pool is a
-   straight line, so nobody has to pour:
+   straight line, so nothing has to be poured:
 
        active                                         schedule: the time given out so far, it forgets nothing
         over |            .-------  ratio - 1         now - schedule: active and waiting together,
@@ -23,9 +23,8 @@
 
    A cost above the pool starts when the pool is full, and is paid back from below zero.
 
-   May touch: its arguments.  Promises: at most rate * (over + max(0, largest cost - pool)) + ratio * rate * t permits
-   in any window t; never further from the literal pools (pools.c) than two fills.  Leaves to others: the lock around
-   the words. */
+   At most rate * (over + max(0, largest cost - pool)) + ratio * rate * t permits pass in any window t, and it is never
+   further from the literal pools (test/peers/pools.c) than two fills. */
 #include "core/algorithm.h"
 #include "core/clock.h"
 #include "core/facts.h"
@@ -212,7 +211,7 @@ static struct balance hybrid_balance(const struct rule *rule, const uint64_t *st
     return (struct balance){as_ticks(active), as_ticks(-active), active < 0};
 }
 
-/* Whoever reads them bounds them. */
+/* They are bounded where they are read. */
 static void hybrid_store(uint64_t *state, const struct pools_now *pools)
 {
     state[SCHEDULE] = (uint64_t)pools->schedule;
@@ -309,7 +308,6 @@ static int64_t hybrid_carried(const struct rule *from, const struct rule *to, in
 static void hybrid_carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next,
                          uint64_t now, weir_carry how)
 {
-    for (int i = 0; i < HYBRID_WORDS; i++) next[i] = 0;
     if (state[SINCE] == 0) return;
     const struct pools_now pools = pools_of(state);
     const int64_t t = as_signed(now), anchor = as_signed(to->anchor_tick);

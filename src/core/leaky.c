@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   leaky.c - the leaky bucket as nginx's limit_req keeps it: whole milliseconds, thousandths of a permit.
+   The leaky bucket as nginx's limit_req keeps it: whole milliseconds, thousandths of a permit.
 
    A permit pours 1000 thousandths into a bucket that leaks at the rate.  What fits is let in; up to `calm` it starts at
    once, above that it waits until the bucket has leaked down to `calm`:
@@ -20,8 +20,8 @@
    Where the clock goes back, the level is as high as it was then: it leaks down to what is stored at `last`.  (nginx
    stands still for up to a minute, and then begins anew from the earlier time.)
 
-   May touch: its arguments.  Promises: at most burst + rate * (t + 1 ms) permits start in any window t; nodelay without
-   the 1 ms, for windows of whole ms.  Leaves to others: the lock around the words.  Source: nginx 1.22.1. */
+   At most burst + rate * (t + 1 ms) permits start in any window t; nodelay without the 1 ms, for windows of whole ms.
+   Source: nginx 1.22.1. */
 #include "core/algorithm.h"
 #include "core/clock.h"
 #include "core/facts.h"
@@ -34,7 +34,7 @@ static const uint64_t RATE_MAX = UINT64_C(1000000000000);
 
 static uint64_t thousandths(uint64_t permits)
 {
-    return multiply_divide_floor(permits, THOUSAND, 1);
+    return multiply_saturating(permits, THOUSAND);
 }
 
 /* second / third: thousandths a ms. */
@@ -67,7 +67,7 @@ static uint64_t ms_at(const struct rule *rule, uint64_t tick)
 
 static uint64_t leaky_ns_of(uint64_t ms)
 {
-    return multiply_divide_floor(ms, MILLISECOND_NS, 1);
+    return multiply_saturating(ms, MILLISECOND_NS);
 }
 
 static uint64_t leaky_tick_of(const struct rule *rule, uint64_t ms)
@@ -121,7 +121,7 @@ static bool leak_rate(const struct limit *limit, struct rule *rule)
     uint64_t permits, period_ns;
     if (!limit_rate(limit, &permits, &period_ns)) return false;
     const uint64_t common = greatest_common_divisor(period_ns, LEAKY_SECOND_NS);
-    rule->second = multiply_divide_floor(permits, LEAKY_SECOND_NS / common, 1);
+    rule->second = multiply_saturating(permits, LEAKY_SECOND_NS / common);
     rule->third = period_ns / common;
     return rule->second != UINT64_MAX;
 }
@@ -189,7 +189,7 @@ static struct taken leaky_commit(const struct rule *rule, uint64_t *state, uint6
     return (struct taken){end, leaky_room(rule, next, start)};
 }
 
-/* Behind a clock that went back somebody may wait. */
+/* Behind a clock that went back a call may wait. */
 static struct balance leaky_balance(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
     const struct bucket bucket = leaky_bucket_at(rule, state, now);
@@ -262,7 +262,7 @@ static uint64_t leaky_most_in(const struct limit *limit, uint64_t window_ns)
     if (leaky_compile(&said, &rule).message != NULL) return UINT64_MAX;
     const uint64_t ms = multiply_divide_ceil(subtract_to_zero(window_ns, 1), 1, MILLISECOND_NS);
     const uint64_t full = thousandths(limit->burst), at_once = least(full, leaky_calm(&rule));
-    if (leaks_empty(&rule)) return multiply_divide_floor(limit->burst, 1 + ms / ms_to_leak(&rule, full), 1);
+    if (leaks_empty(&rule)) return multiply_saturating(limit->burst, 1 + ms / ms_to_leak(&rule, full));
     const uint64_t leaked = at_once < full ? leak_ceil(&rule, ms + 1) - 1 : leak(&rule, ms);
     return add_saturating(at_once, leaked) / THOUSAND;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   limit.c - from what a person says to the numbers of a rule, once, with every argument checked.
+   From what a person says to the numbers of a rule, once, with every argument checked.
 
    What all algorithms share is here: the rate and the two kinds of clock; the rest is in the file of each.
-
-   May touch: its arguments.  Promises: the rule is exact but for the multiplier, which is rounded up in its last bit;
-   what cannot be kept is refused with the argument named.  Leaves to others: reading the text (src/plan). */
+   The rule is exact but for the multiplier, which is rounded up in its last bit; what cannot be kept is refused, with
+   the argument at fault named. */
 #include "core/limit.h"
 
 #include "core/algorithm.h"

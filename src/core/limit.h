@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   limit.h - a limit as a person says it, and the tools that make a rule of it.
-
-   See limit.c. */
+   A limit as a person says it, and the tools that make a rule of it. */
 #ifndef WEIR_CORE_LIMIT_H
 #define WEIR_CORE_LIMIT_H
 
@@ -63,7 +61,7 @@ struct limit {
     char unit[WEIR_UNIT_SIZE];
 };
 
-/* The option at fault, so that whoever read the text can point at it; message NULL when all is well. */
+/* The option at fault, so that the reader of the text can point at it; message NULL when all is well. */
 struct limit_problem {
     int option; /* an enum option_kind */
     const char *message;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   num.h - the few operations on 64 bits whose intermediate needs 128, and saturating addition.
+   The few operations on 64 bits whose intermediate needs 128, and saturating addition.
 
-   May touch: its arguments.  Promises: exact results in the direction that the name says; what does not fit in 64 bits
-   is UINT64_MAX.  Leaves to others: units.  Where the compiler has no 128-bit integer, num_portable.h does the same
-   with halves; a test holds the two against each other. */
+   Results are exact in the direction that the name says; what does not fit in 64 bits is UINT64_MAX.  Where there is no
+   128-bit integer, num_portable.h does the same with halves; a test holds the two against each other. */
 #ifndef WEIR_CORE_NUM_H
 #define WEIR_CORE_NUM_H
 
@@ -121,4 +120,10 @@ static inline uint64_t multiply_divide_ceil(uint64_t a, uint64_t b, uint64_t div
 #define multiply_divide_ceil portable_multiply_divide_ceil
 
 #endif
+
+static inline uint64_t multiply_saturating(uint64_t a, uint64_t b)
+{
+    return multiply_divide_floor(a, b, 1);
+}
+
 #endif

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   num_portable.h - the 128-bit operations of num.h in two halves, for compilers without a 128-bit integer.
-
-   May touch: its arguments.  Promises: the same answers as num.h, bit by bit; simple rather than fast.  Leaves to
-   others: everything else. */
+   The 128-bit operations of num.h in two halves, for compilers without a 128-bit integer; simple rather than fast. */
 #ifndef WEIR_CORE_NUM_PORTABLE_H
 #define WEIR_CORE_NUM_PORTABLE_H
 

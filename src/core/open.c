@@ -4,6 +4,11 @@
 
 #include "core/num.h"
 
+static bool lets_all(const struct rule *rule)
+{
+    return rule->algorithm == ALGORITHM_UNLIMITED;
+}
+
 static struct limit_problem open_compile(struct limit *limit, struct rule *rule)
 {
     (void)limit;
@@ -11,77 +16,47 @@ static struct limit_problem open_compile(struct limit *limit, struct rule *rule)
     return limit_fine();
 }
 
-static uint64_t at_any_time(const struct rule *rule, const uint64_t *state, uint64_t now)
+static struct offer open_offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost,
+                               uint64_t wait_ns)
+{
+    (void)state;
+    (void)wait_ns;
+    return (struct offer){now, lets_all(rule) || cost == 0 ? now : UINT64_MAX};
+}
+
+static struct taken open_commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
+{
+    (void)state;
+    (void)at;
+    (void)cost;
+    return (struct taken){start, lets_all(rule) ? UINT64_MAX : 0};
+}
+
+static struct balance open_balance(const struct rule *rule, const uint64_t *state, uint64_t now)
+{
+    (void)state;
+    (void)now;
+    return (struct balance){lets_all(rule) ? UINT64_MAX : 0, 0, false};
+}
+
+static uint64_t open_idle(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
     (void)rule;
     (void)state;
     return now;
 }
 
-static struct offer offer_all(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost,
-                              uint64_t wait_ns)
-{
-    (void)rule;
-    (void)state;
-    (void)cost;
-    (void)wait_ns;
-    return (struct offer){now, now};
-}
-
-static struct taken commit_all(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
-{
-    (void)rule;
-    (void)state;
-    (void)at;
-    (void)cost;
-    return (struct taken){start, UINT64_MAX};
-}
-
-static struct balance balance_all(const struct rule *rule, const uint64_t *state, uint64_t now)
-{
-    (void)rule;
-    (void)state;
-    (void)now;
-    return (struct balance){UINT64_MAX, 0, false};
-}
-
-static struct offer offer_none(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost,
-                               uint64_t wait_ns)
-{
-    return cost == 0 ? offer_all(rule, state, now, cost, wait_ns) : (struct offer){now, UINT64_MAX};
-}
-
-static struct taken commit_none(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
-{
-    return (struct taken){commit_all(rule, state, at, start, cost).end, 0};
-}
-
-static struct balance balance_none(const struct rule *rule, const uint64_t *state, uint64_t now)
-{
-    (void)rule;
-    (void)state;
-    (void)now;
-    return (struct balance){0, 0, false};
-}
+#define OPEN_ANSWERS                                                                                                   \
+    .compile = open_compile, .offer = open_offer, .commit = open_commit, .balance = open_balance, .idle = open_idle
 
 const struct algorithm *unlimited_algorithm(void)
 {
-    static const struct algorithm unlimited = {.name = "unlimited",
-                                               .compile = open_compile,
-                                               .offer = offer_all,
-                                               .commit = commit_all,
-                                               .balance = balance_all,
-                                               .idle = at_any_time};
+    static const struct algorithm unlimited = {.name = "unlimited", OPEN_ANSWERS};
     return &unlimited;
 }
 
 const struct algorithm *none_algorithm(void)
 {
-    static const struct algorithm none = {.name = "none",
-                                          .compile = open_compile,
-                                          .offer = offer_none,
-                                          .commit = commit_none,
-                                          .balance = balance_none,
-                                          .idle = at_any_time};
+    static const struct algorithm none = {.name = "none", OPEN_ANSWERS};
     return &none;
 }

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT
-   rule.h - a limit compiled to numbers: all that a decision needs, in one cache line.
+   A limit compiled to numbers: all that a decision needs, in one cache line.
 
        | anchor_ns | anchor_tick | multiplier | burst | second | third | generation, scale, ... flags | fourth |
          8           8             8            8       8        8       8                              8
 
    The first three are the limit's clock (clock.h).  What the others hold is said by the algorithm; where a tick is a
-   ns, a permit is 1.
-
-   May touch: nothing, it is data.  Promises: 64 bytes without pointers, so it can be copied word by word while another
-   thread rewrites it.  Leaves to others: making it (limit.c and a file per algorithm), reading it. */
+   ns, a permit is 1.  There are no pointers, so it can be copied word by word while another thread rewrites it. */
 #ifndef WEIR_CORE_RULE_H
 #define WEIR_CORE_RULE_H
 

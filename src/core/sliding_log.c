@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   sliding_log.c - the time of each permit is kept, so no window of the period ever holds more than the count.
+   The time of each permit is kept, so no window of the period ever holds more than the count.
 
               |<------------ period ------------>|
        ---x-------x-----------x----x-------------|--> now        burst = 4: one more fits;
@@ -9,8 +9,8 @@
    edge=open: an entry exactly a period old is out; closed: it counts for that ns, which makes the period a ns longer.
    gap: so long after the last call the next one is refused.  count-refused: a refused call is entered like any other.
 
-   A call taken ahead of its time is entered at its start, and the same rule decides who follows; a line of any length
-   needs no more memory.
+   A call taken ahead of its time is entered at its start, and the same rule decides about those behind it; a queue of
+   any length needs no more memory.
 
    Form: cell; words as in stamps.h.  Peers: rolling-rate-limiter (gap, refused calls logged), khenidak's ring of times.
    Any count + 1 calls that were asked for span the period. */
@@ -46,7 +46,7 @@ static struct limit_problem sliding_log_compile(struct limit *limit, struct rule
     if (limit->edge == EDGE_CLOSED) rule->flags |= SLIDING_LOG_CLOSED;
     if (limit->count_refused) rule->flags |= SLIDING_LOG_COUNTS_REFUSED;
     /* So long are those in the ring apart while they come one on the other. */
-    const uint64_t longest_ns = most(rule->period_ns, multiply_divide_floor(rule->burst, rule->gap_ns, 1));
+    const uint64_t longest_ns = most(rule->period_ns, multiply_saturating(rule->burst, rule->gap_ns));
     rule->flags |= stamps_flag(longest_ns, rule->burst);
     return limit_fine();
 }
@@ -79,7 +79,7 @@ static struct offer sliding_log_offer(const struct rule *rule, const uint64_t *s
     return (struct offer){rule->flags & SLIDING_LOG_COUNTS_REFUSED ? start : now, start};
 }
 
-/* Found by halves.  With a gap one call passes, and whoever asks for as many as pass means calls. */
+/* Found by halves.  With a gap one call passes, and a caller that asks for as many as pass means calls. */
 static uint64_t sliding_log_room(const struct rule *rule, const uint64_t *state, uint64_t at)
 {
     const uint64_t at_ns = plain_ns(rule, at);
@@ -97,7 +97,7 @@ static bool waited_for(const struct rule *rule, const uint64_t *state, uint64_t 
     return state[STAMPS_NEWEST] > plain_ns(rule, now);
 }
 
-/* Entered in order: where the clock has gone back, or somebody waits for a later start, as if at that time. */
+/* Entered in order: where the clock has gone back, or a call waits for a later start, as if at that time. */
 static void sliding_log_enter(const struct rule *rule, uint64_t *state, uint64_t ns, uint64_t permits)
 {
     const uint64_t entered_ns = most(ns, state[STAMPS_NEWEST]);
@@ -126,7 +126,7 @@ static void book(const struct rule *rule, uint64_t *state, uint64_t now_ns, uint
     book_each(rule, state, now_ns, singly);
     if (turns != 0) {
         const uint64_t turn_ns = sliding_log_passes_at(rule, state, 1) - stamps_get(rule, state, burst);
-        stamps_advance(rule, state, turns * burst, multiply_divide_floor(turns, turn_ns, 1));
+        stamps_advance(rule, state, turns * burst, multiply_saturating(turns, turn_ns));
         state[LOG_END] = add_saturating(state[LOG_END], turns * burst);
     }
     book_each(rule, state, now_ns, (permits - singly) % burst);
@@ -144,7 +144,7 @@ static struct taken sliding_log_commit(const struct rule *rule, uint64_t *state,
     return (struct taken){state[LOG_END], sliding_log_room(rule, state, start)};
 }
 
-/* Not while somebody waits: it would push him out of the ring. */
+/* Not while a call waits: it would be pushed out of the ring. */
 static void sliding_log_refused(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t cost)
 {
     if (!(rule->flags & SLIDING_LOG_COUNTS_REFUSED) || waited_for(rule, state, now)) return;
@@ -164,7 +164,7 @@ static uint64_t sliding_log_idle(const struct rule *rule, const uint64_t *state,
 
 /* ---- correcting ---- */
 
-/* Not where somebody waits behind it: he is known by his place. */
+/* Not where a call waits behind it: that one is known by its place. */
 static void sliding_log_give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot,
                                   uint64_t unused)
 {
@@ -195,7 +195,7 @@ static void sliding_log_carry(const struct rule *from, const struct rule *to, co
 
 static void sliding_log_facts(const struct limit *limit, const struct rule *rule, struct facts *facts)
 {
-    const bool by_gap = multiply_divide_floor(limit->count.digits, rule->gap_ns, 1) >= sliding_log_span(rule);
+    const bool by_gap = multiply_saturating(limit->count.digits, rule->gap_ns) >= sliding_log_span(rule);
     facts->group = by_gap ? 1 : limit->count.digits;
     facts->spacing_ns = by_gap ? rule->gap_ns : sliding_log_span(rule);
     facts->full_ns = most(sliding_log_span(rule), rule->gap_ns);
@@ -206,9 +206,9 @@ static uint64_t sliding_log_most_in(const struct limit *limit, uint64_t window_n
 {
     const uint64_t span = add_saturating(limit->period_ns, limit->edge == EDGE_CLOSED), count = limit->count.digits;
     const uint64_t gap = limit->has_time ? limit->time_ns : 0, last = most(window_ns, 1) - 1;
-    if (gap != 0 && multiply_divide_floor(count, gap, 1) >= span) return last / gap + 1;
+    if (gap != 0 && multiply_saturating(count, gap) >= span) return last / gap + 1;
     const uint64_t of_rest = gap == 0 ? count : least(count, last % span / gap + 1);
-    return add_saturating(multiply_divide_floor(last / span, count, 1), of_rest);
+    return add_saturating(multiply_saturating(last / span, count), of_rest);
 }
 
 const struct algorithm *sliding_log_algorithm(void)

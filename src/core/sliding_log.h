@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   sliding_log.h - what the flags of a log's rule mean.
+   What the flags of a log's rule mean.
 
    In the rule: burst = permits per period_ns, gap_ns, and where the log must keep more than burst entries, the fourth
-   number says how many.  See sliding_log.c. */
+   number says how many. */
 #ifndef WEIR_CORE_SLIDING_LOG_H
 #define WEIR_CORE_SLIDING_LOG_H
 

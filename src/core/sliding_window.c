@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   sliding_window.c - the sliding window counter: this window's permits, and of the last one's the share still in sight.
+   The sliding window counter: this window's permits, and of the last one's the share still in sight.
 
    Windows of `period` follow one another.  A call looks back over one period, and takes the permits of the window
    before for evenly spread; of those it counts the share that it still sees:
@@ -19,19 +19,14 @@
    wall that is set anew moves only those after a rest.  A window that was counted in is not left again: where
    the clock goes back behind it, or a list made a call wait into it, nothing passes until it begins.
 
-   May touch: its arguments.  Promises: at most count * (1 + t / period) permits, rounded up, in any window t.  Leaves
-   to others: the lock around the words.  Source: limits 5.8.0 (Python). */
+   At most count * (1 + t / period) permits, rounded up, pass in any window t.  Source: limits 5.8.0 (Python). */
 #include "core/algorithm.h"
 #include "core/clock.h"
 #include "core/facts.h"
 #include "core/num.h"
+#include "core/window.h"
 
 enum { SLIDING_ENDS, SLIDING_PREVIOUS, SLIDING_CURRENT, SLIDING_WORDS };
-
-static uint64_t sliding_period_of(const struct rule *rule)
-{
-    return most(rule->period_ns, 1);
-}
 
 /* As they are at a time, or at the beginning of the window that was counted in, if that is later. */
 struct counters {
@@ -42,14 +37,13 @@ struct counters {
 
 static struct counters counters_at(const struct rule *rule, const uint64_t *state, uint64_t tick)
 {
-    const uint64_t period_ns = sliding_period_of(rule), ns = plain_ns(rule, tick);
+    const uint64_t period_ns = window_period(rule), ns = plain_ns(rule, tick);
     struct counters counters = {
         .ends_ns = state[SLIDING_ENDS], .previous = state[SLIDING_PREVIOUS], .current = state[SLIDING_CURRENT]};
     if (ns >= counters.ends_ns) {
         const bool follows = counters.current != 0 && ns - counters.ends_ns < period_ns;
-        const uint64_t inside_ns = add_saturating(ns, rule->offset_ns) % period_ns;
-        counters.ends_ns =
-            follows ? add_saturating(counters.ends_ns, period_ns) : add_saturating(ns, period_ns - inside_ns);
+        counters.ends_ns = follows ? add_saturating(counters.ends_ns, period_ns)
+                                   : add_saturating(ns, window_left(rule, window_epoch(rule), ns));
         counters.previous = follows ? counters.current : 0;
         counters.current = 0;
     }
@@ -60,22 +54,22 @@ static struct counters counters_at(const struct rule *rule, const uint64_t *stat
 
 static uint64_t weighted(const struct rule *rule, const struct counters *counters)
 {
-    const uint64_t share = multiply_divide_floor(counters->previous, counters->left_ns, sliding_period_of(rule));
+    const uint64_t share = multiply_divide_floor(counters->previous, counters->left_ns, window_period(rule));
     return add_saturating(share, counters->current);
 }
 
 /* How much of a window is left when at most `room` of the previous one's permits count; 0: none. */
 static uint64_t left_when(const struct rule *rule, uint64_t previous, uint64_t room)
 {
-    if (previous <= room) return sliding_period_of(rule);
-    return multiply_divide_ceil(add_saturating(room, 1), sliding_period_of(rule), previous) - 1;
+    if (previous <= room) return window_period(rule);
+    return multiply_divide_ceil(add_saturating(room, 1), window_period(rule), previous) - 1;
 }
 
 /* When `cost` more fit: in the next window, or in this one until its end; UINT64_MAX where the clock ends before. */
 static uint64_t tick_when(const struct rule *rule, const struct counters *counters, uint64_t cost)
 {
     const uint64_t room = subtract_to_zero(rule->burst, cost);
-    const uint64_t next_ends_ns = add_saturating(counters->ends_ns, sliding_period_of(rule));
+    const uint64_t next_ends_ns = add_saturating(counters->ends_ns, window_period(rule));
     if (next_ends_ns == UINT64_MAX) return UINT64_MAX;
     if (counters->current > room) return plain_tick(rule, next_ends_ns - left_when(rule, counters->current, room));
     const uint64_t left_ns = left_when(rule, counters->previous, room - counters->current);
@@ -121,8 +115,8 @@ static uint64_t sliding_idle(const struct rule *rule, const uint64_t *state, uin
 {
     const uint64_t ends_ns = state[SLIDING_ENDS];
     if (ends_ns == 0) return now;
-    const bool moved = add_saturating(ends_ns, rule->offset_ns) % sliding_period_of(rule) != 0;
-    const uint64_t over = moved ? plain_tick(rule, add_saturating(ends_ns, sliding_period_of(rule))) : 0;
+    const bool moved = window_left(rule, window_epoch(rule), ends_ns) != window_period(rule);
+    const uint64_t over = moved ? plain_tick(rule, add_saturating(ends_ns, window_period(rule))) : 0;
     return most(most(nothing_counts(rule, state, now), over), now);
 }
 
@@ -141,7 +135,7 @@ static void sliding_give_back(const struct rule *rule, uint64_t *state, uint64_t
                               uint64_t unused)
 {
     (void)now;
-    const uint64_t period_ns = sliding_period_of(rule), start_ns = plain_ns(rule, slot->start);
+    const uint64_t period_ns = window_period(rule), start_ns = plain_ns(rule, slot->start);
     const uint64_t before_end_ns = subtract_to_zero(state[SLIDING_ENDS], start_ns);
     if (before_end_ns == 0 || before_end_ns > add_saturating(period_ns, period_ns)) return;
     uint64_t *counter = &state[before_end_ns <= period_ns ? SLIDING_CURRENT : SLIDING_PREVIOUS];
@@ -157,7 +151,7 @@ static uint64_t sliding_carried(const struct rule *from, const struct rule *to, 
     return multiply_divide_ceil(ns, to->burst, to->period_ns);
 }
 
-/* A window of another length begins at once, with all that counts.  Permits that somebody waits for stay permits. */
+/* A window of another length begins at once, with all that counts.  Permits that are waited for stay permits. */
 static void sliding_carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next,
                           uint64_t now, weir_carry how)
 {
@@ -165,10 +159,10 @@ static void sliding_carry(const struct rule *from, const struct rule *to, const 
     if (counters.early) how = WEIR_SCALE;
     if (how == WEIR_RESET || (counters.previous == 0 && counters.current == 0)) return;
     if (from->period_ns != to->period_ns) {
-        const uint64_t share = multiply_divide_ceil(counters.previous, counters.left_ns, sliding_period_of(from));
+        const uint64_t share = multiply_divide_ceil(counters.previous, counters.left_ns, window_period(from));
         counters.current = add_saturating(counters.current, share);
         counters.previous = 0;
-        counters.ends_ns = add_saturating(counters.ends_ns - counters.left_ns, sliding_period_of(to));
+        counters.ends_ns = add_saturating(counters.ends_ns - counters.left_ns, window_period(to));
     }
     next[SLIDING_ENDS] = counters.ends_ns;
     next[SLIDING_PREVIOUS] = sliding_carried(from, to, counters.previous, how);
@@ -178,7 +172,7 @@ static void sliding_carry(const struct rule *from, const struct rule *to, const 
 /* Back to full at the latest: all were taken as their window began. */
 static void sliding_facts(const struct limit *limit, const struct rule *rule, struct facts *facts)
 {
-    const uint64_t period_ns = sliding_period_of(rule);
+    const uint64_t period_ns = window_period(rule);
     (void)limit;
     facts->full_ns = add_saturating(period_ns, period_ns - left_when(rule, rule->burst, 0));
 }
@@ -187,7 +181,7 @@ static void sliding_facts(const struct limit *limit, const struct rule *rule, st
 static uint64_t sliding_most_in(const struct limit *limit, uint64_t window_ns)
 {
     const uint64_t count = limit->count.digits, after_ns = subtract_to_zero(window_ns, 2);
-    const uint64_t whole = multiply_divide_floor(count, add_saturating(after_ns / limit->period_ns, 1), 1);
+    const uint64_t whole = multiply_saturating(count, add_saturating(after_ns / limit->period_ns, 1));
     return add_saturating(whole, multiply_divide_ceil(count, after_ns % limit->period_ns, limit->period_ns));
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   slot.h - gcra in the units of a table: what one 16-byte slot needs to decide.
+   gcra in the units of a table: what one 16-byte slot needs to decide.
 
    In a table a slot must be recognisable as idle whatever limit it belongs to, so all limits share one clock: units of
    2^-unit ns.  A permit is a whole number of units, rounded up, so a limit is slower than it says by at most one unit
@@ -7,11 +7,11 @@
 
        drained' = max(drained, now) + cost        allowed  <=>  drained' <= now + burst
 
-   May touch: its arguments.  Promises: total; for one unit every place that decides by this agrees to the bit.  Leaves
-   to others: where the word lives, and that it has 56 bits there (share/table.c). */
+   For one unit every place that decides by this agrees to the bit.  In a table the word has 56 bits (share/table.c). */
 #ifndef WEIR_CORE_SLOT_H
 #define WEIR_CORE_SLOT_H
 
+#include "core/algorithms.h"
 #include "core/limit.h"
 #include "core/num.h"
 #include "core/rule.h"
@@ -28,7 +28,14 @@ struct slot_rule {
 
 /* ns between two permits in 2^-8 ns, rounded up; 0 when this limit does not fit a slot: it is no gcra that starts full,
    or so slow that the number does not fit. */
-uint64_t slot_interval(const struct limit *limit, const struct rule *rule);
+static inline uint64_t slot_interval(const struct limit *limit, const struct rule *rule)
+{
+    uint64_t permits = 0, period_ns = 0;
+    const bool fits = rule->algorithm == ALGORITHM_GCRA && rule->flags & RULE_STARTS_FULL;
+    if (!fits || !limit_rate(limit, &permits, &period_ns)) return 0;
+    const uint64_t interval = shift_divide_ceil(period_ns, SLOT_UNIT_MAX, permits);
+    return interval == UINT64_MAX ? 0 : interval;
+}
 
 static inline struct slot_rule slot_rule_of(const struct rule *rule, uint64_t interval, int unit)
 {

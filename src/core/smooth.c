@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   bursty and warmup: time that nobody used is stored as permits, and stored permits have a price (Guava's SmoothBursty
+   bursty and warmup: unused time is stored as permits, and stored permits have a price (Guava's SmoothBursty
    and SmoothWarmingUp).
 
-   A pacer that forgets makes a caller who was away pay like one who never left.  So keep what was not used, up to
+   A pacer that forgets makes a caller that was away pay like one that never left.  So keep what was not used, up to
    `burst`.  What does it mean?  To a network, empty buffers: stored permits are given out for nothing (bursty).  To a
    server, cold caches: after a rest it wants to be woken gently, so the next calls are dearer, not cheaper (warmup).
    Both are one line with a price, which is 0 or depends on how many are stored:
@@ -22,10 +22,10 @@
    Only the area up to a point is ever rounded, never a piece of it: so a take is the difference of two areas, and n
    permits at once cost what they cost one by one.
 
-   A caller can say nothing of who comes after it, so it need not wait for its own price: it starts when what was taken
-   before is paid, max(now, next), and the next one waits for it: next = start + price.  With pay=self it waits itself:
-   it starts at next + price, which does not move while it asks again, so time in which nothing is taken pays for it, be
-   it larger than the store.
+   A caller knows nothing of those that come after it, so it need not wait for its own price: it starts when what was
+   taken before is paid, max(now, next), and the next one waits for it: next = start + price.  With pay=self it waits
+   itself: it starts at next + price, which does not move while it asks again, so time in which nothing is taken pays
+   for it, be it larger than the store.
 
        | next, 0 = untouched | stored | from | before: warmup only |    a cell of three or four words on a line's clock
 
@@ -74,7 +74,7 @@ static struct store store_left(const struct rule *rule, const uint64_t *state)
     return (struct store){rule->anchor_tick, rule->flags & RULE_STARTS_FULL ? rule->burst : 0};
 }
 
-/* Nobody came until then. */
+/* No call came until then. */
 static struct store store_rested(const struct rule *rule, struct store store, uint64_t until)
 {
     if (until <= store.next) return store;
@@ -163,7 +163,7 @@ static struct offer smooth_offer(const struct rule *rule, const uint64_t *state,
     if (!pays_itself(rule))
         return (struct offer){now, most(now, store.next)}; /* any cost passes, and the next one pays */
     if (cost == UINT64_MAX)
-        return (struct offer){now, UINT64_MAX}; /* what the clock cannot count nobody can wait for */
+        return (struct offer){now, UINT64_MAX}; /* for what the clock cannot count no call can wait */
     return (struct offer){now, most(now, drawn(rule, store, cost).next)};
 }
 
@@ -187,7 +187,7 @@ static struct taken smooth_commit(const struct rule *rule, uint64_t *state, uint
     struct store after = self ? store_rested(rule, paid, at) : paid;
     /* Time that was not needed is stored again, beside the call: together they are no more than burst. */
     if (self && !warms(rule)) after.stored = least(after.stored, subtract_to_zero(rule->burst, cost));
-    const bool charged = start < (self ? paid.next : before.next); /* at once: nobody waits for its start */
+    const bool charged = start < (self ? paid.next : before.next); /* at once: no call waits for its start */
     state[NEXT] = after.next;
     state[STORED] = after.stored;
     if (!charged) state[FROM] = before.next;
@@ -206,8 +206,8 @@ static struct balance smooth_balance(const struct rule *rule, const uint64_t *st
     return (struct balance){store.stored, store.next - now, smooth_waits(rule, state, now)};
 }
 
-/* A fresh store may be full, or cold.  Who pays itself is paid for by all the time since the last call, and a fresh one
-   has had all there ever was. */
+/* A fresh store may be full, or cold.  With pay=self a call is paid for by all the time since the last one, and a fresh
+   state has had all there ever was. */
 static uint64_t smooth_idle(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
     const struct store store = store_left(rule, state);
@@ -232,7 +232,7 @@ static void bursty_give_back(const struct rule *rule, uint64_t *state, uint64_t 
 {
     if (smooth_waits(rule, state, now) && slot->start <= now) return;
     const struct store store = store_rested(rule, store_left(rule, state), now);
-    /* Whoever has waited for more than the store holds has it no longer. */
+    /* A call that has waited for more than the store holds has it no longer. */
     const bool lost = pays_itself(rule) && slot->start <= now;
     const uint64_t held = lost ? least(slot->cost, rule->burst) : slot->cost, used = slot->cost - unused;
     const uint64_t undrained = subtract_to_zero(add_saturating(slot->start, held), now);
@@ -272,7 +272,7 @@ static uint64_t carried_store(const struct rule *from, const struct rule *to, ui
     return from->burst == 0 ? 0 : multiply_divide_floor(stored, to->burst, from->burst);
 }
 
-/* What is owed stays the same time, to the ns; but where somebody waits behind it, all of it is permits. */
+/* What is owed stays the same time, to the ns; but where a call waits behind it, all of it is permits. */
 static void smooth_carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next,
                          uint64_t now, weir_carry how)
 {
@@ -289,7 +289,7 @@ static void smooth_carry(const struct rule *from, const struct rule *to, const u
 
 /* ---- in numbers ---- */
 
-/* Where the next one pays it is one more than is stored; who pays itself has one at least. */
+/* Where the next one pays it is one more than is stored; a call that pays itself has one at least. */
 static uint64_t at_once(const struct limit *limit)
 {
     uint64_t permits = 1, period_ns = 1, stored = limit->burst;

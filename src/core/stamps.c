@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   stamps.c - the ring of times that a log keeps.
+   The ring of times that a log keeps.
 
        | at | kept | ever | lost | newest | | |     the header, a word each
        | t4 | t5 | t6 | t1 | t2 | t3 |              a ring of 6 after 6 entries and more
@@ -10,9 +10,7 @@
    A stamp is 8 bytes, or the lower 4 or 6 of the time.  What is above follows from the newest entry, as long as that
    is less than 2^32 ns (4.3 s) or 2^48 ns (78 h) later; an entry that falls behind is lost.  So is one that is
    overwritten, and of all those the ring only knows when the last of them was.
-
-   May touch: the state.  Promises: total, any words give some answer; nothing reads as earlier than it was.  Leaves to
-   others: what the times mean (sliding_log.c). */
+   Any words give some answer, and nothing reads as earlier than it was. */
 #include "core/stamps.h"
 
 #include "core/num.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
-   stamps.h - the ring of times that a log keeps, 4, 6 or 8 bytes each; see stamps.c.
-
-   An entry is named by how far back it lies: 1 is the newest. */
+   The ring of times that a log keeps, 4, 6 or 8 bytes each; drawn in stamps.c.  An entry is named by how far back it
+   lies: 1 is the newest. */
 #ifndef WEIR_CORE_STAMPS_H
 #define WEIR_CORE_STAMPS_H
 

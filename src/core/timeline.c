@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   timeline.c - EngineBlock's limiter: a pointer that moves along the schedule, slot by slot.
+   EngineBlock's limiter: a pointer that moves along the schedule, slot by slot.
 
    Each call is given the next free slot, and the pointer moves on by the call's time.  It starts there, or at once when
    that lies in the past; so the next call pays for this one, and what is missed stays on the schedule:
@@ -11,16 +11,15 @@
    read again: any later time gives the same answer.  What shall not be made up for at once is said by one of these:
 
      strictness  a reading that shows a gap beyond the call's own slot closes a share of it, a power of two: the pointer
-                 moves on, the time is nobody's.  1 closes all of it, 0 nothing.
+                 moves on, the time is lost.  1 closes all of it, 0 nothing.
      catchup     a second pointer, `spaced`, moves on from each start by the call's time / catchup, and no call starts
                  before it: behind its schedule the work runs that much faster and no more.  Every call reads the clock.
 
        | slot, 0 = untouched | seen | latest | spaced | allocated | idle |   a cell, six words
 
-   May touch: its arguments.  Promises: strictness 1: at most 3 permits and then rate * t in any window t (one on a
-   reading of long ago, one that reads the clock, one in the slot that this closes up to); catchup c: c * rate * t;
-   below 1 the schedule is the only bound: rate * time since the first call.  Leaves to others: the lock around the
-   words, who reads the clock. */
+   With strictness 1 at most 3 permits and then rate * t pass in any window t (one on a reading of long ago, one that
+   reads the clock, one in the slot that this closes up to); with catchup c, c * rate * t; below 1 the schedule is the
+   only bound: rate * time since the first call. */
 #include "core/timeline.h"
 
 #include <string.h>
@@ -217,7 +216,7 @@ static uint64_t timeline_idle(const struct rule *rule, const uint64_t *state, ui
 
 /* ---- correcting ---- */
 
-/* The last call may have started: its slot lies in front of the pointer, and how long it is nobody remembers. */
+/* The last call may have started: its slot lies in front of the pointer, and how long it is is not remembered. */
 static struct balance timeline_balance(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
     const uint64_t owed = subtract_to_zero(start_at(state, position_of(now)), position_of(now));
@@ -247,7 +246,6 @@ static void timeline_carry(const struct rule *from, const struct rule *to, const
                            uint64_t now, weir_carry how)
 {
     const uint64_t at = position_of(now), anchor = position_of(to->anchor_tick), slot = state[TIMELINE_SLOT];
-    memset(next, 0, TIMELINE_WORDS * sizeof *next);
     if (slot == 0) return;
     const uint64_t waiting = carry_waiting(from, to, subtract_to_zero(slot, at));
     /* What may still be made up for is rounded down. */
@@ -258,7 +256,7 @@ static void timeline_carry(const struct rule *from, const struct rule *to, const
     const uint64_t unseen = carry_used(from, to, subtract_to_zero(at, state[TIMELINE_SEEN]), how);
     if (how != WEIR_RESET) next[TIMELINE_SEEN] = subtract_to_zero(anchor, unseen);
     next[TIMELINE_LATEST] = anchor;
-    /* Who waits because of the spacing waits for so many permits. */
+    /* A call that waits because of the spacing waits for so many permits. */
     const uint64_t spaced = subtract_to_zero(state[TIMELINE_SPACED], at);
     const uint64_t ahead = is_spaced(from) ? shift_divide_ceil(spaced, SHARE_BITS, from->third) : 0;
     const uint64_t spacing = spacing_of(to, carry_waiting(from, to, ahead));

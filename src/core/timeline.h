@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
-   timeline.h - the words of a timeline's state.
-
-   A word of time is a position: ticks from TIMELINE_ZERO, which is tick 0, so that a slot from before the clock was set
-   is a number too.  See timeline.c. */
+   The words of a timeline's state.  A word of time is a position: ticks from TIMELINE_ZERO, which is tick 0, so that a
+   slot from before the clock was set is a number too. */
 #ifndef WEIR_CORE_TIMELINE_H
 #define WEIR_CORE_TIMELINE_H
 
@@ -15,7 +13,7 @@ enum timeline_word {
     TIMELINE_LATEST,    /* position: the latest time at which a call came; the clock may have gone back since */
     TIMELINE_SPACED,    /* position: with catchup no call starts before this; else 0 */
     TIMELINE_ALLOCATED, /* ticks: given to calls so far */
-    TIMELINE_IDLE,      /* ticks: closed so far, nobody's for ever */
+    TIMELINE_IDLE,      /* ticks: closed so far, lost for ever */
     TIMELINE_WORDS
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   undo.c - a call that waits is taken out again, as if it had never been asked for.
+   A call that waits is taken out again, as if it had never been asked for.
 
    To give permits back is not the same: what one limit of a list forgets while it waits for another is lost, and so are
    the caps that a pool has reached since.  A call that waits is the last for most of its wait, so the words before it

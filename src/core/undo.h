@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   undo.h - a call that waits is taken out again, as if it had never been asked for.
-
-   See undo.c. */
+   A call that waits is taken out again, as if it had never been asked for (undo.c). */
 #ifndef WEIR_CORE_UNDO_H
 #define WEIR_CORE_UNDO_H
 
@@ -12,7 +10,7 @@ enum { UNDO_PERMITS_MAX = 8 };
 /* What a call was written over.  Of a state that grows with its limit (a log) these are the words in front, before and
    after, and what stood where the call is now: of a call of more permits that is not kept. */
 struct undo {
-    uint64_t order; /* whoever asks later has a higher one */
+    uint64_t order; /* a call that is made later has a higher one */
     uint64_t before[WEIR_LIMITS_MAX][STATE_WORDS_MAX], after[WEIR_LIMITS_MAX][STATE_WORDS_MAX];
     uint64_t saved[WEIR_LIMITS_MAX][UNDO_PERMITS_MAX];
 };

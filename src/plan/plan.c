@@ -93,17 +93,12 @@ size_t weir_state_size(const weir_plan *plan)
     return (words != 0 ? words : 1) * sizeof(uint64_t);
 }
 
-static void same_cost(uint64_t each[WEIR_LIMITS_MAX], uint64_t cost)
-{
-    for (int i = 0; i < WEIR_LIMITS_MAX; i++) each[i] = cost;
-}
-
 weir_decision weir_decide_within(const weir_plan *plan, void *state, weir_instant now, uint64_t cost,
                                  uint64_t wait_max_ns)
 {
     weir_decision decision;
     uint64_t each[WEIR_LIMITS_MAX];
-    same_cost(each, cost);
+    cost_alike(each, WEIR_LIMITS_MAX, cost);
     const struct question question = {.now_ns = now.ns, .wait_max_ns = wait_max_ns, .cost = each};
     decide(plan_rules(plan_inside_const(plan)), state, &question, NULL, &decision);
     return decision;
@@ -118,8 +113,8 @@ void weir_decide_settle(const weir_plan *plan, void *state, weir_instant now, we
 {
     uint64_t charged[WEIR_LIMITS_MAX], used[WEIR_LIMITS_MAX];
     if (decision->verdict != WEIR_ALLOW || decision->reserved & DECISION_SETTLED) return;
-    same_cost(charged, decision->charged);
-    same_cost(used, actual);
+    cost_alike(charged, WEIR_LIMITS_MAX, decision->charged);
+    cost_alike(used, WEIR_LIMITS_MAX, actual);
     settle(plan_rules(plan_inside_const(plan)), state, now.ns, decision, charged, used, NULL);
     decision->charged = 0;
     decision->reserved |= DECISION_SETTLED;

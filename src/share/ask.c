@@ -16,7 +16,7 @@ void ask_rules(struct rules rules, uint64_t *state, const struct ask *ask, weir_
 {
     const uint64_t cost = ask->some ? passing_now(rules, state, ask->now_ns, ask->cost) : ask->cost;
     uint64_t same[WEIR_LIMITS_MAX];
-    for (int i = 0; i < rules.count && ask->each == NULL; i++) same[i] = cost;
+    if (ask->each == NULL) cost_alike(same, rules.count, cost);
     const uint64_t *each = ask->each != NULL ? ask->each : same;
     const bool looks = ask->uncounted && count_refused(rules);
     struct question question = {ask->now_ns, ask->wait_max_ns, each, ask->peek || looks};

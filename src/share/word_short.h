@@ -99,11 +99,10 @@ static inline bool word_grant(struct word *word, const struct word_seen *seen, u
     copy.word[2] = atom_load(&from[2]);
     copy.word[1] = atom_load(&from[1]);
     const uint64_t now = tick_at(rule, now_ns);
-    const uint64_t drained = add_saturating(most(value, now), ticks_of(rule, cost));
-    const uint64_t used = drained - now;
+    const uint64_t drained = gcra_drained_after(rule, value, now, ticks_of(rule, cost));
     copy.word[3] = atom_load(&from[3]);
-    if (drained > WORD_VALUE_MAX || used > rule->burst) return false;
-    *granted = (struct granted){drained, permits_floor(rule, rule->burst - used), rule->generation};
+    if (drained > WORD_VALUE_MAX || !gcra_passes(rule, now, drained)) return false;
+    *granted = (struct granted){drained, permits_floor(rule, gcra_room(rule, now, drained)), rule->generation};
     return atom_swap(&word->value, &raw, word_raw(word_index(raw), drained));
 }
 

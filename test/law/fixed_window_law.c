@@ -195,6 +195,7 @@ static void change(struct law *law, struct listed *listed)
     listed->rule.anchor_ns = listed->now_ns;
     listed->rule.anchor_tick = 1 + law_pick_size(law, UINT64_C(1) << 40);
     law_note(law, "%" PRIu64 " ns: changed to it, carry %d", listed->now_ns, (int)how);
+    memset(listed->state, 0, sizeof listed->state);
     algorithm_of(&listed->rule)->carry(&before.rule, &listed->rule, before.state, listed->state, now, how);
     listed->count = 0;
     if (how == WEIR_RESET || !is_open(&before)) return;

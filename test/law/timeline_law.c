@@ -208,7 +208,7 @@ static struct rule *rule_of(struct history *history)
 static void renew(struct law *law, struct history *history)
 {
     struct rule *rule = rule_of(history), to = *rule;
-    uint64_t next[TIMELINE_WORDS];
+    uint64_t next[TIMELINE_WORDS] = {0};
     const uint64_t now = tick_at(rule, history->now_ns);
     to.anchor_ns = history->now_ns;
     algorithm_of(rule)->carry(rule, &to, history->state, next, now, (weir_carry)law_pick(law, 2));
@@ -309,7 +309,7 @@ static void window_law(struct law *law)
 static void carry_law(struct law *law)
 {
     weir_plan plan, other;
-    uint64_t state[TIMELINE_WORDS] = {0}, next[TIMELINE_WORDS];
+    uint64_t state[TIMELINE_WORDS] = {0}, next[TIMELINE_WORDS] = {0};
     pick_plan(law, &plan, LENGTH(choices));
     pick_plan(law, &other, LENGTH(choices));
     const struct rule *from = &plan_inside(&plan)->rule[0];
