@@ -33,7 +33,7 @@ static void note_spacing(weir_limiter *limiter, const struct plan *plan)
     for (uint64_t i = 0; i < plan->count; i++) {
         if (algorithm_of(&plan->rule[i])->words == 0) continue; /* all pass, or none */
         const uint64_t each_ns = limit_spacing_ns(&plan->limit[i]);
-        const uint64_t at_once = facts_of(&plan->limit[i], &plan->rule[i]).at_once;
+        const uint64_t at_once = facts_at_once(&plan->limit[i], &plan->rule[i]);
         spacing_ns = most(spacing_ns, each_ns);
         room_ns = least(room_ns, multiply_divide_floor(at_once, each_ns, 1));
     }

@@ -46,5 +46,5 @@ struct taken algorithm_charge(const struct rule *rule, uint64_t *state, uint64_t
     const uint64_t debt = algorithm->options & WITH(DEBT) ? rule->debt : UINT64_MAX;
     const uint64_t may_owe = debt == UINT64_MAX ? debt : subtract_to_zero(debt, balance.owed);
     *extra = least(*extra, add_saturating(balance.left, may_owe));
-    return algorithm->commit(rule, state, now, now, *extra);
+    return algorithm->commit(rule, state, (struct offer){now, now}, *extra);
 }

@@ -90,9 +90,9 @@ struct algorithm {
     uint64_t (*most_in)(const struct limit *, uint64_t window_ns);
     /* When, if it may start up to wait_ns after it was taken? */
     struct offer (*offer)(const struct rule *, const uint64_t *state, uint64_t now, uint64_t cost, uint64_t wait_ns);
-    /* Takes it at `at`, to start at `start`: as offered, or both later when another limit is the later one; or at once,
-       whatever the balance.  A cost of 0 changes nothing, and says where the last slot ends (algorithm_at). */
-    struct taken (*commit)(const struct rule *, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost);
+    /* Takes it when it was offered, or both later when another limit is the later one; or at once, whatever is left.  A
+       cost of 0 changes nothing, and says where the last slot ends (algorithm_at). */
+    struct taken (*commit)(const struct rule *, uint64_t *state, struct offer when, uint64_t cost);
     struct balance (*balance)(const struct rule *, const uint64_t *state, uint64_t now);
     /* From when on may this state, left behind at `now`, be forgotten?  From then on a fresh one lets nothing through
        that this one does not, be it sooner or more; UINT64_MAX: never. */
@@ -153,7 +153,7 @@ struct taken algorithm_charge(const struct rule *rule, uint64_t *state, uint64_t
 static inline struct taken algorithm_at(const struct rule *rule, const struct algorithm *algorithm,
                                         const uint64_t *state, uint64_t now)
 {
-    return algorithm->commit(rule, (uint64_t *)(uintptr_t)state, now, now, 0);
+    return algorithm->commit(rule, (uint64_t *)(uintptr_t)state, (struct offer){now, now}, 0);
 }
 
 /* What has become of the schedule of an algorithm that keeps one. */

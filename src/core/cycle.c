@@ -45,11 +45,6 @@ static uint64_t cycle_permits(const struct rule *rule)
     return least(most(rule->burst, 1), TICKS_FAR);
 }
 
-static uint64_t positive(int64_t permits)
-{
-    return permits > 0 ? (uint64_t)permits : 0;
-}
-
 static int64_t used_and(int64_t used, uint64_t more)
 {
     return more > (uint64_t)INT64_MAX - (uint64_t)used ? INT64_MAX : (int64_t)((uint64_t)used + more);
@@ -195,10 +190,10 @@ static struct offer cycle_offer(const struct rule *rule, const uint64_t *state, 
     return (struct offer){cycle_tick_of(rule, offer.from), cycle_tick_of(rule, offer.start)};
 }
 
-static struct taken cycle_commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
+static struct taken cycle_commit(const struct rule *rule, uint64_t *state, struct offer when, uint64_t cost)
 {
-    const struct cycle cycle = sell(rule, state, at, cost);
-    return (struct taken){cycle_end_of(rule, cycle, cycle.used), cycle_balance(rule, state, start).left};
+    const struct cycle cycle = sell(rule, state, when.from, cost);
+    return (struct taken){cycle_end_of(rule, cycle, cycle.used), cycle_balance(rule, state, when.start).left};
 }
 
 /* The end of the cycle of its start.  Once a limit was changed only its state knows where that is: a period at most. */

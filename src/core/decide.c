@@ -15,12 +15,6 @@ size_t words_before(struct rules rules, int limit)
     return words;
 }
 
-static uint64_t decide_permits_left(const struct rule *rule, const struct algorithm *algorithm, const uint64_t *state,
-                                    uint64_t at)
-{
-    return permits_floor(rule, algorithm_at(rule, algorithm, state, at).room);
-}
-
 /* The limit at fault: the first that may never pass this cost, or else the one with the latest start. */
 static int at_fault(struct rules rules, const uint64_t cost[], int latest, weir_decision *decision)
 {
@@ -31,19 +25,6 @@ static int at_fault(struct rules rules, const uint64_t cost[], int latest, weir_
         return i;
     }
     return latest;
-}
-
-/* Of what is left in each limit, the least. */
-static struct left left_now(struct rules rules, const uint64_t *state, uint64_t now_ns)
-{
-    struct left left = {UINT64_MAX, 0};
-    for (int i = 0; i < rules.count; i++) {
-        const struct rule *rule = &rules.rule[i];
-        const struct algorithm *algorithm = algorithm_of(rule);
-        narrow(&left, i, decide_permits_left(rule, algorithm, state, tick_at(rule, now_ns)));
-        state += state_words(rule, algorithm);
-    }
-    return left;
 }
 
 /* Where refusals are counted this one is, and then it is asked once more how long the wait is for the same call.
@@ -113,15 +94,15 @@ void decide_refusal(struct rules rules, const struct asked asked[], uint64_t *st
 }
 
 /* What would be left.  Where a call leaves less or more than its own permits, only taking them shows it. */
-static uint64_t permits_after(const struct rule *rule, const struct asked *asked, const uint64_t *state)
+static uint64_t permits_after(const struct rule *rule, const struct asked *asked, const uint64_t *state, uint64_t room)
 {
     const struct algorithm *algorithm = asked->algorithm;
-    const uint64_t permits = decide_permits_left(rule, algorithm, state, asked->now);
+    const uint64_t permits = permits_floor(rule, room);
     if (permits == UINT64_MAX) return permits; /* of no rate */
     if (!algorithm->pays_after) return subtract_to_zero(permits, permits_floor(rule, asked->cost));
     uint64_t copy[STATE_WORDS_MAX];
     memcpy(copy, state, algorithm->words * sizeof *copy);
-    return permits_floor(rule, algorithm->commit(rule, copy, asked->now, asked->now, asked->cost).room);
+    return permits_floor(rule, algorithm->commit(rule, copy, (struct offer){asked->now, asked->now}, asked->cost).room);
 }
 
 void decide_peek(struct rules rules, const struct asked asked[], const uint64_t *state, weir_decision *decision)
@@ -130,11 +111,11 @@ void decide_peek(struct rules rules, const struct asked asked[], const uint64_t 
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
         const struct algorithm *algorithm = asked[i].algorithm;
-        const uint64_t end = algorithm_at(rule, algorithm, state, asked[i].now).end;
-        narrow(&left, i, permits_after(rule, &asked[i], state));
-        if (left.limit == i) decision->end = end;
+        const struct taken taken = algorithm_at(rule, algorithm, state, asked[i].now);
+        narrow(&left, i, permits_after(rule, &asked[i], state, taken.room));
+        if (left.limit == i) decision->end = taken.end;
         if (algorithm->lateness != NULL) {
-            const uint64_t due = algorithm_due(rule, algorithm, end + asked[i].cost, asked[i].cost);
+            const uint64_t due = algorithm_due(rule, algorithm, taken.end + asked[i].cost, asked[i].cost);
             decision->due.ns = most(decision->due.ns, ns_ceil_signed(rule, due));
         }
         state += state_words(rule, algorithm);
@@ -171,7 +152,14 @@ void charge(struct rules rules, uint64_t *state, uint64_t now_ns, const uint64_t
 
 uint64_t passing_now(struct rules rules, const uint64_t *state, uint64_t now_ns, uint64_t cost_max)
 {
-    return least(most(left_now(rules, state, now_ns).permits, 1), cost_max);
+    uint64_t passing = cost_max;
+    for (int i = 0; i < rules.count; i++) {
+        const struct rule *rule = &rules.rule[i];
+        const struct algorithm *algorithm = algorithm_of(rule);
+        passing = least(passing, permits_floor(rule, algorithm_at(rule, algorithm, state, tick_at(rule, now_ns)).room));
+        state += state_words(rule, algorithm);
+    }
+    return least(most(passing, 1), cost_max);
 }
 
 static struct slot decide_slot_of(const struct rule *rule, int limit, const weir_decision *decision, uint64_t cost,

@@ -47,7 +47,7 @@ static inline void decide_allow(struct rules rules, const struct asked asked[], 
         const uint64_t start = waits ? tick_at(rule, start_ns) : asked[i].now;
         /* When another limit makes the call wait, it is to this one as if it came only then. */
         const uint64_t at = asked[i].start_ns == start_ns ? asked[i].now : start;
-        const struct taken taken = algorithm->commit(rule, state, at, start, asked[i].cost);
+        const struct taken taken = algorithm->commit(rule, state, (struct offer){at, start}, asked[i].cost);
         narrow(&left, i, permits_floor(rule, taken.room));
         /* Of several schedules the slowest is the one that the work can be on. */
         if (algorithm->lateness != NULL) {

@@ -18,16 +18,24 @@ static uint64_t passing_at(const struct rule *rule, const uint64_t *state, uint6
     return permits_floor(rule, algorithm_at(rule, algorithm_of(rule), state, tick).room);
 }
 
-/* After two rests, as a timeline needs them, and again after a longer one, as bursts of centuries do.  Of a state that
+static uint64_t passing_fresh(const struct rule *rule)
+{
+    static const uint64_t fresh[STATE_WORDS_MAX];
+    return passing_at(rule, fresh, rule->anchor_tick);
+}
+
+/* After two rests, as a timeline needs them, and then after a longer one, as bursts of centuries do.  Of a state that
    grows nothing is left after a rest. */
-static uint64_t passing_rested(const struct rule *rule)
+uint64_t facts_at_once(const struct limit *limit, const struct rule *rule)
 {
     const struct algorithm *algorithm = algorithm_of(rule);
     uint64_t state[STATE_WORDS_MAX] = {0};
     for (uint64_t at = REST_TICKS; at < 3 * REST_TICKS && !algorithm->has_stamps; at += REST_TICKS) {
-        algorithm->commit(rule, state, at, at, ticks_of(rule, 1));
+        algorithm->commit(rule, state, (struct offer){at, at}, ticks_of(rule, 1));
     }
-    return most(passing_at(rule, state, 3 * REST_TICKS), passing_at(rule, state, INT64_MAX));
+    const uint64_t rested = most(passing_fresh(rule), passing_at(rule, state, 3 * REST_TICKS));
+    const uint64_t longer = passing_at(rule, state, INT64_MAX);
+    return longer > rested && facts_most_in(limit, 0) == UINT64_MAX ? UINT64_MAX : most(rested, longer);
 }
 
 /* Found by halves; where no call is too large to be counted any passes. */
@@ -45,14 +53,13 @@ static uint64_t largest_call(const struct rule *rule, uint64_t at_once)
 struct facts facts_of(const struct limit *limit, const struct rule *rule)
 {
     const struct algorithm *algorithm = algorithm_of(rule);
-    static const uint64_t fresh[STATE_WORDS_MAX];
     struct facts facts = {.note = algorithm->note,
-                          .fresh = passing_at(rule, fresh, rule->anchor_tick),
+                          .at_once = facts_at_once(limit, rule),
+                          .fresh = passing_fresh(rule),
                           .group = 1,
                           .spacing_ns = limit_spacing_ns(limit),
                           .full_ns = line_full_ns(limit),
                           .state_bytes = state_words(rule, algorithm) * sizeof(uint64_t)};
-    facts.at_once = facts_most_in(limit, 0) == UINT64_MAX ? UINT64_MAX : most(facts.fresh, passing_rested(rule));
     facts.largest = largest_call(rule, facts.at_once);
     if (algorithm->facts != NULL) algorithm->facts(limit, rule, &facts);
     return facts;
@@ -70,7 +77,7 @@ uint64_t facts_slept_per_s(const struct limit *limit, const struct rule *rule, u
 {
     uint64_t permits, period_ns;
     if (!limit_rate(limit, &permits, &period_ns)) return UINT64_MAX;
-    const uint64_t pool = facts_of(limit, rule).at_once;
+    const uint64_t pool = facts_at_once(limit, rule);
     const uint64_t short_ns = subtract_to_zero(grain_ns, multiply_divide_floor(pool, period_ns, permits));
     if (short_ns == 0) return UINT64_MAX;
     const bool loses = limit->factor.digits <= power_of_ten(limit->factor.places);

@@ -8,6 +8,9 @@
 /* Only for limits with a rate. */
 struct facts facts_of(const struct limit *limit, const struct rule *rule);
 
+/* Only that one of them. */
+uint64_t facts_at_once(const struct limit *limit, const struct rule *rule);
+
 /* A thread that waits sleeps so long at least where nothing else was asked for. */
 enum { GRAIN_USUAL_NS = 50000 };
 

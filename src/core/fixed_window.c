@@ -116,11 +116,10 @@ static uint64_t fixed_idle(const struct rule *rule, const uint64_t *state, uint6
     return most(state[FIXED_END], now);
 }
 
-static struct taken fixed_commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
+static struct taken fixed_commit(const struct rule *rule, uint64_t *state, struct offer when, uint64_t cost)
 {
-    (void)at;
-    if (cost != 0) count_at(rule, state, start, cost);
-    return (struct taken){fixed_idle(rule, state, start), fixed_balance(rule, state, start).left};
+    if (cost != 0) count_at(rule, state, when.start, cost);
+    return (struct taken){fixed_idle(rule, state, when.start), fixed_balance(rule, state, when.start).left};
 }
 
 static void fixed_refused(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t cost)

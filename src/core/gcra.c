@@ -47,12 +47,11 @@ static struct offer gcra_offer(const struct rule *rule, const uint64_t *state, u
     return (struct offer){now, gcra_passes(rule, now, drained) ? now : drained - rule->burst};
 }
 
-static struct taken gcra_commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
+static struct taken gcra_commit(const struct rule *rule, uint64_t *state, struct offer when, uint64_t cost)
 {
-    (void)at;
-    const uint64_t drained = gcra_drained_after(rule, state[0], start, cost);
+    const uint64_t drained = gcra_drained_after(rule, state[0], when.start, cost);
     if (cost != 0) state[0] = drained;
-    return (struct taken){drained, gcra_room(rule, start, drained)};
+    return (struct taken){drained, gcra_room(rule, when.start, drained)};
 }
 
 static struct balance gcra_balance(const struct rule *rule, const uint64_t *state, uint64_t now)

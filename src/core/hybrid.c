@@ -47,11 +47,6 @@ static int64_t as_signed(uint64_t ticks)
     return ticks > TICKS_FAR ? TICKS_FAR : (int64_t)ticks;
 }
 
-static uint64_t as_ticks(int64_t value)
-{
-    return value > 0 ? (uint64_t)value : 0;
-}
-
 /* The state in numbers of which two can be added, whatever the words held. */
 struct pools_now {
     int64_t schedule, active, since;
@@ -89,7 +84,7 @@ static int64_t grown(uint64_t ticks, uint64_t ratio)
 
 static int64_t time_to_grow(int64_t by, uint64_t ratio)
 {
-    return as_signed(shift_divide_ceil(as_ticks(by), RATIO_BITS, ratio));
+    return as_signed(shift_divide_ceil(positive(by), RATIO_BITS, ratio));
 }
 
 /* The line without its knee at `pool`. */
@@ -108,7 +103,7 @@ static int64_t hybrid_line(const struct rule *rule, const struct pools_now *pool
     int64_t knee = pools->since + time_to_grow(pool - pools->active, rule->ratio);
     if (knee < pools->schedule + pool) knee = pools->schedule + pool;
     const int64_t above = pools->active > pool ? pools->active : pool;
-    return clamp(above + grown(as_ticks(t - knee), subtract_to_zero(rule->ratio, UINT64_C(1) << RATIO_BITS)));
+    return clamp(above + grown(positive(t - knee), subtract_to_zero(rule->ratio, UINT64_C(1) << RATIO_BITS)));
 }
 
 static int64_t active_at(const struct rule *rule, const struct pools_now *pools, int64_t t)
@@ -134,7 +129,7 @@ static uint64_t start_with(const struct rule *rule, const struct pools_now *pool
     const int64_t by_line = missing >= 0 ? pools->since + time_to_grow(missing, rule->ratio)
                                          : pools->since - (time_to_grow(1 - missing, rule->ratio) - 1);
     const int64_t by_schedule = clamp(pools->schedule - behind) + as_signed(need);
-    return as_ticks(by_line > by_schedule ? by_line : by_schedule);
+    return positive(by_line > by_schedule ? by_line : by_schedule);
 }
 
 /* The original's pool is two operations, and a millisecond at least.  But where others want the processor a thread
@@ -201,14 +196,14 @@ static struct offer hybrid_offer(const struct rule *rule, const uint64_t *state,
 static uint64_t hybrid_room(const struct rule *rule, const uint64_t *state, uint64_t at)
 {
     const struct pools_now pools = hybrid_begin(rule, state, at, UINT64_C(1) << (rule->scale & 63));
-    return as_ticks(active_at(rule, &pools, as_signed(at)));
+    return positive(active_at(rule, &pools, as_signed(at)));
 }
 
 static struct balance hybrid_balance(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
     const struct pools_now pools = hybrid_begin(rule, state, now, 0);
     const int64_t active = active_at(rule, &pools, as_signed(now));
-    return (struct balance){as_ticks(active), as_ticks(-active), active < 0};
+    return (struct balance){positive(active), positive(-active), active < 0};
 }
 
 /* They are bounded where they are read. */
@@ -216,7 +211,7 @@ static void hybrid_store(uint64_t *state, const struct pools_now *pools)
 {
     state[SCHEDULE] = (uint64_t)pools->schedule;
     state[ACTIVE] = (uint64_t)pools->active;
-    state[SINCE] = most(as_ticks(pools->since), 1);
+    state[SINCE] = most(positive(pools->since), 1);
 }
 
 static void store_begun(const struct rule *rule, uint64_t *state, const struct pools_now *pools)
@@ -224,18 +219,17 @@ static void store_begun(const struct rule *rule, uint64_t *state, const struct p
     if (state[SINCE] == 0) state[BEGUN] = (uint64_t)clamp(pools->schedule + hybrid_ahead_of(rule));
 }
 
-static struct taken hybrid_commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
+static struct taken hybrid_commit(const struct rule *rule, uint64_t *state, struct offer when, uint64_t cost)
 {
-    (void)at;
-    struct pools_now pools = hybrid_begin(rule, state, start, need_of(rule, cost));
-    if (cost == 0) return (struct taken){(uint64_t)pools.schedule, hybrid_room(rule, state, start)};
-    const int64_t t = as_signed(start);
+    struct pools_now pools = hybrid_begin(rule, state, when.start, need_of(rule, cost));
+    if (cost == 0) return (struct taken){(uint64_t)pools.schedule, hybrid_room(rule, state, when.start)};
+    const int64_t t = as_signed(when.start);
     store_begun(rule, state, &pools);
     move_to(rule, &pools, t);
     pools.active = clamp(pools.active - as_signed(cost)); /* what is charged may be more than anybody waits for */
     pools.schedule = clamp(pools.schedule + as_signed(cost));
     hybrid_store(state, &pools);
-    return (struct taken){state[SCHEDULE], as_ticks(active_at(rule, &pools, t))};
+    return (struct taken){state[SCHEDULE], positive(active_at(rule, &pools, t))};
 }
 
 /* Puts `back` ticks into the pools as they are at t. */
@@ -254,7 +248,7 @@ static void hybrid_give_back(const struct rule *rule, uint64_t *state, uint64_t 
     const int64_t t = as_signed(now);
     /* At the fastest, this much of the slot has drained since its start. */
     const int64_t gone = grown(subtract_to_zero(now, slot->start), rule->ratio);
-    const int64_t back = as_signed(least(unused, as_ticks(as_signed(slot->cost) - gone)));
+    const int64_t back = as_signed(least(unused, positive(as_signed(slot->cost) - gone)));
     correct(rule, state, &pools, t, back);
 }
 
@@ -281,7 +275,7 @@ static struct stretch hybrid_slice(const struct rule *rule, uint64_t *state, uin
     if (state[SINCE] == 0) return (struct stretch){.permits = 0}; /* the first call begins the schedule */
     if (t >= pools.since) move_to(rule, &pools, t);
     const int64_t by_pools = straight(rule, &pools, end), by_schedule = end - pools.schedule;
-    const uint64_t started = permits_floor(rule, as_ticks(by_pools < by_schedule ? by_pools : by_schedule));
+    const uint64_t started = permits_floor(rule, positive(by_pools < by_schedule ? by_pools : by_schedule));
     const uint64_t permits = least(started, most_permits);
     if (permits < SLICE_LEAST) return (struct stretch){.permits = 0};
     const int64_t ticks = as_signed(ticks_of(rule, permits));
@@ -319,7 +313,7 @@ static void hybrid_carry(const struct rule *from, const struct rule *to, const u
     const int64_t active = hybrid_carried(from, to, held, how), missing = clamp(lag + hybrid_ahead_of(to));
     next[SCHEDULE] = (uint64_t)clamp(anchor - missing);
     next[ACTIVE] = (uint64_t)(active < missing ? active : missing);
-    next[SINCE] = most(as_ticks(anchor), 1);
+    next[SINCE] = most(positive(anchor), 1);
     next[BEGUN] = (uint64_t)clamp(clamp(anchor - lag) - given);
 }
 
@@ -331,7 +325,7 @@ static struct account hybrid_lateness(const struct rule *rule, uint64_t *state, 
     if (by != 0) state[SCHEDULE] = (uint64_t)clamp(pools_of(state).schedule + clamp(by));
     const struct pools_now pools = pools_of(state);
     const int64_t t = as_signed(now), begun = clamp((int64_t)state[BEGUN]);
-    const uint64_t waiting = as_ticks(clamp(t - pools.schedule) - active_at(rule, &pools, t));
+    const uint64_t waiting = positive(clamp(t - pools.schedule) - active_at(rule, &pools, t));
     const bool kept = rule->ratio > UINT64_C(1) << RATIO_BITS;
     return (struct account){
         .due = t - begun,

@@ -177,16 +177,16 @@ static uint64_t leaky_room(const struct rule *rule, const uint64_t *state, uint6
     return subtract_to_zero(leaky_highest(rule, 0), leaky_bucket_at(rule, state, at).height) / THOUSAND;
 }
 
-static struct taken leaky_commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
+static struct taken leaky_commit(const struct rule *rule, uint64_t *state, struct offer when, uint64_t cost)
 {
-    const struct bucket bucket = leaky_bucket_at(rule, state, at);
+    const struct bucket bucket = leaky_bucket_at(rule, state, when.from);
     const uint64_t next[LEAKY_WORDS] = {least(add_saturating(bucket.level, thousandths(cost)), LEAKY_LEVEL_MAX),
                                         bucket.last};
     for (int i = 0; i < LEAKY_WORDS && cost != 0; i++) state[i] = next[i];
     const bool stands = cost == 0 && bucket.height != 0; /* where the last slot ends was said by its own leak */
     const uint64_t end = stands ? position(rule, state[LEAKY_LAST]) + state[LEAKY_LEVEL]
                                 : position(rule, bucket.last) + next[LEAKY_LEVEL];
-    return (struct taken){end, leaky_room(rule, next, start)};
+    return (struct taken){end, leaky_room(rule, next, when.start)};
 }
 
 /* Behind a clock that went back a call may wait. */

@@ -24,6 +24,11 @@ static inline uint64_t subtract_to_zero(uint64_t a, uint64_t b)
     return a > b ? a - b : 0;
 }
 
+static inline uint64_t positive(int64_t a)
+{
+    return a > 0 ? (uint64_t)a : 0;
+}
+
 static inline uint64_t least(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;

@@ -24,12 +24,11 @@ static struct offer open_offer(const struct rule *rule, const uint64_t *state, u
     return (struct offer){now, lets_all(rule) || cost == 0 ? now : UINT64_MAX};
 }
 
-static struct taken open_commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
+static struct taken open_commit(const struct rule *rule, uint64_t *state, struct offer when, uint64_t cost)
 {
     (void)state;
-    (void)at;
     (void)cost;
-    return (struct taken){start, lets_all(rule) ? UINT64_MAX : 0};
+    return (struct taken){when.start, lets_all(rule) ? UINT64_MAX : 0};
 }
 
 static struct balance open_balance(const struct rule *rule, const uint64_t *state, uint64_t now)

@@ -133,15 +133,13 @@ static void book(const struct rule *rule, uint64_t *state, uint64_t now_ns, uint
 }
 
 /* What is charged and does not fit is entered as if each permit of it had waited. */
-static struct taken sliding_log_commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start,
-                                       uint64_t cost)
+static struct taken sliding_log_commit(const struct rule *rule, uint64_t *state, struct offer when, uint64_t cost)
 {
-    (void)at;
-    const uint64_t start_ns = plain_ns(rule, start);
+    const uint64_t start_ns = plain_ns(rule, when.start);
     const bool fits = cost <= rule->burst && sliding_log_passes_at(rule, state, cost) <= start_ns;
     if (fits) sliding_log_enter(rule, state, start_ns, cost);
     else book(rule, state, start_ns, cost);
-    return (struct taken){state[LOG_END], sliding_log_room(rule, state, start)};
+    return (struct taken){state[LOG_END], sliding_log_room(rule, state, when.start)};
 }
 
 /* Not while a call waits: it would be pushed out of the ring. */

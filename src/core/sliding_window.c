@@ -120,14 +120,14 @@ static uint64_t sliding_idle(const struct rule *rule, const uint64_t *state, uin
     return most(most(nothing_counts(rule, state, now), over), now);
 }
 
-static struct taken sliding_commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
+static struct taken sliding_commit(const struct rule *rule, uint64_t *state, struct offer when, uint64_t cost)
 {
-    (void)start;
-    if (cost == 0) return (struct taken){nothing_counts(rule, state, at), sliding_balance(rule, state, at).left};
-    const struct counters counters = counters_at(rule, state, at);
+    if (cost == 0)
+        return (struct taken){nothing_counts(rule, state, when.from), sliding_balance(rule, state, when.from).left};
+    const struct counters counters = counters_at(rule, state, when.from);
     const uint64_t next[SLIDING_WORDS] = {counters.ends_ns, counters.previous, add_saturating(counters.current, cost)};
     for (int i = 0; i < SLIDING_WORDS; i++) state[i] = next[i];
-    return (struct taken){nothing_counts(rule, state, at), sliding_balance(rule, state, at).left};
+    return (struct taken){nothing_counts(rule, state, when.from), sliding_balance(rule, state, when.from).left};
 }
 
 /* As if it had never been counted; what was decided in between was decided with more. */

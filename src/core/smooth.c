@@ -178,21 +178,23 @@ static uint64_t smooth_room(const struct rule *rule, const uint64_t *state, uint
     return pays_itself(rule) ? most(stored, permit) : add_saturating(stored, permit);
 }
 
-static struct taken smooth_commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start, uint64_t cost)
+static struct taken smooth_commit(const struct rule *rule, uint64_t *state, struct offer when, uint64_t cost)
 {
     const bool self = pays_itself(rule);
-    if (cost == 0) return (struct taken){most(at, store_left(rule, state).next), smooth_room(rule, state, start)};
-    const struct store before = self ? store_left(rule, state) : store_rested(rule, store_left(rule, state), at);
+    if (cost == 0)
+        return (struct taken){most(when.from, store_left(rule, state).next), smooth_room(rule, state, when.start)};
+    const struct store before = self ? store_left(rule, state) : store_rested(rule, store_left(rule, state), when.from);
     const struct store paid = drawn(rule, before, cost);
-    struct store after = self ? store_rested(rule, paid, at) : paid;
+    struct store after = self ? store_rested(rule, paid, when.from) : paid;
     /* Time that was not needed is stored again, beside the call: together they are no more than burst. */
     if (self && !warms(rule)) after.stored = least(after.stored, subtract_to_zero(rule->burst, cost));
-    const bool charged = start < (self ? paid.next : before.next); /* at once: no call waits for its start */
+    const bool charged =
+        when.start < (self ? paid.next : before.next); /* when.from once: no call waits for its when.start */
     state[NEXT] = after.next;
     state[STORED] = after.stored;
     if (!charged) state[FROM] = before.next;
     if (!charged && warms(rule)) state[BEFORE] = before.stored;
-    return (struct taken){after.next, smooth_room(rule, state, start)};
+    return (struct taken){after.next, smooth_room(rule, state, when.start)};
 }
 
 static bool smooth_waits(const struct rule *rule, const uint64_t *state, uint64_t now)

@@ -173,13 +173,12 @@ static struct offer timeline_offer(const struct rule *rule, const uint64_t *stat
     return (struct offer){now, beyond ? UINT64_MAX : timeline_tick_of(start)};
 }
 
-static struct taken timeline_commit(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t start,
-                                    uint64_t cost)
+static struct taken timeline_commit(const struct rule *rule, uint64_t *state, struct offer when, uint64_t cost)
 {
-    const uint64_t end = add_saturating(slot_at(state, position_of(at)), cost); /* what is closed comes after it */
-    (void)start;
-    if (cost != 0) timeline_pass(rule, state, position_of(at), cost);
-    return (struct taken){end - TIMELINE_ZERO, timeline_room(rule, state, at)};
+    const uint64_t end =
+        add_saturating(slot_at(state, position_of(when.from)), cost); /* what is closed comes after it */
+    if (cost != 0) timeline_pass(rule, state, position_of(when.from), cost);
+    return (struct taken){end - TIMELINE_ZERO, timeline_room(rule, state, when.from)};
 }
 
 static bool timeline_knows(const struct rule *rule, const uint64_t *state, uint64_t *now)

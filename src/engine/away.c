@@ -25,7 +25,7 @@
 
 static void share_of(struct limit *share, const struct limit *limit, const struct rule *rule, uint64_t nodes)
 {
-    const uint64_t at_once = facts_of(limit, rule).at_once;
+    const uint64_t at_once = facts_at_once(limit, rule);
     *share = (struct limit){.count = limit->count, .algorithm = ALGORITHM_GCRA, .burst_kind = AMOUNT_COUNT};
     share->period_ns = multiply_divide_floor(limit->period_ns, nodes, 1);
     share->burst = most(1, at_once / nodes);

@@ -102,7 +102,7 @@ static inline bool word_grant(struct word *word, const struct word_seen *seen, u
     const uint64_t drained = gcra_drained_after(rule, value, now, ticks_of(rule, cost));
     copy.word[3] = atom_load(&from[3]);
     if (drained > WORD_VALUE_MAX || !gcra_passes(rule, now, drained)) return false;
-    *granted = (struct granted){drained, permits_floor(rule, gcra_room(rule, now, drained)), rule->generation};
+    *granted = (struct granted){drained, permits_floor(rule, rule->burst - (drained - now)), rule->generation};
     return atom_swap(&word->value, &raw, word_raw(word_index(raw), drained));
 }
 

@@ -109,7 +109,8 @@ bool planted_grant_read_twice(struct word *word, const struct word_seen *seen, u
     uint64_t raw = atom_load_acquire(&word->value), value = word_value(raw);
     const uint64_t now = tick_at(&rule, now_ns);
     if (algorithm_of(&rule)->offer(&rule, &value, now, ticks_of(&rule, cost), 0).start != now) return false;
-    const struct taken taken = algorithm_of(&rule)->commit(&rule, &value, now, now, ticks_of(&rule, cost));
+    const struct taken taken =
+        algorithm_of(&rule)->commit(&rule, &value, (struct offer){now, now}, ticks_of(&rule, cost));
     *granted = (struct granted){taken.end, permits_floor(&rule, taken.room), rule.generation};
     return atom_swap(&word->value, &raw, word_raw(word_index(raw), value));
 }

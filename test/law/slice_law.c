@@ -94,7 +94,7 @@ static bool take_one(const struct subject *subject, uint64_t *state, uint64_t un
     if (offer.start == UINT64_MAX || offer.start > tick_at(subject->rule, until_ns)) return false;
     *start_ns = ns_ceil(subject->rule, offer.start);
     if (offer.start <= now) *start_ns = least(*start_ns, subject->now_ns);
-    subject->algorithm->commit(subject->rule, state, now, most(offer.start, now), cost);
+    subject->algorithm->commit(subject->rule, state, (struct offer){now, most(offer.start, now)}, cost);
     return true;
 }
 

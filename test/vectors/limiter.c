@@ -66,7 +66,7 @@ void limiter_begin_window(struct limiter *limiter, weir_instant now)
     const uint64_t tick = tick_at(rule, now.ns);
     uint64_t *state = limiter->state;
     if (tick < state[WINDOW_END]) return;
-    const struct taken taken = algorithm->commit(rule, state, tick, tick, 1);
+    const struct taken taken = algorithm->commit(rule, state, (struct offer){tick, tick}, 1);
     algorithm->give_back(rule, state, tick, &(struct slot){.start = tick, .end = taken.end, .cost = 1}, 1);
 }
 
