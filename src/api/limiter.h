@@ -51,15 +51,14 @@ struct waiter {
 
 /* Where the threads of this number wait, one most often: so whoever comes and goes writes nothing shared. */
 struct line {
-    struct atom lock; /* 1 while held: for some ns, or for a change */
+    _Alignas(SHARE_LINE) struct atom lock; /* 1 while held: for some ns, or for a change */
     struct waiter *first;
-    uint64_t alone[6];
 };
 
 /* Those who sleep without a place, see wait.c. */
 struct naps {
-    struct atom count, alarm_ns; /* alarm: the last that was set */
-    uint64_t alone[6];
+    _Alignas(SHARE_LINE) struct atom count;
+    struct atom alarm_ns; /* the last that was set */
 };
 
 /* Where the state lives: only one of them is open, and none during a change. */
@@ -91,7 +90,8 @@ struct weir_limiter {
     struct atom log;            /* the address of a sliding log's ring, 0 until one is needed; older ones hang on it */
     struct atom begun_ns;       /* 0: no call was granted yet */
 
-    uint64_t grain_ns, spin_ns, spin_processors;
+    _Alignas(SHARE_LINE) uint64_t grain_ns;
+    uint64_t spin_ns, spin_processors;
     uint64_t ahead_ns;      /* permits that start so soon may be taken along */
     struct atom spacing_ns; /* from one start to the next */
     struct atom room_ns;    /* so much of the schedule can be made up for at once */

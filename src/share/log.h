@@ -12,6 +12,7 @@
 #include "core/rule.h"
 #include "share/ask.h"
 #include "share/atomic.h"
+#include "share/line.h"
 
 enum { LOG_SET_WORDS = 8, LOG_CAPACITY_MIN = 64 };
 
@@ -32,19 +33,18 @@ struct log_set {
        written by every    read by all      read by all,    a ring; each written once a lap
        take                                 never written                                    */
 struct log {
-    struct atom head;  /* held:1 | closed:1 | set:1 | serial:61 */
-    struct atom seals; /* how often somebody held it; his to write */
-    uint64_t alone[6];
-    struct atom set[2][LOG_SET_WORDS];
-    uint64_t origin_ns; /* stamps count from here */
-    uint64_t mask;      /* C - 1 */
+    _Alignas(SHARE_LINE) struct atom head; /* held:1 | closed:1 | set:1 | serial:61 */
+    struct atom seals;                     /* how often somebody held it; his to write */
+    _Alignas(SHARE_LINE) struct atom set[2][LOG_SET_WORDS];
+    _Alignas(SHARE_LINE) uint64_t origin_ns; /* stamps count from here */
+    uint64_t mask;                           /* C - 1 */
     void (*yield)(void);
-    struct log *older; /* whoever made it may chain it here */
-    uint64_t apart[4];
-    struct atom slot[]; /* lap:1 | kind:2 | stamp:61 = ns:55, and 6 bits more, see log.c */
+    struct log *older;                       /* whoever made it may chain it here */
+    _Alignas(SHARE_LINE) struct atom slot[]; /* lap:1 | kind:2 | stamp:61 = ns:55, and 6 bits more, see log.c */
 };
 
-_Static_assert(sizeof(struct log) == 256 && offsetof(struct log, slot) == 256, "no false sharing");
+_Static_assert(sizeof(struct log) == 4 * SHARE_LINE && offsetof(struct log, slot) == 4 * SHARE_LINE,
+               "no false sharing");
 _Static_assert(sizeof(struct log_set) == LOG_SET_WORDS * sizeof(uint64_t), "a set is one cache line");
 
 /* FULL: more would wait than it can remember.  *decision is the denial, but a larger log would allow it; of what was

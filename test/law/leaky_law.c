@@ -14,8 +14,9 @@
 #include "core/num.h"
 #include "law/law.h"
 #include "plan/plan.h"
+#include "wide.h"
 
-__extension__ typedef __int128 exact;
+typedef wide exact;
 
 static const uint64_t LEVEL_MAX = UINT64_C(1) << 62;
 

@@ -15,8 +15,9 @@
 #include "core/num.h"
 #include "law/law.h"
 #include "plan/plan.h"
+#include "wide.h"
 
-__extension__ typedef unsigned __int128 exact;
+typedef wide_unsigned exact;
 
 enum { CALLS_MAX = 96, STEPS_MEAN = 60, COUNT_MAX = 40, WORDS = 3 };
 
