@@ -152,7 +152,7 @@ bool limiter_is_pause(const char *text)
     return text[strspn(text, " \t")] == '\0';
 }
 
-/* Calls take the long way, where they see it; those who wait sleep on. */
+/* Calls take the slow path, where they see the pause; waiting threads sleep on. */
 static void pause_limiter(weir_limiter *limiter)
 {
     host_lock(&limiter->mutex);
@@ -227,7 +227,7 @@ static void fill(const struct cell_content *content, void *context)
     if (still && retry_ns != WEIR_FOREVER) filling->full_ns = most(filling->full_ns, retry_ns); /* not sooner */
 }
 
-uint64_t weir_limiter_full_ns(weir_limiter *limiter, const weir_decision *decision)
+uint64_t weir_full_ns(weir_limiter *limiter, const weir_decision *decision)
 {
     struct filling filling = {limiter, decision, limiter_now_ns(limiter), 0};
     host_lock(&limiter->mutex);

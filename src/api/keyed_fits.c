@@ -39,11 +39,11 @@ static int slot_fits(const weir_table *table, const struct plan *plan, int limit
     }
     const struct slot_rule slot = slot_rule_of(rule, interval, table->unit);
     if (add_saturating(slot.burst, slot.debt == UINT64_MAX ? 0 : slot.debt) > table->longest) {
-        return unfit(error, limit, "it lasts longer from empty to full than the table's options.longest_ns");
+        return unfit(error, limit, "it takes longer to refill than the table's options.refill_max_ns");
     }
     if (too_coarse(interval, slot.interval, table->unit)) {
         return unfit(error, limit,
-                     "it is too fast for the table's clock; a shorter options.longest_ns makes that finer");
+                     "it is too fast for the table's unit of time; a smaller options.refill_max_ns makes that finer");
     }
     return 0;
 }

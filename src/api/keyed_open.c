@@ -55,8 +55,8 @@ static int check_options(const weir_table_options *options, weir_error *error)
     if (options->clock != WEIR_CLOCK_SYSTEM && options->clock != WEIR_CLOCK_COARSE) {
         return api_fail(error, WEIR_EINVAL, "options.clock: expected WEIR_CLOCK_SYSTEM or WEIR_CLOCK_COARSE");
     }
-    if (options->longest_ns > LONGEST_MAX_NS) {
-        return api_fail(error, WEIR_EINVAL, "options.longest_ns: expected up to 36 years, or 0 for 32 days");
+    if (options->refill_max_ns > LONGEST_MAX_NS) {
+        return api_fail(error, WEIR_EINVAL, "options.refill_max_ns: expected up to 36 years, or 0 for 32 days");
     }
     if ((options->mode | MODE_BITS) != MODE_BITS || (options->mode & MODE_OWNER) != MODE_OWNER) {
         return api_fail(error, WEIR_EINVAL,
@@ -75,7 +75,7 @@ static int check_options(const weir_table_options *options, weir_error *error)
 static void choose_defaults(weir_table_options *options)
 {
     if (options->keys_max == 0) options->keys_max = KEYS_DEFAULT;
-    if (options->longest_ns == 0) options->longest_ns = LONGEST_DEFAULT_NS;
+    if (options->refill_max_ns == 0) options->refill_max_ns = LONGEST_DEFAULT_NS;
     if (options->mode == 0) options->mode = 0600;
 }
 
@@ -104,7 +104,7 @@ static uint64_t wide_bytes_of(const weir_table_options *options, uint64_t *slot_
 static struct region_shape shape_of(const weir_table_options *options)
 {
     struct region_shape shape = {.kind = options->plan != NULL ? REGION_WIDE : REGION_SLOTS,
-                                 .unit = unit_for(options->longest_ns),
+                                 .unit = unit_for(options->refill_max_ns),
                                  .when_full = options->when_full,
                                  .slot_bytes = sizeof(struct table_slot)};
     uint64_t slot_words = 0;
@@ -197,7 +197,7 @@ static int check_shape(const weir_table *table, const weir_table_options *option
         return keyed_refuse_state(table, REGION_DAMAGED, path, error);
     }
     if (shape->kind == REGION_SLOTS && shape->unit > wanted.unit) {
-        return api_fail_state(error, WEIR_EMISMATCH, path, "was made with a shorter options.longest_ns");
+        return api_fail_state(error, WEIR_EMISMATCH, path, "was made with a smaller options.refill_max_ns");
     }
     return 0;
 }

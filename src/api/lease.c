@@ -154,7 +154,7 @@ static void trade(struct holder *holder, weir_lease *lease, uint64_t now_ns, uin
     show_due(holder, lease, now_ns);
 }
 
-/* So many were used in so long: how many shall it be? */
+/* Sets how many permits the next refill should hold, from how fast the last ones were used. */
 static void adapt(struct holder *holder, uint64_t now_ns)
 {
     const uint64_t took_ns = subtract_to_zero(now_ns, holder->since_ns);

@@ -105,7 +105,7 @@ static __attribute__((noinline)) void ask_paused(weir_limiter *limiter, const st
     if (asked->charge || limiter_stopped(limiter)) ask(limiter, &before, decision);
 }
 
-/* Its clock stands, as it may where a call takes the long way: that is said beside what was read already. */
+/* The clock is paused.  Only calls on the slow path ask: clock_ends_ns, which every call reads, sends them there. */
 static bool stands(const weir_limiter *limiter, uint64_t now_ns)
 {
     return now_ns >= atom_load(&limiter->clock_ends_ns) && limiter_paused(limiter);
@@ -147,7 +147,7 @@ static weir_decision ask_now(weir_limiter *limiter, struct ask *ask)
     return ask_and_count(limiter, ask);
 }
 
-/* The long way.  Notes what it was told of one permit. */
+/* The slow path.  It notes the decision for one permit: a thread that is refused twice is refused from the note. */
 static __attribute__((noinline)) weir_decision take_at(weir_limiter *limiter, uint64_t now_ns, uint64_t cost)
 {
     const weir_decision decision = ask_and_count(limiter, &(struct ask){.now_ns = now_ns, .cost = cost});
@@ -168,8 +168,8 @@ static __attribute__((noinline)) weir_decision grant_shortly(weir_limiter *limit
     return word_granted(&granted, now_ns, cost);
 }
 
-/* Each decision is written where the caller wants it: filled elsewhere and copied it would cost as much as the swap.
-   Who has no number yet gets it on the long way. */
+/* The fast path.  It builds the decision in the caller's memory: to copy it there would cost as much as the
+   compare-and-swap.  A thread that has no index yet takes the slow path, which assigns one. */
 static ATOM_INLINE weir_decision take_shortly(weir_limiter *limiter, uint64_t now_ns, uint64_t cost)
 {
     const unsigned slot = host_slot_known();

@@ -81,7 +81,7 @@ uint64_t plan_full_ns(struct rules rules, const weir_decision *decision)
     return retry_ns == WEIR_FOREVER ? full_ns : most(full_ns, retry_ns);
 }
 
-uint64_t weir_full_ns(const weir_plan *plan, const weir_decision *decision)
+uint64_t weir_decide_full_ns(const weir_plan *plan, const weir_decision *decision)
 {
     return plan_full_ns(plan_rules(plan_inside_const(plan)), decision);
 }

@@ -51,7 +51,7 @@ static inline struct rules plan_rules(const struct plan *plan)
 /* Do its limits count different things, so that one cost for all of them is hardly meant? */
 bool plan_has_units(const struct plan *plan);
 
-/* What weir_full_ns answers, for these rules. */
+/* What weir_decide_full_ns answers, for these rules. */
 uint64_t plan_full_ns(struct rules rules, const weir_decision *decision);
 
 /* What all its limits take together: a state alone, all of a limiter, and of a table, or one in a file, each key. */

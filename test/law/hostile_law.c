@@ -140,7 +140,7 @@ static void choose(struct run *run)
     run->options.keys_max = 1 + law_pick(law, KEYS_MAX);
     run->options.when_full = (weir_when_full)law_pick(law, 4);
     run->options.clock = law_chance(law, 4) ? WEIR_CLOCK_COARSE : WEIR_CLOCK_SYSTEM;
-    run->options.longest_ns = longest_ns[law_pick(law, 5)];
+    run->options.refill_max_ns = longest_ns[law_pick(law, 5)];
     run->options.top = law_chance(law, 2) ? 3 : 0;
     run->options.plan = run->wide ? &run->longest : NULL;
 }

@@ -157,7 +157,7 @@ static void check_grant(struct law *law, const struct subject *subject, const we
 {
     exact at_last;
     uint64_t last, unused;
-    const uint64_t full_ns = weir_full_ns(&subject->plan, decision);
+    const uint64_t full_ns = weir_decide_full_ns(&subject->plan, decision);
     law_check(law, decision->delay_ns == delay * MS_NS, "delay %" PRIu64 ", not %" PRIu64 " ms", decision->delay_ns,
               delay);
     if (full_ns >= UINT64_MAX - subject->now_ns - MS_NS) return; /* empty only after the last instant */

@@ -304,7 +304,7 @@ static void use_once(weir_limiter *limiter, const char *text, uint64_t *seed, we
         weir_charge(limiter, cost);
         break;
     default:
-        weir_limiter_full_ns(limiter, held);
+        weir_full_ns(limiter, held);
         weir_read_stats(limiter, &stats, sizeof stats);
     }
 }
