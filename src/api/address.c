@@ -16,7 +16,7 @@
 
 #include "host/address.h"
 
-enum { HEAD_V4 = 4, HEAD_V6 = 8, BYTE_BITS = 8, ALL_BITS = 0xff, DEFAULT_BITS_V4 = 32, DEFAULT_BITS_V6 = 64 };
+enum { HEAD_V4 = 4, HEAD_V6 = 8, ADDRESS_BYTE_BITS = 8, ALL_BITS = 0xff, DEFAULT_BITS_V4 = 32, DEFAULT_BITS_V6 = 64 };
 
 _Static_assert(HEAD_V4 + HOST_ADDRESS_V4 <= HEAD_V6 + HOST_ADDRESS_V6, "the larger of the two kinds");
 _Static_assert(HEAD_V6 + HOST_ADDRESS_V6 == WEIR_ADDRESS_KEY_SIZE, "has its place");
@@ -30,13 +30,13 @@ weir_key weir_key_text(const char *text)
 static unsigned bits_meant(int bits, unsigned size, unsigned otherwise)
 {
     if (bits <= 0) return otherwise;
-    return (unsigned)bits < size * BYTE_BITS ? (unsigned)bits : size * BYTE_BITS;
+    return (unsigned)bits < size * ADDRESS_BYTE_BITS ? (unsigned)bits : size * ADDRESS_BYTE_BITS;
 }
 
 static void cut(unsigned char *byte, unsigned size, unsigned bits)
 {
-    for (unsigned at = 0; at < size; at++, bits -= bits < BYTE_BITS ? bits : BYTE_BITS)
-        if (bits < BYTE_BITS) byte[at] &= (unsigned char)(ALL_BITS << (BYTE_BITS - bits));
+    for (unsigned at = 0; at < size; at++, bits -= bits < ADDRESS_BYTE_BITS ? bits : ADDRESS_BYTE_BITS)
+        if (bits < ADDRESS_BYTE_BITS) byte[at] &= (unsigned char)(ALL_BITS << (ADDRESS_BYTE_BITS - bits));
 }
 
 weir_key weir_key_address(const struct sockaddr *address, int bits_v4, int bits_v6,

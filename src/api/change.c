@@ -41,7 +41,7 @@ static void note_spacing(weir_limiter *limiter, const struct plan *plan)
     atom_store(&limiter->room_ns, room_ns);
 }
 
-static int refuse(weir_error *error, int code, const char *message)
+static int refuse_change(weir_error *error, int code, const char *message)
 {
     if (error != NULL) {
         struct writer writer = {error->message, sizeof error->message, 0};
@@ -56,12 +56,13 @@ static int check_carry(const weir_limiter *limiter, const struct plan *to, weir_
     const struct plan *from = plan_inside_const(&limiter->plan);
     if (carry == WEIR_RESET) return 0;
     if (!carries(from, to)) {
-        return refuse(error, WEIR_EUNSUPPORTED,
-                      "what is used cannot be carried to other algorithms; change with WEIR_RESET");
+        return refuse_change(error, WEIR_EUNSUPPORTED,
+                             "what is used cannot be carried to other algorithms; change with WEIR_RESET");
     }
     if (from->rule[0].algorithm == to->rule[0].algorithm && home_of(to) != limiter->home) {
-        return refuse(error, WEIR_EUNSUPPORTED,
-                      "a log cannot be carried to or from one with gap= or count-refused; change with WEIR_RESET");
+        return refuse_change(
+            error, WEIR_EUNSUPPORTED,
+            "a log cannot be carried to or from one with gap= or count-refused; change with WEIR_RESET");
     }
     return 0;
 }
@@ -84,7 +85,7 @@ static void note_plan(weir_limiter *limiter, const struct plan *plan, const stru
     if (plan != plan_inside_const(&limiter->plan)) *plan_inside(&limiter->plan) = *plan;
 }
 
-static void begin_anew(weir_limiter *limiter, uint64_t now_ns, weir_carry carry)
+static void end_pause(weir_limiter *limiter, uint64_t now_ns, weir_carry carry)
 {
     if (limiter_paused(limiter)) atom_add(&limiter->paused_ns, now_ns - limiter_stands_ns(limiter, now_ns));
     if (carry == WEIR_RESET) atom_store(&limiter->begun_ns, 0);
@@ -106,14 +107,14 @@ static void make_rules(const weir_limiter *limiter, const struct plan *plan, uin
 
 int limiter_change(weir_limiter *limiter, const struct plan *plan, uint64_t now_ns, weir_carry carry, weir_error *error)
 {
-    struct held held;
+    struct home_held held;
     struct rule rule[WEIR_LIMITS_MAX];
     const int failed = check_carry(limiter, plan, carry, error);
     if (failed != 0) return failed;
-    const struct room room = home_make_room(limiter, plan, now_ns);
-    if (room.failed) return refuse(error, WEIR_ENOMEM, "no memory for the state of these limits");
+    const struct home_room room = home_make_room(limiter, plan, now_ns);
+    if (room.failed) return refuse_change(error, WEIR_ENOMEM, "no memory for the state of these limits");
     home_close(limiter, &held);
-    queue_hold(limiter);
+    queue_lock_all(limiter);
     now_ns = most(now_ns, limiter_now_ns(limiter)); /* whoever has left its line by now has started by now */
     make_rules(limiter, plan, now_ns, rule);
     /* Stamps of a log are times, and go on. */
@@ -124,8 +125,8 @@ int limiter_change(weir_limiter *limiter, const struct plan *plan, uint64_t now_
     queue_let_in(limiter, &held, first, now_ns);
     limiter->generation++;
     note_plan(limiter, plan, rule, held.home);
-    begin_anew(limiter, now_ns, carry);
-    queue_release(limiter);
+    end_pause(limiter, now_ns, carry);
+    queue_unlock_all(limiter);
     home_open(limiter, &held);
     return 0;
 }
@@ -205,7 +206,7 @@ static uint64_t last_end(const struct cell_content *content, int limit, uint64_t
     return algorithm_at(rule, algorithm_of(rule), state, tick_at(rule, now_ns)).end;
 }
 
-static void fill(const struct cell_content *content, void *context)
+static void fill_full_ns(const struct cell_content *content, void *context)
 {
     struct filling *filling = context;
     weir_decision decision = *filling->decision;
@@ -231,7 +232,7 @@ uint64_t weir_limiter_full_ns(weir_limiter *limiter, const weir_decision *decisi
 {
     struct filling filling = {limiter, decision, limiter_now_ns(limiter), 0};
     host_lock(&limiter->mutex);
-    home_look(limiter, fill, &filling);
+    home_look(limiter, fill_full_ns, &filling);
     host_unlock(&limiter->mutex);
     return filling.full_ns;
 }

@@ -8,7 +8,7 @@
 #include "api/error.h"
 #include "host/map.h"
 #include "host/thread.h"
-#include "plan/writer.h"
+#include "plan/write.h"
 
 enum { PATH_SHOWN = 100 };
 

@@ -21,7 +21,7 @@ static weir_limiter *limiter_at(struct host_fork_watch *watch)
     return (weir_limiter *)((char *)watch - offsetof(struct weir_limiter, fork_watch));
 }
 
-static void hold(struct host_fork_watch *watch)
+static void hold_limiter(struct host_fork_watch *watch)
 {
     weir_limiter *limiter = limiter_at(watch);
     host_lock(&limiter->mutex);
@@ -30,7 +30,7 @@ static void hold(struct host_fork_watch *watch)
     if (limiter->home == HOME_LOG && !log_hold(limiter_log(limiter), &limiter->held)) limiter->held.log = NULL;
 }
 
-static void let_go(struct host_fork_watch *watch, bool child)
+static void let_go_of_limiter(struct host_fork_watch *watch, bool child)
 {
     weir_limiter *limiter = limiter_at(watch);
     if (child) {
@@ -45,7 +45,7 @@ static void let_go(struct host_fork_watch *watch, bool child)
 
 void limiter_watch_forks(weir_limiter *limiter)
 {
-    limiter->fork_watch.hold = hold;
-    limiter->fork_watch.let_go = let_go;
+    limiter->fork_watch.hold = hold_limiter;
+    limiter->fork_watch.let_go = let_go_of_limiter;
     host_fork_watch_open(&limiter->fork_watch);
 }

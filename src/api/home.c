@@ -96,10 +96,10 @@ uint64_t limiter_bytes(const struct plan *plan)
     return sizeof(weir_limiter) + (home == HOME_CELL ? cell_bytes(plan) : log);
 }
 
-struct room home_make_room(const weir_limiter *limiter, const struct plan *plan, uint64_t now_ns)
+struct home_room home_make_room(const weir_limiter *limiter, const struct plan *plan, uint64_t now_ns)
 {
     const enum home home = home_of(plan);
-    struct room room = {.home = home};
+    struct home_room room = {.home = home};
     if (home == HOME_CELL) {
         room.state = host_allocate(cell_bytes(plan));
         room.failed = room.state == NULL;
@@ -116,9 +116,9 @@ struct room home_make_room(const weir_limiter *limiter, const struct plan *plan,
 
 /* ---- closed ---- */
 
-void home_close(weir_limiter *limiter, struct held *held)
+void home_close(weir_limiter *limiter, struct home_held *held)
 {
-    *held = (struct held){.home = limiter->home, .content.count = 1};
+    *held = (struct home_held){.home = limiter->home, .content.count = 1};
     if (held->home == HOME_WORD) word_close(&limiter->word, held->content.rule, &held->value);
     if (held->home == HOME_LOG) log_close(limiter_log(limiter), &held->log);
     if (held->home == HOME_CELL) cell_close(&limiter->cell, &held->content);
@@ -128,7 +128,7 @@ void home_close(weir_limiter *limiter, struct held *held)
     held->out = leased ? atom_load_acquire(&limiter->word.out) : 0;
 }
 
-void home_open(weir_limiter *limiter, struct held *held)
+void home_open(weir_limiter *limiter, struct home_held *held)
 {
     limiter->home = held->home;
     if (held->home == HOME_WORD) word_open_with(&limiter->word, held->content.rule, held->value);
@@ -136,7 +136,7 @@ void home_open(weir_limiter *limiter, struct held *held)
     if (held->home == HOME_CELL) cell_open_with(&limiter->cell, &held->content);
 }
 
-static void carry_log(weir_limiter *limiter, struct held *held, const struct rule *rule, struct log *larger,
+static void carry_log(weir_limiter *limiter, struct home_held *held, const struct rule *rule, struct log *larger,
                       uint64_t now_ns, weir_carry carry)
 {
     const bool stays = held->home == HOME_LOG;
@@ -147,8 +147,8 @@ static void carry_log(weir_limiter *limiter, struct held *held, const struct rul
     log_change(&held->log, rule);
 }
 
-void home_carry(weir_limiter *limiter, struct held *held, struct rule rule[], int count, const struct room *room,
-                uint64_t stood_ns, uint64_t now_ns, weir_carry carry)
+void home_carry(weir_limiter *limiter, struct home_held *held, struct rule rule[], int count,
+                const struct home_room *room, uint64_t stood_ns, uint64_t now_ns, weir_carry carry)
 {
     const struct cell_content before = held->content;
     const enum home home = room->home;
@@ -177,14 +177,14 @@ static struct log *make_wider(const weir_limiter *limiter, uint64_t count, uint6
     return wide ? NULL : make_log(limiter, 2 * capacity, now_ns);
 }
 
-static void widen(weir_limiter *limiter, struct held *held, struct log *log, uint64_t now_ns)
+static void widen(weir_limiter *limiter, struct home_held *held, struct log *log, uint64_t now_ns)
 {
     log_move(&held->log, log, now_ns);
     atom_store_release(&limiter->log, (uintptr_t)log);
     atom_store(&limiter->clock_ends_ns, log_ends_ns(log));
 }
 
-bool home_widen(weir_limiter *limiter, struct held *held, uint64_t now_ns)
+bool home_widen(weir_limiter *limiter, struct home_held *held, uint64_t now_ns)
 {
     struct log *log = make_wider(limiter, held->content.rule[0].burst, now_ns);
     if (log != NULL) widen(limiter, held, log, now_ns);
@@ -193,7 +193,7 @@ bool home_widen(weir_limiter *limiter, struct held *held, uint64_t now_ns)
 
 int limiter_grow_log(weir_limiter *limiter, const struct log *full, uint64_t now_ns)
 {
-    struct held held;
+    struct home_held held;
     if (limiter->home != HOME_LOG || limiter_log(limiter) != full) return 0; /* it has moved meanwhile */
     struct log *log = make_wider(limiter, plan_inside_const(&limiter->plan)->rule[0].burst, now_ns);
     if (log == NULL) return WEIR_ENOMEM;

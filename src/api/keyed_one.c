@@ -52,8 +52,8 @@ static uint32_t ask_slowly(weir_table *table, const struct common *common, weir_
     return events;
 }
 
-static void refuse(const weir_table *table, const struct common *common, uint64_t cost, uint64_t drained,
-                   weir_decision *decision)
+static void refuse_one(const weir_table *table, const struct common *common, uint64_t cost, uint64_t drained,
+                       weir_decision *decision)
 {
     const struct keyed_limit limit = {
         .rule = &common->plan->rule[0], .interval = common->plan->interval[0], .cost = cost};
@@ -71,8 +71,8 @@ static inline void allow(const struct common *common, uint64_t cost, uint64_t dr
 }
 
 /* Returns the table's events.  fetched: its lines were asked for some time ago. */
-static ATOM_INLINE uint32_t take(weir_table *table, const struct common *common, weir_key key, uint64_t hash,
-                                 bool fetched, uint64_t cost, weir_decision *decision)
+static ATOM_INLINE uint32_t take_one_slot(weir_table *table, const struct common *common, weir_key key, uint64_t hash,
+                                          bool fetched, uint64_t cost, weir_decision *decision)
 {
     const struct slot_rule *rule = &common->rule;
     const struct table_question question = {
@@ -86,7 +86,7 @@ static ATOM_INLINE uint32_t take(weir_table *table, const struct common *common,
         allow(common, cost, drained, decision);
         return 0;
     case TABLE_REFUSED:
-        refuse(table, common, cost, drained, decision);
+        refuse_one(table, common, cost, drained, decision);
         return 0;
     default:
         return ask_slowly(table, common, key, hash, cost, decision);
@@ -100,7 +100,7 @@ void keyed_one_take(weir_table *table, const struct plan *plan, weir_key key, ui
     const uint64_t hash = keyed_identity(table, key, plan->change, 0);
     table_prefetch(keyed_slots(table), hash);
     const struct common common = common_of(table, plan, now_ns);
-    const uint32_t events = take(table, &common, key, hash, false, cost, decision);
+    const uint32_t events = take_one_slot(table, &common, key, hash, false, cost, decision);
     keyed_count(table, key, decision, events);
 }
 
@@ -139,7 +139,7 @@ void keyed_take_announced(weir_table *table, weir_ask *asks, const uint64_t hash
             continue;
         }
         if (plan != common.plan) common = common_of(table, plan, now_ns);
-        const uint32_t events = take(table, &common, asks[i].key, hash[i], true, asks[i].cost, decision);
+        const uint32_t events = take_one_slot(table, &common, asks[i].key, hash[i], true, asks[i].cost, decision);
         if (decision->verdict == WEIR_ALLOW && events == 0) {
             calls++;
             permits += decision->charged;

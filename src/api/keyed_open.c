@@ -15,15 +15,15 @@
 #include "api/sized.h"
 #include "core/num.h"
 #include "core/slot.h"
-#include "plan/writer.h"
+#include "plan/write.h"
 
 #define LONGEST_WAIT_NS UINT64_C(3600000000000) /* an hour is for ever */
 enum {
-    UNIT_MAX = 4,
+    KEYED_UNIT_MAX = 4,
     TOP_COUNTERS_A_KEY = 4,
     TOP_MAX = TOP_COUNTERS_MAX / TOP_COUNTERS_A_KEY,
     MODE_OWNER = 0600, /* who cannot open it again can do nothing with it */
-    MODE_BITS = 0666
+    KEYED_MODE_BITS = 0666
 };
 static const uint64_t KEYS_DEFAULT = 1000000;
 static const uint64_t LONGEST_DEFAULT_NS = UINT64_C(32) * 24 * 3600 * 1000000000;
@@ -35,7 +35,7 @@ _Static_assert(sizeof(struct table_slot) == 16, "as the header says");
 
 /* ---- what is wanted ---- */
 
-static int check_options(const weir_table_options *options, weir_error *error)
+static int check_table_options(const weir_table_options *options, weir_error *error)
 {
     if (options->keys_max > KEYED_KEYS_MAX) {
         return api_fail(error, WEIR_EINVAL, "options.keys_max: expected up to 17,179,869,184 keys, or 0 for 1,000,000");
@@ -58,7 +58,7 @@ static int check_options(const weir_table_options *options, weir_error *error)
     if (options->longest_ns > LONGEST_MAX_NS) {
         return api_fail(error, WEIR_EINVAL, "options.longest_ns: expected up to 36 years, or 0 for 32 days");
     }
-    if ((options->mode | MODE_BITS) != MODE_BITS || (options->mode & MODE_OWNER) != MODE_OWNER) {
+    if ((options->mode | KEYED_MODE_BITS) != KEYED_MODE_BITS || (options->mode & MODE_OWNER) != MODE_OWNER) {
         return api_fail(error, WEIR_EINVAL,
                         "options.mode: expected 0600, and further bits to read and write, such as 0660");
     }
@@ -82,7 +82,7 @@ static void choose_defaults(weir_table_options *options)
 /* The finest unit in which a word holds twice the longest limit. */
 static int unit_for(uint64_t longest_ns)
 {
-    int unit = UNIT_MAX;
+    int unit = KEYED_UNIT_MAX;
     while (unit > SLOT_UNIT_MIN) {
         const uint64_t units = unit >= 0 ? longest_ns << unit : longest_ns >> -unit;
         const bool fits = unit < 0 || longest_ns <= UINT64_MAX >> unit;
@@ -101,7 +101,7 @@ static uint64_t wide_bytes_of(const weir_table_options *options, uint64_t *slot_
     return wide_bytes(options->keys_max, words, kept, &slots, slot_words);
 }
 
-static struct region_shape shape_of(const weir_table_options *options)
+static struct region_shape shape_from_options(const weir_table_options *options)
 {
     struct region_shape shape = {.kind = options->plan != NULL ? REGION_WIDE : REGION_SLOTS,
                                  .unit = unit_for(options->longest_ns),
@@ -154,7 +154,7 @@ static struct region_times times_of(const weir_table *table)
 
 static int make(weir_table *table, const weir_table_options *options, weir_error *error)
 {
-    struct region_shape shape = shape_of(options);
+    struct region_shape shape = shape_from_options(options);
     const uint64_t bytes = area_bytes(options);
     const struct region_times times = times_of(table);
     if (options->path != NULL && keyed_check_memory(bytes, "options.keys_max", error) != 0) return WEIR_ENOMEM;
@@ -172,7 +172,7 @@ static int make(weir_table *table, const weir_table_options *options, weir_error
 static int check_shape(const weir_table *table, const weir_table_options *options, weir_error *error)
 {
     static const char *const rule[] = {"inherit", "evict", "deny", "allow"};
-    const struct region_shape wanted = shape_of(options), *shape = &table->view.shape;
+    const struct region_shape wanted = shape_from_options(options), *shape = &table->view.shape;
     const char *const path = options->path;
     char what[KEYED_WHAT_MAX];
     if (shape->kind != wanted.kind) {
@@ -233,7 +233,7 @@ static void attach_time(weir_table *table)
     table->epoch_ns = region_epoch_ns(table->header);
 }
 
-static int open_anonymous(weir_table *table, const weir_table_options *options, weir_error *error)
+static int open_table_in_memory(weir_table *table, const weir_table_options *options, weir_error *error)
 {
     const uint64_t bytes = REGION_PAGE + area_bytes(options);
     if (keyed_check_memory(bytes, "options.keys_max", error) != 0) return WEIR_ENOMEM;
@@ -244,7 +244,7 @@ static int open_anonymous(weir_table *table, const weir_table_options *options, 
     return failed;
 }
 
-static int open_file(weir_table *table, const weir_table_options *options, weir_error *error)
+static int open_table_file(weir_table *table, const weir_table_options *options, weir_error *error)
 {
     bool created = false;
     const enum host_open how = options->sharing == WEIR_JOIN     ? HOST_JOIN
@@ -322,7 +322,7 @@ int weir_table_open(weir_table **owned, const weir_table_options *options, weir_
     *owned = NULL;
     int failed = api_read_options(&chosen, sizeof chosen, options, "WEIR_TABLE_OPTIONS", error);
     choose_defaults(&chosen);
-    if (failed == 0) failed = check_options(&chosen, error);
+    if (failed == 0) failed = check_table_options(&chosen, error);
     if (failed == 0) failed = check_size(&chosen, error);
     if (failed == 0) failed = api_prepare(error);
     if (failed != 0) return failed;
@@ -334,7 +334,7 @@ int weir_table_open(weir_table **owned, const weir_table_options *options, weir_
     table->namespace_ns = chosen.path != NULL ? host_time_namespace_ns() : 0;
     atom_store(&table->forks, host_forks());
     host_mutex_open(&table->mutex);
-    failed = chosen.path != NULL ? open_file(table, &chosen, error) : open_anonymous(table, &chosen, error);
+    failed = chosen.path != NULL ? open_table_file(table, &chosen, error) : open_table_in_memory(table, &chosen, error);
     if (failed == 0) failed = map_all(table, &chosen, error);
     if (failed == 0 && chosen.path != NULL) failed = keyed_parts_join(table, chosen.path, error);
     if (failed == 0) failed = open_top(table, chosen.top, error);

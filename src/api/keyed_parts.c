@@ -27,7 +27,16 @@
 #include "api/keyed.h"
 #include "core/num.h"
 
-enum { COUNT = 0, RECORD_STRIDE = 8, RECORD_WORDS = 6, IN_USE = 7, NAME = 0, OFFSET, BYTES, SLOTS };
+enum {
+    DIRECTORY_COUNT = 0,
+    RECORD_STRIDE = 8,
+    RECORD_WORDS = 6,
+    RECORD_IN_USE = 7,
+    RECORD_NAME = 0,
+    RECORD_OFFSET,
+    RECORD_BYTES,
+    RECORD_SLOTS
+};
 enum {
     FILE_MODE = 0600,
     DIRECTORY = (KEYED_PARTS_MAX + 1) * RECORD_STRIDE * 8,
@@ -85,8 +94,8 @@ static void close_part(struct keyed_part *part)
 /* Nothing in there may lead out of the part. */
 static bool is_sound(const weir_table *table, const uint64_t record[])
 {
-    const uint64_t needed = keyed_is_wide(table) ? wide_part_bytes(&table->wide, record[SLOTS]) : REGION_PAGE;
-    const uint64_t size = table->parts_region.size, bytes = record[BYTES], offset = record[OFFSET];
+    const uint64_t needed = keyed_is_wide(table) ? wide_part_bytes(&table->wide, record[RECORD_SLOTS]) : REGION_PAGE;
+    const uint64_t size = table->parts_region.size, bytes = record[RECORD_BYTES], offset = record[RECORD_OFFSET];
     return needed != 0 && needed <= bytes && bytes % REGION_PAGE == 0 && offset % REGION_PAGE == 0 && offset <= size &&
            bytes <= size - offset;
 }
@@ -97,18 +106,19 @@ static struct keyed_part *open_part(weir_table *table, unsigned number, const ui
     struct keyed_part *part = host_allocate(sizeof *part);
     *why = 0;
     if (part == NULL) return NULL;
-    *part = (struct keyed_part){.name = record[NAME], .bytes = record[BYTES], .table = table, .number = number};
-    *why = host_region_map(&table->parts_region, record[OFFSET], record[BYTES], &part->memory);
+    *part = (struct keyed_part){
+        .name = record[RECORD_NAME], .bytes = record[RECORD_BYTES], .table = table, .number = number};
+    *why = host_region_map(&table->parts_region, record[RECORD_OFFSET], record[RECORD_BYTES], &part->memory);
     if (*why != 0) {
         close_part(part);
         return NULL;
     }
-    const bool rules = record[NAME] == name_of(table, keyed_rules_name()); /* no slots */
+    const bool rules = record[RECORD_NAME] == name_of(table, keyed_rules_name()); /* no slots */
     const uint64_t pairs = rules ? 0 : part->bytes / (2 * sizeof(struct table_bucket));
     part->slots.area = (struct table_area){part->memory, keyed_is_wide(table) ? 0 : pairs};
-    part->slots.in_use = table->parts_directory != NULL ? record_at(table, number) + IN_USE : &part->in_use;
+    part->slots.in_use = table->parts_directory != NULL ? record_at(table, number) + RECORD_IN_USE : &part->in_use;
     part->wide = table->wide;
-    part->wide.slots = record[SLOTS];
+    part->wide.slots = record[RECORD_SLOTS];
     part->wide.part = part->memory;
     part->wide.beside = &table->wide;
     part->wide.lock = keyed_lock_part;
@@ -133,7 +143,8 @@ static int add_part(weir_table *table, const uint64_t record[], weir_error *erro
 static int add_more(weir_table *table, const char *path, weir_error *error)
 {
     int failed = 0;
-    const uint64_t count = table->parts_directory != NULL ? atom_load_acquire(&table->parts_directory[COUNT]) : 0;
+    const uint64_t count =
+        table->parts_directory != NULL ? atom_load_acquire(&table->parts_directory[DIRECTORY_COUNT]) : 0;
     for (uint64_t i = atom_load(&table->parts); failed == 0 && i < count; i++) {
         uint64_t record[RECORD_WORDS];
         const bool sound = i < KEYED_PARTS_MAX && region_read_record(record_at(table, i), record, RECORD_WORDS, i) &&
@@ -146,7 +157,7 @@ static int add_more(weir_table *table, const char *path, weir_error *error)
 
 /* ---- the file ---- */
 
-static struct region_shape shape_of(const weir_table *table)
+static struct region_shape parts_shape(const weir_table *table)
 {
     struct region_shape shape = table->view.shape;
     shape.kind = REGION_PARTS;
@@ -156,7 +167,7 @@ static struct region_shape shape_of(const weir_table *table)
 /* [under the file's lock] */
 static int make_file(weir_table *table, const char *path, weir_error *error)
 {
-    const struct region_shape shape = shape_of(table);
+    const struct region_shape shape = parts_shape(table);
     const struct region_times times = {.unix_ns = host_unix_ns()};
     const int why = host_region_grow(&table->parts_region, REGION_PAGE + DIRECTORY);
     if (why != 0) return api_fail_system(error, "no room", path, why);
@@ -167,7 +178,7 @@ static int make_file(weir_table *table, const char *path, weir_error *error)
 /* [under the file's lock] Maps its header, which may have to be made.  ANOTHERS: it is of a table that is gone. */
 static int read_file(weir_table *table, const char *path, weir_error *error)
 {
-    const struct region_shape shape = shape_of(table);
+    const struct region_shape shape = parts_shape(table);
     struct region_view view;
     int why = table->parts_region.size < REGION_PAGE ? host_region_grow(&table->parts_region, REGION_PAGE) : 0;
     if (why == 0) why = host_region_map(&table->parts_region, 0, REGION_PAGE, &table->parts_header);
@@ -191,7 +202,7 @@ static int read_file(weir_table *table, const char *path, weir_error *error)
     return 0;
 }
 
-static void let_go(weir_table *table)
+static void close_parts_file(weir_table *table)
 {
     if (table->parts_directory != NULL) host_region_unmap(table->parts_directory, DIRECTORY);
     if (table->parts_header != NULL) host_region_unmap(table->parts_header, REGION_PAGE);
@@ -225,11 +236,11 @@ static int move_away(const char *path, weir_error *error)
     return why == 0 ? 0 : api_fail_system(error, "cannot be moved away", path, why);
 }
 
-static int open_file(weir_table *table, const char *path, weir_error *error)
+static int open_parts_file(weir_table *table, const char *path, weir_error *error)
 {
     int failed = open_one(table, path, error);
     if (failed != ANOTHERS) return failed;
-    let_go(table);
+    close_parts_file(table);
     failed = move_away(path, error);
     return failed == 0 ? open_one(table, path, error) : failed;
 }
@@ -238,7 +249,7 @@ static int open_parts(weir_table *table, const char *path, weir_error *error)
 {
     table->part = host_allocate(KEYED_PARTS_MAX * sizeof(struct keyed_part *));
     if (table->part == NULL) return no_memory(error);
-    return path != NULL ? open_file(table, path, error) : 0;
+    return path != NULL ? open_parts_file(table, path, error) : 0;
 }
 
 int keyed_parts_open(weir_table *table, const char *path, uint64_t keys, weir_error *error)
@@ -262,7 +273,8 @@ int keyed_parts_join(weir_table *table, const char *path, weir_error *error)
 
 void keyed_parts_learn(weir_table *table)
 {
-    if (table->parts_directory == NULL || atom_load_acquire(&table->parts_directory[COUNT]) == atom_load(&table->parts))
+    if (table->parts_directory == NULL ||
+        atom_load_acquire(&table->parts_directory[DIRECTORY_COUNT]) == atom_load(&table->parts))
         return;
     keyed_after_fork(table);
     host_lock(&table->mutex);
@@ -277,7 +289,7 @@ void keyed_parts_close(weir_table *table)
 {
     for (uint64_t i = 0; i < atom_load(&table->parts); i++) close_part(table->part[i]);
     host_free(table->part);
-    let_go(table);
+    close_parts_file(table);
 }
 
 /* ---- by name ---- */
@@ -291,15 +303,15 @@ unsigned keyed_part_find(const weir_table *table, weir_key name)
 }
 
 /* [under the file's lock] The file has as many records as this process knows. */
-static int append(weir_table *table, uint64_t record[], weir_error *error)
+static int append_part(weir_table *table, uint64_t record[], weir_error *error)
 {
     const uint64_t number = atom_load(&table->parts);
-    const int why = host_region_grow(&table->parts_region, record[OFFSET] + record[BYTES]);
+    const int why = host_region_grow(&table->parts_region, record[RECORD_OFFSET] + record[RECORD_BYTES]);
     if (why != 0) return api_fail_system(error, "cannot grow", "the file of the table's parts", why);
     const int failed = add_part(table, record, error);
     if (failed != 0) return failed;
     region_write_record(record_at(table, number), record, RECORD_WORDS, number);
-    atom_store_release(&table->parts_directory[COUNT], number + 1);
+    atom_store_release(&table->parts_directory[DIRECTORY_COUNT], number + 1);
     return 0;
 }
 
@@ -312,9 +324,10 @@ static int make_in_file(weir_table *table, uint64_t record[], weir_error *error)
     why = host_region_measure(&table->parts_region);
     int failed = why == 0 ? add_more(table, words, error) : api_fail_system(error, "cannot be measured", words, why);
     bool there = false;
-    for (uint64_t i = 0; i < atom_load(&table->parts); i++) there = there || table->part[i]->name == record[NAME];
-    record[OFFSET] = keyed_whole_pages(table->parts_region.size);
-    if (failed == 0 && !there) failed = append(table, record, error);
+    for (uint64_t i = 0; i < atom_load(&table->parts); i++)
+        there = there || table->part[i]->name == record[RECORD_NAME];
+    record[RECORD_OFFSET] = keyed_whole_pages(table->parts_region.size);
+    if (failed == 0 && !there) failed = append_part(table, record, error);
     host_region_unlock(&table->parts_region, LOCK_REGION);
     return failed;
 }
@@ -328,7 +341,7 @@ unsigned keyed_part_make(weir_table *table, weir_key name, uint64_t keys, weir_e
         api_fail(error, WEIR_EUNSUPPORTED, "this table has 2,047 parts already");
         return 0;
     }
-    if (keyed_check_memory(record[BYTES], "keys of a limit", error) != 0) return 0;
+    if (keyed_check_memory(record[RECORD_BYTES], "keys of a limit", error) != 0) return 0;
     keyed_after_fork(table);
     host_lock(&table->mutex);
     const int failed =

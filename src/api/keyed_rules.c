@@ -40,7 +40,7 @@ weir_key keyed_rules_name(void)
     return rows_name;
 }
 
-static struct plan_before rule_of(const struct plan *plan)
+static struct plan_before rule_before(const struct plan *plan)
 {
     struct plan_before rule = {.count = plan->count};
     for (uint64_t i = 0; i < plan->count; i++) {
@@ -60,7 +60,7 @@ static bool same_rule(const struct plan_before *one, const struct plan_before *o
 
 void keyed_rules_of_override(const weir_table *table, struct plan *plan)
 {
-    const struct plan_before rule = rule_of(plan);
+    const struct plan_before rule = rule_before(plan);
     if (keyed_is_wide(table)) return;
     plan->change = OVERRIDES | (uint32_t)(hash_key(&table->secret, &rule, sizeof rule, 0) & (OVERRIDES - 1));
 }
@@ -69,7 +69,7 @@ void keyed_rules_enter(weir_table *table, struct plan *plan, unsigned rows)
 {
     if (rows == 0 || plan->part == 0 || keyed_is_wide(table)) return;
     struct keyed_row *row = (struct keyed_row *)table->part[rows - 1]->memory + (plan->part - 1);
-    const struct plan_before now = rule_of(plan);
+    const struct plan_before now = rule_before(plan);
     struct plan_before *newest = &row->rule[row->number % RULES];
     if (newest->count == 0) *newest = now;
     if (!same_rule(newest, &now)) {
@@ -81,7 +81,7 @@ void keyed_rules_enter(weir_table *table, struct plan *plan, unsigned rows)
         plan->before[back - 1] = row->rule[(row->number - back) % RULES];
 }
 
-static void ask(weir_table *table, const struct table_question *question, struct table_answer *answer)
+static void ask_for_limit(weir_table *table, const struct table_question *question, struct table_answer *answer)
 {
     for (table_ask(keyed_slots(table), question, answer); answer->verdict == TABLE_UNKNOWN;
          table_ask(keyed_slots(table), question, answer))
@@ -89,8 +89,8 @@ static void ask(weir_table *table, const struct table_question *question, struct
 }
 
 /* What is ahead under that rule, in units of this one; *waiting: so much of it is above the burst. */
-static uint64_t carried(const weir_table *table, const struct plan *plan, uint64_t limit,
-                        const struct plan_before *before, uint64_t ahead, uint64_t *waiting)
+static uint64_t carried_usage(const weir_table *table, const struct plan *plan, uint64_t limit,
+                              const struct plan_before *before, uint64_t ahead, uint64_t *waiting)
 {
     const struct slot_rule to = slot_rule_of(&plan->rule[limit], plan->interval[limit], table->unit);
     const struct slot_rule from = slot_rule_of(&plan->rule[limit], before->interval[limit], table->unit);
@@ -99,27 +99,28 @@ static uint64_t carried(const weir_table *table, const struct plan *plan, uint64
     return least(multiply_divide_ceil(used, to.interval, from.interval), to.burst);
 }
 
-static void carry(weir_table *table, const struct plan *plan, weir_key key, uint64_t limit, uint32_t back, uint64_t now)
+static void carry_limit(weir_table *table, const struct plan *plan, weir_key key, uint64_t limit, uint32_t back,
+                        uint64_t now)
 {
     const struct plan_before *before = &plan->before[back - 1];
     if (limit >= before->count || before->interval[limit] == 0 || plan->interval[limit] == 0) return;
     const uint64_t old = keyed_identity(table, key, plan->change - back, limit);
     const struct table_part *part = keyed_slots_part(table, plan);
     struct table_answer answer;
-    ask(table, &(struct table_question){.hash = old, .now = now, .how = TABLE_PEEK, .part = part}, &answer);
+    ask_for_limit(table, &(struct table_question){.hash = old, .now = now, .how = TABLE_PEEK, .part = part}, &answer);
     if ((answer.events & TABLE_FULL) != 0 || answer.drained == now) return;
     uint64_t waiting;
-    const uint64_t used = carried(table, plan, limit, before, answer.drained - now, &waiting);
+    const uint64_t used = carried_usage(table, plan, limit, before, answer.drained - now, &waiting);
     const struct slot_rule rule = slot_rule_of(&plan->rule[limit], plan->interval[limit], table->unit);
-    ask(table,
-        &(struct table_question){.hash = keyed_identity(table, key, plan->change, limit),
-                                 .now = now,
-                                 .cost = add_saturating(used, waiting),
-                                 .burst = rule.burst,
-                                 .debt = waiting,
-                                 .how = TABLE_CHARGE,
-                                 .part = part},
-        &answer);
+    ask_for_limit(table,
+                  &(struct table_question){.hash = keyed_identity(table, key, plan->change, limit),
+                                           .now = now,
+                                           .cost = add_saturating(used, waiting),
+                                           .burst = rule.burst,
+                                           .debt = waiting,
+                                           .how = TABLE_CHARGE,
+                                           .part = part},
+                  &answer);
     if ((answer.events & TABLE_FULL) == 0) table_forget(keyed_slots(table), part, old, now);
 }
 
@@ -127,7 +128,7 @@ void keyed_rules_carry(weir_table *table, const struct plan *plan, weir_key key,
 {
     const uint64_t now = keyed_units_of(table, now_ns + table->offset_ns);
     for (uint32_t back = 1; back <= PLAN_BEFORE && back <= plan->change; back++)
-        for (uint64_t i = 0; i < plan->count; i++) carry(table, plan, key, i, back, now);
+        for (uint64_t i = 0; i < plan->count; i++) carry_limit(table, plan, key, i, back, now);
 }
 
 void keyed_rules_forget(weir_table *table, const struct plan *plan, weir_key key, uint64_t now_ns)

@@ -25,12 +25,12 @@ struct part {
 };
 
 /* One question in units. */
-struct moment {
+struct slots_moment {
     uint64_t now, now_ns, wait_ns; /* now_ns: the region's */
 };
 
 /* The first ns that is not before it. */
-static uint64_t ns_of(const weir_table *table, uint64_t units)
+static uint64_t slots_ns_of(const weir_table *table, uint64_t units)
 {
     if (table->unit < 0) return units << -table->unit;
     const uint64_t rest = (UINT64_C(1) << table->unit) - 1;
@@ -39,34 +39,34 @@ static uint64_t ns_of(const weir_table *table, uint64_t units)
 
 /* From this moment until those units, in ns.  In a unit longer than a ns this one began before now.  Both may be beyond
    what 64 bits count of units; their difference is not. */
-static uint64_t ns_until(const weir_table *table, const struct moment *moment, uint64_t units)
+static uint64_t ns_until(const weir_table *table, const struct slots_moment *moment, uint64_t units)
 {
     const uint64_t begun_ns = table->unit < 0 ? moment->now_ns - (moment->now << -table->unit) : 0;
-    return subtract_to_zero(ns_of(table, units - moment->now), begun_ns);
+    return subtract_to_zero(slots_ns_of(table, units - moment->now), begun_ns);
 }
 
-static struct moment moment_of(const weir_table *table, const struct ask *ask)
+static struct slots_moment moment_of(const weir_table *table, const struct ask *ask)
 {
     const uint64_t now_ns = ask->now_ns + table->offset_ns;
-    return (struct moment){keyed_units_of(table, now_ns), now_ns, ask->wait_max_ns};
+    return (struct slots_moment){keyed_units_of(table, now_ns), now_ns, ask->wait_max_ns};
 }
 
 /* How long a call may wait: until the last unit that is not after now + wait, and no further than a word can say. */
-static uint64_t wait_of(const weir_table *table, const struct moment *moment, const struct part *part)
+static uint64_t wait_of(const weir_table *table, const struct slots_moment *moment, const struct part *part)
 {
     const uint64_t horizon = subtract_to_zero(table->longest, part->rule.burst);
-    if (moment->wait_ns >= ns_of(table, horizon)) return horizon;
+    if (moment->wait_ns >= slots_ns_of(table, horizon)) return horizon;
     return least(keyed_units_of(table, moment->now_ns + moment->wait_ns) - moment->now, horizon);
 }
 
 /* How far drained is ahead of now. */
-static uint64_t ahead_of(const struct part *part, uint64_t now)
+static uint64_t part_ahead(const struct part *part, uint64_t now)
 {
     const int64_t ahead = (int64_t)(part->answer.drained - now);
     return ahead > 0 ? (uint64_t)ahead : 0;
 }
 
-static uint64_t permits_left(const struct part *part, uint64_t ahead)
+static uint64_t part_permits_left(const struct part *part, uint64_t ahead)
 {
     return subtract_to_zero(part->rule.burst, ahead) / part->rule.interval;
 }
@@ -88,7 +88,7 @@ static inline void ask_table(weir_table *table, const struct table_question *que
     }
 }
 
-static void ask_part(weir_table *table, struct part *part, const struct moment *moment, enum table_how how,
+static void ask_part(weir_table *table, struct part *part, const struct slots_moment *moment, enum table_how how,
                      uint64_t from, uint32_t *events)
 {
     const struct table_question question = {.hash = part->hash,
@@ -106,14 +106,14 @@ static void ask_part(weir_table *table, struct part *part, const struct moment *
 /* ---- what is said of it ---- */
 
 /* Since a refusal by a full table passes only when a slot is idle. */
-static uint64_t passes_at(const struct part *part, const struct moment *moment)
+static uint64_t part_passes_at(const struct part *part, const struct slots_moment *moment)
 {
-    const uint64_t ahead = ahead_of(part, moment->now);
+    const uint64_t ahead = part_ahead(part, moment->now);
     if (part->answer.events & TABLE_FULL && ahead + part->cost <= part->rule.burst) return moment->now + ahead;
     return moment->now + start_after(part, ahead + part->cost);
 }
 
-static void say_refused(const weir_table *table, const struct part part[], int count, const struct moment *moment,
+static void say_refused(const weir_table *table, const struct part part[], int count, const struct slots_moment *moment,
                         weir_decision *decision)
 {
     decision->verdict = WEIR_DENY;
@@ -121,10 +121,10 @@ static void say_refused(const weir_table *table, const struct part part[], int c
     for (int i = 0; i < count; i++) {
         const bool refused = part[i].answer.verdict == TABLE_REFUSED;
         /* Who would pass says what would be then. */
-        const uint64_t ahead = ahead_of(&part[i], moment->now) - (refused ? 0 : part[i].cost);
-        decision->remaining = least(decision->remaining, permits_left(&part[i], ahead));
+        const uint64_t ahead = part_ahead(&part[i], moment->now) - (refused ? 0 : part[i].cost);
+        decision->remaining = least(decision->remaining, part_permits_left(&part[i], ahead));
         if (!refused) continue;
-        const uint64_t until_ns = ns_until(table, moment, passes_at(&part[i], moment));
+        const uint64_t until_ns = ns_until(table, moment, part_passes_at(&part[i], moment));
         const uint64_t retry_ns = most(subtract_to_zero(until_ns, moment->wait_ns), 1);
         if (retry_ns <= decision->retry_ns) continue;
         decision->retry_ns = retry_ns;
@@ -133,7 +133,7 @@ static void say_refused(const weir_table *table, const struct part part[], int c
     }
 }
 
-static void say_allowed(const weir_table *table, const struct part part[], int count, const struct moment *moment,
+static void say_allowed(const weir_table *table, const struct part part[], int count, const struct slots_moment *moment,
                         uint64_t start, uint64_t end[], weir_decision *decision)
 {
     const bool waits = start > moment->now;
@@ -141,11 +141,11 @@ static void say_allowed(const weir_table *table, const struct part part[], int c
     decision->remaining = UINT64_MAX;
     uint64_t latest = 0;
     for (int i = 0; i < count; i++) {
-        const uint64_t ahead = ahead_of(&part[i], start);
-        const uint64_t left = permits_left(&part[i], ahead);
+        const uint64_t ahead = part_ahead(&part[i], start);
+        const uint64_t left = part_permits_left(&part[i], ahead);
         if (end != NULL) end[i] = part[i].answer.drained;
         /* The one that sets the start, or else the tightest. */
-        const uint64_t own_start = start_after(&part[i], ahead_of(&part[i], moment->now)) + 1;
+        const uint64_t own_start = start_after(&part[i], part_ahead(&part[i], moment->now)) + 1;
         if (waits ? own_start > latest : left < decision->remaining) {
             decision->limit = (uint32_t)i;
             decision->end = part[i].answer.drained;
@@ -161,20 +161,20 @@ static void say_allowed(const weir_table *table, const struct part part[], int c
 /* ---- all or nothing ---- */
 
 /* Looks at all; true when all would pass, *start then being when. */
-static bool look(weir_table *table, struct part part[], int count, const struct moment *moment, uint64_t *start,
-                 uint32_t *events)
+static bool look_at_parts(weir_table *table, struct part part[], int count, const struct slots_moment *moment,
+                          uint64_t *start, uint32_t *events)
 {
     bool pass = true;
     *start = moment->now;
     for (int i = 0; i < count; i++) {
         ask_part(table, &part[i], moment, TABLE_PEEK, moment->now, events);
         pass = pass && part[i].answer.verdict == TABLE_TAKEN;
-        *start = most(*start, moment->now + start_after(&part[i], ahead_of(&part[i], moment->now)));
+        *start = most(*start, moment->now + start_after(&part[i], part_ahead(&part[i], moment->now)));
     }
     return pass;
 }
 
-static void undo(weir_table *table, const struct part part[], int count, uint64_t now, uint64_t start)
+static void undo_parts(weir_table *table, const struct part part[], int count, uint64_t now, uint64_t start)
 {
     while (count-- > 0) {
         if (part[count].cost == 0) continue;
@@ -190,35 +190,35 @@ static void undo(weir_table *table, const struct part part[], int count, uint64_
 }
 
 /* Charges all at the same start; true when all were. */
-static bool take(weir_table *table, struct part part[], int count, const struct moment *moment, uint64_t start,
-                 uint32_t *events)
+static bool take_parts(weir_table *table, struct part part[], int count, const struct slots_moment *moment,
+                       uint64_t start, uint32_t *events)
 {
-    struct moment until = *moment;
+    struct slots_moment until = *moment;
     until.wait_ns = ns_until(table, moment, start);
     for (int i = 0; i < count; i++) {
         ask_part(table, &part[i], start > moment->now ? &until : moment, TABLE_TAKE, start, events);
         if (part[i].answer.verdict == TABLE_TAKEN) continue;
-        undo(table, part, i, moment->now, start);
+        undo_parts(table, part, i, moment->now, start);
         return false;
     }
     return true;
 }
 
-static bool take_all(weir_table *table, struct part part[], int count, const struct moment *moment, bool peek,
+static bool take_all(weir_table *table, struct part part[], int count, const struct slots_moment *moment, bool peek,
                      uint64_t *start, uint32_t *events)
 {
     for (int tries = 0; tries < TRIES_MAX; tries++) {
-        if (!look(table, part, count, moment, start, events)) return false;
-        if (peek || take(table, part, count, moment, *start, events)) return true;
+        if (!look_at_parts(table, part, count, moment, start, events)) return false;
+        if (peek || take_parts(table, part, count, moment, *start, events)) return true;
     }
     return false;
 }
 
-static bool take_one(weir_table *table, struct part *part, const struct moment *moment, bool peek, uint64_t *start,
-                     uint32_t *events)
+static bool take_one(weir_table *table, struct part *part, const struct slots_moment *moment, bool peek,
+                     uint64_t *start, uint32_t *events)
 {
     ask_part(table, part, moment, peek ? TABLE_PEEK : TABLE_TAKE, moment->now, events);
-    *start = moment->now + start_after(part, ahead_of(part, moment->now));
+    *start = moment->now + start_after(part, part_ahead(part, moment->now));
     return part->answer.verdict == TABLE_TAKEN;
 }
 
@@ -249,7 +249,7 @@ static int never(const struct part part[], int count)
 }
 
 /* But a smaller cost would. */
-static void say_never(weir_table *table, struct part part[], int count, const struct moment *moment,
+static void say_never(weir_table *table, struct part part[], int count, const struct slots_moment *moment,
                       weir_decision *decision, uint32_t *events)
 {
     decision->verdict = WEIR_NEVER;
@@ -257,12 +257,13 @@ static void say_never(weir_table *table, struct part part[], int count, const st
     for (int i = 0; i < count; i++) {
         part[i].cost = 0;
         ask_part(table, &part[i], moment, TABLE_PEEK, moment->now, events);
-        decision->remaining = least(decision->remaining, permits_left(&part[i], ahead_of(&part[i], moment->now)));
+        decision->remaining =
+            least(decision->remaining, part_permits_left(&part[i], part_ahead(&part[i], moment->now)));
     }
 }
 
-static void charge_all(weir_table *table, struct part part[], int count, const struct moment *moment, uint64_t end[],
-                       weir_decision *decision, uint32_t *events)
+static void charge_all(weir_table *table, struct part part[], int count, const struct slots_moment *moment,
+                       uint64_t end[], weir_decision *decision, uint32_t *events)
 {
     for (int i = 0; i < count; i++) ask_part(table, &part[i], moment, TABLE_CHARGE, moment->now, events);
     say_allowed(table, part, count, moment, moment->now, end, decision);
@@ -274,7 +275,7 @@ void keyed_slots_ask(weir_table *table, const struct keyed_limit *limits, int co
                      uint64_t end[], weir_decision *decision, uint32_t *events)
 {
     struct part part[KEYED_LIMITS_MAX];
-    const struct moment moment = moment_of(table, ask);
+    const struct slots_moment moment = moment_of(table, ask);
     uint64_t start = moment.now;
     keyed_keep_rested(table, moment.now_ns);
     *decision = (weir_decision){.start = {ask->now_ns}};
@@ -310,7 +311,7 @@ void keyed_slots_ask(weir_table *table, const struct keyed_limit *limits, int co
 void keyed_slots_refuse(const weir_table *table, const struct keyed_limit *limit, uint64_t now_ns, uint64_t drained,
                         weir_decision *decision)
 {
-    const struct moment moment = moment_of(table, &(struct ask){.now_ns = now_ns});
+    const struct slots_moment moment = moment_of(table, &(struct ask){.now_ns = now_ns});
     struct part part = part_of(table, limit, limit->cost);
     part.answer = (struct table_answer){.verdict = TABLE_REFUSED, .drained = drained};
     *decision = (weir_decision){.start = {now_ns}};
@@ -319,8 +320,8 @@ void keyed_slots_refuse(const weir_table *table, const struct keyed_limit *limit
 
 /* ---- correcting ---- */
 
-static void settle_part(weir_table *table, const struct keyed_limit *limit, const struct moment *moment, uint64_t start,
-                        uint64_t actual, const uint64_t *end)
+static void settle_part(weir_table *table, const struct keyed_limit *limit, const struct slots_moment *moment,
+                        uint64_t start, uint64_t actual, const uint64_t *end)
 {
     struct part part = part_of(table, limit, limit->cost);
     uint32_t events = 0;
@@ -344,7 +345,7 @@ static void settle_part(weir_table *table, const struct keyed_limit *limit, cons
 void keyed_slots_settle(weir_table *table, const struct keyed_limit *limits, int count, uint64_t now_ns,
                         const weir_decision *decision, const uint64_t actual[], const uint64_t end[])
 {
-    const struct moment moment = moment_of(table, &(struct ask){.now_ns = now_ns});
+    const struct slots_moment moment = moment_of(table, &(struct ask){.now_ns = now_ns});
     keyed_keep_rested(table, moment.now_ns);
     const uint64_t start = keyed_units_of(table, decision->start.ns + table->offset_ns);
     /* Part of a slot that has not started: its start would stay, and the word would say that it came earlier. */
@@ -360,7 +361,8 @@ void keyed_slots_settle(weir_table *table, const struct keyed_limit *limits, int
 
 uint64_t keyed_slots_full_ns(const weir_table *table, const weir_decision *decision)
 {
-    const struct moment moment = moment_of(table, &(struct ask){.now_ns = decision->start.ns - decision->delay_ns});
+    const struct slots_moment moment =
+        moment_of(table, &(struct ask){.now_ns = decision->start.ns - decision->delay_ns});
     const int64_t ahead = (int64_t)(decision->end - moment.now);
     if (decision->verdict == WEIR_NEVER || ahead <= 0) return 0;
     return most(ns_until(table, &moment, decision->end), decision->retry_ns);

@@ -14,10 +14,10 @@
    the header's words (share/region.c), making one (keyed_open.c). */
 #include "api/keyed.h"
 #include "core/num.h"
-#include "plan/writer.h"
+#include "plan/write.h"
 
 /* Where nothing may be any more. */
-static uint64_t end_of(const weir_table *table, enum region_answer answer)
+static uint64_t end_of_used(const weir_table *table, enum region_answer answer)
 {
     if (answer == REGION_SOUND) return region_end(&table->view);
     return answer == REGION_EMPTY ? least(table->region.size, REGION_PAGE) : table->region.size;
@@ -32,7 +32,7 @@ int keyed_read_state(weir_table *table, bool checked, enum region_answer *answer
     int number = host_region_map(&table->region, 0, page, &table->header);
     if (number != 0) return number;
     *answer = region_read(table->header, table->region.size, &table->view);
-    const uint64_t end = end_of(table, *answer);
+    const uint64_t end = end_of_used(table, *answer);
     if (checked && end < table->region.size) number = host_region_blank(&table->region, end, &blank);
     if (!blank) *answer = REGION_DAMAGED;
     return number;
@@ -41,7 +41,7 @@ int keyed_read_state(weir_table *table, bool checked, enum region_answer *answer
 /* "is of a newer weir: format 3 of wide slots, and weir 0.1.0 reads 2" */
 static int refuse_version(const weir_table *table, const char *path, weir_error *error)
 {
-    const struct region_format format = region_format(table->header);
+    const struct region_format format = region_read_format(table->header);
     char what[KEYED_WHAT_MAX];
     struct writer writer = {what, sizeof what, 0};
     if (format.other_order || format.other_words) {

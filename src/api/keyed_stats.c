@@ -77,7 +77,7 @@ static void note_rested(weir_table *table, uint64_t seen_ns, uint64_t now_ns)
 
 /* The buckets of all areas, counted through from the first: the area in which this one lies.  Behind the last a new
    round begins. */
-static void sweep(weir_table *table, uint64_t now_ns)
+static void keyed_sweep(weir_table *table, uint64_t now_ns)
 {
     const struct table_area *area;
     uint64_t next = atom_add(&table->swept, SWEPT_AT_ONCE), end = next + SWEPT_AT_ONCE;
@@ -115,7 +115,7 @@ void keyed_maintain(weir_table *table)
     const uint64_t now_ns = host_now_ns();
     uint64_t kept_ns = atom_load(&table->kept_ns);
     if (now_ns - kept_ns >= KEEP_TIME_EVERY_NS && atom_swap(&table->kept_ns, &kept_ns, now_ns)) keyed_keep_time(table);
-    if (!keyed_is_wide(table)) sweep(table, now_ns + table->offset_ns);
+    if (!keyed_is_wide(table)) keyed_sweep(table, now_ns + table->offset_ns);
 }
 
 static uint64_t live_in_parts(weir_table *table, uint64_t now_ns)

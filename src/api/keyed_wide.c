@@ -24,7 +24,7 @@ enum { LOCK_FREE, LOCK_HELD, LOCK_STUCK /* free in here, and somebody else does 
 #define LOOK_WAIT_NS UINT64_C(1000000)
 
 /* Of the hash, so that a wide state and a slot of the same key share nothing. */
-enum { WIDE_SALT = WEIR_LIMITS_MAX, SPINS_BEFORE_YIELD = 100, ALGORITHM_BITS = 4 };
+enum { WIDE_SALT = WEIR_LIMITS_MAX, STRIPE_SPINS_BEFORE_YIELD = 100, ALGORITHM_BITS = 4 };
 
 _Static_assert(ALGORITHM_NAMES <= 1 << ALGORITHM_BITS && WEIR_LIMITS_MAX * ALGORITHM_BITS < 60,
                "a salt tells all lists");
@@ -36,7 +36,7 @@ static bool take_word(struct atom *word, uint64_t wait_ns, bool *stuck)
 {
     uint64_t seen = atom_load(word), until_ns = 0;
     for (unsigned turn = 1; seen == LOCK_HELD || !atom_swap(word, &seen, LOCK_HELD); turn++) {
-        if (turn % SPINS_BEFORE_YIELD == 0) {
+        if (turn % STRIPE_SPINS_BEFORE_YIELD == 0) {
             const uint64_t now_ns = host_now_ns();
             if (until_ns == 0) until_ns = add_saturating(now_ns, wait_ns);
             if (now_ns >= until_ns) return false;
@@ -51,7 +51,7 @@ static bool take_word(struct atom *word, uint64_t wait_ns, bool *stuck)
 }
 
 /* region: of a file; NULL: in memory. */
-static bool lock(struct atom *word, const struct host_region *region, uint64_t byte, uint64_t wait_ns)
+static bool lock_stripe(struct atom *word, const struct host_region *region, uint64_t byte, uint64_t wait_ns)
 {
     bool stuck = false;
     /* Another thread may have it, and wait for the file. */
@@ -63,7 +63,7 @@ static bool lock(struct atom *word, const struct host_region *region, uint64_t b
     return had;
 }
 
-static void unlock(struct atom *word, const struct host_region *region, uint64_t byte)
+static void unlock_stripe(struct atom *word, const struct host_region *region, uint64_t byte)
 {
     if (region != NULL) host_region_unlock(region, byte);
     atom_store_release(word, LOCK_FREE);
@@ -79,20 +79,20 @@ bool keyed_lock(void *context, unsigned stripe)
 {
     weir_table *table = context;
     keyed_after_fork(table);
-    return lock(&table->stripe[stripe], file_of(table, stripe), LOCK_STRIPES + stripe, table->wait_ns);
+    return lock_stripe(&table->stripe[stripe], file_of(table, stripe), LOCK_STRIPES + stripe, table->wait_ns);
 }
 
 static bool lock_to_look(void *context, unsigned stripe)
 {
     weir_table *table = context;
     keyed_after_fork(table);
-    return lock(&table->stripe[stripe], file_of(table, stripe), LOCK_STRIPES + stripe, LOOK_WAIT_NS);
+    return lock_stripe(&table->stripe[stripe], file_of(table, stripe), LOCK_STRIPES + stripe, LOOK_WAIT_NS);
 }
 
 void keyed_unlock(void *context, unsigned stripe)
 {
     weir_table *table = context;
-    unlock(&table->stripe[stripe], file_of(table, stripe), LOCK_STRIPES + stripe);
+    unlock_stripe(&table->stripe[stripe], file_of(table, stripe), LOCK_STRIPES + stripe);
 }
 
 /* Of the plans and the paper: the table's.  Behind the table's own in the file are those of its parts. */
@@ -110,20 +110,20 @@ bool keyed_lock_part(void *context, unsigned stripe)
 {
     struct keyed_part *part = context;
     if (stripe >= WIDE_STRIPES) return keyed_lock(part->table, stripe);
-    return lock(&part->stripe[stripe], file_of_part(part), byte_of(part, stripe), part->table->wait_ns);
+    return lock_stripe(&part->stripe[stripe], file_of_part(part), byte_of(part, stripe), part->table->wait_ns);
 }
 
 void keyed_unlock_part(void *context, unsigned stripe)
 {
     struct keyed_part *part = context;
     if (stripe >= WIDE_STRIPES) keyed_unlock(part->table, stripe);
-    else unlock(&part->stripe[stripe], file_of_part(part), byte_of(part, stripe));
+    else unlock_stripe(&part->stripe[stripe], file_of_part(part), byte_of(part, stripe));
 }
 
 static bool lock_part_to_look(void *context, unsigned stripe)
 {
     struct keyed_part *part = context;
-    return lock(&part->stripe[stripe], file_of_part(part), byte_of(part, stripe), LOOK_WAIT_NS);
+    return lock_stripe(&part->stripe[stripe], file_of_part(part), byte_of(part, stripe), LOOK_WAIT_NS);
 }
 
 uint64_t keyed_wide_live(weir_table *table, struct keyed_part *part, uint64_t now_ns)
@@ -133,7 +133,7 @@ uint64_t keyed_wide_live(weir_table *table, struct keyed_part *part, uint64_t no
     return wide_live(&wide, now_ns);
 }
 
-static struct wide *home_of(weir_table *table, const struct plan *plan)
+static struct wide *keyed_wide_of(weir_table *table, const struct plan *plan)
 {
     struct keyed_part *part = keyed_part_of(table, plan);
     return part != NULL ? &part->wide : &table->wide;
@@ -198,7 +198,7 @@ static void ask_wide(weir_table *table, struct wide *home, const struct plan *pl
 void keyed_wide_ask(weir_table *table, const struct plan *plan, weir_key key, const struct ask *ask,
                     weir_decision *decision, uint32_t *events)
 {
-    ask_wide(table, home_of(table, plan), plan, key, ask, decision, events);
+    ask_wide(table, keyed_wide_of(table, plan), plan, key, ask, decision, events);
 }
 
 void keyed_wide_peek_limit(weir_table *table, const struct plan *plan, weir_key key, int limit, const struct ask *ask,
@@ -207,8 +207,8 @@ void keyed_wide_peek_limit(weir_table *table, const struct plan *plan, weir_key 
     struct rule copy[WEIR_LIMITS_MAX];
     struct ask inside = *ask;
     inside.now_ns += table->offset_ns;
-    wide_peek_limit(home_of(table, plan), keyed_wide_hash(table, plan, key), aligned(table, plan, copy), limit, &inside,
-                    decision);
+    wide_peek_limit(keyed_wide_of(table, plan), keyed_wide_hash(table, plan, key), aligned(table, plan, copy), limit,
+                    &inside, decision);
     decision->limit = (uint32_t)limit;
     decision->charged = 0;
     answer(table, decision);
@@ -221,14 +221,14 @@ void keyed_wide_settle(weir_table *table, const struct plan *plan, weir_key key,
     struct rule copy[WEIR_LIMITS_MAX];
     weir_decision inside = *decision;
     inside.start.ns += table->offset_ns;
-    if (!wide_settle(home_of(table, plan), keyed_wide_hash(table, plan, key), aligned(table, plan, copy),
+    if (!wide_settle(keyed_wide_of(table, plan), keyed_wide_hash(table, plan, key), aligned(table, plan, copy),
                      now_ns + table->offset_ns, &inside, cost, actual, end))
         atom_add(&table->stuck, 1);
 }
 
 void keyed_wide_forget(weir_table *table, const struct plan *plan, weir_key key)
 {
-    wide_forget(home_of(table, plan), keyed_wide_hash(table, plan, key));
+    wide_forget(keyed_wide_of(table, plan), keyed_wide_hash(table, plan, key));
 }
 
 uint64_t keyed_wide_full_ns(const weir_table *table, const struct plan *plan, const weir_decision *decision)
@@ -241,14 +241,14 @@ uint64_t keyed_wide_full_ns(const weir_table *table, const struct plan *plan, co
 
 /* ---- several keys at once ---- */
 
-static bool held(void *context, unsigned stripe)
+static bool already_locked(void *context, unsigned stripe)
 {
     (void)context;
     (void)stripe;
     return true;
 }
 
-static void keep(void *context, unsigned stripe)
+static void keep_locked(void *context, unsigned stripe)
 {
     (void)context;
     (void)stripe;
@@ -318,8 +318,8 @@ static bool take_held(weir_table *table, struct keyed_part *part, weir_ask *asks
                       uint32_t *events)
 {
     struct wide usual = table->wide, home = part != NULL ? part->wide : usual;
-    usual.lock = home.lock = held;
-    usual.unlock = home.unlock = keep;
+    usual.lock = home.lock = already_locked;
+    usual.unlock = home.unlock = keep_locked;
     if (part != NULL) home.beside = &usual;
     return ask_each(table, &home, asks, count, now_ns, true, events) &&
            ask_each(table, &home, asks, count, now_ns, false, events);

@@ -75,7 +75,7 @@ void limiter_forget_leases(weir_limiter *limiter)
 /* ---- spending ---- */
 
 /* What was spent since the last look is counted.  More than was there is all of it, or as much would go back. */
-static void look(struct holder *holder, weir_lease *lease)
+static void notice_changes(struct holder *holder, weir_lease *lease)
 {
     if (lease->left > holder->shown) lease->left = 0;
     const uint64_t spent = subtract_to_zero(holder->shown, lease->left);
@@ -136,7 +136,7 @@ static bool trade_homes(weir_limiter *limiter, const struct trade *trade, struct
 }
 
 /* Gives back what is held, for up to `want` others that start so soon. */
-static void trade(struct holder *holder, weir_lease *lease, uint64_t now_ns, uint64_t ahead_ns, uint64_t want)
+static void lease_renew(struct holder *holder, weir_lease *lease, uint64_t now_ns, uint64_t ahead_ns, uint64_t want)
 {
     if (limiter_paused(holder->limiter)) want = 0;
     const struct trade trade = {.now_ns = limiter_stands_ns(holder->limiter, now_ns),
@@ -174,9 +174,9 @@ static bool renew(struct holder *holder, weir_lease *lease, uint64_t now_ns, uin
     adapt(holder, now_ns);
     const uint64_t want = holder->want < SLICE_LEAST ? 0 : holder->want;
     if (holder->size == 0 && want == 0) return false;
-    trade(holder, lease, now_ns, ahead_ns, want);
+    lease_renew(holder, lease, now_ns, ahead_ns, want);
     if (holder->size < want) holder->all_ns = now_ns;
-    if (cost > holder->size && holder->size != 0) trade(holder, lease, now_ns, 0, 0);
+    if (cost > holder->size && holder->size != 0) lease_renew(holder, lease, now_ns, 0, 0);
     return true;
 }
 
@@ -190,12 +190,12 @@ static void renew_now(struct holder *holder, weir_lease *lease, uint64_t now_ns,
 
 /* ---- the end of a lease ---- */
 
-static void give_back(struct holder *holder, weir_lease *lease)
+static void lease_return(struct holder *holder, weir_lease *lease)
 {
     const uint64_t now_ns = limiter_now_ns(holder->limiter);
-    look(holder, lease);
+    notice_changes(holder, lease);
     limiter_renew(holder->limiter, now_ns);
-    if (holder->size != 0) trade(holder, lease, now_ns, 0, 0);
+    if (holder->size != 0) lease_renew(holder, lease, now_ns, 0, 0);
 }
 
 /* Nothing but its owner has written there: where his stack was, others may have. */
@@ -221,13 +221,13 @@ static void thread_ended(struct host_watch *watch)
     }
     if (holder->limiter != NULL) {
         unlink_holder(holder->limiter, holder);
-        give_back(holder, &last);
+        lease_return(holder, &last);
     }
     host_free(holder);
 }
 
 /* What the parent's threads hold is not for this process.  The limiter, if there is one, frees the holder. */
-static void forked(struct host_watch *watch)
+static void forget_after_fork(struct host_watch *watch)
 {
     struct holder *holder = (struct holder *)watch;
     if (holder->lease->inside == holder) *holder->lease = (weir_lease){.left = 0};
@@ -243,7 +243,7 @@ int weir_lease_open(weir_lease *lease, weir_limiter *limiter, weir_error *error)
     holder->lease = lease;
     holder->want = 1;
     holder->watch.thread_ended = thread_ended;
-    holder->watch.forked = forked;
+    holder->watch.forked = forget_after_fork;
     lease->inside = holder;
     link_holder(limiter, holder);
     host_watch_open(&holder->watch);
@@ -256,7 +256,7 @@ void weir_lease_close(weir_lease *lease)
     if (holder == NULL) return;
     host_watch_close(&holder->watch);
     if (holder->limiter != NULL) {
-        give_back(holder, lease);
+        lease_return(holder, lease);
         unlink_holder(holder->limiter, holder);
     }
     *lease = (weir_lease){.left = 0};
@@ -276,7 +276,7 @@ static weir_limiter *limiter_of(weir_lease *lease)
     struct holder *holder = lease->inside;
     weir_limiter *limiter = holder == NULL ? NULL : holder->limiter;
     if (limiter == NULL) return NULL;
-    look(holder, lease);
+    notice_changes(holder, lease);
     return limiter_stopped(limiter) ? NULL : limiter;
 }
 
@@ -329,14 +329,14 @@ weir_decision weir_lease_renew(weir_lease *lease, uint64_t cost)
 
 /* Others who nap wake before long and take what is due by then.  Who is alone takes along what starts while he sleeps,
    where that may be long: or the pool would run over meanwhile. */
-static uint64_t ahead_of(const weir_limiter *limiter)
+static uint64_t lease_ahead_ns(const weir_limiter *limiter)
 {
     const bool alone = atom_load(&limiter->naps.count) == 0;
     return alone && limiter->ahead_ns > AHEAD_NS ? limiter->ahead_ns : 0;
 }
 
 /* Had it all that was due a moment ago?  Then more is not worth asking for yet. */
-static bool naps(const struct holder *holder, const struct wait *wait, uint64_t now_ns)
+static bool lease_naps(const struct holder *holder, const struct wait *wait, uint64_t now_ns)
 {
     const weir_limiter *limiter = holder->limiter;
     const bool caught_up = now_ns - holder->all_ns < limiter->grain_ns / ALARMS_IN_A_GRAIN;
@@ -362,7 +362,7 @@ static void woken(struct holder *holder)
 static bool wait_outside(struct holder *holder, weir_lease *lease, struct wait *wait, uint64_t now_ns,
                          weir_decision *decision)
 {
-    if (holder->size != 0) trade(holder, lease, now_ns, 0, 0);
+    if (holder->size != 0) lease_renew(holder, lease, now_ns, 0, 0);
     const bool over = limiter_wait(holder->limiter, wait, decision);
     if (!over || decision->delay_ns != 0) woken(holder);
     if (over) holder->used += decision->charged;
@@ -374,11 +374,11 @@ static bool wait_once(weir_limiter *limiter, weir_lease *lease, struct wait *wai
 {
     struct holder *holder = lease->inside;
     const uint32_t seen = host_event_seen(&limiter->event);
-    const uint64_t now_ns = limiter_now_ns(limiter), ahead_ns = ahead_of(limiter), cost = wait->cost;
+    const uint64_t now_ns = limiter_now_ns(limiter), ahead_ns = lease_ahead_ns(limiter), cost = wait->cost;
     limiter_renew(limiter, now_ns);
     if (holder->ahead != 0) show_due(holder, lease, now_ns);
-    if (ahead_ns == 0 && cost > lease->left + holder->ahead && naps(holder, wait, now_ns)) {
-        if (holder->size != 0) trade(holder, lease, now_ns, 0, 0);
+    if (ahead_ns == 0 && cost > lease->left + holder->ahead && lease_naps(holder, wait, now_ns)) {
+        if (holder->size != 0) lease_renew(holder, lease, now_ns, 0, 0);
         limiter_nap(limiter, wait, seen);
         woken(holder);
         return false;

@@ -50,7 +50,7 @@ struct waiter {
 };
 
 /* Where the threads of this number wait, one most often: so whoever comes and goes writes nothing shared. */
-struct line {
+struct queue {
     struct atom lock; /* 1 while held: for some ns, or for a change */
     struct waiter *first;
     uint64_t alone[6];
@@ -66,7 +66,7 @@ struct naps {
 enum home { HOME_WORD, HOME_LOG, HOME_CELL };
 
 /* What was in a home that is closed: plain memory, for who has the mutex. */
-struct held {
+struct home_held {
     enum home home;
     struct cell_content content; /* the rules of all homes, and the states of a word and a cell */
     struct log_view log;
@@ -101,7 +101,7 @@ struct weir_limiter {
     _Alignas(SHARE_LINE) struct word word; /* one limit of one word; says "elsewhere" when another has it */
     _Alignas(SHARE_LINE) struct cell cell;
     struct tally tally[HOST_SLOTS + 1];
-    struct line line[HOST_SLOTS + 1]; /* by thread, as the tally */
+    struct queue line[HOST_SLOTS + 1]; /* by thread, as the tally */
     struct naps naps;
 
     struct atom paused_at_ns; /* 0: it runs */
@@ -120,7 +120,7 @@ _Static_assert(offsetof(struct weir_limiter, grain_ns) == SHARE_LINE, "what ever
 _Static_assert(offsetof(struct weir_limiter, word) % SHARE_LINE == 0, "the word has its lines for itself");
 _Static_assert(offsetof(struct weir_limiter, cell) % SHARE_LINE == 0, "so has the cell");
 _Static_assert(offsetof(struct weir_limiter, tally) % SHARE_LINE == 0, "and so has what a thread counts");
-_Static_assert(offsetof(struct weir_limiter, line) % SHARE_LINE == 0 && sizeof(struct line) == SHARE_LINE,
+_Static_assert(offsetof(struct weir_limiter, line) % SHARE_LINE == 0 && sizeof(struct queue) == SHARE_LINE,
                "or waits in");
 _Static_assert(offsetof(struct weir_limiter, naps) % SHARE_LINE == 0, "and the naps of all");
 
@@ -214,26 +214,26 @@ enum home home_of(const struct plan *plan);
 uint64_t limiter_bytes(const struct plan *plan);
 
 /* What the home of a plan needs; `failed` when there is no memory. */
-struct room {
+struct home_room {
     enum home home;
     uint64_t *state;
     struct log *log;
     bool failed;
 };
 
-struct room home_make_room(const weir_limiter *limiter, const struct plan *plan, uint64_t now_ns);
+struct home_room home_make_room(const weir_limiter *limiter, const struct plan *plan, uint64_t now_ns);
 
 /* [under the mutex] Takes the state out of its home: from here on nobody finds one open, and whoever asks comes again
    until home_open. */
-void home_close(weir_limiter *limiter, struct held *held);
-void home_open(weir_limiter *limiter, struct held *held);
+void home_close(weir_limiter *limiter, struct home_held *held);
+void home_open(weir_limiter *limiter, struct home_held *held);
 
 /* [closed] What is there at stood_ns goes over to these rules, whose clocks begin at now_ns and are set here. */
-void home_carry(weir_limiter *limiter, struct held *held, struct rule rule[], int count, const struct room *room,
-                uint64_t stood_ns, uint64_t now_ns, weir_carry carry);
+void home_carry(weir_limiter *limiter, struct home_held *held, struct rule rule[], int count,
+                const struct home_room *room, uint64_t stood_ns, uint64_t now_ns, weir_carry carry);
 
 /* [closed] A larger ring for more that wait; false without memory. */
-bool home_widen(weir_limiter *limiter, struct held *held, uint64_t now_ns);
+bool home_widen(weir_limiter *limiter, struct home_held *held, uint64_t now_ns);
 
 /* [under the mutex] The same for callers, unless there is another ring already than the full one. */
 int limiter_grow_log(weir_limiter *limiter, const struct log *full, uint64_t now_ns);
@@ -251,28 +251,28 @@ void limiter_leave_leases(weir_limiter *limiter);
 
 /* ---- queue.c ---- */
 
-void line_lock(struct line *line);
-void line_unlock(struct line *line);
+void queue_lock(struct queue *line);
+void queue_unlock(struct queue *line);
 
 /* [locked] */
-void line_join(struct line *line, struct waiter *waiter);
-void line_leave(struct line *line, struct waiter *waiter);
+void queue_join(struct queue *line, struct waiter *waiter);
+void queue_leave(struct queue *line, struct waiter *waiter);
 
 /* In the child of a fork, whose parent's threads are not there. */
 void limiter_forget_waiters(weir_limiter *limiter);
 
 /* [closed] Until queue_release no waiter comes or goes. */
-void queue_hold(weir_limiter *limiter);
-void queue_release(weir_limiter *limiter);
+void queue_lock_all(weir_limiter *limiter);
+void queue_unlock_all(weir_limiter *limiter);
 
 /* [held] All whose start is after now_ns, the last one first. */
 struct waiter *queue_collect(weir_limiter *limiter, enum home home, uint64_t now_ns);
 
 /* [held] Takes them out of the state, the last one first, as if they had never asked; returns the first one first. */
-struct waiter *queue_take_out(struct held *held, struct waiter *last, uint64_t now_ns);
+struct waiter *queue_take_out(struct home_held *held, struct waiter *last, uint64_t now_ns);
 
 /* [held] Decides them again, one after the other. */
-void queue_let_in(weir_limiter *limiter, struct held *held, struct waiter *first, uint64_t now_ns);
+void queue_let_in(weir_limiter *limiter, struct home_held *held, struct waiter *first, uint64_t now_ns);
 
 /* ---- wait.c ---- */
 
@@ -307,10 +307,10 @@ bool limiter_wait(weir_limiter *limiter, struct wait *wait, weir_decision *decis
 /* ---- take.c ---- */
 
 /* FULL: of a log, see log.h.  CLOSED: a change is under way. */
-enum asked { ASKED, ASKED_CLOSED, ASKED_FULL };
+enum limiter_asked { ASKED, ASKED_CLOSED, ASKED_FULL };
 
 /* Decides and takes, uncounted, if a home is open. */
-enum asked limiter_ask_once(weir_limiter *limiter, const struct ask *ask, weir_decision *decision);
+enum limiter_asked limiter_ask_once(weir_limiter *limiter, const struct ask *ask, weir_decision *decision);
 
 /* Decides and takes, uncounted. */
 void limiter_ask(weir_limiter *limiter, const struct ask *ask, weir_decision *decision);

@@ -17,26 +17,26 @@
 #include "core/clock.h"
 #include "core/num.h"
 
-enum { SPINS_BEFORE_YIELD = 100, BINS = 32 };
+enum { QUEUE_SPINS_BEFORE_YIELD = 100, BINS = 32 };
 
 /* ---- lines ---- */
 
-void line_lock(struct line *line)
+void queue_lock(struct queue *line)
 {
     uint64_t expected = 0;
     for (unsigned turn = 1; !atom_swap(&line->lock, &expected, 1); turn++) {
-        if (turn % SPINS_BEFORE_YIELD == 0) host_yield();
+        if (turn % QUEUE_SPINS_BEFORE_YIELD == 0) host_yield();
         else atom_pause();
         expected = 0;
     }
 }
 
-void line_unlock(struct line *line)
+void queue_unlock(struct queue *line)
 {
     atom_store_release(&line->lock, 0);
 }
 
-void line_join(struct line *line, struct waiter *waiter)
+void queue_join(struct queue *line, struct waiter *waiter)
 {
     waiter->before = NULL;
     waiter->after = line->first;
@@ -44,7 +44,7 @@ void line_join(struct line *line, struct waiter *waiter)
     line->first = waiter;
 }
 
-void line_leave(struct line *line, struct waiter *waiter)
+void queue_leave(struct queue *line, struct waiter *waiter)
 {
     if (waiter->before != NULL) waiter->before->after = waiter->after;
     else line->first = waiter->after;
@@ -55,7 +55,7 @@ void limiter_forget_waiters(weir_limiter *limiter)
 {
     for (int i = 0; i <= HOST_SLOTS; i++) {
         limiter->line[i].first = NULL;
-        line_unlock(&limiter->line[i]);
+        queue_unlock(&limiter->line[i]);
     }
     atom_store(&limiter->naps.count, 0);
 }
@@ -95,19 +95,19 @@ static void sort_in(enum home home, struct waiter *bins[BINS], struct waiter *wa
 }
 
 /* Who knows its start since another limit than the last one has had it. */
-static bool waits(const weir_limiter *limiter, const struct waiter *waiter, uint64_t now_ns)
+static bool waits_for_start(const weir_limiter *limiter, const struct waiter *waiter, uint64_t now_ns)
 {
     const weir_decision *decision = &waiter->decision;
     return decision->verdict == WEIR_ALLOW && decision->start.ns > now_ns &&
            (uint32_t)decision->reserved == limiter->generation;
 }
 
-void queue_hold(weir_limiter *limiter)
+void queue_lock_all(weir_limiter *limiter)
 {
     for (int i = 0; i <= HOST_SLOTS; i++) {
-        struct line *line = &limiter->line[i];
-        line_lock(line);
-        if (line->first == NULL) line_unlock(line); /* nobody joins before a home is open */
+        struct queue *line = &limiter->line[i];
+        queue_lock(line);
+        if (line->first == NULL) queue_unlock(line); /* nobody joins before a home is open */
     }
 }
 
@@ -116,7 +116,7 @@ struct waiter *queue_collect(weir_limiter *limiter, enum home home, uint64_t now
     struct waiter *bins[BINS] = {NULL}, *last = NULL;
     for (int i = 0; i <= HOST_SLOTS; i++) {
         for (struct waiter *waiter = limiter->line[i].first; waiter != NULL; waiter = waiter->after) {
-            if (waits(limiter, waiter, now_ns)) sort_in(home, bins, waiter);
+            if (waits_for_start(limiter, waiter, now_ns)) sort_in(home, bins, waiter);
         }
     }
     for (int bin = 0; bin < BINS; bin++) last = merged(home, bins[bin], last);
@@ -124,16 +124,16 @@ struct waiter *queue_collect(weir_limiter *limiter, enum home home, uint64_t now
 }
 
 /* Before a home is open: a line that had nobody in it is not held, and must not have anybody now. */
-void queue_release(weir_limiter *limiter)
+void queue_unlock_all(weir_limiter *limiter)
 {
     for (int i = 0; i <= HOST_SLOTS; i++) {
-        if (limiter->line[i].first != NULL) line_unlock(&limiter->line[i]);
+        if (limiter->line[i].first != NULL) queue_unlock(&limiter->line[i]);
     }
 }
 
 /* ---- out ---- */
 
-static void take_out(struct held *held, const struct waiter *waiter, uint64_t now_ns)
+static void take_out(struct home_held *held, const struct waiter *waiter, uint64_t now_ns)
 {
     const struct rules rules = {held->content.rule, held->content.count};
     const weir_decision *decision = &waiter->decision;
@@ -141,7 +141,7 @@ static void take_out(struct held *held, const struct waiter *waiter, uint64_t no
     else undo_call(rules, held->content.state, now_ns, decision, waiter->cost, waiter->end, &waiter->undo);
 }
 
-struct waiter *queue_take_out(struct held *held, struct waiter *last, uint64_t now_ns)
+struct waiter *queue_take_out(struct home_held *held, struct waiter *last, uint64_t now_ns)
 {
     struct waiter *first = NULL;
     while (last != NULL) {
@@ -182,7 +182,7 @@ static bool as_largest(struct rules rules, struct ask *ask, uint64_t *each)
 }
 
 /* And uses what it costs. */
-static void charge_the_rest(struct held *held, struct ask *ask, weir_decision *decision)
+static void charge_the_rest(struct home_held *held, struct ask *ask, weir_decision *decision)
 {
     const struct rules rules = {held->content.rule, held->content.count};
     uint64_t *state = held->content.state;
@@ -200,7 +200,7 @@ static void charge_the_rest(struct held *held, struct ask *ask, weir_decision *d
 }
 
 /* Where nothing can be taken ahead it is taken as of the time when it can be.  Beside leases the waiter comes again. */
-static void let_in(weir_limiter *limiter, struct held *held, struct waiter *waiter, uint64_t now_ns)
+static void let_in(weir_limiter *limiter, struct home_held *held, struct waiter *waiter, uint64_t now_ns)
 {
     weir_decision *decision = &waiter->decision;
     uint64_t each[WEIR_LIMITS_MAX];
@@ -230,7 +230,7 @@ static void let_in(weir_limiter *limiter, struct held *held, struct waiter *wait
     else if (ask.each != NULL) charge_the_rest(held, &ask, decision);
 }
 
-void queue_let_in(weir_limiter *limiter, struct held *held, struct waiter *first, uint64_t now_ns)
+void queue_let_in(weir_limiter *limiter, struct home_held *held, struct waiter *first, uint64_t now_ns)
 {
     for (struct waiter *waiter = first; waiter != NULL; waiter = waiter->next) let_in(limiter, held, waiter, now_ns);
 }

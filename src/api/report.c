@@ -90,8 +90,8 @@ struct asking {
 };
 
 /* The rule that a decision was made by, or NULL where a change has replaced it. */
-static const struct rule *rule_of(const weir_limiter *limiter, const struct cell_content *content,
-                                  const weir_decision *decision)
+static const struct rule *rule_in_force(const weir_limiter *limiter, const struct cell_content *content,
+                                        const weir_decision *decision)
 {
     const bool replaced = (uint32_t)decision->reserved != limiter->generation;
     return replaced || decision->limit >= (uint32_t)content->count ? NULL : &content->rule[decision->limit];
@@ -101,7 +101,7 @@ static void compute_due(const struct cell_content *content, void *context)
 {
     struct asking *asking = context;
     const weir_decision *decision = asking->decision;
-    const struct rule *rule = rule_of(asking->limiter, content, decision);
+    const struct rule *rule = rule_in_force(asking->limiter, content, decision);
     if (rule == NULL || algorithm_of(rule)->due == NULL) return;
     const uint64_t first = algorithm_of(rule)->due(rule, decision->end, ticks_of(rule, decision->charged));
     const uint64_t nth_ns = ns_ceil_signed(rule, first + ticks_of(rule, subtract_to_zero(asking->nth, 1)));

@@ -10,7 +10,7 @@
 
 #include "api/error.h"
 #include "core/num.h"
-#include "plan/writer.h"
+#include "plan/write.h"
 
 enum { SIZE_MOST = 4096 }; /* what was never filled is 0 or garbage */
 

@@ -49,7 +49,8 @@ static weir_decision stopped(uint64_t now_ns)
     return (weir_decision){.verdict = WEIR_STOPPED, .start = {now_ns}};
 }
 
-static ATOM_INLINE enum asked ask_homes_once(weir_limiter *limiter, const struct ask *ask, weir_decision *decision)
+static ATOM_INLINE enum limiter_asked ask_homes_once(weir_limiter *limiter, const struct ask *ask,
+                                                     weir_decision *decision)
 {
     struct log *log = limiter_log(limiter);
     const enum log_answer answer = log == NULL ? LOG_ELSEWHERE : log_decide(log, ask, decision);
@@ -66,7 +67,7 @@ static bool ask_homes(weir_limiter *limiter, const struct ask *ask, weir_decisio
         return true;
     }
     for (;;) {
-        const enum asked asked = ask_homes_once(limiter, ask, decision);
+        const enum limiter_asked asked = ask_homes_once(limiter, ask, decision);
         if (asked != ASKED_CLOSED) return asked == ASKED;
         host_yield();
     }
@@ -86,7 +87,7 @@ static void ask_larger(weir_limiter *limiter, const struct log *full, const stru
     decision->charged += charged;
 }
 
-static ATOM_INLINE void ask(weir_limiter *limiter, const struct ask *ask, weir_decision *decision)
+static ATOM_INLINE void ask_growing(weir_limiter *limiter, const struct ask *ask, weir_decision *decision)
 {
     const struct log *log = limiter_log(limiter); /* or an older one than that which is full */
     if (ask_homes(limiter, ask, decision)) return;
@@ -102,7 +103,7 @@ static __attribute__((noinline)) void ask_paused(weir_limiter *limiter, const st
     struct ask before = *asked;
     before.now_ns = limiter_stands_ns(limiter, asked->now_ns);
     *decision = (weir_decision){.verdict = WEIR_DENY, .start = {asked->now_ns}, .retry_ns = WEIR_FOREVER};
-    if (asked->charge || limiter_stopped(limiter)) ask(limiter, &before, decision);
+    if (asked->charge || limiter_stopped(limiter)) ask_growing(limiter, &before, decision);
 }
 
 /* Its clock stands, as it may where a call takes the long way: that is said beside what was read already. */
@@ -114,10 +115,10 @@ static bool stands(const weir_limiter *limiter, uint64_t now_ns)
 void limiter_ask(weir_limiter *limiter, const struct ask *asked, weir_decision *decision)
 {
     if (stands(limiter, asked->now_ns)) ask_paused(limiter, asked, decision);
-    else ask(limiter, asked, decision);
+    else ask_growing(limiter, asked, decision);
 }
 
-enum asked limiter_ask_once(weir_limiter *limiter, const struct ask *ask, weir_decision *decision)
+enum limiter_asked limiter_ask_once(weir_limiter *limiter, const struct ask *ask, weir_decision *decision)
 {
     if (limiter_stopped(limiter)) *decision = stopped(ask->now_ns);
     else if (stands(limiter, ask->now_ns)) ask_paused(limiter, ask, decision);
@@ -135,7 +136,7 @@ static weir_decision ask_and_count(weir_limiter *limiter, const struct ask *ask)
 }
 
 /* Where an earlier reading of the clock decides the call, it is not read again. */
-static weir_decision ask_now(weir_limiter *limiter, struct ask *ask)
+static weir_decision ask_at_last_reading(weir_limiter *limiter, struct ask *ask)
 {
     weir_decision decision;
     const bool may = atom_load(&limiter->knows) != 0 && !limiter_stopped(limiter);
@@ -186,7 +187,7 @@ weir_decision weir_take_at(weir_limiter *limiter, weir_instant now, uint64_t cos
 
 weir_decision weir_take(weir_limiter *limiter, uint64_t cost)
 {
-    if (atom_load(&limiter->knows) != 0) return ask_now(limiter, &(struct ask){.cost = cost});
+    if (atom_load(&limiter->knows) != 0) return ask_at_last_reading(limiter, &(struct ask){.cost = cost});
     return take_shortly(limiter, limiter_now_ns(limiter), cost);
 }
 
@@ -202,7 +203,7 @@ weir_decision weir_take_each(weir_limiter *limiter, const uint64_t cost[], uint6
 
 weir_decision weir_reserve(weir_limiter *limiter, uint64_t cost, uint64_t delay_max_ns)
 {
-    return ask_now(limiter, &(struct ask){.wait_max_ns = delay_max_ns, .cost = cost});
+    return ask_at_last_reading(limiter, &(struct ask){.wait_max_ns = delay_max_ns, .cost = cost});
 }
 
 weir_decision weir_charge(weir_limiter *limiter, uint64_t cost)

@@ -106,23 +106,23 @@ void limiter_nap(weir_limiter *limiter, struct wait *wait, uint32_t seen)
 
 /* ---- waiting ---- */
 
-static bool due(const weir_limiter *limiter, uint64_t start_ns)
+static bool start_is_due(const weir_limiter *limiter, uint64_t start_ns)
 {
     const bool manual = limiter->clock == WEIR_CLOCK_MANUAL;
     return (manual ? limiter_now_ns(limiter) : host_now_ns()) >= start_ns;
 }
 
 /* To be given a start and to stand in line is one step for a change, see queue.c.  *decision is the first one. */
-static void take_place(weir_limiter *limiter, struct line *line, struct waiter *waiter, const struct ask *ask,
+static void take_place(weir_limiter *limiter, struct queue *line, struct waiter *waiter, const struct ask *ask,
                        weir_decision *decision)
 {
     for (int failed = 0;;) {
         const struct log *log = limiter_log(limiter);
-        line_lock(line);
-        const enum asked asked = limiter_ask_once(limiter, ask, decision);
+        queue_lock(line);
+        const enum limiter_asked asked = limiter_ask_once(limiter, ask, decision);
         waiter->decision = *decision; /* that of a waiter in a line may change */
-        if (asked == ASKED && decision->verdict == WEIR_ALLOW && decision->delay_ns != 0) line_join(line, waiter);
-        line_unlock(line);
+        if (asked == ASKED && decision->verdict == WEIR_ALLOW && decision->delay_ns != 0) queue_join(line, waiter);
+        queue_unlock(line);
         if (asked == ASKED || failed != 0) return;
         while (asked == ASKED_CLOSED && !home_is_open(limiter)) host_yield();
         if (asked == ASKED_CLOSED) continue;
@@ -133,15 +133,15 @@ static void take_place(weir_limiter *limiter, struct line *line, struct waiter *
 }
 
 /* Behind a nap the sleep is as short as it may be: together they last a grain. */
-static void wait_in_line(weir_limiter *limiter, const struct wait *wait, struct line *line, struct waiter *waiter)
+static void wait_in_line(weir_limiter *limiter, const struct wait *wait, struct queue *line, struct waiter *waiter)
 {
     for (;;) {
         const uint32_t seen = host_event_seen(&limiter->event);
-        line_lock(line);
+        queue_lock(line);
         const uint64_t start_ns = limiter_paused(limiter) ? WEIR_FOREVER : waiter->decision.start.ns;
-        const bool over = limiter_stopped(limiter) || waiter->decision.verdict == 0 || due(limiter, start_ns);
-        if (over) line_leave(line, waiter);
-        line_unlock(line);
+        const bool over = limiter_stopped(limiter) || waiter->decision.verdict == 0 || start_is_due(limiter, start_ns);
+        if (over) queue_leave(line, waiter);
+        queue_unlock(line);
         if (over) return;
         limiter_sleep(limiter, seen, start_ns, wait->napped ? 0 : limiter->grain_ns);
     }
@@ -181,7 +181,7 @@ static bool wait_for_start(weir_limiter *limiter, struct wait *wait, uint64_t no
                            weir_decision *decision)
 {
     struct waiter waiter;
-    struct line *line = &limiter->line[host_slot()];
+    struct queue *line = &limiter->line[host_slot()];
     const struct ask ask = {.now_ns = now_ns,
                             .wait_max_ns = wait_max_ns,
                             .cost = wait->cost,
@@ -209,8 +209,8 @@ static bool wait_for_start(weir_limiter *limiter, struct wait *wait, uint64_t no
 }
 
 /* Now or not.  Where a refusal is counted, one that is only on the way to a wait is none. */
-static void ask_now(weir_limiter *limiter, const struct wait *wait, uint64_t now_ns, uint64_t wait_max_ns,
-                    weir_decision *decision)
+static void ask_before_wait(weir_limiter *limiter, const struct wait *wait, uint64_t now_ns, uint64_t wait_max_ns,
+                            weir_decision *decision)
 {
     struct ask ask = {.now_ns = now_ns, .cost = wait->cost, .again = wait->lost, .uncounted = true};
     limiter_ask(limiter, &ask, decision);
@@ -227,7 +227,7 @@ bool limiter_wait(weir_limiter *limiter, struct wait *wait, weir_decision *decis
     if (!wait->slept) wait->since_ns = now_ns;
     const uint64_t left_ns = wait->until_ns == WEIR_FOREVER ? WEIR_FOREVER : subtract_to_zero(wait->until_ns, now_ns);
     limiter_renew(limiter, now_ns);
-    ask_now(limiter, wait, now_ns, left_ns, decision);
+    ask_before_wait(limiter, wait, now_ns, left_ns, decision);
     uint64_t passes_in_ns = decision_retry_ns(decision);
     const bool waits = decision->verdict == WEIR_DENY && left_ns != 0;
     const bool ahead = waits && atom_load(&limiter->counts_refused) == 0;

@@ -13,18 +13,18 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WORDS_MAX = 4700 };
+enum { LOST_MESSAGE_SIZE = 4700 };
 
-static char words[WORDS_MAX]; /* written before the handler is there */
-static int status;
+static char lost_message[LOST_MESSAGE_SIZE]; /* written before the handler is there */
+static int lost_status;
 
 static void on_lost(int number, siginfo_t *info, void *context)
 {
     (void)context;
     if (info->si_code == BUS_ADRERR) {
-        const ssize_t written = write(STDERR_FILENO, words, strlen(words));
+        const ssize_t written = write(STDERR_FILENO, lost_message, strlen(lost_message));
         (void)written; /* whether or not somebody reads it */
-        _exit(status);
+        _exit(lost_status);
     }
     signal(number, SIG_DFL); /* it comes again */
 }
@@ -32,11 +32,11 @@ static void on_lost(int number, siginfo_t *info, void *context)
 void host_end_when_lost(const char *path, int exit_status)
 {
     struct sigaction action = {.sa_sigaction = on_lost, .sa_flags = SA_SIGINFO};
-    snprintf(words, sizeof words,
+    snprintf(lost_message, sizeof lost_message,
              "weir: %s, or a file beside it, was cut off while it was in use, or its disk has failed: what was counted "
              "there is lost\n",
              path);
-    status = exit_status;
+    lost_status = exit_status;
     sigemptyset(&action.sa_mask);
     sigaction(SIGBUS, &action, NULL);
 }

@@ -37,7 +37,7 @@
 enum {
     RACES_MAX = 100,      /* a name that comes and goes so often is no mishap */
     NEW_FILE_MODE = 0600, /* until it has its own */
-    MODE_BITS = 0666,
+    MAP_MODE_BITS = 0666,
     GROUPS_MAX = 1024,
     CHUNK = 1 << 26, /* so much is allocated at a time: a signal makes tmpfs begin again */
     ZEROS = 1 << 16,
@@ -56,7 +56,7 @@ enum {
 
 /* ---- looking at files ---- */
 
-static uint64_t identity_of(const struct stat *file)
+static uint64_t map_file_identity(const struct stat *file)
 {
     return (uint64_t)file->st_dev * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)file->st_ino;
 }
@@ -107,7 +107,7 @@ static int measure(int fd, struct host_region *region)
 
 /* ---- opening ---- */
 
-static int join(const char *path, unsigned mode, int *fd)
+static int map_join(const char *path, unsigned mode, int *fd)
 {
     struct stat file;
     if (lstat(path, &file) != 0) return errno;
@@ -123,7 +123,7 @@ static int create(const char *path, unsigned mode, int *fd)
 {
     int failed = open_again(path, SAFELY | O_CREAT | O_EXCL, fd);
     if (failed != 0) return failed;
-    if (fchmod(*fd, (mode_t)(mode & MODE_BITS)) == 0) return 0;
+    if (fchmod(*fd, (mode_t)(mode & MAP_MODE_BITS)) == 0) return 0;
     failed = errno;
     unlink(path);
     close(*fd);
@@ -136,7 +136,7 @@ static int join_or_create(const char *path, unsigned mode, int *fd, bool *create
     int failed = ENOENT;
     for (int i = 0; i < RACES_MAX; i++) {
         *created = false;
-        failed = join(path, mode, fd);
+        failed = map_join(path, mode, fd);
         if (failed != ENOENT) return failed;
         *created = true;
         failed = create(path, mode, fd);
@@ -150,7 +150,7 @@ int host_region_open(struct host_region *region, const char *path, enum host_ope
     int fd = -1, failed = 0;
     *region = (struct host_region){.fd = -1};
     *created = how == HOST_CREATE;
-    if (how == HOST_JOIN) failed = join(path, mode, &fd);
+    if (how == HOST_JOIN) failed = map_join(path, mode, &fd);
     else if (how == HOST_CREATE) failed = create(path, mode, &fd);
     else failed = join_or_create(path, mode, &fd, created);
     if (failed == 0) failed = measure(fd, region);
@@ -200,7 +200,7 @@ static int write_zeros(int fd, uint64_t from, uint64_t to)
 #endif
 
 /* Systems may insist on memory that cannot be executed; older ones do not know the word. */
-static int open_anonymous(int *fd)
+static int map_open_anonymous(int *fd)
 {
     *fd = memfd_create("weir", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
     if (*fd < 0 && errno == EINVAL) *fd = memfd_create("weir", MFD_CLOEXEC);
@@ -227,7 +227,7 @@ static int allocate_some(int fd, uint64_t from, uint64_t to)
 }
 
 /* Not posix_fallocate: where the file system cannot, that writes, and others use the file. */
-static int fill(int fd, off_t size)
+static int map_fill(int fd, off_t size)
 {
     return fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, size);
 }
@@ -237,7 +237,7 @@ static ssize_t random_some(uint8_t *bytes, size_t size)
     return getrandom(bytes, size, 0);
 }
 #else
-static int open_anonymous(int *fd)
+static int map_open_anonymous(int *fd)
 {
     uint64_t random;
     char name[TEXT_SIZE];
@@ -269,7 +269,7 @@ static int allocate_some(int fd, uint64_t from, uint64_t to)
     return write_zeros(fd, from, to);
 }
 
-static int fill(int fd, off_t size)
+static int map_fill(int fd, off_t size)
 {
     (void)fd, (void)size;
     errno = EOPNOTSUPP;
@@ -288,7 +288,7 @@ int host_region_anonymous(struct host_region *region, uint64_t size, bool alone)
 {
     *region = (struct host_region){.fd = -1, .size = size};
     if (alone) return 0;
-    int failed = open_anonymous(&region->fd);
+    int failed = map_open_anonymous(&region->fd);
     if (failed == 0) failed = host_region_grow(region, size);
     if (failed != 0) host_region_close(region);
     return failed;
@@ -348,7 +348,7 @@ static int allocate(int fd, uint64_t from, uint64_t to)
 
 /* As much as there can be, so that what can never be had is not asked for: some systems end other programs to give it.
    What has a name says how much its file system has; memory has no more than the machine. */
-static uint64_t room_for(int fd)
+static uint64_t map_bytes_left(int fd)
 {
     struct statvfs system;
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
@@ -365,7 +365,7 @@ int host_region_grow(struct host_region *region, uint64_t size)
     if (size > INT64_MAX) return EFBIG;
     int failed = measure(region->fd, region);
     if (failed != 0 || size <= region->size) return failed;
-    if (size - region->size > room_for(region->fd)) return ENOSPC;
+    if (size - region->size > map_bytes_left(region->fd)) return ENOSPC;
     failed = allocate(region->fd, region->size, size);
     if (failed == 0) return measure(region->fd, region);
     /* Nobody has been told of what it has added, and nobody else may add while we have the lock. */
@@ -380,7 +380,7 @@ int host_region_fill(const struct host_region *region)
     if (region->fd < 0) return 0;
     if (fstat(region->fd, &file) != 0) return errno;
     if (file.st_blocks >= file.st_size / STAT_BLOCK) return 0;
-    do failed = fill(region->fd, file.st_size);
+    do failed = map_fill(region->fd, file.st_size);
     while (failed != 0 && errno == EINTR);
     return failed != 0 && errno != EOPNOTSUPP && errno != ENOSYS ? errno : 0;
 }
@@ -544,7 +544,7 @@ static bool children_share_time(void)
 {
     struct stat own, children;
     return stat("/proc/self/ns/time", &own) == 0 && stat("/proc/self/ns/time_for_children", &children) == 0 &&
-           identity_of(&own) == identity_of(&children);
+           map_file_identity(&own) == map_file_identity(&children);
 }
 
 int64_t host_time_namespace_ns(void)

@@ -33,7 +33,7 @@ static const struct cgroup versions[] = {
 };
 
 /* The number behind the first line's beginning that is this word; false: there is none. */
-static bool read_number(const char *path, const char *word, uint64_t *number)
+static bool memory_read_number(const char *path, const char *word, uint64_t *number)
 {
     char line[LINE_SIZE];
     bool found = false;
@@ -53,7 +53,7 @@ static void keep_least(struct host_memory *memory, uint64_t available, const cha
 {
     if (available >= memory->available) return;
     memory->available = available;
-    snprintf(memory->source, sizeof memory->source, "%s", source);
+    snprintf(memory->source, sizeof memory->source, "%.*s", (int)sizeof memory->source - 1, source);
 }
 
 static void ask_machine(struct host_memory *memory, const char *root)
@@ -61,7 +61,7 @@ static void ask_machine(struct host_memory *memory, const char *root)
     char path[PATH_SIZE];
     uint64_t kib;
     snprintf(path, sizeof path, "%s/proc/meminfo", root);
-    if (read_number(path, "MemAvailable:", &kib) && kib <= UINT64_MAX / 1024)
+    if (memory_read_number(path, "MemAvailable:", &kib) && kib <= UINT64_MAX / 1024)
         keep_least(memory, kib * 1024, "MemAvailable of /proc/meminfo");
 }
 
@@ -70,11 +70,11 @@ static void ask_cgroup(struct host_memory *memory, const struct cgroup *version,
     char path[3 * PATH_SIZE];
     uint64_t most, used = 0, unneeded = 0;
     snprintf(path, sizeof path, "%s%s%s/%s", root, version->mount, group, version->used);
-    read_number(path, "", &used);
+    memory_read_number(path, "", &used);
     snprintf(path, sizeof path, "%s%s%s/memory.stat", root, version->mount, group);
-    read_number(path, version->unneeded, &unneeded);
+    memory_read_number(path, version->unneeded, &unneeded);
     snprintf(path, sizeof path, "%s%s%s/%s", root, version->mount, group, version->most);
-    if (!read_number(path, "", &most)) return; /* "max" */
+    if (!memory_read_number(path, "", &most)) return; /* "max" */
     used -= unneeded < used ? unneeded : used;
     keep_least(memory, most > used ? most - used : 0, path + strlen(root));
 }
@@ -91,7 +91,7 @@ static void ask_cgroups(struct host_memory *memory, const struct cgroup *version
 }
 
 /* "4:cpu,memory:/system.slice/weir.service": the version of its memory, NULL where it is another one's. */
-static const struct cgroup *read_line(char *line, char **group)
+static const struct cgroup *memory_read_line(char *line, char **group)
 {
     char *rest, *controllers = strchr(line, ':');
     *group = controllers != NULL ? strchr(controllers + 1, ':') : NULL;
@@ -115,7 +115,7 @@ struct host_memory host_memory_available_in(const char *root)
     snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
     FILE *file = fopen(path, "re");
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-        const struct cgroup *version = read_line(line, &group);
+        const struct cgroup *version = memory_read_line(line, &group);
         if (version != NULL) ask_cgroups(&memory, version, root, group);
     }
     if (file != NULL) fclose(file);

@@ -16,8 +16,8 @@
 enum { CACHE_LINE = 64 };
 
 static _Atomic uint64_t slots_taken; /* a bit each */
-static _Atomic uint64_t forks;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static _Atomic uint64_t fork_count;
+static pthread_once_t thread_once = PTHREAD_ONCE_INIT;
 static int prepared = -1; /* 0, or why not; see host_prepare */
 static pthread_key_t at_exit_key;
 static pthread_mutex_t watches_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -62,7 +62,7 @@ static void before_fork(void)
     for (struct host_fork_watch *watch = fork_watches; watch != NULL; watch = watch->after) watch->hold(watch);
 }
 
-static void let_go(bool child)
+static void call_let_go(bool child)
 {
     for (struct host_fork_watch *watch = fork_watches; watch != NULL; watch = watch->after) watch->let_go(watch, child);
     pthread_mutex_unlock(&watches_mutex);
@@ -70,7 +70,7 @@ static void let_go(bool child)
 
 static void after_fork(void)
 {
-    let_go(false);
+    call_let_go(false);
 }
 
 /* Of all threads only this one is here; and it has none any more that it shares. */
@@ -82,23 +82,23 @@ static void keep_own_slot(void)
     if (!own) host_slot_plus_1 = 0;
 }
 
-static void forked(void)
+static void after_fork_in_child(void)
 {
-    atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&fork_count, 1, memory_order_relaxed);
     keep_own_slot();
     while (watches != NULL) {
         struct host_watch *watch = watches;
         unlink_watch(watch);
         watch->forked(watch);
     }
-    let_go(true);
+    call_let_go(true);
 }
 
 static void prepare(void)
 {
     prepared = pthread_key_create(&at_exit_key, release);
     if (prepared != 0) return;
-    prepared = pthread_atfork(before_fork, after_fork, forked);
+    prepared = pthread_atfork(before_fork, after_fork, after_fork_in_child);
     if (prepared != 0) pthread_key_delete(at_exit_key);
 }
 
@@ -110,11 +110,11 @@ static __attribute__((destructor)) void leave(void)
 
 int host_prepare(void)
 {
-    pthread_once(&once, prepare);
+    pthread_once(&thread_once, prepare);
     return prepared;
 }
 
-static unsigned claim(void)
+static unsigned claim_thread_slot(void)
 {
     if (prepared != 0) return HOST_SLOTS;
     uint64_t taken = atomic_load_explicit(&slots_taken, memory_order_relaxed);
@@ -135,7 +135,7 @@ static unsigned claim(void)
 static __attribute__((noinline)) unsigned first_slot(void)
 {
     host_prepare();
-    host_slot_plus_1 = claim() + 1;
+    host_slot_plus_1 = claim_thread_slot() + 1;
     return host_slot_plus_1 - 1;
 }
 
@@ -148,7 +148,7 @@ unsigned host_slot(void)
 const _Atomic uint64_t *host_forks_counter(void)
 {
     host_prepare();
-    return &forks;
+    return &fork_count;
 }
 
 void host_watch_open(struct host_watch *watch)

@@ -32,34 +32,34 @@ enum {
 
 /* The processors whose counter is read have it; the others only have to compile. */
 #if defined(__SIZEOF_INT128__)
-__extension__ typedef unsigned __int128 wide;
+__extension__ typedef unsigned __int128 tsc_wide;
 #else
-typedef uint64_t wide;
+typedef uint64_t tsc_wide;
 #endif
 
-static uint64_t load(const _Atomic uint64_t *word)
+static uint64_t tsc_load(const _Atomic uint64_t *word)
 {
     return atomic_load_explicit(word, memory_order_acquire);
 }
 
-static void store(_Atomic uint64_t *word, uint64_t value)
+static void tsc_store(_Atomic uint64_t *word, uint64_t value)
 {
     atomic_store_explicit(word, value, memory_order_release);
 }
 
-static uint64_t narrowed(wide value)
+static uint64_t narrowed(tsc_wide value)
 {
     return value > UINT64_MAX ? UINT64_MAX : (uint64_t)value;
 }
 
 /* ---- reading ---- */
 
-static inline enum host_tsc_age read_line(const struct host_tsc *clock, uint64_t tsc, uint64_t *ns)
+static inline enum host_tsc_age tsc_read_line(const struct host_tsc *clock, uint64_t tsc, uint64_t *ns)
 {
-    const uint64_t number = load(&clock->number);
+    const uint64_t number = tsc_load(&clock->number);
     const struct host_tsc_line *line = &clock->line[number & 1];
-    const uint64_t from = load(&line->tsc), from_ns = load(&line->ns), floor_ns = load(&line->floor_ns);
-    const uint64_t multiplier = load(&line->multiplier), check = load(&line->check);
+    const uint64_t from = tsc_load(&line->tsc), from_ns = tsc_load(&line->ns), floor_ns = tsc_load(&line->floor_ns);
+    const uint64_t multiplier = tsc_load(&line->multiplier), check = tsc_load(&line->check);
     if (number == 0 || atomic_load_explicit(&clock->number, memory_order_relaxed) != number) return HOST_TSC_NONE;
     const uint64_t passed = tsc - from; /* huge when it was read just before the line was drawn */
     if (passed > 2 * check) return HOST_TSC_NONE;
@@ -70,34 +70,34 @@ static inline enum host_tsc_age read_line(const struct host_tsc *clock, uint64_t
 
 enum host_tsc_age host_tsc_read(const struct host_tsc *clock, uint64_t tsc, uint64_t *ns)
 {
-    return read_line(clock, tsc, ns);
+    return tsc_read_line(clock, tsc, ns);
 }
 
 /* A counter that is not used is not read either: that takes half as long as the kernel's clock. */
 static inline enum host_tsc_age read_counter(const struct host_tsc *clock, uint64_t (*tsc)(void), uint64_t *ns)
 {
     if (atomic_load_explicit(&clock->number, memory_order_relaxed) == 0) return HOST_TSC_NONE;
-    return read_line(clock, tsc(), ns);
+    return tsc_read_line(clock, tsc(), ns);
 }
 
 /* ---- checking ---- */
 
 void host_tsc_give_up(struct host_tsc *clock)
 {
-    store(&clock->again_ns, UINT64_MAX);
-    store(&clock->number, 0);
+    tsc_store(&clock->again_ns, UINT64_MAX);
+    tsc_store(&clock->number, 0);
 }
 
 static void publish(struct host_tsc *clock, const struct host_tsc_pair *pair, uint64_t floor_ns, uint64_t pace)
 {
     const uint64_t number = ++clock->numbers;
     struct host_tsc_line *line = &clock->line[number & 1];
-    store(&line->tsc, pair->tsc);
-    store(&line->ns, pair->ns);
-    store(&line->floor_ns, floor_ns);
-    store(&line->multiplier, pace);
-    store(&line->check, ((uint64_t)HOST_TSC_CHECK_NS << FRACTION_BITS) / pace);
-    store(&clock->number, number);
+    tsc_store(&line->tsc, pair->tsc);
+    tsc_store(&line->ns, pair->ns);
+    tsc_store(&line->floor_ns, floor_ns);
+    tsc_store(&line->multiplier, pace);
+    tsc_store(&line->check, ((uint64_t)HOST_TSC_CHECK_NS << FRACTION_BITS) / pace);
+    tsc_store(&clock->number, number);
 }
 
 /* ns per count since the base, 0 when that cannot be: a counter that stands still, goes back or jumps. */
@@ -105,7 +105,7 @@ static uint64_t pace_of(const struct host_tsc *clock, const struct host_tsc_pair
 {
     if (pair->tsc <= clock->base.tsc || pair->ns <= clock->base.ns) return 0;
     const uint64_t pace =
-        narrowed(((wide)(pair->ns - clock->base.ns) << FRACTION_BITS) / (pair->tsc - clock->base.tsc));
+        narrowed(((tsc_wide)(pair->ns - clock->base.ns) << FRACTION_BITS) / (pair->tsc - clock->base.tsc));
     const uint64_t first = clock->multiplier != 0 ? clock->multiplier : pace;
     const uint64_t off = pace > first ? pace - first : first - pace;
     return off <= first >> PACE_SHIFT ? pace : 0;
@@ -115,10 +115,10 @@ static uint64_t pace_of(const struct host_tsc *clock, const struct host_tsc_pair
 static bool agrees(const struct host_tsc *clock, const struct host_tsc_pair *pair, uint64_t *floor_ns)
 {
     const struct host_tsc_line *line = &clock->line[clock->numbers & 1];
-    const uint64_t from = load(&line->tsc), from_ns = load(&line->ns), before_ns = load(&line->floor_ns);
-    const uint64_t multiplier = load(&line->multiplier), check = load(&line->check);
+    const uint64_t from = tsc_load(&line->tsc), from_ns = tsc_load(&line->ns), before_ns = tsc_load(&line->floor_ns);
+    const uint64_t multiplier = tsc_load(&line->multiplier), check = tsc_load(&line->check);
     const uint64_t passed = pair->tsc > from ? pair->tsc - from : 0, told = passed < 2 * check ? passed : 2 * check;
-    const uint64_t there_ns = narrowed(from_ns + ((wide)passed * multiplier >> FRACTION_BITS));
+    const uint64_t there_ns = narrowed(from_ns + ((tsc_wide)passed * multiplier >> FRACTION_BITS));
     const uint64_t off_ns = there_ns > pair->ns ? there_ns - pair->ns : pair->ns - there_ns;
     const uint64_t passed_ns = pair->ns > from_ns ? pair->ns - from_ns : 0;
     const uint64_t told_ns = from_ns + (told * multiplier >> FRACTION_BITS);
@@ -129,13 +129,13 @@ static bool agrees(const struct host_tsc *clock, const struct host_tsc_pair *pai
 void host_tsc_meet(struct host_tsc *clock, const struct host_tsc_pair *pair)
 {
     uint64_t floor_ns = 0;
-    if (load(&clock->again_ns) == UINT64_MAX) return;
+    if (tsc_load(&clock->again_ns) == UINT64_MAX) return;
     if (!clock->met) {
         clock->base = clock->middle = *pair;
         clock->met = true;
     }
-    const bool learning = load(&clock->number) == 0;
-    store(&clock->again_ns, pair->ns + CHECK_AGAIN_NS);
+    const bool learning = tsc_load(&clock->number) == 0;
+    tsc_store(&clock->again_ns, pair->ns + CHECK_AGAIN_NS);
     if (learning && pair->ns - clock->base.ns < HOST_TSC_CHECK_NS) return;
     const uint64_t pace = pace_of(clock, pair);
     if (pace == 0 || (!learning && !agrees(clock, pair, &floor_ns))) {
@@ -165,7 +165,7 @@ static struct host_tsc_pair read_both(const struct host_tsc_source *source)
 }
 
 /* A child has what its parent's other threads were about to do, and not the threads: it starts anew. */
-static bool try_lock(struct host_tsc *clock, uint64_t forks)
+static bool tsc_try_lock(struct host_tsc *clock, uint64_t forks)
 {
     uint64_t held = atomic_load_explicit(&clock->lock, memory_order_relaxed);
     if (held == forks + 1 || !atomic_compare_exchange_strong_explicit(&clock->lock, &held, forks + 1,
@@ -173,7 +173,7 @@ static bool try_lock(struct host_tsc *clock, uint64_t forks)
         return false;
     }
     if (held != 0) {
-        store(&clock->number, 0);
+        tsc_store(&clock->number, 0);
         clock->met = false;
         clock->multiplier = 0;
     }
@@ -185,12 +185,12 @@ static uint64_t check(struct host_tsc *clock, const struct host_tsc_source *sour
                       uint64_t due_ns)
 {
     const uint64_t now_ns = age == HOST_TSC_DUE ? due_ns : source->now_ns();
-    if (now_ns < load(&clock->again_ns) || !try_lock(clock, source->forks())) return now_ns;
+    if (now_ns < tsc_load(&clock->again_ns) || !tsc_try_lock(clock, source->forks())) return now_ns;
     const struct host_tsc_pair pair = read_both(source);
     uint64_t line_ns = now_ns;
     if (pair.width_ns <= WIDE_NS) host_tsc_meet(clock, &pair);
-    else if (load(&clock->again_ns) != UINT64_MAX) store(&clock->again_ns, now_ns + CHECK_AGAIN_NS);
-    store(&clock->lock, 0);
+    else if (tsc_load(&clock->again_ns) != UINT64_MAX) tsc_store(&clock->again_ns, now_ns + CHECK_AGAIN_NS);
+    tsc_store(&clock->lock, 0);
     return host_tsc_read(clock, pair.tsc, &line_ns) == HOST_TSC_FRESH ? line_ns : now_ns;
 }
 
@@ -210,7 +210,7 @@ uint64_t host_tsc_now(struct host_tsc *clock, const struct host_tsc_source *sour
 #define POWER_LEAF UINT32_C(0x80000007)
 enum { ONE_PACE = 1 << 8 };
 
-static uint64_t counter(void)
+static uint64_t counter_unordered(void)
 {
     return __rdtsc();
 }
@@ -229,7 +229,7 @@ static bool runs_at_one_pace(void)
 
 #else
 
-static uint64_t counter(void)
+static uint64_t counter_unordered(void)
 {
     return 0;
 }
@@ -258,8 +258,8 @@ static bool kernel_uses_it(void)
 }
 
 static struct host_tsc process_clock;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static HOST_THREAD_LOCAL uint64_t last_ns;
+static pthread_once_t tsc_once = PTHREAD_ONCE_INIT;
+static HOST_THREAD_LOCAL uint64_t tsc_last_ns;
 
 static void look_at_processor(void)
 {
@@ -268,21 +268,21 @@ static void look_at_processor(void)
 
 static __attribute__((noinline)) uint64_t check_process(enum host_tsc_age age, uint64_t due_ns)
 {
-    static const struct host_tsc_source source = {counter, counter_ordered, host_now_ns, host_forks};
-    pthread_once(&once, look_at_processor);
+    static const struct host_tsc_source source = {counter_unordered, counter_ordered, host_now_ns, host_forks};
+    pthread_once(&tsc_once, look_at_processor);
     return check(&process_clock, &source, age, due_ns);
 }
 
 uint64_t host_tsc_now_ns(void)
 {
     uint64_t ns = 0;
-    const enum host_tsc_age age = read_counter(&process_clock, counter, &ns);
-    if (age != HOST_TSC_FRESH || ns <= last_ns) ns = check_process(age, ns);
-    if (ns > last_ns) last_ns = ns;
-    return last_ns;
+    const enum host_tsc_age age = read_counter(&process_clock, counter_unordered, &ns);
+    if (age != HOST_TSC_FRESH || ns <= tsc_last_ns) ns = check_process(age, ns);
+    if (ns > tsc_last_ns) tsc_last_ns = ns;
+    return tsc_last_ns;
 }
 
 bool host_tsc_answers(void)
 {
-    return load(&process_clock.number) != 0;
+    return tsc_load(&process_clock.number) != 0;
 }

@@ -21,7 +21,7 @@ void text_write_rate(struct writer *writer, const struct limit *limit)
 void text_write(struct writer *writer, const struct limit *limit)
 {
     if (limit->algorithm == ALGORITHM_UNLIMITED || limit->algorithm == ALGORITHM_NONE) {
-        write_text(writer, algorithm_text(limit->algorithm));
+        write_text(writer, words_algorithm_name(limit->algorithm));
         return;
     }
     text_write_rate(writer, limit);

@@ -19,7 +19,7 @@
 #define HOUR (60 * MINUTE)
 #define DAY (24 * HOUR)
 
-#define LENGTH(array) (sizeof(array) / sizeof(array)[0])
+#define DIALECT_LENGTH(array) (sizeof(array) / sizeof(array)[0])
 
 /* ---- what the systems share ---- */
 
@@ -62,7 +62,7 @@ static void number(struct writer *writer, const char *before, uint64_t value, co
 
 /* ---- nginx: limit_req ---- */
 
-enum { NGINX_RATE_MAX = 1000000, PER_REQUEST = 1000, SECONDS_A_MINUTE = 60 };
+enum { NGINX_RATE_MAX = 1000000, PER_REQUEST = 1000, NGINX_SECONDS_A_MINUTE = 60 };
 
 /* A rate as nginx reads it: so many r/s or r/m, and the thousandths a second that it makes of them. */
 struct nginx_rate {
@@ -77,8 +77,8 @@ static bool nginx_rate_of(const struct numbers *numbers, struct nginx_rate *rate
     rate->a_minute = rate->count == 0;
     if (rate->a_minute) rate->count = whole_in(numbers, MINUTE);
     /* 0.166/s is what 10r/m is to nginx. */
-    if (rate->count == 0) rate->count = multiply_divide_ceil(thousandths, SECONDS_A_MINUTE, PER_REQUEST);
-    rate->thousandths = multiply_divide_floor(rate->count, PER_REQUEST, rate->a_minute ? SECONDS_A_MINUTE : 1);
+    if (rate->count == 0) rate->count = multiply_divide_ceil(thousandths, NGINX_SECONDS_A_MINUTE, PER_REQUEST);
+    rate->thousandths = multiply_divide_floor(rate->count, PER_REQUEST, rate->a_minute ? NGINX_SECONDS_A_MINUTE : 1);
     rate->exact = rate->thousandths == thousandths;
     return rate->count != 0 && (rate->exact || whole_in(numbers, MINUTE) != 0);
 }
@@ -243,7 +243,7 @@ static const char *envoy_unit(uint64_t ns)
         uint64_t ns;
     } units[] = {{"second", SECOND}, {"minute", MINUTE},  {"hour", HOUR},     {"day", DAY},
                  {"week", 7 * DAY},  {"month", 30 * DAY}, {"year", 365 * DAY}};
-    for (size_t i = 0; i < LENGTH(units); i++) {
+    for (size_t i = 0; i < DIALECT_LENGTH(units); i++) {
         if (units[i].ns == ns) return units[i].name;
     }
     return NULL;
@@ -321,15 +321,15 @@ static const struct {
 } dialects[] = {
     {"nginx", write_nginx}, {"haproxy", write_haproxy}, {"envoy", write_envoy}, {"redis-cell", write_redis_cell}};
 
-int find_dialect(const char *name)
+int dialect_find(const char *name)
 {
-    for (size_t i = 0; i < LENGTH(dialects); i++) {
+    for (size_t i = 0; i < DIALECT_LENGTH(dialects); i++) {
         if (strcmp(dialects[i].name, name) == 0) return (int)i;
     }
     return -1;
 }
 
-const char *write_dialect(struct writer *writer, int dialect, const struct plan *plan)
+const char *dialect_write(struct writer *writer, int dialect, const struct plan *plan)
 {
     for (uint64_t i = 0; i < plan->count; i++) {
         const int algorithm = plan->limit[i].algorithm;

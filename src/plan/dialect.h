@@ -6,13 +6,13 @@
 #define WEIR_PLAN_DIALECT_H
 
 #include "plan/plan.h"
-#include "plan/writer.h"
+#include "plan/write.h"
 
 /* Negative: there is no system of that name. */
-int find_dialect(const char *name);
+int dialect_find(const char *name);
 
 /* Lines for the system's configuration, and lines that begin with # for people.  Returns NULL, or why it cannot be said
    there; what was written then means nothing. */
-const char *write_dialect(struct writer *writer, int dialect, const struct plan *plan);
+const char *dialect_write(struct writer *writer, int dialect, const struct plan *plan);
 
 #endif

@@ -5,7 +5,7 @@
 #define WEIR_PLAN_OPTION_H
 
 #include "core/limit.h"
-#include "plan/writer.h"
+#include "plan/write.h"
 
 struct reader;
 
@@ -32,7 +32,7 @@ struct option_row {
     const char *choice[2];
 };
 
-const struct option_row *option_row(int option);
+const struct option_row *option_at(int option);
 
 /* By its name; negative when there is none. */
 int option_find(const char *word, size_t size);

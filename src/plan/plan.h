@@ -10,7 +10,7 @@
 #include "core/decide.h"
 #include "core/facts.h"
 #include "core/limit.h"
-#include "plan/writer.h"
+#include "plan/write.h"
 
 /* The rule of a limit with a name before it was changed, in a table's slots (api/keyed_rules.c). */
 enum { PLAN_BEFORE = 2 };

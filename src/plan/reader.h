@@ -9,6 +9,9 @@
 
 #include "core/limit.h"
 
+/* Digits behind a decimal point, and the size of a buffer for the spelling that an error suggests. */
+enum { READER_PLACES_MAX = 18, READER_SPELLING_SIZE = 96 };
+
 struct reader {
     const char *text;
     size_t at;
@@ -24,72 +27,72 @@ struct reader {
     size_t value[OPTIONS + 1];  /* ... and its value */
 };
 
-static inline char peek(const struct reader *reader)
+static inline char reader_peek(const struct reader *reader)
 {
     return reader->text[reader->at];
 }
 
-static inline bool is_digit(char c)
+static inline bool reader_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
-static inline bool is_letter(char c)
+static inline bool reader_is_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-static inline bool is_space(char c)
+static inline bool reader_is_space(char c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-static inline bool skip(struct reader *reader, char c)
+static inline bool reader_skip(struct reader *reader, char c)
 {
-    if (peek(reader) != c) return false;
+    if (reader_peek(reader) != c) return false;
     reader->at++;
     return true;
 }
 
 /* Each fills reader->error, at its column, and returns false. */
-bool mistake(struct reader *reader, size_t at, const char *message);
-bool mistake_of(struct reader *reader, size_t at, int code, const char *first, const char *word, size_t size,
-                const char *last);
-bool more_than_64_bits(struct reader *reader, size_t at, const char *expected);
-bool unknown_word(struct reader *reader, size_t at, const char *start, size_t size);
+bool reader_fail(struct reader *reader, size_t at, const char *message);
+bool reader_fail_at_word(struct reader *reader, size_t at, int code, const char *first, const char *word, size_t size,
+                         const char *last);
+bool reader_fail_too_large(struct reader *reader, size_t at, const char *expected);
+bool reader_fail_unknown_word(struct reader *reader, size_t at, const char *start, size_t size);
 
 /* What stands where a rate is expected, or behind a count instead of its period: how it is written here, if another
    tool writes it so; else that it was not expected. */
-bool not_a_rate(struct reader *reader, size_t at, const char *expected);
-bool not_a_period(struct reader *reader, size_t at);
+bool reader_fail_no_rate(struct reader *reader, size_t at, const char *expected);
+bool reader_fail_no_period(struct reader *reader, size_t at);
 
 /* 2000,0.5: what EngineBlock means by a ratio below 1. */
-bool not_a_ratio(struct reader *reader, size_t at);
+bool reader_fail_no_ratio(struct reader *reader, size_t at);
 
 /* Adds to the mistake. */
-void append(struct reader *reader, const char *text);
+void reader_append(struct reader *reader, const char *text);
 
-void skip_spaces(struct reader *reader);
+void reader_skip_spaces(struct reader *reader);
 
 /* An option ends at a space, a separator or the end. */
-bool ends_here(const struct reader *reader);
+bool reader_at_end(const struct reader *reader);
 
 /* At a comma: a number without a period behind it is a ratio, anything else the next limit. */
-bool comma_is_ratio(const struct reader *reader);
+bool reader_comma_is_ratio(const struct reader *reader);
 
 /* The run of letters and dashes here; moves on behind it. */
-size_t word(struct reader *reader, const char **start);
+size_t reader_word(struct reader *reader, const char **start);
 
-bool read_number(struct reader *reader, struct decimal *number, const char *expected);
+bool reader_number(struct reader *reader, struct decimal *number, const char *expected);
 
 /* number * factor, exactly; what is left of the fraction stays. */
-bool scale_number(struct decimal *number, uint64_t factor);
+bool reader_scale_number(struct decimal *number, uint64_t factor);
 
 /* A whole number of what `factor` counts, or a mistake. */
-bool whole(struct reader *reader, size_t at, struct decimal number, uint64_t factor, uint64_t *value,
-           const char *expected);
+bool reader_whole(struct reader *reader, size_t at, struct decimal number, uint64_t factor, uint64_t *value,
+                  const char *expected);
 
 /* The options behind a rate, up to the end of the limit; chooses the algorithm. */
-bool read_options(struct reader *reader);
+bool reader_options(struct reader *reader);
 
 #endif

@@ -8,7 +8,7 @@
 #include <weir/weir.h>
 
 #include "core/limit.h"
-#include "plan/writer.h"
+#include "plan/write.h"
 
 /* Reads up to WEIR_LIMITS_MAX limits, each compiled as well; returns how many, or a negative code with *error filled.
    With rules NULL what cannot be kept is read, too. */

@@ -16,7 +16,7 @@
    on the values.  Leaves to others: where a secret comes from, and to keep it. */
 #include "share/hash.h"
 
-enum { WORD_SIZE = 8, WORD_BITS = 64, BYTE_BITS = 8, SIZE_SHIFT = 56, ROUNDS_AT_END = 3 };
+enum { WORD_SIZE = 8, WORD_BITS = 64, HASH_BYTE_BITS = 8, SIZE_SHIFT = 56, ROUNDS_AT_END = 3 };
 
 struct sip {
     uint64_t a, b, c, d;
@@ -67,33 +67,33 @@ static inline uint64_t sip_end(struct sip *sip)
 }
 
 /* Compilers make one load of it. */
-static inline uint64_t word_at(const unsigned char *byte)
+static inline uint64_t hash_word_at(const unsigned char *byte)
 {
     return (uint64_t)byte[0] | (uint64_t)byte[1] << 8 | (uint64_t)byte[2] << 16 | (uint64_t)byte[3] << 24 |
            (uint64_t)byte[4] << 32 | (uint64_t)byte[5] << 40 | (uint64_t)byte[6] << 48 | (uint64_t)byte[7] << 56;
 }
 
 /* The bytes behind the last whole word: of a long message cut out of its last eight bytes, which is one load. */
-static inline uint64_t rest_of(const unsigned char *bytes, size_t size)
+static inline uint64_t hash_rest_of(const unsigned char *bytes, size_t size)
 {
     const unsigned rest = (unsigned)(size % WORD_SIZE);
     if (rest == 0) return 0;
-    if (size > WORD_SIZE) return word_at(bytes + size - WORD_SIZE) >> (WORD_BITS - rest * BYTE_BITS);
+    if (size > WORD_SIZE) return hash_word_at(bytes + size - WORD_SIZE) >> (WORD_BITS - rest * HASH_BYTE_BITS);
     uint64_t word = 0;
-    for (unsigned i = 0; i < rest; i++) word |= (uint64_t)bytes[i] << (i * BYTE_BITS);
+    for (unsigned i = 0; i < rest; i++) word |= (uint64_t)bytes[i] << (i * HASH_BYTE_BITS);
     return word;
 }
 
 static inline void sip_words(struct sip *sip, const unsigned char *bytes, size_t size)
 {
-    for (size_t at = 0; size - at >= WORD_SIZE; at += WORD_SIZE) sip_word(sip, word_at(bytes + at));
+    for (size_t at = 0; size - at >= WORD_SIZE; at += WORD_SIZE) sip_word(sip, hash_word_at(bytes + at));
 }
 
-uint64_t siphash_1_3(const struct secret *secret, const void *bytes, size_t size)
+uint64_t hash_siphash_1_3(const struct secret *secret, const void *bytes, size_t size)
 {
     struct sip sip = sip_begin(secret);
     sip_words(&sip, bytes, size);
-    sip_word(&sip, rest_of(bytes, size) | (uint64_t)size << SIZE_SHIFT);
+    sip_word(&sip, hash_rest_of(bytes, size) | (uint64_t)size << SIZE_SHIFT);
     return sip_end(&sip);
 }
 
@@ -101,9 +101,9 @@ uint64_t hash_key(const struct secret *secret, const void *bytes, size_t size, u
 {
     struct sip sip = sip_begin(secret);
     sip_words(&sip, bytes, size);
-    const unsigned rest_bits = (unsigned)(size % WORD_SIZE) * BYTE_BITS;
+    const unsigned rest_bits = (unsigned)(size % WORD_SIZE) * HASH_BYTE_BITS;
     const uint64_t above = rest_bits == 0 ? 0 : salt >> (WORD_BITS - rest_bits); /* what the rest pushes out */
-    sip_word(&sip, rest_of(bytes, size) | salt << rest_bits);
+    sip_word(&sip, hash_rest_of(bytes, size) | salt << rest_bits);
     sip_word(&sip, above | (uint64_t)(size + sizeof salt) << SIZE_SHIFT);
     return sip_end(&sip);
 }

@@ -16,6 +16,6 @@ struct secret {
 uint64_t hash_key(const struct secret *secret, const void *bytes, size_t size, uint64_t salt);
 
 /* SipHash-1-3 as published: of the bytes alone. */
-uint64_t siphash_1_3(const struct secret *secret, const void *bytes, size_t size);
+uint64_t hash_siphash_1_3(const struct secret *secret, const void *bytes, size_t size);
 
 #endif

@@ -15,7 +15,7 @@ static unsigned row_of(uint64_t value)
     return row;
 }
 
-static unsigned bucket_of(uint64_t value)
+static unsigned histogram_bucket(uint64_t value)
 {
     const unsigned row = row_of(value);
     const unsigned within = row == 0 ? (unsigned)value : (unsigned)(value >> (row - 1)) & ((1U << HISTOGRAM_BITS) - 1);
@@ -32,7 +32,7 @@ static uint64_t last_value_of(unsigned bucket)
 
 void histogram_add(struct histogram *histogram, uint64_t value)
 {
-    histogram->count[bucket_of(value)]++;
+    histogram->count[histogram_bucket(value)]++;
     histogram->total++;
     if (value > histogram->max) histogram->max = value;
 }

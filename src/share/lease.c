@@ -62,7 +62,7 @@ uint64_t lease_wait_max_ns(const struct rule *rule, uint64_t out, const struct a
 }
 
 /* Of somebody who waits, the start is fixed: what is given back before it must not let a newcomer have the same one. */
-static void give_back(const struct rule *rule, uint64_t *state, const struct trade *trade)
+static void lease_give_back(const struct rule *rule, uint64_t *state, const struct trade *trade)
 {
     const struct algorithm *algorithm = algorithm_of(rule);
     const uint64_t now = tick_at(rule, trade->now_ns), unused = ticks_of(rule, trade->unused);
@@ -86,7 +86,7 @@ struct lease_slice lease_trade(const struct rule *rule, uint64_t *state, const s
     struct lease_slice got = {.generation = rule->generation, .scale = rule->scale & 63};
     if (algorithm->slice == NULL) return got;
     lease_hold(rule, state, trade->now_ns, out);
-    give_back(rule, state, trade);
+    lease_give_back(rule, state, trade);
     const uint64_t others = subtract_to_zero(out, trade->held), burst = permits_floor(rule, rule->burst);
     const uint64_t most = least(trade->want, subtract_to_zero(burst, add_saturating(others, 1)));
     const uint64_t now = tick_at(rule, trade->now_ns);

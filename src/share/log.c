@@ -54,7 +54,7 @@
 #include "core/decide.h"
 #include "share/log_view.h"
 
-enum { BACK_OFF_AFTER = 2 };
+enum { LOG_BACK_OFF_AFTER = 2 };
 
 static bool still(const struct atom *atom, uint64_t seen)
 {
@@ -138,7 +138,7 @@ static bool advance(struct log *log, uint64_t head)
 enum log_answer log_decide(struct log *log, const struct ask *ask, weir_decision *decision)
 {
     for (unsigned turn = 0;; turn++) {
-        if (turn > BACK_OFF_AFTER) log_wait(log, turn);
+        if (turn > LOG_BACK_OFF_AFTER) log_wait(log, turn);
         const uint64_t head = atom_load_acquire(&log->head);
         if (head & LOG_CLOSED) return LOG_ELSEWHERE;
         if (head & LOG_HELD) continue;

@@ -88,7 +88,7 @@ void log_publish(struct log_view *view, uint64_t flags)
     atom_store_release(&view->log->head, view->head);
 }
 
-static void write_slot(const struct log_view *view, uint64_t position, uint64_t entry)
+static void log_write_slot(const struct log_view *view, uint64_t position, uint64_t entry)
 {
     atom_store_release(log_slot(view, position), entry);
 }
@@ -98,7 +98,7 @@ void log_append(struct log_view *view, uint64_t cost, uint64_t start, bool waits
     const uint64_t stamp = log_stamp(view, start);
     for (uint64_t left = cost; left > 0; left--) {
         const enum log_kind kind = !waits ? LOG_PLAIN : left > 1 ? LOG_JOINED : LOG_AHEAD;
-        write_slot(view, view->position, log_entry(view, view->position, kind, stamp));
+        log_write_slot(view, view->position, log_entry(view, view->position, kind, stamp));
         view->position++;
     }
 }
@@ -129,7 +129,7 @@ uint64_t log_overcharge(struct log_view *view, uint64_t now, uint64_t extra)
 }
 
 /* Takes out up to `unused` entries of a call that was stamped `start`; false when none is there any more. */
-static bool give_back(struct log_view *view, uint64_t start, uint64_t unused)
+static bool log_give_back(struct log_view *view, uint64_t start, uint64_t unused)
 {
     const uint64_t high = most(view->set.high, view->position);
     const uint64_t known = least(view->position - view->set.base, view->log->mask);
@@ -141,11 +141,11 @@ static bool give_back(struct log_view *view, uint64_t start, uint64_t unused)
     for (; after < view->position; after++) {
         /* The lap bit belongs to the position. */
         const uint64_t entry = log_read(view, after);
-        write_slot(view, after - found, log_entry(view, after - found, log_kind_of(entry), log_stamp_of(entry)));
+        log_write_slot(view, after - found, log_entry(view, after - found, log_kind_of(entry), log_stamp_of(entry)));
     }
     for (; found > 0; found--) {
         view->position--;
-        write_slot(view, view->position, void_entry(view, view->position, next_void(view->log)));
+        log_write_slot(view, view->position, void_entry(view, view->position, next_void(view->log)));
     }
     return true;
 }
@@ -166,7 +166,7 @@ enum log_answer log_settle(struct log *log, uint64_t now_ns, weir_decision *deci
     if (actual > decision->charged) {
         decision->charged += log_overcharge(&view, now, actual - decision->charged);
     } else if (!foreign && !behind && !part) {
-        changed = give_back(&view, log_time(log, decision->start.ns), decision->charged - actual);
+        changed = log_give_back(&view, log_time(log, decision->start.ns), decision->charged - actual);
     }
     if (changed) log_publish(&view, 0);
     else log_let_go(&view);
@@ -191,7 +191,7 @@ void log_open(struct log_view *view)
 
 bool log_take_out(struct log_view *view, const weir_decision *decision, uint64_t cost)
 {
-    return decision->end == view->position && give_back(view, log_time(view->log, decision->start.ns), cost);
+    return decision->end == view->position && log_give_back(view, log_time(view->log, decision->start.ns), cost);
 }
 
 /* No stamp of what was comes back.  What was entered behind a promised start stays with it. */
@@ -258,10 +258,10 @@ void log_move(struct log_view *view, struct log *to, uint64_t now_ns)
         /* Those that the smaller ring has lost were there no later than the oldest that it knows. */
         const uint64_t entry = log_read(view, most(at, oldest));
         const uint64_t stamp = subtract_to_zero(log_stamp_of(entry), shift);
-        write_slot(&next, at, log_entry(&next, at, at < oldest ? LOG_PLAIN : log_kind_of(entry), stamp));
+        log_write_slot(&next, at, log_entry(&next, at, at < oldest ? LOG_PLAIN : log_kind_of(entry), stamp));
     }
     for (uint64_t at = view->position; at - next.set.base <= to->mask; at++) {
-        write_slot(&next, at, void_entry(&next, at, next_void(to)));
+        log_write_slot(&next, at, void_entry(&next, at, next_void(to)));
     }
     log_publish(&next, LOG_HELD | LOG_CLOSED);
     *view = next;

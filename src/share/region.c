@@ -71,10 +71,10 @@ enum {
 /* What an area holds is of the format too: a slot's words, and of wide slots struct rule, the words of each algorithm
    and the hash of a key.  The next one of any kind is 4, so that a number means one thing. */
 enum { VERSION_SLOTS = 1, VERSION_WIDE = 2 /* 1: with room for 16 plans */, VERSION_PARTS = 3 };
-enum { WHEN_FULL_MAX = 3, UNIT_MAX = 63, SLOT_BYTES = 16, WORD_BYTES = 8, SLOT_ALIGN = 8 };
+enum { WHEN_FULL_MAX = 3, REGION_UNIT_MAX = 63, SLOT_BYTES = 16, WORD_BYTES = 8, SLOT_ALIGN = 8 };
 
-#define SECOND_NS UINT64_C(1000000000)
-#define YEAR_NS (UINT64_C(366) * 24 * 3600 * SECOND_NS)
+#define REGION_SECOND_NS UINT64_C(1000000000)
+#define YEAR_NS (UINT64_C(366) * 24 * 3600 * REGION_SECOND_NS)
 #define TIME_MAX_NS (UINT64_C(1) << 62)
 
 static const uint8_t making[WORD_BYTES] = {'w', 'e', 'i', 'r', ' ', '.', '.', '.'};
@@ -106,7 +106,7 @@ static uint64_t at_most(uint64_t value, uint64_t most)
 
 /* ---- records ---- */
 
-static struct atom *word_at(void *memory, unsigned word)
+static struct atom *region_word(void *memory, unsigned word)
 {
     return (struct atom *)memory + word;
 }
@@ -141,7 +141,7 @@ bool region_read_record(const struct atom *at, uint64_t words[], unsigned count,
 
 static void write_record(void *memory, unsigned word, const uint64_t words[], unsigned count, uint64_t salt)
 {
-    region_write_record(word_at(memory, word), words, count, salt);
+    region_write_record(region_word(memory, word), words, count, salt);
 }
 
 static bool read_record(const void *memory, unsigned word, uint64_t words[], unsigned count, uint64_t salt)
@@ -164,10 +164,10 @@ static bool read_shape(const void *memory, struct region_shape *shape)
     uint64_t words[ONCE_WORDS];
     if (!read_record(memory, WORD_ONCE, words, ONCE_WORDS, WORD_ONCE)) return false;
     const uint64_t kind = words[0] >> 32;
-    const uint32_t unit = (uint32_t)words[0] + UNIT_MAX;
-    if (kind < REGION_SLOTS || kind > REGION_PARTS || unit > 2 * UNIT_MAX) return false;
+    const uint32_t unit = (uint32_t)words[0] + REGION_UNIT_MAX;
+    if (kind < REGION_SLOTS || kind > REGION_PARTS || unit > 2 * REGION_UNIT_MAX) return false;
     shape->kind = (enum region_kind)kind;
-    shape->unit = (int32_t)unit - UNIT_MAX;
+    shape->unit = (int32_t)unit - REGION_UNIT_MAX;
     shape->when_full = (uint32_t)(words[1] >> 32);
     shape->slot_bytes = (uint32_t)words[1];
     shape->secret = (struct secret){{words[2], words[3]}};
@@ -238,12 +238,12 @@ bool region_add_area(void *memory, struct region_view *view, uint64_t bytes)
 
 struct atom *region_newest(void *memory)
 {
-    return word_at(memory, WORD_NEWEST);
+    return region_word(memory, WORD_NEWEST);
 }
 
 struct atom *region_rested(void *memory)
 {
-    return word_at(memory, WORD_RESTED);
+    return region_word(memory, WORD_RESTED);
 }
 
 /* ---- boots ---- */
@@ -301,7 +301,7 @@ static bool same_boot(const struct boot *boot, const struct region_times *times,
 
 /* ---- time ---- */
 
-struct moment {
+struct region_moment {
     uint64_t monotonic_ns, unix_ns;
 };
 
@@ -316,13 +316,13 @@ static uint64_t kept_salt(uint64_t turn, const struct boot *boot)
 }
 
 /* The latest that is known of this boot. */
-static struct moment read_kept(const void *memory, const struct boot *boot)
+static struct region_moment read_kept(const void *memory, const struct boot *boot)
 {
-    struct moment latest = {boot->monotonic_ns, boot->unix_ns};
+    struct region_moment latest = {boot->monotonic_ns, boot->unix_ns};
     for (unsigned turn = 0; turn < KEPT_RECORDS; turn++) {
         uint64_t words[KEPT_WORDS];
         if (!read_record(memory, kept_word(turn), words, KEPT_WORDS, kept_salt(turn, boot))) continue;
-        if (words[0] > latest.monotonic_ns) latest = (struct moment){words[0], words[1]};
+        if (words[0] > latest.monotonic_ns) latest = (struct region_moment){words[0], words[1]};
     }
     return latest;
 }
@@ -335,14 +335,14 @@ static uint64_t elapsed_ns(uint64_t from_unix_ns, uint64_t to_unix_ns)
 
 static uint64_t sane_ns(uint64_t region_ns)
 {
-    return at_most(at_least(region_ns, SECOND_NS), TIME_MAX_NS);
+    return at_most(at_least(region_ns, REGION_SECOND_NS), TIME_MAX_NS);
 }
 
 uint64_t region_time_offset(void *memory, const struct region_times *times)
 {
     struct boot boot = {0};
     const bool known = read_boot(memory, &boot);
-    const struct moment kept = read_kept(memory, &boot);
+    const struct region_moment kept = read_kept(memory, &boot);
     const uint64_t now_ns = times->monotonic_ns + boot.offset;
     if (known && same_boot(&boot, times, kept.monotonic_ns) && now_ns == sane_ns(now_ns)) return boot.offset;
     const uint64_t kept_ns = sane_ns(kept.monotonic_ns + boot.offset);
@@ -365,7 +365,7 @@ void region_keep_time(void *memory, const struct region_times *times)
     struct boot boot;
     if (!read_boot(memory, &boot) || !same_boot(&boot, times, boot.monotonic_ns)) return;
     const uint64_t words[KEPT_WORDS] = {times->monotonic_ns, times->unix_ns};
-    const uint64_t turn = atom_add(word_at(memory, WORD_TURN), 1);
+    const uint64_t turn = atom_add(region_word(memory, WORD_TURN), 1);
     write_record(memory, kept_word(turn), words, KEPT_WORDS, kept_salt(turn, &boot));
 }
 
@@ -377,7 +377,7 @@ static uint64_t format_of(enum region_kind kind)
     return UINT64_C(0x01020304) << 32 | (uint64_t)sizeof(void *) << 16 | version;
 }
 
-struct region_format region_format(const void *memory)
+struct region_format region_read_format(const void *memory)
 {
     const uint64_t format = atom_load(word_in(memory, WORD_FORMAT)), known = format_of(REGION_SLOTS);
     struct region_format told = {.other_order = format >> 32 != known >> 32};
@@ -395,13 +395,13 @@ void region_make(void *memory, const struct region_shape *shape, uint64_t area_b
 {
     const struct region_area area = {REGION_PAGE, area_bytes};
     const struct boot boot = boot_from(times, 1, sane_ns(times->monotonic_ns));
-    atom_store_release(word_at(memory, WORD_MAGIC), magic_of(making));
-    atom_store_release(word_at(memory, WORD_FORMAT), format_of(shape->kind));
+    atom_store_release(region_word(memory, WORD_MAGIC), magic_of(making));
+    atom_store_release(region_word(memory, WORD_FORMAT), format_of(shape->kind));
     write_shape(memory, shape);
     write_area(memory, 0, &area);
     write_boot(memory, &boot);
     atom_store_release(region_newest(memory), 1);
-    atom_store_release(word_at(memory, WORD_MAGIC), magic_of(made));
+    atom_store_release(region_word(memory, WORD_MAGIC), magic_of(made));
 }
 
 static bool only_zeros(const void *memory, uint64_t size)

@@ -78,7 +78,7 @@ struct region_format {
     unsigned version, reads; /* the format's number; that which is read of this kind, 0 where the kind is unknown */
     enum region_kind kind;   /* where `reads` is not 0 */
 };
-struct region_format region_format(const void *memory);
+struct region_format region_read_format(const void *memory);
 
 /* The same again, to see areas that others have added: REGION_DAMAGED unless all that the view knows is as it was. */
 enum region_answer region_read_more(const void *memory, uint64_t size, struct region_view *view);

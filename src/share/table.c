@@ -84,13 +84,13 @@
 #include "share/table.h"
 #include "share/table_look.h"
 
-enum { BACK_OFF_AFTER = 3, BACK_OFF_MAX = 64 };
+enum { TABLE_BACK_OFF_AFTER = 3, TABLE_BACK_OFF_MAX = 64 };
 
-struct call {
+struct table_call {
     struct table *table;
     const struct table_question *question;
     struct table_answer *answer;
-    struct homes homes;
+    struct table_homes homes;
     uint64_t tag;
     uint32_t events;
 };
@@ -104,7 +104,7 @@ struct verdict {
 /* The slot is nobody's from here on, and its time stays. */
 static bool free_slot(struct table_slot *slot, uint64_t *time)
 {
-    const uint64_t freed = next_lap(*time);
+    const uint64_t freed = table_next_lap(*time);
     if (!atom_swap(&slot->time, time, freed)) return false;
     *time = freed;
     return true;
@@ -113,17 +113,17 @@ static bool free_slot(struct table_slot *slot, uint64_t *time)
 /* ---- displaced keys ---- */
 
 /* How far ahead a key may be that was displaced from one of its buckets.  The times are read after the mark. */
-static uint64_t owed_to_displaced(const struct look *look, uint64_t now)
+static uint64_t owed_to_displaced(const struct table_look *look, uint64_t now)
 {
     uint64_t owed = 0;
     for (int first = 0; first < look->count; first += TABLE_SLOTS) {
         uint64_t in_bucket = UINT64_MAX;
         bool holds = false;
         for (int i = first; i < first + TABLE_SLOTS; i++)
-            holds = holds || holds_displaced(look->owner[i], look->time[i], now);
+            holds = holds || table_holds_displaced(look->owner[i], look->time[i], now);
         for (int i = first; holds && i < first + TABLE_SLOTS; i++) {
             const uint64_t owner = atom_load_acquire(&look->slot[i]->owner);
-            in_bucket = least(in_bucket, ahead_of(owner, atom_load_acquire(&look->slot[i]->time), now));
+            in_bucket = least(in_bucket, table_ahead_of(owner, atom_load_acquire(&look->slot[i]->time), now));
         }
         if (holds) owed = most(owed, in_bucket);
     }
@@ -139,11 +139,11 @@ static void raise_slot(struct table_slot *slot, uint64_t now, uint64_t ahead)
 }
 
 /* Nothing that was read before the mark of an uncommitted slot may lower the times beside it. */
-static void finish_displacing(const struct look *look, uint64_t now)
+static void finish_displacing(const struct table_look *look, uint64_t now)
 {
     for (int i = 0; i < look->count; i++) {
-        const bool committed = table_owned(look->owner[i], look->time[i]) && !tentative(look->owner[i]);
-        if (committed || !holds_displaced(look->owner[i], look->time[i], now)) continue;
+        const bool committed = table_owned(look->owner[i], look->time[i]) && !table_is_tentative(look->owner[i]);
+        if (committed || !table_holds_displaced(look->owner[i], look->time[i], now)) continue;
         const int first = i / TABLE_SLOTS * TABLE_SLOTS;
         for (int j = first; j < first + TABLE_SLOTS; j++)
             if (j != i) raise_slot(look->slot[j], now, table_ahead(look->time[i], now));
@@ -163,7 +163,7 @@ static bool outgrown(const struct table *table)
 }
 
 /* ahead: of the slot. */
-static struct verdict decide_at(const struct call *call, uint64_t ahead)
+static struct verdict decide_at(const struct table_call *call, uint64_t ahead)
 {
     const struct table_question *question = call->question;
     const uint64_t from = most(ahead, table_lead(question));
@@ -177,18 +177,18 @@ static struct verdict decide_at(const struct call *call, uint64_t ahead)
     return (struct verdict){passes, passes ? cost : 0};
 }
 
-static bool writes(const struct call *call, struct verdict verdict)
+static bool writes(const struct table_call *call, struct verdict verdict)
 {
     return verdict.charged != 0 && call->question->how != TABLE_PEEK;
 }
 
 /* How far ahead the slot is then. */
-static uint64_t ahead_after(const struct call *call, struct verdict verdict, uint64_t ahead)
+static uint64_t ahead_after(const struct table_call *call, struct verdict verdict, uint64_t ahead)
 {
     return verdict.passes ? most(ahead, table_lead(call->question)) + verdict.charged : ahead;
 }
 
-static void tell(const struct call *call, struct verdict verdict, uint64_t ahead)
+static void tell(const struct table_call *call, struct verdict verdict, uint64_t ahead)
 {
     *call->answer = (struct table_answer){.verdict = verdict.passes ? TABLE_TAKEN : TABLE_REFUSED,
                                           .events = call->events,
@@ -198,7 +198,7 @@ static void tell(const struct call *call, struct verdict verdict, uint64_t ahead
 }
 
 /* The key has its slot.  False: not any more, or somebody was faster. */
-static bool ask_slot(const struct call *call, struct table_slot *slot, uint64_t time)
+static bool ask_slot(const struct table_call *call, struct table_slot *slot, uint64_t time)
 {
     const uint64_t now = call->question->now, ahead = table_ahead(time, now);
     const struct verdict verdict = decide_at(call, ahead);
@@ -219,16 +219,16 @@ struct past {
 };
 
 /* What this key owes according to one earlier area.  Of several slots the one that owes most tells. */
-static void look_back(const struct call *call, unsigned area, struct past *past)
+static void look_back(const struct table_call *call, unsigned area, struct past *past)
 {
     const uint64_t now = call->question->now;
-    const struct homes home = one_home(&call->table->area[area]);
-    const struct look look = look_at(&home, call->question->hash);
-    past->torn = past->torn || !is_steady(&look);
+    const struct table_homes home = table_one_home(&call->table->area[area]);
+    const struct table_look look = table_look_at(&home, call->question->hash);
+    past->torn = past->torn || !table_is_steady(&look);
     finish_displacing(&look, now);
     uint64_t owed = 0;
-    for (int i = 0; i < SLOTS; i++) {
-        if (!is_own(&look, i, call->tag) || table_ahead(look.time[i], now) <= owed) continue;
+    for (int i = 0; i < TABLE_LOOK_SLOTS; i++) {
+        if (!table_look_is_own(&look, i, call->tag) || table_ahead(look.time[i], now) <= owed) continue;
         owed = table_ahead(look.time[i], now);
         past->slot[area] = look.slot[i];
         past->time[area] = look.time[i];
@@ -238,7 +238,7 @@ static void look_back(const struct call *call, unsigned area, struct past *past)
 }
 
 /* What it owes according to all earlier areas, the oldest first. */
-static struct past past_of(const struct call *call)
+static struct past past_of(const struct table_call *call)
 {
     struct past past = {0};
     const struct table *table = call->table;
@@ -246,19 +246,19 @@ static struct past past_of(const struct call *call)
     return past;
 }
 
-static bool is_available(const struct look *look, int i, uint64_t now)
+static bool is_available(const struct table_look *look, int i, uint64_t now)
 {
-    return !table_owned(look->owner[i], look->time[i]) || ahead_of(look->owner[i], look->time[i], now) == 0;
+    return !table_owned(look->owner[i], look->time[i]) || table_ahead_of(look->owner[i], look->time[i], now) == 0;
 }
 
-static bool is_claimed(const struct look *look, int i)
+static bool is_claimed(const struct table_look *look, int i)
 {
-    return table_owned(look->owner[i], look->time[i]) && tentative(look->owner[i]);
+    return table_owned(look->owner[i], look->time[i]) && table_is_tentative(look->owner[i]);
 }
 
 /* How gladly a slot is taken.  A slot that is nobody's first, then the one that has been idle for longest, whose key is
    least likely to come back and to need another; one that somebody is just claiming last. */
-static uint64_t welcome(const struct look *look, int i, uint64_t now)
+static uint64_t welcome(const struct table_look *look, int i, uint64_t now)
 {
     const uint64_t behind = (now - look->time[i]) & TABLE_DRAINED_MAX;
     if (is_claimed(look, i)) return 1;
@@ -267,13 +267,13 @@ static uint64_t welcome(const struct look *look, int i, uint64_t now)
 }
 
 /* In this home: in the bucket that has more room, of equals in either. */
-static int choose_available(const struct look *look, int home, uint64_t now)
+static int choose_available(const struct table_look *look, int home, uint64_t now)
 {
-    const int first = home * SLOTS;
-    int room[CHOICES] = {0, 0}, best = NOWHERE;
+    const int first = home * TABLE_LOOK_SLOTS;
+    int room[TABLE_CHOICES] = {0, 0}, best = TABLE_NOWHERE;
     uint64_t warmest = 0;
-    for (int i = 0; i < SLOTS; i++) room[i / TABLE_SLOTS] += is_available(look, first + i, now);
-    for (int i = 0; i < SLOTS; i++) {
+    for (int i = 0; i < TABLE_LOOK_SLOTS; i++) room[i / TABLE_SLOTS] += is_available(look, first + i, now);
+    for (int i = 0; i < TABLE_LOOK_SLOTS; i++) {
         const bool crowded = room[i / TABLE_SLOTS] < room[1 - i / TABLE_SLOTS];
         if (crowded || !is_available(look, first + i, now) || welcome(look, first + i, now) <= warmest) continue;
         warmest = welcome(look, first + i, now);
@@ -284,12 +284,12 @@ static int choose_available(const struct look *look, int home, uint64_t now)
 
 /* The slot that drains first, but none that is just taken over: two who displace each other would never end.  Of a key
    that has a part, one in there: nobody loses a slot to another's. */
-static int choose_displaced(const struct look *look, uint64_t now)
+static int choose_displaced(const struct table_look *look, uint64_t now)
 {
-    int best = NOWHERE;
+    int best = TABLE_NOWHERE;
     uint64_t least_ahead = UINT64_MAX;
-    for (int i = look->count - SLOTS; i < look->count; i++) {
-        const uint64_t ahead = ahead_of(look->owner[i], look->time[i], now);
+    for (int i = look->count - TABLE_LOOK_SLOTS; i < look->count; i++) {
+        const uint64_t ahead = table_ahead_of(look->owner[i], look->time[i], now);
         if (is_claimed(look, i) || ahead >= least_ahead) continue;
         least_ahead = ahead;
         best = i;
@@ -298,10 +298,10 @@ static int choose_displaced(const struct look *look, uint64_t now)
 }
 
 /* How far ahead the first slot is idle. */
-static uint64_t soonest_idle(const struct look *look, uint64_t now)
+static uint64_t soonest_idle(const struct table_look *look, uint64_t now)
 {
     uint64_t soonest = UINT64_MAX;
-    for (int i = 0; i < look->count; i++) soonest = least(soonest, ahead_of(look->owner[i], look->time[i], now));
+    for (int i = 0; i < look->count; i++) soonest = least(soonest, table_ahead_of(look->owner[i], look->time[i], now));
     return soonest;
 }
 
@@ -312,12 +312,12 @@ static uint64_t claimed_by(uint64_t tag, uint64_t owner, uint64_t time)
 }
 
 /* What the time of a slot becomes for who takes it. */
-static uint64_t taken_over(const struct call *call, uint64_t owner, uint64_t time)
+static uint64_t taken_over(const struct table_call *call, uint64_t owner, uint64_t time)
 {
     const uint64_t now = call->question->now;
-    if (ahead_of(owner, time, now) == 0) return rested(time, now);
+    if (table_ahead_of(owner, time, now) == 0) return table_rested(time, now);
     if (call->table->when_full == TABLE_INHERIT) return time | TABLE_DISPLACED_BIT;
-    return fresh_time(time, now);
+    return table_fresh_time(time, now);
 }
 
 /* The slot was seen with this owner and time, and is to be claimed with that time.  False when somebody was faster; the
@@ -325,17 +325,17 @@ static uint64_t taken_over(const struct call *call, uint64_t owner, uint64_t tim
 static bool claim_slot(struct table_slot *slot, uint64_t tag, uint64_t owner, uint64_t *time, uint64_t taken)
 {
     if (table_owned(owner, *time)) {
-        const uint64_t freed = next_lap(taken);
+        const uint64_t freed = table_next_lap(taken);
         if (!atom_swap(&slot->time, time, freed)) return false;
         *time = freed;
     }
     return atom_swap(&slot->owner, &owner, claimed_by(tag, owner, *time));
 }
 
-static bool claim(struct call *call, const struct look *look, int i)
+static bool claim_for_call(struct table_call *call, const struct table_look *look, int i)
 {
-    const uint64_t owner = look->owner[i], seen = look->time[i], freed = next_lap(taken_over(call, owner, seen));
-    const bool live = table_owned(owner, seen) && ahead_of(owner, seen, call->question->now) != 0;
+    const uint64_t owner = look->owner[i], seen = look->time[i], freed = table_next_lap(taken_over(call, owner, seen));
+    const bool live = table_owned(owner, seen) && table_ahead_of(owner, seen, call->question->now) != 0;
     uint64_t time = seen;
     const bool claimed = claim_slot(look->slot[i], call->tag, owner, &time, taken_over(call, owner, seen));
     if (live && time == freed) call->events |= TABLE_DISPLACED;
@@ -345,7 +345,7 @@ static bool claim(struct call *call, const struct look *look, int i)
 /* ---- making room ---- */
 
 /* A slot of a key that could as well be in its other bucket, and one there. */
-struct shift {
+struct table_shift {
     int from;
     struct table_slot *to;
     uint64_t owner, time;
@@ -361,7 +361,7 @@ static struct table_bucket *other_bucket(const struct table_area *area, const st
 /* How many slots are idle and nobody is just claiming, one of them in *shift.  None where this key has a slot already,
    as one who did not get to the end has left it: no newcomer displaces a copy, and of a key that is charged while it is
    shifted there would soon be four. */
-static int room_for(uint64_t tag, struct table_bucket *bucket, uint64_t now, struct shift *shift)
+static int table_room_for(uint64_t tag, struct table_bucket *bucket, uint64_t now, struct table_shift *shift)
 {
     int room = 0;
     for (int i = 0; i < TABLE_SLOTS; i++) {
@@ -369,7 +369,7 @@ static int room_for(uint64_t tag, struct table_bucket *bucket, uint64_t now, str
         const uint64_t time = atom_load_acquire(&bucket->slot[i].time);
         const bool owned = table_owned(owner, time);
         if (owned && owner >> TABLE_TAG_SHIFT == tag) return 0;
-        if (ahead_of(owner, time, now) != 0 || (owned && tentative(owner))) continue;
+        if (table_ahead_of(owner, time, now) != 0 || (owned && table_is_tentative(owner))) continue;
         room++;
         shift->to = &bucket->slot[i];
         shift->owner = owner;
@@ -380,22 +380,24 @@ static int room_for(uint64_t tag, struct table_bucket *bucket, uint64_t now, str
 
 /* All eight of this home are live.  The key whose other bucket has most room; none from a bucket whose times may not be
    lowered.  Those times were read before this looks for a mark. */
-static bool find_shift(const struct call *call, const struct look *look, int home, struct shift *best)
+static bool find_shift(const struct table_call *call, const struct table_look *look, int home, struct table_shift *best)
 {
     const struct table_area *area = call->homes.area[home];
-    const size_t first = (size_t)home * SLOTS;
+    const size_t first = (size_t)home * TABLE_LOOK_SLOTS;
     const uint64_t now = call->question->now, hash = call->question->hash, *owner = look->owner + first;
-    struct table_bucket *own[CHOICES] = {bucket_of(area, hash, 0), bucket_of(area, hash, 1)}, *other[SLOTS];
-    const bool fixed[CHOICES] = {bucket_holds_displaced(own[0], now), bucket_holds_displaced(own[1], now)};
-    for (int i = 0; i < SLOTS; i++) {
+    struct table_bucket *own[TABLE_CHOICES] = {table_bucket_of(area, hash, 0), table_bucket_of(area, hash, 1)},
+                        *other[TABLE_LOOK_SLOTS];
+    const bool fixed[TABLE_CHOICES] = {table_bucket_holds_displaced(own[0], now),
+                                       table_bucket_holds_displaced(own[1], now)};
+    for (int i = 0; i < TABLE_LOOK_SLOTS; i++) {
         other[i] = other_bucket(area, own[i / TABLE_SLOTS], owner[i] >> TABLE_TAG_SHIFT);
         atom_prefetch(other[i]);
     }
     int most_room = 0;
-    for (int i = 0; i < SLOTS; i++) {
-        if (fixed[i / TABLE_SLOTS] || tentative(owner[i])) continue;
-        struct shift shift = {.from = (int)first + i};
-        const int room = room_for(owner[i] >> TABLE_TAG_SHIFT, other[i], now, &shift);
+    for (int i = 0; i < TABLE_LOOK_SLOTS; i++) {
+        if (fixed[i / TABLE_SLOTS] || table_is_tentative(owner[i])) continue;
+        struct table_shift shift = {.from = (int)first + i};
+        const int room = table_room_for(owner[i] >> TABLE_TAG_SHIFT, other[i], now, &shift);
         if (room <= most_room) continue;
         most_room = room;
         *best = shift;
@@ -404,27 +406,28 @@ static bool find_shift(const struct call *call, const struct look *look, int hom
 }
 
 /* A slot for a new key, or NOWHERE; *shifts: that of a key that can be shifted. */
-static int choose_slot(const struct call *call, const struct look *look, struct shift *shift, bool *shifts)
+static int choose_slot(const struct table_call *call, const struct table_look *look, struct table_shift *shift,
+                       bool *shifts)
 {
     *shifts = false;
     for (int home = 0; home < call->homes.count; home++) {
         const int place = choose_available(look, home, call->question->now);
-        if (place != NOWHERE) return place;
+        if (place != TABLE_NOWHERE) return place;
         *shifts = find_shift(call, look, home, shift);
         if (*shifts) return shift->from;
     }
-    return NOWHERE;
+    return TABLE_NOWHERE;
 }
 
 /* False when somebody was faster.  True: the slot is free, as the look says then. */
-static bool shift_key(const struct call *call, struct look *look, const struct shift *shift)
+static bool shift_key(const struct table_call *call, struct table_look *look, const struct table_shift *shift)
 {
     const uint64_t now = call->question->now, tag = look->owner[shift->from] >> TABLE_TAG_SHIFT;
     uint64_t time = shift->time, *from = &look->time[shift->from];
-    if (!claim_slot(shift->to, tag, shift->owner, &time, rested(time, now))) return false;
+    if (!claim_slot(shift->to, tag, shift->owner, &time, table_rested(time, now))) return false;
     uint64_t claimed = claimed_by(tag, shift->owner, time);
     if (!atom_swap(&shift->to->time, &time, table_time(time, now, table_ahead(*from, now)))) return false;
-    const uint64_t left = next_lap(fresh_time(*from, now));
+    const uint64_t left = table_next_lap(table_fresh_time(*from, now));
     if (!atom_swap(&look->slot[shift->from]->time, from, left)) return false;
     *from = left;
     atom_swap(&shift->to->owner, &claimed, claimed & ~(uint64_t)TABLE_TENTATIVE);
@@ -434,7 +437,7 @@ static bool shift_key(const struct call *call, struct look *look, const struct s
 /* ---- coming in ---- */
 
 /* No slot is idle, and nobody's is taken. */
-static void tell_full(const struct call *call, uint64_t ahead, uint64_t soonest)
+static void tell_full(const struct table_call *call, uint64_t ahead, uint64_t soonest)
 {
     const bool allow = call->table->when_full == TABLE_ALLOW;
     const struct verdict verdict = allow ? decide_at(call, ahead) : (struct verdict){false, 0};
@@ -442,45 +445,45 @@ static void tell_full(const struct call *call, uint64_t ahead, uint64_t soonest)
     call->answer->charged = 0;
 }
 
-static void take_into_use(struct call *call)
+static void take_into_use(struct table_call *call)
 {
     uint64_t unused = 0;
     atom_swap_full(call->question->part->in_use, &unused, 1);
-    call->homes = homes_of(call->table, call->question->part);
+    call->homes = table_homes_of(call->table, call->question->part);
 }
 
 /* True when there is an answer; false when the key may have a slot now. */
-static bool enter(struct call *call, struct look *look)
+static bool table_enter(struct table_call *call, struct table_look *look)
 {
     const struct table *table = call->table;
     const uint64_t now = call->question->now;
     const struct past past = past_of(call);
-    if (past.torn || !is_steady(look)) return false;
+    if (past.torn || !table_is_steady(look)) return false;
     const uint64_t displaced = owed_to_displaced(look, now);
     uint64_t ahead = most(past.owed, displaced);
-    struct shift shift = {0};
+    struct table_shift shift = {0};
     bool shifts;
     int place = choose_slot(call, look, &shift, &shifts);
-    const bool full = place == NOWHERE;
+    const bool full = place == TABLE_NOWHERE;
     if (full && call->homes.count == 1 && call->question->part != NULL) {
         take_into_use(call);
         return false;
     }
     if (full || displaced != 0) call->events |= TABLE_FULL;
     if (full && table->when_full < TABLE_DENY) place = choose_displaced(look, now);
-    if (place == NOWHERE) {
+    if (place == TABLE_NOWHERE) {
         tell_full(call, ahead, soonest_idle(look, now));
         return true;
     }
     if (!shifts && (!full || table->when_full == TABLE_INHERIT))
-        ahead = most(ahead, ahead_of(look->owner[place], look->time[place], now));
+        ahead = most(ahead, table_ahead_of(look->owner[place], look->time[place], now));
     const struct verdict verdict = decide_at(call, ahead);
     if (!writes(call, verdict)) {
         tell(call, verdict, ahead);
         return true;
     }
     if (shifts && !shift_key(call, look, &shift)) return false;
-    if (claim(call, look, place) && !full) call->events |= past.found ? TABLE_MOVED : TABLE_NEW;
+    if (claim_for_call(call, look, place) && !full) call->events |= past.found ? TABLE_MOVED : TABLE_NEW;
     return false;
 }
 
@@ -489,12 +492,12 @@ static bool enter(struct call *call, struct look *look)
 /* True when slot `own` is the only one that this key has in here and may be committed.  Either of two tentative ones
    may hold what the key owes.  One beside a committed one stays as it is: it may be the copy that somebody is just
    making, and if not, it is idle before long. */
-static bool stands_alone(const struct call *call, struct look *look, int own)
+static bool stands_alone(const struct table_call *call, struct table_look *look, int own)
 {
     const uint64_t now = call->question->now;
     for (int i = 0; i < look->count; i++) {
-        if (i == own || !is_own(look, i, call->tag)) continue;
-        if (!tentative(look->owner[i])) return false;
+        if (i == own || !table_look_is_own(look, i, call->tag)) continue;
+        if (!table_is_tentative(look->owner[i])) return false;
         const int stays = i < own ? i : own, goes = i < own ? own : i;
         const uint64_t owed = table_ahead(look->time[goes], now);
         const uint64_t raised = table_time(look->time[stays], now, owed);
@@ -509,21 +512,21 @@ static bool stands_alone(const struct call *call, struct look *look, int own)
 
 /* [behind a claim] All places where others may claim a slot for this key are looked at from here on.  False: the table
    has grown. */
-static bool knows_all(struct call *call)
+static bool knows_all(struct table_call *call)
 {
     atom_fence_full();
-    call->homes = homes_of(call->table, call->question->part);
+    call->homes = table_homes_of(call->table, call->question->part);
     return !outgrown(call->table);
 }
 
 /* Whoever finds a tentative slot of his key brings it to its end, one way or the other. */
-static void settle_claim(const struct call *call, const struct look *found, int own)
+static void settle_claim(const struct table_call *call, const struct table_look *found, int own)
 {
     const uint64_t now = call->question->now;
     const struct past past = past_of(call);
-    struct look look = look_at(&call->homes, call->question->hash);
-    if (past.torn || !is_steady(&look)) return;
-    if (look.owner[own] != found->owner[own] || !is_own(&look, own, call->tag)) return;
+    struct table_look look = table_look_at(&call->homes, call->question->hash);
+    if (past.torn || !table_is_steady(&look)) return;
+    if (look.owner[own] != found->owner[own] || !table_look_is_own(&look, own, call->tag)) return;
     if (!stands_alone(call, &look, own)) return;
     finish_displacing(&look, now);
     const uint64_t owed = most(past.owed, owed_to_displaced(&look, now));
@@ -539,26 +542,26 @@ static void settle_claim(const struct call *call, const struct look *found, int 
 
 /* ---- asking ---- */
 
-static void back_off(unsigned turn)
+static void table_back_off(unsigned turn)
 {
-    if (turn < BACK_OFF_AFTER) return;
-    for (unsigned i = 0; i < least(turn, BACK_OFF_MAX); i++) atom_pause();
+    if (turn < TABLE_BACK_OFF_AFTER) return;
+    for (unsigned i = 0; i < least(turn, TABLE_BACK_OFF_MAX); i++) atom_pause();
 }
 
 void table_ask_slowly(struct table *table, const struct table_question *question, struct table_answer *answer)
 {
-    struct call call = {.table = table,
-                        .question = question,
-                        .answer = answer,
-                        .homes = homes_of(table, question->part),
-                        .tag = table_tag(question->hash)};
+    struct table_call call = {.table = table,
+                              .question = question,
+                              .answer = answer,
+                              .homes = table_homes_of(table, question->part),
+                              .tag = table_tag(question->hash)};
     for (unsigned turn = 0; turn < TABLE_TURNS_MAX; turn++) {
-        back_off(turn);
-        struct look look;
-        const int own = look_for(&look, &call.homes, question->hash);
-        if (own == NOWHERE) {
-            if (enter(&call, &look)) return;
-        } else if (tentative(look.owner[own])) {
+        table_back_off(turn);
+        struct table_look look;
+        const int own = table_look_for(&look, &call.homes, question->hash);
+        if (own == TABLE_NOWHERE) {
+            if (table_enter(&call, &look)) return;
+        } else if (table_is_tentative(look.owner[own])) {
             if (!knows_all(&call)) {
                 *answer = (struct table_answer){TABLE_UNKNOWN, 0, 0, 0};
                 return;

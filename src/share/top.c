@@ -36,7 +36,7 @@ enum { LOCK_TRIES = 1000, INDEX_SPARSE = 2, NOBODY = UINT16_MAX };
 
 _Static_assert(sizeof(weir_top) == 3 * sizeof(uint64_t) + WEIR_TOP_KEY_SIZE, "no gap that nobody writes");
 
-struct counter {
+struct top_counter {
     uint64_t hash, over;
     uint32_t key_size, limit;
     uint16_t place, group;
@@ -51,7 +51,7 @@ struct group {
 
 /* Where the parts of one sketch are.  Inside are numbers, no pointers, so that a copy of its bytes is a sketch. */
 struct sketch {
-    struct counter *counter;
+    struct top_counter *counter;
     struct group *group;
     uint16_t *order; /* place to counter, the least count first */
     uint16_t *index; /* hash to counter, NOBODY where there is none; the next ones where it was taken */
@@ -82,7 +82,7 @@ static unsigned index_size(unsigned counters)
 
 static size_t sketch_bytes(unsigned counters)
 {
-    const size_t bytes = counters * (sizeof(struct counter) + sizeof(struct group) + sizeof(uint16_t)) +
+    const size_t bytes = counters * (sizeof(struct top_counter) + sizeof(struct group) + sizeof(uint16_t)) +
                          (index_size(counters) + 1) * sizeof(uint16_t);
     return (bytes + TOP_CACHE_LINE - 1) / TOP_CACHE_LINE * TOP_CACHE_LINE;
 }
@@ -108,7 +108,7 @@ static void sketch_open(const struct sketch *sketch)
     for (unsigned i = 0; i <= sketch->index_mask; i++) sketch->index[i] = NOBODY;
     for (unsigned i = 0; i < sketch->counters; i++) {
         sketch->order[i] = (uint16_t)i;
-        sketch->counter[i] = (struct counter){.place = (uint16_t)i};
+        sketch->counter[i] = (struct top_counter){.place = (uint16_t)i};
         sketch->group[i] = (struct group){.first = (uint16_t)(i + 1)};
     }
     sketch->group[0] = (struct group){.last = (uint16_t)(sketch->counters - 1)};
@@ -128,7 +128,7 @@ void top_open(struct top *top, void *memory, unsigned counters, void (*yield)(vo
 
 /* ---- who has which counter ---- */
 
-static bool is_of(const struct counter *counter, const struct identity *key)
+static bool is_of(const struct top_counter *counter, const struct identity *key)
 {
     return counter->hash == key->hash && counter->key_size == key->size &&
            memcmp(counter->key, key->bytes, key->kept) == 0;
@@ -144,16 +144,16 @@ static unsigned index_of(const struct sketch *sketch, const struct identity *key
     return at;
 }
 
-static struct identity identity_of(const struct counter *counter)
+static struct identity top_identity(const struct top_counter *counter)
 {
     return (struct identity){counter->hash, counter->key, counter->key_size,
                              (uint32_t)least(counter->key_size, WEIR_TOP_KEY_SIZE)};
 }
 
 /* Those behind the gap come nearer to where they want to be, so that no search ends too early. */
-static void index_remove(const struct sketch *sketch, const struct counter *counter)
+static void index_remove(const struct sketch *sketch, const struct top_counter *counter)
 {
-    const struct identity key = identity_of(counter);
+    const struct identity key = top_identity(counter);
     const unsigned mask = sketch->index_mask;
     unsigned gap = index_of(sketch, &key);
     for (unsigned at = (gap + 1) & mask; sketch->index[at] != NOBODY; at = (at + 1) & mask) {
@@ -167,7 +167,7 @@ static void index_remove(const struct sketch *sketch, const struct counter *coun
 
 /* ---- counting ---- */
 
-static void to_end_of_group(const struct sketch *sketch, struct counter *counter, uint16_t last)
+static void to_end_of_group(const struct sketch *sketch, struct top_counter *counter, uint16_t last)
 {
     const uint16_t other = sketch->order[last], self = sketch->order[counter->place];
     sketch->order[counter->place] = other;
@@ -182,7 +182,7 @@ static void free_group(const struct sketch *sketch, uint16_t number)
     *sketch->free = number;
 }
 
-static void count_up(const struct sketch *sketch, struct counter *counter)
+static void count_up(const struct sketch *sketch, struct top_counter *counter)
 {
     const uint16_t number = counter->group;
     struct group *group = &sketch->group[number];
@@ -205,15 +205,15 @@ static void count_up(const struct sketch *sketch, struct counter *counter)
     else group->last--;
 }
 
-static uint64_t count_of(const struct sketch *sketch, const struct counter *counter)
+static uint64_t count_of(const struct sketch *sketch, const struct top_counter *counter)
 {
     return sketch->group[counter->group].count;
 }
 
 /* The least counter changes hands. */
-static struct counter *take_over(const struct sketch *sketch, const struct identity *key)
+static struct top_counter *take_over(const struct sketch *sketch, const struct identity *key)
 {
-    struct counter *counter = &sketch->counter[sketch->order[0]];
+    struct top_counter *counter = &sketch->counter[sketch->order[0]];
     const uint64_t count = count_of(sketch, counter);
     if (count > 0) index_remove(sketch, counter);
     counter->hash = key->hash;
@@ -227,18 +227,18 @@ static struct counter *take_over(const struct sketch *sketch, const struct ident
 static void count(const struct sketch *sketch, const struct identity *key, uint32_t limit)
 {
     const uint16_t found = sketch->index[index_of(sketch, key)];
-    struct counter *counter = found != NOBODY ? &sketch->counter[found] : take_over(sketch, key);
+    struct top_counter *counter = found != NOBODY ? &sketch->counter[found] : take_over(sketch, key);
     counter->limit = limit;
     count_up(sketch, counter);
 }
 
-static bool try_lock(struct top_head *head)
+static bool top_try_lock(struct top_head *head)
 {
     uint64_t expected = 0;
     return atom_load(&head->lock) == 0 && atom_swap(&head->lock, &expected, 1);
 }
 
-static void unlock(struct top_head *head)
+static void top_unlock(struct top_head *head)
 {
     atom_store_release(&head->lock, 0);
 }
@@ -246,7 +246,7 @@ static void unlock(struct top_head *head)
 void top_add(struct top *top, unsigned slot, uint64_t hash, const void *bytes, size_t size, uint32_t limit)
 {
     struct top_head *head = &top->head[slot % TOP_STRIPES];
-    if (!try_lock(head)) {
+    if (!top_try_lock(head)) {
         atom_add(&head->missed, 1);
         return;
     }
@@ -255,13 +255,13 @@ void top_add(struct top *top, unsigned slot, uint64_t hash, const void *bytes, s
     const struct sketch sketch = sketch_at(top, slot % TOP_STRIPES);
     atom_store(&head->total, atom_load(&head->total) + 1);
     count(&sketch, &key, limit);
-    unlock(head);
+    top_unlock(head);
 }
 
 /* ---- reading ---- */
 
 /* Of copies: what a key without a counter there may have come to. */
-struct copies {
+struct top_copies {
     struct sketch sketch[TOP_STRIPES];
     uint64_t without[TOP_STRIPES];
     uint64_t missed;
@@ -270,20 +270,20 @@ struct copies {
 static bool lock_to_read(const struct top *top, struct top_head *head)
 {
     for (int i = 0; i < LOCK_TRIES; i++) {
-        if (try_lock(head)) return true;
+        if (top_try_lock(head)) return true;
         top->yield();
     }
     return false;
 }
 
-static void copy(struct top *top, unsigned stripe, struct copies *copies)
+static void copy(struct top *top, unsigned stripe, struct top_copies *copies)
 {
     struct top_head *head = &top->head[stripe];
     const struct sketch from = sketch_at(top, stripe), to = sketch_at(top, TOP_STRIPES + stripe);
     copies->sketch[stripe] = to;
     if (lock_to_read(top, head)) {
         memcpy(to.counter, from.counter, sketch_bytes(top->counters));
-        unlock(head);
+        top_unlock(head);
         copies->without[stripe] = to.group[to.counter[to.order[0]].group].count;
     } else {
         sketch_open(&to);
@@ -293,9 +293,9 @@ static void copy(struct top *top, unsigned stripe, struct copies *copies)
 }
 
 /* Adds up what the sketches have of this key; false when it was met in one before `stripe`. */
-static bool join(const struct copies *copies, unsigned stripe, const struct counter *counter, weir_top *key)
+static bool top_join(const struct top_copies *copies, unsigned stripe, const struct top_counter *counter, weir_top *key)
 {
-    const struct identity identity = identity_of(counter);
+    const struct identity identity = top_identity(counter);
     uint64_t largest = 0;
     *key = (weir_top){copies->missed, copies->missed, counter->key_size, counter->limit, {0}};
     memcpy(key->key, counter->key, identity.kept);
@@ -303,7 +303,7 @@ static bool join(const struct copies *copies, unsigned stripe, const struct coun
         const struct sketch *sketch = &copies->sketch[i];
         const uint16_t found = sketch->index[index_of(sketch, &identity)];
         if (found != NOBODY && i < stripe) return false;
-        const struct counter *here = found != NOBODY ? &sketch->counter[found] : NULL;
+        const struct top_counter *here = found != NOBODY ? &sketch->counter[found] : NULL;
         const uint64_t denied = here != NULL ? count_of(sketch, here) : copies->without[i];
         key->denied += denied;
         key->over += here != NULL ? here->over : denied;
@@ -335,15 +335,15 @@ static size_t insert(weir_top *out, size_t room, size_t used, const weir_top *ke
 
 size_t top_read(struct top *top, weir_top *out, size_t count)
 {
-    struct copies copies = {.missed = 0};
+    struct top_copies copies = {.missed = 0};
     size_t used = 0;
     weir_top key;
     for (unsigned stripe = 0; stripe < TOP_STRIPES; stripe++) copy(top, stripe, &copies);
     for (unsigned stripe = 0; stripe < TOP_STRIPES; stripe++) {
         const struct sketch *sketch = &copies.sketch[stripe];
         for (unsigned i = 0; i < top->counters; i++) {
-            const struct counter *counter = &sketch->counter[i];
-            if (count_of(sketch, counter) == 0 || !join(&copies, stripe, counter, &key)) continue;
+            const struct top_counter *counter = &sketch->counter[i];
+            if (count_of(sketch, counter) == 0 || !top_join(&copies, stripe, counter, &key)) continue;
             used = insert(out, count, used, &key);
         }
     }

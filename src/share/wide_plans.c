@@ -38,27 +38,27 @@
 #include "core/algorithm.h"
 #include "core/num.h"
 
-enum { LINE = 64, HOMES = 2, NO_WAY = WIDE_WAYS, SHARE = 8 };
+enum { PLANS_LINE = 64, PLAN_HOMES = 2, NO_WAY = WIDE_WAYS, PLANS_SHARE = 8 };
 enum { ALL_WAYS = (1 << WIDE_WAYS) - 1 };
 
 static const uint64_t ODD = UINT64_C(0x9e3779b97f4a7c15);
 static const uint64_t SOME_FROM = 16 << 10;
 
-_Static_assert(sizeof(struct wide_set) == LINE, "a set is one cache line");
+_Static_assert(sizeof(struct wide_set) == PLANS_LINE, "a set is one cache line");
 
 /* ---- where things are ---- */
 
 uint64_t wide_plans_bytes(uint64_t sets)
 {
     const uint64_t bytes = sets * (sizeof(struct wide_set) + WIDE_WAYS * sizeof(struct wide_plan));
-    return (bytes + LINE - 1) / LINE * LINE;
+    return (bytes + PLANS_LINE - 1) / PLANS_LINE * PLANS_LINE;
 }
 
 uint64_t wide_sets_beside(uint64_t slots_bytes)
 {
     uint64_t sets = WIDE_SETS_SOME;
     if (slots_bytes < SOME_FROM) return WIDE_SETS_FEW;
-    while (sets < WIDE_SETS_MANY && slots_bytes >= SHARE * wide_plans_bytes(2 * sets)) sets *= 2;
+    while (sets < WIDE_SETS_MANY && slots_bytes >= PLANS_SHARE * wide_plans_bytes(2 * sets)) sets *= 2;
     return sets;
 }
 
@@ -78,7 +78,7 @@ struct wide_plans wide_plans_at(void *memory, uint64_t sets)
 }
 
 /* The two sets where it may be: never the same. */
-static void homes_of(struct wide_plans plans, uint64_t fingerprint, uint64_t home[HOMES])
+static void plan_homes(struct wide_plans plans, uint64_t fingerprint, uint64_t home[PLAN_HOMES])
 {
     const uint64_t high = fingerprint >> 32;
     home[0] = fingerprint & (plans.sets - 1);
@@ -128,9 +128,9 @@ static void use(struct wide_set *set, unsigned way)
 
 bool wide_plans_know(struct wide_plans plans, uint64_t fingerprint)
 {
-    uint64_t home[HOMES];
-    homes_of(plans, fingerprint, home);
-    for (int i = 0; i < HOMES; i++) {
+    uint64_t home[PLAN_HOMES];
+    plan_homes(plans, fingerprint, home);
+    for (int i = 0; i < PLAN_HOMES; i++) {
         const unsigned way = way_of(&plans.set[home[i]], fingerprint);
         if (way == NO_WAY) continue;
         use(&plans.set[home[i]], way);
@@ -141,9 +141,9 @@ bool wide_plans_know(struct wide_plans plans, uint64_t fingerprint)
 
 bool wide_plans_find(struct wide_plans plans, uint64_t fingerprint, struct wide_plan *plan)
 {
-    uint64_t home[HOMES];
-    homes_of(plans, fingerprint, home);
-    for (int i = 0; i < HOMES; i++) {
+    uint64_t home[PLAN_HOMES];
+    plan_homes(plans, fingerprint, home);
+    for (int i = 0; i < PLAN_HOMES; i++) {
         const unsigned way = way_of(&plans.set[home[i]], fingerprint);
         if (way == NO_WAY) continue;
         *plan = *plan_at(plans, home[i], way);
@@ -174,11 +174,11 @@ static bool is_free(const struct wide_set *set, unsigned way)
 }
 
 /* The way that may be had, of those that are `fit`, in the set that has more of them; false: neither has one. */
-static bool pick(struct wide_plans plans, const uint64_t home[HOMES], bool (*fit)(const struct wide_set *, unsigned),
-                 uint64_t *set, unsigned *way)
+static bool pick(struct wide_plans plans, const uint64_t home[PLAN_HOMES],
+                 bool (*fit)(const struct wide_set *, unsigned), uint64_t *set, unsigned *way)
 {
     unsigned most_fit = 0;
-    for (int i = 0; i < HOMES; i++) {
+    for (int i = 0; i < PLAN_HOMES; i++) {
         unsigned fitting = 0, first = NO_WAY;
         for (unsigned at = WIDE_WAYS; at-- > 0;) {
             if (!fit(&plans.set[home[i]], at)) continue;
@@ -195,10 +195,10 @@ static bool pick(struct wide_plans plans, const uint64_t home[HOMES], bool (*fit
 
 void wide_plans_remember(struct wide_plans plans, uint64_t fingerprint, struct rules rules)
 {
-    uint64_t home[HOMES], set = 0;
+    uint64_t home[PLAN_HOMES], set = 0;
     unsigned way = 0;
     if (wide_plans_know(plans, fingerprint)) return;
-    homes_of(plans, fingerprint, home);
+    plan_homes(plans, fingerprint, home);
     if (!pick(plans, home, is_free, &set, &way) && !pick(plans, home, is_unused, &set, &way)) set = home[0];
     struct wide_plan *plan = plan_at(plans, set, way);
     atom_store(&plans.set[set].fingerprint[way], 0);

@@ -17,7 +17,7 @@
 #include "core/clock.h"
 #include "core/decide_inline.h"
 
-enum { BACK_OFF_AFTER = 2, BACK_OFF_MAX = 32 };
+enum { WORD_BACK_OFF_AFTER = 2, WORD_BACK_OFF_MAX = 32 };
 
 static const uint64_t CLOCK_MAX = UINT64_C(1) << 61;
 
@@ -45,10 +45,10 @@ static void store_rule(struct word *word, unsigned index, const struct rule *rul
 
 /* Contention costs less when losers step back; the first failure is often chance.  With two cores it is worth a factor
    of two, and that does not depend on the numbers much. */
-static void back_off(unsigned failures)
+static void word_back_off(unsigned failures)
 {
-    if (failures < BACK_OFF_AFTER) return;
-    const unsigned pauses = failures < 6 ? 1U << (failures - 1) : BACK_OFF_MAX;
+    if (failures < WORD_BACK_OFF_AFTER) return;
+    const unsigned pauses = failures < 6 ? 1U << (failures - 1) : WORD_BACK_OFF_MAX;
     for (unsigned i = 0; i < pauses; i++) atom_pause();
 }
 
@@ -86,7 +86,7 @@ static void decide_one(const struct rule *rule, uint64_t *value, const struct as
 bool word_decide(struct word *word, const struct ask *ask, weir_decision *decision)
 {
     uint64_t raw = atom_load_acquire(&word->value);
-    for (unsigned failures = 0;; back_off(++failures)) {
+    for (unsigned failures = 0;; word_back_off(++failures)) {
         const union rule_words copy = copy_rule(word, word_index(raw));
         const bool elsewhere = copy.rule.algorithm == ALGORITHM_ELSEWHERE;
         uint64_t value = word_value(raw);
@@ -117,7 +117,7 @@ static void raise_high(struct word *word, uint64_t value)
 bool word_settle(struct word *word, uint64_t now_ns, const weir_decision *decision, uint64_t actual)
 {
     uint64_t raw = atom_load_acquire(&word->value);
-    for (unsigned failures = 0;; back_off(++failures)) {
+    for (unsigned failures = 0;; word_back_off(++failures)) {
         const struct rule rule = copy_rule(word, word_index(raw)).rule;
         uint64_t value = word_value(raw);
         const uint64_t out = atom_load_acquire(&word->out);
@@ -148,7 +148,7 @@ bool word_trade(struct word *word, const struct trade *trade, struct lease_slice
 {
     uint64_t told = trade->held, raw = atom_load_acquire(&word->value);
     bool here;
-    for (unsigned failures = 0;; back_off(++failures)) {
+    for (unsigned failures = 0;; word_back_off(++failures)) {
         const struct rule rule = copy_rule(word, word_index(raw)).rule;
         uint64_t value = word_value(raw);
         const uint64_t out = subtract_to_zero(atom_load_acquire(&word->out), told - trade->held);
@@ -178,7 +178,7 @@ bool word_trade(struct word *word, const struct trade *trade, struct lease_slice
 }
 
 /* No value that any word of this limiter ever held is above this. */
-static uint64_t highest(const struct word *word, uint64_t value)
+static uint64_t word_highest(const struct word *word, uint64_t value)
 {
     return most(value, atom_load(&word->high));
 }
@@ -197,14 +197,14 @@ void word_close(struct word *word, struct rule *rule, uint64_t *value)
     *rule = copy_rule(word, index).rule;
     store_elsewhere(word, 1 - index);
     do {
-        above = least(highest(word, word_value(raw)) + 1, WORD_VALUE_MAX);
+        above = least(word_highest(word, word_value(raw)) + 1, WORD_VALUE_MAX);
     } while (!atom_swap(&word->value, &raw, word_raw(1 - index, above)));
     *value = word_value(raw);
 }
 
 uint64_t word_anchor(const struct word *word)
 {
-    const uint64_t last = highest(word, word_value(atom_load(&word->value)));
+    const uint64_t last = word_highest(word, word_value(atom_load(&word->value)));
     return last >= CLOCK_MAX ? 1 : last + 1;
 }
 

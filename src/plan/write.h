@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   writer.h - text into a buffer of the caller, cut where it ends, with the length it needed.
+   write.h - text into a buffer of the caller, cut where it ends, with the length it needed.
 
-   See writer.c. */
-#ifndef WEIR_PLAN_WRITER_H
-#define WEIR_PLAN_WRITER_H
+   See write.c. */
+#ifndef WEIR_PLAN_WRITE_H
+#define WEIR_PLAN_WRITE_H
 
 #include <stddef.h>
 #include <stdint.h>

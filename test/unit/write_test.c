@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   writer_test.c - waits in words: rounded up, in at most two units.
+   write_test.c - waits in words: rounded up, in at most two units.
 
    May touch: its own buffer.  Promises: a row on each side of every place where the words change; whatever the wait,
    the words say no less.  Leaves to others: the other writers, which the texts and explanations show. */
@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "plan/writer.h"
+#include "plan/write.h"
 #include "unit/random.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof(array)[0])
