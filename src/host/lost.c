@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   lost.c - a mapped file that somebody cut off: whoever touches what is gone gets SIGBUS.
+   What happens when a mapped file is truncated by another process: the first access to the missing part raises SIGBUS.
 
-   There is no way on from there: what was decided by the file is gone with it.  So the process says which file and
-   ends, with a status of its own.
-
-   May touch: the signal's handler of the process.  Promises: as map.h.  Leaves to others: whether this process wants
-   that; a library does not. */
+   There is no way to continue, since the decisions in the file are gone with it.  So the process names the file and
+   exits with a status of its own.  A program may choose that; a library does not. */
 #include "host/map.h"
 
 #include <signal.h>
@@ -15,7 +12,7 @@
 
 enum { LOST_MESSAGE_SIZE = 4700 };
 
-static char lost_message[LOST_MESSAGE_SIZE]; /* written before the handler is there */
+static char lost_message[LOST_MESSAGE_SIZE]; /* written before the handler is installed */
 static int lost_status;
 
 static void on_lost(int number, siginfo_t *info, void *context)
@@ -23,10 +20,10 @@ static void on_lost(int number, siginfo_t *info, void *context)
     (void)context;
     if (info->si_code == BUS_ADRERR) {
         const ssize_t written = write(STDERR_FILENO, lost_message, strlen(lost_message));
-        (void)written; /* whether or not somebody reads it */
+        (void)written; /* there is nothing to do if it fails */
         _exit(lost_status);
     }
-    signal(number, SIG_DFL); /* it comes again */
+    signal(number, SIG_DFL); /* the signal is raised again */
 }
 
 void host_end_when_lost(const char *path, int exit_status)

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT
-   memory.c - how much memory this process may still take before it is killed for it.
+   How much memory this process may still use before it is killed for it.
 
-   The machine says what it has available; each cgroup on the way from this process's to the root may say that it has
-   less.  What a cgroup uses counts the files that it has read, which go when the memory is needed: those that were not
-   read of late are taken off.
+   The machine reports what it has available, and each cgroup on the path from this process's to the root may have less.
+   The usage of a cgroup includes the files that it has read, whose pages are freed when memory is needed; so the pages
+   that were not read recently are subtracted.
 
        /proc/self/cgroup   0::PATH          /sys/fs/cgroup/PATH/memory.max, memory.current
                            N:memory:PATH    /sys/fs/cgroup/memory/PATH/memory.limit_in_bytes, memory.usage_in_bytes
 
-   In a container PATH may be that of the machine, and what is mounted the container's own: what is not there is left
-   out, and the mount's own folder is the last on the way.
-
-   May touch: /proc, /sys/fs/cgroup.  Promises: what cannot be read says nothing.  Leaves to others: refusing. */
+   In a container PATH may be the path on the machine, while the container's own tree is mounted.  Directories that do
+   not exist are skipped, and the mount point itself is the last one.  What cannot be read sets no bound. */
 #include "host/memory.h"
 
 #include <inttypes.h>
@@ -22,7 +20,7 @@
 
 enum { PATH_SIZE = 1024, LINE_SIZE = 1024 };
 
-/* What the files of one version of cgroups are called. */
+/* The file names of one version of cgroups. */
 struct cgroup {
     const char *mount, *most, *used, *unneeded;
 };
@@ -32,7 +30,7 @@ static const struct cgroup versions[] = {
     {"/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "},
 };
 
-/* The number behind the first line's beginning that is this word; false: there is none. */
+/* The number in the first line that begins with `word`; false if there is none. */
 static bool memory_read_number(const char *path, const char *word, uint64_t *number)
 {
     char line[LINE_SIZE];
@@ -43,7 +41,7 @@ static bool memory_read_number(const char *path, const char *word, uint64_t *num
     while (!found && fgets(line, sizeof line, file) != NULL) {
         char *end = line;
         if (strncmp(line, word, length) == 0) *number = strtoull(line + length, &end, 10);
-        found = end > line + length; /* "max" is none */
+        found = end > line + length; /* "max" is not a number */
     }
     fclose(file);
     return found;
@@ -79,7 +77,7 @@ static void ask_cgroup(struct host_memory *memory, const struct cgroup *version,
     keep_least(memory, most > used ? most - used : 0, path + strlen(root));
 }
 
-/* The process's own group and all above it. */
+/* Checks the process's own group and all groups above it. */
 static void ask_cgroups(struct host_memory *memory, const struct cgroup *version, const char *root, char *group)
 {
     for (;;) {
@@ -90,7 +88,8 @@ static void ask_cgroups(struct host_memory *memory, const struct cgroup *version
     }
 }
 
-/* "4:cpu,memory:/system.slice/weir.service": the version of its memory, NULL where it is another one's. */
+/* Parses "4:cpu,memory:/system.slice/weir.service": the version of the memory controller, NULL if the line is for
+   others. */
 static const struct cgroup *memory_read_line(char *line, char **group)
 {
     char *rest, *controllers = strchr(line, ':');

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   thread.c - numbers for threads, a mutex, aligned memory.
+   Thread indexes, a mutex, aligned memory.
 
-   A thread keeps its number until it exits, so what is indexed by it is written by one thread at a time and needs no
-   lock and no atomic addition.
-
-   May touch: one word, two lists and a count of the process, all only here.  Promises: as thread.h.  Leaves to others:
-   what is indexed. */
+   A thread keeps its index until it exits.  So data at that index is written by one thread at a time, and needs no lock
+   and no atomic addition. */
 #include "host/thread.h"
 
 #include <sched.h>
@@ -15,10 +12,10 @@
 
 enum { CACHE_LINE = 64 };
 
-static _Atomic uint64_t slots_taken; /* a bit each */
+static _Atomic uint64_t slots_taken; /* one bit each */
 static _Atomic uint64_t fork_count;
 static pthread_once_t thread_once = PTHREAD_ONCE_INIT;
-static int prepared = -1; /* 0, or why not; see host_prepare */
+static int prepared = -1; /* 0, or an errno value; see host_prepare */
 static pthread_key_t at_exit_key;
 static pthread_mutex_t watches_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct host_watch *watches;
@@ -45,7 +42,7 @@ static struct host_watch *next_of_this_thread(void)
     return watch;
 }
 
-/* The key holds the slot + 1, as a pointer, because NULL would not be called back. */
+/* The key holds the slot + 1 as a pointer, because the destructor is not called for NULL. */
 static void release(void *slot)
 {
     const uintptr_t number = (uintptr_t)slot - 1;
@@ -55,7 +52,7 @@ static void release(void *slot)
     atomic_fetch_and_explicit(&slots_taken, ~(UINT64_C(1) << number), memory_order_release);
 }
 
-/* So that the lists, and all that is held, are whole in the child. */
+/* Keeps the lists, and everything that the watches protect, consistent in the child. */
 static void before_fork(void)
 {
     pthread_mutex_lock(&watches_mutex);
@@ -73,7 +70,7 @@ static void after_fork(void)
     call_let_go(false);
 }
 
-/* Of all threads only this one is here; and it has none any more that it shares. */
+/* The child has only this thread, whose slot is then shared with no other. */
 static void keep_own_slot(void)
 {
     const unsigned plus_1 = host_slot_plus_1;
@@ -102,7 +99,7 @@ static void prepare(void)
     if (prepared != 0) pthread_key_delete(at_exit_key);
 }
 
-/* When the library is unloaded, threads that used it go on, and end without it. */
+/* When the library is unloaded, threads that used it go on, and later exit without it. */
 static __attribute__((destructor)) void leave(void)
 {
     if (prepared == 0) pthread_key_delete(at_exit_key);
@@ -131,7 +128,7 @@ static unsigned claim_thread_slot(void)
     return HOST_SLOTS;
 }
 
-/* Apart, so that what every call does needs no stack. */
+/* A function of its own, so that the fast path needs no stack. */
 static __attribute__((noinline)) unsigned first_slot(void)
 {
     host_prepare();
@@ -153,7 +150,7 @@ const _Atomic uint64_t *host_forks_counter(void)
 
 void host_watch_open(struct host_watch *watch)
 {
-    /* So that the end of this thread is noticed, even if it has begun and this is called on the way. */
+    /* Takes a slot so that the exit of this thread is noticed, even if it has begun already. */
     const unsigned slot = host_slot();
     pthread_setspecific(at_exit_key, (void *)(uintptr_t)(slot + 1));
     watch->thread = &host_slot_plus_1;

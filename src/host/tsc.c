@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   tsc.c - the line between two clocks, its checks, and the processor that has a counter.
-
-   May touch: the processor's counter, the kernel's clock, one file of /sys; one clock of the process and a word of each
-   thread, only here.  Promises: as tsc.h.  Leaves to others: what to do with the time. */
+   The mapping between two clocks, its checks, and the processors that have a counter. */
 #include "host/tsc.h"
 
 #include <pthread.h>
@@ -19,18 +16,19 @@
 #endif
 
 enum {
-    FRACTION_BITS = 32, /* of a multiplier */
-    NARROW_NS = 200,    /* a pair known this well is not tried for again */
-    WIDE_NS = 300,      /* one known worse says nothing */
+    FRACTION_BITS = 32, /* of the multiplier */
+    NARROW_NS = 200,    /* a pair this precise is good enough */
+    WIDE_NS = 300,      /* a pair less precise than this is useless */
     TRIES = 4,
-    LATE_NS = 1000,     /* how far off the line a pair may lie, beside half its width */
-    STEERED_SHIFT = 10, /* and 1/2^10 of the time: the kernel steers its clock by 500 ppm, the pace is known to 300 */
-    PACE_SHIFT = 8,     /* the pace stays within 1/2^8 of the first */
+    LATE_NS = 1000, /* how far a pair may lie off the line, beside half its width */
+    STEERED_SHIFT =
+        10, /* and 1/2^10 of the elapsed time: the kernel steers its clock by 500 ppm, the rate is known to 300 */
+    PACE_SHIFT = 8, /* the rate stays within 1/2^8 of the first */
     BASE_NS = 64000000,
-    CHECK_AGAIN_NS = HOST_TSC_CHECK_NS / 4 /* a check that says nothing, or is asked for early, is not done sooner */
+    CHECK_AGAIN_NS = HOST_TSC_CHECK_NS / 4 /* after a check that failed or came early */
 };
 
-/* The processors whose counter is read have it; the others only have to compile. */
+/* The processors whose counter is read have 128-bit integers; on the others this only has to compile. */
 #if defined(__SIZEOF_INT128__)
 __extension__ typedef unsigned __int128 tsc_wide;
 #else
@@ -61,7 +59,7 @@ static inline enum host_tsc_age tsc_read_line(const struct host_tsc *clock, uint
     const uint64_t from = tsc_load(&line->tsc), from_ns = tsc_load(&line->ns), floor_ns = tsc_load(&line->floor_ns);
     const uint64_t multiplier = tsc_load(&line->multiplier), check = tsc_load(&line->check);
     if (number == 0 || atomic_load_explicit(&clock->number, memory_order_relaxed) != number) return HOST_TSC_NONE;
-    const uint64_t passed = tsc - from; /* huge when it was read just before the line was drawn */
+    const uint64_t passed = tsc - from; /* huge if the counter was read just before the line was replaced */
     if (passed > 2 * check) return HOST_TSC_NONE;
     const uint64_t there_ns = from_ns + (passed * multiplier >> FRACTION_BITS); /* 2^21 ns at most: no overflow */
     *ns = there_ns > floor_ns ? there_ns : floor_ns;
@@ -73,7 +71,7 @@ enum host_tsc_age host_tsc_read(const struct host_tsc *clock, uint64_t tsc, uint
     return tsc_read_line(clock, tsc, ns);
 }
 
-/* A counter that is not used is not read either: that takes half as long as the kernel's clock. */
+/* A counter that is not in use is not read, since that takes half as long as the kernel's clock. */
 static inline enum host_tsc_age read_counter(const struct host_tsc *clock, uint64_t (*tsc)(void), uint64_t *ns)
 {
     if (atomic_load_explicit(&clock->number, memory_order_relaxed) == 0) return HOST_TSC_NONE;
@@ -100,7 +98,7 @@ static void publish(struct host_tsc *clock, const struct host_tsc_pair *pair, ui
     tsc_store(&clock->number, number);
 }
 
-/* ns per count since the base, 0 when that cannot be: a counter that stands still, goes back or jumps. */
+/* ns per count since the base; 0 if that is impossible: the counter stopped, went back or jumped. */
 static uint64_t pace_of(const struct host_tsc *clock, const struct host_tsc_pair *pair)
 {
     if (pair->tsc <= clock->base.tsc || pair->ns <= clock->base.ns) return 0;
@@ -111,7 +109,7 @@ static uint64_t pace_of(const struct host_tsc *clock, const struct host_tsc_pair
     return off <= first >> PACE_SHIFT ? pace : 0;
 }
 
-/* Whether the pair lies where the line in force may have it.  *floor_ns: what readers have been told at most. */
+/* True if the pair lies where the line in force allows it.  *floor_ns: the latest time that readers may have got. */
 static bool agrees(const struct host_tsc *clock, const struct host_tsc_pair *pair, uint64_t *floor_ns)
 {
     const struct host_tsc_line *line = &clock->line[clock->numbers & 1];
@@ -150,9 +148,9 @@ void host_tsc_meet(struct host_tsc *clock, const struct host_tsc_pair *pair)
     publish(clock, pair, floor_ns, pace);
 }
 
-/* ---- whoever comes by ---- */
+/* ---- checks by the callers ---- */
 
-/* Of a few tries the one known best: a thread may be put aside between the readings. */
+/* The most precise of a few tries: the thread may be preempted between the readings. */
 static struct host_tsc_pair read_both(const struct host_tsc_source *source)
 {
     struct host_tsc_pair best = {.width_ns = UINT64_MAX};
@@ -164,7 +162,7 @@ static struct host_tsc_pair read_both(const struct host_tsc_source *source)
     return best;
 }
 
-/* A child has what its parent's other threads were about to do, and not the threads: it starts anew. */
+/* A child has the half-done work of its parent's other threads, but not those threads, so it starts again. */
 static bool tsc_try_lock(struct host_tsc *clock, uint64_t forks)
 {
     uint64_t held = atomic_load_explicit(&clock->lock, memory_order_relaxed);
@@ -180,7 +178,7 @@ static bool tsc_try_lock(struct host_tsc *clock, uint64_t forks)
     return true;
 }
 
-/* due_ns: what the line says, where it still may. */
+/* due_ns is the time by the line, if it still may be used. */
 static uint64_t check(struct host_tsc *clock, const struct host_tsc_source *source, enum host_tsc_age age,
                       uint64_t due_ns)
 {
@@ -246,7 +244,7 @@ static bool runs_at_one_pace(void)
 
 #endif
 
-/* The kernel has compared the counters of all processors, and knows machines whose counter is not what it seems. */
+/* The kernel has compared the counters of all processors, and knows machines whose counter is unreliable. */
 static bool kernel_uses_it(void)
 {
     char name[16] = "";

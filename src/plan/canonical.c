@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   canonical.c - what a limit says, back as text with nothing implied: reading it again gives the same limit.
-
-   May touch: the writer's buffer.  Promises: text_read(text_write(x)) == x.  Leaves to others: reading (text.c). */
+   A limit as text again, with nothing implied: text_read(text_write(limit)) gives the same limit. */
 #include <string.h>
 
 #include "core/algorithm.h"

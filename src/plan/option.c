@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   The options of a limit: the table, and how each type of value is read and written.  A new option is a row here, a
-   number in core/limit.h, and an entry of weir-limit(7).
+   The table of options, and how each type of value is read and written.  A new option is a row here, a number in
+   core/limit.h and an entry in weir-limit(7).
 
-   The order of the rows is that of enum option_kind, in which the canonical text has them. */
+   The rows are in the order of enum option_kind, which is the order of the canonical text. */
 #include "plan/option.h"
 
 #include <stddef.h>
@@ -70,7 +70,7 @@ int option_find(const char *word, size_t size)
     return found;
 }
 
-/* A bit for each option that belongs to it. */
+/* A bit for each option that the algorithm accepts. */
 static uint32_t options_of(int algorithm)
 {
     const struct algorithm *row = algorithm_named((unsigned)algorithm);
@@ -194,7 +194,7 @@ static bool is_said(const struct option_row *row, const struct limit *limit)
 {
     const char *place = (const char *)limit + (row->said != 0 ? row->said : row->place);
     if (row->type == TYPE_FACTOR) return ((const struct decimal *)(const void *)place)->digits != 0;
-    return row->type != TYPE_LATER && *(const uint8_t *)place != 0; /* a bool, or one of some words */
+    return row->type != TYPE_LATER && *(const uint8_t *)place != 0; /* a bool or a choice */
 }
 
 static void write_value(struct writer *writer, const struct option_row *row, const struct limit *limit)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
-   The options behind a rate, "burst=20 algorithm=gcra": which were said, and the algorithm that they and the use bring.
-   An option that is said twice, without its value, or with another algorithm's name is a mistake at its column. */
+   The options behind a rate, as in "burst=20 algorithm=gcra", and the algorithm that they and the intended use select.
+   An option that is given twice, lacks its value or does not belong to the algorithm is an error at its column. */
 #include <string.h>
 
 #include "core/algorithm.h"
@@ -32,7 +32,7 @@ static bool read_option(struct reader *reader)
     return reader_at_end(reader) ? true : reader_fail(reader, reader->at, "expected a space, \";\" or the end");
 }
 
-/* Says also which algorithms know it. */
+/* The error also says which algorithms accept the option. */
 static bool foreign_option(struct reader *reader, int option)
 {
     const char *before = "; it goes with ";
@@ -48,7 +48,7 @@ static bool foreign_option(struct reader *reader, int option)
     return false;
 }
 
-/* The algorithm that the options and the use bring when none was said, and whether all options belong to it. */
+/* Selects the algorithm from the options and the use when none was named, and checks that it accepts all options. */
 static bool choose_algorithm(struct reader *reader)
 {
     struct limit *limit = reader->limit;
@@ -73,7 +73,7 @@ static bool choose_algorithm(struct reader *reader)
     return true;
 }
 
-/* nginx's burst does not count the request that is being answered. */
+/* nginx's burst does not count the request that is being served. */
 static bool count_nginx_burst(struct reader *reader)
 {
     struct limit *limit = reader->limit;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
-   reader.c - characters, words, exact decimals and mistakes.
-
-   May touch: the reader.  Promises: never reads behind the final NUL; a number that does not fit is a mistake, not
-   another number.  Leaves to others: what the words mean. */
+   Characters, words, exact decimals and errors.  Nothing is read beyond the final NUL, and a number that does not fit
+   is an error, never another number. */
 #include "plan/reader.h"
 
 #include <string.h>

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT
-   spelling.c - a limit in the spelling of other tools, answered with the same limit as it is written here.
+   Errors for limits in the spelling of other tools: they show the same limit as weir writes it.
 
        rate=12000,1.1    1E6    100rps    12000,1.1,restart
 
-   nosqlbench, EngineBlock and load generators write these.  None is read, as a name or a verb in front of a number may
-   mean more there than a limit says; each is a mistake where it always was one, in the user's own numbers.
-
-   May touch: the reader's mistake.  Promises: what it tells the user to write is read here, where the numbers are ones
-   that a limit can have.  Leaves to others: what no other tool writes (reader.c). */
+   nosqlbench, EngineBlock and load generators write these.  weir accepts none of them, because a name or a verb beside
+   a number may mean more there than a limit says.  The suggestion has the user's own numbers, and weir accepts it
+   unless no limit can have those numbers. */
 #include <string.h>
 
 #include "core/num.h"
@@ -18,7 +16,7 @@
 
 enum { EXPONENT_MAX = 12 };
 
-/* Reads on from a copy, whose mistakes are nobody's. */
+/* A copy of the reader that reads ahead; its errors are discarded. */
 static struct reader copy_of(const struct reader *reader, size_t at, weir_error *scratch)
 {
     struct reader copy = *reader;
@@ -27,7 +25,7 @@ static struct reader copy_of(const struct reader *reader, size_t at, weir_error 
     return copy;
 }
 
-/* "E6", "e-3", or nothing. */
+/* Reads "E6", "e-3", or nothing. */
 static bool read_exponent(struct reader *copy, struct decimal *number)
 {
     struct decimal power;
@@ -53,7 +51,7 @@ static void write_ratio(struct writer *writer, struct decimal ratio)
     write_decimal(writer, ratio.digits, ratio.places);
 }
 
-/* "/min", "/5min": its own period, if there is one. */
+/* Writes the period that the text has, "/min" or "/5min"; false if it has none. */
 static bool write_same_period(struct writer *writer, struct reader *copy)
 {
     struct decimal number = {0, 0};
@@ -70,7 +68,7 @@ static bool write_same_period(struct writer *writer, struct reader *copy)
     return true;
 }
 
-/* The count and what stands behind it: a ratio, its own period, or the one that its word means. */
+/* The count, and behind it a ratio, the period that the text has, or the one that the rate word means. */
 static void write_spelling(struct writer *writer, struct reader *copy, struct decimal count, const char *period)
 {
     struct decimal ratio;
@@ -96,7 +94,7 @@ static bool fail_with_spelling(struct reader *reader, size_t at, const char *fir
     return false;
 }
 
-/* rate=12000: a name, and a number. */
+/* rate=12000: a name and a number. */
 static bool is_named(const struct reader *reader, size_t at, size_t size, char spelling[READER_SPELLING_SIZE])
 {
     weir_error scratch;
@@ -109,7 +107,7 @@ static bool is_named(const struct reader *reader, size_t at, size_t size, char s
     return true;
 }
 
-/* 12000,1.1,restart: the limit before it, as the user wrote it. */
+/* 12000,1.1,restart: suggests the limit before the verb, as the user wrote it. */
 static bool is_verb(const struct reader *reader, const char *start, size_t size, char spelling[READER_SPELLING_SIZE])
 {
     struct writer writer = {.out = spelling, .size = READER_SPELLING_SIZE};
@@ -150,7 +148,7 @@ bool reader_fail_no_ratio(struct reader *reader, size_t at)
     return false;
 }
 
-/* 1E6: `at` is where the E stands. */
+/* 1E6: `at` is the position of the E. */
 static bool is_power(const struct reader *reader, size_t at, char spelling[READER_SPELLING_SIZE])
 {
     weir_error scratch;

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT
-   text.c - reads the text of a limit.
+   The parser for the text of a limit.
 
        text  = limit , { ";" , limit }          limit  = rate , { space , option }
        rate  = count , [ unit ] , "/" , [ number ] , period  |  number , [ "," , ratio ]  |  number , "r/s"
 
-   One pass from left to right.  A mistake is reported once, at its column, with what was expected and an example; the
-   reading functions return false from there on.
-
-   May touch: its arguments.  Promises: any bytes are read without a fault; numbers are exact decimals.  Leaves to
-   others: the vocabulary (words.c), what the numbers mean (limit.c). */
+   It reads once from left to right.  The first error is reported at its column, with what was expected and an example;
+   from there on the reading functions return false.  Any bytes are safe to read, and numbers are exact decimals. */
 #include "plan/text.h"
 
 #include <string.h>
@@ -25,7 +22,7 @@ enum { TEXT_SECOND_NS = 1000000000, TEXT_SECONDS_A_MINUTE = 60 };
 static const char expected_rate[] = "expected a rate: a count, a slash and a period; for example 10/s";
 static const char expected_period[] = "expected a period: s, min, h, d, w; for example 10/s";
 
-/* The same count in so many times 30 days. */
+/* Suggests the same count in a multiple of 30 days. */
 static bool not_a_month(struct reader *reader, size_t at, struct decimal number)
 {
     char spelling[READER_SPELLING_SIZE];
@@ -96,7 +93,7 @@ static bool read_unit(struct reader *reader, size_t at, const char *start, size_
     return true;
 }
 
-/* 1000 for k and for kB; *bytes says which. */
+/* The factor: 1000 for k and for kB; *bytes says which. */
 static uint64_t suffix_of(const char *start, size_t size, bool *bytes)
 {
     const uint64_t factor = words_find_suffix(start, size);
@@ -104,7 +101,7 @@ static uint64_t suffix_of(const char *start, size_t size, bool *bytes)
     return *bytes ? words_find_suffix(start, size - 1) : factor;
 }
 
-/* Which words have come between the count and its period, and where the unit stands. */
+/* The words that were read between the count and its period, and the position of the unit. */
 struct between {
     bool suffix, unit, per;
     size_t unit_at;
@@ -153,7 +150,7 @@ static bool read_words(struct reader *reader, struct between *between)
     }
 }
 
-/* nginx counts whole thousandths of a permit a second: 10r/m is 0.166 a second to it. */
+/* nginx counts in whole thousandths of a permit a second: to it 10r/m is 0.166 a second. */
 static bool read_nginx_rate(struct reader *reader)
 {
     struct limit *limit = reader->limit;
@@ -167,7 +164,7 @@ static bool read_nginx_rate(struct reader *reader)
     return true;
 }
 
-/* nginx's own spelling brings nginx's meaning. */
+/* A rate in nginx's spelling also has nginx's meaning. */
 static bool read_nginx(struct reader *reader)
 {
     reader->at += 2;
@@ -183,7 +180,7 @@ static bool read_nginx(struct reader *reader)
     return read_nginx_rate(reader);
 }
 
-/* 1,500: at a comma between digits that come by three. */
+/* 1,500: true at a comma that groups digits in threes. */
 static bool groups_digits(const struct reader *reader)
 {
     const char *text = reader->text + reader->at;
@@ -197,7 +194,7 @@ static bool groups_digits(const struct reader *reader)
     return text != reader->text + reader->at && *text != '.';
 }
 
-/* "1,500/s": the number without its commas, and all up to the end of this limit. */
+/* "1,500/s": suggests the number without commas, with the rest of this limit. */
 static bool not_grouped(struct reader *reader, size_t from)
 {
     char plain[READER_SPELLING_SIZE];
@@ -209,7 +206,7 @@ static bool not_grouped(struct reader *reader, size_t from)
                                ", or for two limits a \";\" between them");
 }
 
-/* 12000,restart: a mistake of its own, see not_a_rate. */
+/* 12000,restart: has an error of its own, see reader_fail_no_rate. */
 static bool verb_follows(const struct reader *reader)
 {
     const char *text = reader->text + reader->at;
@@ -220,7 +217,7 @@ static bool verb_follows(const struct reader *reader)
     return words_is_verb(text, size);
 }
 
-/* 12000 or 12000,1.1: nosqlbench's spelling, a second. */
+/* 12000 or 12000,1.1: nosqlbench's spelling, per second. */
 static bool read_bare(struct reader *reader)
 {
     struct limit *limit = reader->limit;
@@ -260,7 +257,7 @@ static bool text_read_rate(struct reader *reader)
     return reader_fail_no_period(reader, between.unit_at);
 }
 
-/* A number alone says nothing of a period: it is for pacing, where it has a second. */
+/* A number without a period is accepted only for pacing, where it means per second. */
 static bool not_bare(struct reader *reader)
 {
     char spelling[READER_SPELLING_SIZE];

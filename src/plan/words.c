@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   words.c - the tables behind the text of a limit; options have one of their own (option.c).
-
-   May touch: its arguments.  Promises: no table is written to.  Leaves to others: grammar (text.c). */
+   The tables behind the text of a limit.  Options have a table of their own (option.c). */
 #include "plan/option.h"
 #include "plan/words.h"
 
@@ -92,7 +90,7 @@ uint64_t words_find_period(const char *word, size_t size)
 {
     for (size_t i = 0; i < WORDS_LENGTH(periods); i++) {
         if (words_equal(periods[i].name, word, size)) return periods[i].ns;
-        /* The plural of those that are words. */
+        /* The plural, of units that are words. */
         const bool plural = size > 3 && word[size - 1] == 's';
         if (plural && words_equal(periods[i].name, word, size - 1)) return periods[i].ns;
     }
@@ -173,7 +171,7 @@ static bool has_letter(const char *word, size_t size, char letter)
     return has;
 }
 
-/* rsp for rps: the same letters. */
+/* rsp for rps: a word with the same letters. */
 static const char *same_letters(const char *word, size_t size)
 {
     for (size_t i = 0; i < WORDS_LENGTH(rate_words); i++) {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   write.c - numbers and times as text, for canonical forms, explanations and error messages.
-
-   May touch: the buffer it is given.  Promises: never writes past size; the length is right even when the text was
-   cut.  Leaves to others: what to say. */
+   Numbers and times as text, for canonical forms, explanations and error messages. */
 #include "plan/write.h"
 
 #include <string.h>
@@ -23,7 +20,7 @@ static const struct {
 };
 enum { UNITS = sizeof time_units / sizeof time_units[0], UNIT_YEAR = 0, UNIT_WEEK = 1, UNIT_SECOND = 5 };
 
-/* Waits below a bound are told in whole steps. */
+/* A wait below the bound is shown in whole steps. */
 static const struct {
     uint64_t below_ns, step_ns;
 } steps[] = {
@@ -125,7 +122,7 @@ void write_duration(struct writer *writer, uint64_t ns)
 {
     int unit = 0;
     while (unit < UNITS - 1 && (ns < time_units[unit].ns || unit == UNIT_WEEK)) unit++;
-    /* Rounded to thousandths of the unit; a coarser unit than ns has them. */
+    /* Rounded to thousandths of the unit; units coarser than ns are shown with them. */
     const uint64_t size = time_units[unit].ns;
     const uint64_t thousandths = size == 1 ? ns * 1000 : ns / size * 1000 + (ns % size * 10 / (size / 1000) + 5) / 10;
     write_decimal(writer, thousandths, 3);
@@ -140,7 +137,7 @@ void write_about(struct writer *writer, uint64_t ns)
     write_duration(writer, (ns + unit / 2) / unit * unit);
 }
 
-/* To a whole step; what reaches the bound by it is told in the next one's. */
+/* Rounded up to a whole step; a wait that reaches the bound by that is rounded in the next row's steps. */
 static uint64_t rounded_to_step(uint64_t ns)
 {
     uint64_t rounded = ns;
