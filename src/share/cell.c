@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   cell.c - a few words under a short lock, in process.
+   A few words under a short lock, within a process.
 
-   Several limits that hold together, or an algorithm of several words, change as one: with a lock that is held for some
-   tens of ns, all or nothing costs nothing extra.  A caller who finds it held spins a little and then yields, since the
-   holder may have lost its processor.  A lease in front takes the contention away. */
+   Several limits that hold together, or an algorithm of several words, have to change as one.  Under a lock that is
+   held for some tens of ns that costs nothing extra.  A caller that finds the lock taken spins a little and then
+   yields, since the holder may have been preempted.  A lease in front of the cell avoids the contention. */
 #include "share/cell.h"
 
 #include <string.h>
@@ -34,7 +34,7 @@ static struct rules rules_of(const struct cell_content *content)
     return (struct rules){content->rule, content->count};
 }
 
-/* [locked] Permits in leases.  Of one limit only: lists have none. */
+/* [locked] Permits in leases, of a single limit: lists have no leases. */
 static uint64_t out_of(const struct cell *cell)
 {
     return cell->content.count == 1 ? atom_load_acquire(cell->out) : 0;
@@ -69,8 +69,8 @@ static void shift_all(const struct cell_content *content, uint64_t permits, bool
     }
 }
 
-/* [locked] Between giving the permits back to the schedule and taking them nobody else may get them: they are due when
-   they were. */
+/* [locked] Returns the permits to the schedule and takes them again, due when they were.  No other caller can get them
+   in between. */
 static __attribute__((noinline)) void ask_again(const struct cell_content *content, const struct ask *ask,
                                                 weir_decision *decision)
 {
@@ -98,7 +98,7 @@ void cell_ask(struct cell_content *content, uint64_t out, const struct ask *ask,
     undo_end(rules, content->state, ask->undo);
 }
 
-/* Whoever waits for a change that is under way does so without the lock. */
+/* A caller that waits for a change in progress does so without the lock. */
 static bool cell_enter(struct cell *cell)
 {
     if (!cell_is_filled(cell)) return false;
@@ -157,7 +157,7 @@ bool cell_settle(struct cell *cell, uint64_t now_ns, const weir_decision *decisi
     uint64_t used[WEIR_LIMITS_MAX];
     cell_hold_leases(cell, now_ns);
     for (int i = 0; i < content->count; i++) {
-        /* Made before the limits were changed: nothing is given back. */
+        /* Decided before the limits were changed: nothing is given back. */
         const bool foreign = content->rule[0].generation != (uint32_t)decision->reserved;
         used[i] = foreign && actual[i] < cost[i] ? cost[i] : actual[i];
     }

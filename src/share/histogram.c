@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
-   histogram.c - a log-linear histogram, after HdrHistogram.
+   A log-linear histogram, after HdrHistogram.
 
        value    0 .. 127 | 128 .. 255 | 256 .. 511 | ...          row r > 0 holds 2^(r+6) .. 2^(r+7) - 1
        row          0    |     1      |     2      |              in 128 buckets of 2^(r-1) values
 
-   May touch: the histogram.  Promises: a quantile is at most 1/128 above the true one, never below.  Leaves to others:
-   units, mutual exclusion. */
+   A quantile is at most 1/128 above the true one, and never below it. */
 #include "share/histogram.h"
 
 static unsigned row_of(uint64_t value)

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   table_keep.c - what a table has is given back, forgotten, swept and counted.
+   Giving back, forgetting, sweeping and counting what is in a table.
 
-   The protocol is in table.c.  Who lowers a time here has read it before he saw that no mark is beside it.
-
-   May touch: the slots.  Promises: a time is lowered only for its own key, and not beside what displaced keys owe.
-   Leaves to others: asking (table.c). */
+   The protocol is in table.c.  A function that lowers a time here read it before it saw that there is no mark beside
+   it.  A time is lowered only for its own key, and not beside the debt of displaced keys. */
 #include "share/table.h"
 #include "share/table_look.h"
 
-/* This key's slot in these homes; its time was read before the marks beside it. */
+/* This key's slot in these homes, unless there is a mark beside it; its time was read before the marks. */
 static struct table_slot *find_unmarked(const struct table_homes *homes, uint64_t hash, uint64_t now, uint64_t *time)
 {
     struct table_look look;
@@ -21,20 +19,20 @@ static struct table_slot *find_unmarked(const struct table_homes *homes, uint64_
     return look.slot[own];
 }
 
-/* Of the newest area with the key's part, of an earlier one alone. */
+/* The newest area together with the key's part, an earlier area alone. */
 static struct table_homes homes_in(const struct table *table, unsigned area, const struct table_part *part)
 {
     return area + 1 == table->count ? table_homes_of(table, part) : table_one_home(&table->area[area]);
 }
 
-/* Somebody's start is fixed already, and a newcomer must not be given the same one. */
+/* True if a call waits behind it: its start is fixed, and a newcomer must not get the same one. */
 static bool slip_waited_behind(const struct table_slip *slip, uint64_t ahead)
 {
     return ahead > slip->burst && ((slip->now + ahead - slip->end) & TABLE_DRAINED_MAX) != 0;
 }
 
-/* Of the slot's time, what has not drained.  Where an earlier slot was given back, this one has drained sooner than its
-   end says: from its start on. */
+/* The part of the call's slot that has not drained.  If an earlier slot was given back, this one has drained sooner
+   than its end says: from its start on. */
 static uint64_t undrained(const struct table_slip *slip)
 {
     const int64_t by_end = (int64_t)(slip->end - slip->now);
@@ -74,7 +72,7 @@ void table_forget(struct table *table, const struct table_part *part, uint64_t h
     }
 }
 
-/* An idle time that grows old. */
+/* Refreshes an idle time that becomes old. */
 static void table_sweep_slot(struct table_slot *slot, uint64_t now)
 {
     const uint64_t owner = atom_load_acquire(&slot->owner);
@@ -84,8 +82,8 @@ static void table_sweep_slot(struct table_slot *slot, uint64_t now)
     if (old && table_ahead_of(owner, time, now) == 0) atom_swap(&slot->time, &time, fresh);
 }
 
-/* Whatever it owes; false: another has done so to all, and what this one owes may have been charged since.  Its key has
-   it no more, so that who comes too late with his swap finds another version. */
+/* Makes the slot idle, whatever it owes.  False: another process has done that to all slots, and the debt in this one
+   may have been charged since.  Its key loses the slot, so a swap that comes too late meets another version. */
 static bool lay_to_rest(struct table_slot *slot, const struct atom *rested_at, uint64_t seen, uint64_t now)
 {
     const uint64_t owner = atom_load_acquire(&slot->owner);

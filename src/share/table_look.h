@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   table_look.h - the slots of a key as somebody saw them, and what their words say.
-
-   May touch: reads the slots.  Promises: a steady look is one moment's.  Leaves to others: whatever is written
-   (table.c, table_keep.c). */
+   The slots of a key as a thread read them, and the meaning of their words.  A steady look shows one moment. */
 #ifndef WEIR_SHARE_TABLE_LOOK_H
 #define WEIR_SHARE_TABLE_LOOK_H
 
 #include "share/table.h"
 
-/* A turn fails when somebody else changed a slot meanwhile: so many in a row, and something is wrong.  The explorer
-   makes do with fewer. */
+/* A turn fails when another thread changed a slot meanwhile: after this many in a row something is wrong.  The explorer
+   uses fewer. */
 #ifndef TABLE_TURNS_MAX
 #define TABLE_TURNS_MAX 10000
 #endif
@@ -22,7 +19,7 @@ enum {
     TABLE_NOWHERE = -1
 };
 
-/* Idle times are kept no older than this, so that they do not come round. */
+/* Idle times are kept no older than this, so that they do not wrap. */
 static const uint64_t TABLE_LONG_AGO = UINT64_C(1) << 53;
 
 /* The areas where a key may be, in order. */
@@ -36,7 +33,7 @@ static inline bool table_part_is_in_use(const struct table_part *part)
     return part != NULL && atom_load_full(part->in_use) != 0;
 }
 
-/* Where a key may be: in the newest area, and in its part. */
+/* The places for a key: the newest area and its part. */
 static inline struct table_homes table_homes_of(const struct table *table, const struct table_part *part)
 {
     const bool both = table_part_is_in_use(part);
@@ -48,7 +45,7 @@ static inline struct table_homes table_one_home(const struct table_area *area)
     return (struct table_homes){{area, NULL}, 1};
 }
 
-/* The slots where a key may be, eight for each home, in order, and what was in them. */
+/* The slots where a key may be, eight for each home, in order, and what was read in them. */
 struct table_look {
     int count;
     struct table_slot *slot[TABLE_LOOK_SLOTS_MAX];
@@ -66,7 +63,7 @@ static inline struct table_bucket *table_bucket_in(const struct table_homes *hom
     return table_bucket_of(homes->area[bucket / TABLE_CHOICES], hash, bucket % TABLE_CHOICES);
 }
 
-/* The owner first: a time of its version then proves that it was the owner's when it was read. */
+/* The owner is read first: a time of its version then proves that it was the owner when the time was read. */
 static ATOM_INLINE void table_look_at_home(struct table_look *look, int home, const struct table_area *area,
                                            uint64_t hash)
 {
@@ -79,7 +76,7 @@ static ATOM_INLINE void table_look_at_home(struct table_look *look, int home, co
     }
 }
 
-/* Eight at a time, for most keys have one home: a loop whose end is known is half as long. */
+/* Eight at a time, since most keys have one home: a loop with a constant bound takes half as long. */
 static inline struct table_look table_look_at(const struct table_homes *homes, uint64_t hash)
 {
     struct table_look look;
@@ -89,7 +86,7 @@ static inline struct table_look table_look_at(const struct table_homes *homes, u
     return look;
 }
 
-/* Nobody was claimed or committed since the look, so what it showed was there at one moment. */
+/* True if no owner has changed since the look, so that it showed one moment. */
 static inline bool table_is_steady(const struct table_look *look)
 {
     bool same = true;
@@ -105,7 +102,7 @@ static inline bool table_is_tentative(uint64_t owner)
     return (owner & TABLE_TENTATIVE) != 0;
 }
 
-/* Of zeroed memory, too, whatever time it is. */
+/* Zero for zeroed memory, whatever time it is. */
 static inline uint64_t table_ahead_of(uint64_t owner, uint64_t time, uint64_t now)
 {
     return owner >> TABLE_TAG_SHIFT == 0 ? 0 : table_ahead(time, now);
@@ -127,8 +124,8 @@ static ATOM_INLINE int table_find_own_in(const struct table_look *look, int firs
     return found;
 }
 
-/* Looks for a key: for its committed slot, else the lowest tentative one.  A committed one in its first home is all
-   that counts, so then the look has no other. */
+/* Finds the committed slot of a key, otherwise its lowest tentative one.  A committed one in the first home suffices,
+   so then the look has only that home. */
 static ATOM_INLINE int table_look_for(struct table_look *look, const struct table_homes *homes, uint64_t hash)
 {
     const uint64_t tag = table_tag(hash);

@@ -1,31 +1,30 @@
 /* SPDX-License-Identifier: MIT
-   top.c - the most refused keys by Space-Saving (Metwally, Agrawal, El Abbadi 2005).
+   The most refused keys by Space-Saving (Metwally, Agrawal, El Abbadi 2005).
 
-   How often was each key refused?  The plain way is a counter for each, and a flood of made-up keys takes all memory.
-   So keep m counters.  A key that has none takes over the least one with what it holds: its count may be too large by
-   that, so this is kept beside it as `over`.  The sum of all counters is the number of refusals, so the least of them
-   is at most 1/m of it, and a key that was refused more often than that has a counter.
+   How many times was each key refused?  The plain way is a counter for each key, and a flood of made-up keys takes all
+   memory.  So there are m counters.  A key without one takes over the smallest, with its count: the key's count may be
+   too large by that, so the excess is kept beside it as `over`.  The sum of all counters is the number of refusals, so
+   the smallest is at most 1/m of it, and a key that was refused more often than that has a counter.
 
-   All counts go up by 1, so the counters stay sorted in constant time: those of the same count are one group, side by
-   side.  Who goes up changes places with the last of his group, and there is the edge of the next.
+   All counts go up by 1, so the counters stay sorted in constant time: those of equal count form a group, side by side.
+   A counter that goes up changes places with the last of its group, next to which the next group begins.
 
        order:  | 5 | 0 | 7 | 2 | 1 | 6 | 3 | 4 |        5 goes up:  | 7 | 0 | 5 | 2 | 1 | 6 | 3 | 4 |
        group:  |  count 2  | 3 | 3 |   9   | 40|                    | count 2|   3   | ...
 
-   In the beginning all counters are in one group of count 0, and belong to nobody.  So a new key is never a case of its
-   own.
+   In the beginning all counters are in one group of count 0 and have no key, so a new key is never a special case.
 
-   Threads.  There are several sketches, and a thread counts in the one of its slot.  Nobody waits to count: who finds
-   the sketch locked adds to `missed` and goes on.  Who reads copies one sketch after the other, and joins them:
+   Threads.  There are several sketches, and a thread counts in the one of its thread index.  Counting never waits: a
+   thread that finds the sketch locked adds to `missed` and goes on.  A reader copies one sketch after the other and
+   joins them:
 
-       denied   the sum of its counters; of a sketch where it has none, the least counter there; and all missed ones
-       over     the sum of their overs; of a sketch where it has none, the same; and all missed ones
+       denied   the sum of its counters; in a sketch where it has none, the smallest counter; and all missed refusals
+       over     the sum of their overs; in a sketch where it has none, the same; and all missed refusals
 
-   Each of those that were missed may have been this key, or another.  So denied - over <= refusals <= denied, always.
-   A sketch that stays locked, because a process was forked just then, is one where everything counts as missed.
+   Each missed refusal may have been of this key, or of another.  So denied - over <= refusals <= denied, always.  A
+   sketch that stays locked, because the process forked at that moment, counts everything as missed.
 
-   May touch: the memory it was given.  Promises: the bounds above; constant time for a key that nobody could choose by
-   its hash.  Leaves to others: memory, hashing, excluding a second reader. */
+   Counting takes constant time for a key whose hash its sender cannot choose. */
 #include "share/top.h"
 
 #include <string.h>
@@ -43,23 +42,23 @@ struct top_counter {
     unsigned char key[WEIR_TOP_KEY_SIZE];
 };
 
-/* Those of one count have the places first to last; of a group not in use, first is the next such one. */
+/* The counters of one count have the places first to last; of an unused group, `first` is the next unused one. */
 struct group {
     uint64_t count;
     uint16_t first, last;
 };
 
-/* Where the parts of one sketch are.  Inside are numbers, no pointers, so that a copy of its bytes is a sketch. */
+/* The parts of one sketch.  They contain numbers and no pointers, so a copy of the bytes is a sketch. */
 struct sketch {
     struct top_counter *counter;
     struct group *group;
-    uint16_t *order; /* place to counter, the least count first */
-    uint16_t *index; /* hash to counter, NOBODY where there is none; the next ones where it was taken */
-    uint16_t *free;  /* a group not in use */
+    uint16_t *order; /* place to counter, the smallest count first */
+    uint16_t *index; /* hash to counter, NOBODY if there is none; linear probing */
+    uint16_t *free;  /* the first unused group */
     unsigned counters, index_mask;
 };
 
-/* What a key's bytes come to here. */
+/* A key as it is stored here. */
 struct identity {
     uint64_t hash;
     const void *bytes;
@@ -126,7 +125,7 @@ void top_open(struct top *top, void *memory, unsigned counters, void (*yield)(vo
     }
 }
 
-/* ---- who has which counter ---- */
+/* ---- finding counters ---- */
 
 static bool is_of(const struct top_counter *counter, const struct identity *key)
 {
@@ -134,7 +133,7 @@ static bool is_of(const struct top_counter *counter, const struct identity *key)
            memcmp(counter->key, key->bytes, key->kept) == 0;
 }
 
-/* The place in the index where this key is, or would be. */
+/* The place in the index where this key is or would be. */
 static unsigned index_of(const struct sketch *sketch, const struct identity *key)
 {
     unsigned at = (unsigned)key->hash & sketch->index_mask;
@@ -150,7 +149,7 @@ static struct identity top_identity(const struct top_counter *counter)
                              (uint32_t)least(counter->key_size, WEIR_TOP_KEY_SIZE)};
 }
 
-/* Those behind the gap come nearer to where they want to be, so that no search ends too early. */
+/* Moves later entries towards their own places, so that no search ends too early at the gap. */
 static void index_remove(const struct sketch *sketch, const struct top_counter *counter)
 {
     const struct identity key = top_identity(counter);
@@ -210,7 +209,7 @@ static uint64_t count_of(const struct sketch *sketch, const struct top_counter *
     return sketch->group[counter->group].count;
 }
 
-/* The least counter changes hands. */
+/* Gives the smallest counter to this key. */
 static struct top_counter *take_over(const struct sketch *sketch, const struct identity *key)
 {
     struct top_counter *counter = &sketch->counter[sketch->order[0]];
@@ -260,7 +259,7 @@ void top_add(struct top *top, unsigned slot, uint64_t hash, const void *bytes, s
 
 /* ---- reading ---- */
 
-/* Of copies: what a key without a counter there may have come to. */
+/* Copies of the sketches, and for each the count that a key without a counter may have. */
 struct top_copies {
     struct sketch sketch[TOP_STRIPES];
     uint64_t without[TOP_STRIPES];
@@ -292,7 +291,7 @@ static void copy(struct top *top, unsigned stripe, struct top_copies *copies)
     copies->missed += atom_load(&head->missed);
 }
 
-/* Adds up what the sketches have of this key; false when it was met in one before `stripe`. */
+/* Adds up the counts of this key in all sketches; false if it was in one before `stripe`. */
 static bool top_join(const struct top_copies *copies, unsigned stripe, const struct top_counter *counter, weir_top *key)
 {
     const struct identity identity = top_identity(counter);
@@ -308,7 +307,7 @@ static bool top_join(const struct top_copies *copies, unsigned stripe, const str
         key->denied += denied;
         key->over += here != NULL ? here->over : denied;
         if (here == NULL || denied <= largest) continue;
-        largest = denied; /* where it counted most is the best guess at what came last */
+        largest = denied; /* the sketch with the largest count is the best guess for the latest limit */
         key->limit = here->limit;
     }
     return true;
@@ -319,7 +318,7 @@ static bool goes_before(const weir_top *a, const weir_top *b)
     return a->denied != b->denied ? a->denied > b->denied : a->over < b->over;
 }
 
-/* Keeps the first `room` sorted; returns how many there are. */
+/* Inserts into the first `room` entries, sorted; returns how many there are. */
 static size_t insert(weir_top *out, size_t room, size_t used, const weir_top *key)
 {
     if (used == room) {

@@ -38,12 +38,12 @@
 
 enum { BUCKET_SLOTS = 64, LINE_WORDS = 8, FLOOR = 0, TAGS = 1, TAG_WORDS = 1 };
 enum { FINGERPRINT, IDLE_AT, STATE /* of a copy */ };
-enum { KEYS_IN_SLOTS = 16, SLOTS_FOR_KEYS = 25 }; /* so full that a bucket rarely is: 1 new key in 1000 finds none */
+enum { KEYS_IN_SLOTS = 16, SLOTS_FOR_KEYS = 25 }; /* so that a bucket is rarely full: 1 new key in 1000 finds no slot */
 enum { SLOTS_FOR_PART_KEY = 2 };
 
 _Static_assert(sizeof(struct atom) == sizeof(uint64_t), "a tag is a word");
 
-/* ---- where things are ---- */
+/* ---- the layout ---- */
 
 static uint64_t whole_lines(uint64_t words)
 {
@@ -65,7 +65,7 @@ static uint64_t copy_words(const struct wide *table)
     return (table->slot_words - TAG_WORDS) / state_copies(table);
 }
 
-/* Words of state that a slot has. */
+/* The most words of state that fit a slot. */
 static uint64_t capacity(const struct wide *table)
 {
     return copy_words(table) - STATE;
@@ -143,11 +143,11 @@ unsigned wide_stripe(const struct wide *table, uint64_t hash)
     return (unsigned)(bucket_number(table, hash) % WIDE_STRIPES);
 }
 
-/* A bucket under its lock. */
+/* A bucket whose lock is held. */
 struct wide_bucket {
     const struct wide *table;
     uint64_t *word;
-    uint64_t tag; /* of the key that was asked for, its lowest bit 0 */
+    uint64_t tag; /* of the key of the call, its lowest bit 0 */
     unsigned stripe;
 };
 
@@ -170,11 +170,11 @@ static void close_bucket(const struct wide_bucket *bucket)
     bucket->table->unlock(bucket->table->context, bucket->stripe);
 }
 
-/* One slot: what counts in it, and where to write what shall. */
+/* One slot: the copy that counts, and the copy to write. */
 struct seat {
     struct atom *tag; /* NULL: there is none */
     uint64_t *now, *next;
-    uint64_t next_is; /* the lowest bit of a tag that says so */
+    uint64_t next_is; /* the lowest bit of a tag that makes the other copy count */
 };
 
 static struct seat seat_of(const struct wide_bucket *bucket, uint64_t slot)
@@ -207,7 +207,7 @@ static bool seat_is_taken(const struct seat *seat, uint64_t now_ns)
     return !has_no_key(seat) && seat->now[IDLE_AT] > now_ns;
 }
 
-/* One that nobody ever had comes first. */
+/* A slot that no key ever had is preferred. */
 static struct seat find_idle(const struct wide_bucket *bucket, uint64_t now_ns)
 {
     struct seat idle = {NULL, NULL, NULL, 0};
@@ -234,14 +234,14 @@ static struct seat find_first(const struct wide_bucket *bucket, uint64_t now_ns,
 
 /* ---- one call ---- */
 
-/* A question, or a correction: then `ask` is NULL. */
+/* A decision, or a settlement if `ask` is NULL. */
 struct wide_call {
     struct wide *table;
     struct rules rules;
     uint64_t words, fingerprint, now_ns;
     const struct ask *ask;
-    int limit;               /* of a peek: this one alone; ALL */
-    weir_decision *decision; /* of a correction: the one that is corrected */
+    int limit;               /* of a peek: this limit alone; or ALL */
+    weir_decision *decision; /* of a settlement: the decision that is settled */
     const uint64_t *cost, *actual, *end;
     uint32_t *events;
 };
@@ -253,7 +253,7 @@ static bool peeks(const struct wide_call *call)
     return call->ask != NULL && call->ask->peek && !call->ask->charge;
 }
 
-/* own: the state is the one that the decision was made on. */
+/* own: the decision was made on this state. */
 static void apply(const struct wide_call *call, uint64_t *state, bool own)
 {
     uint64_t used[WEIR_LIMITS_MAX];
@@ -279,7 +279,7 @@ static void refuse_stuck(const struct wide_call *call)
     if (call->ask != NULL) wide_stuck(call->decision, call->now_ns);
 }
 
-/* Words to try on: those that lie here where they are enough, or else this process's, under a lock. */
+/* Scratch words for a state: these here if they are enough, otherwise those of the process, under a lock. */
 struct paper {
     uint64_t *state;
     uint64_t here[LIST_WORDS_MAX];
@@ -302,7 +302,7 @@ static void return_paper(const struct paper *paper, const struct wide_call *call
     if (paper->state != paper->here) call->table->unlock(call->table->context, WIDE_PAPER);
 }
 
-/* Makes this the seat's content, at one stroke where another copy counted so far. */
+/* Stores this state in the slot: atomically if there is another copy that counted so far. */
 static void put_state(const struct wide_call *call, const struct wide_bucket *bucket, const struct seat *seat,
                       const uint64_t *state)
 {
@@ -319,7 +319,7 @@ static bool differs(const struct wide_call *call, const uint64_t *state, const u
 
 /* ---- a key that has a slot ---- */
 
-/* From a state as it was, or from none. */
+/* Applies the call to a copy of the state `before`, or to a fresh one. */
 static void apply_to(const struct wide_call *call, uint64_t *state, const uint64_t *before)
 {
     if (before != NULL) memcpy(state, before, call->words * sizeof(uint64_t));
@@ -327,9 +327,9 @@ static void apply_to(const struct wide_call *call, uint64_t *state, const uint64
     apply(call, state, true);
 }
 
-/* A fresh state is no freer than one that is idle.  So where it allows what an idle one refuses, that one was damaged
-   in its file, and could refuse for ever: it is not believed.  But cycles begin where they did, and a fresh one's may
-   begin sooner: what has to wait says nothing.  False: it is sound. */
+/* A fresh state is no freer than an idle one.  So if it allows what an idle one refuses, the idle one was damaged in
+   its file, could refuse for ever, and is discarded.  But the cycles of the idle state begin where they did, and those
+   of a fresh one may begin sooner, so a call that has to wait proves nothing.  False: the state is sound. */
 static bool begin_state_anew(const struct wide_call *call, const struct seat *seat, uint64_t *state)
 {
     const bool refused = call->ask != NULL && call->decision->verdict == WEIR_DENY;
@@ -358,8 +358,8 @@ static void go_on(const struct wide_call *call, const struct wide_bucket *bucket
     if (!peeks(call)) put_state(call, bucket, seat, seat->now + STATE);
 }
 
-/* The rules that this was written under.  Their count is 0 where they are not known, or there is nothing to carry over.
-   false: a lock could not be had. */
+/* The rules that this state was written under.  Their count is 0 if they are not known, or if there is nothing to carry
+   over.  false: a lock could not be had. */
 static bool written_under(const struct wide_call *call, const struct seat *seat, struct wide_plan *known,
                           struct rules *from)
 {
@@ -390,7 +390,7 @@ static void go_on_changed(const struct wide_call *call, const struct wide_bucket
     return_paper(&paper, call);
 }
 
-/* ---- a key that has none ---- */
+/* ---- a key without a slot ---- */
 
 static void deny(const struct wide_call *call, const struct wide_bucket *bucket)
 {
@@ -412,7 +412,7 @@ static void evict(const struct wide_call *call, const struct wide_bucket *bucket
     *call->events |= TABLE_DISPLACED;
 }
 
-/* False: there is nothing to inherit. */
+/* False: there is no slot to inherit. */
 static bool inherit(const struct wide_call *call, struct wide_bucket *bucket, uint64_t *state)
 {
     const struct seat heir = find_first(bucket, call->now_ns, bucket->word[FLOOR], call->fingerprint);
@@ -464,13 +464,13 @@ static bool remember(struct wide *table, uint64_t fingerprint, struct rules rule
     return true;
 }
 
-/* The bucket of the table where a key may be, and when it is not there that of its part. */
+/* The bucket for a key in the table, and if the key is not in it, the bucket in its part. */
 struct places {
     struct wide_bucket usual, part;
     bool both;
 };
 
-/* Where the key has its slot; without a tag: it has none.  false: a lock could not be had, and none is held. */
+/* Finds the slot of the key; *seat has no tag if there is none.  false: a lock could not be had, and none is held. */
 static inline bool open_places(struct places *places, const struct wide *table, uint64_t hash, struct seat *seat)
 {
     if (!open_bucket(&places->usual, table->beside != NULL ? table->beside : table, hash)) return false;
@@ -485,7 +485,7 @@ static inline bool open_places(struct places *places, const struct wide *table, 
     return true;
 }
 
-/* Of a key that has its slot. */
+/* The bucket of a key that has a slot. */
 static inline struct wide_bucket *place_of(struct places *places)
 {
     return places->both ? &places->part : &places->usual;
@@ -497,7 +497,7 @@ static inline void close_places(const struct places *places)
     close_bucket(&places->usual);
 }
 
-/* Where a new key begins: in the table if it has room there, or may be of those that were displaced there. */
+/* The bucket for a new key: in the table if it has room there, or may be a key that was displaced there. */
 static struct wide_bucket *choose_place(struct places *places, uint64_t now_ns)
 {
     struct wide_bucket *usual = &places->usual;
