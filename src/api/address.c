@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT
-   address.c - keys: of a text, of a network address.
+   Keys from texts and network addresses.
 
    The bytes of an address:
 
        | '4' | bits | 0 | 0 | four bytes of the address |          | '6' | bits | 0 0 0 0 0 0 | sixteen bytes |
 
-   bits is how many of the address count; the others are 0.  So IPv4 and IPv6 and prefixes of other lengths never are
-   the same key, and no text is, since it has no zero bytes.
-
-   May touch: what it is given.  Promises: two addresses give the same key if and only if the first bits are the same.
-   Leaves to others: the kinds of address (host/address.c), the key's hash (share/hash.c). */
+   `bits` is how many bits of the address count; the others are 0.  So IPv4, IPv6 and prefixes of other lengths never
+   give the same key, nor does any text, since texts have no zero bytes.  Two addresses of one kind give the same key if
+   and only if their first bits are equal. */
 #include <string.h>
 
 #include <weir/weir.h>
@@ -26,7 +24,7 @@ weir_key weir_key_text(const char *text)
     return (weir_key){.bytes = text, .size = text != NULL ? strlen(text) : 0};
 }
 
-/* Out of range is as near as there is; below 1 is the default. */
+/* A value above the size means the size; below 1 it means the default. */
 static unsigned bits_meant(int bits, unsigned size, unsigned otherwise)
 {
     if (bits <= 0) return otherwise;

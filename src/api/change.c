@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
-   change.c - another limit while the limiter is in use.
+   Changing the limit while the limiter is in use.
 
    A change closes the homes, takes the waiters out, the last one first, carries over what is left, lets the waiters in
-   again, the first one first, and opens a home.  So what was used is carried without the calls that have not started,
-   each of these has the start that the new limit gives it, and nobody has to be told later what has become of its slot.
-   A start that weir_reserve has promised stays promised, and what it uses stays used. */
+   again, the first one first, and opens a home.  So usage is carried over without the calls that have not started, each
+   of these gets the start that the new limit gives it, and no call has to find out later what became of its slot.  A
+   start that weir_reserve has promised stays promised, and what it uses stays used. */
 #include <string.h>
 
 #include "api/limiter.h"
@@ -14,7 +14,7 @@
 
 static const char PAUSE[] = "pause";
 
-/* When a clock could not be set anew, until that is tried once more. */
+/* The time until the next try if a clock could not be set again. */
 enum { RENEW_AGAIN_NS = 1000000000 };
 
 static bool carries(const struct plan *from, const struct plan *to)
@@ -26,12 +26,12 @@ static bool carries(const struct plan *from, const struct plan *to)
     return same || stateless;
 }
 
-/* Of several limits the slowest sets the one, the smallest the other. */
+/* The slowest of several limits determines the spacing, the smallest the room. */
 static void note_spacing(weir_limiter *limiter, const struct plan *plan)
 {
     uint64_t spacing_ns = 0, room_ns = UINT64_MAX;
     for (uint64_t i = 0; i < plan->count; i++) {
-        if (algorithm_of(&plan->rule[i])->facts == NULL) continue; /* all pass, or none */
+        if (algorithm_of(&plan->rule[i])->facts == NULL) continue; /* all calls pass, or none */
         const uint64_t each_ns = limit_spacing_ns(&plan->limit[i]);
         const uint64_t at_once = facts_of(&plan->limit[i], &plan->rule[i]).at_once;
         spacing_ns = most(spacing_ns, each_ns);
@@ -67,7 +67,7 @@ static int check_carry(const weir_limiter *limiter, const struct plan *to, weir_
     return 0;
 }
 
-/* What calls look at beside the state. */
+/* The values that calls read beside the state. */
 static void note_plan(weir_limiter *limiter, const struct plan *plan, const struct rule rule[], enum home home)
 {
     const uint64_t quarter = UINT64_C(1) << 61;
@@ -115,9 +115,9 @@ int limiter_change(weir_limiter *limiter, const struct plan *plan, uint64_t now_
     if (room.failed) return refuse_change(error, WEIR_ENOMEM, "no memory for the state of these limits");
     home_close(limiter, &held);
     queue_lock_all(limiter);
-    now_ns = most(now_ns, limiter_now_ns(limiter)); /* whoever has left its line by now has started by now */
+    now_ns = most(now_ns, limiter_now_ns(limiter)); /* a waiter that has left its queue by now has started */
     make_rules(limiter, plan, now_ns, rule);
-    /* Stamps of a log are times, and go on. */
+    /* The timestamps of a log are times, and go on during a pause. */
     const uint64_t stood_ns = held.home == HOME_LOG ? now_ns : limiter_stands_ns(limiter, now_ns);
     struct waiter *last = queue_collect(limiter, held.home, stood_ns);
     struct waiter *first = queue_take_out(&held, last, stood_ns);
@@ -131,14 +131,14 @@ int limiter_change(weir_limiter *limiter, const struct plan *plan, uint64_t now_
     return 0;
 }
 
-/* The same limit once more. */
+/* Sets the same limit again. */
 void limiter_renew(weir_limiter *limiter, uint64_t now_ns)
 {
     if (now_ns < atom_load(&limiter->clock_ends_ns) || limiter_paused(limiter)) return;
     host_lock(&limiter->mutex);
     if (now_ns >= atom_load(&limiter->clock_ends_ns) && !limiter_paused(limiter)) {
         const int failed = limiter_change(limiter, plan_inside_const(&limiter->plan), now_ns, WEIR_KEEP, NULL);
-        /* Without memory the old clock goes on: it lasts for twice as long, at least. */
+        /* Without memory the old clock goes on: it lasts at least twice as long. */
         if (failed != 0) atom_store(&limiter->clock_ends_ns, add_saturating(now_ns, RENEW_AGAIN_NS));
         else host_event_signal(&limiter->event);
     }
@@ -153,7 +153,7 @@ bool limiter_is_pause(const char *text)
     return text[strspn(text, " \t")] == '\0';
 }
 
-/* Calls take the long way, where they see it; those who wait sleep on. */
+/* Calls see it on the slow path; waiters sleep on. */
 static void pause_limiter(weir_limiter *limiter)
 {
     host_lock(&limiter->mutex);
@@ -197,7 +197,7 @@ struct filling {
     uint64_t now_ns, full_ns;
 };
 
-/* The end of the last slot given: of a decision from before a change nothing else is known. */
+/* The end of the last slot that was given, for a decision from before a change, of which nothing else is known. */
 static uint64_t last_end(const struct cell_content *content, int limit, uint64_t now_ns)
 {
     const struct rules rules = {content->rule, content->count};

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
-   fork.c - a limiter in the child of a fork.
+   A limiter in the child of a fork.
 
-   The child has a copy of everything but the threads.  A lock that one of them held would be held for ever, and what
-   it was about to write would stay half done; so whoever forks first takes all locks of all limiters.  What the others
-   had taken along or were waiting for is not for the child: nothing is out there, and nobody is in the line.
+   The child has a copy of everything except the threads.  A lock that one of them held would be held for ever, and its
+   writes would stay half done; so the forking thread first takes all locks of all limiters.  The leases and waiters of
+   other threads do not belong to the child: there no permit is out, and the queues are empty.
 
-   Locks are taken in one order everywhere, and of two of a kind nobody has both but whoever forks, and a change:
+   Locks are taken in one order everywhere, and only the forking thread and a change hold two of one kind:
 
-        list of watches -> a limiter's mutex -> the line of a thread -> its cell, or the head of its log
+        list of watches -> a limiter's mutex -> the queue of a thread -> its cell, or the head of its log
 
-   Whoever forks leaves the lines alone: a thread may have its own and wait for the cell, and the child opens them all.
-   A change has closed the homes, and holds none of them, when it takes the lines, more than one of them.  A lease that
-   is opened or closed, and a thread that ends, has the first two one after the other, never both. */
+   The forking thread does not lock the queues: a thread may hold its own queue and wait for the cell; the child resets
+   them all.  A change has closed the homes, and holds none of them, when it locks the queues, several at a time.  A
+   lease that is opened or closed, and a thread that exits, take the first two one after the other, never both. */
 #include <stddef.h>
 
 #include "api/limiter.h"

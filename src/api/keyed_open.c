@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT
-   keyed_open.c - a table is made or joined, and let go.
+   Making, joining and closing a table.
 
        | header, a page | area | area, once it has grown | ...
 
-   Who opens a file holds its lock while he looks whether somebody has made it, so it is made once, and is whole for all
-   others.  Memory without a name is the same, in a file that has none.
-
-   May touch: the table, host.  Promises: nothing is left behind when opening fails; what is there is never overwritten.
-   Leaves to others: what the header says (share/region.c), what becomes of a file that is there (keyed_state.c),
-   growing (keyed_areas.c), asking (keyed_take.c). */
+   A process that opens a file holds its lock while it checks whether the file was made already; so it is made once, and
+   is complete for all others.  Memory without a name has the same layout.  When opening fails nothing is left behind,
+   and existing content is never overwritten. */
 #include <string.h>
 
 #include "api/keyed.h"
@@ -17,12 +14,12 @@
 #include "core/slot.h"
 #include "plan/write.h"
 
-#define LONGEST_WAIT_NS UINT64_C(3600000000000) /* an hour is for ever */
+#define LONGEST_WAIT_NS UINT64_C(3600000000000) /* an hour counts as for ever */
 enum {
     KEYED_UNIT_MAX = 4,
     TOP_COUNTERS_A_KEY = 4,
     TOP_MAX = TOP_COUNTERS_MAX / TOP_COUNTERS_A_KEY,
-    MODE_OWNER = 0600, /* who cannot open it again can do nothing with it */
+    MODE_OWNER = 0600, /* a process that cannot open it again cannot use it */
     KEYED_MODE_BITS = 0666
 };
 static const uint64_t KEYS_DEFAULT = 1000000;
@@ -33,7 +30,7 @@ static const uint64_t LONGEST_UNITS_MAX = UINT64_C(1) << 53;
 _Static_assert((int)REGION_AREAS_MAX == (int)TABLE_AREAS_MAX, "the header counts the table's areas");
 _Static_assert(sizeof(struct table_slot) == 16, "as the header says");
 
-/* ---- what is wanted ---- */
+/* ---- the options ---- */
 
 static int check_table_options(const weir_table_options *options, weir_error *error)
 {
@@ -79,7 +76,7 @@ static void choose_defaults(weir_table_options *options)
     if (options->mode == 0) options->mode = 0600;
 }
 
-/* The finest unit in which a word holds twice the longest limit. */
+/* The finest unit in which a word can hold twice the longest limit. */
 static int unit_for(uint64_t longest_ns)
 {
     int unit = KEYED_UNIT_MAX;
@@ -92,7 +89,7 @@ static int unit_for(uint64_t longest_ns)
     return unit;
 }
 
-/* Bytes for so many keys in wide slots. */
+/* The bytes for this many keys in wide slots. */
 static uint64_t wide_bytes_of(const weir_table_options *options, uint64_t *slot_words)
 {
     uint64_t slots;
@@ -123,7 +120,7 @@ static uint64_t area_bytes(const weir_table_options *options)
     return keyed_whole_pages(wide_bytes_of(options, &slot_words));
 }
 
-/* Numbers that no header could say. */
+/* Rejects numbers that no header can hold. */
 static int check_size(const weir_table_options *options, weir_error *error)
 {
     uint64_t slot_words = 0;
@@ -168,7 +165,7 @@ static int make(weir_table *table, const weir_table_options *options, weir_error
     return 0;
 }
 
-/* What is there has to be what is wanted; how many keys it was made for stays as it is. */
+/* The existing table must match the options; the number of keys it was made for stays as it is. */
 static int check_shape(const weir_table *table, const weir_table_options *options, weir_error *error)
 {
     static const char *const rule[] = {"inherit", "evict", "deny", "allow"};
@@ -225,7 +222,7 @@ static int make_or_read(weir_table *table, const weir_table_options *options, we
     return check_shape(table, options, error);
 }
 
-/* [under the lock, where there is a file] */
+/* [under the lock, if there is a file] */
 static void attach_time(weir_table *table)
 {
     const struct region_times times = times_of(table);
@@ -281,7 +278,7 @@ static int open_wide(weir_table *table, const weir_table_options *options, weir_
     return table->wide.paper != NULL ? 0 : api_fail(error, WEIR_ENOMEM, "no memory for a table");
 }
 
-/* A new table is at rest. */
+/* A new table has no times to check. */
 static void keep_rested(weir_table *table)
 {
     uint64_t never = 0;

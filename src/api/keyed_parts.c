@@ -1,27 +1,24 @@
 /* SPDX-License-Identifier: MIT
-   keyed_parts.c - parts of a table: a place for the keys of one limit each, which other limits' keys cannot fill.
+   The parts of a table: memory for the keys of one limit each, which other limits' keys cannot fill.
 
        table   | header | area |                 keys of all limits, while there is room
-       parts   | header | directory | part | part | ...     where the table has a file: in one beside it
+       parts   | header | directory | part | part | ...     if the table has a file: in one beside it
 
-   Whoever keeps limits by name (weir serve) gives each name a part, and its plans the part's number.  A key goes to the
-   table, and to its limit's part when there is no room (share/table.c, share/wide.c); so parts are empty as long as the
-   table is large enough, and memory that nobody touches costs nothing.
+   A program that keeps limits by name (weir serve) gives each name a part, and its plans the part's number.  A key goes
+   to the table, and to its limit's part when there is no room (share/table.c, share/wide.c).  So parts are empty as
+   long as the table is large enough, and untouched memory costs nothing.
 
-   The first part is for all who say no name, so a program that opens the service's file finds the keys of texts where
-   they are; it has to be started when the file beside it is there.
+   The first part is for all plans that name none, so a program that opens the service's file finds the keys of plain
+   limits where they are; it has to be started when the file beside it exists.
 
-   A part is made once and stays what it is, so what was used is always found: in the file by the hash of its name.
+   A part is made once and does not change, so its content is always found: in the file, by the hash of its name.
 
        directory   | how many | record | record | ...
        record      name, offset, bytes, slots, 2 x reserved, check, in use
 
-   A part is there before its record, and the record before it is counted; who dies between leaves a part that is
-   nobody's.  The file has the secret and the units of its table, and is refused beside another; beside a new one, whose
-   predecessor was moved away or removed, it is moved away, too: FILE.parts.old.
-
-   May touch: the table, host.  Promises: what is there is never overwritten.  Leaves to others: names and how large
-   their parts are (serve/tables.c), looking in them (share). */
+   A part is made before its record, and the record before it is counted; a process that dies in between leaves a part
+   without an owner.  The file has the secret and the units of its table, and is refused beside another table.  Beside a
+   new table, whose predecessor was moved away or removed, it is moved away too: FILE.parts.old. */
 #include <string.h>
 
 #include "api/keyed.h"
@@ -59,7 +56,7 @@ static uint64_t name_of(const weir_table *table, weir_key name)
 
 /* ---- words ---- */
 
-/* By host_allocate; NULL: no memory. */
+/* Allocated with host_allocate; NULL: no memory. */
 static char *path_with(const char *path, const char *behind)
 {
     const size_t size = strlen(path), more = strlen(behind) + 1;
@@ -91,7 +88,7 @@ static void close_part(struct keyed_part *part)
     host_free(part);
 }
 
-/* Nothing in there may lead out of the part. */
+/* True if the record stays within the file. */
 static bool is_sound(const weir_table *table, const uint64_t record[])
 {
     const uint64_t needed = keyed_is_wide(table) ? wide_part_bytes(&table->wide, record[RECORD_SLOTS]) : REGION_PAGE;
@@ -113,7 +110,7 @@ static struct keyed_part *open_part(weir_table *table, unsigned number, const ui
         close_part(part);
         return NULL;
     }
-    const bool rules = record[RECORD_NAME] == name_of(table, keyed_rules_name()); /* no slots */
+    const bool rules = record[RECORD_NAME] == name_of(table, keyed_rules_name()); /* has no slots */
     const uint64_t pairs = rules ? 0 : part->bytes / (2 * sizeof(struct table_bucket));
     part->slots.area = (struct table_area){part->memory, keyed_is_wide(table) ? 0 : pairs};
     part->slots.in_use = table->parts_directory != NULL ? record_at(table, number) + RECORD_IN_USE : &part->in_use;
@@ -139,7 +136,7 @@ static int add_part(weir_table *table, const uint64_t record[], weir_error *erro
     return 0;
 }
 
-/* What the directory has and this process does not know yet. */
+/* Adds the parts of the directory that this process does not know yet. */
 static int add_more(weir_table *table, const char *path, weir_error *error)
 {
     int failed = 0;
@@ -175,7 +172,7 @@ static int make_file(weir_table *table, const char *path, weir_error *error)
     return 0;
 }
 
-/* [under the file's lock] Maps its header, which may have to be made.  ANOTHERS: it is of a table that is gone. */
+/* [under the file's lock] Maps the header, which may have to be made.  ANOTHERS: it belongs to a table that is gone. */
 static int read_file(weir_table *table, const char *path, weir_error *error)
 {
     const struct region_shape shape = parts_shape(table);
@@ -211,7 +208,7 @@ static void close_parts_file(weir_table *table)
     host_region_close(&table->parts_region);
 }
 
-/* ANOTHERS as read_file. */
+/* ANOTHERS: as read_file. */
 static int open_one(weir_table *table, const char *path, weir_error *error)
 {
     bool created;
@@ -315,7 +312,7 @@ static int append_part(weir_table *table, uint64_t record[], weir_error *error)
     return 0;
 }
 
-/* Another process may have made it meanwhile. */
+/* Another process may have made the part meanwhile. */
 static int make_in_file(weir_table *table, uint64_t record[], weir_error *error)
 {
     static const char words[] = "the parts of the table";

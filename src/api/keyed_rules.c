@@ -1,32 +1,33 @@
 /* SPDX-License-Identifier: MIT
-   keyed_rules.c - a limit with a name gets another rule: what its keys used under the one before, in slots.
+   A named limit gets another rule: what becomes of its keys' usage under the rule before, in slots.
 
-   A slot is a time, and does not say under which rule: 60 of 100/d are 14 h, in which 10/s lets nothing through.  So
-   each rule of a limit has keys of its own, told apart by the number of the change.  Who has no slot under this rule
-   is looked for under those before, and what was used there is charged here: as many permits, but no more than the new
-   burst.  What lies above the old burst is waited for or owed, and stays as many permits on top of that.  Then the slot
-   under the rule before is forgotten.
+   A slot is a time, and does not say under which rule: 60 of 100/d are 14 h, during which 10/s would let nothing
+   through.  So each rule of a limit has identities of its own, distinguished by the number of the change.  A key
+   without a slot under this rule is searched under the earlier ones, and its usage there is charged here: as many
+   permits, but at most the new burst.  What lies above the old burst is waited for or owed, and is added as as many
+   permits.  Then the slot under the earlier rule is forgotten.
 
-   An override is a rule of few keys.  It has no row: its number is a hash of it, so one that is changed begins anew.
+   An override is a rule for a few keys.  It has no row: its number is a hash of it, so an override that is changed
+   starts fresh.
 
-   Two who do this for one key at once charge it twice, still no more than the burst; who dies between leaves both.
+   Two threads that do this for one key at once charge it twice, still at most the burst; a thread that dies in between
+   leaves both slots.
 
        rows    | row of part 0 | row of part 1 | ...       in a part of the table, so a restart finds them
        row     number, then the newest rules, in turn
 
-   May touch: the table.  Promises: rounds up by less than a unit; what is in the rows is never a place or a length.
-   Leaves to others: wide slots, which remember rules by themselves (share/wide_plans.c); who names limits. */
+   Usage is rounded up by less than a unit, and nothing in the rows is used as a place or a length. */
 #include "api/keyed.h"
 #include "core/num.h"
 
 enum { RULES = PLAN_BEFORE + 1, ROWS = KEYED_PARTS_MAX + 1, BYTES_OF_KEY = 2 * sizeof(struct table_slot) };
 
 struct keyed_row {
-    uint64_t number; /* of changes so far */
+    uint64_t number; /* changes so far */
     struct plan_before rule[RULES];
 };
 
-#define OVERRIDES (UINT32_C(1) << 31) /* numbers from here on are theirs */
+#define OVERRIDES (UINT32_C(1) << 31) /* numbers from here on belong to overrides */
 
 static const weir_key rows_name = {"\1rules", 6};
 
@@ -88,7 +89,7 @@ static void ask_for_limit(weir_table *table, const struct table_question *questi
         keyed_map_more(table);
 }
 
-/* What is ahead under that rule, in units of this one; *waiting: so much of it is above the burst. */
+/* The usage under that rule, in units of this one; *waiting: the part of it above the burst. */
 static uint64_t carried_usage(const weir_table *table, const struct plan *plan, uint64_t limit,
                               const struct plan_before *before, uint64_t ahead, uint64_t *waiting)
 {

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT
-   keyed_slots.c - limits by gcra, each in a 16-byte slot of its own, asked together.
+   Limits by gcra, each in a 16-byte slot of its own, decided together.
 
-   Each limit of each key is one question to the table.  Several are all or nothing without a lock: all are looked at
-   first; when all would pass each is charged, and when one does not pass any more, because somebody came between, those
-   before it are given back and it starts again.  Between the two others may be refused who would have passed, never the
-   other way round; and a process that dies there has charged a little too much.
-
-   May touch: the table.  Promises: in no limit more than its bound; no lock, no allocation.  Leaves to others: the
-   clock, counting (keyed_take.c, keyed_stats.c). */
+   Each limit of each key is one call of the table.  Several are decided all or nothing without a lock: first all are
+   read; if all would pass, each is charged; if one no longer passes because another call came in between, the charges
+   before it are given back, and it starts again.  Meanwhile other calls may be refused that would have passed, but
+   never the other way round; and a process that dies there has charged a little too much. */
 #include "api/keyed.h"
 
 #include "core/decide.h"
@@ -16,20 +13,20 @@
 
 enum { TRIES_MAX = 64 };
 
-/* What is asked of one limit, and what came of it. */
+/* One limit of the call, and its result. */
 struct part {
     struct slot_rule rule;
     uint64_t hash, cost;
-    const struct table_part *home; /* of the key's part */
+    const struct table_part *home; /* the key's part */
     struct table_answer answer;
 };
 
-/* One question in units. */
+/* The time of one call, in units. */
 struct slots_moment {
-    uint64_t now, now_ns, wait_ns; /* now_ns: the region's */
+    uint64_t now, now_ns, wait_ns; /* now_ns is in the region's time */
 };
 
-/* The first ns that is not before it. */
+/* The units in ns, rounded up. */
 static uint64_t slots_ns_of(const weir_table *table, uint64_t units)
 {
     if (table->unit < 0) return units << -table->unit;
@@ -37,8 +34,8 @@ static uint64_t slots_ns_of(const weir_table *table, uint64_t units)
     return (units + rest) >> table->unit;
 }
 
-/* From this moment until those units, in ns.  In a unit longer than a ns this one began before now.  Both may be beyond
-   what 64 bits count of units; their difference is not. */
+/* From this moment until those units, in ns.  If a unit is longer than a ns, this one began before now.  Both may be
+   beyond what 64 bits of units can count; their difference is not. */
 static uint64_t ns_until(const weir_table *table, const struct slots_moment *moment, uint64_t units)
 {
     const uint64_t begun_ns = table->unit < 0 ? moment->now_ns - (moment->now << -table->unit) : 0;
@@ -51,7 +48,7 @@ static struct slots_moment moment_of(const weir_table *table, const struct ask *
     return (struct slots_moment){keyed_units_of(table, now_ns), now_ns, ask->wait_max_ns};
 }
 
-/* How long a call may wait: until the last unit that is not after now + wait, and no further than a word can say. */
+/* How long a call may wait: until the last unit that is not after now + wait, and not beyond what a word can hold. */
 static uint64_t wait_of(const weir_table *table, const struct slots_moment *moment, const struct part *part)
 {
     const uint64_t horizon = subtract_to_zero(table->longest, part->rule.burst);
@@ -59,7 +56,7 @@ static uint64_t wait_of(const weir_table *table, const struct slots_moment *mome
     return least(keyed_units_of(table, moment->now_ns + moment->wait_ns) - moment->now, horizon);
 }
 
-/* How far drained is ahead of now. */
+/* How far `drained` is ahead of now. */
 static uint64_t part_ahead(const struct part *part, uint64_t now)
 {
     const int64_t ahead = (int64_t)(part->answer.drained - now);
@@ -71,7 +68,7 @@ static uint64_t part_permits_left(const struct part *part, uint64_t ahead)
     return subtract_to_zero(part->rule.burst, ahead) / part->rule.interval;
 }
 
-/* From now until it starts, in units; of a refusal, until it could. */
+/* From now until the start, in units; of a refusal, until it could start. */
 static uint64_t start_after(const struct part *part, uint64_t ahead)
 {
     return subtract_to_zero(ahead, part->rule.burst);
@@ -103,9 +100,9 @@ static void ask_part(weir_table *table, struct part *part, const struct slots_mo
     ask_table(table, &question, part, events);
 }
 
-/* ---- what is said of it ---- */
+/* ---- decisions ---- */
 
-/* Since a refusal by a full table passes only when a slot is idle. */
+/* When it passes: a refusal by a full table passes only when a slot is idle. */
 static uint64_t part_passes_at(const struct part *part, const struct slots_moment *moment)
 {
     const uint64_t ahead = part_ahead(part, moment->now);
@@ -120,7 +117,7 @@ static void say_refused(const weir_table *table, const struct part part[], int c
     decision->remaining = UINT64_MAX;
     for (int i = 0; i < count; i++) {
         const bool refused = part[i].answer.verdict == TABLE_REFUSED;
-        /* Who would pass says what would be then. */
+        /* If this limit would pass, its balance after the call. */
         const uint64_t ahead = part_ahead(&part[i], moment->now) - (refused ? 0 : part[i].cost);
         decision->remaining = least(decision->remaining, part_permits_left(&part[i], ahead));
         if (!refused) continue;
@@ -144,7 +141,7 @@ static void say_allowed(const weir_table *table, const struct part part[], int c
         const uint64_t ahead = part_ahead(&part[i], start);
         const uint64_t left = part_permits_left(&part[i], ahead);
         if (end != NULL) end[i] = part[i].answer.drained;
-        /* The one that sets the start, or else the tightest. */
+        /* The limit that determines the start, otherwise the tightest. */
         const uint64_t own_start = start_after(&part[i], part_ahead(&part[i], moment->now)) + 1;
         if (waits ? own_start > latest : left < decision->remaining) {
             decision->limit = (uint32_t)i;
@@ -160,7 +157,7 @@ static void say_allowed(const weir_table *table, const struct part part[], int c
 
 /* ---- all or nothing ---- */
 
-/* Looks at all; true when all would pass, *start then being when. */
+/* Reads all slots; true if all would pass, with the common start in *start. */
 static bool look_at_parts(weir_table *table, struct part part[], int count, const struct slots_moment *moment,
                           uint64_t *start, uint32_t *events)
 {
@@ -189,7 +186,7 @@ static void undo_parts(weir_table *table, const struct part part[], int count, u
     }
 }
 
-/* Charges all at the same start; true when all were. */
+/* Charges all at the same start; true if all were charged. */
 static bool take_parts(weir_table *table, struct part part[], int count, const struct slots_moment *moment,
                        uint64_t start, uint32_t *events)
 {
@@ -230,7 +227,7 @@ static struct part part_of(const weir_table *table, const struct keyed_limit *li
     return part;
 }
 
-/* A limit that lasts longer than the table can say (weir_table_fits); -1: none. */
+/* A limit that lasts longer than the table can represent (weir_table_fits); -1: none. */
 static int too_long(const weir_table *table, const struct part part[], int count)
 {
     for (int i = 0; i < count; i++) {
@@ -248,7 +245,7 @@ static int never(const struct part part[], int count)
     return -1;
 }
 
-/* But a smaller cost would. */
+/* The decision for such a cost; a smaller one would pass. */
 static void say_never(weir_table *table, struct part part[], int count, const struct slots_moment *moment,
                       weir_decision *decision, uint32_t *events)
 {
@@ -306,7 +303,7 @@ void keyed_slots_ask(weir_table *table, const struct keyed_limit *limits, int co
     }
 }
 
-/* ---- one limit, now or not at all: what the fast call leaves to others ---- */
+/* ---- one limit, now or not at all: the cases that the fast path does not handle ---- */
 
 void keyed_slots_refuse(const weir_table *table, const struct keyed_limit *limit, uint64_t now_ns, uint64_t drained,
                         weir_decision *decision)
@@ -318,7 +315,7 @@ void keyed_slots_refuse(const weir_table *table, const struct keyed_limit *limit
     say_refused(table, &part, 1, &moment, decision);
 }
 
-/* ---- correcting ---- */
+/* ---- settling ---- */
 
 static void settle_part(weir_table *table, const struct keyed_limit *limit, const struct slots_moment *moment,
                         uint64_t start, uint64_t actual, const uint64_t *end)
@@ -333,7 +330,8 @@ static void settle_part(weir_table *table, const struct keyed_limit *limit, cons
                         &(struct table_slip){.hash = part.hash,
                                              .now = moment->now,
                                              .start = start,
-                                             /* Not known: the least it can be, so that rather less is given back. */
+                                             /* Unknown: the earliest possible end, so that rather less is given
+                                                back. */
                                              .end = end != NULL ? *end : start + part.cost,
                                              .charged = part.cost,
                                              .unused = slot_cost(&part.rule, limit->cost - actual),
@@ -348,7 +346,8 @@ void keyed_slots_settle(weir_table *table, const struct keyed_limit *limits, int
     const struct slots_moment moment = moment_of(table, &(struct ask){.now_ns = now_ns});
     keyed_keep_rested(table, moment.now_ns);
     const uint64_t start = keyed_units_of(table, decision->start.ns + table->offset_ns);
-    /* Part of a slot that has not started: its start would stay, and the word would say that it came earlier. */
+    /* A part of a call that has not started cannot be given back: its start would stay, and the word would say that it
+       came earlier. */
     bool part = false;
     for (int i = 0; i < count; i++) part = part || actual[i] != 0;
     const bool ahead = now_ns < decision->start.ns;

@@ -1,30 +1,27 @@
 /* SPDX-License-Identifier: MIT
-   keyed_state.c - a table's file that is there already: can this weir go on with it?
+   A table's file that exists already: can this version use it?
 
        nothing in it: no bytes, only zeros      a first start, or one that was killed while it made the file: it is made
-       a header that this weir reads            gone on with
+       a header that this version reads         used
        an older format of a release             converted, here, under the lock: keyed_read_state
-       all else                                 refused, with what it is and the command that begins anew
+       anything else                            refused, with the reason and the command that starts fresh
 
-   What was used is never forgotten unasked: where the header is gone, or tells of less than there is, and what follows
-   is not blank, the file is damaged, not new.  Slots have no check of their own; see "State of older versions" in
-   doc/design.md.
-
-   May touch: the file, which it does not change.  Promises: nothing that is refused is written to.  Leaves to others:
-   the header's words (share/region.c), making one (keyed_open.c). */
+   Usage is never forgotten without the user's consent: if the header is gone, or describes less than there is, and what
+   follows is not blank, the file is damaged, not new.  Slots have no check of their own; see "State of older versions"
+   in doc/design.md.  A file that is refused is not written to. */
 #include "api/keyed.h"
 #include "core/num.h"
 #include "plan/write.h"
 
-/* Where nothing may be any more. */
+/* The offset after which there must be nothing. */
 static uint64_t end_of_used(const weir_table *table, enum region_answer answer)
 {
     if (answer == REGION_SOUND) return region_end(&table->view);
     return answer == REGION_EMPTY ? least(table->region.size, REGION_PAGE) : table->region.size;
 }
 
-/* A format before the ones that region_read knows comes as REGION_VERSION: whoever changes a format converts its file
-   here, into a new one beside it that takes its name, and reads that. */
+/* Older formats than region_read knows are reported as REGION_VERSION.  A change of the format adds a conversion here:
+   into a new file beside the old one, which takes its name and is then read. */
 int keyed_read_state(weir_table *table, bool checked, enum region_answer *answer)
 {
     bool blank = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   open.c - a limiter is made, stopped and freed; the time as everybody may read it. */
+   Opening, stopping and closing a limiter, and the time. */
 #include <string.h>
 
 #include "api/error.h"
@@ -8,7 +8,7 @@
 #include "core/clock.h"
 #include "core/num.h"
 
-/* A shorter sleep costs more than it lasts; the schedule makes up for what it is late. */
+/* A shorter sleep costs more than it lasts; the schedule makes up for the lateness. */
 enum { TICK_NS = 1000000, TICK_NS_MIN = 1000 };
 
 static int check_limiter_options(const weir_options *options, weir_error *error)

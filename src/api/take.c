@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   take.c - one limit, or a list of them, asked by all threads of a process.
+   Calls of one limit, or of a list of them, by all threads of a process.
 
-   Asking takes no lock but a cell's, or that of a log for more than one permit; it allocates nothing, but where more
-   wait than a log remembers, and writes nothing shared but the state itself. */
+   A call takes no lock except a cell's, or that of a log for more than one permit.  It allocates nothing, unless more
+   calls wait than a log can hold, and writes nothing shared but the state itself. */
 #include "api/limiter.h"
 #include "core/num.h"
 
@@ -59,7 +59,7 @@ static ATOM_INLINE enum limiter_asked ask_homes_once(weir_limiter *limiter, cons
     return here ? ASKED : ASKED_CLOSED;
 }
 
-/* False when the log is full, see log.h. */
+/* False if the log is full, see log.h. */
 static bool ask_homes(weir_limiter *limiter, const struct ask *ask, weir_decision *decision)
 {
     if (limiter_stopped(limiter)) {
@@ -73,7 +73,7 @@ static bool ask_homes(weir_limiter *limiter, const struct ask *ask, weir_decisio
     }
 }
 
-/* [under the mutex] With a larger log than the full one, as long as one is to be had. */
+/* [under the mutex] Retries with a larger log than the full one, as long as there is memory. */
 static void ask_larger(weir_limiter *limiter, const struct log *full, const struct ask *ask, weir_decision *decision)
 {
     struct ask rest = *ask;
@@ -89,14 +89,14 @@ static void ask_larger(weir_limiter *limiter, const struct log *full, const stru
 
 static ATOM_INLINE void ask_growing(weir_limiter *limiter, const struct ask *ask, weir_decision *decision)
 {
-    const struct log *log = limiter_log(limiter); /* or an older one than that which is full */
+    const struct log *log = limiter_log(limiter); /* may be older than the one that is full */
     if (ask_homes(limiter, ask, decision)) return;
     host_lock(&limiter->mutex);
     ask_larger(limiter, log, ask, decision);
     host_unlock(&limiter->mutex);
 }
 
-/* While its clock stands nothing passes, and nobody knows when it goes on; what is charged was used before. */
+/* During a pause nothing passes, and its end is unknown; charges were used before it. */
 static __attribute__((noinline)) void ask_paused(weir_limiter *limiter, const struct ask *asked,
                                                  weir_decision *decision)
 {
@@ -106,7 +106,7 @@ static __attribute__((noinline)) void ask_paused(weir_limiter *limiter, const st
     if (asked->charge || limiter_stopped(limiter)) ask_growing(limiter, &before, decision);
 }
 
-/* Its clock stands, as it may where a call takes the long way: that is said beside what was read already. */
+/* True if it is paused.  clock_ends_ns, which is read anyway, sends calls to this slow path. */
 static bool stands(const weir_limiter *limiter, uint64_t now_ns)
 {
     return now_ns >= atom_load(&limiter->clock_ends_ns) && limiter_paused(limiter);
@@ -135,7 +135,7 @@ static weir_decision ask_and_count(weir_limiter *limiter, const struct ask *ask)
     return decision;
 }
 
-/* Where an earlier reading of the clock decides the call, it is not read again. */
+/* If an earlier reading of the clock decides the call, the clock is not read again. */
 static weir_decision ask_at_last_reading(weir_limiter *limiter, struct ask *ask)
 {
     weir_decision decision;
@@ -148,7 +148,7 @@ static weir_decision ask_at_last_reading(weir_limiter *limiter, struct ask *ask)
     return ask_and_count(limiter, ask);
 }
 
-/* The long way.  Notes what it was told of one permit. */
+/* The slow path.  Notes what was decided about one permit. */
 static __attribute__((noinline)) weir_decision take_at(weir_limiter *limiter, uint64_t now_ns, uint64_t cost)
 {
     const weir_decision decision = ask_and_count(limiter, &(struct ask){.now_ns = now_ns, .cost = cost});
@@ -157,7 +157,7 @@ static __attribute__((noinline)) weir_decision take_at(weir_limiter *limiter, ui
     return decision;
 }
 
-/* Apart, so that a refusal saves no registers. */
+/* A function of its own, so that a refusal saves no registers. */
 static __attribute__((noinline)) weir_decision grant_shortly(weir_limiter *limiter, uint64_t now_ns, uint64_t cost,
                                                              struct tally *tally)
 {
@@ -169,8 +169,8 @@ static __attribute__((noinline)) weir_decision grant_shortly(weir_limiter *limit
     return word_granted(&granted, now_ns, cost);
 }
 
-/* Each decision is written where the caller wants it: filled elsewhere and copied it would cost as much as the swap.
-   Who has no number yet gets it on the long way. */
+/* The fast path.  Each decision is written where the caller wants it: built elsewhere and copied it would cost as much
+   as the swap.  A thread without an index gets one on the slow path. */
 static ATOM_INLINE weir_decision take_shortly(weir_limiter *limiter, uint64_t now_ns, uint64_t cost)
 {
     const unsigned slot = host_slot_known();
@@ -242,7 +242,7 @@ weir_decision weir_peek_limit(weir_limiter *limiter, int limit, uint64_t cost)
     return decision;
 }
 
-/* False when the state lives elsewhere. */
+/* False if the state is stored elsewhere. */
 static bool settle_log(weir_limiter *limiter, uint64_t now_ns, weir_decision *decision, uint64_t actual)
 {
     for (bool larger = true; larger;) {

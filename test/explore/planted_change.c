@@ -64,7 +64,7 @@ void planted_set_limit(weir_limiter *limiter, const char *limits, enum change_mi
 weir_decision planted_take_wait(weir_limiter *limiter)
 {
     struct waiter waiter = {.cost = 1};
-    struct queue *line = &limiter->line[host_slot()];
+    struct queue *queue = &limiter->queue[host_slot()];
     const struct ask ask = {.now_ns = limiter_now_ns(limiter),
                             .wait_max_ns = WEIR_FOREVER,
                             .cost = 1,
@@ -72,16 +72,16 @@ weir_decision planted_take_wait(weir_limiter *limiter)
                             .undo = &waiter.undo};
     limiter_ask(limiter, &ask, &waiter.decision);
     if (waiter.decision.delay_ns == 0) return waiter.decision;
-    queue_lock(line);
-    queue_join(line, &waiter);
-    queue_unlock(line);
+    queue_lock(queue);
+    queue_join(queue, &waiter);
+    queue_unlock(queue);
     for (bool over = false; !over;) {
         const uint32_t seen = host_event_seen(&limiter->event);
-        queue_lock(line);
+        queue_lock(queue);
         const uint64_t start_ns = waiter.decision.start.ns;
         over = host_now_ns() >= start_ns;
-        if (over) queue_leave(line, &waiter);
-        queue_unlock(line);
+        if (over) queue_leave(queue, &waiter);
+        queue_unlock(queue);
         if (!over) host_event_wait(&limiter->event, seen, start_ns);
     }
     return waiter.decision;

@@ -8,13 +8,13 @@
 
 static inline struct queue *standing_line(weir_limiter *limiter)
 {
-    return &limiter->line[0];
+    return &limiter->queue[0];
 }
 
 /* As take_place of wait.c: a waiter that need not wait does not stand. */
 static inline weir_decision stand(weir_limiter *limiter, struct waiter *waiter, uint64_t cost)
 {
-    struct queue *line = standing_line(limiter);
+    struct queue *queue = standing_line(limiter);
     const struct ask ask = {.now_ns = limiter_now_ns(limiter),
                             .wait_max_ns = WEIR_FOREVER,
                             .cost = cost,
@@ -29,9 +29,9 @@ static inline weir_decision stand(weir_limiter *limiter, struct waiter *waiter, 
         host_unlock(&limiter->mutex);
         (void)limiter_ask_once(limiter, &ask, &waiter->decision);
     }
-    queue_lock(line);
-    queue_join(line, waiter);
-    queue_unlock(line);
+    queue_lock(queue);
+    queue_join(queue, waiter);
+    queue_unlock(queue);
     return waiter->decision;
 }
 
