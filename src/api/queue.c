@@ -17,24 +17,20 @@
 #include "api/limiter.h"
 #include "core/clock.h"
 #include "core/num.h"
+#include "share/lock.h"
 
-enum { QUEUE_SPINS_BEFORE_YIELD = 100, BINS = 32 };
+enum { BINS = 32 };
 
 /* ---- queues ---- */
 
 void queue_lock(struct queue *queue)
 {
-    uint64_t expected = 0;
-    for (unsigned turn = 1; !atom_swap(&queue->lock, &expected, 1); turn++) {
-        if (turn % QUEUE_SPINS_BEFORE_YIELD == 0) host_yield();
-        else atom_pause();
-        expected = 0;
-    }
+    lock_take(&queue->lock, host_yield);
 }
 
 void queue_unlock(struct queue *queue)
 {
-    atom_store_release(&queue->lock, 0);
+    lock_release(&queue->lock);
 }
 
 void queue_join(struct queue *queue, struct waiter *waiter)

@@ -9,25 +9,9 @@
 #include <string.h>
 
 #include "core/clock.h"
+#include "share/lock.h"
 
-enum { CELL_SPINS_BEFORE_YIELD = 100, UNREAD_MAX = 64 };
-
-static void cell_lock(struct cell *cell)
-{
-    uint64_t expected = 0;
-    for (unsigned turn = 1; !atom_swap(&cell->lock, &expected, 1); turn++) {
-        while (atom_load(&cell->lock) != 0) {
-            if (turn++ % CELL_SPINS_BEFORE_YIELD == 0) cell->yield();
-            else atom_pause();
-        }
-        expected = 0;
-    }
-}
-
-static void cell_unlock(struct cell *cell)
-{
-    atom_store_release(&cell->lock, 0);
-}
+enum { UNREAD_MAX = 64 };
 
 static struct rules rules_of(const struct cell_content *content)
 {
@@ -102,9 +86,9 @@ void cell_ask(struct cell_content *content, uint64_t out, const struct ask *ask,
 static bool cell_enter(struct cell *cell)
 {
     if (!cell_is_filled(cell)) return false;
-    cell_lock(cell);
+    lock_take(&cell->lock, cell->yield);
     if (cell->content.count != 0) return true;
-    cell_unlock(cell);
+    lock_release(&cell->lock);
     return false;
 }
 
@@ -113,7 +97,7 @@ bool cell_decide(struct cell *cell, const struct ask *ask, weir_decision *decisi
     if (!cell_enter(cell)) return false;
     if (ask->undo != NULL) cell_ask(&cell->content, out_of(cell), ask, decision);
     else ask_content(&cell->content, out_of(cell), ask, decision);
-    cell_unlock(cell);
+    lock_release(&cell->lock);
     return true;
 }
 
@@ -131,7 +115,7 @@ bool cell_decide_unread(struct cell *cell, const struct ask *ask, weir_decision 
         as_seen.now_ns = ns_ceil(rules.rule, seen);
         ask_rules(rules, cell->content.state, &as_seen, decision);
     }
-    cell_unlock(cell);
+    lock_release(&cell->lock);
     return known;
 }
 
@@ -145,7 +129,7 @@ bool cell_peek_limit(struct cell *cell, int limit, const struct ask *ask, weir_d
         ask_rules(one, cell->content.state + words_before(rules, limit), ask, decision);
         decision->limit = (uint32_t)limit;
     }
-    cell_unlock(cell);
+    lock_release(&cell->lock);
     return true;
 }
 
@@ -162,7 +146,7 @@ bool cell_settle(struct cell *cell, uint64_t now_ns, const weir_decision *decisi
         used[i] = foreign && actual[i] < cost[i] ? cost[i] : actual[i];
     }
     settle(rules_of(content), content->state, now_ns, decision, cost, used, end);
-    cell_unlock(cell);
+    lock_release(&cell->lock);
     return true;
 }
 
@@ -170,7 +154,7 @@ bool cell_shift(struct cell *cell, int64_t permits)
 {
     if (!cell_enter(cell)) return false;
     shift_all(&cell->content, permits < 0 ? 0 - (uint64_t)permits : (uint64_t)permits, permits < 0);
-    cell_unlock(cell);
+    lock_release(&cell->lock);
     return true;
 }
 
@@ -184,26 +168,26 @@ bool cell_trade(struct cell *cell, const struct trade *trade, struct lease_slice
     }
     if (slice->permits > trade->held) lease_more(cell->out, slice->permits - trade->held);
     if (slice->permits < trade->held) lease_fewer(cell->out, trade->held - slice->permits);
-    cell_unlock(cell);
+    lock_release(&cell->lock);
     return true;
 }
 
 void cell_close(struct cell *cell, struct cell_content *content)
 {
-    cell_lock(cell);
+    lock_take(&cell->lock, cell->yield);
     *content = cell->content;
     cell->content.count = 0;
     cell->content.state = NULL;
     atom_store(&cell->filled, 0);
-    cell_unlock(cell);
+    lock_release(&cell->lock);
 }
 
 void cell_open_with(struct cell *cell, const struct cell_content *content)
 {
-    cell_lock(cell);
+    lock_take(&cell->lock, cell->yield);
     cell->content = *content;
     atom_store(&cell->filled, content->count != 0);
-    cell_unlock(cell);
+    lock_release(&cell->lock);
 }
 
 void cell_carry(const struct cell_content *from, const struct cell_content *to, uint64_t now_ns, weir_carry carry)
@@ -224,18 +208,18 @@ void cell_carry(const struct cell_content *from, const struct cell_content *to, 
 
 void cell_hold(struct cell *cell)
 {
-    cell_lock(cell);
+    lock_take(&cell->lock, cell->yield);
 }
 
 void cell_let_go(struct cell *cell)
 {
-    cell_unlock(cell);
+    lock_release(&cell->lock);
 }
 
 bool cell_look(struct cell *cell, void (*look)(const struct cell_content *content, void *context), void *context)
 {
     if (!cell_enter(cell)) return false;
     look(&cell->content, context);
-    cell_unlock(cell);
+    lock_release(&cell->lock);
     return true;
 }

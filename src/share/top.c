@@ -30,6 +30,7 @@
 #include <string.h>
 
 #include "core/num.h"
+#include "share/lock.h"
 
 enum { LOCK_TRIES = 1000, INDEX_SPARSE = 2, NOBODY = UINT16_MAX };
 
@@ -231,21 +232,10 @@ static void count(const struct sketch *sketch, const struct identity *key, uint3
     count_up(sketch, counter);
 }
 
-static bool top_try_lock(struct top_head *head)
-{
-    uint64_t expected = 0;
-    return atom_load(&head->lock) == 0 && atom_swap(&head->lock, &expected, 1);
-}
-
-static void top_unlock(struct top_head *head)
-{
-    atom_store_release(&head->lock, 0);
-}
-
 void top_add(struct top *top, unsigned slot, uint64_t hash, const void *bytes, size_t size, uint32_t limit)
 {
     struct top_head *head = &top->head[slot % TOP_STRIPES];
-    if (!top_try_lock(head)) {
+    if (!lock_try(&head->lock)) {
         atom_add(&head->missed, 1);
         return;
     }
@@ -254,7 +244,7 @@ void top_add(struct top *top, unsigned slot, uint64_t hash, const void *bytes, s
     const struct sketch sketch = sketch_at(top, slot % TOP_STRIPES);
     atom_store(&head->total, atom_load(&head->total) + 1);
     count(&sketch, &key, limit);
-    top_unlock(head);
+    lock_release(&head->lock);
 }
 
 /* ---- reading ---- */
@@ -269,7 +259,7 @@ struct top_copies {
 static bool lock_to_read(const struct top *top, struct top_head *head)
 {
     for (int i = 0; i < LOCK_TRIES; i++) {
-        if (top_try_lock(head)) return true;
+        if (lock_try(&head->lock)) return true;
         top->yield();
     }
     return false;
@@ -282,7 +272,7 @@ static void copy(struct top *top, unsigned stripe, struct top_copies *copies)
     copies->sketch[stripe] = to;
     if (lock_to_read(top, head)) {
         memcpy(to.counter, from.counter, sketch_bytes(top->counters));
-        top_unlock(head);
+        lock_release(&head->lock);
         copies->without[stripe] = to.group[to.counter[to.order[0]].group].count;
     } else {
         sketch_open(&to);
