@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   keyed_fits.c - which plans a table can hold, and what is said of the others.
-
-   May touch: its arguments.  Promises: nothing is asked.  Leaves to others: what a slot can say (core/slot.h). */
+   Which plans a table can hold, and the errors for the others. */
 #include "api/keyed.h"
 #include "core/algorithm.h"
 #include "core/num.h"
@@ -21,7 +19,7 @@ static int unfit(weir_error *error, int limit, const char *why)
     return WEIR_EUNSUPPORTED;
 }
 
-/* Is it more than a per cent slower because its permits are whole units? */
+/* True if it is more than a per cent slower because its permits are whole units. */
 static bool too_coarse(uint64_t interval, uint64_t units, int unit)
 {
     const uint64_t rounded = units << (SLOT_UNIT_MAX - unit);

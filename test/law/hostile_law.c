@@ -38,7 +38,7 @@ enum {
     RUN_SECONDS_MAX = 60
 };
 
-static const uint64_t DAY_NS = 24 * 3600 * SECOND_NS;
+static const uint64_t DAY_NS = 24 * 3600 * REGION_SECOND_NS;
 
 /* ---- a folder of its own ---- */
 
@@ -114,7 +114,7 @@ static weir_key pick_key(struct law *law)
 static weir_instant pick_instant(struct law *law)
 {
     if (law_chance(law, 8)) return (weir_instant){pick_word(law)};
-    return (weir_instant){weir_now().ns + law_pick_size(law, DAY_NS) - law_pick_size(law, 1000 * SECOND_NS)};
+    return (weir_instant){weir_now().ns + law_pick_size(law, DAY_NS) - law_pick_size(law, 1000 * REGION_SECOND_NS)};
 }
 
 static const weir_plan *pick_plan(struct run *run)

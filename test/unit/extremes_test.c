@@ -251,7 +251,7 @@ static void every_algorithm_has_extremes(void **unused)
         seen[algorithm] = true;
     }
     for (int i = 1; i < ALGORITHM_NAMES; i++) {
-        if (is_rated(i) && !seen[i]) fail_msg("algorithm=%s has no extremes here", algorithm_text(i));
+        if (is_rated(i) && !seen[i]) fail_msg("algorithm=%s has no extremes here", words_algorithm_name(i));
     }
 }
 
