@@ -21,10 +21,15 @@
 #if defined(__GNUC__)
 #define ATOM_PREFETCH(address) __builtin_prefetch(address, 1)
 #define ATOM_INLINE inline __attribute__((always_inline))
-#define ATOM_LOCK_FREE __atomic_always_lock_free(sizeof(uint64_t), 0) /* of what is aligned as struct atom is */
 #else
 #define ATOM_PREFETCH(address) ((void)(address))
 #define ATOM_INLINE inline
+#endif
+
+/* On i386 clang's macro speaks of integers that are not aligned to their size; these are. */
+#if defined(__clang__)
+#define ATOM_LOCK_FREE __atomic_always_lock_free(sizeof(uint64_t), 0)
+#else
 #define ATOM_LOCK_FREE (ATOMIC_LLONG_LOCK_FREE == 2)
 #endif
 
@@ -32,7 +37,7 @@ struct atom {
     _Atomic uint64_t value;
 };
 
-_Static_assert(ATOM_LOCK_FREE &&_Alignof(struct atom) == sizeof(uint64_t), "weir needs 64-bit atomics without locks");
+_Static_assert(_Alignof(struct atom) == sizeof(uint64_t) && ATOM_LOCK_FREE, "weir needs 64-bit atomics without locks");
 
 static inline uint64_t atom_load(const struct atom *atom)
 {
