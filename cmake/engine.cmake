@@ -99,7 +99,7 @@ if(WEIR_SHARED)
     set(redis_map "${PROJECT_SOURCE_DIR}/cmake/weir-redis.map")
     add_library(weir_redis_shared SHARED ${redis_objects})
     set_target_properties(weir_redis_shared PROPERTIES OUTPUT_NAME weir-redis EXPORT_NAME weir-redis LINKER_LANGUAGE C
-        VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINK_DEPENDS "${redis_map}")
+        VERSION ${PROJECT_VERSION} SOVERSION ${weir_abi} LINK_DEPENDS "${redis_map}")
     target_link_libraries(weir_redis_shared PRIVATE Threads::Threads ${engine_needs} INTERFACE weir_shared)
     target_link_options(weir_redis_shared PRIVATE "LINKER:--version-script=${redis_map}")
     list(APPEND weir_redis_libraries weir_redis_shared)

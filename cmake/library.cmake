@@ -58,7 +58,7 @@ if(WEIR_SHARED)
     set(map "${PROJECT_SOURCE_DIR}/cmake/weir.map")
     add_library(weir_shared SHARED ${weir_objects})
     set_target_properties(weir_shared PROPERTIES OUTPUT_NAME weir EXPORT_NAME weir LINKER_LANGUAGE C
-        VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINK_DEPENDS "${map}")
+        VERSION ${PROJECT_VERSION} SOVERSION ${weir_abi} LINK_DEPENDS "${map}")
     target_link_options(weir_shared PRIVATE "LINKER:--version-script=${map}")
     if(NOT WEIR_SANITIZE)
         target_link_options(weir_shared PRIVATE LINKER:--no-undefined) # sanitizers are resolved in the program

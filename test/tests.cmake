@@ -32,7 +32,7 @@ endif()
 weir_programs(unit test TIER check USES cmocka NAMES accesslog address address_text bursty bytes cycle dialect directive
     extremes facts fields five_per_second fixed_window hash host keyed keyed_edges keyed_one leaky lease lease_fork
     limiter list log map memory micro micro_log micro_state module_clock module_stamps num plan region resp
-    slept sliding_log sliding_window spelling stamp stuck text timeline top tsc warmup wide writer arguments)
+    slept sliding_log sliding_window spelling stamp stuck text timeline top tsc warmup wide write arguments)
 weir_programs(unit test TIER check USES cmocka peers NAMES peers)
 weir_programs(unit test TIER check USES cmocka serve NAMES changed_limit config deadlines http http_auth http_gate
     http_headers http_routes notes policy quota receipt resp_commands tables turn worker)
@@ -322,6 +322,8 @@ if(TARGET weir_redis_shared) # else the engine's tests are not here
         "${PROJECT_SOURCE_DIR}/SECURITY.md" "${PROJECT_SOURCE_DIR}/doc/development.md")
 endif()
 weir_test(tidy header test bash "${tidy}/header.sh" "${PROJECT_SOURCE_DIR}" "${CMAKE_C_COMPILER}")
+weir_test(tidy one-file check bash "${tidy}/one_file.sh" "${PROJECT_SOURCE_DIR}" "${CMAKE_C_COMPILER}" "${CMAKE_NM}"
+    ${weir_warnings})
 weir_test(tidy mutate test bash "${tidy}/mutate.sh" "${PROJECT_SOURCE_DIR}")
 weir_test(tidy self-check check bash "${tidy}/self_check.sh" "${CMAKE_C_COMPILER}" "${CMAKE_NM}")
 if(WEIR_HARDEN AND CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")

@@ -162,7 +162,7 @@ static struct slot *slot_of(struct part key)
     const size_t mask = ((size_t)1 << SLOTS_BITS) - 1;
     if (slots == NULL) slots = calloc(mask + 1, sizeof *slots);
     if (slots == NULL) abort();
-    const uint64_t identity = siphash_1_3(&SECRET, key.at, key.size) | 1;
+    const uint64_t identity = hash_siphash_1_3(&SECRET, key.at, key.size) | 1;
     for (size_t i = identity >> 1 & mask, looked = 0; looked <= mask; i = (i + 1) & mask, looked++) {
         if (slots[i].identity == 0) slots[i].identity = identity;
         if (slots[i].identity == identity) return &slots[i];

@@ -1,9 +1,33 @@
-/* weir.h - limits on rate.
+/* weir.h - a rate limiter: may this operation start now, and if not, when?
    SPDX-License-Identifier: MIT
 
-   Order of arguments: where, plan, key, now, cost.  Times end in _ns.  Asking cannot fail: it answers with a
-   verdict.  Making can: it returns 0 or a negative WEIR_E* and fills a weir_error.  Every function is safe from any
-   thread unless marked [one thread].  Every pointer argument is borrowed for the call unless marked owned. */
+   A program that admits 20 requests at once and then 10 a second (link it with -lweir):
+
+       #include <stdio.h>
+       #include <weir/weir.h>
+
+       int main(void)
+       {
+           weir_limiter *limiter;
+           weir_error error;
+           if (weir_open(&limiter, "10/s burst=20", NULL, &error) != 0) {
+               fprintf(stderr, "column %d: %s\n", error.column, error.message);
+               return 1;
+           }
+           weir_decision decision = weir_take(limiter, 1);
+           if (weir_allowed(decision)) printf("200 OK\n");
+           else printf("429, Retry-After: %llu\n", (unsigned long long)(decision.retry_ns / 1000000000 + 1));
+           weir_close(limiter);
+       }
+
+   To limit each client, open a table and call weir_table_take with the client's address as the key.
+   To pace work instead, open the limiter with options.use = WEIR_PACE; any number of threads may then run
+       while (weir_allowed(weir_take_wait(limiter, 1, WEIR_FOREVER))) start_the_next_operation();
+
+   Names in _ns are nanoseconds.  A function that can fail returns 0 or a negative WEIR_E* and then fills error, which
+   may be NULL.  One that writes text ends it with a NUL, cuts it at size and returns its whole length.  Pointers are
+   borrowed for the call; only what is named owned is yours to close.  Functions are safe from any thread unless marked
+   [one thread].  The manual has ranges, errors, examples and sources: weir_limiter(3), weir_table(3), weir_plan(3). */
 #ifndef WEIR_H
 #define WEIR_H
 
@@ -14,350 +38,238 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-struct sockaddr;
-
-#define WEIR_VERSION "0.1.0"
-#define WEIR_FOREVER UINT64_MAX /* as a wait: no bound */
-#define WEIR_LIMITS_MAX 8       /* limits in one text */
-#define WEIR_UNIT_SIZE 24       /* bytes of a unit's name, with its final NUL */
-
-#if defined(__GNUC__) && !defined(WEIR_API)
+#ifndef WEIR_API
 #define WEIR_API __attribute__((visibility("default")))
-#elif !defined(WEIR_API)
-#define WEIR_API
 #endif
 
-/* ---- answers ---------------------------------------------------------------------------------------------- */
+#define WEIR_VERSION "0.1.0"
+WEIR_API const char *weir_version(void); /* of the library in use; WEIR_VERSION is the header's */
+#define WEIR_FOREVER UINT64_MAX          /* no bound */
+#define WEIR_LIMITS_MAX 8                /* limits in one plan */
+#define WEIR_UNIT_SIZE 24                /* bytes of a unit's name, with its NUL */
 
-/* A time on CLOCK_MONOTONIC, in ns: comparable with std::chrono::steady_clock. */
+/* Valid, but not possible here; the file does not fit; another version's; the system refused; no memory; invalid. */
+enum { WEIR_EUNSUPPORTED = -6, WEIR_EMISMATCH, WEIR_EVERSION, WEIR_ESYSTEM, WEIR_ENOMEM, WEIR_EINVAL };
 typedef struct {
-    uint64_t ns;
+    int code;          /* a WEIR_E* */
+    int column;        /* where the limit string is wrong, from 1; 0: the error is not in it */
+    char message[248]; /* what is wrong, what was expected, an example; without a newline */
+} weir_error;
+
+/* ---- plans: a limit string, parsed once ---- */
+
+typedef struct { /* your memory, without pointers: copy it freely, share it read-only */
+    uint64_t opaque[256];
+} weir_plan;
+typedef enum { WEIR_ADMIT, WEIR_PACE } weir_use; /* the default algorithm: gcra to admit, hybrid to pace */
+
+/* Parses "10/s burst=20; 1000/h", see weir-limit(7).  On WEIR_EINVAL or WEIR_EUNSUPPORTED the plan is unchanged. */
+WEIR_API int weir_plan_parse(weir_plan *plan, const char *limits, weir_use use, weir_error *error);
+WEIR_API size_t weir_plan_text(const weir_plan *plan, char *out, size_t size);    /* with all defaults written out */
+WEIR_API size_t weir_plan_explain(const weir_plan *plan, char *out, size_t size); /* as `weir explain` prints it */
+WEIR_API int weir_plan_limits(const weir_plan *plan);                             /* 1 to WEIR_LIMITS_MAX */
+/* The unit of limit 0, 1 and so on ("requests", "tokens"); false if there is no such limit. */
+WEIR_API bool weir_plan_unit(const weir_plan *plan, int limit, char out[WEIR_UNIT_SIZE]);
+
+/* ---- decisions: what a take returns ---- */
+
+typedef struct {
+    uint64_t ns; /* on CLOCK_MONOTONIC, as in std::chrono::steady_clock */
 } weir_instant;
+WEIR_API weir_instant weir_now(void);
+WEIR_API void weir_sleep_until(weir_instant when); /* never returns early */
 
-/* 0 is no answer, so a zeroed decision allows nothing. */
+/* DENY: not now.  NEVER: this cost can never pass.  STOPPED: see weir_stop.  0 is no verdict, and allows nothing. */
 typedef enum { WEIR_ALLOW = 1, WEIR_DENY, WEIR_NEVER, WEIR_STOPPED } weir_verdict;
-
-typedef struct {        /* 64 bytes, for ever */
+typedef struct {        /* 64 bytes; this layout is frozen */
     uint32_t verdict;   /* a weir_verdict */
-    uint32_t limit;     /* index in the text: the limit that refused, that set the start, or else is tightest */
-    weir_instant start; /* ALLOW: when it may start; how late that is, weir_due says */
-    uint64_t delay_ns;  /* ALLOW: from the call to the start: sleep so long first; weir_take_wait has slept it */
+    uint32_t limit;     /* index of the limit that refused, that set the start, or else that has the least remaining */
+    weir_instant start; /* ALLOW: when the operation may start */
+    uint64_t delay_ns;  /* ALLOW: from the call to start.  Sleep for it, unless weir_take_wait already has */
     union {
-        uint64_t retry_ns; /* DENY: the least wait after which this call alone would pass */
-        weir_instant due;  /* ALLOW, of a limit with a schedule: the scheduled time of the first permit; else 0 */
+        uint64_t retry_ns; /* DENY: this call would pass after this wait and no sooner, if no other call comes first */
+        weir_instant due;  /* ALLOW, of a limit with a schedule: weir_due of the first permit; else 0 */
     };
-    uint64_t end;       /* end of its slot, in the limit's ticks: what settling needs */
-    uint64_t remaining; /* further permits that would pass now without delay */
-    uint64_t charged;   /* permits taken, of the first limit: what settling corrects; 0 once settled */
-    uint64_t reserved;  /* weir's own */
+    uint64_t end;       /* needed to settle */
+    uint64_t remaining; /* further permits available now */
+    uint64_t charged;   /* permits taken from the first limit; 0 once settled */
+    uint64_t reserved;  /* internal */
 } weir_decision;
-
 static inline bool weir_allowed(weir_decision decision)
 {
     return decision.verdict == WEIR_ALLOW;
 }
 
-enum {
-    WEIR_EINVAL = -1,      /* an argument is wrong: message says which and what was expected */
-    WEIR_ENOMEM = -2,      /* no memory */
-    WEIR_ESYSTEM = -3,     /* the operating system refused; message has its words */
-    WEIR_EVERSION = -4,    /* made by another version */
-    WEIR_EMISMATCH = -5,   /* does not fit what is there */
-    WEIR_EUNSUPPORTED = -6 /* known, but not possible here */
-};
+/* ---- taking permits: the same functions for each of the three places where a limit may keep its state ----
 
-typedef struct {
-    int code;          /* a WEIR_E* */
-    int column;        /* counts from 1 in the text; 0 = not about text */
-    char message[248]; /* what is wrong, what was expected, an example; no final full stop or newline */
-} weir_error;
+   weir_decide(plan, state, now, cost)      your own memory and clock, without locks [one thread per state]
+   weir_take(limiter, cost)                 a limiter, shared by the threads of a process
+   weir_table_take(table, plan, key, cost)  a table with a state for each key, shared by threads and processes
 
-/* ---- plans: text to numbers, once ------------------------------------------------------------------------- */
+   take       takes cost permits if they are available now, and else none: ALLOW with delay 0, DENY or NEVER.
+   take_at    does so at a time that you have read already, so that one reading of the clock serves many calls.
+   take_some  takes as many permits as are available now, from 1 to cost_max; charged says how many.
+   take_each  takes cost[i] from limit i, and fills end[i] for settle_each (end may be NULL).  Where weir_set_limit may
+              add limits meanwhile, each array needs WEIR_LIMITS_MAX elements.
+   take_wait  sleeps until start; returns DENY at once if that is more than wait_max_ns away.  Threads start in the
+              order of their calls, with the exceptions in weir_limiter(3).
+   reserve    takes permits that become available within delay_max_ns.  It never blocks: you sleep until start.
+   charge     takes in any case, for a cost that is known only afterwards.  Missing permits become a debt that delays
+              later calls; a limit with debt=N lets at most N be owed, and charged says how many were taken.
+   peek       returns what take would return, and takes nothing; of one limit too, for response headers.
+   full_ns    returns the time from a decision until its limit has all permits again: the reset of response headers.
+   settle     charges or refunds the difference to the actual cost; it works once per decision.
 
-/* Picks defaults only: gcra for admitting, hybrid for pacing.  The canonical text spells them out. */
-typedef enum { WEIR_ADMIT, WEIR_PACE } weir_use;
+   A cost is in permits, the unit of the limit; 0 takes nothing.  Of several limits each is charged, or none is. */
 
-/* Yours: no pointers inside, copy it freely, keep it in static memory. */
-typedef struct {
-    uint64_t opaque[256];
-} weir_plan;
-
-/* Reads "10/s burst=20; 1000/h".  0, or WEIR_EINVAL / WEIR_EUNSUPPORTED with the column.  error may be NULL. */
-WEIR_API int weir_plan_parse(weir_plan *plan, const char *limits, weir_use use, weir_error *error);
-
-/* Writes the canonical text, nothing implied, NUL-terminated and cut at size; returns the length needed. */
-WEIR_API size_t weir_plan_text(const weir_plan *plan, char *out, size_t size);
-
-/* Writes the words of `weir explain`, without the drawing; cut at size; returns the length needed. */
-WEIR_API size_t weir_plan_explain(const weir_plan *plan, char *out, size_t size);
-
-/* How many limits: 1 to WEIR_LIMITS_MAX. */
-WEIR_API int weir_plan_limits(const weir_plan *plan);
-
-/* The unit of one limit ("requests", "tokens", "bytes"); false when there is no such limit. */
-WEIR_API bool weir_plan_unit(const weir_plan *plan, int limit, char out[WEIR_UNIT_SIZE]);
-
-/* Of a decision by weir_decide: from its time until the limit it names holds all its permits again. */
-WEIR_API uint64_t weir_full_ns(const weir_plan *plan, const weir_decision *decision);
-
-/* ---- the pure core: no clock, no lock, no memory of its own ------------------------------------------------ */
-
-/* Zeroed = fresh.  Enough for one limit by gcra; weir_state_size() says what a plan needs. */
-typedef struct {
+typedef struct { /* enough for one gcra limit; zeroed = all permits available */
     uint64_t word[2];
 } weir_state;
-
-/* Bytes that one subject of this plan needs, a multiple of 8. */
-WEIR_API size_t weir_state_size(const weir_plan *plan);
-
-/* [one thread] per state.  May cost pass at now?  ALLOW with delay 0, DENY or NEVER; only ALLOW writes state. */
+WEIR_API size_t weir_state_size(const weir_plan *plan); /* bytes that the state of a plan needs, a multiple of 8 */
 WEIR_API weir_decision weir_decide(const weir_plan *plan, void *state, weir_instant now, uint64_t cost);
-
-/* [one thread] per state.  The same, but the start may lie up to wait_max_ns after now. */
 WEIR_API weir_decision weir_decide_within(const weir_plan *plan, void *state, weir_instant now, uint64_t cost,
-                                          uint64_t wait_max_ns);
-
-/* [one thread] per state.  Corrects an allowed decision to what was really used, as weir_settle does. */
+                                          uint64_t wait_max_ns); /* as reserve */
+WEIR_API uint64_t weir_decide_full_ns(const weir_plan *plan, const weir_decision *decision);
 WEIR_API void weir_decide_settle(const weir_plan *plan, void *state, weir_instant now, weir_decision *decision,
                                  uint64_t actual);
 
-/* ---- one limiter, many threads ------------------------------------------------------------------------------ */
+/* ---- limiters: one state for all threads ---- */
 
-typedef struct weir_limiter weir_limiter;
-
+/* SYSTEM: CLOCK_MONOTONIC.  COARSE: cheaper, some ms behind.  TICKER: a thread that reads SYSTEM every tick_ns.
+   MANUAL: 0 ns until weir_manual_set.  TSC: the CPU's time-stamp counter, within 5 us of SYSTEM; falls back to SYSTEM
+   where the CPU or the kernel has no reliable one. */
 typedef enum { WEIR_CLOCK_SYSTEM, WEIR_CLOCK_COARSE, WEIR_CLOCK_TICKER, WEIR_CLOCK_MANUAL, WEIR_CLOCK_TSC } weir_clock;
-
-typedef struct { /* WEIR_OPTIONS fills size; a zero field is its default */
+typedef struct { /* begin with WEIR_OPTIONS, which sets size; 0 in any other field is its default */
     size_t size;
     weir_use use;
-    weir_clock clock;  /* TSC: the processor's counter, within 5 us of SYSTEM, which it is where that cannot be */
-    uint64_t grain_ns; /* a sleep lasts at least this long: late, never early; 0 = 50 us */
-    uint64_t spin_ns;  /* spin for the last part of a wait; 0 = never */
-    uint64_t tick_ns;  /* period of WEIR_CLOCK_TICKER, 1000 or more; 0 = 1 ms */
+    weir_clock clock;
+    uint64_t grain_ns;        /* the shortest sleep: a thread may wake so late, but never early; 0 = 50 us */
+    uint64_t spin_ns;         /* spin instead of sleeping for the last part of a wait; 0 = never */
+    uint64_t tick_ns;         /* period of WEIR_CLOCK_TICKER, 1000 or more; 0 = 1 ms */
     uint64_t spin_processors; /* threads of the process that may spin at once; 0 = half of its processors */
 } weir_options;
-
 /* clang-format off */
 #define WEIR_OPTIONS {sizeof(weir_options), WEIR_ADMIT, WEIR_CLOCK_SYSTEM, 0, 0, 0, 0}
 /* clang-format on */
-
-/* Opens a limiter, owned by you until weir_close.  options NULL = defaults.  A manual clock starts at 0 ns. */
+typedef struct weir_limiter weir_limiter;
 WEIR_API int weir_open(weir_limiter **owned, const char *limits, const weir_options *options, weir_error *error);
+WEIR_API void weir_stop(weir_limiter *limiter);  /* wakes waiting threads; they and all later calls return STOPPED */
+WEIR_API void weir_close(weir_limiter *limiter); /* [one thread] after all other calls have returned; NULL is fine */
+WEIR_API void weir_manual_set(weir_limiter *limiter, weir_instant now); /* WEIR_CLOCK_MANUAL; wakes due threads */
 
-/* Wakes every waiter; they and all later calls answer WEIR_STOPPED. */
-WEIR_API void weir_stop(weir_limiter *limiter);
-
-/* [one thread] Frees; call it after your threads have come back.  NULL is fine. */
-WEIR_API void weir_close(weir_limiter *limiter);
-
-/* Now or not: ALLOW with delay 0, DENY, NEVER.  Of a list of limits each is charged cost, or none is. */
 WEIR_API weir_decision weir_take(weir_limiter *limiter, uint64_t cost);
-
-/* The same at a time you already have: one clock reading may serve many calls. */
 WEIR_API weir_decision weir_take_at(weir_limiter *limiter, weir_instant now, uint64_t cost);
-
-/* As many permits as pass now, at least 1 and at most cost_max: see charged.  DENY when not even one passes. */
 WEIR_API weir_decision weir_take_some(weir_limiter *limiter, uint64_t cost_max);
-
-/* One cost for each limit of the text, all or nothing.  end (may be NULL) is filled for weir_settle_each.  Where
-   weir_set_limit may bring more limits meanwhile, all arrays here and there have WEIR_LIMITS_MAX. */
 WEIR_API weir_decision weir_take_each(weir_limiter *limiter, const uint64_t cost[], uint64_t end[]);
-
-/* Takes now what starts up to delay_max_ns later; you sleep delay_ns.  Never blocks. */
-WEIR_API weir_decision weir_reserve(weir_limiter *limiter, uint64_t cost, uint64_t delay_max_ns);
-
-/* Sleeps until the start, and says in delay_ns for how long; answers DENY at once when that is over wait_max_ns away.
-   Callers start in the order in which they came; but with WEIR_FOREVER a turn within grain_ns goes to whoever is awake,
-   for one nap at most; where a limit cannot be taken ahead (windows), they come back when it passes, in no order; and
-   who wakes so late that the pool has run over takes another start. */
 WEIR_API weir_decision weir_take_wait(weir_limiter *limiter, uint64_t cost, uint64_t wait_max_ns);
-
-/* Takes whatever the balance, for a cost known only afterwards; what is missing delays later calls.  ALLOW, or STOPPED;
-   charged is less than cost where the limit says debt= and that much is owed already. */
+WEIR_API weir_decision weir_reserve(weir_limiter *limiter, uint64_t cost, uint64_t delay_max_ns);
 WEIR_API weir_decision weir_charge(weir_limiter *limiter, uint64_t cost);
-
-/* What weir_take would answer; takes nothing. */
 WEIR_API weir_decision weir_peek(weir_limiter *limiter, uint64_t cost);
+WEIR_API weir_decision weir_peek_limit(weir_limiter *limiter, int limit, uint64_t cost); /* NEVER: no such limit */
+WEIR_API uint64_t weir_full_ns(weir_limiter *limiter, const weir_decision *decision);
 
-/* The same of one limit alone, for response headers; NEVER when there is no such limit. */
-WEIR_API weir_decision weir_peek_limit(weir_limiter *limiter, int limit, uint64_t cost);
-
-/* From the time of the decision until the limit it names holds all its permits again; after a change of limit, what is
-   so now. */
-WEIR_API uint64_t weir_limiter_full_ns(weir_limiter *limiter, const weir_decision *decision);
-
-/* Charges or gives back the difference to what was really used; a second call does nothing.  Nothing either after a
-   weir_take_each with different costs: that wants weir_settle_each.  While permits of a gcra limit are in leases,
-   nothing is given back. */
+/* weir_settle(3) says when less is refunded.  each: as weir_take_each, with its cost and end.  cancel: actual is 0. */
 WEIR_API void weir_settle(weir_limiter *limiter, weir_decision *decision, uint64_t actual);
-
-/* The same for weir_take_each: cost and end as they were there, actual as it turned out, one for each limit.  Without
-   end (NULL) rather less is given back. */
 WEIR_API void weir_settle_each(weir_limiter *limiter, weir_decision *decision, const uint64_t cost[],
                                const uint64_t actual[], const uint64_t end[]);
-
-/* The operation never ran: settles to 0. */
 WEIR_API void weir_cancel(weir_limiter *limiter, weir_decision *decision);
 
-/* What becomes of permits already used: kept as time, kept as permits, or forgotten. */
+/* What is kept of used permits: KEEP the time until they are back, SCALE their number, RESET nothing. */
 typedef enum { WEIR_KEEP, WEIR_SCALE, WEIR_RESET } weir_carry;
-
-/* Changes the limit while in use.  Waiters keep their order and get the starts that the new limit gives them; a start
-   that weir_reserve has promised stays as it is.  KEEP and SCALE need the same algorithms in the same order
-   (WEIR_EUNSUPPORTED otherwise); RESET takes any.
-   "pause" stops the limit's clock until the next call: waiters wait, calls are refused, nothing falls behind. */
+/* Changes the limit while in use.  Waiting threads keep their order and get new starts; reserved starts stay.
+   KEEP and SCALE return WEIR_EUNSUPPORTED unless the algorithms are the same, in the same order.  "pause" instead of
+   limits stops the limiter's clock until the next change: waiting threads go on waiting, other calls are refused. */
 WEIR_API int weir_set_limit(weir_limiter *limiter, const char *limits, weir_carry carry, weir_error *error);
+WEIR_API size_t weir_limit_text(weir_limiter *limiter, char *out, size_t size); /* the limit in force */
 
-/* Writes the canonical text of the limit in force, NUL-terminated and cut at size; returns the length needed. */
-WEIR_API size_t weir_limit_text(weir_limiter *limiter, char *out, size_t size);
-
-/* When the nth permit of this decision, from 1 on, was due by the rate alone (its scheduled time), whatever has been
-   given up since: now - due is how late it is (its wait time), unless due is still to come.  Limits without a schedule
-   (all but hybrid and timeline) answer with the start. */
+/* The scheduled time of the nth permit of a decision, from 1: when it was due by the rate alone.  Its operation is
+   late by now - due.  Limits without a schedule (all but hybrid and timeline) return start. */
 WEIR_API weir_instant weir_due(const weir_limiter *limiter, const weir_decision *decision, uint64_t nth);
+WEIR_API void weir_skip(weir_limiter *limiter, uint64_t permits); /* drops due permits that will not be started */
 
-/* Drops permits from the schedule: they were due and are not going to be started.  What may start at once stays as it
-   is; limits without a schedule stay as they are. */
-WEIR_API void weir_skip(weir_limiter *limiter, uint64_t permits);
-
-typedef struct {           /* since the limiter was opened */
-    uint64_t calls;        /* decisions asked for */
-    uint64_t granted;      /* permits given */
-    uint64_t denied;       /* calls answered DENY or NEVER */
-    uint64_t delayed;      /* calls granted that had to wait */
-    uint64_t waiting_ns;   /* total of those delays; of weir_take_wait, how long its callers were held */
-    uint64_t late_now_ns;  /* pacing: time that passed unused and is in no pool any more (nosqlbench: wait time) */
+typedef struct {           /* since the limiter was opened; (s): of limits with a schedule */
+    uint64_t calls;        /* calls decided */
+    uint64_t granted;      /* permits taken */
+    uint64_t denied;       /* calls that returned DENY or NEVER */
+    uint64_t delayed;      /* calls allowed with a delay */
+    uint64_t waiting_ns;   /* total of these delays; for weir_take_wait, how long it blocked */
+    uint64_t late_now_ns;  /* (s) time that passed unused and that no pool holds any more (nosqlbench: wait time) */
     uint64_t late_max_ns;  /* the most by which the first permit of a call was granted after it was due */
-    uint64_t allocated_ns; /* pacing: schedule given to calls */
-    uint64_t idle_ns;      /* pacing: schedule that catch-up never returns */
-    uint64_t begun_ns;     /* when the first call was granted; 0: none was */
+    uint64_t allocated_ns; /* (s) time of the schedule given to calls */
+    uint64_t idle_ns;      /* (s) time of the schedule that catching up never returns */
+    uint64_t begun_ns;     /* when the first call was allowed; 0: none was */
     uint64_t elapsed_ns;   /* since then, without pauses */
-    uint64_t due;          /* pacing: permits due by the rate since then, the first one included */
-    uint64_t missed;       /* of them, those that catch-up never returns: idle_ns in permits */
-    uint64_t backlog;      /* and those that are still to be given */
-    uint64_t ahead;        /* permits given, or skipped, before they are due */
+    uint64_t due;          /* (s) permits due by the rate since then = granted + skipped - ahead + missed + backlog */
+    uint64_t missed;       /* (s) of them, those that catching up never returns */
+    uint64_t backlog;      /* (s) of them, those still to be granted */
+    uint64_t ahead;        /* (s) permits granted or skipped before they were due */
 } weir_stats;
+WEIR_API void weir_read_stats(weir_limiter *limiter, weir_stats *stats, size_t size); /* size: of *stats */
 
-/* Sums the counters into the first size bytes of stats. */
-WEIR_API void weir_read_stats(weir_limiter *limiter, weir_stats *stats, size_t size);
+/* ---- leases: to take millions of times a second ----
 
-/* ---- leases: the fast path, one per thread -------------------------------------------------------------------- */
-
-/* Permits taken along, to be spent without a clock, a lock or a shared word.  Yours, a cache line, zeroed = closed;
-   keep it where it lives as long as its thread (static _Thread_local, on the heap), or close it before it goes out of
-   scope.  A child made by fork has an empty copy.  This layout is frozen: programs have the fast path inside. */
-typedef struct {
-    uint64_t left;     /* permits that may start now */
-    uint64_t last_ns;  /* scheduled start of the last of them */
-    uint64_t step;     /* from one start to the next, in 2^-16 ns */
-    uint64_t end;      /* of the last one's slot, in the limit's ticks */
-    uint64_t scale;    /* a permit is 2^scale ticks */
-    uint64_t calls;    /* answered here since it was renewed; apart from left, or compilers write the two as one */
-    uint64_t reserved; /* weir's own */
-    void *inside;
-} weir_lease;
-
-/* [one thread] per lease, as all of these.  Opens it for the calling thread, whose end gives it back.  Every limit can
-   be asked through a lease; gcra and hybrid, alone in their text, also give permits along, as many as were used in some
-   microseconds and an eighth of what is there at most.  0, or WEIR_ENOMEM. */
+   A lease holds some permits of a limiter for one thread.  Taking one is a subtraction in the thread's own memory,
+   compiled into the caller: no clock, no lock, nothing shared.  When too few are left, the call goes to the limiter,
+   which refills the lease with what the thread uses in a few microseconds.  The limit itself holds as before; but
+   - a thread notices a change of limit, or a stop, only at the next refill;
+   - permits in a lease are not available to others, and remaining counts those in this lease alone;
+   - only gcra and hybrid, as the only limit, fill leases; with others each call goes to the limiter.
+   A lease is your memory, for [one thread]; zeroed is closed.  Do not move it while it is open.  It is closed when its
+   thread ends, so it must live until then (static _Thread_local, or the heap) or be closed before.  In a child made by
+   fork it is closed. */
+typedef struct weir_lease weir_lease; /* 64 bytes */
 WEIR_API int weir_lease_open(weir_lease *lease, weir_limiter *limiter, weir_error *error);
-
-/* Gives back what was not spent.  Of a closed lease nothing happens. */
-WEIR_API void weir_lease_close(weir_lease *lease);
-
-/* The way to the limiter, when the lease does not hold so many: use the two functions below. */
+WEIR_API void weir_lease_close(weir_lease *lease); /* returns unused permits; a closed one is fine */
+static inline weir_decision weir_lease_take(weir_lease *lease, uint64_t cost);
+static inline weir_decision weir_lease_take_wait(weir_lease *lease, uint64_t cost, uint64_t wait_max_ns);
+/* The same two, not inline: for refills, and for languages that cannot inline C. */
 WEIR_API weir_decision weir_lease_renew(weir_lease *lease, uint64_t cost);
 WEIR_API weir_decision weir_lease_renew_wait(weir_lease *lease, uint64_t cost, uint64_t wait_max_ns);
+#include <weir/lease.h> /* the struct and the inline functions */
 
-static inline weir_decision weir_lease_spend(weir_lease *lease, uint64_t cost)
-{
-    weir_decision decision; /* every field below: no initializer is one in C and in C++ without a warning */
-    const uint64_t left = lease->left - cost;
-    lease->left = left;
-    lease->calls++;
-    decision.verdict = WEIR_ALLOW;
-    decision.limit = 0;
-    decision.start.ns = lease->last_ns - (left * lease->step >> 16);
-    decision.delay_ns = 0;
-    decision.retry_ns = 0;
-    decision.end = lease->end - (left << lease->scale);
-    decision.remaining = left;
-    decision.charged = cost;
-    decision.reserved = lease->reserved;
-    return decision;
-}
+/* ---- tables: a state for each key, in memory of a fixed size ---- */
 
-/* As weir_take.  A change and a stop of the limiter are met when the lease is used up.  remaining counts the lease's
-   permits only; a refusal is exact for what is not in other threads' leases. */
-static inline weir_decision weir_lease_take(weir_lease *lease, uint64_t cost)
-{
-    return cost - 1 < lease->left ? weir_lease_spend(lease, cost) : weir_lease_renew(lease, cost); /* 0 is asked too */
-}
-
-/* As weir_take_wait. */
-static inline weir_decision weir_lease_take_wait(weir_lease *lease, uint64_t cost, uint64_t wait_max_ns)
-{
-    return cost - 1 < lease->left ? weir_lease_spend(lease, cost) : weir_lease_renew_wait(lease, cost, wait_max_ns);
-}
-
-/* ---- tables: a state for each key, memory fixed at the start, shared by processes ---------------------------- */
-
-typedef struct weir_table weir_table;
-
-/* What a new key gets where all slots it could have are in use.  INHERIT: the slot with the least debt, and that debt;
-   it never admits too much.  EVICT: the same slot, fresh.  DENY: a refusal.  ALLOW: it passes, and leaves no trace. */
+/* What a new key gets when every slot open to it is in use.  INHERIT: the one with the least debt, and that debt, so
+   no key gets too much.  EVICT: the same slot, emptied.  DENY: a refusal.  ALLOW: it passes uncounted. */
 typedef enum { WEIR_FULL_INHERIT, WEIR_FULL_EVICT, WEIR_FULL_DENY, WEIR_FULL_ALLOW } weir_when_full;
-
-/* Of a path: JOIN what is there, CREATE what is not, or either.  PRIVATE: not even children made by fork() share it. */
+/* JOIN the file that exists, CREATE one, or either.  PRIVATE: not even shared with children made by fork. */
 typedef enum { WEIR_JOIN_OR_CREATE, WEIR_JOIN, WEIR_CREATE, WEIR_PRIVATE } weir_sharing;
-
-typedef struct { /* WEIR_TABLE_OPTIONS fills size; a zero field is its default */
+typedef struct { /* begin with WEIR_TABLE_OPTIONS, which sets size; 0 in any other field is its default */
     size_t size;
-    uint64_t keys_max;    /* so many live keys, of which 1 in 1,000 may find the table full; 0 = 1,000,000 */
-    const char *path;     /* a file that processes share and a restart keeps; NULL: shared with children of fork() */
-    weir_sharing sharing; /* which of these */
+    uint64_t keys_max; /* keys in use; with so many, fewer than 1 in 1,000 new ones find no slot; 0 = 1,000,000 */
+    const char *path;  /* a file that processes share and a restart keeps; NULL: shared with children made by fork */
+    weir_sharing sharing;
     weir_when_full when_full;
-    weir_clock clock;    /* SYSTEM or COARSE */
-    unsigned mode;       /* of a new file: 0600 and further bits to read and write; 0 = 0600 */
-    uint64_t longest_ns; /* no limit lasts longer from empty to full, debt= included; 0 = 32 days.  Shorter is finer */
-    const weir_plan *plan; /* NULL: limits by gcra in 16-byte slots.  Else wide slots, as long as this plan needs */
-    uint32_t top;          /* how many of the most refused keys weir_table_read_top can tell; 0 = none */
-    uint64_t lock_wait_ns; /* wide slots in a file: waits so long for another process, then refuses; 0 = 50 ms */
+    weir_clock clock;       /* SYSTEM or COARSE */
+    unsigned mode;          /* permissions of a new file: 0600, and others to read and write; 0 = 0600 */
+    uint64_t refill_max_ns; /* the longest refill of a limit, debt= included; more makes time coarser; 0 = 32 days */
+    const weir_plan *plan;  /* NULL: 16-byte slots, for gcra only.  Else wide slots, as large as this plan's state */
+    uint32_t top;           /* how many of the most refused keys to track; 0 = none */
+    uint64_t lock_wait_ns;  /* wide slots in a file: how long to wait for another process's lock; 0 = 50 ms */
 } weir_table_options;
-
 /* clang-format off */
 #define WEIR_TABLE_OPTIONS {sizeof(weir_table_options), 0, NULL, WEIR_JOIN_OR_CREATE, WEIR_FULL_INHERIT, \
                             WEIR_CLOCK_SYSTEM, 0, 0, NULL, 0, 0}
 /* clang-format on */
-
-/* Opens a table, owned by you until weir_table_close.  options NULL = defaults. */
+typedef struct weir_table weir_table;
 WEIR_API int weir_table_open(weir_table **owned, const weir_table_options *options, weir_error *error);
-
-/* [one thread] Lets go of it; a file stays.  NULL is fine. */
-WEIR_API void weir_table_close(weir_table *table);
-
-/* Can this table hold this plan?  0, or WEIR_EUNSUPPORTED and why not; asking with such a plan answers NEVER, or where
-   it is only too fast, slower than the plan says. */
+WEIR_API void weir_table_close(weir_table *table); /* [one thread] a file stays; NULL is fine */
+WEIR_API int weir_table_grow(weir_table *table, uint64_t keys_max, weir_error *error); /* while it is in use */
+/* 0 if this table can enforce the plan, else WEIR_EUNSUPPORTED.  A take with a plan that does not fit returns NEVER;
+   if the plan is only too fast for the table's unit of time, it is enforced at a lower rate than it states. */
 WEIR_API int weir_table_fits(const weir_table *table, const weir_plan *plan, weir_error *error);
 
-/* Borrowed for the call. */
-typedef struct {
+typedef struct { /* borrowed for the call */
     const void *bytes;
     size_t size;
 } weir_key;
-
-#define WEIR_ADDRESS_KEY_SIZE 24
-
 WEIR_API weir_key weir_key_text(const char *text);
-
-/* An IPv4 or IPv6 address, cut to its first bits (0 = 32 and 64), whose bytes are written to out.  v4-in-v6 is v4.
-   Another family: a key without bytes. */
+#define WEIR_ADDRESS_KEY_SIZE 24
+struct sockaddr; /* IPv4 or IPv6, cut to its first bits (0: 32 and 64) in out; of another family, no bytes */
 WEIR_API weir_key weir_key_address(const struct sockaddr *address, int bits_v4, int bits_v6,
                                    unsigned char out[WEIR_ADDRESS_KEY_SIZE]);
 
-/* As weir_take and its family, for one key.  A key has its own state for each limit of a plan; a plan with other
-   numbers finds it again, and what was used stays the same time. */
+/* A key has a state for each limit of a plan; under a plan with other numbers its used permits stay, as time. */
 WEIR_API weir_decision weir_table_take(weir_table *table, const weir_plan *plan, weir_key key, uint64_t cost);
 WEIR_API weir_decision weir_table_take_at(weir_table *table, const weir_plan *plan, weir_key key, weir_instant now,
                                           uint64_t cost);
@@ -366,82 +278,51 @@ WEIR_API weir_decision weir_table_take_each(weir_table *table, const weir_plan *
 WEIR_API weir_decision weir_table_reserve(weir_table *table, const weir_plan *plan, weir_key key, uint64_t cost,
                                           uint64_t delay_max_ns);
 WEIR_API weir_decision weir_table_charge(weir_table *table, const weir_plan *plan, weir_key key, uint64_t cost);
-
-/* What taking would answer; limit -1: of all limits, else of one alone. */
 WEIR_API weir_decision weir_table_peek(weir_table *table, const weir_plan *plan, weir_key key, int limit,
-                                       uint64_t cost);
-
-/* From the time of a decision by this table until the limit it names holds all its permits again. */
+                                       uint64_t cost); /* limit: an index, or -1 for all */
 WEIR_API uint64_t weir_table_full_ns(const weir_table *table, const weir_plan *plan, const weir_decision *decision);
-
-/* Charges or gives back the difference to what was really used; a second call does nothing. */
 WEIR_API void weir_table_settle(weir_table *table, const weir_plan *plan, weir_key key, weir_decision *decision,
                                 uint64_t actual);
 WEIR_API void weir_table_settle_each(weir_table *table, const weir_plan *plan, weir_key key, weir_decision *decision,
                                      const uint64_t cost[], const uint64_t actual[], const uint64_t end[]);
-
-/* This key is fresh again, for all limits of the plan. */
-WEIR_API void weir_table_forget(weir_table *table, const weir_plan *plan, weir_key key);
+WEIR_API void weir_table_forget(weir_table *table, const weir_plan *plan, weir_key key); /* all permits are back */
 
 typedef struct {
     const weir_plan *plan;
     weir_key key;
     uint64_t cost;
-    weir_decision decision; /* filled */
+    weir_decision decision; /* filled in */
 } weir_ask;
-
-/* count independent answers, fast: the memory of all is fetched at once. */
+#define WEIR_ASKS_MAX 16 /* of weir_table_take_all */
+/* batch: independent takes, several times as fast as one by one.  all: different keys, each under its own plan (client
+   and network, say): takes from all of them, or from none and returns false; then some decision is a refusal. */
 WEIR_API void weir_table_take_batch(weir_table *table, weir_ask *asks, size_t count, weir_instant now);
-
-/* Up to WEIR_ASKS_MAX different keys, each under its own plan (address and subnet and all): takes from all, or from
-   none.  false: the decision of one that refused says so, and the others what they would have answered. */
-#define WEIR_ASKS_MAX 16
 WEIR_API bool weir_table_take_all(weir_table *table, weir_ask *asks, size_t count, weir_instant now);
 
-/* Room for keys_max keys from now on, for all who share the table; keys move over when they are next asked for.  Up to
-   seven times.  WEIR_EUNSUPPORTED with wide slots. */
-WEIR_API int weir_table_grow(weir_table *table, uint64_t keys_max, weir_error *error);
-
-typedef struct {
-    uint64_t keys_live; /* keys that have used something and are not full again, by all who share it */
-    uint64_t keys_max;  /* as many as it was made, or has grown, for */
-    uint64_t bytes;     /* of memory, all in */
-    uint64_t granted;   /* permits; this and the rest: through this handle, since it was opened */
-    uint64_t denied;    /* calls answered DENY or NEVER */
-    uint64_t reclaimed; /* keys that got an idle slot */
+typedef struct {        /* from granted on: through this handle, since it was opened */
+    uint64_t keys_live; /* keys that have used permits and are not full again */
+    uint64_t keys_max;  /* as opened, or grown */
+    uint64_t bytes;     /* of memory, in total */
+    uint64_t granted;   /* permits taken */
+    uint64_t denied;    /* calls that returned DENY or NEVER */
+    uint64_t reclaimed; /* new keys that got an idle slot */
     uint64_t full;      /* new keys that found none */
     uint64_t displaced; /* keys that lost theirs to another (INHERIT, EVICT) */
-    uint64_t moved;     /* keys that came over after growth */
-    uint64_t stuck;     /* calls that were refused, or corrected nothing, for another process kept a lock */
+    uint64_t moved;     /* keys moved to new slots after growth */
+    uint64_t stuck;     /* calls refused, or not settled, because another process kept a lock */
 } weir_table_stats;
-
-/* Sums and counts into the first size bytes of stats; nobody waits for it. */
-WEIR_API void weir_table_read_stats(weir_table *table, weir_table_stats *stats, size_t size);
+WEIR_API void weir_table_read_stats(weir_table *table, weir_table_stats *stats, size_t size); /* size: of *stats */
 
 #define WEIR_TOP_KEY_SIZE 112
-
 typedef struct {
-    uint64_t denied;   /* calls refused, at most */
-    uint64_t over;     /* and at least denied - over */
-    uint32_t key_size; /* of the whole key; more than WEIR_TOP_KEY_SIZE: it was cut */
-    uint32_t limit;    /* that refused it last */
+    uint64_t denied;   /* calls refused, at most; at least denied - over */
+    uint64_t over;     /* the uncertainty of denied */
+    uint32_t key_size; /* of the whole key; above WEIR_TOP_KEY_SIZE it was cut */
+    uint32_t limit;    /* index of the limit that refused it last */
     unsigned char key[WEIR_TOP_KEY_SIZE];
 } weir_top;
-
 /* The most refused keys of this handle, the most refused first; returns how many, up to count and options.top. */
 WEIR_API size_t weir_table_read_top(weir_table *table, weir_top *top, size_t count);
-
-/* ---- time --------------------------------------------------------------------------------------------------- */
-
-WEIR_API weir_instant weir_now(void);
-
-/* Absolute, never early. */
-WEIR_API void weir_sleep_until(weir_instant when);
-
-/* WEIR_CLOCK_MANUAL: sets the limiter's time and wakes what became due; for tests and replay. */
-WEIR_API void weir_manual_set(weir_limiter *limiter, weir_instant now);
-
-WEIR_API const char *weir_version(void);
 
 #ifdef __cplusplus
 }

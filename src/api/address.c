@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: MIT
-   address.c - keys: of a text, of a network address.
+   Keys from texts and network addresses.
 
    The bytes of an address:
 
        | '4' | bits | 0 | 0 | four bytes of the address |          | '6' | bits | 0 0 0 0 0 0 | sixteen bytes |
 
-   bits is how many of the address count; the others are 0.  So IPv4 and IPv6 and prefixes of other lengths never are
-   the same key, and no text is, since it has no zero bytes.
-
-   May touch: what it is given.  Promises: two addresses give the same key if and only if the first bits are the same.
-   Leaves to others: the kinds of address (host/address.c), the key's hash (share/hash.c). */
+   `bits` is how many bits of the address count; the others are 0.  So IPv4, IPv6 and prefixes of other lengths never
+   give the same key, nor does any text, since texts have no zero bytes.  Two addresses of one kind give the same key if
+   and only if their first bits are equal. */
 #include <string.h>
 
 #include <weir/weir.h>
 
 #include "host/address.h"
 
-enum { HEAD_V4 = 4, HEAD_V6 = 8, BYTE_BITS = 8, ALL_BITS = 0xff, DEFAULT_BITS_V4 = 32, DEFAULT_BITS_V6 = 64 };
+enum { HEAD_V4 = 4, HEAD_V6 = 8, ADDRESS_BYTE_BITS = 8, ALL_BITS = 0xff, DEFAULT_BITS_V4 = 32, DEFAULT_BITS_V6 = 64 };
 
 _Static_assert(HEAD_V4 + HOST_ADDRESS_V4 <= HEAD_V6 + HOST_ADDRESS_V6, "the larger of the two kinds");
 _Static_assert(HEAD_V6 + HOST_ADDRESS_V6 == WEIR_ADDRESS_KEY_SIZE, "has its place");
@@ -26,17 +24,17 @@ weir_key weir_key_text(const char *text)
     return (weir_key){.bytes = text, .size = text != NULL ? strlen(text) : 0};
 }
 
-/* Out of range is as near as there is; below 1 is the default. */
+/* A value above the size means the size; below 1 it means the default. */
 static unsigned bits_meant(int bits, unsigned size, unsigned otherwise)
 {
     if (bits <= 0) return otherwise;
-    return (unsigned)bits < size * BYTE_BITS ? (unsigned)bits : size * BYTE_BITS;
+    return (unsigned)bits < size * ADDRESS_BYTE_BITS ? (unsigned)bits : size * ADDRESS_BYTE_BITS;
 }
 
 static void cut(unsigned char *byte, unsigned size, unsigned bits)
 {
-    for (unsigned at = 0; at < size; at++, bits -= bits < BYTE_BITS ? bits : BYTE_BITS)
-        if (bits < BYTE_BITS) byte[at] &= (unsigned char)(ALL_BITS << (BYTE_BITS - bits));
+    for (unsigned at = 0; at < size; at++, bits -= bits < ADDRESS_BYTE_BITS ? bits : ADDRESS_BYTE_BITS)
+        if (bits < ADDRESS_BYTE_BITS) byte[at] &= (unsigned char)(ALL_BITS << (ADDRESS_BYTE_BITS - bits));
 }
 
 weir_key weir_key_address(const struct sockaddr *address, int bits_v4, int bits_v6,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
-   change.c - another limit while the limiter is in use.
+   Changing the limit while the limiter is in use.
 
    A change closes the homes, takes the waiters out, the last one first, carries over what is left, lets the waiters in
-   again, the first one first, and opens a home.  So what was used is carried without the calls that have not started,
-   each of these has the start that the new limit gives it, and nobody has to be told later what has become of its slot.
-   A start that weir_reserve has promised stays promised, and what it uses stays used. */
+   again, the first one first, and opens a home.  So usage is carried over without the calls that have not started, each
+   of these gets the start that the new limit gives it, and no call has to find out later what became of its slot.  A
+   start that weir_reserve has promised stays promised, and what it uses stays used. */
 #include <string.h>
 
 #include "api/limiter.h"
@@ -14,7 +14,7 @@
 
 static const char PAUSE[] = "pause";
 
-/* When a clock could not be set anew, until that is tried once more. */
+/* The time until the next try if a clock could not be set again. */
 enum { RENEW_AGAIN_NS = 1000000000 };
 
 static bool carries(const struct plan *from, const struct plan *to)
@@ -26,12 +26,12 @@ static bool carries(const struct plan *from, const struct plan *to)
     return same || stateless;
 }
 
-/* Of several limits the slowest sets the one, the smallest the other. */
+/* The slowest of several limits determines the spacing, the smallest the room. */
 static void note_spacing(weir_limiter *limiter, const struct plan *plan)
 {
     uint64_t spacing_ns = 0, room_ns = UINT64_MAX;
     for (uint64_t i = 0; i < plan->count; i++) {
-        if (algorithm_of(&plan->rule[i])->words == 0) continue; /* all pass, or none */
+        if (algorithm_of(&plan->rule[i])->words == 0) continue; /* all calls pass, or none */
         const uint64_t each_ns = limit_spacing_ns(&plan->limit[i]);
         const uint64_t at_once = facts_at_once(&plan->limit[i], &plan->rule[i]);
         spacing_ns = most(spacing_ns, each_ns);
@@ -41,7 +41,7 @@ static void note_spacing(weir_limiter *limiter, const struct plan *plan)
     atom_store(&limiter->room_ns, room_ns);
 }
 
-static int refuse(weir_error *error, int code, const char *message)
+static int refuse_change(weir_error *error, int code, const char *message)
 {
     if (error != NULL) {
         struct writer writer = {error->message, sizeof error->message, 0};
@@ -56,17 +56,18 @@ static int check_carry(const weir_limiter *limiter, const struct plan *to, weir_
     const struct plan *from = plan_inside_const(&limiter->plan);
     if (carry == WEIR_RESET) return 0;
     if (!carries(from, to)) {
-        return refuse(error, WEIR_EUNSUPPORTED,
-                      "what is used cannot be carried to other algorithms; change with WEIR_RESET");
+        return refuse_change(error, WEIR_EUNSUPPORTED,
+                             "what is used cannot be carried to other algorithms; change with WEIR_RESET");
     }
     if (from->rule[0].algorithm == to->rule[0].algorithm && home_of(to) != limiter->home) {
-        return refuse(error, WEIR_EUNSUPPORTED,
-                      "a log cannot be carried to or from one with gap= or count-refused; change with WEIR_RESET");
+        return refuse_change(
+            error, WEIR_EUNSUPPORTED,
+            "a log cannot be carried to or from one with gap= or count-refused; change with WEIR_RESET");
     }
     return 0;
 }
 
-/* What calls look at beside the state. */
+/* The values that calls read beside the state. */
 static void note_plan(weir_limiter *limiter, const struct plan *plan, const struct rule rule[], enum home home)
 {
     const uint64_t quarter = UINT64_C(1) << 61;
@@ -84,7 +85,7 @@ static void note_plan(weir_limiter *limiter, const struct plan *plan, const stru
     if (plan != plan_inside_const(&limiter->plan)) *plan_inside(&limiter->plan) = *plan;
 }
 
-static void begin_anew(weir_limiter *limiter, uint64_t now_ns, weir_carry carry)
+static void end_pause(weir_limiter *limiter, uint64_t now_ns, weir_carry carry)
 {
     if (limiter_paused(limiter)) atom_add(&limiter->paused_ns, now_ns - limiter_stands_ns(limiter, now_ns));
     if (carry == WEIR_RESET) atom_store(&limiter->begun_ns, 0);
@@ -106,17 +107,17 @@ static void make_rules(const weir_limiter *limiter, const struct plan *plan, uin
 
 int limiter_change(weir_limiter *limiter, const struct plan *plan, uint64_t now_ns, weir_carry carry, weir_error *error)
 {
-    struct held held;
+    struct home_held held;
     struct rule rule[WEIR_LIMITS_MAX];
     const int failed = check_carry(limiter, plan, carry, error);
     if (failed != 0) return failed;
-    const struct room room = home_make_room(limiter, plan, now_ns);
-    if (room.failed) return refuse(error, WEIR_ENOMEM, "no memory for the state of these limits");
+    const struct home_room room = home_make_room(limiter, plan, now_ns);
+    if (room.failed) return refuse_change(error, WEIR_ENOMEM, "no memory for the state of these limits");
     home_close(limiter, &held);
-    queue_hold(limiter);
-    now_ns = most(now_ns, limiter_now_ns(limiter)); /* whoever has left its line by now has started by now */
+    queue_lock_all(limiter);
+    now_ns = most(now_ns, limiter_now_ns(limiter)); /* a waiter that has left its queue by now has started */
     make_rules(limiter, plan, now_ns, rule);
-    /* Stamps of a log are times, and go on. */
+    /* The timestamps of a log are times, and go on during a pause. */
     const uint64_t stood_ns = held.home == HOME_LOG ? now_ns : limiter_stands_ns(limiter, now_ns);
     struct waiter *last = queue_collect(limiter, held.home, stood_ns);
     struct waiter *first = queue_take_out(&held, last, stood_ns);
@@ -124,20 +125,20 @@ int limiter_change(weir_limiter *limiter, const struct plan *plan, uint64_t now_
     queue_let_in(limiter, &held, first, now_ns);
     limiter->generation++;
     note_plan(limiter, plan, rule, held.home);
-    begin_anew(limiter, now_ns, carry);
-    queue_release(limiter);
+    end_pause(limiter, now_ns, carry);
+    queue_unlock_all(limiter);
     home_open(limiter, &held);
     return 0;
 }
 
-/* The same limit once more. */
+/* Sets the same limit again. */
 void limiter_renew(weir_limiter *limiter, uint64_t now_ns)
 {
     if (now_ns < atom_load(&limiter->clock_ends_ns) || limiter_paused(limiter)) return;
     host_lock(&limiter->mutex);
     if (now_ns >= atom_load(&limiter->clock_ends_ns) && !limiter_paused(limiter)) {
         const int failed = limiter_change(limiter, plan_inside_const(&limiter->plan), now_ns, WEIR_KEEP, NULL);
-        /* Without memory the old clock goes on: it lasts for twice as long, at least. */
+        /* Without memory the old clock goes on: it lasts at least twice as long. */
         if (failed != 0) atom_store(&limiter->clock_ends_ns, add_saturating(now_ns, RENEW_AGAIN_NS));
         else host_event_signal(&limiter->event);
     }
@@ -152,7 +153,7 @@ bool limiter_is_pause(const char *text)
     return text[strspn(text, " \t")] == '\0';
 }
 
-/* Calls take the long way, where they see it; those who wait sleep on. */
+/* Calls take the slow path, where they see the pause; waiting threads sleep on. */
 static void pause_limiter(weir_limiter *limiter)
 {
     host_lock(&limiter->mutex);
@@ -196,7 +197,7 @@ struct filling {
     uint64_t now_ns, full_ns;
 };
 
-/* The end of the last slot given: of a decision from before a change nothing else is known. */
+/* The end of the last slot that was given, for a decision from before a change, of which nothing else is known. */
 static uint64_t last_end(const struct cell_content *content, int limit, uint64_t now_ns)
 {
     const struct rules rules = {content->rule, content->count};
@@ -205,7 +206,7 @@ static uint64_t last_end(const struct cell_content *content, int limit, uint64_t
     return algorithm_at(rule, algorithm_of(rule), state, tick_at(rule, now_ns)).end;
 }
 
-static void fill(const struct cell_content *content, void *context)
+static void fill_full_ns(const struct cell_content *content, void *context)
 {
     struct filling *filling = context;
     weir_decision decision = *filling->decision;
@@ -227,11 +228,11 @@ static void fill(const struct cell_content *content, void *context)
     if (still && retry_ns != WEIR_FOREVER) filling->full_ns = most(filling->full_ns, retry_ns); /* not sooner */
 }
 
-uint64_t weir_limiter_full_ns(weir_limiter *limiter, const weir_decision *decision)
+uint64_t weir_full_ns(weir_limiter *limiter, const weir_decision *decision)
 {
     struct filling filling = {limiter, decision, limiter_now_ns(limiter), 0};
     host_lock(&limiter->mutex);
-    home_look(limiter, fill, &filling);
+    home_look(limiter, fill_full_ns, &filling);
     host_unlock(&limiter->mutex);
     return filling.full_ns;
 }

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   error.c - what is said when something cannot be made: which file, what went wrong, what to do.
-
-   May touch: the error it is given, which may be NULL.  Promises: returns the code.  Leaves to others: the words. */
+   Error messages for objects that cannot be opened: which file, what went wrong, what to do. */
 #include <stdbool.h>
 #include <string.h>
 
 #include "api/error.h"
 #include "host/map.h"
 #include "host/thread.h"
-#include "plan/writer.h"
+#include "plan/write.h"
 
 enum { PATH_SHOWN = 100 };
 
@@ -30,7 +28,7 @@ int api_prepare(weir_error *error)
                     "handlers of fork (pthread_atfork)");
 }
 
-/* Of a long one the end, so that there is room for what is wrong with it. */
+/* Of a long path only the end, so that the reason fits too. */
 static void write_path(struct writer *writer, const char *path)
 {
     const size_t length = strlen(path);
@@ -38,7 +36,7 @@ static void write_path(struct writer *writer, const char *path)
     write_text(writer, length > PATH_SHOWN ? path + length - PATH_SHOWN : path);
 }
 
-/* ": " and what the system says. */
+/* Adds ": " and the system's text. */
 int api_fail_system(weir_error *error, const char *what, const char *path, int number)
 {
     if (error != NULL) {
@@ -54,13 +52,13 @@ int api_fail_system(weir_error *error, const char *what, const char *path, int n
     return WEIR_ESYSTEM;
 }
 
-/* As a shell reads it. */
+/* Quoted for a shell. */
 static void write_word(struct writer *writer, const char *path, const char *behind)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./,:@%+=-";
     const bool quoted = path[strspn(path, plain)] != '\0';
     if (quoted) write_text(writer, "'");
-    if (path[0] == '-') write_text(writer, "./"); /* no option */
+    if (path[0] == '-') write_text(writer, "./"); /* so that it is not taken for an option */
     for (const char *at = path; *at != '\0'; at++) {
         if (*at == '\'') write_text(writer, "'\\''");
         else write_bytes(writer, at, 1);
@@ -69,7 +67,7 @@ static void write_word(struct writer *writer, const char *path, const char *behi
     if (quoted) write_text(writer, "'");
 }
 
-/* The command names the path, so the subject may be left out. */
+/* The command contains the path, so the subject may be omitted. */
 enum remedy { REMEDY_WHOLE, REMEDY_UNNAMED, REMEDY_IN_WORDS };
 
 static void write_remedy(struct writer *writer, const char *path, const char *what, enum remedy remedy)

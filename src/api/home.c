@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
-   home.c - where the state of a limiter lives: in its word, its log or its cell.
+   Where the state of a limiter is stored: in its word, its log or its cell.
 
-   At most one of them is open.  Nobody is told which: a caller asks each of them, and when none is open, asks them all
-   again.  That is the gate that a change closes: what was in the home is the setter's plain memory then, to be changed
-   without a thought for anybody else, until it opens a home again, the same or another one. */
+   At most one of them is open.  A caller does not know which: it tries each of them, and if none is open, all of them
+   again.  That is the gate that a change closes: then the state is plain memory of the setter, which may change it
+   without synchronization until it opens a home again, the same or another one. */
 #include "api/limiter.h"
 #include "core/clock.h"
 #include "core/num.h"
 
-/* A log remembers no more calls than about so many that wait for their start: 32 MB of them. */
+/* The most waiting calls that a log can hold: 32 MB of them. */
 enum { WAITING_MAX = 1 << 22 };
 
-/* ---- looking ---- */
+/* ---- reading ---- */
 
 static bool word_is_open(const weir_limiter *limiter)
 {
@@ -58,9 +58,9 @@ void limiter_shift(weir_limiter *limiter, int64_t permits)
     while (!cell_shift(&limiter->cell, permits) && !word_is_open(limiter) && !log_is_home(limiter)) host_yield();
 }
 
-/* ---- room ---- */
+/* ---- memory ---- */
 
-/* One limit whose state is a word, or nothing at all. */
+/* True for one limit whose state is a word or nothing. */
 static bool fits_word(const struct plan *plan)
 {
     const struct algorithm *algorithm = algorithm_of(&plan->rule[0]);
@@ -73,8 +73,8 @@ enum home home_of(const struct plan *plan)
     return fits_word(plan) ? HOME_WORD : HOME_CELL;
 }
 
-/* Closed, with room for so many.  Each is at least twice as large as the one before, or comes months after it: so those
-   that a caller may still look at are kept until the limiter is closed, and hang on the next one. */
+/* Makes a closed log with this capacity.  Each is at least twice as large as the one before, or made months after it:
+   so the ones that a caller may still be reading are kept until the limiter is closed, chained to the next one. */
 static struct log *make_log(const weir_limiter *limiter, uint64_t capacity, uint64_t now_ns)
 {
     struct log *log = host_allocate(log_size(capacity));
@@ -96,10 +96,10 @@ uint64_t limiter_bytes(const struct plan *plan)
     return sizeof(weir_limiter) + (home == HOME_CELL ? cell_bytes(plan) : log);
 }
 
-struct room home_make_room(const weir_limiter *limiter, const struct plan *plan, uint64_t now_ns)
+struct home_room home_make_room(const weir_limiter *limiter, const struct plan *plan, uint64_t now_ns)
 {
     const enum home home = home_of(plan);
-    struct room room = {.home = home};
+    struct home_room room = {.home = home};
     if (home == HOME_CELL) {
         room.state = host_allocate(cell_bytes(plan));
         room.failed = room.state == NULL;
@@ -116,19 +116,19 @@ struct room home_make_room(const weir_limiter *limiter, const struct plan *plan,
 
 /* ---- closed ---- */
 
-void home_close(weir_limiter *limiter, struct held *held)
+void home_close(weir_limiter *limiter, struct home_held *held)
 {
-    *held = (struct held){.home = limiter->home, .content.count = 1};
+    *held = (struct home_held){.home = limiter->home, .content.count = 1};
     if (held->home == HOME_WORD) word_close(&limiter->word, held->content.rule, &held->value);
     if (held->home == HOME_LOG) log_close(limiter_log(limiter), &held->log);
     if (held->home == HOME_CELL) cell_close(&limiter->cell, &held->content);
     else held->content.state = &held->value;
-    /* After the closing: what was told to be out by then is known. */
+    /* After closing, so that the count of permits out is complete. */
     const bool leased = held->home != HOME_LOG && held->content.count == 1;
     held->out = leased ? atom_load_acquire(&limiter->word.out) : 0;
 }
 
-void home_open(weir_limiter *limiter, struct held *held)
+void home_open(weir_limiter *limiter, struct home_held *held)
 {
     limiter->home = held->home;
     if (held->home == HOME_WORD) word_open_with(&limiter->word, held->content.rule, held->value);
@@ -136,7 +136,7 @@ void home_open(weir_limiter *limiter, struct held *held)
     if (held->home == HOME_CELL) cell_open_with(&limiter->cell, &held->content);
 }
 
-static void carry_log(weir_limiter *limiter, struct held *held, const struct rule *rule, struct log *larger,
+static void carry_log(weir_limiter *limiter, struct home_held *held, const struct rule *rule, struct log *larger,
                       uint64_t now_ns, weir_carry carry)
 {
     const bool stays = held->home == HOME_LOG;
@@ -147,13 +147,13 @@ static void carry_log(weir_limiter *limiter, struct held *held, const struct rul
     log_change(&held->log, rule);
 }
 
-void home_carry(weir_limiter *limiter, struct held *held, struct rule rule[], int count, const struct room *room,
-                uint64_t stood_ns, uint64_t now_ns, weir_carry carry)
+void home_carry(weir_limiter *limiter, struct home_held *held, struct rule rule[], int count,
+                const struct home_room *room, uint64_t stood_ns, uint64_t now_ns, weir_carry carry)
 {
     const struct cell_content before = held->content;
     const enum home home = room->home;
     uint64_t value = 0, *state = home == HOME_CELL ? room->state : &value;
-    /* Or what they spend would be forgotten. */
+    /* Otherwise the permits that leases spend would be forgotten. */
     if (held->out != 0) lease_hold(before.rule, before.state, stood_ns, held->out);
     held->content = (struct cell_content){.state = state, .count = count};
     for (int i = 0; i < count; i++) {
@@ -169,7 +169,7 @@ void home_carry(weir_limiter *limiter, struct held *held, struct rule rule[], in
     held->out = home != HOME_LOG && count == 1 ? atom_load_acquire(&limiter->word.out) : 0;
 }
 
-/* A ring twice as large as the one in use, or NULL. */
+/* A ring twice as large as the one in use; NULL if there is none to be had. */
 static struct log *make_wider(const weir_limiter *limiter, uint64_t count, uint64_t now_ns)
 {
     const uint64_t capacity = limiter_log(limiter)->mask + 1;
@@ -177,14 +177,14 @@ static struct log *make_wider(const weir_limiter *limiter, uint64_t count, uint6
     return wide ? NULL : make_log(limiter, 2 * capacity, now_ns);
 }
 
-static void widen(weir_limiter *limiter, struct held *held, struct log *log, uint64_t now_ns)
+static void widen(weir_limiter *limiter, struct home_held *held, struct log *log, uint64_t now_ns)
 {
     log_move(&held->log, log, now_ns);
     atom_store_release(&limiter->log, (uintptr_t)log);
     atom_store(&limiter->clock_ends_ns, log_ends_ns(log));
 }
 
-bool home_widen(weir_limiter *limiter, struct held *held, uint64_t now_ns)
+bool home_widen(weir_limiter *limiter, struct home_held *held, uint64_t now_ns)
 {
     struct log *log = make_wider(limiter, held->content.rule[0].burst, now_ns);
     if (log != NULL) widen(limiter, held, log, now_ns);
@@ -193,8 +193,8 @@ bool home_widen(weir_limiter *limiter, struct held *held, uint64_t now_ns)
 
 int limiter_grow_log(weir_limiter *limiter, const struct log *full, uint64_t now_ns)
 {
-    struct held held;
-    if (limiter->home != HOME_LOG || limiter_log(limiter) != full) return 0; /* it has moved meanwhile */
+    struct home_held held;
+    if (limiter->home != HOME_LOG || limiter_log(limiter) != full) return 0; /* it was moved meanwhile */
     struct log *log = make_wider(limiter, plan_inside_const(&limiter->plan)->rule[0].burst, now_ns);
     if (log == NULL) return WEIR_ENOMEM;
     home_close(limiter, &held);

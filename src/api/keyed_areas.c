@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   keyed_areas.c - the areas of a table: how large they are, which of them this process has mapped, and one more.
+   The areas of a table: their sizes, which of them this process has mapped, and growing.
 
-   What is known of them is replaced as a whole, so that nobody reads half of it, and what was known before stays, since
-   somebody may still be reading it.
-
-   May touch: the table, host.  Promises: nothing in the file is ever made smaller.  Leaves to others: what the header
-   says (share/region.c), moving keys over (share/table.c). */
+   The list of areas is replaced as a whole, so that no thread reads half of it, and the previous lists stay, since a
+   thread may still be reading them.  Nothing in the file is ever made smaller. */
 #include "api/keyed.h"
 #include "core/num.h"
 
-/* So full may a table be that 1 new key in 1,000 finds no room, even where as many come as go. */
+/* The load of a table at which 1 new key in 1,000 finds no room, even if as many keys go as come. */
 enum { LOADED_PERCENT = 73 };
 
 uint64_t keyed_whole_pages(uint64_t bytes)
@@ -17,7 +14,7 @@ uint64_t keyed_whole_pages(uint64_t bytes)
     return add_saturating(bytes, REGION_PAGE - 1) / REGION_PAGE * REGION_PAGE;
 }
 
-/* An even number of buckets, of which so many keys fill the share that still finds room. */
+/* An even number of buckets, in which this many keys are the load that still finds room. */
 uint64_t keyed_slots_bytes(uint64_t keys_max)
 {
     const uint64_t slots = keys_max * 100 / LOADED_PERCENT + 1;
@@ -55,8 +52,8 @@ void keyed_show_areas(weir_table *table, struct atom *newest, unsigned first)
     atom_store_release(&table->areas, (uint64_t)(uintptr_t)shown);
 }
 
-/* A forked child shares its parent's opening of the file, and so its locks: it opens it once more.  What threads of the
-   parent held, that the child does not have, is free. */
+/* A forked child shares its parent's open file description, and so its locks: it opens the file again.  Locks that
+   threads of the parent held, which the child does not have, are free. */
 void keyed_after_fork(weir_table *table)
 {
     const uint64_t forks = host_forks();
@@ -89,7 +86,7 @@ void keyed_map_more(weir_table *table)
             mapped = keyed_map_area(table, i) == 0;
             if (!mapped) table->view.areas = i;
         }
-        /* A header that makes no sense any more, or no room: this process goes on with what it has. */
+        /* If the header is no longer valid, or there is no room, this process goes on with what it has. */
         atom_store(&table->own_newest, table->view.areas);
         keyed_show_areas(table, mapped ? region_newest(table->header) : &table->own_newest, known->first);
     }
@@ -103,7 +100,7 @@ void keyed_leave_areas(weir_table *table, unsigned first)
     const struct table *known = keyed_slots(table);
     if (first > known->first && first < known->count) {
         keyed_show_areas(table, known->newest, first);
-        atom_store(&table->swept_from_ns, 0); /* what was behind it has another number: this round says nothing */
+        atom_store(&table->swept_from_ns, 0); /* the areas are numbered anew: this round proves nothing */
         atom_store(&table->swept, UINT64_MAX / 2);
     }
     host_unlock(&table->mutex);

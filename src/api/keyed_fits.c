@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   keyed_fits.c - which plans a table can hold, and what is said of the others.
-
-   May touch: its arguments.  Promises: nothing is asked.  Leaves to others: what a slot can say (core/slot.h). */
+   Which plans a table can hold, and the errors for the others. */
 #include "api/keyed.h"
 #include "core/algorithm.h"
 #include "core/num.h"
@@ -21,7 +19,7 @@ static int unfit(weir_error *error, int limit, const char *why)
     return WEIR_EUNSUPPORTED;
 }
 
-/* Is it more than a per cent slower because its permits are whole units? */
+/* True if it is more than a per cent slower because its permits are whole units. */
 static bool too_coarse(uint64_t interval, uint64_t units, int unit)
 {
     const uint64_t rounded = units << (SLOT_UNIT_MAX - unit);
@@ -39,11 +37,11 @@ static int slot_fits(const weir_table *table, const struct plan *plan, int limit
     }
     const struct slot_rule slot = slot_rule_of(rule, interval, table->unit);
     if (add_saturating(slot.burst, slot.debt == UINT64_MAX ? 0 : slot.debt) > table->longest) {
-        return unfit(error, limit, "it lasts longer from empty to full than the table's options.longest_ns");
+        return unfit(error, limit, "it takes longer to refill than the table's options.refill_max_ns");
     }
     if (too_coarse(interval, slot.interval, table->unit)) {
         return unfit(error, limit,
-                     "it is too fast for the table's clock; a shorter options.longest_ns makes that finer");
+                     "it is too fast for the table's unit of time; a smaller options.refill_max_ns makes that finer");
     }
     return 0;
 }

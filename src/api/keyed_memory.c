@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   keyed_memory.c - a table that is larger than the memory there is, is refused with the figures.
+   Refuses a table that is larger than the available memory, with the numbers.
 
-   Else the system would end this process, or another, when the table fills: it promises memory that it does not have.
-
-   May touch: host.  Promises: what the system does not say is no reason to refuse.  Leaves to others: space of files
-   (host/map.c). */
+   Otherwise the system would kill this process or another one when the table fills, because it promises memory that it
+   does not have.  If the system does not report what is available, the table is accepted. */
 #include "api/keyed.h"
 #include "host/memory.h"
 
-/* So little is not worth a look. */
+/* Less than this is not checked. */
 static const uint64_t LITTLE = UINT64_C(1) << 20;
 
 /* "64.0 GiB" */

@@ -1,26 +1,23 @@
 /* SPDX-License-Identifier: MIT
-   keyed_one.c - the call that most make: one limit in a slot, now or not at all, for one key or for many.
+   The fast path of a table: one limit in a slot, now or not at all, for one key or many.
 
-   Most keys have their slot, nobody is in the way, and the answer is yes.  That is what is here, without what only
-   lists of limits, waiting and new keys need; for all else it asks keyed_slots.c, which says the same to the bit, but
-   takes longer.
+   Most keys have a slot, there is no contention, and the call is granted.  This file handles that without what only
+   lists of limits, waiting and new keys need.  For everything else it calls keyed_slots.c, which gives the same result
+   to the bit but takes longer.
 
-   Of many calls the hashes come first, so that all lines are on their way when the first is looked at.
-
-   May touch: the table.  Promises: as keyed_slots.c.  Leaves to others: refusals, keys without a slot, lists of limits
-   (keyed_slots.c, keyed_take.c), counting (keyed_stats.c). */
+   For many calls the hashes come first, so that all lines are being fetched when the first slot is read. */
 #include "api/keyed.h"
 
 #include "core/num.h"
 
 enum { BATCH = 32 };
 
-/* All that calls of one plan at one time have in common. */
+/* What all calls of one plan at one time have in common. */
 struct common {
     const struct plan *plan;
     struct slot_rule rule;
     uint64_t inverse;  /* 2^64 / interval, or one less */
-    uint64_t cost_max; /* units; 0 where the limit does not fit the table */
+    uint64_t cost_max; /* units; 0 if the limit does not fit the table */
     uint64_t now, now_ns;
 };
 
@@ -33,14 +30,14 @@ static struct common common_of(const weir_table *table, const struct plan *plan,
     return common;
 }
 
-/* units / interval.  With a factor that may be one too small the product is at most one too small. */
+/* units / interval.  The factor may be one too small, and then the product is at most one too small. */
 static inline uint64_t permits_in(const struct common *common, uint64_t units)
 {
     const uint64_t permits = multiply_shift_floor(units, common->inverse, 64);
     return permits + (units - permits * common->rule.interval >= common->rule.interval);
 }
 
-/* Whatever else may be. */
+/* All other cases. */
 static uint32_t ask_slowly(weir_table *table, const struct common *common, weir_key key, uint64_t hash, uint64_t cost,
                            weir_decision *decision)
 {
@@ -52,15 +49,15 @@ static uint32_t ask_slowly(weir_table *table, const struct common *common, weir_
     return events;
 }
 
-static void refuse(const weir_table *table, const struct common *common, uint64_t cost, uint64_t drained,
-                   weir_decision *decision)
+static void refuse_one(const weir_table *table, const struct common *common, uint64_t cost, uint64_t drained,
+                       weir_decision *decision)
 {
     const struct keyed_limit limit = {
         .rule = &common->plan->rule[0], .interval = common->plan->interval[0], .cost = cost};
     keyed_slots_refuse(table, &limit, common->now_ns, drained, decision);
 }
 
-/* What was just taken drains later than now. */
+/* A permit that was just taken drains later than now. */
 static inline void allow(const struct common *common, uint64_t cost, uint64_t drained, weir_decision *decision)
 {
     *decision = (weir_decision){.verdict = WEIR_ALLOW,
@@ -70,9 +67,9 @@ static inline void allow(const struct common *common, uint64_t cost, uint64_t dr
                                 .charged = cost};
 }
 
-/* Returns the table's events.  fetched: its lines were asked for some time ago. */
-static ATOM_INLINE uint32_t take(weir_table *table, const struct common *common, weir_key key, uint64_t hash,
-                                 bool fetched, uint64_t cost, weir_decision *decision)
+/* Returns the table's events.  fetched: its lines were prefetched some time ago. */
+static ATOM_INLINE uint32_t take_one_slot(weir_table *table, const struct common *common, weir_key key, uint64_t hash,
+                                          bool fetched, uint64_t cost, weir_decision *decision)
 {
     const struct slot_rule *rule = &common->rule;
     const struct table_question question = {
@@ -86,7 +83,7 @@ static ATOM_INLINE uint32_t take(weir_table *table, const struct common *common,
         allow(common, cost, drained, decision);
         return 0;
     case TABLE_REFUSED:
-        refuse(table, common, cost, drained, decision);
+        refuse_one(table, common, cost, drained, decision);
         return 0;
     default:
         return ask_slowly(table, common, key, hash, cost, decision);
@@ -100,7 +97,7 @@ void keyed_one_take(weir_table *table, const struct plan *plan, weir_key key, ui
     const uint64_t hash = keyed_identity(table, key, plan->change, 0);
     table_prefetch(keyed_slots(table), hash);
     const struct common common = common_of(table, plan, now_ns);
-    const uint32_t events = take(table, &common, key, hash, false, cost, decision);
+    const uint32_t events = take_one_slot(table, &common, key, hash, false, cost, decision);
     keyed_count(table, key, decision, events);
 }
 
@@ -139,7 +136,7 @@ void keyed_take_announced(weir_table *table, weir_ask *asks, const uint64_t hash
             continue;
         }
         if (plan != common.plan) common = common_of(table, plan, now_ns);
-        const uint32_t events = take(table, &common, asks[i].key, hash[i], true, asks[i].cost, decision);
+        const uint32_t events = take_one_slot(table, &common, asks[i].key, hash[i], true, asks[i].cost, decision);
         if (decision->verdict == WEIR_ALLOW && events == 0) {
             calls++;
             permits += decision->charged;

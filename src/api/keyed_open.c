@@ -1,29 +1,26 @@
 /* SPDX-License-Identifier: MIT
-   keyed_open.c - a table is made or joined, and let go.
+   Making, joining and closing a table.
 
        | header, a page | area | area, once it has grown | ...
 
-   Who opens a file holds its lock while he looks whether somebody has made it, so it is made once, and is whole for all
-   others.  Memory without a name is the same, in a file that has none.
-
-   May touch: the table, host.  Promises: nothing is left behind when opening fails; what is there is never overwritten.
-   Leaves to others: what the header says (share/region.c), what becomes of a file that is there (keyed_state.c),
-   growing (keyed_areas.c), asking (keyed_take.c). */
+   A process that opens a file holds its lock while it checks whether the file was made already; so it is made once, and
+   is complete for all others.  Memory without a name has the same layout.  When opening fails nothing is left behind,
+   and existing content is never overwritten. */
 #include <string.h>
 
 #include "api/keyed.h"
 #include "api/sized.h"
 #include "core/num.h"
 #include "core/slot.h"
-#include "plan/writer.h"
+#include "plan/write.h"
 
-#define LONGEST_WAIT_NS UINT64_C(3600000000000) /* an hour is for ever */
+#define LONGEST_WAIT_NS UINT64_C(3600000000000) /* an hour counts as for ever */
 enum {
-    UNIT_MAX = 4,
+    KEYED_UNIT_MAX = 4,
     TOP_COUNTERS_A_KEY = 4,
     TOP_MAX = TOP_COUNTERS_MAX / TOP_COUNTERS_A_KEY,
-    MODE_OWNER = 0600, /* who cannot open it again can do nothing with it */
-    MODE_BITS = 0666
+    MODE_OWNER = 0600, /* a process that cannot open it again cannot use it */
+    KEYED_MODE_BITS = 0666
 };
 static const uint64_t KEYS_DEFAULT = 1000000;
 static const uint64_t LONGEST_DEFAULT_NS = UINT64_C(32) * 24 * 3600 * 1000000000;
@@ -33,9 +30,9 @@ static const uint64_t LONGEST_UNITS_MAX = UINT64_C(1) << 53;
 _Static_assert((int)REGION_AREAS_MAX == (int)TABLE_AREAS_MAX, "the header counts the table's areas");
 _Static_assert(sizeof(struct table_slot) == 16, "as the header says");
 
-/* ---- what is wanted ---- */
+/* ---- the options ---- */
 
-static int check_options(const weir_table_options *options, weir_error *error)
+static int check_table_options(const weir_table_options *options, weir_error *error)
 {
     if (options->keys_max > KEYED_KEYS_MAX) {
         return api_fail(error, WEIR_EINVAL, "options.keys_max: expected up to 17,179,869,184 keys, or 0 for 1,000,000");
@@ -55,10 +52,10 @@ static int check_options(const weir_table_options *options, weir_error *error)
     if (options->clock != WEIR_CLOCK_SYSTEM && options->clock != WEIR_CLOCK_COARSE) {
         return api_fail(error, WEIR_EINVAL, "options.clock: expected WEIR_CLOCK_SYSTEM or WEIR_CLOCK_COARSE");
     }
-    if (options->longest_ns > LONGEST_MAX_NS) {
-        return api_fail(error, WEIR_EINVAL, "options.longest_ns: expected up to 36 years, or 0 for 32 days");
+    if (options->refill_max_ns > LONGEST_MAX_NS) {
+        return api_fail(error, WEIR_EINVAL, "options.refill_max_ns: expected up to 36 years, or 0 for 32 days");
     }
-    if ((options->mode | MODE_BITS) != MODE_BITS || (options->mode & MODE_OWNER) != MODE_OWNER) {
+    if ((options->mode | KEYED_MODE_BITS) != KEYED_MODE_BITS || (options->mode & MODE_OWNER) != MODE_OWNER) {
         return api_fail(error, WEIR_EINVAL,
                         "options.mode: expected 0600, and further bits to read and write, such as 0660");
     }
@@ -75,14 +72,14 @@ static int check_options(const weir_table_options *options, weir_error *error)
 static void choose_defaults(weir_table_options *options)
 {
     if (options->keys_max == 0) options->keys_max = KEYS_DEFAULT;
-    if (options->longest_ns == 0) options->longest_ns = LONGEST_DEFAULT_NS;
+    if (options->refill_max_ns == 0) options->refill_max_ns = LONGEST_DEFAULT_NS;
     if (options->mode == 0) options->mode = 0600;
 }
 
-/* The finest unit in which a word holds twice the longest limit. */
+/* The finest unit in which a word can hold twice the longest limit. */
 static int unit_for(uint64_t longest_ns)
 {
-    int unit = UNIT_MAX;
+    int unit = KEYED_UNIT_MAX;
     while (unit > SLOT_UNIT_MIN) {
         const uint64_t units = unit >= 0 ? longest_ns << unit : longest_ns >> -unit;
         const bool fits = unit < 0 || longest_ns <= UINT64_MAX >> unit;
@@ -92,7 +89,7 @@ static int unit_for(uint64_t longest_ns)
     return unit;
 }
 
-/* Bytes for so many keys in wide slots. */
+/* The bytes for this many keys in wide slots. */
 static uint64_t wide_bytes_of(const weir_table_options *options, uint64_t *slot_words)
 {
     uint64_t slots;
@@ -101,10 +98,10 @@ static uint64_t wide_bytes_of(const weir_table_options *options, uint64_t *slot_
     return wide_bytes(options->keys_max, words, kept, &slots, slot_words);
 }
 
-static struct region_shape shape_of(const weir_table_options *options)
+static struct region_shape shape_from_options(const weir_table_options *options)
 {
     struct region_shape shape = {.kind = options->plan != NULL ? REGION_WIDE : REGION_SLOTS,
-                                 .unit = unit_for(options->longest_ns),
+                                 .unit = unit_for(options->refill_max_ns),
                                  .when_full = options->when_full,
                                  .slot_bytes = sizeof(struct table_slot)};
     uint64_t slot_words = 0;
@@ -123,7 +120,7 @@ static uint64_t area_bytes(const weir_table_options *options)
     return keyed_whole_pages(wide_bytes_of(options, &slot_words));
 }
 
-/* Numbers that no header could say. */
+/* Rejects numbers that no header can hold. */
 static int check_size(const weir_table_options *options, weir_error *error)
 {
     uint64_t slot_words = 0;
@@ -154,7 +151,7 @@ static struct region_times times_of(const weir_table *table)
 
 static int make(weir_table *table, const weir_table_options *options, weir_error *error)
 {
-    struct region_shape shape = shape_of(options);
+    struct region_shape shape = shape_from_options(options);
     const uint64_t bytes = area_bytes(options);
     const struct region_times times = times_of(table);
     if (options->path != NULL && keyed_check_memory(bytes, "options.keys_max", error) != 0) return WEIR_ENOMEM;
@@ -168,11 +165,11 @@ static int make(weir_table *table, const weir_table_options *options, weir_error
     return 0;
 }
 
-/* What is there has to be what is wanted; how many keys it was made for stays as it is. */
+/* The existing table must match the options; the number of keys it was made for stays as it is. */
 static int check_shape(const weir_table *table, const weir_table_options *options, weir_error *error)
 {
     static const char *const rule[] = {"inherit", "evict", "deny", "allow"};
-    const struct region_shape wanted = shape_of(options), *shape = &table->view.shape;
+    const struct region_shape wanted = shape_from_options(options), *shape = &table->view.shape;
     const char *const path = options->path;
     char what[KEYED_WHAT_MAX];
     if (shape->kind != wanted.kind) {
@@ -197,7 +194,7 @@ static int check_shape(const weir_table *table, const weir_table_options *option
         return keyed_refuse_state(table, REGION_DAMAGED, path, error);
     }
     if (shape->kind == REGION_SLOTS && shape->unit > wanted.unit) {
-        return api_fail_state(error, WEIR_EMISMATCH, path, "was made with a shorter options.longest_ns");
+        return api_fail_state(error, WEIR_EMISMATCH, path, "was made with a smaller options.refill_max_ns");
     }
     return 0;
 }
@@ -225,7 +222,7 @@ static int make_or_read(weir_table *table, const weir_table_options *options, we
     return check_shape(table, options, error);
 }
 
-/* [under the lock, where there is a file] */
+/* [under the lock, if there is a file] */
 static void attach_time(weir_table *table)
 {
     const struct region_times times = times_of(table);
@@ -233,7 +230,7 @@ static void attach_time(weir_table *table)
     table->epoch_ns = region_epoch_ns(table->header);
 }
 
-static int open_anonymous(weir_table *table, const weir_table_options *options, weir_error *error)
+static int open_table_in_memory(weir_table *table, const weir_table_options *options, weir_error *error)
 {
     const uint64_t bytes = REGION_PAGE + area_bytes(options);
     if (keyed_check_memory(bytes, "options.keys_max", error) != 0) return WEIR_ENOMEM;
@@ -244,7 +241,7 @@ static int open_anonymous(weir_table *table, const weir_table_options *options, 
     return failed;
 }
 
-static int open_file(weir_table *table, const weir_table_options *options, weir_error *error)
+static int open_table_file(weir_table *table, const weir_table_options *options, weir_error *error)
 {
     bool created = false;
     const enum host_open how = options->sharing == WEIR_JOIN     ? HOST_JOIN
@@ -281,7 +278,7 @@ static int open_wide(weir_table *table, const weir_table_options *options, weir_
     return table->wide.paper != NULL ? 0 : api_fail(error, WEIR_ENOMEM, "no memory for a table");
 }
 
-/* A new table is at rest. */
+/* A new table has no times to check. */
 static void keep_rested(weir_table *table)
 {
     uint64_t never = 0;
@@ -322,7 +319,7 @@ int weir_table_open(weir_table **owned, const weir_table_options *options, weir_
     *owned = NULL;
     int failed = api_read_options(&chosen, sizeof chosen, options, "WEIR_TABLE_OPTIONS", error);
     choose_defaults(&chosen);
-    if (failed == 0) failed = check_options(&chosen, error);
+    if (failed == 0) failed = check_table_options(&chosen, error);
     if (failed == 0) failed = check_size(&chosen, error);
     if (failed == 0) failed = api_prepare(error);
     if (failed != 0) return failed;
@@ -334,7 +331,7 @@ int weir_table_open(weir_table **owned, const weir_table_options *options, weir_
     table->namespace_ns = chosen.path != NULL ? host_time_namespace_ns() : 0;
     atom_store(&table->forks, host_forks());
     host_mutex_open(&table->mutex);
-    failed = chosen.path != NULL ? open_file(table, &chosen, error) : open_anonymous(table, &chosen, error);
+    failed = chosen.path != NULL ? open_table_file(table, &chosen, error) : open_table_in_memory(table, &chosen, error);
     if (failed == 0) failed = map_all(table, &chosen, error);
     if (failed == 0 && chosen.path != NULL) failed = keyed_parts_join(table, chosen.path, error);
     if (failed == 0) failed = open_top(table, chosen.top, error);

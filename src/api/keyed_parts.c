@@ -1,33 +1,39 @@
 /* SPDX-License-Identifier: MIT
-   keyed_parts.c - parts of a table: a place for the keys of one limit each, which other limits' keys cannot fill.
+   The parts of a table: memory for the keys of one limit each, which other limits' keys cannot fill.
 
        table   | header | area |                 keys of all limits, while there is room
-       parts   | header | directory | part | part | ...     where the table has a file: in one beside it
+       parts   | header | directory | part | part | ...     if the table has a file: in one beside it
 
-   Whoever keeps limits by name (weir serve) gives each name a part, and its plans the part's number.  A key goes to the
-   table, and to its limit's part when there is no room (share/table.c, share/wide.c); so parts are empty as long as the
-   table is large enough, and memory that nobody touches costs nothing.
+   A program that keeps limits by name (weir serve) gives each name a part, and its plans the part's number.  A key goes
+   to the table, and to its limit's part when there is no room (share/table.c, share/wide.c).  So parts are empty as
+   long as the table is large enough, and untouched memory costs nothing.
 
-   The first part is for all who say no name, so a program that opens the service's file finds the keys of texts where
-   they are; it has to be started when the file beside it is there.
+   The first part is for all plans that name none, so a program that opens the service's file finds the keys of plain
+   limits where they are; it has to be started when the file beside it exists.
 
-   A part is made once and stays what it is, so what was used is always found: in the file by the hash of its name.
+   A part is made once and does not change, so its content is always found: in the file, by the hash of its name.
 
        directory   | how many | record | record | ...
        record      name, offset, bytes, slots, 2 x reserved, check, in use
 
-   A part is there before its record, and the record before it is counted; who dies between leaves a part that is
-   nobody's.  The file has the secret and the units of its table, and is refused beside another; beside a new one, whose
-   predecessor was moved away or removed, it is moved away, too: FILE.parts.old.
-
-   May touch: the table, host.  Promises: what is there is never overwritten.  Leaves to others: names and how large
-   their parts are (serve/tables.c), looking in them (share). */
+   A part is made before its record, and the record before it is counted; a process that dies in between leaves a part
+   without an owner.  The file has the secret and the units of its table, and is refused beside another table.  Beside a
+   new table, whose predecessor was moved away or removed, it is moved away too: FILE.parts.old. */
 #include <string.h>
 
 #include "api/keyed.h"
 #include "core/num.h"
 
-enum { COUNT = 0, RECORD_STRIDE = 8, RECORD_WORDS = 6, IN_USE = 7, NAME = 0, OFFSET, BYTES, SLOTS };
+enum {
+    DIRECTORY_COUNT = 0,
+    RECORD_STRIDE = 8,
+    RECORD_WORDS = 6,
+    RECORD_IN_USE = 7,
+    RECORD_NAME = 0,
+    RECORD_OFFSET,
+    RECORD_BYTES,
+    RECORD_SLOTS
+};
 enum {
     FILE_MODE = 0600,
     DIRECTORY = (KEYED_PARTS_MAX + 1) * RECORD_STRIDE * 8,
@@ -50,7 +56,7 @@ static uint64_t name_of(const weir_table *table, weir_key name)
 
 /* ---- words ---- */
 
-/* By host_allocate; NULL: no memory. */
+/* Allocated with host_allocate; NULL: no memory. */
 static char *path_with(const char *path, const char *behind)
 {
     const size_t size = strlen(path), more = strlen(behind) + 1;
@@ -82,11 +88,11 @@ static void close_part(struct keyed_part *part)
     host_free(part);
 }
 
-/* Nothing in there may lead out of the part. */
+/* True if the record stays within the file. */
 static bool is_sound(const weir_table *table, const uint64_t record[])
 {
-    const uint64_t needed = keyed_is_wide(table) ? wide_part_bytes(&table->wide, record[SLOTS]) : REGION_PAGE;
-    const uint64_t size = table->parts_region.size, bytes = record[BYTES], offset = record[OFFSET];
+    const uint64_t needed = keyed_is_wide(table) ? wide_part_bytes(&table->wide, record[RECORD_SLOTS]) : REGION_PAGE;
+    const uint64_t size = table->parts_region.size, bytes = record[RECORD_BYTES], offset = record[RECORD_OFFSET];
     return needed != 0 && needed <= bytes && bytes % REGION_PAGE == 0 && offset % REGION_PAGE == 0 && offset <= size &&
            bytes <= size - offset;
 }
@@ -97,18 +103,19 @@ static struct keyed_part *open_part(weir_table *table, unsigned number, const ui
     struct keyed_part *part = host_allocate(sizeof *part);
     *why = 0;
     if (part == NULL) return NULL;
-    *part = (struct keyed_part){.name = record[NAME], .bytes = record[BYTES], .table = table, .number = number};
-    *why = host_region_map(&table->parts_region, record[OFFSET], record[BYTES], &part->memory);
+    *part = (struct keyed_part){
+        .name = record[RECORD_NAME], .bytes = record[RECORD_BYTES], .table = table, .number = number};
+    *why = host_region_map(&table->parts_region, record[RECORD_OFFSET], record[RECORD_BYTES], &part->memory);
     if (*why != 0) {
         close_part(part);
         return NULL;
     }
-    const bool rules = record[NAME] == name_of(table, keyed_rules_name()); /* no slots */
+    const bool rules = record[RECORD_NAME] == name_of(table, keyed_rules_name()); /* has no slots */
     const uint64_t pairs = rules ? 0 : part->bytes / (2 * sizeof(struct table_bucket));
     part->slots.area = (struct table_area){part->memory, keyed_is_wide(table) ? 0 : pairs};
-    part->slots.in_use = table->parts_directory != NULL ? record_at(table, number) + IN_USE : &part->in_use;
+    part->slots.in_use = table->parts_directory != NULL ? record_at(table, number) + RECORD_IN_USE : &part->in_use;
     part->wide = table->wide;
-    part->wide.slots = record[SLOTS];
+    part->wide.slots = record[RECORD_SLOTS];
     part->wide.part = part->memory;
     part->wide.beside = &table->wide;
     part->wide.lock = keyed_lock_part;
@@ -129,11 +136,12 @@ static int add_part(weir_table *table, const uint64_t record[], weir_error *erro
     return 0;
 }
 
-/* What the directory has and this process does not know yet. */
+/* Adds the parts of the directory that this process does not know yet. */
 static int add_more(weir_table *table, const char *path, weir_error *error)
 {
     int failed = 0;
-    const uint64_t count = table->parts_directory != NULL ? atom_load_acquire(&table->parts_directory[COUNT]) : 0;
+    const uint64_t count =
+        table->parts_directory != NULL ? atom_load_acquire(&table->parts_directory[DIRECTORY_COUNT]) : 0;
     for (uint64_t i = atom_load(&table->parts); failed == 0 && i < count; i++) {
         uint64_t record[RECORD_WORDS];
         const bool sound = i < KEYED_PARTS_MAX && region_read_record(record_at(table, i), record, RECORD_WORDS, i) &&
@@ -146,7 +154,7 @@ static int add_more(weir_table *table, const char *path, weir_error *error)
 
 /* ---- the file ---- */
 
-static struct region_shape shape_of(const weir_table *table)
+static struct region_shape parts_shape(const weir_table *table)
 {
     struct region_shape shape = table->view.shape;
     shape.kind = REGION_PARTS;
@@ -156,7 +164,7 @@ static struct region_shape shape_of(const weir_table *table)
 /* [under the file's lock] */
 static int make_file(weir_table *table, const char *path, weir_error *error)
 {
-    const struct region_shape shape = shape_of(table);
+    const struct region_shape shape = parts_shape(table);
     const struct region_times times = {.unix_ns = host_unix_ns()};
     const int why = host_region_grow(&table->parts_region, REGION_PAGE + DIRECTORY);
     if (why != 0) return api_fail_system(error, "no room", path, why);
@@ -164,10 +172,10 @@ static int make_file(weir_table *table, const char *path, weir_error *error)
     return 0;
 }
 
-/* [under the file's lock] Maps its header, which may have to be made.  ANOTHERS: it is of a table that is gone. */
+/* [under the file's lock] Maps the header, which may have to be made.  ANOTHERS: it belongs to a table that is gone. */
 static int read_file(weir_table *table, const char *path, weir_error *error)
 {
-    const struct region_shape shape = shape_of(table);
+    const struct region_shape shape = parts_shape(table);
     struct region_view view;
     int why = table->parts_region.size < REGION_PAGE ? host_region_grow(&table->parts_region, REGION_PAGE) : 0;
     if (why == 0) why = host_region_map(&table->parts_region, 0, REGION_PAGE, &table->parts_header);
@@ -191,7 +199,7 @@ static int read_file(weir_table *table, const char *path, weir_error *error)
     return 0;
 }
 
-static void let_go(weir_table *table)
+static void close_parts_file(weir_table *table)
 {
     if (table->parts_directory != NULL) host_region_unmap(table->parts_directory, DIRECTORY);
     if (table->parts_header != NULL) host_region_unmap(table->parts_header, REGION_PAGE);
@@ -200,7 +208,7 @@ static void let_go(weir_table *table)
     host_region_close(&table->parts_region);
 }
 
-/* ANOTHERS as read_file. */
+/* ANOTHERS: as read_file. */
 static int open_one(weir_table *table, const char *path, weir_error *error)
 {
     bool created;
@@ -225,11 +233,11 @@ static int move_away(const char *path, weir_error *error)
     return why == 0 ? 0 : api_fail_system(error, "cannot be moved away", path, why);
 }
 
-static int open_file(weir_table *table, const char *path, weir_error *error)
+static int open_parts_file(weir_table *table, const char *path, weir_error *error)
 {
     int failed = open_one(table, path, error);
     if (failed != ANOTHERS) return failed;
-    let_go(table);
+    close_parts_file(table);
     failed = move_away(path, error);
     return failed == 0 ? open_one(table, path, error) : failed;
 }
@@ -238,7 +246,7 @@ static int open_parts(weir_table *table, const char *path, weir_error *error)
 {
     table->part = host_allocate(KEYED_PARTS_MAX * sizeof(struct keyed_part *));
     if (table->part == NULL) return no_memory(error);
-    return path != NULL ? open_file(table, path, error) : 0;
+    return path != NULL ? open_parts_file(table, path, error) : 0;
 }
 
 int keyed_parts_open(weir_table *table, const char *path, uint64_t keys, weir_error *error)
@@ -262,7 +270,8 @@ int keyed_parts_join(weir_table *table, const char *path, weir_error *error)
 
 void keyed_parts_learn(weir_table *table)
 {
-    if (table->parts_directory == NULL || atom_load_acquire(&table->parts_directory[COUNT]) == atom_load(&table->parts))
+    if (table->parts_directory == NULL ||
+        atom_load_acquire(&table->parts_directory[DIRECTORY_COUNT]) == atom_load(&table->parts))
         return;
     keyed_after_fork(table);
     host_lock(&table->mutex);
@@ -277,7 +286,7 @@ void keyed_parts_close(weir_table *table)
 {
     for (uint64_t i = 0; i < atom_load(&table->parts); i++) close_part(table->part[i]);
     host_free(table->part);
-    let_go(table);
+    close_parts_file(table);
 }
 
 /* ---- by name ---- */
@@ -291,19 +300,19 @@ unsigned keyed_part_find(const weir_table *table, weir_key name)
 }
 
 /* [under the file's lock] The file has as many records as this process knows. */
-static int append(weir_table *table, uint64_t record[], weir_error *error)
+static int append_part(weir_table *table, uint64_t record[], weir_error *error)
 {
     const uint64_t number = atom_load(&table->parts);
-    const int why = host_region_grow(&table->parts_region, record[OFFSET] + record[BYTES]);
+    const int why = host_region_grow(&table->parts_region, record[RECORD_OFFSET] + record[RECORD_BYTES]);
     if (why != 0) return api_fail_system(error, "cannot grow", "the file of the table's parts", why);
     const int failed = add_part(table, record, error);
     if (failed != 0) return failed;
     region_write_record(record_at(table, number), record, RECORD_WORDS, number);
-    atom_store_release(&table->parts_directory[COUNT], number + 1);
+    atom_store_release(&table->parts_directory[DIRECTORY_COUNT], number + 1);
     return 0;
 }
 
-/* Another process may have made it meanwhile. */
+/* Another process may have made the part meanwhile. */
 static int make_in_file(weir_table *table, uint64_t record[], weir_error *error)
 {
     static const char words[] = "the parts of the table";
@@ -312,9 +321,10 @@ static int make_in_file(weir_table *table, uint64_t record[], weir_error *error)
     why = host_region_measure(&table->parts_region);
     int failed = why == 0 ? add_more(table, words, error) : api_fail_system(error, "cannot be measured", words, why);
     bool there = false;
-    for (uint64_t i = 0; i < atom_load(&table->parts); i++) there = there || table->part[i]->name == record[NAME];
-    record[OFFSET] = keyed_whole_pages(table->parts_region.size);
-    if (failed == 0 && !there) failed = append(table, record, error);
+    for (uint64_t i = 0; i < atom_load(&table->parts); i++)
+        there = there || table->part[i]->name == record[RECORD_NAME];
+    record[RECORD_OFFSET] = keyed_whole_pages(table->parts_region.size);
+    if (failed == 0 && !there) failed = append_part(table, record, error);
     host_region_unlock(&table->parts_region, LOCK_REGION);
     return failed;
 }
@@ -328,7 +338,7 @@ unsigned keyed_part_make(weir_table *table, weir_key name, uint64_t keys, weir_e
         api_fail(error, WEIR_EUNSUPPORTED, "this table has 2,047 parts already");
         return 0;
     }
-    if (keyed_check_memory(record[BYTES], "keys of a limit", error) != 0) return 0;
+    if (keyed_check_memory(record[RECORD_BYTES], "keys of a limit", error) != 0) return 0;
     keyed_after_fork(table);
     host_lock(&table->mutex);
     const int failed =

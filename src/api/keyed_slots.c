@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT
-   keyed_slots.c - limits by gcra, each in a 16-byte slot of its own, asked together.
+   Limits by gcra, each in a 16-byte slot of its own, decided together.
 
-   Each limit of each key is one question to the table.  Several are all or nothing without a lock: all are looked at
-   first; when all would pass each is charged, and when one does not pass any more, because somebody came between, those
-   before it are given back and it starts again.  Between the two others may be refused who would have passed, never the
-   other way round; and a process that dies there has charged a little too much.
-
-   May touch: the table.  Promises: in no limit more than its bound; no lock, no allocation.  Leaves to others: the
-   clock, counting (keyed_take.c, keyed_stats.c). */
+   Each limit of each key is one call of the table.  Several are decided all or nothing without a lock: first all are
+   read; if all would pass, each is charged; if one no longer passes because another call came in between, the charges
+   before it are given back, and it starts again.  Meanwhile other calls may be refused that would have passed, but
+   never the other way round; and a process that dies there has charged a little too much. */
 #include "api/keyed.h"
 
 #include "core/decide.h"
@@ -16,62 +13,62 @@
 
 enum { TRIES_MAX = 64 };
 
-/* What is asked of one limit, and what came of it. */
+/* One limit of the call, and its result. */
 struct part {
     struct slot_rule rule;
     uint64_t hash, cost;
-    const struct table_part *home; /* of the key's part */
+    const struct table_part *home; /* the key's part */
     struct table_answer answer;
 };
 
-/* One question in units. */
-struct moment {
-    uint64_t now, now_ns, wait_ns; /* now_ns: the region's */
+/* The time of one call, in units. */
+struct slots_moment {
+    uint64_t now, now_ns, wait_ns; /* now_ns is in the region's time */
 };
 
-/* The first ns that is not before it. */
-static uint64_t ns_of(const weir_table *table, uint64_t units)
+/* The units in ns, rounded up. */
+static uint64_t slots_ns_of(const weir_table *table, uint64_t units)
 {
     if (table->unit < 0) return units << -table->unit;
     const uint64_t rest = (UINT64_C(1) << table->unit) - 1;
     return (units + rest) >> table->unit;
 }
 
-/* From this moment until those units, in ns.  In a unit longer than a ns this one began before now.  Both may be beyond
-   what 64 bits count of units; their difference is not. */
-static uint64_t ns_until(const weir_table *table, const struct moment *moment, uint64_t units)
+/* From this moment until those units, in ns.  If a unit is longer than a ns, this one began before now.  Both may be
+   beyond what 64 bits of units can count; their difference is not. */
+static uint64_t ns_until(const weir_table *table, const struct slots_moment *moment, uint64_t units)
 {
     const uint64_t begun_ns = table->unit < 0 ? moment->now_ns - (moment->now << -table->unit) : 0;
-    return subtract_to_zero(ns_of(table, units - moment->now), begun_ns);
+    return subtract_to_zero(slots_ns_of(table, units - moment->now), begun_ns);
 }
 
-static struct moment moment_of(const weir_table *table, const struct ask *ask)
+static struct slots_moment moment_of(const weir_table *table, const struct ask *ask)
 {
     const uint64_t now_ns = ask->now_ns + table->offset_ns;
-    return (struct moment){keyed_units_of(table, now_ns), now_ns, ask->wait_max_ns};
+    return (struct slots_moment){keyed_units_of(table, now_ns), now_ns, ask->wait_max_ns};
 }
 
-/* How long a call may wait: until the last unit that is not after now + wait, and no further than a word can say. */
-static uint64_t wait_of(const weir_table *table, const struct moment *moment, const struct part *part)
+/* How long a call may wait: until the last unit that is not after now + wait, and not beyond what a word can hold. */
+static uint64_t wait_of(const weir_table *table, const struct slots_moment *moment, const struct part *part)
 {
     const uint64_t horizon = subtract_to_zero(table->longest, part->rule.burst);
-    if (moment->wait_ns >= ns_of(table, horizon)) return horizon;
+    if (moment->wait_ns >= slots_ns_of(table, horizon)) return horizon;
     return least(keyed_units_of(table, moment->now_ns + moment->wait_ns) - moment->now, horizon);
 }
 
-/* How far drained is ahead of now. */
-static uint64_t ahead_of(const struct part *part, uint64_t now)
+/* How far `drained` is ahead of now. */
+static uint64_t part_ahead(const struct part *part, uint64_t now)
 {
     const int64_t ahead = (int64_t)(part->answer.drained - now);
     return ahead > 0 ? (uint64_t)ahead : 0;
 }
 
-static uint64_t permits_left(const struct part *part, uint64_t ahead)
+static uint64_t part_permits_left(const struct part *part, uint64_t ahead)
 {
     return subtract_to_zero(part->rule.burst, ahead) / part->rule.interval;
 }
 
-/* From now until it starts, in units; of a refusal, until it could. */
+/* From now until the start, in units; of a refusal, until it could start. */
 static uint64_t start_after(const struct part *part, uint64_t ahead)
 {
     return subtract_to_zero(ahead, part->rule.burst);
@@ -88,7 +85,7 @@ static inline void ask_table(weir_table *table, const struct table_question *que
     }
 }
 
-static void ask_part(weir_table *table, struct part *part, const struct moment *moment, enum table_how how,
+static void ask_part(weir_table *table, struct part *part, const struct slots_moment *moment, enum table_how how,
                      uint64_t from, uint32_t *events)
 {
     const struct table_question question = {.hash = part->hash,
@@ -103,28 +100,28 @@ static void ask_part(weir_table *table, struct part *part, const struct moment *
     ask_table(table, &question, part, events);
 }
 
-/* ---- what is said of it ---- */
+/* ---- decisions ---- */
 
-/* Since a refusal by a full table passes only when a slot is idle. */
-static uint64_t passes_at(const struct part *part, const struct moment *moment)
+/* When it passes: a refusal by a full table passes only when a slot is idle. */
+static uint64_t part_passes_at(const struct part *part, const struct slots_moment *moment)
 {
-    const uint64_t ahead = ahead_of(part, moment->now);
+    const uint64_t ahead = part_ahead(part, moment->now);
     if (part->answer.events & TABLE_FULL && ahead + part->cost <= part->rule.burst) return moment->now + ahead;
     return moment->now + start_after(part, ahead + part->cost);
 }
 
-static void say_refused(const weir_table *table, const struct part part[], int count, const struct moment *moment,
+static void say_refused(const weir_table *table, const struct part part[], int count, const struct slots_moment *moment,
                         weir_decision *decision)
 {
     decision->verdict = WEIR_DENY;
     decision->remaining = UINT64_MAX;
     for (int i = 0; i < count; i++) {
         const bool refused = part[i].answer.verdict == TABLE_REFUSED;
-        /* Who would pass says what would be then. */
-        const uint64_t ahead = ahead_of(&part[i], moment->now) - (refused ? 0 : part[i].cost);
-        decision->remaining = least(decision->remaining, permits_left(&part[i], ahead));
+        /* If this limit would pass, its balance after the call. */
+        const uint64_t ahead = part_ahead(&part[i], moment->now) - (refused ? 0 : part[i].cost);
+        decision->remaining = least(decision->remaining, part_permits_left(&part[i], ahead));
         if (!refused) continue;
-        const uint64_t until_ns = ns_until(table, moment, passes_at(&part[i], moment));
+        const uint64_t until_ns = ns_until(table, moment, part_passes_at(&part[i], moment));
         const uint64_t retry_ns = most(subtract_to_zero(until_ns, moment->wait_ns), 1);
         if (retry_ns <= decision->retry_ns) continue;
         decision->retry_ns = retry_ns;
@@ -133,7 +130,7 @@ static void say_refused(const weir_table *table, const struct part part[], int c
     }
 }
 
-static void say_allowed(const weir_table *table, const struct part part[], int count, const struct moment *moment,
+static void say_allowed(const weir_table *table, const struct part part[], int count, const struct slots_moment *moment,
                         uint64_t start, uint64_t end[], weir_decision *decision)
 {
     const bool waits = start > moment->now;
@@ -141,11 +138,11 @@ static void say_allowed(const weir_table *table, const struct part part[], int c
     decision->remaining = UINT64_MAX;
     uint64_t latest = 0;
     for (int i = 0; i < count; i++) {
-        const uint64_t ahead = ahead_of(&part[i], start);
-        const uint64_t left = permits_left(&part[i], ahead);
+        const uint64_t ahead = part_ahead(&part[i], start);
+        const uint64_t left = part_permits_left(&part[i], ahead);
         if (end != NULL) end[i] = part[i].answer.drained;
-        /* The one that sets the start, or else the tightest. */
-        const uint64_t own_start = start_after(&part[i], ahead_of(&part[i], moment->now)) + 1;
+        /* The limit that determines the start, otherwise the tightest. */
+        const uint64_t own_start = start_after(&part[i], part_ahead(&part[i], moment->now)) + 1;
         if (waits ? own_start > latest : left < decision->remaining) {
             decision->limit = (uint32_t)i;
             decision->end = part[i].answer.drained;
@@ -160,21 +157,21 @@ static void say_allowed(const weir_table *table, const struct part part[], int c
 
 /* ---- all or nothing ---- */
 
-/* Looks at all; true when all would pass, *start then being when. */
-static bool look(weir_table *table, struct part part[], int count, const struct moment *moment, uint64_t *start,
-                 uint32_t *events)
+/* Reads all slots; true if all would pass, with the common start in *start. */
+static bool look_at_parts(weir_table *table, struct part part[], int count, const struct slots_moment *moment,
+                          uint64_t *start, uint32_t *events)
 {
     bool pass = true;
     *start = moment->now;
     for (int i = 0; i < count; i++) {
         ask_part(table, &part[i], moment, TABLE_PEEK, moment->now, events);
         pass = pass && part[i].answer.verdict == TABLE_TAKEN;
-        *start = most(*start, moment->now + start_after(&part[i], ahead_of(&part[i], moment->now)));
+        *start = most(*start, moment->now + start_after(&part[i], part_ahead(&part[i], moment->now)));
     }
     return pass;
 }
 
-static void undo(weir_table *table, const struct part part[], int count, uint64_t now, uint64_t start)
+static void undo_parts(weir_table *table, const struct part part[], int count, uint64_t now, uint64_t start)
 {
     while (count-- > 0) {
         if (part[count].cost == 0) continue;
@@ -189,36 +186,36 @@ static void undo(weir_table *table, const struct part part[], int count, uint64_
     }
 }
 
-/* Charges all at the same start; true when all were. */
-static bool take(weir_table *table, struct part part[], int count, const struct moment *moment, uint64_t start,
-                 uint32_t *events)
+/* Charges all at the same start; true if all were charged. */
+static bool take_parts(weir_table *table, struct part part[], int count, const struct slots_moment *moment,
+                       uint64_t start, uint32_t *events)
 {
-    struct moment until = *moment;
+    struct slots_moment until = *moment;
     until.wait_ns = ns_until(table, moment, start);
     for (int i = 0; i < count; i++) {
         ask_part(table, &part[i], start > moment->now ? &until : moment, TABLE_TAKE, start, events);
         if (part[i].answer.verdict == TABLE_TAKEN) continue;
-        undo(table, part, i, moment->now, start);
+        undo_parts(table, part, i, moment->now, start);
         return false;
     }
     return true;
 }
 
-static bool take_all(weir_table *table, struct part part[], int count, const struct moment *moment, bool peek,
+static bool take_all(weir_table *table, struct part part[], int count, const struct slots_moment *moment, bool peek,
                      uint64_t *start, uint32_t *events)
 {
     for (int tries = 0; tries < TRIES_MAX; tries++) {
-        if (!look(table, part, count, moment, start, events)) return false;
-        if (peek || take(table, part, count, moment, *start, events)) return true;
+        if (!look_at_parts(table, part, count, moment, start, events)) return false;
+        if (peek || take_parts(table, part, count, moment, *start, events)) return true;
     }
     return false;
 }
 
-static bool take_one(weir_table *table, struct part *part, const struct moment *moment, bool peek, uint64_t *start,
-                     uint32_t *events)
+static bool take_one(weir_table *table, struct part *part, const struct slots_moment *moment, bool peek,
+                     uint64_t *start, uint32_t *events)
 {
     ask_part(table, part, moment, peek ? TABLE_PEEK : TABLE_TAKE, moment->now, events);
-    *start = moment->now + start_after(part, ahead_of(part, moment->now));
+    *start = moment->now + start_after(part, part_ahead(part, moment->now));
     return part->answer.verdict == TABLE_TAKEN;
 }
 
@@ -230,7 +227,7 @@ static struct part part_of(const weir_table *table, const struct keyed_limit *li
     return part;
 }
 
-/* A limit that lasts longer than the table can say (weir_table_fits); -1: none. */
+/* A limit that lasts longer than the table can represent (weir_table_fits); -1: none. */
 static int too_long(const weir_table *table, const struct part part[], int count)
 {
     for (int i = 0; i < count; i++) {
@@ -248,8 +245,8 @@ static int never(const struct part part[], int count)
     return -1;
 }
 
-/* But a smaller cost would. */
-static void say_never(weir_table *table, struct part part[], int count, const struct moment *moment,
+/* The decision for such a cost; a smaller one would pass. */
+static void say_never(weir_table *table, struct part part[], int count, const struct slots_moment *moment,
                       weir_decision *decision, uint32_t *events)
 {
     decision->verdict = WEIR_NEVER;
@@ -257,12 +254,13 @@ static void say_never(weir_table *table, struct part part[], int count, const st
     for (int i = 0; i < count; i++) {
         part[i].cost = 0;
         ask_part(table, &part[i], moment, TABLE_PEEK, moment->now, events);
-        decision->remaining = least(decision->remaining, permits_left(&part[i], ahead_of(&part[i], moment->now)));
+        decision->remaining =
+            least(decision->remaining, part_permits_left(&part[i], part_ahead(&part[i], moment->now)));
     }
 }
 
-static void charge_all(weir_table *table, struct part part[], int count, const struct moment *moment, uint64_t end[],
-                       weir_decision *decision, uint32_t *events)
+static void charge_all(weir_table *table, struct part part[], int count, const struct slots_moment *moment,
+                       uint64_t end[], weir_decision *decision, uint32_t *events)
 {
     for (int i = 0; i < count; i++) ask_part(table, &part[i], moment, TABLE_CHARGE, moment->now, events);
     say_allowed(table, part, count, moment, moment->now, end, decision);
@@ -274,7 +272,7 @@ void keyed_slots_ask(weir_table *table, const struct keyed_limit *limits, int co
                      uint64_t end[], weir_decision *decision, uint32_t *events)
 {
     struct part part[KEYED_LIMITS_MAX];
-    const struct moment moment = moment_of(table, ask);
+    const struct slots_moment moment = moment_of(table, ask);
     uint64_t start = moment.now;
     keyed_keep_rested(table, moment.now_ns);
     *decision = (weir_decision){.start = {ask->now_ns}};
@@ -305,22 +303,22 @@ void keyed_slots_ask(weir_table *table, const struct keyed_limit *limits, int co
     }
 }
 
-/* ---- one limit, now or not at all: what the fast call leaves to others ---- */
+/* ---- one limit, now or not at all: the cases that the fast path does not handle ---- */
 
 void keyed_slots_refuse(const weir_table *table, const struct keyed_limit *limit, uint64_t now_ns, uint64_t drained,
                         weir_decision *decision)
 {
-    const struct moment moment = moment_of(table, &(struct ask){.now_ns = now_ns});
+    const struct slots_moment moment = moment_of(table, &(struct ask){.now_ns = now_ns});
     struct part part = part_of(table, limit, limit->cost);
     part.answer = (struct table_answer){.verdict = TABLE_REFUSED, .drained = drained};
     *decision = (weir_decision){.start = {now_ns}};
     say_refused(table, &part, 1, &moment, decision);
 }
 
-/* ---- correcting ---- */
+/* ---- settling ---- */
 
-static void settle_part(weir_table *table, const struct keyed_limit *limit, const struct moment *moment, uint64_t start,
-                        uint64_t actual, const uint64_t *end)
+static void settle_part(weir_table *table, const struct keyed_limit *limit, const struct slots_moment *moment,
+                        uint64_t start, uint64_t actual, const uint64_t *end)
 {
     struct part part = part_of(table, limit, limit->cost);
     uint32_t events = 0;
@@ -332,7 +330,8 @@ static void settle_part(weir_table *table, const struct keyed_limit *limit, cons
                         &(struct table_slip){.hash = part.hash,
                                              .now = moment->now,
                                              .start = start,
-                                             /* Not known: the least it can be, so that rather less is given back. */
+                                             /* Unknown: the earliest possible end, so that rather less is given
+                                                back. */
                                              .end = end != NULL ? *end : start + part.cost,
                                              .charged = part.cost,
                                              .unused = slot_cost(&part.rule, limit->cost - actual),
@@ -344,10 +343,11 @@ static void settle_part(weir_table *table, const struct keyed_limit *limit, cons
 void keyed_slots_settle(weir_table *table, const struct keyed_limit *limits, int count, uint64_t now_ns,
                         const weir_decision *decision, const uint64_t actual[], const uint64_t end[])
 {
-    const struct moment moment = moment_of(table, &(struct ask){.now_ns = now_ns});
+    const struct slots_moment moment = moment_of(table, &(struct ask){.now_ns = now_ns});
     keyed_keep_rested(table, moment.now_ns);
     const uint64_t start = keyed_units_of(table, decision->start.ns + table->offset_ns);
-    /* Part of a slot that has not started: its start would stay, and the word would say that it came earlier. */
+    /* A part of a call that has not started cannot be given back: its start would stay, and the word would say that it
+       came earlier. */
     bool part = false;
     for (int i = 0; i < count; i++) part = part || actual[i] != 0;
     const bool ahead = now_ns < decision->start.ns;
@@ -360,7 +360,8 @@ void keyed_slots_settle(weir_table *table, const struct keyed_limit *limits, int
 
 uint64_t keyed_slots_full_ns(const weir_table *table, const weir_decision *decision)
 {
-    const struct moment moment = moment_of(table, &(struct ask){.now_ns = decision->start.ns - decision->delay_ns});
+    const struct slots_moment moment =
+        moment_of(table, &(struct ask){.now_ns = decision->start.ns - decision->delay_ns});
     const int64_t ahead = (int64_t)(decision->end - moment.now);
     if (decision->verdict == WEIR_NEVER || ahead <= 0) return 0;
     return most(ns_until(table, &moment, decision->end), decision->retry_ns);

@@ -1,30 +1,27 @@
 /* SPDX-License-Identifier: MIT
-   keyed_state.c - a table's file that is there already: can this weir go on with it?
+   A table's file that exists already: can this version use it?
 
        nothing in it: no bytes, only zeros      a first start, or one that was killed while it made the file: it is made
-       a header that this weir reads            gone on with
+       a header that this version reads         used
        an older format of a release             converted, here, under the lock: keyed_read_state
-       all else                                 refused, with what it is and the command that begins anew
+       anything else                            refused, with the reason and the command that starts fresh
 
-   What was used is never forgotten unasked: where the header is gone, or tells of less than there is, and what follows
-   is not blank, the file is damaged, not new.  Slots have no check of their own; see "State of older versions" in
-   doc/design.md.
-
-   May touch: the file, which it does not change.  Promises: nothing that is refused is written to.  Leaves to others:
-   the header's words (share/region.c), making one (keyed_open.c). */
+   Usage is never forgotten without the user's consent: if the header is gone, or describes less than there is, and what
+   follows is not blank, the file is damaged, not new.  Slots have no check of their own; see "State of older versions"
+   in doc/design.md.  A file that is refused is not written to. */
 #include "api/keyed.h"
 #include "core/num.h"
-#include "plan/writer.h"
+#include "plan/write.h"
 
-/* Where nothing may be any more. */
-static uint64_t end_of(const weir_table *table, enum region_answer answer)
+/* The offset after which there must be nothing. */
+static uint64_t end_of_used(const weir_table *table, enum region_answer answer)
 {
     if (answer == REGION_SOUND) return region_end(&table->view);
     return answer == REGION_EMPTY ? least(table->region.size, REGION_PAGE) : table->region.size;
 }
 
-/* A format before the ones that region_read knows comes as REGION_VERSION: whoever changes a format converts its file
-   here, into a new one beside it that takes its name, and reads that. */
+/* Older formats than region_read knows are reported as REGION_VERSION.  A change of the format adds a conversion here:
+   into a new file beside the old one, which takes its name and is then read. */
 int keyed_read_state(weir_table *table, bool checked, enum region_answer *answer)
 {
     bool blank = true;
@@ -32,7 +29,7 @@ int keyed_read_state(weir_table *table, bool checked, enum region_answer *answer
     int number = host_region_map(&table->region, 0, page, &table->header);
     if (number != 0) return number;
     *answer = region_read(table->header, table->region.size, &table->view);
-    const uint64_t end = end_of(table, *answer);
+    const uint64_t end = end_of_used(table, *answer);
     if (checked && end < table->region.size) number = host_region_blank(&table->region, end, &blank);
     if (!blank) *answer = REGION_DAMAGED;
     return number;
@@ -41,7 +38,7 @@ int keyed_read_state(weir_table *table, bool checked, enum region_answer *answer
 /* "is of a newer weir: format 3 of wide slots, and weir 0.1.0 reads 2" */
 static int refuse_version(const weir_table *table, const char *path, weir_error *error)
 {
-    const struct region_format format = region_format(table->header);
+    const struct region_format format = region_read_format(table->header);
     char what[KEYED_WHAT_MAX];
     struct writer writer = {what, sizeof what, 0};
     if (format.other_order || format.other_words) {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   keyed_stats.c - what a table has done, whom it refused most, and the little work that keeps it sound.
+   The counters of a table, its most refused keys, and the little work that keeps its slots valid.
 
-   Each thread counts in words of its own.  The most refused keys are a sketch of fixed size for each of them.
-
-   May touch: the table, host.  Promises: counting and reading never make anybody wait.  Leaves to others: deciding. */
+   Each thread counts in words of its own.  The most refused keys are counted in a sketch of fixed size.  Counting and
+   reading never block a caller. */
 #include <string.h>
 
 #include "api/keyed.h"
@@ -26,7 +25,7 @@ void keyed_count_refusal(weir_table *table, weir_key key, const weir_decision *d
     count_refusal(table, host_slot(), key, decision);
 }
 
-/* Now and then a thread pays for what all need. */
+/* Now and then a calling thread does maintenance for all. */
 static void count_calls(weir_table *table, unsigned slot, uint64_t calls)
 {
     const uint64_t before = tally_add(&table->tally[slot].calls, slot < HOST_SLOTS, calls);
@@ -60,7 +59,7 @@ void keyed_count(weir_table *table, weir_key key, const weir_decision *decision,
     count_calls(table, slot, 1);
 }
 
-/* The areas that are looked at, then the parts; NULL behind the last. */
+/* The areas in use, then the parts; NULL after the last. */
 static const struct table_area *area_at(const weir_table *table, uint64_t number)
 {
     const struct table *slots = keyed_slots(table);
@@ -75,9 +74,8 @@ static void note_rested(weir_table *table, uint64_t seen_ns, uint64_t now_ns)
     }
 }
 
-/* The buckets of all areas, counted through from the first: the area in which this one lies.  Behind the last a new
-   round begins. */
-static void sweep(weir_table *table, uint64_t now_ns)
+/* Sweeps the next buckets; the buckets of all areas are numbered through, and after the last one a new round begins. */
+static void keyed_sweep(weir_table *table, uint64_t now_ns)
 {
     const struct table_area *area;
     uint64_t next = atom_add(&table->swept, SWEPT_AT_ONCE), end = next + SWEPT_AT_ONCE;
@@ -89,7 +87,7 @@ static void sweep(weir_table *table, uint64_t now_ns)
         }
         next -= here;
     }
-    if (!atom_swap(&table->swept, &end, 0)) return; /* somebody behind me does it */
+    if (!atom_swap(&table->swept, &end, 0)) return; /* another thread does it */
     note_rested(table, atom_load(table->rested), atom_load(&table->swept_from_ns));
     atom_store(&table->swept_from_ns, now_ns);
 }
@@ -97,7 +95,7 @@ static void sweep(weir_table *table, uint64_t now_ns)
 void keyed_rest(weir_table *table, uint64_t now_ns)
 {
     const uint64_t seen_ns = atom_load_acquire(table->rested), units = keyed_units_of(table, now_ns);
-    /* Since then nobody has asked, or he would have been here: so all has drained. */
+    /* If there was no call since then (it would have come here), every time has drained. */
     const bool all = now_ns > seen_ns && now_ns - seen_ns > table->rest_ns + table->rest_ns / 2;
     const struct table_area *area;
     const struct table *slots = keyed_slots(table);
@@ -115,7 +113,7 @@ void keyed_maintain(weir_table *table)
     const uint64_t now_ns = host_now_ns();
     uint64_t kept_ns = atom_load(&table->kept_ns);
     if (now_ns - kept_ns >= KEEP_TIME_EVERY_NS && atom_swap(&table->kept_ns, &kept_ns, now_ns)) keyed_keep_time(table);
-    if (!keyed_is_wide(table)) sweep(table, now_ns + table->offset_ns);
+    if (!keyed_is_wide(table)) keyed_sweep(table, now_ns + table->offset_ns);
 }
 
 static uint64_t live_in_parts(weir_table *table, uint64_t now_ns)
@@ -142,7 +140,7 @@ static uint64_t live(weir_table *table)
         if (here == 0 && i == first && i + 1 < slots->count) first++;
         live += here;
     }
-    /* Nobody charges an area that was outgrown, so once all in there have rested it is done with. */
+    /* No thread charges an area that was outgrown, so once all its slots are idle it is left. */
     if (first != slots->first) keyed_leave_areas(table, first);
     return live;
 }

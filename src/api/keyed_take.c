@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT
-   keyed_take.c - a key and a plan, asked by all threads of all processes that share the table.
+   Calls of a key and a plan, by all threads of all processes that share the table.
 
-   A key has an identity for each limit of a plan: a keyed hash of its bytes and the limit's number.  The plan itself
-   is no part of it, so a plan with other numbers finds the same state.
-
-   May touch: the table, host.  Promises: asking allocates nothing; slots take no lock.  Leaves to others: where the
-   states are (keyed_slots.c, keyed_wide.c), arithmetic (core). */
+   A key has an identity for each limit of a plan: a keyed hash of its bytes and the limit's number.  The plan's numbers
+   are not part of it, so a plan with other numbers finds the same state.  A call allocates nothing, and slots take no
+   lock. */
 #include <string.h>
 
 #include "api/keyed.h"
 #include "core/algorithm.h"
 #include "core/num.h"
 
-/* The limits that have to be asked; -1: one of them never passes, see *never. */
+/* The limits that have a state; -1: one of them never passes, see *never. */
 static int limits_of(weir_table *table, const struct plan *plan, weir_key key, uint64_t now_ns, const uint64_t cost[],
                      struct keyed_limit limits[], int *never)
 {
@@ -33,7 +31,7 @@ static int limits_of(weir_table *table, const struct plan *plan, weir_key key, u
     return count;
 }
 
-/* Nothing to ask: it passes, or never will. */
+/* The decision without any state: the call passes, or never will. */
 static weir_decision without_state(uint64_t now_ns, int never, const struct ask *ask)
 {
     weir_decision decision = {.verdict = never < 0 ? WEIR_ALLOW : WEIR_NEVER, .start = {now_ns}};
@@ -43,7 +41,7 @@ static weir_decision without_state(uint64_t now_ns, int never, const struct ask 
     return decision;
 }
 
-/* end, where there is one, in the order of the plan's limits. */
+/* Fills `end`, if it is given, in the order of the plan's limits. */
 static void spread_ends(const struct keyed_limit limits[], int count, const uint64_t of_limit[], uint64_t end[])
 {
     for (int i = 0; end != NULL && i < count; i++) end[limits[i].index] = of_limit[i];
@@ -154,9 +152,9 @@ uint64_t weir_table_full_ns(const weir_table *table, const weir_plan *plan, cons
     return keyed_slots_full_ns(table, decision);
 }
 
-/* ---- several, all or none ---- */
+/* ---- several calls, all or none ---- */
 
-/* The limits of all; false when one of them never passes. */
+/* The limits of all calls; false if one of them never passes. */
 static bool collect(weir_table *table, const weir_ask *asks, size_t count, uint64_t now_ns, struct keyed_limit limits[],
                     int first[], int *limit_count)
 {
@@ -175,7 +173,7 @@ static bool collect(weir_table *table, const weir_ask *asks, size_t count, uint6
     return true;
 }
 
-/* *refusal: what was said of all together; its limit counts in limits. */
+/* *refusal: the decision about all together; its limit is an index into limits. */
 static bool take_all_slots(weir_table *table, const weir_ask *asks, size_t count, uint64_t now_ns, uint64_t end[],
                            int first[], struct keyed_limit limits[], weir_decision *refusal, uint32_t *events)
 {
@@ -187,7 +185,8 @@ static bool take_all_slots(weir_table *table, const weir_ask *asks, size_t count
     return refusal->verdict == WEIR_ALLOW;
 }
 
-/* Each alone would pass now: the same key is there twice, or somebody has just given back.  Who was refused says so. */
+/* If each call alone would pass now, the same key is there twice, or permits were just given back.  The call that was
+   refused reports the refusal. */
 static void tell_refused(weir_ask *asks, size_t count, const int first[], const struct keyed_limit limits[],
                          const weir_decision *refusal)
 {
@@ -201,7 +200,7 @@ static void tell_refused(weir_ask *asks, size_t count, const int first[], const 
     }
 }
 
-/* Of one that was taken with others: what is left now, and the end of the slot that it names. */
+/* For a call that was taken with others: what is left now, and the end of its slot. */
 static void tell_taken(weir_table *table, weir_ask *ask, uint64_t now_ns, const struct keyed_limit limits[], int count,
                        const uint64_t end[])
 {
@@ -237,7 +236,7 @@ bool weir_table_take_all(weir_table *table, weir_ask *asks, size_t count, weir_i
         }
         if (!taken && refusal.verdict != 0) tell_refused(asks, count, first, limits, &refusal);
     }
-    /* Only what refused is a refusal; the others were not asked in earnest. */
+    /* Only the call that caused the refusal is counted as refused; the others were not really tried. */
     for (size_t i = 0; i < count; i++) {
         if (taken || asks[i].decision.verdict != WEIR_ALLOW)
             keyed_count(table, asks[i].key, &asks[i].decision, i == 0 ? events : 0);

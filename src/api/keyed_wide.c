@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT
-   keyed_wide.c - algorithms that do not fit a slot: a state of any size for each key, under a lock a stripe.
+   Algorithms that do not fit a 16-byte slot: a state of any size for each key, under a lock for each stripe.
 
-   In a process a stripe's lock is a word.  Between processes it is also a byte of the file, which the kernel lets go of
-   when its holder dies; a state is written beside the old one and then chosen, so nothing half-written is ever seen.
+   Within a process the lock of a stripe is a word.  Between processes it is also a byte of the file, which the kernel
+   unlocks when the holder dies.  A state is written beside the old one and then chosen, so a half-written one is never
+   read.
 
-   A holder that is stopped, and a system that gives no locks, stop nobody: a lock is waited for as long as the table's
-   options say.  Then the word says that this stripe is stuck, and until it is had again it is only tried: its keys are
-   refused at once, others notice nothing.
-
-   May touch: the table, host.  Promises: every answer is what decide() gives for this key's state.  Leaves to others:
-   where the states are (share/wide.c), arithmetic (core). */
+   A holder that is stopped, or a system that grants no locks, blocks no caller: a caller waits for a lock as long as
+   the table's options say.  After that the word says that this stripe is stuck, and until its lock is had again callers
+   only try once: the stripe's keys are refused at once, and other keys are not affected. */
 #include <string.h>
 
 #include "api/keyed.h"
@@ -18,25 +16,25 @@
 #include "core/num.h"
 #include "core/stamps.h"
 
-/* What the word of a lock says. */
-enum { LOCK_FREE, LOCK_HELD, LOCK_STUCK /* free in here, and somebody else does not let go of it */ };
+/* The values of a lock's word. */
+enum { LOCK_FREE, LOCK_HELD, LOCK_STUCK /* free in this process, but another one does not release it */ };
 
 #define LOOK_WAIT_NS UINT64_C(1000000)
 
-/* Of the hash, so that a wide state and a slot of the same key share nothing. */
-enum { WIDE_SALT = WEIR_LIMITS_MAX, SPINS_BEFORE_YIELD = 100, ALGORITHM_BITS = 4 };
+/* In the hash, so that a wide state and a slot of the same key have nothing in common. */
+enum { WIDE_SALT = WEIR_LIMITS_MAX, STRIPE_SPINS_BEFORE_YIELD = 100, ALGORITHM_BITS = 4 };
 
 _Static_assert(ALGORITHM_NAMES <= 1 << ALGORITHM_BITS && WEIR_LIMITS_MAX * ALGORITHM_BITS < 60,
                "a salt tells all lists");
 
 /* ---- locks ---- */
 
-/* For the other threads of this process; *stuck: it was when it was taken. */
+/* Excludes the other threads of this process; *stuck: it was stuck when it was taken. */
 static bool take_word(struct atom *word, uint64_t wait_ns, bool *stuck)
 {
     uint64_t seen = atom_load(word), until_ns = 0;
     for (unsigned turn = 1; seen == LOCK_HELD || !atom_swap(word, &seen, LOCK_HELD); turn++) {
-        if (turn % SPINS_BEFORE_YIELD == 0) {
+        if (turn % STRIPE_SPINS_BEFORE_YIELD == 0) {
             const uint64_t now_ns = host_now_ns();
             if (until_ns == 0) until_ns = add_saturating(now_ns, wait_ns);
             if (now_ns >= until_ns) return false;
@@ -50,11 +48,11 @@ static bool take_word(struct atom *word, uint64_t wait_ns, bool *stuck)
     return true;
 }
 
-/* region: of a file; NULL: in memory. */
-static bool lock(struct atom *word, const struct host_region *region, uint64_t byte, uint64_t wait_ns)
+/* region: the file; NULL: in memory. */
+static bool lock_stripe(struct atom *word, const struct host_region *region, uint64_t byte, uint64_t wait_ns)
 {
     bool stuck = false;
-    /* Another thread may have it, and wait for the file. */
+    /* Another thread may hold it and wait for the file. */
     bool had = take_word(word, 2 * wait_ns, &stuck);
     if (had && region != NULL && host_region_lock(region, byte, stuck ? 0 : wait_ns) != 0) {
         atom_store_release(word, LOCK_STUCK);
@@ -63,13 +61,13 @@ static bool lock(struct atom *word, const struct host_region *region, uint64_t b
     return had;
 }
 
-static void unlock(struct atom *word, const struct host_region *region, uint64_t byte)
+static void unlock_stripe(struct atom *word, const struct host_region *region, uint64_t byte)
 {
     if (region != NULL) host_region_unlock(region, byte);
     atom_store_release(word, LOCK_FREE);
 }
 
-/* The paper is this process's own. */
+/* The scratch words belong to this process. */
 static const struct host_region *file_of(const weir_table *table, unsigned stripe)
 {
     return table->wide.kept && stripe != WIDE_PAPER ? &table->region : NULL;
@@ -79,23 +77,24 @@ bool keyed_lock(void *context, unsigned stripe)
 {
     weir_table *table = context;
     keyed_after_fork(table);
-    return lock(&table->stripe[stripe], file_of(table, stripe), LOCK_STRIPES + stripe, table->wait_ns);
+    return lock_stripe(&table->stripe[stripe], file_of(table, stripe), LOCK_STRIPES + stripe, table->wait_ns);
 }
 
 static bool lock_to_look(void *context, unsigned stripe)
 {
     weir_table *table = context;
     keyed_after_fork(table);
-    return lock(&table->stripe[stripe], file_of(table, stripe), LOCK_STRIPES + stripe, LOOK_WAIT_NS);
+    return lock_stripe(&table->stripe[stripe], file_of(table, stripe), LOCK_STRIPES + stripe, LOOK_WAIT_NS);
 }
 
 void keyed_unlock(void *context, unsigned stripe)
 {
     weir_table *table = context;
-    unlock(&table->stripe[stripe], file_of(table, stripe), LOCK_STRIPES + stripe);
+    unlock_stripe(&table->stripe[stripe], file_of(table, stripe), LOCK_STRIPES + stripe);
 }
 
-/* Of the plans and the paper: the table's.  Behind the table's own in the file are those of its parts. */
+/* The locks of the plans and the scratch words are the table's.  After the table's own locks in the file come those of
+   its parts. */
 static uint64_t byte_of(const struct keyed_part *part, unsigned stripe)
 {
     return LOCK_STRIPES + part->number * (uint64_t)WIDE_STRIPES + stripe;
@@ -110,20 +109,20 @@ bool keyed_lock_part(void *context, unsigned stripe)
 {
     struct keyed_part *part = context;
     if (stripe >= WIDE_STRIPES) return keyed_lock(part->table, stripe);
-    return lock(&part->stripe[stripe], file_of_part(part), byte_of(part, stripe), part->table->wait_ns);
+    return lock_stripe(&part->stripe[stripe], file_of_part(part), byte_of(part, stripe), part->table->wait_ns);
 }
 
 void keyed_unlock_part(void *context, unsigned stripe)
 {
     struct keyed_part *part = context;
     if (stripe >= WIDE_STRIPES) keyed_unlock(part->table, stripe);
-    else unlock(&part->stripe[stripe], file_of_part(part), byte_of(part, stripe));
+    else unlock_stripe(&part->stripe[stripe], file_of_part(part), byte_of(part, stripe));
 }
 
 static bool lock_part_to_look(void *context, unsigned stripe)
 {
     struct keyed_part *part = context;
-    return lock(&part->stripe[stripe], file_of_part(part), byte_of(part, stripe), LOOK_WAIT_NS);
+    return lock_stripe(&part->stripe[stripe], file_of_part(part), byte_of(part, stripe), LOOK_WAIT_NS);
 }
 
 uint64_t keyed_wide_live(weir_table *table, struct keyed_part *part, uint64_t now_ns)
@@ -133,15 +132,15 @@ uint64_t keyed_wide_live(weir_table *table, struct keyed_part *part, uint64_t no
     return wide_live(&wide, now_ns);
 }
 
-static struct wide *home_of(weir_table *table, const struct plan *plan)
+static struct wide *keyed_wide_of(weir_table *table, const struct plan *plan)
 {
     struct keyed_part *part = keyed_part_of(table, plan);
     return part != NULL ? &part->wide : &table->wide;
 }
 
-/* ---- asking ---- */
+/* ---- calls ---- */
 
-/* Other algorithms have another state; other numbers find the same again. */
+/* Another algorithm gets another state; other numbers find the same one. */
 uint64_t keyed_wide_hash(const weir_table *table, const struct plan *plan, weir_key key)
 {
     uint64_t salt = 0;
@@ -149,7 +148,7 @@ uint64_t keyed_wide_hash(const weir_table *table, const struct plan *plan, weir_
     return hash_key(&table->secret, key.bytes, key.size, WIDE_SALT + (salt << ALGORITHM_BITS));
 }
 
-/* The format of files has times of 4 or 8 bytes: older versions may be using the same one. */
+/* In files the times keep the format of 4 or 8 bytes: older versions may be using the same file. */
 static struct rule rule_in_slot(const struct rule *rule, bool kept)
 {
     struct rule copy = *rule;
@@ -164,7 +163,7 @@ uint64_t keyed_wide_words(const struct plan *plan, bool kept)
     return most(words_before((struct rules){copy, (int)plan->count}, (int)plan->count), 1);
 }
 
-/* Windows that are aligned to the clock on the wall begin where it says; in there time is another. */
+/* Windows that are aligned to the wall clock begin by it; the time in the table is another. */
 static struct rules aligned(const weir_table *table, const struct plan *plan, struct rule copy[WEIR_LIMITS_MAX])
 {
     for (uint64_t i = 0; i < plan->count; i++) {
@@ -174,7 +173,7 @@ static struct rules aligned(const weir_table *table, const struct plan *plan, st
     return (struct rules){copy, (int)plan->count};
 }
 
-/* The offset may be negative (modulo 2^64): another boot, another time namespace. */
+/* The offset may be negative (modulo 2^64), after a reboot or in another time namespace. */
 static void answer(const weir_table *table, weir_decision *decision)
 {
     decision->start.ns -= table->offset_ns;
@@ -198,7 +197,7 @@ static void ask_wide(weir_table *table, struct wide *home, const struct plan *pl
 void keyed_wide_ask(weir_table *table, const struct plan *plan, weir_key key, const struct ask *ask,
                     weir_decision *decision, uint32_t *events)
 {
-    ask_wide(table, home_of(table, plan), plan, key, ask, decision, events);
+    ask_wide(table, keyed_wide_of(table, plan), plan, key, ask, decision, events);
 }
 
 void keyed_wide_peek_limit(weir_table *table, const struct plan *plan, weir_key key, int limit, const struct ask *ask,
@@ -207,8 +206,8 @@ void keyed_wide_peek_limit(weir_table *table, const struct plan *plan, weir_key 
     struct rule copy[WEIR_LIMITS_MAX];
     struct ask inside = *ask;
     inside.now_ns += table->offset_ns;
-    wide_peek_limit(home_of(table, plan), keyed_wide_hash(table, plan, key), aligned(table, plan, copy), limit, &inside,
-                    decision);
+    wide_peek_limit(keyed_wide_of(table, plan), keyed_wide_hash(table, plan, key), aligned(table, plan, copy), limit,
+                    &inside, decision);
     decision->limit = (uint32_t)limit;
     decision->charged = 0;
     answer(table, decision);
@@ -221,14 +220,14 @@ void keyed_wide_settle(weir_table *table, const struct plan *plan, weir_key key,
     struct rule copy[WEIR_LIMITS_MAX];
     weir_decision inside = *decision;
     inside.start.ns += table->offset_ns;
-    if (!wide_settle(home_of(table, plan), keyed_wide_hash(table, plan, key), aligned(table, plan, copy),
+    if (!wide_settle(keyed_wide_of(table, plan), keyed_wide_hash(table, plan, key), aligned(table, plan, copy),
                      now_ns + table->offset_ns, &inside, cost, actual, end))
         atom_add(&table->stuck, 1);
 }
 
 void keyed_wide_forget(weir_table *table, const struct plan *plan, weir_key key)
 {
-    wide_forget(home_of(table, plan), keyed_wide_hash(table, plan, key));
+    wide_forget(keyed_wide_of(table, plan), keyed_wide_hash(table, plan, key));
 }
 
 uint64_t keyed_wide_full_ns(const weir_table *table, const struct plan *plan, const weir_decision *decision)
@@ -241,14 +240,14 @@ uint64_t keyed_wide_full_ns(const weir_table *table, const struct plan *plan, co
 
 /* ---- several keys at once ---- */
 
-static bool held(void *context, unsigned stripe)
+static bool already_locked(void *context, unsigned stripe)
 {
     (void)context;
     (void)stripe;
     return true;
 }
 
-static void keep(void *context, unsigned stripe)
+static void keep_locked(void *context, unsigned stripe)
 {
     (void)context;
     (void)stripe;
@@ -271,7 +270,7 @@ static void unlock_all(struct wide *wide, uint64_t stripes)
     }
 }
 
-/* In order, so that nobody waits in a circle; false: one could not be had, and none is held. */
+/* In order, to avoid deadlock; false: one could not be had, and none is held. */
 static bool lock_all(struct wide *wide, uint64_t stripes)
 {
     for (unsigned i = 0; i < WIDE_STRIPES; i++) {
@@ -287,7 +286,7 @@ static bool same_key(weir_key one, weir_key other)
     return one.size == other.size && (one.size == 0 || memcmp(one.bytes, other.bytes, one.size) == 0);
 }
 
-/* What all who ask for this key want of it together. */
+/* The sum of the costs of all calls for this key. */
 static uint64_t cost_of_key(const weir_ask *asks, size_t count, weir_key key)
 {
     uint64_t cost = 0;
@@ -312,14 +311,14 @@ static bool ask_each(weir_table *table, struct wide *home, weir_ask *asks, size_
     return pass;
 }
 
-/* Under all locks what passes all passes each, but for a limit with a gap that finds its key there twice: then the
-   first stays charged. */
+/* Under all locks, calls that pass together also pass one by one, except if a limit with a gap has the same key twice:
+   then the first stays charged. */
 static bool take_held(weir_table *table, struct keyed_part *part, weir_ask *asks, size_t count, uint64_t now_ns,
                       uint32_t *events)
 {
     struct wide usual = table->wide, home = part != NULL ? part->wide : usual;
-    usual.lock = home.lock = held;
-    usual.unlock = home.unlock = keep;
+    usual.lock = home.lock = already_locked;
+    usual.unlock = home.unlock = keep_locked;
     if (part != NULL) home.beside = &usual;
     return ask_each(table, &home, asks, count, now_ns, true, events) &&
            ask_each(table, &home, asks, count, now_ns, false, events);
@@ -332,8 +331,8 @@ static bool all_stuck(weir_table *table, weir_ask *asks, size_t count, uint64_t 
     return false;
 }
 
-/* The locks of the table first, then those of its part, the plans' and the paper's last.  Plans of one call have the
-   same part. */
+/* Locks the table's stripes first, then those of its part, the plans and the scratch words last.  The plans of one call
+   have the same part. */
 bool keyed_wide_take_all(weir_table *table, weir_ask *asks, size_t count, uint64_t now_ns, uint32_t *events)
 {
     struct keyed_part *part = count != 0 ? keyed_part_of(table, plan_inside_const(asks[0].plan)) : NULL;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
-   lease.c - permits that a thread takes along, and spends without asking anybody.
+   Permits that a thread takes in advance, and spends without touching shared state.
 
-   The caller has the part that is spent (weir_lease, the fast path is in the header); the limiter has a holder for it,
-   which knows how many permits were handed over and what to do when the thread ends or the process forks.
+   The caller has the part that is spent (weir_lease; the fast path is in the header).  The limiter has a holder for it,
+   which knows how many permits were handed out, and what to do when the thread exits or the process forks.
 
        weir_lease     left                                          spent by its thread, a subtraction each
        holder         size = spent + left + ahead                   what the limiter counts as out (share/lease.c)
                                           ahead: had already, but their start is still to come
 
-   How many it wants follows from use: those that were used up within some microseconds are doubled, or else it is as
-   many as were used in such a time.  Who uses one at a time takes none along, and asks as everybody does.
+   The size follows from use: a lease that was used up within some microseconds is doubled; otherwise it becomes what
+   was used in such a time.  A thread that uses one permit at a time takes none in advance, and calls the limiter like
+   any other.
 
-   May touch: the limiter, the lease, host.  Promises: what is not spent goes back when the lease is closed or its
-   thread ends; none starts before its time.  Leaves to others: that no more passes than may (share/lease.c). */
+   Unspent permits go back when the lease is closed or its thread exits, and none starts before its time. */
 #include "api/error.h"
 #include "api/limiter.h"
 #include "core/num.h"
@@ -21,19 +21,19 @@ enum { GONE_PART = 32, USED_WITHIN_NS = 4000, USED_LEAST = 8, WANT_MOST = 1 << 2
 static const uint64_t SPAN_MOST_NS = UINT64_MAX >> STEP_BITS;
 
 struct holder {
-    struct host_watch watch; /* first: it is found by it */
+    struct host_watch watch; /* first: the holder is found by it */
     struct holder *before, *after;
-    weir_limiter *limiter; /* NULL: it is closed */
+    weir_limiter *limiter; /* NULL: the limiter is closed */
     weir_lease *lease;
-    uint64_t size;  /* permits in the lease, spent ones included: those that are out */
-    uint64_t shown; /* of them, `left` as it was when it was last looked at */
-    uint64_t ahead; /* ... not in `left` yet */
+    uint64_t size;  /* permits that are out: in the lease, including spent ones */
+    uint64_t shown; /* the part in `left` when it was last read */
+    uint64_t ahead; /* the part not in `left` yet */
     struct lease_slice slice;
-    uint64_t since_ns, used, want; /* used: since then */
-    uint64_t all_ns;               /* when it last had all that was due */
+    uint64_t since_ns, used, want; /* used: since since_ns */
+    uint64_t all_ns;               /* when it last took all that was due */
 };
 
-/* ---- coming and going ---- */
+/* ---- opening and closing ---- */
 
 static void link_holder(weir_limiter *limiter, struct holder *holder)
 {
@@ -74,8 +74,9 @@ void limiter_forget_leases(weir_limiter *limiter)
 
 /* ---- spending ---- */
 
-/* What was spent since the last look is counted.  More than was there is all of it, or as much would go back. */
-static void look(struct holder *holder, weir_lease *lease)
+/* Counts the permits that were spent since the last time.  A `left` above what was there counts as all spent; otherwise
+   that many would be given back. */
+static void notice_changes(struct holder *holder, weir_lease *lease)
 {
     if (lease->left > holder->shown) lease->left = 0;
     const uint64_t spent = subtract_to_zero(holder->shown, lease->left);
@@ -85,20 +86,20 @@ static void look(struct holder *holder, weir_lease *lease)
     lease->calls = 0;
 }
 
-/* From the start of one permit to that of the next, never too long: starts are reckoned back from the last. */
+/* The time from one start to the next, rounded down: starts are computed backwards from the last. */
 static uint64_t step_of(const struct lease_slice *slice)
 {
     if (slice->permits < 2) return 0;
     return (least(slice->last_ns - slice->first_ns, SPAN_MOST_NS) << STEP_BITS) / (slice->permits - 1);
 }
 
-/* Of the last `count` permits of the slice, the start of the first. */
+/* The start of the first of the last `count` permits of the slice. */
 static uint64_t start_of(const struct holder *holder, uint64_t count)
 {
     return holder->slice.last_ns - ((count - 1) * step_of(&holder->slice) >> STEP_BITS);
 }
 
-/* Moves those that have become due into the lease. */
+/* Moves permits that have become due into the lease. */
 static void show_due(struct holder *holder, weir_lease *lease, uint64_t now_ns)
 {
     const uint64_t step = step_of(&holder->slice);
@@ -123,7 +124,7 @@ static void show_due(struct holder *holder, weir_lease *lease, uint64_t now_ns)
 
 /* ---- trading ---- */
 
-/* False when no home gives permits along. */
+/* False if the home hands out no leases. */
 static bool trade_homes(weir_limiter *limiter, const struct trade *trade, struct lease_slice *slice)
 {
     *slice = (struct lease_slice){.permits = 0};
@@ -131,12 +132,12 @@ static bool trade_homes(weir_limiter *limiter, const struct trade *trade, struct
         if (word_trade(&limiter->word, trade, slice) || cell_trade(&limiter->cell, trade, slice)) return true;
         const struct log *log = limiter_log(limiter);
         if (log != NULL && log_is_open(log)) return false;
-        host_yield(); /* in none of them: a change is under way */
+        host_yield(); /* none is open: a change is in progress */
     }
 }
 
-/* Gives back what is held, for up to `want` others that start so soon. */
-static void trade(struct holder *holder, weir_lease *lease, uint64_t now_ns, uint64_t ahead_ns, uint64_t want)
+/* Gives back what it holds, in exchange for up to `want` other permits that start within ahead_ns. */
+static void lease_renew(struct holder *holder, weir_lease *lease, uint64_t now_ns, uint64_t ahead_ns, uint64_t want)
 {
     if (limiter_paused(holder->limiter)) want = 0;
     const struct trade trade = {.now_ns = limiter_stands_ns(holder->limiter, now_ns),
@@ -154,7 +155,7 @@ static void trade(struct holder *holder, weir_lease *lease, uint64_t now_ns, uin
     show_due(holder, lease, now_ns);
 }
 
-/* So many were used in so long: how many shall it be? */
+/* Sets how many permits the next refill should hold, from how fast the last ones were used. */
 static void adapt(struct holder *holder, uint64_t now_ns)
 {
     const uint64_t took_ns = subtract_to_zero(now_ns, holder->since_ns);
@@ -167,38 +168,38 @@ static void adapt(struct holder *holder, uint64_t now_ns)
     }
 }
 
-/* Takes others, unless one at a time is what it needs: then false.  If they are not enough for this call it holds none:
-   the limiter is asked then, and they must not be missing there. */
+/* Renews the lease; returns false if it should take one permit at a time.  If the permits are not enough for this call
+   the lease becomes empty: the limiter decides the call then, and must not lack those permits. */
 static bool renew(struct holder *holder, weir_lease *lease, uint64_t now_ns, uint64_t cost, uint64_t ahead_ns)
 {
     adapt(holder, now_ns);
     const uint64_t want = holder->want < SLICE_LEAST ? 0 : holder->want;
     if (holder->size == 0 && want == 0) return false;
-    trade(holder, lease, now_ns, ahead_ns, want);
+    lease_renew(holder, lease, now_ns, ahead_ns, want);
     if (holder->size < want) holder->all_ns = now_ns;
-    if (cost > holder->size && holder->size != 0) trade(holder, lease, now_ns, 0, 0);
+    if (cost > holder->size && holder->size != 0) lease_renew(holder, lease, now_ns, 0, 0);
     return true;
 }
 
-/* The same for somebody who does not wait until there are some. */
+/* Renews for a call that does not wait for permits. */
 static void renew_now(struct holder *holder, weir_lease *lease, uint64_t now_ns, uint64_t cost)
 {
     if (!renew(holder, lease, now_ns, cost, holder->limiter->ahead_ns) || holder->size != 0) return;
-    holder->want = 1; /* there is too little: one at a time, until they pass quickly again */
+    holder->want = 1; /* there are too few: one at a time until calls pass quickly again */
     holder->used = 0;
 }
 
 /* ---- the end of a lease ---- */
 
-static void give_back(struct holder *holder, weir_lease *lease)
+static void lease_return(struct holder *holder, weir_lease *lease)
 {
     const uint64_t now_ns = limiter_now_ns(holder->limiter);
-    look(holder, lease);
+    notice_changes(holder, lease);
     limiter_renew(holder->limiter, now_ns);
-    if (holder->size != 0) trade(holder, lease, now_ns, 0, 0);
+    if (holder->size != 0) lease_renew(holder, lease, now_ns, 0, 0);
 }
 
-/* Nothing but its owner has written there: where his stack was, others may have. */
+/* True if only the owner has written to the lease: its stack may have been reused. */
 static bool intact(const struct holder *holder, const weir_lease *lease)
 {
     const struct lease_slice *slice = &holder->slice;
@@ -209,8 +210,8 @@ static bool intact(const struct holder *holder, const weir_lease *lease)
            lease->reserved == slice->generation;
 }
 
-/* By its own thread, that may have left the lease's memory already, so that these very calls may write over it: it is
-   looked at once, and what is not its own any more is not touched. */
+/* Called by the lease's own thread, which may have released the lease's memory already, so these very calls may
+   overwrite it.  It is read once, and not touched if it is no longer the lease. */
 static void thread_ended(struct host_watch *watch)
 {
     struct holder *holder = (struct holder *)watch;
@@ -221,13 +222,13 @@ static void thread_ended(struct host_watch *watch)
     }
     if (holder->limiter != NULL) {
         unlink_holder(holder->limiter, holder);
-        give_back(holder, &last);
+        lease_return(holder, &last);
     }
     host_free(holder);
 }
 
-/* What the parent's threads hold is not for this process.  The limiter, if there is one, frees the holder. */
-static void forked(struct host_watch *watch)
+/* The leases of the parent's threads do not belong to this process.  The limiter, if there is one, frees the holder. */
+static void forget_after_fork(struct host_watch *watch)
 {
     struct holder *holder = (struct holder *)watch;
     if (holder->lease->inside == holder) *holder->lease = (weir_lease){.left = 0};
@@ -243,7 +244,7 @@ int weir_lease_open(weir_lease *lease, weir_limiter *limiter, weir_error *error)
     holder->lease = lease;
     holder->want = 1;
     holder->watch.thread_ended = thread_ended;
-    holder->watch.forked = forked;
+    holder->watch.forked = forget_after_fork;
     lease->inside = holder;
     link_holder(limiter, holder);
     host_watch_open(&holder->watch);
@@ -256,27 +257,27 @@ void weir_lease_close(weir_lease *lease)
     if (holder == NULL) return;
     host_watch_close(&holder->watch);
     if (holder->limiter != NULL) {
-        give_back(holder, lease);
+        lease_return(holder, lease);
         unlink_holder(holder->limiter, holder);
     }
     *lease = (weir_lease){.left = 0};
     host_free(holder);
 }
 
-/* ---- asking ---- */
+/* ---- calls ---- */
 
 static weir_decision closed(void)
 {
     return (weir_decision){.verdict = WEIR_STOPPED};
 }
 
-/* The limiter that the lease is for, everything counted that was spent; NULL: none, or it was stopped. */
+/* The limiter of the lease, with all spent permits counted; NULL: none, or it was stopped. */
 static weir_limiter *limiter_of(weir_lease *lease)
 {
     struct holder *holder = lease->inside;
     weir_limiter *limiter = holder == NULL ? NULL : holder->limiter;
     if (limiter == NULL) return NULL;
-    look(holder, lease);
+    notice_changes(holder, lease);
     return limiter_stopped(limiter) ? NULL : limiter;
 }
 
@@ -286,7 +287,7 @@ static weir_decision count_used(struct holder *holder, weir_decision decision)
     return decision;
 }
 
-/* Apart, so that what is refused as it was before saves no registers. */
+/* A function of its own, so that a refusal by a note saves no registers. */
 static __attribute__((noinline)) weir_decision ask_at(weir_lease *lease, uint64_t now_ns, uint64_t cost)
 {
     weir_limiter *limiter = limiter_of(lease);
@@ -310,7 +311,7 @@ static __attribute__((noinline)) weir_decision ask_at(weir_lease *lease, uint64_
     return decision;
 }
 
-/* Who has none and wants none along asks the limiter, and may have noted what it says. */
+/* A lease that is empty and stays so calls the limiter, and its thread may have a note. */
 weir_decision weir_lease_renew(weir_lease *lease, uint64_t cost)
 {
     const struct holder *holder = lease->inside;
@@ -327,23 +328,24 @@ weir_decision weir_lease_renew(weir_lease *lease, uint64_t cost)
 
 /* ---- waiting ---- */
 
-/* Others who nap wake before long and take what is due by then.  Who is alone takes along what starts while he sleeps,
-   where that may be long: or the pool would run over meanwhile. */
-static uint64_t ahead_of(const weir_limiter *limiter)
+/* How far ahead a lease may take permits.  If other threads nap, they wake soon and take what is due by then.  A thread
+   that is alone takes the permits that start while it sleeps, if that may be long; otherwise the pool would overflow
+   meanwhile. */
+static uint64_t lease_ahead_ns(const weir_limiter *limiter)
 {
     const bool alone = atom_load(&limiter->naps.count) == 0;
     return alone && limiter->ahead_ns > AHEAD_NS ? limiter->ahead_ns : 0;
 }
 
-/* Had it all that was due a moment ago?  Then more is not worth asking for yet. */
-static bool naps(const struct holder *holder, const struct wait *wait, uint64_t now_ns)
+/* True if it took all that was due a moment ago: then a renewal would get little yet. */
+static bool lease_naps(const struct holder *holder, const struct wait *wait, uint64_t now_ns)
 {
     const weir_limiter *limiter = holder->limiter;
     const bool caught_up = now_ns - holder->all_ns < limiter->grain_ns / ALARMS_IN_A_GRAIN;
     return caught_up && limiter_naps(limiter, wait, 0);
 }
 
-/* Too few, or not enough for a long sleep: some of them were for the last one. */
+/* True if there are too few permits for the call, or for a long sleep: some of them were for the last one. */
 static bool wants_others(const struct holder *holder, const weir_lease *lease, uint64_t cost, uint64_t ahead_ns)
 {
     if (cost > lease->left + holder->ahead) return true;
@@ -351,34 +353,34 @@ static bool wants_others(const struct holder *holder, const weir_lease *lease, u
     return cost > lease->left && ahead_ns != 0 && gone > holder->size / GONE_PART;
 }
 
-/* What was used is measured while its thread is awake. */
+/* Usage is measured while the thread is awake. */
 static void woken(struct holder *holder)
 {
     holder->since_ns = limiter_now_ns(holder->limiter);
     holder->used = 0;
 }
 
-/* Without any: what is out while its thread sleeps is lacking elsewhere. */
+/* Waits with an empty lease: permits that are out while the thread sleeps are missing elsewhere. */
 static bool wait_outside(struct holder *holder, weir_lease *lease, struct wait *wait, uint64_t now_ns,
                          weir_decision *decision)
 {
-    if (holder->size != 0) trade(holder, lease, now_ns, 0, 0);
+    if (holder->size != 0) lease_renew(holder, lease, now_ns, 0, 0);
     const bool over = limiter_wait(holder->limiter, wait, decision);
     if (!over || decision->delay_ns != 0) woken(holder);
     if (over) holder->used += decision->charged;
     return over;
 }
 
-/* False when it slept, and has to look again. */
+/* False if it slept and has to check again. */
 static bool wait_once(weir_limiter *limiter, weir_lease *lease, struct wait *wait, weir_decision *decision)
 {
     struct holder *holder = lease->inside;
     const uint32_t seen = host_event_seen(&limiter->event);
-    const uint64_t now_ns = limiter_now_ns(limiter), ahead_ns = ahead_of(limiter), cost = wait->cost;
+    const uint64_t now_ns = limiter_now_ns(limiter), ahead_ns = lease_ahead_ns(limiter), cost = wait->cost;
     limiter_renew(limiter, now_ns);
     if (holder->ahead != 0) show_due(holder, lease, now_ns);
-    if (ahead_ns == 0 && cost > lease->left + holder->ahead && naps(holder, wait, now_ns)) {
-        if (holder->size != 0) trade(holder, lease, now_ns, 0, 0);
+    if (ahead_ns == 0 && cost > lease->left + holder->ahead && lease_naps(holder, wait, now_ns)) {
+        if (holder->size != 0) lease_renew(holder, lease, now_ns, 0, 0);
         limiter_nap(limiter, wait, seen);
         woken(holder);
         return false;

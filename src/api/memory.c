@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT
-   memory.c - what a plan takes, wherever it is kept: told before it is used.
-
-   May touch: its arguments.  Promises: what a limiter allocates, and what a table of very many keys reserves for each.
-   Leaves to others: the words around it (plan/explain.c). */
+   The memory that a plan needs, wherever it is kept: what a limiter allocates, and what a table of very many keys
+   reserves for each. */
 #include "api/keyed.h"
 #include "api/limiter.h"
 #include "api/memory.h"
 #include "core/algorithm.h"
 #include "core/num.h"
 
-/* So many that a table's header and rounding do not count. */
+/* So many keys that the header and rounding of a table do not count. */
 static const uint64_t KEYS = 1000000;
 
-/* Of limits by gcra each key has a slot for each. */
+/* A key has a slot for each limit by gcra. */
 static uint64_t slots_of(const struct plan *plan)
 {
     uint64_t slots = 0;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   memory.h - what a plan takes.
-
-   See memory.c. */
+   The memory that a plan needs. */
 #ifndef WEIR_API_MEMORY_H
 #define WEIR_API_MEMORY_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   open.c - a limiter is made, stopped and freed; the time as everybody may read it. */
+   Opening, stopping and closing a limiter, and the time. */
 #include <string.h>
 
 #include "api/error.h"
@@ -8,10 +8,10 @@
 #include "core/clock.h"
 #include "core/num.h"
 
-/* A shorter sleep costs more than it lasts; the schedule makes up for what it is late. */
+/* A shorter sleep costs more than it lasts; the schedule makes up for the lateness. */
 enum { TICK_NS = 1000000, TICK_NS_MIN = 1000 };
 
-static int check_options(const weir_options *options, weir_error *error)
+static int check_limiter_options(const weir_options *options, weir_error *error)
 {
     if (options->use != WEIR_ADMIT && options->use != WEIR_PACE) {
         return api_fail(error, WEIR_EINVAL, "options.use: expected WEIR_ADMIT or WEIR_PACE");
@@ -38,7 +38,7 @@ int weir_open(weir_limiter **owned, const char *limits, const weir_options *opti
     weir_plan plan;
     *owned = NULL;
     int failed = api_read_options(&chosen, sizeof chosen, options, "WEIR_OPTIONS", error);
-    if (failed == 0) failed = check_options(&chosen, error);
+    if (failed == 0) failed = check_limiter_options(&chosen, error);
     if (failed == 0) failed = api_prepare(error);
     if (failed == 0) failed = weir_plan_parse(&plan, limits, chosen.use, error);
     if (failed != 0) return failed;

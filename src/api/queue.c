@@ -1,66 +1,63 @@
 /* SPDX-License-Identifier: MIT
-   queue.c - who waits for a start, and what a change of the limit does to them.
+   The queues of waiting threads, and what a change of the limit does to the waiters.
 
-   A waiter stands in the line of its thread, so coming and going writes nothing that others read.  It holds the lock of
-   its line while it asks a home once and joins.  So whoever closes the homes first and then takes the locks has all:
+   A waiter joins the queue of its thread index, so joining and leaving write nothing that other threads read.  It holds
+   the lock of its queue while it calls a home once and joins.  So a setter that closes the homes first and then takes
+   the locks has all waiters:
 
-       waiter   lock line;  ask;  has a start: join;  unlock        finds the homes closed: unlock, and again
-       setter   close homes;  lock lines: collect;  last to first: out;  change;  first to last: in;  unlock;  open
+       waiter   lock queue;  call;  has a start: join;  unlock        finds the homes closed: unlock, and again
+       setter   close homes;  lock queues: collect;  last to first: out;  change;  first to last: in;  unlock;  open
 
-   Taken out in that order each of them is the last at its moment, so what it had is given back exactly.  The order in
-   which they had asked is that of their ends, or in a cell a number of its own.  A waiter whose start has come has had
-   it, and stays as it is, however late it wakes.
+   Taken out in that order each of them is the last one at that moment, so its permits are given back exactly.  The
+   order of their calls is that of their ends, or in a cell a number of its own.  A waiter whose start has come keeps
+   it, and is not touched, however late it wakes.
 
-   Behind a start that weir_reserve has promised it is not the last.  Then it is settled as any call is: what it has
-   stays used, where others rely on it, and it gets a start behind them. */
+   A waiter before a start that weir_reserve has promised is not the last one.  Then it is settled as any call is: its
+   permits stay used where others rely on them, and it gets a start after those. */
 #include "api/limiter.h"
 #include "core/clock.h"
 #include "core/num.h"
+#include "share/lock.h"
 
-enum { SPINS_BEFORE_YIELD = 100, BINS = 32 };
+enum { BINS = 32 };
 
-/* ---- lines ---- */
+/* ---- queues ---- */
 
-void line_lock(struct line *line)
+void queue_lock(struct queue *queue)
 {
-    uint64_t expected = 0;
-    for (unsigned turn = 1; !atom_swap(&line->lock, &expected, 1); turn++) {
-        if (turn % SPINS_BEFORE_YIELD == 0) host_yield();
-        else atom_pause();
-        expected = 0;
-    }
+    lock_take(&queue->lock, host_yield);
 }
 
-void line_unlock(struct line *line)
+void queue_unlock(struct queue *queue)
 {
-    atom_store_release(&line->lock, 0);
+    lock_release(&queue->lock);
 }
 
-void line_join(struct line *line, struct waiter *waiter)
+void queue_join(struct queue *queue, struct waiter *waiter)
 {
     waiter->before = NULL;
-    waiter->after = line->first;
-    if (line->first != NULL) line->first->before = waiter;
-    line->first = waiter;
+    waiter->after = queue->first;
+    if (queue->first != NULL) queue->first->before = waiter;
+    queue->first = waiter;
 }
 
-void line_leave(struct line *line, struct waiter *waiter)
+void queue_leave(struct queue *queue, struct waiter *waiter)
 {
     if (waiter->before != NULL) waiter->before->after = waiter->after;
-    else line->first = waiter->after;
+    else queue->first = waiter->after;
     if (waiter->after != NULL) waiter->after->before = waiter->before;
 }
 
 void limiter_forget_waiters(weir_limiter *limiter)
 {
     for (int i = 0; i <= HOST_SLOTS; i++) {
-        limiter->line[i].first = NULL;
-        line_unlock(&limiter->line[i]);
+        limiter->queue[i].first = NULL;
+        queue_unlock(&limiter->queue[i]);
     }
     atom_store(&limiter->naps.count, 0);
 }
 
-/* ---- in order ---- */
+/* ---- sorting ---- */
 
 static bool is_later(enum home home, const struct waiter *one, const struct waiter *other)
 {
@@ -68,7 +65,7 @@ static bool is_later(enum home home, const struct waiter *one, const struct wait
     return (int64_t)(one->decision.end - other->decision.end) > 0;
 }
 
-/* Two queues, the last one first. */
+/* Merges two lists, the last waiter first. */
 static struct waiter *merged(enum home home, struct waiter *one, struct waiter *other)
 {
     struct waiter *first = NULL, **to = &first;
@@ -82,7 +79,7 @@ static struct waiter *merged(enum home home, struct waiter *one, struct waiter *
     return first;
 }
 
-/* Each bin holds twice as many as the one before, sorted, or none. */
+/* Each bin has a sorted list twice as long as the bin before, or none. */
 static void sort_in(enum home home, struct waiter *bins[BINS], struct waiter *waiter)
 {
     int bin = 0;
@@ -94,20 +91,20 @@ static void sort_in(enum home home, struct waiter *bins[BINS], struct waiter *wa
     bins[bin] = merged(home, bins[bin], waiter);
 }
 
-/* Who knows its start since another limit than the last one has had it. */
-static bool waits(const weir_limiter *limiter, const struct waiter *waiter, uint64_t now_ns)
+/* True for a waiter whose start is to come.  One that has its start from an earlier limit than the last has started. */
+static bool waits_for_start(const weir_limiter *limiter, const struct waiter *waiter, uint64_t now_ns)
 {
     const weir_decision *decision = &waiter->decision;
     return decision->verdict == WEIR_ALLOW && decision->start.ns > now_ns &&
            (uint32_t)decision->reserved == limiter->generation;
 }
 
-void queue_hold(weir_limiter *limiter)
+void queue_lock_all(weir_limiter *limiter)
 {
     for (int i = 0; i <= HOST_SLOTS; i++) {
-        struct line *line = &limiter->line[i];
-        line_lock(line);
-        if (line->first == NULL) line_unlock(line); /* nobody joins before a home is open */
+        struct queue *queue = &limiter->queue[i];
+        queue_lock(queue);
+        if (queue->first == NULL) queue_unlock(queue); /* no waiter joins before a home is open */
     }
 }
 
@@ -115,25 +112,25 @@ struct waiter *queue_collect(weir_limiter *limiter, enum home home, uint64_t now
 {
     struct waiter *bins[BINS] = {NULL}, *last = NULL;
     for (int i = 0; i <= HOST_SLOTS; i++) {
-        for (struct waiter *waiter = limiter->line[i].first; waiter != NULL; waiter = waiter->after) {
-            if (waits(limiter, waiter, now_ns)) sort_in(home, bins, waiter);
+        for (struct waiter *waiter = limiter->queue[i].first; waiter != NULL; waiter = waiter->after) {
+            if (waits_for_start(limiter, waiter, now_ns)) sort_in(home, bins, waiter);
         }
     }
     for (int bin = 0; bin < BINS; bin++) last = merged(home, bins[bin], last);
     return last;
 }
 
-/* Before a home is open: a line that had nobody in it is not held, and must not have anybody now. */
-void queue_release(weir_limiter *limiter)
+/* To be called before a home is open: a queue that was empty is not locked, and must be empty still. */
+void queue_unlock_all(weir_limiter *limiter)
 {
     for (int i = 0; i <= HOST_SLOTS; i++) {
-        if (limiter->line[i].first != NULL) line_unlock(&limiter->line[i]);
+        if (limiter->queue[i].first != NULL) queue_unlock(&limiter->queue[i]);
     }
 }
 
-/* ---- out ---- */
+/* ---- taking waiters out ---- */
 
-static void take_out(struct held *held, const struct waiter *waiter, uint64_t now_ns)
+static void take_out(struct home_held *held, const struct waiter *waiter, uint64_t now_ns)
 {
     const struct rules rules = {held->content.rule, held->content.count};
     const weir_decision *decision = &waiter->decision;
@@ -141,7 +138,7 @@ static void take_out(struct held *held, const struct waiter *waiter, uint64_t no
     else undo_call(rules, held->content.state, now_ns, decision, waiter->cost, waiter->end, &waiter->undo);
 }
 
-struct waiter *queue_take_out(struct held *held, struct waiter *last, uint64_t now_ns)
+struct waiter *queue_take_out(struct home_held *held, struct waiter *last, uint64_t now_ns)
 {
     struct waiter *first = NULL;
     while (last != NULL) {
@@ -154,9 +151,9 @@ struct waiter *queue_take_out(struct held *held, struct waiter *last, uint64_t n
     return first;
 }
 
-/* ---- in ---- */
+/* ---- letting waiters in ---- */
 
-/* Up to so many permits, the most that may ever pass at once. */
+/* As many of these permits as can ever pass at once. */
 static uint64_t largest(const struct rule *rule, uint64_t permits)
 {
     uint64_t may = 0, may_not = permits;
@@ -169,7 +166,8 @@ static uint64_t largest(const struct rule *rule, uint64_t permits)
     return may;
 }
 
-/* A call that is too large for this limit waits as the largest would: that many permits in each of its limits. */
+/* A call that is too large for this limit waits as long as the largest possible one: with that many permits in each of
+   its limits. */
 static bool as_largest(struct rules rules, struct ask *ask, uint64_t *each)
 {
     bool any = true;
@@ -181,8 +179,8 @@ static bool as_largest(struct rules rules, struct ask *ask, uint64_t *each)
     return any;
 }
 
-/* And uses what it costs. */
-static void charge_the_rest(struct held *held, struct ask *ask, weir_decision *decision)
+/* And the rest of its cost is charged. */
+static void charge_the_rest(struct home_held *held, struct ask *ask, weir_decision *decision)
 {
     const struct rules rules = {held->content.rule, held->content.count};
     uint64_t *state = held->content.state;
@@ -199,8 +197,8 @@ static void charge_the_rest(struct held *held, struct ask *ask, weir_decision *d
     decision->reserved &= ~DECISION_EACH;
 }
 
-/* Where nothing can be taken ahead it is taken as of the time when it can be.  Beside leases the waiter comes again. */
-static void let_in(weir_limiter *limiter, struct held *held, struct waiter *waiter, uint64_t now_ns)
+/* If nothing can be taken ahead, it is taken as of the time when it can be.  Beside leases the waiter calls again. */
+static void let_in(weir_limiter *limiter, struct home_held *held, struct waiter *waiter, uint64_t now_ns)
 {
     weir_decision *decision = &waiter->decision;
     uint64_t each[WEIR_LIMITS_MAX];
@@ -230,7 +228,7 @@ static void let_in(weir_limiter *limiter, struct held *held, struct waiter *wait
     else if (ask.each != NULL) charge_the_rest(held, &ask, decision);
 }
 
-void queue_let_in(weir_limiter *limiter, struct held *held, struct waiter *first, uint64_t now_ns)
+void queue_let_in(weir_limiter *limiter, struct home_held *held, struct waiter *first, uint64_t now_ns)
 {
     for (struct waiter *waiter = first; waiter != NULL; waiter = waiter->next) let_in(limiter, held, waiter, now_ns);
 }

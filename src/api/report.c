@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
-   report.c - what a limiter says of itself: its counters, what became of its schedule, when an operation was due.
-
-   May touch: the limiter.  Promises: what it reports is computed from the state that decides, at one moment.  Leaves to
-   others: counting (take.c). */
+   What a limiter reports: its counters, the state of its schedule, when an operation was due.  All is computed from the
+   state that decides, at one moment. */
 #include <string.h>
 
 #include "api/limiter.h"
@@ -21,12 +19,12 @@ static uint64_t duration(const struct rule *rule, uint64_t ticks)
     return shift_divide_ceil(ticks, rule->shift, rule->multiplier);
 }
 
-/* In permits; what is part of one is not there yet. */
+/* In whole permits. */
 static void read_schedule(const struct rule *rule, const struct account *account, weir_stats *stats)
 {
     const int64_t permit = (int64_t)ticks_of(rule, 1);
     const int64_t left = (int64_t)((uint64_t)account->due - (uint64_t)account->given);
-    /* Rounded down, below zero too. */
+    /* Rounded down, also below zero. */
     const int64_t open = left / permit - (left % permit < 0);
     stats->allocated_ns = duration(rule, account->given > 0 ? (uint64_t)account->given : 0);
     stats->idle_ns = duration(rule, account->missed);
@@ -36,7 +34,7 @@ static void read_schedule(const struct rule *rule, const struct account *account
     stats->backlog = open > 0 ? (uint64_t)open - stats->missed : 0;
 }
 
-/* In a list the slowest schedule is the one that the work can be on. */
+/* In a list the work can only be on the slowest schedule. */
 static void read_rules(const struct cell_content *content, void *context)
 {
     struct reading *reading = context;
@@ -89,9 +87,9 @@ struct asking {
     weir_instant due;
 };
 
-/* The rule that a decision was made by, or NULL where a change has replaced it. */
-static const struct rule *rule_of(const weir_limiter *limiter, const struct cell_content *content,
-                                  const weir_decision *decision)
+/* The rule that a decision was made by; NULL if a change has replaced it. */
+static const struct rule *rule_in_force(const weir_limiter *limiter, const struct cell_content *content,
+                                        const weir_decision *decision)
 {
     const bool replaced = (uint32_t)decision->reserved != limiter->generation;
     return replaced || decision->limit >= (uint32_t)content->count ? NULL : &content->rule[decision->limit];
@@ -101,22 +99,23 @@ static void compute_due(const struct cell_content *content, void *context)
 {
     struct asking *asking = context;
     const weir_decision *decision = asking->decision;
-    const struct rule *rule = rule_of(asking->limiter, content, decision);
+    const struct rule *rule = rule_in_force(asking->limiter, content, decision);
     const struct algorithm *algorithm = rule == NULL ? NULL : algorithm_of(rule);
     if (algorithm == NULL || algorithm->lateness == NULL) return;
     const uint64_t first = algorithm_due(rule, algorithm, decision->end, ticks_of(rule, decision->charged));
     const uint64_t nth_ns = ns_ceil_signed(rule, first + ticks_of(rule, subtract_to_zero(asking->nth, 1)));
     const uint64_t first_ns = decision->due.ns != 0 ? decision->due.ns : ns_ceil_signed(rule, first);
-    /* Who has lost his start keeps the time at which it was due. */
+    /* A call that lost its start keeps the time at which it was due. */
     asking->due.ns = first_ns + (nth_ns - ns_ceil_signed(rule, first));
 }
 
-/* Most decisions carry it; the others are asked of the rule that they were made by, while it is in force. */
+/* Most decisions contain it; for the others it is computed from the rule that they were made by, while that is in
+   force. */
 weir_instant weir_due(const weir_limiter *limiter, const weir_decision *decision, uint64_t nth)
 {
     if (decision->verdict != WEIR_ALLOW) return decision->start;
     if (decision->due.ns != 0 && nth <= 1) return decision->due;
-    weir_limiter *locked = (weir_limiter *)(uintptr_t)limiter; /* its locks are taken, nothing else is written */
+    weir_limiter *locked = (weir_limiter *)(uintptr_t)limiter; /* only its locks are written */
     struct asking asking = {locked, decision, nth, decision->due.ns != 0 ? decision->due : decision->start};
     host_lock(&locked->mutex);
     limiter_look(locked, compute_due, &asking);

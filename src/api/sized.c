@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
-   sized.c - structs of a caller that was built with another version: shorter, or longer.
-
-   May touch: its arguments.  Promises: what a caller does not say is its default; what he says and nobody knows is
-   refused.  Leaves to others: what the fields mean. */
+   Structs of a caller that was built with another version: shorter or longer.  A field that the caller does not have
+   has its default; a field that the caller sets and this version does not know is an error. */
 #include "api/sized.h"
 
 #include <stdbool.h>
@@ -10,9 +8,9 @@
 
 #include "api/error.h"
 #include "core/num.h"
-#include "plan/writer.h"
+#include "plan/write.h"
 
-enum { SIZE_MOST = 4096 }; /* what was never filled is 0 or garbage */
+enum { SIZE_MOST = 4096 }; /* a size that was never set is 0 or garbage */
 
 static int not_filled(const char *filled_by, weir_error *error)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   take.c - one limit, or a list of them, asked by all threads of a process.
+   Calls of one limit, or of a list of them, by all threads of a process.
 
-   Asking takes no lock but a cell's, or that of a log for more than one permit; it allocates nothing, but where more
-   wait than a log remembers, and writes nothing shared but the state itself. */
+   A call takes no lock except a cell's, or that of a log for more than one permit.  It allocates nothing, unless more
+   calls wait than a log can hold, and writes nothing shared but the state itself. */
 #include "api/limiter.h"
 #include "core/num.h"
 
@@ -49,7 +49,8 @@ static weir_decision stopped(uint64_t now_ns)
     return (weir_decision){.verdict = WEIR_STOPPED, .start = {now_ns}};
 }
 
-static ATOM_INLINE enum asked ask_homes_once(weir_limiter *limiter, const struct ask *ask, weir_decision *decision)
+static ATOM_INLINE enum limiter_asked ask_homes_once(weir_limiter *limiter, const struct ask *ask,
+                                                     weir_decision *decision)
 {
     struct log *log = limiter_log(limiter);
     const enum log_answer answer = log == NULL ? LOG_ELSEWHERE : log_decide(log, ask, decision);
@@ -58,7 +59,7 @@ static ATOM_INLINE enum asked ask_homes_once(weir_limiter *limiter, const struct
     return here ? ASKED : ASKED_CLOSED;
 }
 
-/* False when the log is full, see log.h. */
+/* False if the log is full, see log.h. */
 static bool ask_homes(weir_limiter *limiter, const struct ask *ask, weir_decision *decision)
 {
     if (limiter_stopped(limiter)) {
@@ -66,13 +67,13 @@ static bool ask_homes(weir_limiter *limiter, const struct ask *ask, weir_decisio
         return true;
     }
     for (;;) {
-        const enum asked asked = ask_homes_once(limiter, ask, decision);
+        const enum limiter_asked asked = ask_homes_once(limiter, ask, decision);
         if (asked != ASKED_CLOSED) return asked == ASKED;
         host_yield();
     }
 }
 
-/* [under the mutex] With a larger log than the full one, as long as one is to be had. */
+/* [under the mutex] Retries with a larger log than the full one, as long as there is memory. */
 static void ask_larger(weir_limiter *limiter, const struct log *full, const struct ask *ask, weir_decision *decision)
 {
     struct ask rest = *ask;
@@ -86,26 +87,26 @@ static void ask_larger(weir_limiter *limiter, const struct log *full, const stru
     decision->charged += charged;
 }
 
-static ATOM_INLINE void ask(weir_limiter *limiter, const struct ask *ask, weir_decision *decision)
+static ATOM_INLINE void ask_growing(weir_limiter *limiter, const struct ask *ask, weir_decision *decision)
 {
-    const struct log *log = limiter_log(limiter); /* or an older one than that which is full */
+    const struct log *log = limiter_log(limiter); /* may be older than the one that is full */
     if (ask_homes(limiter, ask, decision)) return;
     host_lock(&limiter->mutex);
     ask_larger(limiter, log, ask, decision);
     host_unlock(&limiter->mutex);
 }
 
-/* While its clock stands nothing passes, and nobody knows when it goes on; what is charged was used before. */
+/* During a pause nothing passes, and its end is unknown; charges were used before it. */
 static __attribute__((noinline)) void ask_paused(weir_limiter *limiter, const struct ask *asked,
                                                  weir_decision *decision)
 {
     struct ask before = *asked;
     before.now_ns = limiter_stands_ns(limiter, asked->now_ns);
     *decision = (weir_decision){.verdict = WEIR_DENY, .start = {asked->now_ns}, .retry_ns = WEIR_FOREVER};
-    if (asked->charge || limiter_stopped(limiter)) ask(limiter, &before, decision);
+    if (asked->charge || limiter_stopped(limiter)) ask_growing(limiter, &before, decision);
 }
 
-/* Its clock stands, as it may where a call takes the long way: that is said beside what was read already. */
+/* The clock is paused.  Only calls on the slow path ask: clock_ends_ns, which every call reads, sends them there. */
 static bool stands(const weir_limiter *limiter, uint64_t now_ns)
 {
     return now_ns >= atom_load(&limiter->clock_ends_ns) && limiter_paused(limiter);
@@ -114,10 +115,10 @@ static bool stands(const weir_limiter *limiter, uint64_t now_ns)
 void limiter_ask(weir_limiter *limiter, const struct ask *asked, weir_decision *decision)
 {
     if (stands(limiter, asked->now_ns)) ask_paused(limiter, asked, decision);
-    else ask(limiter, asked, decision);
+    else ask_growing(limiter, asked, decision);
 }
 
-enum asked limiter_ask_once(weir_limiter *limiter, const struct ask *ask, weir_decision *decision)
+enum limiter_asked limiter_ask_once(weir_limiter *limiter, const struct ask *ask, weir_decision *decision)
 {
     if (limiter_stopped(limiter)) *decision = stopped(ask->now_ns);
     else if (stands(limiter, ask->now_ns)) ask_paused(limiter, ask, decision);
@@ -134,8 +135,8 @@ static weir_decision ask_and_count(weir_limiter *limiter, const struct ask *ask)
     return decision;
 }
 
-/* Where an earlier reading of the clock decides the call, it is not read again. */
-static weir_decision ask_now(weir_limiter *limiter, struct ask *ask)
+/* If an earlier reading of the clock decides the call, the clock is not read again. */
+static weir_decision ask_at_last_reading(weir_limiter *limiter, struct ask *ask)
 {
     weir_decision decision;
     const bool may = atom_load(&limiter->knows) != 0 && !limiter_stopped(limiter);
@@ -147,7 +148,7 @@ static weir_decision ask_now(weir_limiter *limiter, struct ask *ask)
     return ask_and_count(limiter, ask);
 }
 
-/* The long way.  Notes what it was told of one permit. */
+/* The slow path.  It notes the decision for one permit: a thread that is refused twice is refused from the note. */
 static __attribute__((noinline)) weir_decision take_at(weir_limiter *limiter, uint64_t now_ns, uint64_t cost)
 {
     const weir_decision decision = ask_and_count(limiter, &(struct ask){.now_ns = now_ns, .cost = cost});
@@ -156,7 +157,7 @@ static __attribute__((noinline)) weir_decision take_at(weir_limiter *limiter, ui
     return decision;
 }
 
-/* Apart, so that a refusal saves no registers. */
+/* A function of its own, so that a refusal saves no registers. */
 static __attribute__((noinline)) weir_decision grant_shortly(weir_limiter *limiter, uint64_t now_ns, uint64_t cost,
                                                              struct tally *tally)
 {
@@ -168,8 +169,8 @@ static __attribute__((noinline)) weir_decision grant_shortly(weir_limiter *limit
     return word_granted(&granted, now_ns, cost);
 }
 
-/* Each decision is written where the caller wants it: filled elsewhere and copied it would cost as much as the swap.
-   Who has no number yet gets it on the long way. */
+/* The fast path.  It builds the decision in the caller's memory: to copy it there would cost as much as the
+   compare-and-swap.  A thread that has no index yet takes the slow path, which assigns one. */
 static ATOM_INLINE weir_decision take_shortly(weir_limiter *limiter, uint64_t now_ns, uint64_t cost)
 {
     const unsigned slot = host_slot_known();
@@ -186,7 +187,7 @@ weir_decision weir_take_at(weir_limiter *limiter, weir_instant now, uint64_t cos
 
 weir_decision weir_take(weir_limiter *limiter, uint64_t cost)
 {
-    if (atom_load(&limiter->knows) != 0) return ask_now(limiter, &(struct ask){.cost = cost});
+    if (atom_load(&limiter->knows) != 0) return ask_at_last_reading(limiter, &(struct ask){.cost = cost});
     return take_shortly(limiter, limiter_now_ns(limiter), cost);
 }
 
@@ -202,7 +203,7 @@ weir_decision weir_take_each(weir_limiter *limiter, const uint64_t cost[], uint6
 
 weir_decision weir_reserve(weir_limiter *limiter, uint64_t cost, uint64_t delay_max_ns)
 {
-    return ask_now(limiter, &(struct ask){.wait_max_ns = delay_max_ns, .cost = cost});
+    return ask_at_last_reading(limiter, &(struct ask){.wait_max_ns = delay_max_ns, .cost = cost});
 }
 
 weir_decision weir_charge(weir_limiter *limiter, uint64_t cost)
@@ -241,7 +242,7 @@ weir_decision weir_peek_limit(weir_limiter *limiter, int limit, uint64_t cost)
     return decision;
 }
 
-/* False when the state lives elsewhere. */
+/* False if the state is stored elsewhere. */
 static bool settle_log(weir_limiter *limiter, uint64_t now_ns, weir_decision *decision, uint64_t actual)
 {
     for (bool larger = true; larger;) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   tally.h - counting without writing anything shared: each thread has words of its own, found by host_slot(). */
+   Counting without writing anything shared: each thread has words of its own, found by host_slot(). */
 #ifndef WEIR_API_TALLY_H
 #define WEIR_API_TALLY_H
 
@@ -7,7 +7,7 @@
 
 #include "share/atomic.h"
 
-/* mine: no other thread writes it now.  Returns what was there before. */
+/* mine: no other thread writes it now.  Returns the previous value. */
 static inline uint64_t tally_add(struct atom *counter, bool mine, uint64_t more)
 {
     if (!mine && more != 0) return atom_add(counter, more);

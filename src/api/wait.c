@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
-   wait.c - those who wait for a start.
+   Waiting for a start.
 
-   Whoever takes ahead of time has a place by that: its start is fixed, the next to come gets a later one.  It sleeps
-   until then, once, and is woken by its own timer, a change or a stop.  For a change it stands in a line meanwhile,
-   that of its thread (queue.c).
+   A caller that takes permits ahead of time thereby reserves its start: the start is fixed, and the next caller gets a
+   later one.  It sleeps until then, once, and is woken by its own timer, a change or a stop.  Meanwhile it is in the
+   queue of its thread index, for changes (queue.c).
 
-   A sleep costs some microseconds whatever it lasts, so it lasts a grain at least.  Where the next start is nearer than
-   that, a place would be slept through, and its start be late though others were awake to use it.  So he naps: sleeps
-   without a place, and then takes what is due, or a place.  Alarms are set a part of a grain behind each other, first
-   come, first woken; so there is always one who wakes soon, and he takes all that has become due since the last did:
+   A sleep costs some microseconds however short it is, so it lasts at least a grain.  If the next start is nearer than
+   that, a thread with a reservation would sleep through it, and start late although others are awake to use it.  So it
+   naps: it sleeps without a reservation, and then takes what is due, or makes a reservation.  The timers of napping
+   threads are set a fraction of a grain apart, in the order of their calls; so one of them always fires soon, and its
+   thread takes all permits that have become due since the last one fired:
 
        due     ||||||||||||||||||||||||||||||||||||||||||||||||||> t
        a thread  zzzzzzzzzzzzzzzzzzzzx        zzzzzzzzzzzzzzzzzzzzx        z sleeps  x takes all that is due
@@ -27,7 +28,8 @@ static void spin(weir_limiter *limiter, uint32_t seen, uint64_t start_ns)
     host_spin_end();
 }
 
-/* Sleeps until shortly before the start.  True when it is over; false when there is no processor to spin on. */
+/* Sleeps until shortly before the start, then spins.  True if the wait is over; false if there is no processor to spin
+   on. */
 static bool sleep_and_spin(weir_limiter *limiter, uint32_t seen, uint64_t start_ns)
 {
     const uint64_t awake_ns = subtract_to_zero(start_ns, limiter->spin_ns);
@@ -67,7 +69,8 @@ static uint64_t step_ns(const weir_limiter *limiter)
     return limiter->grain_ns / ALARMS_IN_A_GRAIN;
 }
 
-/* By such a clock nothing becomes due in a nap; and a place may be due already by the system's, so it is taken. */
+/* True for clocks by which nothing becomes due in a nap.  By the system's clock a reserved start may be due already, so
+   it is taken. */
 static bool stands_still(weir_clock clock)
 {
     return clock == WEIR_CLOCK_MANUAL || clock == WEIR_CLOCK_COARSE || clock == WEIR_CLOCK_TICKER;
@@ -78,13 +81,13 @@ bool limiter_naps(const weir_limiter *limiter, const struct wait *wait, uint64_t
     if (wait->napped || wait->until_ns != WEIR_FOREVER || stands_still(limiter->clock)) return false;
     if (limiter->spin_ns != 0 && host_spin_may(limiter->spin_processors)) return false;
     const uint64_t each_ns = multiply_divide_floor(atom_load(&limiter->spacing_ns), wait->cost, 1);
-    /* Nothing may be lost in a grain, and each who wakes shall find at least one start that is due. */
+    /* Nothing may be lost within a grain, and each thread that wakes should find at least one permit that is due. */
     const bool kept = limiter->grain_ns <= atom_load(&limiter->room_ns);
     return kept && retry_ns < limiter->grain_ns && each_ns <= step_ns(limiter);
 }
 
-/* A grain from now at least, and a part of one after the last alarm: but never so far that not all who nap could be
-   between. */
+/* At least a grain from now, and a fraction of one after the last timer; but not later than all napping threads
+   need. */
 static uint64_t set_alarm(weir_limiter *limiter, uint64_t now_ns, uint64_t napping)
 {
     const uint64_t first_ns = add_saturating(now_ns, limiter->grain_ns);
@@ -106,23 +109,23 @@ void limiter_nap(weir_limiter *limiter, struct wait *wait, uint32_t seen)
 
 /* ---- waiting ---- */
 
-static bool due(const weir_limiter *limiter, uint64_t start_ns)
+static bool start_is_due(const weir_limiter *limiter, uint64_t start_ns)
 {
     const bool manual = limiter->clock == WEIR_CLOCK_MANUAL;
     return (manual ? limiter_now_ns(limiter) : host_now_ns()) >= start_ns;
 }
 
-/* To be given a start and to stand in line is one step for a change, see queue.c.  *decision is the first one. */
-static void take_place(weir_limiter *limiter, struct line *line, struct waiter *waiter, const struct ask *ask,
+/* Getting a start and joining the queue is one step for a change, see queue.c.  *decision is the first one. */
+static void take_place(weir_limiter *limiter, struct queue *queue, struct waiter *waiter, const struct ask *ask,
                        weir_decision *decision)
 {
     for (int failed = 0;;) {
         const struct log *log = limiter_log(limiter);
-        line_lock(line);
-        const enum asked asked = limiter_ask_once(limiter, ask, decision);
-        waiter->decision = *decision; /* that of a waiter in a line may change */
-        if (asked == ASKED && decision->verdict == WEIR_ALLOW && decision->delay_ns != 0) line_join(line, waiter);
-        line_unlock(line);
+        queue_lock(queue);
+        const enum limiter_asked asked = limiter_ask_once(limiter, ask, decision);
+        waiter->decision = *decision; /* that of a waiter in a queue may change */
+        if (asked == ASKED && decision->verdict == WEIR_ALLOW && decision->delay_ns != 0) queue_join(queue, waiter);
+        queue_unlock(queue);
         if (asked == ASKED || failed != 0) return;
         while (asked == ASKED_CLOSED && !home_is_open(limiter)) host_yield();
         if (asked == ASKED_CLOSED) continue;
@@ -132,28 +135,28 @@ static void take_place(weir_limiter *limiter, struct line *line, struct waiter *
     }
 }
 
-/* Behind a nap the sleep is as short as it may be: together they last a grain. */
-static void wait_in_line(weir_limiter *limiter, const struct wait *wait, struct line *line, struct waiter *waiter)
+/* After a nap the sleep is as short as possible: together they last a grain. */
+static void wait_in_queue(weir_limiter *limiter, const struct wait *wait, struct queue *queue, struct waiter *waiter)
 {
     for (;;) {
         const uint32_t seen = host_event_seen(&limiter->event);
-        line_lock(line);
+        queue_lock(queue);
         const uint64_t start_ns = limiter_paused(limiter) ? WEIR_FOREVER : waiter->decision.start.ns;
-        const bool over = limiter_stopped(limiter) || waiter->decision.verdict == 0 || due(limiter, start_ns);
-        if (over) line_leave(line, waiter);
-        line_unlock(line);
+        const bool over = limiter_stopped(limiter) || waiter->decision.verdict == 0 || start_is_due(limiter, start_ns);
+        if (over) queue_leave(queue, waiter);
+        queue_unlock(queue);
         if (over) return;
         limiter_sleep(limiter, seen, start_ns, wait->napped ? 0 : limiter->grain_ns);
     }
 }
 
-/* Counted once it is over, with the time that the caller was held. */
+/* Counts the call once its wait is over, with the time that the caller was held. */
 static void count_wait(weir_limiter *limiter, const struct wait *wait, weir_decision *decision)
 {
     if (decision->verdict == WEIR_ALLOW) {
         decision->delay_ns = wait->slept ? subtract_to_zero(limiter_now_ns(limiter), wait->since_ns) : 0;
         if (wait->lost) decision->due = wait->due;
-    } else if (wait->lost) { /* his permits go to others */
+    } else if (wait->lost) { /* its permits go to other calls */
         limiter_shift(limiter, -(int64_t)least(wait->cost, INT64_MAX));
     }
     limiter_count(limiter, decision);
@@ -165,9 +168,9 @@ static bool is_lost(const weir_limiter *limiter, const struct wait *wait, const 
     return late_ns > most(atom_load(&limiter->room_ns), wait->late_ns);
 }
 
-/* Who wakes so late that a pool would have run over has lost his start, or all who were stopped would start together.
-   He asks again, for the same permits of the schedule, if there is one: they stay due when they were.  Next time he may
-   be twice as late, so that who always wakes late starts in the end. */
+/* A thread that wakes so late that a pool would have overflowed has lost its start; otherwise all threads that were
+   stopped would start together.  It calls again, for the same permits of the schedule, if there is one: they stay due
+   when they were.  Next time it may be twice as late, so that a thread that always wakes late starts in the end. */
 static void lose(struct wait *wait, const weir_decision *decision)
 {
     if (!wait->lost) wait->due = decision->due;
@@ -175,13 +178,13 @@ static void lose(struct wait *wait, const weir_decision *decision)
     wait->late_ns = add_saturating(wait->late_ns, wait->late_ns);
 }
 
-/* Takes ahead of its time and waits in line for the start.  False when that is too far, or cannot be; a verdict of 0
-   when the start was lost, or a change has taken it away. */
+/* Reserves a start and waits for it.  False if the start is too far away, or nothing can be reserved; a verdict of 0 if
+   the start was lost, or a change has taken it away. */
 static bool wait_for_start(weir_limiter *limiter, struct wait *wait, uint64_t now_ns, uint64_t wait_max_ns,
                            weir_decision *decision)
 {
     struct waiter waiter;
-    struct line *line = &limiter->line[host_slot()];
+    struct queue *queue = &limiter->queue[host_slot()];
     const struct ask ask = {.now_ns = now_ns,
                             .wait_max_ns = wait_max_ns,
                             .cost = wait->cost,
@@ -191,11 +194,11 @@ static bool wait_for_start(weir_limiter *limiter, struct wait *wait, uint64_t no
                             .uncounted = true};
     waiter.cost = wait->cost;
     waiter.again = wait->lost;
-    take_place(limiter, line, &waiter, &ask, decision);
+    take_place(limiter, queue, &waiter, &ask, decision);
     if (decision->verdict == WEIR_DENY) return false;
     if (decision->verdict == WEIR_ALLOW && decision->delay_ns != 0) {
         wait->slept = true;
-        wait_in_line(limiter, wait, line, &waiter);
+        wait_in_queue(limiter, wait, queue, &waiter);
         *decision = waiter.decision;
         if (limiter_stopped(limiter)) *decision = (weir_decision){.verdict = WEIR_STOPPED, .start = {now_ns}};
         else if (decision->verdict == WEIR_ALLOW && is_lost(limiter, wait, decision)) {
@@ -208,9 +211,9 @@ static bool wait_for_start(weir_limiter *limiter, struct wait *wait, uint64_t no
     return true;
 }
 
-/* Now or not.  Where a refusal is counted, one that is only on the way to a wait is none. */
-static void ask_now(weir_limiter *limiter, const struct wait *wait, uint64_t now_ns, uint64_t wait_max_ns,
-                    weir_decision *decision)
+/* Decides without waiting.  If refusals are counted, one on the way to a wait is not. */
+static void ask_before_wait(weir_limiter *limiter, const struct wait *wait, uint64_t now_ns, uint64_t wait_max_ns,
+                            weir_decision *decision)
 {
     struct ask ask = {.now_ns = now_ns, .cost = wait->cost, .again = wait->lost, .uncounted = true};
     limiter_ask(limiter, &ask, decision);
@@ -227,7 +230,7 @@ bool limiter_wait(weir_limiter *limiter, struct wait *wait, weir_decision *decis
     if (!wait->slept) wait->since_ns = now_ns;
     const uint64_t left_ns = wait->until_ns == WEIR_FOREVER ? WEIR_FOREVER : subtract_to_zero(wait->until_ns, now_ns);
     limiter_renew(limiter, now_ns);
-    ask_now(limiter, wait, now_ns, left_ns, decision);
+    ask_before_wait(limiter, wait, now_ns, left_ns, decision);
     uint64_t passes_in_ns = decision_retry_ns(decision);
     const bool waits = decision->verdict == WEIR_DENY && left_ns != 0;
     const bool ahead = waits && atom_load(&limiter->counts_refused) == 0;
@@ -236,14 +239,14 @@ bool limiter_wait(weir_limiter *limiter, struct wait *wait, weir_decision *decis
         return false;
     }
     if (ahead && wait_for_start(limiter, wait, now_ns, left_ns, decision)) return decision->verdict != 0;
-    /* With no end of the wait it is enough that it can be taken ahead by then. */
+    /* Without an end of the wait it is enough that it can be reserved by then. */
     if (ahead && left_ns == WEIR_FOREVER) passes_in_ns = decision->retry_ns;
     if (!waits || passes_in_ns > left_ns) {
         count_wait(limiter, wait, decision);
         return true;
     }
     wait->slept = true;
-    /* It cannot be taken ahead: come back when it passes. */
+    /* It cannot be reserved: come back when it passes. */
     limiter_come_back(limiter, seen, add_saturating(now_ns, passes_in_ns));
     return false;
 }

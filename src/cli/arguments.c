@@ -54,8 +54,8 @@ static void no_option(const struct command *command, const char *given)
     const size_t size = is_long ? strcspn(given + 2, "=") : 0;
     bool known = false;
     for (int i = 0; i < command->option_count && size != 0; i++) {
-        if (is_nearer(command->options[i].name, given + 2, size, &edits)) near = command->options[i].name;
-        known = known || same_word(command->options[i].name, given + 2, size);
+        if (words_is_nearer(command->options[i].name, given + 2, size, &edits)) near = command->options[i].name;
+        known = known || words_equal(command->options[i].name, given + 2, size);
     }
     if (known) trouble("%s: --%s takes no value", command->name, near);
     else if (near != NULL) trouble("%s: there is no option %s; did you mean --%s?", command->name, given, near);
@@ -121,22 +121,22 @@ static bool read_amount(const char *text, uint64_t (*factor_of)(const char *, si
     struct reader reader = {.text = text, .error = &error};
     struct decimal number;
     const char *start;
-    if (!read_number(&reader, &number, "")) return false;
-    const size_t size = word(&reader, &start);
+    if (!reader_number(&reader, &number, "")) return false;
+    const size_t size = reader_word(&reader, &start);
     const uint64_t factor = size == 0 && bare ? 1 : factor_of(start, size);
-    return factor != 0 && reader.text[reader.at] == '\0' && whole(&reader, 0, number, factor, value, "");
+    return factor != 0 && reader.text[reader.at] == '\0' && reader_whole(&reader, 0, number, factor, value, "");
 }
 
 bool read_time_argument(const char *option, const char *text, uint64_t *ns)
 {
-    if (read_amount(text, find_period, false, ns)) return true;
+    if (read_amount(text, words_find_period, false, ns)) return true;
     trouble("--%s \"%s\": expected a time; for example 500ms, 10s or 5min", option, text);
     return false;
 }
 
 bool read_count(const char *text, uint64_t *count)
 {
-    return read_amount(text, find_suffix, true, count);
+    return read_amount(text, words_find_suffix, true, count);
 }
 
 bool read_count_argument(const char *option, const char *text, uint64_t max, uint64_t *count)

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "cli/bench_pace.h"
-#include "plan/writer.h"
+#include "plan/write.h"
 
 enum { RATE_SIZE = 32, PERCENT = 100, THOUSAND = 1000 };
 #define MICROSECOND_NS 1e3

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "cli/bench_table.h"
-#include "plan/writer.h"
+#include "plan/write.h"
 
 #define MILLION 1e6
 

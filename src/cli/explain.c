@@ -73,7 +73,7 @@ static void print_json(const struct plan *plan, const struct plan_memory *memory
         struct writer writer = {text, sizeof text, 0};
         text_write(&writer, limit);
         printf("%s{\"limit\":\"%s\",\"algorithm\":\"%s\",\"unit\":\"%s\"", i > 0 ? "," : "", text,
-               algorithm_text(limit->algorithm), limit->unit);
+               words_algorithm_name(limit->algorithm), limit->unit);
         if (limit->algorithm != ALGORITHM_UNLIMITED && limit->algorithm != ALGORITHM_NONE) {
             print_facts(limit, &plan->rule[i], window_ns);
         }
@@ -150,9 +150,9 @@ static int print_as(const struct plan *plan, const char *system)
 {
     char text[TEXT_MAX];
     struct writer writer = {text, sizeof text, 0};
-    const int dialect = find_dialect(system);
+    const int dialect = dialect_find(system);
     if (dialect < 0) return trouble("--as \"%s\": expected nginx, haproxy, envoy or redis-cell", system);
-    const char *reason = write_dialect(&writer, dialect, plan);
+    const char *reason = dialect_write(&writer, dialect, plan);
     if (reason != NULL) {
         trouble("%s cannot say this limit: %s", system, reason);
         return STATUS_REFUSED;

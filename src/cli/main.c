@@ -64,7 +64,7 @@ static int no_command(const char *name)
     const char *near = NULL;
     size_t edits = NEAR_NOTHING;
     for (int i = 0; command_at(i) != NULL; i++) {
-        if (is_nearer(command_at(i)->name, name, strlen(name), &edits)) near = command_at(i)->name;
+        if (words_is_nearer(command_at(i)->name, name, strlen(name), &edits)) near = command_at(i)->name;
     }
     if (near != NULL) return trouble("there is no command \"%s\"; did you mean %s?", name, near);
     return trouble("there is no command \"%s\"; weir --help lists them", name);

@@ -266,7 +266,7 @@ void pace_follow(struct pace *pace)
     }
     if (weir_plan_parse(&plan, pace->follow.text, WEIR_PACE, &error) != 0) {
         size_t edits = NEAR_NOTHING;
-        const bool pause = is_nearer("pause", pace->follow.text, strcspn(pace->follow.text, " \t"), &edits);
+        const bool pause = words_is_nearer("pause", pace->follow.text, strcspn(pace->follow.text, " \t"), &edits);
         trouble("%s:%d:%d: %s; the limit before goes on", path, pace->follow.line, error.column,
                 pause ? "did you mean pause?" : error.message);
         return;

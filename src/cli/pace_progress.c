@@ -15,7 +15,7 @@
 
 #include "cli/pace_schedule.h"
 #include "core/num.h"
-#include "plan/writer.h"
+#include "plan/write.h"
 #include "host/sleep.h"
 
 enum { LOOK_EVERY_NS = 100000000, LOOK_OFTEN_NS = 1000000, WIDTH_USUAL = 80, WIDTH_MAX = 200 };

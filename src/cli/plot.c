@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "core/num.h"
-#include "plan/writer.h"
+#include "plan/write.h"
 
 enum { PARTS = 10, ARRIVALS_MAX = 9 * 2 * PARTS, PARTS_A_PERIOD = 1000 };
 

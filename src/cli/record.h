@@ -12,7 +12,7 @@
 
 #include "cli/outcomes.h"
 #include "plan/plan.h"
-#include "plan/writer.h"
+#include "plan/write.h"
 #include "host/thread.h"
 #include "share/histogram.h"
 

@@ -8,7 +8,7 @@
 
 #include "cli/record.h"
 #include "core/num.h"
-#include "plan/writer.h"
+#include "plan/write.h"
 
 enum { SECOND_NS = 1000000000, HOUR_S = 3600, GROUPED_FROM = 10000, TEXT_SIZE = 1024 };
 

@@ -240,7 +240,7 @@ static void put_period(struct writer *writer, uint64_t ns)
         const char *word, *period;
     } words[] = {{"second", "s"}, {"minute", "min"}, {"hour", "h"}, {"day", "d"}, {"week", "w"}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (find_period(words[i].period, strlen(words[i].period)) != ns) continue;
+        if (words_find_period(words[i].period, strlen(words[i].period)) != ns) continue;
         write_text(writer, words[i].word);
         return;
     }

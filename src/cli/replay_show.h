@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "plan/writer.h"
+#include "plan/write.h"
 
 enum { SHOWN_KEY_MAX = 1 << 12, SHOWN_COLUMNS_MAX = 60, WIDTH_USUAL = 80, WIDTH_LEAST = 40, WIDTH_MAX = 250 };
 

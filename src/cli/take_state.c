@@ -85,7 +85,7 @@ static bool fits_slots(const struct take *take)
     weir_table *table;
     options.sharing = WEIR_PRIVATE;
     options.keys_max = 1;
-    options.longest_ns = LONGEST_NS;
+    options.refill_max_ns = LONGEST_NS;
     if (weir_table_open(&table, &options, NULL) != 0) return false;
     const bool fits = weir_table_fits(table, &take->plan, NULL) == 0;
     weir_table_close(table);
@@ -160,7 +160,7 @@ int take_open(struct take *take)
     options.keys_max = KEYS_MAX;
     int status = choose_path(take);
     if (status != STATUS_DONE) return status;
-    if (fits_slots(take)) options.longest_ns = LONGEST_NS;
+    if (fits_slots(take)) options.refill_max_ns = LONGEST_NS;
     else status = choose_width(take, &options, &width);
     return status == STATUS_DONE ? open_file(take, &options) : status;
 }

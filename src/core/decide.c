@@ -49,9 +49,10 @@ static int count_refusals(struct rules rules, const struct asked asked[], uint64
     return longest;
 }
 
-/* By the time that one limit passes another may do so no more: when do all of them?  Most often then.  Cycles with a
-   cost above theirs pass again and again for the time of the wait alone, and two of them may meet late, or not at all:
-   after so many tries they surely do not before the time that was reached, and that is said. */
+/* Finds a time at which all limits pass.  At the first candidate, the longest wait of any limit, another limit may have
+   stopped passing; then its wait is added, and all are tried again.  Usually the first candidate is right.  A cycle
+   asked for more than it holds passes only for short times, again and again, and two cycles may pass together late or
+   never.  After AGREE_TRIES_MAX candidates the last one is returned: they do not all pass before it. */
 static int agree(struct rules rules, const struct asked asked[], const uint64_t *state, const struct question *question,
                  int longest, weir_decision *decision)
 {

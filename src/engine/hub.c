@@ -70,7 +70,7 @@ static int open_table(struct hub *hub, weir_error *error)
     weir_table_options options = WEIR_TABLE_OPTIONS;
     options.keys_max = hub->options.keys_max;
     options.sharing = WEIR_PRIVATE;
-    options.longest_ns = TABLE_LONGEST_NS;
+    options.refill_max_ns = TABLE_LONGEST_NS;
     return weir_table_open(&hub->table, &options, error);
 }
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT
-   address.c - the bytes of a network address, and the name of this machine itself.
-
-   May touch: the address it is given, as much of it as its family says.  Promises: the same bytes for one host's IPv4,
-   whether a socket of IPv4 or of both says it; ports, flow labels and scopes do not count.  Leaves to others: how many
-   bits matter. */
+   The bytes of a network address, and this machine's own name.  A host's IPv4 address has the same bytes whether it
+   comes from an IPv4 socket or from an IPv6 socket that serves both; ports, flow labels and scopes do not count. */
 #include "host/address.h"
 
 #include <netinet/in.h>

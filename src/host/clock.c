@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
-   clock.c - CLOCK_MONOTONIC, its coarse sister, and a thread that reads it for everybody.
-
-   May touch: clocks, one thread for each ticker.  Promises: a child made by fork, which has no ticker thread, reads the
-   system clock instead.  Leaves to others: deciding anything. */
+   CLOCK_MONOTONIC, its coarse variant, and a thread that reads the clock for all others.  A child made by fork has no
+   ticker thread, so it reads the system clock instead. */
 #include "host/clock.h"
 
 #include <errno.h>
@@ -39,13 +37,13 @@ uint64_t host_unix_ns(void)
     return read_ns(CLOCK_REALTIME);
 }
 
-/* A thread that wakes late by what a sleep takes here rests for as long, or it would do nothing but go to sleep; one
-   that was kept waiting for longer does not rest for longer. */
+/* A ticker that wakes late by the cost of a sleep rests for as long again; otherwise it would do nothing but go to
+   sleep.  If it was late for another reason, it rests for at most this long. */
 enum { REST_NS_MAX = 50000 };
 
 uint64_t host_ticker_next_ns(uint64_t deadline_ns, uint64_t now_ns, uint64_t period_ns)
 {
-    if (now_ns < deadline_ns) return deadline_ns; /* woken for no reason */
+    if (now_ns < deadline_ns) return deadline_ns; /* a spurious wakeup */
     const uint64_t late_ns = now_ns - deadline_ns;
     const uint64_t rested_ns = now_ns + (late_ns < REST_NS_MAX ? late_ns : REST_NS_MAX);
     const uint64_t due_ns = period_ns < HOST_NO_DEADLINE - deadline_ns ? deadline_ns + period_ns : HOST_NO_DEADLINE;
@@ -65,7 +63,7 @@ static void *tick(void *argument)
     return NULL;
 }
 
-/* A signal to the process is for the program's own threads. */
+/* Signals to the process are for the program's own threads. */
 static int start_without_signals(struct host_ticker *ticker)
 {
     sigset_t all, before;
@@ -78,7 +76,8 @@ static int start_without_signals(struct host_ticker *ticker)
 
 int host_ticker_start(struct host_ticker **owned, uint64_t period_ns)
 {
-    struct host_ticker *ticker = host_allocate(sizeof *ticker); /* written often: not beside what others read */
+    struct host_ticker *ticker =
+        host_allocate(sizeof *ticker); /* written often, so not beside what other threads read */
     if (ticker == NULL) return ENOMEM;
     ticker->period_ns = period_ns;
     ticker->forks_now = host_forks_counter();

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   clock.h - what time it is, as the operating system says.
-
-   May touch: the operating system.  Promises: ns of CLOCK_MONOTONIC, never going back within a thread.  Leaves to
-   others: what to do with it. */
+   The time, as the operating system reports it: ns of CLOCK_MONOTONIC, which never goes back within a thread. */
 #ifndef WEIR_HOST_CLOCK_H
 #define WEIR_HOST_CLOCK_H
 
@@ -14,17 +11,18 @@
 
 uint64_t host_now_ns(void);
 
-/* Up to a few ms behind, several times as fast to read. */
+/* Up to a few ms behind, but several times as fast to read. */
 uint64_t host_now_coarse_ns(void);
 
-/* ns since the epoch, as the machine's clock on the wall has it: it may jump. */
+/* ns since the epoch, by the wall clock: it may jump. */
 uint64_t host_unix_ns(void);
 
-/* A thread that publishes the time every period, so that callers read no clock.  It is as late as a sleeping thread is;
-   where a sleep takes longer than the period it is awake for half of the time at most. */
+/* A thread that publishes the time once in each period, so that callers need not read a clock.  It is as late as
+   sleeping threads are.  Where a sleep takes longer than the period, the thread is awake for at most half of the
+   time. */
 struct host_ticker {
     _Atomic uint64_t now_ns;
-    uint64_t forks; /* as many as there had been when the thread was made */
+    uint64_t forks; /* forks of the process when the thread was made */
     const _Atomic uint64_t *forks_now;
     uint64_t period_ns;
     struct host_event stop;
@@ -43,7 +41,7 @@ static inline uint64_t host_ticker_now_ns(const struct host_ticker *ticker)
 
 void host_ticker_stop(struct host_ticker *ticker);
 
-/* When a ticker that slept until deadline_ns and woke at now_ns ticks next. */
+/* The next tick of a ticker that slept until deadline_ns and woke at now_ns. */
 uint64_t host_ticker_next_ns(uint64_t deadline_ns, uint64_t now_ns, uint64_t period_ns);
 
 #endif

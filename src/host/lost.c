@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   lost.c - a mapped file that somebody cut off: whoever touches what is gone gets SIGBUS.
+   What happens when a mapped file is truncated by another process: the first access to the missing part raises SIGBUS.
 
-   There is no way on from there: what was decided by the file is gone with it.  So the process says which file and
-   ends, with a status of its own.
-
-   May touch: the signal's handler of the process.  Promises: as map.h.  Leaves to others: whether this process wants
-   that; a library does not. */
+   There is no way to continue, since the decisions in the file are gone with it.  So the process names the file and
+   exits with a status of its own.  A program may choose that; a library does not. */
 #include "host/map.h"
 
 #include <signal.h>
@@ -13,30 +10,30 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WORDS_MAX = 4700 };
+enum { LOST_MESSAGE_SIZE = 4700 };
 
-static char words[WORDS_MAX]; /* written before the handler is there */
-static int status;
+static char lost_message[LOST_MESSAGE_SIZE]; /* written before the handler is installed */
+static int lost_status;
 
 static void on_lost(int number, siginfo_t *info, void *context)
 {
     (void)context;
     if (info->si_code == BUS_ADRERR) {
-        const ssize_t written = write(STDERR_FILENO, words, strlen(words));
-        (void)written; /* whether or not somebody reads it */
-        _exit(status);
+        const ssize_t written = write(STDERR_FILENO, lost_message, strlen(lost_message));
+        (void)written; /* there is nothing to do if it fails */
+        _exit(lost_status);
     }
-    signal(number, SIG_DFL); /* it comes again */
+    signal(number, SIG_DFL); /* the signal is raised again */
 }
 
 void host_end_when_lost(const char *path, int exit_status)
 {
     struct sigaction action = {.sa_sigaction = on_lost, .sa_flags = SA_SIGINFO};
-    snprintf(words, sizeof words,
+    snprintf(lost_message, sizeof lost_message,
              "weir: %s, or a file beside it, was cut off while it was in use, or its disk has failed: what was counted "
              "there is lost\n",
              path);
-    status = exit_status;
+    lost_status = exit_status;
     sigemptyset(&action.sa_mask);
     sigaction(SIGBUS, &action, NULL);
 }

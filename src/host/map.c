@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
-   map.c - memory that processes share, by a file or a descriptor; byte locks; boot, namespace and random bytes.
+   Memory that processes share, by a file or a descriptor; byte locks; boot ID, time namespace and random bytes.
 
-   Who can choose what a name means can make a program write where it should not, or wait for ever.  So a file is looked
-   at before it is opened (opening some devices does something), opened without following links and without waiting, and
-   looked at again by its descriptor: that look counts.
+   Whoever controls what a name refers to can make a program write where it should not, or block for ever.  So a file is
+   checked before it is opened, because opening some devices has effects; it is opened without following links and
+   without blocking; and it is checked again through its descriptor, and that check counts.
 
-   A mapped page without space behind it kills who touches it (SIGBUS).  So space is allocated before the size says that
-   it is there, a part is mapped only inside the size, and nothing is ever cut off but what an allocation that failed
-   had just added.  A file that another process cuts off under us is the one case left; see map.h.
+   A process that touches a mapped page without space behind it is killed by SIGBUS.  So space is allocated before the
+   size of the file says that it is there, only parts within the size are mapped, and a file is never truncated except
+   to undo an allocation that failed.  What remains is a file that another process truncates; see map.h.
 
-   Locks are those of open file descriptions (F_OFD_SETLKW) where there are some: they die with the last process that
-   has the description, do not care which thread asks, and are not lost when the same file is opened and closed again.
+   Locks are those of open file descriptions (F_OFD_SETLKW) where the system has them: they are released when the last
+   process with the description exits, do not depend on the thread that asks, and survive when the same file is opened
+   and closed again.
 
-   May touch: files, memory maps, /proc.  Promises: a call interrupted by a signal goes on.  Leaves to others: what the
-   memory says (share/region.c). */
+   A call that a signal interrupts is continued. */
 #include "host/map.h"
 
 #include <errno.h>
@@ -35,13 +35,13 @@
 #endif
 
 enum {
-    RACES_MAX = 100,      /* a name that comes and goes so often is no mishap */
-    NEW_FILE_MODE = 0600, /* until it has its own */
-    MODE_BITS = 0666,
+    RACES_MAX = 100,      /* a name that appears and disappears so often is an attack */
+    NEW_FILE_MODE = 0600, /* until the file gets its own */
+    MAP_MODE_BITS = 0666,
     GROUPS_MAX = 1024,
-    CHUNK = 1 << 26, /* so much is allocated at a time: a signal makes tmpfs begin again */
+    CHUNK = 1 << 26, /* allocated at a time: after a signal tmpfs starts over */
     ZEROS = 1 << 16,
-    STAT_BLOCK = 512, /* what st_blocks counts */
+    STAT_BLOCK = 512, /* the unit of st_blocks */
     TURNS_BEFORE_NAP = 100,
     NAP_FIRST_NS = 20000,
     NAP_LAST_NS = 1000000,
@@ -54,9 +54,9 @@ enum {
 #endif
 #define SAFELY (O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
 
-/* ---- looking at files ---- */
+/* ---- checking files ---- */
 
-static uint64_t identity_of(const struct stat *file)
+static uint64_t map_file_identity(const struct stat *file)
 {
     return (uint64_t)file->st_dev * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)file->st_ino;
 }
@@ -107,7 +107,7 @@ static int measure(int fd, struct host_region *region)
 
 /* ---- opening ---- */
 
-static int join(const char *path, unsigned mode, int *fd)
+static int map_join(const char *path, unsigned mode, int *fd)
 {
     struct stat file;
     if (lstat(path, &file) != 0) return errno;
@@ -123,20 +123,20 @@ static int create(const char *path, unsigned mode, int *fd)
 {
     int failed = open_again(path, SAFELY | O_CREAT | O_EXCL, fd);
     if (failed != 0) return failed;
-    if (fchmod(*fd, (mode_t)(mode & MODE_BITS)) == 0) return 0;
+    if (fchmod(*fd, (mode_t)(mode & MAP_MODE_BITS)) == 0) return 0;
     failed = errno;
     unlink(path);
     close(*fd);
     return failed;
 }
 
-/* Joining first: O_CREAT on an existing file is refused in folders like /tmp, if it is another user's. */
+/* Joining is tried first: in directories like /tmp, O_CREAT fails on an existing file of another user. */
 static int join_or_create(const char *path, unsigned mode, int *fd, bool *created)
 {
     int failed = ENOENT;
     for (int i = 0; i < RACES_MAX; i++) {
         *created = false;
-        failed = join(path, mode, fd);
+        failed = map_join(path, mode, fd);
         if (failed != ENOENT) return failed;
         *created = true;
         failed = create(path, mode, fd);
@@ -150,7 +150,7 @@ int host_region_open(struct host_region *region, const char *path, enum host_ope
     int fd = -1, failed = 0;
     *region = (struct host_region){.fd = -1};
     *created = how == HOST_CREATE;
-    if (how == HOST_JOIN) failed = join(path, mode, &fd);
+    if (how == HOST_JOIN) failed = map_join(path, mode, &fd);
     else if (how == HOST_CREATE) failed = create(path, mode, &fd);
     else failed = join_or_create(path, mode, &fd, created);
     if (failed == 0) failed = measure(fd, region);
@@ -199,8 +199,8 @@ static int write_zeros(int fd, uint64_t from, uint64_t to)
 #define MFD_NOEXEC_SEAL 8U
 #endif
 
-/* Systems may insist on memory that cannot be executed; older ones do not know the word. */
-static int open_anonymous(int *fd)
+/* A system may insist on memory that cannot be executed; older kernels do not know the flag. */
+static int map_open_anonymous(int *fd)
 {
     *fd = memfd_create("weir", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
     if (*fd < 0 && errno == EINVAL) *fd = memfd_create("weir", MFD_CLOEXEC);
@@ -226,8 +226,8 @@ static int allocate_some(int fd, uint64_t from, uint64_t to)
     return failed == EOPNOTSUPP ? write_zeros(fd, from, to) : failed;
 }
 
-/* Not posix_fallocate: where the file system cannot, that writes, and others use the file. */
-static int fill(int fd, off_t size)
+/* Not posix_fallocate: where the file system has no support it writes zeros, and others are using the file. */
+static int map_fill(int fd, off_t size)
 {
     return fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, size);
 }
@@ -237,7 +237,7 @@ static ssize_t random_some(uint8_t *bytes, size_t size)
     return getrandom(bytes, size, 0);
 }
 #else
-static int open_anonymous(int *fd)
+static int map_open_anonymous(int *fd)
 {
     uint64_t random;
     char name[TEXT_SIZE];
@@ -251,7 +251,7 @@ static int open_anonymous(int *fd)
     return 0;
 }
 
-/* Locks are the process's here, so a child has none of its parent's. */
+/* Here locks belong to the process, so a child has none of its parent's. */
 static int open_second(int fd, int *second)
 {
     *second = fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -269,7 +269,7 @@ static int allocate_some(int fd, uint64_t from, uint64_t to)
     return write_zeros(fd, from, to);
 }
 
-static int fill(int fd, off_t size)
+static int map_fill(int fd, off_t size)
 {
     (void)fd, (void)size;
     errno = EOPNOTSUPP;
@@ -288,7 +288,7 @@ int host_region_anonymous(struct host_region *region, uint64_t size, bool alone)
 {
     *region = (struct host_region){.fd = -1, .size = size};
     if (alone) return 0;
-    int failed = open_anonymous(&region->fd);
+    int failed = map_open_anonymous(&region->fd);
     if (failed == 0) failed = host_region_grow(region, size);
     if (failed != 0) host_region_close(region);
     return failed;
@@ -306,8 +306,8 @@ int host_region_reopen(struct host_region *region)
     return 0;
 }
 
-/* By asking again: who waits in the kernel for a lock waits for as long as its holder likes.  It is held for about a
-   us, so a nap is for holders that do not run. */
+/* Tries again and again: a thread that waits in the kernel for a lock waits as long as the holder pleases.  A lock is
+   held for about a us, so the short sleep is for holders that do not run. */
 int host_region_lock(const struct host_region *region, uint64_t byte, uint64_t wait_ns)
 {
     uint64_t until_ns = 0, nap_ns = NAP_FIRST_NS;
@@ -346,9 +346,9 @@ static int allocate(int fd, uint64_t from, uint64_t to)
     return 0;
 }
 
-/* As much as there can be, so that what can never be had is not asked for: some systems end other programs to give it.
-   What has a name says how much its file system has; memory has no more than the machine. */
-static uint64_t room_for(int fd)
+/* An upper bound for what can be allocated.  More is never requested, because some systems kill other programs to
+   provide it.  For a file the bound is the free space of its file system, for memory that of the machine. */
+static uint64_t map_bytes_left(int fd)
 {
     struct statvfs system;
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
@@ -365,10 +365,10 @@ int host_region_grow(struct host_region *region, uint64_t size)
     if (size > INT64_MAX) return EFBIG;
     int failed = measure(region->fd, region);
     if (failed != 0 || size <= region->size) return failed;
-    if (size - region->size > room_for(region->fd)) return ENOSPC;
+    if (size - region->size > map_bytes_left(region->fd)) return ENOSPC;
     failed = allocate(region->fd, region->size, size);
     if (failed == 0) return measure(region->fd, region);
-    /* Nobody has been told of what it has added, and nobody else may add while we have the lock. */
+    /* No other process knows of what was added, and none may add to the file while this one has the lock. */
     while (ftruncate(region->fd, (off_t)region->size) != 0 && errno == EINTR) continue;
     return failed;
 }
@@ -380,12 +380,12 @@ int host_region_fill(const struct host_region *region)
     if (region->fd < 0) return 0;
     if (fstat(region->fd, &file) != 0) return errno;
     if (file.st_blocks >= file.st_size / STAT_BLOCK) return 0;
-    do failed = fill(region->fd, file.st_size);
+    do failed = map_fill(region->fd, file.st_size);
     while (failed != 0 && errno == EINTR);
     return failed != 0 && errno != EOPNOTSUPP && errno != ENOSYS ? errno : 0;
 }
 
-/* The next place that may hold something else than zeros; ENXIO: none. */
+/* The next offset that may hold something other than zeros; ENXIO: none. */
 static int next_data(int fd, uint64_t *at)
 {
 #ifdef SEEK_DATA
@@ -434,7 +434,7 @@ static int map_file(const struct host_region *region, uint64_t offset, uint64_t 
     return 0;
 }
 
-/* Huge pages would save nothing that could be measured (weir bench table), and cost who first touches one 5 ms here. */
+/* Huge pages save nothing measurable (weir bench table), and the first access to one costs 5 ms here. */
 int host_region_map(const struct host_region *region, uint64_t offset, uint64_t size, void **memory)
 {
     int failed = 0;
@@ -455,9 +455,9 @@ void host_region_unmap(void *memory, uint64_t size)
     if (memory != NULL) munmap((uint8_t *)memory - before, (size_t)(size + before));
 }
 
-/* ---- what the system knows ---- */
+/* ---- facts about the system ---- */
 
-/* How many bytes there were, 0 when it cannot be read. */
+/* Returns the number of bytes read, 0 if the file cannot be read. */
 static size_t read_some(const char *path, void *bytes, size_t size)
 {
     int fd = -1;
@@ -539,12 +539,12 @@ const char *host_error_text(int number)
     }
 }
 
-/* The file tells of the namespace that children will be in, which is this process's own unless it has just left it. */
+/* The file describes the namespace of future children, which is this process's own unless it has just left it. */
 static bool children_share_time(void)
 {
     struct stat own, children;
     return stat("/proc/self/ns/time", &own) == 0 && stat("/proc/self/ns/time_for_children", &children) == 0 &&
-           identity_of(&own) == identity_of(&children);
+           map_file_identity(&own) == map_file_identity(&children);
 }
 
 int64_t host_time_namespace_ns(void)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
-   map.h - memory that processes share, with or without a file's name; locks that die with their holder; which boot.
-
-   See map.c. */
+   Memory that processes share, with or without a file name; locks that are released when their holder dies; the boot
+   ID. */
 #ifndef WEIR_HOST_MAP_H
 #define WEIR_HOST_MAP_H
 
@@ -12,85 +11,87 @@
 /* fd is -1 for memory of this process alone. */
 struct host_region {
     int fd;
-    uint64_t size;   /* of what there is, when it was last looked at */
-    bool by_process; /* its locks are this process's: see host_region_reopen */
+    uint64_t size;   /* of the file or memory, when it was last measured */
+    bool by_process; /* its locks belong to the process: see host_region_reopen */
 };
 
-/* All that return int return 0 or an errno value; then *region has fd -1 if it was not open before. */
+/* Functions that return int return 0 or an errno value.  After an error *region has fd -1 if it was not open before. */
 
-/* Zeroed memory with a descriptor (memfd, or an unlinked shm_open) that children of fork share; `alone`: of this
-   process, without. */
+/* Zeroed memory with a descriptor (memfd, or an unlinked shm_open) that children of a fork share.  `alone`: memory of
+   this process, without a descriptor. */
 int host_region_anonymous(struct host_region *region, uint64_t size, bool alone);
 
-/* Opens a file, made with exactly `mode` (no umask) when it is not there and may be created: links are not followed,
-   only a regular file of this user (or of root, or of a group that may write, when mode says so) will do.  A new file
-   is empty.  Who may write its folder decides which file it is; that is the caller's to choose.
+/* Opens a file.  If it does not exist and may be created, it is made with exactly `mode`, without the umask.  Links are
+   not followed.  The file must be a regular file of this user, of root, or of a group that may write if `mode` says so.
+   A new file is empty.  Anyone who may write to the directory decides which file it is; the caller chooses the
+   directory.
 
-       ENOENT    not there (HOST_JOIN)                     EEXIST    there already (HOST_CREATE)
-       ELOOP     a symbolic link, or too many on the way   EISDIR    a folder
-       ENODEV    no file: a pipe, device or socket         EMLINK    it has more names than one (hard links)
-       EPERM     another user's, or others may write it more than `mode` says
-       EACCES    this user may not; and what else open(2) says */
+       ENOENT    does not exist (HOST_JOIN)                EEXIST    exists already (HOST_CREATE)
+       ELOOP     a symbolic link, or too many on the way   EISDIR    a directory
+       ENODEV    no file: a pipe, device or socket         EMLINK    it has more than one name (hard links)
+       EPERM     another user's file, or writable for more users than `mode` says
+       EACCES    this user may not; and other errors of open(2) */
 enum host_open { HOST_JOIN, HOST_CREATE, HOST_JOIN_OR_CREATE };
 int host_region_open(struct host_region *region, const char *path, enum host_open how, unsigned mode, bool *created);
 
-/* [in a child of fork, before it locks] A child shares its parent's opening of the file and so its locks: they would
-   not exclude each other, and would outlive the parent in any child that has not called this or closed the region.
-   Where it cannot be opened once more (/proc is not there), its locks are the process's from now on: closing any other
-   opening of the same file lets go of them. */
+/* [in a child of fork, before it locks] A child shares its parent's open file description and so its locks: the two
+   would not exclude each other, and the locks would outlive the parent in any child that neither calls this function
+   nor closes the region.  Where the file cannot be opened once more (/proc is not mounted), its locks belong to the
+   process from now on: closing any other descriptor of the same file releases them. */
 int host_region_reopen(struct host_region *region);
 
-/* Is there anything of this name, whatever it is? */
+/* True if anything has this name. */
 bool host_exists(const char *path);
 
-/* Gives a file another name, whatever has that. */
+/* Renames a file, and replaces any file that has the new name. */
 int host_rename(const char *path, const char *to);
 
-/* Takes the size anew: another process may have made it larger. */
+/* Reads the size again: another process may have enlarged the file. */
 int host_region_measure(struct host_region *region);
 
-/* [under a lock] Makes it larger, with the space allocated, so that touching it cannot fail later; never smaller.
-   ENOSPC (ENOMEM, EFBIG, EDQUOT): there is not so much space, and none is used. */
+/* [under a lock] Enlarges the file, with the space allocated, so that touching it cannot fail later; never shrinks it.
+   ENOSPC (ENOMEM, EFBIG, EDQUOT): there is not enough space, and none was used. */
 int host_region_grow(struct host_region *region, uint64_t size);
 
-/* A file may have been copied without its zeros, and then touching it can fail (SIGBUS): takes the space for all of it,
-   where the file system can.  ENOSPC: there is not so much. */
+/* A copy of a file may lack the space for its zeros, and then touching it can fail (SIGBUS).  This allocates all of it,
+   where the file system can.  ENOSPC: there is not enough space. */
 int host_region_fill(const struct host_region *region);
 
-/* Are there only zeros from here to the end of the file?  Holes are not read. */
+/* *blank: there are only zeros from here to the end of the file.  Holes are not read. */
 int host_region_blank(const struct host_region *region, uint64_t from, bool *blank);
 
-/* A part of it, whole pages of 4096; of a region without descriptor: zeroed memory of that size, wherever.
-   ENXIO: the file is shorter.  A file that somebody truncates later kills with SIGBUS who touches what is gone; weir
-   never does that. */
+/* Maps a part of the region, whole pages of 4096 bytes; of a region without a descriptor, zeroed memory of that size.
+   ENXIO: the file is shorter.  If another program truncates the file later, a process that touches the missing part is
+   killed by SIGBUS; weir never truncates it. */
 int host_region_map(const struct host_region *region, uint64_t offset, uint64_t size, void **memory);
 void host_region_unmap(void *memory, uint64_t size);
 
-/* From now on a touch of what was cut off ends the process, with this status and the path on standard error.  For
-   programs: it is the process's handler of SIGBUS. */
+/* From now on a process that touches a truncated part exits with this status, and prints the path on standard error.
+   It is for programs, since it installs the process's handler of SIGBUS. */
 void host_end_when_lost(const char *path, int exit_status);
 
 void host_region_close(struct host_region *region);
 
-/* Takes the lock on one byte of the file, against all other openings of it; waits, but not for longer than a century.
-   HOST_HELD: somebody has it still.  The system lets go of it when the process dies, not when that is stopped.  Threads
-   of this process have to exclude each other on their own.  Without descriptor it is had at once.  Outside Linux the
-   lock is the process's: closing any other opening of the same file lets go of it too. */
+/* Locks one byte of the file against all other open descriptions of it; waits for at most wait_ns, and never longer
+   than a century.  HOST_HELD: another holder still has it.  The system releases the lock when the process dies, but not
+   when it is stopped.  Threads of one process have to exclude each other by other means.  Without a descriptor it
+   succeeds at once.  Outside Linux the lock belongs to the process: closing any other descriptor of the same file
+   releases it too. */
 #define HOST_HELD (-1) /* no errno value */
 int host_region_lock(const struct host_region *region, uint64_t byte, uint64_t wait_ns);
 void host_region_unlock(const struct host_region *region, uint64_t byte);
 
-/* What such a number means, for a message; never NULL. */
+/* The text for an errno value, for messages; never NULL. */
 const char *host_error_text(int number);
 
-/* Random bytes that nobody can guess. */
+/* Unpredictable random bytes. */
 int host_random(void *bytes, size_t size);
 
-/* 16 bytes that differ from boot to boot; zeros where the system does not say. */
+/* 16 bytes that differ from boot to boot; zeros where the system does not provide them. */
 void host_boot(uint8_t boot[16]);
 
-/* What to add to this process's CLOCK_MONOTONIC to have the machine's: other than 0 in a time namespace.  0 where /proc
-   is not mounted, or is another one's. */
+/* The offset from this process's CLOCK_MONOTONIC to the machine's: nonzero only in a time namespace.  0 where /proc is
+   not mounted, or belongs to another namespace. */
 int64_t host_time_namespace_ns(void);
 
 #endif

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT
-   memory.c - how much memory this process may still take before it is killed for it.
+   How much memory this process may still use before it is killed for it.
 
-   The machine says what it has available; each cgroup on the way from this process's to the root may say that it has
-   less.  What a cgroup uses counts the files that it has read, which go when the memory is needed: those that were not
-   read of late are taken off.
+   The machine reports what it has available, and each cgroup on the path from this process's to the root may have less.
+   The usage of a cgroup includes the files that it has read, whose pages are freed when memory is needed; so the pages
+   that were not read recently are subtracted.
 
        /proc/self/cgroup   0::PATH          /sys/fs/cgroup/PATH/memory.max, memory.current
                            N:memory:PATH    /sys/fs/cgroup/memory/PATH/memory.limit_in_bytes, memory.usage_in_bytes
 
-   In a container PATH may be that of the machine, and what is mounted the container's own: what is not there is left
-   out, and the mount's own folder is the last on the way.
-
-   May touch: /proc, /sys/fs/cgroup.  Promises: what cannot be read says nothing.  Leaves to others: refusing. */
+   In a container PATH may be the path on the machine, while the container's own tree is mounted.  Directories that do
+   not exist are skipped, and the mount point itself is the last one.  What cannot be read sets no bound. */
 #include "host/memory.h"
 
 #include <inttypes.h>
@@ -22,7 +20,7 @@
 
 enum { PATH_SIZE = 1024, LINE_SIZE = 1024 };
 
-/* What the files of one version of cgroups are called. */
+/* The file names of one version of cgroups. */
 struct cgroup {
     const char *mount, *most, *used, *unneeded;
 };
@@ -32,8 +30,8 @@ static const struct cgroup versions[] = {
     {"/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "},
 };
 
-/* The number behind the first line's beginning that is this word; false: there is none. */
-static bool read_number(const char *path, const char *word, uint64_t *number)
+/* The number in the first line that begins with `word`; false if there is none. */
+static bool memory_read_number(const char *path, const char *word, uint64_t *number)
 {
     char line[LINE_SIZE];
     bool found = false;
@@ -43,7 +41,7 @@ static bool read_number(const char *path, const char *word, uint64_t *number)
     while (!found && fgets(line, sizeof line, file) != NULL) {
         char *end = line;
         if (strncmp(line, word, length) == 0) *number = strtoull(line + length, &end, 10);
-        found = end > line + length; /* "max" is none */
+        found = end > line + length; /* "max" is not a number */
     }
     fclose(file);
     return found;
@@ -53,7 +51,7 @@ static void keep_least(struct host_memory *memory, uint64_t available, const cha
 {
     if (available >= memory->available) return;
     memory->available = available;
-    snprintf(memory->source, sizeof memory->source, "%s", source);
+    snprintf(memory->source, sizeof memory->source, "%.*s", (int)sizeof memory->source - 1, source);
 }
 
 static void ask_machine(struct host_memory *memory, const char *root)
@@ -61,7 +59,7 @@ static void ask_machine(struct host_memory *memory, const char *root)
     char path[PATH_SIZE];
     uint64_t kib;
     snprintf(path, sizeof path, "%s/proc/meminfo", root);
-    if (read_number(path, "MemAvailable:", &kib) && kib <= UINT64_MAX / 1024)
+    if (memory_read_number(path, "MemAvailable:", &kib) && kib <= UINT64_MAX / 1024)
         keep_least(memory, kib * 1024, "MemAvailable of /proc/meminfo");
 }
 
@@ -70,16 +68,16 @@ static void ask_cgroup(struct host_memory *memory, const struct cgroup *version,
     char path[3 * PATH_SIZE];
     uint64_t most, used = 0, unneeded = 0;
     snprintf(path, sizeof path, "%s%s%s/%s", root, version->mount, group, version->used);
-    read_number(path, "", &used);
+    memory_read_number(path, "", &used);
     snprintf(path, sizeof path, "%s%s%s/memory.stat", root, version->mount, group);
-    read_number(path, version->unneeded, &unneeded);
+    memory_read_number(path, version->unneeded, &unneeded);
     snprintf(path, sizeof path, "%s%s%s/%s", root, version->mount, group, version->most);
-    if (!read_number(path, "", &most)) return; /* "max" */
+    if (!memory_read_number(path, "", &most)) return; /* "max" */
     used -= unneeded < used ? unneeded : used;
     keep_least(memory, most > used ? most - used : 0, path + strlen(root));
 }
 
-/* The process's own group and all above it. */
+/* Checks the process's own group and all groups above it. */
 static void ask_cgroups(struct host_memory *memory, const struct cgroup *version, const char *root, char *group)
 {
     for (;;) {
@@ -90,8 +88,9 @@ static void ask_cgroups(struct host_memory *memory, const struct cgroup *version
     }
 }
 
-/* "4:cpu,memory:/system.slice/weir.service": the version of its memory, NULL where it is another one's. */
-static const struct cgroup *read_line(char *line, char **group)
+/* Parses "4:cpu,memory:/system.slice/weir.service": the version of the memory controller, NULL if the line is for
+   others. */
+static const struct cgroup *memory_read_line(char *line, char **group)
 {
     char *rest, *controllers = strchr(line, ':');
     *group = controllers != NULL ? strchr(controllers + 1, ':') : NULL;
@@ -115,7 +114,7 @@ struct host_memory host_memory_available_in(const char *root)
     snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
     FILE *file = fopen(path, "re");
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-        const struct cgroup *version = read_line(line, &group);
+        const struct cgroup *version = memory_read_line(line, &group);
         if (version != NULL) ask_cgroups(&memory, version, root, group);
     }
     if (file != NULL) fclose(file);

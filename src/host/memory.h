@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   memory.h - how much memory this process may still take before it is killed for it.
-
-   See memory.c. */
+   How much memory this process may still use before it is killed for it. */
 #ifndef WEIR_HOST_MEMORY_H
 #define WEIR_HOST_MEMORY_H
 
@@ -10,15 +8,16 @@
 
 enum { HOST_MEMORY_SOURCE_MAX = 160 };
 
-/* The least that anything says; UINT64_MAX where nothing does. */
+/* The smallest bound that was found; UINT64_MAX if there is none. */
 struct host_memory {
     uint64_t available;
-    char source[HOST_MEMORY_SOURCE_MAX]; /* who says it: "MemAvailable of /proc/meminfo", or a file of the cgroup */
+    char source
+        [HOST_MEMORY_SOURCE_MAX]; /* where it was read: "MemAvailable of /proc/meminfo", or a file of the cgroup */
 };
 
 struct host_memory host_memory_available(void);
 
-/* The same of a system whose files are below this folder. */
+/* The same for a system whose files are below this directory. */
 struct host_memory host_memory_available_in(const char *root);
 
 #endif

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT
-   sleep.c - one system call for each sleep, to an absolute deadline, with the least timer slack.
-
-   May touch: futexes, the timer slack of the calling thread (set to 1 ns at its first sleep: the default of 50 us is
-   what most paces are off by), a count of those in the process who spin.  Promises: as sleep.h.  Leaves to others:
-   merging of sleeps. */
+   One system call for each sleep, to an absolute deadline, with the smallest timer slack.  The slack of a thread is set
+   to 1 ns at its first sleep, because the default of 50 us is the main error of most pacers. */
 #include "host/sleep.h"
 
 #include "host/thread.h"
@@ -101,7 +98,7 @@ void host_sleep_until(uint64_t deadline_ns)
 
 #else
 
-/* Without futexes: short sleeps, looking in between. */
+/* Without futexes: short sleeps with a check in between. */
 enum { LOOK_EVERY_NS = 500000 };
 
 uint64_t host_processors(void)

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   thread.c - numbers for threads, a mutex, aligned memory.
+   Thread indexes, a mutex, aligned memory.
 
-   A thread keeps its number until it exits, so what is indexed by it is written by one thread at a time and needs no
-   lock and no atomic addition.
-
-   May touch: one word, two lists and a count of the process, all only here.  Promises: as thread.h.  Leaves to others:
-   what is indexed. */
+   A thread keeps its index until it exits.  So data at that index is written by one thread at a time, and needs no lock
+   and no atomic addition. */
 #include "host/thread.h"
 
 #include <sched.h>
@@ -15,10 +12,10 @@
 
 enum { CACHE_LINE = 64 };
 
-static _Atomic uint64_t slots_taken; /* a bit each */
-static _Atomic uint64_t forks;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static int prepared = -1; /* 0, or why not; see host_prepare */
+static _Atomic uint64_t slots_taken; /* one bit each */
+static _Atomic uint64_t fork_count;
+static pthread_once_t thread_once = PTHREAD_ONCE_INIT;
+static int prepared = -1; /* 0, or an errno value; see host_prepare */
 static pthread_key_t at_exit_key;
 static pthread_mutex_t watches_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct host_watch *watches;
@@ -45,7 +42,7 @@ static struct host_watch *next_of_this_thread(void)
     return watch;
 }
 
-/* The key holds the slot + 1, as a pointer, because NULL would not be called back. */
+/* The key holds the slot + 1 as a pointer, because the destructor is not called for NULL. */
 static void release(void *slot)
 {
     const uintptr_t number = (uintptr_t)slot - 1;
@@ -55,14 +52,14 @@ static void release(void *slot)
     atomic_fetch_and_explicit(&slots_taken, ~(UINT64_C(1) << number), memory_order_release);
 }
 
-/* So that the lists, and all that is held, are whole in the child. */
+/* Keeps the lists, and everything that the watches protect, consistent in the child. */
 static void before_fork(void)
 {
     pthread_mutex_lock(&watches_mutex);
     for (struct host_fork_watch *watch = fork_watches; watch != NULL; watch = watch->after) watch->hold(watch);
 }
 
-static void let_go(bool child)
+static void call_let_go(bool child)
 {
     for (struct host_fork_watch *watch = fork_watches; watch != NULL; watch = watch->after) watch->let_go(watch, child);
     pthread_mutex_unlock(&watches_mutex);
@@ -70,10 +67,10 @@ static void let_go(bool child)
 
 static void after_fork(void)
 {
-    let_go(false);
+    call_let_go(false);
 }
 
-/* Of all threads only this one is here; and it has none any more that it shares. */
+/* The child has only this thread, whose slot is then shared with no other. */
 static void keep_own_slot(void)
 {
     const unsigned plus_1 = host_slot_plus_1;
@@ -82,27 +79,27 @@ static void keep_own_slot(void)
     if (!own) host_slot_plus_1 = 0;
 }
 
-static void forked(void)
+static void after_fork_in_child(void)
 {
-    atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&fork_count, 1, memory_order_relaxed);
     keep_own_slot();
     while (watches != NULL) {
         struct host_watch *watch = watches;
         unlink_watch(watch);
         watch->forked(watch);
     }
-    let_go(true);
+    call_let_go(true);
 }
 
 static void prepare(void)
 {
     prepared = pthread_key_create(&at_exit_key, release);
     if (prepared != 0) return;
-    prepared = pthread_atfork(before_fork, after_fork, forked);
+    prepared = pthread_atfork(before_fork, after_fork, after_fork_in_child);
     if (prepared != 0) pthread_key_delete(at_exit_key);
 }
 
-/* When the library is unloaded, threads that used it go on, and end without it. */
+/* When the library is unloaded, threads that used it go on, and later exit without it. */
 static __attribute__((destructor)) void leave(void)
 {
     if (prepared == 0) pthread_key_delete(at_exit_key);
@@ -110,11 +107,11 @@ static __attribute__((destructor)) void leave(void)
 
 int host_prepare(void)
 {
-    pthread_once(&once, prepare);
+    pthread_once(&thread_once, prepare);
     return prepared;
 }
 
-static unsigned claim(void)
+static unsigned claim_thread_slot(void)
 {
     if (prepared != 0) return HOST_SLOTS;
     uint64_t taken = atomic_load_explicit(&slots_taken, memory_order_relaxed);
@@ -131,11 +128,11 @@ static unsigned claim(void)
     return HOST_SLOTS;
 }
 
-/* Apart, so that what every call does needs no stack. */
+/* A function of its own, so that the fast path needs no stack. */
 static __attribute__((noinline)) unsigned first_slot(void)
 {
     host_prepare();
-    host_slot_plus_1 = claim() + 1;
+    host_slot_plus_1 = claim_thread_slot() + 1;
     return host_slot_plus_1 - 1;
 }
 
@@ -148,12 +145,12 @@ unsigned host_slot(void)
 const _Atomic uint64_t *host_forks_counter(void)
 {
     host_prepare();
-    return &forks;
+    return &fork_count;
 }
 
 void host_watch_open(struct host_watch *watch)
 {
-    /* So that the end of this thread is noticed, even if it has begun and this is called on the way. */
+    /* Takes a slot so that the exit of this thread is noticed, even if it has begun already. */
     const unsigned slot = host_slot();
     pthread_setspecific(at_exit_key, (void *)(uintptr_t)(slot + 1));
     watch->thread = &host_slot_plus_1;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   thread.h - which thread this is, mutual exclusion, memory.
-
-   May touch: the operating system, thread exit, fork.  Promises: see each.  Leaves to others: deciding anything. */
+   Thread indexes, mutual exclusion, memory. */
 #ifndef WEIR_HOST_THREAD_H
 #define WEIR_HOST_THREAD_H
 
@@ -11,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A thread's own variable, found with one addition: glibc keeps room for some of them in libraries that are loaded
-   while the program runs.  Elsewhere the compiler's way, which calls a function in a shared library. */
+/* A thread-local variable that is found with one addition: glibc reserves room for some of them in libraries that are
+   loaded at run time.  Elsewhere the compiler's default model is used, which calls a function in a shared library. */
 #if defined(__GLIBC__) && defined(__GNUC__)
 #define HOST_THREAD_LOCAL _Thread_local __attribute__((tls_model("initial-exec")))
 #else
@@ -21,53 +19,55 @@
 
 enum { HOST_SLOTS = 64 };
 
-/* Makes ready what notices the end of a thread and a fork: 0, or an errno value where the system has no more of it.
-   Before a watch is opened; without it all threads share the number HOST_SLOTS. */
+/* Prepares for thread exits and forks: returns 0, or an errno value if the system has no resources for it.  To be
+   called before a watch is opened; without it all threads share the index HOST_SLOTS. */
 int host_prepare(void);
 
-/* A small number that no other living thread has, or HOST_SLOTS when more threads live than there are numbers. */
+/* The index of the calling thread, which no other living thread has; HOST_SLOTS if more threads live than there are
+   indexes. */
 unsigned host_slot(void);
 
-/* That number + 1; 0: none was asked for yet.  Shown for host_slot_known() alone: it is read in each decision, and a
-   call costs as much as the rest of a refusal. */
+/* The index + 1; 0 before the first call of host_slot.  Only host_slot_known() uses it: it is read in each decision,
+   and a function call would cost as much as the rest of a refusal. */
 extern HOST_THREAD_LOCAL unsigned host_slot_plus_1 __attribute__((visibility("hidden")));
 
-/* The same without a call, or HOST_SLOTS and more where it has none (yet). */
+/* host_slot without a function call; HOST_SLOTS or more if the thread has no index (yet). */
 static inline unsigned host_slot_known(void)
 {
     return host_slot_plus_1 - 1;
 }
 
-/* How many forks lie between this process and its start. */
+/* The number of forks between this process and the first one. */
 uint64_t host_forks(void);
 
-/* Where that number is kept, for those who read it often. */
+/* The counter itself, for frequent reads. */
 const _Atomic uint64_t *host_forks_counter(void);
 
-/* Somebody who wants to know when his thread has ended, or that this is the child of a fork: then one of the two is
-   called, once, and the watch is over.  Zeroed = not open. */
+/* Notifies its owner that its thread has ended, or that the process is the child of a fork: one of the two functions is
+   called, once, and the watch is closed.  Zeroed = not open. */
 struct host_watch {
     struct host_watch *before, *after;
-    void (*thread_ended)(struct host_watch *watch); /* by that thread */
-    void (*forked)(struct host_watch *watch);       /* in the child; may open and close no watch */
+    void (*thread_ended)(struct host_watch *watch); /* called by that thread */
+    void (*forked)(struct host_watch *watch);       /* called in the child; may open and close no watch */
     const void *thread;
 };
 
-/* For the calling thread.  The watch is borrowed until it is closed, or until one of its functions is called. */
+/* Watches the calling thread.  The watch is borrowed until it is closed, or until one of its functions is called. */
 void host_watch_open(struct host_watch *watch);
 
-/* False when it was over already. */
+/* False if it had been notified already. */
 bool host_watch_close(struct host_watch *watch);
 
-/* Somebody with locks, which no thread may hold while the process forks: it would not be there to let go of them in the
-   child.  Zeroed = not open. */
+/* For an owner of locks that no thread may hold while the process forks: the holder would not exist in the child and
+   could not release them.  Zeroed = not open. */
 struct host_fork_watch {
     struct host_fork_watch *before, *after;
-    void (*hold)(struct host_fork_watch *watch);               /* before the fork */
-    void (*let_go)(struct host_fork_watch *watch, bool child); /* after it, behind all that host_watch does */
+    void (*hold)(struct host_fork_watch *watch); /* called before the fork */
+    void (*let_go)(struct host_fork_watch *watch,
+                   bool child); /* called after it, when all host_watch functions have run */
 };
 
-/* The watch is borrowed until it is closed.  Who holds its locks may open and close none. */
+/* The watch is borrowed until it is closed.  A thread that holds its locks may open and close none. */
 void host_fork_watch_open(struct host_fork_watch *watch);
 void host_fork_watch_close(struct host_fork_watch *watch);
 
@@ -82,7 +82,7 @@ void host_mutex_close(struct host_mutex *mutex);
 void host_lock(struct host_mutex *mutex);
 void host_unlock(struct host_mutex *mutex);
 
-/* Zeroed, on a cache line of its own; NULL when there is none. */
+/* Zeroed memory that begins on a cache line of its own; NULL if there is none. */
 void *host_allocate(size_t size);
 void host_free(void *memory);
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   tsc.c - the line between two clocks, its checks, and the processor that has a counter.
-
-   May touch: the processor's counter, the kernel's clock, one file of /sys; one clock of the process and a word of each
-   thread, only here.  Promises: as tsc.h.  Leaves to others: what to do with the time. */
+   The mapping between two clocks, its checks, and the processors that have a counter. */
 #include "host/tsc.h"
 
 #include <pthread.h>
@@ -19,49 +16,50 @@
 #endif
 
 enum {
-    FRACTION_BITS = 32, /* of a multiplier */
-    NARROW_NS = 200,    /* a pair known this well is not tried for again */
-    WIDE_NS = 300,      /* one known worse says nothing */
+    FRACTION_BITS = 32, /* of the multiplier */
+    NARROW_NS = 200,    /* a pair this precise is good enough */
+    WIDE_NS = 300,      /* a pair less precise than this is useless */
     TRIES = 4,
-    LATE_NS = 1000,     /* how far off the line a pair may lie, beside half its width */
-    STEERED_SHIFT = 10, /* and 1/2^10 of the time: the kernel steers its clock by 500 ppm, the pace is known to 300 */
-    PACE_SHIFT = 8,     /* the pace stays within 1/2^8 of the first */
+    LATE_NS = 1000, /* how far a pair may lie off the line, beside half its width */
+    STEERED_SHIFT =
+        10, /* and 1/2^10 of the elapsed time: the kernel steers its clock by 500 ppm, the rate is known to 300 */
+    PACE_SHIFT = 8, /* the rate stays within 1/2^8 of the first */
     BASE_NS = 64000000,
-    CHECK_AGAIN_NS = HOST_TSC_CHECK_NS / 4 /* a check that says nothing, or is asked for early, is not done sooner */
+    CHECK_AGAIN_NS = HOST_TSC_CHECK_NS / 4 /* after a check that failed or came early */
 };
 
-/* The processors whose counter is read have it; the others only have to compile. */
+/* The processors whose counter is read have 128-bit integers; on the others this only has to compile. */
 #if defined(__SIZEOF_INT128__)
-__extension__ typedef unsigned __int128 wide;
+__extension__ typedef unsigned __int128 tsc_wide;
 #else
-typedef uint64_t wide;
+typedef uint64_t tsc_wide;
 #endif
 
-static uint64_t load(const _Atomic uint64_t *word)
+static uint64_t tsc_load(const _Atomic uint64_t *word)
 {
     return atomic_load_explicit(word, memory_order_acquire);
 }
 
-static void store(_Atomic uint64_t *word, uint64_t value)
+static void tsc_store(_Atomic uint64_t *word, uint64_t value)
 {
     atomic_store_explicit(word, value, memory_order_release);
 }
 
-static uint64_t narrowed(wide value)
+static uint64_t narrowed(tsc_wide value)
 {
     return value > UINT64_MAX ? UINT64_MAX : (uint64_t)value;
 }
 
 /* ---- reading ---- */
 
-static inline enum host_tsc_age read_line(const struct host_tsc *clock, uint64_t tsc, uint64_t *ns)
+static inline enum host_tsc_age tsc_read_line(const struct host_tsc *clock, uint64_t tsc, uint64_t *ns)
 {
-    const uint64_t number = load(&clock->number);
+    const uint64_t number = tsc_load(&clock->number);
     const struct host_tsc_line *line = &clock->line[number & 1];
-    const uint64_t from = load(&line->tsc), from_ns = load(&line->ns), floor_ns = load(&line->floor_ns);
-    const uint64_t multiplier = load(&line->multiplier), check = load(&line->check);
+    const uint64_t from = tsc_load(&line->tsc), from_ns = tsc_load(&line->ns), floor_ns = tsc_load(&line->floor_ns);
+    const uint64_t multiplier = tsc_load(&line->multiplier), check = tsc_load(&line->check);
     if (number == 0 || atomic_load_explicit(&clock->number, memory_order_relaxed) != number) return HOST_TSC_NONE;
-    const uint64_t passed = tsc - from; /* huge when it was read just before the line was drawn */
+    const uint64_t passed = tsc - from; /* huge if the counter was read just before the line was replaced */
     if (passed > 2 * check) return HOST_TSC_NONE;
     const uint64_t there_ns = from_ns + (passed * multiplier >> FRACTION_BITS); /* 2^21 ns at most: no overflow */
     *ns = there_ns > floor_ns ? there_ns : floor_ns;
@@ -70,55 +68,55 @@ static inline enum host_tsc_age read_line(const struct host_tsc *clock, uint64_t
 
 enum host_tsc_age host_tsc_read(const struct host_tsc *clock, uint64_t tsc, uint64_t *ns)
 {
-    return read_line(clock, tsc, ns);
+    return tsc_read_line(clock, tsc, ns);
 }
 
-/* A counter that is not used is not read either: that takes half as long as the kernel's clock. */
+/* A counter that is not in use is not read, since that takes half as long as the kernel's clock. */
 static inline enum host_tsc_age read_counter(const struct host_tsc *clock, uint64_t (*tsc)(void), uint64_t *ns)
 {
     if (atomic_load_explicit(&clock->number, memory_order_relaxed) == 0) return HOST_TSC_NONE;
-    return read_line(clock, tsc(), ns);
+    return tsc_read_line(clock, tsc(), ns);
 }
 
 /* ---- checking ---- */
 
 void host_tsc_give_up(struct host_tsc *clock)
 {
-    store(&clock->again_ns, UINT64_MAX);
-    store(&clock->number, 0);
+    tsc_store(&clock->again_ns, UINT64_MAX);
+    tsc_store(&clock->number, 0);
 }
 
 static void publish(struct host_tsc *clock, const struct host_tsc_pair *pair, uint64_t floor_ns, uint64_t pace)
 {
     const uint64_t number = ++clock->numbers;
     struct host_tsc_line *line = &clock->line[number & 1];
-    store(&line->tsc, pair->tsc);
-    store(&line->ns, pair->ns);
-    store(&line->floor_ns, floor_ns);
-    store(&line->multiplier, pace);
-    store(&line->check, ((uint64_t)HOST_TSC_CHECK_NS << FRACTION_BITS) / pace);
-    store(&clock->number, number);
+    tsc_store(&line->tsc, pair->tsc);
+    tsc_store(&line->ns, pair->ns);
+    tsc_store(&line->floor_ns, floor_ns);
+    tsc_store(&line->multiplier, pace);
+    tsc_store(&line->check, ((uint64_t)HOST_TSC_CHECK_NS << FRACTION_BITS) / pace);
+    tsc_store(&clock->number, number);
 }
 
-/* ns per count since the base, 0 when that cannot be: a counter that stands still, goes back or jumps. */
+/* ns per count since the base; 0 if that is impossible: the counter stopped, went back or jumped. */
 static uint64_t pace_of(const struct host_tsc *clock, const struct host_tsc_pair *pair)
 {
     if (pair->tsc <= clock->base.tsc || pair->ns <= clock->base.ns) return 0;
     const uint64_t pace =
-        narrowed(((wide)(pair->ns - clock->base.ns) << FRACTION_BITS) / (pair->tsc - clock->base.tsc));
+        narrowed(((tsc_wide)(pair->ns - clock->base.ns) << FRACTION_BITS) / (pair->tsc - clock->base.tsc));
     const uint64_t first = clock->multiplier != 0 ? clock->multiplier : pace;
     const uint64_t off = pace > first ? pace - first : first - pace;
     return off <= first >> PACE_SHIFT ? pace : 0;
 }
 
-/* Whether the pair lies where the line in force may have it.  *floor_ns: what readers have been told at most. */
+/* True if the pair lies where the line in force allows it.  *floor_ns: the latest time that readers may have got. */
 static bool agrees(const struct host_tsc *clock, const struct host_tsc_pair *pair, uint64_t *floor_ns)
 {
     const struct host_tsc_line *line = &clock->line[clock->numbers & 1];
-    const uint64_t from = load(&line->tsc), from_ns = load(&line->ns), before_ns = load(&line->floor_ns);
-    const uint64_t multiplier = load(&line->multiplier), check = load(&line->check);
+    const uint64_t from = tsc_load(&line->tsc), from_ns = tsc_load(&line->ns), before_ns = tsc_load(&line->floor_ns);
+    const uint64_t multiplier = tsc_load(&line->multiplier), check = tsc_load(&line->check);
     const uint64_t passed = pair->tsc > from ? pair->tsc - from : 0, told = passed < 2 * check ? passed : 2 * check;
-    const uint64_t there_ns = narrowed(from_ns + ((wide)passed * multiplier >> FRACTION_BITS));
+    const uint64_t there_ns = narrowed(from_ns + ((tsc_wide)passed * multiplier >> FRACTION_BITS));
     const uint64_t off_ns = there_ns > pair->ns ? there_ns - pair->ns : pair->ns - there_ns;
     const uint64_t passed_ns = pair->ns > from_ns ? pair->ns - from_ns : 0;
     const uint64_t told_ns = from_ns + (told * multiplier >> FRACTION_BITS);
@@ -129,13 +127,13 @@ static bool agrees(const struct host_tsc *clock, const struct host_tsc_pair *pai
 void host_tsc_meet(struct host_tsc *clock, const struct host_tsc_pair *pair)
 {
     uint64_t floor_ns = 0;
-    if (load(&clock->again_ns) == UINT64_MAX) return;
+    if (tsc_load(&clock->again_ns) == UINT64_MAX) return;
     if (!clock->met) {
         clock->base = clock->middle = *pair;
         clock->met = true;
     }
-    const bool learning = load(&clock->number) == 0;
-    store(&clock->again_ns, pair->ns + CHECK_AGAIN_NS);
+    const bool learning = tsc_load(&clock->number) == 0;
+    tsc_store(&clock->again_ns, pair->ns + CHECK_AGAIN_NS);
     if (learning && pair->ns - clock->base.ns < HOST_TSC_CHECK_NS) return;
     const uint64_t pace = pace_of(clock, pair);
     if (pace == 0 || (!learning && !agrees(clock, pair, &floor_ns))) {
@@ -150,9 +148,9 @@ void host_tsc_meet(struct host_tsc *clock, const struct host_tsc_pair *pair)
     publish(clock, pair, floor_ns, pace);
 }
 
-/* ---- whoever comes by ---- */
+/* ---- checks by the callers ---- */
 
-/* Of a few tries the one known best: a thread may be put aside between the readings. */
+/* The most precise of a few tries: the thread may be preempted between the readings. */
 static struct host_tsc_pair read_both(const struct host_tsc_source *source)
 {
     struct host_tsc_pair best = {.width_ns = UINT64_MAX};
@@ -164,8 +162,8 @@ static struct host_tsc_pair read_both(const struct host_tsc_source *source)
     return best;
 }
 
-/* A child has what its parent's other threads were about to do, and not the threads: it starts anew. */
-static bool try_lock(struct host_tsc *clock, uint64_t forks)
+/* A child has the half-done work of its parent's other threads, but not those threads, so it starts again. */
+static bool tsc_try_lock(struct host_tsc *clock, uint64_t forks)
 {
     uint64_t held = atomic_load_explicit(&clock->lock, memory_order_relaxed);
     if (held == forks + 1 || !atomic_compare_exchange_strong_explicit(&clock->lock, &held, forks + 1,
@@ -173,24 +171,24 @@ static bool try_lock(struct host_tsc *clock, uint64_t forks)
         return false;
     }
     if (held != 0) {
-        store(&clock->number, 0);
+        tsc_store(&clock->number, 0);
         clock->met = false;
         clock->multiplier = 0;
     }
     return true;
 }
 
-/* due_ns: what the line says, where it still may. */
+/* due_ns is the time by the line, if it still may be used. */
 static uint64_t check(struct host_tsc *clock, const struct host_tsc_source *source, enum host_tsc_age age,
                       uint64_t due_ns)
 {
     const uint64_t now_ns = age == HOST_TSC_DUE ? due_ns : source->now_ns();
-    if (now_ns < load(&clock->again_ns) || !try_lock(clock, source->forks())) return now_ns;
+    if (now_ns < tsc_load(&clock->again_ns) || !tsc_try_lock(clock, source->forks())) return now_ns;
     const struct host_tsc_pair pair = read_both(source);
     uint64_t line_ns = now_ns;
     if (pair.width_ns <= WIDE_NS) host_tsc_meet(clock, &pair);
-    else if (load(&clock->again_ns) != UINT64_MAX) store(&clock->again_ns, now_ns + CHECK_AGAIN_NS);
-    store(&clock->lock, 0);
+    else if (tsc_load(&clock->again_ns) != UINT64_MAX) tsc_store(&clock->again_ns, now_ns + CHECK_AGAIN_NS);
+    tsc_store(&clock->lock, 0);
     return host_tsc_read(clock, pair.tsc, &line_ns) == HOST_TSC_FRESH ? line_ns : now_ns;
 }
 
@@ -210,7 +208,7 @@ uint64_t host_tsc_now(struct host_tsc *clock, const struct host_tsc_source *sour
 #define POWER_LEAF UINT32_C(0x80000007)
 enum { ONE_PACE = 1 << 8 };
 
-static uint64_t counter(void)
+static uint64_t counter_unordered(void)
 {
     return __rdtsc();
 }
@@ -229,7 +227,7 @@ static bool runs_at_one_pace(void)
 
 #else
 
-static uint64_t counter(void)
+static uint64_t counter_unordered(void)
 {
     return 0;
 }
@@ -246,7 +244,7 @@ static bool runs_at_one_pace(void)
 
 #endif
 
-/* The kernel has compared the counters of all processors, and knows machines whose counter is not what it seems. */
+/* The kernel has compared the counters of all processors, and knows machines whose counter is unreliable. */
 static bool kernel_uses_it(void)
 {
     char name[16] = "";
@@ -258,8 +256,8 @@ static bool kernel_uses_it(void)
 }
 
 static struct host_tsc process_clock;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static HOST_THREAD_LOCAL uint64_t last_ns;
+static pthread_once_t tsc_once = PTHREAD_ONCE_INIT;
+static HOST_THREAD_LOCAL uint64_t tsc_last_ns;
 
 static void look_at_processor(void)
 {
@@ -268,21 +266,21 @@ static void look_at_processor(void)
 
 static __attribute__((noinline)) uint64_t check_process(enum host_tsc_age age, uint64_t due_ns)
 {
-    static const struct host_tsc_source source = {counter, counter_ordered, host_now_ns, host_forks};
-    pthread_once(&once, look_at_processor);
+    static const struct host_tsc_source source = {counter_unordered, counter_ordered, host_now_ns, host_forks};
+    pthread_once(&tsc_once, look_at_processor);
     return check(&process_clock, &source, age, due_ns);
 }
 
 uint64_t host_tsc_now_ns(void)
 {
     uint64_t ns = 0;
-    const enum host_tsc_age age = read_counter(&process_clock, counter, &ns);
-    if (age != HOST_TSC_FRESH || ns <= last_ns) ns = check_process(age, ns);
-    if (ns > last_ns) last_ns = ns;
-    return last_ns;
+    const enum host_tsc_age age = read_counter(&process_clock, counter_unordered, &ns);
+    if (age != HOST_TSC_FRESH || ns <= tsc_last_ns) ns = check_process(age, ns);
+    if (ns > tsc_last_ns) tsc_last_ns = ns;
+    return tsc_last_ns;
 }
 
 bool host_tsc_answers(void)
 {
-    return load(&process_clock.number) != 0;
+    return tsc_load(&process_clock.number) != 0;
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   canonical.c - what a limit says, back as text with nothing implied: reading it again gives the same limit.
-
-   May touch: the writer's buffer.  Promises: text_read(text_write(x)) == x.  Leaves to others: reading (text.c). */
+   A limit as text again, with nothing implied: text_read(text_write(limit)) gives the same limit. */
 #include <string.h>
 
 #include "core/algorithm.h"
@@ -21,7 +19,7 @@ void text_write_rate(struct writer *writer, const struct limit *limit)
 void text_write(struct writer *writer, const struct limit *limit)
 {
     if (limit->algorithm == ALGORITHM_UNLIMITED || limit->algorithm == ALGORITHM_NONE) {
-        write_text(writer, algorithm_text(limit->algorithm));
+        write_text(writer, words_algorithm_name(limit->algorithm));
         return;
     }
     text_write_rate(writer, limit);

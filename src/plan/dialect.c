@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   dialect.c - a limit in the words of nginx, haproxy, envoy or redis-cell, where they have words for it.
+   A limit as configuration for nginx, haproxy, envoy or redis-cell.
 
-   What is printed the other system accepts; where it then counts otherwise than weir a line says how.
-
-   May touch: the writer's buffer.  Promises: a limit that would mean something else there is refused, with the reason.
-   Leaves to others: running it. */
+   The other system accepts what is printed; where it then counts differently from weir, a comment line says how.  A
+   limit that would mean something else there is refused, with the reason. */
 #include "plan/dialect.h"
 
 #include <string.h>
@@ -19,11 +17,11 @@
 #define HOUR (60 * MINUTE)
 #define DAY (24 * HOUR)
 
-#define LENGTH(array) (sizeof(array) / sizeof(array)[0])
+#define DIALECT_LENGTH(array) (sizeof(array) / sizeof(array)[0])
 
 /* ---- what the systems share ---- */
 
-/* A limit in whole numbers: permits in period_ns, reduced, and burst of them at once. */
+/* The limit in whole numbers: `permits` in period_ns, as a reduced fraction, and `burst` of them at once. */
 struct numbers {
     uint64_t permits, period_ns, burst;
 };
@@ -35,12 +33,12 @@ static const char *numbers_of(const struct limit *limit, struct numbers *numbers
     if (!limit_rate(limit, &numbers->permits, &numbers->period_ns)) return fractional;
     numbers->burst = limit->burst;
     if (limit->burst_kind != AMOUNT_TIME) return NULL;
-    /* Reduced, so that the time holds whole permits when it is a multiple of the period. */
+    /* The fraction is reduced, so that a time that is a multiple of the period holds a whole number of permits. */
     numbers->burst = multiply_divide_floor(limit->burst / numbers->period_ns, numbers->permits, 1);
     return limit->burst % numbers->period_ns == 0 ? NULL : fractional;
 }
 
-/* Permits in this time, if that is a whole number; else 0. */
+/* The number of permits in this time if it is a whole number, otherwise 0. */
 static uint64_t whole_in(const struct numbers *numbers, uint64_t ns)
 {
     return ns % numbers->period_ns != 0 ? 0 : multiply_divide_floor(numbers->permits, ns / numbers->period_ns, 1);
@@ -62,9 +60,9 @@ static void number(struct writer *writer, const char *before, uint64_t value, co
 
 /* ---- nginx: limit_req ---- */
 
-enum { NGINX_RATE_MAX = 1000000, PER_REQUEST = 1000, SECONDS_A_MINUTE = 60 };
+enum { NGINX_RATE_MAX = 1000000, PER_REQUEST = 1000, NGINX_SECONDS_A_MINUTE = 60 };
 
-/* A rate as nginx reads it: so many r/s or r/m, and the thousandths a second that it makes of them. */
+/* A rate as nginx reads it: a count in r/s or r/m, and the thousandths of a request a second that nginx makes of it. */
 struct nginx_rate {
     uint64_t count, thousandths;
     bool a_minute, exact;
@@ -76,9 +74,9 @@ static bool nginx_rate_of(const struct numbers *numbers, struct nginx_rate *rate
     rate->count = whole_in(numbers, SECOND);
     rate->a_minute = rate->count == 0;
     if (rate->a_minute) rate->count = whole_in(numbers, MINUTE);
-    /* 0.166/s is what 10r/m is to nginx. */
-    if (rate->count == 0) rate->count = multiply_divide_ceil(thousandths, SECONDS_A_MINUTE, PER_REQUEST);
-    rate->thousandths = multiply_divide_floor(rate->count, PER_REQUEST, rate->a_minute ? SECONDS_A_MINUTE : 1);
+    /* nginx keeps 10r/m as 0.166/s. */
+    if (rate->count == 0) rate->count = multiply_divide_ceil(thousandths, NGINX_SECONDS_A_MINUTE, PER_REQUEST);
+    rate->thousandths = multiply_divide_floor(rate->count, PER_REQUEST, rate->a_minute ? NGINX_SECONDS_A_MINUTE : 1);
     rate->exact = rate->thousandths == thousandths;
     return rate->count != 0 && (rate->exact || whole_in(numbers, MINUTE) != 0);
 }
@@ -103,7 +101,7 @@ static void nginx_zone(struct writer *writer, const char *before, uint64_t zone)
     if (zone > 0) write_number(writer, zone + 1);
 }
 
-/* The same as nginx counts it, for weir. */
+/* The weir limit that decides exactly as nginx counts. */
 static void nginx_twin(struct writer *writer, const struct limit *limit, const struct numbers *numbers,
                        const struct nginx_rate *rate)
 {
@@ -155,7 +153,7 @@ static const char *write_nginx(struct writer *writer, const struct plan *plan)
 
 /* ---- haproxy: a stick-table ---- */
 
-/* In its largest unit that is whole. */
+/* A time in the largest unit that divides it. */
 static void haproxy_time(struct writer *writer, const char *before, uint64_t ns, const char *after)
 {
     static const struct {
@@ -243,7 +241,7 @@ static const char *envoy_unit(uint64_t ns)
         uint64_t ns;
     } units[] = {{"second", SECOND}, {"minute", MINUTE},  {"hour", HOUR},     {"day", DAY},
                  {"week", 7 * DAY},  {"month", 30 * DAY}, {"year", 365 * DAY}};
-    for (size_t i = 0; i < LENGTH(units); i++) {
+    for (size_t i = 0; i < DIALECT_LENGTH(units); i++) {
         if (units[i].ns == ns) return units[i].name;
     }
     return NULL;
@@ -279,7 +277,7 @@ static const char *write_envoy(struct writer *writer, const struct plan *plan)
 
 enum { CELL_INTERVAL_MIN_NS = 1000 };
 
-/* Count and whole seconds: as said, or else the least that is the same rate. */
+/* A count in whole seconds: as the limit was written, otherwise the smallest pair with the same rate. */
 static bool cell_rate(const struct limit *limit, const struct numbers *numbers, uint64_t *count, uint64_t *seconds)
 {
     const uint64_t common = greatest_common_divisor(numbers->period_ns, SECOND);
@@ -313,7 +311,7 @@ static const char *write_redis_cell(struct writer *writer, const struct plan *pl
     return NULL;
 }
 
-/* ---- all of them ---- */
+/* ---- all systems ---- */
 
 static const struct {
     const char *name;
@@ -321,15 +319,15 @@ static const struct {
 } dialects[] = {
     {"nginx", write_nginx}, {"haproxy", write_haproxy}, {"envoy", write_envoy}, {"redis-cell", write_redis_cell}};
 
-int find_dialect(const char *name)
+int dialect_find(const char *name)
 {
-    for (size_t i = 0; i < LENGTH(dialects); i++) {
+    for (size_t i = 0; i < DIALECT_LENGTH(dialects); i++) {
         if (strcmp(dialects[i].name, name) == 0) return (int)i;
     }
     return -1;
 }
 
-const char *write_dialect(struct writer *writer, int dialect, const struct plan *plan)
+const char *dialect_write(struct writer *writer, int dialect, const struct plan *plan)
 {
     for (uint64_t i = 0; i < plan->count; i++) {
         const int algorithm = plan->limit[i].algorithm;

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT
-   dialect.h - a limit in the words of another system.
-
-   See dialect.c. */
+   A limit as configuration for another system. */
 #ifndef WEIR_PLAN_DIALECT_H
 #define WEIR_PLAN_DIALECT_H
 
 #include "plan/plan.h"
-#include "plan/writer.h"
+#include "plan/write.h"
 
-/* Negative: there is no system of that name. */
-int find_dialect(const char *name);
+/* The number of the system with this name; negative when there is none. */
+int dialect_find(const char *name);
 
-/* Lines for the system's configuration, and lines that begin with # for people.  Returns NULL, or why it cannot be said
-   there; what was written then means nothing. */
-const char *write_dialect(struct writer *writer, int dialect, const struct plan *plan);
+/* Writes lines for the system's configuration, and lines that begin with # as comments for people.  Returns NULL, or
+   the reason why the limit cannot be expressed there; what was written then has no meaning. */
+const char *dialect_write(struct writer *writer, int dialect, const struct plan *plan);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   explain.c - what a limit lets through, in words.
-
-   May touch: the writer's buffer.  Promises: every number comes from facts.c.  Leaves to others: the numbers. */
+   What a limit lets through, in words.  Every number comes from core/facts.c. */
 #include <string.h>
 
 #include "core/algorithm.h"
@@ -77,7 +75,8 @@ static void explain_window(struct writer *writer, const struct limit *limit, uin
     if (most != UINT64_MAX) write_grouped(writer, most);
 }
 
-/* The same with never more than the count in any period: by a log, or one by one where a log cannot count so. */
+/* The limit that never lets more than the count through in any period: by a log, or one permit at a time where a log
+   cannot count that way. */
 static struct limit strict_form(const struct limit *limit)
 {
     struct limit log = {.count = limit->count, .period_ns = limit->period_ns, .algorithm = ALGORITHM_SLIDING_LOG};
@@ -91,7 +90,7 @@ static struct limit strict_form(const struct limit *limit)
     return spaced;
 }
 
-/* What passes beyond the count is never silent: the line that shows it shows how to do without. */
+/* When more than the count can pass in a period, the line that says so also shows the limit that prevents it. */
 static void explain_period(struct writer *writer, const struct limit *limit, const struct algorithm *algorithm)
 {
     const struct limit strict = strict_form(limit);
@@ -121,8 +120,9 @@ static void explain_admission(struct writer *writer, const struct facts *facts)
     write_text(writer, "\n");
 }
 
-/* What was said so far is of starts on schedule.  A thread starts later than that, up to a pool or a ms, before it has
-   lost its start (api/wait.c); so what starts in a window was on schedule in one that is longer by that. */
+/* The lines before this one describe starts on schedule.  A thread may start later than that, by as much as a pool or a
+   ms, before it loses its start (api/wait.c).  So the starts in a window were scheduled in a window that is longer by
+   that much. */
 static void explain_late(struct writer *writer, const struct limit *limit, const struct facts *facts)
 {
     const uint64_t pool_ns = multiply_divide_floor(facts->at_once, facts->spacing_ns, 1);
@@ -159,7 +159,7 @@ static void explain_pace(struct writer *writer, const struct limit *limit, const
     write_text(writer, " times as fast until the lost time is made up\n");
 }
 
-/* Two starts are never closer than the longest window that has room for one. */
+/* Two starts are at least as far apart as the longest window that has room for only one. */
 static uint64_t shortest_gap_ns(const struct limit *limit, uint64_t spacing_ns)
 {
     uint64_t below = 0, above = add_saturating(spacing_ns, 1);
@@ -172,7 +172,7 @@ static uint64_t shortest_gap_ns(const struct limit *limit, uint64_t spacing_ns)
     return below;
 }
 
-/* Strict limiting: no start sooner behind another than the rate alone has it, in whole ns. */
+/* Strict limiting: consecutive starts are at least as far apart as the rate alone requires, in whole ns. */
 static bool is_strict(const struct limit *limit, uint64_t gap_ns)
 {
     uint64_t permits = 1, period_ns = 1;
@@ -214,7 +214,7 @@ static void explain_gap(struct writer *writer, const struct limit *limit, uint64
     write_text(writer, "\n");
 }
 
-/* The same rate with a pool that lasts for a sleep and its lateness. */
+/* The same rate with a pool large enough for one sleep and its lateness. */
 static struct limit kept_pace(const struct limit *limit, uint64_t grain_ns)
 {
     struct limit kept = strict_pace(limit);
@@ -247,7 +247,7 @@ bool explain_slept(const struct limit *limit, const struct rule *rule, uint64_t 
     return true;
 }
 
-/* Bytes are taken in pieces, of a size that is not known here. */
+/* Not for bytes: they are taken in pieces, whose size is not known here. */
 static void explain_sleeping(struct writer *writer, const struct limit *limit, const struct rule *rule)
 {
     if (strcmp(limit->unit, "bytes") == 0) return;
@@ -280,7 +280,7 @@ static void explain_largest(struct writer *writer, const struct limit *limit, co
     write_text(writer, "; a larger one is refused for ever\n");
 }
 
-/* memory: NULL where the limit is one of several, which are kept together. */
+/* memory is NULL when the limit is one of several, whose states are kept together. */
 static void explain_memory(struct writer *writer, uint64_t state_bytes, const struct plan_memory *memory, bool grows)
 {
     label(writer, "memory");

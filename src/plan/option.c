@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   The options of a limit: the table, and how each type of value is read and written.  A new option is a row here, a
-   number in core/limit.h, and an entry of weir-limit(7).
+   The table of options, and how each type of value is read and written.  A new option is a row here, a number in
+   core/limit.h and an entry in weir-limit(7).
 
-   The order of the rows is that of enum option_kind, in which the canonical text has them. */
+   The rows are in the order of enum option_kind, which is the order of the canonical text. */
 #include "plan/option.h"
 
 #include <stddef.h>
@@ -56,7 +56,7 @@ static const struct option_row option_rows[OPTIONS] = {
                      .expected = "hold= belongs to limits on how many run at once, which are kept for later"},
 };
 
-const struct option_row *option_row(int option)
+const struct option_row *option_at(int option)
 {
     return &option_rows[option];
 }
@@ -65,12 +65,12 @@ int option_find(const char *word, size_t size)
 {
     int found = -1;
     for (int i = 0; i < OPTIONS && found < 0; i++) {
-        if (size != 0 && option_rows[i].name[0] == word[0] && same_word(option_rows[i].name, word, size)) found = i;
+        if (size != 0 && option_rows[i].name[0] == word[0] && words_equal(option_rows[i].name, word, size)) found = i;
     }
     return found;
 }
 
-/* A bit for each option that belongs to it. */
+/* A bit for each option that the algorithm accepts. */
 static uint32_t options_of(int algorithm)
 {
     const struct algorithm *row = algorithm_named((unsigned)algorithm);
@@ -89,13 +89,13 @@ static bool read_amount(struct reader *reader, const struct option_row *row, uin
     const size_t at = reader->at;
     struct decimal number;
     const char *start;
-    if (!read_number(reader, &number, row->expected)) return false;
-    const size_t size = word(reader, &start);
-    const uint64_t factor = size == 0 ? 1 : find_suffix(start, size);
-    const uint64_t period = find_period(start, size);
-    if ((factor == 0 && period == 0) || !ends_here(reader)) return mistake(reader, at, row->expected);
+    if (!reader_number(reader, &number, row->expected)) return false;
+    const size_t size = reader_word(reader, &start);
+    const uint64_t factor = size == 0 ? 1 : words_find_suffix(start, size);
+    const uint64_t period = words_find_period(start, size);
+    if ((factor == 0 && period == 0) || !reader_at_end(reader)) return reader_fail(reader, at, row->expected);
     *kind = factor != 0 ? AMOUNT_COUNT : AMOUNT_TIME;
-    return whole(reader, at, number, factor != 0 ? factor : period, value, row->expected);
+    return reader_whole(reader, at, number, factor != 0 ? factor : period, value, row->expected);
 }
 
 static bool read_kind(struct reader *reader, const struct option_row *row, enum amount_kind wanted, uint64_t *value)
@@ -103,7 +103,7 @@ static bool read_kind(struct reader *reader, const struct option_row *row, enum 
     const size_t at = reader->at;
     uint8_t kind = AMOUNT_NONE;
     if (!read_amount(reader, row, &kind, value)) return false;
-    return kind == wanted ? true : mistake(reader, at, row->expected);
+    return kind == wanted ? true : reader_fail(reader, at, row->expected);
 }
 
 static bool in_range(const struct option_row *row, const struct decimal *number)
@@ -114,22 +114,22 @@ static bool in_range(const struct option_row *row, const struct decimal *number)
 static bool read_decimal(struct reader *reader, const struct option_row *row, struct decimal *number)
 {
     const size_t at = reader->at;
-    if (!read_number(reader, number, row->expected)) return false;
-    if (!ends_here(reader)) return mistake(reader, at, row->expected);
-    return in_range(row, number) ? true : mistake(reader, at, row->range);
+    if (!reader_number(reader, number, row->expected)) return false;
+    if (!reader_at_end(reader)) return reader_fail(reader, at, row->expected);
+    return in_range(row, number) ? true : reader_fail(reader, at, row->range);
 }
 
 static bool read_choice(struct reader *reader, const struct option_row *row, uint8_t *choice)
 {
     const size_t at = reader->at;
     const char *start;
-    const size_t size = word(reader, &start);
+    const size_t size = reader_word(reader, &start);
     for (uint8_t i = 0; i < 2; i++) {
-        if (!same_word(row->choice[i], start, size)) continue;
+        if (!words_equal(row->choice[i], start, size)) continue;
         *choice = i + 1;
         return true;
     }
-    return mistake(reader, at, row->expected);
+    return reader_fail(reader, at, row->expected);
 }
 
 static const char simrate_is_gone[] =
@@ -139,20 +139,21 @@ static bool read_name(struct reader *reader, const struct option_row *row, uint8
 {
     const size_t at = reader->at;
     const char *start;
-    size_t size = word(reader, &start);
-    while (peek(reader) == '_' || (size != 0 && is_letter(peek(reader)))) size++, reader->at++; /* leaky_bucket */
-    const int found = find_algorithm(start, size);
-    if (same_word("simrate", start, size)) return mistake(reader, at, simrate_is_gone);
-    const char *const near = found < 0 ? nearest_algorithm(start, size) : NULL;
+    size_t size = reader_word(reader, &start);
+    while (reader_peek(reader) == '_' || (size != 0 && reader_is_letter(reader_peek(reader))))
+        size++, reader->at++; /* leaky_bucket */
+    const int found = words_find_algorithm(start, size);
+    if (words_equal("simrate", start, size)) return reader_fail(reader, at, simrate_is_gone);
+    const char *const near = found < 0 ? words_nearest_algorithm(start, size) : NULL;
     if (near != NULL) {
-        mistake_of(reader, at, WEIR_EINVAL, "unknown algorithm \"", start, size, "\"; did you mean ");
-        append(reader, near);
-        append(reader, "?");
+        reader_fail_at_word(reader, at, WEIR_EINVAL, "unknown algorithm \"", start, size, "\"; did you mean ");
+        reader_append(reader, near);
+        reader_append(reader, "?");
         return false;
     }
     if (found < 0) {
-        mistake_of(reader, at, WEIR_EINVAL, "unknown algorithm \"", start, size, "\"");
-        append(reader, row->expected);
+        reader_fail_at_word(reader, at, WEIR_EINVAL, "unknown algorithm \"", start, size, "\"");
+        reader_append(reader, row->expected);
         return false;
     }
     *algorithm = (uint8_t)found;
@@ -183,7 +184,7 @@ bool option_read(struct reader *reader, int option)
     case TYPE_NAME:
         return read_name(reader, row, place);
     default:
-        return mistake(reader, reader->at, row->expected);
+        return reader_fail(reader, reader->at, row->expected);
     }
 }
 
@@ -193,7 +194,7 @@ static bool is_said(const struct option_row *row, const struct limit *limit)
 {
     const char *place = (const char *)limit + (row->said != 0 ? row->said : row->place);
     if (row->type == TYPE_FACTOR) return ((const struct decimal *)(const void *)place)->digits != 0;
-    return row->type != TYPE_LATER && *(const uint8_t *)place != 0; /* a bool, or one of some words */
+    return row->type != TYPE_LATER && *(const uint8_t *)place != 0; /* a bool or a choice */
 }
 
 static void write_value(struct writer *writer, const struct option_row *row, const struct limit *limit)
@@ -205,7 +206,7 @@ static void write_value(struct writer *writer, const struct option_row *row, con
     if (is_time) write_time(writer, *(const uint64_t *)place);
     else if (row->type == TYPE_COUNT || row->type == TYPE_AMOUNT) write_number(writer, *(const uint64_t *)place);
     else if (row->type == TYPE_CHOICE) write_text(writer, row->choice[*(const uint8_t *)place - 1]);
-    else if (row->type == TYPE_NAME) write_text(writer, algorithm_text(limit->algorithm));
+    else if (row->type == TYPE_NAME) write_text(writer, words_algorithm_name(limit->algorithm));
     else write_decimal(writer, number->digits, number->places);
 }
 

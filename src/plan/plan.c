@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
-   plan.c - the public plan: text to numbers once, then the pure core.
-
-   May touch: its arguments.  Promises: a plan holds no pointers and is never written to by asking.  Leaves to others:
-   text (text.c), deciding (decide.c). */
+   The public calls for plans: the text is parsed once, then every decision is a call of the pure core.  A plan holds no
+   pointers, and decisions never write to it. */
 #include "plan/plan.h"
 
 #include <string.h>
@@ -76,12 +74,12 @@ uint64_t plan_full_ns(struct rules rules, const weir_decision *decision)
     const uint64_t now_ns = subtract_to_zero(decision->start.ns, decision->delay_ns);
     const uint64_t full_ns =
         subtract_to_zero(ns_ceil(rule, algorithm_full(rule, algorithm, decision, tick_at(rule, now_ns))), now_ns);
-    /* Not sooner than what was refused passes. */
+    /* Not before a call that was refused would pass. */
     const uint64_t retry_ns = decision_retry_ns(decision);
     return retry_ns == WEIR_FOREVER ? full_ns : most(full_ns, retry_ns);
 }
 
-uint64_t weir_full_ns(const weir_plan *plan, const weir_decision *decision)
+uint64_t weir_decide_full_ns(const weir_plan *plan, const weir_decision *decision)
 {
     return plan_full_ns(plan_rules(plan_inside_const(plan)), decision);
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   plan.h - what is inside a weir_plan: each limit as it was said, and compiled.
-
-   See plan.c. */
+   The inside of a weir_plan: each limit as it was written, and compiled. */
 #ifndef WEIR_PLAN_PLAN_H
 #define WEIR_PLAN_PLAN_H
 
@@ -10,25 +8,24 @@
 #include "core/decide.h"
 #include "core/facts.h"
 #include "core/limit.h"
-#include "plan/writer.h"
+#include "plan/write.h"
 
-/* The rule of a limit with a name before it was changed, in a table's slots (api/keyed_rules.c). */
+/* The rule that a named limit had before it was changed, for a table's slots (api/keyed_rules.c). */
 enum { PLAN_BEFORE = 2 };
 
 struct plan_before {
     uint64_t count;
-    uint64_t interval[WEIR_LIMITS_MAX], permits[WEIR_LIMITS_MAX]; /* permits: at once */
+    uint64_t interval[WEIR_LIMITS_MAX], permits[WEIR_LIMITS_MAX]; /* permits: that pass at once */
 };
 
 struct plan {
     uint64_t count;
     struct rule rule[WEIR_LIMITS_MAX];
     struct limit limit[WEIR_LIMITS_MAX];
-    uint64_t interval[WEIR_LIMITS_MAX]; /* for slots of tables, see core/slot.h; 0: fits none */
-    uint64_t
-        part; /* which part of its table keeps its keys, where whoever keeps them has made some; 0: the common one */
-    uint32_t change;                        /* how often a limit with this name was changed */
-    struct plan_before before[PLAN_BEFORE]; /* the newest first, as many as there were */
+    uint64_t interval[WEIR_LIMITS_MAX]; /* for a table's slots, see core/slot.h; 0: does not fit a slot */
+    uint64_t part;                      /* the part of the table for this limit's keys, plus 1; 0: the common part */
+    uint32_t change;                    /* how many times the limit with this name was changed */
+    struct plan_before before[PLAN_BEFORE]; /* newest first, as many as there were */
 };
 
 _Static_assert(sizeof(struct plan) <= sizeof(weir_plan), "eight limits with their units fit the public plan");
@@ -48,25 +45,26 @@ static inline struct rules plan_rules(const struct plan *plan)
     return (struct rules){plan->rule, (int)plan->count};
 }
 
-/* Do its limits count different things, so that one cost for all of them is hardly meant? */
+/* True when the limits count different units, so that one cost for all of them is probably a mistake. */
 bool plan_has_units(const struct plan *plan);
 
-/* What weir_full_ns answers, for these rules. */
+/* What weir_decide_full_ns answers, for these rules. */
 uint64_t plan_full_ns(struct rules rules, const weir_decision *decision);
 
-/* What all its limits take together: a state alone, all of a limiter, and of a table, or one in a file, each key. */
+/* Memory for all limits of a plan: a state alone, a whole limiter, and each key of a table in memory or in a file. */
 struct plan_memory {
     uint64_t state_bytes, limiter_bytes, table_key_bytes, file_key_bytes;
 };
 
-/* What `weir explain` prints; window_ns 0 asks for no further window. */
+/* The text that `weir explain` prints; window_ns adds one more window, 0 adds none. */
 void explain(const struct plan *plan, const struct plan_memory *memory, uint64_t window_ns, struct writer *writer);
 
-/* Of it, the most in a period, with the strict alternative where more than the count passes; nothing without a rate. */
+/* The line with the most that passes in a period, and with the strict alternative if that is more than the count.
+   Writes nothing for a limit without a rate. */
 void explain_most(const struct plan *plan, uint64_t limit, struct writer *writer);
 
-/* How much one thread gets that sleeps grain_ns at a time between calls of this cost, and how to get the rate; false,
-   and nothing written, where it does. */
+/* The rate that one thread reaches if it sleeps grain_ns at a time between calls of this cost, and how to get the full
+   rate.  Returns false and writes nothing if it reaches the rate. */
 bool explain_slept(const struct limit *limit, const struct rule *rule, uint64_t cost, uint64_t grain_ns,
                    struct writer *writer);
 

@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: MIT
-   reader.c - characters, words, exact decimals and mistakes.
-
-   May touch: the reader.  Promises: never reads behind the final NUL; a number that does not fit is a mistake, not
-   another number.  Leaves to others: what the words mean. */
+   Characters, words, exact decimals and errors.  Nothing is read beyond the final NUL, and a number that does not fit
+   is an error, never another number. */
 #include "plan/reader.h"
 
 #include <string.h>
 
 #include "core/num.h"
 #include "plan/words.h"
-#include "plan/writer.h"
+#include "plan/write.h"
 
-enum { PLACES_MAX = 18 };
-
-bool mistake_of(struct reader *reader, size_t at, int code, const char *first, const char *word, size_t size,
-                const char *last)
+bool reader_fail_at_word(struct reader *reader, size_t at, int code, const char *first, const char *word, size_t size,
+                         const char *last)
 {
     weir_error *error = reader->error;
     struct writer writer = {.out = error->message, .size = sizeof error->message};
@@ -26,68 +22,70 @@ bool mistake_of(struct reader *reader, size_t at, int code, const char *first, c
     return false;
 }
 
-bool mistake(struct reader *reader, size_t at, const char *message)
+bool reader_fail(struct reader *reader, size_t at, const char *message)
 {
-    return mistake_of(reader, at, WEIR_EINVAL, message, "", 0, "");
+    return reader_fail_at_word(reader, at, WEIR_EINVAL, message, "", 0, "");
 }
 
-bool more_than_64_bits(struct reader *reader, size_t at, const char *expected)
+bool reader_fail_too_large(struct reader *reader, size_t at, const char *expected)
 {
-    return mistake_of(reader, at, WEIR_EINVAL, "a number this long is more than 64 bits hold; ", "", 0, expected);
+    return reader_fail_at_word(reader, at, WEIR_EINVAL, "a number this long is more than 64 bits hold; ", "", 0,
+                               expected);
 }
 
-void append(struct reader *reader, const char *text)
+void reader_append(struct reader *reader, const char *text)
 {
     weir_error *error = reader->error;
     struct writer writer = {error->message, sizeof error->message, strlen(error->message)};
     write_text(&writer, text);
 }
 
-void skip_spaces(struct reader *reader)
+void reader_skip_spaces(struct reader *reader)
 {
-    while (is_space(peek(reader))) reader->at++;
+    while (reader_is_space(reader_peek(reader))) reader->at++;
 }
 
-bool comma_is_ratio(const struct reader *reader)
+bool reader_comma_is_ratio(const struct reader *reader)
 {
     const char *text = reader->text + reader->at;
     if (*text++ != ',') return false;
-    while (is_space(*text)) text++;
-    if (!is_digit(*text)) return false;
+    while (reader_is_space(*text)) text++;
+    if (!reader_is_digit(*text)) return false;
     for (; *text != '\0' && *text != ';' && *text != ','; text++) {
         if (*text == '/' || strncmp(text, "per ", 4) == 0) return false;
     }
     return true;
 }
 
-size_t word(struct reader *reader, const char **start)
+size_t reader_word(struct reader *reader, const char **start)
 {
     *start = reader->text + reader->at;
     const size_t from = reader->at;
-    while (is_letter(peek(reader)) || (peek(reader) == '-' && reader->at > from)) reader->at++;
+    while (reader_is_letter(reader_peek(reader)) || (reader_peek(reader) == '-' && reader->at > from)) reader->at++;
     return reader->at - from;
 }
 
 static bool add_digit(struct decimal *number, char c, bool fraction)
 {
-    if (number->digits > (UINT64_MAX - (uint64_t)(c - '0')) / 10 || (fraction && number->places == PLACES_MAX))
+    if (number->digits > (UINT64_MAX - (uint64_t)(c - '0')) / 10 || (fraction && number->places == READER_PLACES_MAX))
         return false;
     number->digits = number->digits * 10 + (uint64_t)(c - '0');
     number->places += fraction;
     return true;
 }
 
-bool read_number(struct reader *reader, struct decimal *number, const char *expected)
+bool reader_number(struct reader *reader, struct decimal *number, const char *expected)
 {
     const size_t from = reader->at;
     *number = (struct decimal){0, 0};
-    if (!is_digit(peek(reader))) return mistake(reader, from, expected);
+    if (!reader_is_digit(reader_peek(reader))) return reader_fail(reader, from, expected);
     for (bool fraction = false;; reader->at++) {
-        const char c = peek(reader);
-        const bool point = c == '.' && !fraction && is_digit(reader->text[reader->at + 1]);
+        const char c = reader_peek(reader);
+        const bool point = c == '.' && !fraction && reader_is_digit(reader->text[reader->at + 1]);
         if (point) fraction = true;
-        else if (is_digit(c) && !add_digit(number, c, fraction)) return more_than_64_bits(reader, from, expected);
-        else if (!is_digit(c) && (c != '_' || fraction)) break;
+        else if (reader_is_digit(c) && !add_digit(number, c, fraction))
+            return reader_fail_too_large(reader, from, expected);
+        else if (!reader_is_digit(c) && (c != '_' || fraction)) break;
     }
     while (number->places > 0 && number->digits % 10 == 0) {
         number->digits /= 10;
@@ -96,7 +94,7 @@ bool read_number(struct reader *reader, struct decimal *number, const char *expe
     return true;
 }
 
-bool scale_number(struct decimal *number, uint64_t factor)
+bool reader_scale_number(struct decimal *number, uint64_t factor)
 {
     while (number->places > 0 && factor % 10 == 0) {
         factor /= 10;
@@ -111,30 +109,30 @@ bool scale_number(struct decimal *number, uint64_t factor)
     return true;
 }
 
-bool whole(struct reader *reader, size_t at, struct decimal number, uint64_t factor, uint64_t *value,
-           const char *expected)
+bool reader_whole(struct reader *reader, size_t at, struct decimal number, uint64_t factor, uint64_t *value,
+                  const char *expected)
 {
-    if (!scale_number(&number, factor)) return more_than_64_bits(reader, at, expected);
-    if (number.places != 0) return mistake(reader, at, expected);
+    if (!reader_scale_number(&number, factor)) return reader_fail_too_large(reader, at, expected);
+    if (number.places != 0) return reader_fail(reader, at, expected);
     *value = number.digits;
     return true;
 }
 
-bool ends_here(const struct reader *reader)
+bool reader_at_end(const struct reader *reader)
 {
-    const char c = peek(reader);
-    return c == '\0' || c == ';' || c == ',' || is_space(c);
+    const char c = reader_peek(reader);
+    return c == '\0' || c == ';' || c == ',' || reader_is_space(c);
 }
 
-bool unknown_word(struct reader *reader, size_t at, const char *start, size_t size)
+bool reader_fail_unknown_word(struct reader *reader, size_t at, const char *start, size_t size)
 {
-    const char *near = nearest_word(start, size);
+    const char *near = words_nearest(start, size);
     if (near == NULL) {
-        return mistake_of(reader, at, WEIR_EINVAL, "unknown word \"", start, size,
-                          "\"; expected a slash and a period, or an option; for example 10/s burst=20");
+        return reader_fail_at_word(reader, at, WEIR_EINVAL, "unknown word \"", start, size,
+                                   "\"; expected a slash and a period, or an option; for example 10/s burst=20");
     }
-    mistake_of(reader, at, WEIR_EINVAL, "unknown word \"", start, size, "\"; did you mean ");
-    append(reader, near);
-    append(reader, "?");
+    reader_fail_at_word(reader, at, WEIR_EINVAL, "unknown word \"", start, size, "\"; did you mean ");
+    reader_append(reader, near);
+    reader_append(reader, "?");
     return false;
 }

@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: MIT
-   spelling.c - a limit in the spelling of other tools, answered with the same limit as it is written here.
+   Errors for limits in the spelling of other tools: they show the same limit as weir writes it.
 
        rate=12000,1.1    1E6    100rps    12000,1.1,restart
 
-   nosqlbench, EngineBlock and load generators write these.  None is read, as a name or a verb in front of a number may
-   mean more there than a limit says; each is a mistake where it always was one, in the user's own numbers.
-
-   May touch: the reader's mistake.  Promises: what it tells the user to write is read here, where the numbers are ones
-   that a limit can have.  Leaves to others: what no other tool writes (reader.c). */
+   nosqlbench, EngineBlock and load generators write these.  weir accepts none of them, because a name or a verb beside
+   a number may mean more there than a limit says.  The suggestion has the user's own numbers, and weir accepts it
+   unless no limit can have those numbers. */
 #include <string.h>
 
 #include "core/num.h"
 #include "plan/reader.h"
 #include "plan/option.h"
 #include "plan/words.h"
-#include "plan/writer.h"
+#include "plan/write.h"
 
-enum { EXPONENT_MAX = 12, PLACES_MAX = 18, SPELLING_SIZE = 96 };
+enum { EXPONENT_MAX = 12 };
 
-/* Reads on from a copy, whose mistakes are nobody's. */
+/* A copy of the reader that reads ahead; its errors are discarded. */
 static struct reader copy_of(const struct reader *reader, size_t at, weir_error *scratch)
 {
     struct reader copy = *reader;
@@ -27,23 +25,23 @@ static struct reader copy_of(const struct reader *reader, size_t at, weir_error 
     return copy;
 }
 
-/* "E6", "e-3", or nothing. */
+/* Reads "E6", "e-3", or nothing. */
 static bool read_exponent(struct reader *copy, struct decimal *number)
 {
     struct decimal power;
-    if (peek(copy) != 'E' && peek(copy) != 'e') return true;
+    if (reader_peek(copy) != 'E' && reader_peek(copy) != 'e') return true;
     copy->at++;
-    const bool down = skip(copy, '-');
-    if (!down) skip(copy, '+');
-    if (!read_number(copy, &power, "") || power.places != 0 || power.digits > EXPONENT_MAX) return false;
-    if (!down) return scale_number(number, power_of_ten((uint32_t)power.digits));
+    const bool down = reader_skip(copy, '-');
+    if (!down) reader_skip(copy, '+');
+    if (!reader_number(copy, &power, "") || power.places != 0 || power.digits > EXPONENT_MAX) return false;
+    if (!down) return reader_scale_number(number, power_of_ten((uint32_t)power.digits));
     number->places += (uint32_t)power.digits;
-    return number->places <= PLACES_MAX && scale_number(number, 1);
+    return number->places <= READER_PLACES_MAX && reader_scale_number(number, 1);
 }
 
 static bool read_written_number(struct reader *copy, struct decimal *number)
 {
-    return read_number(copy, number, "") && read_exponent(copy, number);
+    return reader_number(copy, number, "") && read_exponent(copy, number);
 }
 
 /* A ratio below 1 is EngineBlock's burst compensation. */
@@ -53,32 +51,32 @@ static void write_ratio(struct writer *writer, struct decimal ratio)
     write_decimal(writer, ratio.digits, ratio.places);
 }
 
-/* "/min", "/5min": its own period, if there is one. */
+/* Writes the period that the text has, "/min" or "/5min"; false if it has none. */
 static bool write_same_period(struct writer *writer, struct reader *copy)
 {
     struct decimal number = {0, 0};
     const char *start;
-    if (!skip(copy, '/')) return false;
-    skip_spaces(copy);
-    if (is_digit(peek(copy)) && !read_number(copy, &number, "")) return false;
-    skip_spaces(copy);
-    const size_t size = word(copy, &start);
-    if (find_period(start, size) == 0) return false;
+    if (!reader_skip(copy, '/')) return false;
+    reader_skip_spaces(copy);
+    if (reader_is_digit(reader_peek(copy)) && !reader_number(copy, &number, "")) return false;
+    reader_skip_spaces(copy);
+    const size_t size = reader_word(copy, &start);
+    if (words_find_period(start, size) == 0) return false;
     write_text(writer, "/");
     if (number.digits != 0) write_decimal(writer, number.digits, number.places);
     write_bytes(writer, start, size);
     return true;
 }
 
-/* The count and what stands behind it: a ratio, its own period, or the one that its word means. */
+/* The count, and behind it a ratio, the period that the text has, or the one that the rate word means. */
 static void write_spelling(struct writer *writer, struct reader *copy, struct decimal count, const char *period)
 {
     struct decimal ratio;
     write_decimal(writer, count.digits, count.places);
     if (write_same_period(writer, copy)) return;
-    if (comma_is_ratio(copy)) {
+    if (reader_comma_is_ratio(copy)) {
         copy->at++;
-        skip_spaces(copy);
+        reader_skip_spaces(copy);
         if (read_written_number(copy, &ratio)) {
             write_ratio(writer, ratio);
             return;
@@ -87,21 +85,21 @@ static void write_spelling(struct writer *writer, struct reader *copy, struct de
     write_text(writer, period);
 }
 
-static bool refuse(struct reader *reader, size_t at, const char *first, const char *start, size_t size,
-                   const char *last, const char *spelling)
+static bool fail_with_spelling(struct reader *reader, size_t at, const char *first, const char *start, size_t size,
+                               const char *last, const char *spelling)
 {
-    mistake_of(reader, at, WEIR_EINVAL, first, start, size, last);
-    append(reader, "; write ");
-    append(reader, spelling);
+    reader_fail_at_word(reader, at, WEIR_EINVAL, first, start, size, last);
+    reader_append(reader, "; write ");
+    reader_append(reader, spelling);
     return false;
 }
 
-/* rate=12000: a name, and a number. */
-static bool is_named(const struct reader *reader, size_t at, size_t size, char spelling[SPELLING_SIZE])
+/* rate=12000: a name and a number. */
+static bool is_named(const struct reader *reader, size_t at, size_t size, char spelling[READER_SPELLING_SIZE])
 {
     weir_error scratch;
     struct decimal count;
-    struct writer writer = {.out = spelling, .size = SPELLING_SIZE};
+    struct writer writer = {.out = spelling, .size = READER_SPELLING_SIZE};
     if (size == 0 || option_find(reader->text + at, size) >= 0 || reader->text[at + size] != '=') return false;
     struct reader copy = copy_of(reader, at + size + 1, &scratch);
     if (!read_written_number(&copy, &count) || count.digits == 0) return false;
@@ -109,83 +107,86 @@ static bool is_named(const struct reader *reader, size_t at, size_t size, char s
     return true;
 }
 
-/* 12000,1.1,restart: the limit before it, as the user wrote it. */
-static bool is_verb(const struct reader *reader, const char *start, size_t size, char spelling[SPELLING_SIZE])
+/* 12000,1.1,restart: suggests the limit before the verb, as the user wrote it. */
+static bool is_verb(const struct reader *reader, const char *start, size_t size, char spelling[READER_SPELLING_SIZE])
 {
-    struct writer writer = {.out = spelling, .size = SPELLING_SIZE};
+    struct writer writer = {.out = spelling, .size = READER_SPELLING_SIZE};
     size_t last = reader->last_size;
-    while (last > 0 && is_space(reader->text[reader->last_at + last - 1])) last--;
-    if (last == 0 || last >= SPELLING_SIZE || !is_verb_word(start, size)) return false;
+    while (last > 0 && reader_is_space(reader->text[reader->last_at + last - 1])) last--;
+    if (last == 0 || last >= READER_SPELLING_SIZE || !words_is_verb(start, size)) return false;
     for (size_t i = 0; i < last; i++) {
         const char c = reader->text[reader->last_at + i];
-        write_bytes(&writer, is_space(c) ? " " : &c, 1);
+        write_bytes(&writer, reader_is_space(c) ? " " : &c, 1);
     }
     return true;
 }
 
-bool not_a_rate(struct reader *reader, size_t at, const char *expected)
+bool reader_fail_no_rate(struct reader *reader, size_t at, const char *expected)
 {
-    char spelling[SPELLING_SIZE];
+    char spelling[READER_SPELLING_SIZE];
     const char *start;
     reader->at = at;
-    const size_t size = word(reader, &start);
+    const size_t size = reader_word(reader, &start);
     if (is_named(reader, at, size, spelling)) {
-        return refuse(reader, at, "a limit is written without \"", start, size, "=\"", spelling);
+        return fail_with_spelling(reader, at, "a limit is written without \"", start, size, "=\"", spelling);
     }
     if (is_verb(reader, start, size, spelling)) {
-        return refuse(reader, at, "\"", start, size, "\" is a command to nosqlbench's limiter, not a limit", spelling);
+        return fail_with_spelling(reader, at, "\"", start, size, "\" is a command to nosqlbench's limiter, not a limit",
+                                  spelling);
     }
-    return mistake(reader, at, expected);
+    return reader_fail(reader, at, expected);
 }
 
-bool not_a_ratio(struct reader *reader, size_t at)
+bool reader_fail_no_ratio(struct reader *reader, size_t at)
 {
-    char spelling[SPELLING_SIZE];
+    char spelling[READER_SPELLING_SIZE];
     struct writer writer = {.out = spelling, .size = sizeof spelling};
     write_decimal(&writer, reader->limit->count.digits, reader->limit->count.places);
     write_ratio(&writer, reader->limit->factor);
-    mistake(reader, at, "catchup is 1 or more; for EngineBlock's strictness write ");
-    append(reader, spelling);
+    reader_fail(reader, at, "catchup is 1 or more; for EngineBlock's strictness write ");
+    reader_append(reader, spelling);
     return false;
 }
 
-/* 1E6: `at` is where the E stands. */
-static bool is_power(const struct reader *reader, size_t at, char spelling[SPELLING_SIZE])
+/* 1E6: `at` is the position of the E. */
+static bool is_power(const struct reader *reader, size_t at, char spelling[READER_SPELLING_SIZE])
 {
     weir_error scratch;
     struct decimal count = reader->limit->count;
-    struct writer writer = {.out = spelling, .size = SPELLING_SIZE};
+    struct writer writer = {.out = spelling, .size = READER_SPELLING_SIZE};
     struct reader copy = copy_of(reader, at, &scratch);
-    if ((peek(&copy) != 'E' && peek(&copy) != 'e') || !read_exponent(&copy, &count)) return false;
+    if ((reader_peek(&copy) != 'E' && reader_peek(&copy) != 'e') || !read_exponent(&copy, &count)) return false;
     write_spelling(&writer, &copy, count, "/s");
     return true;
 }
 
 /* 100rps, 10krps. */
 static bool is_rate_word(const struct reader *reader, size_t at, const char *start, size_t size,
-                         char spelling[SPELLING_SIZE])
+                         char spelling[READER_SPELLING_SIZE])
 {
     weir_error scratch;
     struct decimal count = reader->limit->count;
-    struct writer writer = {.out = spelling, .size = SPELLING_SIZE};
+    struct writer writer = {.out = spelling, .size = READER_SPELLING_SIZE};
     struct reader copy = copy_of(reader, at + size, &scratch);
-    const char *period = find_rate_word(start, size);
-    const uint64_t factor = size > 1 ? find_suffix(start, 1) : 0;
-    if (period == NULL && factor != 0 && scale_number(&count, factor)) period = find_rate_word(start + 1, size - 1);
+    const char *period = words_find_rate(start, size);
+    const uint64_t factor = size > 1 ? words_find_suffix(start, 1) : 0;
+    if (period == NULL && factor != 0 && reader_scale_number(&count, factor))
+        period = words_find_rate(start + 1, size - 1);
     if (period == NULL) return false;
     write_spelling(&writer, &copy, count, period);
     return true;
 }
 
-bool not_a_period(struct reader *reader, size_t at)
+bool reader_fail_no_period(struct reader *reader, size_t at)
 {
-    char spelling[SPELLING_SIZE];
+    char spelling[READER_SPELLING_SIZE];
     const char *start;
     reader->at = at;
-    const size_t size = word(reader, &start);
-    if (is_power(reader, at, spelling)) return refuse(reader, at, "a number has no exponent", "", 0, "", spelling);
+    const size_t size = reader_word(reader, &start);
+    if (is_power(reader, at, spelling))
+        return fail_with_spelling(reader, at, "a number has no exponent", "", 0, "", spelling);
     if (is_rate_word(reader, at, start, size, spelling)) {
-        return refuse(reader, at, "a rate has a slash and a period, not \"", start, size, "\"", spelling);
+        return fail_with_spelling(reader, at, "a rate has a slash and a period, not \"", start, size, "\"", spelling);
     }
-    return unknown_word(reader, at, start, size);
+    return reader_fail_unknown_word(reader, at, start, size);
 }

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT
-   text.c - reads the text of a limit.
+   The parser for the text of a limit.
 
        text  = limit , { ";" , limit }          limit  = rate , { space , option }
        rate  = count , [ unit ] , "/" , [ number ] , period  |  number , [ "," , ratio ]  |  number , "r/s"
 
-   One pass from left to right.  A mistake is reported once, at its column, with what was expected and an example; the
-   reading functions return false from there on.
-
-   May touch: its arguments.  Promises: any bytes are read without a fault; numbers are exact decimals.  Leaves to
-   others: the vocabulary (words.c), what the numbers mean (limit.c). */
+   It reads once from left to right.  The first error is reported at its column, with what was expected and an example;
+   from there on the reading functions return false.  Any bytes are safe to read, and numbers are exact decimals. */
 #include "plan/text.h"
 
 #include <string.h>
@@ -18,91 +15,93 @@
 #include "plan/reader.h"
 #include "plan/option.h"
 #include "plan/words.h"
-#include "plan/writer.h"
+#include "plan/write.h"
 
-enum { SECOND_NS = 1000000000, SECONDS_A_MINUTE = 60, SPELLING_SIZE = 96 };
+enum { TEXT_SECOND_NS = 1000000000, TEXT_SECONDS_A_MINUTE = 60 };
 
 static const char expected_rate[] = "expected a rate: a count, a slash and a period; for example 10/s";
 static const char expected_period[] = "expected a period: s, min, h, d, w; for example 10/s";
 
-/* The same count in so many times 30 days. */
+/* Suggests the same count in a multiple of 30 days. */
 static bool not_a_month(struct reader *reader, size_t at, struct decimal number)
 {
-    char spelling[SPELLING_SIZE];
+    char spelling[READER_SPELLING_SIZE];
     struct writer writer = {.out = spelling, .size = sizeof spelling};
-    const bool whole_months = number.places == 0 && scale_number(&number, 30);
+    const bool whole_months = number.places == 0 && reader_scale_number(&number, 30);
     write_decimal(&writer, reader->limit->count.digits, reader->limit->count.places);
     write_text(&writer, "/");
     write_number(&writer, whole_months ? number.digits : 30);
     write_text(&writer, "d");
-    return mistake_of(reader, at, WEIR_EINVAL, "a month has 28 to 31 days; write ", spelling, strlen(spelling), "");
+    return reader_fail_at_word(reader, at, WEIR_EINVAL, "a month has 28 to 31 days; write ", spelling, strlen(spelling),
+                               "");
 }
 
 static bool read_period_word(struct reader *reader, struct decimal number)
 {
     const size_t at = reader->at;
     const char *start;
-    const size_t size = word(reader, &start);
-    const uint64_t ns = find_period(start, size);
-    if (same_word("M", start, size)) {
-        return mistake(reader, at, "M is a million; a minute is min; for example 10/min");
+    const size_t size = reader_word(reader, &start);
+    const uint64_t ns = words_find_period(start, size);
+    if (words_equal("M", start, size)) {
+        return reader_fail(reader, at, "M is a million; a minute is min; for example 10/min");
     }
-    if (same_word("month", start, size) || same_word("months", start, size) || same_word("mo", start, size)) {
+    if (words_equal("month", start, size) || words_equal("months", start, size) || words_equal("mo", start, size)) {
         return not_a_month(reader, at, number);
     }
-    if (ns == 0) return mistake(reader, at, expected_period);
-    if (!whole(reader, at, number, ns, &reader->limit->period_ns,
-               "a period is a whole number of ns, up to 584 years; for example 10/s"))
+    if (ns == 0) return reader_fail(reader, at, expected_period);
+    if (!reader_whole(reader, at, number, ns, &reader->limit->period_ns,
+                      "a period is a whole number of ns, up to 584 years; for example 10/s"))
         return false;
-    if (reader->limit->period_ns == 0) return mistake(reader, at, "a period is longer than 0; for example 10/s");
+    if (reader->limit->period_ns == 0) return reader_fail(reader, at, "a period is longer than 0; for example 10/s");
     return true;
 }
 
 static bool read_period(struct reader *reader)
 {
     struct decimal number = {1, 0};
-    skip_spaces(reader);
-    if (is_digit(peek(reader)) && !read_number(reader, &number, expected_period)) return false;
-    skip_spaces(reader);
+    reader_skip_spaces(reader);
+    if (reader_is_digit(reader_peek(reader)) && !reader_number(reader, &number, expected_period)) return false;
+    reader_skip_spaces(reader);
     return read_period_word(reader, number);
 }
 
 static void set_unit(struct limit *limit, const char *start, size_t size)
 {
     memset(limit->unit, 0, sizeof limit->unit);
-    if (same_word("B", start, size) || same_word("byte", start, size)) memcpy(limit->unit, "bytes", 5);
-    else if (same_word("request", start, size)) memcpy(limit->unit, "requests", 8);
+    if (words_equal("B", start, size) || words_equal("byte", start, size)) memcpy(limit->unit, "bytes", 5);
+    else if (words_equal("request", start, size)) memcpy(limit->unit, "requests", 8);
     else memcpy(limit->unit, start, size);
 }
 
 static bool read_unit(struct reader *reader, size_t at, const char *start, size_t size)
 {
-    if (same_word("concurrent", start, size)) {
-        return mistake_of(reader, at, WEIR_EUNSUPPORTED, "limits on how many run at once are kept for later; ", "", 0,
-                          "write a rate; for example 5/s");
+    if (words_equal("concurrent", start, size)) {
+        return reader_fail_at_word(reader, at, WEIR_EUNSUPPORTED, "limits on how many run at once are kept for later; ",
+                                   "", 0, "write a rate; for example 5/s");
     }
-    if (find_period(start, size) != 0 || same_word("r", start, size)) {
-        return mistake_of(reader, at, WEIR_EINVAL, "expected a unit or a slash; \"", start, size,
-                          "\" is a period: write 10/s, or 10 requests/s");
+    if (words_find_period(start, size) != 0 || words_equal("r", start, size)) {
+        return reader_fail_at_word(reader, at, WEIR_EINVAL, "expected a unit or a slash; \"", start, size,
+                                   "\" is a period: write 10/s, or 10 requests/s");
     }
     if (option_find(start, size) >= 0) {
-        return mistake_of(reader, at, WEIR_EINVAL, "\"", start, size,
-                          "\" is an option, not a unit; for example 10/s burst=20");
+        return reader_fail_at_word(reader, at, WEIR_EINVAL, "\"", start, size,
+                                   "\" is an option, not a unit; for example 10/s burst=20");
     }
-    if (size >= WEIR_UNIT_SIZE) return mistake(reader, at, "a unit has at most 23 letters; for example 10 tokens/s");
+    if (size >= WEIR_UNIT_SIZE)
+        return reader_fail(reader, at, "a unit has at most 23 letters; for example 10 tokens/s");
     set_unit(reader->limit, start, size);
     return true;
 }
 
-/* 1000 for k and for kB; *bytes says which. */
+/* The factor: 1000 for k and for kB; *bytes says which. */
 static uint64_t suffix_of(const char *start, size_t size, bool *bytes)
 {
-    const uint64_t factor = find_suffix(start, size);
+    const uint64_t factor = words_find_suffix(start, size);
     *bytes = factor == 0 && size > 1 && start[size - 1] == 'B';
-    return *bytes ? find_suffix(start, size - 1) : factor;
+    return *bytes ? words_find_suffix(start, size - 1) : factor;
 }
 
-/* Which words have come between the count and its period, and where the unit stands. */
+/* The words that were read between the count and its period, and the position of the unit. */
 struct between {
     bool suffix, unit, per;
     size_t unit_at;
@@ -112,19 +111,19 @@ static bool read_between(struct reader *reader, struct between *between, size_t 
 {
     bool bytes;
     const uint64_t factor = suffix_of(start, size, &bytes);
-    if (factor == 0 && is_data_word(start, size)) {
+    if (factor == 0 && words_is_data(start, size)) {
         const bool binary = start[1] == 'i' && size == 3 && start[0] != 'b';
-        return mistake(reader, at,
-                       binary ? "expected KiB, MiB or GiB; for example 10KiB/s"
-                              : "bits or bytes? write 10MB/s for bytes, 1250kB/s for ten megabits");
+        return reader_fail(reader, at,
+                           binary ? "expected KiB, MiB or GiB; for example 10KiB/s"
+                                  : "bits or bytes? write 10MB/s for bytes, 1250kB/s for ten megabits");
     }
-    if (between->unit || (between->suffix && factor != 0)) return unknown_word(reader, at, start, size);
+    if (between->unit || (between->suffix && factor != 0)) return reader_fail_unknown_word(reader, at, start, size);
     if (factor == 0 || between->suffix) {
         between->unit = true;
         between->unit_at = at;
         return read_unit(reader, at, start, size);
     }
-    if (!scale_number(&reader->limit->count, factor)) return more_than_64_bits(reader, at, expected_rate);
+    if (!reader_scale_number(&reader->limit->count, factor)) return reader_fail_too_large(reader, at, expected_rate);
     if (bytes) set_unit(reader->limit, "bytes", 5);
     between->suffix = true;
     between->unit = bytes;
@@ -137,13 +136,13 @@ static bool read_words(struct reader *reader, struct between *between)
 {
     for (;;) {
         const size_t before = reader->at;
-        skip_spaces(reader);
+        reader_skip_spaces(reader);
         const size_t at = reader->at;
         const char *start;
-        const size_t size = word(reader, &start);
-        between->per = same_word("per", start, size);
+        const size_t size = reader_word(reader, &start);
+        between->per = words_equal("per", start, size);
         if (between->per) return true;
-        if (size == 0 || peek(reader) == '=' || option_find(start, size) >= 0) {
+        if (size == 0 || reader_peek(reader) == '=' || option_find(start, size) >= 0) {
             reader->at = before;
             return true;
         }
@@ -151,43 +150,43 @@ static bool read_words(struct reader *reader, struct between *between)
     }
 }
 
-/* nginx counts whole thousandths of a permit a second: 10r/m is 0.166 a second to it. */
+/* nginx counts in whole thousandths of a permit a second: to it 10r/m is 0.166 a second. */
 static bool read_nginx_rate(struct reader *reader)
 {
     struct limit *limit = reader->limit;
     struct decimal count = limit->count;
     const size_t at = reader->value[OPTION_RATE];
-    if (count.places != 0) return mistake(reader, at, "nginx's rates are whole; for example 30r/m, one every 2 s");
-    if (limit->period_ns == SECOND_NS || count.digits % 3 == 0) return true;
-    if (!scale_number(&count, 1000)) return more_than_64_bits(reader, at, expected_rate);
-    limit->count = (struct decimal){count.digits / SECONDS_A_MINUTE, 3};
-    limit->period_ns = SECOND_NS;
+    if (count.places != 0) return reader_fail(reader, at, "nginx's rates are whole; for example 30r/m, one every 2 s");
+    if (limit->period_ns == TEXT_SECOND_NS || count.digits % 3 == 0) return true;
+    if (!reader_scale_number(&count, 1000)) return reader_fail_too_large(reader, at, expected_rate);
+    limit->count = (struct decimal){count.digits / TEXT_SECONDS_A_MINUTE, 3};
+    limit->period_ns = TEXT_SECOND_NS;
     return true;
 }
 
-/* nginx's own spelling brings nginx's meaning. */
+/* A rate in nginx's spelling also has nginx's meaning. */
 static bool read_nginx(struct reader *reader)
 {
     reader->at += 2;
     const size_t at = reader->at;
     const char *start;
-    const size_t size = word(reader, &start);
-    if (!same_word("s", start, size) && !same_word("m", start, size)) {
-        return mistake(reader, at, "r/ is nginx's spelling and knows r/s and r/m only; for example 10r/s");
+    const size_t size = reader_word(reader, &start);
+    if (!words_equal("s", start, size) && !words_equal("m", start, size)) {
+        return reader_fail(reader, at, "r/ is nginx's spelling and knows r/s and r/m only; for example 10r/s");
     }
-    reader->limit->period_ns = find_period(start, size);
+    reader->limit->period_ns = words_find_period(start, size);
     reader->limit->algorithm = reader->brought = ALGORITHM_LEAKY;
     reader->nginx = true;
     return read_nginx_rate(reader);
 }
 
-/* 1,500: at a comma between digits that come by three. */
+/* 1,500: true at a comma that groups digits in threes. */
 static bool groups_digits(const struct reader *reader)
 {
     const char *text = reader->text + reader->at;
     size_t digits = 0;
     while (*text == ',' && digits < 3) {
-        for (text++, digits = 0; is_digit(text[digits]); digits++) continue;
+        for (text++, digits = 0; reader_is_digit(text[digits]); digits++) continue;
         if (digits != 3) return false;
         text += digits;
         digits = 0;
@@ -195,95 +194,95 @@ static bool groups_digits(const struct reader *reader)
     return text != reader->text + reader->at && *text != '.';
 }
 
-/* "1,500/s": the number without its commas, and all up to the end of this limit. */
+/* "1,500/s": suggests the number without commas, with the rest of this limit. */
 static bool not_grouped(struct reader *reader, size_t from)
 {
-    char plain[SPELLING_SIZE];
+    char plain[READER_SPELLING_SIZE];
     struct writer writer = {.out = plain, .size = sizeof plain};
-    for (const char *c = reader->text + from; *c != '\0' && *c != ';' && !is_space(*c); c++) {
+    for (const char *c = reader->text + from; *c != '\0' && *c != ';' && !reader_is_space(*c); c++) {
         if (*c != ',') write_bytes(&writer, c, 1);
     }
-    return mistake_of(reader, reader->at, WEIR_EINVAL, "a number has no commas; write ", plain, strlen(plain),
-                      ", or for two limits a \";\" between them");
+    return reader_fail_at_word(reader, reader->at, WEIR_EINVAL, "a number has no commas; write ", plain, strlen(plain),
+                               ", or for two limits a \";\" between them");
 }
 
-/* 12000,restart: a mistake of its own, see not_a_rate. */
+/* 12000,restart: has an error of its own, see reader_fail_no_rate. */
 static bool verb_follows(const struct reader *reader)
 {
     const char *text = reader->text + reader->at;
     size_t size = 0;
     if (*text++ != ',') return false;
-    while (is_space(*text)) text++;
-    while (is_letter(text[size])) size++;
-    return is_verb_word(text, size);
+    while (reader_is_space(*text)) text++;
+    while (reader_is_letter(text[size])) size++;
+    return words_is_verb(text, size);
 }
 
-/* 12000 or 12000,1.1: nosqlbench's spelling, a second. */
+/* 12000 or 12000,1.1: nosqlbench's spelling, per second. */
 static bool read_bare(struct reader *reader)
 {
     struct limit *limit = reader->limit;
     if (groups_digits(reader)) return not_grouped(reader, reader->value[OPTION_RATE]);
-    reader->bare = !comma_is_ratio(reader);
-    limit->period_ns = SECOND_NS;
+    reader->bare = !reader_comma_is_ratio(reader);
+    limit->period_ns = TEXT_SECOND_NS;
     limit->algorithm = reader->brought = ALGORITHM_HYBRID;
-    if (!comma_is_ratio(reader)) return true;
+    if (!reader_comma_is_ratio(reader)) return true;
     reader->at++;
-    skip_spaces(reader);
+    reader_skip_spaces(reader);
     reader->column[OPTION_CATCHUP] = reader->value[OPTION_CATCHUP] = reader->at;
     reader->seen |= UINT32_C(1) << OPTION_CATCHUP;
     const size_t at = reader->at;
     static const char expected[] = "catchup is 1 or more; for example 12000,1.1";
-    if (!read_number(reader, &limit->factor, expected)) return false;
-    return limit->factor.digits != 0 ? true : not_a_ratio(reader, at);
+    if (!reader_number(reader, &limit->factor, expected)) return false;
+    return limit->factor.digits != 0 ? true : reader_fail_no_ratio(reader, at);
 }
 
-static bool read_rate(struct reader *reader)
+static bool text_read_rate(struct reader *reader)
 {
     struct limit *limit = reader->limit;
     const size_t at = reader->at;
     struct between between = {0};
     reader->column[OPTION_RATE] = reader->value[OPTION_RATE] = at;
-    if (!is_digit(peek(reader))) return not_a_rate(reader, at, expected_rate);
-    if (!read_number(reader, &limit->count, expected_rate)) return false;
-    const bool nginx = peek(reader) == 'r' && reader->text[reader->at + 1] == '/';
-    if (limit->count.digits == 0) return mistake(reader, at, "a rate is above 0; to stop everything write none");
+    if (!reader_is_digit(reader_peek(reader))) return reader_fail_no_rate(reader, at, expected_rate);
+    if (!reader_number(reader, &limit->count, expected_rate)) return false;
+    const bool nginx = reader_peek(reader) == 'r' && reader->text[reader->at + 1] == '/';
+    if (limit->count.digits == 0) return reader_fail(reader, at, "a rate is above 0; to stop everything write none");
     if (nginx) return read_nginx(reader);
     if (!read_words(reader, &between)) return false;
     if (between.per) return read_period(reader);
     const size_t before = reader->at;
-    skip_spaces(reader);
-    if (skip(reader, '/')) return read_period(reader);
+    reader_skip_spaces(reader);
+    if (reader_skip(reader, '/')) return read_period(reader);
     reader->at = before;
     if (!between.unit) return read_bare(reader);
-    return not_a_period(reader, between.unit_at);
+    return reader_fail_no_period(reader, between.unit_at);
 }
 
-/* A number alone says nothing of a period: it is for pacing, where it has a second. */
+/* A number without a period is accepted only for pacing, where it means per second. */
 static bool not_bare(struct reader *reader)
 {
-    char spelling[SPELLING_SIZE];
+    char spelling[READER_SPELLING_SIZE];
     struct writer writer = {.out = spelling, .size = sizeof spelling};
     write_decimal(&writer, reader->limit->count.digits, reader->limit->count.places);
-    return mistake_of(reader, reader->value[OPTION_RATE], WEIR_EINVAL, "expected a slash and a period; write ",
-                      spelling, strlen(spelling), "/s for so many a second");
+    return reader_fail_at_word(reader, reader->value[OPTION_RATE], WEIR_EINVAL, "expected a slash and a period; write ",
+                               spelling, strlen(spelling), "/s for so many a second");
 }
 
 static bool read_word_limit(struct reader *reader, bool *found)
 {
     const size_t at = reader->at;
     const char *start;
-    const size_t size = word(reader, &start);
+    const size_t size = reader_word(reader, &start);
     *found = true;
-    if (same_word("unlimited", start, size)) reader->limit->algorithm = ALGORITHM_UNLIMITED;
-    else if (same_word("none", start, size)) reader->limit->algorithm = ALGORITHM_NONE;
+    if (words_equal("unlimited", start, size)) reader->limit->algorithm = ALGORITHM_UNLIMITED;
+    else if (words_equal("none", start, size)) reader->limit->algorithm = ALGORITHM_NONE;
     else *found = false;
     if (!*found) {
         reader->at = at;
         return true;
     }
-    skip_spaces(reader);
-    const char c = peek(reader);
-    return c == '\0' || c == ';' || c == ',' ? true : mistake(reader, reader->at, "expected \";\" or the end");
+    reader_skip_spaces(reader);
+    const char c = reader_peek(reader);
+    return c == '\0' || c == ';' || c == ',' ? true : reader_fail(reader, reader->at, "expected \";\" or the end");
 }
 
 static bool read_limit(struct reader *reader)
@@ -296,11 +295,11 @@ static bool read_limit(struct reader *reader)
     reader->brought = 0;
     reader->seen = 0;
     set_unit(reader->limit, "requests", 8);
-    skip_spaces(reader);
+    reader_skip_spaces(reader);
     reader->value[OPTION_ALGORITHM] = reader->at;
     if (!read_word_limit(reader, &found)) return false;
     if (found) return true;
-    if (!read_rate(reader) || !read_options(reader)) return false;
+    if (!text_read_rate(reader) || !reader_options(reader)) return false;
     const bool ratio = (reader->seen >> OPTION_CATCHUP & 1) != 0;
     if (reader->bare && !ratio && reader->use == WEIR_ADMIT && !verb_follows(reader)) return not_bare(reader);
     return true;
@@ -313,17 +312,19 @@ static bool is_below_one(const struct reader *reader)
     return reader->brought == ALGORITHM_HYBRID && factor.digits < power_of_ten(factor.places);
 }
 
-static bool compile(struct reader *reader, struct rule *rule)
+static bool text_compile(struct reader *reader, struct rule *rule)
 {
     const struct limit_problem problem = limit_compile(reader->limit, rule);
     if (problem.message == NULL) return true;
     const bool said = problem.option == OPTION_RATE || reader->seen & UINT32_C(1) << problem.option;
     const size_t at = reader->value[said ? problem.option : OPTION_ALGORITHM];
-    if (problem.option == OPTION_SHADOW) return mistake_of(reader, at, WEIR_EUNSUPPORTED, problem.message, "", 0, "");
-    if (problem.option == OPTION_CATCHUP && is_below_one(reader)) return not_a_ratio(reader, at);
-    if (problem.option != OPTION_ALGORITHM) return mistake(reader, at, problem.message);
-    return mistake_of(reader, at, WEIR_EUNSUPPORTED, "algorithm=", algorithm_text(reader->limit->algorithm),
-                      strlen(algorithm_text(reader->limit->algorithm)), problem.message);
+    if (problem.option == OPTION_SHADOW)
+        return reader_fail_at_word(reader, at, WEIR_EUNSUPPORTED, problem.message, "", 0, "");
+    if (problem.option == OPTION_CATCHUP && is_below_one(reader)) return reader_fail_no_ratio(reader, at);
+    if (problem.option != OPTION_ALGORITHM) return reader_fail(reader, at, problem.message);
+    return reader_fail_at_word(reader, at, WEIR_EUNSUPPORTED,
+                               "algorithm=", words_algorithm_name(reader->limit->algorithm),
+                               strlen(words_algorithm_name(reader->limit->algorithm)), problem.message);
 }
 
 int text_read(const char *text, weir_use use, struct limit limits[], struct rule rules[], weir_error *error)
@@ -333,23 +334,23 @@ int text_read(const char *text, weir_use use, struct limit limits[], struct rule
     *error = (weir_error){0};
     for (int count = 0;;) {
         if (count == WEIR_LIMITS_MAX) {
-            mistake(&reader, reader.at, "a text holds at most 8 limits");
+            reader_fail(&reader, reader.at, "a text holds at most 8 limits");
             return error->code;
         }
-        skip_spaces(&reader);
+        reader_skip_spaces(&reader);
         const size_t from = reader.at;
         reader.limit = &limits[count];
         if (!read_limit(&reader)) return error->code;
         if (rules == NULL) limit_compile(reader.limit, &unused);
-        else if (!compile(&reader, &rules[count])) return error->code;
+        else if (!text_compile(&reader, &rules[count])) return error->code;
         count++;
         reader.last_at = from;
         reader.last_size = reader.at - from;
-        if (comma_is_ratio(&reader)) {
-            mistake(&reader, reader.at + 1,
-                    "a ratio goes behind a bare number, as in 10,1.1; a limit has a period: 10/s");
+        if (reader_comma_is_ratio(&reader)) {
+            reader_fail(&reader, reader.at + 1,
+                        "a ratio goes behind a bare number, as in 10,1.1; a limit has a period: 10/s");
             return error->code;
         }
-        if (!skip(&reader, ';') && !skip(&reader, ',')) return count;
+        if (!reader_skip(&reader, ';') && !reader_skip(&reader, ',')) return count;
     }
 }

@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: MIT
-   text.h - the text of a limit to and from what it says.
-
-   See text.c. */
+   The text of a limit: parsing and formatting. */
 #ifndef WEIR_PLAN_TEXT_H
 #define WEIR_PLAN_TEXT_H
 
 #include <weir/weir.h>
 
 #include "core/limit.h"
-#include "plan/writer.h"
+#include "plan/write.h"
 
-/* Reads up to WEIR_LIMITS_MAX limits, each compiled as well; returns how many, or a negative code with *error filled.
-   With rules NULL what cannot be kept is read, too. */
+/* Reads up to WEIR_LIMITS_MAX limits and compiles each of them.  Returns how many, or a negative code with *error
+   filled.  With rules NULL it also accepts limits that no limiter can keep. */
 int text_read(const char *text, weir_use use, struct limit limits[], struct rule rules[], weir_error *error);
 
-/* Its rate alone, as "10 tokens/s". */
+/* Writes the rate alone, as "10 tokens/s". */
 void text_write_rate(struct writer *writer, const struct limit *limit);
 
-/* The canonical text of one limit: nothing implied. */
+/* Writes the canonical text of one limit, with nothing implied. */
 void text_write(struct writer *writer, const struct limit *limit);
 
 #endif

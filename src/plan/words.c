@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   words.c - the tables behind the text of a limit; options have one of their own (option.c).
-
-   May touch: its arguments.  Promises: no table is written to.  Leaves to others: grammar (text.c). */
+   The tables behind the text of a limit.  Options have a table of their own (option.c). */
 #include "plan/option.h"
 #include "plan/words.h"
 
@@ -63,73 +61,73 @@ static const char *const data_words[] = {"kb",    "mb",    "gb",   "tb",   "kib"
 static const char *const verbs[] = {"configure", "start", "restart", "stop"};
 
 enum { DATA_WORD_MAX = 5, NEAR_WORD_MAX = 16 };
-#define LENGTH(array) (sizeof(array) / sizeof(array)[0])
+#define WORDS_LENGTH(array) (sizeof(array) / sizeof(array)[0])
 
-bool same_word(const char *name, const char *word, size_t size)
+bool words_equal(const char *name, const char *word, size_t size)
 {
     return strlen(name) == size && memcmp(name, word, size) == 0;
 }
 
-int find_algorithm(const char *word, size_t size)
+int words_find_algorithm(const char *word, size_t size)
 {
     for (int i = 1; i < ALGORITHM_NAMES; i++) {
         const bool rated = i != ALGORITHM_UNLIMITED && i != ALGORITHM_NONE;
-        if (rated && same_word(algorithm_text(i), word, size)) return i;
+        if (rated && words_equal(words_algorithm_name(i), word, size)) return i;
     }
-    for (size_t i = 0; i < LENGTH(aliases); i++) {
-        if (same_word(aliases[i].name, word, size)) return aliases[i].algorithm;
+    for (size_t i = 0; i < WORDS_LENGTH(aliases); i++) {
+        if (words_equal(aliases[i].name, word, size)) return aliases[i].algorithm;
     }
     return -1;
 }
 
-const char *algorithm_text(int algorithm)
+const char *words_algorithm_name(int algorithm)
 {
     const struct algorithm *row = algorithm_named((unsigned)algorithm);
     return row != NULL ? row->name : "?";
 }
 
-uint64_t find_period(const char *word, size_t size)
+uint64_t words_find_period(const char *word, size_t size)
 {
-    for (size_t i = 0; i < LENGTH(periods); i++) {
-        if (same_word(periods[i].name, word, size)) return periods[i].ns;
-        /* The plural of those that are words. */
+    for (size_t i = 0; i < WORDS_LENGTH(periods); i++) {
+        if (words_equal(periods[i].name, word, size)) return periods[i].ns;
+        /* The plural, of units that are words. */
         const bool plural = size > 3 && word[size - 1] == 's';
-        if (plural && same_word(periods[i].name, word, size - 1)) return periods[i].ns;
+        if (plural && words_equal(periods[i].name, word, size - 1)) return periods[i].ns;
     }
     return 0;
 }
 
-uint64_t find_suffix(const char *word, size_t size)
+uint64_t words_find_suffix(const char *word, size_t size)
 {
-    for (size_t i = 0; i < LENGTH(suffixes); i++) {
-        if (same_word(suffixes[i].name, word, size)) return suffixes[i].factor;
+    for (size_t i = 0; i < WORDS_LENGTH(suffixes); i++) {
+        if (words_equal(suffixes[i].name, word, size)) return suffixes[i].factor;
     }
     return 0;
 }
 
-const char *find_rate_word(const char *word, size_t size)
+const char *words_find_rate(const char *word, size_t size)
 {
-    for (size_t i = 0; i < LENGTH(rate_words); i++) {
-        if (same_word(rate_words[i].name, word, size)) return rate_words[i].written;
+    for (size_t i = 0; i < WORDS_LENGTH(rate_words); i++) {
+        if (words_equal(rate_words[i].name, word, size)) return rate_words[i].written;
     }
     return NULL;
 }
 
-bool is_data_word(const char *word, size_t size)
+bool words_is_data(const char *word, size_t size)
 {
     char lower[DATA_WORD_MAX + 1] = {0};
     if (size > DATA_WORD_MAX) return false;
     for (size_t i = 0; i < size; i++) lower[i] = (char)(word[i] | 0x20); /* of a letter */
-    for (size_t i = 0; i < LENGTH(data_words); i++) {
-        if (same_word(data_words[i], lower, size)) return true;
+    for (size_t i = 0; i < WORDS_LENGTH(data_words); i++) {
+        if (words_equal(data_words[i], lower, size)) return true;
     }
     return false;
 }
 
-bool is_verb_word(const char *word, size_t size)
+bool words_is_verb(const char *word, size_t size)
 {
-    for (size_t i = 0; i < LENGTH(verbs); i++) {
-        if (same_word(verbs[i], word, size)) return true;
+    for (size_t i = 0; i < WORDS_LENGTH(verbs); i++) {
+        if (words_equal(verbs[i], word, size)) return true;
     }
     return false;
 }
@@ -153,7 +151,7 @@ static size_t edits(const char *name, const char *word, size_t size)
     return row[size];
 }
 
-bool is_nearer(const char *name, const char *word, size_t size, size_t *best_edits)
+bool words_is_nearer(const char *name, const char *word, size_t size, size_t *best_edits)
 {
     const size_t distance = size <= NEAR_WORD_MAX ? edits(name, word, size) : SIZE_MAX;
     if (distance >= *best_edits || distance >= size) return false;
@@ -163,7 +161,7 @@ bool is_nearer(const char *name, const char *word, size_t size, size_t *best_edi
 
 static void consider(const char *name, const char *word, size_t size, const char **best, size_t *best_edits)
 {
-    if (is_nearer(name, word, size, best_edits)) *best = name;
+    if (words_is_nearer(name, word, size, best_edits)) *best = name;
 }
 
 static bool has_letter(const char *word, size_t size, char letter)
@@ -173,10 +171,10 @@ static bool has_letter(const char *word, size_t size, char letter)
     return has;
 }
 
-/* rsp for rps: the same letters. */
+/* rsp for rps: a word with the same letters. */
 static const char *same_letters(const char *word, size_t size)
 {
-    for (size_t i = 0; i < LENGTH(rate_words); i++) {
+    for (size_t i = 0; i < WORDS_LENGTH(rate_words); i++) {
         const char *const name = rate_words[i].name;
         bool same = strlen(name) == size;
         for (size_t k = 0; same && k < size; k++)
@@ -186,28 +184,28 @@ static const char *same_letters(const char *word, size_t size)
     return NULL;
 }
 
-const char *nearest_algorithm(const char *word, size_t size)
+const char *words_nearest_algorithm(const char *word, size_t size)
 {
     const char *best = NULL;
     size_t best_edits = NEAR_NOTHING;
     if (size < 3 || size > NEAR_WORD_MAX) return NULL;
     for (int i = 1; i < ALGORITHM_NAMES; i++) {
         if (i != ALGORITHM_UNLIMITED && i != ALGORITHM_NONE)
-            consider(algorithm_text(i), word, size, &best, &best_edits);
+            consider(words_algorithm_name(i), word, size, &best, &best_edits);
     }
-    for (size_t i = 0; i < LENGTH(aliases); i++) consider(aliases[i].name, word, size, &best, &best_edits);
+    for (size_t i = 0; i < WORDS_LENGTH(aliases); i++) consider(aliases[i].name, word, size, &best, &best_edits);
     return best;
 }
 
-const char *nearest_word(const char *word, size_t size)
+const char *words_nearest(const char *word, size_t size)
 {
     const char *best = NULL;
     size_t best_edits = NEAR_NOTHING;
     if (size < 3 || size > NEAR_WORD_MAX) return NULL;
     if (same_letters(word, size) != NULL) return same_letters(word, size);
-    for (int i = 0; i < OPTIONS; i++) consider(option_row(i)->name, word, size, &best, &best_edits);
-    for (int i = 1; i < ALGORITHM_NAMES; i++) consider(algorithm_text(i), word, size, &best, &best_edits);
-    for (size_t i = 0; i < LENGTH(periods); i++) {
+    for (int i = 0; i < OPTIONS; i++) consider(option_at(i)->name, word, size, &best, &best_edits);
+    for (int i = 1; i < ALGORITHM_NAMES; i++) consider(words_algorithm_name(i), word, size, &best, &best_edits);
+    for (size_t i = 0; i < WORDS_LENGTH(periods); i++) {
         if (strlen(periods[i].name) > 2) consider(periods[i].name, word, size, &best, &best_edits);
     }
     consider("concurrent", word, size, &best, &best_edits);

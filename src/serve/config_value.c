@@ -90,7 +90,7 @@ bool texts_open(struct read *read, struct texts *texts, size_t room)
 uint32_t texts_number(struct texts *texts, struct slice text, bool *fresh)
 {
     static const struct secret known = {{0, 0}};
-    uint64_t at = siphash_1_3(&known, text.bytes, text.size) & texts->mask;
+    uint64_t at = hash_siphash_1_3(&known, text.bytes, text.size) & texts->mask;
     for (; texts->place[at] != 0; at = (at + 1) & texts->mask) {
         const uint32_t number = texts->place[at] - 1;
         *fresh = false;
@@ -256,7 +256,7 @@ bool value_count(struct read *read, const struct where *where, const struct node
     uint64_t *number = into;
     if (!is_text(read, where, value, expected)) return false;
     if (!read_number(value->text, number, &letters)) return wrong(read, where, value, expected);
-    const uint64_t factor = letters.size != 0 ? find_suffix(letters.bytes, letters.size) : 1;
+    const uint64_t factor = letters.size != 0 ? words_find_suffix(letters.bytes, letters.size) : 1;
     return times(number, factor) ? true : wrong(read, where, value, expected);
 }
 
@@ -268,7 +268,7 @@ bool value_bytes(struct read *read, const struct where *where, const struct node
     if (!is_text(read, where, value, expected)) return false;
     if (!read_number(value->text, number, &letters)) return wrong(read, where, value, expected);
     if (letters.size != 0 && letters.bytes[letters.size - 1] == 'B') letters.size--;
-    const uint64_t factor = letters.size != 0 ? find_suffix(letters.bytes, letters.size) : 1;
+    const uint64_t factor = letters.size != 0 ? words_find_suffix(letters.bytes, letters.size) : 1;
     return times(number, factor) ? true : wrong(read, where, value, expected);
 }
 
@@ -279,5 +279,5 @@ bool value_time(struct read *read, const struct where *where, const struct node 
     uint64_t *number = into;
     if (!is_text(read, where, value, expected)) return false;
     if (!read_number(value->text, number, &letters)) return wrong(read, where, value, expected);
-    return times(number, find_period(letters.bytes, letters.size)) ? true : wrong(read, where, value, expected);
+    return times(number, words_find_period(letters.bytes, letters.size)) ? true : wrong(read, where, value, expected);
 }

@@ -130,7 +130,9 @@ static uint32_t mark_of(const struct plans *plans, const weir_plan *plan)
 {
     char canonical[2 * POLICY_TEXT_MAX];
     const size_t size = weir_plan_text(plan, canonical, sizeof canonical);
-    return (uint32_t)siphash_1_3(&plans->secret, canonical, size < sizeof canonical ? size : sizeof canonical - 1) | 1;
+    return (uint32_t)hash_siphash_1_3(&plans->secret, canonical,
+                                      size < sizeof canonical ? size : sizeof canonical - 1) |
+           1;
 }
 
 /* The plan is read before it takes another's place, so that texts in error put nothing out. */

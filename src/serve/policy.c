@@ -52,7 +52,7 @@ static struct policy_index *index_open(uint64_t count)
 
 static uint64_t index_hash(const struct policy_index *index, struct slice key)
 {
-    return siphash_1_3(&index->secret, key.bytes, key.size);
+    return hash_siphash_1_3(&index->secret, key.bytes, key.size);
 }
 
 static void index_add(struct policy_index *index, struct slice key, uint32_t number)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   ask.c - from a question to the core's functions.
-
-   May touch: its arguments.  Promises: the same answer in every home.  Leaves to others: that nobody else touches the
-   state meanwhile. */
+   From a call to the core's functions, in the same way for every home of a state. */
 #include "share/ask.h"
 
 static bool count_refused(struct rules rules)

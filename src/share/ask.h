@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   ask.h - one question, the same for every home of a state. */
+   One call, the same for every home of a state. */
 #ifndef WEIR_SHARE_ASK_H
 #define WEIR_SHARE_ASK_H
 
@@ -11,17 +11,17 @@
 
 struct ask {
     uint64_t now_ns, wait_max_ns, cost;
-    const uint64_t *each; /* a cost for each limit, or NULL: cost for all */
-    uint64_t *end;        /* filled with an end for each limit; may be NULL */
-    struct undo *undo;    /* filled, but by a log; may be NULL */
-    bool some;            /* cost is a maximum: as many as pass now */
-    bool peek;            /* answers, and takes nothing */
-    bool charge;          /* takes whatever the balance */
-    bool again;           /* the schedule has gone on by these permits already: their start was lost */
-    bool uncounted;       /* a refusal is not counted, though others are: the caller goes on waiting */
+    const uint64_t *each; /* a cost for each limit, or NULL: `cost` for all of them */
+    uint64_t *end;        /* filled with the end for each limit; may be NULL */
+    struct undo *undo;    /* filled, except by a log; may be NULL */
+    bool some;            /* cost is a maximum: take as many as pass now */
+    bool peek;            /* decides, but takes nothing */
+    bool charge;          /* takes the cost whatever the balance is */
+    bool again;           /* the schedule includes these permits already: their start was missed */
+    bool uncounted;       /* do not count a refusal: the caller goes on waiting */
 };
 
-/* Asks it of a state that holds still. */
+/* Decides by a state that nothing else accesses meanwhile. */
 void ask_rules(struct rules rules, uint64_t *state, const struct ask *ask, weir_decision *decision);
 
 #endif

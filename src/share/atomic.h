@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   atomic.h - the only seam to the hardware's atomics.
+   The only place that uses the hardware's atomics.  Each call is one step of C11's memory model, with the memory order
+   that its name says.
 
-   May touch: the word it is given.  Promises: each call is one step of C11's memory model, in the order its name says.
-   Leaves to others: what the words mean.  The interleaving explorer (test/explore) replaces exactly this file, so that
-   it runs the very sources of this room; a new primitive here needs its twin there. */
+   The interleaving explorer (test/explore) replaces exactly this file, and so runs the very sources of this component.
+   A new primitive here needs its counterpart there. */
 #ifndef WEIR_SHARE_ATOMIC_H
 #define WEIR_SHARE_ATOMIC_H
 
@@ -17,7 +17,7 @@
 #define ATOM_PAUSE() ((void)0)
 #endif
 
-/* gcc takes a function that only prefetches for one without effect and drops the call, unless it must inline it. */
+/* gcc considers a function that only prefetches to have no effect and drops the call, unless it must inline it. */
 #if defined(__GNUC__)
 #define ATOM_PREFETCH(address) __builtin_prefetch(address, 1)
 #define ATOM_INLINE inline __attribute__((always_inline))
@@ -26,11 +26,18 @@
 #define ATOM_INLINE inline
 #endif
 
+/* On i386 clang's macro speaks of integers that are not aligned to their size; these are. */
+#if defined(__clang__)
+#define ATOM_LOCK_FREE __atomic_always_lock_free(sizeof(uint64_t), 0)
+#else
+#define ATOM_LOCK_FREE (ATOMIC_LLONG_LOCK_FREE == 2)
+#endif
+
 struct atom {
     _Atomic uint64_t value;
 };
 
-_Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "weir needs 64-bit atomics without locks");
+_Static_assert(_Alignof(struct atom) == sizeof(uint64_t) && ATOM_LOCK_FREE, "weir needs 64-bit atomics without locks");
 
 static inline uint64_t atom_load(const struct atom *atom)
 {
@@ -52,14 +59,15 @@ static inline void atom_store_release(struct atom *atom, uint64_t value)
     atomic_store_explicit(&atom->value, value, memory_order_release);
 }
 
-/* Compare and swap: true when *expected was there and is replaced; false fills *expected with what was there. */
+/* Compare and swap: returns true if the value was *expected and is replaced; otherwise false, with the value in
+   *expected. */
 static inline bool atom_swap(struct atom *atom, uint64_t *expected, uint64_t desired)
 {
     return atomic_compare_exchange_strong_explicit(&atom->value, expected, desired, memory_order_acq_rel,
                                                    memory_order_acquire);
 }
 
-/* The same, and in one order with every other call that says full. */
+/* The same, sequentially consistent with every other call that says `full`. */
 static inline bool atom_swap_full(struct atom *atom, uint64_t *expected, uint64_t desired)
 {
     return atomic_compare_exchange_strong_explicit(&atom->value, expected, desired, memory_order_seq_cst,
@@ -71,7 +79,7 @@ static inline uint64_t atom_load_full(const struct atom *atom)
     return atomic_load_explicit(&atom->value, memory_order_seq_cst);
 }
 
-/* Adds, relaxed; returns what was there before. */
+/* Adds with relaxed order; returns the previous value. */
 static inline uint64_t atom_add(struct atom *atom, uint64_t more)
 {
     return atomic_fetch_add_explicit(&atom->value, more, memory_order_relaxed);
@@ -87,13 +95,13 @@ static inline void atom_fence_full(void)
     atomic_thread_fence(memory_order_seq_cst);
 }
 
-/* Asks the processor for a line that will be written soon.  Changes nothing. */
+/* Prefetches a cache line that will be written soon.  It has no other effect. */
 static ATOM_INLINE void atom_prefetch(const void *address)
 {
     ATOM_PREFETCH(address);
 }
 
-/* Tells the processor that this is a spin.  Changes nothing. */
+/* Tells the processor that this is a spin loop.  It has no other effect. */
 static inline void atom_pause(void)
 {
     ATOM_PAUSE();

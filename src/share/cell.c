@@ -1,47 +1,31 @@
 /* SPDX-License-Identifier: MIT
-   cell.c - a few words under a short lock, in process.
+   A few words under a short lock, within a process.
 
-   Several limits that hold together, or an algorithm of several words, change as one: with a lock that is held for some
-   tens of ns, all or nothing costs nothing extra.  A caller who finds it held spins a little and then yields, since the
-   holder may have lost its processor.  A lease in front takes the contention away. */
+   Several limits that hold together, or an algorithm of several words, have to change as one.  Under a lock that is
+   held for some tens of ns that costs nothing extra.  A caller that finds the lock taken spins a little and then
+   yields, since the holder may have been preempted.  A lease in front of the cell avoids the contention. */
 #include "share/cell.h"
 
 #include <string.h>
 
 #include "core/clock.h"
+#include "share/lock.h"
 
-enum { SPINS_BEFORE_YIELD = 100, UNREAD_MAX = 64 };
-
-static void lock(struct cell *cell)
-{
-    uint64_t expected = 0;
-    for (unsigned turn = 1; !atom_swap(&cell->lock, &expected, 1); turn++) {
-        while (atom_load(&cell->lock) != 0) {
-            if (turn++ % SPINS_BEFORE_YIELD == 0) cell->yield();
-            else atom_pause();
-        }
-        expected = 0;
-    }
-}
-
-static void unlock(struct cell *cell)
-{
-    atom_store_release(&cell->lock, 0);
-}
+enum { UNREAD_MAX = 64 };
 
 static struct rules rules_of(const struct cell_content *content)
 {
     return (struct rules){content->rule, content->count};
 }
 
-/* [locked] Permits in leases.  Of one limit only: lists have none. */
+/* [locked] Permits in leases, of a single limit: lists have no leases. */
 static uint64_t out_of(const struct cell *cell)
 {
     return cell->content.count == 1 ? atom_load_acquire(cell->out) : 0;
 }
 
 /* [locked] */
-static void hold(struct cell *cell, uint64_t now_ns)
+static void cell_hold_leases(struct cell *cell, uint64_t now_ns)
 {
     const uint64_t out = out_of(cell);
     if (out != 0) lease_hold(cell->content.rule, cell->content.state, now_ns, out);
@@ -70,8 +54,8 @@ static void shift_all(const struct cell_content *content, uint64_t permits, bool
     }
 }
 
-/* [locked] Between giving the permits back to the schedule and taking them nobody else may get them: they are due when
-   they were. */
+/* [locked] Returns the permits to the schedule and takes them again, due when they were.  No other caller can get them
+   in between. */
 static __attribute__((noinline)) void ask_again(const struct cell_content *content, const struct ask *ask,
                                                 weir_decision *decision)
 {
@@ -99,28 +83,28 @@ void cell_ask(struct cell_content *content, uint64_t out, const struct ask *ask,
     undo_end(rules, content->state, ask->undo);
 }
 
-/* Whoever waits for a change that is under way does so without the lock. */
-static bool enter(struct cell *cell)
+/* A caller that waits for a change in progress does so without the lock. */
+static bool cell_enter(struct cell *cell)
 {
     if (!cell_is_filled(cell)) return false;
-    lock(cell);
+    lock_take(&cell->lock, cell->yield);
     if (cell->content.count != 0) return true;
-    unlock(cell);
+    lock_release(&cell->lock);
     return false;
 }
 
 bool cell_decide(struct cell *cell, const struct ask *ask, weir_decision *decision)
 {
-    if (!enter(cell)) return false;
+    if (!cell_enter(cell)) return false;
     if (ask->undo != NULL) cell_ask(&cell->content, out_of(cell), ask, decision);
     else ask_content(&cell->content, out_of(cell), ask, decision);
-    unlock(cell);
+    lock_release(&cell->lock);
     return true;
 }
 
 bool cell_decide_unread(struct cell *cell, const struct ask *ask, weir_decision *decision)
 {
-    if (!enter(cell)) return false;
+    if (!cell_enter(cell)) return false;
     const struct rules rules = rules_of(&cell->content);
     const struct algorithm *algorithm = algorithm_of(rules.rule);
     uint64_t seen = 0;
@@ -132,79 +116,79 @@ bool cell_decide_unread(struct cell *cell, const struct ask *ask, weir_decision 
         as_seen.now_ns = ns_ceil(rules.rule, seen);
         ask_rules(rules, cell->content.state, &as_seen, decision);
     }
-    unlock(cell);
+    lock_release(&cell->lock);
     return known;
 }
 
 bool cell_peek_limit(struct cell *cell, int limit, const struct ask *ask, weir_decision *decision)
 {
-    if (!enter(cell)) return false;
+    if (!cell_enter(cell)) return false;
     const struct rules rules = rules_of(&cell->content);
-    hold(cell, ask->now_ns);
+    cell_hold_leases(cell, ask->now_ns);
     if (limit < rules.count) {
         const struct rules one = {&rules.rule[limit], 1};
         ask_rules(one, cell->content.state + words_before(rules, limit), ask, decision);
         decision->limit = (uint32_t)limit;
     }
-    unlock(cell);
+    lock_release(&cell->lock);
     return true;
 }
 
 bool cell_settle(struct cell *cell, uint64_t now_ns, const weir_decision *decision, const uint64_t cost[],
                  const uint64_t actual[], const uint64_t end[])
 {
-    if (!enter(cell)) return false;
+    if (!cell_enter(cell)) return false;
     struct cell_content *content = &cell->content;
     uint64_t used[WEIR_LIMITS_MAX];
-    hold(cell, now_ns);
+    cell_hold_leases(cell, now_ns);
     for (int i = 0; i < content->count; i++) {
-        /* Made before the limits were changed: nothing is given back. */
+        /* Decided before the limits were changed: nothing is given back. */
         const bool foreign = content->rule[0].generation != (uint32_t)decision->reserved;
         used[i] = foreign && actual[i] < cost[i] ? cost[i] : actual[i];
     }
     settle(rules_of(content), content->state, now_ns, decision, cost, used, end);
-    unlock(cell);
+    lock_release(&cell->lock);
     return true;
 }
 
 bool cell_shift(struct cell *cell, int64_t permits)
 {
-    if (!enter(cell)) return false;
+    if (!cell_enter(cell)) return false;
     shift_all(&cell->content, permits < 0 ? 0 - (uint64_t)permits : (uint64_t)permits, permits < 0);
-    unlock(cell);
+    lock_release(&cell->lock);
     return true;
 }
 
 bool cell_trade(struct cell *cell, const struct trade *trade, struct lease_slice *slice)
 {
     *slice = (struct lease_slice){.permits = 0};
-    if (!enter(cell)) return false;
+    if (!cell_enter(cell)) return false;
     const struct cell_content *content = &cell->content;
     if (content->count == 1) {
         *slice = lease_trade(content->rule, content->state, trade, atom_load_acquire(cell->out));
     }
     if (slice->permits > trade->held) lease_more(cell->out, slice->permits - trade->held);
     if (slice->permits < trade->held) lease_fewer(cell->out, trade->held - slice->permits);
-    unlock(cell);
+    lock_release(&cell->lock);
     return true;
 }
 
 void cell_close(struct cell *cell, struct cell_content *content)
 {
-    lock(cell);
+    lock_take(&cell->lock, cell->yield);
     *content = cell->content;
     cell->content.count = 0;
     cell->content.state = NULL;
     atom_store(&cell->filled, 0);
-    unlock(cell);
+    lock_release(&cell->lock);
 }
 
 void cell_open_with(struct cell *cell, const struct cell_content *content)
 {
-    lock(cell);
+    lock_take(&cell->lock, cell->yield);
     cell->content = *content;
     atom_store(&cell->filled, content->count != 0);
-    unlock(cell);
+    lock_release(&cell->lock);
 }
 
 void cell_carry(const struct cell_content *from, const struct cell_content *to, uint64_t now_ns, weir_carry carry)
@@ -225,18 +209,18 @@ void cell_carry(const struct cell_content *from, const struct cell_content *to, 
 
 void cell_hold(struct cell *cell)
 {
-    lock(cell);
+    lock_take(&cell->lock, cell->yield);
 }
 
 void cell_let_go(struct cell *cell)
 {
-    unlock(cell);
+    lock_release(&cell->lock);
 }
 
 bool cell_look(struct cell *cell, void (*look)(const struct cell_content *content, void *context), void *context)
 {
-    if (!enter(cell)) return false;
+    if (!cell_enter(cell)) return false;
     look(&cell->content, context);
-    unlock(cell);
+    lock_release(&cell->lock);
     return true;
 }

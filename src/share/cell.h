@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   cell.h - the states of several limits, or of one that needs several words, under one short lock.
-
-   See cell.c. */
+   The states of several limits, or of one that needs several words, under one short lock. */
 #ifndef WEIR_SHARE_CELL_H
 #define WEIR_SHARE_CELL_H
 
@@ -15,7 +13,7 @@
 struct cell_content {
     struct rule rule[WEIR_LIMITS_MAX];
     uint64_t *state; /* borrowed: as many words as the rules need */
-    int count;       /* 0: the state lives elsewhere */
+    int count;       /* 0: the state is stored elsewhere */
     uint64_t asked;  /* calls that may wait */
 };
 
@@ -24,12 +22,12 @@ struct cell {
     void (*yield)(void);
     struct atom *out;   /* borrowed: permits in leases, see lease.c */
     uint64_t unread;    /* calls in a row that were decided without the clock */
-    struct atom filled; /* 1: a state is here; 0 is read without the lock */
+    struct atom filled; /* 1: the state is here; 0 is read without the lock */
     uint64_t alone[3];
     struct cell_content content;
 };
 
-/* [one thread] Opens an empty cell.  out is borrowed; yield gives the processor to others. */
+/* [one thread] Opens an empty cell.  `out` is borrowed; `yield` gives up the processor. */
 void cell_open(struct cell *cell, struct atom *out, void (*yield)(void));
 
 static inline bool cell_is_filled(const struct cell *cell)
@@ -37,41 +35,42 @@ static inline bool cell_is_filled(const struct cell *cell)
     return atom_load(&cell->filled) != 0;
 }
 
-/* These answer false when the state lives elsewhere. */
+/* These return false if the state is stored elsewhere. */
 bool cell_decide(struct cell *cell, const struct ask *ask, weir_decision *decision);
 
-/* Without the clock where the state knows enough, so many times in a row at most.  False: read it, and ask again. */
+/* cell_decide without the clock if the state knows enough, up to a number of times in a row.  False: read the clock and
+   call cell_decide. */
 bool cell_decide_unread(struct cell *cell, const struct ask *ask, weir_decision *decision);
 bool cell_peek_limit(struct cell *cell, int limit, const struct ask *ask, weir_decision *decision);
 bool cell_settle(struct cell *cell, uint64_t now_ns, const weir_decision *decision, const uint64_t cost[],
                  const uint64_t actual[], const uint64_t end[]);
 
-/* Moves the schedules alone by so many permits: on, where operations are dropped; back, where they are still to come.
-   What may start at once stays as it is. */
+/* Moves only the schedules by this many permits: forward if operations are dropped, back if they are still to come.
+   What may start at once is unchanged. */
 bool cell_shift(struct cell *cell, int64_t permits);
 
-/* Gives permits of a lease back and takes others, see lease.h; of several limits none are to be had. */
+/* Returns permits of a lease and takes others, see lease.h; with several limits there are none to take. */
 bool cell_trade(struct cell *cell, const struct trade *trade, struct lease_slice *slice);
 
 /* ---- setters, one at a time ---- */
 
-/* Takes all out: until cell_open_with the cell is empty, and what was in it is plain memory of whoever closed it. */
+/* Takes the content out.  Until cell_open_with the cell is empty, and the content is plain memory of the thread that
+   closed it. */
 void cell_close(struct cell *cell, struct cell_content *content);
 void cell_open_with(struct cell *cell, const struct cell_content *content);
 
-/* cell_decide without a cell, while so many permits of its limit are in leases; 0 for a list, which has none.
-   ask->undo is not NULL. */
+/* cell_decide without a cell, while `out` permits of its limit are in leases; 0 for a list.  ask->undo is not NULL. */
 void cell_ask(struct cell_content *content, uint64_t out, const struct ask *ask, weir_decision *decision);
 
-/* Carries over what there is at now_ns to the rules of `to`, whose clocks are set and whose state is zeroed; nothing
-   when the algorithms are others. */
+/* Carries the state at now_ns over to the rules of `to`, whose clocks are set and whose state is zeroed.  Does nothing
+   if the algorithms differ. */
 void cell_carry(const struct cell_content *from, const struct cell_content *to, uint64_t now_ns, weir_carry carry);
 
-/* Until it is let go of nobody gets in. */
+/* Locks the cell until cell_let_go. */
 void cell_hold(struct cell *cell);
 void cell_let_go(struct cell *cell);
 
-/* Shows what is in the cell, which holds still meanwhile; false when it is empty. */
+/* Passes the content to `look` under the lock; false if the cell is empty. */
 bool cell_look(struct cell *cell, void (*look)(const struct cell_content *content, void *context), void *context);
 
 #endif

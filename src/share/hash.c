@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT
-   hash.c - SipHash-1-3 (Aumasson, Bernstein 2012): one round for each word of the message, three at the end.
+   SipHash-1-3 (Aumasson, Bernstein 2012): one round for each word of the message, three at the end.
 
-   A key comes from outside.  With a hash that anybody can compute, a sender finds keys that fall into one bucket of a
-   table, or that another key is taken for.  SipHash is a pseudo-random function of its secret; with 1 and 3 rounds it
-   is what Rust, Python and Linux have in their tables.
+   Keys come from outside.  With a hash that anyone can compute, a client could choose keys that fall into one bucket of
+   a table, or that are taken for another key.  SipHash is a pseudo-random function of its secret; with 1 and 3 rounds
+   it is what Rust, Python and Linux use in their hash tables.
 
-   What is hashed, in words of the lowest byte first:
+   The message, in little-endian words:
 
        | bytes 0..7 | bytes 8..15 | ... | the rest of the bytes, zeros, and in the highest byte the size |
 
-   A salt goes behind the bytes as eight more.  The size counts them, and they are always eight, so no two pairs of key
-   and salt are hashed alike.
+   A salt is appended to the bytes as eight more.  The size counts them, and there are always eight, so no two pairs of
+   key and salt give the same message.
 
-   May touch: the bytes it is given.  Promises: what is published, on any order of bytes in memory; no time that depends
-   on the values.  Leaves to others: where a secret comes from, and to keep it. */
+   The result is the same on every byte order, and the time does not depend on the values. */
 #include "share/hash.h"
 
-enum { WORD_SIZE = 8, WORD_BITS = 64, BYTE_BITS = 8, SIZE_SHIFT = 56, ROUNDS_AT_END = 3 };
+enum { WORD_SIZE = 8, WORD_BITS = 64, HASH_BYTE_BITS = 8, SIZE_SHIFT = 56, ROUNDS_AT_END = 3 };
 
 struct sip {
     uint64_t a, b, c, d;
@@ -66,34 +65,35 @@ static inline uint64_t sip_end(struct sip *sip)
     return sip->a ^ sip->b ^ sip->c ^ sip->d;
 }
 
-/* Compilers make one load of it. */
-static inline uint64_t word_at(const unsigned char *byte)
+/* Compilers turn this into one load. */
+static inline uint64_t hash_word_at(const unsigned char *byte)
 {
     return (uint64_t)byte[0] | (uint64_t)byte[1] << 8 | (uint64_t)byte[2] << 16 | (uint64_t)byte[3] << 24 |
            (uint64_t)byte[4] << 32 | (uint64_t)byte[5] << 40 | (uint64_t)byte[6] << 48 | (uint64_t)byte[7] << 56;
 }
 
-/* The bytes behind the last whole word: of a long message cut out of its last eight bytes, which is one load. */
-static inline uint64_t rest_of(const unsigned char *bytes, size_t size)
+/* The bytes after the last whole word; of a long message they are shifted out of its last eight bytes, which is one
+   load. */
+static inline uint64_t hash_rest_of(const unsigned char *bytes, size_t size)
 {
     const unsigned rest = (unsigned)(size % WORD_SIZE);
     if (rest == 0) return 0;
-    if (size > WORD_SIZE) return word_at(bytes + size - WORD_SIZE) >> (WORD_BITS - rest * BYTE_BITS);
+    if (size > WORD_SIZE) return hash_word_at(bytes + size - WORD_SIZE) >> (WORD_BITS - rest * HASH_BYTE_BITS);
     uint64_t word = 0;
-    for (unsigned i = 0; i < rest; i++) word |= (uint64_t)bytes[i] << (i * BYTE_BITS);
+    for (unsigned i = 0; i < rest; i++) word |= (uint64_t)bytes[i] << (i * HASH_BYTE_BITS);
     return word;
 }
 
 static inline void sip_words(struct sip *sip, const unsigned char *bytes, size_t size)
 {
-    for (size_t at = 0; size - at >= WORD_SIZE; at += WORD_SIZE) sip_word(sip, word_at(bytes + at));
+    for (size_t at = 0; size - at >= WORD_SIZE; at += WORD_SIZE) sip_word(sip, hash_word_at(bytes + at));
 }
 
-uint64_t siphash_1_3(const struct secret *secret, const void *bytes, size_t size)
+uint64_t hash_siphash_1_3(const struct secret *secret, const void *bytes, size_t size)
 {
     struct sip sip = sip_begin(secret);
     sip_words(&sip, bytes, size);
-    sip_word(&sip, rest_of(bytes, size) | (uint64_t)size << SIZE_SHIFT);
+    sip_word(&sip, hash_rest_of(bytes, size) | (uint64_t)size << SIZE_SHIFT);
     return sip_end(&sip);
 }
 
@@ -101,9 +101,9 @@ uint64_t hash_key(const struct secret *secret, const void *bytes, size_t size, u
 {
     struct sip sip = sip_begin(secret);
     sip_words(&sip, bytes, size);
-    const unsigned rest_bits = (unsigned)(size % WORD_SIZE) * BYTE_BITS;
-    const uint64_t above = rest_bits == 0 ? 0 : salt >> (WORD_BITS - rest_bits); /* what the rest pushes out */
-    sip_word(&sip, rest_of(bytes, size) | salt << rest_bits);
+    const unsigned rest_bits = (unsigned)(size % WORD_SIZE) * HASH_BYTE_BITS;
+    const uint64_t above = rest_bits == 0 ? 0 : salt >> (WORD_BITS - rest_bits); /* what does not fit */
+    sip_word(&sip, hash_rest_of(bytes, size) | salt << rest_bits);
     sip_word(&sip, above | (uint64_t)(size + sizeof salt) << SIZE_SHIFT);
     return sip_end(&sip);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
-   hash.h - SipHash-1-3: the identity of a key that comes from outside.
-
-   Who does not know the secret cannot find keys that share an identity or a bucket.  See hash.c. */
+   SipHash-1-3: the identity of a key that comes from outside.  Without the secret no one can find keys that share an
+   identity or a bucket. */
 #ifndef WEIR_SHARE_HASH_H
 #define WEIR_SHARE_HASH_H
 
@@ -12,10 +11,10 @@ struct secret {
     uint64_t word[2];
 };
 
-/* salt is hashed behind the key, so one key has an identity for each limit of a text. */
+/* The salt is hashed after the key, so one key has an identity for each limit of a plan. */
 uint64_t hash_key(const struct secret *secret, const void *bytes, size_t size, uint64_t salt);
 
-/* SipHash-1-3 as published: of the bytes alone. */
-uint64_t siphash_1_3(const struct secret *secret, const void *bytes, size_t size);
+/* SipHash-1-3 as published, of the bytes alone. */
+uint64_t hash_siphash_1_3(const struct secret *secret, const void *bytes, size_t size);
 
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
-   histogram.c - a log-linear histogram, after HdrHistogram.
+   A log-linear histogram, after HdrHistogram.
 
        value    0 .. 127 | 128 .. 255 | 256 .. 511 | ...          row r > 0 holds 2^(r+6) .. 2^(r+7) - 1
        row          0    |     1      |     2      |              in 128 buckets of 2^(r-1) values
 
-   May touch: the histogram.  Promises: a quantile is at most 1/128 above the true one, never below.  Leaves to others:
-   units, mutual exclusion. */
+   A quantile is at most 1/128 above the true one, and never below it. */
 #include "share/histogram.h"
 
 static unsigned row_of(uint64_t value)
@@ -15,7 +14,7 @@ static unsigned row_of(uint64_t value)
     return row;
 }
 
-static unsigned bucket_of(uint64_t value)
+static unsigned histogram_bucket(uint64_t value)
 {
     const unsigned row = row_of(value);
     const unsigned within = row == 0 ? (unsigned)value : (unsigned)(value >> (row - 1)) & ((1U << HISTOGRAM_BITS) - 1);
@@ -32,7 +31,7 @@ static uint64_t last_value_of(unsigned bucket)
 
 void histogram_add(struct histogram *histogram, uint64_t value)
 {
-    histogram->count[bucket_of(value)]++;
+    histogram->count[histogram_bucket(value)]++;
     histogram->total++;
     if (value > histogram->max) histogram->max = value;
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   histogram.h - how often each value came, to within 1/128 of the value, in fixed memory.
-
-   See histogram.c. */
+   How often each value occurred, to within 1/128 of the value, in fixed memory. */
 #ifndef WEIR_SHARE_HISTOGRAM_H
 #define WEIR_SHARE_HISTOGRAM_H
 
@@ -21,8 +19,8 @@ struct histogram {
 
 void histogram_add(struct histogram *histogram, uint64_t value);
 
-/* The value that `parts_per_thousand` of all do not exceed, rounded up to its bucket's end, never above the maximum; 0
-   when empty. */
+/* The value that `parts_per_thousand` of all values do not exceed, rounded up to the end of its bucket but never above
+   the maximum; 0 when empty. */
 uint64_t histogram_quantile(const struct histogram *histogram, uint64_t parts_per_thousand);
 
 #endif

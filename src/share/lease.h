@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   lease.h - permits taken along, to be spent one by one without asking anybody.
-
-   See lease.c. */
+   Permits that a thread takes in advance, and spends one by one without touching shared state. */
 #ifndef WEIR_SHARE_LEASE_H
 #define WEIR_SHARE_LEASE_H
 
@@ -11,36 +9,37 @@
 #include "share/ask.h"
 #include "share/atomic.h"
 
-/* What a holder gives back and what he wants for it, in one step. */
+/* What a holder gives back and what it takes, in one step. */
 struct trade {
-    uint64_t now_ns;     /* read after he spent his last permit, before the state is looked at */
-    uint64_t ahead_ns;   /* permits that start up to so long after now will do, where a schedule is kept */
-    uint64_t held;       /* so many go back, ... */
-    uint64_t unused;     /* ... of which nobody has spent so many; */
+    uint64_t now_ns;     /* read after the holder spent its last permit, before the state is read */
+    uint64_t ahead_ns;   /* with a schedule, permits may start this long after now */
+    uint64_t held;       /* permits that it held, all given back, ... */
+    uint64_t unused;     /* ... and how many of them were not spent; */
     uint64_t end;        /* where the last of them ended, */
-    uint32_t generation; /* under which rule */
-    uint64_t want;       /* at most so many are wanted for them; 0: none */
+    uint32_t generation; /* and under which rule */
+    uint64_t want;       /* the most it wants in exchange; 0: none */
 };
 
-/* What he gets: permits to be spent between their starts and the next trade. */
+/* What it gets: permits that may be spent between their starts and the next trade. */
 struct lease_slice {
     uint64_t permits; /* 0: none */
     uint64_t first_ns, last_ns;
     uint64_t due_ns; /* when the first was due; 0: there is no schedule */
-    uint64_t end;    /* of the last one's slot, in ticks */
+    uint64_t end;    /* end of the last permit's slot, in ticks */
     uint32_t generation;
     uint8_t scale; /* a permit is 2^scale ticks */
 };
 
-/* A state that holds still, while so many permits are out, those held included. */
+/* Forgets saved-up permits while `out` are out, including those that the caller holds.  Nothing else accesses the state
+   meanwhile. */
 void lease_hold(const struct rule *rule, uint64_t *state, uint64_t now_ns, uint64_t out);
 
-/* How long a call may wait beside them for a start that is told to it now: as long as it would, or not at all. */
+/* How long a call may wait for a start while `out` permits are out: its own wait_max_ns, or 0. */
 uint64_t lease_wait_max_ns(const struct rule *rule, uint64_t out, const struct ask *ask);
 
 struct lease_slice lease_trade(const struct rule *rule, uint64_t *state, const struct trade *trade, uint64_t out);
 
-/* Of `out`, the permits that are in leases: more are told before the state says so, fewer after. */
+/* `out` counts the permits in leases: it is raised before the state says so, and lowered after. */
 static inline void lease_more(struct atom *out, uint64_t permits)
 {
     atom_add(out, permits);

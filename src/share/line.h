@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
-   line.h - what different threads write lies on different cache lines, or each write would take it from all others.
-
-   May touch: nothing, it is a number. */
+   The size of a cache line.  Data that different threads write is on different lines, or each write would take the line
+   from all others. */
 #ifndef WEIR_SHARE_LINE_H
 #define WEIR_SHARE_LINE_H
 

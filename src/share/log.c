@@ -1,60 +1,61 @@
 /* SPDX-License-Identifier: MIT
-   log.c - at most N in any time W, exactly: the stamps of the last calls, asked and written without a lock.
+   At most N permits in any time W, exactly: the timestamps of the last calls, read and written without a lock.
 
-   The plain way is a list of stamps under a lock: drop the old ones, count the rest.  But whether one more may pass is
-   said by a single entry, the one N before it: nothing has to be dropped or counted.  So keep a ring of C > N slots and
-   a head, the position that is written next.  N is only a number: it may change at any time.
+   The plain way is a list of timestamps under a lock: drop the old ones, count the rest.  But a single entry decides
+   whether one more may pass, the one N before it: nothing has to be dropped or counted.  So there is a ring of C > N
+   slots and a head, the position that is written next.  N is only a number, and may change at any time.
 
               position - N                        position
        .... | d | . | . | . | . | . | . | newest | v | .....       allowed  <=>  d + W <= now
 
-   Two words have to change, the slot and the head, and whoever changes only one of them may die.
+   Two words have to change, the slot and the head, and a thread may die after it changed only one of them.
 
-       again:  h = head;  v = slot[h];  if v was written in this lap: head h -> h + 1, again      (helps who was faster)
-               d = slot[h - N], newest = slot[h - 1];  if head != h: again                        (the view was whole)
+       again:  h = head;  v = slot[h];  if v was written in this lap: head h -> h + 1, again      (helps the winner)
+               d = slot[h - N], newest = slot[h - 1];  if head != h: again                   (the view was whole)
        DENY    counts if slot[h] is still v, else again
-       ALLOW   swap slot[h]: v -> (lap, max(now, newest)), else again      <- here it is taken
-               swap head: h -> h + 1; if not, somebody helped
+       ALLOW   swap slot[h]: v -> (lap, max(now, newest)), else again      <- linearization point
+               swap head: h -> h + 1; if that fails, another thread helped
 
-   * The slot goes first.  Head first, a caller would decide by a slot that is not written yet, and over-admit.
-   * The lap bit says whether a slot was written in this lap.  Without it, nobody could tell that a caller died between
-     the two swaps, and all would wait for him for ever.
-   * The second look at the head.  Without it, d and v may stem from different laps, and the swap of v would commit
+   * The slot is written first.  If the head were first, another caller would decide by a slot that is not written yet,
+     and too much would pass.
+   * The lap bit says whether a slot was written in this lap.  Without it, no thread could tell that another one died
+     between the two swaps, and all would wait for it for ever.
+   * The head is read a second time.  Otherwise d and v might be from different laps, and the swap of v would commit
      what was decided by a d of long ago.
-   * A stamp is never below the one before it, though clocks of threads are read out of order.  The call itself is
-     decided by its own time: starts as told to callers keep the bound, and so do stamps.  For N + 1 calls in the order
-     of the log, the last one's now >= (stamp of the first) + W >= (start of the first) + W.
+   * A timestamp is never below the one before it, though the clocks of threads are read out of order.  The call itself
+     is decided by its own time: the starts that callers are told keep the bound, and so do the timestamps.  For N + 1
+     calls in the order of the log, the last one's now >= (timestamp of the first) + W >= (start of the first) + W.
 
-   Everything else (costs above 1, a start that lies ahead, charging, giving back, another N or W) is done by whoever
-   holds the head: he sets its `held` bit, and then nobody's second look succeeds.  Somebody may have looked before and
-   not swapped yet.  So the holder replaces v by a number that was never there (VOID); if that fails, somebody was
-   faster, and his entry counts.  See log_held.c.
+   Everything else (costs above 1, a start in the future, charging, giving back, another N or W) is done by a thread
+   that holds the head: it sets the `held` bit, after which no other thread's second read of the head succeeds.  A
+   thread may have made that read before and not swapped yet.  So the holder replaces v by a number that was never there
+   (VOID); if that fails, the other thread was faster, and its entry counts.  See log_held.c.
 
-   Heads: no two are alike, ever, unless nothing happened in between: the serial grows with every entry and with every
-   change of the set of numbers (N, W, ...) that stands beside; two sets take turns, as the rules of word.c do.
+   Heads: no two are ever equal, unless nothing happened in between.  The serial grows with every entry and with every
+   change of the set of numbers (N, W, ...) beside it; two sets take turns, as the rules of word.c do.
 
-   Slots: whoever swaps v must not meet the same v, come back two laps later.  He cannot.  Let S be the stamp in v, the
-   entry at h - C.  What is written at h and after has stamps >= S, since positions never go back so far that those
-   between are gone (log_held.c, give_back).  What stands in this slot two laps later is at h + C, and was decided by
-   the entry N before, which is behind h and so >= S too: its stamp is by W above that.  Only a reset forgets the entry
-   N before; so it raises the floor of stamps above those that were, by 1/64 ns: what is compared with times are whole
-   ns.
+   Slots: a thread that swaps v must not meet the same v again two laps later (ABA), and it cannot.  Let S be the
+   timestamp in v, the entry at h - C.  What is written at h and after has timestamps >= S, since positions never go
+   back so far that those between are gone (log_held.c, log_give_back).  The entry in this slot two laps later is at h +
+   C.  It was decided by the entry N before it, which is after h and so >= S too: its timestamp is W above that.  Only a
+   reset forgets the entry N before; so it raises the floor of timestamps above all earlier ones, by 1/64 ns: only whole
+   ns are compared with times.
 
-   Orders: a view is read relaxed between two looks at the head, the first acquire and the second behind an acquire
-   fence.  All that makes a view untrue is written with release, by somebody who had made or seen a later head: who
-   reads it sees that head at his second look.  Both swaps are acquire-release: an entry is there before the head passes
-   it, and an entry that is seen by who moves the head on is seen by all who see that head.
+   Memory orders: a view is read relaxed between two reads of the head, the first with acquire, the second after an
+   acquire fence.  Everything that invalidates a view is written with release by a thread that had written or read a
+   later head: a thread that reads it sees that head at its second read.  Both swaps are acquire-release: an entry is
+   visible before the head passes it, and an entry that is seen by the thread that advances the head is seen by all
+   threads that see that head.
 
-   May touch: the log.  Promises: at most N permits with starts in any [t, t + W) ([t, t + W] with a closed edge), for
-   the largest N and shortest W in force; cost 1 takes no lock and waits for nobody but a holder.  Leaves to others: the
-   clock, memory, mutual exclusion of setters, gaps and counted refusals (cell.c). */
+   So at most N permits have starts in any [t, t + W) ([t, t + W] with a closed edge), for the largest N and shortest W
+   in force.  A call of cost 1 takes no lock and waits only for a holder of the head. */
 #include "share/log.h"
 
 #include "core/algorithm.h"
 #include "core/decide.h"
 #include "share/log_view.h"
 
-enum { BACK_OFF_AFTER = 2 };
+enum { LOG_BACK_OFF_AFTER = 2 };
 
 static bool still(const struct atom *atom, uint64_t seen)
 {
@@ -62,7 +63,7 @@ static bool still(const struct atom *atom, uint64_t seen)
     return atom_load(atom) == seen;
 }
 
-/* What this view says to a call; *decision as decide() would give it. */
+/* The decision on a call by this view; *decision as decide() would give it. */
 static struct log_call look_up(const struct log_view *view, const struct ask *ask, weir_decision *decision)
 {
     const uint64_t now = log_time(view->log, ask->now_ns);
@@ -78,7 +79,7 @@ static struct log_call look_up(const struct log_view *view, const struct ask *as
     else if (wait_ns > ask->wait_max_ns) decision->retry_ns = wait_ns - ask->wait_max_ns;
     else decision->verdict = WEIR_ALLOW;
     if (decision->verdict != WEIR_ALLOW) {
-        /* The commonest refusal says itself what is left. */
+        /* The most common refusal implies what is left. */
         decision->remaining = cost == 1 ? 0 : log_room(view, now);
         return (struct log_call){.cost = cost, .start = now};
     }
@@ -91,7 +92,7 @@ static struct log_call look_up(const struct log_view *view, const struct ask *as
     return (struct log_call){cost, start, takes, wait_ns != 0};
 }
 
-/* For a call that this log cannot remember: what it would be told that must not wait. */
+/* For a call that this log cannot record: the decision as if it must not wait. */
 static enum log_answer refuse_full(const struct log_view *view, const struct ask *ask, weir_decision *decision)
 {
     struct ask now = *ask;
@@ -111,7 +112,7 @@ static enum log_answer charge_held(struct log_view *view, const struct ask *ask,
     return decision->charged < cost ? LOG_FULL : LOG_HERE;
 }
 
-/* The same question once more, while nobody else can commit. */
+/* The same call again, while no other thread can commit. */
 static enum log_answer decide_held(struct log *log, const struct ask *ask, weir_decision *decision)
 {
     struct log_view view;
@@ -138,7 +139,7 @@ static bool advance(struct log *log, uint64_t head)
 enum log_answer log_decide(struct log *log, const struct ask *ask, weir_decision *decision)
 {
     for (unsigned turn = 0;; turn++) {
-        if (turn > BACK_OFF_AFTER) log_wait(log, turn);
+        if (turn > LOG_BACK_OFF_AFTER) log_wait(log, turn);
         const uint64_t head = atom_load_acquire(&log->head);
         if (head & LOG_CLOSED) return LOG_ELSEWHERE;
         if (head & LOG_HELD) continue;

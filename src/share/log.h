@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   log.h - one limit as a ring of stamps, shared by threads, changeable while in use.
-
-   See log.c. */
+   One limit as a ring of timestamps, shared by threads, changeable while in use. */
 #ifndef WEIR_SHARE_LOG_H
 #define WEIR_SHARE_LOG_H
 
@@ -12,19 +10,20 @@
 #include "core/rule.h"
 #include "share/ask.h"
 #include "share/atomic.h"
+#include "share/line.h"
 
 enum { LOG_SET_WORDS = 8, LOG_CAPACITY_MIN = 64 };
 
-/* What a caller has to know beside the stamps, in the order of the words of a set. */
+/* What a caller needs beside the timestamps, in the order of the words of a set. */
 struct log_set {
-    uint64_t count;      /* N: so many ... */
-    uint64_t span_ns;    /* ... and an entry of this age no longer counts */
+    uint64_t count;      /* N permits ... */
+    uint64_t span_ns;    /* ... and the age at which an entry no longer counts */
     uint64_t base;       /* entries before this position are forgotten */
     uint64_t skew;       /* position = serial - skew */
-    uint64_t floor;      /* no new stamp is below this: see log.c */
-    uint64_t high;       /* no position at or above this was ever written; if below the present one, that one */
+    uint64_t floor;      /* no new timestamp is below this: see log.c */
+    uint64_t high;       /* no position at or above this one and the present one was ever written */
     uint64_t generation; /* of the rule */
-    uint64_t widest;     /* the largest N there ever was: so many entries are kept behind those that wait */
+    uint64_t widest;     /* the largest N ever: so many entries are kept behind those that wait */
 };
 
 /*      line 0            1        2        3             4 ...
@@ -32,51 +31,50 @@ struct log_set {
        written by every    read by all      read by all,    a ring; each written once a lap
        take                                 never written                                    */
 struct log {
-    struct atom head;  /* held:1 | closed:1 | set:1 | serial:61 */
-    struct atom seals; /* how often somebody held it; his to write */
-    uint64_t alone[6];
-    struct atom set[2][LOG_SET_WORDS];
-    uint64_t origin_ns; /* stamps count from here */
-    uint64_t mask;      /* C - 1 */
+    _Alignas(SHARE_LINE) struct atom head; /* held:1 | closed:1 | set:1 | serial:61 */
+    struct atom seals;                     /* how many times the head was held; the holder writes it */
+    _Alignas(SHARE_LINE) struct atom set[2][LOG_SET_WORDS];
+    _Alignas(SHARE_LINE) uint64_t origin_ns; /* timestamps count from here */
+    uint64_t mask;                           /* C - 1 */
     void (*yield)(void);
-    struct log *older; /* whoever made it may chain it here */
-    uint64_t apart[4];
-    struct atom slot[]; /* lap:1 | kind:2 | stamp:61 = ns:55, and 6 bits more, see log.c */
+    struct log *older;                       /* the owner may chain older rings here */
+    _Alignas(SHARE_LINE) struct atom slot[]; /* lap:1 | kind:2 | stamp:61 = ns:55, and 6 bits more, see log.c */
 };
 
-_Static_assert(sizeof(struct log) == 256 && offsetof(struct log, slot) == 256, "no false sharing");
+_Static_assert(sizeof(struct log) == 4 * SHARE_LINE && offsetof(struct log, slot) == 4 * SHARE_LINE,
+               "no false sharing");
 _Static_assert(sizeof(struct log_set) == LOG_SET_WORDS * sizeof(uint64_t), "a set is one cache line");
 
-/* FULL: more would wait than it can remember.  *decision is the denial, but a larger log would allow it; of what was
-   charged or settled up, decision->charged says how much was taken, and a larger log takes the rest. */
+/* FULL: more calls would wait than the ring can hold.  *decision is the denial, but a larger log would allow the call.
+   Of a charge or a settlement, decision->charged says how much was taken, and a larger log takes the rest. */
 enum log_answer { LOG_ELSEWHERE, LOG_HERE, LOG_FULL };
 
-/* Is the state there? */
+/* True if the state is stored here. */
 bool log_is_open(const struct log *log);
 
-/* Can a log serve this rule alone? */
+/* True if a log can serve this rule alone. */
 bool log_fits(const struct rule *rule);
 
-/* As long an entry counts. */
+/* How long an entry counts. */
 uint64_t log_span_ns(const struct rule *rule);
 
-/* Slots for a limit of so many: a power of two, at least LOG_CAPACITY_MIN and above twice the count. */
+/* Slots for a limit of this count: a power of two, at least LOG_CAPACITY_MIN and above twice the count. */
 uint64_t log_capacity(uint64_t count);
 size_t log_size(uint64_t capacity);
 
-/* [one thread] Makes a closed log in zeroed memory of log_size(capacity).  yield gives the processor to others. */
+/* [one thread] Makes a closed log in zeroed memory of log_size(capacity).  `yield` gives up the processor. */
 void log_make(struct log *log, uint64_t capacity, uint64_t now_ns, void (*yield)(void));
 
 enum log_answer log_decide(struct log *log, const struct ask *ask, weir_decision *decision);
 
 enum log_answer log_settle(struct log *log, uint64_t now_ns, weir_decision *decision, uint64_t actual);
 
-/* The time of its last entry; false when there is none. */
+/* The time of the last entry; false when there is none. */
 bool log_last(struct log *log, uint64_t *last_ns);
 
-/* Until when stamps fit; before that it has to be moved. */
+/* The time until which timestamps fit; before that the log has to be moved. */
 uint64_t log_ends_ns(const struct log *log);
 
-/* What a setter does with a closed log is in log_view.h. */
+/* The functions for a setter with a closed log are in log_view.h. */
 
 #endif

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT
-   log_held.c - what is done to a log while nobody else can: several permits, starts that lie ahead, corrections,
-   another limit, another ring.
+   Operations on a log whose head is held, so that no other thread can commit: several permits, starts in the future,
+   corrections, another limit, another ring.
 
-   Whoever holds the head has the ring and the sets to himself.  What he wrote is public when he lets go: a head with a
-   serial that is larger by the entries, or by one if he wrote the other set.  A setter closes the head as well: then
-   others do not wait for him, and look for the state elsewhere.
+   The holder has the ring and the sets to itself.  Its writes become visible when it releases the head: the new serial
+   is larger by the number of entries, or by one if the other set was written.  A setter closes the head as well: then
+   other threads do not wait for it, and look for the state elsewhere.
 
-   Somebody who waits has his entry in the ring already, stamped with his start and marked AHEAD.  Who comes later is
-   decided by the same entries or later ones, so starts stay in the order of the calls.  The ring holds all that wait
-   and twice N entries before them, or else a call that would wait is refused as FULL, and the limiter makes a larger
-   ring.
+   The entry of a waiting call is in the ring already, stamped with its start and marked AHEAD.  A later call is decided
+   by the same entries or later ones, so starts stay in the order of the calls.  The ring has room for all waiting calls
+   and for twice N entries before them; otherwise a call that would wait is refused as FULL, and the limiter makes a
+   larger ring.
 
    Giving back takes entries out, and the later ones move down:
 
        ... 3 3 5 5 7 | 9 9          take out one 5:        ... 3 3 5 7 9 | 9 void
                      position                                          position
 
-   Which of two entries with the same stamp is taken out makes no difference.  What remains is what the log would be,
-   had the call not been made, so the bound holds; but somebody who waits is not moved up.  Positions may go back by
-   so much only that the N entries before are still there: the ring overwrote what is C before `high`.  Here N is the
-   largest there ever was, since it may come back and ask for its entries. */
+   It makes no difference which of two entries with the same timestamp is taken out.  What remains is the log as if the
+   call had not been made, so the bound holds; but waiting calls are not moved up.  Positions may only go back as far as
+   the N entries before are still there: the ring has overwritten what is C before `high`.  Here N is the largest there
+   ever was, since a limit may return to it and need those entries. */
 #include "core/algorithm.h"
 #include "share/log_view.h"
 
@@ -33,7 +33,7 @@ void log_wait(const struct log *log, unsigned turn)
 
 /* ---- holding ---- */
 
-/* With numbers that are never used again. */
+/* Each number is used once. */
 static uint64_t next_void(struct log *log)
 {
     const uint64_t seal = atom_load(&log->seals) + 1;
@@ -59,7 +59,7 @@ bool log_hold(struct log *log, struct log_view *view)
     struct atom *slot = log_slot(view, view->position);
     uint64_t was = atom_load(slot);
     const uint64_t seal = void_entry(view, view->position, next_void(log));
-    /* Behind an entry that was written before the seal nobody can be, as the head was never there. */
+    /* No thread is behind an entry that was written before the seal, as the head was never there. */
     if (log_written(view, was) || !atom_swap(slot, &was, seal)) view->position++;
     return true;
 }
@@ -70,11 +70,11 @@ void log_let_go(const struct log_view *view)
     atom_store_release(&view->log->head, (view->head & LOG_SET_1) | serial);
 }
 
-/* Writes the set that is not in use; the release is for those who still read it from two changes ago. */
+/* Writes the set that is not in use; the release is for threads that still read it from two changes ago. */
 void log_publish(struct log_view *view, uint64_t flags)
 {
     struct log_set *set = &view->set;
-    /* Above that of every head before, also where positions have gone back. */
+    /* Above the serial of every head before, even if positions have gone back. */
     const uint64_t serial = most(view->position + set->skew, view->head & LOG_SERIAL_MAX) + 1;
     const uint64_t other = (view->head & LOG_SET_1) ^ LOG_SET_1;
     set->high = most(set->high, view->position);
@@ -88,7 +88,7 @@ void log_publish(struct log_view *view, uint64_t flags)
     atom_store_release(&view->log->head, view->head);
 }
 
-static void write_slot(const struct log_view *view, uint64_t position, uint64_t entry)
+static void log_write_slot(const struct log_view *view, uint64_t position, uint64_t entry)
 {
     atom_store_release(log_slot(view, position), entry);
 }
@@ -98,21 +98,22 @@ void log_append(struct log_view *view, uint64_t cost, uint64_t start, bool waits
     const uint64_t stamp = log_stamp(view, start);
     for (uint64_t left = cost; left > 0; left--) {
         const enum log_kind kind = !waits ? LOG_PLAIN : left > 1 ? LOG_JOINED : LOG_AHEAD;
-        write_slot(view, view->position, log_entry(view, view->position, kind, stamp));
+        log_write_slot(view, view->position, log_entry(view, view->position, kind, stamp));
         view->position++;
     }
 }
 
 /* ---- corrections ---- */
 
-/* Where the newest does not wait, stamps after now are those of clocks that are ahead of this one. */
+/* If the newest entry does not wait, timestamps after now come from clocks that are ahead of this one. */
 static uint64_t waiting(const struct log_view *view, uint64_t now)
 {
     const uint64_t known = least(view->position - view->set.base, view->log->mask);
     return log_ahead(log_newest(view)) ? log_after(view, now, known) : 0;
 }
 
-/* Behind them stay the N that count, and the N that will count again if those are given back. */
+/* Behind the waiting entries the ring keeps the N that count, and the N that will count again if those are given
+   back. */
 uint64_t log_can_wait(const struct log_view *view, uint64_t now)
 {
     return subtract_to_zero(view->log->mask, 2 * view->set.widest + waiting(view, now));
@@ -128,8 +129,8 @@ uint64_t log_overcharge(struct log_view *view, uint64_t now, uint64_t extra)
     return charged;
 }
 
-/* Takes out up to `unused` entries of a call that was stamped `start`; false when none is there any more. */
-static bool give_back(struct log_view *view, uint64_t start, uint64_t unused)
+/* Takes out up to `unused` entries of a call with this start; false if none is left. */
+static bool log_give_back(struct log_view *view, uint64_t start, uint64_t unused)
 {
     const uint64_t high = most(view->set.high, view->position);
     const uint64_t known = least(view->position - view->set.base, view->log->mask);
@@ -139,19 +140,19 @@ static bool give_back(struct log_view *view, uint64_t start, uint64_t unused)
     if (found == 0 || high - (view->position - found) + view->set.widest > view->log->mask) return false;
     view->set.high = high;
     for (; after < view->position; after++) {
-        /* The lap bit belongs to the position. */
+        /* The lap bit depends on the position. */
         const uint64_t entry = log_read(view, after);
-        write_slot(view, after - found, log_entry(view, after - found, log_kind_of(entry), log_stamp_of(entry)));
+        log_write_slot(view, after - found, log_entry(view, after - found, log_kind_of(entry), log_stamp_of(entry)));
     }
     for (; found > 0; found--) {
         view->position--;
-        write_slot(view, view->position, void_entry(view, view->position, next_void(view->log)));
+        log_write_slot(view, view->position, void_entry(view, view->position, next_void(view->log)));
     }
     return true;
 }
 
-/* As settle() of decide.c: nothing is given back under another rule, nor before somebody who waits, nor a part of what
-   has not started. */
+/* As settle() of decide.c: nothing is given back under another rule or before a waiting call, and no part of a call
+   that has not started. */
 enum log_answer log_settle(struct log *log, uint64_t now_ns, weir_decision *decision, uint64_t actual)
 {
     struct log_view view;
@@ -166,7 +167,7 @@ enum log_answer log_settle(struct log *log, uint64_t now_ns, weir_decision *deci
     if (actual > decision->charged) {
         decision->charged += log_overcharge(&view, now, actual - decision->charged);
     } else if (!foreign && !behind && !part) {
-        changed = give_back(&view, log_time(log, decision->start.ns), decision->charged - actual);
+        changed = log_give_back(&view, log_time(log, decision->start.ns), decision->charged - actual);
     }
     if (changed) log_publish(&view, 0);
     else log_let_go(&view);
@@ -191,10 +192,10 @@ void log_open(struct log_view *view)
 
 bool log_take_out(struct log_view *view, const weir_decision *decision, uint64_t cost)
 {
-    return decision->end == view->position && give_back(view, log_time(view->log, decision->start.ns), cost);
+    return decision->end == view->position && log_give_back(view, log_time(view->log, decision->start.ns), cost);
 }
 
-/* No stamp of what was comes back.  What was entered behind a promised start stays with it. */
+/* No forgotten timestamp comes back.  What was entered behind a promised start stays with it. */
 void log_forget(struct log_view *view, uint64_t until_ns)
 {
     struct log_set *set = &view->set;
@@ -237,7 +238,7 @@ void log_make(struct log *log, uint64_t capacity, uint64_t now_ns, void (*yield)
 {
     log->mask = capacity - 1;
     log->yield = yield;
-    /* Calls with a somewhat older time than this one are told apart, too. */
+    /* Calls with a slightly older time than this one still get different timestamps. */
     log->origin_ns = subtract_to_zero(now_ns, UINT64_C(1) << (LOG_NS_BITS - 2));
     atom_store_release(&log->head, LOG_HELD | LOG_CLOSED);
 }
@@ -255,13 +256,13 @@ void log_move(struct log_view *view, struct log *to, uint64_t now_ns)
     next.set.high = view->position;
     next.set.floor = subtract_to_zero(view->set.floor, shift);
     for (uint64_t at = next.set.base; at < view->position; at++) {
-        /* Those that the smaller ring has lost were there no later than the oldest that it knows. */
+        /* Entries that the smaller ring has lost are not later than the oldest one that it has. */
         const uint64_t entry = log_read(view, most(at, oldest));
         const uint64_t stamp = subtract_to_zero(log_stamp_of(entry), shift);
-        write_slot(&next, at, log_entry(&next, at, at < oldest ? LOG_PLAIN : log_kind_of(entry), stamp));
+        log_write_slot(&next, at, log_entry(&next, at, at < oldest ? LOG_PLAIN : log_kind_of(entry), stamp));
     }
     for (uint64_t at = view->position; at - next.set.base <= to->mask; at++) {
-        write_slot(&next, at, void_entry(&next, at, next_void(to)));
+        log_write_slot(&next, at, void_entry(&next, at, next_void(to)));
     }
     log_publish(&next, LOG_HELD | LOG_CLOSED);
     *view = next;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
-   log_view.h - a log as it is at one head: where its bits are, and the arithmetic of a sliding log on them.
+   A log as of one head: the layout of its bits, and the arithmetic of a sliding log on them.
 
        head   held:1 | closed:1 | set:1 | serial:61         slot   lap:1 | kind:2 | stamp:61
 
-   Entry k stands in slot k mod C.  Its stamp counts 64 to the ns, from the log's origin; only whole ns are compared
-   with times.  Stamps never decrease along the positions, so what still counts is found by halving.
+   Entry k is in slot k mod C.  Its timestamp counts 1/64 ns from the log's origin; only whole ns are compared with
+   times.  Timestamps never decrease along the positions, so binary search finds what still counts.
 
            base                    position - N            position
        ------|--------------------------|----------------------|-------->
         forgotten                    the entry that decides    next to be written
 
-   Total: of a view that was torn by others some answer, and no fault. */
+   A view that other threads tore gives some result, and never a fault. */
 #ifndef WEIR_SHARE_LOG_VIEW_H
 #define WEIR_SHARE_LOG_VIEW_H
 
@@ -27,8 +27,8 @@ enum { LOG_FINE_BITS = 6, LOG_NS_BITS = 55, LOG_KIND_SHIFT = 61 };
 #define LOG_STAMP_MAX ((UINT64_C(1) << LOG_KIND_SHIFT) - 1)
 #define LOG_NS_MAX ((UINT64_C(1) << LOG_NS_BITS) - 1)
 
-/* AHEAD: taken before its time has come.  JOINED: the same, and the next entry belongs to the same call.  VOID: no
-   entry, only a number that no slot ever held before. */
+/* AHEAD: the start is in the future.  JOINED: the same, and the next entry belongs to the same call.  VOID: no entry,
+   but a number that no slot ever held before. */
 enum log_kind { LOG_PLAIN, LOG_AHEAD, LOG_JOINED, LOG_VOID };
 
 struct log_view {
@@ -37,7 +37,7 @@ struct log_view {
     uint64_t head, position;
 };
 
-/* What a call comes to. */
+/* The outcome of a call. */
 struct log_call {
     uint64_t cost, start; /* ns since the origin */
     bool takes, waits;
@@ -113,13 +113,13 @@ static inline bool log_ahead(uint64_t slot)
     return log_kind_of(slot) == LOG_AHEAD || log_kind_of(slot) == LOG_JOINED;
 }
 
-/* The last entry, or 0 when there is none. */
+/* The last entry, 0 if there is none. */
 static inline uint64_t log_newest(const struct log_view *view)
 {
     return view->position > view->set.base ? log_read(view, view->position - 1) : 0;
 }
 
-/* How many of the newest entries, looking at `known` of them, lie after this ns. */
+/* How many of the newest `known` entries are after this ns. */
 static inline uint64_t log_after(const struct log_view *view, uint64_t ns, uint64_t known)
 {
     uint64_t after = 0, not_after = known;
@@ -131,8 +131,8 @@ static inline uint64_t log_after(const struct log_view *view, uint64_t ns, uint6
     return after;
 }
 
-/* The first ns at which the log allows it: the last permit of a call is the one that the entry N before it decides.
-   Who waits is behind the same entries, so nobody gets ahead of him.  cost is at most N. */
+/* The first ns at which the log allows the call: its last permit is decided by the entry N before it.  Waiting calls
+   are decided by the same entries, so no call overtakes another.  cost is at most N. */
 static inline uint64_t log_earliest(const struct log_view *view, uint64_t cost)
 {
     if (cost == 0 || view->position - view->set.base + cost <= view->set.count) return 0;
@@ -140,35 +140,35 @@ static inline uint64_t log_earliest(const struct log_view *view, uint64_t cost)
     return add_saturating(log_ns_of(decides), view->set.span_ns);
 }
 
-/* What could be taken at once. */
+/* Permits that could be taken at once. */
 static inline uint64_t log_room(const struct log_view *view, uint64_t now)
 {
     const uint64_t known = least(view->position - view->set.base, view->set.count), span = view->set.span_ns;
     return view->set.count - (now < span ? known : log_after(view, now - span, known));
 }
 
-/* Below neither the last stamp nor the floor. */
+/* The timestamp for a start: not below the last one or the floor. */
 static inline uint64_t log_stamp(const struct log_view *view, uint64_t start)
 {
     return most(most(start << LOG_FINE_BITS, log_stamp_of(log_newest(view))), view->set.floor);
 }
 
-/* ---- log_held.c: what is done while nobody else can ---- */
+/* ---- log_held.c: operations with the head held ---- */
 
-/* Waits for the head and holds it, so that nobody can commit; false when closed. */
+/* Waits for the head and holds it, so that no other thread can commit; false if the log is closed. */
 bool log_hold(struct log *log, struct log_view *view);
 
-/* Lets go; what was changed in view->set becomes public only with log_publish. */
+/* Releases the head; changes of view->set become visible only with log_publish. */
 void log_let_go(const struct log_view *view);
 void log_publish(struct log_view *view, uint64_t flags);
 
 /* Writes the entries of one call. */
 void log_append(struct log_view *view, uint64_t cost, uint64_t start, bool waits);
 
-/* How many more may wait for a start that lies ahead. */
+/* How many more entries may wait for a start in the future. */
 uint64_t log_can_wait(const struct log_view *view, uint64_t now);
 
-/* Takes up to so many, each when it may be taken at the earliest; returns how many: less where it is full. */
+/* Takes up to `extra` permits, each at its earliest start; returns how many: fewer if the ring is full. */
 uint64_t log_overcharge(struct log_view *view, uint64_t now, uint64_t extra);
 
 /* Spins, then yields. */
@@ -176,23 +176,23 @@ void log_wait(const struct log *log, unsigned turn);
 
 /* ---- setters, one at a time ---- */
 
-/* From here until log_open nobody has the state but the setter.  False: it was closed already. */
+/* Until log_open only the setter has the state.  False: the log was closed already. */
 bool log_close(struct log *log, struct log_view *view);
 
-/* Takes out a call that waits and is the last one; false when it is not, or cannot be. */
+/* Takes out the last call, which waits; false if it is not the last one, or cannot be taken out. */
 bool log_take_out(struct log_view *view, const weir_decision *decision, uint64_t cost);
 
-/* Another limit.  The capacity is at least log_capacity of its count. */
+/* Sets another limit.  The capacity is at least log_capacity of its count. */
 void log_change(struct log_view *view, const struct rule *to);
 
-/* What was is forgotten, but for those that have a start after until_ns. */
+/* Forgets all entries except those with a start after until_ns. */
 void log_forget(struct log_view *view, uint64_t until_ns);
 
-/* Enters a call at the first time at which it may start; one that is too large waits as the largest would.  False when
+/* Enters a call at its earliest start; a call that is too large waits as long as the largest possible one.  False if
    the ring is too small for that. */
 bool log_let_in(struct log_view *view, uint64_t now_ns, uint64_t cost, weir_decision *decision);
 
-/* Takes all that it holds over into another one, as made, of which it is a view then; the old one stays closed. */
+/* Moves all entries to another, newly made log, which the view then refers to; the old one stays closed. */
 void log_move(struct log_view *view, struct log *to, uint64_t now_ns);
 
 void log_open(struct log_view *view);

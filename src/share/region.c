@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   region.c - the first page of memory that processes share or a file keeps.
+   The first page of memory that processes share or a file keeps.
 
        word    0  magic     MAKING, and MADE when all the rest is there
                1  format    byte order 32 | word size 16 | version 16, each kind has its own
@@ -9,38 +9,37 @@
              128  boots     2 x [ serial, boot id 64, boot id 64, offset, monotonic, unix, check ], a sector each
              256  turn      which of the next ones is written next
              264  kept      8 x [ monotonic, unix, check, ... ], a cache line each
-             336  rested    when all slots were last looked at (table.c), the region's time; a cache line of its own
+             336  rested    when all slots were last checked (table.c), the region's time; a cache line of its own
 
-   Anybody who may write the file may write anything in here at any time, and may die at any step.  So all of it is
-   records: a few words and a check of them.  A record is copied word by word and judged by the copy; one that is half
-   written, or half of one writer and half of another, does not fit its check and is not there.  The check is against
-   accidents.  Against malice there are the limits that each number of a copy is held to: whoever has the view can
-   follow it blindly.
+   Any process that may write the file may write anything here at any time, and may die at any step.  So everything is
+   stored as records: a few words and their check.  A record is copied word by word, and the copy is judged; one that is
+   half written, or mixed from two writers, does not match its check and counts as absent.  The check is against
+   accidents.  Against malice, each number of a copy is limited to a range, so that a process can use its view without
+   further checks.
 
-   An area is written before `newest` counts it, the header before the magic says MADE.  Who dies before that leaves
-   nothing that anybody looks at, and the next one writes over it.
+   An area is written before `newest` counts it, and the header before the magic says MADE.  A process that dies before
+   that leaves nothing that others read, and the next one overwrites it.
 
-   Time.  The region's time is the machine's monotonic clock and an offset, the same for all processes of a boot.  In
-   another boot that clock has begun anew.  What is the region's time then?
+   Time.  The region's time is the machine's monotonic clock plus an offset, the same for all processes of a boot.
+   After a reboot that clock starts again.  What is the region's time then?
 
-       as late as it was when the machine stopped               who knows?  so note it now and then: `kept`
-     + as long as the machine was off                           as the clock on the wall says; so note that with it
-       never earlier than what was kept, whatever the clocks    it went back, or a year has passed: it is not believed
+       the time when the machine stopped                        is unknown, so it is noted now and then: `kept`
+     + the time that the machine was off                        by the wall clock, so that is noted too
+       never before what was kept, whatever the clocks say      a wall clock that went back, or on by a year, is ignored
 
-   The new offset is a record of the new boot, with a serial, written over the older of two: who dies half-way leaves
-   the newer one, and the next process does the same again.  What is kept belongs to a serial, so nothing that was kept
-   in one boot is ever added to the offset of another.  Processes keep without a lock, each in the next of eight records
-   in turn.  Two that meet in one, or one that is killed in there, spoil that one until its next turn; the latest of the
-   others is then some time older.  That costs nothing if the clock on the wall is believed, because it was noted as
-   long ago; and if not, debts last longer by that time.
+   The new offset is a record of the new boot, with a serial, written over the older of two.  A process that dies
+   half-way leaves the newer one intact, and the next process does the same again.  Kept times belong to a serial, so a
+   time that was kept in one boot is never combined with the offset of another.  Processes keep the time without a lock,
+   each in the next of eight records in turn.  If two meet in one record, or one is killed while it writes, that record
+   is invalid until its next turn, and the latest of the others is somewhat older.  That costs nothing if the wall clock
+   is trusted, because its time was noted at the same moment; if not, debts last longer by that difference.
 
-   A machine that does not tell its boots apart (zeros): it is another one when the monotonic clock is behind what was
-   kept.  If it is not, though the machine was started anew, it has come to run for longer than it had then, so at least
-   as much time has passed as the region sees.
+   On a machine that does not identify its boots (zeros), a monotonic clock that is behind the kept time means another
+   boot.  If the clock is not behind although the machine was rebooted, it has been running for longer than it had then,
+   so at least as much time has passed as the region sees.
 
-   May touch: the first page.  Promises: any bytes in there are answered, and change no more than limits; the region's
-   time does not go back behind what was kept.  Leaves to others: the lock, files and clocks (host/map.c), what the
-   areas hold (table.c, wide.c). */
+   Any bytes in this page are handled, and affect nothing but limits; the region's time does not go back behind what was
+   kept. */
 #include "share/region.h"
 
 #include <string.h>
@@ -68,13 +67,13 @@ enum {
     RECORD_WORDS_MAX = 8
 };
 
-/* What an area holds is of the format too: a slot's words, and of wide slots struct rule, the words of each algorithm
-   and the hash of a key.  The next one of any kind is 4, so that a number means one thing. */
-enum { VERSION_SLOTS = 1, VERSION_WIDE = 2 /* 1: with room for 16 plans */, VERSION_PARTS = 3 };
-enum { WHEN_FULL_MAX = 3, UNIT_MAX = 63, SLOT_BYTES = 16, WORD_BYTES = 8, SLOT_ALIGN = 8 };
+/* The content of an area is part of the format: the words of a slot, and for wide slots struct rule, the words of each
+   algorithm and the hash of a key.  The next version of any kind is 4, so that a number has one meaning. */
+enum { VERSION_SLOTS = 1, VERSION_WIDE = 2 /* 1: with space for 16 plans */, VERSION_PARTS = 3 };
+enum { WHEN_FULL_MAX = 3, REGION_UNIT_MAX = 63, SLOT_BYTES = 16, WORD_BYTES = 8, SLOT_ALIGN = 8 };
 
-#define SECOND_NS UINT64_C(1000000000)
-#define YEAR_NS (UINT64_C(366) * 24 * 3600 * SECOND_NS)
+#define REGION_SECOND_NS UINT64_C(1000000000)
+#define YEAR_NS (UINT64_C(366) * 24 * 3600 * REGION_SECOND_NS)
 #define TIME_MAX_NS (UINT64_C(1) << 62)
 
 static const uint8_t making[WORD_BYTES] = {'w', 'e', 'i', 'r', ' ', '.', '.', '.'};
@@ -86,7 +85,7 @@ _Static_assert(WORD_AREAS + AREA_STRIDE * REGION_AREAS_MAX <= WORD_BOOTS && AREA
 _Static_assert(WORD_BOOTS + BOOT_STRIDE * BOOT_RECORDS <= WORD_TURN && BOOT_WORDS + 1 <= BOOT_STRIDE, "boots");
 _Static_assert(WORD_KEPT + KEPT_STRIDE * KEPT_RECORDS <= WORD_RESTED && KEPT_WORDS + 1 <= KEPT_STRIDE, "kept");
 
-/* Bytes, so that another byte order sees the same magic. */
+/* As bytes, so that another byte order sees the same magic. */
 static uint64_t magic_of(const uint8_t bytes[WORD_BYTES])
 {
     uint64_t word;
@@ -106,7 +105,7 @@ static uint64_t at_most(uint64_t value, uint64_t most)
 
 /* ---- records ---- */
 
-static struct atom *word_at(void *memory, unsigned word)
+static struct atom *region_word(void *memory, unsigned word)
 {
     return (struct atom *)memory + word;
 }
@@ -116,7 +115,7 @@ static const struct atom *word_in(const void *memory, unsigned word)
     return (const struct atom *)memory + word;
 }
 
-/* Each step is one to one, so another value of any one word gives another check; and zeros do not fit theirs. */
+/* Each step is a bijection, so changing any one word changes the check; and zeros do not match theirs. */
 static uint64_t check_of(const uint64_t words[], unsigned count, uint64_t salt)
 {
     uint64_t check = UINT64_C(0x9e3779b97f4a7c15) ^ salt;
@@ -141,7 +140,7 @@ bool region_read_record(const struct atom *at, uint64_t words[], unsigned count,
 
 static void write_record(void *memory, unsigned word, const uint64_t words[], unsigned count, uint64_t salt)
 {
-    region_write_record(word_at(memory, word), words, count, salt);
+    region_write_record(region_word(memory, word), words, count, salt);
 }
 
 static bool read_record(const void *memory, unsigned word, uint64_t words[], unsigned count, uint64_t salt)
@@ -164,10 +163,10 @@ static bool read_shape(const void *memory, struct region_shape *shape)
     uint64_t words[ONCE_WORDS];
     if (!read_record(memory, WORD_ONCE, words, ONCE_WORDS, WORD_ONCE)) return false;
     const uint64_t kind = words[0] >> 32;
-    const uint32_t unit = (uint32_t)words[0] + UNIT_MAX;
-    if (kind < REGION_SLOTS || kind > REGION_PARTS || unit > 2 * UNIT_MAX) return false;
+    const uint32_t unit = (uint32_t)words[0] + REGION_UNIT_MAX;
+    if (kind < REGION_SLOTS || kind > REGION_PARTS || unit > 2 * REGION_UNIT_MAX) return false;
     shape->kind = (enum region_kind)kind;
-    shape->unit = (int32_t)unit - UNIT_MAX;
+    shape->unit = (int32_t)unit - REGION_UNIT_MAX;
     shape->when_full = (uint32_t)(words[1] >> 32);
     shape->slot_bytes = (uint32_t)words[1];
     shape->secret = (struct secret){{words[2], words[3]}};
@@ -189,7 +188,7 @@ static void write_area(void *memory, unsigned index, const struct region_area *a
     write_record(memory, area_word(index), words, AREA_WORDS, area_word(index));
 }
 
-/* Whole pages, behind all that comes before, and no further than `size`. */
+/* True for whole pages behind all earlier areas that end at or before `size`. */
 static bool area_is_sound(const struct region_area *area, const struct region_view *before, uint64_t size)
 {
     const uint64_t end = at_most(size, REGION_BYTES_MAX);
@@ -238,17 +237,17 @@ bool region_add_area(void *memory, struct region_view *view, uint64_t bytes)
 
 struct atom *region_newest(void *memory)
 {
-    return word_at(memory, WORD_NEWEST);
+    return region_word(memory, WORD_NEWEST);
 }
 
 struct atom *region_rested(void *memory)
 {
-    return word_at(memory, WORD_RESTED);
+    return region_word(memory, WORD_RESTED);
 }
 
 /* ---- boots ---- */
 
-/* Since this boot is known, the region's time is monotonic + offset. */
+/* In this boot the region's time is monotonic + offset. */
 struct boot {
     uint64_t serial, id[2], offset, monotonic_ns, unix_ns;
 };
@@ -267,7 +266,7 @@ static void write_boot(void *memory, const struct boot *boot)
     write_record(memory, boot_word(boot->serial), words, BOOT_WORDS, boot_word(boot->serial));
 }
 
-/* The newest; false when there is none. */
+/* The newest record; false if there is none. */
 static bool read_boot(const void *memory, struct boot *boot)
 {
     bool found = false;
@@ -281,7 +280,7 @@ static bool read_boot(const void *memory, struct boot *boot)
     return found;
 }
 
-/* The times of a process, as the first of a boot. */
+/* A new boot that begins with the times of this process. */
 static struct boot boot_from(const struct region_times *times, uint64_t serial, uint64_t region_ns)
 {
     struct boot boot = {.serial = serial, .offset = region_ns - times->monotonic_ns};
@@ -301,7 +300,7 @@ static bool same_boot(const struct boot *boot, const struct region_times *times,
 
 /* ---- time ---- */
 
-struct moment {
+struct region_moment {
     uint64_t monotonic_ns, unix_ns;
 };
 
@@ -315,14 +314,14 @@ static uint64_t kept_salt(uint64_t turn, const struct boot *boot)
     return boot->serial << 16 | kept_word(turn);
 }
 
-/* The latest that is known of this boot. */
-static struct moment read_kept(const void *memory, const struct boot *boot)
+/* The latest kept time of this boot. */
+static struct region_moment read_kept(const void *memory, const struct boot *boot)
 {
-    struct moment latest = {boot->monotonic_ns, boot->unix_ns};
+    struct region_moment latest = {boot->monotonic_ns, boot->unix_ns};
     for (unsigned turn = 0; turn < KEPT_RECORDS; turn++) {
         uint64_t words[KEPT_WORDS];
         if (!read_record(memory, kept_word(turn), words, KEPT_WORDS, kept_salt(turn, boot))) continue;
-        if (words[0] > latest.monotonic_ns) latest = (struct moment){words[0], words[1]};
+        if (words[0] > latest.monotonic_ns) latest = (struct region_moment){words[0], words[1]};
     }
     return latest;
 }
@@ -335,14 +334,14 @@ static uint64_t elapsed_ns(uint64_t from_unix_ns, uint64_t to_unix_ns)
 
 static uint64_t sane_ns(uint64_t region_ns)
 {
-    return at_most(at_least(region_ns, SECOND_NS), TIME_MAX_NS);
+    return at_most(at_least(region_ns, REGION_SECOND_NS), TIME_MAX_NS);
 }
 
 uint64_t region_time_offset(void *memory, const struct region_times *times)
 {
     struct boot boot = {0};
     const bool known = read_boot(memory, &boot);
-    const struct moment kept = read_kept(memory, &boot);
+    const struct region_moment kept = read_kept(memory, &boot);
     const uint64_t now_ns = times->monotonic_ns + boot.offset;
     if (known && same_boot(&boot, times, kept.monotonic_ns) && now_ns == sane_ns(now_ns)) return boot.offset;
     const uint64_t kept_ns = sane_ns(kept.monotonic_ns + boot.offset);
@@ -365,7 +364,7 @@ void region_keep_time(void *memory, const struct region_times *times)
     struct boot boot;
     if (!read_boot(memory, &boot) || !same_boot(&boot, times, boot.monotonic_ns)) return;
     const uint64_t words[KEPT_WORDS] = {times->monotonic_ns, times->unix_ns};
-    const uint64_t turn = atom_add(word_at(memory, WORD_TURN), 1);
+    const uint64_t turn = atom_add(region_word(memory, WORD_TURN), 1);
     write_record(memory, kept_word(turn), words, KEPT_WORDS, kept_salt(turn, &boot));
 }
 
@@ -377,7 +376,7 @@ static uint64_t format_of(enum region_kind kind)
     return UINT64_C(0x01020304) << 32 | (uint64_t)sizeof(void *) << 16 | version;
 }
 
-struct region_format region_format(const void *memory)
+struct region_format region_read_format(const void *memory)
 {
     const uint64_t format = atom_load(word_in(memory, WORD_FORMAT)), known = format_of(REGION_SLOTS);
     struct region_format told = {.other_order = format >> 32 != known >> 32};
@@ -395,13 +394,13 @@ void region_make(void *memory, const struct region_shape *shape, uint64_t area_b
 {
     const struct region_area area = {REGION_PAGE, area_bytes};
     const struct boot boot = boot_from(times, 1, sane_ns(times->monotonic_ns));
-    atom_store_release(word_at(memory, WORD_MAGIC), magic_of(making));
-    atom_store_release(word_at(memory, WORD_FORMAT), format_of(shape->kind));
+    atom_store_release(region_word(memory, WORD_MAGIC), magic_of(making));
+    atom_store_release(region_word(memory, WORD_FORMAT), format_of(shape->kind));
     write_shape(memory, shape);
     write_area(memory, 0, &area);
     write_boot(memory, &boot);
     atom_store_release(region_newest(memory), 1);
-    atom_store_release(word_at(memory, WORD_MAGIC), magic_of(made));
+    atom_store_release(region_word(memory, WORD_MAGIC), magic_of(made));
 }
 
 static bool only_zeros(const void *memory, uint64_t size)

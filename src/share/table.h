@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   table.h - a time for each key, in fixed memory, for any number of threads and processes without a lock.
+   A time for each key, in fixed memory, for any number of threads and processes without a lock.
 
-   See table.c for the protocol.  What is here is what every call needs: where a hash may live, and the one compare and
-   swap by which a key that has its slot is charged. */
+   The protocol is in table.c.  This file has what every call needs: the places for a hash, and the one compare and swap
+   that charges a key that has a slot. */
 #ifndef WEIR_SHARE_TABLE_H
 #define WEIR_SHARE_TABLE_H
 
@@ -27,14 +27,15 @@ struct table_bucket {
 
 _Static_assert(sizeof(struct table_bucket) == 64, "a bucket is a line");
 
-/* Zeroed memory is an empty area.  A key may be in one bucket of the first half and in one of the second.
-   half: so many buckets in each, 1 to 2^32; bucket is aligned to its size. */
+/* Zeroed memory is an empty area.  A key may be in one bucket of the first half and in one of the second.  half:
+   buckets in each half, 1 to 2^32; bucket is aligned to its size. */
 struct table_area {
     struct table_bucket *bucket;
     uint64_t half;
 };
 
-/* An area of one limit's own.  in_use: 1 once a key found no room elsewhere, for ever; before, nobody looks at it. */
+/* An area of one limit's own.  in_use: 1, for ever, once a key found no room elsewhere; until then the part is not
+   searched. */
 struct table_part {
     struct table_area area;
     struct atom *in_use;
@@ -42,87 +43,88 @@ struct table_part {
 
 enum table_when_full { TABLE_INHERIT, TABLE_EVICT, TABLE_DENY, TABLE_ALLOW };
 
-/* What one process knows of a table.  The last area is where new keys go; keys found in earlier ones move there. */
+/* One process's view of a table.  New keys go to the last area; keys found in earlier ones move there. */
 struct table {
-    struct atom *newest; /* in the memory that all share: how many areas there are */
+    struct atom *newest; /* in the shared memory: the number of areas */
     struct table_area area[TABLE_AREAS_MAX];
-    unsigned first, count; /* areas [first, count) are looked at */
+    unsigned first, count; /* areas [first, count) are searched */
     enum table_when_full when_full;
-    uint64_t longest; /* units: no limit in here is further ahead of now; below 2^53 */
+    uint64_t longest; /* units: no limit here is further ahead of now; below 2^53 */
 };
 
 enum table_how { TABLE_TAKE, TABLE_PEEK, TABLE_CHARGE };
 
-/* All in units.  now counts on without wrapping, and is at least 1. */
+/* All in units.  `now` goes on without wrapping, and is at least 1. */
 struct table_question {
     uint64_t hash; /* the identity of key and limit */
     uint64_t now, cost;
-    uint64_t from;  /* counted as if it came only then: the later start that several limits have in common; 0: now */
-    uint64_t burst; /* drained may be so far ahead of now, and of the start of a call that waits */
-    uint64_t wait;  /* a start up to so far away will do */
-    uint64_t debt;  /* TABLE_CHARGE: drained may be so much further ahead; UINT64_MAX: any (up to longest) */
+    uint64_t from;  /* decide as if the call came only then, the later start of several limits; 0: now */
+    uint64_t burst; /* how far `drained` may be ahead of now, and of the start of a waiting call */
+    uint64_t wait;  /* the furthest start that the call accepts */
+    uint64_t debt;  /* TABLE_CHARGE: how much further ahead `drained` may be; UINT64_MAX: any (up to longest) */
     enum table_how how;
-    const struct table_part *part; /* where the key may be besides, the same for all who ask for it; NULL: nowhere */
+    const struct table_part *part; /* the part where the key may be too, the same in all calls for it; NULL: none */
 };
 
 enum table_verdict {
-    TABLE_TAKEN, /* or, of a peek: it would be */
+    TABLE_TAKEN, /* or, for a peek: it would be */
     TABLE_REFUSED,
-    TABLE_UNKNOWN, /* `newest` says that there are more areas than this process knows: map them and ask again */
-    TABLE_MISSED   /* of table_try only: not as simple as that, nothing is done; ask slowly */
+    TABLE_UNKNOWN, /* `newest` says that there are more areas than this process knows: map them and call again */
+    TABLE_MISSED   /* only of table_try: not a simple case, nothing was done; use table_ask_slowly */
 };
 
 enum table_event {
-    TABLE_NEW = 1,       /* the key had no slot, and got one that was idle */
-    TABLE_FULL = 2,      /* it had none and found none, or was displaced not long ago: the rule decided */
+    TABLE_NEW = 1,       /* the key had no slot and got an idle one */
+    TABLE_FULL = 2,      /* it had none and found none, or was displaced recently: the rule for full buckets decided */
     TABLE_DISPLACED = 4, /* another key lost its slot to it */
-    TABLE_MOVED = 8,     /* it came over from an earlier area */
-    TABLE_STUCK = 16     /* a lock could not be had: it is refused, and nothing is known */
+    TABLE_MOVED = 8,     /* it moved from an earlier area */
+    TABLE_STUCK = 16     /* a lock could not be had: refused, and nothing is known */
 };
 
-/* drained counts on without wrapping: at least now for a taken one, and at now where a peek of nothing found nothing.
-   Of a key that TABLE_DENY refuses for want of a slot (TABLE_FULL) it is when the first slot will be idle. */
+/* `drained` goes on without wrapping: at least `now` if taken, and `now` for a peek that finds no slot.  For a key that
+   TABLE_DENY refuses for lack of a slot (TABLE_FULL), it is when the first slot becomes idle. */
 struct table_answer {
     enum table_verdict verdict;
     uint32_t events;
-    uint64_t drained; /* TAKEN: after it; REFUSED: as it is */
-    uint64_t charged; /* so much of cost; may be less of a TABLE_CHARGE, and is 0 when nothing keeps it */
+    uint64_t drained; /* TAKEN: after the call; REFUSED: unchanged */
+    uint64_t charged; /* of the cost; may be less for a TABLE_CHARGE, and is 0 if there is no slot to keep it */
 };
 
-/* Asks the processor for the lines that this hash will need. */
+/* Prefetches the lines that this hash needs. */
 static ATOM_INLINE void table_prefetch(const struct table *table, uint64_t hash);
 
 static inline void table_ask(struct table *table, const struct table_question *question, struct table_answer *answer);
 
-/* The same, whatever is asked and wherever the key is. */
+/* The slow path: any call, wherever the key is. */
 void table_ask_slowly(struct table *table, const struct table_question *question, struct table_answer *answer);
 
-/* The answer came from memory that is no longer the newest: takes the charge back if it can. */
+/* The answer came from memory that is no longer the newest: takes the charge back if possible. */
 void table_outgrown(struct table_slot *slot, uint64_t charged, uint64_t before);
 
-/* A call that used less than it was charged, and the slot it had: from its start to the drained time it was told. */
+/* A call that used less than it was charged, and its slot in the schedule: from its start to the `drained` time that it
+   was told. */
 struct table_slip {
     uint64_t hash, now, start, end, charged, unused;
-    uint64_t burst;                /* drained further ahead than this: somebody waits */
+    uint64_t burst;                /* if `drained` is further ahead than this, a call waits */
     const struct table_part *part; /* as in the question */
 };
 
-/* Gives back of `unused` what has not drained.  While somebody waits behind it, and where other keys were displaced not
-   long ago: nothing. */
+/* Gives back the part of `unused` that has not drained; nothing while a call waits behind it, or where keys were
+   displaced recently. */
 void table_give_back(struct table *table, const struct table_slip *slip);
 
-/* This key is fresh again, unless its slot keeps what displaced keys owe. */
+/* Makes this key fresh again, unless its slot keeps the debt of displaced keys. */
 void table_forget(struct table *table, const struct table_part *part, uint64_t hash, uint64_t now);
 
-/* Refreshes the idle times of these buckets, lossless, so that none is older than the clock's wrap.  Each bucket once
-   in 2^55 units will do. */
+/* Refreshes the idle times of these buckets without loss, so that none is older than the wrap of the clock.  Once in
+   2^55 units for each bucket is enough. */
 void table_sweep(const struct table_area *area, uint64_t first, uint64_t count, uint64_t now);
 
-/* The same for all of an area: unless somebody has done so meanwhile, and `rested` is not `seen` any more.  all: every
-   time in there is past, whatever it looks like. */
+/* The same for a whole area, unless another process has done it meanwhile, so that `rested` is not `seen` any more.
+   all: every time in it is past, whatever it looks like. */
 bool table_rest(const struct table_area *area, const struct atom *rested, uint64_t seen, uint64_t now, bool all);
 
-/* How many slots of these buckets are ahead of now. */
+/* The number of slots of these buckets that are ahead of now. */
 uint64_t table_live(const struct table_area *area, uint64_t first, uint64_t count, uint64_t now);
 
 /* ---- words ---- */
@@ -138,7 +140,7 @@ enum {
 #define TABLE_DRAINED_MAX ((UINT64_C(1) << 56) - 1)
 #define TABLE_DISPLACED_BIT (UINT64_C(1) << 56)
 
-/* What is further ahead than any clock and limit can make it is long past: times wrap. */
+/* A time further ahead than any clock and limit can make it is long past: times wrap. */
 #define TABLE_AHEAD_END (UINT64_C(1) << 54)
 
 /* A tag is never that of zeroed memory. */
@@ -148,7 +150,7 @@ static inline uint64_t table_tag(uint64_t hash)
     return tag != 0 ? tag : 1;
 }
 
-/* The time is of this owner; if not, the slot is free. */
+/* True if the time belongs to this owner; otherwise the slot is free. */
 static inline bool table_owned(uint64_t owner, uint64_t time)
 {
     return ((owner ^ time >> TABLE_LAP_SHIFT) & TABLE_LAP_MAX) == 0;
@@ -160,22 +162,24 @@ static inline uint64_t table_ahead(uint64_t time, uint64_t now)
     return ahead < TABLE_AHEAD_END ? ahead : 0;
 }
 
-/* The same version, drained so far ahead.  What displaced keys owe has drained when the time before it had. */
+/* The same version, with `drained` this far ahead.  The mark of displaced keys goes when the time before has
+   drained. */
 static inline uint64_t table_time(uint64_t time, uint64_t now, uint64_t ahead)
 {
     const uint64_t kept = table_ahead(time, now) != 0 ? ~TABLE_DRAINED_MAX : ~TABLE_DRAINED_MAX & ~TABLE_DISPLACED_BIT;
     return (time & kept) | ((now + ahead) & TABLE_DRAINED_MAX);
 }
 
-/* ---- where a hash may live ---- */
+/* ---- the places for a hash ---- */
 
-/* The upper bits choose, so the tag (the lower ones) says something else. */
+/* The upper bits choose the bucket, and the lower ones are the tag, so the two are independent. */
 static inline uint64_t table_first_choice(const struct table_area *area, uint64_t hash)
 {
     return (hash >> 32) * area->half >> 32;
 }
 
-/* From the place in one half to that in the other: the tag says it, so that a slot says where else its key may be. */
+/* The distance from the place in one half to that in the other.  It depends on the tag, so a slot tells where else its
+   key may be. */
 static inline uint64_t table_stride(const struct table_area *area, uint64_t tag)
 {
     const uint64_t mixed = tag * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
@@ -197,19 +201,19 @@ static ATOM_INLINE void table_prefetch(const struct table *table, uint64_t hash)
 
 /* ---- the call that finds its slot ---- */
 
-/* A slot, and whose it was when it was found. */
+/* A slot, and its owner when it was found. */
 struct table_place {
     struct table_slot *slot; /* NULL: none */
     uint64_t owner;
 };
 
-/* Is this the owner of a slot of that tag, past its tentative state? */
+/* True if this owner has that tag and is not tentative. */
 static inline bool table_is_own(uint64_t owner, uint64_t tag)
 {
     return owner >> (TABLE_TAG_SHIFT - 1) == tag << 1;
 }
 
-/* The first slot in this bucket that is this tag's. */
+/* The first slot of this tag in the bucket. */
 static inline struct table_place table_find(struct table_bucket *bucket, uint64_t tag)
 {
     for (int i = 0; i < TABLE_SLOTS; i++) {
@@ -219,7 +223,7 @@ static inline struct table_place table_find(struct table_bucket *bucket, uint64_
     return (struct table_place){NULL, 0};
 }
 
-/* The same, or *place where none is; without a branch. */
+/* The same, without a branch; *place is unchanged if there is none. */
 static ATOM_INLINE void table_find_blindly(struct table_bucket *bucket, uint64_t tag, struct table_place *place)
 {
     for (int i = TABLE_SLOTS - 1; i >= 0; i--) {
@@ -230,7 +234,7 @@ static ATOM_INLINE void table_find_blindly(struct table_bucket *bucket, uint64_t
     }
 }
 
-/* Where this hash is in the newest area that this process knows of. */
+/* The place of this hash in the newest area that this process knows. */
 static inline struct table_place table_seek(const struct table *table, uint64_t hash)
 {
     const struct table_area *area = &table->area[table->count - 1];
@@ -239,8 +243,8 @@ static inline struct table_place table_seek(const struct table *table, uint64_t 
     return table_find(&area->bucket[table_second_choice(area, hash)], table_tag(hash));
 }
 
-/* The same, faster once both lines are in the cache: all eight are looked at, because which one it is no processor can
-   guess, and a wrong guess takes longer. */
+/* The same, but faster once both lines are in the cache: it reads all eight slots, because a processor cannot predict
+   which one it is, and a misprediction takes longer. */
 static ATOM_INLINE struct table_place table_seek_fetched(const struct table *table, uint64_t hash)
 {
     const struct table_area *area = &table->area[table->count - 1];
@@ -250,14 +254,14 @@ static ATOM_INLINE struct table_place table_seek_fetched(const struct table *tab
     return place;
 }
 
-/* From now until a call is counted. */
+/* The time from now until the call is decided. */
 static inline uint64_t table_lead(const struct table_question *question)
 {
     return question->from == 0 ? 0 : (question->from - question->now) & TABLE_DRAINED_MAX;
 }
 
-/* A TABLE_TAKE of more than nothing, of a key that was found there, when nobody is in the way.  *drained as in the
-   answer; UNKNOWN has taken its charge back. */
+/* The fast path: a TABLE_TAKE of at least one permit for a key that was found in its slot, without contention.
+   *drained as in the answer; for UNKNOWN the charge is taken back. */
 static ATOM_INLINE enum table_verdict table_try(const struct table *table, struct table_place place,
                                                 const struct table_question *question, uint64_t *drained)
 {

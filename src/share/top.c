@@ -1,65 +1,65 @@
 /* SPDX-License-Identifier: MIT
-   top.c - the most refused keys by Space-Saving (Metwally, Agrawal, El Abbadi 2005).
+   The most refused keys by Space-Saving (Metwally, Agrawal, El Abbadi 2005).
 
-   How often was each key refused?  The plain way is a counter for each, and a flood of made-up keys takes all memory.
-   So keep m counters.  A key that has none takes over the least one with what it holds: its count may be too large by
-   that, so this is kept beside it as `over`.  The sum of all counters is the number of refusals, so the least of them
-   is at most 1/m of it, and a key that was refused more often than that has a counter.
+   How many times was each key refused?  The plain way is a counter for each key, and a flood of made-up keys takes all
+   memory.  So there are m counters.  A key without one takes over the smallest, with its count: the key's count may be
+   too large by that, so the excess is kept beside it as `over`.  The sum of all counters is the number of refusals, so
+   the smallest is at most 1/m of it, and a key that was refused more often than that has a counter.
 
-   All counts go up by 1, so the counters stay sorted in constant time: those of the same count are one group, side by
-   side.  Who goes up changes places with the last of his group, and there is the edge of the next.
+   All counts go up by 1, so the counters stay sorted in constant time: those of equal count form a group, side by side.
+   A counter that goes up changes places with the last of its group, next to which the next group begins.
 
        order:  | 5 | 0 | 7 | 2 | 1 | 6 | 3 | 4 |        5 goes up:  | 7 | 0 | 5 | 2 | 1 | 6 | 3 | 4 |
        group:  |  count 2  | 3 | 3 |   9   | 40|                    | count 2|   3   | ...
 
-   In the beginning all counters are in one group of count 0, and belong to nobody.  So a new key is never a case of its
-   own.
+   In the beginning all counters are in one group of count 0 and have no key, so a new key is never a special case.
 
-   Threads.  There are several sketches, and a thread counts in the one of its slot.  Nobody waits to count: who finds
-   the sketch locked adds to `missed` and goes on.  Who reads copies one sketch after the other, and joins them:
+   Threads.  There are several sketches, and a thread counts in the one of its thread index.  Counting never waits: a
+   thread that finds the sketch locked adds to `missed` and goes on.  A reader copies one sketch after the other and
+   joins them:
 
-       denied   the sum of its counters; of a sketch where it has none, the least counter there; and all missed ones
-       over     the sum of their overs; of a sketch where it has none, the same; and all missed ones
+       denied   the sum of its counters; in a sketch where it has none, the smallest counter; and all missed refusals
+       over     the sum of their overs; in a sketch where it has none, the same; and all missed refusals
 
-   Each of those that were missed may have been this key, or another.  So denied - over <= refusals <= denied, always.
-   A sketch that stays locked, because a process was forked just then, is one where everything counts as missed.
+   Each missed refusal may have been of this key, or of another.  So denied - over <= refusals <= denied, always.  A
+   sketch that stays locked, because the process forked at that moment, counts everything as missed.
 
-   May touch: the memory it was given.  Promises: the bounds above; constant time for a key that nobody could choose by
-   its hash.  Leaves to others: memory, hashing, excluding a second reader. */
+   Counting takes constant time for a key whose hash its sender cannot choose. */
 #include "share/top.h"
 
 #include <string.h>
 
 #include "core/num.h"
+#include "share/lock.h"
 
 enum { LOCK_TRIES = 1000, INDEX_SPARSE = 2, NOBODY = UINT16_MAX };
 
 _Static_assert(sizeof(weir_top) == 3 * sizeof(uint64_t) + WEIR_TOP_KEY_SIZE, "no gap that nobody writes");
 
-struct counter {
+struct top_counter {
     uint64_t hash, over;
     uint32_t key_size, limit;
     uint16_t place, group;
     unsigned char key[WEIR_TOP_KEY_SIZE];
 };
 
-/* Those of one count have the places first to last; of a group not in use, first is the next such one. */
+/* The counters of one count have the places first to last; of an unused group, `first` is the next unused one. */
 struct group {
     uint64_t count;
     uint16_t first, last;
 };
 
-/* Where the parts of one sketch are.  Inside are numbers, no pointers, so that a copy of its bytes is a sketch. */
+/* The parts of one sketch.  They contain numbers and no pointers, so a copy of the bytes is a sketch. */
 struct sketch {
-    struct counter *counter;
+    struct top_counter *counter;
     struct group *group;
-    uint16_t *order; /* place to counter, the least count first */
-    uint16_t *index; /* hash to counter, NOBODY where there is none; the next ones where it was taken */
-    uint16_t *free;  /* a group not in use */
+    uint16_t *order; /* place to counter, the smallest count first */
+    uint16_t *index; /* hash to counter, NOBODY if there is none; linear probing */
+    uint16_t *free;  /* the first unused group */
     unsigned counters, index_mask;
 };
 
-/* What a key's bytes come to here. */
+/* A key as it is stored here. */
 struct identity {
     uint64_t hash;
     const void *bytes;
@@ -82,7 +82,7 @@ static unsigned index_size(unsigned counters)
 
 static size_t sketch_bytes(unsigned counters)
 {
-    const size_t bytes = counters * (sizeof(struct counter) + sizeof(struct group) + sizeof(uint16_t)) +
+    const size_t bytes = counters * (sizeof(struct top_counter) + sizeof(struct group) + sizeof(uint16_t)) +
                          (index_size(counters) + 1) * sizeof(uint16_t);
     return (bytes + TOP_CACHE_LINE - 1) / TOP_CACHE_LINE * TOP_CACHE_LINE;
 }
@@ -108,7 +108,7 @@ static void sketch_open(const struct sketch *sketch)
     for (unsigned i = 0; i <= sketch->index_mask; i++) sketch->index[i] = NOBODY;
     for (unsigned i = 0; i < sketch->counters; i++) {
         sketch->order[i] = (uint16_t)i;
-        sketch->counter[i] = (struct counter){.place = (uint16_t)i};
+        sketch->counter[i] = (struct top_counter){.place = (uint16_t)i};
         sketch->group[i] = (struct group){.first = (uint16_t)(i + 1)};
     }
     sketch->group[0] = (struct group){.last = (uint16_t)(sketch->counters - 1)};
@@ -126,15 +126,15 @@ void top_open(struct top *top, void *memory, unsigned counters, void (*yield)(vo
     }
 }
 
-/* ---- who has which counter ---- */
+/* ---- finding counters ---- */
 
-static bool is_of(const struct counter *counter, const struct identity *key)
+static bool is_of(const struct top_counter *counter, const struct identity *key)
 {
     return counter->hash == key->hash && counter->key_size == key->size &&
            memcmp(counter->key, key->bytes, key->kept) == 0;
 }
 
-/* The place in the index where this key is, or would be. */
+/* The place in the index where this key is or would be. */
 static unsigned index_of(const struct sketch *sketch, const struct identity *key)
 {
     unsigned at = (unsigned)key->hash & sketch->index_mask;
@@ -144,16 +144,16 @@ static unsigned index_of(const struct sketch *sketch, const struct identity *key
     return at;
 }
 
-static struct identity identity_of(const struct counter *counter)
+static struct identity top_identity(const struct top_counter *counter)
 {
     return (struct identity){counter->hash, counter->key, counter->key_size,
                              (uint32_t)least(counter->key_size, WEIR_TOP_KEY_SIZE)};
 }
 
-/* Those behind the gap come nearer to where they want to be, so that no search ends too early. */
-static void index_remove(const struct sketch *sketch, const struct counter *counter)
+/* Moves later entries towards their own places, so that no search ends too early at the gap. */
+static void index_remove(const struct sketch *sketch, const struct top_counter *counter)
 {
-    const struct identity key = identity_of(counter);
+    const struct identity key = top_identity(counter);
     const unsigned mask = sketch->index_mask;
     unsigned gap = index_of(sketch, &key);
     for (unsigned at = (gap + 1) & mask; sketch->index[at] != NOBODY; at = (at + 1) & mask) {
@@ -167,7 +167,7 @@ static void index_remove(const struct sketch *sketch, const struct counter *coun
 
 /* ---- counting ---- */
 
-static void to_end_of_group(const struct sketch *sketch, struct counter *counter, uint16_t last)
+static void to_end_of_group(const struct sketch *sketch, struct top_counter *counter, uint16_t last)
 {
     const uint16_t other = sketch->order[last], self = sketch->order[counter->place];
     sketch->order[counter->place] = other;
@@ -182,7 +182,7 @@ static void free_group(const struct sketch *sketch, uint16_t number)
     *sketch->free = number;
 }
 
-static void count_up(const struct sketch *sketch, struct counter *counter)
+static void count_up(const struct sketch *sketch, struct top_counter *counter)
 {
     const uint16_t number = counter->group;
     struct group *group = &sketch->group[number];
@@ -205,15 +205,15 @@ static void count_up(const struct sketch *sketch, struct counter *counter)
     else group->last--;
 }
 
-static uint64_t count_of(const struct sketch *sketch, const struct counter *counter)
+static uint64_t count_of(const struct sketch *sketch, const struct top_counter *counter)
 {
     return sketch->group[counter->group].count;
 }
 
-/* The least counter changes hands. */
-static struct counter *take_over(const struct sketch *sketch, const struct identity *key)
+/* Gives the smallest counter to this key. */
+static struct top_counter *take_over(const struct sketch *sketch, const struct identity *key)
 {
-    struct counter *counter = &sketch->counter[sketch->order[0]];
+    struct top_counter *counter = &sketch->counter[sketch->order[0]];
     const uint64_t count = count_of(sketch, counter);
     if (count > 0) index_remove(sketch, counter);
     counter->hash = key->hash;
@@ -227,26 +227,15 @@ static struct counter *take_over(const struct sketch *sketch, const struct ident
 static void count(const struct sketch *sketch, const struct identity *key, uint32_t limit)
 {
     const uint16_t found = sketch->index[index_of(sketch, key)];
-    struct counter *counter = found != NOBODY ? &sketch->counter[found] : take_over(sketch, key);
+    struct top_counter *counter = found != NOBODY ? &sketch->counter[found] : take_over(sketch, key);
     counter->limit = limit;
     count_up(sketch, counter);
-}
-
-static bool try_lock(struct top_head *head)
-{
-    uint64_t expected = 0;
-    return atom_load(&head->lock) == 0 && atom_swap(&head->lock, &expected, 1);
-}
-
-static void unlock(struct top_head *head)
-{
-    atom_store_release(&head->lock, 0);
 }
 
 void top_add(struct top *top, unsigned slot, uint64_t hash, const void *bytes, size_t size, uint32_t limit)
 {
     struct top_head *head = &top->head[slot % TOP_STRIPES];
-    if (!try_lock(head)) {
+    if (!lock_try(&head->lock)) {
         atom_add(&head->missed, 1);
         return;
     }
@@ -255,13 +244,13 @@ void top_add(struct top *top, unsigned slot, uint64_t hash, const void *bytes, s
     const struct sketch sketch = sketch_at(top, slot % TOP_STRIPES);
     atom_store(&head->total, atom_load(&head->total) + 1);
     count(&sketch, &key, limit);
-    unlock(head);
+    lock_release(&head->lock);
 }
 
 /* ---- reading ---- */
 
-/* Of copies: what a key without a counter there may have come to. */
-struct copies {
+/* Copies of the sketches, and for each the count that a key without a counter may have. */
+struct top_copies {
     struct sketch sketch[TOP_STRIPES];
     uint64_t without[TOP_STRIPES];
     uint64_t missed;
@@ -270,20 +259,20 @@ struct copies {
 static bool lock_to_read(const struct top *top, struct top_head *head)
 {
     for (int i = 0; i < LOCK_TRIES; i++) {
-        if (try_lock(head)) return true;
+        if (lock_try(&head->lock)) return true;
         top->yield();
     }
     return false;
 }
 
-static void copy(struct top *top, unsigned stripe, struct copies *copies)
+static void copy(struct top *top, unsigned stripe, struct top_copies *copies)
 {
     struct top_head *head = &top->head[stripe];
     const struct sketch from = sketch_at(top, stripe), to = sketch_at(top, TOP_STRIPES + stripe);
     copies->sketch[stripe] = to;
     if (lock_to_read(top, head)) {
         memcpy(to.counter, from.counter, sketch_bytes(top->counters));
-        unlock(head);
+        lock_release(&head->lock);
         copies->without[stripe] = to.group[to.counter[to.order[0]].group].count;
     } else {
         sketch_open(&to);
@@ -292,10 +281,10 @@ static void copy(struct top *top, unsigned stripe, struct copies *copies)
     copies->missed += atom_load(&head->missed);
 }
 
-/* Adds up what the sketches have of this key; false when it was met in one before `stripe`. */
-static bool join(const struct copies *copies, unsigned stripe, const struct counter *counter, weir_top *key)
+/* Adds up the counts of this key in all sketches; false if it was in one before `stripe`. */
+static bool top_join(const struct top_copies *copies, unsigned stripe, const struct top_counter *counter, weir_top *key)
 {
-    const struct identity identity = identity_of(counter);
+    const struct identity identity = top_identity(counter);
     uint64_t largest = 0;
     *key = (weir_top){copies->missed, copies->missed, counter->key_size, counter->limit, {0}};
     memcpy(key->key, counter->key, identity.kept);
@@ -303,12 +292,12 @@ static bool join(const struct copies *copies, unsigned stripe, const struct coun
         const struct sketch *sketch = &copies->sketch[i];
         const uint16_t found = sketch->index[index_of(sketch, &identity)];
         if (found != NOBODY && i < stripe) return false;
-        const struct counter *here = found != NOBODY ? &sketch->counter[found] : NULL;
+        const struct top_counter *here = found != NOBODY ? &sketch->counter[found] : NULL;
         const uint64_t denied = here != NULL ? count_of(sketch, here) : copies->without[i];
         key->denied += denied;
         key->over += here != NULL ? here->over : denied;
         if (here == NULL || denied <= largest) continue;
-        largest = denied; /* where it counted most is the best guess at what came last */
+        largest = denied; /* the sketch with the largest count is the best guess for the latest limit */
         key->limit = here->limit;
     }
     return true;
@@ -319,7 +308,7 @@ static bool goes_before(const weir_top *a, const weir_top *b)
     return a->denied != b->denied ? a->denied > b->denied : a->over < b->over;
 }
 
-/* Keeps the first `room` sorted; returns how many there are. */
+/* Inserts into the first `room` entries, sorted; returns how many there are. */
 static size_t insert(weir_top *out, size_t room, size_t used, const weir_top *key)
 {
     if (used == room) {
@@ -335,15 +324,15 @@ static size_t insert(weir_top *out, size_t room, size_t used, const weir_top *ke
 
 size_t top_read(struct top *top, weir_top *out, size_t count)
 {
-    struct copies copies = {.missed = 0};
+    struct top_copies copies = {.missed = 0};
     size_t used = 0;
     weir_top key;
     for (unsigned stripe = 0; stripe < TOP_STRIPES; stripe++) copy(top, stripe, &copies);
     for (unsigned stripe = 0; stripe < TOP_STRIPES; stripe++) {
         const struct sketch *sketch = &copies.sketch[stripe];
         for (unsigned i = 0; i < top->counters; i++) {
-            const struct counter *counter = &sketch->counter[i];
-            if (count_of(sketch, counter) == 0 || !join(&copies, stripe, counter, &key)) continue;
+            const struct top_counter *counter = &sketch->counter[i];
+            if (count_of(sketch, counter) == 0 || !top_join(&copies, stripe, counter, &key)) continue;
             used = insert(out, count, used, &key);
         }
     }

@@ -1,36 +1,34 @@
 /* SPDX-License-Identifier: MIT
-   wide.c - a state of several words for each key, in memory of a fixed size.
+   A state of several words for each key, in memory of a fixed size.
 
-   A key may be in one bucket, and there anywhere: so a bucket is large, and all of it is under one lock.
+   A key belongs to one bucket and may be in any slot of it.  So buckets are large, and a lock covers a whole bucket.
 
        memory   | plans | unused | bucket | bucket | ...            stripe of a bucket: its number modulo WIDE_STRIPES
        bucket   | floor | tag, tag, ... 0 = free | slot | slot | ... |
        slot     | fingerprint, idle_at, state ... |                  kept: twice, the tag's lowest bit says which counts
 
-   idle_at is the time from which on a fresh state is as good as this one: then the slot may be given to another key.
+   From idle_at on a fresh state is as good as this one, so then the slot may be given to another key.
 
-   Whoever dies while he writes has written to the copy that does not count; one store of the tag makes it count, for
-   this key or a new one.  So there is nothing to repair.
+   A process that dies while it writes has written to the copy that does not count: one store of the tag makes that copy
+   count, for the same key or a new one.  So there is nothing to repair.
 
-   When no slot of a bucket is idle and a key without one comes, it may inherit the one that is idle first, its state as
-   it is, and then its old owner is without.  Did he find a slot that has become idle meanwhile he would be fresh, and
-   what he owed be lost.  So the bucket keeps the latest time at which any of those who lost their slot is idle, the
-   floor, and until then gives none away as fresh.
+   A key that finds no idle slot in its bucket may inherit the slot that becomes idle first, with the state in it; the
+   previous owner then has none.  If that owner came back and found a slot that has become idle meanwhile, it would
+   start fresh and its debt would be lost.  So the bucket keeps its floor, the latest time at which any state that was
+   taken over becomes idle, and until then it gives no slot away as fresh.
 
-   A key with a part goes there when its bucket of the table has no room.  Both are looked at under both locks, the
-   table's first, so it has one state; and as nobody is displaced but in his part, one floor says what such a key may
-   owe.
+   A key with a part goes to its part when its bucket of the table is full.  Both buckets are checked under both locks,
+   the table's first, so the key has one state.  Keys are displaced only within their part, so one floor bounds what
+   such a key may owe.
 
-   Who is stopped while he holds a lock stops nobody: a lock that cannot be had soon is a refusal.
+   A process that is stopped while it holds a lock stops no other: a lock that cannot be had in time is a refusal.
 
-   A state remembers the rules that it was written under by their fingerprint.  Rules change: then the old ones, if they
-   are still known, say how to carry it over.
+   A state records the fingerprint of the rules it was written under.  When the rules change, the old ones, if they are
+   still known, say how to carry it over.
 
-   May touch: its memory, under the locks that it is given.  Promises: any bytes in there give some answer; no key that
-   keeps its slot is ever freer than decide() would have it.  With TABLE_INHERIT an heir's state is idle no earlier than
-   that of him who lost his slot; for limits that are one line this says that nothing owed is lost, for windows and logs
-   only that the keys of a bucket together pass no more than its slots allow.  Leaves to others: the locks, the time,
-   the hash. */
+   Any bytes in the memory give some answer, and a key that keeps its slot is never freer than decide() would have it.
+   With TABLE_INHERIT an heir's state becomes idle no earlier than that of the owner that lost its slot: so no debt is
+   lost of linear buckets, and of windows and logs the keys of a bucket together pass no more than its slots allow. */
 #include "share/wide.h"
 
 #include <string.h>
@@ -40,12 +38,12 @@
 
 enum { BUCKET_SLOTS = 64, LINE_WORDS = 8, FLOOR = 0, TAGS = 1, TAG_WORDS = 1 };
 enum { FINGERPRINT, IDLE_AT, STATE /* of a copy */ };
-enum { KEYS_IN_SLOTS = 16, SLOTS_FOR_KEYS = 25 }; /* so full that a bucket rarely is: 1 new key in 1000 finds none */
+enum { KEYS_IN_SLOTS = 16, SLOTS_FOR_KEYS = 25 }; /* so that a bucket is rarely full: 1 new key in 1000 finds no slot */
 enum { SLOTS_FOR_PART_KEY = 2 };
 
 _Static_assert(sizeof(struct atom) == sizeof(uint64_t), "a tag is a word");
 
-/* ---- where things are ---- */
+/* ---- the layout ---- */
 
 static uint64_t whole_lines(uint64_t words)
 {
@@ -57,17 +55,17 @@ static uint64_t product(uint64_t a, uint64_t b)
     return multiply_divide_floor(a, b, 1);
 }
 
-static uint64_t copies(const struct wide *table)
+static uint64_t state_copies(const struct wide *table)
 {
     return table->kept ? 2 : 1;
 }
 
 static uint64_t copy_words(const struct wide *table)
 {
-    return (table->slot_words - TAG_WORDS) / copies(table);
+    return (table->slot_words - TAG_WORDS) / state_copies(table);
 }
 
-/* Words of state that a slot has. */
+/* The most words of state that fit a slot. */
 static uint64_t capacity(const struct wide *table)
 {
     return copy_words(table) - STATE;
@@ -119,7 +117,8 @@ uint64_t wide_part_bytes(const struct wide *table, uint64_t slots)
 uint64_t wide_slots_in(uint64_t bytes, uint64_t slot_words, bool kept)
 {
     const struct wide one = {.slot_words = slot_words, .kept = kept};
-    if (slot_words == 0 || slot_words < TAG_WORDS + copies(&one) * (STATE + 1) || slot_words > bytes / sizeof(uint64_t))
+    if (slot_words == 0 || slot_words < TAG_WORDS + state_copies(&one) * (STATE + 1) ||
+        slot_words > bytes / sizeof(uint64_t))
         return 0;
     const uint64_t plans = wide_plans_bytes(wide_sets_in(bytes)) / sizeof(uint64_t);
     const uint64_t before = add_saturating(plans, whole_lines(capacity(&one)));
@@ -144,41 +143,41 @@ unsigned wide_stripe(const struct wide *table, uint64_t hash)
     return (unsigned)(bucket_number(table, hash) % WIDE_STRIPES);
 }
 
-/* A bucket under its lock. */
-struct bucket {
+/* A bucket whose lock is held. */
+struct wide_bucket {
     const struct wide *table;
     uint64_t *word;
-    uint64_t tag; /* of the key that was asked for, its lowest bit 0 */
+    uint64_t tag; /* of the key of the call, its lowest bit 0 */
     unsigned stripe;
 };
 
-static struct bucket bucket_at(const struct wide *table, uint64_t number)
+static struct wide_bucket wide_bucket_at(const struct wide *table, uint64_t number)
 {
     const uint64_t before = wide_plans_bytes(table->plan_sets) / sizeof(uint64_t) + whole_lines(capacity(table));
     uint64_t *first = table->part != NULL ? table->part : (uint64_t *)table->memory + before;
-    return (struct bucket){table, first + number * bucket_words(table), 0, (unsigned)(number % WIDE_STRIPES)};
+    return (struct wide_bucket){table, first + number * bucket_words(table), 0, (unsigned)(number % WIDE_STRIPES)};
 }
 
-static bool open_bucket(struct bucket *bucket, const struct wide *table, uint64_t hash)
+static bool open_bucket(struct wide_bucket *bucket, const struct wide *table, uint64_t hash)
 {
-    *bucket = bucket_at(table, bucket_number(table, hash));
+    *bucket = wide_bucket_at(table, bucket_number(table, hash));
     bucket->tag = most(hash & ~UINT64_C(1), 2);
     return table->lock(table->context, bucket->stripe);
 }
 
-static void close_bucket(const struct bucket *bucket)
+static void close_bucket(const struct wide_bucket *bucket)
 {
     bucket->table->unlock(bucket->table->context, bucket->stripe);
 }
 
-/* One slot: what counts in it, and where to write what shall. */
+/* One slot: the copy that counts, and the copy to write. */
 struct seat {
     struct atom *tag; /* NULL: there is none */
     uint64_t *now, *next;
-    uint64_t next_is; /* the lowest bit of a tag that says so */
+    uint64_t next_is; /* the lowest bit of a tag that makes the other copy count */
 };
 
-static struct seat seat_of(const struct bucket *bucket, uint64_t slot)
+static struct seat seat_of(const struct wide_bucket *bucket, uint64_t slot)
 {
     const struct wide *table = bucket->table;
     struct atom *tag = (struct atom *)(void *)(bucket->word + TAGS) + slot;
@@ -189,7 +188,7 @@ static struct seat seat_of(const struct bucket *bucket, uint64_t slot)
     return (struct seat){tag, second ? other : copy, second ? copy : other, second ^ 1};
 }
 
-static struct seat find(const struct bucket *bucket)
+static struct seat find(const struct wide_bucket *bucket)
 {
     const struct atom *tag = (const struct atom *)(const void *)(bucket->word + TAGS);
     for (uint64_t slot = 0; slot < bucket_slots(bucket->table); slot++) {
@@ -203,31 +202,30 @@ static bool has_no_key(const struct seat *seat)
     return atom_load(seat->tag) >> 1 == 0;
 }
 
-static bool taken(const struct seat *seat, uint64_t now_ns)
+static bool seat_is_taken(const struct seat *seat, uint64_t now_ns)
 {
     return !has_no_key(seat) && seat->now[IDLE_AT] > now_ns;
 }
 
-/* One that nobody ever had comes first. */
-static struct seat find_idle(const struct bucket *bucket, uint64_t now_ns)
+/* A slot that no key ever had is preferred. */
+static struct seat find_idle(const struct wide_bucket *bucket, uint64_t now_ns)
 {
     struct seat idle = {NULL, NULL, NULL, 0};
     for (uint64_t slot = 0; bucket->word[FLOOR] <= now_ns && slot < bucket_slots(bucket->table); slot++) {
         const struct seat seat = seat_of(bucket, slot);
         if (has_no_key(&seat)) return seat;
-        if (idle.tag == NULL && !taken(&seat, now_ns)) idle = seat;
+        if (idle.tag == NULL && !seat_is_taken(&seat, now_ns)) idle = seat;
     }
     return idle;
 }
 
-/* Of those that are taken, and idle from `from_ns` on at the earliest, the one that is so first.
-   fingerprint 0: any. */
-static struct seat find_first(const struct bucket *bucket, uint64_t now_ns, uint64_t from_ns, uint64_t fingerprint)
+/* Of the states in use, the one that becomes idle first, but not before from_ns; fingerprint 0: any. */
+static struct seat find_first(const struct wide_bucket *bucket, uint64_t now_ns, uint64_t from_ns, uint64_t fingerprint)
 {
     struct seat first = {NULL, NULL, NULL, 0};
     for (uint64_t slot = 0; slot < bucket_slots(bucket->table); slot++) {
         const struct seat seat = seat_of(bucket, slot);
-        if (!taken(&seat, now_ns) || seat.now[IDLE_AT] < from_ns) continue;
+        if (!seat_is_taken(&seat, now_ns) || seat.now[IDLE_AT] < from_ns) continue;
         if (fingerprint != 0 && seat.now[FINGERPRINT] != fingerprint) continue;
         if (first.tag == NULL || seat.now[IDLE_AT] < first.now[IDLE_AT]) first = seat;
     }
@@ -236,27 +234,27 @@ static struct seat find_first(const struct bucket *bucket, uint64_t now_ns, uint
 
 /* ---- one call ---- */
 
-/* A question, or a correction: then `ask` is NULL. */
-struct call {
+/* A decision, or a settlement if `ask` is NULL. */
+struct wide_call {
     struct wide *table;
     struct rules rules;
     uint64_t words, fingerprint, now_ns;
     const struct ask *ask;
-    int limit;               /* of a peek: this one alone; ALL */
-    weir_decision *decision; /* of a correction: the one that is corrected */
+    int limit;               /* of a peek: this limit alone; or ALL */
+    weir_decision *decision; /* of a settlement: the decision that is settled */
     const uint64_t *cost, *actual, *end;
     uint32_t *events;
 };
 
 enum { ALL = -1 };
 
-static bool peeks(const struct call *call)
+static bool peeks(const struct wide_call *call)
 {
     return call->ask != NULL && call->ask->peek && !call->ask->charge;
 }
 
-/* own: the state is the one that the decision was made on. */
-static void apply(const struct call *call, uint64_t *state, bool own)
+/* own: the decision was made on this state. */
+static void apply(const struct wide_call *call, uint64_t *state, bool own)
 {
     uint64_t used[WEIR_LIMITS_MAX];
     if (call->ask != NULL) {
@@ -270,24 +268,24 @@ static void apply(const struct call *call, uint64_t *state, bool own)
     settle(call->rules, state, call->now_ns, call->decision, call->cost, used, call->end);
 }
 
-static bool allows(const struct call *call)
+static bool allows(const struct wide_call *call)
 {
     return call->ask != NULL && call->decision->verdict == WEIR_ALLOW;
 }
 
-static void refuse_stuck(const struct call *call)
+static void refuse_stuck(const struct wide_call *call)
 {
     *call->events |= TABLE_STUCK;
     if (call->ask != NULL) wide_stuck(call->decision, call->now_ns);
 }
 
-/* Words to try on: those that lie here where they are enough, or else this process's, under a lock. */
+/* Scratch words for a state: these here if they are enough, otherwise those of the process, under a lock. */
 struct paper {
     uint64_t *state;
     uint64_t here[LIST_WORDS_MAX];
 };
 
-static bool borrow(struct paper *paper, const struct call *call)
+static bool borrow_paper(struct paper *paper, const struct wide_call *call)
 {
     const bool here = call->words <= LIST_WORDS_MAX;
     if (!here && !call->table->lock(call->table->context, WIDE_PAPER)) {
@@ -299,13 +297,14 @@ static bool borrow(struct paper *paper, const struct call *call)
     return true;
 }
 
-static void give_back(const struct paper *paper, const struct call *call)
+static void return_paper(const struct paper *paper, const struct wide_call *call)
 {
     if (paper->state != paper->here) call->table->unlock(call->table->context, WIDE_PAPER);
 }
 
-/* Makes this the seat's content, at one stroke where another copy counted so far. */
-static void put(const struct call *call, const struct bucket *bucket, const struct seat *seat, const uint64_t *state)
+/* Stores this state in the slot: atomically if there is another copy that counted so far. */
+static void put_state(const struct wide_call *call, const struct wide_bucket *bucket, const struct seat *seat,
+                      const uint64_t *state)
 {
     seat->next[FINGERPRINT] = call->fingerprint;
     seat->next[IDLE_AT] = wide_state_idle_ns(call->rules, state, call->now_ns);
@@ -313,25 +312,25 @@ static void put(const struct call *call, const struct bucket *bucket, const stru
     atom_store_release(seat->tag, bucket->tag | seat->next_is);
 }
 
-static bool differs(const struct call *call, const uint64_t *state, const uint64_t *before)
+static bool differs(const struct wide_call *call, const uint64_t *state, const uint64_t *before)
 {
     return memcmp(state, before, call->words * sizeof(uint64_t)) != 0;
 }
 
 /* ---- a key that has a slot ---- */
 
-/* From a state as it was, or from none. */
-static void apply_to(const struct call *call, uint64_t *state, const uint64_t *before)
+/* Applies the call to a copy of the state `before`, or to a fresh one. */
+static void apply_to(const struct wide_call *call, uint64_t *state, const uint64_t *before)
 {
     if (before != NULL) memcpy(state, before, call->words * sizeof(uint64_t));
     else memset(state, 0, call->words * sizeof(uint64_t));
     apply(call, state, true);
 }
 
-/* A fresh state is no freer than one that is idle.  So where it allows what an idle one refuses, that one was damaged
-   in its file, and could refuse for ever: it is not believed.  But cycles begin where they did, and a fresh one's may
-   begin sooner: what has to wait says nothing.  False: it is sound. */
-static bool begin_anew(const struct call *call, const struct seat *seat, uint64_t *state)
+/* A fresh state is no freer than an idle one.  So if it allows what an idle one refuses, the idle one was damaged in
+   its file, could refuse for ever, and is discarded.  But the cycles of the idle state begin where they did, and those
+   of a fresh one may begin sooner, so a call that has to wait proves nothing.  False: the state is sound. */
+static bool begin_state_anew(const struct wide_call *call, const struct seat *seat, uint64_t *state)
 {
     const bool refused = call->ask != NULL && call->decision->verdict == WEIR_DENY;
     if (!refused || seat->now[IDLE_AT] > call->now_ns) return false;
@@ -341,27 +340,28 @@ static bool begin_anew(const struct call *call, const struct seat *seat, uint64_
     return false;
 }
 
-static void go_on_kept(const struct call *call, const struct bucket *bucket, const struct seat *seat)
+static void go_on_kept(const struct wide_call *call, const struct wide_bucket *bucket, const struct seat *seat)
 {
     uint64_t *before = seat->now + STATE, *state = seat->next + STATE;
     apply_to(call, state, before);
-    const bool anew = begin_anew(call, seat, state);
-    if (!peeks(call) && (anew || differs(call, state, before))) put(call, bucket, seat, state);
+    const bool anew = begin_state_anew(call, seat, state);
+    if (!peeks(call) && (anew || differs(call, state, before))) put_state(call, bucket, seat, state);
 }
 
-static void go_on(const struct call *call, const struct bucket *bucket, const struct seat *seat)
+static void go_on(const struct wide_call *call, const struct wide_bucket *bucket, const struct seat *seat)
 {
     if (call->table->kept) {
         go_on_kept(call, bucket, seat);
         return;
     }
     apply(call, seat->now + STATE, true);
-    if (!peeks(call)) put(call, bucket, seat, seat->now + STATE);
+    if (!peeks(call)) put_state(call, bucket, seat, seat->now + STATE);
 }
 
-/* The rules that this was written under.  Their count is 0 where they are not known, or there is nothing to carry over.
-   false: a lock could not be had. */
-static bool written_under(const struct call *call, const struct seat *seat, struct wide_plan *known, struct rules *from)
+/* The rules that this state was written under.  Their count is 0 if they are not known, or if there is nothing to carry
+   over.  false: a lock could not be had. */
+static bool written_under(const struct wide_call *call, const struct seat *seat, struct wide_plan *known,
+                          struct rules *from)
 {
     struct wide *table = call->table;
     *from = (struct rules){known->rule, 0};
@@ -374,7 +374,7 @@ static bool written_under(const struct call *call, const struct seat *seat, stru
     return true;
 }
 
-static void go_on_changed(const struct call *call, const struct bucket *bucket, const struct seat *seat)
+static void go_on_changed(const struct wide_call *call, const struct wide_bucket *bucket, const struct seat *seat)
 {
     struct wide_plan known;
     struct paper paper;
@@ -383,16 +383,16 @@ static void go_on_changed(const struct call *call, const struct bucket *bucket, 
         refuse_stuck(call);
         return;
     }
-    if (!borrow(&paper, call)) return;
+    if (!borrow_paper(&paper, call)) return;
     wide_state_carry(from, call->rules, seat->now + STATE, paper.state, call->now_ns);
     apply(call, paper.state, false);
-    if (!peeks(call)) put(call, bucket, seat, paper.state);
-    give_back(&paper, call);
+    if (!peeks(call)) put_state(call, bucket, seat, paper.state);
+    return_paper(&paper, call);
 }
 
-/* ---- a key that has none ---- */
+/* ---- a key without a slot ---- */
 
-static void deny(const struct call *call, const struct bucket *bucket)
+static void deny(const struct wide_call *call, const struct wide_bucket *bucket)
 {
     const struct seat first = find_first(bucket, call->now_ns, 0, 0);
     uint64_t until_ns = bucket->word[FLOOR];
@@ -404,16 +404,16 @@ static void deny(const struct call *call, const struct bucket *bucket)
                                       .reserved = call->rules.rule[0].generation};
 }
 
-static void evict(const struct call *call, const struct bucket *bucket, const uint64_t *state)
+static void evict(const struct wide_call *call, const struct wide_bucket *bucket, const uint64_t *state)
 {
     const struct seat first = find_first(bucket, call->now_ns, 0, 0);
     if (!wide_state_touched(state, call->words) || peeks(call) || first.tag == NULL) return;
-    put(call, bucket, &first, state);
+    put_state(call, bucket, &first, state);
     *call->events |= TABLE_DISPLACED;
 }
 
-/* False: there is nothing to inherit. */
-static bool inherit(const struct call *call, struct bucket *bucket, uint64_t *state)
+/* False: there is no slot to inherit. */
+static bool inherit(const struct wide_call *call, struct wide_bucket *bucket, uint64_t *state)
 {
     const struct seat heir = find_first(bucket, call->now_ns, bucket->word[FLOOR], call->fingerprint);
     if (heir.tag == NULL) return false;
@@ -421,12 +421,12 @@ static bool inherit(const struct call *call, struct bucket *bucket, uint64_t *st
     apply(call, state, false);
     if (peeks(call) || !differs(call, state, heir.now + STATE)) return true;
     bucket->word[FLOOR] = heir.now[IDLE_AT];
-    put(call, bucket, &heir, state);
+    put_state(call, bucket, &heir, state);
     *call->events |= TABLE_DISPLACED;
     return true;
 }
 
-static void begin_full(const struct call *call, struct bucket *bucket, uint64_t *state)
+static void begin_full(const struct wide_call *call, struct wide_bucket *bucket, uint64_t *state)
 {
     const bool leaves = wide_state_touched(state, call->words) && !peeks(call);
     if (!leaves && !allows(call)) return;
@@ -437,19 +437,19 @@ static void begin_full(const struct call *call, struct bucket *bucket, uint64_t 
     if (denied && allows(call)) deny(call, bucket);
 }
 
-static void begin(const struct call *call, struct bucket *bucket)
+static void begin_state(const struct wide_call *call, struct wide_bucket *bucket)
 {
     struct paper paper;
     const struct seat idle = find_idle(bucket, call->now_ns);
-    if (!borrow(&paper, call)) return;
+    if (!borrow_paper(&paper, call)) return;
     apply(call, paper.state, false);
     if (idle.tag == NULL) {
         begin_full(call, bucket, paper.state);
     } else if (!peeks(call) && wide_state_touched(paper.state, call->words)) {
-        put(call, bucket, &idle, paper.state);
+        put_state(call, bucket, &idle, paper.state);
         *call->events |= TABLE_NEW;
     }
-    give_back(&paper, call);
+    return_paper(&paper, call);
 }
 
 /* ---- calls ---- */
@@ -464,13 +464,13 @@ static bool remember(struct wide *table, uint64_t fingerprint, struct rules rule
     return true;
 }
 
-/* The bucket of the table where a key may be, and when it is not there that of its part. */
+/* The bucket for a key in the table, and if the key is not in it, the bucket in its part. */
 struct places {
-    struct bucket usual, part;
+    struct wide_bucket usual, part;
     bool both;
 };
 
-/* Where the key has its slot; without a tag: it has none.  false: a lock could not be had, and none is held. */
+/* Finds the slot of the key; *seat has no tag if there is none.  false: a lock could not be had, and none is held. */
 static inline bool open_places(struct places *places, const struct wide *table, uint64_t hash, struct seat *seat)
 {
     if (!open_bucket(&places->usual, table->beside != NULL ? table->beside : table, hash)) return false;
@@ -485,8 +485,8 @@ static inline bool open_places(struct places *places, const struct wide *table, 
     return true;
 }
 
-/* Of a key that has its slot. */
-static inline struct bucket *place_of(struct places *places)
+/* The bucket of a key that has a slot. */
+static inline struct wide_bucket *place_of(struct places *places)
 {
     return places->both ? &places->part : &places->usual;
 }
@@ -497,10 +497,10 @@ static inline void close_places(const struct places *places)
     close_bucket(&places->usual);
 }
 
-/* Where a new key begins: in the table if it has room there, or may be of those that were displaced there. */
-static struct bucket *choose_place(struct places *places, uint64_t now_ns)
+/* The bucket for a new key: in the table if it has room there, or may be a key that was displaced there. */
+static struct wide_bucket *choose_place(struct places *places, uint64_t now_ns)
 {
-    struct bucket *usual = &places->usual;
+    struct wide_bucket *usual = &places->usual;
     if (!places->both || usual->word[FLOOR] > now_ns) return usual;
     return places->part.word[FLOOR] <= now_ns && find_idle(usual, now_ns).tag != NULL ? usual : &places->part;
 }
@@ -508,15 +508,15 @@ static struct bucket *choose_place(struct places *places, uint64_t now_ns)
 static bool ask_some(struct wide *table, uint64_t hash, struct rules rules, int limit, const struct ask *ask,
                      weir_decision *decision, uint32_t *events)
 {
-    const struct call call = {.table = table,
-                              .rules = rules,
-                              .words = wide_state_words(rules),
-                              .fingerprint = wide_fingerprint(rules),
-                              .now_ns = ask->now_ns,
-                              .ask = ask,
-                              .limit = limit,
-                              .decision = decision,
-                              .events = events};
+    const struct wide_call call = {.table = table,
+                                   .rules = rules,
+                                   .words = wide_state_words(rules),
+                                   .fingerprint = wide_fingerprint(rules),
+                                   .now_ns = ask->now_ns,
+                                   .ask = ask,
+                                   .limit = limit,
+                                   .decision = decision,
+                                   .events = events};
     struct places places;
     struct seat seat;
     if (call.words > capacity(table)) return false;
@@ -525,7 +525,7 @@ static bool ask_some(struct wide *table, uint64_t hash, struct rules rules, int 
         refuse_stuck(&call);
         return true;
     }
-    if (seat.tag == NULL) begin(&call, choose_place(&places, call.now_ns));
+    if (seat.tag == NULL) begin_state(&call, choose_place(&places, call.now_ns));
     else if (seat.now[FINGERPRINT] == call.fingerprint) go_on(&call, place_of(&places), &seat);
     else go_on_changed(&call, place_of(&places), &seat);
     close_places(&places);
@@ -551,16 +551,16 @@ bool wide_settle(struct wide *table, uint64_t hash, struct rules rules, uint64_t
 {
     uint32_t events = 0;
     weir_decision copy = *decision;
-    const struct call call = {.table = table,
-                              .rules = rules,
-                              .words = wide_state_words(rules),
-                              .fingerprint = wide_fingerprint(rules),
-                              .now_ns = now_ns,
-                              .decision = &copy,
-                              .cost = cost,
-                              .actual = actual,
-                              .end = end,
-                              .events = &events};
+    const struct wide_call call = {.table = table,
+                                   .rules = rules,
+                                   .words = wide_state_words(rules),
+                                   .fingerprint = wide_fingerprint(rules),
+                                   .now_ns = now_ns,
+                                   .decision = &copy,
+                                   .cost = cost,
+                                   .actual = actual,
+                                   .end = end,
+                                   .events = &events};
     struct places places;
     struct seat seat;
     bool more = false;
@@ -570,7 +570,7 @@ bool wide_settle(struct wide *table, uint64_t hash, struct rules rules, uint64_t
     if (!open_places(&places, table, hash, &seat)) return false;
     if (seat.tag != NULL && seat.now[FINGERPRINT] == call.fingerprint) go_on(&call, place_of(&places), &seat);
     else if (more && seat.tag != NULL) go_on_changed(&call, place_of(&places), &seat);
-    else if (more) begin(&call, choose_place(&places, call.now_ns));
+    else if (more) begin_state(&call, choose_place(&places, call.now_ns));
     close_places(&places);
     return (events & TABLE_STUCK) == 0;
 }
@@ -588,11 +588,11 @@ uint64_t wide_live(struct wide *table, uint64_t now_ns)
 {
     uint64_t live = 0;
     for (uint64_t number = 0; number < table->slots / bucket_slots(table); number++) {
-        const struct bucket bucket = bucket_at(table, number);
+        const struct wide_bucket bucket = wide_bucket_at(table, number);
         if (!table->lock(table->context, bucket.stripe)) continue;
         for (uint64_t slot = 0; slot < bucket_slots(table); slot++) {
             const struct seat seat = seat_of(&bucket, slot);
-            live += taken(&seat, now_ns);
+            live += seat_is_taken(&seat, now_ns);
         }
         close_bucket(&bucket);
     }

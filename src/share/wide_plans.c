@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: MIT
-   wide_plans.c - which rules a state was written under, by a fingerprint of 64 bits.
+   The rules that states were written under, by a fingerprint of 64 bits.
 
-   A service asks one table with hundreds of plans in turn.  So each has its place by its fingerprint: one of two sets,
-   a cache line each, and there any of seven ways.  Looking it up reads one line or two, however many there are.
+   A service uses one table with hundreds of plans in turn.  So the place of a plan depends on its fingerprint: one of
+   two sets, a cache line each, and there any of seven ways.  A lookup reads one or two lines, however many plans there
+   are.
 
-       set     | used | fingerprint 0 | fingerprint 1 | ... | fingerprint 6 |     fingerprint 0: nobody is there
+       set     | used | fingerprint 0 | fingerprint 1 | ... | fingerprint 6 |     fingerprint 0: a free way
        plans   | set 0: 7 of them | set 1: 7 of them | ...
 
-   A new one goes to the set of its two where more is free: so, of 448 ways, three hundred are taken before any two
-   sets are both full.  Which one goes then?
+   A new plan goes to the set of its two with more free ways: so, of 448 ways, three hundred are taken before any two
+   sets are both full.  Which plan is evicted then?
 
-       the oldest                 is asked for all day, and would come back at once: with a lock, each time
-       who was not asked lately   after a reload these are the rules of before, and some debts are still kept under them
+       the oldest                    may be in use all day, and would come back at once: with a lock, each time
+       one that was not used lately  after a reload these are the previous rules, and some debts still are under them
 
-   Both want those kept that were used since, asked for or carried over from.  So there is a bit for each way; who has
-   none is the first to go, in the set that has more of them.  A newcomer who finds that all of his set have theirs
-   leaves only his own, so those in use have theirs again before the next one comes; those who come once and go are
-   followed by each other.  Bits are set only where they are not, so that many who ask with the same plans do not write.
-   One that two at once lose or set wrongly makes another plan go, no more.
+   Both cases call for keeping the plans that were used since, for a decision or for carrying over.  So each way has a
+   bit; a plan without it is evicted first, in the set that has more of them.  If all ways of a set have their bits, a
+   newcomer leaves only its own bit set: the plans in use have theirs again before the next newcomer, and plans that are
+   used once replace each other.  Bits are set only if they are clear, so that many calls with the same plans do not
+   write.  If two threads lose or wrongly set a bit, another plan is evicted, and nothing else happens.
 
-   How many sets?  Few where the slots are few: a file for one key is not to take a quarter of a megabyte.  And no more
-   than these where they would take more than an eighth of what the slots do.
+   The number of sets is small if there are few slots: a file for one key must not take a quarter of a megabyte.  And it
+   is limited so that they take at most an eighth of what the slots take.
 
        the slots take     sets    plans    bytes
        less                  4       28     14.5 KiB
@@ -29,41 +30,40 @@
        7.2 MiB             256    1,792    926 KiB
        14.5 MiB            512    3,584    1.8 MiB
 
-   A process that dies while it writes a plan, or a damaged file, leaves rules that do not have their fingerprint: they
-   are not found.  What is found has the right fingerprint, and may still be made up: whoever uses it sees to its size.
-
-   May touch: the plans.  Promises: total; one store makes a plan count.  Leaves to others: the lock. */
+   A process that dies while it writes a plan, or a damaged file, leaves rules that do not match their fingerprint: they
+   are not found.  Rules that are found match, and may still be made up: the caller checks their size.  One store makes
+   a plan count. */
 #include "share/wide_plans.h"
 
 #include "core/algorithm.h"
 #include "core/num.h"
 
-enum { LINE = 64, HOMES = 2, NO_WAY = WIDE_WAYS, SHARE = 8 };
+enum { PLANS_LINE = 64, PLAN_HOMES = 2, NO_WAY = WIDE_WAYS, PLANS_SHARE = 8 };
 enum { ALL_WAYS = (1 << WIDE_WAYS) - 1 };
 
 static const uint64_t ODD = UINT64_C(0x9e3779b97f4a7c15);
 static const uint64_t SOME_FROM = 16 << 10;
 
-_Static_assert(sizeof(struct wide_set) == LINE, "a set is one cache line");
+_Static_assert(sizeof(struct wide_set) == PLANS_LINE, "a set is one cache line");
 
-/* ---- where things are ---- */
+/* ---- the layout ---- */
 
 uint64_t wide_plans_bytes(uint64_t sets)
 {
     const uint64_t bytes = sets * (sizeof(struct wide_set) + WIDE_WAYS * sizeof(struct wide_plan));
-    return (bytes + LINE - 1) / LINE * LINE;
+    return (bytes + PLANS_LINE - 1) / PLANS_LINE * PLANS_LINE;
 }
 
 uint64_t wide_sets_beside(uint64_t slots_bytes)
 {
     uint64_t sets = WIDE_SETS_SOME;
     if (slots_bytes < SOME_FROM) return WIDE_SETS_FEW;
-    while (sets < WIDE_SETS_MANY && slots_bytes >= SHARE * wide_plans_bytes(2 * sets)) sets *= 2;
+    while (sets < WIDE_SETS_MANY && slots_bytes >= PLANS_SHARE * wide_plans_bytes(2 * sets)) sets *= 2;
     return sets;
 }
 
-/* The most sets that the rest is enough for.  What twice as many take is more by more than a page: so no page to spare
-   looks like slots that have more sets. */
+/* The most sets that fit beside the slots.  Doubling them takes more than another page, so a spare page is not mistaken
+   for slots with more sets. */
 uint64_t wide_sets_in(uint64_t bytes)
 {
     uint64_t sets = WIDE_SETS_MANY;
@@ -77,8 +77,8 @@ struct wide_plans wide_plans_at(void *memory, uint64_t sets)
     return (struct wide_plans){first, (struct wide_plan *)(void *)(first + sets), sets};
 }
 
-/* The two sets where it may be: never the same. */
-static void homes_of(struct wide_plans plans, uint64_t fingerprint, uint64_t home[HOMES])
+/* The two sets for a fingerprint: never the same. */
+static void plan_homes(struct wide_plans plans, uint64_t fingerprint, uint64_t home[PLAN_HOMES])
 {
     const uint64_t high = fingerprint >> 32;
     home[0] = fingerprint & (plans.sets - 1);
@@ -104,7 +104,7 @@ uint64_t wide_fingerprint(struct rules rules)
     for (int i = 0; i < rules.count; i++) {
         union rule_words words = {rules.rule[i]};
         words.rule.generation = 0;
-        /* Where windows stand by the wall's clock differs a little in each process; states say where theirs are. */
+        /* The positions of windows by the wall clock differ a little between processes; states say where theirs are. */
         if (algorithm_of(&words.rule)->has_epoch) words.rule.offset_ns = 0;
         for (int word = 0; word < RULE_WORDS; word++) hash = mixed(hash, words.word[word]);
     }
@@ -128,9 +128,9 @@ static void use(struct wide_set *set, unsigned way)
 
 bool wide_plans_know(struct wide_plans plans, uint64_t fingerprint)
 {
-    uint64_t home[HOMES];
-    homes_of(plans, fingerprint, home);
-    for (int i = 0; i < HOMES; i++) {
+    uint64_t home[PLAN_HOMES];
+    plan_homes(plans, fingerprint, home);
+    for (int i = 0; i < PLAN_HOMES; i++) {
         const unsigned way = way_of(&plans.set[home[i]], fingerprint);
         if (way == NO_WAY) continue;
         use(&plans.set[home[i]], way);
@@ -141,9 +141,9 @@ bool wide_plans_know(struct wide_plans plans, uint64_t fingerprint)
 
 bool wide_plans_find(struct wide_plans plans, uint64_t fingerprint, struct wide_plan *plan)
 {
-    uint64_t home[HOMES];
-    homes_of(plans, fingerprint, home);
-    for (int i = 0; i < HOMES; i++) {
+    uint64_t home[PLAN_HOMES];
+    plan_homes(plans, fingerprint, home);
+    for (int i = 0; i < PLAN_HOMES; i++) {
         const unsigned way = way_of(&plans.set[home[i]], fingerprint);
         if (way == NO_WAY) continue;
         *plan = *plan_at(plans, home[i], way);
@@ -155,7 +155,7 @@ bool wide_plans_find(struct wide_plans plans, uint64_t fingerprint, struct wide_
     return false;
 }
 
-/* ---- who comes, and who goes ---- */
+/* ---- eviction ---- */
 
 static void use_new(struct wide_set *set, unsigned way)
 {
@@ -173,12 +173,12 @@ static bool is_free(const struct wide_set *set, unsigned way)
     return atom_load(&set->fingerprint[way]) == 0;
 }
 
-/* The way that may be had, of those that are `fit`, in the set that has more of them; false: neither has one. */
-static bool pick(struct wide_plans plans, const uint64_t home[HOMES], bool (*fit)(const struct wide_set *, unsigned),
-                 uint64_t *set, unsigned *way)
+/* A way that `fit` accepts, in the set that has more of them; false: neither set has one. */
+static bool pick(struct wide_plans plans, const uint64_t home[PLAN_HOMES],
+                 bool (*fit)(const struct wide_set *, unsigned), uint64_t *set, unsigned *way)
 {
     unsigned most_fit = 0;
-    for (int i = 0; i < HOMES; i++) {
+    for (int i = 0; i < PLAN_HOMES; i++) {
         unsigned fitting = 0, first = NO_WAY;
         for (unsigned at = WIDE_WAYS; at-- > 0;) {
             if (!fit(&plans.set[home[i]], at)) continue;
@@ -195,10 +195,10 @@ static bool pick(struct wide_plans plans, const uint64_t home[HOMES], bool (*fit
 
 void wide_plans_remember(struct wide_plans plans, uint64_t fingerprint, struct rules rules)
 {
-    uint64_t home[HOMES], set = 0;
+    uint64_t home[PLAN_HOMES], set = 0;
     unsigned way = 0;
     if (wide_plans_know(plans, fingerprint)) return;
-    homes_of(plans, fingerprint, home);
+    plan_homes(plans, fingerprint, home);
     if (!pick(plans, home, is_free, &set, &way) && !pick(plans, home, is_unused, &set, &way)) set = home[0];
     struct wide_plan *plan = plan_at(plans, set, way);
     atom_store(&plans.set[set].fingerprint[way], 0);

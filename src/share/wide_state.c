@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   wide_state.c - what a state of several words is under its rules.
-
-   May touch: the states it is given.  Promises: total.  Leaves to others: where states are (wide.c). */
+   A state of several words under its rules.  Any words are accepted. */
 #include "share/wide_state.h"
 
 #include "core/algorithm.h"
@@ -11,8 +9,8 @@
 
 #define STUCK_RETRY_NS UINT64_C(100000000)
 
-/* The rule with its clock set anew, as carry wants it.  It runs ahead of the rule's own by less than a tick, so what is
-   carried is paid off no sooner. */
+/* The rule with its clock set again, as carrying over needs it.  It is ahead of the rule's own clock by less than a
+   tick, so a debt that is carried over is not paid off sooner. */
 static struct rule set_anew(const struct rule *rule, uint64_t now_ns)
 {
     struct rule anew = *rule;
@@ -23,14 +21,14 @@ static struct rule set_anew(const struct rule *rule, uint64_t now_ns)
     return anew;
 }
 
-/* Of gcra no more was used than the new burst; what waits is above that. */
+/* With gcra at most the new burst counts as used; what waits is above that. */
 static void cap_used(const struct rule *from, const struct rule *to, uint64_t ahead, uint64_t *next)
 {
     const uint64_t waiting = carry_waiting(from, to, subtract_to_zero(ahead, from->burst));
     next[0] = least(next[0], add_saturating(add_saturating(to->anchor_tick, to->burst), waiting));
 }
 
-/* As permits, since as a time they may be more than the new rule ever lets through. */
+/* Carried over as permits: as a time they might be more than the new rule ever lets through. */
 void wide_state_carry(struct rules from, struct rules to, const uint64_t *state, uint64_t *next, uint64_t now_ns)
 {
     bool same = from.count == to.count;

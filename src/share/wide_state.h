@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   wide_state.h - what a state of several words is under its rules.
-
-   See wide_state.c. */
+   A state of several words under its rules. */
 #ifndef WEIR_SHARE_WIDE_STATE_H
 #define WEIR_SHARE_WIDE_STATE_H
 
@@ -10,7 +8,7 @@
 #include "core/decide.h"
 #include "core/num.h"
 
-/* Saturates, as state_words does not: rules that are made up may ask for any number. */
+/* Saturates, unlike state_words: rules that are made up may need any number. */
 static inline uint64_t wide_state_words(struct rules rules)
 {
     uint64_t words = 0;
@@ -22,7 +20,7 @@ static inline uint64_t wide_state_words(struct rules rules)
     return words;
 }
 
-/* From when on a fresh state is as good as this one. */
+/* The time from which on a fresh state is as good as this one. */
 static inline uint64_t wide_state_idle_ns(struct rules rules, const uint64_t *state, uint64_t now_ns)
 {
     uint64_t idle_ns = 0;
@@ -36,10 +34,10 @@ static inline uint64_t wide_state_idle_ns(struct rules rules, const uint64_t *st
     return idle_ns;
 }
 
-/* What was used under other rules, into a zeroed state; nothing where these have other algorithms. */
+/* Carries usage under other rules over to a zeroed state; nothing if the algorithms differ. */
 void wide_state_carry(struct rules from, struct rules to, const uint64_t *state, uint64_t *next, uint64_t now_ns);
 
-/* Is any of them not as in a fresh one? */
+/* True if any word differs from a fresh state. */
 bool wide_state_touched(const uint64_t *state, uint64_t words);
 
 #endif

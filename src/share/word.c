@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT
-   word.c - load, decide, compare and swap: one loop for every limit whose state is one word.
+   Load, decide, compare and swap: one loop for every limit whose state is one word.
 
-   The word says under which of two rules it was written.  A caller copies that rule without asking anybody; the copy
-   may be torn by a change, but then the word has moved on, and because no value ever comes back the swap fails.  So a
-   change needs no freeze, no epoch and no memory.  It takes two steps, and between them the state is the setter's own:
+   The word says under which of two rules it was written.  A caller copies that rule without a lock.  A change may tear
+   the copy, but then the word has moved on, and because no value ever comes back the swap fails.  So a change needs no
+   freeze, no epoch and no memory reclamation.  It takes two steps, and between them the state belongs to the setter:
 
        close    rule[1-i] := elsewhere;               swap (i, v) -> (1-i, above all), again if it moved
        open     rule[i] := to, clock above all;       store (i, v')
        caller   (i, v) := word;  copy rule[i];  decide;   ALLOW: swap (i, v) -> (i, v')     else again
                                                           DENY:  counts if the word is still (i, v)
 
-   Whoever lowers the value first raises `high`, or a later change could set its clock below a value that was there.
-   Only when clocks have run through 2^61 ticks, decades, numbering starts again. */
+   A thread that lowers the value first raises `high`; otherwise a later change could set its clock below a value that
+   was there.  Numbering starts again only when clocks have run through 2^61 ticks, which takes decades. */
 #include "share/word.h"
 
 #include "core/clock.h"
 #include "core/decide_inline.h"
 
-enum { BACK_OFF_AFTER = 2, BACK_OFF_MAX = 32 };
+enum { WORD_BACK_OFF_AFTER = 2, WORD_BACK_OFF_MAX = 32 };
 
 static const uint64_t CLOCK_MAX = UINT64_C(1) << 61;
 
-/* Word by word and without a loop: this is the hot path, and wider loads would wait for these stores. */
+/* Word by word, without a loop: this is the hot path, and wider loads would wait for these stores. */
 static union rule_words copy_rule(const struct word *word, unsigned index)
 {
     const struct atom *from = word->rule[index];
@@ -43,12 +43,12 @@ static void store_rule(struct word *word, unsigned index, const struct rule *rul
     for (int i = 0; i < RULE_WORDS; i++) atom_store(&word->rule[index][i], from.word[i]);
 }
 
-/* Contention costs less when losers step back; the first failure is often chance.  With two cores it is worth a factor
-   of two, and that does not depend on the numbers much. */
-static void back_off(unsigned failures)
+/* Contention costs less when losers back off; the first failure is often chance.  On two cores this gains a factor of
+   two, which does not depend much on the constants. */
+static void word_back_off(unsigned failures)
 {
-    if (failures < BACK_OFF_AFTER) return;
-    const unsigned pauses = failures < 6 ? 1U << (failures - 1) : BACK_OFF_MAX;
+    if (failures < WORD_BACK_OFF_AFTER) return;
+    const unsigned pauses = failures < 6 ? 1U << (failures - 1) : WORD_BACK_OFF_MAX;
     for (unsigned i = 0; i < pauses; i++) atom_pause();
 }
 
@@ -86,7 +86,7 @@ static void decide_one(const struct rule *rule, uint64_t *value, const struct as
 bool word_decide(struct word *word, const struct ask *ask, weir_decision *decision)
 {
     uint64_t raw = atom_load_acquire(&word->value);
-    for (unsigned failures = 0;; back_off(++failures)) {
+    for (unsigned failures = 0;; word_back_off(++failures)) {
         const union rule_words copy = copy_rule(word, word_index(raw));
         const bool elsewhere = copy.rule.algorithm == ALGORITHM_ELSEWHERE;
         uint64_t value = word_value(raw);
@@ -117,11 +117,11 @@ static void raise_high(struct word *word, uint64_t value)
 bool word_settle(struct word *word, uint64_t now_ns, const weir_decision *decision, uint64_t actual)
 {
     uint64_t raw = atom_load_acquire(&word->value);
-    for (unsigned failures = 0;; back_off(++failures)) {
+    for (unsigned failures = 0;; word_back_off(++failures)) {
         const struct rule rule = copy_rule(word, word_index(raw)).rule;
         uint64_t value = word_value(raw);
         const uint64_t out = atom_load_acquire(&word->out);
-        /* Made before the limit was changed: its ticks mean nothing now, so nothing is given back.  Nor is it while
+        /* Decided before the limit was changed: its ticks mean nothing now, so nothing is given back.  Nor is it while
            permits are out, see lease.c. */
         const bool foreign = rule.generation != (uint32_t)decision->reserved;
         const bool keep = (foreign || out != 0) && actual < decision->charged;
@@ -138,7 +138,8 @@ bool word_settle(struct word *word, uint64_t now_ns, const weir_decision *decisi
     }
 }
 
-/* Has the value never been higher?  Whoever read an earlier one, with fewer permits out, must not meet it again. */
+/* True if the value was never higher.  A thread that read an earlier value, with fewer permits out, must not meet it
+   again. */
 static bool at_its_highest(const struct word *word, const struct rule *rule, uint64_t value, uint64_t now_ns)
 {
     return most(value, tick_at(rule, now_ns)) >= atom_load_acquire(&word->high);
@@ -148,7 +149,7 @@ bool word_trade(struct word *word, const struct trade *trade, struct lease_slice
 {
     uint64_t told = trade->held, raw = atom_load_acquire(&word->value);
     bool here;
-    for (unsigned failures = 0;; back_off(++failures)) {
+    for (unsigned failures = 0;; word_back_off(++failures)) {
         const struct rule rule = copy_rule(word, word_index(raw)).rule;
         uint64_t value = word_value(raw);
         const uint64_t out = subtract_to_zero(atom_load_acquire(&word->out), told - trade->held);
@@ -163,7 +164,7 @@ bool word_trade(struct word *word, const struct trade *trade, struct lease_slice
         if (slice->permits > told) {
             lease_more(&word->out, slice->permits - told);
             told = slice->permits;
-            atom_fence_full(); /* whoever does not see this has read the word before it is read again */
+            atom_fence_full(); /* a thread that does not see this has read the word before it is read again */
             raw = atom_load_acquire(&word->value);
             continue;
         }
@@ -177,13 +178,13 @@ bool word_trade(struct word *word, const struct trade *trade, struct lease_slice
     return here;
 }
 
-/* No value that any word of this limiter ever held is above this. */
-static uint64_t highest(const struct word *word, uint64_t value)
+/* No value that the word of this limiter ever had is above this. */
+static uint64_t word_highest(const struct word *word, uint64_t value)
 {
     return most(value, atom_load(&word->high));
 }
 
-/* Of a rule that says so nothing else is looked at. */
+/* Nothing else is read of a rule that says so. */
 static void store_elsewhere(struct word *word, unsigned index)
 {
     const union rule_words from = {.rule = {.algorithm = ALGORITHM_ELSEWHERE}};
@@ -197,18 +198,18 @@ void word_close(struct word *word, struct rule *rule, uint64_t *value)
     *rule = copy_rule(word, index).rule;
     store_elsewhere(word, 1 - index);
     do {
-        above = least(highest(word, word_value(raw)) + 1, WORD_VALUE_MAX);
+        above = least(word_highest(word, word_value(raw)) + 1, WORD_VALUE_MAX);
     } while (!atom_swap(&word->value, &raw, word_raw(1 - index, above)));
     *value = word_value(raw);
 }
 
 uint64_t word_anchor(const struct word *word)
 {
-    const uint64_t last = highest(word, word_value(atom_load(&word->value)));
+    const uint64_t last = word_highest(word, word_value(atom_load(&word->value)));
     return last >= CLOCK_MAX ? 1 : last + 1;
 }
 
-/* As a zeroed state would be, but never 0: a value does not come back. */
+/* As for a zeroed state, but never 0: a value does not come back. */
 static uint64_t fresh(const struct rule *rule)
 {
     const struct algorithm *algorithm = algorithm_of(rule);

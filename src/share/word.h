@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   word.h - one limit in one word, shared by threads, changeable while in use.
-
-   See word.c. */
+   One limit in one word, shared by threads, changeable while in use. */
 #ifndef WEIR_SHARE_WORD_H
 #define WEIR_SHARE_WORD_H
 
@@ -23,13 +21,13 @@ struct word {
     _Alignas(SHARE_LINE) struct atom value; /* plan index:1 | value:63 */
     struct atom out;                        /* permits in leases, see lease.c */
     _Alignas(SHARE_LINE) struct atom rule[2][RULE_WORDS];
-    struct atom high; /* no value that was ever lowered from is above this or the present one */
+    struct atom high; /* no value that was ever lowered is above this one and the present one */
 };
 
 _Static_assert(offsetof(struct word, rule) == SHARE_LINE && sizeof(struct word) == (size_t)4 * SHARE_LINE,
                "no false sharing");
 
-/* Which word of a rule says of which algorithm it is. */
+/* The word of a rule that has its algorithm. */
 enum { RULE_KIND = offsetof(struct rule, generation) / sizeof(uint64_t) };
 
 static const uint64_t WORD_VALUE_MAX = INT64_MAX;
@@ -49,7 +47,7 @@ static inline uint64_t word_raw(unsigned index, uint64_t value)
     return (uint64_t)index << 63 | value;
 }
 
-/* What was read is still there, so the copy of the rule was whole. */
+/* True if the word is unchanged, so that the copy of the rule was whole. */
 static inline bool word_unchanged(const struct word *word, uint64_t raw)
 {
     atom_fence_acquire();
@@ -59,24 +57,24 @@ static inline bool word_unchanged(const struct word *word, uint64_t raw)
 /* [one thread] */
 void word_open(struct word *word, const struct rule *rule);
 
-/* False when the state lives elsewhere; else *decision is the answer. */
+/* False if the state is stored elsewhere; otherwise *decision is filled. */
 bool word_decide(struct word *word, const struct ask *ask, weir_decision *decision);
 
-/* False when the state lives elsewhere. */
+/* False if the state is stored elsewhere. */
 bool word_settle(struct word *word, uint64_t now_ns, const weir_decision *decision, uint64_t actual);
 
-/* Gives permits of a lease back and takes others, see lease.h.  False when the state lives elsewhere: then nothing is
+/* Returns permits of a lease and takes others, see lease.h.  False if the state is stored elsewhere: then nothing is
    done. */
 bool word_trade(struct word *word, const struct trade *trade, struct lease_slice *slice);
 
-/* [setters one at a time] Takes the state out: until word_open_with it lives elsewhere, as plain memory of whoever
-   closed the word. */
+/* [one setter at a time] Takes the state out: until word_open_with it is stored elsewhere, in plain memory of the
+   thread that closed the word. */
 void word_close(struct word *word, struct rule *rule, uint64_t *value);
 
-/* Where the clock of the next rule is set: above every value that there ever was. */
+/* The tick at which the clock of the next rule is set: above every value that there ever was. */
 uint64_t word_anchor(const struct word *word);
 
-/* `value` is 0 for a fresh state, or else not below the rule's anchor. */
+/* `value` is 0 for a fresh state, otherwise not below the rule's anchor. */
 void word_open_with(struct word *word, const struct rule *rule, uint64_t value);
 
 /* A consistent copy. */

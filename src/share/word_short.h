@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT
-   word_short.h - word_decide for what is asked most, without its detours: one limit by gcra, no permit in leases, now
-   or not.
+   The fast path of word_decide for the most frequent call: one limit by gcra, no permit in leases, and no waiting.
 
-   A grant copies only the words of the rule that gcra needs, and tries the swap once.  A refusal of one permit says at
-   what time it passes, and until somebody takes that is the same time: who has noted it needs no arithmetic for the
-   next refusal.  Of everything else both say that they do not know, and have done nothing: then word_decide answers.
+   A grant copies only the words of the rule that gcra needs, and tries the swap once.  A refusal of one permit
+   determines when a permit passes, and until another call takes one that time stays the same: a thread that has noted
+   it needs no arithmetic for the next refusal.  In all other cases both functions return that they do not know, and
+   have done nothing: then word_decide decides.  The result is exactly that of word_decide, and a refusal writes nothing
+   shared.
 
-   Permits in leases make no difference to one that is refused: they hold back the burst less a permit at most
-   (lease.c), and there was not that much left.
-
-   May touch: the word.  Promises: what word_decide would answer, to the last field; a refusal writes nothing shared.
-   Leaves to others: why it is right (word.c, gcra.c), a note for each thread (api). */
+   Permits in leases make no difference to a call that is refused: they hold back at most the burst less a permit
+   (lease.c), and less than that was left. */
 #ifndef WEIR_SHARE_WORD_SHORT_H
 #define WEIR_SHARE_WORD_SHORT_H
 
@@ -18,8 +16,8 @@
 #include "core/gcra_inline.h"
 #include "share/word.h"
 
-/* Under the rule of this generation, while the word holds `value`, a permit passes at that time and not before.
-   Zeroed, nothing is noted. */
+/* While the word has `value`, under the rule of this generation, a permit passes at passes_ns and not before.  Zeroed:
+   nothing is noted. */
 struct note {
     uint64_t value, passes_ns, generation;
 };
@@ -39,7 +37,7 @@ static inline weir_decision word_granted(const struct granted *granted, uint64_t
                            .reserved = granted->generation};
 }
 
-/* Every field is named, also those that are 0: else all are zeroed first, and some written twice. */
+/* Every field is named, also those that are 0: otherwise all are zeroed first, and some written twice. */
 static inline weir_decision word_denied(const struct note *note, uint64_t now_ns)
 {
     return (weir_decision){.verdict = WEIR_DENY,
@@ -53,14 +51,14 @@ static inline weir_decision word_denied(const struct note *note, uint64_t now_ns
                            .reserved = note->generation};
 }
 
-/* What a decision about one permit, made at now_ns, says of the next ones. */
+/* Notes what a decision about one permit at now_ns says about the next ones. */
 static inline void word_note(struct note *note, const weir_decision *decision, uint64_t now_ns)
 {
     if (decision->verdict != WEIR_DENY || decision->retry_ns == WEIR_FOREVER) return;
     *note = (struct note){decision->end, now_ns + decision->retry_ns, (uint32_t)decision->reserved};
 }
 
-/* The word, and where the rule is under which it was written. */
+/* The word, and the rule it was written under. */
 struct word_seen {
     uint64_t raw;
     const struct atom *rule;
@@ -72,8 +70,8 @@ static inline struct word_seen word_see(const struct word *word)
     return (struct word_seen){raw, word->rule[word_index(raw)]};
 }
 
-/* Is one permit refused, as it was noted?  Else it is not known.  A rule of that generation is the one noted, or is
-   just being written for a later word; so the refusal is right for when the word was seen. */
+/* True if one permit is refused by the note; false: not known.  The rule of that generation is the one noted, or is
+   just being written for a later word; so the refusal is right for the moment when the word was read. */
 static inline bool word_denies(const struct word_seen *seen, uint64_t now_ns, const struct note *note)
 {
     if (word_value(seen->raw) != note->value || now_ns >= note->passes_ns) return false;
@@ -82,8 +80,8 @@ static inline bool word_denies(const struct word_seen *seen, uint64_t now_ns, co
     return copy.rule.algorithm == ALGORITHM_GCRA && copy.rule.generation == note->generation;
 }
 
-/* False: nothing is known and nothing done.  Reads the words of the rule that gcra needs, each when it is needed: with
-   all at once there would be more than registers that need not be saved. */
+/* False: not known, and nothing done.  Reads the words of the rule that gcra needs one by one: all at once they would
+   need more registers than there are without saving some. */
 static inline bool word_grant(struct word *word, const struct word_seen *seen, uint64_t now_ns, uint64_t cost,
                               struct granted *granted)
 {

@@ -16,7 +16,7 @@
 
 enum { PAGE = 4096, FLIPS = 3, USES_MAX = 16, FILE_MAX = 1 << 20 };
 
-/* Then each key has all back: of wide slots also 1/5year; the others tell no more than twice options.longest_ns. */
+/* Then each key has all back: of wide slots also 1/5year; the others tell no more than twice options.refill_max_ns. */
 static const uint64_t WIDE_END_S = UINT64_C(6) * 366 * 86400, SLOTS_END_S = UINT64_C(2) * 32 * 86400;
 
 static const uint8_t flips[FLIPS] = {0x01, 0x80, 0xff};

@@ -18,7 +18,7 @@ static struct waiter *reversed(struct waiter *queue)
     return turned;
 }
 
-static uint64_t ticks_waiting(const struct held *held, const struct waiter *queue)
+static uint64_t ticks_waiting(const struct home_held *held, const struct waiter *queue)
 {
     uint64_t ticks = 0;
     for (; queue != NULL; queue = queue->next) ticks += ticks_of(held->content.rule, queue->cost);
@@ -36,12 +36,12 @@ static void check_starts(const struct waiter *first)
 void planted_set_limit(weir_limiter *limiter, const char *limits, enum change_mistake mistake)
 {
     weir_plan plan;
-    struct held held;
+    struct home_held held;
     explore_check(weir_plan_parse(&plan, limits, WEIR_PACE, NULL) == 0, "the limit is not read");
     struct rule rule = plan_inside_const(&plan)->rule[0];
-    const struct room room = home_make_room(limiter, plan_inside_const(&plan), 0);
+    const struct home_room room = home_make_room(limiter, plan_inside_const(&plan), 0);
     home_close(limiter, &held);
-    queue_hold(limiter);
+    queue_lock_all(limiter);
     const uint64_t now_ns = limiter_now_ns(limiter);
     struct waiter *last = queue_collect(limiter, held.home, now_ns);
     rule.generation = limiter->generation + 1;
@@ -56,7 +56,7 @@ void planted_set_limit(weir_limiter *limiter, const char *limits, enum change_mi
     if (mistake == CHANGE_IN_BACKWARD) first = reversed(first);
     queue_let_in(limiter, &held, first, now_ns);
     check_starts(mistake == CHANGE_IN_BACKWARD ? reversed(first) : first);
-    queue_release(limiter);
+    queue_unlock_all(limiter);
     if (mistake != CHANGE_OPENED_EARLY) home_open(limiter, &held);
     host_event_signal(&limiter->event);
 }
@@ -64,7 +64,7 @@ void planted_set_limit(weir_limiter *limiter, const char *limits, enum change_mi
 weir_decision planted_take_wait(weir_limiter *limiter)
 {
     struct waiter waiter = {.cost = 1};
-    struct line *line = &limiter->line[host_slot()];
+    struct queue *queue = &limiter->queue[host_slot()];
     const struct ask ask = {.now_ns = limiter_now_ns(limiter),
                             .wait_max_ns = WEIR_FOREVER,
                             .cost = 1,
@@ -72,16 +72,16 @@ weir_decision planted_take_wait(weir_limiter *limiter)
                             .undo = &waiter.undo};
     limiter_ask(limiter, &ask, &waiter.decision);
     if (waiter.decision.delay_ns == 0) return waiter.decision;
-    line_lock(line);
-    line_join(line, &waiter);
-    line_unlock(line);
+    queue_lock(queue);
+    queue_join(queue, &waiter);
+    queue_unlock(queue);
     for (bool over = false; !over;) {
         const uint32_t seen = host_event_seen(&limiter->event);
-        line_lock(line);
+        queue_lock(queue);
         const uint64_t start_ns = waiter.decision.start.ns;
         over = host_now_ns() >= start_ns;
-        if (over) line_leave(line, &waiter);
-        line_unlock(line);
+        if (over) queue_leave(queue, &waiter);
+        queue_unlock(queue);
         if (!over) host_event_wait(&limiter->event, seen, start_ns);
     }
     return waiter.decision;

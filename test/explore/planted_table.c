@@ -50,7 +50,7 @@ static bool find(const struct planted *planted, const struct table_area *area, b
     return false;
 }
 
-static uint64_t next_lap(const struct planted *planted, uint64_t time)
+static uint64_t table_next_lap(const struct planted *planted, uint64_t time)
 {
     const uint64_t lap = ((time >> TABLE_LAP_SHIFT) + 1) & planted->mistake.lap_max;
     return (time & (TABLE_DRAINED_MAX | TABLE_DISPLACED_BIT)) | lap << TABLE_LAP_SHIFT;
@@ -65,7 +65,7 @@ static void take_slot(const struct planted *planted, struct place *place)
     }
     uint64_t time = place->time;
     if (owned(planted, place)) {
-        const uint64_t freed = next_lap(planted, time);
+        const uint64_t freed = table_next_lap(planted, time);
         if (!planted_swap(&place->slot->time, &time, freed)) return;
         time = freed;
     }
@@ -84,7 +84,7 @@ static bool alone(const struct planted *planted, const struct table_area *area, 
             continue;
         const bool stays = before || (other.owner & TABLE_TENTATIVE) == 0;
         struct place *goes = stays ? own : &other;
-        if (!planted_swap(&goes->slot->time, &goes->time, next_lap(planted, goes->time)) || stays) return false;
+        if (!planted_swap(&goes->slot->time, &goes->time, table_next_lap(planted, goes->time)) || stays) return false;
     }
     return true;
 }
@@ -100,7 +100,7 @@ static void commit(const struct planted *planted, const struct table_area *area,
         !planted_swap(&own->slot->time, &own->time, table_time(own->time, now, owed)))
         return;
     if (!planted_swap(&own->slot->owner, &own->owner, own->owner & ~(uint64_t)TABLE_TENTATIVE)) return;
-    if (moves) planted_swap(&past.slot->time, &past.time, next_lap(planted, past.time));
+    if (moves) planted_swap(&past.slot->time, &past.time, table_next_lap(planted, past.time));
 }
 
 static bool charge(const struct planted *planted, struct place *own, struct table_answer *answer)
@@ -143,8 +143,8 @@ static bool shift(const struct planted *planted, struct place *from, struct plac
 {
     const struct mistake mistake = planted->mistake;
     const uint64_t tag = from->owner >> TABLE_TAG_SHIFT << TABLE_TAG_SHIFT, now = planted->question->now;
-    const uint64_t ahead = table_ahead(from->time, now), left = next_lap(planted, table_time(from->time, now, 0));
-    uint64_t time = next_lap(planted, to->time);
+    const uint64_t ahead = table_ahead(from->time, now), left = table_next_lap(planted, table_time(from->time, now, 0));
+    uint64_t time = table_next_lap(planted, to->time);
     if (mistake.leaves_first && !planted_swap(&from->slot->time, &from->time, left)) return true;
     if (!planted_swap(&to->slot->time, &to->time, time)) return true;
     uint64_t claimed = tag | TABLE_TENTATIVE | time >> TABLE_LAP_SHIFT;

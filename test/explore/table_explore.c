@@ -52,9 +52,9 @@ struct tenant {
 struct scene {
     const char *name;
     enum table_when_full when_full;
-    struct tenant tenant[SLOTS];
+    struct tenant tenant[TABLE_LOOK_SLOTS];
     bool part; /* the keys of the script have a part, in which there are: */
-    struct tenant in_part[SLOTS];
+    struct tenant in_part[TABLE_LOOK_SLOTS];
     struct action script[THREADS][ACTIONS];
     enum width width;
     uint64_t beside; /* the four of A's own bucket are so far ahead; 0: zeroed */
@@ -147,7 +147,7 @@ static void place(struct table_slot *slot, enum key key, uint64_t ahead)
 
 static void fill(const struct tenant tenants[], struct table_bucket *area)
 {
-    for (int i = 0; i < SLOTS; i++) {
+    for (int i = 0; i < TABLE_LOOK_SLOTS; i++) {
         const struct tenant *tenant = &tenants[i];
         if (tenant->key == NOBODY) continue;
         struct table_slot *slot = area == in_part ? &area[i / TABLE_SLOTS].slot[i % TABLE_SLOTS] : slot_number(area, i);
@@ -161,7 +161,8 @@ static void fill(const struct tenant tenants[], struct table_bucket *area)
 static void fill_beside(void)
 {
     struct table_bucket *own = &memory[0][scene->width == OWN_FIRST ? 1 : HALF_MAX + 1];
-    for (int i = 0; i < TABLE_SLOTS; i++) place(&own->slot[i], (enum key)(OTHERS + SLOTS + i), scene->beside);
+    for (int i = 0; i < TABLE_SLOTS; i++)
+        place(&own->slot[i], (enum key)(OTHERS + TABLE_LOOK_SLOTS + i), scene->beside);
 }
 
 static void begin(void)
@@ -264,7 +265,7 @@ static int committed_in(const struct table_bucket *area, int buckets, enum key k
     int count = 0;
     for (int i = 0; i < buckets * TABLE_SLOTS; i++) {
         const struct table_slot *slot = &area[i / TABLE_SLOTS].slot[i % TABLE_SLOTS];
-        count += belongs_to(slot, key) && !tentative(slot->owner.value);
+        count += belongs_to(slot, key) && !table_is_tentative(slot->owner.value);
     }
     return count;
 }
@@ -274,7 +275,8 @@ static int copies(enum key key)
     int count = 0;
     for (int i = 0; i < 2 * HALF_MAX * TABLE_SLOTS; i++) {
         const struct table_slot *slot = &memory[newest.value - 1][i / TABLE_SLOTS].slot[i % TABLE_SLOTS];
-        count += belongs_to(slot, key) && tentative(slot->owner.value) && table_ahead(slot->time.value, last) != 0;
+        count +=
+            belongs_to(slot, key) && table_is_tentative(slot->owner.value) && table_ahead(slot->time.value, last) != 0;
     }
     return count;
 }
@@ -300,7 +302,8 @@ static void end(void)
     for (enum key key = A; key < OTHERS; key++) {
         explore_check(committed(key) <= 1, "two committed slots of one key");
         if (key != A && !in_script(TAKE, key)) continue;
-        while (take(alone, key, last)) explore_check(calls[key] < ACTIONS * THREADS + SLOTS, "grants without end");
+        while (take(alone, key, last))
+            explore_check(calls[key] < ACTIONS * THREADS + TABLE_LOOK_SLOTS, "grants without end");
         const bool forgotten = in_script(FORGET, key) || in_script(BACK, key) || scene->when_full == TABLE_EVICT;
         const bool holds = granted[key] <= BURST + last - BEGIN && at_last[key] <= BURST;
         explore_check(holds || forgotten, "over-admits");

@@ -44,7 +44,7 @@ static int write_limit(struct law *law, char *out, size_t size)
     do algorithm = 1 + (int)law_pick(law, ALGORITHM_NAMES - 1);
     while (algorithm == ALGORITHM_UNLIMITED || algorithm == ALGORITHM_NONE);
     int length = snprintf(out, size, "%" PRIu64 "/%s algorithm=%s", 1 + law_pick(law, COUNT_MAX),
-                          periods[law_pick(law, LENGTH(periods))], algorithm_text(algorithm));
+                          periods[law_pick(law, LENGTH(periods))], words_algorithm_name(algorithm));
     if (option_fits(OPTION_WARMUP, algorithm)) {
         length += snprintf(out + length, size - (size_t)length, law_chance(law, 2) ? " warmup=2s" : " warmup=1ms");
     }

@@ -16,8 +16,9 @@
 #include "law/law.h"
 #include "law/smooth.h"
 #include "plan/plan.h"
+#include "wide.h"
 
-__extension__ typedef __int128 exact;
+typedef wide exact;
 
 enum { STEPS_MEAN = 40, TEXT_SIZE = 128, OFF_NS = 4 };
 

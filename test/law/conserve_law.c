@@ -13,8 +13,9 @@
 #include "plan/plan.h"
 #include "peers/pools.h"
 #include "law/law.h"
+#include "wide.h"
 
-__extension__ typedef __int128 exact;
+typedef wide exact;
 
 enum { STEPS_MEAN = 60 };
 

@@ -16,8 +16,9 @@
 #include "core/num.h"
 #include "law/law.h"
 #include "plan/plan.h"
+#include "wide.h"
 
-__extension__ typedef __int128 exact;
+typedef wide exact;
 
 enum { STEPS_MEAN = 40, FRACTION_BITS = 40, TEXT_SIZE = 160, LEASED_MAX = 4000, BATCH_MAX = 12, TICKS_A_CHANGE = 4 };
 enum { BEGIN_BITS = 57 }; /* what is due lies far behind at times */

@@ -38,7 +38,7 @@ enum {
     RUN_SECONDS_MAX = 60
 };
 
-static const uint64_t DAY_NS = 24 * 3600 * SECOND_NS;
+static const uint64_t DAY_NS = 24 * 3600 * REGION_SECOND_NS;
 
 /* ---- a folder of its own ---- */
 
@@ -114,7 +114,7 @@ static weir_key pick_key(struct law *law)
 static weir_instant pick_instant(struct law *law)
 {
     if (law_chance(law, 8)) return (weir_instant){pick_word(law)};
-    return (weir_instant){weir_now().ns + law_pick_size(law, DAY_NS) - law_pick_size(law, 1000 * SECOND_NS)};
+    return (weir_instant){weir_now().ns + law_pick_size(law, DAY_NS) - law_pick_size(law, 1000 * REGION_SECOND_NS)};
 }
 
 static const weir_plan *pick_plan(struct run *run)
@@ -140,7 +140,7 @@ static void choose(struct run *run)
     run->options.keys_max = 1 + law_pick(law, KEYS_MAX);
     run->options.when_full = (weir_when_full)law_pick(law, 4);
     run->options.clock = law_chance(law, 4) ? WEIR_CLOCK_COARSE : WEIR_CLOCK_SYSTEM;
-    run->options.longest_ns = longest_ns[law_pick(law, 5)];
+    run->options.refill_max_ns = longest_ns[law_pick(law, 5)];
     run->options.top = law_chance(law, 2) ? 3 : 0;
     run->options.plan = run->wide ? &run->longest : NULL;
 }

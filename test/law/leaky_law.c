@@ -14,8 +14,9 @@
 #include "core/num.h"
 #include "law/law.h"
 #include "plan/plan.h"
+#include "wide.h"
 
-__extension__ typedef __int128 exact;
+typedef wide exact;
 
 static const uint64_t LEVEL_MAX = UINT64_C(1) << 62;
 
@@ -156,7 +157,7 @@ static void check_grant(struct law *law, const struct subject *subject, const we
 {
     exact at_last;
     uint64_t last, unused;
-    const uint64_t full_ns = weir_full_ns(&subject->plan, decision);
+    const uint64_t full_ns = weir_decide_full_ns(&subject->plan, decision);
     law_check(law, decision->delay_ns == delay * MS_NS, "delay %" PRIu64 ", not %" PRIu64 " ms", decision->delay_ns,
               delay);
     if (full_ns >= UINT64_MAX - subject->now_ns - MS_NS) return; /* empty only after the last instant */

@@ -10,10 +10,11 @@
 #include "core/num.h"
 #include "law/micro_rig.h"
 #include "micro/num.h"
+#include "wide.h"
 
 enum { STEPS_MEAN = 60, LIMITS_MAX = 2, RATE_MOST = 3000, BURST_MOST = 8 };
 
-__extension__ typedef __int128 ticks;
+typedef wide ticks;
 
 struct schedule {
     ticks first; /* when permit 0 was due, in us * per: ticks */

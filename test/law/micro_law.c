@@ -175,7 +175,7 @@ static void compare(struct law *law, const struct subject *subject, const struct
               core->limit);
     law_check(law, micro->remaining == remaining, "%" PRIu64 " remain, in the core %" PRIu64, micro->remaining,
               core->remaining);
-    const uint64_t full = us_ceil(weir_full_ns(&subject->rig.plan, core));
+    const uint64_t full = us_ceil(weir_decide_full_ns(&subject->rig.plan, core));
     law_check(law, !same_full(subject, ask, micro) || micro->full == full,
               "full in %" PRIu64 ", the core's in %" PRIu64, micro->full, full);
 }

@@ -56,7 +56,7 @@ static void spoil(struct law *law, void *page)
     const unsigned index = (unsigned)law_pick(law, REGION_AREAS_MAX);
     switch (law_pick(law, 6)) {
     case 0:
-        atom_store(word_at(page, (unsigned)law_pick(law, PAGE_WORDS)), words[0]);
+        atom_store(region_word(page, (unsigned)law_pick(law, PAGE_WORDS)), words[0]);
         break;
     case 1:
         write_record(page, WORD_ONCE, words, ONCE_WORDS, WORD_ONCE);
@@ -105,7 +105,7 @@ static void check_time(struct law *law, void *page)
         times_of(law_pick(law, 3), law_pick_size(law, UINT64_C(1) << 60), law_pick_size(law, UINT64_MAX));
     region_keep_time(page, &times);
     const uint64_t region_ns = region_time_offset(page, &times) + times.monotonic_ns;
-    law_check(law, region_ns >= SECOND_NS && region_ns <= UINT64_C(1) << 62, "it is %" PRIu64, region_ns);
+    law_check(law, region_ns >= REGION_SECOND_NS && region_ns <= UINT64_C(1) << 62, "it is %" PRIu64, region_ns);
 }
 
 /* Pages are copied to memory of their own size, so that a sanitizer sees a look behind their end. */
@@ -179,7 +179,7 @@ static struct region_times now_of(const struct life *life)
 
 static void pass(struct law *law, struct life *life)
 {
-    const uint64_t ns = law_pick_size(law, 1000 * SECOND_NS);
+    const uint64_t ns = law_pick_size(law, 1000 * REGION_SECOND_NS);
     life->monotonic_ns += ns;
     life->unix_ns += ns;
     if (law_chance(law, 10)) life->unix_ns = UINT64_C(1) << 60 | law_pick_size(law, UINT64_C(1) << 58);
@@ -238,7 +238,7 @@ static void reboot(struct law *law, struct life *life)
     life->unix_ns = law_chance(law, 8) ? law_pick_size(law, UINT64_C(1) << 62) : life->unix_ns + off_ns;
     do {
         life->boot++;
-        life->monotonic_ns = law_pick_size(law, 1000000 * SECOND_NS);
+        life->monotonic_ns = law_pick_size(law, 1000000 * REGION_SECOND_NS);
         memcpy(before, life->page, sizeof before);
         const struct region_times times = now_of(life);
         life->offset = region_time_offset(life->page, &times);
@@ -265,7 +265,7 @@ static void check_same_boot(struct law *law, struct life *life)
 static void live(struct law *law)
 {
     const struct region_shape shape = {REGION_SLOTS, 2, 0, SLOT_BYTES, {{1, 2}}};
-    struct life life = {.boot = 1, .monotonic_ns = SECOND_NS + law_pick_size(law, UINT64_C(1) << 50)};
+    struct life life = {.boot = 1, .monotonic_ns = REGION_SECOND_NS + law_pick_size(law, UINT64_C(1) << 50)};
     life.unix_ns = UINT64_C(1) << 60 | law_pick_size(law, UINT64_C(1) << 58);
     const struct region_times times = now_of(&life);
     region_make(life.page, &shape, REGION_PAGE, &times);

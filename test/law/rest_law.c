@@ -59,7 +59,7 @@ static weir_table *open_table(struct law *law, const weir_plan *width, uint64_t 
     options.path = kept ? path : NULL;
     options.sharing = kept ? WEIR_JOIN_OR_CREATE : WEIR_PRIVATE;
     options.plan = width;
-    options.longest_ns = longest_ns;
+    options.refill_max_ns = longest_ns;
     const int failed = weir_table_open(&table, &options, &error);
     law_check(law, failed == 0, "%s", error.message);
     return table;

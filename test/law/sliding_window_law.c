@@ -15,8 +15,9 @@
 #include "core/num.h"
 #include "law/law.h"
 #include "plan/plan.h"
+#include "wide.h"
 
-__extension__ typedef unsigned __int128 exact;
+typedef wide_unsigned exact;
 
 enum { CALLS_MAX = 96, STEPS_MEAN = 60, COUNT_MAX = 40, WORDS = 3 };
 
@@ -123,7 +124,7 @@ static uint64_t pick_gap(struct law *law, const struct subject *subject)
 static void check_room(struct law *law, const struct subject *subject, const weir_decision *decision)
 {
     const uint64_t now_ns = subject->now_ns, remaining = early(subject, now_ns) ? 0 : decision->remaining;
-    const uint64_t full_ns = now_ns + weir_full_ns(&subject->plan, decision);
+    const uint64_t full_ns = now_ns + weir_decide_full_ns(&subject->plan, decision);
     law_check(law, remaining == decision->remaining, "%" PRIu64 " remain too early", decision->remaining);
     law_check(law, remaining == 0 || passes(subject, now_ns, remaining), "%" PRIu64 " remain and do not pass",
               remaining);

@@ -17,6 +17,7 @@
 #include "core/timeline.h"
 #include "law/law.h"
 #include "plan/plan.h"
+#include "wide.h"
 
 enum {
     STEPS_MEAN = 40,
@@ -28,8 +29,8 @@ enum {
     START_BITS = 56
 };
 
-__extension__ typedef __int128 exact;
-__extension__ typedef unsigned __int128 exact_unsigned;
+typedef wide exact;
+typedef wide_unsigned exact_unsigned;
 
 static const char *const rates[] = {"1000/s",   "1000000000/s", "3/s",   "7/min",       "1/d",
                                     "123457/s", "50000000/s",   "2.5/h", "999999937/s", "1/3us"};

@@ -11,11 +11,12 @@
 
    May touch: its arguments.  Promises: no rounding.  Leaves to others: see window.h. */
 #include "law/window.h"
+#include "wide.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-__extension__ typedef __int128 exact;
+typedef wide exact;
 
 struct bound {
     exact permit, at_once, per_ns, tolerance, tolerance_long;

@@ -9,6 +9,7 @@ function put(text)
 
 /^static inline / {
     sub(/^static inline /, "")
+    sub(/;.*/, "")
     put($0)
     next
 }

@@ -25,7 +25,7 @@ void crowd_check(int holds, const char *what)
 
 void crowd_nobody_waits(const weir_limiter *limiter)
 {
-    for (int i = 0; i <= HOST_SLOTS; i++) crowd_check(limiter->line[i].first == NULL, "somebody is left in a line");
+    for (int i = 0; i <= HOST_SLOTS; i++) crowd_check(limiter->queue[i].first == NULL, "a waiter is left in a queue");
 }
 
 unsigned crowd_seconds(void)

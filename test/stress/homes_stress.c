@@ -44,7 +44,7 @@ static void reserve_until_stopped(struct member *member)
         crowd_count(member, &decision);
         for (int i = 0; i < 3 && decision.verdict == WEIR_ALLOW; i++) {
             sched_yield();
-            (void)weir_limiter_full_ns(limiter, &decision);
+            (void)weir_full_ns(limiter, &decision);
         }
         if (decision.verdict != WEIR_ALLOW) continue;
         weir_settle(limiter, &decision, member->calls % 5);
@@ -83,7 +83,7 @@ static void look_until_stopped(struct member *member)
         crowd_check(weir_peek(limiter, 1).charged == 0, "a look takes something");
         crowd_check(weir_peek_limit(limiter, limit, 1).limit == (uint32_t)limit || limiter_stopped(limiter),
                     "another limit than was asked for");
-        (void)weir_limiter_full_ns(limiter, &decision);
+        (void)weir_full_ns(limiter, &decision);
         weir_read_stats(limiter, &stats, sizeof stats);
         if (member->calls % 16 == 0) sched_yield();
     }

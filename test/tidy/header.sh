@@ -1,15 +1,20 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# header.sh TREE CC: each public header compiles alone, as C11 and as C++17.
+# header.sh TREE CC: each public header, and the program at the head of weir.h, compile alone, as C11 and as C++17.
 set -euo pipefail
 tree=$1 cc=$2
 . "$tree/test/lib/skip.sh"
 strict=(-Wall -Wextra -Wpedantic -Werror -fsyntax-only "-I$tree/include")
 if [[ $cc == *clang* ]]; then cxx=${cc/clang/clang++}; else cxx=g++; fi
 
-for header in "$tree"/include/weir/*.h; do
-    line="#include <weir/$(basename "$header")>"
-    "$cc" -std=c11 "${strict[@]}" -x c - <<<"$line"
-    if command -v "$cxx" >/dev/null; then "$cxx" -std=c++17 "${strict[@]}" -x c++ - <<<"$line"; fi
-done
+compiles() # SOURCE
+{
+    "$cc" -std=c11 "${strict[@]}" -x c - <<<"$1"
+    if command -v "$cxx" >/dev/null; then "$cxx" -std=c++17 "${strict[@]}" -x c++ - <<<"$1"; fi
+}
+
+for header in "$tree"/include/weir/*.h; do compiles "#include <weir/$(basename "$header")>"; done
+example=$(sed -n 's/^       //; /^#include <stdio.h>/,/^}/p; /^#ifndef/q' "$tree/include/weir/weir.h")
+if ! grep -q weir_take <<<"$example"; then echo 'weir.h has no program at its head'; exit 1; fi
+compiles "$example"
 if ! command -v "$cxx" >/dev/null; then skip_part 'tidy/header: C++' "$cxx is not here"; fi

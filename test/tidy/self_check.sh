@@ -102,4 +102,22 @@ passes purity.sh "$nm" "$tree/a.o" -- "$tree/b.o"
 finds 'a.o may not use: b' purity.sh "$nm" "$tree/a.o" --
 finds 'c.o may not use: puts' purity.sh "$nm" "$tree/a.o" "$tree/c.o" -- "$tree/b.o"
 
+# one_file: a function and a constant, a macro and a type, of the same name
+repeats() # NAME TEXT TEXT
+{
+    fresh
+    mkdir -p "$tree"/tools "$tree"/include/weir
+    cp "$here/../../tools/one_file" "$tree/tools/"
+    touch "$tree/include/weir/weir.h"
+    plant share/a.c <<<"$2"
+    plant host/b.c <<<"$3"
+    finds "$1 src/share/a.c src/host/b.c" one_file.sh "$tree" "$cc" "$nm"
+}
+if command -v python3 >/dev/null; then
+    repeats lock 'static int lock(int a) { return a; }' 'enum { TRY = 1, lock };'
+    repeats LENGTH '#define LENGTH 3' '# define LENGTH(a) sizeof(a)'
+    repeats node 'struct node { int a; };' 'typedef int node;'
+    repeats table 'static const struct { int a; } table[] = {{1}};' 'static _Thread_local int *table;'
+fi
+
 exit $status

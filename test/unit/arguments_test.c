@@ -35,7 +35,7 @@ enum { TEXT_SIZE = 2048 };
 /* Of the algorithms with a rate; `warmup` has to say for how long. */
 static const char *in_words(int algorithm)
 {
-    return algorithm == ALGORITHM_WARMUP ? "warmup warmup=10s" : algorithm_text(algorithm);
+    return algorithm == ALGORITHM_WARMUP ? "warmup warmup=10s" : words_algorithm_name(algorithm);
 }
 
 static bool is_rated(int algorithm)
@@ -273,7 +273,7 @@ static const char *const good_form[OPTIONS] = {
 
 static bool has_value(int option)
 {
-    return option_row(option)->type != TYPE_FLAG;
+    return option_at(option)->type != TYPE_FLAG;
 }
 
 static void refuses_value(int algorithm, const struct bad_value *row)
@@ -281,8 +281,9 @@ static void refuses_value(int algorithm, const struct bad_value *row)
     char text[TEXT_SIZE], column[TEXT_SIZE / 2];
     /* Warmup's own needed option is not said twice. */
     const bool needs = algorithm == ALGORITHM_WARMUP && row->option != OPTION_WARMUP;
-    snprintf(column, sizeof column, "10/s algorithm=%s %s=", needs ? in_words(algorithm) : algorithm_text(algorithm),
-             option_row(row->option)->name);
+    snprintf(column, sizeof column,
+             "10/s algorithm=%s %s=", needs ? in_words(algorithm) : words_algorithm_name(algorithm),
+             option_at(row->option)->name);
     snprintf(text, sizeof text, "%s%s", column, row->value);
     refuses(text, WEIR_EINVAL, (int)strlen(column) + 1, row->message);
     snprintf(text, sizeof text, "%s%s; 5/h", column, row->value);
@@ -301,7 +302,7 @@ static void bad_values_of_every_option(void **unused)
     }
     for (int option = 0; option < OPTIONS; option++) {
         if (good_form[option] == NULL || !has_value(option)) continue;
-        if (rows[option] == 0) fail_msg("%s= has no bad values here", option_row(option)->name);
+        if (rows[option] == 0) fail_msg("%s= has no bad values here", option_at(option)->name);
     }
 }
 
@@ -312,14 +313,14 @@ static void flags_take_no_value(void **unused)
     for (int option = 0; option < OPTIONS; option++) {
         char text[TEXT_SIZE];
         for (size_t j = 0; !has_value(option) && j < LENGTH(values); j++) {
-            snprintf(text, sizeof text, "10/s %s%s", option_row(option)->name, values[j]);
-            refuses(text, WEIR_EINVAL, 6 + (int)strlen(option_row(option)->name), THE_END);
+            snprintf(text, sizeof text, "10/s %s%s", option_at(option)->name, values[j]);
+            refuses(text, WEIR_EINVAL, 6 + (int)strlen(option_at(option)->name), THE_END);
         }
         if (!has_value(option)) continue;
         char message[TEXT_SIZE];
-        snprintf(text, sizeof text, "10/s %s", option_row(option)->name);
-        snprintf(message, sizeof message, "expected \"=\" and a value behind %s", option_row(option)->name);
-        refuses(text, WEIR_EINVAL, 6 + (int)strlen(option_row(option)->name), message);
+        snprintf(text, sizeof text, "10/s %s", option_at(option)->name);
+        snprintf(message, sizeof message, "expected \"=\" and a value behind %s", option_at(option)->name);
+        refuses(text, WEIR_EINVAL, 6 + (int)strlen(option_at(option)->name), message);
     }
 }
 
@@ -330,11 +331,11 @@ static void options_of_others(void **unused)
         for (int i = 1; i < ALGORITHM_NAMES; i++) {
             char text[TEXT_SIZE], message[TEXT_SIZE];
             if (!is_rated(i) || option_fits(option, i)) continue;
-            if (good_form[option] == NULL) fail_msg("%s is not known here", option_row(option)->name);
+            if (good_form[option] == NULL) fail_msg("%s is not known here", option_at(option)->name);
             const int before = snprintf(text, sizeof text, "10/s algorithm=%s ", in_words(i));
             snprintf(text + before, sizeof text - (size_t)before, "%s", good_form[option]);
             snprintf(message, sizeof message, "%s does not belong to algorithm=%s; it goes with %s",
-                     option_row(option)->name, algorithm_text(i), goes_with[option]);
+                     option_at(option)->name, words_algorithm_name(i), goes_with[option]);
             refuses(text, WEIR_EINVAL, before + 1, message);
         }
     }

@@ -327,9 +327,9 @@ static void full_again(void **unused)
     (void)unused;
     struct subject subject = fresh("10/s algorithm=bursty burst=5 start=full");
     weir_decision decision = take(&subject, S, 2);
-    assert_int_equal(weir_full_ns(&subject.plan, &decision), 200 * MS);
+    assert_int_equal(weir_decide_full_ns(&subject.plan, &decision), 200 * MS);
     decision = take(&subject, S, 6);
-    assert_int_equal(weir_full_ns(&subject.plan, &decision), 800 * MS);
+    assert_int_equal(weir_decide_full_ns(&subject.plan, &decision), 800 * MS);
 }
 
 int main(void)

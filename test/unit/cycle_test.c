@@ -280,14 +280,14 @@ static void full_again(void **unused)
     (void)unused;
     struct subject subject = fresh("5/s algorithm=cycle");
     weir_decision decision = take(&subject, S / 4, 0);
-    assert_int_equal(weir_full_ns(&subject.plan, &decision), 0);
+    assert_int_equal(weir_decide_full_ns(&subject.plan, &decision), 0);
     decision = take(&subject, S / 4, 1);
-    assert_int_equal(weir_full_ns(&subject.plan, &decision), 3 * S / 4);
+    assert_int_equal(weir_decide_full_ns(&subject.plan, &decision), 3 * S / 4);
     decision = take(&subject, S / 4, 5);
     assert_int_equal(decision.verdict, WEIR_DENY);
-    assert_int_equal(weir_full_ns(&subject.plan, &decision), 3 * S / 4);
+    assert_int_equal(weir_decide_full_ns(&subject.plan, &decision), 3 * S / 4);
     decision = take_within(&subject, S / 4, 5, S);
-    assert_int_equal(weir_full_ns(&subject.plan, &decision), 7 * S / 4);
+    assert_int_equal(weir_decide_full_ns(&subject.plan, &decision), 7 * S / 4);
 }
 
 /* ---- a limiter ---- */
@@ -298,10 +298,10 @@ static void full_again_after_a_change(void **unused)
     (void)unused;
     weir_limiter *limiter = open_manual("5/s algorithm=cycle");
     weir_decision decision = weir_take_at(limiter, at(900), 1);
-    assert_int_equal(weir_limiter_full_ns(limiter, &decision), S - 900);
+    assert_int_equal(weir_full_ns(limiter, &decision), S - 900);
     change(limiter, "7/s algorithm=cycle", WEIR_KEEP);
     decision = weir_take_at(limiter, at(1000), 1);
-    assert_int_equal(weir_limiter_full_ns(limiter, &decision), S);
+    assert_int_equal(weir_full_ns(limiter, &decision), S);
     weir_close(limiter);
 }
 

@@ -26,11 +26,11 @@ static const char *say(const char *system, const char *text, char out[TEXT_SIZE]
     struct plan plan;
     weir_error error = {0};
     struct writer writer = {out, TEXT_SIZE, 0};
-    const int count = text_read(text, WEIR_ADMIT, plan.limit, NULL, &error), dialect = find_dialect(system);
+    const int count = text_read(text, WEIR_ADMIT, plan.limit, NULL, &error), dialect = dialect_find(system);
     if (count < 0) fail_msg("\"%s\": %s", text, error.message);
     assert_true(dialect >= 0);
     plan.count = (uint64_t)count;
-    const char *reason = write_dialect(&writer, dialect, &plan);
+    const char *reason = dialect_write(&writer, dialect, &plan);
     assert_true(writer.length < TEXT_SIZE);
     return reason;
 }
@@ -38,10 +38,10 @@ static const char *say(const char *system, const char *text, char out[TEXT_SIZE]
 static void names(void **unused)
 {
     (void)unused;
-    assert_true(find_dialect("nginx") >= 0);
-    assert_true(find_dialect("redis-cell") >= 0);
-    assert_true(find_dialect("redis") < 0);
-    assert_true(find_dialect("") < 0);
+    assert_true(dialect_find("nginx") >= 0);
+    assert_true(dialect_find("redis-cell") >= 0);
+    assert_true(dialect_find("redis") < 0);
+    assert_true(dialect_find("") < 0);
 }
 
 struct row {

@@ -252,7 +252,7 @@ static void every_algorithm_has_extremes(void **unused)
         seen[algorithm] = true;
     }
     for (int i = 1; i < ALGORITHM_NAMES; i++) {
-        if (is_rated(i) && !seen[i]) fail_msg("algorithm=%s has no extremes here", algorithm_text(i));
+        if (is_rated(i) && !seen[i]) fail_msg("algorithm=%s has no extremes here", words_algorithm_name(i));
     }
 }
 
@@ -305,7 +305,7 @@ static void use_once(weir_limiter *limiter, const char *text, uint64_t *seed, we
         weir_charge(limiter, cost);
         break;
     default:
-        weir_limiter_full_ns(limiter, held);
+        weir_full_ns(limiter, held);
         weir_read_stats(limiter, &stats, sizeof stats);
     }
 }

@@ -25,7 +25,7 @@ static void allows(struct subject *subject, uint64_t now_ns, uint64_t cost, uint
     assert_int_equal(decision.delay_ns, 0);
     assert_int_equal(decision.charged, cost);
     assert_int_equal(decision.remaining, remaining);
-    assert_int_equal(weir_full_ns(&subject->plan, &decision), full_ns);
+    assert_int_equal(weir_decide_full_ns(&subject->plan, &decision), full_ns);
 }
 
 static void denies(struct subject *subject, uint64_t now_ns, uint64_t cost, uint64_t remaining, uint64_t retry_ns)
@@ -34,7 +34,7 @@ static void denies(struct subject *subject, uint64_t now_ns, uint64_t cost, uint
     assert_int_equal(decision.verdict, WEIR_DENY);
     assert_int_equal(decision.remaining, remaining);
     assert_int_equal(decision.retry_ns, retry_ns);
-    assert_int_equal(weir_full_ns(&subject->plan, &decision), retry_ns);
+    assert_int_equal(weir_decide_full_ns(&subject->plan, &decision), retry_ns);
 }
 
 static void never(struct subject *subject, uint64_t now_ns, uint64_t cost, uint64_t remaining)
@@ -380,7 +380,7 @@ static struct changed carried(const char *from, uint64_t used, const char *to, w
     next->anchor_tick = 77;
     algorithm->carry(rule, next, before.state, after.state, tick_at(rule, 106 * S), how);
     const weir_decision look = take(&after, 106 * S, 0);
-    return (struct changed){look.remaining, weir_full_ns(&after.plan, &look)};
+    return (struct changed){look.remaining, weir_decide_full_ns(&after.plan, &look)};
 }
 
 static void check_carried(const char *from, uint64_t used, const char *to, weir_carry how, uint64_t room,

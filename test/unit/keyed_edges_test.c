@@ -277,7 +277,7 @@ static void units_of_all_sizes(void **unused)
         weir_table_options options = WEIR_TABLE_OPTIONS;
         const weir_plan plan = plan_of(i == 0 ? "1000000000/s burst=1" : texts[i]);
         options.keys_max = 10;
-        options.longest_ns = longest_ns[i];
+        options.refill_max_ns = longest_ns[i];
         weir_table *table = open_with(options);
         weir_instant now = weir_now();
         weir_decision decision;
@@ -303,7 +303,7 @@ static void the_longest_passes(void **unused)
     enum { DIVISOR = 6361 };
     weir_table_options options = WEIR_TABLE_OPTIONS;
     options.keys_max = 10;
-    options.longest_ns = UINT64_C(1) << 60;
+    options.refill_max_ns = UINT64_C(1) << 60;
     weir_table *table = open_with(options);
     assert_true(table->unit < 0 && table->longest % DIVISOR == 0);
     for (unsigned more = 0; more < 2; more++) {

@@ -76,7 +76,7 @@ static void open_tables(struct run *run)
     run->options = (weir_table_options)WEIR_TABLE_OPTIONS;
     run->options.keys_max = 1 + random_below(&run->seed, KEYS);
     run->options.when_full = (weir_when_full)random_below(&run->seed, 4);
-    run->options.longest_ns = longest_ns[random_below(&run->seed, LENGTH(longest_ns))];
+    run->options.refill_max_ns = longest_ns[random_below(&run->seed, LENGTH(longest_ns))];
     run->options.top = 8;
     for (int i = 0; i < TABLES; i++) {
         run->options.path = path[i];

@@ -54,7 +54,7 @@ static void answers_as_the_core(const char *text, weir_table *table, uint64_t se
         weir_decision core = weir_decide(&plan, state, now, cost);
         assert_same(&own, &core);
         if (own.verdict != WEIR_NEVER) {
-            assert_int_equal(weir_table_full_ns(table, &plan, &own), weir_full_ns(&plan, &core));
+            assert_int_equal(weir_table_full_ns(table, &plan, &own), weir_decide_full_ns(&plan, &core));
         }
     }
 }
@@ -322,7 +322,7 @@ static void options_are_checked(void **unused)
     REFUSED(WEIR_EINVAL, "sharing", options.sharing = (weir_sharing)9);
     REFUSED(WEIR_EINVAL, "when_full", options.when_full = (weir_when_full)9);
     REFUSED(WEIR_EINVAL, "clock", options.clock = WEIR_CLOCK_MANUAL);
-    REFUSED(WEIR_EINVAL, "longest_ns", options.longest_ns = UINT64_MAX);
+    REFUSED(WEIR_EINVAL, "refill_max_ns", options.refill_max_ns = UINT64_MAX);
     REFUSED(WEIR_EINVAL, "mode", options.mode = 010000);
     REFUSED(WEIR_EINVAL, "top", options.top = 100000);
     REFUSED(WEIR_EINVAL, "path", options.path = path; options.sharing = WEIR_PRIVATE);
@@ -350,7 +350,7 @@ static void what_does_not_fit_is_said(void **unused)
     weir_table *table = open_default();
     does_not_fit(table, "10/s algorithm=leaky", "limit 1");
     does_not_fit(table, "10/s; 3/s start=empty", "limit 2");
-    does_not_fit(table, "100/60d", "longest_ns");
+    does_not_fit(table, "100/60d", "refill_max_ns");
     does_not_fit(table, "300000000/s", "too fast");
     const weir_plan leaky = plan_of("10/s algorithm=leaky");
     assert_int_equal(weir_table_take(table, &leaky, weir_key_text("k"), 1).verdict, WEIR_NEVER);

@@ -189,11 +189,11 @@ static void full_after_a_long_rest(void **unused)
     weir_limiter *limiter = open_manual("1000000000r/s burst=9 nodelay");
     assert_int_equal(weir_take(limiter, 10).verdict, WEIR_ALLOW);
     weir_decision decision = weir_peek(limiter, 1);
-    assert_int_equal(weir_full_ns(&plan, &decision), MS);
+    assert_int_equal(weir_decide_full_ns(&plan, &decision), MS);
     set_ns(limiter, 150 * 86400 * S);
     decision = weir_peek(limiter, 1);
     assert_int_equal(decision.remaining, 9);
-    assert_int_equal(weir_full_ns(&plan, &decision), 0);
+    assert_int_equal(weir_decide_full_ns(&plan, &decision), 0);
     weir_close(limiter);
 }
 

@@ -144,7 +144,7 @@ static void test_decision_of_no_limit(void **state)
         assert_int_equal(decision.verdict, WEIR_ALLOW); /* or none of them looks at the number */
         decision.limit = numbers[i];
         assert_int_equal(weir_set_limit(limiter, "20/s algorithm=hybrid", WEIR_KEEP, NULL), 0);
-        assert_int_equal(weir_limiter_full_ns(limiter, &decision), 0);
+        assert_int_equal(weir_full_ns(limiter, &decision), 0);
         decision.due.ns = 0;
         assert_int_equal(weir_due(limiter, &decision, 1).ns, decision.start.ns);
     }
@@ -922,22 +922,22 @@ static void test_full(void **state)
     set_ns(limiter, 777 * MS);
     const weir_decision first = weir_take(limiter, 1);
     assert_int_equal(first.limit, 1);
-    assert_int_equal(weir_limiter_full_ns(limiter, &first), 60000 * MS);
+    assert_int_equal(weir_full_ns(limiter, &first), 60000 * MS);
     assert_allowed(weir_take(limiter, 1), 1);
     const weir_decision refused = weir_take(limiter, 1);
-    assert_int_equal(weir_limiter_full_ns(limiter, &refused), 60000 * MS);
+    assert_int_equal(weir_full_ns(limiter, &refused), 60000 * MS);
     change(limiter, "10/s burst=4", WEIR_RESET);
     assert_allowed(weir_take(limiter, 3), 3);
     const weir_decision last = weir_take(limiter, 1);
-    assert_int_equal(weir_limiter_full_ns(limiter, &last), 400 * MS);
+    assert_int_equal(weir_full_ns(limiter, &last), 400 * MS);
     set_ns(limiter, 877 * MS);
-    assert_int_equal(weir_limiter_full_ns(limiter, &last), 400 * MS);
+    assert_int_equal(weir_full_ns(limiter, &last), 400 * MS);
     change(limiter, "20/s burst=4", WEIR_SCALE);
-    assert_int_equal(weir_limiter_full_ns(limiter, &last), 150 * MS);
+    assert_int_equal(weir_full_ns(limiter, &last), 150 * MS);
     const weir_decision charged = weir_charge(limiter, 10);
-    assert_int_equal(weir_limiter_full_ns(limiter, &charged), 650 * MS);
+    assert_int_equal(weir_full_ns(limiter, &charged), 650 * MS);
     change(limiter, "none", WEIR_RESET);
-    assert_int_equal(weir_limiter_full_ns(limiter, &last), 0);
+    assert_int_equal(weir_full_ns(limiter, &last), 0);
     weir_close(limiter);
 }
 

@@ -378,7 +378,7 @@ static void all_is_back_when_the_last_entry_counts_no_more(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         weir_limiter *limiter = open_manual(rows[i].limits);
         const weir_decision decision = weir_take(limiter, 1);
-        assert_int_equal(weir_limiter_full_ns(limiter, &decision), rows[i].full_ns);
+        assert_int_equal(weir_full_ns(limiter, &decision), rows[i].full_ns);
         set_ns(limiter, rows[i].full_ns - 1);
         assert_int_equal(weir_peek_limit(limiter, 0, 1).remaining, 0);
         set_ns(limiter, rows[i].full_ns);
@@ -393,14 +393,14 @@ static void after_a_change_all_is_back_as_seen_from_now(void **state)
     (void)state;
     weir_limiter *limiter = open_log("2/s algorithm=sliding-log");
     const weir_decision decision = weir_take(limiter, 1), denied = weir_take(limiter, 2);
-    assert_int_equal(weir_limiter_full_ns(limiter, &denied), S);
+    assert_int_equal(weir_full_ns(limiter, &denied), S);
     set_ns(limiter, S / 4);
-    assert_int_equal(weir_limiter_full_ns(limiter, &decision), S);
+    assert_int_equal(weir_full_ns(limiter, &decision), S);
     change(limiter, "2/s algorithm=sliding-log", WEIR_KEEP);
-    assert_int_equal(weir_limiter_full_ns(limiter, &decision), 3 * S / 4);
-    assert_int_equal(weir_limiter_full_ns(limiter, &denied), 3 * S / 4);
+    assert_int_equal(weir_full_ns(limiter, &decision), 3 * S / 4);
+    assert_int_equal(weir_full_ns(limiter, &denied), 3 * S / 4);
     set_ns(limiter, 9 * S);
-    assert_int_equal(weir_limiter_full_ns(limiter, &decision), 0);
+    assert_int_equal(weir_full_ns(limiter, &decision), 0);
     weir_close(limiter);
 }
 

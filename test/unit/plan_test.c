@@ -84,7 +84,7 @@ static void asking_writes_no_plan(void **unused)
     char out[1024];
     weir_decision decision = weir_decide(&plan, state, at(5), 1);
     weir_decide_settle(&plan, state, at(6), &decision, 0);
-    weir_full_ns(&plan, &decision);
+    weir_decide_full_ns(&plan, &decision);
     weir_plan_text(&plan, out, sizeof out);
     weir_plan_explain(&plan, out, sizeof out);
     weir_plan_unit(&plan, 0, out);
@@ -255,7 +255,7 @@ static void defaults_act(void **unused)
     }
 }
 
-/* ---- weir_full_ns ---- */
+/* ---- weir_decide_full_ns ---- */
 
 static void time_until_full(void **unused)
 {
@@ -287,7 +287,7 @@ static void time_until_full(void **unused)
         const weir_plan plan = plan_for(rows[i].text, WEIR_ADMIT);
         const weir_decision decision =
             weir_decide_within(&plan, state, at(rows[i].now_ns), rows[i].cost, rows[i].wait_ns);
-        const uint64_t full_ns = weir_full_ns(&plan, &decision);
+        const uint64_t full_ns = weir_decide_full_ns(&plan, &decision);
         if (full_ns != rows[i].full_ns) {
             fail_msg("row %zu, %s: full in %ju ns, not %ju", i, rows[i].text, (uintmax_t)full_ns,
                      (uintmax_t)rows[i].full_ns);
@@ -295,7 +295,7 @@ static void time_until_full(void **unused)
     }
     const weir_plan plan = plan_for("10/s", WEIR_ADMIT);
     const weir_decision elsewhere = {.verdict = WEIR_DENY, .limit = 1, .end = 5};
-    assert_int_equal(weir_full_ns(&plan, &elsewhere), 0);
+    assert_int_equal(weir_decide_full_ns(&plan, &elsewhere), 0);
     const weir_plan two = plan_for("10/s; 1/h", WEIR_ADMIT);
     const struct rules first = {plan_inside_const(&two)->rule, 1}; /* what stands behind them is not theirs */
     assert_int_equal(plan_full_ns(first, &elsewhere), 0);

@@ -586,12 +586,12 @@ static void test_full(void **state)
     (void)state;
     struct by_hand log = log_of("2/s algorithm=sliding-log");
     weir_decision decision = weir_decide(&log.plan, log.state, at(S), 0);
-    assert_int_equal(weir_full_ns(&log.plan, &decision), 0);
+    assert_int_equal(weir_decide_full_ns(&log.plan, &decision), 0);
     decision = weir_decide(&log.plan, log.state, at(S), 1);
-    assert_int_equal(weir_full_ns(&log.plan, &decision), S);
+    assert_int_equal(weir_decide_full_ns(&log.plan, &decision), S);
     decision = weir_decide_within(&log.plan, log.state, at(S), 2, WEIR_FOREVER);
     assert_int_equal(decision.delay_ns, S);
-    assert_int_equal(weir_full_ns(&log.plan, &decision), 2 * S);
+    assert_int_equal(weir_decide_full_ns(&log.plan, &decision), 2 * S);
     free(log.state);
 }
 

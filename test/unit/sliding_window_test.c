@@ -55,7 +55,7 @@ static void larger_calls(void **unused)
     /* 10: when less than one is. */
     assert_retry(take(&subject, 500 * MS, 10), 1500 * MS - 125 * MS + 1);
     assert_allowed(take(&subject, 0, 0), 2);
-    assert_int_equal(weir_full_ns(&subject.plan, &(weir_decision){.end = 1}), 0);
+    assert_int_equal(weir_decide_full_ns(&subject.plan, &(weir_decision){.end = 1}), 0);
 }
 
 /* The wait passes over the next window when even its end sees too much. */

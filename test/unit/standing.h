@@ -6,15 +6,15 @@
 
 #include "api/limiter.h"
 
-static inline struct line *standing_line(weir_limiter *limiter)
+static inline struct queue *standing_line(weir_limiter *limiter)
 {
-    return &limiter->line[0];
+    return &limiter->queue[0];
 }
 
 /* As take_place of wait.c: a waiter that need not wait does not stand. */
 static inline weir_decision stand(weir_limiter *limiter, struct waiter *waiter, uint64_t cost)
 {
-    struct line *line = standing_line(limiter);
+    struct queue *queue = standing_line(limiter);
     const struct ask ask = {.now_ns = limiter_now_ns(limiter),
                             .wait_max_ns = WEIR_FOREVER,
                             .cost = cost,
@@ -29,17 +29,17 @@ static inline weir_decision stand(weir_limiter *limiter, struct waiter *waiter, 
         host_unlock(&limiter->mutex);
         (void)limiter_ask_once(limiter, &ask, &waiter->decision);
     }
-    line_lock(line);
-    line_join(line, waiter);
-    line_unlock(line);
+    queue_lock(queue);
+    queue_join(queue, waiter);
+    queue_unlock(queue);
     return waiter->decision;
 }
 
 static inline void stand_no_more(weir_limiter *limiter, struct waiter *waiter)
 {
-    line_lock(standing_line(limiter));
-    line_leave(standing_line(limiter), waiter);
-    line_unlock(standing_line(limiter));
+    queue_lock(standing_line(limiter));
+    queue_leave(standing_line(limiter), waiter);
+    queue_unlock(standing_line(limiter));
 }
 
 #endif

@@ -492,7 +492,7 @@ static void test_changes_reach_waiters(void **state)
         if (decision.start.ns + 10 * US < expected_ns || decision.start.ns > expected_ns + 10 * US) {
             fail_msg("row %d: started %d ns from when it should", i, (int)(decision.start.ns - expected_ns));
         }
-        for (int slot = 0; slot <= HOST_SLOTS; slot++) assert_null(limiter->line[slot].first);
+        for (int slot = 0; slot <= HOST_SLOTS; slot++) assert_null(limiter->queue[slot].first);
         weir_close(limiter);
     }
 }

@@ -94,7 +94,7 @@ static void step_case(void *subject, struct step *step)
     if (!limiter_ask_window(limiter, step, &decision)) return;
     judge_bool(step, "allowed", weir_allowed(decision));
     judge_u64(step, "remaining", decision.remaining);
-    judge_wait(step, "reset_in_ns", weir_full_ns(&limiter->plan, &decision));
+    judge_wait(step, "reset_in_ns", weir_decide_full_ns(&limiter->plan, &decision));
 }
 
 static void close_case(void *subject)

@@ -47,7 +47,7 @@ static void end_with_block(struct key *key, struct step *step, bool blocked, wei
 
 static void judge_reset(struct key *key, struct step *step, const weir_decision *decision)
 {
-    const uint64_t full_ns = weir_full_ns(&key->limiter.plan, decision);
+    const uint64_t full_ns = weir_decide_full_ns(&key->limiter.plan, decision);
     const bool never_ends = key->endless && full_ns >= UINT64_MAX - 1 - step->now.ns;
     if (never_ends) judge_i64(step, "reset_in_ns", -MS_NS); /* as the peer says it */
     else judge_wait(step, "reset_in_ns", full_ns);

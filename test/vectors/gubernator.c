@@ -76,7 +76,7 @@ static weir_decision look(struct bucket *bucket, weir_instant now)
 static uint64_t full_ns(struct bucket *bucket, weir_instant now)
 {
     const weir_decision decision = look(bucket, now);
-    return weir_full_ns(&bucket->limiter.plan, &decision);
+    return weir_decide_full_ns(&bucket->limiter.plan, &decision);
 }
 
 static uint64_t left(struct bucket *bucket, weir_instant now)

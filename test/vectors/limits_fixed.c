@@ -28,7 +28,7 @@ static void take(struct limiter *limiter, struct step *step)
     if (!limiter_ask_window(limiter, step, &decision)) return;
     judge_bool(step, "allowed", weir_allowed(decision));
     judge_u64(step, "remaining", decision.remaining);
-    judge_wait(step, "reset_in_ns", weir_full_ns(&limiter->plan, &decision));
+    judge_wait(step, "reset_in_ns", weir_decide_full_ns(&limiter->plan, &decision));
 }
 
 static void look(struct limiter *limiter, struct step *step)
@@ -40,11 +40,11 @@ static void look(struct limiter *limiter, struct step *step)
     }
     const struct rule *rule = inside_rule(&limiter->plan);
     const weir_decision decision = inside_peek(rule, limiter->state, step->now, 0);
-    if (weir_full_ns(&limiter->plan, &decision) == 0) limiter_forget(limiter);
+    if (weir_decide_full_ns(&limiter->plan, &decision) == 0) limiter_forget(limiter);
     judge_from_core(step, true);
     judge_bool(step, "allowed", weir_allowed(inside_peek(rule, limiter->state, step->now, cost)));
     judge_u64(step, "remaining", decision.remaining);
-    judge_wait(step, "reset_in_ns", weir_full_ns(&limiter->plan, &decision));
+    judge_wait(step, "reset_in_ns", weir_decide_full_ns(&limiter->plan, &decision));
 }
 
 static void step_case(void *subject, struct step *step)

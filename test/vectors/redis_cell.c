@@ -39,7 +39,7 @@ static int64_t ttl_of(const struct key *key, weir_instant now, const weir_decisi
     uint64_t drained_ns = 0;
     const bool used = limiter_drained(&key->limiter, &drained_ns);
     const bool past = decision->verdict == WEIR_NEVER && used && drained_ns < now.ns;
-    return past ? -(int64_t)(now.ns - drained_ns) : (int64_t)weir_full_ns(&key->limiter.plan, decision);
+    return past ? -(int64_t)(now.ns - drained_ns) : (int64_t)weir_decide_full_ns(&key->limiter.plan, decision);
 }
 
 static int64_t remaining(const struct key *key, int64_t ttl_ns)

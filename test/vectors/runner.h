@@ -22,6 +22,16 @@
 
 #include "core/num.h"
 #include "weir/weir.h"
+#include "wide.h"
+
+#ifndef __SIZEOF_INT128__
+typedef wide_unsigned uint128;
+
+static inline uint64_t wide_to_64(uint128 value)
+{
+    return value > UINT64_MAX ? UINT64_MAX : (uint64_t)value;
+}
+#endif
 
 enum { EXIT_DIFFERS = 1, EXIT_TROUBLE = 2 };
 

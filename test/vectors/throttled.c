@@ -27,7 +27,7 @@ static void step_case(void *subject, struct step *step)
     judge_bool(step, "never", never);
     judge_u64(step, "limit", limiter->capacity);
     judge_u64(step, "remaining", never ? limiter->capacity : decision.remaining);
-    judge_wait(step, "reset_in_ns", never ? 0 : weir_full_ns(&limiter->plan, &decision));
+    judge_wait(step, "reset_in_ns", never ? 0 : weir_decide_full_ns(&limiter->plan, &decision));
     judge_wait(step, "retry_after_ns", decision.retry_ns);
 }
 

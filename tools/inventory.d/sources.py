@@ -62,6 +62,7 @@ def list_headers():
             if words.startswith(('enum', 'typedef enum')):
                 constants |= set(re.findall(r'\bWEIR_\w+', re.search(r'{(.*)}', words)[1]))
             types |= set(re.findall(r'^typedef (?:struct|enum|union).*} (\w+);', words))
+            types |= set(re.findall(r'^struct (\w+) {', words)) # which has its typedef elsewhere
         for macro in re.findall(r'^#define (WEIR_.*)', cpp(text, '-dM'), re.M):
             if not re.match(r'WEIR_(API|\w*H) ?$', macro):
                 fact('macro', name, macro.strip())

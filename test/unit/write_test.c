@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
-   writer_test.c - waits in words: rounded up, in at most two units.
-
-   May touch: its own buffer.  Promises: a row on each side of every place where the words change; whatever the wait,
-   the words say no less.  Leaves to others: the other writers, which the texts and explanations show. */
+   Waits in words: rounded up, in at most two units.  There is a row on each side of every place where the words change;
+   whatever the wait, the words say no less. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "plan/writer.h"
+#include "plan/write.h"
 #include "unit/random.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof(array)[0])

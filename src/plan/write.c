@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT
-   writer.c - numbers and times as text, for canonical forms, explanations and error messages.
-
-   May touch: the buffer it is given.  Promises: never writes past size; the length is right even when the text was
-   cut.  Leaves to others: what to say. */
-#include "plan/writer.h"
+   Numbers and times as text, for canonical forms, explanations and error messages. */
+#include "plan/write.h"
 
 #include <string.h>
 
 static const struct {
     const char *name, *spoken;
     uint64_t ns;
-} units[] = {
+} time_units[] = {
     {"year", "years", UINT64_C(31536000000000000)},
     {"w", "weeks", UINT64_C(604800000000000)},
     {"d", "d", UINT64_C(86400000000000)},
@@ -21,9 +18,9 @@ static const struct {
     {"us", "\xc2\xb5s", UINT64_C(1000)},
     {"ns", "ns", UINT64_C(1)},
 };
-enum { UNITS = sizeof units / sizeof units[0], UNIT_YEAR = 0, UNIT_WEEK = 1, UNIT_SECOND = 5 };
+enum { UNITS = sizeof time_units / sizeof time_units[0], UNIT_YEAR = 0, UNIT_WEEK = 1, UNIT_SECOND = 5 };
 
-/* Waits below a bound are told in whole steps. */
+/* A wait below the bound is shown in whole steps. */
 static const struct {
     uint64_t below_ns, step_ns;
 } steps[] = {
@@ -103,34 +100,34 @@ void write_decimal(struct writer *writer, uint64_t digits, uint32_t places)
 static int unit_dividing(uint64_t ns)
 {
     int unit = 0;
-    while (ns % units[unit].ns != 0) unit++;
+    while (ns % time_units[unit].ns != 0) unit++;
     return ns == 0 ? UNITS - 1 : unit;
 }
 
 void write_time(struct writer *writer, uint64_t ns)
 {
     const int unit = unit_dividing(ns);
-    write_number(writer, ns / units[unit].ns);
-    write_text(writer, units[unit].name);
+    write_number(writer, ns / time_units[unit].ns);
+    write_text(writer, time_units[unit].name);
 }
 
 void write_period(struct writer *writer, uint64_t ns)
 {
     const int unit = unit_dividing(ns);
-    if (ns != units[unit].ns) write_number(writer, ns / units[unit].ns);
-    write_text(writer, units[unit].name);
+    if (ns != time_units[unit].ns) write_number(writer, ns / time_units[unit].ns);
+    write_text(writer, time_units[unit].name);
 }
 
 void write_duration(struct writer *writer, uint64_t ns)
 {
     int unit = 0;
-    while (unit < UNITS - 1 && (ns < units[unit].ns || unit == UNIT_WEEK)) unit++;
-    /* Rounded to thousandths of the unit; a coarser unit than ns has them. */
-    const uint64_t size = units[unit].ns;
+    while (unit < UNITS - 1 && (ns < time_units[unit].ns || unit == UNIT_WEEK)) unit++;
+    /* Rounded to thousandths of the unit; units coarser than ns are shown with them. */
+    const uint64_t size = time_units[unit].ns;
     const uint64_t thousandths = size == 1 ? ns * 1000 : ns / size * 1000 + (ns % size * 10 / (size / 1000) + 5) / 10;
     write_decimal(writer, thousandths, 3);
     write_text(writer, " ");
-    write_text(writer, unit == UNIT_YEAR && ns == size ? units[unit].name : units[unit].spoken);
+    write_text(writer, unit == UNIT_YEAR && ns == size ? time_units[unit].name : time_units[unit].spoken);
 }
 
 void write_about(struct writer *writer, uint64_t ns)
@@ -140,7 +137,7 @@ void write_about(struct writer *writer, uint64_t ns)
     write_duration(writer, (ns + unit / 2) / unit * unit);
 }
 
-/* To a whole step; what reaches the bound by it is told in the next one's. */
+/* Rounded up to a whole step; a wait that reaches the bound by that is rounded in the next row's steps. */
 static uint64_t rounded_to_step(uint64_t ns)
 {
     uint64_t rounded = ns;
@@ -155,14 +152,14 @@ static uint64_t rounded_to_step(uint64_t ns)
 void write_wait(struct writer *writer, uint64_t ns)
 {
     const uint64_t rounded_ns = rounded_to_step(ns);
-    if (rounded_ns >= TENTH_NS && rounded_ns < units[UNIT_SECOND].ns) {
+    if (rounded_ns >= TENTH_NS && rounded_ns < time_units[UNIT_SECOND].ns) {
         write_decimal(writer, rounded_ns / TENTH_NS, 1);
         write_text(writer, " s");
         return;
     }
     int unit = 0;
-    while (unit < UNIT_SECOND && (rounded_ns < units[unit].ns || unit == UNIT_WEEK)) unit++;
-    const uint64_t rest_ns = unit < UNIT_SECOND ? rounded_ns % units[unit].ns : 0;
+    while (unit < UNIT_SECOND && (rounded_ns < time_units[unit].ns || unit == UNIT_WEEK)) unit++;
+    const uint64_t rest_ns = unit < UNIT_SECOND ? rounded_ns % time_units[unit].ns : 0;
     write_duration(writer, rounded_ns - rest_ns);
     if (rest_ns == 0) return;
     write_text(writer, " ");
