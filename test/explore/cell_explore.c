@@ -73,6 +73,7 @@ struct action {
 
 struct scene {
     const char *name;
+    int preemptions; /* all orders with so many, where there are too many without */
     enum plan_name plan;
     uint64_t taken; /* before the threads begin */
     struct action script[THREADS][ACTIONS];
@@ -293,6 +294,7 @@ static const struct scene scenes[] = {
      .taken = 1,
      .script = {{RESERVES(5, 3)}, {RESERVES(7, 1), SETTLES(8, 0)}, {CHANGES(6, HYBRID, WEIR_KEEP)}}},
     {.name = "emptied and filled again",
+     .preemptions = 5,
      .script = {{TAKES(5, 1)}, {PEEKS(7, 1)}, {CHANGES(6, EMPTY, WEIR_RESET), CHANGES(8, PAIR, WEIR_RESET)}}},
 };
 
@@ -305,7 +307,8 @@ static void run(const struct scene *chosen)
                                               .threads = filled.script[2][0].verb != NOTHING ? 3 : 2,
                                               .begin = begin,
                                               .thread = {run_script, run_script, run_script},
-                                              .end = end};
+                                              .end = end,
+                                              .preemptions_max = filled.preemptions};
     explore_judge(&scenario, filled.fails ? "" : NULL);
 }
 

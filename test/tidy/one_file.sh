@@ -26,6 +26,6 @@ strict=(-std=c11 -O2 -Werror "-I$tree/include" -pthread "$@")
 "$cc" "${strict[@]}" "$tree/test/tidy/one_file.c" "$folder/weir.o" -o "$folder/program"
 "$folder/program"
 
-declared=$(grep -hE '^WEIR_API ' "$tree/include/weir/weir.h" | grep -oE 'weir_[a-z_0-9]+\(' | tr -d '(' | sort -u)
+declared=$(grep -hE '^WEIR_API ' "$tree/include/weir/weir.h" "$tree/include/weir/lease.h" | grep -oE 'weir_[a-z_0-9]+\(' | tr -d '(' | sort -u)
 shown=$("$nm" -g --defined-only "$folder/weir.o" | awk '{ print $3 }' | sort -u)
 diff <(echo "$declared") <(echo "$shown") || { echo '< weir.h declares; > the one file shows'; exit 1; }
