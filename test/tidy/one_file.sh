@@ -11,7 +11,7 @@ needs python3
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-if ! "$tree/tools/one_file" --list-repeated "$tree" >"$folder/repeated"; then
+if ! "$tree/tools/one_file" --list-repeated "$tree"; then
     echo 'each of these names is defined in several files (tools/one_file --list-repeated)'
     exit 1
 fi
