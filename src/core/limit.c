@@ -131,10 +131,7 @@ uint64_t limit_factor(struct decimal factor)
 struct limit_problem limit_catchup(const struct limit *limit)
 {
     const uint64_t factor = limit_factor(limit->factor);
-    if (factor < UINT64_C(1) << FACTOR_BITS) {
-        return limit_wrong(OPTION_CATCHUP,
-                           "catchup is 1 or more: how much faster to run while behind; for example 1.1");
-    }
+    if (factor < UINT64_C(1) << FACTOR_BITS) return limit_out_of_range(OPTION_CATCHUP);
     if (factor <= (uint64_t)CATCHUP_MAX << FACTOR_BITS) return limit_fine();
     return limit_wrong(OPTION_CATCHUP, "catchup is at most 1000; for example catchup=1.1");
 }

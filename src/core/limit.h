@@ -61,7 +61,8 @@ struct limit {
     char unit[WEIR_UNIT_SIZE];
 };
 
-/* The option at fault, so that the reader of the text can point at it; message NULL when all is well. */
+/* The option at fault, so that the reader of the text can point at it; message NULL when all is well, and "" when the
+   value is outside of the option's range, which the option's row (plan/option.c) words. */
 struct limit_problem {
     int option; /* an enum option_kind */
     const char *message;
@@ -75,6 +76,11 @@ static inline struct limit_problem limit_fine(void)
 static inline struct limit_problem limit_wrong(enum option_kind option, const char *message)
 {
     return (struct limit_problem){(int)option, message};
+}
+
+static inline struct limit_problem limit_out_of_range(enum option_kind option)
+{
+    return limit_wrong(option, "");
 }
 
 /* Fills what was not said, and the rule, its clock set to tick 1 at 0 ns. */

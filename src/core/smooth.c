@@ -132,9 +132,7 @@ static struct limit_problem warmup_compile(struct limit *limit, struct rule *rul
     if (!limit->has_time) {
         return limit_wrong(OPTION_WARMUP, "algorithm=warmup needs to know for how long; for example 10/s warmup=10s");
     }
-    if (limit->factor.digits < power_of_ten(limit->factor.places)) {
-        return limit_wrong(OPTION_COLD, "cold is 1 or more: how much slower a cold start is; for example cold=3");
-    }
+    if (limit->factor.digits < power_of_ten(limit->factor.places)) return limit_out_of_range(OPTION_COLD);
     if (limit->time_ns > WARMUP_NS_MAX) return limit_wrong(OPTION_WARMUP, too_long);
     struct limit twice = *limit;
     twice.burst_kind = AMOUNT_TIME;

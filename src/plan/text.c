@@ -321,6 +321,7 @@ static bool text_compile(struct reader *reader, struct rule *rule)
     if (problem.option == OPTION_SHADOW)
         return reader_fail_at_word(reader, at, WEIR_EUNSUPPORTED, problem.message, "", 0, "");
     if (problem.option == OPTION_CATCHUP && is_below_one(reader)) return reader_fail_no_ratio(reader, at);
+    if (*problem.message == '\0') return reader_fail(reader, at, option_at(problem.option)->range);
     if (problem.option != OPTION_ALGORITHM) return reader_fail(reader, at, problem.message);
     return reader_fail_at_word(reader, at, WEIR_EUNSUPPORTED,
                                "algorithm=", words_algorithm_name(reader->limit->algorithm),

@@ -11,10 +11,28 @@
 
 #include <cmocka.h>
 
+#include "core/algorithm.h"
 #include "plan/plan.h"
 #include "unit/plans.h"
 
 static weir_plan in_static_memory;
+
+/* Files of tables hold them. */
+static void numbers_of_algorithms_are_for_ever(void **unused)
+{
+    (void)unused;
+    static const char *const names[] = {NULL,         NULL,     "hybrid", NULL,    NULL,           "timeline",
+                                        "bursty",     "warmup", "leaky",  "cycle", "fixed-window", "sliding-window",
+                                        "sliding-log"};
+    const int count = sizeof names / sizeof *names;
+    assert_int_equal(ALGORITHM_NAMES, count);
+    assert_int_equal(ALGORITHM_GCRA, 1);
+    assert_int_equal(ALGORITHM_UNLIMITED, 3);
+    assert_int_equal(ALGORITHM_NONE, 4);
+    for (int i = 0; i < count; i++) {
+        if (names[i] != NULL) assert_string_equal(algorithm_named((unsigned)i)->name, names[i]);
+    }
+}
 
 static void sizes_are_for_ever(void **unused)
 {
@@ -304,6 +322,7 @@ static void time_until_full(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_of_algorithms_are_for_ever),
         cmocka_unit_test(sizes_are_for_ever),
         cmocka_unit_test(no_answer_allows_nothing),
         cmocka_unit_test(parse_into_static_memory),
