@@ -34,6 +34,7 @@ endfunction()
 
 # A test that cannot be built here is still counted, as skipped.
 function(weir_skipped label name tier why)
+    list(JOIN why ", " why) # may name several
     set(line "skipped: ${label}/${name}: built without ${why}\\073 cure: tools/deps test, tools/page, tools/build")
     weir_test(${label} ${name} ${tier} sh -c "printf '${line}\\n' && exit 77") # \\073: cmake splits at a ;
 endfunction()
