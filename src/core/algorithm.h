@@ -76,7 +76,7 @@ struct algorithm {
     const char *name; /* as in algorithm=NAME */
     uint32_t options; /* a bit (1 << enum option_kind) for each that it knows; algorithm and shadow go without */
     const char *note; /* a line for explain, or NULL */
-    uint8_t words;    /* of state */
+    uint8_t words;    /* of state; a single one is the end of the last slot, or 0 (share/word.c relies on it) */
     bool has_stamps;  /* behind them the state goes on with a ring of times, as long as the rule says (stamps.h) */
     bool pays_after;  /* a call of any size passes at once, and the next one waits for it */
     bool has_epoch;   /* where windows begin is counted from rule.offset_ns, which algorithm_align sets */
@@ -139,6 +139,13 @@ const struct algorithm *algorithm_of(const struct rule *rule);
 
 /* By enum algorithm_name; NULL when there is none. */
 const struct algorithm *algorithm_named(unsigned name);
+
+/* Is there one of this number, and has it a rate?  Not all numbers below ALGORITHM_NAMES are in use. */
+static inline bool algorithm_has_rate(unsigned name)
+{
+    const struct algorithm *algorithm = algorithm_named(name);
+    return algorithm != NULL && algorithm->most_in != NULL;
+}
 
 /* Where windows begin every period_ns since the epoch: unix_ns - now_ns is the way there.  Others stay as they are. */
 void algorithm_align(struct rule *rule, uint64_t now_ns, uint64_t unix_ns);

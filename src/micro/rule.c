@@ -43,9 +43,11 @@ static problem elsewhere(unsigned algorithm)
     case ALGORITHM_WARMUP:
         return "algorithm=warmup is not kept in an engine: each process warms up alone; write algorithm=gcra, for "
                "example 10/s burst=1";
-    default:
+    case ALGORITHM_CYCLE:
         return "algorithm=cycle is not kept in an engine; write algorithm=fixed-window, for example 10/s "
                "algorithm=fixed-window";
+    default:
+        return "this algorithm is not kept in an engine; write algorithm=gcra, for example 10/s algorithm=gcra";
     }
 }
 

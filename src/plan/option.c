@@ -27,9 +27,7 @@ static const struct option_row option_rows[OPTIONS] = {
     [OPTION_STRICTNESS] = {"strictness", TYPE_SHARE, ALGORITHM_TIMELINE, AT(strictness), AT(has_strictness),
                            .expected = "expected a number from 0 to 1; for example strictness=0.5",
                            .range = "strictness is 0 to 1; to run faster while behind write catchup=1.1"},
-    [OPTION_ALGORITHM] = {"algorithm", TYPE_NAME, 0, AT(algorithm), 0,
-                          .expected = "; expected gcra, hybrid, timeline, bursty, warmup, leaky, cycle, fixed-window, "
-                                      "sliding-window or sliding-log"},
+    [OPTION_ALGORITHM] = {"algorithm", TYPE_NAME, 0, AT(algorithm), 0, .expected = NULL},
     [OPTION_NODELAY] = {"nodelay", TYPE_FLAG, ALGORITHM_LEAKY, AT(nodelay), 0, .expected = NULL},
     [OPTION_DELAY] = {"delay", TYPE_COUNT, ALGORITHM_LEAKY, AT(delay), AT(has_delay),
                       .expected = "expected a count; for example delay=5"},
@@ -135,7 +133,20 @@ static bool read_choice(struct reader *reader, const struct option_row *row, uin
 static const char simrate_is_gone[] =
     "simrate was nosqlbench's present limiter, kept for comparison only; write algorithm=hybrid";
 
-static bool read_name(struct reader *reader, const struct option_row *row, uint8_t *algorithm)
+static void append_names(struct reader *reader)
+{
+    const char *before = "; expected ";
+    int last = ALGORITHM_NAMES - 1;
+    while (!algorithm_has_rate((unsigned)last)) last--;
+    for (int i = 1; i <= last; i++) {
+        if (!algorithm_has_rate((unsigned)i)) continue;
+        reader_append(reader, i == last ? " or " : before);
+        reader_append(reader, words_algorithm_name(i));
+        before = ", ";
+    }
+}
+
+static bool read_name(struct reader *reader, uint8_t *algorithm)
 {
     const size_t at = reader->at;
     const char *start;
@@ -153,7 +164,7 @@ static bool read_name(struct reader *reader, const struct option_row *row, uint8
     }
     if (found < 0) {
         reader_fail_at_word(reader, at, WEIR_EINVAL, "unknown algorithm \"", start, size, "\"");
-        reader_append(reader, row->expected);
+        append_names(reader);
         return false;
     }
     *algorithm = (uint8_t)found;
@@ -182,7 +193,7 @@ bool option_read(struct reader *reader, int option)
     case TYPE_CHOICE:
         return read_choice(reader, row, place);
     case TYPE_NAME:
-        return read_name(reader, row, place);
+        return read_name(reader, place);
     default:
         return reader_fail(reader, reader->at, row->expected);
     }

@@ -71,8 +71,7 @@ bool words_equal(const char *name, const char *word, size_t size)
 int words_find_algorithm(const char *word, size_t size)
 {
     for (int i = 1; i < ALGORITHM_NAMES; i++) {
-        const bool rated = i != ALGORITHM_UNLIMITED && i != ALGORITHM_NONE;
-        if (rated && words_equal(words_algorithm_name(i), word, size)) return i;
+        if (algorithm_has_rate((unsigned)i) && words_equal(words_algorithm_name(i), word, size)) return i;
     }
     for (size_t i = 0; i < WORDS_LENGTH(aliases); i++) {
         if (words_equal(aliases[i].name, word, size)) return aliases[i].algorithm;
@@ -190,8 +189,7 @@ const char *words_nearest_algorithm(const char *word, size_t size)
     size_t best_edits = NEAR_NOTHING;
     if (size < 3 || size > NEAR_WORD_MAX) return NULL;
     for (int i = 1; i < ALGORITHM_NAMES; i++) {
-        if (i != ALGORITHM_UNLIMITED && i != ALGORITHM_NONE)
-            consider(words_algorithm_name(i), word, size, &best, &best_edits);
+        if (algorithm_has_rate((unsigned)i)) consider(words_algorithm_name(i), word, size, &best, &best_edits);
     }
     for (size_t i = 0; i < WORDS_LENGTH(aliases); i++) consider(aliases[i].name, word, size, &best, &best_edits);
     return best;
@@ -204,7 +202,9 @@ const char *words_nearest(const char *word, size_t size)
     if (size < 3 || size > NEAR_WORD_MAX) return NULL;
     if (same_letters(word, size) != NULL) return same_letters(word, size);
     for (int i = 0; i < OPTIONS; i++) consider(option_at(i)->name, word, size, &best, &best_edits);
-    for (int i = 1; i < ALGORITHM_NAMES; i++) consider(words_algorithm_name(i), word, size, &best, &best_edits);
+    for (int i = 1; i < ALGORITHM_NAMES; i++) {
+        if (algorithm_named((unsigned)i) != NULL) consider(words_algorithm_name(i), word, size, &best, &best_edits);
+    }
     for (size_t i = 0; i < WORDS_LENGTH(periods); i++) {
         if (strlen(periods[i].name) > 2) consider(periods[i].name, word, size, &best, &best_edits);
     }

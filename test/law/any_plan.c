@@ -42,7 +42,7 @@ static int write_limit(struct law *law, char *out, size_t size)
 {
     int algorithm = 0;
     do algorithm = 1 + (int)law_pick(law, ALGORITHM_NAMES - 1);
-    while (algorithm == ALGORITHM_UNLIMITED || algorithm == ALGORITHM_NONE);
+    while (!algorithm_has_rate((unsigned)algorithm));
     int length = snprintf(out, size, "%" PRIu64 "/%s algorithm=%s", 1 + law_pick(law, COUNT_MAX),
                           periods[law_pick(law, LENGTH(periods))], words_algorithm_name(algorithm));
     if (option_fits(OPTION_WARMUP, algorithm)) {

@@ -40,7 +40,7 @@ static const char *in_words(int algorithm)
 
 static bool is_rated(int algorithm)
 {
-    return algorithm != ALGORITHM_UNLIMITED && algorithm != ALGORITHM_NONE;
+    return algorithm_has_rate((unsigned)algorithm);
 }
 
 static void refuses(const char *text, int code, int column, const char *message)

@@ -26,7 +26,7 @@ enum { TEXT_SIZE = 2048, STATE_MAX = 1 << 16, CALLS = 400, CHANGES = 2000 };
 
 static bool is_rated(int algorithm)
 {
-    return algorithm != ALGORITHM_UNLIMITED && algorithm != ALGORITHM_NONE;
+    return algorithm_has_rate((unsigned)algorithm);
 }
 
 /* ---- the largest and the smallest that work ---- */

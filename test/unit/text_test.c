@@ -440,7 +440,7 @@ static struct limit random_limit(uint64_t *seed)
     struct limit limit = {.count = random_decimal(seed, 64, 18), .period_ns = random_positive(seed, 64)};
     random_unit(seed, limit.unit);
     do limit.algorithm = (uint8_t)(1 + random_below(seed, ALGORITHM_NAMES - 1));
-    while (limit.algorithm == ALGORITHM_UNLIMITED || limit.algorithm == ALGORITHM_NONE);
+    while (!algorithm_has_rate(limit.algorithm));
     random_options(seed, &limit);
     struct rule rule;
     limit_compile(&limit, &rule);
