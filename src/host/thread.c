@@ -220,9 +220,10 @@ void host_unlock(struct host_mutex *mutex)
     pthread_mutex_unlock(&mutex->mutex);
 }
 
-void *host_allocate(size_t size)
+void *host_allocate(uint64_t size)
 {
-    const size_t whole_lines = (size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+    if (size > SIZE_MAX - CACHE_LINE) return NULL;
+    const size_t whole_lines = ((size_t)size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
     void *memory = aligned_alloc(CACHE_LINE, whole_lines);
     if (memory != NULL) memset(memory, 0, whole_lines);
     return memory;

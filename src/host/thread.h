@@ -83,7 +83,7 @@ void host_lock(struct host_mutex *mutex);
 void host_unlock(struct host_mutex *mutex);
 
 /* Zeroed memory that begins on a cache line of its own; NULL if there is none. */
-void *host_allocate(size_t size);
+void *host_allocate(uint64_t size);
 void host_free(void *memory);
 
 #endif

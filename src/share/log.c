@@ -180,7 +180,7 @@ uint64_t log_capacity(uint64_t count)
     return capacity;
 }
 
-size_t log_size(uint64_t capacity)
+uint64_t log_size(uint64_t capacity)
 {
     return sizeof(struct log) + capacity * sizeof(struct atom);
 }

@@ -60,7 +60,7 @@ uint64_t log_span_ns(const struct rule *rule);
 
 /* Slots for a limit of this count: a power of two, at least LOG_CAPACITY_MIN and above twice the count. */
 uint64_t log_capacity(uint64_t count);
-size_t log_size(uint64_t capacity);
+uint64_t log_size(uint64_t capacity);
 
 /* [one thread] Makes a closed log in zeroed memory of log_size(capacity).  `yield` gives up the processor. */
 void log_make(struct log *log, uint64_t capacity, uint64_t now_ns, void (*yield)(void));

@@ -134,7 +134,7 @@ void host_unlock(struct host_mutex *mutex)
 }
 
 /* The same places in each execution. */
-void *host_allocate(size_t size)
+void *host_allocate(uint64_t size)
 {
     const size_t begin = (used + LINE - 1) / LINE * LINE;
     explore_check(begin + size <= sizeof arena, "the limiter does not fit the arena");
