@@ -53,18 +53,13 @@ function(weir_lacking out)
     set(${out} "${lacking}" PARENT_SCOPE)
 endfunction()
 
-if(CMAKE_SIZEOF_VOID_P EQUAL 4)
-    add_library(wide_division STATIC "${test_dir}/wide_division.c")
-    target_compile_options(wide_division PRIVATE -Wno-reserved-identifier)
-endif()
-
 # An executable that sees the insides of the library.
 function(weir_inside_program label target)
     add_executable(${target} ${ARGN})
     target_include_directories(${target} PRIVATE src include test)
     target_compile_definitions(${target} PRIVATE _GNU_SOURCE)
     target_compile_options(${target} PRIVATE -UNDEBUG) # a test's assert is never compiled out
-    target_link_libraries(${target} PRIVATE weir_inside m $<TARGET_NAME_IF_EXISTS:wide_division>)
+    target_link_libraries(${target} PRIVATE weir_inside m)
     set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test")
     add_dependencies(tests-${label} ${target})
 endfunction()

@@ -112,7 +112,8 @@ static struct fraction nearest(uint128 top, uint128 bottom)
     const uint128 most = (uint128)1 << 62;
     uint128 p[2] = {0, 1}, q[2] = {1, 0};
     while (bottom != 0) {
-        const uint128 whole = top / bottom, rest = top % bottom;
+        uint128 rest;
+        const uint128 whole = wide_divide(top, bottom, &rest);
         if (whole > most || whole * p[1] + p[0] > most || whole * q[1] + q[0] > most) break;
         const uint128 next_p = whole * p[1] + p[0], next_q = whole * q[1] + q[0];
         p[0] = p[1], q[0] = q[1];
@@ -409,7 +410,7 @@ static struct tokens tokens_in(const struct reservation *its, uint128 ns)
     if (its->fine < 0) bottom <<= -its->fine & 63;
     if (its->fine <= -64) top >>= -its->fine / 64 * 64;
     for (int fine = its->fine; fine > 0 && top >> 126 == 0; fine--) top *= 2;
-    uint128 ticks = top / bottom, rest = top % bottom;
+    uint128 rest, ticks = wide_divide(top, bottom, &rest);
     int scale = 0;
     for (; ticks >> (FILL_BITS - 1) == 0 && scale < FILL_BITS; scale++) {
         rest *= 2;
@@ -435,7 +436,7 @@ static struct tokens left_of(const struct reservation *its, uint128 last_event_n
 /* The peer's least duration is -2^63 ns. */
 static uint128 lasts_ns(const struct reservation *its)
 {
-    const uint128 units = ((uint128)its->n * its->rate.q) / its->rate.p, most_ns = (uint128)1 << 63;
+    const uint128 units = wide_divide((uint128)its->n * its->rate.q, its->rate.p, NULL), most_ns = (uint128)1 << 63;
     if (units != 0 && its->fine <= -63) return most_ns;
     const uint128 ns = its->fine < 0 ? units << -its->fine : units >> its->fine;
     return ns > most_ns ? most_ns : ns;

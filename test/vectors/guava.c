@@ -163,7 +163,7 @@ static const char *start(struct guava *guava, const struct scene *scene)
 
 static uint64_t us_of(uint128 ns)
 {
-    return wide_to_64(ns / US_NS);
+    return wide_to_64(wide_divide(ns, US_NS, NULL));
 }
 
 /* The peer takes any number of permits, and this view's answer to it. */

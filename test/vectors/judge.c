@@ -139,8 +139,9 @@ void judge_wait(struct step *step, const char *key, uint128 got_ns)
         if (apart <= step->scene->tolerance_ns) return;
     }
     char text[GOT_SIZE];
-    const uint64_t part = UINT64_C(10000000000000000000), high = wide_to_64(got_ns / part);
-    if (high != 0) snprintf(text, sizeof text, "%" PRIu64 "%019" PRIu64, high, (uint64_t)(got_ns % part));
+    uint128 rest;
+    const uint64_t part = UINT64_C(10000000000000000000), high = wide_to_64(wide_divide(got_ns, part, &rest));
+    if (high != 0) snprintf(text, sizeof text, "%" PRIu64 "%019" PRIu64, high, (uint64_t)rest);
     else snprintf(text, sizeof text, "%" PRIu64, (uint64_t)got_ns);
     differs(step, key, expected, text);
 }
