@@ -12,7 +12,7 @@
 #include "share/atomic.h"
 #include "share/line.h"
 
-enum { LOG_SET_WORDS = 8, LOG_CAPACITY_MIN = 64 };
+enum { LOG_SET_WORDS = 8, LOG_CAPACITY_MIN = 64, LOG_HEADER = 4 * SHARE_LINE };
 
 /* What a caller needs beside the timestamps, in the order of the words of a set. */
 struct log_set {
@@ -41,8 +41,7 @@ struct log {
     _Alignas(SHARE_LINE) struct atom slot[]; /* lap:1 | kind:2 | stamp:61 = ns:55, and 6 bits more, see log.c */
 };
 
-_Static_assert(sizeof(struct log) == 4 * SHARE_LINE && offsetof(struct log, slot) == 4 * SHARE_LINE,
-               "no false sharing");
+_Static_assert(sizeof(struct log) == LOG_HEADER && offsetof(struct log, slot) == LOG_HEADER, "no false sharing");
 _Static_assert(sizeof(struct log_set) == LOG_SET_WORDS * sizeof(uint64_t), "a set is one cache line");
 
 /* FULL: more calls would wait than the ring can hold.  *decision is the denial, but a larger log would allow the call.
