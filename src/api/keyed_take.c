@@ -218,7 +218,7 @@ static void tell_taken(weir_table *table, weir_ask *ask, uint64_t now_ns, const 
 bool weir_table_take_all(weir_table *table, weir_ask *asks, size_t count, weir_instant now)
 {
     struct keyed_limit limits[KEYED_LIMITS_MAX];
-    uint64_t end[KEYED_LIMITS_MAX];
+    uint64_t end[KEYED_LIMITS_MAX] = {0};
     int first[WEIR_ASKS_MAX + 1];
     uint32_t events = 0;
     bool taken = false;
