@@ -44,7 +44,13 @@ run 'plain, nobody there, open' ./open-plain "$(free_port)" user:42
 ends 0
 run 'plain, a mistake, open' ./open-plain "$resp" ''
 ends 2
+is_stopped()
+{
+    ! grep -h '^State:' "/proc/$pid"/task/*/status | grep -qv '(stopped)'
+}
+
 kill -STOP "$pid" # it takes questions, and says nothing
+wait_for 'each of its threads is stopped' is_stopped
 run 'plain, no answer' ./plain "$resp" user:42
 ends 2
 run 'plain, no answer, open' ./open-plain "$resp" user:42
