@@ -170,13 +170,13 @@ static uint64_t largest(const struct rule *rule, uint64_t permits)
    its limits. */
 static bool as_largest(struct rules rules, struct ask *ask, uint64_t *each)
 {
-    bool any = true;
+    bool all = true; /* have some that may pass */
     for (int i = 0; i < rules.count; i++) {
         each[i] = largest(&rules.rule[i], ask->cost);
-        any = any && each[i] != 0;
+        all = all && each[i] != 0;
     }
     ask->each = each;
-    return any;
+    return all;
 }
 
 /* And the rest of its cost is charged. */
