@@ -51,12 +51,13 @@ static void end_turn(const struct micro_rule *rule, struct micro_cell *cell)
     cell->word[GCRA_TURN_END] = cell->word[GCRA_TURN_END] + cell->word[GCRA_LIFETIME];
 }
 
-/* Turns in which nothing was out are passed over at once; their names are used up all the same. */
+/* Turns in which nothing was out are passed over at once; their names are used up all the same.  Only a name that was
+   never ours is as far as the cap. */
 static void pass_turns(struct micro_cell *cell, uint64_t now)
 {
     const uint64_t lifetime = cell->word[GCRA_LIFETIME], end = cell->word[GCRA_TURN_END];
     const uint64_t turns = now < end ? 0 : (now - end) / lifetime + 1;
-    cell->word[GCRA_TURN] = cell->word[GCRA_TURN] + turns;
+    cell->word[GCRA_TURN] = add_capped(cell->word[GCRA_TURN], turns);
     cell->word[GCRA_TURN_END] = end + turns * lifetime;
 }
 

@@ -894,7 +894,7 @@ local function bring(rule, cell, now)
         end
         if now >= cell[6] then
             local turns = divide(now - cell[6], cell[7]) + 1
-            cell[5], cell[6] = cell[5] + turns, cell[6] + turns * cell[7]
+            cell[5], cell[6] = min(cell[5] + turns, MOST), cell[6] + turns * cell[7]
         end
     end
     drain_to(rule, cell, now)
@@ -942,7 +942,7 @@ local function set_back(cell, now)
     local back = max(cell[3] - now, 0)
     cell[3] = cell[3] - back
     if cell[1] == GCRA + WORDS_7 then
-        cell[7] = min(max(cell[7], 1), MOST)
+        cell[7] = min(max(cell[7], 1), LIFETIME_MOST)
         cell[6] = min(max(cell[6] - back, 0), now + cell[7])
         cell[5] = fmod(cell[5], MOST)
     end

@@ -146,11 +146,12 @@ static bool compare(struct law *law, struct subject *subject, uint64_t *fresh, u
     law_note(law, "%" PRIu64 " ns: fresh: take %" PRIu64 ": verdict %u, delay %" PRIu64, now_ns, cost, of_fresh.verdict,
              of_fresh.delay_ns);
     if (of_fresh.verdict != WEIR_ALLOW) return true;
-    const weir_decision of_old = ask(subject, subject->state, now_ns, cost, wait_ns, false);
+    const uint64_t rounding = rounding_ns(subject);
+    const weir_decision of_old = ask(subject, subject->state, now_ns, cost, add_saturating(wait_ns, rounding), false);
     law_check(law, of_old.verdict == WEIR_ALLOW,
               "a fresh state lets %" PRIu64 " through, the old one says %u, %" PRIu64, cost, of_old.verdict,
               of_old.retry_ns);
-    law_check(law, of_old.start.ns <= of_fresh.start.ns + rounding_ns(subject),
+    law_check(law, of_old.start.ns <= of_fresh.start.ns + rounding,
               "a fresh state starts at %" PRIu64 ", the old one at %" PRIu64, of_fresh.start.ns, of_old.start.ns);
     subject->compared++;
     return !closes_gaps(subject);

@@ -501,14 +501,15 @@ static void test_changes_reach_waiters(void **state)
 
 struct call {
     weir_limiter *limiter;
+    uint64_t cost;
     weir_decision decision;
     atomic_bool done;
 };
 
-static void *wait_for_one(void *argument)
+static void *wait_for_start(void *argument)
 {
     struct call *call = argument;
-    call->decision = weir_take_wait(call->limiter, 1, WEIR_FOREVER);
+    call->decision = weir_take_wait(call->limiter, call->cost, WEIR_FOREVER);
     atomic_store(&call->done, true);
     return NULL;
 }
@@ -517,8 +518,8 @@ static void *wait_for_one(void *argument)
 static void start_waiters(weir_limiter *limiter, struct call call[WAITERS], pthread_t thread[WAITERS])
 {
     for (uint64_t i = 0; i < WAITERS; i++) {
-        call[i].limiter = limiter;
-        assert_int_equal(pthread_create(&thread[i], NULL, wait_for_one, &call[i]), 0);
+        call[i] = (struct call){.limiter = limiter, .cost = 1};
+        assert_int_equal(pthread_create(&thread[i], NULL, wait_for_start, &call[i]), 0);
         while (weir_peek(limiter, 1).retry_ns < (i + 2) * 100 * MS) sched_yield();
     }
 }
@@ -543,6 +544,38 @@ static void test_order(void **state)
         assert_int_equal(call[i].decision.verdict, WEIR_ALLOW);
         const uint64_t due_ns = (i + 1) * 50 * MS, start_ns = call[i].decision.start.ns;
         assert_true(start_ns + US > due_ns && start_ns < due_ns + US);
+    }
+    weir_close(limiter);
+}
+
+/* Neither can pass whole, nor can the second have as much as may pass at once now: each starts with that much in the
+   first window that has it. */
+static void test_waiters_too_large_for_a_change(void **state)
+{
+    (void)state;
+    struct call call[2];
+    pthread_t thread[2];
+    weir_limiter *limiter;
+    weir_options options = WEIR_OPTIONS;
+    options.clock = WEIR_CLOCK_MANUAL;
+    machine.real = true;
+    assert_int_equal(weir_open(&limiter, "10/s burst=20 algorithm=gcra", &options, NULL), 0);
+    assert_true(weir_allowed(weir_take(limiter, 20)));
+    for (uint64_t i = 0; i < 2; i++) {
+        call[i] = (struct call){.limiter = limiter, .cost = 20};
+        assert_int_equal(pthread_create(&thread[i], NULL, wait_for_start, &call[i]), 0);
+        while (weir_peek(limiter, 20).retry_ns < (i + 2) * 2 * S) sched_yield();
+    }
+    assert_int_equal(weir_set_limit(limiter, "5/s algorithm=fixed-window", WEIR_RESET, NULL), 0);
+    pthread_join(thread[0], NULL);
+    assert_int_equal(call[0].decision.start.ns, 0);
+    assert_false(atomic_load(&call[1].done));
+    weir_manual_set(limiter, (weir_instant){S + US});
+    pthread_join(thread[1], NULL);
+    assert_int_equal(call[1].decision.start.ns, S);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(call[i].decision.verdict, WEIR_ALLOW);
+        assert_int_equal(call[i].decision.charged, 20);
     }
     weir_close(limiter);
 }
@@ -614,6 +647,7 @@ int main(void)
         cmocka_unit_test(test_spin_never),
         cmocka_unit_test(test_changes_reach_waiters),
         cmocka_unit_test(test_order),
+        cmocka_unit_test(test_waiters_too_large_for_a_change),
         cmocka_unit_test(test_the_bound_of_actual_starts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
