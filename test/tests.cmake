@@ -10,7 +10,7 @@ set(uses_peers peers)
 
 # ---- law: a property is a test, and with clang a fuzz target ----
 weir_programs(law law TIER check NAMES accesslog backward bursty change cycle due every fields fixed_window hostile
-    idle leaky micro micro_bound micro_bytes micro_late micro_log micro_retry parts rates region resp rest retry
+    idle leaky micro micro_bound micro_bytes micro_late micro_log micro_retry parts rates region resp rest retry same
     settle short slice sliding_log sliding_window table text timeline total warmup wide window)
 weir_programs(law law TIER check NAMES conserve pools USES peers)
 weir_programs(law law TIER check NAMES config http serve USES serve)
