@@ -178,19 +178,20 @@ static struct slot decide_slot_of(const struct rule *rule, int limit, const weir
    this decision has started and a limit still has a call waiting, this one can only be the last there if the slots say
    so, and a slot whose end is not known says nothing. */
 static bool decide_waited_behind(struct rules rules, const uint64_t *state, uint64_t now_ns,
-                                 const weir_decision *decision, const uint64_t cost[], const uint64_t end[])
+                                 const weir_decision *decision, const uint64_t end[])
 {
     bool waited = false, last = true;
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
         const struct algorithm *algorithm = algorithm_of(rule);
         const uint64_t now = tick_at(rule, now_ns);
-        const struct slot slot = decide_slot_of(rule, i, decision, cost[i], end);
         const bool waits = algorithm->balance(rule, state, now).waits;
         if (rules.count == 1 && !waits) return false;
-        const bool counts = !slot.guessed || (waits && decision->start.ns <= now_ns);
+        const bool known = end != NULL || decision->limit == (uint32_t)i;
+        const uint64_t slot_end = end != NULL ? end[i] : decision->end;
+        const bool counts = known || (waits && decision->start.ns <= now_ns);
         waited = waited || waits;
-        if (counts && (slot.guessed || algorithm_at(rule, algorithm, state, now).end != slot.end)) last = false;
+        if (counts && (!known || algorithm_at(rule, algorithm, state, now).end != slot_end)) last = false;
         if (i + 1 < rules.count) state += state_words(rule, algorithm);
     }
     return waited && !last;
@@ -208,18 +209,19 @@ static bool part_of_reservation(struct rules rules, uint64_t now_ns, const weir_
 void settle(struct rules rules, uint64_t *state, uint64_t now_ns, const weir_decision *decision, const uint64_t cost[],
             const uint64_t actual[], const uint64_t end[])
 {
-    const bool keep = decide_waited_behind(rules, state, now_ns, decision, cost, end) ||
+    const bool keep = decide_waited_behind(rules, state, now_ns, decision, end) ||
                       part_of_reservation(rules, now_ns, decision, actual);
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
         const struct algorithm *algorithm = algorithm_of(rule);
         const uint64_t now = tick_at(rule, now_ns);
-        const struct slot slot = decide_slot_of(rule, i, decision, cost[i], end);
         if (actual[i] > cost[i]) {
             uint64_t extra = ticks_of(rule, actual[i] - cost[i]);
             algorithm_charge(rule, state, now, &extra);
-        } else if (!keep && actual[i] < cost[i] && algorithm->give_back != NULL)
+        } else if (!keep && actual[i] < cost[i] && algorithm->give_back != NULL) {
+            const struct slot slot = decide_slot_of(rule, i, decision, cost[i], end);
             algorithm->give_back(rule, state, now, &slot, ticks_of(rule, cost[i] - actual[i]));
+        }
         if (i + 1 < rules.count) state += state_words(rule, algorithm);
     }
 }
