@@ -234,6 +234,10 @@ static void timeline_give_back(const struct rule *rule, uint64_t *state, uint64_
         const uint64_t drained = least(slot->end + TIMELINE_ZERO, add_saturating(start, slot->cost));
         back = least(back, subtract_to_zero(drained, position_of(now)));
     }
+    /* A reading that closes all of the gap covers one slot, and no more once something is given back. */
+    if (rule->second == 0) {
+        back = least(back, subtract_to_zero(state[TIMELINE_SLOT], state[TIMELINE_SEEN]));
+    }
     if (state[TIMELINE_SPACED] <= add_saturating(add_saturating(start, whole), ROUNDED)) {
         const uint64_t freed = subtract_to_zero(whole, spacing_of(rule, slot->cost - back));
         state[TIMELINE_SPACED] = subtract_to_zero(state[TIMELINE_SPACED], freed);

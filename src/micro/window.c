@@ -75,10 +75,16 @@ static uint64_t fixed_full(const struct one *one, uint64_t now)
 /* Windows do not overlap, so who started in this one was counted in it; a block only has an end. */
 static void fixed_give_back(const struct one *one, uint64_t now, uint64_t taken, uint64_t charged, uint64_t unused)
 {
-    const uint64_t end = one->cell->word[END], count = one->cell->word[COUNT];
-    const bool blocked = one->rule->block != 0 && count > one->rule->burst;
-    const bool here = now < end && taken < end && end - taken <= one->rule->period;
-    if (here && !blocked) one->cell->word[COUNT] = subtract_to_zero(count, least(unused, charged));
+    uint64_t *word = one->cell->word;
+    const uint64_t end = word[END], period = one->rule->period;
+    const bool blocked = one->rule->block != 0 && word[COUNT] > one->rule->burst;
+    const bool here = now < end && taken < end && end - taken <= period;
+    const uint64_t given = least(least(unused, charged), word[COUNT]), left = word[COUNT] - given;
+    /* As in the core: a window that is not used was not opened, and else its first call leaves a permit used. */
+    const bool opened = given == charged && end - taken == period && (one->rule->flags & MICRO_ALIGNED) == 0;
+    if (!here || blocked) return;
+    word[COUNT] = opened && left != 0 ? left + 1 : left;
+    if (opened && left == 0) word[END] = 0;
 }
 
 const struct kind *fixed_kind(void)

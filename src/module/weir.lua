@@ -1229,7 +1229,13 @@ fixed.idle = fixed.full
 function fixed.give(rule, cell, now, taken, charged, unused)
     local here = now < cell[3] and taken < cell[3] and cell[3] - taken <= rule.period
     local blocked = rule.block ~= 0 and cell[4] > rule.burst
-    if here and not blocked then cell[4] = max(cell[4] - min(unused, charged), 0) end
+    local given = min(unused, charged, cell[4])
+    local left = cell[4] - given
+    -- A window that is not used was not opened, and else its first call leaves a permit used.
+    local opened = given == charged and cell[3] - taken == rule.period and not rule.aligned
+    if not here or blocked then return end
+    cell[4] = opened and left ~= 0 and left + 1 or left
+    if opened and left == 0 then cell[3] = 0 end
 end
 
 end

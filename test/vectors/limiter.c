@@ -67,7 +67,8 @@ void limiter_begin_window(struct limiter *limiter, weir_instant now)
     uint64_t *state = limiter->state;
     if (tick < state[WINDOW_END]) return;
     const struct taken taken = algorithm->commit(rule, state, (struct offer){tick, tick}, 1);
-    algorithm->give_back(rule, state, tick, &(struct slot){.start = tick, .end = taken.end, .cost = 1}, 1);
+    /* As a part: all of it would not have opened the window. */
+    algorithm->give_back(rule, state, tick, &(struct slot){.start = tick, .end = taken.end, .cost = 2}, 1);
 }
 
 bool limiter_ask_window(struct limiter *limiter, struct step *step, weir_decision *decision)
