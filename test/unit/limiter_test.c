@@ -800,6 +800,7 @@ static void test_pause(void **state)
         weir_limit_text(paused, text, sizeof text);
         assert_string_equal(text, "pause");
         assert_int_equal(weir_take(paused, 1).verdict, WEIR_DENY);
+        assert_int_equal(weir_take_at(paused, (weir_instant){0}, 1).verdict, WEIR_DENY);
         assert_int_equal(weir_take_wait(paused, 1, S).verdict, WEIR_DENY);
         assert_int_equal(weir_reserve(paused, 1, WEIR_FOREVER - 1).verdict, WEIR_DENY);
         assert_int_equal(weir_peek_limit(paused, 0, 1).verdict, WEIR_DENY);
