@@ -18,7 +18,7 @@
 #include "plan/plan.h"
 #include "plan/text.h"
 #include "plan/words.h"
-#include "serve/policy.h"
+#include "serve/policy/policy.h"
 
 enum { TEXT_MAX = 8192 };
 

@@ -196,7 +196,7 @@ bool key_of(struct key *key, const struct accesslog *log, const struct accesslog
     return true;
 }
 
-/* ---- of the service: see serve/policy_key.c ---- */
+/* ---- of the service: see serve/policy/key.c ---- */
 
 static bool append_escaped(struct key *key, size_t *at, struct slice part)
 {
