@@ -11,7 +11,8 @@ if(WEIR_HAS_ENGINE) # and so have engine.c, take/engine.c and replay/charge.c to
 else()
     list(FILTER sources EXCLUDE REGEX "/(engine|replay/charge)\\.c$")
     # weir replay simulates them, with or without hiredis
-    list(APPEND sources "${PROJECT_SOURCE_DIR}/src/engine/lease.c" "${PROJECT_SOURCE_DIR}/src/engine/refusal.c")
+    set(local "${PROJECT_SOURCE_DIR}/src/redis/client/local")
+    list(APPEND sources "${local}/lease.c" "${local}/refusal.c")
 endif()
 list(FILTER sources EXCLUDE REGEX "/unpack[a-z0-9_]*\\.c$")
 if(sources)

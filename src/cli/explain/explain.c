@@ -13,11 +13,11 @@
 #include "cli/explain/plot.h"
 #include "core/algorithm.h"
 #include "core/num.h"
-#include "micro/micro.h"
 #include "plan/dialect.h"
 #include "plan/plan.h"
 #include "plan/text.h"
 #include "plan/words.h"
+#include "redis/micro/micro.h"
 #include "serve/policy/policy.h"
 
 enum { TEXT_MAX = 8192 };

@@ -8,7 +8,7 @@
    the service could not be told is not kept for later: by then the requests are over, and their clients may be quiet.
 
    May touch: one connection.  Promises: the log waits a second at most, once for each outage; memory for a batch.
-   Leaves to others: keys (key.c), which lines are new (source.c), bytes (engine/link.c). */
+   Leaves to others: keys (key.c), which lines are new (source.c), bytes (redis/client/link/link.c). */
 #include "cli/replay/charge.h"
 
 #include <poll.h>
@@ -19,9 +19,9 @@
 #include "cli/common/arguments.h"
 #include "cli/common/engine_password.h"
 #include "core/num.h"
-#include "engine/link.h"
-#include "engine/resolve.h"
 #include "host/sleep.h"
+#include "redis/client/link/link.h"
+#include "redis/client/link/resolve.h"
 
 enum { BATCH = 1024, KEY_MAX = 1024 /* as weir serve has it */, NUMBER_MAX = 24, TEXT_MAX = 640, POLL_MS = 100 };
 #define DEADLINE_NS ((uint64_t)HOST_SECOND_NS)

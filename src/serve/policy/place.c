@@ -6,8 +6,8 @@
 #include "api/error.h"
 #include "api/keyed.h"
 #include "core/num.h"
-#include "micro/micro.h"
 #include "plan/plan.h"
+#include "redis/micro/micro.h"
 #include "serve/policy/policy.h"
 
 #include <string.h>

@@ -8,8 +8,8 @@
        queue    | answered | handled | handled | sent | sent |            what comes next is at one of the two
                              ^answered           ^handled
 
-   The engine's side is src/micro, as in the module; a node's is src/engine/lease.c, as in the client.  What a node asks
-   for a key that is not busy, and what it does while the engine is down, are as in the client, too.
+   The engine's side is src/redis/micro, as in the module; a node's is src/redis/client/local/lease.c, as in the client.
+   What a node asks for a key that is not busy, and what it does while the engine is down, are as in the client, too.
 
    May touch: its own memory.  Promises: things happen in order of time; a verdict counts at the time at which it was
    decided: by the engine when it handles the question, by a lease when the permit is spent.  Leaves to others: which
@@ -19,10 +19,10 @@
 
 #include "cli/replay/fleet/fleet.h"
 #include "core/num.h"
-#include "engine/lease.h"
-#include "engine/leases.h"
-#include "engine/refusal.h"
-#include "micro/micro.h"
+#include "redis/client/local/lease.h"
+#include "redis/client/local/leases.h"
+#include "redis/client/local/refusal.h"
+#include "redis/micro/micro.h"
 
 enum { QUEUE_AT_FIRST = 1 << 8, US_NS = 1000 };
 enum {

@@ -7,7 +7,7 @@
 
 #include "cli/common/arguments.h"
 #include "cli/replay/fleet/fleet.h"
-#include "engine/lease.h"
+#include "redis/client/local/lease.h"
 
 enum { MS_NS = 1000000, SECOND_NS = 1000 * MS_NS, HOUR_S = 3600, TIME_TEXT = 32 };
 
