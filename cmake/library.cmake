@@ -27,7 +27,7 @@ weir_room(host _GNU_SOURCE)
 weir_room(api _POSIX_C_SOURCE=200809L)
 
 # The engine's unit: for the module and for what simulates it, not for libweir.
-file(GLOB micro CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/micro/*.c")
+file(GLOB micro CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/redis/micro/*.c")
 
 # For the command, the tests and the benches: everything, with the insides visible, and formats, which the library has
 # not.

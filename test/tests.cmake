@@ -14,7 +14,7 @@ weir_programs(law law TIER check NAMES accesslog backward bursty change cycle du
     settle short slice sliding_log sliding_window table text timeline total warmup wide window)
 weir_programs(law law TIER check NAMES conserve pools USES peers)
 weir_programs(law law TIER check NAMES config http serve USES serve)
-weir_programs(law law TIER check NAMES states PARTS states)
+weir_programs(law law TIER check NAMES states PARTS replay/states)
 weir_programs(law law TIER check NAMES engine_reply USES engine hiredis)
 weir_all_declared(law law)
 if(WEIR_FUZZ)
@@ -41,17 +41,19 @@ weir_programs(unit test TIER check USES cmocka engine NAMES engine_away engine_b
 weir_programs(unit test TIER check USES cmocka json NAMES micro_peers)
 weir_programs(unit test TIER check USES cmocka json serve NAMES redis_cell)
 weir_programs(unit test TIER check USES cmocka NAMES bench_window PARTS bench_window)
-weir_programs(unit test TIER check USES cmocka NAMES bench_pace_sum PARTS arguments bench_pace_sum bench_window rows)
-weir_programs(unit test TIER check USES cmocka NAMES clients PARTS clients rows)
-weir_programs(unit test TIER check USES cmocka NAMES fleet PARTS fleet_tally pairs rows)
-weir_programs(unit test TIER check USES cmocka NAMES order PARTS order)
-weir_programs(unit test TIER check USES cmocka NAMES pace_bytes PARTS input outcomes pace_bytes record record_print)
+weir_programs(unit test TIER check USES cmocka NAMES bench_pace_sum
+    PARTS bench_pace_sum bench_window common/arguments common/rows)
+weir_programs(unit test TIER check USES cmocka NAMES clients PARTS replay/log/clients common/rows)
+weir_programs(unit test TIER check USES cmocka NAMES fleet PARTS replay/fleet/tally replay/fleet/pairs common/rows)
+weir_programs(unit test TIER check USES cmocka NAMES order PARTS replay/log/order)
+weir_programs(unit test TIER check USES cmocka NAMES pace_bytes
+    PARTS pace/bytes pace/input pace/outcomes pace/record pace/record_print)
 weir_programs(unit test TIER check USES cmocka NAMES pace_lines
-    PARTS arguments follow input outcomes pace pace_bytes pace_commands pace_lines pace_progress pace_schedule pace_told
-        record record_print signals
+    PARTS common/arguments common/signals pace/bytes pace/commands pace/follow pace/input pace/lines pace/outcomes
+        pace/pace pace/progress pace/record pace/record_print pace/schedule pace/told
     WRAPS host_event_wait host_now_ns poll read write)
-weir_programs(unit test TIER check USES cmocka NAMES record PARTS outcomes record record_print)
-weir_programs(unit test TIER check USES cmocka zlib unpack NAMES source PARTS source)
+weir_programs(unit test TIER check USES cmocka NAMES record PARTS pace/outcomes pace/record pace/record_print)
+weir_programs(unit test TIER check USES cmocka zlib unpack NAMES source PARTS replay/log/source)
 weir_programs(unit test TIER check USES cmocka serve engine NAMES no_memory
     WRAPS aligned_alloc calloc free getaddrinfo malloc pthread_create realloc)
 weir_programs(unit test TIER check USES cmocka NAMES told_memory WRAPS aligned_alloc)
@@ -114,8 +116,8 @@ endforeach()
 
 # ---- explore: the very sources of share and core, over atomics that the explorer steps through ----
 file(GLOB explored CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/share/*.c" "${PROJECT_SOURCE_DIR}/src/core/*.c"
-    "${PROJECT_SOURCE_DIR}/src/plan/*.c" "${PROJECT_SOURCE_DIR}/src/micro/*.c"
-    "${PROJECT_SOURCE_DIR}/src/engine/lease.c")
+    "${PROJECT_SOURCE_DIR}/src/plan/*.c" "${PROJECT_SOURCE_DIR}/src/redis/micro/*.c"
+    "${PROJECT_SOURCE_DIR}/src/redis/client/local/lease.c")
 foreach(name IN ITEMS change error home open queue sized take wait)
     list(APPEND explored "${PROJECT_SOURCE_DIR}/src/api/${name}.c")
 endforeach()
@@ -226,12 +228,12 @@ if(TARGET weir_cli)
 endif()
 
 if(TARGET weir_cli AND WEIR_HAS_PAGE)
-    weir_inside_program(page page-fixture "${test_dir}/page/fixture.c" src/cli/page.c src/cli/json.c
-        src/cli/arguments.c $<TARGET_OBJECTS:weir_page>)
+    weir_inside_program(page page-fixture "${test_dir}/page/fixture.c" src/cli/replay/page.c src/cli/common/json.c
+        src/cli/common/arguments.c $<TARGET_OBJECTS:weir_page>)
     set(without "${PROJECT_BINARY_DIR}/page/without.c")
     weir_embed_replay("${without}" OFF)
-    weir_inside_program(page page-without "${test_dir}/page/fixture.c" src/cli/page.c src/cli/json.c
-        src/cli/arguments.c "${without}")
+    weir_inside_program(page page-without "${test_dir}/page/fixture.c" src/cli/replay/page.c src/cli/common/json.c
+        src/cli/common/arguments.c "${without}")
     weir_test(page look test bash "${test_dir}/page/look.sh" $<TARGET_FILE:page-fixture>)
     weir_test(page write test bash "${test_dir}/page/write.sh" $<TARGET_FILE:page-fixture> $<TARGET_FILE:page-without>)
     if(TARGET weir_serve)

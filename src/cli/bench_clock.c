@@ -15,8 +15,8 @@
 #include <sys/resource.h>
 
 #include "api/limiter.h"
-#include "cli/arguments.h"
 #include "cli/bench_loops.h"
+#include "cli/common/arguments.h"
 #include "share/histogram.h"
 
 enum { LOOP_LOAD, LOOP_SYSTEM, LOOP_COARSE, LOOP_TICKER, LOOP_TSC, LOOPS };

@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "cli/arguments.h"
+#include "cli/common/arguments.h"
 #include "host/clock.h"
 #include "host/thread.h"
 

@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/arguments.h"
 #include "cli/bench_loops.h"
+#include "cli/common/arguments.h"
 
 enum { LOOP_LOAD, LOOP_CLOCK, LOOP_TAKE, LOOP_TICKER, LOOP_TSC, LOOP_LEASE, LOOP_LEASE_TICKER, LOOPS };
 

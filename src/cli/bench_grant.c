@@ -14,8 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/arguments.h"
 #include "cli/bench_loops.h"
+#include "cli/common/arguments.h"
 
 enum { LOOP_COUNTER, LOOP_SWAP, LOOP_CLOCK, LOOP_WORD_AT, LOOP_WORD, LOOP_WORD_TSC, LOOP_LEASE, LOOP_RENEWALS, LOOPS };
 

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "cli/arguments.h"
+#include "cli/common/arguments.h"
 #include "host/clock.h"
 
 enum { THOUSAND = 1000, WARM_TURNS = 8, ROUNDS_USUAL = 5, THREADS_A_RUN = 250 };

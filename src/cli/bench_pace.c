@@ -20,8 +20,8 @@
 #include <stdlib.h>
 
 #include "api/limiter.h"
-#include "cli/arguments.h"
 #include "cli/bench_loops.h"
+#include "cli/common/arguments.h"
 #include "core/clock.h"
 #include "core/num.h"
 #include "host/clock.h"

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/arguments.h"
+#include "cli/common/arguments.h"
 
 enum { PER_MILLION = 1000000 };
 

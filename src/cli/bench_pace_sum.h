@@ -7,7 +7,7 @@
 
 #include "cli/bench_crew.h"
 #include "cli/bench_window.h"
-#include "cli/rows.h"
+#include "cli/common/rows.h"
 #include "share/histogram.h"
 
 /* The clock is looked at so often at most; and so many bounds of how near a gap is to the ideal. */

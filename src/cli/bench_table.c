@@ -25,9 +25,9 @@
 
 #include <weir/weir.h>
 
-#include "cli/arguments.h"
 #include "cli/bench_crew.h"
 #include "cli/bench_table_fill.h"
+#include "cli/common/arguments.h"
 #include "host/clock.h"
 #include "host/map.h"
 #include "host/thread.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/arguments.h"
+#include "cli/common/arguments.h"
 #include "plan/words.h"
 
 static const struct command *command_at(int index)

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: MIT
 # lua.sh: weir.lua in a real redis-server, as functions and as a script.
 # First by hand, at times that the test sets (2036, so that nothing expires by the engine's own clock); then asked a
-# hundred thousand questions together with src/micro.  Times are in us, answers one line:
+# hundred thousand questions together with src/redis/micro.  Times are in us, answers one line:
 # verdict limit remaining delay retry full taken late.
 . "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/../golden/lib/check.sh" "$@"
 PATH=$PATH:/usr/sbin:/sbin
 build=${WEIR_BUILD:-$(dirname "$weir")}
-functions=$tree/src/module/weir.lua
+functions=$tree/src/redis/script/weir.lua
 needs redis-server redis-cli
 process=
 
@@ -320,7 +320,7 @@ what='PTTL'
 left=$(to PTTL k)
 if [ "$left" -gt 1200001 ] || [ "$left" -lt 600000 ]; then fail "$left"; fi
 
-# ---- together with src/micro ----
+# ---- together with src/redis/micro ----
 load variant.lua
 seed_of 7
 for program in lua_micro lua_text; do

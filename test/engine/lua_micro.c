@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
-   lua_micro.c - the same questions to src/micro in C and to weir.lua in a real engine, with the same injected times.
+   lua_micro.c - the same questions to src/redis/micro in C and to weir.lua in a real engine, with the same injected
+   times.
 
        engine-lua_micro SOCKET [STEPS [SEED]]
 

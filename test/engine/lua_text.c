@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "lib/random_text.h"
-#include "micro/micro.h"
+#include "redis/micro/micro.h"
 
 enum { BATCH = 64, SAID_SIZE = 4096, TEXTS_DEFAULT = 20000 };
 

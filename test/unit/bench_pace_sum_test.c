@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/arguments.h"
 #include "cli/bench_pace_sum.h"
 #include "cli/bench_window.h"
-#include "cli/rows.h"
+#include "cli/common/arguments.h"
+#include "cli/common/rows.h"
 
 enum { THREADS = 2, PERIOD_NS = 1000000, OPERATIONS = 1000 };
 

@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "api/keyed.h"
-#include "serve/config.h"
+#include "serve/config/config.h"
 #include "unit/plans.h"
 
 enum { KEYS = 20000, FLOOD = 10 * KEYS, MANY = 200, YAML_MAX = 64 * MANY };

@@ -15,9 +15,9 @@
 #include <cmocka.h>
 
 #include "random.h"
-#include "serve/series.h"
-#include "serve/stats_text.h"
-#include "serve/sums.h"
+#include "serve/stats/series.h"
+#include "serve/stats/sums.h"
+#include "serve/stats/text.h"
 
 enum { MS = 1000000, JSON_MAX = STATS_JSON_MAX };
 
