@@ -166,7 +166,10 @@ static int make_file(weir_table *table, const char *path, weir_error *error)
 {
     const struct region_shape shape = parts_shape(table);
     const struct region_times times = {.unix_ns = host_unix_ns()};
-    const int why = host_region_grow(&table->parts_region, REGION_PAGE + DIRECTORY);
+    if (table->parts_header != NULL) host_region_unmap(table->parts_header, REGION_PAGE);
+    table->parts_header = NULL;
+    int why = host_region_grow(&table->parts_region, REGION_PAGE + DIRECTORY);
+    if (why == 0) why = host_region_map(&table->parts_region, 0, REGION_PAGE, &table->parts_header);
     if (why != 0) return api_fail_system(error, "no room", path, why);
     region_make(table->parts_header, &shape, DIRECTORY, &times);
     return 0;
@@ -177,10 +180,10 @@ static int read_file(weir_table *table, const char *path, weir_error *error)
 {
     const struct region_shape shape = parts_shape(table);
     struct region_view view;
-    int why = table->parts_region.size < REGION_PAGE ? host_region_grow(&table->parts_region, REGION_PAGE) : 0;
-    if (why == 0) why = host_region_map(&table->parts_region, 0, REGION_PAGE, &table->parts_header);
+    const uint64_t size = table->parts_region.size, page = least(size, REGION_PAGE);
+    int why = size != 0 ? host_region_map(&table->parts_region, 0, page, &table->parts_header) : 0;
     if (why != 0) return api_fail_system(error, "cannot be read", path, why);
-    enum region_answer answer = region_read(table->parts_header, table->parts_region.size, &view);
+    enum region_answer answer = size != 0 ? region_read(table->parts_header, size, &view) : REGION_EMPTY;
     if (answer == REGION_EMPTY && table->parts_region.size <= REGION_PAGE + DIRECTORY) {
         const int failed = make_file(table, path, error);
         if (failed != 0) return failed;

@@ -122,6 +122,7 @@ void keyed_unlock_part(void *context, unsigned stripe)
 static bool lock_part_to_look(void *context, unsigned stripe)
 {
     struct keyed_part *part = context;
+    keyed_after_fork(part->table);
     return lock_stripe(&part->stripe[stripe], file_of_part(part), byte_of(part, stripe), LOOK_WAIT_NS);
 }
 

@@ -221,7 +221,8 @@ bool log_let_in(struct log_view *view, uint64_t now_ns, uint64_t cost, weir_deci
     const uint64_t start = least(most(now, earliest), LOG_NS_MAX);
     const bool waits = start > now;
     if (waits && log_can_wait(view, now) < cost) return false;
-    log_append(view, cost, start, waits);
+    /* Of a call that is larger than the ring the last entries decide. */
+    log_append(view, least(cost, log->mask), start, waits);
     *decision = (weir_decision){.verdict = WEIR_ALLOW,
                                 .start = {waits ? log->origin_ns + start : now_ns},
                                 .delay_ns = waits ? log->origin_ns + start - now_ns : 0,
@@ -248,7 +249,7 @@ void log_move(struct log_view *view, struct log *to, uint64_t now_ns)
     const struct log *from = view->log;
     struct log_view next = *view;
     if (now_ns < log_ends_ns(from)) to->origin_ns = from->origin_ns;
-    const uint64_t shift = (to->origin_ns - from->origin_ns) << LOG_FINE_BITS;
+    const uint64_t shift = multiply_saturating(to->origin_ns - from->origin_ns, UINT64_C(1) << LOG_FINE_BITS);
     const uint64_t entries = view->position - view->set.base, oldest = view->position - least(entries, from->mask);
     const uint64_t known = least(entries, to->mask);
     next.log = to;
