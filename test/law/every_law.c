@@ -2,7 +2,8 @@
    every_law.c - what holds for every algorithm of the table, alone and in lists of any of them.
 
    A refusal says when the call passes, to the ns, and leaves all other limits as they were; what remains passes and no
-   more; peeking is taking without taking; and no window holds more than the limit's own facts say, what was cancelled left out.
+   more; peeking is taking without taking; and no window holds more than the limit's own facts say, what was cancelled
+   left out.
 
    A call counts at its start.  When the clock goes back there are two ways to see when that was: as it was told
    (lines), or the latest time that there has been (what stands still meanwhile); one of them has to hold. */
