@@ -136,13 +136,13 @@ static void all_permits(struct bytes *out, const struct sums_crew *crew)
 static void all_lateness(struct bytes *out, const struct sums_crew *crew)
 {
     family(
-        out, "weir_late_seconds", "gauge",
+        out, "weir_lateness_seconds", "gauge",
         "By how much the last call granted was later than it was due by the rate, by limit; 0 unless the limit paces.");
     struct sums_name name;
     for (unsigned number = 0; number < crew->numbers; number++) {
         const char *limit = label_of_limit(crew, number, &name);
         if (limit == NULL) continue;
-        bytes_text(out, "weir_late_seconds{");
+        bytes_text(out, "weir_lateness_seconds{");
         label(out, "limit", limit);
         bytes_text(out, "} ");
         seconds(out, sums_of_limit(crew, number).late_ns);
@@ -192,6 +192,18 @@ static void durations(struct bytes *out, const struct sums *sums)
 
 /* ---- the rest ---- */
 
+static void labelled(struct bytes *out, const char *name, const char *of, const char *const word[],
+                     const uint64_t value[], unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        bytes_text(out, name);
+        bytes_byte(out, '{');
+        label(out, of, word[i]);
+        bytes_byte(out, '}');
+        value_of(out, value[i]);
+    }
+}
+
 static void requests(struct bytes *out, const struct sums *sums)
 {
     family(out, "weir_requests_total", "counter", "Requests, by protocol.");
@@ -200,21 +212,24 @@ static void requests(struct bytes *out, const struct sums *sums)
     bytes_text(out, "weir_requests_total{protocol=\"http\"}");
     value_of(out, sums->http_requests);
     single(out, "weir_errors_total", "counter", "Requests answered with an error.", sums->errors);
-    single(out, "weir_turns_total", "counter",
-           "Turns of the workers' loops: each decides all that has arrived at once.", sums->turns);
+    single(out, "weir_event_loop_iterations_total", "counter",
+           "Event loop iterations of all workers; each decides one batch of requests.", sums->turns);
     single(out, "weir_text_alternations_total", "counter",
            "Times that a key was asked under the free text before its last: two texts in turn.", sums->alternations);
 }
 
 static void connections(struct bytes *out, const struct sums *sums)
 {
+    static const char *const closed[] = {"client", "dropped"};
     single(out, "weir_connections", "gauge", "Connections that are open.",
            sums_less(sums->connections_opened, sums->connections_closed));
     single(out, "weir_connections_opened_total", "counter", "Connections opened.", sums->connections_opened);
     single(out, "weir_connections_refused_total", "counter", "Connections closed at once, for there were too many.",
            sums->connections_refused);
-    single(out, "weir_connections_cut_total", "counter", "Connections cut: too slow, idle, or against the protocol.",
-           sums->connections_cut);
+    family(out, "weir_connections_closed_total", "counter",
+           "Connections closed by the client, or dropped by the service: too slow, idle, or a protocol error.");
+    labelled(out, "weir_connections_closed_total", "reason", closed,
+             (const uint64_t[]){sums_less(sums->connections_closed, sums->connections_cut), sums->connections_cut}, 2);
     single(out, "weir_received_bytes_total", "counter", "Bytes received.", sums->bytes_in);
     single(out, "weir_sent_bytes_total", "counter", "Bytes sent.", sums->bytes_out);
 }
@@ -254,18 +269,6 @@ static void round_trips(struct bytes *out, const weir_engine_stats *stats)
 }
 
 _Static_assert(WEIR_ENGINE_ROUND_TRIPS == LAST_BOUND - FIRST_BOUND + 2, "the same bounds as of requests");
-
-static void labelled(struct bytes *out, const char *name, const char *of, const char *const word[],
-                     const uint64_t value[], unsigned count)
-{
-    for (unsigned i = 0; i < count; i++) {
-        bytes_text(out, name);
-        bytes_byte(out, '{');
-        label(out, of, word[i]);
-        bytes_byte(out, '}');
-        value_of(out, value[i]);
-    }
-}
 
 static void fallbacks_of(struct bytes *out, const char *limit, const struct sums_limit *sum)
 {
