@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   bench_table.c - what a decision for one of many keys costs, and how much memory a key needs.
+   table.c - what a decision for one of many keys costs, and how much memory a key needs.
 
    What a table cannot do without is one access to memory that is in no cache, and one atomic write there.  So the floor
    is just that: a swap in a random cache line, one by one, or 32 lines asked for before the first is touched.  Floors
@@ -17,7 +17,7 @@
 
    May touch: memory as large as the table twice, threads, the clock.  Promises: every call was answered as expected, or
    it fails.  Leaves to others: what to print. */
-#include "cli/bench_table.h"
+#include "weir-bench/table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,12 +25,12 @@
 
 #include <weir/weir.h>
 
-#include "cli/bench_crew.h"
-#include "cli/bench_table_fill.h"
 #include "cli/common/arguments.h"
 #include "host/clock.h"
 #include "host/map.h"
 #include "host/thread.h"
+#include "weir-bench/crew.h"
+#include "weir-bench/table_fill.h"
 
 enum { CHUNK = 4 * TABLE_BATCH, PAGE = 4096 };
 enum { CHAIN_SHIFT = 63, AWAY_NS = 1000000, AWAY_FEW = 100 };
@@ -311,7 +311,7 @@ static bool map_lines(struct bench *bench, uint64_t bytes)
     int failed = host_region_anonymous(&bench->region, PAGE + size, false);
     if (failed == 0) failed = host_region_map(&bench->region, PAGE, size, &memory);
     if (failed != 0) {
-        trouble("bench: %llu bytes beside the table: %s; see --keys", (unsigned long long)size, strerror(failed));
+        trouble("%llu bytes beside the table: %s; see --keys", (unsigned long long)size, strerror(failed));
         return false;
     }
     bench->line = memory;
@@ -325,7 +325,7 @@ static bool fits(uint64_t keys)
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     const uint64_t need = keys * KEY_BYTES * COPIES;
     if (pages <= 0 || page <= 0 || need / (uint64_t)page < (uint64_t)pages) return true;
-    trouble("bench: %llu keys need about %llu MB, more than this machine has; see --keys", (unsigned long long)keys,
+    trouble("%llu keys need about %llu MB, more than this machine has; see --keys", (unsigned long long)keys,
             (unsigned long long)(need / MEGA));
     return false;
 }
@@ -340,7 +340,7 @@ static bool open_all(struct bench *bench)
         weir_table_open(&bench->table, &options, &error) == 0) {
         return map_lines(bench, table_stats(bench->table).bytes);
     }
-    trouble("bench: %s", error.message);
+    trouble("%s", error.message);
     return false;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   bench_pace.c - does a limiter hold a rate, how late is each operation, and what does that cost?
+   pace.c - does a limiter hold a rate, how late is each operation, and what does that cost?
 
    So many threads ask one limiter for a permit and wait for it, each through a lease of its own, and do nothing else.
    Lateness is the clock after the call less the start in the decision.  That start moves when the work falls behind by
@@ -13,19 +13,19 @@
    measuring must not cost more than pacing.  What is done between two looks surely happened between them.
 
    May touch: limiters, leases, threads, the clock.  Promises: nothing shared is written by the harness.  Leaves to
-   others: figures (bench_pace_sum.c), printing (bench_pace_print.c). */
-#include "cli/bench_pace.h"
+   others: figures (pace_sum.c), printing (pace_print.c). */
+#include "weir-bench/pace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "api/limiter.h"
-#include "cli/bench_loops.h"
 #include "cli/common/arguments.h"
 #include "core/clock.h"
 #include "core/num.h"
 #include "host/clock.h"
 #include "plan/plan.h"
+#include "weir-bench/loops.h"
 
 enum { AT_ONCE = 64, DUE_BITS = 16, RATIO_BITS = 32, LIMIT_SIZE = 64, ORIGIN_PART = 10 };
 
@@ -149,7 +149,7 @@ static bool enter(struct bench_member *member)
     member->own = notes;
     for (int i = 0; i < AT_ONCE; i++) next_random(&notes->random);
     if (job->limiter == NULL || weir_lease_open(&member->lease, job->limiter, &error) == 0) return true;
-    trouble("bench: %s", error.message);
+    trouble("%s", error.message);
     return false;
 }
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
-   bench_deny.c - what a refusal costs: one limiter that refuses everybody, asked by all threads.
+   deny.c - what a refusal costs: one limiter that refuses everybody, asked by all threads.
 
    The floor is what no refusal can do without: a load of the word that all share, and a comparison with a time.  The
    clock has a row too, because it is most of what the usual way costs.
 
    May touch: limiters, leases, threads.  Promises: every call was refused, or it fails.  Leaves to others: running the
-   loops (bench_loops.c). */
+   loops (loops.c). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/bench_loops.h"
 #include "cli/common/arguments.h"
+#include "weir-bench/loops.h"
 
 enum { LOOP_LOAD, LOOP_CLOCK, LOOP_TAKE, LOOP_TICKER, LOOP_TSC, LOOP_LEASE, LOOP_LEASE_TICKER, LOOPS };
 

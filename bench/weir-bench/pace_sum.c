@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   bench_pace_sum.c - what comes of the notes of all threads.
+   pace_sum.c - what comes of the notes of all threads.
 
    The error is of all that surely began by the last look before the end, over the time since the first: what begins
    once the time is over is not counted, as nobody waits for it.  Of an interval that goes on then, its share is.
@@ -9,7 +9,7 @@
    the schedule has between them.
 
    May touch: the notes.  Promises: only what was measured.  Leaves to others: printing. */
-#include "cli/bench_pace_sum.h"
+#include "weir-bench/pace_sum.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   bench_figures.c - figures of several rounds: the middle, how far they lie apart, and how that is shown.
+   figures.c - figures of several rounds: the middle, how far they lie apart, and how that is shown.
 
    May touch: stdout, stderr.  Promises: ratios are of figures of the same round.  Leaves to others: measuring. */
-#include "cli/bench_figures.h"
+#include "weir-bench/figures.h"
 
 #include <math.h>
 #include <stdio.h>

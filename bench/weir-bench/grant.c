@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   bench_grant.c - what a permit costs, where one limiter is asked by all threads and never refuses.
+   grant.c - what a permit costs, where one limiter is asked by all threads and never refuses.
 
    Floors are what each way cannot do without: a lease a comparison and a subtraction in memory of the thread's own, the
    word a compare-and-swap of a word that all share, asking without a time a reading of the clock.
@@ -9,13 +9,13 @@
    looking would slow down the loop that is measured.
 
    May touch: limiters, leases, threads.  Promises: every call was granted, or it fails.  Leaves to others: running the
-   loops (bench_loops.c). */
+   loops (loops.c). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/bench_loops.h"
 #include "cli/common/arguments.h"
+#include "weir-bench/loops.h"
 
 enum { LOOP_COUNTER, LOOP_SWAP, LOOP_CLOCK, LOOP_WORD_AT, LOOP_WORD, LOOP_WORD_TSC, LOOP_LEASE, LOOP_RENEWALS, LOOPS };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   bench_clock.c - what the machine charges for knowing the time and for waking somebody up.
+   clock.c - what the machine charges for knowing the time and for waking somebody up.
 
    Clocks are read as a limiter reads the one that it was opened with.  A ticker's floor is a load of shared memory.
 
@@ -8,16 +8,16 @@
    (ru_nvcsw): 1 is one sleep, by one system call.
 
    May touch: limiters, one thread, the clock.  Promises: bare sleeps and waits take turns.  Leaves to others: what
-   comes of it (bench_pace.c). */
+   comes of it (pace.c). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 
 #include "api/limiter.h"
-#include "cli/bench_loops.h"
 #include "cli/common/arguments.h"
 #include "share/histogram.h"
+#include "weir-bench/loops.h"
 
 enum { LOOP_LOAD, LOOP_SYSTEM, LOOP_COARSE, LOOP_TICKER, LOOP_TSC, LOOPS };
 enum { SLEEP_BARE, SLEEP_WAIT, SLEEPS };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   bench_crew.h - threads that all do one thing, again and again, for a while.
+   crew.h - threads that all do one thing, again and again, for a while.
 
-   See bench_crew.c. */
-#ifndef WEIR_CLI_BENCH_CREW_H
-#define WEIR_CLI_BENCH_CREW_H
+   See crew.c. */
+#ifndef WEIR_BENCH_CREW_H
+#define WEIR_BENCH_CREW_H
 
 #include <pthread.h>
 #include <stdalign.h>

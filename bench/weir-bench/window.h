@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   bench_window.h - were there ever more in a window than may be?
+   window.h - were there ever more in a window than may be?
 
-   See bench_window.c. */
-#ifndef WEIR_CLI_BENCH_WINDOW_H
-#define WEIR_CLI_BENCH_WINDOW_H
+   See window.c. */
+#ifndef WEIR_BENCH_WINDOW_H
+#define WEIR_BENCH_WINDOW_H
 
 #include <stdbool.h>
 #include <stddef.h>

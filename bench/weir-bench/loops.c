@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
-   bench_loops.c - short loops that take turns, round by round, with more and more threads.
+   loops.c - short loops that take turns, round by round, with more and more threads.
 
    In a round each loop has its turn, so that a machine that is slower for a second is slower for all.
 
    May touch: threads, limiters.  Promises: every call was answered as expected, or it fails.  Leaves to others: what
    the loops do, what to print. */
-#include "cli/bench_loops.h"
+#include "weir-bench/loops.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ static bool enter(struct bench_member *member)
     const struct job *job = member->crew->job;
     weir_error error;
     if (job->loop->leased != NULL && weir_lease_open(&member->lease, *job->loop->leased, &error) != 0) {
-        trouble("bench: %s", error.message);
+        trouble("%s", error.message);
         return false;
     }
     for (int i = 0; i == 0 || (job->loop->leased != NULL && i < WARM_TURNS); i++) job->loop->run(member, job->shared);
@@ -116,7 +116,7 @@ weir_limiter *bench_open(const char *limits, weir_use use, weir_clock clock, uin
     options.use = use;
     options.clock = clock;
     options.grain_ns = grain_ns;
-    if (weir_open(&limiter, limits, &options, &error) != 0) trouble("bench: %s", error.message);
+    if (weir_open(&limiter, limits, &options, &error) != 0) trouble("%s", error.message);
     return limiter;
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   bench_loops.h - short loops that take turns, round by round, with more and more threads.
+   loops.h - short loops that take turns, round by round, with more and more threads.
 
-   See bench_loops.c. */
-#ifndef WEIR_CLI_BENCH_LOOPS_H
-#define WEIR_CLI_BENCH_LOOPS_H
+   See loops.c. */
+#ifndef WEIR_BENCH_LOOPS_H
+#define WEIR_BENCH_LOOPS_H
 
-#include "cli/bench_crew.h"
-#include "cli/bench_figures.h"
+#include "weir-bench/crew.h"
+#include "weir-bench/figures.h"
 
 enum { BENCH_CALLS = 1024, BENCH_LOOPS_MAX = 10 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   bench.c - weir bench: what this machine makes of limits, beside what it charges for their parts.
+   main.c - weir-bench: what this machine makes of limits, beside what it charges for their parts.
 
    May touch: argv, stdout.  Promises: no figure without the floor that was measured in turns with it; ratios are of
-   figures of the same round.  Leaves to others: measuring and printing (a file for each section, see bench.h). */
-#include "cli/bench.h"
+   figures of the same round.  Leaves to others: measuring and printing (a file for each section, see sections.h). */
+#include "weir-bench/sections.h"
 
 #include <getopt.h>
 #include <sched.h>
@@ -12,8 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/bench_figures.h"
 #include "cli/common/arguments.h"
+#include "cli/common/streams.h"
+#include "weir-bench/figures.h"
 
 enum { SECTION_GRANT, SECTION_DENY, SECTION_CLOCK, SECTION_PACE, SECTION_TABLE, SECTIONS };
 enum { OPTION_THREADS, OPTION_RATE, OPTION_GRAIN, OPTION_KEYS, OPTION_FOR, OPTION_ROUNDS, OPTION_JSON, OPTION_COUNT };
@@ -152,7 +153,7 @@ static bool read_section(struct bench *bench, const char *name)
         bench->named[section] = true;
         return true;
     }
-    trouble("bench: there is no section \"%s\"; expected grant, deny, clock, pace or table", name);
+    trouble("there is no section \"%s\"; expected grant, deny, clock, pace or table", name);
     return false;
 }
 
@@ -165,8 +166,8 @@ static bool check_options(const struct bench *bench)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (!bench->given[rows[i].option] || bench->named[rows[i].section]) continue;
         const char *name = section_of(rows[i].section)->name;
-        trouble("bench: --%s is for the section %s, which is not among those named; add %s",
-                option_rows[rows[i].option].name, name, name);
+        trouble("--%s is for the section %s, which is not among those named; add %s", option_rows[rows[i].option].name,
+                name, name);
         return false;
     }
     return true;
@@ -270,21 +271,9 @@ static int measure_and_print(struct bench *bench)
     return done ? STATUS_DONE : STATUS_TROUBLE;
 }
 
-static int run(int argc, char **argv)
-{
-    struct bench bench = {.wish = {.keys = KEYS_USUAL, .processors = processors()}};
-    const char *value;
-    for (int option; (option = next_option(bench_command(), argc, argv, &value)) != ARGUMENTS_END;) {
-        if (option == ARGUMENTS_HELP) return STATUS_DONE;
-        if (option == ARGUMENTS_WRONG || !read_option(&bench, option, value)) return STATUS_TROUBLE;
-    }
-    return read_sections(&bench, argc, argv) ? measure_and_print(&bench) : STATUS_TROUBLE;
-}
-
-const struct command *bench_command(void)
+static const struct command *weir_bench(void)
 {
     static const struct command command = {
-        .name = "bench",
         .synopsis = "[grant] [deny] [clock] [pace] [table] [OPTION]...",
         .summary = "measure limits on this machine, beside what the machine charges for their parts",
         .details =
@@ -299,11 +288,31 @@ const struct command *bench_command(void)
             "Every figure stands beside a floor that took turns with it.  Compare ratios: absolute figures\n"
             "tell about the machine and whoever shares it.\n"
             "\n"
-            "  weir bench --threads 1,2,64\n"
-            "  weir bench --rate 1000000 --json | jq '.pace[0].error_ppm'\n",
+            "  weir-bench --threads 1,2,64\n"
+            "  weir-bench --rate 1000000 --json | jq '.pace[0].error_ppm'\n",
         .options = option_rows,
         .option_count = OPTION_COUNT,
-        .run = run,
     };
     return &command;
+}
+
+static int run(int argc, char **argv)
+{
+    struct bench bench = {.wish = {.keys = KEYS_USUAL, .processors = processors()}};
+    const char *value;
+    for (int option; (option = next_option(weir_bench(), argc, argv, &value)) != ARGUMENTS_END;) {
+        if (option == ARGUMENTS_HELP) return STATUS_DONE;
+        if (option == ARGUMENTS_WRONG || !read_option(&bench, option, value)) return STATUS_TROUBLE;
+    }
+    return read_sections(&bench, argc, argv) ? measure_and_print(&bench) : STATUS_TROUBLE;
+}
+
+int main(int argc, char **argv)
+{
+    streams_keep_numbers();
+    if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+        printf("weir-bench %s\n", weir_version());
+        return streams_written(STATUS_DONE);
+    }
+    return streams_written(run(argc, argv));
 }

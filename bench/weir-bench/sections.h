@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
-   bench.h - the parts of weir bench: what this machine makes of limits, beside what it charges for their parts.
+   sections.h - the parts of weir-bench: what this machine makes of limits, beside what it charges for their parts.
 
-       bench.c         options, which sections, the time of each      bench_grant.c  permits, given by all ways
-       bench_crew.c    threads that all do one thing for a while      bench_deny.c   refusals
-       bench_loops.c   short loops that take turns                    bench_clock.c  reading clocks, sleeping
-       bench_figures.c medians, ratios, how they are printed          bench_pace.c   pacing (see bench_pace.h)
-                                                                      bench_table.c  a state for each key */
-#ifndef WEIR_CLI_BENCH_H
-#define WEIR_CLI_BENCH_H
+       main.c     options, which sections, the time of each      grant.c  permits, given by all ways
+       crew.c     threads that all do one thing for a while      deny.c   refusals
+       loops.c    short loops that take turns                    clock.c  reading clocks, sleeping
+       figures.c  medians, ratios, how they are printed          pace.c   pacing (see pace.h)
+                                                                 table.c  a state for each key */
+#ifndef WEIR_BENCH_SECTIONS_H
+#define WEIR_BENCH_SECTIONS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
-   bench_table.h - a state for each of very many keys.
+   table.h - a state for each of very many keys.
 
-   See bench_table.c; bench_table_fill.c puts keys into it, bench_table_print.c prints what came of it. */
-#ifndef WEIR_CLI_BENCH_TABLE_H
-#define WEIR_CLI_BENCH_TABLE_H
+   See table.c; table_fill.c puts keys into it, table_print.c prints what came of it. */
+#ifndef WEIR_BENCH_TABLE_H
+#define WEIR_BENCH_TABLE_H
 
-#include "cli/bench_figures.h"
+#include "weir-bench/figures.h"
 
 enum { TABLE_BATCH = 32 };
 

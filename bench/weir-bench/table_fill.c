@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   bench_table_fill.c - keys for a table, and how many of them find room.
+   table_fill.c - keys for a table, and how many of them find room.
 
-   May touch: the table.  Promises: no key comes twice.  Leaves to others: what is asked of it (bench_table.c). */
-#include "cli/bench_table_fill.h"
+   May touch: the table.  Promises: no key comes twice.  Leaves to others: what is asked of it (table.c). */
+#include "weir-bench/table_fill.h"
 
 #include <string.h>
 
-#include "cli/bench_table.h"
+#include "weir-bench/table.h"
 
 enum { KEY_SIZE_LEAST = 8, KEY_SIZES = 9, FILL_COST = 10000 };
 enum { WINDOWS = 100, WATCHED_FROM = 90, WATCHED_TO = 200, FULL_SHARE = 1000 };

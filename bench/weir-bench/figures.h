@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
-   bench_figures.h - figures of several rounds: the middle, how far they lie apart, and how that is shown.
+   figures.h - figures of several rounds: the middle, how far they lie apart, and how that is shown.
 
-   See bench_figures.c. */
-#ifndef WEIR_CLI_BENCH_FIGURES_H
-#define WEIR_CLI_BENCH_FIGURES_H
+   See figures.c. */
+#ifndef WEIR_BENCH_FIGURES_H
+#define WEIR_BENCH_FIGURES_H
 
-#include "cli/bench.h"
+#include "weir-bench/sections.h"
 
 /* A figure of each round. */
 struct bench_series {

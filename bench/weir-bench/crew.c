@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   bench_crew.c - threads that all do one thing, again and again, for a while.
+   crew.c - threads that all do one thing, again and again, for a while.
 
    All are there and warm before the first begins: they sleep until they are told to go.  Each looks at the clock now
    and then, and ends by itself: among a thousand that are busy, whoever should tell them to stop would wait his turn.
 
    May touch: threads, the clock, what the system counts of the process.  Promises: what is measured holds nothing of
    making threads or of their first call.  Leaves to others: what is done. */
-#include "cli/bench_crew.h"
+#include "weir-bench/crew.h"
 
 #include <stddef.h>
 #include <sys/resource.h>
@@ -59,8 +59,8 @@ static bool check(const struct bench_crew *crew, unsigned started)
     uint64_t wrong = 0;
     for (unsigned i = 0; i < started; i++) wrong += crew->member[i].wrong;
     if (wrong == 0) return true;
-    trouble("bench: %llu calls of %s by %u threads were not answered as they should", (unsigned long long)wrong,
-            crew->name, crew->threads);
+    trouble("%llu calls of %s by %u threads were not answered as they should", (unsigned long long)wrong, crew->name,
+            crew->threads);
     return false;
 }
 
@@ -99,7 +99,7 @@ bool bench_crew_run(struct bench_crew *crew)
     const bool there = started == crew->threads && atom_load(&crew->failed) == 0;
     if (started != crew->threads) {
         atom_store(&crew->failed, 1);
-        trouble("bench: the system has no room for %u threads; see --threads", crew->threads);
+        trouble("the system has no room for %u threads; see --threads", crew->threads);
     }
     if (there) run(crew);
     atom_store(&crew->stop, 1);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
-   bench_table_print.c - tables in words, and as JSON.
+   table_print.c - tables in words, and as JSON.
 
    May touch: stdout.  Promises: ratios are of figures of the same round.  Leaves to others: measuring. */
 #include <stdio.h>
 
-#include "cli/bench_table.h"
 #include "plan/write.h"
+#include "weir-bench/table.h"
 
 #define MILLION 1e6
 

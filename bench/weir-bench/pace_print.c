@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   bench_pace_print.c - pacing in words, and as JSON.
+   pace_print.c - pacing in words, and as JSON.
 
    May touch: stdout.  Promises: units everywhere.  Leaves to others: measuring. */
 #include <math.h>
 #include <stdio.h>
 
-#include "cli/bench_pace.h"
 #include "plan/write.h"
+#include "weir-bench/pace.h"
 
 enum { RATE_SIZE = 32, PERCENT = 100, THOUSAND = 1000 };
 #define MICROSECOND_NS 1e3

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   bench_table_fill.h - keys for a table, and how many of them find room.
+   table_fill.h - keys for a table, and how many of them find room.
 
-   See bench_table_fill.c. */
-#ifndef WEIR_CLI_BENCH_TABLE_FILL_H
-#define WEIR_CLI_BENCH_TABLE_FILL_H
+   See table_fill.c. */
+#ifndef WEIR_BENCH_TABLE_FILL_H
+#define WEIR_BENCH_TABLE_FILL_H
 
 #include <stdint.h>
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
-   bench_pace_sum.h - what each thread that paces writes down, and what comes of it.
+   pace_sum.h - what each thread that paces writes down, and what comes of it.
 
-   See bench_pace_sum.c. */
-#ifndef WEIR_CLI_BENCH_PACE_SUM_H
-#define WEIR_CLI_BENCH_PACE_SUM_H
+   See pace_sum.c. */
+#ifndef WEIR_BENCH_PACE_SUM_H
+#define WEIR_BENCH_PACE_SUM_H
 
-#include "cli/bench_crew.h"
-#include "cli/bench_window.h"
 #include "cli/common/rows.h"
 #include "share/histogram.h"
+#include "weir-bench/crew.h"
+#include "weir-bench/window.h"
 
 /* The clock is looked at so often at most; and so many bounds of how near a gap is to the ideal. */
 enum { PACE_LOOKS_PER_S = 200000, PACE_NEARS = 3 };
