@@ -115,7 +115,7 @@ foreach(name IN LISTS names)
 endforeach()
 
 # ---- explore: the very sources of share and core, over atomics that the explorer steps through ----
-file(GLOB explored CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/share/*.c" "${PROJECT_SOURCE_DIR}/src/core/*.c"
+file(GLOB_RECURSE explored CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/share/*.c" "${PROJECT_SOURCE_DIR}/src/core/*.c"
     "${PROJECT_SOURCE_DIR}/src/plan/*.c" "${PROJECT_SOURCE_DIR}/src/redis/micro/*.c"
     "${PROJECT_SOURCE_DIR}/src/redis/client/local/lease.c")
 foreach(name IN ITEMS change error home open queue sized take wait)
