@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The command `weir`.
+# The command `weir`, and `weir-bench`.
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cli/*.c")
 if(WEIR_HAS_SERVE) # serve.c and serve_none.c have the same function
     list(FILTER sources EXCLUDE REGEX "/serve_none\\.c$")
@@ -28,3 +28,15 @@ if(sources)
     endif()
     add_dependencies(product weir_cli)
 endif()
+
+# weir-bench: what this machine makes of limits.
+file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/weir-bench/*.c")
+foreach(name IN ITEMS arguments rows streams)
+    list(APPEND sources "${PROJECT_SOURCE_DIR}/src/cli/common/${name}.c")
+endforeach()
+add_executable(weir_bench ${sources})
+target_include_directories(weir_bench PRIVATE bench)
+target_compile_definitions(weir_bench PRIVATE _GNU_SOURCE WEIR_PROGRAM="weir-bench")
+target_link_libraries(weir_bench PRIVATE weir_inside m)
+set_target_properties(weir_bench PROPERTIES OUTPUT_NAME weir-bench)
+add_dependencies(product weir_bench)

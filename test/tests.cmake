@@ -40,9 +40,9 @@ weir_programs(unit test TIER check USES cmocka engine NAMES engine_away engine_b
     engine_lease engine_nodes engine_owed engine_secure engine_slots engine_url)
 weir_programs(unit test TIER check USES cmocka json NAMES micro_peers)
 weir_programs(unit test TIER check USES cmocka json serve NAMES redis_cell)
-weir_programs(unit test TIER check USES cmocka NAMES bench_window PARTS bench_window)
+weir_programs(unit test TIER check USES cmocka NAMES bench_window PARTS weir-bench/window)
 weir_programs(unit test TIER check USES cmocka NAMES bench_pace_sum
-    PARTS bench_pace_sum bench_window common/arguments common/rows)
+    PARTS common/arguments common/rows weir-bench/pace_sum weir-bench/window)
 weir_programs(unit test TIER check USES cmocka NAMES clients PARTS replay/log/clients common/rows)
 weir_programs(unit test TIER check USES cmocka NAMES fleet PARTS replay/fleet/tally replay/fleet/pairs common/rows)
 weir_programs(unit test TIER check USES cmocka NAMES order PARTS replay/log/order)
@@ -115,7 +115,7 @@ foreach(name IN LISTS names)
 endforeach()
 
 # ---- explore: the very sources of share and core, over atomics that the explorer steps through ----
-file(GLOB explored CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/share/*.c" "${PROJECT_SOURCE_DIR}/src/core/*.c"
+file(GLOB_RECURSE explored CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/share/*.c" "${PROJECT_SOURCE_DIR}/src/core/*.c"
     "${PROJECT_SOURCE_DIR}/src/plan/*.c" "${PROJECT_SOURCE_DIR}/src/redis/micro/*.c"
     "${PROJECT_SOURCE_DIR}/src/redis/client/local/lease.c")
 foreach(name IN ITEMS change error home open queue sized take wait)
@@ -275,7 +275,7 @@ foreach(source IN LISTS sources)
         target_link_libraries(bench-${name} PRIVATE weir_serve)
     endif()
     set_target_properties(bench-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
-    add_dependencies(bench-${name} weir_cli) # bench/pace.c runs it
+    add_dependencies(bench-${name} weir_cli weir_bench) # bench/pace.c and bench/table.c run them
     weir_test(bench ${name} test bench-${name} --small)
 endforeach()
 weir_test(bench strictness-picture test sh -c
@@ -330,7 +330,7 @@ weir_test(tidy mutate test bash "${tidy}/mutate.sh" "${PROJECT_SOURCE_DIR}")
 weir_test(tidy self-check check bash "${tidy}/self_check.sh" "${CMAKE_C_COMPILER}" "${CMAKE_NM}")
 if(WEIR_HARDEN AND CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
     set(hardened "")
-    foreach(target IN ITEMS weir_cli weir_shared weir_redis_shared weir_module) # the service is in weir_cli
+    foreach(target IN ITEMS weir_cli weir_bench weir_shared weir_redis_shared weir_module) # the service is in weir_cli
         if(TARGET ${target})
             list(APPEND hardened $<TARGET_FILE:${target}>)
             add_dependencies(tests-tidy ${target})

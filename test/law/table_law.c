@@ -13,7 +13,7 @@
 
 #include "core/num.h"
 #include "law/law.h"
-#include "share/table.h"
+#include "share/table/table.h"
 
 enum { KEYS = 24, HALF_MAX = 3, AREAS = 4, STEPS_MEAN = 80, HOSTILE_STEPS = 60 };
 

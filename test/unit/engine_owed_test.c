@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "api/keyed.h"
+#include "api/table/keyed.h"
 #include "host/clock.h"
 #include "redis/client/limit.h"
 #include "redis/client/local/away.h"

@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "api/keyed.h"
+#include "api/table/keyed.h"
 #include "serve/config/config.h"
 #include "unit/plans.h"
 

@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/sliding_log.h"
+#include "core/algorithm/sliding_log.h"
 #include "inside.h"
 #include "runner.h"
 
-/* The words of a fixed window, as src/core/fixed_window.c has them. */
+/* The words of a fixed window, as src/core/algorithm/fixed_window.c has them. */
 enum { WINDOW_END, WINDOW_COUNT, WINDOW_BEFORE_END, WINDOW_BEFORE_COUNT };
 
 /* core/clock.h: so far from its anchor its rounding cannot be seen. */

@@ -13,7 +13,25 @@
 #include "plan/reader.h"
 #include "plan/words.h"
 
+#ifndef WEIR_PROGRAM
+#define WEIR_PROGRAM "weir" /* weir-bench is compiled with another one (cmake/command.cmake) */
+#endif
+
 enum { OPTIONS_MAX = 24, FIRST_LONG = 256 };
+
+/* How a command is called, and what its complaints begin with; a program without commands is one itself. */
+struct title {
+    char whole[48], prefix[32];
+};
+
+static struct title title_of(const struct command *command)
+{
+    struct title title = {WEIR_PROGRAM, ""};
+    if (command->name == NULL) return title;
+    snprintf(title.whole, sizeof title.whole, "%s %s", WEIR_PROGRAM, command->name);
+    snprintf(title.prefix, sizeof title.prefix, "%s: ", command->name);
+    return title;
+}
 
 /* What getopt_long wants, made from the rows; "+" would stop at the limit, which may come first. */
 struct getopt_tables {
@@ -57,9 +75,10 @@ static void no_option(const struct command *command, const char *given)
         if (words_is_nearer(command->options[i].name, given + 2, size, &edits)) near = command->options[i].name;
         known = known || words_equal(command->options[i].name, given + 2, size);
     }
-    if (known) trouble("%s: --%s takes no value", command->name, near);
-    else if (near != NULL) trouble("%s: there is no option %s; did you mean --%s?", command->name, given, near);
-    else trouble("%s: there is no option %s; see weir %s --help", command->name, given, command->name);
+    const struct title title = title_of(command);
+    if (known) trouble("%s--%s takes no value", title.prefix, near);
+    else if (near != NULL) trouble("%sthere is no option %s; did you mean --%s?", title.prefix, given, near);
+    else trouble("%sthere is no option %s; see %s --help", title.prefix, given, title.whole);
 }
 
 int next_option(const struct command *command, int argc, char **argv, const char **value)
@@ -77,7 +96,8 @@ int next_option(const struct command *command, int argc, char **argv, const char
     if (found != ':' && found != '?') return row_of_letter(command, found);
     const char letter[] = {'-', (char)optopt, '\0'};
     const char *given = optopt > 0 && optopt < FIRST_LONG ? letter : argv[optind - 1];
-    if (found == ':') trouble("%s: %s wants a value; see weir %s --help", command->name, given, command->name);
+    const struct title title = title_of(command);
+    if (found == ':') trouble("%s%s wants a value; see %s --help", title.prefix, given, title.whole);
     else no_option(command, given);
     return ARGUMENTS_WRONG;
 }
@@ -94,7 +114,7 @@ static void print_option(char letter, const char *name, const char *argument, co
 
 void print_help(const struct command *command)
 {
-    printf("usage: weir %s %s\n%s\n\n", command->name, command->synopsis, command->summary);
+    printf("usage: %s %s\n%s\n\n", title_of(command).whole, command->synopsis, command->summary);
     for (int i = 0; i < command->option_count; i++) {
         const struct option_help *row = &command->options[i];
         print_option(row->letter, row->name, row->argument, row->help);
@@ -107,7 +127,7 @@ int trouble(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    fputs("weir: ", stderr);
+    fputs(WEIR_PROGRAM ": ", stderr);
     vfprintf(stderr, format, arguments);
     fputc('\n', stderr);
     va_end(arguments);
@@ -149,7 +169,7 @@ bool read_count_argument(const char *option, const char *text, uint64_t max, uin
 int limit_trouble(const char *text, const weir_error *error)
 {
     if (error->column == 0) return trouble("%s", error->message);
-    fprintf(stderr, "weir: column %d: %s\n  ", error->column, error->message);
+    fprintf(stderr, WEIR_PROGRAM ": column %d: %s\n  ", error->column, error->message);
     /* A tab or an escape would put the mark elsewhere. */
     for (const char *at = text; *at != '\0'; at++) fputc((unsigned char)*at < ' ' || *at == 127 ? ' ' : *at, stderr);
     fprintf(stderr, "\n  %*s^\n", error->column - 1, "");

@@ -21,7 +21,7 @@ struct option_help {
 };
 
 struct command {
-    const char *name;
+    const char *name;     /* NULL: a program of its own */
     const char *synopsis; /* behind the name */
     const char *summary;  /* one line */
     const char *details;  /* below the options in --help */
@@ -36,7 +36,7 @@ int next_option(const struct command *command, int argc, char **argv, const char
 
 void print_help(const struct command *command);
 
-/* Prints "weir: ..." to stderr; returns STATUS_TROUBLE. */
+/* Prints "weir: ...", or as the program is called, to stderr; returns STATUS_TROUBLE. */
 int trouble(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Each prints what is wrong and returns false. */
@@ -52,7 +52,6 @@ int limit_trouble(const char *text, const weir_error *error);
 const struct command *pace_command(void);
 const struct command *explain_command(void);
 const struct command *take_command(void);
-const struct command *bench_command(void);
 const struct command *replay_command(void);
 const struct command *serve_command(void);
 const struct command *engine_command(void);

@@ -14,7 +14,7 @@
 
 #include "cli/replay/work.h"
 #include "core/num.h"
-#include "format/directive.h"
+#include "format/log/directive.h"
 
 enum { COST_DIGITS_MAX = 19, IDLE_TURNS = 20 /* of a tenth of a second */ };
 

@@ -20,8 +20,8 @@
    rings, of which the system gives only what is touched.
 
    May touch: its own memory.  Promises: at most half as many places again as entries counted, with those of the call,
-   when the block was made; never more than the ring has.  Leaves to others: what a log answers (core/sliding_log.c),
-   where it writes (core/stamps.c). */
+   when the block was made; never more than the ring has.  Leaves to others: what a log answers
+   (core/algorithm/sliding_log.c), where it writes (core/stamps.c). */
 #include "cli/replay/states.h"
 
 #include <stdlib.h>

@@ -20,7 +20,7 @@
 #include "cli/replay/log/order.h"
 #include "cli/replay/log/source.h"
 #include "cli/replay/replay.h"
-#include "format/accesslog.h"
+#include "format/log/accesslog.h"
 
 enum { REPLAY_SECOND_NS = 1000000000, REPLAY_STEP_AT_FIRST_NS = REPLAY_SECOND_NS / 8, REPLAY_SHOWN_MAX = 3 };
 

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "api/keyed.h"
+#include "api/table/keyed.h"
 #include "cli/take/take.h"
 #include "core/algorithms.h"
 #include "core/num.h"

@@ -16,8 +16,8 @@
    permit, per, per_fast, top, debt in ticks; burst = what one call may ask for.
 
    May touch: its arguments.  Promises: at most top / permit + catchup * rate * t permits start in any window t, but for
-   costs above the pool; and never more than the schedule gave out.  Leaves to others: the pools of src/core/hybrid.c,
-   which this is the outline of. */
+   costs above the pool; and never more than the schedule gave out.  Leaves to others: the pools of
+   src/core/algorithm/hybrid.c, which this is the outline of. */
 #include "redis/micro/kinds.h"
 
 enum { SEEN, LAG, LEVEL, WORDS };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   leaky.c - the leaky bucket of nginx's limit_req, as src/core/leaky.c draws it: whole ms, thousandths of a permit.
+   leaky.c - the leaky bucket of nginx's limit_req, drawn in core/algorithm/leaky.c: whole ms, thousandths of a permit.
 
        level = max(0, level - floor(second / third * ms)) + 1000 * cost        last = now
 
@@ -8,7 +8,8 @@
    Words: last in ms, level in thousandths.  rule: burst in permits, top = 1000 * burst; second / third thousandths leak
    in a ms; calm = 1000 * (delay + 1), or top with nodelay; debt: what a charge may add to top.
 
-   May touch: its arguments.  Promises: the answers of the core at whole us.  Leaves to others: see core/leaky.c. */
+   May touch: its arguments.  Promises: the answers of the core at whole us.  Leaves to others: see
+   core/algorithm/leaky.c. */
 #include "redis/micro/kinds.h"
 
 enum { LAST, LEVEL, WORDS };
@@ -96,7 +97,7 @@ static void charge(const struct one *one, uint64_t now, uint64_t cost)
     store(one, now, level + least(cost, room_left) * THOUSAND);
 }
 
-/* Of a slot that starts no more is left in the bucket than `calm`: see core/leaky.c. */
+/* Of a slot that starts no more is left in the bucket than `calm`: see core/algorithm/leaky.c. */
 static void give_back(const struct one *one, uint64_t now, uint64_t taken, uint64_t charged, uint64_t unused)
 {
     const struct micro_rule *rule = one->rule;

@@ -18,8 +18,8 @@
    which are given back are subtracted from all later entries.  So a settle reaches back over MICRO_LOG_REACH entries,
    shared by the logs of a text; of a call that is further back nothing is given back: then fewer pass, never more.
 
-   As src/core/sliding_log.c, but that nothing is entered ahead of its time: a charge above the count is the count.
-   Where the clock goes back entries are made at the newest one's time, so they stay in order.
+   As src/core/algorithm/sliding_log.c, but that nothing is entered ahead of its time: a charge above the count is the
+   count. Where the clock goes back entries are made at the newest one's time, so they stay in order.
 
    rule: burst = count; period = how long an entry counts (edge=closed: a us longer), gap; debt = how far back a settle
    reaches.

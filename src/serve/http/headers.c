@@ -16,7 +16,7 @@
    too early and at most 1.1 times and a second too late.  Leaves to others: when which header is sent. */
 #include "serve/http/headers.h"
 
-#include "api/keyed.h"
+#include "api/table/keyed.h"
 #include "core/decide.h"
 #include "core/num.h"
 #include "format/http.h"

@@ -4,7 +4,7 @@
    May touch: the tables, the engine.  Promises: what is kept in an engine can be kept there.  Leaves to others: asking
    (decide.c), what an engine can keep (micro). */
 #include "api/error.h"
-#include "api/keyed.h"
+#include "api/table/keyed.h"
 #include "core/num.h"
 #include "plan/plan.h"
 #include "redis/micro/micro.h"

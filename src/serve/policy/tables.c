@@ -5,7 +5,7 @@
        all others, by the size of their state  ->  wide[size]  (64 bytes, 128 ... 1 MiB; made when first needed)
 
    A limit with a name has a part of its table for its own keys, and all limits without one share a part: so each gets
-   new keys in, however many there are of another.  FILE.parts, FILE.wide-64.parts ...: keyed_parts.c.
+   new keys in, however many there are of another.  FILE.parts, FILE.wide-64.parts ...: table/parts.c.
 
    One bound is for all.  A table of wide slots gets no more than a third of what is left of it, so that there is some
    for the next; what finds too little left is refused.
@@ -26,12 +26,12 @@
 #include <string.h>
 
 #include "api/error.h"
-#include "api/keyed.h"
+#include "api/table/keyed.h"
 #include "host/map.h"
 #include "host/memory.h"
 #include "host/thread.h"
 #include "share/atomic.h"
-#include "share/wide.h"
+#include "share/table/wide.h"
 
 static const uint64_t KEYS_DEFAULT = 1000000;
 static const uint64_t SETTLE_DEFAULT_NS = UINT64_C(900000000000), SETTLED_LEAST = 1 << 16;

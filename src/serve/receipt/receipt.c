@@ -26,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/keyed.h"
+#include "api/table/keyed.h"
 #include "core/num.h"
 #include "serve/plans.h"
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "format/accesslog.h"
+#include "format/log/accesslog.h"
 
 enum { KEY_PARTS_MAX = 8, KEY_NAME_MAX = 64, KEY_MESSAGE_SIZE = 200, KEY_BETWEEN = 0x1f /* between the parts */ };
 

@@ -14,7 +14,7 @@
    others: when the engine is away (breaker.c). */
 #include "redis/client/local/away.h"
 
-#include "api/keyed.h"
+#include "api/table/keyed.h"
 #include "core/num.h"
 #include "redis/client/engine.h"
 #include "redis/client/limit.h"
