@@ -8,7 +8,7 @@
    the entry goes that was not asked for the longest.  What is refused is read each time.
 
    May touch: its entries, malloc.  Promises: memory stays the same; an entry means what its key says to the byte.
-   Leaves to others: what a text means (weir_plan_parse), what of it an engine keeps (micro_plan_make). */
+   Leaves to others: what a text means to an engine (micro_text_read). */
 #include "module/texts.h"
 
 #include <stdbool.h>
@@ -82,13 +82,20 @@ static struct entry *make_room(struct texts *texts, uint64_t hash)
     return oldest;
 }
 
+/* What CL.THROTTLE's numbers make is no client's text, and need not be plain. */
+static bool read_plan(enum kind kind, const char *text, struct micro_plan *plan, weir_error *error)
+{
+    weir_plan read;
+    if (kind == OF_TEXT) return micro_text_read(plan, text, error) == 0;
+    return weir_plan_parse(&read, text, WEIR_ADMIT, error) == 0 && micro_plan_make(plan, &read, error) == 0;
+}
+
 /* The text is read before it takes another's place, so that texts in error put nothing out. */
 static const struct micro_plan *add(struct texts *texts, enum kind kind, const void *key, size_t size, uint64_t hash,
                                     const char *text, weir_error *error)
 {
-    weir_plan read;
     struct micro_plan plan;
-    if (weir_plan_parse(&read, text, WEIR_ADMIT, error) != 0 || micro_plan_make(&plan, &read, error) != 0) return NULL;
+    if (!read_plan(kind, text, &plan, error)) return NULL;
     struct entry *entry = make_room(texts, hash);
     entry->hash = hash;
     entry->used = ++texts->uses;
