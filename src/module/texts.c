@@ -12,7 +12,6 @@
 #include "module/texts.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,19 +123,6 @@ const struct micro_plan *texts_read(struct texts *texts, const char *text, size_
     return add(texts, OF_TEXT, copy, size, hash, copy, error);
 }
 
-/* As redis-cell has it: a whole number of ns between two permits; where there is none, what was said. */
-static void write_throttle(const int64_t number[THROTTLE_NUMBERS], char *text, size_t size)
-{
-    const int64_t max_burst = number[0], count = number[1], period_s = number[2];
-    const double interval_ns = (double)period_s * 1e9 / (double)count;
-    const unsigned long long burst = (unsigned long long)max_burst + 1;
-    if (interval_ns >= 1 && interval_ns < 0x1p63) {
-        snprintf(text, size, "1/%lluns burst=%llu algorithm=gcra", (unsigned long long)interval_ns, burst);
-    } else {
-        snprintf(text, size, "%lld/%llds burst=%llu algorithm=gcra", (long long)count, (long long)period_s, burst);
-    }
-}
-
 const struct micro_plan *texts_throttle(struct texts *texts, const int64_t number[THROTTLE_NUMBERS], weir_error *error)
 {
     char text[128];
@@ -144,6 +130,6 @@ const struct micro_plan *texts_throttle(struct texts *texts, const int64_t numbe
     const size_t size = THROTTLE_NUMBERS * sizeof number[0];
     const struct micro_plan *known = look_up(texts, OF_THROTTLE, number, size, &hash);
     if (known != NULL) return known;
-    write_throttle(number, text, sizeof text);
+    throttle_write(&(struct writer){text, sizeof text, 0}, number);
     return add(texts, OF_THROTTLE, number, size, hash, text, error);
 }
