@@ -64,8 +64,10 @@ static void print_memory(const struct plan_memory *memory)
            (unsigned long long)memory->file_key_bytes);
 }
 
-static void print_json(const struct plan *plan, const struct plan_memory *memory, uint64_t window_ns)
+static void print_json(const weir_plan *public, const struct plan_memory *memory, uint64_t window_ns)
 {
+    const struct plan *plan = plan_inside_const(public);
+    char engine[TEXT_MAX];
     printf("{\"limits\":[");
     for (uint64_t i = 0; i < plan->count; i++) {
         const struct limit *limit = &plan->limit[i];
@@ -81,7 +83,18 @@ static void print_json(const struct plan *plan, const struct plan_memory *memory
     }
     printf("],");
     print_memory(memory);
-    printf("}\n");
+    if (micro_text_write(public, engine, sizeof engine) != 0) printf(",\"engine\":\"%s\"}\n", engine);
+    else printf(",\"engine\":null}\n");
+}
+
+/* The text that an engine reads, to be pasted. */
+static void explain_engine(const weir_plan *plan, struct writer *writer)
+{
+    char text[TEXT_MAX];
+    if (micro_text_write(plan, text, sizeof text) == 0) return;
+    write_text(writer, "  for an engine   '");
+    write_text(writer, text);
+    write_text(writer, "'\n");
 }
 
 /* What a client may ask for where others wait for its call, and what that costs at most. */
@@ -125,6 +138,7 @@ static void print_words(const weir_plan *plan, uint64_t window_ns)
     const struct plan_memory memory = api_memory(plan);
     explain(plan_inside_const(plan), &memory, window_ns, &writer);
     explain_logs(plan, &writer);
+    explain_engine(plan, &writer);
     fputs(text, stdout);
     struct plot plot;
     if (plot_make(&plot, plan)) plot_print(&plot, stdout);
@@ -194,7 +208,7 @@ static int run(int argc, char **argv)
     if (system != NULL) return print_as(plan_inside_const(&plan), system);
     if (picture != NULL) return write_picture(&plan, picture);
     const struct plan_memory memory = api_memory(&plan);
-    if (json) print_json(plan_inside_const(&plan), &memory, window_ns);
+    if (json) print_json(&plan, &memory, window_ns);
     else print_words(&plan, window_ns);
     return STATUS_DONE;
 }

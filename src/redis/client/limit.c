@@ -49,9 +49,12 @@ static int fill(struct weir_engine_limit *limit, const char *limits, weir_error 
     read_micro(limit, &micro);
     limit->count = (unsigned)weir_plan_limits(&limit->plan);
     limit->keys = keys_of(plan_inside_const(&limit->plan));
-    text->size = weir_plan_text(&limit->plan, text->bytes, sizeof text->bytes);
-    if (text->size < sizeof text->bytes) return 0;
-    return api_fail(error, WEIR_EUNSUPPORTED, "a text of at most 2047 bytes was expected, all options written out");
+    text->size = micro_text_write(&limit->plan, text->bytes, sizeof text->bytes);
+    if (text->size != 0 && text->size < sizeof text->bytes) return 0;
+    return api_fail(error, WEIR_EUNSUPPORTED,
+                    text->size == 0
+                        ? "this limit needs numbers over 2^52 in an engine's text; write rounder ones, such as 10/s"
+                        : "a text of at most 2047 bytes was expected, all options written out");
 }
 
 struct limit_text *limit_text_share(struct limit_text *text)

@@ -123,6 +123,13 @@ struct micro_answer {
 /* 0, or WEIR_EUNSUPPORTED with what the engine does not keep and what to write instead. */
 int micro_plan_make(struct micro_plan *, const weir_plan *, weir_error *);
 
+/* Of a text as engines read it (plain.c).  One of weir-limit(7) that is not plain is WEIR_EINVAL; the error says how to
+   write it. */
+int micro_text_read(struct micro_plan *, const char *text, weir_error *);
+/* Any limits as such a text, with nothing implied; as weir_plan_text, but 0: an engine does not keep them, or they need
+   numbers that such a text does not hold.  A text that is cut is not checked. */
+size_t micro_text_write(const weir_plan *, char *out, size_t size);
+
 /* false: these bytes are no state that this weir reads.  A value of an older format is converted in here. */
 bool micro_read(struct micro_state *, const void *bytes, size_t size);
 /* Of such bytes: the format that they say they are of (up to MICRO_FORMAT: damaged); 0: they are not weir's. */

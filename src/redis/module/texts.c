@@ -8,11 +8,10 @@
    the entry goes that was not asked for the longest.  What is refused is read each time.
 
    May touch: its entries, malloc.  Promises: memory stays the same; an entry means what its key says to the byte.
-   Leaves to others: what a text means (weir_plan_parse), what of it an engine keeps (micro_plan_make). */
+   Leaves to others: what a text means to an engine (micro_text_read). */
 #include "redis/module/texts.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,13 +81,20 @@ static struct entry *make_room(struct texts *texts, uint64_t hash)
     return oldest;
 }
 
+/* What CL.THROTTLE's numbers make is no client's text, and need not be plain. */
+static bool read_plan(enum kind kind, const char *text, struct micro_plan *plan, weir_error *error)
+{
+    weir_plan read;
+    if (kind == OF_TEXT) return micro_text_read(plan, text, error) == 0;
+    return weir_plan_parse(&read, text, WEIR_ADMIT, error) == 0 && micro_plan_make(plan, &read, error) == 0;
+}
+
 /* The text is read before it takes another's place, so that texts in error put nothing out. */
 static const struct micro_plan *add(struct texts *texts, enum kind kind, const void *key, size_t size, uint64_t hash,
                                     const char *text, weir_error *error)
 {
-    weir_plan read;
     struct micro_plan plan;
-    if (weir_plan_parse(&read, text, WEIR_ADMIT, error) != 0 || micro_plan_make(&plan, &read, error) != 0) return NULL;
+    if (!read_plan(kind, text, &plan, error)) return NULL;
     struct entry *entry = make_room(texts, hash);
     entry->hash = hash;
     entry->used = ++texts->uses;
@@ -117,19 +123,6 @@ const struct micro_plan *texts_read(struct texts *texts, const char *text, size_
     return add(texts, OF_TEXT, copy, size, hash, copy, error);
 }
 
-/* As redis-cell has it: a whole number of ns between two permits; where there is none, what was said. */
-static void write_throttle(const int64_t number[THROTTLE_NUMBERS], char *text, size_t size)
-{
-    const int64_t max_burst = number[0], count = number[1], period_s = number[2];
-    const double interval_ns = (double)period_s * 1e9 / (double)count;
-    const unsigned long long burst = (unsigned long long)max_burst + 1;
-    if (interval_ns >= 1 && interval_ns < 0x1p63) {
-        snprintf(text, size, "1/%lluns burst=%llu algorithm=gcra", (unsigned long long)interval_ns, burst);
-    } else {
-        snprintf(text, size, "%lld/%llds burst=%llu algorithm=gcra", (long long)count, (long long)period_s, burst);
-    }
-}
-
 const struct micro_plan *texts_throttle(struct texts *texts, const int64_t number[THROTTLE_NUMBERS], weir_error *error)
 {
     char text[128];
@@ -137,6 +130,6 @@ const struct micro_plan *texts_throttle(struct texts *texts, const int64_t numbe
     const size_t size = THROTTLE_NUMBERS * sizeof number[0];
     const struct micro_plan *known = look_up(texts, OF_THROTTLE, number, size, &hash);
     if (known != NULL) return known;
-    write_throttle(number, text, sizeof text);
+    throttle_write(&(struct writer){text, sizeof text, 0}, number);
     return add(texts, OF_THROTTLE, number, size, hash, text, error);
 }

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "plan/throttle.h"
 #include "redis/micro/micro.h"
 #include "share/hash.h"
 
@@ -21,8 +22,6 @@ void texts_close(struct texts *);
 
 /* What it means, until the next call; NULL with *error filled. */
 const struct micro_plan *texts_read(struct texts *, const char *text, size_t size, weir_error *error);
-
-enum { THROTTLE_NUMBERS = 3 }; /* max_burst, count, period in seconds */
 
 /* The same for CL.THROTTLE's numbers, which are in range. */
 const struct micro_plan *texts_throttle(struct texts *, const int64_t number[THROTTLE_NUMBERS], weir_error *error);

@@ -6,12 +6,12 @@
    Seconds are rounded up, so that who waits that long has waited long enough; redis-cell drops what is left of them
    below one ms, and forgets keys up to one ms early.
 
-   May touch: the key.  Promises: arguments mean what they mean to redis-cell, zeros and signs in front included.
-   Leaves to others: which limit that is (texts.c), deciding (micro). */
+   May touch: the key.  Promises: nothing is allocated.  Leaves to others: what the arguments say (plan/throttle.c),
+   which limit that is (texts.c), deciding (micro). */
+#include "plan/throttle.h"
 #include "redis/module/store.h"
 
-enum { KEY = 1, MAX_BURST, COUNT, PERIOD, QUANTITY, ARGUMENTS };
-enum { ANSWERS = 5, DIGITS_MAX = 19 };
+enum { ANSWERS = 5 };
 
 static const uint64_t SECOND_US = 1000000;
 
@@ -20,60 +20,29 @@ static uint64_t seconds_up(uint64_t us)
     return us / SECOND_US + (us % SECOND_US != 0);
 }
 
-static bool read_number(struct span text, int64_t *number)
+static bool read_numbers(const struct call *call, int64_t number[THROTTLE_ARGUMENTS])
 {
-    const bool sign = text.size != 0 && (text.bytes[0] == '-' || text.bytes[0] == '+');
-    const bool negative = sign && text.bytes[0] == '-';
-    size_t at = sign;
-    uint64_t value = 0;
-    while (text.size - at > DIGITS_MAX && text.bytes[at] == '0') at++;
-    if (at == text.size || text.size - at > DIGITS_MAX) return false;
-    for (; at < text.size; at++) {
-        const unsigned digit = (unsigned)(text.bytes[at] - '0');
-        if (digit > 9) return false;
-        value = value * 10 + digit;
-    }
-    if (value > INT64_MAX) return false;
-    *number = negative ? -(int64_t)value : (int64_t)value;
-    return true;
-}
-
-static bool check_range(const struct call *call, const int64_t number[ARGUMENTS])
-{
-    if (number[COUNT] <= 0 || number[PERIOD] <= 0)
-        return call_refuse(call, "ERR Zero rates are not supported: count and period are 1 or more; for example "
-                                 "CL.THROTTLE user 15 30 60");
-    if (number[MAX_BURST] < 0 || number[MAX_BURST] == INT64_MAX || number[QUANTITY] < 0)
-        return call_refuse(call, "ERR %s is 0 to 2^63 - 2; for example CL.THROTTLE user 15 30 60 1",
-                           number[QUANTITY] < 0 ? "quantity" : "max_burst");
-    return true;
-}
-
-static bool read_numbers(const struct call *call, int64_t number[ARGUMENTS])
-{
-    static const char *const name[] = {"", "key", "max_burst", "count", "period", "quantity"};
     char shown[CALL_SHOWN + 4];
-    if (call->count != QUANTITY && call->count != ARGUMENTS)
-        return call_refuse(call, "ERR Usage: CL.THROTTLE <key> <max_burst> <count per period> <period> [<quantity>]; "
-                                 "for example CL.THROTTLE user 15 30 60");
-    number[QUANTITY] = 1;
-    for (int i = MAX_BURST; i < call->count; i++) {
-        if (!read_number(call_text(call, i), &number[i]))
-            return call_refuse(call, "ERR Couldn't parse as integer: %s (%s; for example CL.THROTTLE user 15 30 60)",
-                               call_shown(call, i, shown), name[i]);
+    struct throttle_argument argument[THROTTLE_ARGUMENTS] = {{NULL, 0}};
+    struct throttle_problem problem;
+    for (int i = 0; i < call->count && i < THROTTLE_ARGUMENTS; i++) {
+        const struct span text = call_text(call, i);
+        argument[i] = (struct throttle_argument){text.bytes, text.size};
     }
-    return check_range(call, number);
+    if (throttle_read(argument, (unsigned)call->count, number, &problem)) return true;
+    return call_refuse(call, "ERR %s%s%s", problem.before,
+                       problem.argument != 0 ? call_shown(call, (int)problem.argument, shown) : "", problem.after);
 }
 
-static bool read_throttle(const struct call *call, struct question *question, int64_t number[ARGUMENTS])
+static bool read_throttle(const struct call *call, struct question *question, int64_t number[THROTTLE_ARGUMENTS])
 {
     weir_error error = {.code = WEIR_EINVAL};
     if (!read_numbers(call, number)) return false;
-    question->plan = texts_throttle(call->module->texts, &number[MAX_BURST], &error);
+    question->plan = texts_throttle(call->module->texts, &number[THROTTLE_MAX_BURST], &error);
     if (question->plan == NULL)
         return call_refuse(call, "ERR no limit can be made of these max_burst, count and period: %s", error.message);
     question->keys = 1;
-    question->key[0] = call->argument[KEY];
+    question->key[0] = call->argument[THROTTLE_KEY];
     return true;
 }
 
@@ -90,18 +59,18 @@ static void answer(const struct call *call, uint64_t limit, const struct micro_a
 
 void throttle_run(const struct call *call)
 {
-    int64_t number[ARGUMENTS] = {0};
+    int64_t number[THROTTLE_ARGUMENTS] = {0};
     struct question question;
     struct store store;
     struct micro_answer given;
     if (!read_throttle(call, &question, number)) return;
-    question.ask.cost[0] = (uint64_t)number[QUANTITY];
-    question.ask.peek = number[QUANTITY] == 0;
+    question.ask.cost[0] = (uint64_t)number[THROTTLE_QUANTITY];
+    question.ask.peek = number[THROTTLE_QUANTITY] == 0;
     question.ask.wait = 0;
     if (!store_open(&store, call, &question, question.ask.peek)) return;
     question.ask.now = clock_read(&call->module->clock, call->engine);
     micro_take(question.plan, &store.state, store.log, &question.ask, &given);
     if (given.changed && !question.ask.peek) store_write(&store, given.idle);
     else store_close(&store);
-    answer(call, (uint64_t)number[MAX_BURST] + 1, &given);
+    answer(call, (uint64_t)number[THROTTLE_MAX_BURST] + 1, &given);
 }

@@ -44,14 +44,14 @@
 local VERSION = '0.1.0' -- as in weir.h
 
 -- Out of reach while FUNCTION LOAD runs: the first call fetches them.
-local find, match, sub, gsub, format, rep, byte, upper, lower, gmatch
+local find, match, sub, gsub, format, rep, byte, upper, gmatch
 local fmod, floor, max, min, unpack, pcall, tonumber
 local call, try, pack, unpack_bytes, concat, type
 
 local function fetch()
     find, match, sub, gsub, format = string.find, string.match, string.sub, string.gsub, string.format
     rep, byte, gmatch = string.rep, string.byte, string.gmatch
-    upper, lower = string.upper, string.lower
+    upper = string.upper
     fmod, floor, max, min = math.fmod, math.floor, math.max, math.min
     call, try, pack, unpack_bytes = redis.call, redis.pcall, struct.pack, struct.unpack
     concat, type = table.concat, _G.type
@@ -129,35 +129,31 @@ local function muldiv_up(a, b, c)
     return min(result + (rest > 0 and 1 or 0), MOST)
 end
 
--- ---- the text of a limit: characters, words, exact numbers, mistakes ----------------------------------------------
+-- ---- the text of a limit ------------------------------------------------------------------------------------------
+--
+--     text   = limit { ";" limit }                       spaces around ";" and between options, nowhere else
+--     limit  = "none" | "unlimited" | rate { " " option }
+--     rate   = COUNT [ " " UNIT ] "/" [ COUNT ] PERIOD   PERIOD: ns us ms s min h d w year
+--     option = NAME [ "=" VALUE ]                        VALUE: a COUNT, a time (COUNT PERIOD), or a word
+--
+-- The module reads the same texts, see src/micro/plain.c; weir's clients write anything richer in this way.
 
 -- The plan of a text: a list of rules.
 local read_text
 do
 
--- What is being read, and where; `limit` is what was said of the limit that is being read.
-local text, at, limit
+local text, at, limit -- what is being read, and where; `limit` is what was said of the limit that is being read
 local logs, log_permits -- of the text so far
 
-local EXPECTED_RATE = 'expected a rate: a count, a slash and a period; for example 10/s'
-local EXPECTED_PERIOD = 'expected a period: s, min, h, d, w; for example 10/s'
-local RATE_TOO_FAST = 'this rate is over 10^12 a second, the most that weir can count; for example 1G/s'
-local BURST_NONE = 'burst is at least 1, or nothing could ever pass; for example burst=1'
-local TOO_MUCH = 'this rate and burst need numbers over 2^52 in an engine; write a rounder rate or a smaller burst, '
-    .. 'for example 100/s burst=200'
-local TOO_LONG = 'an engine keeps this limit for at most 35 years; write a shorter period or a smaller burst, for '
-    .. 'example 1000/d'
-local KEPT = 'gcra, hybrid, leaky, fixed-window, sliding-window or sliding-log'
-
-local NS = {
-    ns = 1, us = 1e3, ms = 1e6, s = 1e9, sec = 1e9, second = 1e9, m = 6e10, min = 6e10, minute = 6e10,
-    h = 3.6e12, hour = 3.6e12, d = 8.64e13, day = 8.64e13, w = 6.048e14, week = 6.048e14, year = 3.1536e16,
+local US = { -- and ns, of which a us has 1000
+    us = 1, ms = 1e3, s = 1e6, min = 6e7, h = 3.6e9, d = 8.64e10, w = 6.048e11, year = 3.1536e13,
 }
-local SUFFIX = {k = 1e3, K = 1e3, M = 1e6, G = 1e9, Ki = 2 ^ 10, Mi = 2 ^ 20, Gi = 2 ^ 30}
-local ALGORITHM = {
-    gcra = 'gcra', ['token-bucket'] = 'gcra', hybrid = 'hybrid', leaky = 'leaky', ['leaky-bucket'] = 'leaky',
-    ['fixed-window'] = 'fixed-window', ['sliding-window'] = 'sliding-window', ['sliding-log'] = 'sliding-log',
-    timeline = 'timeline', bursty = 'bursty', warmup = 'warmup', cycle = 'cycle',
+local NO_UNITS = ' bits kbits mbits gbits bps kbps mbps gbps secs seconds mins minutes hours days weeks years '
+    .. 'strictness ' -- words of richer texts
+local OPTIONS_OF = {
+    gcra = ' burst debt start ', hybrid = ' burst catchup debt start ', leaky = ' burst nodelay delay ',
+    ['fixed-window'] = ' block align count-refused ', ['sliding-window'] = ' debt ',
+    ['sliding-log'] = ' gap edge count-refused ',
 }
 
 local function mistake(column, words)
@@ -165,440 +161,170 @@ local function mistake(column, words)
 end
 
 local function skip_spaces()
-    at = match(text, '^[ \t\n\r]*()', at)
+    at = match(text, '^ *()', at)
 end
 
-local function next_is(pattern)
-    return find(text, '^' .. pattern, at) ~= nil
+local function is_end()
+    return find(text, '^;', at) or at > #text
 end
 
-local function skip(character)
-    if sub(text, at, at) ~= character then return false end
-    at = at + 1
-    return true
+local function digits(pattern, expected)
+    local found, behind = match(text, '^(' .. pattern .. ')()', at)
+    local number = found and tonumber((gsub(found, '%.', '')))
+    if not number or find(found, '^0%d') or number > MOST then
+        mistake(at, expected .. ', in digits up to 2^52; for example 100/s burst=200')
+    end
+    at = behind
+    return number, found
 end
 
-local function ends_here()
-    return at > #text or next_is('[;, \t\n\r]')
+local function count()
+    return digits('%d+', 'expected a whole number')
 end
 
-local function word()
+-- In us, or in thousandths of one.
+local function period(number, from)
+    local unit, behind = match(text, '^(%l+)()', at)
+    local fine = unit == 'ns'
+    if not (fine or US[unit or '']) or (not fine and number * US[unit] > MOST) then
+        mistake(from, 'expected a period up to 2^52 us: ns, us, ms, s, min, h, d, w or year; for example 5/15min')
+    end
+    at = behind
+    if not fine then return number * US[unit], 1 end
+    if fmod(number, 1000) == 0 then return number / 1000, 1 end
+    return number, 1000
+end
+
+local function time()
     local from = at
-    at = match(text, '^%a[%a-]*()', at) or at
-    return sub(text, from, at - 1)
+    return period(count(), from)
 end
 
-local function period_of(name)
-    return NS[name] or (#name > 3 and sub(name, -1) == 's' and NS[sub(name, 1, -2)]) or nil
+local function amount()
+    local from, number = at, count()
+    if not find(text, '^%l', at) then return number end
+    return period(number, from)
 end
 
-local function unknown_word(column, name)
-    mistake(column, 'unknown word "' .. sub(name, 1, 40)
-        .. '"; expected a slash and a period, or an option; for example 10/s burst=20')
+local function decimal()
+    local number, found = digits('%d+%.?%d*', 'expected a number')
+    local places = match(found, '%.(.*)')
+    if places == '' then mistake(at, 'expected digits behind the point; for example catchup=1.1') end
+    return number, 10 ^ #(places or '')
 end
 
-local function too_long(column, expected)
-    mistake(column, 'a number this long is more than 53 bits hold; ' .. expected)
+local function holds(words, word)
+    return find(words, ' ' .. word .. ' ', 1, true)
 end
 
--- a * b / c in lowest terms; a mistake where that is more than a double holds exactly.
-local function scaled(column, a, b, c, expected)
-    local common = gcd(a, c)
-    a, c = a / common, c / common
-    common = gcd(b, c)
-    b, c = b / common, c / common
-    local product = a * b
-    if product >= 2 ^ 64 or (product > EXACT and fmod(product, max(a, b)) ~= 0) then too_long(column, expected) end
-    return product, c
-end
-
--- A process multiplies the digits that were written, in 64 bits; only tens are cancelled before.
-local function check_digits(column, top, bottom, factor, expected)
-    local power = 1
-    while fmod(power, bottom) ~= 0 do power = power * 10 end
-    local digits = top * (power / bottom)
-    while power > 1 and fmod(factor, 10) == 0 do power, factor = power / 10, factor / 10 end
-    if digits * factor >= 2 ^ 64 then too_long(column, expected) end
-end
-
--- "500_000", "1.5": a fraction in lowest terms.
-local function number(expected)
-    local from = at
-    local whole, behind = match(text, '^(%d[%d_]*)()', at)
-    if not whole then mistake(at, expected) end
-    local places, behind_places = match(text, '^%.(%d+)()', behind)
-    at = behind_places or behind
-    places = places or ''
-    whole = gsub(whole, '_', '')
-    local digits = gsub(whole .. gsub(places, '0+$', ''), '^0+(%d)', '%1')
-    local value = tonumber(digits)
-    if #places > 18 or tonumber(whole .. places) >= 2 ^ 64 or format('%.0f', value) ~= digits then
-        too_long(from, expected)
-    end
-    local power = 10 ^ #gsub(places, '0+$', '')
-    return scaled(from, value, 1, power, expected)
-end
-
--- A time in microseconds, as a fraction: whole nanoseconds.
-local function time_of(column, top, bottom, ns, expected)
-    check_digits(column, top, bottom, ns, expected)
-    local us, parts = scaled(column, top, ns, bottom * 1000, expected)
-    if us / parts * 1000 >= 2 ^ 64 then too_long(column, expected) end
-    if fmod(1000, parts) ~= 0 then mistake(column, expected) end
-    return us, parts
-end
-
--- ---- its rate ----
-
-local function read_period()
-    local top, bottom = 1, 1
-    skip_spaces()
-    if next_is('%d') then top, bottom = number(EXPECTED_PERIOD) end
-    skip_spaces()
-    local from, name = at, word()
-    local ns = period_of(name)
-    if name == 'M' then mistake(from, 'M is a million; a minute is min; for example 10/min') end
-    if name == 'month' or name == 'months' or name == 'mo' then
-        mistake(from, 'a month has 28 to 31 days; write it as days: 5/30d')
-    end
-    if not ns then mistake(from, EXPECTED_PERIOD) end
-    limit.us, limit.us_parts = time_of(from, top, bottom, ns,
-        'a period is a whole number of ns, up to 584 years; for example 10/s')
-    if limit.us == 0 then mistake(from, 'a period is longer than 0; for example 10/s') end
-end
-
-local OPTION -- a row for each: below
-
-local function check_unit(column, name)
-    if name == 'concurrent' then
-        mistake(column, 'limits on how many run at once are kept for later; write a rate; for example 5/s')
-    elseif period_of(name) or name == 'r' then
-        mistake(column, 'expected a unit or a slash; "' .. name .. '" is a period: write 10/s, or 10 requests/s')
-    elseif #name > 23 then
-        mistake(column, 'a unit has at most 23 letters; for example 10 tokens/s')
+local function one_of(words)
+    return function()
+        local word, behind = match(text, '^([%l-]+)()', at)
+        if not word or not holds(words, word) then mistake(at, 'expected one of' .. sub(words, 1, -2)) end
+        at = behind
+        return word
     end
 end
 
--- Words for bits or bytes that weir does not have, in whatever case.
-local DATA = {
-    kb = true, mb = true, gb = true, tb = true, kib = true, mib = true, gib = true, tib = true, bit = true, bits = true,
-    kbit = true, mbit = true, gbit = true, kbits = true, mbits = true, gbits = true, bps = true, kbps = true,
-    mbps = true, gbps = true,
+-- What reads its value, and the algorithm that it brings where none is said.
+local OPTIONS = {
+    burst = {amount}, catchup = {decimal, 'hybrid'}, debt = {count}, start = {one_of(' full empty ')},
+    algorithm = {one_of(' gcra hybrid leaky fixed-window sliding-window sliding-log ')},
+    nodelay = {nil, 'leaky'}, delay = {count, 'leaky'}, gap = {time, 'sliding-log'}, block = {time, 'fixed-window'},
+    align = {one_of(' clock first '), 'fixed-window'}, edge = {one_of(' open closed '), 'sliding-log'},
+    ['count-refused'] = {nil, 'sliding-log'},
 }
-
--- One word between the count and its period: "k", "kB", "tokens".
-local function read_between(between, column, name)
-    local short = sub(name, 1, -2)
-    local factor = SUFFIX[name]
-    local bytes = not factor and sub(name, -1) == 'B'
-    factor = factor or (bytes and SUFFIX[short])
-    if not factor and DATA[lower(name)] then
-        mistake(column, 'bits or bytes? write 10MB/s or 10KiB/s for bytes, 1250kB/s for ten megabits')
-    end
-    if between.unit or (between.suffix and factor) then unknown_word(column, name) end
-    if not factor or between.suffix then
-        between.unit = column
-        return check_unit(column, name)
-    end
-    check_digits(column, limit.count, limit.parts, factor, EXPECTED_RATE)
-    limit.count, limit.parts = scaled(column, limit.count, factor, limit.parts, EXPECTED_RATE)
-    between.suffix, between.unit = true, bytes and column
-end
-
--- The words up to the slash, to "per" or to the options.
-local function read_words()
-    local between = {}
-    while true do
-        local before = at
-        skip_spaces()
-        local column, name = at, word()
-        between.per = name == 'per'
-        if between.per then return between end
-        if name == '' or next_is('=') or OPTION[name] then
-            at = before
-            return between
-        end
-        read_between(between, column, name)
-    end
-end
-
--- nginx's own spelling brings nginx's meaning: it counts whole thousandths of a permit a second.
-local function read_nginx()
-    at = at + 2
-    local from, name = at, word()
-    if name ~= 's' and name ~= 'm' then
-        mistake(from, "r/ is nginx's spelling and knows r/s and r/m only; for example 10r/s")
-    end
-    limit.us, limit.us_parts = 1e6, 1
-    limit.algorithm, limit.brought, limit.nginx = 'leaky', 'leaky', true
-    if limit.parts ~= 1 then
-        mistake(limit.value.rate, "nginx's rates are whole; for example 30r/m, one every 2 s")
-    end
-    if name == 's' then return end
-    check_digits(limit.value.rate, limit.count, 1, 1000, EXPECTED_RATE)
-    limit.count, limit.parts = scaled(from, muldiv(limit.count, 50, 3), 1, 1000, EXPECTED_RATE) -- * 1000 / 60
-end
-
--- After a comma: a number without a period is a ratio, anything else the next limit.
-local function comma_is_ratio()
-    local rest = match(text, '^,[ \t\n\r]*(%d[^;,]*)', at)
-    return rest and not find(rest, '/', 1, true) and not find(rest, 'per ', 1, true)
-end
-
--- 1,500: at a comma between digits that come by three.
-local function groups_digits()
-    local behind = at
-    while sub(text, behind, behind) == ',' do
-        local after = match(text, '^,%d%d%d()', behind)
-        if not after or find(text, '^%d', after) then return false end
-        behind = after
-    end
-    return behind ~= at and sub(text, behind, behind) ~= '.'
-end
-
--- 12000,restart: a mistake of its own.
-local VERBS_OF_OTHERS = {configure = true, start = true, restart = true, stop = true}
-local function verb_follows()
-    return VERBS_OF_OTHERS[match(text, '^,[ \t\n\r]*(%a+)', at)]
-end
-
--- A number alone says nothing of a period.
-local function check_bare()
-    if limit.bare and not limit.column.catchup and not verb_follows() then
-        mistake(limit.value.rate, 'expected a slash and a period; for example 10/s')
-    end
-end
-
--- 12000 or 12000,1.1: nosqlbench's spelling, a second.
-local function read_bare()
-    if groups_digits() then
-        mistake(at, 'a number has no commas; write 1500/s for 1,500/s, or for two limits a ";" between them')
-    end
-    limit.bare = not comma_is_ratio()
-    limit.us, limit.us_parts = 1e6, 1
-    limit.algorithm, limit.brought = 'hybrid', 'hybrid'
-    if not comma_is_ratio() then return end
-    at = at + 1
-    skip_spaces()
-    local from = at
-    limit.value.catchup, limit.column.catchup = at, at
-    limit.factor, limit.factor_parts = number('catchup is 1 or more; for example 12000,1.1')
-    if limit.factor == 0 then mistake(from, 'catchup is 1 or more; for example 12000,1.1') end
-end
+local BRINGS = {'catchup', 'nodelay', 'delay', 'gap', 'block', 'align', 'edge', 'count-refused'} -- the first one does
 
 local function read_rate()
-    local from = at
-    limit.value.rate = from
-    limit.count, limit.parts = number(EXPECTED_RATE)
-    if limit.count == 0 then mistake(from, 'a rate is above 0; to stop everything write none') end
-    if next_is('r/') then return read_nginx() end
-    local between = read_words()
-    if between.per then return read_period() end
-    local before = at
-    skip_spaces()
-    if skip('/') then return read_period() end
-    at = before
-    if not between.unit then return read_bare() end
-    at = between.unit
-    unknown_word(between.unit, word())
-end
-
--- ---- its options ----
-
--- "20", "20k" or "2s": a count, or a time in microseconds.
-local function amount(expected)
-    local from = at
-    local top, bottom = number(expected)
-    local name = word()
-    local factor, ns = name == '' and 1 or SUFFIX[name], period_of(name)
-    if not (factor or ns) or not ends_here() then mistake(from, expected) end
-    if not factor then
-        return 'time', time_of(from, top, bottom, ns, expected)
+    limit.column.rate = at
+    limit.count = count()
+    if limit.count == 0 then mistake(limit.column.rate, 'a rate is above 0; to stop everything write none') end
+    local unit, behind = match(text, '^ (%l[%l-]+s)()/', at)
+    if unit and #unit <= 23 and not holds(NO_UNITS, unit) then at = behind end
+    if sub(text, at, at) ~= '/' then
+        mistake(at, 'expected "/" and a period behind a plain count, or a unit and those; for example 100000 '
+            .. 'tokens/min (weir explain writes any limit so)')
     end
-    check_digits(from, top, bottom, factor, expected)
-    local value, parts = scaled(from, top, factor, bottom, expected)
-    if parts ~= 1 then mistake(from, expected) end
-    return 'count', value, 1
+    at = at + 1
+    limit.us, limit.parts = period(find(text, '^%d', at) and count() or 1, at)
+    if limit.us == 0 then mistake(at, 'a period is longer than 0; for example 10/s') end
 end
-
-local function amount_into(name, wanted, expected)
-    return function()
-        local from = at
-        local kind, value, parts = amount(expected)
-        if wanted and kind ~= wanted then mistake(from, expected) end
-        limit[name], limit[name .. '_parts'], limit[name .. '_kind'] = value, parts, kind
-    end
-end
-
-local function factor_into(expected, least)
-    return function()
-        local from = at
-        limit.factor, limit.factor_parts = number(expected)
-        if not ends_here() then mistake(from, expected) end
-        if limit.factor == 0 then mistake(from, least) end
-    end
-end
-
-local function word_into(name, first, second)
-    return function()
-        local from, chosen = at, word()
-        if chosen ~= first and chosen ~= second then
-            mistake(from, format('expected %s=%s or %s=%s', name, first, name, second))
-        end
-        limit[name] = chosen
-    end
-end
-
-local function read_strictness()
-    local from = at
-    local top, bottom = number('expected a number from 0 to 1; for example strictness=0.5')
-    if not ends_here() then mistake(from, 'expected a number from 0 to 1; for example strictness=0.5') end
-    if top > bottom then
-        mistake(from, 'strictness is 0 to 1; to run faster while behind write catchup=1.1')
-    end
-end
-
-local function read_algorithm()
-    local from, name = at, word()
-    local more = match(text, '^_[_%a]*', at) or '' -- leaky_bucket
-    at, name = at + #more, name .. more
-    limit.algorithm = ALGORITHM[name]
-    if name == 'simrate' then
-        mistake(from, "simrate was nosqlbench's present limiter, kept for comparison only; write algorithm=hybrid")
-    end
-    if not limit.algorithm then
-        mistake(from, 'unknown algorithm "' .. sub(name, 1, 40) .. '"; expected gcra, hybrid, timeline, bursty, '
-            .. 'warmup, leaky, cycle, fixed-window, sliding-window or sliding-log')
-    end
-end
-
-local function read_hold()
-    mistake(at, 'hold= belongs to limits on how many run at once, which are kept for later')
-end
-
--- Its name, the algorithm that it brings, those that know it, and who reads its value: the order is that of
--- src/plan/option.c, so that both choose the same algorithm and name the same mistake first.
-local OPTIONS = {
-    {'burst', nil, 'gcra, hybrid, bursty, leaky',
-        amount_into('burst', nil, 'expected a count or a time; for example burst=20 or burst=2s')},
-    {'cold', 'warmup', 'warmup', factor_into('expected a number from 1; for example cold=3',
-        'cold is 1 or more: how much slower a cold start is; for example cold=3')},
-    {'catchup', 'hybrid', 'hybrid, timeline',
-        factor_into('expected a number from 1; for example catchup=1.1',
-            'catchup is 1 or more: how much faster to run while behind; for example 1.1')},
-    {'strictness', 'timeline', 'timeline', read_strictness},
-    {'algorithm', nil, nil, read_algorithm},
-    {'nodelay', 'leaky', 'leaky'},
-    {'delay', 'leaky', 'leaky', amount_into('delay', 'count', 'expected a count; for example delay=5')},
-    {'debt', nil, 'gcra, hybrid, bursty, cycle, sliding-window',
-        amount_into('debt', 'count', 'expected a count; for example debt=1000')},
-    {'warmup', 'warmup', 'warmup', amount_into('time', 'time', 'expected a time; for example warmup=10s')},
-    {'gap', 'sliding-log', 'sliding-log', amount_into('time', 'time', 'expected a time; for example gap=100ms')},
-    {'block', 'fixed-window', 'fixed-window', amount_into('time', 'time', 'expected a time; for example block=1min')},
-    {'pay', 'bursty', 'bursty, warmup', word_into('pay', 'self', 'next')},
-    {'align', 'fixed-window', 'cycle, fixed-window', word_into('align', 'clock', 'first')},
-    {'edge', 'sliding-log', 'sliding-log', word_into('edge', 'open', 'closed')},
-    {'start', nil, 'gcra, hybrid, bursty, warmup', word_into('start', 'full', 'empty')},
-    {'count-refused', 'sliding-log', 'fixed-window, sliding-log'},
-    {'shadow'},
-    {'hold', nil, nil, read_hold},
-}
-OPTION = {}
-for i = 1, #OPTIONS do OPTION[OPTIONS[i][1]] = OPTIONS[i] end
 
 local function read_option()
-    local from, name = at, word()
-    if name == '' then
-        mistake(from, 'expected an option or ";" ; two limits are joined by ";": 10/s; 1000/h')
-    end
-    local row = OPTION[name]
-    if not row then unknown_word(from, name) end
+    local from, name, behind = at, match(text, '^(%l[%l-]*)()', at)
+    local option = OPTIONS[name or '']
+    if not option then mistake(from, 'expected an option of an engine, or ";"; for example 10/s burst=20; 1000/h') end
     if limit.column[name] then mistake(from, name .. ' is said twice') end
-    limit.column[name], limit.value[name] = from, from
-    if row[4] then
-        if not skip('=') then mistake(at, 'expected "=" and a value behind ' .. name) end
-        limit.value[name] = at
-        row[4]()
-    end
-    if not ends_here() then mistake(at, 'expected a space, ";" or the end') end
+    at, limit.column[name], limit[name] = behind, from, true
+    if not option[1] then return end
+    if sub(text, at, at) ~= '=' then mistake(at, 'expected "=" and a value behind ' .. name) end
+    at = at + 1
+    limit[name], limit[name .. '_parts'] = option[1]()
 end
 
--- The algorithm that the options bring when none was said, and whether all options belong to it.
 local function choose_algorithm()
-    local said = limit.column
-    for _, row in ipairs(OPTIONS) do
-        if not limit.algorithm and said[row[1]] and row[2] then
-            limit.algorithm, limit.value.algorithm = row[2], said[row[1]]
-        end
+    for i = 1, #BRINGS do
+        limit.algorithm = limit.algorithm or (limit[BRINGS[i]] and OPTIONS[BRINGS[i]][2])
     end
     limit.algorithm = limit.algorithm or 'gcra'
-    if limit.brought and limit.algorithm ~= limit.brought then
-        mistake(limit.value.algorithm, 'this spelling of the rate is that of ' .. limit.brought
-            .. '; for another algorithm write it as 10/s')
-    end
-    for _, row in ipairs(OPTIONS) do
-        if said[row[1]] and row[3] and not find(row[3] .. ',', limit.algorithm .. ',', 1, true) then
-            mistake(said[row[1]], format('%s does not belong to algorithm=%s; it goes with %s', row[1],
-                limit.algorithm, row[3]))
+    for name, column in pairs(limit.column) do
+        local known = OPTIONS_OF[limit.algorithm]
+        if name ~= 'rate' and name ~= 'algorithm' and not holds(known, name) then
+            mistake(column, name .. ' does not belong to algorithm=' .. limit.algorithm .. ', which has' .. known)
         end
     end
 end
 
--- nginx's burst does not count the request that is being answered.
-local function count_nginx_burst()
-    if not limit.nginx or limit.burst_kind == 'time' then return end
-    limit.burst, limit.burst_kind = (limit.burst or 0) + 1, 'count'
-end
+-- ---- from what was said to the numbers of a rule ----
 
--- ---- from what was said to the numbers of a rule ------------------------------------------------------------------
-
-local function at_value(option)
-    local said = option == 'rate' or limit.column[option]
-    return limit.value[said and option or 'algorithm']
-end
+local TOO_MUCH = 'this rate and burst need numbers over 2^52 in an engine; write a rounder rate or a smaller burst, '
+    .. 'for example 100/s burst=200'
+local TOO_LONG = 'an engine keeps this limit for at most 35 years; write a shorter period or a smaller burst, for '
+    .. 'example 1000/d'
 
 local function refuse(option, words)
-    mistake(at_value(option), words)
+    mistake(limit.column[option] or limit.column.rate, words)
 end
 
--- `per` permits in us * parts microseconds, in lowest terms; their product may be more than a double holds.
-local function reduced_rate()
-    local common, common_parts = gcd(limit.count, limit.us), gcd(limit.us_parts, limit.parts)
-    local per = limit.count / common * (limit.us_parts / common_parts)
-    local us, parts = limit.us / common, limit.parts / common_parts
-    if per > 1e6 * (us * parts) then refuse('rate', RATE_TOO_FAST) end
-    return per, us, parts
+-- `per` permits in `permit` us, in lowest terms.
+local function ratio_of()
+    local common = gcd(limit.count, limit.us)
+    local per, permit = limit.count / common, limit.us / common
+    common = gcd(limit.parts, permit)
+    per, permit = per * (limit.parts / common), permit / common
+    if per > 1e6 * permit then
+        refuse('rate', 'this rate is over 10^12 a second, the most that weir can count; for example 1000000000/s')
+    end
+    return per, permit
 end
 
--- `per` permits in `permit` microseconds.
+-- The same, small enough for a line.
 local function rate_of()
-    local per, us, parts = reduced_rate()
-    local permit = us * parts
-    if permit > MOST or per / gcd(per, 1000) > MOST / 1000 then refuse('rate', TOO_MUCH) end
+    local per, permit = ratio_of()
+    if per / gcd(per, 1000) > MOST / 1000 then refuse('rate', TOO_MUCH) end
     return per, permit
 end
 
 local function default_burst()
-    if limit.burst then return end
-    limit.burst = min(max(divide(limit.count, limit.parts), 1), 2 ^ 32)
-    limit.burst_kind, limit.burst_parts = 'count', 1
+    limit.burst = limit.burst or min(limit.count, 2 ^ 32)
 end
 
 -- Ticks of the burst; what is a part of one lets nothing more pass at a whole us.
 local function top_of(rule)
-    if limit.burst_kind ~= 'time' then return times(limit.burst, rule.permit) end
+    if not limit.burst_parts then return times(limit.burst, rule.permit) end
     if limit.burst / limit.burst_parts * rule.per >= EXACT then return MOST end
-    return muldiv(limit.burst, rule.per, limit.burst_parts)
+    return (muldiv(limit.burst, rule.per, limit.burst_parts))
 end
 
-local function debt_of(rule, permit)
+local function debt_of(rule)
     local most_debt = MOST - rule.top
     if not limit.debt then return most_debt end
-    if times(limit.debt, permit) > most_debt then
+    if times(limit.debt, rule.permit) > most_debt then
         refuse('debt', 'burst and debt together are over 2^52 ticks of an engine; write a smaller debt, for example '
             .. 'debt=1000')
     end
-    return limit.debt * permit
+    return limit.debt * rule.permit
 end
 
 -- The ratio ratio / parts is 1 but for hybrid.
@@ -606,13 +332,17 @@ local function compile_line(rule, per, permit, ratio, parts)
     rule.per, rule.permit, rule.per_fast = times(per, parts), times(permit, parts), times(per, ratio)
     rule.top = top_of(rule)
     if max(rule.permit, rule.per_fast, rule.top) >= MOST then refuse('rate', TOO_MUCH) end
-    if rule.top < rule.permit then refuse('burst', BURST_NONE) end
+    if rule.top < rule.permit then
+        refuse('burst', 'burst is at least 1, or nothing could ever pass; for example burst=1')
+    end
     rule.burst = divide(rule.top, rule.permit)
     rule.fits = min(rule.burst, BURST_MOST)
-    rule.debt = debt_of(rule, rule.permit)
+    rule.debt = debt_of(rule)
 end
 
-local function compile_gcra(rule)
+local COMPILE = {}
+
+function COMPILE.gcra(rule)
     if limit.start == 'empty' then
         refuse('start', 'start=empty is not kept in an engine, where a key without anything used has no state; leave '
             .. 'it out')
@@ -625,17 +355,9 @@ end
 -- Two operations, and 10 ms at least; where they last less than 200 ms, what is lost is made up for.
 local function default_pool(per, permit)
     if limit.burst then return end
-    if not limit.factor and 2 * permit < 200000 * per then limit.factor, limit.factor_parts = 11, 10 end
+    if not limit.catchup and 2 * permit < 200000 * per then limit.catchup, limit.catchup_parts = 11, 10 end
     local fast = 2 * permit <= 10000 * per
-    limit.burst, limit.burst_parts, limit.burst_kind = fast and 10000 or 2, 1, fast and 'time' or 'count'
-end
-
-local function check_catchup(ratio, parts)
-    if ratio < parts then
-        refuse('catchup', 'catchup is 1 or more: how much faster to run while behind; for example 1.1')
-    elseif ratio - 1000 * parts >= parts / 2 ^ 32 then
-        refuse('catchup', 'catchup is at most 1000; for example catchup=1.1')
-    end
+    limit.burst, limit.burst_parts = fast and 10000 or 2, fast and 1 or nil
 end
 
 -- In a process a permit of this line is 2^n ticks, each of half a nanosecond to a whole one, and 2^60 is the end.
@@ -649,53 +371,38 @@ local function check_pool(rule, per, permit)
     if rule.top > HYBRID_MOST then refuse('burst', TOO_MUCH) end
 end
 
-local function compile_hybrid(rule)
+function COMPILE.hybrid(rule)
     local per, permit = rate_of()
     default_pool(per, permit)
-    local ratio, parts = limit.factor or 1, limit.factor_parts or 1
-    compile_line(rule, per, permit, ratio, parts)
-    check_catchup(ratio, parts)
+    local ratio, parts = limit.catchup or 1, limit.catchup_parts or 1
+    if ratio < parts or ratio - 1000 * parts >= parts / 2 ^ 32 then
+        refuse('catchup', 'catchup is 1 to 1000: how much faster to run while behind; for example catchup=1.1')
+    end
+    local common = gcd(ratio, parts)
+    compile_line(rule, per, permit, ratio / common, parts / common)
     check_pool(rule, per, permit)
     rule.starts_full = limit.start == 'full'
     rule.burst = divide(MOST, rule.permit)
 end
 
-local function check_leaky()
-    if limit.burst_kind == 'time' then
-        refuse('burst', 'leaky counts its burst in permits; for example burst=20')
-    elseif limit.burst == 0 then
-        refuse('burst', BURST_NONE)
-    elseif times(limit.burst, 1000) >= MOST then
-        refuse('burst', TOO_LONG)
-    elseif limit.delay and limit.column.nodelay then
-        refuse('nodelay', 'nodelay delays nothing; write it, or delay=8, but not both')
-    elseif limit.delay == 0 then
-        refuse('delay', 'delay is at least 1; to delay all that is above the rate leave it out; for example delay=8')
-    end
-end
-
--- second / third thousandths leak in a millisecond, in lowest terms.  They may fit where per and permit do not.  In a
--- process the period is in ns, and 2^64 is the end.
-local function leak_of(rule)
-    local per, us, parts = reduced_rate()
-    local of_us = gcd(1e6, us)
-    local of_parts = gcd(1e6 / of_us, parts)
-    rule.second, rule.third = times(per, 1e6 / (of_us * of_parts)), us / of_us * (parts / of_parts)
-    if rule.second >= MOST or rule.third > MOST then refuse('rate', TOO_MUCH) end
-    if rule.third * (of_us * of_parts * 1000 / gcd(per, 1000)) >= 2 ^ 64 then refuse('rate', TOO_MUCH) end
-end
-
--- Up to `calm` starts at once.
-local function compile_leaky(rule)
+-- second / third thousandths leak in a millisecond, in lowest terms; up to `calm` starts at once.
+function COMPILE.leaky(rule)
     default_burst()
-    leak_of(rule)
-    check_leaky()
+    local per, permit = ratio_of()
+    local common = gcd(1e6, permit)
+    rule.second, rule.third = times(per, 1e6 / common), permit / common
+    if rule.second >= MOST then refuse('rate', TOO_MUCH) end
+    if limit.burst_parts or limit.burst == 0 then
+        refuse('burst', 'leaky counts its burst in permits, at least 1; for example burst=20')
+    elseif limit.delay and (limit.nodelay or limit.delay == 0) then
+        refuse('delay', 'delay is at least 1 and not with nodelay; to delay all that is above the rate leave both out')
+    end
     local highest = muldiv(divide(PERIOD_MOST, 1000), rule.second, rule.third)
     rule.burst, rule.top = limit.burst, times(limit.burst, 1000)
     rule.permit, rule.fits = 1000, min(rule.burst, BURST_MOST)
-    if rule.top >= highest then refuse('burst', TOO_LONG) end
+    if rule.top >= min(highest, MOST) then refuse('burst', TOO_LONG) end
     rule.debt = highest - rule.top
-    rule.calm = limit.column.nodelay and rule.top or min(times((limit.delay or 0) + 1, 1000), rule.top)
+    rule.calm = limit.nodelay and rule.top or min(times((limit.delay or 0) + 1, 1000), rule.top)
 end
 
 -- Rounded up where that changes no answer at a whole us: an end is passed at the next one.
@@ -705,41 +412,33 @@ local function us_up(option, us, parts)
     return whole
 end
 
-local function check_whole_us()
-    if limit.us_parts == 1 then return end
-    refuse('rate', "an engine's clock counts whole microseconds, and so do windows in it; write a period of whole us, "
-        .. 'for example 10/ms')
-end
-
 local function compile_window(rule)
-    if limit.parts ~= 1 then
-        refuse('rate', 'a window holds whole permits; write 1/2s for half a permit a second')
-    end
     if limit.count >= MOST then refuse('rate', TOO_MUCH) end
-    rule.burst, rule.period = limit.count, us_up('rate', limit.us, limit.us_parts)
-    rule.counts_refused = limit.column['count-refused'] ~= nil
+    rule.burst, rule.period = limit.count, us_up('rate', limit.us, limit.parts)
+    rule.aligned = limit.align == 'clock'
+    rule.counts_refused = limit['count-refused'] or limit.block ~= nil
+    if limit.parts ~= 1 and (rule.aligned or rule.kind == SLIDING) then
+        refuse('rate', "an engine's clock counts whole microseconds, and so do windows in it; write a period of whole "
+            .. 'us, for example 10/ms')
+    end
 end
 
-local function compile_fixed(rule)
-    rule.aligned = limit.align == 'clock'
-    if rule.aligned then check_whole_us() end
+COMPILE['fixed-window'] = function(rule)
     compile_window(rule)
-    if limit.time == 0 then
+    if limit.block == 0 then
         refuse('block', 'block is above 0; to block nobody leave it out; for example block=1min')
     end
-    rule.block = limit.time and us_up('block', limit.time, limit.time_parts) or 0
-    if limit.time then rule.counts_refused = true end
+    rule.block = limit.block and us_up('block', limit.block, limit.block_parts) or 0
 end
 
-local function compile_sliding(rule)
-    check_whole_us()
+COMPILE['sliding-window'] = function(rule)
     compile_window(rule)
     rule.debt = limit.debt or MOST - rule.burst
     if rule.debt > MOST - rule.burst then refuse('debt', TOO_MUCH) end
 end
 
 -- edge=closed: an entry counts for one ns more.
-local function compile_log(rule)
+COMPILE['sliding-log'] = function(rule)
     compile_window(rule)
     logs, log_permits = logs + 1, log_permits + rule.burst
     if log_permits > LOG_MOST then
@@ -747,55 +446,34 @@ local function compile_log(rule)
             .. 'limits of a text; shorten the period, for example 1000/s for 60000/min, or write '
             .. 'algorithm=sliding-window')
     end
-    rule.gap = limit.time and us_up('gap', limit.time, limit.time_parts) or 0
+    rule.gap = limit.gap and us_up('gap', limit.gap, limit.gap_parts) or 0
     rule.closed = limit.edge == 'closed'
-    if rule.closed and limit.us_parts == 1 then rule.period = us_up('rate', limit.us + 1, 1) end
-end
-
-local COMPILE = {
-    gcra = compile_gcra, hybrid = compile_hybrid, leaky = compile_leaky, ['fixed-window'] = compile_fixed,
-    ['sliding-window'] = compile_sliding, ['sliding-log'] = compile_log,
-}
-
-local function compile()
-    local rule = {kind = KIND[limit.algorithm]}
-    if not COMPILE[limit.algorithm] then
-        mistake(at_value('algorithm'), format('algorithm=%s is not kept in an engine; write %s', limit.algorithm, KEPT))
-    end
-    if limit.column.shadow then
-        refuse('shadow', 'shadow is known, but not built yet here; in weir.yaml it is shadow: true, beside the limit')
-    end
-    COMPILE[limit.algorithm](rule)
-    return rule
+    if rule.closed and limit.parts == 1 then rule.period = us_up('rate', limit.us + 1, 1) end
 end
 
 -- "unlimited" and "none" have no rate.
-local function read_word_limit()
-    local from, name = at, word()
-    if name ~= 'unlimited' and name ~= 'none' then
-        at = from
-        return nil
-    end
-    skip_spaces()
-    if at <= #text and not next_is('[;,]') then mistake(at, 'expected ";" or the end') end
-    return {kind = KIND[name], burst = name == 'none' and 0 or MOST}
-end
-
 local function read_limit()
     skip_spaces()
-    limit = {column = {}, value = {algorithm = at}}
-    local rule = read_word_limit()
-    if rule then return rule end
-    read_rate()
-    skip_spaces()
-    while at <= #text and not next_is('[;,]') do
-        read_option()
+    limit = {column = {}}
+    local open, behind = match(text, '^(%l+)()', at)
+    if open == 'unlimited' or open == 'none' then
+        at = behind
         skip_spaces()
+        if not is_end() then mistake(at, 'expected ";" or the end') end
+        return {kind = KIND[open], burst = open == 'none' and 0 or MOST}
+    end
+    read_rate()
+    while true do
+        local from = at
+        skip_spaces()
+        if is_end() then break end
+        if at == from then mistake(at, 'expected a space, ";" or the end') end
+        read_option()
     end
     choose_algorithm()
-    count_nginx_burst()
-    check_bare()
-    return compile()
+    local rule = {kind = KIND[limit.algorithm]}
+    COMPILE[limit.algorithm](rule)
+    return rule
 end
 
 function read_text(limits)
@@ -804,10 +482,9 @@ function read_text(limits)
     repeat
         if #plan == LIMITS_MOST then mistake(at, 'a text holds at most 8 limits') end
         plan[#plan + 1] = read_limit()
-        if comma_is_ratio() then
-            mistake(at + 1, 'a ratio goes behind a bare number, as in 10,1.1; a limit has a period: 10/s')
-        end
-    until not skip(';') and not skip(',')
+        local more = sub(text, at, at) == ';'
+        if more then at = at + 1 end
+    until not more
     for i = 1, #plan do
         if plan[i].kind == LOG then plan[i].debt = floor(LOG_REACH / logs) end
     end
