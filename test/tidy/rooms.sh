@@ -6,19 +6,24 @@ table=$(dirname "$(realpath "$0")")/rooms.txt
 cd "$1/src"
 
 find . -name '*.[ch]' -printf '%P\n' | sort | xargs awk '
-    # The innermost folder around the file that has a row; where none has, nothing is allowed.
-    function room_of(file,    folder) {
-        folder = file
-        while (sub(/\/[^\/]*$/, "", folder)) if (folder in rows) return folder
-        sub(/\/.*/, "", file)
-        return file
-    }
-
-    function is_allowed(place, name,    folder) {
+    function has_row(place, name,    folder) {
         if ((place, name) in allowed || (name ~ /^</ && (place, "<*>") in allowed)) return 1
         if (name !~ /^"[a-z_\/]+\.h"$/) return 0
         for (folder = name; sub(/[^\/]*\/?$/, "", folder) && folder != "";) {
             if ((place, folder "\"") in allowed) return 1
+        }
+        return 0
+    }
+
+    # By the innermost folder around the file that has a row; and by those around it, but for what is inside them.
+    function is_allowed(file, name,    folder) {
+        if (has_row(file, name)) return 1
+        folder = file
+        room = ""
+        while (sub(/\/[^\/]*$/, "", folder)) {
+            if (!(folder in rows)) continue
+            if ((room == "" || index(name, "\"" folder "/") != 1) && has_row(folder, name)) return 1
+            if (room == "") room = folder
         }
         return 0
     }
@@ -30,13 +35,16 @@ find . -name '*.[ch]' -printf '%P\n' | sort | xargs awk '
         }
         next
     }
-    FNR == 1 { room = room_of(FILENAME) }
     !/^[ \t]*#[ \t]*include/ { next }
     {
         name = $0
         sub(/^[ \t]*#[ \t]*include[ \t]*/, "", name)
         sub(/[ \t]*(\/\*.*)?$/, "", name)
-        if (is_allowed(room, name) || is_allowed(FILENAME, name)) next
+        if (is_allowed(FILENAME, name)) next
+        if (room == "") {
+            room = FILENAME
+            sub(/\/.*/, "", room)
+        }
         printf "src/%s:%d: %s may not include %s (test/tidy/rooms.txt)\n", FILENAME, FNR, room, name
         wrong = 1
     }

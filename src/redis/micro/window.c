@@ -8,8 +8,8 @@
                 |------.------------|------x-----|           left = ends - x
                        `---- one period ----'   ends         weighted = floor(previous * left / period) + current
 
-   Both as in src/core/{fixed,sliding}_window.c, but that nothing is taken ahead of its window, so none lies ahead:
-   where the clock goes back the end goes with it.
+   Both as in core/algorithm/{fixed,sliding}_window.c, but that nothing is taken ahead of its window, so none lies
+   ahead: where the clock goes back the end goes with it.
 
    Words of fixed: end, count; of sliding: ends, previous, current; us since 1970.  rule: burst = permits in a window,
    period, block; debt of sliding.
