@@ -277,10 +277,8 @@ void weir_settle(weir_limiter *limiter, weir_decision *decision, uint64_t actual
 {
     uint64_t charged[WEIR_LIMITS_MAX], used[WEIR_LIMITS_MAX];
     if (decision->reserved & DECISION_EACH) return;
-    for (int i = 0; i < WEIR_LIMITS_MAX; i++) {
-        charged[i] = decision->charged;
-        used[i] = actual;
-    }
+    cost_alike(charged, WEIR_LIMITS_MAX, decision->charged);
+    cost_alike(used, WEIR_LIMITS_MAX, actual);
     weir_settle_each(limiter, decision, charged, used, NULL);
 }
 

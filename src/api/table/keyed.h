@@ -187,6 +187,17 @@ void keyed_after_fork(weir_table *table);
 /* Maps the areas that this process does not know yet. */
 void keyed_map_more(weir_table *table);
 
+/* Asks the areas, with all that other processes have added. */
+static inline void keyed_ask_table(weir_table *table, const struct table_question *question,
+                                   struct table_answer *answer)
+{
+    for (;;) {
+        table_ask(keyed_slots(table), question, answer);
+        if (answer->verdict != TABLE_UNKNOWN) return;
+        keyed_map_more(table);
+    }
+}
+
 /* From now on areas before this one are not searched. */
 void keyed_leave_areas(weir_table *table, unsigned first);
 

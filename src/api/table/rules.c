@@ -82,13 +82,6 @@ void keyed_rules_enter(weir_table *table, struct plan *plan, unsigned rows)
         plan->before[back - 1] = row->rule[(row->number - back) % RULES];
 }
 
-static void ask_for_limit(weir_table *table, const struct table_question *question, struct table_answer *answer)
-{
-    for (table_ask(keyed_slots(table), question, answer); answer->verdict == TABLE_UNKNOWN;
-         table_ask(keyed_slots(table), question, answer))
-        keyed_map_more(table);
-}
-
 /* The usage under that rule, in units of this one; *waiting: the part of it above the burst. */
 static uint64_t carried_usage(const weir_table *table, const struct plan *plan, uint64_t limit,
                               const struct plan_before *before, uint64_t ahead, uint64_t *waiting)
@@ -108,20 +101,20 @@ static void carry_limit(weir_table *table, const struct plan *plan, weir_key key
     const uint64_t old = keyed_identity(table, key, plan->change - back, limit);
     const struct table_part *part = keyed_slots_part(table, plan);
     struct table_answer answer;
-    ask_for_limit(table, &(struct table_question){.hash = old, .now = now, .how = TABLE_PEEK, .part = part}, &answer);
+    keyed_ask_table(table, &(struct table_question){.hash = old, .now = now, .how = TABLE_PEEK, .part = part}, &answer);
     if ((answer.events & TABLE_FULL) != 0 || answer.drained == now) return;
     uint64_t waiting;
     const uint64_t used = carried_usage(table, plan, limit, before, answer.drained - now, &waiting);
     const struct slot_rule rule = slot_rule_of(&plan->rule[limit], plan->interval[limit], table->unit);
-    ask_for_limit(table,
-                  &(struct table_question){.hash = keyed_identity(table, key, plan->change, limit),
-                                           .now = now,
-                                           .cost = add_saturating(used, waiting),
-                                           .burst = rule.burst,
-                                           .debt = waiting,
-                                           .how = TABLE_CHARGE,
-                                           .part = part},
-                  &answer);
+    keyed_ask_table(table,
+                    &(struct table_question){.hash = keyed_identity(table, key, plan->change, limit),
+                                             .now = now,
+                                             .cost = add_saturating(used, waiting),
+                                             .burst = rule.burst,
+                                             .debt = waiting,
+                                             .how = TABLE_CHARGE,
+                                             .part = part},
+                    &answer);
     if ((answer.events & TABLE_FULL) == 0) table_forget(keyed_slots(table), part, old, now);
 }
 

@@ -74,17 +74,6 @@ static uint64_t start_after(const struct part *part, uint64_t ahead)
     return subtract_to_zero(ahead, part->rule.burst);
 }
 
-static inline void ask_table(weir_table *table, const struct table_question *question, struct part *part,
-                             uint32_t *events)
-{
-    for (;;) {
-        table_ask(keyed_slots(table), question, &part->answer);
-        *events |= part->answer.events;
-        if (part->answer.verdict != TABLE_UNKNOWN) return;
-        keyed_map_more(table);
-    }
-}
-
 static void ask_part(weir_table *table, struct part *part, const struct slots_moment *moment, enum table_how how,
                      uint64_t from, uint32_t *events)
 {
@@ -97,7 +86,8 @@ static void ask_part(weir_table *table, struct part *part, const struct slots_mo
                                             .debt = part->rule.debt,
                                             .part = part->home,
                                             .how = part->cost == 0 && how == TABLE_TAKE ? TABLE_PEEK : how};
-    ask_table(table, &question, part, events);
+    keyed_ask_table(table, &question, &part->answer);
+    *events |= part->answer.events;
 }
 
 /* ---- decisions ---- */
@@ -276,7 +266,6 @@ void keyed_slots_ask(weir_table *table, const struct keyed_limit *limits, int co
     uint64_t start = moment.now;
     keyed_keep_rested(table, moment.now_ns);
     *decision = (weir_decision){.start = {ask->now_ns}};
-    if (count <= 0) return;
     for (int i = 0; i < count; i++) part[i] = part_of(table, &limits[i], limits[i].cost);
     const int unfit = too_long(table, part, count);
     if (unfit >= 0) {

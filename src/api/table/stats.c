@@ -121,9 +121,8 @@ static uint64_t live_in_parts(weir_table *table, uint64_t now_ns)
     uint64_t live = 0;
     for (uint64_t i = 0; i < atom_load_acquire(&table->parts); i++) {
         struct keyed_part *part = table->part[i];
-        live += keyed_is_wide(table)
-                    ? keyed_wide_live(table, part, now_ns)
-                    : table_live(&part->slots.area, 0, 2 * part->slots.area.half, keyed_units_of(table, now_ns));
+        live += keyed_is_wide(table) ? keyed_wide_live(table, part, now_ns)
+                                     : table_live(&part->slots.area, keyed_units_of(table, now_ns));
     }
     return live;
 }
@@ -136,7 +135,7 @@ static uint64_t live(weir_table *table)
     const struct table *slots = keyed_slots(table);
     unsigned first = slots->first;
     for (unsigned i = slots->first; i < slots->count; i++) {
-        const uint64_t here = table_live(&slots->area[i], 0, 2 * slots->area[i].half, keyed_units_of(table, now_ns));
+        const uint64_t here = table_live(&slots->area[i], keyed_units_of(table, now_ns));
         if (here == 0 && i == first && i + 1 < slots->count) first++;
         live += here;
     }

@@ -73,18 +73,21 @@ static const struct host_region *file_of(const weir_table *table, unsigned strip
     return table->wide.kept && stripe != WIDE_PAPER ? &table->region : NULL;
 }
 
+static bool lock_for(weir_table *table, unsigned stripe, uint64_t wait_ns)
+{
+    keyed_after_fork(table);
+    return lock_stripe(&table->stripe[stripe], file_of(table, stripe), LOCK_STRIPES + stripe, wait_ns);
+}
+
 bool keyed_lock(void *context, unsigned stripe)
 {
     weir_table *table = context;
-    keyed_after_fork(table);
-    return lock_stripe(&table->stripe[stripe], file_of(table, stripe), LOCK_STRIPES + stripe, table->wait_ns);
+    return lock_for(table, stripe, table->wait_ns);
 }
 
 static bool lock_to_look(void *context, unsigned stripe)
 {
-    weir_table *table = context;
-    keyed_after_fork(table);
-    return lock_stripe(&table->stripe[stripe], file_of(table, stripe), LOCK_STRIPES + stripe, LOOK_WAIT_NS);
+    return lock_for(context, stripe, LOOK_WAIT_NS);
 }
 
 void keyed_unlock(void *context, unsigned stripe)

@@ -30,7 +30,6 @@
 enum { LEAKY_LEVEL, LEAKY_LAST, LEAKY_WORDS };
 enum { MILLISECOND_NS = 1000000, LEAKY_SECOND_NS = 1000000000, THOUSAND = 1000 };
 static const uint64_t LEAKY_LEVEL_MAX = UINT64_C(1) << 62; /* burst fits twice */
-static const uint64_t RATE_MAX = UINT64_C(1000000000000);
 
 static uint64_t thousandths(uint64_t permits)
 {
@@ -116,14 +115,15 @@ static uint64_t delay_ms(const struct rule *rule, const struct bucket *bucket, u
     return add_saturating(bucket->later_ms, multiply_divide_floor(level - at_once, rule->third, rule->second));
 }
 
-static bool leak_rate(const struct limit *limit, struct rule *rule)
+static struct limit_problem leak_rate(const struct limit *limit, struct rule *rule)
 {
     uint64_t permits, period_ns;
-    if (!limit_rate(limit, &permits, &period_ns)) return false;
+    const struct limit_problem problem = limit_read_rate(limit, &permits, &period_ns);
+    if (problem.message != NULL) return problem;
     const uint64_t common = greatest_common_divisor(period_ns, LEAKY_SECOND_NS);
     rule->second = multiply_saturating(permits, LEAKY_SECOND_NS / common);
     rule->third = period_ns / common;
-    return rule->second != UINT64_MAX;
+    return rule->second != UINT64_MAX ? problem : limit_too_many_digits();
 }
 
 static struct limit_problem leaky_compile(struct limit *limit, struct rule *rule)
@@ -132,14 +132,8 @@ static struct limit_problem leaky_compile(struct limit *limit, struct rule *rule
     limit_plain_clock(rule);
     rule->burst = limit->burst;
     rule->fourth = limit->nodelay ? UINT64_MAX : limit->delay;
-    if (!leak_rate(limit, rule)) {
-        return limit_wrong(OPTION_RATE,
-                           "this rate has more digits than 64 bits hold; write a rounder rate, for example 10/s");
-    }
-    if (leak_ceil(rule, 1) > RATE_MAX) {
-        return limit_wrong(OPTION_RATE,
-                           "this rate is over 10^12 a second, the most that weir can count; for example 1G/s");
-    }
+    const struct limit_problem problem = leak_rate(limit, rule);
+    if (problem.message != NULL) return problem;
     if (limit->burst_kind == AMOUNT_TIME) {
         return limit_wrong(OPTION_BURST, "leaky counts its burst in permits; for example burst=20");
     }

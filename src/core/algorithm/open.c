@@ -16,23 +16,12 @@ static struct limit_problem open_compile(struct limit *limit, struct rule *rule)
     return limit_fine();
 }
 
-static struct offer unlimited_offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost,
-                                    uint64_t wait_ns)
-{
-    (void)rule;
-    (void)state;
-    (void)cost;
-    (void)wait_ns;
-    return (struct offer){now, now};
-}
-
-static struct offer none_offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost,
+static struct offer open_offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost,
                                uint64_t wait_ns)
 {
-    (void)rule;
     (void)state;
     (void)wait_ns;
-    return (struct offer){now, cost == 0 ? now : UINT64_MAX};
+    return (struct offer){now, cost == 0 || lets_all(rule) ? now : UINT64_MAX};
 }
 
 static struct taken open_commit(const struct rule *rule, uint64_t *state, struct offer when, uint64_t cost)
@@ -56,16 +45,17 @@ static uint64_t open_idle(const struct rule *rule, const uint64_t *state, uint64
     return now;
 }
 
-#define OPEN_ANSWERS .compile = open_compile, .commit = open_commit, .balance = open_balance, .idle = open_idle
+#define OPEN_ANSWERS                                                                                                   \
+    .compile = open_compile, .offer = open_offer, .commit = open_commit, .balance = open_balance, .idle = open_idle
 
 const struct algorithm *unlimited_algorithm(void)
 {
-    static const struct algorithm unlimited = {.name = "unlimited", .offer = unlimited_offer, OPEN_ANSWERS};
+    static const struct algorithm unlimited = {.name = "unlimited", OPEN_ANSWERS};
     return &unlimited;
 }
 
 const struct algorithm *none_algorithm(void)
 {
-    static const struct algorithm none = {.name = "none", .offer = none_offer, OPEN_ANSWERS};
+    static const struct algorithm none = {.name = "none", OPEN_ANSWERS};
     return &none;
 }

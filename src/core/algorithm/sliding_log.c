@@ -26,12 +26,6 @@ enum {
         STAMPS_OWNER /* permits entered since the last change: where the last slot ends; a word behind it is free */
 };
 
-/* As long an entry counts. */
-static uint64_t sliding_log_span(const struct rule *rule)
-{
-    return add_saturating(rule->period_ns, (rule->flags & SLIDING_LOG_CLOSED) != 0);
-}
-
 static struct limit_problem sliding_log_compile(struct limit *limit, struct rule *rule)
 {
     if (limit->edge == EDGE_DEFAULT) limit->edge = EDGE_OPEN;
@@ -64,7 +58,7 @@ static uint64_t sliding_log_passes_at(const struct rule *rule, const uint64_t *s
 {
     const uint64_t back = rule->burst - permits + 1;
     if (permits == 0 && back > stamps_kept(rule, state)) return 0;
-    const uint64_t fits_ns = sliding_log_after(rule, state, back, sliding_log_span(rule));
+    const uint64_t fits_ns = sliding_log_after(rule, state, back, sliding_log_span_ns(rule));
     return rule->gap_ns == 0 || permits == 0 ? fits_ns : most(fits_ns, sliding_log_after(rule, state, 1, rule->gap_ns));
 }
 
@@ -152,12 +146,14 @@ static void sliding_log_refused(const struct rule *rule, uint64_t *state, uint64
 static uint64_t sliding_log_full(const struct rule *rule, const weir_decision *decision, uint64_t now)
 {
     if (decision->remaining >= rule->burst) return now;
-    return add_saturating(most(now, plain_tick(rule, decision->start.ns)), most(sliding_log_span(rule), rule->gap_ns));
+    return add_saturating(most(now, plain_tick(rule, decision->start.ns)),
+                          most(sliding_log_span_ns(rule), rule->gap_ns));
 }
 
 static uint64_t sliding_log_idle(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
-    return most(plain_tick(rule, sliding_log_after(rule, state, 1, most(sliding_log_span(rule), rule->gap_ns))), now);
+    return most(plain_tick(rule, sliding_log_after(rule, state, 1, most(sliding_log_span_ns(rule), rule->gap_ns))),
+                now);
 }
 
 /* ---- correcting ---- */
@@ -193,10 +189,10 @@ static void sliding_log_carry(const struct rule *from, const struct rule *to, co
 
 static void sliding_log_facts(const struct limit *limit, const struct rule *rule, struct facts *facts)
 {
-    const bool by_gap = multiply_saturating(limit->count.digits, rule->gap_ns) >= sliding_log_span(rule);
+    const bool by_gap = multiply_saturating(limit->count.digits, rule->gap_ns) >= sliding_log_span_ns(rule);
     facts->group = by_gap ? 1 : limit->count.digits;
-    facts->spacing_ns = by_gap ? rule->gap_ns : sliding_log_span(rule);
-    facts->full_ns = most(sliding_log_span(rule), rule->gap_ns);
+    facts->spacing_ns = by_gap ? rule->gap_ns : sliding_log_span_ns(rule);
+    facts->full_ns = most(sliding_log_span_ns(rule), rule->gap_ns);
 }
 
 /* The calls i, each as early as it can be: max(i * gap, ...) within a period, and so again a period later. */

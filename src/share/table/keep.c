@@ -110,9 +110,9 @@ bool table_rest(const struct table_area *area, const struct atom *rested_at, uin
     return true;
 }
 
-uint64_t table_live(const struct table_area *area, uint64_t first, uint64_t count, uint64_t now)
+uint64_t table_live(const struct table_area *area, uint64_t now)
 {
-    const struct table_slot *slot = area->bucket[first].slot, *const end = slot + count * TABLE_SLOTS;
+    const struct table_slot *slot = area->bucket[0].slot, *const end = slot + 2 * area->half * TABLE_SLOTS;
     uint64_t live = 0;
     for (; slot < end; slot++) {
         const uint64_t owner = atom_load_acquire(&slot->owner);

@@ -44,6 +44,8 @@
 
 #include <string.h>
 
+#include "core/num.h"
+
 enum {
     WORD_MAGIC = 0,
     WORD_FORMAT = 1,
@@ -91,16 +93,6 @@ static uint64_t magic_of(const uint8_t bytes[WORD_BYTES])
     uint64_t word;
     memcpy(&word, bytes, sizeof word);
     return word;
-}
-
-static uint64_t at_least(uint64_t value, uint64_t least)
-{
-    return value < least ? least : value;
-}
-
-static uint64_t at_most(uint64_t value, uint64_t most)
-{
-    return value > most ? most : value;
 }
 
 /* ---- records ---- */
@@ -191,7 +183,7 @@ static void write_area(void *memory, unsigned index, const struct region_area *a
 /* True for whole pages behind all earlier areas that end at or before `size`. */
 static bool area_is_sound(const struct region_area *area, const struct region_view *before, uint64_t size)
 {
-    const uint64_t end = at_most(size, REGION_BYTES_MAX);
+    const uint64_t end = least(size, REGION_BYTES_MAX);
     return area->offset % REGION_PAGE == 0 && area->bytes % REGION_PAGE == 0 && area->offset >= region_end(before) &&
            area->offset <= end && area->bytes <= end - area->offset && area->bytes >= before->shape.slot_bytes;
 }
@@ -334,7 +326,7 @@ static uint64_t elapsed_ns(uint64_t from_unix_ns, uint64_t to_unix_ns)
 
 static uint64_t sane_ns(uint64_t region_ns)
 {
-    return at_most(at_least(region_ns, REGION_SECOND_NS), TIME_MAX_NS);
+    return least(most(region_ns, REGION_SECOND_NS), TIME_MAX_NS);
 }
 
 uint64_t region_time_offset(void *memory, const struct region_times *times)
@@ -405,7 +397,7 @@ void region_make(void *memory, const struct region_shape *shape, uint64_t area_b
 
 static bool only_zeros(const void *memory, uint64_t size)
 {
-    const uint64_t first = at_most(size, REGION_PAGE);
+    const uint64_t first = least(size, REGION_PAGE);
     const uint8_t *tail = (const uint8_t *)memory + first / WORD_BYTES * WORD_BYTES;
     uint64_t any = 0;
     for (unsigned i = 0; i < first / WORD_BYTES; i++) any |= atom_load(word_in(memory, i));

@@ -124,8 +124,8 @@ void table_sweep(const struct table_area *area, uint64_t first, uint64_t count, 
    all: every time in it is past, whatever it looks like. */
 bool table_rest(const struct table_area *area, const struct atom *rested, uint64_t seen, uint64_t now, bool all);
 
-/* The number of slots of these buckets that are ahead of now. */
-uint64_t table_live(const struct table_area *area, uint64_t first, uint64_t count, uint64_t now);
+/* The number of its slots that are ahead of now. */
+uint64_t table_live(const struct table_area *area, uint64_t now);
 
 /* ---- words ---- */
 

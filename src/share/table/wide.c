@@ -50,11 +50,6 @@ static uint64_t whole_lines(uint64_t words)
     return add_saturating(words, LINE_WORDS - 1) / LINE_WORDS * LINE_WORDS;
 }
 
-static uint64_t product(uint64_t a, uint64_t b)
-{
-    return multiply_divide_floor(a, b, 1);
-}
-
 static uint64_t state_copies(const struct wide *table)
 {
     return table->kept ? 2 : 1;
@@ -90,19 +85,19 @@ uint64_t wide_bytes(uint64_t keys_max, uint64_t state_words, bool kept, uint64_t
 {
     const uint64_t copy = add_saturating(STATE, state_words);
     const uint64_t buckets = multiply_divide_ceil(keys_max, SLOTS_FOR_KEYS, KEYS_IN_SLOTS * (uint64_t)BUCKET_SLOTS);
-    *slots = keys_max <= BUCKET_SLOTS ? most(keys_max, 1) : product(buckets, BUCKET_SLOTS);
-    *slot_words = add_saturating(TAG_WORDS, product(copy, kept ? 2 : 1));
+    *slots = keys_max <= BUCKET_SLOTS ? most(keys_max, 1) : multiply_saturating(buckets, BUCKET_SLOTS);
+    *slot_words = add_saturating(TAG_WORDS, multiply_saturating(copy, kept ? 2 : 1));
     const uint64_t in_bucket = least(*slots, BUCKET_SLOTS);
-    const uint64_t bucket = whole_lines(add_saturating(TAGS, product(in_bucket, *slot_words)));
-    const uint64_t all = add_saturating(whole_lines(state_words), product(*slots / in_bucket, bucket));
-    const uint64_t bytes = product(all, sizeof(uint64_t));
+    const uint64_t bucket = whole_lines(add_saturating(TAGS, multiply_saturating(in_bucket, *slot_words)));
+    const uint64_t all = add_saturating(whole_lines(state_words), multiply_saturating(*slots / in_bucket, bucket));
+    const uint64_t bytes = multiply_saturating(all, sizeof(uint64_t));
     return add_saturating(wide_plans_bytes(wide_sets_beside(bytes)), bytes);
 }
 
 uint64_t wide_part_slots(uint64_t keys)
 {
     const uint64_t buckets = multiply_divide_ceil(keys, SLOTS_FOR_PART_KEY, BUCKET_SLOTS);
-    return keys <= BUCKET_SLOTS ? most(keys, 1) : product(buckets, BUCKET_SLOTS);
+    return keys <= BUCKET_SLOTS ? most(keys, 1) : multiply_saturating(buckets, BUCKET_SLOTS);
 }
 
 uint64_t wide_part_bytes(const struct wide *table, uint64_t slots)
@@ -111,7 +106,7 @@ uint64_t wide_part_bytes(const struct wide *table, uint64_t slots)
     part.slots = slots;
     if (slots == 0 || slots % bucket_slots(&part) != 0) return 0;
     const uint64_t buckets = slots / bucket_slots(&part);
-    return product(product(buckets, bucket_words(&part)), sizeof(uint64_t));
+    return multiply_saturating(multiply_saturating(buckets, bucket_words(&part)), sizeof(uint64_t));
 }
 
 uint64_t wide_slots_in(uint64_t bytes, uint64_t slot_words, bool kept)
@@ -123,7 +118,7 @@ uint64_t wide_slots_in(uint64_t bytes, uint64_t slot_words, bool kept)
     const uint64_t plans = wide_plans_bytes(wide_sets_in(bytes)) / sizeof(uint64_t);
     const uint64_t before = add_saturating(plans, whole_lines(capacity(&one)));
     const uint64_t words = subtract_to_zero(bytes / sizeof(uint64_t), before);
-    const uint64_t bucket = whole_lines(add_saturating(TAGS, product(BUCKET_SLOTS, slot_words)));
+    const uint64_t bucket = whole_lines(add_saturating(TAGS, multiply_saturating(BUCKET_SLOTS, slot_words)));
     if (bucket != 0 && words >= bucket) return words / bucket * BUCKET_SLOTS;
     return subtract_to_zero(words, TAGS) / slot_words;
 }
