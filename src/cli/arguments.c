@@ -77,7 +77,7 @@ int next_option(const struct command *command, int argc, char **argv, const char
     if (found != ':' && found != '?') return row_of_letter(command, found);
     const char letter[] = {'-', (char)optopt, '\0'};
     const char *given = optopt > 0 && optopt < FIRST_LONG ? letter : argv[optind - 1];
-    if (found == ':') trouble("%s: %s wants a value; see weir %s --help", command->name, given, command->name);
+    if (found == ':') trouble("%s: %s needs a value; see weir %s --help", command->name, given, command->name);
     else no_option(command, given);
     return ARGUMENTS_WRONG;
 }
