@@ -59,8 +59,8 @@ static bool check(const struct bench_crew *crew, unsigned started)
     uint64_t wrong = 0;
     for (unsigned i = 0; i < started; i++) wrong += crew->member[i].wrong;
     if (wrong == 0) return true;
-    trouble("%llu calls of %s by %u threads were not answered as they should", (unsigned long long)wrong, crew->name,
-            crew->threads);
+    trouble("%llu calls of %s by %u threads did not return what they should", (unsigned long long)wrong,
+            crew->name, crew->threads);
     return false;
 }
 
@@ -99,7 +99,7 @@ bool bench_crew_run(struct bench_crew *crew)
     const bool there = started == crew->threads && atom_load(&crew->failed) == 0;
     if (started != crew->threads) {
         atom_store(&crew->failed, 1);
-        trouble("the system has no room for %u threads; see --threads", crew->threads);
+        trouble("the system cannot run %u threads; see --threads", crew->threads);
     }
     if (there) run(crew);
     atom_store(&crew->stop, 1);

@@ -23,13 +23,13 @@ enum { KEYS_LEAST = 1000, KEYS_MOST = 1000000000, KEYS_USUAL = 1000000, RATE_MOS
 static const uint64_t FOR_MOST_NS = 3600000000000, GRAIN_MOST_NS = 1000000000;
 
 static const struct option_help option_rows[OPTION_COUNT] = {
-    [OPTION_THREADS] = {"threads", 0, "N", "with so many threads, one after the other when several: 1,2,8"},
-    [OPTION_RATE] = {"rate", 0, "RATE", "pace: so many a second, one after the other: 1k,1M,50M"},
-    [OPTION_GRAIN] = {"grain", 0, "TIME", "pace: a sleep lasts at least this long; grain_ns of weir_limiter(3)"},
-    [OPTION_KEYS] = {"keys", 0, "N", "table: so many keys (1000000)"},
-    [OPTION_FOR] = {"for", 0, "TIME", "measure so long in all, for example 10s, without filling the table"},
-    [OPTION_ROUNDS] = {"rounds", 0, "N", "take so many turns (5; pace 1, table 15)"},
-    [OPTION_JSON] = {"json", 0, NULL, "one JSON object instead of words"},
+    [OPTION_THREADS] = {"threads", 0, "N", "numbers of threads, measured one after another: 1,2,8"},
+    [OPTION_RATE] = {"rate", 0, "RATE", "pace: starts a second, one or more rates: 1k,1M,50M"},
+    [OPTION_GRAIN] = {"grain", 0, "TIME", "pace: minimum sleep; grain_ns of weir_limiter(3)"},
+    [OPTION_KEYS] = {"keys", 0, "N", "table: number of keys (1000000)"},
+    [OPTION_FOR] = {"for", 0, "TIME", "total time of measurement, for example 10s, without filling the table"},
+    [OPTION_ROUNDS] = {"rounds", 0, "N", "number of rounds (5; pace 1, table 15)"},
+    [OPTION_JSON] = {"json", 0, NULL, "print one JSON object instead of text"},
 };
 
 struct bench {
@@ -275,18 +275,18 @@ static const struct command *weir_bench(void)
 {
     static const struct command command = {
         .synopsis = "[grant] [deny] [clock] [pace] [table] [OPTION]...",
-        .summary = "measure limits on this machine, beside what the machine charges for their parts",
+        .summary = "measure limits on this machine, beside baselines of what the machine itself costs",
         .details =
             "Sections, all of them unless some are named:\n"
             "  grant   permits of one limiter for more and more threads: plain calls, and leases\n"
-            "  deny    refusals, with one clock and another\n"
-            "  clock   what it costs to read clocks and to be woken up\n"
-            "  pace    how exactly a rate is held, how late, and for how much processor time\n"
+            "  deny    refusals, with different clocks\n"
+            "  clock   the cost of reading clocks, and how late threads wake up\n"
+            "  pace    how exactly a rate is held, how late, and at what CPU time\n"
             "  table   one limit for each of very many keys\n"
-            "--rate and --grain alone ask for pace, --keys alone for table, --threads alone for grant and deny.\n"
+            "--rate or --grain alone selects pace, --keys alone table, --threads alone grant and deny.\n"
             "\n"
-            "Every figure stands beside a floor that took turns with it.  Compare ratios: absolute figures\n"
-            "tell about the machine and whoever shares it.\n"
+            "Every result stands beside a baseline (floor) measured in the same rounds.  Compare ratios: absolute\n"
+            "results depend on the machine and on what else runs there.\n"
             "\n"
             "  weir-bench --threads 1,2,64\n"
             "  weir-bench --rate 1000000 --json | jq '.pace[0].error_ppm'\n",

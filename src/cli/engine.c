@@ -49,10 +49,10 @@ static int read_operands(struct asked *asked, int count, char **operands)
                        operands[0]);
     }
     if (count == 1) {
-        return trouble("engine: expected where the engine is; for example weir engine %s redis://127.0.0.1:6379",
+        return trouble("engine: expected the URL of the engine; for example weir engine %s redis://127.0.0.1:6379",
                        operands[0]);
     }
-    if (count > 2) return trouble("engine: what is \"%s\"? one URL says all", operands[2]);
+    if (count > 2) return trouble("engine: unexpected argument \"%s\"; expected exactly one URL", operands[2]);
     asked->verb = verb;
     asked->url = operands[1];
     return STATUS_DONE;
@@ -107,7 +107,7 @@ const struct command *engine_command(void)
     static const struct command engine_row = {
         .name = "engine",
         .synopsis = "install|check URL [OPTION]...",
-        .summary = "put weir's functions into Redis or Valkey, or look whether they are there",
+        .summary = "install weir's functions in Redis or Valkey, or check them",
         .details =
             "  weir engine install redis://127.0.0.1:6379    into every primary\n"
             "  weir engine check redis://127.0.0.1:6379      leaves nothing behind\n"
@@ -116,7 +116,8 @@ const struct command *engine_command(void)
             "redis+sentinel://HOST:PORT,.../NAME.  The password comes from WEIR_ENGINE_PASSWORD or a file; in a\n"
             "URL, others on this machine may see it.\n"
             "\n"
-            "Exit status: 0 all is well, 1 it is not, 2 trouble: bad usage, or a URL that cannot be read.\n",
+            "Exit status: 0 success; 1 a server cannot be reached, or something is missing or not permitted there;\n"
+            "2 usage error or invalid URL.\n",
         .options = option_rows,
         .option_count = OPTION_COUNT,
         .run = run,

@@ -8,7 +8,9 @@
 
 static int refuse(const char *command)
 {
-    return trouble("%s: this weir was built without hiredis: in its source, tools/deps build && tools/build", command);
+    return trouble("%s: this build has no Redis support (hiredis was missing); to add it, run tools/deps build && "
+                   "tools/build in the source tree",
+                   command);
 }
 
 static int run(int argc, char **argv)
@@ -21,7 +23,7 @@ const struct command *engine_command(void)
 {
     static const struct command row = {.name = "engine",
                                        .synopsis = "install|check URL",
-                                       .summary = "put weir's functions into Redis or Valkey (not built in)",
+                                       .summary = "install weir's functions in Redis or Valkey (not built in)",
                                        .run = run};
     return &row;
 }

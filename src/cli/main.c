@@ -32,11 +32,13 @@ static const struct command *command_at(int index)
 
 static void print_commands(FILE *out)
 {
-    fputs("weir lets through as much as you say, and no more.\n\nusage: weir COMMAND [ARGUMENT]...\n\n", out);
+    fputs("weir is a rate limiter that never lets through more than you allow.\n\n"
+          "usage: weir COMMAND [ARGUMENT]...\n\n",
+          out);
     for (int i = 0; command_at(i) != NULL; i++) {
         fprintf(out, "  %-9s %s\n", command_at(i)->name, command_at(i)->summary);
     }
-    fputs("\nweir COMMAND --help says more; weir --version says which weir this is.\n", out);
+    fputs("\nRun 'weir COMMAND --help' for details, or 'weir --version' for the version.\n", out);
 }
 
 static const struct command *command_named(const char *name)
@@ -55,7 +57,7 @@ static int no_command(const char *name)
         if (words_is_nearer(command_at(i)->name, name, strlen(name), &edits)) near = command_at(i)->name;
     }
     if (near != NULL) return trouble("there is no command \"%s\"; did you mean %s?", name, near);
-    return trouble("there is no command \"%s\"; weir --help lists them", name);
+    return trouble("there is no command \"%s\"; see weir --help", name);
 }
 
 /* weir help pace = weir pace --help */

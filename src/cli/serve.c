@@ -13,12 +13,12 @@
 enum { OPTION_CHECK, OPTION_RESP, OPTION_HTTP, OPTION_THREADS, OPTION_STATE, OPTION_AGAINST, OPTION_COUNT };
 
 static const struct option_help option_rows[OPTION_COUNT] = {
-    [OPTION_CHECK] = {"check", 0, NULL, "say what is wrong with FILE, or what it means, and end"},
-    [OPTION_AGAINST] = {"against", 0, "OLD", "with --check: what is kept when it takes the place of OLD"},
-    [OPTION_RESP] = {"resp", 0, "ADDR:PORT", "for clients of Redis (localhost:9347), or \"none\""},
-    [OPTION_HTTP] = {"http", 0, "ADDR:PORT", "for HTTP and the page (localhost:9348), or \"none\""},
-    [OPTION_THREADS] = {"threads", 0, "N", "threads that serve (as many as processors, 4 at most)"},
-    [OPTION_STATE] = {"state", 0, "FILE", "keep what was used in FILE; a restart goes on with it"},
+    [OPTION_CHECK] = {"check", 0, NULL, "check FILE, print its errors or what it means, and exit"},
+    [OPTION_AGAINST] = {"against", 0, "OLD", "with --check: what usage is kept when FILE replaces OLD"},
+    [OPTION_RESP] = {"resp", 0, "ADDR:PORT", "listen for Redis' protocol (localhost:9347), or \"none\""},
+    [OPTION_HTTP] = {"http", 0, "ADDR:PORT", "listen for HTTP and the page (localhost:9348), or \"none\""},
+    [OPTION_THREADS] = {"threads", 0, "N", "worker threads (one per processor, at most 4)"},
+    [OPTION_STATE] = {"state", 0, "FILE", "keep usage in FILE, so that it survives a restart"},
 };
 
 struct serve {
@@ -64,10 +64,12 @@ static int read_arguments(struct serve *serve, int argc, char **argv)
         if (option == ARGUMENTS_HELP) return ARGUMENTS_HELP;
         if (option == ARGUMENTS_WRONG || !set_option(serve, option, value)) return STATUS_TROUBLE;
     }
-    if (argc - optind > 1) return trouble("serve: what is \"%s\"? one file says all", argv[optind + 1]);
+    if (argc - optind > 1) {
+        return trouble("serve: unexpected argument \"%s\"; expected at most one file", argv[optind + 1]);
+    }
     serve->options.file = argv[optind]; /* NULL behind the last */
     if (serve->options.against != NULL && !serve->check)
-        return trouble("serve: --against goes with --check: weir serve NEW --check --against OLD");
+        return trouble("serve: --against needs --check: weir serve NEW --check --against OLD");
     if (!serve->check || serve->options.file != NULL) return STATUS_DONE;
     return trouble("serve: expected a file to --check; for example weir serve weir.yaml --check");
 }
@@ -86,7 +88,7 @@ const struct command *serve_command(void)
     static const struct command serve_row = {
         .name = "serve",
         .synopsis = "[FILE] [OPTION]...",
-        .summary = "answer decisions over RESP and HTTP",
+        .summary = "decide requests over RESP and HTTP",
         .details = "  weir serve                                  limits come with each request\n"
                    "  weir serve weir.yaml                        limits have names\n"
                    "  weir serve weir.yaml --check\n"
@@ -94,11 +96,12 @@ const struct command *serve_command(void)
                    "  curl -d limit=10/s -d key=user:42 http://127.0.0.1:9348/v1/take\n"
                    "\n"
                    "An address is ADDR:PORT, [V6]:PORT, :PORT for all, or unix:PATH; localhost is 127.0.0.1 and,\n"
-                   "where the system has it, ::1.  Addresses that others can reach want a password: WEIR_PASSWORD,\n"
-                   "or the file's.  SIGHUP, or a change of FILE, reads it again: all of it or nothing; what was used\n"
-                   "stays used.  SIGTERM answers what came and ends.\n"
+                   "where the system has it, ::1.  Addresses that others can reach need a password: WEIR_PASSWORD,\n"
+                   "or one in FILE.  On SIGHUP, or when FILE changes, FILE is reloaded: as a whole or, if it has an\n"
+                   "error, not at all; recorded usage is kept.  On SIGTERM the service answers the requests that it\n"
+                   "has received, then exits.\n"
                    "\n"
-                   "Exit status: 0 stopped, or FILE is good; 2 trouble, or FILE is not.\n",
+                   "Exit status: 0 stopped, or FILE is valid; 2 error, or FILE is invalid.\n",
         .options = option_rows,
         .option_count = OPTION_COUNT,
         .run = run,

@@ -7,15 +7,15 @@
 static int run(int argc, char **argv)
 {
     (void)argc, (void)argv;
-    return trouble("serve: this weir was built without it; it needs libuv, http_parser and libyaml: in its source, "
-                   "tools/deps build && tools/build");
+    return trouble("serve: this build has no service (libuv, http_parser or libyaml was missing); to add it, run "
+                   "tools/deps build && tools/build in the source tree");
 }
 
 const struct command *serve_command(void)
 {
     static const struct command row = {.name = "serve",
                                        .synopsis = "[FILE]",
-                                       .summary = "answer decisions over RESP and HTTP (not built in)",
+                                       .summary = "decide requests over RESP and HTTP (not built in)",
                                        .run = run};
     return &row;
 }

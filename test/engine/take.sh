@@ -65,7 +65,7 @@ refused 'deploy has used 3/h; again in ' 3/h deploy
 passes 3/h other --cost 3
 refused 'other has 0 left of 3/h, not 2; again in ' 3/h other --cost 2
 passes 3/h
-wrong 2 'refused for ever: --cost 4 is more than 3/h' 3/h deploy --cost 4 --engine "$url"
+wrong 2 'can never be allowed: --cost 4 is more than 3/h' 3/h deploy --cost 4 --engine "$url"
 asks 0 unlimited deploy --engine "$url"
 if [ -n "$(find home -type f)" ]; then fail 'there is a file'; fi
 what='the key in the engine'
@@ -110,10 +110,10 @@ wrong 2 '--password-file is for --engine' 1/h k --password-file here
 wrong 2 'take: --engine: ' 1/h k --engine http://127.0.0.1
 wrong 2 'take: --engine: ' 1/h k --engine ''
 wrong 2 'without --engine it is kept in a file' '10/s warmup=10s' k --engine "$url"
-for words in 'expected install or check' 'expected install or check, not "remove"' 'expected where the engine is'; do
+for words in 'expected install or check' 'expected install or check, not "remove"' 'expected the URL of the engine'; do
     case $words in
     *remove*) run "$words" "$weir" engine remove "$url" ;;
-    *where*) run "$words" "$weir" engine check ;;
+    *URL*) run "$words" "$weir" engine check ;;
     *) run "$words" "$weir" engine ;;
     esac
     ends 2
@@ -127,7 +127,7 @@ says err 'weir: engine: '
 start_engine locked --requirepass 'open sesame'
 locked=$(url_of locked)
 printf 'open sesame\n' >password
-wrong 2 'may be read by anybody' 1/h k --engine "$locked" --password-file password
+wrong 2 'can be read by other users' 1/h k --engine "$locked" --password-file password
 chmod 600 password
 run 'install with a password' env 'WEIR_ENGINE_PASSWORD=open sesame' "$weir" engine install "$locked"
 ends 0

@@ -169,7 +169,7 @@ if (ulimit -u 1) 2>/dev/null && [ "$(id -u)" != 0 ]; then
     )
     status=$?
     ends 2
-    says err 'weir-bench: the system has no room for 8 threads; see --threads'
+    says err 'weir-bench: the system cannot run 8 threads; see --threads'
 fi
 
 # ---- the command that it was ----

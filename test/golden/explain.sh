@@ -296,7 +296,7 @@ wrong "explain: expected one limit, in quotes when it has spaces; for example we
     10/s burst=20
 wrong '--window "soon": expected a time; for example 500ms, 10s or 5min' 10/s --window soon
 wrong '--window "0s": a window is at least 1 ns long' 10/s --window 0s
-wrong 'explain: --window wants a value; see weir explain --help' 10/s --window
+wrong 'explain: --window needs a value; see weir explain --help' 10/s --window
 wrong 'explain: there is no option --nope; see weir explain --help' 10/s --nope
 wrong 'explain: there is no option -x; see weir explain --help' 10/s -x
 wrong 'explain: there is no option -5; see weir explain --help' -5/s

@@ -126,7 +126,7 @@ done
 # ---- the rate file ----
 say_new() { printf '%s\n' "$1" >limit.new && mv limit.new limit; }
 said() { until_true grep -qF -- "$1" err; }
-goes_on='; the limit before goes on'
+goes_on='; the previous limit stays in force'
 what='the piece follows the rate'
 printf '400kB/s\n' >limit
 rm -f pid sizes

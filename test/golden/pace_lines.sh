@@ -273,19 +273,19 @@ run 'quiet' "$weir" pace 1000/s -q <<<line
 ends 0
 silent err
 if [ "$(cat out)" != line ]; then fail 'the line is lost'; fi
-wrong 'there is no command "nonsense"; weir --help lists them' nonsense
-wrong 'there is no command "--nonsense"; weir --help lists them' --nonsense
+wrong 'there is no command "nonsense"; see weir --help' nonsense
+wrong 'there is no command "--nonsense"; see weir --help' --nonsense
 wrong 'there is no command "tkae"; did you mean take?' tkae
 wrong 'there is no command "pcae"; did you mean pace?' help pcae
 wrong 'pace: expected a limit; for example weir pace 1000/s' pace
 wrong 'pace: expected a limit; for example weir pace 1000/s' pace --count 3
-wrong 'pace: what is "burst=2"? a limit with spaces goes in quotes, a command behind --' pace 10/s burst=2
+wrong 'pace: unexpected argument "burst=2"; quote a limit that has spaces, put a command after --' pace 10/s burst=2
 wrong 'pace: there is no option --bogus; see weir pace --help' pace 10/s --bogus
 wrong 'pace: there is no option --bytse; did you mean --bytes?' pace 10/s --bytse
 wrong 'pace: there is no option -y; see weir pace --help' pace 10/s -y
 wrong 'pace: there is no option -y; see weir pace --help' pace 10/s -0y
-wrong 'pace: --count wants a value; see weir pace --help' pace 10/s --count
-wrong 'pace: -j wants a value; see weir pace --help' pace 10/s -j
+wrong 'pace: --count needs a value; see weir pace --help' pace 10/s --count
+wrong 'pace: -j needs a value; see weir pace --help' pace 10/s -j
 wrong '--count "0": expected a whole number from 1 to 18446744073709551614' pace 10/s --count 0
 wrong '--count "1.5": expected a whole number from 1 to 18446744073709551614' pace 10/s --count 1.5
 wrong '--count "-1": expected a whole number from 1 to 18446744073709551614' pace 10/s --count -1

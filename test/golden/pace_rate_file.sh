@@ -32,7 +32,7 @@ says err 'weir: empty: expected a line with a limit; for example 1000/s'
 mkdir folder
 run 'no file, but a folder' "$weir" pace 50000/s --rate-file folder <in
 ends 0
-says err 'weir: --rate-file folder: not a file; 50000/s goes on'
+says err 'weir: --rate-file folder: not a file; 50000/s stays in force'
 
 printf '\n10/\n' >bad
 run 'a bad limit in the file' "$weir" pace --rate-file bad <in
@@ -63,11 +63,12 @@ what='followed while running'
 run_on
 until_true test -s out
 say_new '10/M'
-wait_for 'weir: limit:1:4: M is a million; a minute is min; for example 10/min; the limit before goes on'
+wait_for 'weir: limit:1:4: M is a million; a minute is min; for example 10/min; the previous limit stays in force'
 say_new '10/s algorithm=gcra'
-wait_for 'weir: limit:1: while running only the numbers can change, not the algorithm; the limit before goes on'
+stays='; the previous limit stays in force'
+wait_for 'weir: limit:1: while running only the numbers can change, not the algorithm'"$stays"
 say_new '# nothing'
-wait_for 'weir: limit: expected a line with a limit; for example 1000/s; the limit before goes on'
+wait_for 'weir: limit: expected a line with a limit; for example 1000/s; the previous limit stays in force'
 say_new '1000000/s burst=200'
 wait $!
 status=$?
@@ -80,7 +81,7 @@ what='half written while running'
 printf '1/h burst=1\n' >limit
 run_on
 until_true test -s out
-half='weir: limit:1: no newline at the end of the line, which may be half written; add one; the limit before goes on'
+half="weir: limit:1: no newline at the end of the line, which may be half written; add one$stays"
 said() { [ "$(grep -cxF -- "$half" err)" = "$1" ]; }
 printf '1000000/s burst' >limit.new && mv limit.new limit
 until_true said 1
@@ -124,7 +125,7 @@ rm -f out err
 "$weir" pace --rate-file limit <in >out 2>err &
 until_true test -s out
 say_new none
-until_true grep -q '^weir: limit:1: none lets nothing through for ever; to stop for a while write pause' err
+until_true grep -q '^weir: limit:1: none would never let anything through; to stop for a while write pause' err
 
 what='a pause, and on'
 say_new ' pause '

@@ -170,7 +170,7 @@ same out expected
     printf '192.0.2.1 [1763719%s.000] 0.000\n' 100
 } >durations.log
 run 'far out of order' "$weir" replay 1/s --format "$ends_format" durations.log
-says out '1 line far out of order, taken as late as it stands'
+says out '1 line far out of order, counted at its place in the log'
 json <("$weir" replay 1/s --json --format "$ends_format" durations.log) '.late == 1'
 
 # The first long request of a log is in order as well, though nothing before it took long.
@@ -200,7 +200,8 @@ says err 'weir: seen.log:1:1: expected a field "when", with the time'
 sed 's/"ts":1,//' seen.log >only.log
 run 'no time that is known' "$weir" replay 1/s only.log
 ends 2
-says err 'weir: replay: no line of 2 could be read as json; where the time has a name of its own, --time FIELD says it'
+says err 'weir: replay: no line of 2 could be read as json; '
+says err '; if the time field has another name, give it with --time FIELD'
 
 # Apache writes vhost_combined, and Apache stamps the start.
 { for _ in 1 2; do printf 'example.com:443 '; combined 192.0.2.1 0; done; } >vhost.log
@@ -222,7 +223,7 @@ silent out
 
 # ---- keys ----
 run 'a field that no line has' "$weir" replay 1/s --json --key nosuch,user starts.log
-says err 'weir: replay: no line has nosuch,user, so all were counted together'
+says err 'weir: replay: no line has nosuch,user, so all requests were counted as one client'
 json out '.requests == 2 and .keys == 1'
 run 'no such client, and none is wanted' "$weir" replay 1/s --json --key none starts.log
 silent err
@@ -275,7 +276,7 @@ printf '{"time": "2025-11-21T10:00:0%dZ", "who": "%d"}\n' 1 1 2 2 >who.log
 run 'no address anywhere' "$weir" replay 1/h --json who.log
 ends 0
 json out '.limits[0] | [.keys, .denied] == [1, 1]'
-says err "weir: replay: no line says its client's address"
+says err "weir: replay: no line has a client address, so all requests were counted as one client"
 run '--key' "$weir" replay 1/h --json --key who who.log
 silent err
 json out '.limits[0] | [.keys, .denied] == [2, 0]'
@@ -372,7 +373,7 @@ seq 10 >numbers
 run 'nothing that can be read' "$weir" replay 1/s numbers
 ends 2
 silent out
-says err 'weir: replay: no line of 10 could be read as combined; say --format'
+says err 'weir: replay: no line of 10 could be read as combined; give the format'
 run 'an empty log' "$weir" replay 1/s --json /dev/null
 ends 0
 json out '.requests == 0 and .limits[0].denied == 0'
@@ -435,24 +436,24 @@ refused '--key "a,,b": expected a field' 1/s --key a,,b log
 refused '--key remote_addr: no field' 1/s --format '[$time_local]' log
 refused '--format: unknown format "apache"' 1/s --format apache log
 charge='--charge redis://127.0.0.1:9347'
-refused 'replay: --charge is for what a log gains; say --follow, too' 1/s $charge log
+refused 'replay: --charge charges new lines of a log; add --follow' 1/s $charge log
 refused 'replay: --charge is for one limit; leave out --or' 1/s --or 2/s -F $charge log
 refused 'replay: --charge follows a file, not standard input' 1/s -F $charge
 refused 'replay: --charge follows a file, not standard input' 1/s -F $charge log -
-refused 'replay: --charge: by a text, clients are one field' 1/s -F $charge --key remote_addr,host log
-refused 'replay: --charge: by a text, clients are one field' 1/s -F $charge --key remote_addr/24 log
-refused 'replay: --charge: by a text, clients are one field' 1/s -F $charge --key none log
+refused 'replay: --charge: without --charge-limit the key is one field' 1/s -F $charge --key remote_addr,host log
+refused 'replay: --charge: without --charge-limit the key is one field' 1/s -F $charge --key remote_addr/24 log
+refused 'replay: --charge: without --charge-limit the key is one field' 1/s -F $charge --key none log
 refused '--charge-limit "5/s": expected the name of a limit' 1/s -F $charge --charge-limit 5/s log
 refused '--charge-limit "": expected the name of a limit' 1/s -F $charge --charge-limit '' log
-refused 'replay: --charge-limit is of --charge' 1/s -F --charge-limit api log
-refused 'replay: --password-file is of --charge' 1/s -F --password-file secret log
+refused 'replay: --charge-limit needs --charge' 1/s -F --charge-limit api log
+refused 'replay: --password-file needs --charge' 1/s -F --password-file secret log
 refused '--time nofield: no field "nofield"; expected one of remote_addr,' 1/s --time nofield log
 refused '--format: no column is a time; expected time, ts, timestamp or the like among id, client; --time says which' \
     1/s --format csv <(echo id,client)
 refused '--stamps "middle": expected start or end' 1/s --stamps middle log
 refused '--spare "0": expected a share' 1/s --spare 0 log
 refused '--fail-over "101": expected a share' 1/s --fail-over 101 log
-refused 'replay: --each and --json both want standard output' 1/s --each --json log
+refused 'replay: --each and --json both write to standard output' 1/s --each --json log
 refused 'replay: at most 16 limits at once' 1/s $(printf -- '--or 1/s %.0s' {1..16}) log
 if [ -w /dev/full ]; then
     what='standard output to a full disk'

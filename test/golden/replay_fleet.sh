@@ -137,12 +137,12 @@ refused() # WORDS ARGUMENT...
     silent out
     says err "$words"
 }
-refused '--lease is of a fleet' 10/s --lease 8
-refused '--lease-life is of a fleet' 10/s --lease-life 1s
-refused '--engine-rtt is of a fleet' 10/s --engine-rtt 1ms
-refused '--engine-down is of a fleet' 10/s --engine-down 1s-2s
-refused '--spread is of a fleet' 10/s --spread sticky
-refused '--lease-life is of leases' 10/s --nodes 8 --lease-life 1s
+refused '--lease is for simulated servers' 10/s --lease 8
+refused '--lease-life is for simulated servers' 10/s --lease-life 1s
+refused '--engine-rtt is for simulated servers' 10/s --engine-rtt 1ms
+refused '--engine-down is for simulated servers' 10/s --engine-down 1s-2s
+refused '--spread is for simulated servers' 10/s --spread sticky
+refused '--lease-life is for leases' 10/s --nodes 8 --lease-life 1s
 refused 'choose --nodes or --each' 10/s --nodes 8 --each
 refused 'choose --nodes or --follow' 10/s --nodes 8 --follow
 refused 'is 2 limits' '10/s; 100/min' --nodes 8
@@ -156,5 +156,5 @@ refused 'expected a whole number from 1 to 1000000' 10/s --nodes 0
 refused 'expected two times' 10/s --nodes 8 --engine-down 5s
 refused 'is not after the first' 10/s --nodes 8 --engine-down 5s-5s
 refused 'expected a time' 10/s --nodes 8 --engine-down x-5s
-refused 'a second at most' 10/s --nodes 8 --engine-rtt 2s
+refused 'expected at most 1s' 10/s --nodes 8 --engine-rtt 2s
 refused 'expected random or sticky' 10/s --nodes 8 --spread any

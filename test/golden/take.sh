@@ -192,21 +192,21 @@ wrong 'a key has 1 to 4096 bytes' 1/h "$(head -c 4097 /dev/zero | tr '\0' k)"
 wrong 'a key has 1 to 4096 bytes' 1/h ''
 
 # ---- what can never pass ----
-wrong 'refused for ever: none lets nothing through' none
-wrong 'at once; it counts in each limit, a cost for each is what weir serve takes: WEIR.TAKE LIMIT KEY COST 1 2000' \
+wrong 'can never be allowed: the limit "none" lets nothing through' none
+wrong 'at once; each limit is charged the same; weir serve takes a cost for each: WEIR.TAKE LIMIT KEY COST 1 2000' \
     '60 requests/min; 100k tokens/min' --cost 2000
-wrong 'refused for ever: --cost 4 is more than 3/h burst=3 algorithm=gcra can let through at once' 3/h --cost 4
-wrong 'refused for ever: --cost 4 is more than 3/d burst=3 algorithm=gcra can' '10/h;3/d' --cost 4
+wrong 'can never be allowed: --cost 4 is more than 3/h burst=3 algorithm=gcra can let through at once' 3/h --cost 4
+wrong 'can never be allowed: --cost 4 is more than 3/d burst=3 algorithm=gcra can' '10/h;3/d' --cost 4
 run 'never, with a command' "$weir" take none -E 9 -- touch run
 ends 125
 
 # ---- bad usage ----
 wrong 'expected a limit; for example weir take 3/h deploy'
-wrong 'what is "more"? a limit with spaces goes in quotes' 3/h key more
+wrong 'unexpected argument "more"; quote a limit that has spaces' 3/h key more
 wrong 'column 3: ' 3/month
 wrong 'there is no option --colour' 3/h --colour
 wrong 'column 1: expected a slash and a period; write 3/s for so many a second' 3 x
-wrong '--cost wants a value' 3/h --cost
+wrong '--cost needs a value' 3/h --cost
 for cost in 0 -1 1.5 one 18446744073709551615; do
     wrong "--cost \"$cost\": expected a whole number from 1" 3/h --cost "$cost"
 done
@@ -218,11 +218,11 @@ wrong '--state "": expected the path of a file' 3/h --state ''
 wrong 'has nothing to --wait for' 3/h --peek --wait 1s
 run 'no command' "$weir" take 3/h --
 ends 125
-says err 'expected a command behind --'
+says err 'expected a command after --'
 for option in --peek --json; do
     run "$option with a command" "$weir" take 3/h $option -- touch run
     ends 125
-    says err 'without a command'
+    says err 'cannot be used with a command'
 done
 run 'a bad limit with a command' "$weir" take 3/month -- touch run
 ends 125

@@ -76,13 +76,13 @@ run 'folders that are there' env XDG_STATE_HOME="$room/home/state" "$weir" take 
 if [ "$(stat -c %a home/state)" != 755 ]; then fail 'they are not ours to change'; fi
 (
     unset XDG_STATE_HOME
-    wrong 'no HOME and no XDG_STATE_HOME to keep the state in; say where with --state FILE' 2/w key
+    wrong 'neither HOME nor XDG_STATE_HOME is an absolute path; choose a place for the state with --state FILE' 2/w key
     HOME=relative
     export HOME
-    wrong 'say where with --state FILE' 2/w key
+    wrong 'choose a place for the state with --state FILE' 2/w key
     passes 2/w key --state here
     HOME=$room/nobody
-    wrong "HOME $room/nobody, where the state is kept, is not there; say where with --state FILE" 2/w key
+    wrong "HOME $room/nobody does not exist, so it cannot hold the state; choose a place with --state FILE" 2/w key
     if [ -e nobody ]; then fail 'a home was made'; fi
     passes unlimited
 ) || exit 1
@@ -170,7 +170,7 @@ wrong 'cannot be opened: File name too long' 2/w --state "$(head -c 300 /dev/zer
 touch file
 (
     XDG_STATE_HOME=$room/file
-    wrong "take: folder $room/file/weir: Not a directory; give another place with --state FILE" 2/w
+    wrong "take: directory $room/file/weir: Not a directory; choose another place with --state FILE" 2/w
     XDG_STATE_HOME=/$(head -c 5000 /dev/zero | tr '\0' x)
     wrong 'the path of the state is too long' 2/w
 ) || exit 1

@@ -16,7 +16,7 @@ fails() # WORDS COMMAND...
     if ! grep -qF -- "$words" err; then echo "FAILED: $*: does not say: $words" && cat err && exit 1; fi
 }
 
-fails 'weir: --html page: this weir was built without its page; in its source: tools/page && tools/build' \
+fails 'weir: --html page: this build has no page; to add it, run tools/page && tools/build in the source tree' \
     "$without" day page
 if [ -e page ]; then echo "FAILED: leaves a file behind" && exit 1; fi
 fails 'weir: --html no/where: No such file or directory' "$fixture" day no/where

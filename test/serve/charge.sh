@@ -62,7 +62,7 @@ wait_for 'a key that is too long is told' grep -q 'a key has at most 1024 bytes'
 line acme 192.0.2.4 1 >>log
 left 88 100/day 192.0.2.4
 end_replay
-says said '6 requests charged to 100/day; not charged, as the service refuses them: 1'
+says said '6 requests charged to 100/day; refused by the service, so not charged: 1'
 if [ "$(wc -l <told)" != 1 ]; then fail 'more than that is told'; fi
 
 # ---- more at once than may be without an answer ----
@@ -89,7 +89,7 @@ line acme nowhere >>log
 line acme 192.0.2.9 >>log
 wait_for 'the next one' peek_leaves 99 acme 192.0.2.9
 end_replay
-says said '3 requests charged to api; not charged, as the service refuses them: 2'
+says said '3 requests charged to api; refused by the service, so not charged: 2'
 if [ "$(wc -l <told)" != 1 ]; then fail 'more than that is told'; fi
 
 # ---- what the service has against it is said at the start ----
@@ -105,9 +105,9 @@ refused() # WORDS ARGUMENT...
 refused "127.0.0.1:$resp: NOLIMIT there is no limit called apj; did you mean api?" 1/s -F --charge "$url" \
     --charge-limit apj
 refused 'redis://, rediss://, unix://' 1/s -F --charge http://127.0.0.1:9348
-refused 'one weir serve was expected' 1/s -F --charge redis+cluster://127.0.0.1:9347
+refused 'expected the URL of one weir serve' 1/s -F --charge redis+cluster://127.0.0.1:9347
 refused 'the number of a database was expected' 1/s -F --charge "$url/api"
-refused 'nobody knows a host called nowhere.invalid' 1/s -F --charge redis://nowhere.invalid:9347
+refused 'unknown host nowhere.invalid' 1/s -F --charge redis://nowhere.invalid:9347
 refused "127.0.0.1:$resp: SELECT refused: ERR DB index is out of range" 1/s -F --charge "$url/3"
 clean_end
 
@@ -135,14 +135,14 @@ clean_end
 # ---- the service is away: what is new is counted, and charging goes on when it is back ----
 : >log
 start_replay log 100/day -F --charge "$url"
-wait_for 'that it is away is told' grep -q 'is away: cannot be reached: Connection refused; ' told
+wait_for 'that it is away is told' grep -q 'is unavailable: cannot be reached: Connection refused; ' told
 begin() { start_other --resp "127.0.0.1:$resp" --http none; }
 begin
-wait_for 'that it is back is told' grep -q 'is back; not charged meanwhile: 0 requests' told
+wait_for 'that it is back is told' grep -q 'is available again; not charged meanwhile: 0 requests' told
 line acme 192.0.2.1 >>log
 left 99 100/day 192.0.2.1
 end_process "$pid"
-wait_for 'that it is away is told again' grep -q 'is away: the server closed the connection' told
+wait_for 'that it is away is told again' grep -q 'is unavailable: the server closed the connection' told
 many() # COUNT ADDRESS
 {
     line acme "$2" >one
@@ -152,19 +152,19 @@ many() # COUNT ADDRESS
 }
 many 103 192.0.2.7
 begin
-wait_for 'how many were not charged is told' grep -q 'is back; not charged meanwhile: 103 requests' told
+wait_for 'how many were not charged is told' grep -q 'is available again; not charged meanwhile: 103 requests' told
 line acme 192.0.2.1 >>log
 left 99 100/day 192.0.2.1 # of the one that has started empty
 
 # It stands still: the log is read on, and what it got by then nobody knows.
 kill -STOP "$pid"
 many 101 192.0.2.5
-wait_for 'that it does not answer is told' grep -q 'is away: it does not answer' told
+wait_for 'that it does not answer is told' grep -q 'is unavailable: it does not answer' told
 kill -CONT "$pid"
-wait_for 'it is back' grep -q 'is back; not charged meanwhile: 101 requests' told
+wait_for 'it is back' grep -q 'is available again; not charged meanwhile: 101 requests' told
 end_replay
-says said '2 requests charged to 100/day; not charged, or nobody knows, as the service was away: 204'
-if [ "$(grep -c 'is away' told)" != 3 ]; then fail 'not once for each outage'; fi
+says said '2 requests charged to 100/day; not charged or unknown, as the service was unavailable: 204'
+if [ "$(grep -c 'is unavailable' told)" != 3 ]; then fail 'not once for each outage'; fi
 clean_end
 
 # ---- a limit that goes while it is charged to ----

@@ -60,13 +60,13 @@ first=$excess
 
 # ---- weir serve is killed: all pass, and are counted ----
 end_process "$pid"
-wait_for 'that it is away is told' grep -q 'is away' told
+wait_for 'that it is unavailable is told' grep -q 'is unavailable' told
 what='without weir serve'
 get 50 127.0.0.4
 if [ "$now" != 50 ]; then fail "$now of 50 pass"; fi
 wait_for 'the log is read on' grep -q '127.0.0.4  2/s' said # a refusal of its own
 start_other --resp "127.0.0.1:$resp" --http "127.0.0.1:$http"
-wait_for 'that it is back is told' grep -q "is back; not charged meanwhile: 50 requests" told
+wait_for 'that it is back is told' grep -q "is available again; not charged meanwhile: 50 requests" told
 noisy 127.0.0.2
 wait_for 'and passes when it has paid' passes 127.0.0.2
 
@@ -78,7 +78,7 @@ wait_for 'each that passed is in the log' is_logged
 end_replay
 what='each that passed'
 cp said out
-says said "  $((passed - 50)) requests charged to $limit; not charged, or nobody knows, as the service was away: 50"
+says said "  $((passed - 50)) requests charged to $limit; not charged or unknown, as the service was unavailable: 50"
 echo "the noisy client was shut out after $first and $excess requests more than its burst"
 clean_end
 stop "$nginx"

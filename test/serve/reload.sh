@@ -126,7 +126,7 @@ says out 'weir: api: 3/h burst=7 algorithm=gcra -> 9/h burst=9 algorithm=gcra: u
 says out ' -> 50/d algorithm=sliding-log edge=open: another algorithm: begins anew'
 run '--against without --check' "$weir" serve next.yaml --against weir.yaml
 ends 2
-says err 'goes with --check'
+says err '--against needs --check'
 run '--against what is not there' "$weir" serve next.yaml --check --against other.yaml
 ends 2
 says err 'other.yaml: No such file'

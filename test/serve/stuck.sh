@@ -67,7 +67,7 @@ for look in '' --peek; do
     run "weir take $look, under a lock that is kept" timeout 10 \
         "$weir" take '1000/h algorithm=sliding-window' somebody --state mine $look
     ends 2
-    says err "another process keeps its lock; is it stopped? fuser mine"
+    says err "another process holds its lock and may be stopped; fuser mine"
 done
 kill -KILL "$holder"
 wait "$holder" 2>/dev/null

@@ -97,7 +97,7 @@ int next_option(const struct command *command, int argc, char **argv, const char
     const char letter[] = {'-', (char)optopt, '\0'};
     const char *given = optopt > 0 && optopt < FIRST_LONG ? letter : argv[optind - 1];
     const struct title title = title_of(command);
-    if (found == ':') trouble("%s%s wants a value; see %s --help", title.prefix, given, title.whole);
+    if (found == ':') trouble("%s%s needs a value; see %s --help", title.prefix, given, title.whole);
     else no_option(command, given);
     return ARGUMENTS_WRONG;
 }

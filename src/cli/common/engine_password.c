@@ -19,13 +19,13 @@ static int read_line(const char *command, const char *name, FILE *file, char mem
     struct stat is;
     if (fstat(fileno(file), &is) != 0) return trouble("%s: %s: %s", command, name, strerror(errno));
     if ((is.st_mode & S_IROTH) != 0)
-        return trouble("%s: %s may be read by anybody on this machine; expected chmod 600", command, name);
+        return trouble("%s: %s can be read by other users of this machine; run chmod 600", command, name);
     errno = 0;
     if (fgets(memory, ENGINE_PASSWORD_MAX, file) == NULL)
         return trouble("%s: %s %s", command, name, errno != 0 ? strerror(errno) : "is empty; expected the password");
     const size_t size = strcspn(memory, "\r\n");
     if (memory[size] == '\0' && size == ENGINE_PASSWORD_MAX - 1)
-        return trouble("%s: %s: its first line is longer than a password may be", command, name);
+        return trouble("%s: %s: its first line is too long for a password", command, name);
     memory[size] = '\0';
     return size != 0 ? STATUS_DONE : trouble("%s: %s: expected the password in the first line", command, name);
 }

@@ -25,12 +25,11 @@ enum { TEXT_MAX = 8192 };
 enum { OPTION_PACE, OPTION_WINDOW, OPTION_AS, OPTION_JSON, OPTION_SVG, OPTION_COUNT };
 
 static const struct option_help option_rows[OPTION_COUNT] = {
-    [OPTION_PACE] = {"pace", 0, NULL, "with the defaults of weir pace (hybrid) instead of admission (gcra)"},
-    [OPTION_WINDOW] = {"window", 0, "TIME", "also: the most in any window of this length"},
-    [OPTION_AS] = {"as", 0, "SYSTEM",
-                   "the limit in the words of nginx, haproxy, envoy or redis-cell, and nothing else"},
+    [OPTION_PACE] = {"pace", 0, NULL, "use the defaults of weir pace (hybrid) instead of admission (gcra)"},
+    [OPTION_WINDOW] = {"window", 0, "TIME", "also print the most in any window of this length"},
+    [OPTION_AS] = {"as", 0, "SYSTEM", "print only the limit as a configuration of nginx, haproxy, envoy or redis-cell"},
     [OPTION_SVG] = {"svg", 0, "FILE", "write the drawing to FILE as a picture, and nothing else"},
-    [OPTION_JSON] = {"json", 0, NULL, "one JSON object instead of words"},
+    [OPTION_JSON] = {"json", 0, NULL, "print one JSON object instead of text"},
 };
 
 static void print_window(const struct limit *limit, uint64_t window_ns)
@@ -218,7 +217,7 @@ const struct command *explain_command(void)
     static const struct command explain_row = {
         .name = "explain",
         .synopsis = "LIMIT [--pace] [--window TIME] [--as SYSTEM] [--json] [--svg FILE]",
-        .summary = "say in words and numbers what a limit lets through",
+        .summary = "show what a limit lets through, in words and numbers",
         .details = "  weir explain 10/min\n"
                    "  weir explain '10/s burst=20; 1000/h' --window 5min\n"
                    "  weir explain 12000,1.1\n"

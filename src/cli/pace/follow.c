@@ -48,7 +48,7 @@ static int find_line(struct follow *follow)
 
 static const char *what_goes_on(const struct follow *follow)
 {
-    return follow->looked ? "; the limit before goes on" : "";
+    return follow->looked ? "; the previous limit stays in force" : "";
 }
 
 static enum follow_state say_unfinished(struct follow *follow)

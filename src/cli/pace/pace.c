@@ -43,16 +43,16 @@ enum {
 static const struct option_help option_rows[OPTION_COUNT] = {
     [OPTION_WORKERS] = {"jobs", 'j', "N", "run up to N commands at once (1)"},
     [OPTION_NUL] = {"null", '0', NULL, "lines end in NUL instead of newline"},
-    [OPTION_BYTES] = {"bytes", 0, NULL, "a line costs its size in bytes, as by any limit in bytes"},
-    [OPTION_DROP] = {"drop", 0, NULL, "skip lines that are late by more than the pool"},
+    [OPTION_BYTES] = {"bytes", 0, NULL, "a line costs its size in bytes (implied by a limit in bytes)"},
+    [OPTION_DROP] = {"drop", 0, NULL, "drop lines that are late by more than the pool"},
     [OPTION_KEEP_GOING] = {"keep-going", 0, NULL, "go on when a command fails"},
-    [OPTION_GRACE] = {"grace", 0, "TIME", "after a signal, end commands that run longer than this"},
+    [OPTION_GRACE] = {"grace", 0, "TIME", "after a signal, terminate commands that run longer than this"},
     [OPTION_GRAIN] = {"grain", 0, "TIME", "sleep at least this long at a time (fewer wake-ups)"},
     [OPTION_FOR] = {"for", 0, "TIME", "stop this long after the first line"},
     [OPTION_LINES] = {"count", 0, "N", "stop after N lines"},
     [OPTION_JSON] = {"json", 0, NULL, "the summary as one JSON object"},
-    [OPTION_RATE_FILE] = {"rate-file", 0, "FILE", "follow the limit in FILE, also while running"},
-    [OPTION_QUIET] = {"quiet", 'q', NULL, "say nothing but what goes wrong: no limit, no progress, no summary"},
+    [OPTION_RATE_FILE] = {"rate-file", 0, "FILE", "read the limit from FILE, and follow its changes"},
+    [OPTION_QUIET] = {"quiet", 'q', NULL, "print errors only: no limit, no progress, no summary"},
     [OPTION_SUMMARY] = {"summary", 0, "FILE", "write the summary to FILE instead of stderr"},
 };
 
@@ -67,7 +67,7 @@ void pace_input_trouble(struct pace *pace, enum input_state state)
 {
     if (state == INPUT_FAILED) pace->status = trouble("standard input: %s", strerror(errno));
     if (state == INPUT_TOO_LONG) {
-        pace->status = trouble("standard input: line %llu is longer than 256 MiB, or than memory",
+        pace->status = trouble("standard input: line %llu is longer than 256 MiB or does not fit in memory",
                                (unsigned long long)pace->lines_taken + 1);
     }
 }
@@ -160,7 +160,8 @@ static bool set_operands(struct pace *pace, int argc, char **argv)
         pace->limit = argv[optind];
     }
     if (optind + 1 < argc) {
-        trouble("pace: what is \"%s\"? a limit with spaces goes in quotes, a command behind --", argv[optind + 1]);
+        trouble("pace: unexpected argument \"%s\"; quote a limit that has spaces, put a command after --",
+                argv[optind + 1]);
         return false;
     }
     if (pace->command == NULL && (pace->many_workers || pace->keep_going || pace->grace_ns != UINT64_MAX)) {
@@ -202,7 +203,7 @@ static int choose_limit(struct pace *pace)
     const int error = state == FOLLOW_MISSING ? errno : ENOENT;
     const char *reason = error != 0 ? strerror(error) : "not a file";
     if (pace->limit == NULL) return trouble("--rate-file %s: %s", pace->follow.path, reason);
-    if (error != ENOENT) trouble("--rate-file %s: %s; %s goes on", pace->follow.path, reason, pace->limit);
+    if (error != ENOENT) trouble("--rate-file %s: %s; %s stays in force", pace->follow.path, reason, pace->limit);
     return STATUS_DONE;
 }
 
@@ -227,13 +228,15 @@ static bool keeps_unit(const struct pace *pace, const struct plan *plan)
     const int line = pace->follow.line;
     if (unit == PACE_UNIT_ANY || unit == (pace->bytes ? PACE_UNIT_BYTES : PACE_UNIT_LINES)) return true;
     if (unit == PACE_UNIT_MIXED) {
-        trouble("%s:%d: %s; the limit before goes on", path, line, mixed);
+        trouble("%s:%d: %s; the previous limit stays in force", path, line, mixed);
     } else if (pace->bytes) {
         pace_in_bytes(plan, &writer);
-        trouble("%s:%d: while running the unit cannot change: bytes are counted, write %s; the limit before goes on",
+        trouble("%s:%d: while running the unit cannot change: bytes are counted, write %s; the previous "
+                "limit stays in force",
                 path, line, rate);
     } else {
-        trouble("%s:%d: while running the unit cannot change: lines are counted, not bytes; the limit before goes on",
+        trouble("%s:%d: while running the unit cannot change: lines are counted, not bytes; the previous "
+                "limit stays in force",
                 path, line);
     }
     return false;
@@ -267,12 +270,13 @@ void pace_follow(struct pace *pace)
     if (weir_plan_parse(&plan, pace->follow.text, WEIR_PACE, &error) != 0) {
         size_t edits = NEAR_NOTHING;
         const bool pause = words_is_nearer("pause", pace->follow.text, strcspn(pace->follow.text, " \t"), &edits);
-        trouble("%s:%d:%d: %s; the limit before goes on", path, pace->follow.line, error.column,
+        trouble("%s:%d:%d: %s; the previous limit stays in force", path, pace->follow.line, error.column,
                 pause ? "did you mean pause?" : error.message);
         return;
     }
     if (is_for_ever(plan_inside_const(&plan))) {
-        trouble("%s:%d: none lets nothing through for ever; to stop for a while write pause; the limit before goes on",
+        trouble("%s:%d: none would never let anything through; to stop for a while write pause; the previous "
+                "limit stays in force",
                 path, pace->follow.line);
         return;
     }
@@ -288,8 +292,9 @@ void pace_follow(struct pace *pace)
     record_end(&pace->record);
     atom_store(&pace->piece_max, changed ? piece : piece_before);
     if (!changed) {
-        trouble("%s:%d: while running only the numbers can change, not the algorithm; the limit before goes on", path,
-                pace->follow.line);
+        trouble("%s:%d: while running only the numbers can change, not the algorithm; the previous limit stays in "
+                "force",
+                path, pace->follow.line);
         return;
     }
     weir_plan_text(&plan, pace->news, sizeof pace->news);
@@ -424,9 +429,9 @@ const struct command *pace_command(void)
                    "  weir pace 10MiB/s < image > copy    a unit of bytes: --bytes is implied\n"
                    "  weir pace 5/s -j 4 -- curl -fsS https://example.test/{} < ids\n"
                    "\n"
-                   "Exit status: 0 done, 2 trouble, or that of the first command that failed.  SIGINT and SIGTERM\n"
-                   "end it with the summary, when the commands that run have ended, or at once the second time;\n"
-                   "SIGUSR1 prints the summary and goes on.\n",
+                   "Exit status: 0 done, 2 error, or that of the first command that failed.  On SIGINT or SIGTERM\n"
+                   "no more are started, running commands are waited for (not on a second signal), and the summary\n"
+                   "is printed.  SIGUSR1 prints the summary without stopping.\n",
         .options = option_rows,
         .option_count = OPTION_COUNT,
         .run = run,

@@ -229,7 +229,7 @@ void pace_watch_start(struct pace_watch *watch, struct pace *pace)
     watch->pace = pace;
     watch->worker = pthread_self();
     if (pthread_create(&watch->thread, NULL, observe, watch) != 0) {
-        trouble("no thread to watch with; no live line and no signals");
+        trouble("cannot start the monitoring thread: no progress line, and signals have their default effect");
         pthread_sigmask(SIG_UNBLOCK, &set, NULL);
         watch->pace = NULL;
     }

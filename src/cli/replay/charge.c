@@ -81,8 +81,8 @@ static void went_away(struct charge *charge)
     char text[TEXT_MAX];
     charge->away = true;
     charge->counts.outages++;
-    snprintf(text, sizeof text, "%s is away: %s%s; requests are not charged until it is back", charge->where,
-             charge->link.why, cure_of(charge->link.why));
+    snprintf(text, sizeof text, "%s is unavailable: %s%s; requests are not charged until it is available again",
+             charge->where, charge->link.why, cure_of(charge->link.why));
     charge->say(charge->context, text);
 }
 
@@ -90,7 +90,7 @@ static void came_back(struct charge *charge)
 {
     char text[TEXT_MAX];
     charge->away = charge->said_error = false;
-    snprintf(text, sizeof text, "%s is back; not charged meanwhile: %llu requests", charge->where,
+    snprintf(text, sizeof text, "%s is available again; not charged meanwhile: %llu requests", charge->where,
              (unsigned long long)(charge->counts.lost - charge->lost_before));
     charge->say(charge->context, text);
 }
@@ -185,10 +185,10 @@ static int read_url(struct charge *charge, const char *text)
     struct engine_url *const url = &charge->url;
     if (url_read(url, text, &error) != 0) return trouble("replay: --charge: %s", error.message);
     if (url->kind != URL_ONE)
-        return trouble("replay: --charge: one weir serve was expected: redis://HOST:9347, rediss:// or unix://");
+        return trouble("replay: --charge: expected the URL of one weir serve: redis://HOST:9347, rediss:// or unix://");
     place_text(&url->place[0], charge->where);
     if (!resolve_place(&url->place[0], &charge->addresses))
-        return trouble("replay: --charge: nobody knows a host called %s", url->place[0].host);
+        return trouble("replay: --charge: unknown host %s", url->place[0].host);
     if (url->tls && secure_open(&charge->greeting.tls, url, &error) != 0)
         return trouble("replay: --charge: %s", error.message);
     return STATUS_DONE;

@@ -154,7 +154,7 @@ bool page_write(const struct replay_result *result, const char *path)
 {
     const struct page_template template = page_template();
     if (template.head_size == 0) {
-        trouble("--html %s: this weir was built without its page; in its source: tools/page && tools/build", path);
+        trouble("--html %s: this build has no page; to add it, run tools/page && tools/build in the source tree", path);
         return false;
     }
     FILE *out = fopen(path, "wb");

@@ -52,29 +52,29 @@ enum {
 static const double SPARE_USUAL = 99.9;
 
 static const struct option_help option_rows[OPTION_COUNT] = {
-    [OPTION_OR] = {"or", 0, "LIMIT", "try this one, too, side by side"},
-    [OPTION_KEY] = {"key", 'k', "FIELD", "whom to count for: FIELD[/BITS][,FIELD]... or none (the address)"},
-    [OPTION_COST] = {"cost", 0, "FIELD", "what a request costs stands there, instead of 1"},
+    [OPTION_OR] = {"or", 0, "LIMIT", "also try this limit, side by side"},
+    [OPTION_KEY] = {"key", 'k', "FIELD", "the client: FIELD[/BITS][,FIELD]..., or none for all together (the address)"},
+    [OPTION_COST] = {"cost", 0, "FIELD", "read the cost of each request from FIELD (1)"},
     [OPTION_FORMAT] = {"format", 'f', "FORMAT", "combined, vhost_combined, common, json, csv, or nginx's (guessed)"},
-    [OPTION_TIME] = {"time", 0, "FIELD", "the time stands there (what is called time, ts, msec and the like)"},
-    [OPTION_STAMPS] = {"stamps", 0, "WHICH", "what stamps are of requests: start or end (end)"},
-    [OPTION_SPARE] = {"spare", 0, "PCT", "say which burst leaves so many clients untouched (99.9)"},
-    [OPTION_FOLLOW] = {"follow", 'F', NULL, "go on as the log grows, and tell each refusal"},
-    [OPTION_FAIL_OVER] = {"fail-over", 0, "PCT", "exit 1 when a limit refuses more than this of the requests"},
+    [OPTION_TIME] = {"time", 0, "FIELD", "read the time from FIELD (one named time, ts, msec or the like)"},
+    [OPTION_STAMPS] = {"stamps", 0, "WHICH", "whether timestamps are the start or the end of requests (end)"},
+    [OPTION_SPARE] = {"spare", 0, "PCT", "report the smallest burst that refuses nothing to PCT % of clients (99.9)"},
+    [OPTION_FOLLOW] = {"follow", 'F', NULL, "follow the log as it grows, and print each refusal"},
+    [OPTION_FAIL_OVER] = {"fail-over", 0, "PCT", "exit with status 1 if a limit refuses more than PCT % of requests"},
     [OPTION_STRICT] = {"strict", 0, NULL, "stop at the first malformed line"},
     [OPTION_QUIET] = {"quiet", 'q', NULL, "no report"},
     [OPTION_JSON] = {"json", 0, NULL, "the report as one JSON object"},
     [OPTION_EACH] = {"each", 0, NULL, "a JSON line for each request and limit, and no report"},
     [OPTION_HTML] = {"html", 0, "FILE", "write the report to FILE as a page with plots"},
-    [OPTION_CHARGE] = {"charge", 0, "URL", "with -F: charge what the log gains to the weir serve there"},
-    [OPTION_CHARGE_LIMIT] = {"charge-limit", 0, "NAME", "to this limit of its weir.yaml (to the text of LIMIT)"},
+    [OPTION_CHARGE] = {"charge", 0, "URL", "with -F: charge new requests to the weir serve at URL"},
+    [OPTION_CHARGE_LIMIT] = {"charge-limit", 0, "NAME", "charge them to this limit of its weir.yaml (LIMIT as typed)"},
     [OPTION_PASSWORD_FILE] = {"password-file", 0, "FILE", "the service's password is the first line of FILE"},
-    [OPTION_NODES] = {"nodes", 0, "N", "also simulate so many servers, by each design that there is"},
-    [OPTION_LEASE] = {"lease", 0, "N", "of them: nodes take up to N permits along"},
-    [OPTION_LEASE_LIFE] = {"lease-life", 0, "TIME", "of them: and spend those within TIME (1s)"},
-    [OPTION_ENGINE_RTT] = {"engine-rtt", 0, "TIME", "of them: the engine answers after TIME (1ms)"},
-    [OPTION_ENGINE_DOWN] = {"engine-down", 0, "SPAN", "of them: it answers nobody in a span of the log: 10s-20s"},
-    [OPTION_SPREAD] = {"spread", 0, "HOW", "of them: which node a client meets, random or sticky (random)"},
+    [OPTION_NODES] = {"nodes", 0, "N", "also simulate N servers that share the limit, by each design"},
+    [OPTION_LEASE] = {"lease", 0, "N", "simulation: a node leases up to N permits of a hot key"},
+    [OPTION_LEASE_LIFE] = {"lease-life", 0, "TIME", "simulation: a lease expires after TIME (1s)"},
+    [OPTION_ENGINE_RTT] = {"engine-rtt", 0, "TIME", "simulation: round-trip time to the engine (1ms)"},
+    [OPTION_ENGINE_DOWN] = {"engine-down", 0, "SPAN", "simulation: the engine is unavailable in this span: 10s-20s"},
+    [OPTION_SPREAD] = {"spread", 0, "HOW", "simulation: node that gets a request, random or sticky (random)"},
 };
 
 /* ---- options ---- */
@@ -153,11 +153,10 @@ static bool charge_options_fit(const struct replay_options *options)
 {
     const char *name = options->charge_limit;
     if (options->charge == NULL) {
-        if (name != NULL)
-            return wrong("--charge-limit is of --charge; say where, too: --charge redis://127.0.0.1:9347");
-        return options->password_file == NULL || wrong("--password-file is of --charge; say where, too");
+        if (name != NULL) return wrong("--charge-limit needs --charge; for example --charge redis://127.0.0.1:9347");
+        return options->password_file == NULL || wrong("--password-file needs --charge");
     }
-    if (!options->follow) return wrong("--charge is for what a log gains; say --follow, too");
+    if (!options->follow) return wrong("--charge charges new lines of a log; add --follow");
     if (options->limits != 1) return wrong("--charge is for one limit; leave out --or");
     if (options->logs == 0 || strcmp(options->log[options->logs - 1], "-") == 0)
         return wrong("--charge follows a file, not standard input, of which nobody knows what is new; name the log");
@@ -174,8 +173,8 @@ static bool charge_key_fits(const struct replay *replay)
 {
     if (replay->options.charge == NULL || replay->options.charge_limit != NULL) return true;
     if (replay->key.parts == 1 && !key_is_cut(&replay->key)) return true;
-    return wrong("--charge: by a text, clients are one field as the proxy sends it, with no bits; for other keys give "
-                 "the limit a name and a key in the service's weir.yaml, and say --charge-limit NAME");
+    return wrong("--charge: without --charge-limit the key is one field, without bits; for other keys give the limit a "
+                 "name and a key in the service's weir.yaml, and add --charge-limit NAME");
 }
 
 /* The limit may stand anywhere among the options: the first that is none of them. */
@@ -191,7 +190,7 @@ static bool set_operands(struct replay_options *options, int argc, char **argv)
     options->limits++;
     options->log = argv + optind + 1;
     options->logs = argc - optind - 1;
-    if (options->each && options->json) trouble("replay: --each and --json both want standard output; choose one");
+    if (options->each && options->json) trouble("replay: --each and --json both write to standard output; choose one");
     if (options->each && options->json) return false;
     if (!fleet_options_fit(&options->fleet, options->each, options->follow)) return false;
     if (!charge_options_fit(options)) return false;
@@ -470,10 +469,11 @@ static bool lacks_key(const struct replay *replay)
 static void hint_at_key(const struct replay *replay)
 {
     if (!lacks_key(replay)) return;
-    if (replay->options.key != NULL) trouble("replay: no line has %s, so all were counted together", replay->key_name);
-    else {
-        trouble("replay: no line says its client's address, so all were counted together; --key says whom to count "
-                "for, for example --key user");
+    if (replay->options.key != NULL) {
+        trouble("replay: no line has %s, so all requests were counted as one client", replay->key_name);
+    } else {
+        trouble("replay: no line has a client address, so all requests were counted as one client; choose the "
+                "field to group by with --key, for example --key user");
     }
 }
 
@@ -486,12 +486,11 @@ static int unreadable(const struct replay *replay)
     const bool other_time = replay->log.kind != ACCESSLOG_PATTERN && replay->options.time == NULL;
     const bool named = format != NULL && strchr(format, '$') == NULL;
     if (other_time) {
-        return trouble(
-            "replay: no line of %llu could be read as %s; where the time has a name of its own, --time FIELD "
-            "says it",
-            (unsigned long long)replay->result.malformed, guessed[replay->log.kind]);
+        return trouble("replay: no line of %llu could be read as %s; if the time field has another name, give it "
+                       "with --time FIELD",
+                       (unsigned long long)replay->result.malformed, guessed[replay->log.kind]);
     }
-    return trouble("replay: no line of %llu could be read as %s; say --format, as nginx's log_format has it, "
+    return trouble("replay: no line of %llu could be read as %s; give the format as in nginx's log_format, "
                    "for example --format '$remote_addr [$time_local] $request_time'",
                    (unsigned long long)replay->result.malformed,
                    named            ? format

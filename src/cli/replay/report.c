@@ -154,8 +154,8 @@ static void print_head(const struct replay_result *result, int width)
     if (result->malformed != 0) parts[count++] = malformed.text;
     writer = cell_of(&late);
     put_count(&writer, result->late, "line");
-    write_text(&writer, result->late == 1 ? " far out of order, taken as late as it stands"
-                                          : " far out of order, taken as late as they stand");
+    write_text(&writer, result->late == 1 ? " far out of order, counted at its place in the log"
+                                          : " far out of order, counted at their place in the log");
     if (result->late != 0) parts[count++] = late.text;
     print_parts(parts, count, width);
 }
@@ -485,9 +485,9 @@ static void print_charged(const struct replay_charged *charge)
     put_count(&writer, charge->charged, "request");
     write_text(&writer, " charged to ");
     write_text(&writer, charge->limit);
-    if (charge->refused != 0) write_text(&writer, "; not charged, as the service refuses them: ");
+    if (charge->refused != 0) write_text(&writer, "; refused by the service, so not charged: ");
     if (charge->refused != 0) write_grouped(&writer, charge->refused);
-    if (charge->lost != 0) write_text(&writer, "; not charged, or nobody knows, as the service was away: ");
+    if (charge->lost != 0) write_text(&writer, "; not charged or unknown, as the service was unavailable: ");
     if (charge->lost != 0) write_grouped(&writer, charge->lost);
     printf("\n  %s\n", text.text);
 }

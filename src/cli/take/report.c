@@ -132,14 +132,14 @@ void take_print_never(const struct take *take)
     struct writer writer = {text, sizeof text, 0};
     const struct limit *limit = limit_named(take);
     if (limit->algorithm == ALGORITHM_NONE) {
-        trouble("refused for ever: none lets nothing through");
+        trouble("can never be allowed: the limit \"none\" lets nothing through");
         return;
     }
     text_write(&writer, limit);
-    trouble("refused for ever: --cost %llu is more than %s can let through at once%s", (unsigned long long)take->cost,
-            text,
+    trouble("can never be allowed: --cost %llu is more than %s can let through at once%s",
+            (unsigned long long)take->cost, text,
             plan_has_units(plan_inside_const(&take->plan))
-                ? "; it counts in each limit, a cost for each is what weir serve takes: WEIR.TAKE LIMIT KEY COST 1 2000"
+                ? "; each limit is charged the same; weir serve takes a cost for each: WEIR.TAKE LIMIT KEY COST 1 2000"
                 : "");
 }
 

@@ -47,7 +47,7 @@ static int make_folders(const char *path)
         const int why = errno; /* or it is there, where nothing can be made: a read-only file system */
         struct stat status;
         if (stat(folder, &status) == 0) continue;
-        return trouble("take: folder %s: %s; give another place with --state FILE", folder, strerror(why));
+        return trouble("take: directory %s: %s; choose another place with --state FILE", folder, strerror(why));
     }
     return STATUS_DONE;
 }
@@ -60,11 +60,14 @@ static int default_path(struct take *take)
     struct stat status;
     if (state != NULL && state[0] == '/') fits = join_path(take->path, state, "/weir/take");
     else if (home != NULL && home[0] == '/') fits = join_path(take->path, home, "/.local/state/weir/take");
-    else return trouble("take: no HOME and no XDG_STATE_HOME to keep the state in; say where with --state FILE");
+    else
+        return trouble("take: neither HOME nor XDG_STATE_HOME is an absolute path; choose a place for the state with "
+                       "--state FILE");
     if (!fits) return trouble("take: the path of the state is too long; give another with --state FILE");
     /* Whose home is said not to be there is given none. */
     if ((state == NULL || state[0] != '/') && home != NULL && stat(home, &status) != 0 && errno == ENOENT)
-        return trouble("take: HOME %s, where the state is kept, is not there; say where with --state FILE", home);
+        return trouble("take: HOME %s does not exist, so it cannot hold the state; choose a place with --state FILE",
+                       home);
     return take->peek ? STATUS_DONE : make_folders(take->path);
 }
 

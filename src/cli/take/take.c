@@ -32,15 +32,15 @@ enum {
 };
 
 static const struct option_help option_rows[OPTION_COUNT] = {
-    [OPTION_COST] = {"cost", 0, "N", "permits to take (1)"},
+    [OPTION_COST] = {"cost", 0, "N", "take N permits, all or none (1)"},
     [OPTION_WAIT] = {"wait", 0, "TIME", "wait up to this long for them, or \"forever\""},
-    [OPTION_STATE] = {"state", 0, "FILE", "keep what was used in FILE"},
-    [OPTION_ENGINE] = {"engine", 0, "URL", "keep it in Redis or Valkey, for all machines that ask there"},
-    [OPTION_PREFIX] = {"prefix", 0, "TEXT", "of keys in the engine (weir:)"},
+    [OPTION_STATE] = {"state", 0, "FILE", "keep usage in FILE"},
+    [OPTION_ENGINE] = {"engine", 0, "URL", "keep usage in Redis or Valkey, shared by all machines that use it"},
+    [OPTION_PREFIX] = {"prefix", 0, "TEXT", "prefix of the keys in the engine (weir:)"},
     [OPTION_PASSWORD_FILE] = {"password-file", 0, "FILE", "the engine's password is the first line of FILE"},
     [OPTION_PEEK] = {"peek", 0, NULL, "say what would happen, and take nothing"},
-    [OPTION_RESET] = {"reset", 0, NULL, "take nothing, and forget what KEY has used"},
-    [OPTION_JSON] = {"json", 0, NULL, "the answer as one JSON object"},
+    [OPTION_RESET] = {"reset", 0, NULL, "take nothing, and forget the usage of KEY"},
+    [OPTION_JSON] = {"json", 0, NULL, "print the result as one JSON object"},
     [OPTION_REFUSED] = {"refused", 'E', "STATUS", "exit status of a refusal, 0 to 255 (1; of a command 75)"},
 };
 
@@ -115,7 +115,8 @@ static int set_operands(struct take *take, int count, char **operands)
 {
     if (count == 0) return trouble("take: expected a limit; for example weir take 3/h deploy");
     if (count > 2) {
-        return trouble("take: what is \"%s\"? a limit with spaces goes in quotes, a command behind --", operands[2]);
+        return trouble("take: unexpected argument \"%s\"; quote a limit that has spaces, put a command after --",
+                       operands[2]);
     }
     take->limit = operands[0];
     take->key_text = operands[1]; /* NULL behind the last */
@@ -126,16 +127,16 @@ static int set_operands(struct take *take, int count, char **operands)
 static int check_together(const struct take *take)
 {
     if (take->command != NULL && take->command[0] == NULL) {
-        return trouble("take: expected a command behind --; for example weir take 3/h deploy -- ./deploy.sh");
+        return trouble("take: expected a command after --; for example weir take 3/h deploy -- ./deploy.sh");
     }
     if (take->command != NULL && (take->peek || take->json)) {
-        return trouble("take: --peek and --json are for asking without a command");
+        return trouble("take: --peek and --json cannot be used with a command");
     }
     if (take->reset && (take->command != NULL || take->peek || take->json || take->wait_ns != 0))
-        return trouble("take: --reset takes nothing: it goes without a command, --peek, --json and --wait");
+        return trouble("take: --reset takes nothing: it cannot be used with a command, --peek, --json or --wait");
     if (take->peek && take->wait_ns != 0) return trouble("take: --peek takes nothing, so it has nothing to --wait for");
     if (take->engine_url != NULL && take->state != NULL)
-        return trouble("take: --state and --engine: what was used is kept in one of them");
+        return trouble("take: --state and --engine exclude each other: usage is kept in one of them");
     if (take->engine_url == NULL && take->prefix != NULL) return trouble("take: --prefix is for --engine");
     if (take->engine_url == NULL && take->password_file != NULL)
         return trouble("take: --password-file is for --engine");
@@ -240,7 +241,7 @@ const struct command *take_command(void)
     static const struct command take_row = {
         .name = "take",
         .synopsis = "LIMIT [KEY] [OPTION]... [-- COMMAND [ARGUMENT]...]",
-        .summary = "ask a limit that a file or an engine remembers, and run a command when it may",
+        .summary = "take permits of a limit kept in a file or an engine, and run a command if granted",
         .details = "  weir take 3/h deploy -- ./deploy.sh       runs it, its exit status is returned\n"
                    "  weir take 3/h deploy && echo go\n"
                    "  weir take '1/min burst=1' mail --wait 10min -- ./send\n"
@@ -248,8 +249,8 @@ const struct command *take_command(void)
                    "  weir take 3/h deploy --reset\n"
                    "  weir take 3/h deploy --engine redis://10.0.0.5 -- ./deploy.sh\n"
                    "\n"
-                   "Exit status: 0 allowed, 1 refused, 2 trouble, or a cost that can never pass.  With a command: its\n"
-                   "own; refused 75, trouble 125, not executable 126, not found 127.\n",
+                   "Exit status: 0 allowed, 1 refused, 2 error, or a cost that can never pass.  With a command: its\n"
+                   "own; refused 75, error 125, not executable 126, not found 127.\n",
         .options = option_rows,
         .option_count = OPTION_COUNT,
         .run = run,

@@ -124,7 +124,8 @@ static void note_stuck(struct take *take)
     weir_table_read_stats(take->table, &stats, sizeof stats);
     take->lost = stats.stuck != 0;
     if (take->lost)
-        trouble("nothing was taken: %s: another process keeps its lock; is it stopped? fuser %s shows who has it open",
+        trouble("nothing was taken: %s: another process holds its lock and may be stopped; fuser %s shows "
+                "which ones have it open",
                 take->path, take->path);
 }
 

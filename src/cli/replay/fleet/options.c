@@ -47,7 +47,7 @@ static bool set_rtt(struct fleet_options *options, const char *option, const cha
     if (strcmp(value, "0") == 0) return options->rtt_ns = 0, true;
     if (!read_time_argument(option, value, &options->rtt_ns)) return false;
     if (options->rtt_ns <= (uint64_t)SECOND_NS) return true;
-    trouble("--%s \"%s\": expected a second at most", option, value);
+    trouble("--%s \"%s\": expected at most 1s", option, value);
     return false;
 }
 
@@ -110,13 +110,13 @@ static bool wrong(const char *message)
 bool fleet_options_fit(const struct fleet_options *options, bool each, bool follow)
 {
     if (options->nodes == 0) {
-        if (options->lease != 0) return wrong("--lease is of a fleet; say --nodes, too, for example --nodes 8");
-        if (options->life_said) return wrong("--lease-life is of a fleet; say --nodes and --lease, too");
-        if (options->rtt_said) return wrong("--engine-rtt is of a fleet; say --nodes, too, for example --nodes 8");
-        if (options->away_said) return wrong("--engine-down is of a fleet; say --nodes, too, for example --nodes 8");
-        return !options->spread_said || wrong("--spread is of a fleet; say --nodes, too, for example --nodes 8");
+        if (options->lease != 0) return wrong("--lease is for simulated servers; add --nodes, as in --nodes 8");
+        if (options->life_said) return wrong("--lease-life is for simulated servers; add --nodes and --lease");
+        if (options->rtt_said) return wrong("--engine-rtt is for simulated servers; add --nodes, as in --nodes 8");
+        if (options->away_said) return wrong("--engine-down is for simulated servers; add --nodes, as in --nodes 8");
+        return !options->spread_said || wrong("--spread is for simulated servers; add --nodes, as in --nodes 8");
     }
-    if (options->life_said && options->lease == 0) return wrong("--lease-life is of leases; say --lease, too");
+    if (options->life_said && options->lease == 0) return wrong("--lease-life is for leases; add --lease");
     if (each) return wrong("--each shows what one limiter answers; choose --nodes or --each");
     return !follow || wrong("--nodes is for logs that have ended; choose --nodes or --follow");
 }
