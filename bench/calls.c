@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
    calls.c - calls of the library, for bench/instructions to count: each algorithm granted and refused, lists, leases,
-   tables, corrections, texts, and what is decided inside an engine (src/micro).
+   tables, corrections, texts, and what is decided inside an engine (src/redis/micro).
 
    Time is given: a call that is granted comes 10 ms after the one before, one that is refused a microsecond. */
 #include "calls.h"
@@ -8,7 +8,7 @@
 #include <weir/weir.h>
 
 #include "core/algorithm.h"
-#include "micro/micro.h"
+#include "redis/micro/micro.h"
 
 enum { TEXT_SIZE = 96, ROWS_MAX = 160, BATCH = 32, TWO = 2, ENTRIES_MAX = 4096, WARM = 1000, TAKES_MAX = 1000 };
 enum { KEYS = 100000, ALL_OF_A_LIST = 4 };

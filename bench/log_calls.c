@@ -2,8 +2,8 @@
    log_calls.c - the costliest calls of a sliding-log in a table: what a client may do to others of weir serve.
 
    A table in this process, keys that were used before.  2000 permits are the most of a client's text, where two texts
-   in turn have the log entered anew; 8000 of a limit with a name (src/serve/policy.h).  Each call is to take 100 us at
-   most; the longest of a busy machine is what else it did.
+   in turn have the log entered anew; 8000 of a limit with a name (src/serve/policy/policy.h).  Each call is to take
+   100 us at most; the longest of a busy machine is what else it did.
 
        bench-log_calls            the table, in us
        bench-log_calls --small    a round of it: a test that it still works */

@@ -10,7 +10,7 @@
    `weir pace` is read through a pipe, so its starts are when they were read: that is late at times, and makes bursts.
 
    May touch: processes, threads, pipes, the clock.  Promises: times are of actual starts, measured here.  Leaves to
-   others: how late each start is (weir bench pace), one wait at a time (wait.c).
+   others: how late each start is (weir-bench pace), one wait at a time (wait.c).
 
        bench-rate [OPTION]... [OPTIONS OF A LIMIT]...       for example bench-rate 'burst=100ms' 'catchup=1.1'
            --for SECONDS   of each run (3)           --rate RATE     only this one

@@ -19,7 +19,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "format/accesslog.h"
+#include "format/log/accesslog.h"
 
 enum {
     ROUNDS = 3,

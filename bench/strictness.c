@@ -11,7 +11,7 @@
    rate.  What it loses is what it gets less than that.  Both are taken when all has settled down.
 
    May touch: limiters of its own, stdout.  Promises: the same bytes each time.  Leaves to others: what the rule is
-   (src/core/timeline.c).
+   (src/core/algorithm/timeline.c).
 
        bench-strictness            the tables
        bench-strictness --svg      doc/strictness.svg

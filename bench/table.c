@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   table.c - what a table costs, in time and memory, with more and more keys: `weir bench`, which does the measuring.
+   table.c - what a table costs, in time and memory, with more and more keys: `weir-bench`, which does the measuring.
 
-   May touch: the command beside it.  Promises: nothing that `weir bench` does not say.  Leaves to others: measuring
-   (src/cli/bench_table.c).
+   May touch: the command beside it.  Promises: nothing that `weir-bench` does not say.  Leaves to others: measuring
+   (bench/weir-bench/table.c).
 
        bench-table [--huge]    10^6 and 10^7 keys; --huge: 10^8, too, which takes 5 GB
        bench-table --small     the same in a blink: a test that it still works
@@ -23,18 +23,18 @@ static void fail(const char *what)
 
 static void find_weir(void)
 {
-    const ssize_t size = readlink("/proc/self/exe", weir, sizeof weir - sizeof "/weir");
+    const ssize_t size = readlink("/proc/self/exe", weir, sizeof weir - sizeof "/weir-bench");
     if (size < 0) fail("where am I?");
     weir[size] = '\0';
-    strcpy(strrchr(weir, '/'), "/weir");
+    strcpy(strrchr(weir, '/'), "/weir-bench");
 }
 
 static void run(const char *arguments)
 {
     char command[COMMAND_SIZE];
-    snprintf(command, sizeof command, "'%s' bench %s", weir, arguments);
+    snprintf(command, sizeof command, "'%s' %s", weir, arguments);
     fflush(stdout);
-    if (system(command) != 0) fail("weir bench failed");
+    if (system(command) != 0) fail("weir-bench failed");
     printf("\n");
 }
 
@@ -46,7 +46,7 @@ static double rate_of(const char *json, int threads, const char *name)
     const char *at = strstr(json, key);
     snprintf(key, sizeof key, "\"%s\":", name);
     if (at != NULL) at = strstr(at, key);
-    if (at == NULL) fail("weir bench --json says something else");
+    if (at == NULL) fail("weir-bench --json says something else");
     return strtod(at + strlen(key), NULL);
 }
 
@@ -63,9 +63,9 @@ static void print_lines(void)
         {"weir_table, batches of 32", "keyed", "batch_per_s"},
     };
     char command[COMMAND_SIZE], json[JSON_SIZE];
-    snprintf(command, sizeof command, "'%s' bench table --for 2s --threads 1,2 --json", weir);
+    snprintf(command, sizeof command, "'%s' table --for 2s --threads 1,2 --json", weir);
     FILE *pipe = popen(command, "r");
-    if (pipe == NULL || fgets(json, sizeof json, pipe) == NULL || pclose(pipe) != 0) fail("weir bench failed");
+    if (pipe == NULL || fgets(json, sizeof json, pipe) == NULL || pclose(pipe) != 0) fail("weir-bench failed");
     for (int threads = 1; threads <= THREADS_MAX; threads++) {
         for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
             printf("%s\t%s\t%d\t%.3f\n", rows[i].who, rows[i].work, threads,

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: MIT
-# The command `weir`.
-file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cli/*.c")
+# The command `weir`, and `weir-bench`.
+file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cli/*.c")
 if(WEIR_HAS_SERVE) # serve.c and serve_none.c have the same function
     list(FILTER sources EXCLUDE REGEX "/serve_none\\.c$")
 else()
     list(FILTER sources EXCLUDE REGEX "/serve\\.c$")
 endif()
-if(WEIR_HAS_ENGINE) # and so have engine.c with take_engine.c and replay_charge.c, and engine_none.c
+if(WEIR_HAS_ENGINE) # and so have engine.c, take/engine.c and replay/charge.c together, and engine_none.c
     list(FILTER sources EXCLUDE REGEX "/engine_none\\.c$")
 else()
-    list(FILTER sources EXCLUDE REGEX "/((take_)?engine|replay_charge)\\.c$")
+    list(FILTER sources EXCLUDE REGEX "/(engine|replay/charge)\\.c$")
     # weir replay simulates them, with or without hiredis
-    list(APPEND sources "${PROJECT_SOURCE_DIR}/src/engine/lease.c" "${PROJECT_SOURCE_DIR}/src/engine/refusal.c")
+    set(local "${PROJECT_SOURCE_DIR}/src/redis/client/local")
+    list(APPEND sources "${local}/lease.c" "${local}/refusal.c")
 endif()
 list(FILTER sources EXCLUDE REGEX "/unpack[a-z0-9_]*\\.c$")
 if(sources)
@@ -27,3 +28,15 @@ if(sources)
     endif()
     add_dependencies(product weir_cli)
 endif()
+
+# weir-bench: what this machine makes of limits.
+file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/weir-bench/*.c")
+foreach(name IN ITEMS arguments rows streams)
+    list(APPEND sources "${PROJECT_SOURCE_DIR}/src/cli/common/${name}.c")
+endforeach()
+add_executable(weir_bench ${sources})
+target_include_directories(weir_bench PRIVATE bench)
+target_compile_definitions(weir_bench PRIVATE _GNU_SOURCE WEIR_PROGRAM="weir-bench")
+target_link_libraries(weir_bench PRIVATE weir_inside m)
+set_target_properties(weir_bench PROPERTIES OUTPUT_NAME weir-bench)
+add_dependencies(product weir_bench)

@@ -11,7 +11,7 @@ string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
 string(REGEX REPLACE "(0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,)" "\\1\n"
     bytes "${bytes}")
 file(WRITE "${OUT}" "/* Made by cmake/embed_script.cmake. */
-#include \"engine/script.h\"
+#include \"redis/client/script.h\"
 
 static const unsigned char text[] = {
 ${bytes}0x00};

@@ -4,7 +4,7 @@ set(WEIR_ENGINE AUTO CACHE STRING "Build libweir-redis: ON, OFF, or AUTO (when h
 set_property(CACHE WEIR_ENGINE PROPERTY STRINGS AUTO ON OFF)
 
 # ---- the module: needs nothing but the core ----
-file(GLOB module_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/module/*.c")
+file(GLOB module_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/redis/module/*.c")
 set(WEIR_HAS_MODULE OFF)
 if(module_sources AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
     set(WEIR_HAS_MODULE ON)
@@ -16,7 +16,7 @@ if(module_sources AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
 endif()
 
 # ---- weir.lua, for engines that load no modules ----
-set(script "${PROJECT_SOURCE_DIR}/src/module/weir.lua")
+set(script "${PROJECT_SOURCE_DIR}/src/redis/script/weir.lua")
 
 # ---- the client ----
 find_package(PkgConfig)
@@ -34,7 +34,7 @@ if(WEIR_ENGINE STREQUAL "AUTO")
 elseif(WEIR_ENGINE AND NOT hiredis_FOUND)
     message(FATAL_ERROR "WEIR_ENGINE is ON, but hiredis is not here")
 endif()
-file(GLOB engine_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/engine/*.c")
+file(GLOB_RECURSE engine_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/redis/client/*.c")
 if(NOT WEIR_HAS_ENGINE)
     set(WEIR_HAS_ENGINE OFF)
     return()

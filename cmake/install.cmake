@@ -6,7 +6,7 @@ set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/weir")
 install(TARGETS ${weir_libraries} EXPORT weir-targets)
 install(DIRECTORY include/weir DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
 if(TARGET weir_cli)
-    install(TARGETS weir_cli)
+    install(TARGETS weir_cli weir_bench)
 endif()
 
 file(GLOB pages CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/doc/man/*.[1-9]")

@@ -3,7 +3,7 @@
 
 # One object library for each room, so that each has its own definitions and the tests can look at its objects.
 function(weir_room name)
-    file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${name}/*.c")
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${name}/*.c")
     if(NOT sources)
         return()
     endif()
@@ -27,11 +27,11 @@ weir_room(host _GNU_SOURCE)
 weir_room(api _POSIX_C_SOURCE=200809L)
 
 # The engine's unit: for the module and for what simulates it, not for libweir.
-file(GLOB micro CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/micro/*.c")
+file(GLOB micro CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/redis/micro/*.c")
 
 # For the command, the tests and the benches: everything, with the insides visible, and formats, which the library has
 # not.
-file(GLOB formats CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/format/*.c")
+file(GLOB_RECURSE formats CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/format/*.c")
 list(FILTER formats EXCLUDE REGEX "/http\\.c$") # the service's: it needs http_parser
 add_library(weir_inside STATIC ${weir_objects} ${micro} ${formats})
 target_include_directories(weir_inside PUBLIC include src)

@@ -47,7 +47,7 @@ endfunction()
 
 # The page of weir replay --html.
 function(weir_embed_replay out with)
-    weir_embed("${out}" ${with} cli/page.h page_template "${web}/page.html"
+    weir_embed("${out}" ${with} cli/replay/page.h page_template "${web}/page.html"
         STYLES "${web}/colours.css" "${web}/page.css"
         SCRIPTS "${web}/form.js" "${web}/draw.js" "${web}/plot.js" "${web}/page.js")
 endfunction()
@@ -55,7 +55,7 @@ endfunction()
 # The page of weir serve.
 function(weir_embed_live out with)
     set(live "${web}/live")
-    weir_embed("${out}" ${with} serve/live.h live_template "${live}/page.html"
+    weir_embed("${out}" ${with} serve/stats/live.h live_template "${live}/page.html"
         STYLES "${web}/colours.css" "${live}/live.css"
         SCRIPTS "${web}/form.js" "${web}/draw.js" "${live}/feed.js" "${live}/plots.js" "${live}/live.js")
 endfunction()

@@ -45,7 +45,8 @@ if(NOT WEIR_HAS_SERVE)
     return()
 endif()
 
-file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/serve/*.c" "${PROJECT_SOURCE_DIR}/src/format/http.c")
+file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/serve/*.c")
+list(APPEND sources "${PROJECT_SOURCE_DIR}/src/format/http.c")
 if(WEIR_HAS_TLS) # tls.c and tls_none.c have the same functions, and so have mac.c and mac_none.c
     list(FILTER sources EXCLUDE REGEX "/(tls|mac)_none\\.c$")
 else()

@@ -14,7 +14,7 @@ weir_programs(law law TIER check NAMES accesslog backward bursty change cycle du
     settle short slice sliding_log sliding_window table text timeline total warmup wide window)
 weir_programs(law law TIER check NAMES conserve pools USES peers)
 weir_programs(law law TIER check NAMES config http serve USES serve)
-weir_programs(law law TIER check NAMES states PARTS states)
+weir_programs(law law TIER check NAMES states PARTS replay/states)
 weir_programs(law law TIER check NAMES engine_reply USES engine hiredis)
 weir_all_declared(law law)
 if(WEIR_FUZZ)
@@ -40,18 +40,20 @@ weir_programs(unit test TIER check USES cmocka engine NAMES engine_away engine_b
     engine_lease engine_nodes engine_owed engine_secure engine_slots engine_url)
 weir_programs(unit test TIER check USES cmocka json NAMES micro_peers)
 weir_programs(unit test TIER check USES cmocka json serve NAMES redis_cell)
-weir_programs(unit test TIER check USES cmocka NAMES bench_window PARTS bench_window)
-weir_programs(unit test TIER check USES cmocka NAMES bench_pace_sum PARTS arguments bench_pace_sum bench_window rows)
-weir_programs(unit test TIER check USES cmocka NAMES clients PARTS clients rows)
-weir_programs(unit test TIER check USES cmocka NAMES fleet PARTS fleet_tally pairs rows)
-weir_programs(unit test TIER check USES cmocka NAMES order PARTS order)
-weir_programs(unit test TIER check USES cmocka NAMES pace_bytes PARTS input outcomes pace_bytes record record_print)
+weir_programs(unit test TIER check USES cmocka NAMES bench_window PARTS weir-bench/window)
+weir_programs(unit test TIER check USES cmocka NAMES bench_pace_sum
+    PARTS common/arguments common/rows weir-bench/pace_sum weir-bench/window)
+weir_programs(unit test TIER check USES cmocka NAMES clients PARTS replay/log/clients common/rows)
+weir_programs(unit test TIER check USES cmocka NAMES fleet PARTS replay/fleet/tally replay/fleet/pairs common/rows)
+weir_programs(unit test TIER check USES cmocka NAMES order PARTS replay/log/order)
+weir_programs(unit test TIER check USES cmocka NAMES pace_bytes
+    PARTS pace/bytes pace/input pace/outcomes pace/record pace/record_print)
 weir_programs(unit test TIER check USES cmocka NAMES pace_lines
-    PARTS arguments follow input outcomes pace pace_bytes pace_commands pace_lines pace_progress pace_schedule pace_told
-        record record_print signals
+    PARTS common/arguments common/signals pace/bytes pace/commands pace/follow pace/input pace/lines pace/outcomes
+        pace/pace pace/progress pace/record pace/record_print pace/schedule pace/told
     WRAPS host_event_wait host_now_ns poll read write)
-weir_programs(unit test TIER check USES cmocka NAMES record PARTS outcomes record record_print)
-weir_programs(unit test TIER check USES cmocka zlib unpack NAMES source PARTS source)
+weir_programs(unit test TIER check USES cmocka NAMES record PARTS pace/outcomes pace/record pace/record_print)
+weir_programs(unit test TIER check USES cmocka zlib unpack NAMES source PARTS replay/log/source)
 weir_programs(unit test TIER check USES cmocka serve engine NAMES no_memory
     WRAPS aligned_alloc calloc free getaddrinfo malloc pthread_create realloc)
 weir_programs(unit test TIER check USES cmocka NAMES told_memory WRAPS aligned_alloc)
@@ -113,9 +115,9 @@ foreach(name IN LISTS names)
 endforeach()
 
 # ---- explore: the very sources of share and core, over atomics that the explorer steps through ----
-file(GLOB explored CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/share/*.c" "${PROJECT_SOURCE_DIR}/src/core/*.c"
-    "${PROJECT_SOURCE_DIR}/src/plan/*.c" "${PROJECT_SOURCE_DIR}/src/micro/*.c"
-    "${PROJECT_SOURCE_DIR}/src/engine/lease.c")
+file(GLOB_RECURSE explored CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/share/*.c" "${PROJECT_SOURCE_DIR}/src/core/*.c"
+    "${PROJECT_SOURCE_DIR}/src/plan/*.c" "${PROJECT_SOURCE_DIR}/src/redis/micro/*.c"
+    "${PROJECT_SOURCE_DIR}/src/redis/client/local/lease.c")
 foreach(name IN ITEMS change error home open queue sized take wait)
     list(APPEND explored "${PROJECT_SOURCE_DIR}/src/api/${name}.c")
 endforeach()
@@ -226,12 +228,12 @@ if(TARGET weir_cli)
 endif()
 
 if(TARGET weir_cli AND WEIR_HAS_PAGE)
-    weir_inside_program(page page-fixture "${test_dir}/page/fixture.c" src/cli/page.c src/cli/json.c
-        src/cli/arguments.c $<TARGET_OBJECTS:weir_page>)
+    weir_inside_program(page page-fixture "${test_dir}/page/fixture.c" src/cli/replay/page.c src/cli/common/json.c
+        src/cli/common/arguments.c $<TARGET_OBJECTS:weir_page>)
     set(without "${PROJECT_BINARY_DIR}/page/without.c")
     weir_embed_replay("${without}" OFF)
-    weir_inside_program(page page-without "${test_dir}/page/fixture.c" src/cli/page.c src/cli/json.c
-        src/cli/arguments.c "${without}")
+    weir_inside_program(page page-without "${test_dir}/page/fixture.c" src/cli/replay/page.c src/cli/common/json.c
+        src/cli/common/arguments.c "${without}")
     weir_test(page look test bash "${test_dir}/page/look.sh" $<TARGET_FILE:page-fixture>)
     weir_test(page write test bash "${test_dir}/page/write.sh" $<TARGET_FILE:page-fixture> $<TARGET_FILE:page-without>)
     if(TARGET weir_serve)
@@ -273,7 +275,7 @@ foreach(source IN LISTS sources)
         target_link_libraries(bench-${name} PRIVATE weir_serve)
     endif()
     set_target_properties(bench-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
-    add_dependencies(bench-${name} weir_cli) # bench/pace.c runs it
+    add_dependencies(bench-${name} weir_cli weir_bench) # bench/pace.c and bench/table.c run them
     weir_test(bench ${name} test bench-${name} --small)
 endforeach()
 weir_test(bench strictness-picture test sh -c
@@ -328,7 +330,7 @@ weir_test(tidy mutate test bash "${tidy}/mutate.sh" "${PROJECT_SOURCE_DIR}")
 weir_test(tidy self-check check bash "${tidy}/self_check.sh" "${CMAKE_C_COMPILER}" "${CMAKE_NM}")
 if(WEIR_HARDEN AND CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
     set(hardened "")
-    foreach(target IN ITEMS weir_cli weir_shared weir_redis_shared weir_module) # the service is in weir_cli
+    foreach(target IN ITEMS weir_cli weir_bench weir_shared weir_redis_shared weir_module) # the service is in weir_cli
         if(TARGET ${target})
             list(APPEND hardened $<TARGET_FILE:${target}>)
             add_dependencies(tests-tidy ${target})

@@ -7,10 +7,12 @@
    start that weir_reserve has promised stays promised, and what it uses stays used. */
 #include <string.h>
 
+#include "api/error.h"
 #include "api/limiter.h"
 #include "core/clock.h"
 #include "core/facts.h"
 #include "core/num.h"
+#include "core/sliding_log.h"
 
 static const char PAUSE[] = "pause";
 
@@ -35,20 +37,10 @@ static void note_spacing(weir_limiter *limiter, const struct plan *plan)
         const uint64_t each_ns = limit_spacing_ns(&plan->limit[i]);
         const uint64_t at_once = facts_at_once(&plan->limit[i], &plan->rule[i]);
         spacing_ns = most(spacing_ns, each_ns);
-        room_ns = least(room_ns, multiply_divide_floor(at_once, each_ns, 1));
+        room_ns = least(room_ns, multiply_saturating(at_once, each_ns));
     }
     atom_store(&limiter->spacing_ns, spacing_ns);
     atom_store(&limiter->room_ns, room_ns);
-}
-
-static int refuse_change(weir_error *error, int code, const char *message)
-{
-    if (error != NULL) {
-        struct writer writer = {error->message, sizeof error->message, 0};
-        *error = (weir_error){.code = code};
-        write_text(&writer, message);
-    }
-    return code;
 }
 
 static int check_carry(const weir_limiter *limiter, const struct plan *to, weir_carry carry, weir_error *error)
@@ -56,13 +48,12 @@ static int check_carry(const weir_limiter *limiter, const struct plan *to, weir_
     const struct plan *from = plan_inside_const(&limiter->plan);
     if (carry == WEIR_RESET) return 0;
     if (!carries(from, to)) {
-        return refuse_change(error, WEIR_EUNSUPPORTED,
-                             "what is used cannot be carried to other algorithms; change with WEIR_RESET");
+        return api_fail(error, WEIR_EUNSUPPORTED,
+                        "what is used cannot be carried to other algorithms; change with WEIR_RESET");
     }
     if (from->rule[0].algorithm == to->rule[0].algorithm && home_of(to) != limiter->home) {
-        return refuse_change(
-            error, WEIR_EUNSUPPORTED,
-            "a log cannot be carried to or from one with gap= or count-refused; change with WEIR_RESET");
+        return api_fail(error, WEIR_EUNSUPPORTED,
+                        "a log cannot be carried to or from one with gap= or count-refused; change with WEIR_RESET");
     }
     return 0;
 }
@@ -112,7 +103,7 @@ int limiter_change(weir_limiter *limiter, const struct plan *plan, uint64_t now_
     const int failed = check_carry(limiter, plan, carry, error);
     if (failed != 0) return failed;
     const struct home_room room = home_make_room(limiter, plan, now_ns);
-    if (room.failed) return refuse_change(error, WEIR_ENOMEM, "no memory for the state of these limits");
+    if (room.failed) return api_fail(error, WEIR_ENOMEM, "no memory for the state of these limits");
     home_close(limiter, &held);
     queue_lock_all(limiter);
     now_ns = most(now_ns, limiter_now_ns(limiter)); /* a waiter that has left its queue by now has started */
@@ -218,7 +209,7 @@ static void fill_full_ns(const struct cell_content *content, void *context)
     if (filling->limiter->home == HOME_LOG) {
         uint64_t last_ns;
         const bool known = log_last(limiter_log(filling->limiter), &last_ns);
-        if (known) filling->full_ns = subtract_to_zero(add_saturating(last_ns, log_span_ns(rule)), then_ns);
+        if (known) filling->full_ns = subtract_to_zero(add_saturating(last_ns, sliding_log_span_ns(rule)), then_ns);
         return;
     }
     if (!still) decision.end = last_end(content, limit, then_ns);

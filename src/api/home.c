@@ -181,7 +181,8 @@ static void widen(weir_limiter *limiter, struct home_held *held, struct log *log
 {
     log_move(&held->log, log, now_ns);
     atom_store_release(&limiter->log, (uintptr_t)log);
-    atom_store(&limiter->clock_ends_ns, log_ends_ns(log));
+    /* A pause has set it, so that calls take the slow path. */
+    if (!limiter_paused(limiter)) atom_store(&limiter->clock_ends_ns, log_ends_ns(log));
 }
 
 bool home_widen(weir_limiter *limiter, struct home_held *held, uint64_t now_ns)

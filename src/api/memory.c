@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
    The memory that a plan needs, wherever it is kept: what a limiter allocates, and what a table of very many keys
    reserves for each. */
-#include "api/keyed.h"
 #include "api/limiter.h"
 #include "api/memory.h"
+#include "api/table/keyed.h"
 #include "core/algorithm.h"
 #include "core/num.h"
 

@@ -259,7 +259,8 @@ static bool settle_log(weir_limiter *limiter, uint64_t now_ns, weir_decision *de
 void weir_settle_each(weir_limiter *limiter, weir_decision *decision, const uint64_t cost[], const uint64_t actual[],
                       const uint64_t end[])
 {
-    const uint64_t now_ns = limiter_now_ns(limiter);
+    /* During a pause, as of its beginning: the limit's clock stands. */
+    const uint64_t now_ns = limiter_stands_ns(limiter, limiter_now_ns(limiter));
     if (decision->verdict != WEIR_ALLOW || decision->reserved & DECISION_SETTLED) return;
     weir_decision of_one = *decision;
     of_one.charged = cost[0];
@@ -276,10 +277,8 @@ void weir_settle(weir_limiter *limiter, weir_decision *decision, uint64_t actual
 {
     uint64_t charged[WEIR_LIMITS_MAX], used[WEIR_LIMITS_MAX];
     if (decision->reserved & DECISION_EACH) return;
-    for (int i = 0; i < WEIR_LIMITS_MAX; i++) {
-        charged[i] = decision->charged;
-        used[i] = actual;
-    }
+    cost_alike(charged, WEIR_LIMITS_MAX, decision->charged);
+    cost_alike(used, WEIR_LIMITS_MAX, actual);
     weir_settle_each(limiter, decision, charged, used, NULL);
 }
 

@@ -80,7 +80,7 @@ bool limiter_naps(const weir_limiter *limiter, const struct wait *wait, uint64_t
 {
     if (wait->napped || wait->until_ns != WEIR_FOREVER || stands_still(limiter->clock)) return false;
     if (limiter->spin_ns != 0 && host_spin_may(limiter->spin_processors)) return false;
-    const uint64_t each_ns = multiply_divide_floor(atom_load(&limiter->spacing_ns), wait->cost, 1);
+    const uint64_t each_ns = multiply_saturating(atom_load(&limiter->spacing_ns), wait->cost);
     /* Nothing may be lost within a grain, and each thread that wakes should find at least one permit that is due. */
     const bool kept = limiter->grain_ns <= atom_load(&limiter->room_ns);
     return kept && retry_ns < limiter->grain_ns && each_ns <= step_ns(limiter);
@@ -91,7 +91,7 @@ bool limiter_naps(const weir_limiter *limiter, const struct wait *wait, uint64_t
 static uint64_t set_alarm(weir_limiter *limiter, uint64_t now_ns, uint64_t napping)
 {
     const uint64_t first_ns = add_saturating(now_ns, limiter->grain_ns);
-    const uint64_t last_ns = add_saturating(first_ns, multiply_divide_floor(napping, step_ns(limiter), 1));
+    const uint64_t last_ns = add_saturating(first_ns, multiply_saturating(napping, step_ns(limiter)));
     uint64_t seen = atom_load(&limiter->naps.alarm_ns), alarm_ns;
     do {
         alarm_ns = least(most(add_saturating(seen, step_ns(limiter)), first_ns), last_ns);

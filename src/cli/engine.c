@@ -11,8 +11,8 @@
 
 #include <weir/redis.h>
 
-#include "cli/arguments.h"
-#include "cli/engine_password.h"
+#include "cli/common/arguments.h"
+#include "cli/common/engine_password.h"
 
 enum { OPTION_PASSWORD_FILE, OPTION_DEADLINE, OPTION_COUNT };
 

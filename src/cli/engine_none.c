@@ -3,8 +3,8 @@
    so.
 
    May touch: stderr.  Promises: exit status 2, and nothing is taken or charged.  Leaves to others: nothing. */
-#include "cli/replay_charge.h"
-#include "cli/take.h"
+#include "cli/replay/charge.h"
+#include "cli/take/take.h"
 
 static int refuse(const char *command)
 {

@@ -3,13 +3,11 @@
 
    May touch: argv, stdout, stderr.  Promises: exit status 0 done, 1 refused, 2 trouble.  Leaves to others: the
    commands, a file each. */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "cli/arguments.h"
+#include "cli/common/arguments.h"
+#include "cli/common/streams.h"
 #include "plan/words.h"
 
 static const struct command *command_at(int index)
@@ -24,10 +22,8 @@ static const struct command *command_at(int index)
     case 3:
         return replay_command();
     case 4:
-        return bench_command();
-    case 5:
         return serve_command();
-    case 6:
+    case 5:
         return engine_command();
     default:
         return NULL;
@@ -45,15 +41,6 @@ static void print_commands(FILE *out)
     fputs("\nRun 'weir COMMAND --help' for details, or 'weir --version' for the version.\n", out);
 }
 
-/* What could not be written, because the disk is full or the reader has gone, was not done. */
-static int written(int status)
-{
-    const bool failed_before = ferror(stdout) != 0; /* and errno is of something since */
-    const int why = fflush(stdout) != 0 ? errno : 0;
-    if (!failed_before && why == 0) return status;
-    return trouble("standard output: %s", why != 0 ? strerror(why) : "not all could be written");
-}
-
 static const struct command *command_named(const char *name)
 {
     int i = 0;
@@ -65,6 +52,7 @@ static int no_command(const char *name)
 {
     const char *near = NULL;
     size_t edits = NEAR_NOTHING;
+    if (strcmp(name, "bench") == 0) return trouble("there is no command \"bench\"; it is the program weir-bench now");
     for (int i = 0; command_at(i) != NULL; i++) {
         if (words_is_nearer(command_at(i)->name, name, strlen(name), &edits)) near = command_at(i)->name;
     }
@@ -80,30 +68,21 @@ static int help_of(char *name)
     return command != NULL ? command->run(2, (char *[]){name, help, NULL}) : no_command(name);
 }
 
-/* What the caller has closed stays so: reading from it, or writing to it, fails.  But nothing that is opened gets its
-   number, or what is said to people would be written into a state or to a client. */
-static void keep_numbers(void)
-{
-    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-        if (fcntl(fd, F_GETFD) < 0) (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
-    }
-}
-
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
-    keep_numbers();
+    streams_keep_numbers();
     if (strcmp(name, "--version") == 0 || strcmp(name, "version") == 0) {
         printf("weir %s\n", weir_version());
-        return written(STATUS_DONE);
+        return streams_written(STATUS_DONE);
     }
-    if (strcmp(name, "help") == 0 && argc == 3) return written(help_of(argv[2]));
+    if (strcmp(name, "help") == 0 && argc == 3) return streams_written(help_of(argv[2]));
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         print_commands(stdout);
-        return written(STATUS_DONE);
+        return streams_written(STATUS_DONE);
     }
     const struct command *const command = command_named(name);
-    if (command != NULL) return written(command->run(argc - 1, argv + 1));
+    if (command != NULL) return streams_written(command->run(argc - 1, argv + 1));
     if (argc < 2) {
         print_commands(stderr);
         return STATUS_TROUBLE;

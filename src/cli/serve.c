@@ -8,7 +8,7 @@
 #include <getopt.h>
 #include <stddef.h>
 
-#include "cli/arguments.h"
+#include "cli/common/arguments.h"
 
 enum { OPTION_CHECK, OPTION_RESP, OPTION_HTTP, OPTION_THREADS, OPTION_STATE, OPTION_AGAINST, OPTION_COUNT };
 

@@ -2,7 +2,7 @@
    serve_none.c - weir serve where it was built without its libraries: says so.
 
    May touch: stderr.  Promises: exit status 2.  Leaves to others: nothing. */
-#include "cli/arguments.h"
+#include "cli/common/arguments.h"
 
 static int run(int argc, char **argv)
 {

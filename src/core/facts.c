@@ -98,7 +98,8 @@ uint64_t line_full_ns(const struct limit *limit)
 }
 
 /* burst + permits * time / period, times the ratio: as a whole number rounded up.  The first permit of a window has no
-   need to wait and each further one lies before its end, so one less is the most that pass. */
+   need to wait and each further one lies before its end, so one less is the most that pass.  A ratio of more digits
+   than 64 bits have room for is rounded up. */
 static uint64_t most_below(uint64_t burst, uint64_t permits, uint64_t time_ns, uint64_t period_ns, struct decimal ratio)
 {
     const uint64_t power = power_of_ten(ratio.places);
@@ -106,6 +107,11 @@ static uint64_t most_below(uint64_t burst, uint64_t permits, uint64_t time_ns, u
     const uint64_t by_permits = greatest_common_divisor(permits, power);
     const uint64_t top = multiply_saturating(permits / by_permits, ratio.digits / by_period);
     const uint64_t bottom = multiply_saturating(period_ns / by_period, power / by_permits);
+    if (ratio.places != 0 && most(top, bottom) == UINT64_MAX) {
+        const struct decimal shorter = {ratio.digits / 10 + (ratio.digits % 10 != 0), ratio.places - 1};
+        return most_below(burst, permits, time_ns, period_ns, shorter);
+    }
+    if (top == UINT64_MAX) return top;
     const uint64_t in_burst = multiply_divide_floor(burst, ratio.digits, power);
     const uint64_t in_time = multiply_divide_floor(top, time_ns, bottom);
     /* What the two divisions left, as parts of their divisors: both together are less than 2. */

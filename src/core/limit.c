@@ -73,12 +73,15 @@ void limit_plain_clock(struct rule *rule)
     set_clock(rule, 1, 1, 0);
 }
 
-static struct limit_problem limit_read_rate(const struct limit *limit, uint64_t *permits, uint64_t *period_ns)
+struct limit_problem limit_too_many_digits(void)
 {
-    if (!limit_rate(limit, permits, period_ns)) {
-        return limit_wrong(OPTION_RATE,
-                           "this rate has more digits than 64 bits hold; write a rounder rate, for example 10/s");
-    }
+    return limit_wrong(OPTION_RATE,
+                       "this rate has more digits than 64 bits hold; write a rounder rate, for example 10/s");
+}
+
+struct limit_problem limit_read_rate(const struct limit *limit, uint64_t *permits, uint64_t *period_ns)
+{
+    if (!limit_rate(limit, permits, period_ns)) return limit_too_many_digits();
     if (*permits / PER_NS_MAX >= *period_ns && *permits != PER_NS_MAX * *period_ns) {
         return limit_wrong(OPTION_RATE,
                            "this rate is over 10^12 a second, the most that weir can count; for example 1G/s");

@@ -91,6 +91,10 @@ bool limit_rate(const struct limit *limit, uint64_t *permits, uint64_t *period_n
 
 /* ---- for the algorithms' own compile ---- */
 
+/* The same, or what is wrong with the rate. */
+struct limit_problem limit_too_many_digits(void);
+struct limit_problem limit_read_rate(const struct limit *limit, uint64_t *permits, uint64_t *period_ns);
+
 /* The clock of a line, 2^scale ticks per permit; and burst in its ticks, which may be 0. */
 struct limit_problem limit_line(const struct limit *limit, struct rule *rule);
 

@@ -7,7 +7,8 @@
 
        drained' = max(drained, now) + cost        allowed  <=>  drained' <= now + burst
 
-   For one unit every place that decides by this agrees to the bit.  In a table the word has 56 bits (share/table.c). */
+   For one unit every place that decides by this agrees to the bit.  In a table the word has 56 bits
+   (share/table/table.c). */
 #ifndef WEIR_CORE_SLOT_H
 #define WEIR_CORE_SLOT_H
 

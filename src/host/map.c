@@ -434,7 +434,7 @@ static int map_file(const struct host_region *region, uint64_t offset, uint64_t 
     return 0;
 }
 
-/* Huge pages save nothing measurable (weir bench table), and the first access to one costs 5 ms here. */
+/* Huge pages save nothing measurable (weir-bench table), and the first access to one costs 5 ms here. */
 int host_region_map(const struct host_region *region, uint64_t offset, uint64_t size, void **memory)
 {
     int failed = 0;

@@ -34,14 +34,14 @@ static const char *numbers_of(const struct limit *limit, struct numbers *numbers
     numbers->burst = limit->burst;
     if (limit->burst_kind != AMOUNT_TIME) return NULL;
     /* The fraction is reduced, so that a time that is a multiple of the period holds a whole number of permits. */
-    numbers->burst = multiply_divide_floor(limit->burst / numbers->period_ns, numbers->permits, 1);
+    numbers->burst = multiply_saturating(limit->burst / numbers->period_ns, numbers->permits);
     return limit->burst % numbers->period_ns == 0 ? NULL : fractional;
 }
 
 /* The number of permits in this time if it is a whole number, otherwise 0. */
 static uint64_t whole_in(const struct numbers *numbers, uint64_t ns)
 {
-    return ns % numbers->period_ns != 0 ? 0 : multiply_divide_floor(numbers->permits, ns / numbers->period_ns, 1);
+    return ns % numbers->period_ns != 0 ? 0 : multiply_saturating(numbers->permits, ns / numbers->period_ns);
 }
 
 static const char not_requests[] = "it counts requests, and this limit counts another unit";
@@ -213,7 +213,7 @@ static const char *write_envoy_bucket(struct writer *writer, const struct limit 
     const char *reason = numbers_of(limit, &numbers);
     if (reason != NULL) return reason;
     const uint64_t times = most(1, multiply_divide_ceil(ENVOY_FILL_MIN, 1, numbers.period_ns));
-    const uint64_t tokens = multiply_divide_floor(numbers.permits, times, 1);
+    const uint64_t tokens = multiply_saturating(numbers.permits, times);
     if (tokens > UINT32_MAX || numbers.burst > UINT32_MAX) return "its tokens have 32 bits";
     if (tokens > numbers.burst) return "it fills every 50 ms or less often, and this burst is less than one fill";
     write_text(writer,
@@ -281,7 +281,7 @@ enum { CELL_INTERVAL_MIN_NS = 1000 };
 static bool cell_rate(const struct limit *limit, const struct numbers *numbers, uint64_t *count, uint64_t *seconds)
 {
     const uint64_t common = greatest_common_divisor(numbers->period_ns, SECOND);
-    *count = multiply_divide_floor(numbers->permits, SECOND / common, 1);
+    *count = multiply_saturating(numbers->permits, SECOND / common);
     *seconds = numbers->period_ns / common;
     if (limit->count.places == 0 && limit->period_ns % SECOND == 0) {
         *count = limit->count.digits;

@@ -125,7 +125,7 @@ static void explain_admission(struct writer *writer, const struct facts *facts)
    that much. */
 static void explain_late(struct writer *writer, const struct limit *limit, const struct facts *facts)
 {
-    const uint64_t pool_ns = multiply_divide_floor(facts->at_once, facts->spacing_ns, 1);
+    const uint64_t pool_ns = multiply_saturating(facts->at_once, facts->spacing_ns);
     const uint64_t late_ns = most(pool_ns, LATE_LEAST_NS);
     const uint64_t most_started = facts_most_in(limit, add_saturating(limit->period_ns, late_ns));
     if (facts->at_once == UINT64_MAX || most_started == UINT64_MAX) return;

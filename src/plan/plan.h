@@ -10,7 +10,7 @@
 #include "core/limit.h"
 #include "plan/write.h"
 
-/* The rule that a named limit had before it was changed, for a table's slots (api/keyed_rules.c). */
+/* The rule that a named limit had before it was changed, for a table's slots (api/table/rules.c). */
 enum { PLAN_BEFORE = 2 };
 
 struct plan_before {

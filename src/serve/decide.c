@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/keyed.h"
+#include "api/table/keyed.h"
 #include "serve/park.h"
 #include "serve/plans.h"
 

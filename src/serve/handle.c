@@ -3,7 +3,7 @@
 
    May touch: the turn and the session.  Promises: takes no more than there is, and none of what came behind a request
    that ends the session; the same answers however the bytes are split.  Leaves to others: what bytes are (resp.c,
-   http.c), what requests mean (resp_commands.c, http_routes.c), the rest of a request that is not whole (conn.c). */
+   http.c), what requests mean (resp/commands.c, http/routes.c), the rest of a request that is not whole (conn.c). */
 #include <stdio.h>
 
 #include "core/num.h"

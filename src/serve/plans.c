@@ -20,6 +20,7 @@
 #include "api/error.h"
 #include "host/map.h"
 #include "plan/plan.h"
+#include "plan/throttle.h"
 #include "share/hash.h"
 
 enum { SETS = 64, WAYS = 4, MEETINGS = 1024, SHOWN = 64, CANONICAL_MAX = 100, ALGORITHM_BITS = 5 };
@@ -193,31 +194,18 @@ bool plans_here(struct turn *turn, const char *text, struct policy_verdict *unde
     return text_of_kind(turn, OF_OWN_TEXT, slice_of(text), under, error);
 }
 
-/* As redis-cell has it: a whole number of ns between two permits; where there is none, what was said. */
-static void write_throttle(const int64_t numbers[PLANS_THROTTLE], char *text, size_t size)
-{
-    const int64_t max_burst = numbers[0], count = numbers[1], period_s = numbers[2];
-    const double interval_ns = (double)period_s * 1e9 / (double)count;
-    const unsigned long long burst = (unsigned long long)max_burst + 1;
-    if (interval_ns >= 1 && interval_ns < 0x1p63) {
-        snprintf(text, size, "1/%lluns burst=%llu algorithm=gcra", (unsigned long long)interval_ns, burst);
-    } else {
-        snprintf(text, size, "%lld/%llds burst=%llu algorithm=gcra", (long long)count, (long long)period_s, burst);
-    }
-}
-
-bool plans_throttle(struct turn *turn, const int64_t numbers[PLANS_THROTTLE], struct policy_verdict *under,
+bool plans_throttle(struct turn *turn, const int64_t numbers[THROTTLE_NUMBERS], struct policy_verdict *under,
                     weir_error *error)
 {
     char text[128];
     uint64_t hash = 0;
-    const struct slice key = {(const char *)numbers, PLANS_THROTTLE * sizeof numbers[0]};
+    const struct slice key = {(const char *)numbers, THROTTLE_NUMBERS * sizeof numbers[0]};
     const struct entry *known = look_up(turn, OF_THROTTLE, key, &hash);
     if (known != NULL) {
         *under = verdict_of(known);
         return true;
     }
-    write_throttle(numbers, text, sizeof text);
+    throttle_write(&(struct writer){text, sizeof text, 0}, numbers);
     return add(turn, OF_THROTTLE, key, hash, text, under, error);
 }
 

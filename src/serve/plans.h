@@ -5,10 +5,8 @@
 #ifndef WEIR_SERVE_PLANS_H
 #define WEIR_SERVE_PLANS_H
 
+#include "plan/throttle.h"
 #include "serve/turn.h"
-
-/* What CL.THROTTLE says of a limit: max_burst, count, period in seconds. */
-enum { PLANS_THROTTLE = 3 };
 
 /* NULL: no memory. */
 struct plans *plans_open(void);
@@ -25,7 +23,7 @@ bool plans_text(struct turn *turn, struct slice text, struct policy_verdict *und
 bool plans_here(struct turn *turn, const char *text, struct policy_verdict *under, weir_error *error);
 
 /* The same of max_burst >= 0, count > 0 and period > 0. */
-bool plans_throttle(struct turn *turn, const int64_t numbers[PLANS_THROTTLE], struct policy_verdict *under,
+bool plans_throttle(struct turn *turn, const int64_t numbers[THROTTLE_NUMBERS], struct policy_verdict *under,
                     weir_error *error);
 
 /* Question `number` of the queue has come by a free text: is its key asked under two of them in turn?  The state of a

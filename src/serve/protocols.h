@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
    protocols.h - a request in each protocol, answered or queued.  Called by handle.c.
 
-   See resp_commands.c, http_routes.c. */
+   See resp/commands.c, http/routes.c. */
 #ifndef WEIR_SERVE_PROTOCOLS_H
 #define WEIR_SERVE_PROTOCOLS_H
 

@@ -16,12 +16,12 @@
 
 #include "host/map.h"
 #include "host/sleep.h"
-#include "serve/notify.h"
-#include "serve/privileges.h"
-#include "serve/reload.h"
-#include "serve/series.h"
-#include "serve/settings.h"
-#include "serve/summary.h"
+#include "serve/config/reload.h"
+#include "serve/config/settings.h"
+#include "serve/net/notify.h"
+#include "serve/net/privileges.h"
+#include "serve/net/summary.h"
+#include "serve/stats/series.h"
 #include "serve/worker.h"
 
 enum { EXIT_DONE = 0, EXIT_TROUBLE = 2, EXIT_LOST = 3, THREADS_USUAL = 4, MS = 1000, NS_PER_MS = 1000000 };

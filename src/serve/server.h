@@ -10,7 +10,7 @@
 #ifndef WEIR_SERVE_SERVER_H
 #define WEIR_SERVE_SERVER_H
 
-#include "serve/config.h"
+#include "serve/config/config.h"
 #include "serve/service.h"
 
 /* What the command line says goes before what the file says; NULL or 0: not said. */

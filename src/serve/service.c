@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "host/clock.h"
-#include "serve/series.h"
+#include "serve/stats/series.h"
 
 static uint64_t system_now_ns(void *clock)
 {

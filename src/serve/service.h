@@ -6,11 +6,11 @@
 #define WEIR_SERVE_SERVICE_H
 
 #include "host/thread.h"
-#include "serve/access.h"
-#include "serve/notes.h"
-#include "serve/policy.h"
-#include "serve/stats.h"
-#include "serve/tables.h"
+#include "serve/policy/access.h"
+#include "serve/policy/policy.h"
+#include "serve/policy/tables.h"
+#include "serve/stats/notes.h"
+#include "serve/stats/stats.h"
 
 struct series;
 struct engine_left;

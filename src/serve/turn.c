@@ -5,7 +5,7 @@
 
    May touch: the turn, the worker's counters.  Promises: answers of a session leave in the order of its
    requests; nothing is allocated but for an answer that is longer than any before.  Leaves to others: what requests say
-   (resp_commands.c, http_routes.c), what a limit and a key are (turn_limit.c), deciding (decide.c). */
+   (resp/commands.c, http/routes.c), what a limit and a key are (turn_limit.c), deciding (decide.c). */
 #include "serve/turn.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
    turn.h - one turn of a worker's loop: all that arrived is read into a queue, one reading of the clock serves all of
    it, all decisions are made as one batch, and each session's answers leave in one piece.
 
-       bytes -> handle_bytes -> resp_commands.c / http_routes.c -> turn_take ... turn_end -> answers -> send
+       bytes -> handle_bytes -> resp/commands.c / http/routes.c -> turn_take ... turn_end -> answers -> send
 
    See turn.c, turn_limit.c and decide.c.  No socket: who has the bytes calls handle_bytes for each session that has
    some, then turn_end. */
@@ -12,8 +12,8 @@
 #include <weir/redis.h>
 
 #include "format/bytes.h"
-#include "serve/policy.h"
-#include "serve/secrets.h"
+#include "serve/policy/policy.h"
+#include "serve/receipt/secrets.h"
 #include "serve/service.h"
 
 enum {
@@ -173,7 +173,7 @@ static inline bool turn_may_change(const struct turn *turn, const struct session
 /* Before each request: there is room in scratch for it, half a MiB at least. */
 void turn_next_request(struct turn *turn);
 
-/* ---- for resp_commands.c and http_routes.c ---- */
+/* ---- for resp/commands.c and http/routes.c ---- */
 
 /* All that is queued is decided and answered, so that what follows comes after it: call it before anything but
    turn_take writes or touches the tables or the policy. */

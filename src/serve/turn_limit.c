@@ -6,7 +6,7 @@
    A name begins with a letter.  A text begins with a digit, as all of the grammar do but for "unlimited" and "none".
 
    May touch: the turn's scratch.  Promises: nobody reaches a named limit's state by a clever key.  Leaves to others:
-   the policy (policy.c), keys of a named limit (policy_key.c), texts (plans.c). */
+   the policy (policy.c), keys of a named limit (policy/key.c), texts (plans.c). */
 #include <stdio.h>
 #include <string.h>
 

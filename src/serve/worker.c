@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "core/num.h"
-#include "serve/conn.h"
+#include "serve/net/conn.h"
 #include "serve/park.h"
 
 enum { TICK_MS = 1000, DRAIN_TICK_MS = 25, DRAIN_TICKS_KIND = 80, DRAIN_TICKS_MAX = 160, ARENA_ALIGN = 16 };

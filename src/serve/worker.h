@@ -9,9 +9,9 @@
 
 #include <uv.h>
 
-#include "serve/deadlines.h"
-#include "serve/listen.h"
-#include "serve/tls.h"
+#include "serve/net/deadlines.h"
+#include "serve/net/listen.h"
+#include "serve/net/tls.h"
 #include "serve/turn.h"
 
 enum {

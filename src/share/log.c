@@ -168,11 +168,6 @@ bool log_fits(const struct rule *rule)
            rule->period_ns <= UINT64_C(1) << (LOG_NS_BITS - 2) && rule->burst <= UINT64_C(1) << 48;
 }
 
-uint64_t log_span_ns(const struct rule *rule)
-{
-    return rule->period_ns + ((rule->flags & RULE_A) != 0);
-}
-
 uint64_t log_capacity(uint64_t count)
 {
     uint64_t capacity = LOG_CAPACITY_MIN;

@@ -54,9 +54,6 @@ bool log_is_open(const struct log *log);
 /* True if a log can serve this rule alone. */
 bool log_fits(const struct rule *rule);
 
-/* How long an entry counts. */
-uint64_t log_span_ns(const struct rule *rule);
-
 /* Slots for a limit of this count: a power of two, at least LOG_CAPACITY_MIN and above twice the count. */
 uint64_t log_capacity(uint64_t count);
 uint64_t log_size(uint64_t capacity);

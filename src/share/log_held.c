@@ -21,6 +21,7 @@
    the N entries before are still there: the ring has overwritten what is C before `high`.  Here N is the largest there
    ever was, since a limit may return to it and need those entries. */
 #include "core/algorithm.h"
+#include "core/sliding_log.h"
 #include "share/log_view.h"
 
 enum { PAUSES_BEFORE_YIELD = 100 };
@@ -96,10 +97,8 @@ static void log_write_slot(const struct log_view *view, uint64_t position, uint6
 void log_append(struct log_view *view, uint64_t cost, uint64_t start, bool waits)
 {
     const uint64_t stamp = log_stamp(view, start);
-    for (uint64_t left = cost; left > 0; left--) {
-        const enum log_kind kind = !waits ? LOG_PLAIN : left > 1 ? LOG_JOINED : LOG_AHEAD;
-        log_write_slot(view, view->position, log_entry(view, view->position, kind, stamp));
-        view->position++;
+    for (const uint64_t end = view->position + cost; view->position != end; view->position++) {
+        log_write_slot(view, view->position, log_entry(view, view->position, waits ? LOG_AHEAD : LOG_PLAIN, stamp));
     }
 }
 
@@ -109,7 +108,7 @@ void log_append(struct log_view *view, uint64_t cost, uint64_t start, bool waits
 static uint64_t waiting(const struct log_view *view, uint64_t now)
 {
     const uint64_t known = least(view->position - view->set.base, view->log->mask);
-    return log_ahead(log_newest(view)) ? log_after(view, now, known) : 0;
+    return log_kind_of(log_newest(view)) == LOG_AHEAD ? log_after(view, now, known) : 0;
 }
 
 /* Behind the waiting entries the ring keeps the N that count, and the N that will count again if those are given
@@ -209,7 +208,7 @@ void log_change(struct log_view *view, const struct rule *to)
 {
     view->set.count = to->burst;
     view->set.widest = most(view->set.widest, to->burst);
-    view->set.span_ns = log_span_ns(to);
+    view->set.span_ns = sliding_log_span_ns(to);
     view->set.generation = to->generation;
 }
 
@@ -221,7 +220,8 @@ bool log_let_in(struct log_view *view, uint64_t now_ns, uint64_t cost, weir_deci
     const uint64_t start = least(most(now, earliest), LOG_NS_MAX);
     const bool waits = start > now;
     if (waits && log_can_wait(view, now) < cost) return false;
-    log_append(view, cost, start, waits);
+    /* Of a call that is larger than the ring the last entries decide. */
+    log_append(view, least(cost, log->mask), start, waits);
     *decision = (weir_decision){.verdict = WEIR_ALLOW,
                                 .start = {waits ? log->origin_ns + start : now_ns},
                                 .delay_ns = waits ? log->origin_ns + start - now_ns : 0,
@@ -248,7 +248,7 @@ void log_move(struct log_view *view, struct log *to, uint64_t now_ns)
     const struct log *from = view->log;
     struct log_view next = *view;
     if (now_ns < log_ends_ns(from)) to->origin_ns = from->origin_ns;
-    const uint64_t shift = (to->origin_ns - from->origin_ns) << LOG_FINE_BITS;
+    const uint64_t shift = multiply_saturating(to->origin_ns - from->origin_ns, UINT64_C(1) << LOG_FINE_BITS);
     const uint64_t entries = view->position - view->set.base, oldest = view->position - least(entries, from->mask);
     const uint64_t known = least(entries, to->mask);
     next.log = to;

@@ -27,9 +27,8 @@ enum { LOG_FINE_BITS = 6, LOG_NS_BITS = 55, LOG_KIND_SHIFT = 61 };
 #define LOG_STAMP_MAX ((UINT64_C(1) << LOG_KIND_SHIFT) - 1)
 #define LOG_NS_MAX ((UINT64_C(1) << LOG_NS_BITS) - 1)
 
-/* AHEAD: the start is in the future.  JOINED: the same, and the next entry belongs to the same call.  VOID: no entry,
-   but a number that no slot ever held before. */
-enum log_kind { LOG_PLAIN, LOG_AHEAD, LOG_JOINED, LOG_VOID };
+/* AHEAD: the start was in the future.  VOID: no entry, but a number that no slot ever held before. */
+enum log_kind { LOG_PLAIN, LOG_AHEAD, LOG_VOID };
 
 struct log_view {
     struct log *log;
@@ -106,11 +105,6 @@ static inline uint64_t log_read(const struct log_view *view, uint64_t position)
 static inline uint64_t log_time(const struct log *log, uint64_t now_ns)
 {
     return subtract_to_zero(now_ns, log->origin_ns);
-}
-
-static inline bool log_ahead(uint64_t slot)
-{
-    return log_kind_of(slot) == LOG_AHEAD || log_kind_of(slot) == LOG_JOINED;
 }
 
 /* The last entry, 0 if there is none. */

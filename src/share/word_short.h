@@ -12,8 +12,8 @@
 #ifndef WEIR_SHARE_WORD_SHORT_H
 #define WEIR_SHARE_WORD_SHORT_H
 
+#include "core/algorithm/gcra_inline.h"
 #include "core/clock.h"
-#include "core/gcra_inline.h"
 #include "share/word.h"
 
 /* While the word has `value`, under the rule of this generation, a permit passes at passes_ns and not before.  Zeroed:

@@ -65,7 +65,7 @@ start_engine newer
 what='functions of a newer weir'
 sed "s/^local VERSION = '[0-9.]*'/local VERSION = '9.0.0'/; s/' format ' \.\. FORMAT/' format 3'/
     s/ taken, late}/ taken, late, 'more'}/; s/ \(now\|time\), 0}/ \1, 0, 'more'}/" \
-    "$tree/src/module/weir.lua" >newer.lua
+    "$tree/src/redis/script/weir.lua" >newer.lua
 in_engine newer -x FUNCTION LOAD <newer.lua >out
 says out weir
 in_engine newer FCALL weir_take 1 k 10/s 1 >out

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/keyed.h"
+#include "api/table/keyed.h"
 
 enum { KEYS_MAX = 100, WIDE_KEYS_MAX = 16, GROWN_TIMES = 2, PATH_MAX_HERE = 4096, LINE_MAX_HERE = 256 };
 

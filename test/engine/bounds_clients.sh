@@ -18,7 +18,7 @@ else
     skip_part 'bounds of the module' 'weir-redis.so is not built' "$build_all"
 fi
 
-# Engines before 7.2 tell a module the ms and no us (src/module/clock.c): stale by 1 ms, so B + r * (t + 1 ms).
+# Engines before 7.2 tell a module the ms and no us (src/redis/module/clock.c): stale by 1 ms, so B + r * (t + 1 ms).
 stale_of() # NAME: permits
 {
     if [ "$1" = module ]; then echo $((permits * 1000000 / period_ns)); else echo 0; fi

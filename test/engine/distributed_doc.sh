@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# distributed_doc.sh WEIR: what doc/distributed.md shows, done: its rights are enough and no more, its calls answer as
-# they are shown, its programs run.
+# distributed_doc.sh WEIR: what doc/distributed.md and README.md show, done: its rights are enough and no more, its
+# calls answer as they are shown, its programs run, and the functions and the module read every limit on either page.
 . "$(dirname "$(realpath "$0")")/lib/engine.sh" "$@"
+needs jq
 doc=$tree/doc/distributed.md
 start_engine one
 port=${engine_port[one]}
@@ -87,6 +88,78 @@ while IFS= read -r call; do
     calls=$((calls + 1))
 done < <(sed -n 's/^| `\(FCALL [^`]*\)` |.*/\1/p' "$doc")
 if [ $calls -lt 7 ]; then fail 'the page shows hardly any'; fi
+
+# ---- the first page, as it is pasted ----
+lines=0
+while IFS= read -r line; do
+    line=${line//build\/weir/\"\$weir\"}
+    line=${line//.\/deploy.sh/true}
+    line=${line//redis-cli/redis-cli -p $port}
+    eval "words=(${line//127.0.0.1:6379/127.0.0.1:$port}"$'\n)' # behind a comment
+    run "$line" "${words[@]}"
+    ends 0
+    if grep -qE '^(ERR|WEIR|NOPERM|WRONG)' out err; then fail 'it is refused'; fi
+    lines=$((lines + 1))
+done < <(sed -nE 's/^    ((build\/weir (engine|take) .*redis:|redis-cli FCALL).*)/\1/p' "$tree/README.md")
+if [ $lines != 3 ]; then fail "README.md shows $lines of an engine"; fi
+
+# ---- every limit on both pages, in the functions and in the module, and as weir's client writes it ----
+limits() # of the table, of `text`, of 'text' and of "text"
+{
+    grep -ohE "[\`'\"][0-9][^\`'\"]*/[0-9]*[a-z]+[^\`'\"]*[\`'\"]" "$tree/README.md" "$doc" |
+        sed 's/^.//; s/.$//' | grep -vxE '1\.5M/s|10 per minute|10r/s|12000,1\.1|1\.5M bytes/s burst=10M' | sort -u
+}
+limits >texts
+if [ "$(wc -l <texts)" -lt 15 ]; then fail 'the pages show hardly any limit'; fi
+modules=()
+if [ -e "$module" ]; then
+    module_options
+    start_engine module "${with_module[@]}"
+    modules=(module)
+    calls=0
+    while IFS= read -r call; do
+        call=${call//KEY/"{weir:row$calls}"}
+        call=${call//LIMIT/"'10/s burst=20'"}
+        call=${call//RECEIPT/$taken:5}
+        call=${call// TURN / 5 }
+        eval "words=($call)"
+        run "$call" to module "${words[@]}"
+        if [ ! -s out ] || grep -qE '^(ERR|WEIR|NOPERM|WRONG)' out err; then fail 'it is refused'; fi
+        calls=$((calls + 1))
+    done < <(grep -E '^\| `(WEIR|CL)\.' "$doc" | cut -d'|' -f2 | grep -oE '(WEIR|CL)\.[^`]*')
+    if [ $calls -lt 7 ]; then fail 'the page shows hardly any command'; fi
+else
+    skip_part 'the commands of the module' 'weir-redis.so is not built'
+fi
+while IFS= read -r text; do
+    run "FCALL weir_take, $text" weir_user FCALL weir_take 1 "{weir:$text}" "$text" 1 PEEK
+    says out allow
+    for name in "${modules[@]}"; do
+        run "WEIR.TAKE $text" to "$name" WEIR.TAKE "$text" k PEEK
+        says out allow
+    done
+done <texts
+what='the text that the page shows of weir explain'
+explained=$(sed -n "s/^      for an engine   '\(.*\)'$/\1/p" "$doc")
+command=$(sed -n 's/^    \$ weir \(explain .*\) | grep engine$/\1/p' "$doc")
+eval "words=($command)"
+run "weir $command" "$weir" "${words[@]}"
+says out "  for an engine   '$explained'"
+for rich in '1.5M/s' '10 per minute' '10r/s' '12000,1.1' '1.5M bytes/s burst=10M'; do
+    grep -q -- "[\`']${rich//./\\.}[\`']" "$doc" || fail "the page does not show $rich any more"
+    run "FCALL weir_take, $rich" weir_user FCALL weir_take 1 '{weir:rich}' "$rich" 1
+    says out WEIRLIMIT
+    "$weir" explain "$rich" --json | jq -r .engine >plain
+    run "FCALL weir_take, $rich, plain" weir_user FCALL weir_take 1 '{weir:rich}' "$(cat plain)" 1
+    says out allow
+    for name in "${modules[@]}"; do
+        run "WEIR.TAKE $rich" to "$name" WEIR.TAKE "$rich" rich
+        says out "write '$(cat plain)'"
+    done
+    redis-cli -p "$port" DEL '{weir:rich}' '{weir:client}' >/dev/null
+    run "weir take $rich --engine" "$weir" take "$rich" client --engine "redis://weir:secret@127.0.0.1:$port"
+    ends 0
+done
 for n in 1 2 3 4; do # an older weir's set, and a log's own ring
     redis-cli -p "$port" ZADD '{weir:old}' "$((taken - n))" "$((taken - n)):000000" >/dev/null
     run "a log, call $n" weir_user FCALL weir_take 1 '{weir:ring}' '100/d algorithm=sliding-log'

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: MIT
 # lua.sh: weir.lua in a real redis-server, as functions and as a script.
 # First by hand, at times that the test sets (2036, so that nothing expires by the engine's own clock); then asked a
-# hundred thousand questions together with src/micro.  Times are in us, answers one line:
+# hundred thousand questions together with src/redis/micro.  Times are in us, answers one line:
 # verdict limit remaining delay retry full taken late.
 . "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/../golden/lib/check.sh" "$@"
 PATH=$PATH:/usr/sbin:/sbin
 build=${WEIR_BUILD:-$(dirname "$weir")}
-functions=$tree/src/module/weir.lua
+functions=$tree/src/redis/script/weir.lua
 needs redis-server redis-cli
 process=
 
@@ -140,7 +140,7 @@ is "$(((start + 900000 + 300000) / 1000 + 1))" PEXPIRETIME k # rounded up
 to DEL k l >/dev/null
 for turn in '0 0' '0 1' '5 2' '70007 1' '70006 3' '399999 300' '400000 0' '99999999 4' '99999999 7' '99999999 0001'; do
     at "${turn% *}"
-    for limit in '10/s burst=7' '10/s burst=7' '3/s burst=7' '1k/s burst=400'; do
+    for limit in '10/s burst=7' '10/s burst=7' '3/s burst=7' '1000/s burst=400'; do
         first=$(to FCALL weir_take 1 k "$limit" "${turn#* }" 2>&1 | tr '\n' ' ')
         is "${first% }" FCALL weir_take 1 l "$limit" "${turn#* }" WAIT 0
         is "$(to FCALL_RO weir_test_stored 1 k)" FCALL_RO weir_test_stored 1 l
@@ -151,18 +151,19 @@ to DEL k l >/dev/null
 # ---- the other kinds ----
 at 1000000
 to DEL k >/dev/null
-take 'allow 0 0 0 0 2000' '1000,1.1 burst=2' 1 # the schedule begins with it
-take 'deny 0 0 0 1000 2000' '1000,1.1 burst=2' 1
+take 'allow 0 0 0 0 2000' '1000/s catchup=1.1 burst=2' 1 # the schedule begins with it
+take 'deny 0 0 0 1000 2000' '1000/s catchup=1.1 burst=2' 1
 at 1001000
-take 'allow 0 0 0 0 2000' '1000,1.1 burst=2' 1
+take 'allow 0 0 0 0 2000' '1000/s catchup=1.1 burst=2' 1
 at 1012000
-is "allow 0 1 0 0 910 $((start + 1012000)) 10000" FCALL weir_take 1 k '1000,1.1 burst=2' 1 # due 1 ms after that
+# Due 1 ms after that.
+is "allow 0 1 0 0 910 $((start + 1012000)) 10000" FCALL weir_take 1 k '1000/s catchup=1.1 burst=2' 1
 at 1001000
 to DEL k >/dev/null
-take 'allow 0 2 0 0 500000' '2r/s burst=2 nodelay' 1
-take 'allow 0 1 0 0 1000000' '2r/s burst=2 nodelay' 1
-take 'allow 0 0 0 0 1500000' '2r/s burst=2 nodelay' 1
-take 'deny 0 0 0 500000 1500000' '2r/s burst=2 nodelay' 1
+take 'allow 0 2 0 0 500000' '2/s burst=3 nodelay' 1
+take 'allow 0 1 0 0 1000000' '2/s burst=3 nodelay' 1
+take 'allow 0 0 0 0 1500000' '2/s burst=3 nodelay' 1
+take 'deny 0 0 0 500000 1500000' '2/s burst=3 nodelay' 1
 to DEL k >/dev/null
 take 'allow 0 0 0 0 1000000' '2/s algorithm=fixed-window' 2
 at 1500000
@@ -231,15 +232,19 @@ is '0' FCALL weir_return 1 k '100/s burst=100' $start 5 5
 
 # ---- what is refused, and how ----
 to DEL k >/dev/null
-refuses 'WEIRLIMIT col 4: expected a period: s, min, h, d, w; for example 10/s' FCALL weir_take 1 k '10/' 1
+refuses 'WEIRLIMIT col 4: expected a period up to 2^52 us: ns, us, ms, s, min, h, d, w' FCALL weir_take 1 k '10/' 1
 refuses 'WEIRLIMIT the text of a limit has at most 1024 bytes' FCALL weir_take 1 k "10/s$(printf '%1021s' '')" 1
-refuses 'WEIRLIMIT col 15: burst is at least 1' FCALL weir_take 1 k '100/sec burst=0' 1
-refuses 'WEIRLIMIT col 4: M is a million; a minute is min; for example 10/min' FCALL weir_take 1 k '10/M' 1
-refuses 'WEIRLIMIT col 6: expected an option or ";"' FCALL weir_take 1 k '10/s 1000/h' 1
-refuses 'WEIRLIMIT col 16: algorithm=cycle is not kept in an engine' FCALL weir_take 1 k '10/s algorithm=cycle' 1
-refuses 'WEIRLIMIT col 12: start=empty is not kept in an engine' FCALL weir_take 1 k '10/s start=empty' 1
-refuses 'WEIRLIMIT col 6: shadow is known' FCALL weir_take 1 k '10/s shadow' 1
-refuses 'WEIRLIMIT col 1: expected a rate' FCALL weir_take 1 k '' 1
+refuses 'WEIRLIMIT col 7: burst is at least 1' FCALL weir_take 1 k '100/s burst=0' 1
+refuses 'WEIRLIMIT col 4: expected a period' FCALL weir_take 1 k '10/M' 1
+refuses 'WEIRLIMIT col 4: expected "/" and a period behind a plain count' FCALL weir_take 1 k '100k tokens/min' 1
+refuses 'for example 100000 tokens/min (weir explain writes any limit so)' FCALL weir_take 1 k '100k tokens/min' 1
+refuses 'WEIRLIMIT col 6: expected an option of an engine, or ";"' FCALL weir_take 1 k '10/s 1000/h' 1
+refuses 'WEIRLIMIT col 16: expected one of gcra hybrid leaky' FCALL weir_take 1 k '10/s algorithm=cycle' 1
+refuses 'WEIRLIMIT col 6: debt does not belong to algorithm=leaky, which has burst nodelay delay' \
+    FCALL weir_take 1 k '10/s debt=2 algorithm=leaky' 1
+refuses 'WEIRLIMIT col 6: start=empty is not kept in an engine' FCALL weir_take 1 k '10/s start=empty' 1
+refuses 'WEIRLIMIT col 6: expected an option of an engine' FCALL weir_take 1 k '10/s shadow' 1
+refuses 'WEIRLIMIT col 1: expected a whole number, in digits' FCALL weir_take 1 k '' 1
 refuses 'WEIRARG expected a limit' FCALL weir_take 1 k
 refuses 'WEIRARG this limit takes one cost, not 2' FCALL weir_take 1 k 10/s 1 2
 refuses 'WEIRARG these are 3 limits: expected one cost for all, or 3, not 2' FCALL weir_take 1 k '1/s;2/s;3/s' 1 2
@@ -320,7 +325,7 @@ what='PTTL'
 left=$(to PTTL k)
 if [ "$left" -gt 1200001 ] || [ "$left" -lt 600000 ]; then fail "$left"; fi
 
-# ---- together with src/micro ----
+# ---- together with src/redis/micro ----
 load variant.lua
 seed_of 7
 for program in lua_micro lua_text; do

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
-   lua_micro.c - the same questions to src/micro in C and to weir.lua in a real engine, with the same injected times.
+   lua_micro.c - the same questions to src/redis/micro in C and to weir.lua in a real engine, with the same injected
+   times.
 
        engine-lua_micro SOCKET [STEPS [SEED]]
 
@@ -265,6 +266,12 @@ static void a_long_log(struct run *run, struct group *group)
 }
 
 /* Another limit under the same keys, or, where they were for parts of another list, after they were forgotten. */
+static bool write_plain(const weir_plan *plan, char text[TEXT_SIZE])
+{
+    const size_t size = micro_text_write(plan, text, TEXT_SIZE);
+    return size != 0 && size < TEXT_SIZE;
+}
+
 static void change_limit(struct run *run, struct group *group)
 {
     struct command command;
@@ -275,7 +282,7 @@ static void change_limit(struct run *run, struct group *group)
         random_text(&run->seed, group->text);
         if (group == run->group) a_long_log(run, group);
     } while (weir_plan_parse(&plan, group->text, WEIR_ADMIT, &error) != 0 ||
-             micro_plan_make(&group->plan, &plan, &error) != 0);
+             micro_plan_make(&group->plan, &plan, &error) != 0 || !write_plain(&plan, group->text));
     bool logs = false;
     for (unsigned i = 0; i < group->plan.count; i++) logs = logs || group->plan.rule[i].kind == MICRO_LOG;
     group->parted = group->plan.count > 1 && (logs || random_one_in(&run->seed, 2));

@@ -134,6 +134,11 @@ asks 0 EXISTS free
 refuses 'wrong number of arguments' WEIR.TAKE 10/s
 refuses 'WEIRLIMIT col 4: ' WEIR.TAKE 10/x no
 refuses 'WEIRLIMIT ' WEIR.TAKE '10/s algorithm=timeline' no
+refuses "WEIRLIMIT col 4: an engine reads plain numbers and one spelling of each unit; write '100000 tokens/min" \
+    WEIR.TAKE '100k tokens/min' no
+refuses "WEIRLIMIT col 18: an engine reads" WEIR.TAKE '10/s; 20/min; 30 per h' no
+refuses "weir explain prints this limit so" WEIR.TAKE '1k/s; 2k/s; 3k/s; 4k/s; 5k/s; 6k/s; 7k/s; 8k/s' no
+refuses 'WEIRLIMIT col 4: ' WEIR.TAKE '10 kilo' no
 refuses 'WEIRLIMIT the text of a limit has at most 1024 bytes' WEIR.TAKE "$(printf '%02000d' 1)" no
 refuses 'WEIRARG expected a cost, a whole number up to 2^52, not "x"; for example WEIR.TAKE' WEIR.TAKE 10/s no COST x
 refuses 'not "nothing"' WEIR.TAKE 10/s no COST

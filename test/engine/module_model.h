@@ -5,8 +5,8 @@
 
        one key         a key for each limit
 
-   May touch: its arguments.  Promises: the same plans for the same seed; decides by src/micro, and by nothing of
-   src/module.  Leaves to others: asking the engine. */
+   May touch: its arguments.  Promises: the same plans for the same seed; decides by src/redis/micro, and by nothing of
+   src/redis/module.  Leaves to others: asking the engine. */
 #ifndef WEIR_TEST_ENGINE_MODULE_MODEL_H
 #define WEIR_TEST_ENGINE_MODULE_MODEL_H
 
@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define VALUE_SLOTS 2048
-#include "micro/micro.h"
+#include "redis/micro/micro.h"
 #include "unit/micro_value.h"
 #include "unit/random.h"
 

@@ -5,8 +5,8 @@
 
    Time is a step too, in us; the engine's clock may be stepped against it, its state be lost or put back.  A world is
    plain memory without pointers: two are the same when their bytes are.  The engine's steps are micro_take,
-   micro_lease_take and micro_lease_return; the nodes' are src/engine/lease.c, but for when to ask and when to return:
-   that they do at any time.
+   micro_lease_take and micro_lease_return; the nodes' are src/redis/client/local/lease.c, but for when to ask and when
+   to return: that they do at any time.
 
    May touch: its arguments.  Promises: every step that is listed can be done.  Leaves to others: which ones (the scenes
    of nodes_explore.c). */
@@ -16,8 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "engine/lease.h"
-#include "micro/micro.h"
+#include "redis/client/local/lease.h"
+#include "redis/micro/micro.h"
 
 enum { NODES = 3, MAIL_MAX = 5, PROMISES = 2, CHOICES = 3, STEPS_LISTED = 96 };
 #define NODES_ALL UINT64_MAX /* as many as there are */

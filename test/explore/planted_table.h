@@ -5,7 +5,7 @@
 #ifndef WEIR_TEST_PLANTED_TABLE_H
 #define WEIR_TEST_PLANTED_TABLE_H
 
-#include "share/table.h"
+#include "share/table/table.h"
 
 typedef void table_ask_function(struct table *table, const struct table_question *question,
                                 struct table_answer *answer);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
-   table_explore.c - src/share/table.c with keys that come at once, want one slot, are displaced, move and die, in all
-   interleavings.
+   table_explore.c - src/share/table/table.c with keys that come at once, want one slot, are displaced, move and die, in
+   all interleavings.
 
    Each scene fills the two buckets of one small area, lets two or three threads ask, and then counts: a key was granted
    at most its burst and what drained meanwhile (with what the scene says it owed at the start), it has at most one
@@ -23,8 +23,8 @@ static bool mortal_swap_full(struct atom *atom, uint64_t *expected, uint64_t des
 #define TABLE_TURNS_MAX 5
 #define atom_swap mortal_swap
 #define atom_swap_full mortal_swap_full
-#include "share/table.c"      /* NOLINT(bugprone-suspicious-include) */
-#include "share/table_keep.c" /* NOLINT(bugprone-suspicious-include) */
+#include "share/table/table.c" /* NOLINT(bugprone-suspicious-include) */
+#include "share/table/keep.c"  /* NOLINT(bugprone-suspicious-include) */
 #undef atom_swap
 #undef atom_swap_full
 

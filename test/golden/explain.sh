@@ -23,6 +23,7 @@ explains 10/min <<'END'
   largest call    10; a larger one is refused for ever
   back to full    1 min after the last call
   memory          8 bytes of state; in a table 22 bytes a key, all in
+  for an engine   '10/min burst=10 algorithm=gcra'
 END
 
 explains '10/s burst=20' <<'END'
@@ -32,6 +33,7 @@ explains '10/s burst=20' <<'END'
   largest call    20; a larger one is refused for ever
   back to full    2 s after the last call
   memory          8 bytes of state; in a table 22 bytes a key, all in
+  for an engine   '10/s burst=20 algorithm=gcra'
 END
 
 explains 12000,1.1 <<'END'
@@ -45,6 +47,7 @@ explains 12000,1.1 <<'END'
   back to full    10 ms after the last call
   memory          32 bytes of state; in a table 91 bytes a key, all in; in a file 166
   note            burst and catchup are the defaults of pacing: they hold the average on a busy machine
+  for an engine   '12000/s burst=10ms catchup=1.1 algorithm=hybrid'
 END
 
 explains '100/s algorithm=sliding-log' <<'END'
@@ -57,6 +60,7 @@ explains '100/s algorithm=sliding-log' <<'END'
   note            exact: no window of the period holds more, wherever it begins; memory grows with the count
   in weir serve   a call of any cost takes up to 200 steps; logs have up to 8,000 permits, in a client's text 2,000
   in an engine    a call of any cost takes up to 132 steps; logs have up to 100,000 permits
+  for an engine   '100/s algorithm=sliding-log edge=open'
 END
 
 explains '10/s burst=20; 1000 tokens/h' <<'END'
@@ -74,6 +78,7 @@ explains '10/s burst=20; 1000 tokens/h' <<'END'
   memory          8 bytes of state
 all of them hold: a call passes when each lets it, and is charged to none otherwise
   memory          16 bytes of state; in a table 44 bytes a key, all in
+  for an engine   '10/s burst=20 algorithm=gcra; 1000 tokens/h burst=1000 algorithm=gcra'
 END
 
 explains 10/min --pace <<'END'
@@ -86,6 +91,7 @@ explains 10/min --pace <<'END'
   largest call    any; one above 2 starts when the pool is full and is paid back after
   back to full    12 s after the last call
   memory          32 bytes of state; in a table 91 bytes a key, all in; in a file 166
+  for an engine   '10/min burst=2 catchup=1 algorithm=hybrid'
 END
 
 # Strict limiting, EngineBlock's strictness 1 as it was built, and the text that this names for the first.
@@ -113,6 +119,7 @@ explains '2000 ops/s burst=1' --pace --window 500us <<'END'
   largest call    any; one above 1 starts when the pool is full and is paid back after
   back to full    500 µs after the last call
   memory          32 bytes of state; in a table 91 bytes a key, all in; in a file 166
+  for an engine   '2000 ops/s burst=1 catchup=1 algorithm=hybrid'
 END
 
 for text in '2000/s burst=1 catchup=1.1' '1000000000/s' '3000000000/s' '7/s burst=1' \
@@ -151,6 +158,7 @@ explains --window 5min 10/min <<'END'
   largest call    10; a larger one is refused for ever
   back to full    1 min after the last call
   memory          8 bytes of state; in a table 22 bytes a key, all in
+  for an engine   '10/min burst=10 algorithm=gcra'
 END
 
 explains '5/s burst=1' <<'END'
@@ -160,16 +168,19 @@ explains '5/s burst=1' <<'END'
   largest call    1; a larger one is refused for ever
   back to full    200 ms after the last call
   memory          8 bytes of state; in a table 22 bytes a key, all in
+  for an engine   '5/s burst=1 algorithm=gcra'
 END
 
 explains none <<'END'
 none
   lets through    nothing
+  for an engine   'none'
 END
 
 explains unlimited <<'END'
 unlimited
   lets through    everything
+  for an engine   'unlimited'
 END
 
 # What it prints as the limit, it reads again as the same limit.
@@ -186,6 +197,7 @@ run "explain --json" "$weir" explain '10/s burst=20; 12000,1.1; none' --json --w
 ends 0
 silent err
 json out '(.limits | length) == 3'
+json out '.engine == "10/s burst=20 algorithm=gcra; 12000/s burst=10ms catchup=1.1 algorithm=hybrid; none"'
 json out '.limits[0] == {limit: "10/s burst=20 algorithm=gcra", algorithm: "gcra", unit: "requests",
     fresh: 20, from_rest: 20, group: 1, spacing_ns: 100000000, refill_ns: 2000000000, largest: 20, state_bytes: 8,
     windows: [{window_ns: 1000000000, most: 29}, {window_ns: 300000000000, most: 3019}]}'
@@ -196,6 +208,18 @@ json out '.limits[1] == {limit: "12000/s burst=10ms catchup=1.1 algorithm=hybrid
 json out '.limits[2] == {limit: "none", algorithm: "none", unit: "requests"}'
 if [ "$(wc -l <out)" != 1 ]; then fail "JSON is not one line"; fi
 
+for_engine() # TEXT PLAIN: what an engine is told instead
+{
+    run "explain --json $1" "$weir" explain "$1" --json
+    json out ".engine == $2"
+}
+for_engine '1.5M/s' '"1500000/s burst=1500000 algorithm=gcra"'
+for_engine '0.5 tokens/min' '"1 tokens/2min burst=1 algorithm=gcra"'
+for_engine '10r/m burst=5 nodelay' '"83/500s burst=6 algorithm=leaky nodelay"'
+for_engine '5 Things/2 weeks' '"5/2w burst=5 algorithm=gcra"'
+for_engine '12000,1.25' '"12000/s burst=10ms catchup=1.25 algorithm=hybrid"'
+for_engine '10 per hour, 500_000 bytes/d' '"10/h burst=10 algorithm=gcra; 500000 bytes/d burst=500000 algorithm=gcra"'
+for_engine '10/s algorithm=cycle' null
 run "explain --json --pace" "$weir" explain '10 tokens/min' --json --pace
 json out '.limits[0].algorithm == "hybrid" and .limits[0].unit == "tokens" and .limits[0].from_rest == 2'
 

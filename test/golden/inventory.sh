@@ -30,7 +30,7 @@ silent out
 
 # A build whose weir knows one option less, and does not show another in its help.
 mkdir poorer
-ln -s "$build"/{CMakeCache.txt,lib*,weir-redis.so} poorer
+ln -s "$build"/{CMakeCache.txt,lib*,weir-redis.so,weir-bench} poorer
 cat >poorer/weir <<END
 #!/usr/bin/env bash
 case " \$* " in

@@ -18,10 +18,12 @@ awk '/^\.Sh/ { in_name = $2 == "NAME" } in_name && /^\.Nm/ { print $2 }' "$pages
 same out names
 
 # Every option of the help is in the page, with its short form and whether it takes a value, and the other way round.
-for command in pace explain take replay bench serve engine; do
-    if "$weir" $command --help | grep -q '(not built in)'; then continue; fi
+for command in pace explain take replay serve engine bench; do
+    program=("$weir" $command)
+    if [ $command = bench ]; then program=("$weir-bench"); fi
+    if "${program[@]}" --help | grep -q '(not built in)'; then continue; fi
     what="options of weir $command (< help, > page)"
-    "$weir" $command --help | grep -E '^  (-., |    )--' |
+    "${program[@]}" --help | grep -E '^  (-., |    )--' |
         awk '{ short = substr($0, 3, 1) == "-" ? substr($0, 4, 1) : ""; sub(/^  (-., |    )--/, "")
                split(substr($0, 1, 18), part, " "); print part[1], short, (part[2] ~ /^[A-Z:]+$/ ? "value" : "") }' |
         sort >expected

@@ -215,7 +215,7 @@ done
 # Each name that is known for a time, a duration or a key is in the manual.
 what='names in the manual'
 here=$(dirname "$(dirname "$lib")")
-grep -o '"[A-Za-z@_0-9:.-]*"' "$here/../src/format/names.c" | tr -d '"' | grep -v '^[a-z]*/names.h$\|^request$' |
+grep -o '"[A-Za-z@_0-9:.-]*"' "$here/../src/format/log/names.c" | tr -d '"' | grep -v '^[a-z]*/names.h$\|^request$' |
     while read -r name; do
         if ! grep -qwF -- "$name" "$here/../doc/man/weir-replay.1"; then echo "$name"; fi
     done >out

@@ -27,7 +27,10 @@ runs() # PROGRAM: what a user would see
 }
 
 version=$(sed -n 's/^#define WEIR_VERSION "\(.*\)"/\1/p' "$to/include/weir/weir.h")
-if [ -x "$to/bin/weir" ]; then echo "with the command"; fi
+if [ -x "$to/bin/weir" ]; then
+    echo "with the command"
+    if [ "$("$to/bin/weir-bench" --version)" != "weir-bench $version" ]; then echo "it has no weir-bench"; exit 1; fi
+fi
 
 if ! has_tool pkg-config; then
     skip_part 'install/consumer: by pkg-config' 'pkg-config is not here'

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
    accesslog_law.c - any bytes as a line are read, or refused at a column with words; lines of patterns are read as a
    parser reads them that tries every byte, and what is written as JSON or CSV comes back. */
-#include "format/accesslog.h"
+#include "format/log/accesslog.h"
 
 #include <stdio.h>
 #include <stdlib.h>

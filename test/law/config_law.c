@@ -3,7 +3,7 @@
    and for limits says the same; what was read is found again.
 
    The bytes of a corpus are: 0, the size in two bytes (high, low), the file. */
-#include "serve/config.h"
+#include "serve/config/config.h"
 
 #include <stdlib.h>
 #include <string.h>

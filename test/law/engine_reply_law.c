@@ -11,9 +11,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "engine/hub.h"
-#include "engine/wire.h"
 #include "law/law.h"
+#include "redis/client/hub.h"
+#include "redis/client/wire.h"
 
 enum { TEXT_SIZE = 4096, SHAPE_MAX = 200, ASKED = 6, TURNS_MAX = 64 };
 

@@ -2,7 +2,8 @@
    every_law.c - what holds for every algorithm of the table, alone and in lists of any of them.
 
    A refusal says when the call passes, to the ns, and leaves all other limits as they were; what remains passes and no
-   more; peeking is taking without taking; and no window holds more than the limit's own facts say.
+   more; peeking is taking without taking; and no window holds more than the limit's own facts say, what was cancelled
+   left out.
 
    A call counts at its start.  When the clock goes back there are two ways to see when that was: as it was told
    (lines), or the latest time that there has been (what stands still meanwhile); one of them has to hold. */
@@ -28,7 +29,8 @@ struct subject {
     uint64_t now_ns, latest_ns;
     uint64_t told_ns[STARTS_MAX], latest_start_ns[STARTS_MAX];
     int starts;
-    bool unlimited; /* more was taken than is in the list */
+    weir_decision last; /* the last call, while it is in the list; else its verdict is none */
+    bool unlimited;     /* more was taken than is in the list */
 };
 
 static void pick_plan(struct law *law, struct subject *subject)
@@ -117,6 +119,19 @@ static void remember(struct subject *subject, const weir_decision *decision, uin
     if (subject->unlimited) return;
     subject->told_ns[subject->starts] = start_ns;
     subject->latest_start_ns[subject->starts++] = most(start_ns, subject->latest_ns);
+    subject->last = *decision;
+}
+
+/* What is cancelled has used nothing. */
+static void cancel_last(struct law *law, struct subject *subject)
+{
+    uint64_t cost[WEIR_LIMITS_MAX], actual[WEIR_LIMITS_MAX] = {0};
+    if (subject->last.verdict != WEIR_ALLOW || subject->unlimited) return;
+    for (int i = 0; i < WEIR_LIMITS_MAX; i++) cost[i] = 1;
+    settle(plan_rules(subject->inside), subject->state, subject->now_ns, &subject->last, cost, actual, NULL);
+    subject->starts--;
+    subject->last.verdict = 0;
+    law_note(law, "%" PRIu64 " ns: cancelled", subject->now_ns);
 }
 
 static void ask(struct law *law, struct subject *subject)
@@ -206,7 +221,8 @@ static void every_property(struct law *law)
         if (law_chance(law, 12)) subject.now_ns = subtract_to_zero(subject.now_ns, gap_ns);
         else subject.now_ns += gap_ns;
         subject.latest_ns = most(subject.latest_ns, subject.now_ns);
-        ask(law, &subject);
+        if (law_chance(law, 8)) cancel_last(law, &subject);
+        else ask(law, &subject);
     }
     if (!subject.unlimited) check_windows(law, &subject);
 }

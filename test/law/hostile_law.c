@@ -10,7 +10,7 @@
    The file is never cut off while somebody has it open: that is the one thing that src/host/map.h excludes.
 
    The source of the header is included, so that what is forged has checks that fit. */
-#include "share/region.c"
+#include "share/table/region.c"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -25,7 +25,7 @@
 #include "core/num.h"
 #include "law/law.h"
 #include "plan/plan.h"
-#include "share/wide_plans.h"
+#include "share/table/wide_plans.h"
 
 enum {
     KEYS = 12,

@@ -16,7 +16,7 @@
 
 #include "core/num.h"
 #include "law/micro_rig.h"
-#include "micro/num.h"
+#include "redis/micro/num.h"
 
 enum { STEPS_MEAN = 40, USES_MAX = 128, LEASES_MAX = 8, BURST_MAX = 60 };
 

@@ -10,7 +10,7 @@
 
 #include "core/num.h"
 #include "law/micro_rig.h"
-#include "micro/num.h"
+#include "redis/micro/num.h"
 
 enum { STEPS_MEAN = 6, WORD = 8, BITS = 8, RING = 5 };
 

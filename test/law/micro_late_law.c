@@ -9,7 +9,7 @@
 
 #include "core/num.h"
 #include "law/micro_rig.h"
-#include "micro/num.h"
+#include "redis/micro/num.h"
 #include "wide.h"
 
 enum { STEPS_MEAN = 60, LIMITS_MAX = 2, RATE_MOST = 3000, BURST_MOST = 8 };

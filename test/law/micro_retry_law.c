@@ -8,7 +8,7 @@
 
 #include "core/num.h"
 #include "law/micro_rig.h"
-#include "micro/num.h"
+#include "redis/micro/num.h"
 
 enum { STEPS_MEAN = 20, LIMITS_MAX = 3, US_NS = 1000 };
 

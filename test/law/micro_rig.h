@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
-   micro_rig.h - an engine with one key, for the laws of src/micro: what a verb changed is written, and nothing else.
+   micro_rig.h - an engine with one key, for the laws of src/redis/micro: what a verb changed is written, and nothing
+   else.
 
    Every question reads the key's bytes anew, as a module does, and whatever comes out is looked at: no number above
    2^53, and what is written reads as what it was.
@@ -10,7 +11,7 @@
 #define TEST_LAW_MICRO_RIG_H
 
 #include "law/law.h"
-#include "micro/micro.h"
+#include "redis/micro/micro.h"
 #include "unit/micro_value.h"
 
 enum { RIG_STAMPS = 200 }; /* the longest log */

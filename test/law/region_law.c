@@ -3,7 +3,7 @@
    clocks and deaths, held against a list of all that was kept.
 
    The sources are included, so that hostile pages have checks that fit. */
-#include "share/region.c"
+#include "share/table/region.c"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -17,7 +17,7 @@
 #include "core/algorithm.h"
 #include "core/clock.h"
 #include "core/num.h"
-#include "core/sliding_log.h"
+#include "core/algorithm/sliding_log.h"
 #include "core/undo.h"
 #include "plan/plan.h"
 #include "law/law.h"

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/states.h"
+#include "cli/replay/states.h"
 #include "core/num.h"
 #include "core/stamps.h"
 #include "plan/plan.h"

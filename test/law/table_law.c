@@ -13,7 +13,7 @@
 
 #include "core/num.h"
 #include "law/law.h"
-#include "share/table.h"
+#include "share/table/table.h"
 
 enum { KEYS = 24, HALF_MAX = 3, AREAS = 4, STEPS_MEAN = 80, HOSTILE_STEPS = 60 };
 
@@ -311,9 +311,8 @@ static void grow(struct law *law, struct subject *subject)
 static uint64_t live_slots(const struct subject *subject)
 {
     const struct table *table = &subject->table;
-    uint64_t live = table_live(&subject->part.area, 0, 2 * subject->part.area.half, subject->now);
-    for (unsigned i = table->first; i < table->count; i++)
-        live += table_live(&table->area[i], 0, 2 * table->area[i].half, subject->now);
+    uint64_t live = table_live(&subject->part.area, subject->now);
+    for (unsigned i = table->first; i < table->count; i++) live += table_live(&table->area[i], subject->now);
     return live;
 }
 

@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "core/algorithm.h"
+#include "core/algorithm/timeline.h"
 #include "core/clock.h"
 #include "core/num.h"
-#include "core/timeline.h"
 #include "law/law.h"
 #include "plan/plan.h"
 #include "wide.h"

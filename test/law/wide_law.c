@@ -20,7 +20,7 @@
 #include "core/num.h"
 #include "law/law.h"
 #include "plan/plan.h"
-#include "share/wide.h"
+#include "share/table/wide.h"
 
 enum { STEPS_MEAN = 40, KEYS_MAX = 8, WORDS_MAX = 96, LIMITS_MAX = 3, PLANS_MAX = 3, COST_MAX = 14 };
 enum { MEMORY_WORDS = 6000, TIMELINE_CLOSES_NOTHING = 64, LATER_NS = 2 };

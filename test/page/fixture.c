@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/replay.h"
+#include "cli/replay/replay.h"
 #include "unit/random.h"
 
 enum { STEPS = 400, CLIENTS = 2002 };

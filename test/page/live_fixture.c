@@ -4,7 +4,7 @@
    May touch: stdout.  Promises: nothing.  Leaves to others: serving it (live_server.py), looking at it (live.py). */
 #include <stdio.h>
 
-#include "serve/stats_text.h"
+#include "serve/stats/text.h"
 
 int main(void)
 {

@@ -70,7 +70,7 @@ least=$((before_second - after_first - 500000000)) most=$((after_second - before
 json out ".late_ns >= $least and .late_ns <= $most"
 late_ns=$(jq .late_ns out)
 fetch 200 "$web/metrics" -u a:s3cret
-if ! awk -v late_ns="$late_ns" '$1 == "weir_late_seconds{limit=\"(text)\"}" { found = $2 * 1e9 - late_ns }
+if ! awk -v late_ns="$late_ns" '$1 == "weir_lateness_seconds{limit=\"(text)\"}" { found = $2 * 1e9 - late_ns }
     END { exit !(found * found < 4) }' out; then
     fail 'metrics say another lateness'
 fi

@@ -28,6 +28,12 @@ run 'the type of the text' grep -i '^content-type: text/plain; version=0.0.4; ch
 ends 0
 run 'another reads it' /usr/bin/python3 "$tree/test/serve/lib/metrics.py" metrics
 ends 0
+if has_tool promtool; then
+    run 'promtool has nothing to say' sh -c 'promtool check metrics <metrics'
+    ends 0
+else
+    skip_part 'promtool check metrics' 'promtool is not here' 'apt-get install prometheus # starts one, too'
+fi
 run 'no key is in it' grep -E 'acme|secret|text"key' metrics
 ends 1
 curl -sf -o top.json "$at/v1/top"

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "serve/series.h"
-#include "serve/stats_text.h"
-#include "serve/sums.h"
+#include "serve/stats/series.h"
+#include "serve/stats/sums.h"
+#include "serve/stats/text.h"
 
 enum { WORKERS = 4, READERS = 2, NUMBERS = 90, CALLS = 180000, READS = 40 };
 

@@ -31,7 +31,7 @@
 
 #include <weir/weir.h>
 
-#include "api/keyed.h"
+#include "api/table/keyed.h"
 #include "size.h"
 #include "stress/crowd.h"
 #include "unit/random.h"

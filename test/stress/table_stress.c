@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "share/table.h"
+#include "share/table/table.h"
 #include "size.h"
 
 enum { CALLS = SANITIZED ? 10000 : 60000 };

@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 #include "plan/plan.h"
-#include "share/wide.h"
+#include "share/table/wide.h"
 #include "size.h"
 #include "stress/crowd.h"
 #include "unit/random.h"

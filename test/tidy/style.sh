@@ -30,6 +30,22 @@ is_source() # FILE
     esac
 }
 
+status=0
 files | while read -r file; do
     if [ -s "$file" ] && is_source "$file"; then echo "$file"; fi
-done | tr '\n' '\0' | xargs -0 awk -f "$rules"
+done | tr '\n' '\0' | xargs -0 awk -f "$rules" || status=1
+
+# So many can be taken in at a glance.
+files | while read -r file; do
+    if [ -e "$file" ]; then echo "$file"; fi
+done | awk -F / '
+    $1 == "src" { sub(/\/[^\/]*$/, ""); many[$0]++ }
+    END {
+        for (folder in many) {
+            if (many[folder] <= 25) continue
+            printf "%s: %d files, more than 25\n", folder, many[folder]
+            wrong = 1
+        }
+        exit wrong
+    }' || status=1
+exit $status

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "format/accesslog.h"
+#include "format/log/accesslog.h"
 #include "unit/calendar.h"
 
 enum { LINE_SIZE = 4096, FIELDS_MAX = 12 };

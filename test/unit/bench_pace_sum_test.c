@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   bench_pace_sum_test.c - the figures of weir bench pace, from notes of threads that never ran.
+   bench_pace_sum_test.c - the figures of weir-bench pace, from notes of threads that never ran.
 
    May touch: its own notes.  Promises: nothing about clocks.  Leaves to others: the worst window, which
    bench_window_test.c tries. */
@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/arguments.h"
-#include "cli/bench_pace_sum.h"
-#include "cli/bench_window.h"
-#include "cli/rows.h"
+#include "cli/common/arguments.h"
+#include "cli/common/rows.h"
+#include "weir-bench/pace_sum.h"
+#include "weir-bench/window.h"
 
 enum { THREADS = 2, PERIOD_NS = 1000000, OPERATIONS = 1000 };
 

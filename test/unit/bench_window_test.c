@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   bench_window_test.c - the worst window that weir bench finds, against trying all of them.
+   bench_window_test.c - the worst window that weir-bench finds, against trying all of them.
 
    May touch: its own intervals.  Promises: the seed is fixed.  Leaves to others: what the bound is. */
 #include <setjmp.h>
@@ -11,8 +11,8 @@
 
 #include <math.h>
 
-#include "cli/bench_window.h"
 #include "random.h"
+#include "weir-bench/window.h"
 
 enum { ROUNDS = 5000, INTERVALS_MAX = 40, CLOSE = 1000, SEED = 20260901 };
 

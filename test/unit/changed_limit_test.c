@@ -17,7 +17,7 @@
 #include "core/num.h"
 #include "host/clock.h"
 #include "plan/plan.h"
-#include "serve/tables.h"
+#include "serve/policy/tables.h"
 #include "unit/plans.h"
 
 #define SECOND UINT64_C(1000000000)

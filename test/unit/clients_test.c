@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "cli/clients.h"
-#include "cli/rows.h"
+#include "cli/common/rows.h"
+#include "cli/replay/log/clients.h"
 
 enum { KEYS = 100000, LONG = 70000 };
 

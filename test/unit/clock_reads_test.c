@@ -2,7 +2,7 @@
    clock_reads_test.c - how often the clock is read: once by a call, once by the renewal of a lease, never else; and how
    often a limit's clock is renewed when two find that it is time.
 
-   weir bench counts a lease's renewals and says that these are its readings of the clock; here the readings themselves
+   weir-bench counts a lease's renewals and says that these are its readings of the clock; here the readings themselves
    are counted, in the place of the host's.
 
    May touch: the host's clock.  Promises: nothing about speed.  Leaves to others: how large leases are. */
@@ -91,7 +91,7 @@ static void a_clock_is_renewed_once(void **state)
     weir_close(limiter);
 }
 
-/* Counted from outside, as weir bench does. */
+/* Counted from outside, as weir-bench does. */
 static void a_lease_reads_when_renewed(void **state)
 {
     weir_limiter *limiter = open_limiter("1000G/s burst=1h");

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "serve/config.h"
+#include "serve/config/config.h"
 #include "unit/plans.h"
 
 static unsigned number(void *context, const char *name)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
    deadlines_test.c - the wheel of seconds against a list that is searched. */
-#include "serve/deadlines.h"
+#include "serve/net/deadlines.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

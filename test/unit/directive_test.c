@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "format/directive.h"
+#include "format/log/directive.h"
 #include "unit/random.h"
 
 static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
    engine_away_test.c - what is answered while the engine is away: each node's share, and the other policies.  Nobody
    listens on port 1. */
-#include "engine/away.h"
+#include "redis/client/local/away.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "engine/limit.h"
+#include "redis/client/limit.h"
 
 #define MS UINT64_C(1000000)
 #define S UINT64_C(1000000000)

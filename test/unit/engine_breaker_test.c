@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
    engine_breaker_test.c - when a server that failed is tried again, with times that are made up. */
-#include "engine/breaker.h"
+#include "redis/client/link/breaker.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "engine/lease.h"
-#include "engine/leases.h"
+#include "redis/client/local/lease.h"
+#include "redis/client/local/leases.h"
 
 #define MS UINT64_C(1000000)
 #define LIFETIME (100 * MS)

@@ -7,7 +7,7 @@
 
    May touch: its own hubs.  Promises: the same runs each time.  Leaves to others: commands and answers
    (engine/bounds_away), what a share is (engine_away_test.c). */
-#include "engine/engine.h"
+#include "redis/client/engine.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -7,7 +7,7 @@
 
    May touch: its own engines, which are away.  Promises: the same each time.  Leaves to others: links (engine/client,
    engine/bounds_away). */
-#include "engine/owed.h"
+#include "redis/client/local/owed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,10 +17,10 @@
 
 #include <cmocka.h>
 
-#include "api/keyed.h"
-#include "engine/away.h"
-#include "engine/limit.h"
+#include "api/table/keyed.h"
 #include "host/clock.h"
+#include "redis/client/limit.h"
+#include "redis/client/local/away.h"
 #include "unit/random.h"
 
 enum { KEYS = 60, LIMITS = 3, ROOM = 64, STEPS = 200000 };

@@ -3,7 +3,7 @@
 
    May touch: a pair of sockets.  Promises: no certificate is needed.  Leaves to others: servers that answer
    (test/engine/tls.sh). */
-#include "engine/secure.h"
+#include "redis/client/link/secure.h"
 
 #include <errno.h>
 #include <setjmp.h>

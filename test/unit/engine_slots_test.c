@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
    engine_slots_test.c - slots of keys, as the specification of Redis Cluster has them; and of CLUSTER SLOTS what is
    taken and what is not. */
-#include "engine/slots.h"
+#include "redis/client/slots.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "engine/hub.h"
+#include "redis/client/hub.h"
 
 static unsigned slot(const char *key)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
    engine_url_test.c - the URLs of engines: what each says, and what is said of those that say nothing. */
-#include "engine/url.h"
+#include "redis/client/link/url.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "engine/resolve.h"
+#include "redis/client/link/resolve.h"
 
 static struct engine_url url;
 static weir_error error;

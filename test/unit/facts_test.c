@@ -14,6 +14,8 @@
 
 #include <cmocka.h>
 
+#include <inttypes.h>
+
 #include "api/memory.h"
 #include "core/algorithm.h"
 #include "plan/plan.h"
@@ -396,6 +398,25 @@ static void no_rate(void **unused)
     }
 }
 
+/* A ratio of many digits is cut, upwards, and by little. */
+static void test_catchup_of_many_digits(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t least, most;
+    } rows[] = {{"10/s algorithm=hybrid burst=2 catchup=1.123456789012", 13, 13},
+                {"10/s algorithm=hybrid burst=2 catchup=1.000000000000000001", 12, 12},
+                {"1000000000001/h algorithm=hybrid burst=1 catchup=1.123456789012345678", 312071330, 312071400},
+                {"12345678901/s algorithm=hybrid burst=1 catchup=1.000000000000000001", 12345678901, 12345678914}};
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct subject subject;
+        open_subject(&subject, rows[i].text);
+        const uint64_t said = facts_most_in(subject.limit, SECOND);
+        if (said < rows[i].least || said > rows[i].most) fail_msg("%s: %" PRIu64, rows[i].text, said);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -409,6 +430,7 @@ int main(void)
         cmocka_unit_test(numbers_of_facts),
         cmocka_unit_test(no_rate),
         cmocka_unit_test(explanations_word_by_word),
+        cmocka_unit_test(test_catchup_of_many_digits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@
 
 #include <weir/redis.h>
 
-#include "serve/config.h"
+#include "serve/config/config.h"
 #include "serve/park.h"
 #include "serve_rig.h"
 

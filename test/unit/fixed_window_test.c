@@ -333,9 +333,9 @@ static void a_list_opens_windows_ahead(void **unused)
     assert_int_equal(decision.verdict, WEIR_ALLOW);
     assert_int_equal(decision.remaining, 0);
     assert_int_equal(take_first(&subject, 29 * S, 1).retry_ns, 1 * S);
-    /* The last call was counted in both. */
-    assert_int_equal(take_first(&subject, 30 * S, 5).verdict, WEIR_DENY);
-    assert_int_equal(take_first(&subject, 30 * S, 4).verdict, WEIR_ALLOW);
+    /* The window that it opened is not open. */
+    assert_int_equal(take_first(&subject, 30 * S, 5).verdict, WEIR_ALLOW);
+    assert_int_equal(take_first(&subject, 39 * S, 1).verdict, WEIR_DENY);
     assert_int_equal(take_first(&subject, 42 * S, 5).verdict, WEIR_ALLOW);
 }
 
@@ -359,7 +359,24 @@ static void settling_within_the_window(void **unused)
     settle_at(&subject, 6 * S, &fourth, 0);
     allows(&subject, 6 * S, 8, 0, S); /* of another window */
     settle_at(&subject, 6 * S, &none, 0);
-    allows(&subject, 6 * S, 2, 0, S);
+    allows(&subject, 6 * S, 1, 0, S); /* a permit of the call that opened the window stays used */
+}
+
+/* At most 2N - 1 pass within a window's length, for the call that opens a window is one of them. */
+static void cancelling_what_opened_the_window(void **unused)
+{
+    (void)unused;
+    struct subject subject = fresh("3/s align=first");
+    weir_decision alone = take(&subject, 1 * S, 3);
+    settle_at(&subject, 1100 * MS, &alone, 0);
+    allows(&subject, 1999 * MS, 3, 0, S); /* it was not opened: this call opens one */
+    denies(&subject, 2 * S, 1, 0, 999 * MS);
+    weir_decision first = take(&subject, 3 * S, 1);
+    allows(&subject, 3999 * MS, 1, 1, 1 * MS);
+    settle_at(&subject, 3999 * MS, &first, 0);
+    allows(&subject, 3999 * MS, 1, 0, 1 * MS);
+    denies(&subject, 3999 * MS, 1, 0, 1 * MS);
+    allows(&subject, 4 * S, 3, 0, S);
 }
 
 /* ---- changing the limit ---- */
@@ -477,6 +494,7 @@ int main(void)
         cmocka_unit_test(a_clock_that_goes_back),
         cmocka_unit_test(a_list_opens_windows_ahead),
         cmocka_unit_test(settling_within_the_window),
+        cmocka_unit_test(cancelling_what_opened_the_window),
         cmocka_unit_test(changes),
         cmocka_unit_test(through_a_limiter),
         cmocka_unit_test(waiting_for_a_window),

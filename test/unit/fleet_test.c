@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "cli/fleet_tally.h"
-#include "cli/pairs.h"
-#include "cli/rows.h"
+#include "cli/common/rows.h"
+#include "cli/replay/fleet/pairs.h"
+#include "cli/replay/fleet/tally.h"
 
 enum { CLIENTS = 200, NODES = 100 };
 

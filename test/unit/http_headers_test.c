@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "serve/http_headers.h"
+#include "serve/http/headers.h"
 #include "serve/protocols.h"
 #include "unit/http_client.h"
 #include "unit/plans.h"

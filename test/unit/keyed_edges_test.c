@@ -21,7 +21,7 @@
 
 #include <weir/weir.h>
 
-#include "api/keyed.h"
+#include "api/table/keyed.h"
 #include "core/stamps.h"
 #include "size.h"
 #include "unit/plans.h"

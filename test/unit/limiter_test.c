@@ -800,6 +800,7 @@ static void test_pause(void **state)
         weir_limit_text(paused, text, sizeof text);
         assert_string_equal(text, "pause");
         assert_int_equal(weir_take(paused, 1).verdict, WEIR_DENY);
+        assert_int_equal(weir_take_at(paused, (weir_instant){0}, 1).verdict, WEIR_DENY);
         assert_int_equal(weir_take_wait(paused, 1, S).verdict, WEIR_DENY);
         assert_int_equal(weir_reserve(paused, 1, WEIR_FOREVER - 1).verdict, WEIR_DENY);
         assert_int_equal(weir_peek_limit(paused, 0, 1).verdict, WEIR_DENY);
@@ -822,6 +823,25 @@ static void test_pause(void **state)
         assert_in_range(stats.elapsed_ns, 250 * MS - 100 * US - 1, 250 * MS - 100 * US);
         weir_close(paused);
         weir_close(runs);
+    }
+}
+
+/* As of its beginning: what is charged then does not last until its end, and nothing drains. */
+static void test_settled_during_a_pause(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"10/s burst=20", "10/s burst=20; 100000/h burst=100"};
+    for (size_t i = 0; i < LENGTH(texts); i++) {
+        weir_limiter *limiter = open_manual(texts[i]);
+        set_ns(limiter, S);
+        weir_decision more = weir_take(limiter, 1), less = weir_take(limiter, 5);
+        change(limiter, "pause", WEIR_KEEP);
+        set_ns(limiter, 3600 * S);
+        weir_settle(limiter, &less, 2);
+        weir_settle(limiter, &more, 3);
+        change(limiter, texts[i], WEIR_KEEP);
+        assert_int_equal(weir_peek(limiter, 0).remaining, 20 - 3 - 2);
+        weir_close(limiter);
     }
 }
 
@@ -1084,6 +1104,7 @@ int main(void)
         cmocka_unit_test(test_late_only_beyond_the_pool),
         cmocka_unit_test(test_skip),
         cmocka_unit_test(test_pause),
+        cmocka_unit_test(test_settled_during_a_pause),
         cmocka_unit_test(test_pause_holds_waiters),
         cmocka_unit_test(test_stop),
         cmocka_unit_test(test_charge),

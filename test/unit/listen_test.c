@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "serve/listen.h"
+#include "serve/net/listen.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 

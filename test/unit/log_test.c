@@ -340,6 +340,54 @@ static void years_pass(void **state)
     weir_close(limiter);
 }
 
+/* The times between two rings may be more than a timestamp can count. */
+static void an_entry_is_old_after_any_leap(void **state)
+{
+    (void)state;
+    for (unsigned bits = 55; bits < 64; bits++) {
+        weir_limiter *limiter = open_log("5/s algorithm=sliding-log");
+        set_ns(limiter, log_ends_ns(limiter_log(limiter)) - S);
+        takes(limiter, 5, 0);
+        set_ns(limiter, (UINT64_C(1) << bits) + (UINT64_C(1) << 53));
+        takes(limiter, 5, 0);
+        weir_close(limiter);
+    }
+}
+
+/* A charge in it may need a larger ring. */
+static void a_pause_lasts_while_the_ring_grows(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_log("5/s algorithm=sliding-log");
+    const uint64_t small = slots(limiter);
+    set_ns(limiter, S);
+    change(limiter, "pause", WEIR_KEEP);
+    weir_charge(limiter, 3 * small);
+    assert_true(slots(limiter) > small);
+    set_ns(limiter, 3600 * S);
+    assert_int_equal(weir_take(limiter, 1).verdict, WEIR_DENY);
+    change(limiter, "5/s algorithm=sliding-log", WEIR_KEEP);
+    takes(limiter, 1, 4);
+    weir_close(limiter);
+}
+
+/* It waited by another algorithm; its last entries fill the ring, and a change that writes each would never end. */
+static void a_waiter_may_be_larger_than_the_ring(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_limiter("1000/s burst=10", WEIR_CLOCK_MANUAL, WEIR_PACE);
+    const uint64_t cost = UINT64_C(1) << 40;
+    struct waiter waiter;
+    assert_int_equal(weir_take(limiter, 10).verdict, WEIR_ALLOW);
+    assert_true(stand(limiter, &waiter, cost).delay_ns != 0);
+    change(limiter, "5/s algorithm=sliding-log", WEIR_RESET);
+    assert_int_equal(waiter.decision.verdict, WEIR_ALLOW);
+    assert_int_equal(waiter.decision.start.ns, 0);
+    assert_int_equal(waiter.decision.charged, cost);
+    denies(limiter, 1, S);
+    weir_close(limiter);
+}
+
 enum { MEMORY_CAN_RUN_OUT = !SANITIZED }; /* else it is the sanitizer's */
 
 /* Whoever cannot have a new ring goes on with the old one, and does not ask for it in every call. */
@@ -583,6 +631,9 @@ int main(void)
         cmocka_unit_test(a_count_that_comes_back_finds_its_entries),
         cmocka_unit_test(other_homes_are_reached_by_a_reset),
         cmocka_unit_test(years_pass),
+        cmocka_unit_test(an_entry_is_old_after_any_leap),
+        cmocka_unit_test(a_pause_lasts_while_the_ring_grows),
+        cmocka_unit_test(a_waiter_may_be_larger_than_the_ring),
         cmocka_unit_test(a_clock_is_kept_without_memory),
         cmocka_unit_test(all_is_back_when_the_last_entry_counts_no_more),
         cmocka_unit_test(after_a_change_all_is_back_as_seen_from_now),

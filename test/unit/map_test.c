@@ -34,7 +34,7 @@
 
 #include "host/clock.h"
 #include "host/map.h"
-#include "share/region.h"
+#include "share/table/region.h"
 #include "unit/skip.h"
 
 #define WAIT_NS UINT64_C(60000000000)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   micro_key.h - one key of an engine, for the tests of src/micro: what was not changed is not written.
+   micro_key.h - one key of an engine, for the tests of src/redis/micro: what was not changed is not written.
 
    May touch: its key.  Promises: no more than a module does around a verb.  Leaves to others: every number. */
 #ifndef WEIR_TEST_MICRO_KEY_H
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "micro/micro.h"
+#include "redis/micro/micro.h"
 #include "unit/micro_value.h"
 #include "unit/plans.h"
 

@@ -21,7 +21,7 @@
 #include <json-c/json.h>
 
 #define VALUE_SLOTS 4096
-#include "micro/micro.h"
+#include "redis/micro/micro.h"
 #include "unit/micro_value.h"
 
 enum { TEXT_SIZE = 160, PATH_SIZE = 512, US_NS = 1000 };

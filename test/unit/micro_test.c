@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "micro/num.h"
+#include "redis/micro/num.h"
 #include "unit/micro_key.h"
 
 /* ---- numbers ---- */

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "micro/micro.h"
+#include "redis/micro/micro.h"
 
 #ifndef VALUE_SLOTS
 #define VALUE_SLOTS 256

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "module/clock.c" /* no library has it */
+#include "redis/module/clock.c" /* no library has it */
 #include "unit/random.h"
 
 /* What the engine's clocks say. */

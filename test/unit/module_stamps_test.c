@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "module/stamps.c" /* no library has it */
+#include "redis/module/stamps.c" /* no library has it */
 
 enum { MEMBERS = 5 };
 

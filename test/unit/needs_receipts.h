@@ -5,7 +5,7 @@
 #ifndef WEIR_UNIT_NEEDS_RECEIPTS_H
 #define WEIR_UNIT_NEEDS_RECEIPTS_H
 
-#include "serve/mac.h"
+#include "serve/receipt/mac.h"
 #include "unit/skip.h"
 
 static inline void needs_receipts(const char *what)

@@ -20,8 +20,8 @@
 
 #include <weir/redis.h>
 
-#include "serve/config.h"
-#include "serve/tables.h"
+#include "serve/config/config.h"
+#include "serve/policy/tables.h"
 #include "unit/no_memory.h"
 
 static bool done_or_no_memory(int code)

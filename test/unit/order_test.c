@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "cli/order.h"
+#include "cli/replay/log/order.h"
 #include "random.h"
 
 enum { REQUESTS = 20000, SECOND_NS = 1000000000 };

@@ -13,9 +13,9 @@
 
 #include <cmocka.h>
 
-#include "cli/input.h"
-#include "cli/pace_bytes.h"
-#include "cli/record.h"
+#include "cli/pace/bytes.h"
+#include "cli/pace/input.h"
+#include "cli/pace/record.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof(array)[0])
 

@@ -19,7 +19,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "cli/pace_schedule.h"
+#include "cli/pace/schedule.h"
 #include "host/sleep.h"
 #include "unit/plans.h"
 

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "format/address_text.h"
-#include "serve/policy.h"
+#include "serve/policy/policy.h"
 #include "unit/plans.h"
 
 enum { ROOM = 4096 };

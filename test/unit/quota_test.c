@@ -12,12 +12,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-#include "api/keyed.h"
-#include "serve/config.h"
+#include "api/table/keyed.h"
+#include "serve/config/config.h"
 #include "unit/plans.h"
 
 enum { KEYS = 20000, FLOOD = 10 * KEYS, MANY = 200, YAML_MAX = 64 * MANY };
@@ -317,6 +319,55 @@ static void cut_off(void **unused)
     refuses("parts");
 }
 
+/* Another program's file is not even made longer. */
+static void a_file_that_is_no_parts(void **unused)
+{
+    struct stat file;
+    (void)unused;
+    FILE *other = fopen(parts_path, "w");
+    assert_non_null(other);
+    fputs("hello\n", other);
+    fclose(other);
+    refuses("has no parts of a table");
+    assert_int_equal(stat(parts_path, &file), 0);
+    assert_int_equal(file.st_size, 6);
+}
+
+/* A child that looks at the parts has locks of its own: it does not release those of its parent. */
+static void a_child_that_reads_stats(void **unused)
+{
+    (void)unused;
+    weir_table_stats stats;
+    int begin[2], status = 1;
+    char byte = 0;
+    struct world world = open_world(state_options, "limits: {a: 1/d algorithm=sliding-window}");
+    weir_table *table = limit_of(&world, "a")->table;
+    struct keyed_part *part = table->part[0];
+    struct host_region again = {.fd = -1};
+    assert_true(keyed_is_wide(table));
+    assert_int_equal(pipe(begin), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        const bool told = read(begin[0], &byte, 1) == 1;
+        weir_table_read_stats(table, &stats, sizeof stats);
+        _exit(!told);
+    }
+    assert_true(keyed_lock_part(part, 0));
+    assert_int_equal(write(begin[1], "!", 1), 1);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    char path[128];
+    bool created;
+    snprintf(path, sizeof path, "%s.wide-64.parts", state_path);
+    assert_int_equal(host_region_open(&again, path, HOST_JOIN, 0600, &created), 0);
+    assert_int_equal(host_region_lock(&again, LOCK_STRIPES + part->number * (uint64_t)WIDE_STRIPES, 0), HOST_HELD);
+    host_region_close(&again);
+    keyed_unlock_part(part, 0);
+    close(begin[0]);
+    close(begin[1]);
+    close_world(&world);
+}
+
 /* The keys of limits without a name have the same part for all who open the file. */
 static void other_programs(void **unused)
 {
@@ -366,6 +417,8 @@ int main(void)
         cmocka_unit_test(what_is_kept_in_files),
         cmocka_unit_test_setup_teardown(a_changed_byte, make_state, remove_state),
         cmocka_unit_test_setup_teardown(cut_off, make_state, remove_state),
+        cmocka_unit_test_setup_teardown(a_file_that_is_no_parts, make_state, remove_state),
+        cmocka_unit_test_setup_teardown(a_child_that_reads_stats, make_state, remove_state),
         cmocka_unit_test_setup_teardown(other_programs, make_state, remove_state),
         cmocka_unit_test_setup_teardown(of_another_table, make_state, remove_state),
     };

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "cli/record.h"
+#include "cli/pace/record.h"
 #include "unit/random.h"
 
 enum { EVENTS = 120, RUNS = 150, TEXT = 64, MILLISECOND_NS = 1000000 };

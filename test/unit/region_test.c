@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "explore/shim/share/atomic.h"
-#include "share/region.c"
+#include "share/table/region.c"
 
 /* ---- stores, and death behind one of them ---- */
 

@@ -10,10 +10,10 @@
 
 #include <cmocka.h>
 
-#include "serve/config.h"
+#include "serve/config/config.h"
 #include "serve/protocols.h"
-#include "serve/series.h"
-#include "serve/stats_text.h"
+#include "serve/stats/series.h"
+#include "serve/stats/text.h"
 #include "unit/serve_rig.h"
 #include "unit/needs_receipts.h"
 

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "core/sliding_log.h"
+#include "core/algorithm/sliding_log.h"
 #include "plan/plan.h"
 #include "unit/plans.h"
 #include "unit/standing.h"

@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-#include "cli/source.h"
-#include "cli/unpack.h"
+#include "cli/replay/log/source.h"
+#include "cli/replay/log/unpack.h"
 
 enum { NAME_SIZE = 64, TURNS_MAX = 200, MANY = 300000 };
 

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "format/stamp.h"
+#include "format/log/stamp.h"
 #include "unit/calendar.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof(array)[0])

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "serve/tables.h"
+#include "serve/policy/tables.h"
 #include "unit/plans.h"
 
 static struct tables *open_with(struct tables_options options)

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "core/algorithm.h"
-#include "core/timeline.h"
+#include "core/algorithm/timeline.h"
 #include "plan/plan.h"
 #include "unit/plans.h"
 #include "unit/standing.h"

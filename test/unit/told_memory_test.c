@@ -17,8 +17,8 @@
 
 #include "api/memory.h"
 #include "core/num.h"
-#include "share/region.h"
-#include "share/wide_plans.h"
+#include "share/table/region.h"
+#include "share/table/wide_plans.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof(array)[0])
 

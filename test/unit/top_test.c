@@ -20,7 +20,7 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "share/top.h"
+#include "share/table/top.h"
 #include "unit/random.h"
 
 enum { KEYS = 3000, ADDS_MAX = 30000, RUNS = 300, KEY_SIZE = 128, THREADS = 4, ALL = TOP_STRIPES * TOP_COUNTERS_MAX };

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "serve/config.h"
+#include "serve/config/config.h"
 #include "serve/protocols.h"
 #include "unit/serve_rig.h"
 #include "unit/needs_receipts.h"

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "plan/plan.h"
-#include "share/wide.h"
+#include "share/table/wide.h"
 #include "unit/plans.h"
 #include "unit/random.h"
 

@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/timeline.h"
+#include "core/algorithm/timeline.h"
 #include "inside.h"
 #include "runner.h"
 
@@ -201,7 +201,7 @@ static void read_clock(struct subject *subject, const struct rule *rule, uint64_
 {
     uint64_t *state = subject->state;
     const uint64_t now = position_of(subject, now_ns);
-    const bool spaced = rule->third != 0; /* these two as src/core/timeline.c has them */
+    const bool spaced = rule->third != 0; /* these two as src/core/algorithm/timeline.c has them */
     if (!spaced && timeline_covers(state)) return;
     state[TIMELINE_SEEN] = state[TIMELINE_LATEST] = now;
     if (spaced) state[TIMELINE_SPACED] = most(state[TIMELINE_SPACED], now);

@@ -8,7 +8,7 @@
 #include "runner.h"
 
 enum { MS_NS = 1000000 };
-enum { END_WORD, COUNT_WORD }; /* as src/core/fixed_window.c has them; refused calls are counted too */
+enum { END_WORD, COUNT_WORD }; /* as src/core/algorithm/fixed_window.c has them; refused calls are counted too */
 
 struct key {
     struct limiter limiter;

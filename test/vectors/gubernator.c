@@ -97,14 +97,14 @@ static void change(struct bucket *bucket, struct step *step, uint64_t count, uin
     *rule = to;
 }
 
-/* Of what is counted in the open window. */
+/* Of what is counted in the open window, which stays open. */
 static void give_back(struct bucket *bucket, weir_instant now, uint64_t permits)
 {
     const struct rule *rule = inside_rule(&bucket->limiter.plan);
     const struct algorithm *algorithm = algorithm_of(rule);
     const uint64_t tick = tick_at(rule, now.ns);
     const struct slot slot = {
-        .start = tick, .end = algorithm_at(rule, algorithm, bucket->limiter.state, tick).end, .cost = permits};
+        .start = tick, .end = algorithm_at(rule, algorithm, bucket->limiter.state, tick).end, .cost = permits + 1};
     algorithm->give_back(rule, bucket->limiter.state, tick, &slot, permits);
 }
 

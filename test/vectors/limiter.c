@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/sliding_log.h"
+#include "core/algorithm/sliding_log.h"
 #include "inside.h"
 #include "runner.h"
 
-/* The words of a fixed window, as src/core/fixed_window.c has them. */
+/* The words of a fixed window, as src/core/algorithm/fixed_window.c has them. */
 enum { WINDOW_END, WINDOW_COUNT, WINDOW_BEFORE_END, WINDOW_BEFORE_COUNT };
 
 /* core/clock.h: so far from its anchor its rounding cannot be seen. */
@@ -67,7 +67,8 @@ void limiter_begin_window(struct limiter *limiter, weir_instant now)
     uint64_t *state = limiter->state;
     if (tick < state[WINDOW_END]) return;
     const struct taken taken = algorithm->commit(rule, state, (struct offer){tick, tick}, 1);
-    algorithm->give_back(rule, state, tick, &(struct slot){.start = tick, .end = taken.end, .cost = 1}, 1);
+    /* As a part: all of it would not have opened the window. */
+    algorithm->give_back(rule, state, tick, &(struct slot){.start = tick, .end = taken.end, .cost = 2}, 1);
 }
 
 bool limiter_ask_window(struct limiter *limiter, struct step *step, weir_decision *decision)

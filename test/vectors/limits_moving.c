@@ -8,7 +8,7 @@
    left out of order; and when nothing counts, its reset is that of the first entry ever. */
 #include <string.h>
 
-#include "core/sliding_log.h"
+#include "core/algorithm/sliding_log.h"
 #include "inside.h"
 #include "runner.h"
 

@@ -18,7 +18,7 @@
 #include "runner.h"
 
 enum { TEXT_SIZE = 96 };
-enum { ENDS, USED }; /* as src/core/cycle.c has them */
+enum { ENDS, USED }; /* as src/core/algorithm/cycle.c has them */
 
 struct peer {
     struct limiter limiter;

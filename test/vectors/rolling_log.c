@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/sliding_log.h"
+#include "core/algorithm/sliding_log.h"
 #include "inside.h"
 #include "runner.h"
 

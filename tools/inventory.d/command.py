@@ -3,8 +3,8 @@
 import re
 import shlex
 
-from common import (DATA, ENVIRONMENT, ROOM, Trouble, UNKNOWN, fact, in_parallel, redis_with_functions,
-                    redis_with_module, run, samples, weir)
+from common import (DATA, ENVIRONMENT, ROOM, Trouble, UNKNOWN, fact, has_bench, in_parallel,
+                    redis_with_functions, redis_with_module, run, samples, weir)
 from manual import manual_options
 from service import list_json
 
@@ -13,6 +13,8 @@ def commands():
     found = re.findall(r'^  ([a-z]+) {2,}(.+)', weir('--help')[1], re.M)
     if len(found) < 3:
         raise Trouble('weir --help lists hardly any commands')
+    if has_bench():
+        found.append(('bench', weir('bench', '--help')[1].splitlines()[1]))
     return found
 
 

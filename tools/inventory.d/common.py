@@ -20,12 +20,15 @@ ENVIRONMENT = {'PATH': f'{ROOM}/bin:' + os.environ['PATH'] + ':/usr/sbin:/sbin',
 UNKNOWN = 'zqzqzqzq'
 FACTS, STARTED, SERVERS = [], [], {}
 BUILT = ['CMakeCache.txt', 'weir', 'libweir.so', 'libweir.a', 'libweir-redis.so', 'libweir-redis.a', 'weir-redis.so']
+PROGRAMS = ['weir', 'weir-bench']  # up to 0.1.0 `weir bench` was a command
 TREE, VERSION = Path(), UNKNOWN
 if all((BUILD / name).exists() for name in BUILT):
     TREE = Path(re.search(r'CMAKE_HOME_DIRECTORY\S*=(.*)', (BUILD / 'CMakeCache.txt').read_text())[1])
     VERSION = subprocess.run([BUILD / 'weir', '--version'], stdout=subprocess.PIPE).stdout.decode().split()[-1]
     (ROOM / 'bin').mkdir()
-    (ROOM / 'bin/weir').symlink_to(BUILD / 'weir')
+    for program in PROGRAMS:
+        if (BUILD / program).exists():
+            (ROOM / 'bin' / program).symlink_to(BUILD / program)
 
 
 class Trouble(Exception):
@@ -54,9 +57,10 @@ def samples(name):
 
 
 def source_texts():
-    for pattern in ('*.c', '*.h', '*.lua'):
-        for path in sorted((TREE / 'src').rglob(pattern)):
-            yield path, path.read_text()
+    for folder in ('src', 'bench/weir-bench'):
+        for pattern in ('*.c', '*.h', '*.lua'):
+            for path in sorted((TREE / folder).rglob(pattern)):
+                yield path, path.read_text()
 
 
 def run(*argv, text='', status=None):
@@ -71,7 +75,13 @@ def run(*argv, text='', status=None):
     return done.returncode, out, err
 
 
+def has_bench():
+    return (ROOM / 'bin/weir-bench').exists()
+
+
 def weir(*argv):
+    if argv[:1] == ('bench',) and has_bench():
+        return run(ROOM / 'bin/weir-bench', *argv[1:])
     return run(ROOM / 'bin/weir', *argv)
 
 

@@ -128,7 +128,7 @@ def list_json(subject, text):
         if path.startswith('.events['):  # something has happened by now, or nothing
             path = '.events[]'
         # In a short measurement a figure may be there or not.
-        fact('json', subject, path.replace(' null', ' number') if 'weir bench' in subject else path)
+        fact('json', subject, path.replace(' null', ' number') if 'weir-bench' in subject else path)
     return bool(found)
 
 

@@ -19,7 +19,7 @@ const (
 	keySize = 16
 )
 
-// As in src/cli/bench_table.c: 8 to 16 bytes, in place, so that the map follows no pointer to compare them; then how
+// As in bench/weir-bench/table.c: 8 to 16 bytes, in place, so that the map follows no pointer to compare them; then how
 // many.
 type key [keySize + 1]byte
 

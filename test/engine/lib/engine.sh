@@ -14,7 +14,7 @@ PATH=$PATH:/usr/sbin:/sbin
 what='the engines'
 build=${WEIR_BUILD:-$(dirname "$weir")}
 module=$build/weir-redis.so
-functions=$tree/src/module/weir.lua
+functions=$tree/src/redis/script/weir.lua
 needs redis-server redis-cli
 trap : PIPE
 declare -A engine_port engine_pid engine_options engine_clock

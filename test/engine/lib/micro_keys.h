@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   micro_keys.h - the keys of an engine in memory: what src/micro leaves there, and when it expires.
+   micro_keys.h - the keys of an engine in memory: what src/redis/micro leaves there, and when it expires.
 
        parted:     a key for each limit        else:  key 0 has the state of all
 
@@ -17,7 +17,7 @@
 #include <string.h>
 
 #define VALUE_SLOTS 8192
-#include "micro/micro.h"
+#include "redis/micro/micro.h"
 #include "unit/micro_value.h"
 
 enum { HEAD_TEXT = 64 };

@@ -215,7 +215,7 @@ def slow_reader():
 def slow_crowd():
     """Four hundred that ask for more than their sockets hold and read nothing: what all of them have pending together
     is bounded, and others are served.  Over a Unix socket, whose buffers are small."""
-    before, most, cut = rss_kib(), 0, metric(b"weir_connections_cut_total")
+    before, most, cut = rss_kib(), 0, metric(b'weir_connections_closed_total{reason="dropped"}')
     clients = [socket.socket(socket.AF_UNIX) for _ in range(400)]
     for client in clients:
         client.connect(sys.argv[5])
@@ -229,7 +229,7 @@ def slow_crowd():
         still_answers()
         most = max(most, rss_kib())
     check_memory(most - before, 96 * 1024)
-    wait_until(lambda: metric(b"weir_connections_cut_total") > cut, "none of them is cut")
+    wait_until(lambda: metric(b'weir_connections_closed_total{reason="dropped"}') > cut, "none of them is cut")
     still_answers()
 
 
@@ -238,7 +238,7 @@ def unfinished():
     the others are cut, and who has sent a small beginning is served when the rest comes."""
     begin, rest = b"*2\r\n$4\r\nECHO\r\n$4000\r\n" + b"x" * 3000, b"x" * 1000 + b"\r\n"
     before, received = rss_kib(), metric(b"weir_received_bytes_total")
-    cut = metric(b"weir_connections_cut_total")
+    cut = metric(b'weir_connections_closed_total{reason="dropped"}')
     clients = [socket.socket(socket.AF_UNIX) for _ in range(1200)]
     for client in clients:
         client.connect(sys.argv[5])
@@ -246,7 +246,7 @@ def unfinished():
             client.sendall(b"*2\r\n$4\r\nECHO\r\n$65000\r\n" + b"x" * 60000)
         except ConnectionError:
             pass  # it is one of those that are cut
-    wait_until(lambda: metric(b"weir_connections_cut_total") > cut
+    wait_until(lambda: metric(b'weir_connections_closed_total{reason="dropped"}') > cut
                or metric(b"weir_received_bytes_total") - received > 1200 * 60000, "it does not read all")
     small = [connect() for _ in range(30)]
     for client in small:
@@ -256,7 +256,7 @@ def unfinished():
     for client in small:
         client.sendall(rest)
         check(client.recv(100).startswith(b"$4000\r\nx"), "a small request does not get through")
-    cut = metric(b"weir_connections_cut_total") - cut
+    cut = metric(b'weir_connections_closed_total{reason="dropped"}') - cut
     print(f"{cut} of {len(clients)} are cut")
     check_memory(grown, 96 * 1024)
     check(cut > 0, "none of them is cut")

@@ -7,7 +7,7 @@ import sys
 
 from prometheus_client.parser import text_string_to_metric_families
 
-LABELS = {'limit', 'verdict', 'protocol', 'le', 'version'}
+LABELS = {'limit', 'verdict', 'protocol', 'le', 'reason', 'version'}
 problems = []
 
 

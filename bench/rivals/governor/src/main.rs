@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //! governor on the work of bench/take.c: one limiter for all threads, which never refuses or always does; on that of
-//! `weir bench`: a million keys, which never refuses (dashmap, the keyed store that governor itself chooses); and
+//! `weir-bench`: a million keys, which never refuses (dashmap, the keyed store that governor itself chooses); and
 //! pacing (pace.rs).
 //!
 //! Prints one round, a line each: who, work, threads, M/s; every call's answer is counted and checked.
@@ -117,7 +117,7 @@ const KEYS_SMALL: u64 = 2_000;
 const CHUNK: u64 = 128;
 const AWAY: Duration = Duration::from_millis(1);
 
-/// As in src/cli/bench_table.c: 8 to 16 bytes, in place, so that the map follows no pointer to compare them.
+/// As in bench/weir-bench/table.c: 8 to 16 bytes, in place, so that the map follows no pointer to compare them.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 struct Key {
     bytes: [u8; 16],

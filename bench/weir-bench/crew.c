@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT
+   crew.c - threads that all do one thing, again and again, for a while.
+
+   All are there and warm before the first begins: they sleep until they are told to go.  Each looks at the clock now
+   and then, and ends by itself: among a thousand that are busy, whoever should tell them to stop would wait his turn.
+
+   May touch: threads, the clock, what the system counts of the process.  Promises: what is measured holds nothing of
+   making threads or of their first call.  Leaves to others: what is done. */
+#include "weir-bench/crew.h"
+
+#include <stddef.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "cli/common/arguments.h"
+#include "host/clock.h"
+#include "host/thread.h"
+
+enum { LOOK_EVERY_NS = 20000, LOOK_EVERY_TURNS = 16 };
+
+static uint64_t processor_ns(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (uint64_t)used.tv_sec * HOST_SECOND_NS + (uint64_t)used.tv_nsec;
+}
+
+static uint64_t switches(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_nvcsw : 0;
+}
+
+static void work_for_a_while(struct bench_member *member)
+{
+    const struct bench_crew *crew = member->crew;
+    for (uint64_t turn = 1; turn == 1 || !bench_stopped(member); turn++) {
+        crew->turn(member);
+        if (turn % LOOK_EVERY_TURNS == 1 && host_now_ns() >= crew->until_ns) return;
+    }
+}
+
+static void *work(void *argument)
+{
+    struct bench_member *member = argument;
+    struct bench_crew *crew = member->crew;
+    if (crew->enter != NULL && !crew->enter(member)) atom_store(&crew->failed, 1);
+    atom_add(&crew->ready, 1);
+    while (host_event_seen(&crew->go) == 0) host_event_wait(&crew->go, 0, HOST_NO_DEADLINE);
+    member->begin_ns = host_now_ns();
+    if (atom_load(&crew->failed) == 0) work_for_a_while(member);
+    member->end_ns = host_now_ns();
+    if (crew->leave != NULL) crew->leave(member);
+    return NULL;
+}
+
+static bool check(const struct bench_crew *crew, unsigned started)
+{
+    uint64_t wrong = 0;
+    for (unsigned i = 0; i < started; i++) wrong += crew->member[i].wrong;
+    if (wrong == 0) return true;
+    trouble("%llu calls of %s by %u threads did not return what they should", (unsigned long long)wrong,
+            crew->name, crew->threads);
+    return false;
+}
+
+static unsigned start_all(struct bench_crew *crew)
+{
+    unsigned started = 0;
+    for (; started < crew->threads; started++) {
+        struct bench_member *member = &crew->member[started];
+        member->crew = crew;
+        member->index = started;
+        if (pthread_create(&member->thread, NULL, work, member) != 0) break;
+    }
+    while (atom_load_acquire(&crew->ready) < started) host_sleep_until(host_now_ns() + LOOK_EVERY_NS);
+    return started;
+}
+
+/* Times are taken around the whole of it, so that they are of all members. */
+static void run(struct bench_crew *crew)
+{
+    const uint64_t switches_before = switches(), processor_before_ns = processor_ns();
+    crew->begin_ns = host_now_ns();
+    crew->until_ns = crew->begin_ns + crew->run_ns;
+    host_event_signal(&crew->go);
+    host_sleep_until(crew->until_ns);
+    crew->switches = switches() - switches_before;
+    crew->processor_ns = processor_ns() - processor_before_ns;
+    crew->wall_ns = host_now_ns() - crew->begin_ns;
+    atom_store(&crew->stop, 1);
+    if (crew->halt != NULL) crew->halt(crew);
+}
+
+bool bench_crew_run(struct bench_crew *crew)
+{
+    crew->member = host_allocate(crew->threads * sizeof *crew->member);
+    const unsigned started = crew->member != NULL ? start_all(crew) : 0;
+    const bool there = started == crew->threads && atom_load(&crew->failed) == 0;
+    if (started != crew->threads) {
+        atom_store(&crew->failed, 1);
+        trouble("the system cannot run %u threads; see --threads", crew->threads);
+    }
+    if (there) run(crew);
+    atom_store(&crew->stop, 1);
+    if (!there) host_event_signal(&crew->go);
+    for (unsigned i = 0; i < started; i++) pthread_join(crew->member[i].thread, NULL);
+    return check(crew, started) && there;
+}
+
+void bench_crew_close(struct bench_crew *crew)
+{
+    host_free(crew->member);
+    crew->member = NULL;
+}
+
+/* Of those who began before `by_ns`; 0: nobody did. */
+static double rate_of(const struct bench_crew *crew, uint64_t by_ns)
+{
+    uint64_t units = 0, begin_ns = UINT64_MAX, end_ns = 0;
+    for (unsigned i = 0; i < crew->threads; i++) {
+        const struct bench_member *member = &crew->member[i];
+        if (member->begin_ns >= by_ns) continue;
+        units += member->units;
+        if (member->begin_ns < begin_ns) begin_ns = member->begin_ns;
+        if (member->end_ns > end_ns) end_ns = member->end_ns;
+    }
+    return (double)units * HOST_SECOND_NS / (double)(end_ns > begin_ns ? end_ns - begin_ns : 1);
+}
+
+/* Of many threads some may have had no processor before the time was over. */
+double bench_crew_rate(const struct bench_crew *crew)
+{
+    const double rate = rate_of(crew, crew->until_ns);
+    return rate > 0 ? rate : rate_of(crew, UINT64_MAX);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT
+   The areas of a table: their sizes, which of them this process has mapped, and growing.
+
+   The list of areas is replaced as a whole, so that no thread reads half of it, and the previous lists stay, since a
+   thread may still be reading them.  Nothing in the file is ever made smaller. */
+#include "api/table/keyed.h"
+#include "core/num.h"
+
+/* The load of a table at which 1 new key in 1,000 finds no room, even if as many keys go as come. */
+enum { LOADED_PERCENT = 73 };
+
+uint64_t keyed_whole_pages(uint64_t bytes)
+{
+    return add_saturating(bytes, REGION_PAGE - 1) / REGION_PAGE * REGION_PAGE;
+}
+
+/* An even number of buckets, in which this many keys are the load that still finds room. */
+uint64_t keyed_slots_bytes(uint64_t keys_max)
+{
+    const uint64_t slots = keys_max * 100 / LOADED_PERCENT + 1;
+    const uint64_t in_pair = 2 * (uint64_t)TABLE_SLOTS;
+    return keyed_whole_pages((slots + in_pair - 1) / in_pair * 2 * sizeof(struct table_bucket));
+}
+
+int keyed_map_area(weir_table *table, unsigned area)
+{
+    if (table->mapped[area] != NULL) return 0;
+    return host_region_map(&table->region, table->view.area[area].offset, table->view.area[area].bytes,
+                           &table->mapped[area]);
+}
+
+static uint64_t keys_in(uint64_t bytes)
+{
+    return bytes / sizeof(struct table_slot) * LOADED_PERCENT / 100;
+}
+
+void keyed_show_areas(weir_table *table, struct atom *newest, unsigned first)
+{
+    struct table *shown = &table->shown[table->shown_count++];
+    *shown = (struct table){.newest = newest,
+                            .first = first,
+                            .when_full = (enum table_when_full)table->view.shape.when_full,
+                            .longest = table->longest};
+    while (shown->count < table->view.areas && table->mapped[shown->count] != NULL) {
+        const uint64_t buckets = table->view.area[shown->count].bytes / sizeof(struct table_bucket);
+        shown->area[shown->count] = (struct table_area){table->mapped[shown->count], buckets / 2};
+        shown->count++;
+    }
+    const struct region_area *last = &table->view.area[shown->count - 1];
+    atom_store(&table->keys_max, keyed_is_wide(table) ? table->wide.slots : keys_in(last->bytes));
+    atom_store(&table->bytes, last->offset + last->bytes);
+    atom_store_release(&table->areas, (uint64_t)(uintptr_t)shown);
+}
+
+/* A forked child shares its parent's open file description, and so its locks: it opens the file again.  Locks that
+   threads of the parent held, which the child does not have, are free. */
+void keyed_after_fork(weir_table *table)
+{
+    const uint64_t forks = host_forks();
+    uint64_t before = atom_load_acquire(&table->forks);
+    while (before != forks) {
+        if (before != UINT64_MAX && atom_swap(&table->forks, &before, UINT64_MAX)) {
+            for (int i = 0; i < WIDE_LOCKS; i++) atom_store(&table->stripe[i], 0);
+            host_mutex_open(&table->mutex);
+            host_region_reopen(&table->region);
+            host_region_reopen(&table->parts_region);
+            for (uint64_t i = 0; i < atom_load(&table->parts) * WIDE_STRIPES; i++)
+                atom_store(&table->part[i / WIDE_STRIPES]->stripe[i % WIDE_STRIPES], 0);
+            atom_store_release(&table->forks, forks);
+        }
+        before = atom_load_acquire(&table->forks);
+    }
+}
+
+void keyed_map_more(weir_table *table)
+{
+    keyed_after_fork(table);
+    host_lock(&table->mutex);
+    const struct table *known = keyed_slots(table);
+    if (atom_load_acquire(known->newest) > known->count) {
+        struct region_view more = table->view;
+        bool mapped = host_region_measure(&table->region) == 0 &&
+                      region_read_more(table->header, table->region.size, &more) == REGION_SOUND;
+        if (mapped) table->view = more;
+        for (unsigned i = known->count; mapped && i < table->view.areas; i++) {
+            mapped = keyed_map_area(table, i) == 0;
+            if (!mapped) table->view.areas = i;
+        }
+        /* If the header is no longer valid, or there is no room, this process goes on with what it has. */
+        atom_store(&table->own_newest, table->view.areas);
+        keyed_show_areas(table, mapped ? region_newest(table->header) : &table->own_newest, known->first);
+    }
+    host_unlock(&table->mutex);
+}
+
+void keyed_leave_areas(weir_table *table, unsigned first)
+{
+    keyed_after_fork(table);
+    host_lock(&table->mutex);
+    const struct table *known = keyed_slots(table);
+    if (first > known->first && first < known->count) {
+        keyed_show_areas(table, known->newest, first);
+        atom_store(&table->swept_from_ns, 0); /* the areas are numbered anew: this round proves nothing */
+        atom_store(&table->swept, UINT64_MAX / 2);
+    }
+    host_unlock(&table->mutex);
+}
+
+/* ---- growing ---- */
+
+/* [under the mutex and the file's lock] */
+static int grow(weir_table *table, uint64_t bytes, weir_error *error)
+{
+    int number = host_region_measure(&table->region);
+    if (number == 0 && region_read_more(table->header, table->region.size, &table->view) != REGION_SOUND) {
+        return api_fail(error, WEIR_EMISMATCH, "the table's header is damaged");
+    }
+    if (number == 0 && bytes <= table->view.area[table->view.areas - 1].bytes) {
+        return api_fail(error, WEIR_EINVAL, "keys_max: expected more keys than there is room for");
+    }
+    if (table->view.areas == REGION_AREAS_MAX) {
+        return api_fail(error, WEIR_EUNSUPPORTED, "this table has grown seven times already; open a new one");
+    }
+    if (number == 0 && keyed_check_memory(bytes, "keys_max", error) != 0) return WEIR_ENOMEM;
+    if (number == 0) number = host_region_grow(&table->region, region_end(&table->view) + bytes);
+    if (number != 0) return api_fail_system(error, "cannot grow", "the table", number);
+    if (!region_add_area(table->header, &table->view, bytes)) {
+        return api_fail(error, WEIR_EMISMATCH, "the table's header is damaged");
+    }
+    return 0;
+}
+
+int weir_table_grow(weir_table *table, uint64_t keys_max, weir_error *error)
+{
+    const uint64_t bytes = keyed_slots_bytes(least(keys_max, KEYED_KEYS_MAX));
+    if (keyed_is_wide(table)) return api_fail(error, WEIR_EUNSUPPORTED, "wide slots do not grow: open a larger table");
+    if (keys_max > KEYED_KEYS_MAX) return api_fail(error, WEIR_EINVAL, "keys_max: expected up to 17,179,869,184 keys");
+    keyed_after_fork(table);
+    host_lock(&table->mutex);
+    const int number = host_region_lock(&table->region, LOCK_REGION, KEYED_OPEN_WAIT_NS);
+    int failed =
+        number == 0 ? grow(table, bytes, error) : api_fail_system(error, "cannot be locked", "the table", number);
+    if (number == 0) host_region_unlock(&table->region, LOCK_REGION);
+    host_unlock(&table->mutex);
+    if (failed == 0) keyed_map_more(table);
+    return failed;
+}

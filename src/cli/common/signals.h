@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT
+   signals.h - ending by a signal that was held back for a while.
+
+   See signals.c. */
+#ifndef WEIR_CLI_COMMON_SIGNALS_H
+#define WEIR_CLI_COMMON_SIGNALS_H
+
+/* Whoever sent the signal sees that it was this that ended us. */
+void die_of(int number);
+
+#endif

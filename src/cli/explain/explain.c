@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT
+   explain.c - weir explain: what a limit lets through, before it is used.
+
+   May touch: argv, stdout, stderr.  Promises: the numbers of core/facts.c, in words or as JSON.  Leaves to others: the
+   numbers. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/memory.h"
+#include "cli/common/arguments.h"
+#include "cli/explain/plot.h"
+#include "core/algorithm.h"
+#include "core/num.h"
+#include "plan/dialect.h"
+#include "plan/plan.h"
+#include "plan/text.h"
+#include "plan/words.h"
+#include "redis/micro/micro.h"
+#include "serve/policy/policy.h"
+
+enum { TEXT_MAX = 8192 };
+
+enum { OPTION_PACE, OPTION_WINDOW, OPTION_AS, OPTION_JSON, OPTION_SVG, OPTION_COUNT };
+
+static const struct option_help option_rows[OPTION_COUNT] = {
+    [OPTION_PACE] = {"pace", 0, NULL, "use the defaults of weir pace (hybrid) instead of admission (gcra)"},
+    [OPTION_WINDOW] = {"window", 0, "TIME", "also print the most in any window of this length"},
+    [OPTION_AS] = {"as", 0, "SYSTEM", "print only the limit as a configuration of nginx, haproxy, envoy or redis-cell"},
+    [OPTION_SVG] = {"svg", 0, "FILE", "write the drawing to FILE as a picture, and nothing else"},
+    [OPTION_JSON] = {"json", 0, NULL, "print one JSON object instead of text"},
+};
+
+static void print_window(const struct limit *limit, uint64_t window_ns)
+{
+    printf("{\"window_ns\":%llu,\"most\":%llu}", (unsigned long long)window_ns,
+           (unsigned long long)facts_most_in(limit, window_ns));
+}
+
+static void print_facts(const struct limit *limit, const struct rule *rule, uint64_t window_ns)
+{
+    const struct facts facts = facts_of(limit, rule);
+    printf(",\"fresh\":%llu,\"from_rest\":%llu,\"group\":%llu,\"spacing_ns\":%llu,\"refill_ns\":%llu",
+           (unsigned long long)facts.fresh, (unsigned long long)facts.at_once, (unsigned long long)facts.group,
+           (unsigned long long)facts.spacing_ns, (unsigned long long)facts.full_ns);
+    if (facts.largest == UINT64_MAX) printf(",\"largest\":null");
+    else printf(",\"largest\":%llu", (unsigned long long)facts.largest);
+    printf(",\"state_bytes\":%llu,\"windows\":[", (unsigned long long)facts.state_bytes);
+    print_window(limit, limit->period_ns);
+    if (window_ns != 0) {
+        putchar(',');
+        print_window(limit, window_ns);
+    }
+    putchar(']');
+}
+
+static void print_memory(const struct plan_memory *memory)
+{
+    printf("\"memory\":{\"state_bytes\":%llu,\"limiter_bytes\":%llu", (unsigned long long)memory->state_bytes,
+           (unsigned long long)memory->limiter_bytes);
+    printf(",\"table_key_bytes\":%llu,\"file_key_bytes\":%llu}", (unsigned long long)memory->table_key_bytes,
+           (unsigned long long)memory->file_key_bytes);
+}
+
+static void print_json(const weir_plan *public, const struct plan_memory *memory, uint64_t window_ns)
+{
+    const struct plan *plan = plan_inside_const(public);
+    char engine[TEXT_MAX];
+    printf("{\"limits\":[");
+    for (uint64_t i = 0; i < plan->count; i++) {
+        const struct limit *limit = &plan->limit[i];
+        char text[TEXT_MAX];
+        struct writer writer = {text, sizeof text, 0};
+        text_write(&writer, limit);
+        printf("%s{\"limit\":\"%s\",\"algorithm\":\"%s\",\"unit\":\"%s\"", i > 0 ? "," : "", text,
+               words_algorithm_name(limit->algorithm), limit->unit);
+        if (limit->algorithm != ALGORITHM_UNLIMITED && limit->algorithm != ALGORITHM_NONE) {
+            print_facts(limit, &plan->rule[i], window_ns);
+        }
+        putchar('}');
+    }
+    printf("],");
+    print_memory(memory);
+    if (micro_text_write(public, engine, sizeof engine) != 0) printf(",\"engine\":\"%s\"}\n", engine);
+    else printf(",\"engine\":null}\n");
+}
+
+/* The text that an engine reads, to be pasted. */
+static void explain_engine(const weir_plan *plan, struct writer *writer)
+{
+    char text[TEXT_MAX];
+    if (micro_text_write(plan, text, sizeof text) == 0) return;
+    write_text(writer, "  for an engine   '");
+    write_text(writer, text);
+    write_text(writer, "'\n");
+}
+
+/* What a client may ask for where others wait for its call, and what that costs at most. */
+static void explain_logs(const weir_plan *plan, struct writer *writer)
+{
+    const struct plan *inside = plan_inside_const(plan);
+    struct micro_plan there;
+    uint64_t permits = 0, steps = 0;
+    const bool kept = micro_plan_make(&there, plan, NULL) == 0;
+    for (uint64_t i = 0; i < inside->count; i++) {
+        if (inside->limit[i].algorithm != ALGORITHM_SLIDING_LOG) continue;
+        permits = add_saturating(permits, inside->limit[i].count.digits);
+        steps += kept ? micro_log_steps(&there.rule[i]) : 0;
+    }
+    if (permits == 0) return;
+    write_text(writer, "  in weir serve   ");
+    if (permits <= PLACE_LOG_MAX) {
+        write_text(writer, "a call of any cost takes up to ");
+        write_grouped(writer, 2 * permits);
+        write_text(writer, " steps; ");
+    }
+    write_text(writer, "logs have up to ");
+    write_grouped(writer, PLACE_LOG_MAX);
+    write_text(writer, " permits, in a client's text ");
+    write_grouped(writer, PLACE_TEXT_LOG_MAX);
+    write_text(writer, "\n  in an engine    ");
+    if (kept) {
+        write_text(writer, "a call of any cost takes up to ");
+        write_grouped(writer, steps);
+        write_text(writer, " steps; ");
+    }
+    write_text(writer, "logs have up to ");
+    write_grouped(writer, MICRO_LOG_MAX);
+    write_text(writer, " permits\n");
+}
+
+static void print_words(const weir_plan *plan, uint64_t window_ns)
+{
+    char text[TEXT_MAX];
+    struct writer writer = {text, sizeof text, 0};
+    const struct plan_memory memory = api_memory(plan);
+    explain(plan_inside_const(plan), &memory, window_ns, &writer);
+    explain_logs(plan, &writer);
+    explain_engine(plan, &writer);
+    fputs(text, stdout);
+    struct plot plot;
+    if (plot_make(&plot, plan)) plot_print(&plot, stdout);
+}
+
+static int write_picture(const weir_plan *plan, const char *path)
+{
+    struct plot plot;
+    char title[TEXT_MAX];
+    weir_plan_text(plan, title, sizeof title);
+    const bool rated = algorithm_of(&plan_inside_const(plan)->rule[0])->words != 0;
+    if (!plot_make(&plot, plan))
+        return trouble("--svg %s: there is nothing to draw of %s%s", path, title, rated ? ", it is too large" : "");
+    FILE *out = fopen(path, "w");
+    if (out == NULL) return trouble("--svg %s: %s", path, strerror(errno));
+    plot_svg(&plot, title, out);
+    const bool bad = ferror(out) != 0;
+    if (fclose(out) != 0 || bad) return trouble("--svg %s: %s", path, strerror(errno));
+    return STATUS_DONE;
+}
+
+static int print_as(const struct plan *plan, const char *system)
+{
+    char text[TEXT_MAX];
+    struct writer writer = {text, sizeof text, 0};
+    const int dialect = dialect_find(system);
+    if (dialect < 0) return trouble("--as \"%s\": expected nginx, haproxy, envoy or redis-cell", system);
+    const char *reason = dialect_write(&writer, dialect, plan);
+    if (reason != NULL) {
+        trouble("%s has no equivalent of this limit: %s", system, reason);
+        return STATUS_REFUSED;
+    }
+    fputs(text, stdout);
+    return STATUS_DONE;
+}
+
+static bool read_window(const char *value, uint64_t *window_ns)
+{
+    if (!read_time_argument("window", value, window_ns)) return false;
+    if (*window_ns == 0) trouble("--window \"%s\": a window is at least 1 ns long", value);
+    return *window_ns != 0;
+}
+
+static int run(int argc, char **argv)
+{
+    weir_use use = WEIR_ADMIT;
+    uint64_t window_ns = 0;
+    bool json = false;
+    const char *picture = NULL, *system = NULL;
+    const char *value;
+    for (int option; (option = next_option(explain_command(), argc, argv, &value)) != ARGUMENTS_END;) {
+        if (option == ARGUMENTS_HELP) return STATUS_DONE;
+        if (option == ARGUMENTS_WRONG) return STATUS_TROUBLE;
+        if (option == OPTION_PACE) use = WEIR_PACE;
+        if (option == OPTION_JSON) json = true;
+        if (option == OPTION_SVG) picture = value;
+        if (option == OPTION_AS) system = value;
+        if (option == OPTION_WINDOW && !read_window(value, &window_ns)) return STATUS_TROUBLE;
+    }
+    if (argc - optind != 1) {
+        return trouble("explain: expected one limit%s; for example weir explain '10/s burst=20'",
+                       argc == optind ? "" : ", in quotes when it has spaces");
+    }
+    weir_plan plan;
+    weir_error error;
+    if (weir_plan_parse(&plan, argv[optind], use, &error) != 0) return limit_trouble(argv[optind], &error);
+    if (system != NULL) return print_as(plan_inside_const(&plan), system);
+    if (picture != NULL) return write_picture(&plan, picture);
+    const struct plan_memory memory = api_memory(&plan);
+    if (json) print_json(&plan, &memory, window_ns);
+    else print_words(&plan, window_ns);
+    return STATUS_DONE;
+}
+
+const struct command *explain_command(void)
+{
+    static const struct command explain_row = {
+        .name = "explain",
+        .synopsis = "LIMIT [--pace] [--window TIME] [--as SYSTEM] [--json] [--svg FILE]",
+        .summary = "show what a limit lets through, in words and numbers",
+        .details = "  weir explain 10/min\n"
+                   "  weir explain '10/s burst=20; 1000/h' --window 5min\n"
+                   "  weir explain 12000,1.1\n"
+                   "  weir explain '10/s burst=21' --as nginx\n",
+        .options = option_rows,
+        .option_count = OPTION_COUNT,
+        .run = run,
+    };
+    return &explain_row;
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT
+   commands.c - runs a command for each line of stdin, each started on schedule, over a number of workers.
+
+   A worker takes a line, waits for its start, starts the command and waits for its end.  When all are busy the next
+   start is late, and the summary says by how much.
+
+   May touch: stdin, child processes.  Promises: what was started is waited for, unless told to leave it; the first
+   failure stops the starting unless told to keep going.  Leaves to others: the schedule. */
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/pace/schedule.h"
+
+enum { STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127, STATUS_SIGNALLED = 128, SHOWN_MAX = 60 };
+
+enum leaving { STAYING, LEAVING, TERMINATING };
+
+struct worker {
+    struct pace *pace;
+    pthread_t thread; /* the crew's, to join */
+    pthread_t self;   /* under the crew's mutex, as is ... */
+    bool waits;       /* ... whether it waits for its command */
+};
+
+struct pace_crew {
+    struct worker *worker;
+    uint64_t size;
+    struct atom leaving; /* an enum leaving */
+    struct atom left;    /* commands that nobody waited for */
+};
+
+struct job {
+    char *line; /* owned */
+    uint64_t number, cost;
+    uint64_t arrived_ns; /* it was not there before */
+};
+
+static size_t count_of(const char *text, const char *mark)
+{
+    size_t count = 0;
+    for (const char *at = text; (at = strstr(at, mark)) != NULL; at += strlen(mark)) count++;
+    return count;
+}
+
+/* The argument with every {} replaced by the line; NULL without memory. */
+static char *replaced(const char *argument, const char *line)
+{
+    const size_t marks = count_of(argument, "{}"), length = strlen(line);
+    char *text = malloc(strlen(argument) + marks * length + 1);
+    char *out = text;
+    for (const char *at = argument; text != NULL && *at != '\0';) {
+        if (strncmp(at, "{}", 2) == 0) {
+            memcpy(out, line, length);
+            out += length;
+            at += 2;
+        } else {
+            *out++ = *at++;
+        }
+    }
+    if (text != NULL) *out = '\0';
+    return text;
+}
+
+static void free_arguments(char **arguments)
+{
+    for (size_t i = 0; arguments != NULL && arguments[i] != NULL; i++) free(arguments[i]);
+    free(arguments);
+}
+
+/* Without a {} the line becomes the last argument, as xargs does it. */
+static char **arguments_of(char **command, const char *line)
+{
+    size_t count = 0, marks = 0;
+    for (; command[count] != NULL; count++) marks += count_of(command[count], "{}");
+    char **arguments = calloc(count + 2, sizeof *arguments);
+    if (arguments == NULL) return NULL;
+    for (size_t i = 0; i < count; i++) {
+        arguments[i] = replaced(command[i], line);
+        if (arguments[i] == NULL) {
+            free_arguments(arguments);
+            return NULL;
+        }
+    }
+    if (marks == 0) arguments[count] = replaced("{}", line);
+    return arguments;
+}
+
+/* The child gets our streams but stdin, which is ours, and the signals as they were. */
+static int start(char **arguments, pid_t *child)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none, usual;
+    sigemptyset(&none);
+    sigemptyset(&usual);
+    sigaddset(&usual, SIGPIPE);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &usual);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    const int failed = posix_spawnp(child, arguments[0], &actions, &attributes, arguments, environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    return failed;
+}
+
+static void set_waits(struct worker *worker, bool waits)
+{
+    host_lock(&worker->pace->crew_mutex);
+    worker->self = pthread_self(); /* known here before pthread_create has returned there */
+    worker->waits = waits;
+    host_unlock(&worker->pace->crew_mutex);
+}
+
+/* True when it has ended, false when it is left to itself. */
+static bool wait_for(struct worker *worker, pid_t child, int *status)
+{
+    struct pace_crew *crew = worker->pace->crew;
+    uint64_t leaving = STAYING;
+    pid_t ended = -1;
+    int how = 0;
+    set_waits(worker, true);
+    while (leaving == STAYING && (ended = waitpid(child, &how, 0)) < 0 && errno == EINTR) {
+        leaving = atom_load(&crew->leaving);
+    }
+    set_waits(worker, false);
+    *status = WIFSIGNALED(how) ? STATUS_SIGNALLED + WTERMSIG(how) : WEXITSTATUS(how);
+    if (ended >= 0 || leaving == STAYING) return true;
+    if (leaving == TERMINATING) kill(child, SIGTERM);
+    atom_add(&crew->left, 1);
+    return false;
+}
+
+static void command_failed(struct pace *pace, const struct job *job, const char *what, int status)
+{
+    host_lock(&pace->input_mutex);
+    const bool first = pace->status == STATUS_DONE;
+    if (first) pace->status = status;
+    if (first && !pace->keep_going) pace_stop(pace, 1);
+    host_unlock(&pace->input_mutex);
+    if (!first && !pace->keep_going) return;
+    trouble("%s %s %d for line %llu (\"%.*s\")%s", pace->command[0], what, status, (unsigned long long)job->number,
+            SHOWN_MAX, job->line, pace->keep_going ? "" : "; stopping (--keep-going would continue)");
+}
+
+static void note_start(struct pace *pace, const struct job *job, const weir_decision *decision, uint64_t now_ns)
+{
+    const uint64_t due_ns = pace_due_ns(pace, decision, job->cost, job->arrived_ns);
+    const struct record_owed owed = pace_owed(pace);
+    record_begin(&pace->record, now_ns);
+    record_behind(&pace->record, owed.behind_ns);
+    record_start(&pace->record, now_ns, decision->start.ns, due_ns, job->cost);
+    record_end(&pace->record);
+}
+
+static void run(struct worker *worker, const struct job *job, const weir_decision *decision)
+{
+    struct pace *pace = worker->pace;
+    char **arguments = arguments_of(pace->command, job->line);
+    pid_t child;
+    const uint64_t now_ns = weir_now().ns;
+    outcomes_begin(&pace->outcomes);
+    const int failed = arguments != NULL ? start(arguments, &child) : ENOMEM;
+    free_arguments(arguments);
+    note_start(pace, job, decision, now_ns);
+    if (failed != 0) {
+        const int why = failed == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
+        outcomes_fail(&pace->outcomes, why);
+        trouble("%s: %s", pace->command[0], strerror(failed));
+        command_failed(pace, job, "could not be run:", why);
+        return;
+    }
+    int status;
+    if (!wait_for(worker, child, &status)) return;
+    outcomes_end(&pace->outcomes, weir_now().ns - now_ns, status);
+    if (status != 0) command_failed(pace, job, "exited", status);
+}
+
+/* A line of one's own, without its delimiter; false when there is none to start. */
+static bool next_job(struct pace *pace, struct job *job)
+{
+    enum input_state state = INPUT_INTERRUPTED;
+    host_lock(&pace->input_mutex);
+    while (state == INPUT_INTERRUPTED && !pace_stopped(pace) && pace->lines_taken < pace->count_max) {
+        state = pace_next_lines(pace);
+    }
+    bool ready = state == INPUT_READY && !pace_stopped(pace);
+    if (ready) {
+        size_t size;
+        const char *bytes = input_take(&pace->input, 1, &size);
+        job->cost = pace->bytes ? size : 1;
+        job->arrived_ns = pace->arrived_ns;
+        if (bytes[size - 1] == pace->input.delimiter) size--;
+        if (memchr(bytes, '\0', size) != NULL) {
+            pace->status = trouble("line %llu holds a NUL, which no argument can; see --null",
+                                   (unsigned long long)pace->lines_taken + 1);
+            pace_stop(pace, 1);
+            size = 0;
+        }
+        job->line = strndup(bytes, size);
+        job->number = ++pace->lines_taken;
+        ready = job->line != NULL && !pace_stopped(pace);
+        if (!ready) free(job->line);
+    } else if (state != INPUT_INTERRUPTED) {
+        pace_input_trouble(pace, state);
+    } else if (!pace_stopped(pace)) {
+        pace_no_more_lines(pace);
+    }
+    host_unlock(&pace->input_mutex);
+    return ready;
+}
+
+static void *work(void *argument)
+{
+    struct worker *worker = argument;
+    struct pace *pace = worker->pace;
+    struct job job;
+    while (next_job(pace, &job)) {
+        const weir_decision decision = weir_take_wait(pace->limiter, job.cost, WEIR_FOREVER);
+        if (weir_allowed(decision) && !pace_stopped(pace)) run(worker, &job, &decision);
+        else if (decision.verdict == WEIR_NEVER || decision.verdict == WEIR_DENY) {
+            pace->status = trouble("line %llu costs more than %s can ever let through", (unsigned long long)job.number,
+                                   pace_limit_name(pace));
+            pace_stop(pace, 1);
+        }
+        free(job.line);
+    }
+    return NULL;
+}
+
+/* The signal's handler does nothing, but waitpid returns.  A worker that was just about to call it is caught by the
+   next call of this. */
+void pace_commands_leave(struct pace *pace, bool terminate)
+{
+    host_lock(&pace->crew_mutex);
+    struct pace_crew *crew = pace->crew;
+    if (crew != NULL) atom_store(&crew->leaving, terminate ? TERMINATING : LEAVING);
+    for (uint64_t i = 0; crew != NULL && i < crew->size; i++) {
+        if (crew->worker[i].waits) pthread_kill(crew->worker[i].self, SIGUSR2);
+    }
+    host_unlock(&pace->crew_mutex);
+}
+
+static void use_crew(struct pace *pace, struct pace_crew *crew)
+{
+    host_lock(&pace->crew_mutex);
+    pace->crew = crew;
+    host_unlock(&pace->crew_mutex);
+}
+
+static void say_left(const struct pace_crew *crew)
+{
+    const uint64_t left = atom_load(&crew->left);
+    if (left == 0) return;
+    trouble("%llu command%s still running: %s", (unsigned long long)left, left == 1 ? "" : "s",
+            atom_load(&crew->leaving) == TERMINATING ? "sent SIGTERM, --grace is over" : "not waited for");
+}
+
+static bool begin(struct pace *pace, struct worker *worker)
+{
+    worker->pace = pace;
+    return pthread_create(&worker->thread, NULL, work, worker) == 0;
+}
+
+void pace_commands(struct pace *pace)
+{
+    struct pace_crew crew = {.worker = calloc(pace->workers, sizeof *crew.worker), .size = pace->workers};
+    uint64_t started = 0;
+    if (crew.worker != NULL) use_crew(pace, &crew);
+    while (crew.worker != NULL && started < pace->workers && begin(pace, &crew.worker[started])) started++;
+    if (started < pace->workers) {
+        pace->status = trouble("only %llu of %llu workers could be started", (unsigned long long)started,
+                               (unsigned long long)pace->workers);
+        pace_stop(pace, 1);
+    }
+    for (uint64_t i = 0; i < started; i++) pthread_join(crew.worker[i].thread, NULL);
+    use_crew(pace, NULL);
+    say_left(&crew);
+    free(crew.worker);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT
+   input.c - reads large pieces and finds the lines in them.
+
+   May touch: one file descriptor, a buffer that grows to the longest line.  Promises: every byte comes out once, in
+   order; the last line may lack its delimiter.  Leaves to others: waiting, writing. */
+#include "cli/pace/input.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SIZE_AT_FIRST = 1 << 18, SIZE_MAX_BYTES = 1 << 28, LOOK_EVERY_MS = 100 };
+
+void input_open(struct input *input, int fd, char delimiter)
+{
+    memset(input, 0, sizeof *input);
+    input->fd = fd;
+    input->delimiter = delimiter;
+}
+
+void input_close(struct input *input)
+{
+    free(input->buffer);
+}
+
+static void find_lines(struct input *input)
+{
+    input->next = input->found = 0;
+    while (input->found < INPUT_LINES && input->scanned < input->filled) {
+        const char *from = input->buffer + input->scanned;
+        const size_t left = input->filled - input->scanned;
+        const bool long_enough = input->piece_max != 0 && left >= input->piece_max;
+        const size_t look = long_enough ? input->piece_max : left;
+        const char *delimiter = memchr(from, input->delimiter, look);
+        if (delimiter == NULL) {
+            if (!long_enough && !input->ended) break;
+            input->scanned += look;
+        } else {
+            input->scanned = (size_t)(delimiter - input->buffer) + 1;
+        }
+        input->end[input->found++] = input->scanned;
+    }
+}
+
+/* Room behind `filled`: what is done with goes, and then the buffer grows. */
+static enum input_state make_room(struct input *input)
+{
+    if (input->begin != 0) memmove(input->buffer, input->buffer + input->begin, input->filled - input->begin);
+    input->filled -= input->begin;
+    input->scanned -= input->begin;
+    input->begin = 0;
+    if (input->filled < input->size) return INPUT_READY;
+    const size_t size = input->size == 0 ? SIZE_AT_FIRST : input->size * 2;
+    if (size > SIZE_MAX_BYTES) return INPUT_TOO_LONG;
+    char *larger = realloc(input->buffer, size);
+    if (larger == NULL) return INPUT_TOO_LONG;
+    input->buffer = larger;
+    input->size = size;
+    return INPUT_READY;
+}
+
+static bool something_to_read(const struct input *input, int wait_ms)
+{
+    struct pollfd wait = {.fd = input->fd, .events = POLLIN};
+    return poll(&wait, 1, wait_ms) > 0;
+}
+
+void input_wait(const struct input *input)
+{
+    something_to_read(input, LOOK_EVERY_MS);
+}
+
+enum input_state input_lines(struct input *input)
+{
+    while (input->next == input->found) {
+        find_lines(input);
+        if (input->found != 0) break;
+        if (input->ended) return INPUT_END;
+        if (input->begin != 0 || input->filled == input->size) {
+            const enum input_state room = make_room(input);
+            if (room != INPUT_READY) return room;
+        }
+        if (!something_to_read(input, 0)) return INPUT_EMPTY;
+        const ssize_t got = read(input->fd, input->buffer + input->filled, input->size - input->filled);
+        if (got < 0) return errno == EINTR ? INPUT_INTERRUPTED : INPUT_FAILED;
+        if (got == 0) input->ended = true;
+        input->filled += (size_t)got;
+    }
+    return INPUT_READY;
+}
+
+void input_pieces_of(struct input *input, size_t piece_max)
+{
+    input->piece_max = piece_max;
+    input->scanned = input->begin;
+    input->next = input->found = 0;
+}
+
+bool input_begins_line(const struct input *input, int line)
+{
+    return line == input->next ? !input->inside : input->buffer[input->end[line - 1] - 1] == input->delimiter;
+}
+
+size_t input_size_of(const struct input *input, int line)
+{
+    return input->end[line] - (line == input->next ? input->begin : input->end[line - 1]);
+}
+
+const char *input_take(struct input *input, int count, size_t *size)
+{
+    const char *start = input->buffer + input->begin;
+    const size_t end = input->end[input->next + count - 1];
+    *size = end - input->begin;
+    input->begin = end;
+    input->next += count;
+    atom_add(&input->consumed, *size);
+    input->inside = input->buffer[end - 1] != input->delimiter;
+    return start;
+}

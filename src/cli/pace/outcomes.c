@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+   outcomes.c - what became of the commands.
+
+   May touch: the outcomes.  Promises: a command that nobody waits for stays busy, and took no time that is known.
+   Leaves to others: running them, printing (record_print.c). */
+#include "cli/pace/outcomes.h"
+
+#include "core/num.h"
+
+void outcomes_open(struct outcomes *outcomes, uint64_t jobs)
+{
+    host_mutex_open(&outcomes->mutex);
+    outcomes->jobs = jobs;
+}
+
+void outcomes_begin(struct outcomes *outcomes)
+{
+    host_lock(&outcomes->mutex);
+    outcomes->busy++;
+    outcomes->busy_max = most(outcomes->busy_max, outcomes->busy);
+    host_unlock(&outcomes->mutex);
+}
+
+static void note_status(struct outcomes *outcomes, int status)
+{
+    if (status == 0) return;
+    outcomes->failed++;
+    outcomes->with[status & (OUTCOMES_STATUSES - 1)]++;
+}
+
+void outcomes_end(struct outcomes *outcomes, uint64_t took_ns, int status)
+{
+    host_lock(&outcomes->mutex);
+    outcomes->busy--;
+    histogram_add(&outcomes->took, took_ns);
+    note_status(outcomes, status);
+    host_unlock(&outcomes->mutex);
+}
+
+void outcomes_fail(struct outcomes *outcomes, int status)
+{
+    host_lock(&outcomes->mutex);
+    outcomes->busy--;
+    note_status(outcomes, status);
+    host_unlock(&outcomes->mutex);
+}
+
+uint64_t outcomes_busy(struct outcomes *outcomes)
+{
+    host_lock(&outcomes->mutex);
+    const uint64_t busy = outcomes->busy;
+    host_unlock(&outcomes->mutex);
+    return busy;
+}

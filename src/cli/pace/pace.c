@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: MIT
+   pace.c - weir pace: does work at a rate, each piece started on its schedule.
+
+   May touch: argv, the standard streams, the summary's file.  Promises: nothing starts early; the summary is printed
+   whatever ended the work.  Leaves to others: the work (lines.c, commands.c). */
+#include "cli/pace/pace.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/pace/bytes.h"
+#include "cli/pace/schedule.h"
+#include "cli/common/signals.h"
+#include "api/limiter.h"
+#include "core/algorithm.h"
+#include "core/num.h"
+#include "plan/words.h"
+
+enum { WORKERS_MAX = 10000, RATE_SIZE = 80 };
+
+enum {
+    OPTION_WORKERS,
+    OPTION_NUL,
+    OPTION_BYTES,
+    OPTION_DROP,
+    OPTION_KEEP_GOING,
+    OPTION_GRACE,
+    OPTION_GRAIN,
+    OPTION_FOR,
+    OPTION_LINES,
+    OPTION_JSON,
+    OPTION_SUMMARY,
+    OPTION_RATE_FILE,
+    OPTION_QUIET,
+    OPTION_COUNT
+};
+
+static const struct option_help option_rows[OPTION_COUNT] = {
+    [OPTION_WORKERS] = {"jobs", 'j', "N", "run up to N commands at once (1)"},
+    [OPTION_NUL] = {"null", '0', NULL, "lines end in NUL instead of newline"},
+    [OPTION_BYTES] = {"bytes", 0, NULL, "a line costs its size in bytes (implied by a limit in bytes)"},
+    [OPTION_DROP] = {"drop", 0, NULL, "drop lines that are late by more than the pool"},
+    [OPTION_KEEP_GOING] = {"keep-going", 0, NULL, "go on when a command fails"},
+    [OPTION_GRACE] = {"grace", 0, "TIME", "after a signal, terminate commands that run longer than this"},
+    [OPTION_GRAIN] = {"grain", 0, "TIME", "sleep at least this long at a time (fewer wake-ups)"},
+    [OPTION_FOR] = {"for", 0, "TIME", "stop this long after the first line"},
+    [OPTION_LINES] = {"count", 0, "N", "stop after N lines"},
+    [OPTION_JSON] = {"json", 0, NULL, "the summary as one JSON object"},
+    [OPTION_RATE_FILE] = {"rate-file", 0, "FILE", "read the limit from FILE, and follow its changes"},
+    [OPTION_QUIET] = {"quiet", 'q', NULL, "print errors only: no limit, no progress, no summary"},
+    [OPTION_SUMMARY] = {"summary", 0, "FILE", "write the summary to FILE instead of stderr"},
+};
+
+static const char mixed[] = "one limit counts bytes and another does not; for both run two, with a pipe between";
+
+bool pace_stopped(const struct pace *pace)
+{
+    return atom_load(&pace->stop) != 0;
+}
+
+void pace_input_trouble(struct pace *pace, enum input_state state)
+{
+    if (state == INPUT_FAILED) pace->status = trouble("standard input: %s", strerror(errno));
+    if (state == INPUT_TOO_LONG) {
+        pace->status = trouble("standard input: line %llu is longer than 256 MiB or does not fit in memory",
+                               (unsigned long long)pace->lines_taken + 1);
+    }
+}
+
+void pace_stop(struct pace *pace, uint64_t why)
+{
+    uint64_t running = 0;
+    atom_swap(&pace->stopped_ns, &running, weir_now().ns);
+    atom_store(&pace->stop, why);
+}
+
+void pace_print_summary(struct pace *pace, FILE *out)
+{
+    const struct record_owed owed = pace_owed(pace);
+    record_print(&pace->record, &owed, pace->command != NULL ? &pace->outcomes : NULL, pace->json, out);
+    if (!pace->json) pace_tell_missed(pace, owed.behind_ns, out);
+}
+
+/* ---- options ---- */
+
+static bool set_number(struct pace *pace, weir_options *options, int option, const char *value)
+{
+    if (option == OPTION_WORKERS) {
+        pace->many_workers = true;
+        return read_count_argument("jobs", value, WORKERS_MAX, &pace->workers);
+    }
+    if (option == OPTION_GRACE) return read_time_argument("grace", value, &pace->grace_ns);
+    if (option == OPTION_GRAIN) return read_time_argument("grain", value, &options->grain_ns);
+    if (option == OPTION_FOR) return read_time_argument("for", value, &pace->for_ns);
+    return read_count_argument("count", value, UINT64_MAX - 1, &pace->count_max);
+}
+
+static bool set_option(struct pace *pace, weir_options *options, int option, const char *value)
+{
+    switch (option) {
+    case OPTION_NUL:
+        pace->input.delimiter = '\0';
+        return true;
+    case OPTION_BYTES:
+        pace->bytes = true;
+        return true;
+    case OPTION_DROP:
+        pace->drop = true;
+        return true;
+    case OPTION_KEEP_GOING:
+        pace->keep_going = true;
+        return true;
+    case OPTION_JSON:
+        pace->json = true;
+        return true;
+    case OPTION_RATE_FILE:
+        pace->follow.path = value;
+        return true;
+    case OPTION_QUIET:
+        pace->quiet = true;
+        return true;
+    case OPTION_SUMMARY:
+        pace->summary = value;
+        return true;
+    default:
+        return set_number(pace, options, option, value);
+    }
+}
+
+/* What comes behind "--" is the command's, whatever it looks like; returns how many arguments are ours. */
+static int split_command(struct pace *pace, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--") != 0) continue;
+        if (i + 1 < argc) pace->command = &argv[i + 1];
+        argv[i] = NULL;
+        return i;
+    }
+    return argc;
+}
+
+static bool set_operands(struct pace *pace, int argc, char **argv)
+{
+    /* A limit that looks like an option comes behind "--", and its command behind another. */
+    if (optind == argc && pace->command != NULL && pace->follow.path == NULL) {
+        pace->limit = pace->command[0];
+        pace->command += pace->command[1] != NULL && strcmp(pace->command[1], "--") == 0 ? 2 : 1;
+        if (pace->command[0] == NULL) pace->command = NULL;
+    } else if (optind == argc && pace->follow.path != NULL) {
+        pace->limit = NULL; /* it stands in the file */
+    } else if (optind == argc) {
+        trouble("pace: expected a limit; for example weir pace 1000/s");
+        return false;
+    } else {
+        pace->limit = argv[optind];
+    }
+    if (optind + 1 < argc) {
+        trouble("pace: unexpected argument \"%s\"; quote a limit that has spaces, put a command after --",
+                argv[optind + 1]);
+        return false;
+    }
+    if (pace->command == NULL && (pace->many_workers || pace->keep_going || pace->grace_ns != UINT64_MAX)) {
+        trouble("pace: -j, --keep-going and --grace are for commands; "
+                "for example weir pace 5/s -j 4 -- curl -fsS {}");
+        return false;
+    }
+    if (pace->command != NULL && pace->drop) {
+        trouble("pace: --drop is for lines, not for commands");
+        return false;
+    }
+    return true;
+}
+
+/* ARGUMENTS_END when the work can begin, or the status to leave with. */
+static int read_arguments(struct pace *pace, weir_options *options, int argc, char **argv)
+{
+    const char *value;
+    argc = split_command(pace, argc, argv);
+    for (int option; (option = next_option(pace_command(), argc, argv, &value)) != ARGUMENTS_END;) {
+        if (option == ARGUMENTS_HELP) return STATUS_DONE;
+        if (option == ARGUMENTS_WRONG || !set_option(pace, options, option, value)) return STATUS_TROUBLE;
+    }
+    return set_operands(pace, argc, argv) ? ARGUMENTS_END : STATUS_TROUBLE;
+}
+
+/* ---- the limiter ---- */
+
+/* A limit in the file goes before one on the command line, which is for as long as there is no file. */
+static int choose_limit(struct pace *pace)
+{
+    if (pace->follow.path == NULL) return STATUS_DONE;
+    const enum follow_state state = follow_look(&pace->follow);
+    if (state == FOLLOW_CHANGED) {
+        memcpy(pace->first, pace->follow.text, sizeof pace->first);
+        pace->limit = pace->first;
+    }
+    if (state == FOLLOW_WRONG) return STATUS_TROUBLE;
+    const int error = state == FOLLOW_MISSING ? errno : ENOENT;
+    const char *reason = error != 0 ? strerror(error) : "not a file";
+    if (pace->limit == NULL) return trouble("--rate-file %s: %s", pace->follow.path, reason);
+    if (error != ENOENT) trouble("--rate-file %s: %s; %s stays in force", pace->follow.path, reason, pace->limit);
+    return STATUS_DONE;
+}
+
+const char *pace_limit_name(const struct pace *pace)
+{
+    return pace->follow.path == NULL ? pace->limit : "the limit in force";
+}
+
+/* A line is dropped whole, or not in small pieces at least. */
+static uint64_t piece_of(const struct pace *pace, const struct plan *plan)
+{
+    return pace->drop ? PACE_PIECE_MAX : pace_piece_of(plan);
+}
+
+/* What counts lines cannot go on by bytes; says why not. */
+static bool keeps_unit(const struct pace *pace, const struct plan *plan)
+{
+    char rate[RATE_SIZE] = "";
+    struct writer writer = {rate, sizeof rate, 0};
+    const enum pace_unit unit = pace_unit_of(plan);
+    const char *path = pace->follow.path;
+    const int line = pace->follow.line;
+    if (unit == PACE_UNIT_ANY || unit == (pace->bytes ? PACE_UNIT_BYTES : PACE_UNIT_LINES)) return true;
+    if (unit == PACE_UNIT_MIXED) {
+        trouble("%s:%d: %s; the previous limit stays in force", path, line, mixed);
+    } else if (pace->bytes) {
+        pace_in_bytes(plan, &writer);
+        trouble("%s:%d: while running the unit cannot change: bytes are counted, write %s; the previous "
+                "limit stays in force",
+                path, line, rate);
+    } else {
+        trouble("%s:%d: while running the unit cannot change: lines are counted, not bytes; the previous "
+                "limit stays in force",
+                path, line);
+    }
+    return false;
+}
+
+/* Nobody who waits would ever start. */
+static bool is_for_ever(const struct plan *plan)
+{
+    bool none = false;
+    for (uint64_t i = 0; i < plan->count; i++) none = none || plan->limit[i].algorithm == ALGORITHM_NONE;
+    return none;
+}
+
+static void follow_pause(struct pace *pace)
+{
+    weir_set_limit(pace->limiter, pace->follow.text, WEIR_KEEP, NULL);
+    weir_limit_text(pace->limiter, pace->news, sizeof pace->news);
+    pace->has_news = !pace->json && !pace->quiet;
+}
+
+void pace_follow(struct pace *pace)
+{
+    weir_plan plan;
+    weir_error error;
+    const char *path = pace->follow.path;
+    if (path == NULL || follow_look(&pace->follow) != FOLLOW_CHANGED) return;
+    if (limiter_is_pause(pace->follow.text)) {
+        follow_pause(pace);
+        return;
+    }
+    if (weir_plan_parse(&plan, pace->follow.text, WEIR_PACE, &error) != 0) {
+        size_t edits = NEAR_NOTHING;
+        const bool pause = words_is_nearer("pause", pace->follow.text, strcspn(pace->follow.text, " \t"), &edits);
+        trouble("%s:%d:%d: %s; the previous limit stays in force", path, pace->follow.line, error.column,
+                pause ? "did you mean pause?" : error.message);
+        return;
+    }
+    if (is_for_ever(plan_inside_const(&plan))) {
+        trouble("%s:%d: none would never let anything through; to stop for a while write pause; the previous "
+                "limit stays in force",
+                path, pace->follow.line);
+        return;
+    }
+    if (!keeps_unit(pace, plan_inside_const(&plan))) return;
+    /* No limit may meet a piece that is larger than it ever lets through. */
+    const uint64_t piece_before = atom_load(&pace->piece_max), piece = piece_of(pace, plan_inside_const(&plan));
+    atom_store(&pace->piece_max, least(piece_before, piece));
+    /* No start is recorded by the wrong limit meanwhile. */
+    record_hold(&pace->record);
+    const uint64_t before_ns = weir_now().ns;
+    const bool changed = weir_set_limit(pace->limiter, pace->follow.text, WEIR_KEEP, &error) == 0;
+    if (changed) record_limit(&pace->record, plan_inside_const(&plan), before_ns, weir_now().ns);
+    record_end(&pace->record);
+    atom_store(&pace->piece_max, changed ? piece : piece_before);
+    if (!changed) {
+        trouble("%s:%d: while running only the numbers can change, not the algorithm; the previous limit stays in "
+                "force",
+                path, pace->follow.line);
+        return;
+    }
+    weir_plan_text(&plan, pace->news, sizeof pace->news);
+    pace->has_news = !pace->json && !pace->quiet;
+}
+
+/* A unit of bytes says that a line costs its size; without one --bytes would make few bytes of many lines. */
+static int choose_unit(struct pace *pace)
+{
+    char rate[RATE_SIZE] = "", place[FOLLOW_TEXT_MAX] = "pace";
+    struct writer writer = {rate, sizeof rate, 0};
+    const struct plan *plan = plan_inside_const(&pace->plan);
+    const enum pace_unit unit = pace_unit_of(plan);
+    if (pace->limit == pace->first) snprintf(place, sizeof place, "%s:%d", pace->follow.path, pace->follow.line);
+    if (unit == PACE_UNIT_MIXED) return trouble("%s: %s", place, mixed);
+    if (unit == PACE_UNIT_LINES && pace->bytes) {
+        pace_in_bytes(plan, &writer);
+        return trouble("%s: --bytes needs a limit in bytes; write %s", place, rate);
+    }
+    if (unit == PACE_UNIT_BYTES) pace->bytes = true;
+    return STATUS_DONE;
+}
+
+static int open_limiter(struct pace *pace, const weir_options *options)
+{
+    weir_error error;
+    if (choose_limit(pace) != STATUS_DONE) return STATUS_TROUBLE;
+    const bool bad = weir_plan_parse(&pace->plan, pace->limit, WEIR_PACE, &error) != 0;
+    if (bad && pace->limit == pace->first) {
+        return trouble("%s:%d:%d: %s", pace->follow.path, pace->follow.line, error.column, error.message);
+    }
+    if (bad) return limit_trouble(pace->limit, &error);
+    if (choose_unit(pace) != STATUS_DONE) return STATUS_TROUBLE;
+    const struct plan *plan = plan_inside_const(&pace->plan);
+    const bool hybrid = plan->count == 1 && plan->limit[0].algorithm == ALGORITHM_HYBRID;
+    if (pace->drop && !hybrid) return trouble("pace: --drop needs one limit with a schedule (algorithm=hybrid)");
+    if (weir_open(&pace->limiter, pace->limit, options, &error) != 0) return trouble("%s", error.message);
+    return STATUS_DONE;
+}
+
+static void print_limit(struct pace *pace)
+{
+    char text[2048];
+    weir_plan_text(&pace->plan, text, sizeof text);
+    const bool told = !pace->json && !pace->quiet;
+    if (told) fprintf(stderr, "%s\n", text);
+    if (told) pace_tell_slept(pace, stderr);
+    pace->told_ns = weir_now().ns;
+}
+
+static uint64_t size_of_input(void)
+{
+    struct stat status;
+    if (fstat(STDIN_FILENO, &status) != 0 || !S_ISREG(status.st_mode)) return 0;
+    const off_t at = lseek(STDIN_FILENO, 0, SEEK_CUR);
+    return at >= 0 && status.st_size > at ? (uint64_t)(status.st_size - at) : 0;
+}
+
+/* ---- the end ---- */
+
+static int write_summary(struct pace *pace)
+{
+    if (pace->summary == NULL) {
+        if (!pace->quiet) pace_print_summary(pace, stderr);
+        return STATUS_DONE;
+    }
+    FILE *out = pace->summary_file;
+    pace_print_summary(pace, out);
+    const bool bad = ferror(out) != 0 || fflush(out) != 0;
+    const int why = errno;
+    if (fclose(out) == 0 && !bad) return STATUS_DONE;
+    return trouble("--summary %s: %s", pace->summary, strerror(bad ? why : errno));
+}
+
+static int finish(struct pace *pace)
+{
+    const int summary = write_summary(pace);
+    const uint64_t stop = atom_load(&pace->stop);
+    weir_close(pace->limiter);
+    input_close(&pace->input);
+    /* The same Ctrl-C has ended the commands, too: that is not their failure. */
+    if (stop > 1 && summary == STATUS_DONE) die_of((int)stop - 1);
+    if (pace->reader_gone && pace->status == STATUS_DONE && summary == STATUS_DONE) die_of(SIGPIPE);
+    return pace->status != STATUS_DONE ? pace->status : summary;
+}
+
+static int run(int argc, char **argv)
+{
+    struct pace *pace = host_allocate(sizeof *pace);
+    struct pace_watch watch = {.pace = NULL};
+    weir_options options = WEIR_OPTIONS;
+    if (pace == NULL) return trouble("no memory");
+    options.use = WEIR_PACE;
+    pace->workers = 1;
+    pace->count_max = pace->for_ns = pace->grace_ns = UINT64_MAX;
+    input_open(&pace->input, STDIN_FILENO, '\n');
+    host_mutex_open(&pace->input_mutex);
+    host_mutex_open(&pace->crew_mutex);
+    int status = read_arguments(pace, &options, argc, argv);
+    if (status == ARGUMENTS_END) status = open_limiter(pace, &options);
+    if (pace->limiter != NULL && pace->summary != NULL) {
+        pace->summary_file = fopen(pace->summary, "w");
+        if (pace->summary_file == NULL) status = trouble("--summary %s: %s", pace->summary, strerror(errno));
+    }
+    if (pace->limiter != NULL && status == STATUS_DONE) {
+        atom_store(&pace->piece_max, piece_of(pace, plan_inside_const(&pace->plan)));
+        print_limit(pace);
+        pace->size = size_of_input();
+        record_open(&pace->record, plan_inside_const(&pace->plan), pace->command != NULL ? "commands" : "lines");
+        pace->record.in_bytes = pace->bytes;
+        outcomes_open(&pace->outcomes, pace->workers);
+        pace_watch_start(&watch, pace);
+        if (pace->command != NULL) pace_commands(pace);
+        else pace_lines(pace);
+        pace_watch_end(&watch);
+        status = finish(pace);
+    } else {
+        weir_close(pace->limiter);
+    }
+    host_free(pace);
+    return status;
+}
+
+const struct command *pace_command(void)
+{
+    static const struct command pace_row = {
+        .name = "pace",
+        .synopsis = "LIMIT [OPTION]... [-- COMMAND [ARGUMENT|{}]...]",
+        .summary = "let stdin's lines through, or run a command for each, at a rate",
+        .details = "  seq 3000000 | weir pace 1000000/s > /dev/null\n"
+                   "  weir pace 12000,1.1 < requests      12,000 a second; up to 1.1 times that while behind\n"
+                   "  weir pace 10MiB/s < image > copy    a unit of bytes: --bytes is implied\n"
+                   "  weir pace 5/s -j 4 -- curl -fsS https://example.test/{} < ids\n"
+                   "\n"
+                   "Exit status: 0 done, 2 error, or that of the first command that failed.  On SIGINT or SIGTERM\n"
+                   "no more are started, running commands are waited for (not on a second signal), and the summary\n"
+                   "is printed.  SIGUSR1 prints the summary without stopping.\n",
+        .options = option_rows,
+        .option_count = OPTION_COUNT,
+        .run = run,
+    };
+    return &pace_row;
+}

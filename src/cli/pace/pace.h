@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT
+   pace.h - the parts of weir pace.
+
+       pace.c      options, the limiter, the end      lines.c      stdin's lines to stdout
+       progress.c  the live line, signals, --for      commands.c   a command for each line
+       schedule.c  what is taken out of it            bytes.c      what a limit counts, pieces of lines
+       told.c      what a limit loses, and what to write instead */
+#ifndef WEIR_CLI_PACE_PACE_H
+#define WEIR_CLI_PACE_PACE_H
+
+#include <signal.h>
+
+#include "cli/common/arguments.h"
+#include "cli/pace/follow.h"
+#include "cli/pace/input.h"
+#include "cli/pace/record.h"
+#include "share/atomic.h"
+
+struct pace {
+    /* as asked for */
+    const char *limit;
+    char **command; /* NULL: pass the lines on */
+    uint64_t workers, count_max, for_ns;
+    uint64_t grace_ns; /* after a signal commands are waited for so long */
+    bool bytes, drop, keep_going, json, quiet, many_workers;
+    const char *summary;
+    FILE *summary_file;          /* open when a summary was asked for */
+    struct follow follow;        /* --rate-file ... */
+    char first[FOLLOW_TEXT_MAX]; /* ... and the limit that it began with */
+
+    /* the limit in force, when it has changed and nobody was told yet; the watching thread's */
+    char news[FOLLOW_TEXT_MAX];
+    bool has_news;
+    uint64_t told_ns; /* when somebody was told last */
+
+    weir_plan plan;
+    weir_limiter *limiter;
+    struct record record;
+    struct outcomes outcomes; /* of commands */
+    struct input input;
+    struct host_mutex input_mutex; /* commands: one worker reads at a time */
+    uint64_t arrived_ns;           /* no line that is known was there before */
+    struct atom idle_ns;           /* since when no line waits; 0: one may */
+    struct atom stopped_ns;        /* 0: not yet */
+    uint64_t lines_taken;
+    struct atom piece_max; /* of the limit in force; the input's follows */
+    uint64_t size;         /* bytes of the input, 0 when not known */
+
+    /* how it ended; written under the input's mutex or by the one thread there is */
+    int status;
+    bool reader_gone;
+    struct atom stop; /* 1: no further line; the signal number + 1 when a signal asked for it */
+
+    struct pace_crew *crew; /* commands: its workers; NULL before they begin and when they have ended */
+    struct host_mutex crew_mutex;
+};
+
+/* [one thread] Each works until the input ends or something asks to stop; sets status. */
+void pace_lines(struct pace *pace);
+void pace_commands(struct pace *pace);
+
+/* Any thread, as often as it likes: commands that run are no longer waited for.  With `terminate` each is sent SIGTERM
+   as its worker leaves it. */
+void pace_commands_leave(struct pace *pace, bool terminate);
+
+/* The thread that watches: shows the live line, waits for signals and for the end of --for. */
+struct pace_watch {
+    pthread_t thread, worker;
+    struct pace *pace;
+    struct atom over;
+};
+void pace_watch_start(struct pace_watch *watch, struct pace *pace);
+void pace_watch_end(struct pace_watch *watch);
+
+void pace_print_summary(struct pace *pace, FILE *out);
+bool pace_stopped(const struct pace *pace);
+
+/* No further line is started; why as in pace->stop. */
+void pace_stop(struct pace *pace, uint64_t why);
+
+/* The limit that has come to stand in the rate file, put in force; the one before goes on when that fails. */
+void pace_follow(struct pace *pace);
+
+/* Where a thread that sleeps cannot keep up with the limit: how much it gets, and what to write instead. */
+void pace_tell_slept(const struct pace *pace, FILE *out);
+
+/* For messages: a limit that is followed may be another by now. */
+const char *pace_limit_name(const struct pace *pace);
+
+/* Prints what is wrong with the input; sets status. */
+void pace_input_trouble(struct pace *pace, enum input_state state);
+
+/* Behind the summary: how much was missed for good, and what to write so that it is made up for. */
+void pace_tell_missed(const struct pace *pace, uint64_t behind_ns, FILE *out);
+
+#endif

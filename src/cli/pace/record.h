@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT
+   record.h - what happened while pacing: how much, how fast, how late, and whether the limit was kept.
+
+   See record.c; the summary is record_print.c. */
+#ifndef WEIR_CLI_PACE_RECORD_H
+#define WEIR_CLI_PACE_RECORD_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include <weir/weir.h>
+
+#include "cli/pace/outcomes.h"
+#include "plan/plan.h"
+#include "plan/write.h"
+#include "host/thread.h"
+#include "share/histogram.h"
+
+struct record {
+    struct host_mutex mutex;
+    struct histogram late;
+    const char *noun; /* what is counted: lines, commands */
+    uint64_t items, granted, dropped, early;
+    uint64_t parts; /* of the items: each goes on with a line that is counted */
+    bool in_bytes;  /* permits are bytes */
+    uint64_t first_ns, last_ns, first_cost;
+    uint64_t owed; /* of the last cost, what is paid for after its start */
+    uint64_t behind_max_ns;
+    /* The limit once more, as a leaking bucket in floating point that knows nothing of its algorithm. */
+    double permits_per_ns, faster_per_ns, pool, over, level, excess;
+    uint64_t period_ns, permits;
+    uint64_t index;    /* of the limit in the plan */
+    bool in_windows;   /* no burst is said */
+    bool keeps_room;   /* across a change, see record_limit */
+    uint64_t level_ns; /* up to here the bucket has leaked */
+    /* The last change: what started before it and is recorded after it counts so much of its cost. */
+    uint64_t changed_ns;
+    double share_before, share;
+};
+
+/* A copy of what changes, for showing while it goes on. */
+struct record_view {
+    uint64_t items, granted, dropped, first_ns, last_ns, late_p99_ns;
+    double asked_per_s;
+};
+
+void record_open(struct record *record, const struct plan *plan, const char *noun);
+
+/* Between hold and end: from now on by another limit, which came into force between before_ns and now_ns. */
+void record_hold(struct record *record);
+void record_limit(struct record *record, const struct plan *plan, uint64_t before_ns, uint64_t now_ns);
+
+/* The limit as it is now. */
+struct record_rate {
+    double permits_per_ns, pool;
+    uint64_t period_ns, permits;
+};
+struct record_rate record_rate_now(struct record *record);
+
+/* Between begin and end: how far behind the work is, and each operation that starts at actual_ns, which it may do from
+   start_ns on; by the schedule it was due at due_ns. */
+void record_begin(struct record *record, uint64_t actual_ns);
+void record_behind(struct record *record, uint64_t behind_ns);
+void record_start(struct record *record, uint64_t actual_ns, uint64_t start_ns, uint64_t due_ns, uint64_t cost);
+void record_parts(struct record *record, uint64_t count);
+void record_end(struct record *record);
+void record_dropped(struct record *record, uint64_t count);
+
+struct record_view record_view(struct record *record);
+
+/* Permits a second from the first start to the last, without the first's; 0 with fewer than two. */
+double record_rate(uint64_t granted, uint64_t first_cost, uint64_t first_ns, uint64_t last_ns);
+
+/* What the work owes to its schedule: time that has passed and is in no pool, and the permits that were due in it. */
+struct record_owed {
+    uint64_t behind_ns, missed;
+};
+
+/* The summary, as text for people or as one JSON object on one line; outcomes NULL: no commands. */
+void record_print(struct record *record, const struct record_owed *owed, struct outcomes *outcomes, bool json,
+                  FILE *out);
+
+/* 1000/s asked, 903/s; 969 starts missed; 32 of 32 busy */
+struct saturation {
+    double asked_per_s; /* 0: no limit */
+    double per_s;
+    uint64_t missed;
+    uint64_t busy, jobs; /* jobs 0: no commands */
+    bool in_bytes;
+};
+void record_write_saturation(struct writer *writer, const struct saturation *saturation);
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT
+   record_print.c - the summary of weir pace, for people and as JSON.
+
+   May touch: an open file.  Promises: all figures are of one moment.  Leaves to others: measuring (record.c,
+   outcomes.c). */
+#include <math.h>
+#include <string.h>
+
+#include "cli/pace/record.h"
+#include "core/num.h"
+#include "plan/write.h"
+
+enum { SECOND_NS = 1000000000, HOUR_S = 3600, GROUPED_FROM = 10000, TEXT_SIZE = 1024 };
+
+static const double PER_S_LEAST = 0.1; /* slower ones are said by the hour */
+
+static void put_rate(struct writer *writer, double per_s, bool by_the_hour, bool in_bytes)
+{
+    const double rate = by_the_hour ? per_s * HOUR_S : per_s;
+    if (rate >= GROUPED_FROM) write_grouped(writer, (uint64_t)(rate + 0.5));
+    else if (rate >= 100) write_number(writer, (uint64_t)(rate + 0.5));
+    else write_decimal(writer, (uint64_t)(rate * 1000 + 0.5), 3);
+    write_text(writer, in_bytes ? " B" : "");
+    write_text(writer, by_the_hour ? "/h" : "/s");
+}
+
+void record_write_saturation(struct writer *writer, const struct saturation *saturation)
+{
+    const double asked_per_s = saturation->asked_per_s;
+    const bool by_the_hour = asked_per_s != 0 && asked_per_s < PER_S_LEAST, in_bytes = saturation->in_bytes;
+    if (asked_per_s != 0) {
+        put_rate(writer, asked_per_s, by_the_hour, in_bytes);
+        write_text(writer, " asked, ");
+    }
+    put_rate(writer, saturation->per_s, by_the_hour, in_bytes);
+    if (saturation->missed != 0) {
+        write_text(writer, "; ");
+        write_grouped(writer, saturation->missed);
+        write_text(writer, in_bytes ? " byte" : " start");
+        write_text(writer, saturation->missed == 1 ? " missed" : "s missed");
+    }
+    if (saturation->jobs == 0) return;
+    write_text(writer, "; ");
+    write_number(writer, saturation->busy);
+    write_text(writer, " of ");
+    write_number(writer, saturation->jobs);
+    write_text(writer, " busy");
+}
+
+static void put_quantiles(struct writer *writer, const char *label, const struct histogram *histogram)
+{
+    static const struct {
+        const char *label;
+        uint64_t per_thousand;
+    } quantiles[] = {{" p50 ", 500}, {", p90 ", 900}, {", p99 ", 990}, {", p99.9 ", 999}};
+    write_text(writer, label);
+    for (size_t i = 0; i < sizeof quantiles / sizeof quantiles[0]; i++) {
+        write_text(writer, quantiles[i].label);
+        write_about(writer, histogram_quantile(histogram, quantiles[i].per_thousand));
+    }
+    write_text(writer, ", max ");
+    write_about(writer, histogram->max);
+}
+
+static uint64_t lines_of(const struct record *record)
+{
+    return record->items - record->parts;
+}
+
+static void write_counted(struct writer *writer, uint64_t count, const char *noun)
+{
+    write_grouped(writer, count);
+    write_text(writer, " ");
+    write_bytes(writer, noun, strlen(noun) - (count == 1 ? 1 : 0)); /* of "lines" or "commands" */
+}
+
+/* 20 lines, or 3,000 bytes (20 lines) */
+static void write_amount(struct writer *writer, const struct record *record)
+{
+    if (!record->in_bytes) {
+        write_counted(writer, lines_of(record), record->noun);
+        return;
+    }
+    write_counted(writer, record->granted, "bytes");
+    write_text(writer, " (");
+    write_counted(writer, lines_of(record), record->noun);
+    write_text(writer, ")");
+}
+
+/* took p50 50 ms, ...; 3 failed: 2 with status 7, 1 with status 137 */
+static void write_outcomes(struct writer *writer, const struct outcomes *outcomes)
+{
+    const char *between = ": ";
+    put_quantiles(writer, "took", &outcomes->took);
+    write_text(writer, "; ");
+    if (outcomes->failed == 0) write_text(writer, "none failed");
+    if (outcomes->failed == 0) return;
+    write_grouped(writer, outcomes->failed);
+    write_text(writer, " failed");
+    for (uint64_t status = 0; status < OUTCOMES_STATUSES; status++) {
+        if (outcomes->with[status] == 0) continue;
+        write_text(writer, between);
+        write_grouped(writer, outcomes->with[status]);
+        write_text(writer, " with status ");
+        write_number(writer, status);
+        between = ", ";
+    }
+}
+
+static struct saturation saturation_of(const struct record *record, const struct record_owed *owed,
+                                       const struct outcomes *outcomes, double rate)
+{
+    return (struct saturation){.asked_per_s = record->permits_per_ns * SECOND_NS,
+                               .per_s = rate,
+                               .missed = owed->missed,
+                               .busy = outcomes != NULL ? outcomes->busy_max : 0,
+                               .jobs = outcomes != NULL ? outcomes->jobs : 0,
+                               .in_bytes = record->in_bytes};
+}
+
+static void print_text(const struct record *record, const struct record_owed *owed, const struct outcomes *outcomes,
+                       double rate, FILE *out)
+{
+    char text[TEXT_SIZE];
+    struct writer writer = {text, sizeof text, 0};
+    const struct saturation saturation = saturation_of(record, owed, outcomes, rate);
+    write_amount(&writer, record);
+    fprintf(out, "%s in %.3f s, ", text, (double)(record->last_ns - record->first_ns) / SECOND_NS);
+    writer.length = 0;
+    record_write_saturation(&writer, &saturation);
+    put_quantiles(&writer, "\nlate", &record->late);
+    write_text(&writer, "\nbehind ");
+    write_about(&writer, owed->behind_ns);
+    write_text(&writer, " now, ");
+    write_about(&writer, record->behind_max_ns);
+    fprintf(out, "%s at worst; ", text);
+    if (record->early == 0) fprintf(out, "never early, ");
+    else fprintf(out, "%llu early, ", (unsigned long long)record->early);
+    const double over = fmax(0, ceil(record->excess - 1e-6)) + 0.0;
+    const char *unit = !record->in_bytes ? "" : over == 1 ? " byte" : " bytes";
+    fprintf(out, "never over by more than %.0f%s\n", over, unit);
+    if (record->dropped != 0) fprintf(out, "%llu dropped as too late\n", (unsigned long long)record->dropped);
+    if (outcomes == NULL) return;
+    writer.length = 0;
+    write_outcomes(&writer, outcomes);
+    fprintf(out, "%s\n", text);
+}
+
+static void print_quantiles(const char *name, const struct histogram *histogram, FILE *out)
+{
+    fprintf(out, "\"%s\":{\"p50\":%llu,\"p90\":%llu,\"p99\":%llu,\"p999\":%llu,\"max\":%llu},", name,
+            (unsigned long long)histogram_quantile(histogram, 500),
+            (unsigned long long)histogram_quantile(histogram, 900),
+            (unsigned long long)histogram_quantile(histogram, 990),
+            (unsigned long long)histogram_quantile(histogram, 999), (unsigned long long)histogram->max);
+}
+
+/* The same figures under names that say what they count. */
+static void print_bytes(const struct record *record, double rate, FILE *out)
+{
+    if (!record->in_bytes) return;
+    if (record->permits_per_ns == 0) fprintf(out, "\"target_bytes_per_s\":null,");
+    else fprintf(out, "\"target_bytes_per_s\":%.17g,", record->permits_per_ns * SECOND_NS);
+    fprintf(out, "\"achieved_bytes_per_s\":%.17g,\"bytes\":%llu,", rate, (unsigned long long)record->granted);
+}
+
+static void print_outcomes(const struct outcomes *outcomes, FILE *out)
+{
+    const char *between = "";
+    fprintf(out, "\"jobs\":%llu,\"busy_max\":%llu,\"failed\":%llu,\"statuses\":{", (unsigned long long)outcomes->jobs,
+            (unsigned long long)outcomes->busy_max, (unsigned long long)outcomes->failed);
+    for (int status = 0; status < OUTCOMES_STATUSES; status++) {
+        if (outcomes->with[status] == 0) continue;
+        fprintf(out, "%s\"%d\":%llu", between, status, (unsigned long long)outcomes->with[status]);
+        between = ",";
+    }
+    fprintf(out, "},");
+    print_quantiles("took_ns", &outcomes->took, out);
+}
+
+static void print_json(const struct record *record, const struct record_owed *owed, const struct outcomes *outcomes,
+                       double rate, FILE *out)
+{
+    if (record->permits_per_ns == 0) fprintf(out, "{\"target_per_s\":null,");
+    else fprintf(out, "{\"target_per_s\":%.17g,", record->permits_per_ns * SECOND_NS);
+    fprintf(out, "\"achieved_per_s\":%.17g,\"granted\":%llu,\"%s\":%llu,\"dropped\":%llu,\"missed\":%llu,", rate,
+            (unsigned long long)record->granted, record->noun, (unsigned long long)lines_of(record),
+            (unsigned long long)record->dropped, (unsigned long long)owed->missed);
+    print_bytes(record, rate, out);
+    if (outcomes != NULL) print_outcomes(outcomes, out);
+    fprintf(out, "\"elapsed_s\":%.9f,", (double)(record->last_ns - record->first_ns) / SECOND_NS);
+    print_quantiles("late_ns", &record->late, out);
+    fprintf(out, "\"behind_ns\":{\"now\":%llu,\"max\":%llu},\"early\":%llu,\"over\":%.3f}\n",
+            (unsigned long long)owed->behind_ns, (unsigned long long)record->behind_max_ns,
+            (unsigned long long)record->early, fmax(0, record->excess) + 0.0);
+}
+
+void record_print(struct record *record, const struct record_owed *owed, struct outcomes *outcomes, bool json,
+                  FILE *out)
+{
+    host_lock(&record->mutex);
+    if (outcomes != NULL) host_lock(&outcomes->mutex);
+    record_behind(record, owed->behind_ns); /* not only when something was started, but also now */
+    const double rate =
+        record_rate(record->granted - record->owed, record->first_cost, record->first_ns, record->last_ns);
+    if (json) print_json(record, owed, outcomes, rate, out);
+    else print_text(record, owed, outcomes, rate, out);
+    if (outcomes != NULL) host_unlock(&outcomes->mutex);
+    host_unlock(&record->mutex);
+}

@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: MIT
+   replay.c - weir replay: what limits would have done to the traffic of an access log.
+
+   May touch: argv, the standard streams, signals.  Promises: all limits see the same requests at the same times; what
+   was read when a signal came is reported.  Leaves to others: the work (see work.h), the words (report.c). */
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "cli/common/signals.h"
+#include "cli/replay/work.h"
+#include "core/algorithm.h"
+#include "core/num.h"
+#include "plan/plan.h"
+#include "plan/text.h"
+#include "plan/words.h"
+
+enum {
+    OPTION_OR,
+    OPTION_KEY,
+    OPTION_COST,
+    OPTION_FORMAT,
+    OPTION_TIME,
+    OPTION_STAMPS,
+    OPTION_SPARE,
+    OPTION_FOLLOW,
+    OPTION_FAIL_OVER,
+    OPTION_STRICT,
+    OPTION_QUIET,
+    OPTION_JSON,
+    OPTION_EACH,
+    OPTION_HTML,
+    OPTION_CHARGE,
+    OPTION_CHARGE_LIMIT,
+    OPTION_PASSWORD_FILE,
+    OPTION_NODES,
+    OPTION_LEASE,
+    OPTION_LEASE_LIFE,
+    OPTION_ENGINE_RTT,
+    OPTION_ENGINE_DOWN,
+    OPTION_SPREAD,
+    OPTION_COUNT
+};
+
+static const double SPARE_USUAL = 99.9;
+
+static const struct option_help option_rows[OPTION_COUNT] = {
+    [OPTION_OR] = {"or", 0, "LIMIT", "also try this limit, side by side"},
+    [OPTION_KEY] = {"key", 'k', "FIELD", "the client: FIELD[/BITS][,FIELD]..., or none for all together (the address)"},
+    [OPTION_COST] = {"cost", 0, "FIELD", "read the cost of each request from FIELD (1)"},
+    [OPTION_FORMAT] = {"format", 'f', "FORMAT", "combined, vhost_combined, common, json, csv, or nginx's (guessed)"},
+    [OPTION_TIME] = {"time", 0, "FIELD", "read the time from FIELD (one named time, ts, msec or the like)"},
+    [OPTION_STAMPS] = {"stamps", 0, "WHICH", "whether timestamps are the start or the end of requests (end)"},
+    [OPTION_SPARE] = {"spare", 0, "PCT", "report the smallest burst that refuses nothing to PCT % of clients (99.9)"},
+    [OPTION_FOLLOW] = {"follow", 'F', NULL, "follow the log as it grows, and print each refusal"},
+    [OPTION_FAIL_OVER] = {"fail-over", 0, "PCT", "exit with status 1 if a limit refuses more than PCT % of requests"},
+    [OPTION_STRICT] = {"strict", 0, NULL, "stop at the first malformed line"},
+    [OPTION_QUIET] = {"quiet", 'q', NULL, "no report"},
+    [OPTION_JSON] = {"json", 0, NULL, "the report as one JSON object"},
+    [OPTION_EACH] = {"each", 0, NULL, "a JSON line for each request and limit, and no report"},
+    [OPTION_HTML] = {"html", 0, "FILE", "write the report to FILE as a page with plots"},
+    [OPTION_CHARGE] = {"charge", 0, "URL", "with -F: charge new requests to the weir serve at URL"},
+    [OPTION_CHARGE_LIMIT] = {"charge-limit", 0, "NAME", "charge them to this limit of its weir.yaml (LIMIT as typed)"},
+    [OPTION_PASSWORD_FILE] = {"password-file", 0, "FILE", "the service's password is the first line of FILE"},
+    [OPTION_NODES] = {"nodes", 0, "N", "also simulate N servers that share the limit, by each design"},
+    [OPTION_LEASE] = {"lease", 0, "N", "simulation: a node leases up to N permits of a hot key"},
+    [OPTION_LEASE_LIFE] = {"lease-life", 0, "TIME", "simulation: a lease expires after TIME (1s)"},
+    [OPTION_ENGINE_RTT] = {"engine-rtt", 0, "TIME", "simulation: round-trip time to the engine (1ms)"},
+    [OPTION_ENGINE_DOWN] = {"engine-down", 0, "SPAN", "simulation: the engine is unavailable in this span: 10s-20s"},
+    [OPTION_SPREAD] = {"spread", 0, "HOW", "simulation: node that gets a request, random or sticky (random)"},
+};
+
+/* ---- options ---- */
+
+static bool read_per_cent(const char *option, const char *text, bool zero, double *per_cent)
+{
+    char *end = NULL;
+    const bool number = *text >= '0' && *text <= '9' && text[strspn(text, "0123456789.%")] == '\0';
+    if (number) *per_cent = strtod(text, &end);
+    if (number && (strcmp(end, "%") == 0 || *end == '\0') && *per_cent <= 100 && (zero || *per_cent > 0)) return true;
+    trouble("--%s \"%s\": expected a share in per cent, up to 100; for example %s", option, text, zero ? "1%" : "99.9");
+    return false;
+}
+
+static bool add_limit(struct replay_options *options, const char *text)
+{
+    if (options->limits == REPLAY_LIMITS_MAX) trouble("replay: at most %d limits at once", REPLAY_LIMITS_MAX);
+    if (options->limits == REPLAY_LIMITS_MAX) return false;
+    options->limit[options->limits++] = text;
+    return true;
+}
+
+static bool read_stamps(struct replay_options *options, const char *value)
+{
+    options->stamps_start = strcmp(value, "start") == 0;
+    options->stamps_said = true;
+    if (options->stamps_start || strcmp(value, "end") == 0) return true;
+    trouble("--stamps \"%s\": expected start or end, of the requests", value);
+    return false;
+}
+
+static bool set_value(struct replay_options *options, int option, const char *value)
+{
+    if (option >= OPTION_NODES) return fleet_set(&options->fleet, option_rows[option].name, value);
+    if (option == OPTION_OR) return add_limit(options, value);
+    if (option == OPTION_STAMPS) return read_stamps(options, value);
+    if (option == OPTION_SPARE) return read_per_cent("spare", value, false, &options->spare);
+    if (option == OPTION_FAIL_OVER) return read_per_cent("fail-over", value, true, &options->fail_over);
+    if (option == OPTION_KEY) options->key = value;
+    if (option == OPTION_COST) options->cost = value;
+    if (option == OPTION_FORMAT) options->format = value;
+    if (option == OPTION_TIME) options->time = value;
+    if (option == OPTION_HTML) options->html = value;
+    if (option == OPTION_CHARGE) options->charge = value;
+    if (option == OPTION_CHARGE_LIMIT) options->charge_limit = value;
+    if (option == OPTION_PASSWORD_FILE) options->password_file = value;
+    return true;
+}
+
+static bool set_option(struct replay_options *options, int option, const char *value)
+{
+    switch (option) {
+    case OPTION_FOLLOW:
+        return options->follow = true;
+    case OPTION_STRICT:
+        return options->strict = true;
+    case OPTION_QUIET:
+        return options->quiet = true;
+    case OPTION_JSON:
+        return options->json = true;
+    case OPTION_EACH:
+        return options->each = true;
+    default:
+        return set_value(options, option, value);
+    }
+}
+
+static bool wrong(const char *message)
+{
+    trouble("replay: %s", message);
+    return false;
+}
+
+/* Of what is charged it has to be clear since when, and to which limit. */
+static bool charge_options_fit(const struct replay_options *options)
+{
+    const char *name = options->charge_limit;
+    if (options->charge == NULL) {
+        if (name != NULL) return wrong("--charge-limit needs --charge; for example --charge redis://127.0.0.1:9347");
+        return options->password_file == NULL || wrong("--password-file needs --charge");
+    }
+    if (!options->follow) return wrong("--charge charges new lines of a log; add --follow");
+    if (options->limits != 1) return wrong("--charge is for one limit; leave out --or");
+    if (options->logs == 0 || strcmp(options->log[options->logs - 1], "-") == 0)
+        return wrong(
+            "--charge follows a file, not standard input, where new lines cannot be told from old; name the log");
+    if (name == NULL || isalpha((unsigned char)*name)) return true;
+    trouble("--charge-limit \"%s\": expected the name of a limit of weir.yaml, which begins with a letter; for example "
+            "api",
+            name);
+    return false;
+}
+
+/* The service cuts addresses and joins parts as weir.yaml says of a limit with a name; of a text it is given one key,
+   as it is, by the proxy and by us. */
+static bool charge_key_fits(const struct replay *replay)
+{
+    if (replay->options.charge == NULL || replay->options.charge_limit != NULL) return true;
+    if (replay->key.parts == 1 && !key_is_cut(&replay->key)) return true;
+    return wrong("--charge: without --charge-limit the key is one field, without bits; for other keys give the limit a "
+                 "name and a key in the service's weir.yaml, and add --charge-limit NAME");
+}
+
+/* The limit may stand anywhere among the options: the first that is none of them. */
+static bool set_operands(struct replay_options *options, int argc, char **argv)
+{
+    if (optind == argc) {
+        trouble("replay: expected a limit; for example weir replay '10/s burst=20' access.log");
+        return false;
+    }
+    if (options->limits == REPLAY_LIMITS_MAX) return add_limit(options, argv[optind]);
+    memmove(&options->limit[1], &options->limit[0], (size_t)options->limits * sizeof options->limit[0]);
+    options->limit[0] = argv[optind];
+    options->limits++;
+    options->log = argv + optind + 1;
+    options->logs = argc - optind - 1;
+    if (options->each && options->json) trouble("replay: --each and --json both write to standard output; choose one");
+    if (options->each && options->json) return false;
+    if (!fleet_options_fit(&options->fleet, options->each, options->follow)) return false;
+    if (!charge_options_fit(options)) return false;
+    for (int i = 0; i < options->logs; i++) {
+        if (strcmp(options->log[i], "-") == 0 || access(options->log[i], R_OK) == 0) continue;
+        trouble("%s: %s", options->log[i], strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+/* ARGUMENTS_END when the work can begin, or the status to leave with. */
+static int read_arguments(struct replay_options *options, int argc, char **argv)
+{
+    const char *value;
+    options->spare = SPARE_USUAL;
+    options->fail_over = -1;
+    options->fleet = fleet_usual();
+    for (int option; (option = next_option(replay_command(), argc, argv, &value)) != ARGUMENTS_END;) {
+        if (option == ARGUMENTS_HELP) return STATUS_DONE;
+        if (option == ARGUMENTS_WRONG || !set_option(options, option, value)) return STATUS_TROUBLE;
+    }
+    return set_operands(options, argc, argv) ? ARGUMENTS_END : STATUS_TROUBLE;
+}
+
+/* ---- the limits ---- */
+
+/* The rate with this burst, as it would be typed. */
+static void put_rate(struct writer *writer, const struct limit *limit, uint64_t burst)
+{
+    char text[256];
+    struct writer whole = {text, sizeof text, 0};
+    struct limit rate = {.count = limit->count, .period_ns = limit->period_ns, .algorithm = ALGORITHM_GCRA};
+    memcpy(rate.unit, limit->unit, sizeof rate.unit);
+    rate.burst_kind = burst != 0 ? AMOUNT_COUNT : AMOUNT_NONE;
+    rate.burst = burst;
+    text_write(&whole, &rate);
+    char *end = strstr(text, " algorithm=");
+    if (end != NULL) *end = '\0';
+    write_text(writer, text);
+}
+
+static void put_period(struct writer *writer, uint64_t ns)
+{
+    static const struct {
+        const char *word, *period;
+    } words[] = {{"second", "s"}, {"minute", "min"}, {"hour", "h"}, {"day", "d"}, {"week", "w"}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (words_find_period(words[i].period, strlen(words[i].period)) != ns) continue;
+        write_text(writer, words[i].word);
+        return;
+    }
+    write_duration(writer, ns);
+}
+
+/* A burst that nobody asked for is not silent: what it lets pass in a period, and what never does. */
+static void note_burst(const struct candidate *candidate, struct replay_limit *out)
+{
+    const struct plan *plan = plan_inside_const(&candidate->plan);
+    const struct limit *limit = &plan->limit[0];
+    struct writer writer = {out->note, sizeof out->note, 0};
+    if (plan->count != 1 || limit->algorithm != ALGORITHM_GCRA || limit->burst_kind != AMOUNT_COUNT) return;
+    if (strstr(candidate->text, "burst") != NULL || limit->count.places != 0 || limit->burst < 2) return;
+    put_rate(&writer, limit, limit->burst);
+    write_text(&writer, ": up to ");
+    write_grouped(&writer, facts_most_in(limit, limit->period_ns));
+    write_text(&writer, " in any ");
+    put_period(&writer, limit->period_ns);
+    write_text(&writer, "; never more than ");
+    write_grouped(&writer, limit->count.digits);
+    write_text(&writer, ": '");
+    put_rate(&writer, limit, 0);
+    write_text(&writer, " algorithm=sliding-log'");
+}
+
+static void tell_limit(const struct candidate *candidate, struct replay_limit *limit)
+{
+    const struct plan *plan = plan_inside_const(&candidate->plan);
+    struct writer writer = {limit->spare_text, sizeof limit->spare_text, 0};
+    limit->text = candidate->text;
+    weir_plan_text(&candidate->plan, limit->canonical, sizeof limit->canonical);
+    note_burst(candidate, limit);
+    if (limit->spare_burst != 0) put_rate(&writer, &plan->limit[0], limit->spare_burst);
+}
+
+/* A cost is the same for all limits.  Shown once: who compares limits in bytes with others in requests is told. */
+static void hint_at_cost(const struct replay *replay)
+{
+    const struct limit *requests = NULL, *other = NULL;
+    for (int i = 0; i < replay->options.limits; i++) {
+        const struct plan *plan = plan_inside_const(&replay->candidate[i].plan);
+        for (uint64_t k = 0; k < plan->count; k++) {
+            const struct limit *limit = &plan->limit[k];
+            if (limit->period_ns == 0) continue;
+            if (strcmp(limit->unit, "requests") == 0) requests = limit;
+            else other = limit;
+        }
+    }
+    if (other == NULL) return;
+    if (replay->options.cost == NULL) {
+        trouble("replay: a limit counts %s, but each request costs 1; name the field that has them, for example "
+                "--cost body_bytes_sent",
+                other->unit);
+    } else if (requests != NULL) {
+        trouble("replay: some limits count requests and some %s, but --cost is charged to all of them; "
+                "replay those that count requests without it",
+                other->unit);
+    }
+}
+
+static bool open_limits(struct replay *replay)
+{
+    const struct replay_options *options = &replay->options;
+    replay->candidate = calloc((size_t)options->limits, sizeof *replay->candidate);
+    if (replay->candidate == NULL) replay->status = trouble("replay: no memory");
+    for (int i = 0; i < options->limits && replay->status == STATUS_DONE; i++) {
+        weir_error error;
+        if (candidate_open(&replay->candidate[i], options->limit[i], &error) == 0) continue;
+        replay->status = limit_trouble(options->limit[i], &error);
+        if (access(options->limit[i], F_OK) != 0) continue;
+        trouble("%s is a file; the limit comes first, for example weir replay '10/s burst=20' %s", options->limit[i],
+                options->limit[i]);
+    }
+    if (replay->status == STATUS_DONE) hint_at_cost(replay);
+    return replay->status == STATUS_DONE;
+}
+
+/* ---- opening ---- */
+
+/* In words, as they come; where JSON is asked for nothing stands between. */
+static bool tells_refusals(const struct replay_options *options)
+{
+    return options->follow && !options->each && !options->json;
+}
+
+/* Signals are read between pieces of the log: -1 where that cannot be, and then they end us at once. */
+static int open_signals(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    const int file = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (file >= 0) sigprocmask(SIG_BLOCK, &set, NULL);
+    return file;
+}
+
+static void name_key(struct replay *replay)
+{
+    struct writer writer = {replay->key_name, sizeof replay->key_name, 0};
+    for (int i = 0; i < replay->key.parts; i++) {
+        if (i > 0) write_text(&writer, ",");
+        write_text(&writer, replay->key.part[i].name);
+    }
+    replay->result.key_name = replay->key.parts != 0 ? replay->key_name : NULL;
+}
+
+static bool open_parts(struct replay *replay)
+{
+    char message[KEY_MESSAGE_SIZE];
+    struct secret secret = {{0, 0}};
+    const struct replay_options *options = &replay->options;
+    if (!key_open(&replay->key, options->key != NULL ? options->key : "remote_addr", message)) {
+        replay->status = trouble("%s", message);
+        return false;
+    }
+    if (!charge_key_fits(replay)) {
+        replay->status = STATUS_TROUBLE;
+        return false;
+    }
+    name_key(replay);
+    /* Without a secret it still counts right, it can only be made slow by who chose the keys. */
+    if (getrandom(&secret, sizeof secret, 0) != (ssize_t)sizeof secret) secret.word[0] = weir_now().ns;
+    rows_open(&replay->usage, sizeof(struct usage));
+    const bool opened = source_open(&replay->source, options->log, options->logs, options->follow, open_signals()) &&
+                        clients_open(&replay->clients, &secret) &&
+                        ((!options->each && !tells_refusals(options)) || each_open(replay));
+    if (!opened) replay->status = trouble("replay: no memory");
+    return opened;
+}
+
+static bool begin_fleet(struct replay *replay)
+{
+    const struct replay_options *options = &replay->options;
+    if (options->fleet.nodes == 0) return true;
+    if (fleet_open(&replay->fleet, &options->fleet, replay->candidate, options->limits)) return true;
+    replay->status = STATUS_TROUBLE;
+    return false;
+}
+
+static void say_of_charge(void *context, const char *text)
+{
+    progress_clear(context);
+    trouble("replay: --charge: %s", text);
+}
+
+static bool begin_charge(struct replay *replay)
+{
+    const struct replay_options *options = &replay->options;
+    const char *limit = options->charge_limit != NULL ? options->charge_limit : options->limit[0];
+    if (options->charge == NULL) return true;
+    const struct charge_options charge = {options->charge, limit, options->password_file};
+    replay->status = charge_open(&replay->charge, &charge, say_of_charge, replay);
+    replay->result.charge.limit = limit;
+    return replay->status == STATUS_DONE;
+}
+
+static void end_charge(struct replay *replay)
+{
+    if (replay->charge == NULL) return;
+    const struct charge_counts counts = charge_finish(replay->charge);
+    replay->result.charge.charged = counts.charged;
+    replay->result.charge.refused = counts.refused;
+    replay->result.charge.lost = counts.lost;
+    replay->result.charge.outages = counts.outages;
+}
+
+static void close_parts(struct replay *replay)
+{
+    charge_close(replay->charge);
+    fleet_close(&replay->fleet);
+    for (int i = 0; replay->candidate != NULL && i < replay->options.limits; i++) {
+        candidate_close(&replay->candidate[i]);
+    }
+    each_close(replay);
+    rows_close(&replay->usage);
+    clients_close(&replay->clients);
+    order_close(&replay->order);
+    key_close(&replay->key);
+    source_close(&replay->source);
+    free(replay->waiting.keys);
+    free(replay->batch.entry);
+    free(replay->candidate);
+    free(replay->first_line);
+    free(replay->format);
+    free(replay->names);
+    free(replay);
+}
+
+/* ---- the end ---- */
+
+static void print_limits(const struct replay *replay)
+{
+    char text[2048];
+    for (int i = 0; i < replay->options.limits; i++) {
+        weir_plan_text(&replay->candidate[i].plan, text, sizeof text);
+        printf("%s\n", text);
+    }
+    fflush(stdout);
+}
+
+static bool refuses_too_much(const struct replay *replay)
+{
+    const struct replay_result *result = &replay->result;
+    for (int i = 0; i < result->limits; i++) {
+        const double share = 100 * (double)result->limit[i].denied;
+        if (share > replay->options.fail_over * (double)result->requests) return true;
+    }
+    return false;
+}
+
+/* All clients are one, and that has none of the fields. */
+static bool lacks_key(const struct replay *replay)
+{
+    size_t size;
+    if (replay->clients.count != 1 || replay->key.parts == 0) return false;
+    const char *key = clients_key(&replay->clients, 0, &size);
+    if (size != (size_t)replay->key.parts * 2 - 1) return false;
+    for (size_t i = 0; i < size; i++) {
+        if (key[i] != (i % 2 == 0 ? '-' : KEY_BETWEEN)) return false;
+    }
+    return true;
+}
+
+/* JSON may lack any field, so only the end shows that no line had it. */
+static void hint_at_key(const struct replay *replay)
+{
+    if (!lacks_key(replay)) return;
+    if (replay->options.key != NULL) {
+        trouble("replay: no line has %s, so all requests were counted as one client", replay->key_name);
+    } else {
+        trouble("replay: no line has a client address, so all requests were counted as one client; choose the "
+                "field to group by with --key, for example --key user");
+    }
+}
+
+/* What was guessed by the first line, or said. */
+static int unreadable(const struct replay *replay)
+{
+    static const char *const guessed[] = {
+        [ACCESSLOG_PATTERN] = "combined", [ACCESSLOG_JSON] = "json", [ACCESSLOG_CSV] = "csv"};
+    const char *format = replay->options.format;
+    const bool other_time = replay->log.kind != ACCESSLOG_PATTERN && replay->options.time == NULL;
+    const bool named = format != NULL && strchr(format, '$') == NULL;
+    if (other_time) {
+        return trouble("replay: no line of %llu could be read as %s; if the time field has another name, give it "
+                       "with --time FIELD",
+                       (unsigned long long)replay->result.malformed, guessed[replay->log.kind]);
+    }
+    return trouble("replay: no line of %llu could be read as %s; give the format as in nginx's log_format, "
+                   "for example --format '$remote_addr [$time_local] $request_time'",
+                   (unsigned long long)replay->result.malformed,
+                   named            ? format
+                   : format != NULL ? "--format says"
+                                    : guessed[replay->log.kind]);
+}
+
+static int report(struct replay *replay)
+{
+    struct replay_result *result = &replay->result;
+    const struct replay_options *options = &replay->options;
+    result->limits = options->limits;
+    result->spare = options->spare;
+    if (!replay_conclude(replay)) return trouble("replay: no memory");
+    for (int i = 0; i < result->limits; i++) tell_limit(&replay->candidate[i], &result->limit[i]);
+    if (result->requests == 0 && result->malformed != 0) return unreadable(replay);
+    hint_at_key(replay);
+    if (replay->fleet.limits != 0 && !fleet_finish(&replay->fleet)) return trouble("replay: no memory");
+    if (replay->fleet.limits != 0) result->fleet = &replay->fleet;
+    if (options->json && !options->quiet) report_json(result);
+    else if (!options->each) report_text(result, options->quiet);
+    if (options->html != NULL && !page_write(result, options->html)) return STATUS_TROUBLE;
+    if (replay->incomplete != STATUS_DONE) return replay->incomplete;
+    return options->fail_over >= 0 && refuses_too_much(replay) ? STATUS_REFUSED : STATUS_DONE;
+}
+
+static int run(int argc, char **argv)
+{
+    struct replay *replay = calloc(1, sizeof *replay);
+    if (replay == NULL) return trouble("replay: no memory");
+    int status = read_arguments(&replay->options, argc, argv);
+    const bool begins = status == ARGUMENTS_END;
+    replay->source.fd = replay->source.stop_fd = replay->source.change_fd = -1;
+    if (begins && open_limits(replay) && open_parts(replay) && begin_fleet(replay) && begin_charge(replay)) {
+        progress_open(replay);
+        if (tells_refusals(&replay->options)) print_limits(replay);
+        replay_read(replay);
+        end_charge(replay);
+        if (replay->status == STATUS_DONE) replay->status = report(replay);
+    }
+    if (begins) status = replay->status;
+    const int number = replay->signal;
+    close_parts(replay);
+    if (number != 0) die_of(number);
+    return status;
+}
+
+const struct command *replay_command(void)
+{
+    static const struct command replay_row = {
+        .name = "replay",
+        .synopsis = "LIMIT [--or LIMIT]... [OPTION]... [LOG]...",
+        .summary = "show what limits would have done to the traffic of an access log",
+        .details = "  weir replay '10/s burst=20' --or '5/s burst=10' access.log\n"
+                   "  weir replay 100/min --key remote_addr/24,48 access.log.1.gz access.log\n"
+                   "  weir replay '10r/s burst=20 nodelay' --format '$remote_addr $msec $request_time' access.log\n"
+                   "  weir replay 1GB/h --cost body_bytes_sent --html report.html access.log\n"
+                   "  weir replay '5/s burst=10' access.log --fail-over 1% -q\n"
+                   "  weir replay 100/s --key none --nodes 20 --lease 32 access.log\n"
+                   "  weir replay '10/s debt=100' -F --charge redis://127.0.0.1:9347 access.log\n"
+                   "\n"
+                   "Logs are given in the order of their time; none, or -, is standard input.  Exit status: 0 done,\n"
+                   "1 a limit refuses more than --fail-over, 2 trouble.  SIGINT ends it with the report.\n",
+        .options = option_rows,
+        .option_count = OPTION_COUNT,
+        .run = run,
+    };
+    return &replay_row;
+}

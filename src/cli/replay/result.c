@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT
+   result.c - counts to what is told: shares of clients, percentiles, the most refused.
+
+   May touch: the result, memory for a number of each client.  Promises: percentiles are those of one of the clients,
+   rounded up.  Leaves to others: printing. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/replay/show.h"
+#include "cli/replay/work.h"
+#include "core/num.h"
+
+enum { NAMES_MAX = REPLAY_LIMITS_MAX * REPLAY_TOP + 2, NAME_MAX_SIZE = 1 << 10 };
+
+static int compare(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Of sorted values the least that this share of them does not exceed. */
+static uint64_t share_of(const uint64_t *sorted, size_t count, double per_cent)
+{
+    const double rank = ceil((double)count * per_cent / 100 - 1e-9);
+    if (count == 0 || rank < 1) return 0;
+    return sorted[rank > (double)count ? count - 1 : (size_t)rank - 1];
+}
+
+/* ---- names ---- */
+
+/* A key as it is shown, kept as long as the result. */
+static const char *keep_name(struct replay *replay, size_t *used, uint32_t client, size_t *size)
+{
+    char shown[SHOWN_KEY_MAX];
+    char *to = replay->names + *used;
+    const char *key = clients_key(&replay->clients, client, size);
+    *size = show_parts(key, *size < NAME_MAX_SIZE ? *size : NAME_MAX_SIZE, shown);
+    memcpy(to, shown, *size);
+    *used += *size;
+    return to;
+}
+
+/* ---- busiest ---- */
+
+static void busiest(struct replay *replay, uint64_t *value, size_t *used, bool minute, struct replay_busiest *out)
+{
+    uint32_t worst = 0;
+    const uint32_t count = replay->clients.count;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct usage *usage = rows_at(&replay->usage, i);
+        value[i] = minute ? usage->minute_max : usage->second_max;
+        if (value[i] > value[worst]) worst = i;
+    }
+    out->max_key = keep_name(replay, used, worst, &out->max_key_size);
+    qsort(value, count, sizeof *value, compare);
+    out->p50 = share_of(value, count, 50);
+    out->p99 = share_of(value, count, 99);
+    out->max = value[count - 1];
+}
+
+/* ---- limits ---- */
+
+/* The more refused first; of equals, the one that was there first. */
+static void place_top(struct replay_limit *limit, uint32_t ids[REPLAY_TOP], uint32_t client, uint64_t denied)
+{
+    unsigned at = limit->top_count;
+    if (denied == 0 || (at == REPLAY_TOP && limit->top[at - 1].denied >= denied)) return;
+    if (at == REPLAY_TOP) at--;
+    else limit->top_count++;
+    for (; at > 0 && limit->top[at - 1].denied < denied; at--) {
+        limit->top[at] = limit->top[at - 1];
+        ids[at] = ids[at - 1];
+    }
+    limit->top[at] = (struct replay_client){.denied = denied};
+    ids[at] = client;
+}
+
+static void name_top(struct replay *replay, size_t *used, const struct candidate *candidate, struct replay_limit *limit,
+                     const uint32_t ids[REPLAY_TOP])
+{
+    for (unsigned i = 0; i < limit->top_count; i++) {
+        struct replay_client *top = &limit->top[i];
+        const struct usage *usage = rows_at(&replay->usage, ids[i]);
+        top->requests = usage->requests;
+        top->delayed = candidate_row(candidate, ids[i])->delayed;
+        top->key = keep_name(replay, used, ids[i], &top->key_size);
+    }
+}
+
+static void conclude_limit(struct replay *replay, int index, uint64_t *value, size_t *used)
+{
+    const struct candidate *candidate = &replay->candidate[index];
+    struct replay_limit *limit = &replay->result.limit[index];
+    uint32_t ids[REPLAY_TOP] = {0};
+    limit->allowed = candidate->allowed;
+    limit->denied = candidate->denied;
+    limit->delayed = candidate->delayed;
+    limit->denied_spread = replay->whole_seconds ? candidate->denied_spread : candidate->denied;
+    limit->delay_p99_ns = histogram_quantile(&candidate->delays_ns, 990);
+    limit->delay_max_ns = candidate->delays_ns.max;
+    for (uint32_t i = 0; i < replay->clients.count; i++) {
+        const struct candidate_row *row = candidate_row(candidate, i);
+        value[i] = row->highest;
+        limit->clients_denied += row->denied != 0;
+        limit->clients_delayed += row->delayed != 0;
+        place_top(limit, ids, i, row->denied);
+    }
+    name_top(replay, used, candidate, limit, ids);
+    if (!candidate->has_rate) return;
+    qsort(value, replay->clients.count, sizeof *value, compare);
+    limit->spare_burst =
+        most(candidate_burst(candidate, share_of(value, replay->clients.count, replay->result.spare)), 1);
+}
+
+bool replay_conclude(struct replay *replay)
+{
+    struct replay_result *result = &replay->result;
+    const uint32_t count = replay->clients.count;
+    size_t used = 0;
+    result->clients = count;
+    result->late = replay->order.late;
+    result->whole_seconds = replay->whole_seconds;
+    if (count == 0) return true;
+    uint64_t *value = malloc(count * sizeof *value);
+    replay->names = malloc((size_t)NAMES_MAX * NAME_MAX_SIZE);
+    if (value != NULL && replay->names != NULL) {
+        busiest(replay, value, &used, false, &result->second);
+        busiest(replay, value, &used, true, &result->minute);
+        for (int i = 0; i < replay->options.limits; i++) conclude_limit(replay, i, value, &used);
+    }
+    const bool enough = value != NULL && replay->names != NULL;
+    free(value);
+    return enough;
+}

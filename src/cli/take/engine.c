@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT
+   engine.c - weir take --engine: what was used is kept in Redis or Valkey, for all machines that ask there.
+
+   May touch: the engine.  Promises: what the engine did not decide is not allowed, since one call alone knows of no
+   other.  Leaves to others: when to ask (wait.c), the words of a refusal (report.c). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/common/engine_password.h"
+#include "cli/take/take.h"
+
+/* A script waits rather this long than to be told that the engine is away. */
+static const uint64_t DEADLINE_NS = 1000000000;
+
+struct take_engine {
+    weir_engine *engine;
+    weir_engine_limit *limit;
+    bool away;
+    char why[200]; /* something was wrong, when it was told so last */
+};
+
+static void changed(void *context, bool away, const char *why)
+{
+    struct take_engine *engine = context;
+    const bool back = engine->away && !away;
+    engine->away = away;
+    snprintf(engine->why, sizeof engine->why, "%s", back ? "" : why);
+}
+
+static int open_engine(struct take *take, struct take_engine *engine)
+{
+    char memory[ENGINE_PASSWORD_MAX];
+    weir_engine_options options = WEIR_ENGINE_OPTIONS;
+    weir_error error = {0};
+    options.deadline_ns = DEADLINE_NS;
+    options.prefix = take->prefix;
+    options.away = WEIR_AWAY_CLOSED;
+    options.changed = changed;
+    options.context = engine;
+    const int status = engine_password("take", take->password_file, memory, &options.password);
+    if (status != STATUS_DONE) return status;
+    if (weir_engine_open(&engine->engine, take->engine_url, &options, &error) != 0)
+        return trouble("take: --engine: %s", error.message);
+    if (weir_engine_limit_open(&engine->limit, engine->engine, take->canonical, WEIR_AWAY_CLOSED, &error) == 0)
+        return STATUS_DONE;
+    return trouble("take: %s: %s; without --engine it is kept in a file", take->limit, error.message);
+}
+
+int take_engine_open(struct take *take)
+{
+    take->engine = calloc(1, sizeof *take->engine);
+    if (take->engine == NULL) return trouble("take: no memory");
+    return open_engine(take, take->engine);
+}
+
+void take_engine_ask(struct take *take, bool peek)
+{
+    struct take_engine *engine = take->engine;
+    weir_engine_ask ask = {.verb = peek ? WEIR_ASK_PEEK : WEIR_ASK_TAKE,
+                           .limit = engine->limit,
+                           .key = take->key,
+                           .cost = &take->cost,
+                           .costs = 1};
+    weir_engine_batch(engine->engine, &ask, 1);
+    take->decision = ask.decision;
+    take->lost = ask.from == WEIR_FROM_AWAY;
+    if (!take->lost) return;
+    take->decision = (weir_decision){0};
+    trouble("nothing was taken: %s", engine->why[0] != '\0' ? engine->why : "the engine does not answer");
+}
+
+void take_engine_give_back(struct take *take)
+{
+    weir_engine_settle(take->engine->engine, take->engine->limit, take->key, &take->decision, 0);
+}
+
+bool take_engine_forget(struct take *take)
+{
+    struct take_engine *engine = take->engine;
+    if (weir_engine_forget(engine->engine, engine->limit, take->key)) return true;
+    trouble("nothing was forgotten: %s", engine->why[0] != '\0' ? engine->why : "the engine does not answer");
+    return false;
+}
+
+void take_engine_close(struct take *take)
+{
+    if (take->engine == NULL) return;
+    weir_engine_limit_close(take->engine->limit);
+    weir_engine_close(take->engine->engine);
+    free(take->engine);
+    take->engine = NULL;
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT
+   take.c - weir take: asks a limit that a file or an engine remembers, once, and runs a command when it may.
+
+   May touch: argv, the standard streams; becomes the command.  Promises: what cannot be remembered is not allowed; the
+   status says which of allowed, refused and trouble it was; a command that could not be started has used nothing.
+   Leaves to others: the file (state.c), the engine (engine.c), the wait (wait.c), the words
+   (report.c). */
+#include "cli/take/take.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/common/signals.h"
+
+enum { STATUS_TRY_LATER = 75, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127, STATUS_MAX = 255 };
+enum { STATUS_USUAL = -1 };
+
+enum {
+    OPTION_COST,
+    OPTION_WAIT,
+    OPTION_STATE,
+    OPTION_ENGINE,
+    OPTION_PREFIX,
+    OPTION_PASSWORD_FILE,
+    OPTION_PEEK,
+    OPTION_RESET,
+    OPTION_JSON,
+    OPTION_REFUSED,
+    OPTION_COUNT
+};
+
+static const struct option_help option_rows[OPTION_COUNT] = {
+    [OPTION_COST] = {"cost", 0, "N", "take N permits, all or none (1)"},
+    [OPTION_WAIT] = {"wait", 0, "TIME", "wait up to this long for them, or \"forever\""},
+    [OPTION_STATE] = {"state", 0, "FILE", "keep usage in FILE"},
+    [OPTION_ENGINE] = {"engine", 0, "URL", "keep usage in Redis or Valkey, shared by all machines that use it"},
+    [OPTION_PREFIX] = {"prefix", 0, "TEXT", "prefix of the keys in the engine (weir:)"},
+    [OPTION_PASSWORD_FILE] = {"password-file", 0, "FILE", "the engine's password is the first line of FILE"},
+    [OPTION_PEEK] = {"peek", 0, NULL, "report what would happen, and take nothing"},
+    [OPTION_RESET] = {"reset", 0, NULL, "take nothing, and forget the usage of KEY"},
+    [OPTION_JSON] = {"json", 0, NULL, "print the result as one JSON object"},
+    [OPTION_REFUSED] = {"refused", 'E', "STATUS", "exit status of a refusal, 0 to 255 (1; of a command 75)"},
+};
+
+/* ---- options ---- */
+
+static bool read_wait(const char *value, uint64_t *wait_ns)
+{
+    if (strcmp(value, "forever") == 0) {
+        *wait_ns = WEIR_FOREVER;
+        return true;
+    }
+    return read_time_argument("wait", value, wait_ns);
+}
+
+static bool read_status(const char *value, int *status)
+{
+    uint64_t number;
+    if (!read_count(value, &number) || number > STATUS_MAX) {
+        trouble("--refused \"%s\": expected a whole number from 0 to %d", value, STATUS_MAX);
+        return false;
+    }
+    *status = (int)number;
+    return true;
+}
+
+static bool set_option(struct take *take, int option, const char *value)
+{
+    switch (option) {
+    case OPTION_COST:
+        return read_count_argument("cost", value, UINT64_MAX - 1, &take->cost);
+    case OPTION_WAIT:
+        return read_wait(value, &take->wait_ns);
+    case OPTION_STATE:
+        take->state = value;
+        return true;
+    case OPTION_ENGINE:
+        take->engine_url = value;
+        return true;
+    case OPTION_PREFIX:
+        take->prefix = value;
+        return true;
+    case OPTION_PASSWORD_FILE:
+        take->password_file = value;
+        return true;
+    case OPTION_PEEK:
+        take->peek = true;
+        return true;
+    case OPTION_RESET:
+        take->reset = true;
+        return true;
+    case OPTION_JSON:
+        take->json = true;
+        return true;
+    default:
+        return read_status(value, &take->refused_status);
+    }
+}
+
+/* What comes behind "--" is the command's, whatever it looks like; returns how many arguments are ours. */
+static int split_command(struct take *take, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--") != 0) continue;
+        take->command = &argv[i + 1];
+        argv[i] = NULL;
+        return i;
+    }
+    return argc;
+}
+
+static int set_operands(struct take *take, int count, char **operands)
+{
+    if (count == 0) return trouble("take: expected a limit; for example weir take 3/h deploy");
+    if (count > 2) {
+        return trouble("take: unexpected argument \"%s\"; quote a limit that has spaces, put a command after --",
+                       operands[2]);
+    }
+    take->limit = operands[0];
+    take->key_text = operands[1]; /* NULL behind the last */
+    if (count == 1 || strlen(operands[1]) - 1 < TAKE_KEY_MAX) return STATUS_DONE;
+    return trouble("take: a key has 1 to %d bytes; without one the limit itself is the key", TAKE_KEY_MAX);
+}
+
+static int check_together(const struct take *take)
+{
+    if (take->command != NULL && take->command[0] == NULL) {
+        return trouble("take: expected a command after --; for example weir take 3/h deploy -- ./deploy.sh");
+    }
+    if (take->command != NULL && (take->peek || take->json)) {
+        return trouble("take: --peek and --json cannot be used with a command");
+    }
+    if (take->reset && (take->command != NULL || take->peek || take->json || take->wait_ns != 0))
+        return trouble("take: --reset takes nothing: it cannot be used with a command, --peek, --json or --wait");
+    if (take->peek && take->wait_ns != 0) return trouble("take: --peek takes nothing, so it has nothing to --wait for");
+    if (take->engine_url != NULL && take->state != NULL)
+        return trouble("take: --state and --engine exclude each other: usage is kept in one of them");
+    if (take->engine_url == NULL && take->prefix != NULL) return trouble("take: --prefix is for --engine");
+    if (take->engine_url == NULL && take->password_file != NULL)
+        return trouble("take: --password-file is for --engine");
+    return STATUS_DONE;
+}
+
+static int read_arguments(struct take *take, int argc, char **argv)
+{
+    const char *value;
+    argc = split_command(take, argc, argv);
+    for (int option; (option = next_option(take_command(), argc, argv, &value)) != ARGUMENTS_END;) {
+        if (option == ARGUMENTS_HELP) return ARGUMENTS_HELP;
+        if (option == ARGUMENTS_WRONG || !set_option(take, option, value)) return STATUS_TROUBLE;
+    }
+    const int status = set_operands(take, argc - optind, argv + optind);
+    return status == STATUS_DONE ? check_together(take) : status;
+}
+
+static int read_limit(struct take *take)
+{
+    weir_error error;
+    if (weir_plan_parse(&take->plan, take->limit, WEIR_ADMIT, &error) != 0) return limit_trouble(take->limit, &error);
+    weir_plan_text(&take->plan, take->canonical, sizeof take->canonical);
+    take->key = weir_key_text(take->key_text != NULL ? take->key_text : take->canonical);
+    return STATUS_DONE;
+}
+
+/* ---- the answer ---- */
+
+/* Already told; a command may end with any low status of its own. */
+static int own_trouble(const struct take *take)
+{
+    return take->command != NULL ? STATUS_COMMAND_TROUBLE : STATUS_TROUBLE;
+}
+
+/* Returns only when there is no such command; then nothing was done, and nothing is used. */
+static int become_command(struct take *take)
+{
+    fflush(NULL);
+    execvp(take->command[0], take->command);
+    const int why = errno;
+    take_give_back(take);
+    trouble("%s: %s", take->command[0], strerror(why));
+    return why == ENOENT || why == ENOTDIR ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
+}
+
+static int answer(struct take *take)
+{
+    const bool allowed = weir_allowed(take->decision);
+    if (allowed && take->command != NULL) return become_command(take);
+    if (take->json) take_print_json(take);
+    if (!allowed && take->decision.verdict != WEIR_DENY) {
+        take_print_never(take);
+        return own_trouble(take);
+    }
+    if (take->peek && !take->json) take_print_peek(take);
+    if (allowed) return STATUS_DONE;
+    if (!take->peek && !take->json) take_print_refusal(take, stderr);
+    if (take->refused_status != STATUS_USUAL) return take->refused_status;
+    return take->command != NULL ? STATUS_TRY_LATER : STATUS_REFUSED;
+}
+
+static void close_all(struct take *take)
+{
+    weir_table_close(take->table);
+    take_engine_close(take);
+}
+
+static int reset(struct take *take)
+{
+    bool forgotten = true;
+    if (take->engine != NULL) forgotten = take_engine_forget(take);
+    else if (take->table != NULL) weir_table_forget(take->table, &take->plan, take->key);
+    close_all(take);
+    return forgotten ? STATUS_DONE : STATUS_TROUBLE;
+}
+
+static int ask(struct take *take)
+{
+    int status = STATUS_DONE;
+    const int interrupted_by = take_decide(take);
+    if (interrupted_by == 0) status = take->lost ? own_trouble(take) : answer(take);
+    close_all(take);
+    if (interrupted_by != 0) die_of(interrupted_by);
+    return status;
+}
+
+static int run(int argc, char **argv)
+{
+    struct take take = {.cost = 1, .refused_status = STATUS_USUAL};
+    int status = read_arguments(&take, argc, argv);
+    if (status == ARGUMENTS_HELP) return STATUS_DONE;
+    if (status == STATUS_DONE) status = read_limit(&take);
+    if (status == STATUS_DONE) status = take_open(&take);
+    if (status == STATUS_DONE) return take.reset ? reset(&take) : ask(&take);
+    close_all(&take);
+    return own_trouble(&take);
+}
+
+const struct command *take_command(void)
+{
+    static const struct command take_row = {
+        .name = "take",
+        .synopsis = "LIMIT [KEY] [OPTION]... [-- COMMAND [ARGUMENT]...]",
+        .summary = "take permits of a limit kept in a file or an engine, and run a command if granted",
+        .details = "  weir take 3/h deploy -- ./deploy.sh       runs it, its exit status is returned\n"
+                   "  weir take 3/h deploy && echo go\n"
+                   "  weir take '1/min burst=1' mail --wait 10min -- ./send\n"
+                   "  weir take 3/h deploy --peek\n"
+                   "  weir take 3/h deploy --reset\n"
+                   "  weir take 3/h deploy --engine redis://10.0.0.5 -- ./deploy.sh\n"
+                   "\n"
+                   "Exit status: 0 allowed, 1 refused, 2 error, or a cost that can never pass.  With a command: its\n"
+                   "own; refused 75, error 125, not executable 126, not found 127.\n",
+        .options = option_rows,
+        .option_count = OPTION_COUNT,
+        .run = run,
+    };
+    return &take_row;
+}

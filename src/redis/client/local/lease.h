@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT
+   lease.h - permits of one busy key that this node took along, to be spent without asking the engine.
+
+       sent                          spend_before         sent + lifetime
+       |-- request --|- reply -|-- spent, one by one --|--- margin ---|    the engine takes it back here or later
+                     ^ the engine's clock begins here, so it ends after ours
+
+   The lifetime counts from when the request was sent, on this node's own clock, which is looked at for each permit; its
+   last hundredth is never used, for clocks that run apart.  So no clocks are compared, and a reply that is late, lost
+   or comes to a dead node costs permits and grants none.  A return is sent once and never again.
+
+   May touch: its arguments.  Promises: a permit is spent at most once, never after its time, and never once it was
+   given back.  Leaves to others: which key it is (leases.h), bytes and sockets, and any refusal: an empty lease means
+   that the engine is asked. */
+#ifndef WEIR_REDIS_CLIENT_LOCAL_LEASE_H
+#define WEIR_REDIS_CLIENT_LOCAL_LEASE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    LEASE_LEAST = 2,      /* permits that are worth a request */
+    LEASE_FIRST = 8,      /* asked for at first; a key that gets less than that asks the engine instead for a while */
+    LEASE_MOST = 1 << 20, /* asked for at most */
+    LEASE_MARGIN = 100,   /* this part of a lifetime is not used */
+    LEASE_QUICK = 8,      /* half of a lease spent within this part of a lifetime: the next is twice as large */
+    LEASE_SLOW = 2,       /* ... not within this part: the next is what was used */
+    LEASE_REST = 4        /* so long, as a part of a lifetime, nothing is asked after too little or nothing came */
+};
+
+/* Zeroed: no lease, never asked. */
+struct engine_lease {
+    uint64_t permits, left; /* as granted; not yet spent */
+    uint64_t turn;          /* the engine's name for it */
+    uint64_t sent_ns;       /* when it was asked for */
+    uint64_t spend_before_ns;
+    uint64_t asked_ns; /* the request on its way */
+    uint64_t want;     /* how many the next one asks for; 0: LEASE_FIRST */
+    uint64_t rests_until_ns;
+    bool waiting; /* a request is on its way */
+};
+
+/* What is given back; permits 0: nothing. */
+struct engine_lease_return {
+    uint64_t turn, permits, unused;
+};
+
+/* Takes so many out of the lease; false: ask the engine.  now_ns is read for this very call. */
+bool engine_lease_spend(struct engine_lease *, uint64_t now_ns, uint64_t cost);
+
+/* May more be asked for now?  Half is spent, or there is none, none is on its way, and it does not rest. */
+bool engine_lease_due(const struct engine_lease *, uint64_t now_ns);
+
+/* The lease is over; what comes back is to be sent, once, or to be dropped.  Nothing once the engine has it back. */
+struct engine_lease_return engine_lease_end(struct engine_lease *, uint64_t lifetime_ns, uint64_t now_ns);
+
+/* Says how many to ask for, and that the request is on its way; now_ns is read before it is written.  The old lease has
+   ended before. */
+uint64_t engine_lease_ask(struct engine_lease *, uint64_t now_ns);
+
+/* The reply to the request on its way; permits may be 0. */
+void engine_lease_granted(struct engine_lease *, uint64_t lifetime_ns, uint64_t turn, uint64_t permits);
+
+/* There was none, or an error: as if nothing had been granted. */
+void engine_lease_lost(struct engine_lease *, uint64_t lifetime_ns);
+
+#endif

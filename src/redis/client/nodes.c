@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT
+   nodes.c - who else is there: each hub enters itself once a second in a sorted set of the engine, by the engine's
+   time.
+
+       TIME  ->  ZADD {weir:}:nodes now id    ZREMRANGEBYSCORE ... older than 5 s    ZCARD    EXPIRE
+
+   Who takes a share of 1/N while the engine is away must be one of the N that every other one counts:
+
+       reached the engine --2 s--> enters itself --5 s--> counted by all: takes a share, if it heard N 4 s ago or less
+
+   * Everybody else who takes a share has counted within 4 s of the engine's end, so later than I entered.
+   * Who has not been heard for longer begins again, for the others do not count him any more.
+   * So does who finds itself missing in the set (the engine has lost it: a restart, a failover), or does not learn
+     whether it was: the others may have counted too few by then, and take no share either.
+   * Who lives for less than 2 s, again and again, is counted by nobody.
+   So shares are never more than 1 together, whoever starts when, and a node that knows nothing lets nothing pass.
+
+   May touch: a link that is ready anyway.  Promises: nobody waits for it.  An engine, or a user, that refuses these
+   commands leaves the number unknown.  Leaves to others: what the number is for (away.c). */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/num.h"
+#include "host/sleep.h"
+#include "redis/client/engine.h"
+
+enum { HEARD_S = 5, EXPIRE_S = 60, NODES_KEY_MAX = URL_WORD_MAX + 16, NUMBER_MAX = 24 };
+#define QUIET_NS (2 * (uint64_t)HOST_SECOND_NS)   /* before it enters itself */
+#define COUNTED_NS (5 * (uint64_t)HOST_SECOND_NS) /* after that all others have heard of it */
+#define FRESH_NS (4 * (uint64_t)HOST_SECOND_NS)   /* before the engine went, or now, the last number was heard */
+
+static uint64_t read_word(const _Atomic uint64_t *word)
+{
+    return atomic_load_explicit(word, memory_order_acquire);
+}
+
+static void write_word(_Atomic uint64_t *word, uint64_t value)
+{
+    atomic_store_explicit(word, value, memory_order_release);
+}
+
+bool nodes_enters(struct hub *hub, uint64_t now_ns)
+{
+    const bool lost = now_ns - read_word(&hub->heard_ns) > FRESH_NS;
+    if (lost || atomic_load(&hub->is_entering)) write_word(&hub->entered_ns, 0);
+    if (lost || read_word(&hub->reached_ns) == 0) write_word(&hub->reached_ns, now_ns);
+    const bool enters = now_ns - read_word(&hub->reached_ns) >= QUIET_NS;
+    atomic_store(&hub->is_entering, enters);
+    return enters;
+}
+
+void nodes_entered(struct hub *hub, bool was_missing)
+{
+    if (was_missing) write_word(&hub->entered_ns, 0);
+    atomic_store(&hub->is_entering, false);
+}
+
+void nodes_heard(struct hub *hub, uint64_t now_ns, uint64_t count, bool entered)
+{
+    if (entered && read_word(&hub->entered_ns) == 0) write_word(&hub->entered_ns, now_ns);
+    write_word(&hub->nodes, count);
+    write_word(&hub->heard_ns, now_ns);
+}
+
+uint64_t nodes_known(const struct hub *hub, uint64_t now_ns)
+{
+    if (hub->options.nodes != 0) return hub->options.nodes;
+    const uint64_t heard_ns = read_word(&hub->heard_ns), entered_ns = read_word(&hub->entered_ns);
+    const uint64_t until_ns = atomic_load(&hub->is_away) ? least(read_word(&hub->away_at_ns), now_ns) : now_ns;
+    const bool counted = entered_ns != 0 && heard_ns - entered_ns >= COUNTED_NS;
+    return counted && subtract_to_zero(until_ns, heard_ns) <= FRESH_NS ? read_word(&hub->nodes) : 0;
+}
+
+static size_t key_of(const struct hub *hub, char key[NODES_KEY_MAX])
+{
+    return (size_t)snprintf(key, NODES_KEY_MAX, "{%s}:nodes", hub->prefix);
+}
+
+static void on_count(struct link *link, void *context, const redisReply *reply)
+{
+    struct weir_engine *const engine = link->owner;
+    const bool entered = context != NULL;
+    if (reply == NULL || reply->type != REDIS_REPLY_INTEGER || reply->integer < entered) return;
+    nodes_heard(engine->hub, engine->now_ns, (uint64_t)reply->integer, entered);
+}
+
+static void on_entered(struct link *link, void *context, const redisReply *reply)
+{
+    struct weir_engine *const engine = link->owner;
+    (void)context;
+    if (reply != NULL && reply->type == REDIS_REPLY_INTEGER) nodes_entered(engine->hub, reply->integer != 0);
+}
+
+static void on_time(struct link *link, void *context, const redisReply *reply)
+{
+    struct weir_engine *const engine = link->owner;
+    char key[NODES_KEY_MAX], now[NUMBER_MAX], before[NUMBER_MAX], expire[NUMBER_MAX];
+    (void)context;
+    if (reply == NULL || reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 || reply->element[0]->str == NULL) {
+        return;
+    }
+    const unsigned long long seconds = strtoull(reply->element[0]->str, NULL, 10);
+    if (seconds < HEARD_S) return;
+    key_of(engine->hub, key);
+    snprintf(now, sizeof now, "%llu", seconds);
+    snprintf(before, sizeof before, "%llu", seconds - HEARD_S);
+    snprintf(expire, sizeof expire, "%d", EXPIRE_S);
+    const bool enters = nodes_enters(engine->hub, engine->now_ns);
+    const char *const enter[] = {"ZADD", key, now, engine->hub->id};
+    if (enters) engine_send_text(engine, link, 4, enter, on_entered, NULL);
+    engine_send_text(engine, link, 4, (const char *const[]){"ZREMRANGEBYSCORE", key, "-inf", before}, NULL, NULL);
+    engine_send_text(engine, link, 2, (const char *const[]){"ZCARD", key}, on_count, enters ? engine->hub : NULL);
+    engine_send_text(engine, link, 3, (const char *const[]){"EXPIRE", key, expire}, NULL, NULL);
+}
+
+void nodes_beat(struct weir_engine *engine, uint64_t now_ns)
+{
+    struct hub *const hub = engine->hub;
+    char key[NODES_KEY_MAX];
+    uint64_t due_ns = atomic_load_explicit(&hub->beat_at_ns, memory_order_relaxed);
+    if (now_ns < due_ns) return;
+    const unsigned server = hub_owner(hub, slots_of(key, key_of(hub, key)));
+    if (server == NOWHERE || hub_is_away(hub, server)) return;
+    struct link *const link = engine_link(engine, server, now_ns);
+    if (link == NULL || link->state != LINK_READY) return; /* it will be, in a later call */
+    if (!atomic_compare_exchange_strong(&hub->beat_at_ns, &due_ns, now_ns + HOST_SECOND_NS)) return;
+    engine_send_text(engine, link, 1, (const char *const[]){"TIME"}, on_time, NULL);
+    link_flush(link);
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT
+   store.c - the keys of one question: opened once, read in place, written in place where the size stays.
+
+       one key for a text     | "weir" 1 n 0 0 | cell | cell | ...
+       a key for each limit   | "weir" 1 1 0 0 | cell |  and so on
+       of a sliding-log       | "weir" 1 1 0 0 | cell | entry | entry | ...      some of which a call reads and writes
+
+   Replicas and the log of the engine are given the result, "SET key value PXAT ms" or, of a log, "SETRANGE key at
+   bytes", so they need neither this module nor its clock.  A key lives until its limits have forgotten all by
+   themselves, to the ms above.
+
+   May touch: the keys of the question.  Promises: what is not ours, is damaged or of a newer weir is an error, and is
+   not written; nothing is written that has not changed.  Leaves to others: the arithmetic (micro), logs of
+   an older weir (stamps.c). */
+#include "redis/module/store.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { KEY_SHOWN = 160, KEY_END = 9 /* "\\xff...\"" and its end */ };
+
+/* Its state is nothing at all. */
+static bool is_blank(const struct micro_plan *plan, unsigned limit)
+{
+    return plan->rule[limit].kind == MICRO_NONE || plan->rule[limit].kind == MICRO_UNLIMITED;
+}
+
+void store_close(struct store *store)
+{
+    for (unsigned i = 0; i < store->question->keys; i++) {
+        if (store->key[i] != NULL) store->call->engine->close_key(store->key[i]);
+        store->key[i] = NULL;
+    }
+}
+
+/* ---- reading ---- */
+
+/* As redis-cli reads it, so that it can be pasted into a command; cut where it is very long. */
+static const char *key_shown(const struct store *store, unsigned at, char shown[KEY_SHOWN])
+{
+    size_t size = 0, to = 0;
+    const char *key = store->call->engine->string_ptr_len(store->question->key[at], &size);
+    bool plain = size != 0;
+    for (size_t i = 0; i < size; i++) plain = plain && key[i] > ' ' && key[i] <= '~' && strchr("\"'\\", key[i]) == NULL;
+    if (!plain) shown[to++] = '"';
+    for (size_t i = 0; i < size && to < KEY_SHOWN - KEY_END; i++) {
+        const bool as_is = key[i] >= ' ' && key[i] <= '~' && key[i] != '"' && key[i] != '\\';
+        to += (size_t)snprintf(shown + to, KEY_SHOWN - to, as_is ? "%c" : "\\x%02x", (unsigned char)key[i]);
+    }
+    snprintf(shown + to, KEY_SHOWN - to, "%s%s", to < KEY_SHOWN - KEY_END ? "" : "...", plain ? "" : "\"");
+    return shown;
+}
+
+static bool refuse_foreign(struct store *store, unsigned at)
+{
+    char shown[KEY_SHOWN];
+    key_shown(store, at, shown);
+    store_close(store);
+    return call_refuse(store->call,
+                       "WEIRVALUE what is at %s was not written by weir: expected nothing, or a state of a limit; use "
+                       "another key, for example weir:user:42",
+                       shown);
+}
+
+/* Never taken for nothing: what was used is unknown, not none. */
+static bool refuse_value(struct store *store, unsigned at, const char *bytes, size_t size)
+{
+    char shown[KEY_SHOWN];
+    const unsigned format = micro_format(bytes, size);
+    if (format == 0) return refuse_foreign(store, at);
+    key_shown(store, at, shown);
+    store_close(store);
+    if (format <= MICRO_FORMAT) {
+        return call_refuse(store->call, "WEIRVALUE a state of weir, but damaged; to begin anew: DEL %s", shown);
+    }
+    return call_refuse(store->call,
+                       "WEIRVALUE a state of a newer weir: format %u, and weir " WEIR_VERSION
+                       " reads %d; to begin anew: DEL %s",
+                       format, MICRO_FORMAT, shown);
+}
+
+/* The whole state, or one limit's part of it. */
+static bool read_value(struct store *store, unsigned at, const void *bytes, size_t size)
+{
+    const struct question *question = store->question;
+    struct micro_state part;
+    struct micro_state *state = question->keys == 1 ? &store->state : &part;
+    if (!micro_read(state, bytes, size)) return refuse_value(store, at, bytes, size);
+    if (size >= MICRO_LOG_RING) micro_log_open(&store->log[at], state, bytes);
+    if (question->keys == 1 || state->count == 0) return true;
+    store->state.count = question->plan->count;
+    store->state.cell[at] = state->cell[0];
+    return true;
+}
+
+static bool read_old_log(struct store *store, unsigned at)
+{
+    const uint64_t permits = store->call->engine->value_length(store->key[at]);
+    const struct micro_rule *rule = &store->question->plan->rule[at];
+    const uint64_t most = rule->kind == MICRO_LOG ? rule->debt * STAMPS_READ / MICRO_LOG_REACH : 1;
+    store->old_size[at] = stamps_read(store->call, store->question->key[at], permits, (unsigned)most, store->old[at]);
+    if (store->old_size[at] == 0) return refuse_foreign(store, at);
+    return read_value(store, at, store->old[at], store->old_size[at]);
+}
+
+static bool read_key(struct store *store, unsigned at, bool only_reads)
+{
+    const struct engine *engine = store->call->engine;
+    size_t size = 0;
+    store->key[at] = engine->open_key(store->call->context, store->question->key[at],
+                                      only_reads ? ENGINE_READ : ENGINE_READ | ENGINE_WRITE);
+    const int type = store->key[at] != NULL ? engine->key_type(store->key[at]) : ENGINE_EMPTY;
+    if (type == ENGINE_EMPTY) return true;
+    if (type == ENGINE_ZSET) return read_old_log(store, at);
+    if (type != ENGINE_STRING) return refuse_foreign(store, at);
+    const char *bytes = engine->string_dma(store->key[at], &size, ENGINE_READ);
+    return read_value(store, at, bytes, size);
+}
+
+/* Cells of keys that are not there are as if of another kind: they begin anew. */
+static void begin(struct store *store, const struct call *call, const struct question *question)
+{
+    store->call = call;
+    store->question = question;
+    store->state.count = 0;
+    for (unsigned i = 0; i < question->keys; i++) {
+        store->key[i] = NULL;
+        store->old_size[i] = 0;
+        store->log[i] = (struct micro_log){.ring = NULL};
+    }
+    if (question->keys == 1) return;
+    for (unsigned i = 0; i < question->keys; i++) store->state.cell[i] = (struct micro_cell){.kind = MICRO_KINDS};
+}
+
+bool store_open(struct store *store, const struct call *call, const struct question *question, bool only_reads)
+{
+    begin(store, call, question);
+    for (unsigned i = 0; i < question->keys; i++) {
+        if (!read_key(store, i, only_reads)) return false;
+    }
+    return true;
+}
+
+/* ---- writing ---- */
+
+/* Is that what is there?  Of a log what is behind it stays as it is. */
+static bool begins_with(const struct store *store, unsigned at, const char *bytes, size_t size)
+{
+    const struct engine *engine = store->call->engine;
+    size_t there = 0;
+    if (engine->key_type(store->key[at]) != ENGINE_STRING) return false;
+    const char *old = engine->string_dma(store->key[at], &there, ENGINE_READ);
+    return (there == size || (there > size && store->log[at].ring != NULL)) && memcmp(old, bytes, size) == 0;
+}
+
+/* A new value and what replicas are told are one and the same object: that saves an allocation, and a copy. */
+static struct RedisModuleString *write_anew(const struct store *store, unsigned at, const char *bytes, size_t size)
+{
+    const struct engine *engine = store->call->engine;
+    struct RedisModuleString *value = engine->create_string(NULL, bytes, size);
+    engine->string_set(store->key[at], value);
+    return value;
+}
+
+static struct RedisModuleString *write_over(const struct store *store, unsigned at, const char *bytes, size_t size)
+{
+    const struct engine *engine = store->call->engine;
+    size_t there = 0;
+    if (engine->value_length(store->key[at]) != size) engine->string_truncate(store->key[at], size);
+    memcpy(engine->string_dma(store->key[at], &there, ENGINE_WRITE), bytes, size);
+    return engine->create_string(NULL, bytes, size);
+}
+
+static void write_string(struct store *store, unsigned at, const char *bytes, size_t size, uint64_t idle_us)
+{
+    const struct engine *engine = store->call->engine;
+    struct RedisModuleString *name = store->question->key[at];
+    char until[CALL_DIGITS_MAX];
+    const uint64_t until_ms = call_ms_up(idle_us);
+    const bool anew = engine->key_type(store->key[at]) == ENGINE_EMPTY;
+    struct RedisModuleString *value = (anew ? write_anew : write_over)(store, at, bytes, size);
+    engine->set_abs_expire(store->key[at], (long long)until_ms);
+    engine->replicate(store->call->context, "SET", "sssb", name, value, store->call->module->until, until,
+                      call_digits(until_ms, until));
+    engine->free_string(NULL, value);
+    engine->signal_modified_key(store->call->context, name);
+}
+
+static void write_range(const struct store *store, unsigned at, const char *bytes, const struct micro_range *range)
+{
+    const struct call *call = store->call;
+    call->engine->replicate(call->context, "SETRANGE", "slb", store->question->key[at], (long long)range->at,
+                            bytes + range->at, range->size);
+}
+
+/* In place: of a long log most stays as it is. */
+static void write_log(struct store *store, unsigned at, struct micro_state *part, uint64_t idle_us)
+{
+    const struct call *call = store->call;
+    const struct engine *engine = call->engine;
+    struct RedisModuleString *name = store->question->key[at];
+    struct micro_range range[MICRO_LOG_RANGES];
+    const size_t before = engine->value_length(store->key[at]);
+    const size_t after = micro_log_place(&part->cell[0], &store->log[at], before);
+    size_t size = 0;
+    if (after != before) engine->string_truncate(store->key[at], after);
+    char *bytes = engine->string_dma(store->key[at], &size, ENGINE_WRITE);
+    const unsigned ranges = micro_log_write(part, &store->log[at], bytes, range);
+    for (unsigned i = 0; i < ranges; i++) write_range(store, at, bytes, &range[i]);
+    engine->set_abs_expire(store->key[at], (long long)call_ms_up(idle_us));
+    engine->replicate(call->context, "PEXPIREAT", "sl", name, (long long)call_ms_up(idle_us));
+    engine->signal_modified_key(call->context, name);
+}
+
+/* A set may be long, so the engine frees it beside. */
+static void unlink_old(struct store *store, unsigned at)
+{
+    const struct call *call = store->call;
+    const struct engine *engine = call->engine;
+    engine->close_key(store->key[at]);
+    struct RedisModuleCallReply *reply = engine->call(call->context, "UNLINK", "!s", store->question->key[at]);
+    if (reply != NULL) engine->free_call_reply(reply);
+    store->key[at] = engine->open_key(call->context, store->question->key[at], ENGINE_READ | ENGINE_WRITE);
+}
+
+/* What the key has now is this. */
+static void write_whole(struct store *store, unsigned at, struct micro_state *state, uint64_t idle_us)
+{
+    char short_bytes[MICRO_BYTES_MAX], *bytes = short_bytes;
+    const struct micro_cell *first = &state->cell[0];
+    struct micro_range range[MICRO_LOG_RANGES];
+    struct micro_log *log = &store->log[at];
+    const bool has_ring = first->kind == MICRO_LOG && first->words != 0 && log->ring != NULL;
+    size_t size = store->old_size[at];
+    if (size != 0) unlink_old(store, at);
+    if (has_ring && size == 0) {
+        write_log(store, at, state, idle_us);
+        return;
+    }
+    if (has_ring) {
+        bytes = (char *)store->old[at];
+        size = micro_log_place(&state->cell[0], log, size);
+        micro_log_write(state, log, bytes, range);
+    } else {
+        size = micro_write(state, bytes);
+    }
+    write_string(store, at, bytes, size, idle_us);
+}
+
+static void write_part(struct store *store, unsigned at, uint64_t idle_us)
+{
+    char bytes[MICRO_BYTES_MAX];
+    struct micro_state part = {.count = 1};
+    size_t size = 0;
+    if (is_blank(store->question->plan, at)) return;
+    part.cell[0] = store->state.cell[at];
+    const bool log = store->log[at].pushes || store->log[at].gives;
+    size = micro_write(&part, bytes);
+    if (log || !begins_with(store, at, bytes, size)) write_whole(store, at, &part, idle_us);
+}
+
+void store_write(struct store *store, uint64_t idle_us)
+{
+    const struct question *question = store->question;
+    if (question->keys == 1) write_whole(store, 0, &store->state, idle_us);
+    for (unsigned i = 0; i < question->keys && question->keys != 1; i++) write_part(store, i, idle_us);
+    store_close(store);
+}

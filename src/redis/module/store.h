@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+   store.h - the keys of one question, opened, and the state that is in them.
+
+   See store.c. */
+#ifndef WEIR_REDIS_MODULE_STORE_H
+#define WEIR_REDIS_MODULE_STORE_H
+
+#include "redis/module/question.h"
+#include "redis/module/stamps.h"
+
+struct store {
+    const struct call *call;
+    const struct question *question;
+    struct RedisModuleKey *key[WEIR_LIMITS_MAX]; /* NULL: nothing to read */
+    struct micro_state state;
+    struct micro_log log[WEIR_LIMITS_MAX];
+    size_t old_size[WEIR_LIMITS_MAX]; /* of a log that an older weir kept, in `old` as it would be now; else 0 */
+    unsigned char old[WEIR_LIMITS_MAX][STAMPS_BYTES];
+};
+
+/* false: refused, and nothing is open. */
+bool store_open(struct store *, const struct call *, const struct question *, bool only_reads);
+/* Writes what has changed, and tells replicas; then closes. */
+void store_write(struct store *, uint64_t idle_us);
+void store_close(struct store *);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT
+   fields.c - from the fields of a query, a form or an object of JSON to a question.
+
+   May touch: the turn.  Promises: what is not understood is refused with the name of its field; what is kept lives
+   until the turn's end.  Leaves to others: reading the fields (format/fields.c), what a limit means (turn_limit.c). */
+#include "serve/http/headers.h"
+#include "serve/http/parts.h"
+
+/* ---- reading ---- */
+
+char *fields_room(struct exchange *exchange, size_t size)
+{
+    struct turn *turn = exchange->turn;
+    char *room = bytes_room(&turn->scratch, size);
+    if (room != NULL) return room;
+    turn->scratch.full = false;
+    answer_refuse(exchange, &(struct refusal){.status = 503, .words = "too much at once; ask again"});
+    return NULL;
+}
+
+typedef bool (*reader)(struct slice, struct bytes *, struct fields *, struct fields_problem *);
+
+static bool read_fields(struct exchange *exchange, reader read, struct slice text, struct fields *fields,
+                        const char *where)
+{
+    struct fields_problem problem;
+    fields->count = 0;
+    if (text.size == 0 && read == fields_read_form) return true;
+    struct bytes room = {.memory = fields_room(exchange, text.size), .capacity = text.size};
+    if (room.memory == NULL) return false;
+    if (read(text, &room, fields, &problem)) return true;
+    answer_refuse(exchange,
+                  &(struct refusal){.status = 400, .field = where, .column = problem.column, .words = problem.words});
+    return false;
+}
+
+bool fields_of_query(struct exchange *exchange, struct fields *fields)
+{
+    return read_fields(exchange, fields_read_form, exchange->request->query, fields, "query");
+}
+
+/* Without its parameters. */
+static bool is_type(struct slice value, const char *type)
+{
+    size_t size = 0;
+    while (size < value.size && value.bytes[size] != ';' && value.bytes[size] != ' ') size++;
+    return gate_same((struct slice){value.bytes, size}, type);
+}
+
+bool fields_of_body(struct exchange *exchange, struct fields *fields)
+{
+    const struct slice type = exchange->header[KNOWN_TYPE], body = exchange->request->body;
+    if (is_type(type, "application/json")) return read_fields(exchange, fields_read_json, body, fields, "body");
+    struct refusal refusal = {.status = 415, .field = "Content-Type"};
+    if (!is_type(type, "application/x-www-form-urlencoded")) {
+        refusal.words = "expected Content-Type: application/json or application/x-www-form-urlencoded; for example "
+                        "curl -d limit=10/s -d key=acme, or curl --json '{\"limit\":\"10/s\",\"key\":\"acme\"}'";
+        answer_refuse(exchange, &refusal);
+        return false;
+    }
+    if (body.size == 0 || body.bytes[0] != '{') return read_fields(exchange, fields_read_form, body, fields, "body");
+    refusal.words = "this is JSON, but the Content-Type says a form: expected Content-Type: application/json, as "
+                    "curl --json sends it";
+    answer_refuse(exchange, &refusal);
+    return false;
+}
+
+/* ---- values ---- */
+
+static bool bad(struct exchange *exchange, const char *field, const char *words)
+{
+    answer_refuse(exchange, &(struct refusal){.status = 400, .field = field, .words = words});
+    return false;
+}
+
+bool fields_limit(struct exchange *exchange, struct slice name_or_text, struct item *item)
+{
+    const char *code = "";
+    weir_error error = {0};
+    if (turn_limit(exchange->turn, name_or_text, item, &code, &error)) return true;
+    const bool unknown = strcmp(code, "NOLIMIT") == 0;
+    /* 403 would tell nginx that its client has been refused. */
+    const bool forbidden = strcmp(code, "NOPERM") == 0 && !(exchange->flags & HTTP_OF_PROXY);
+    answer_refuse(exchange, &(struct refusal){.status = unknown     ? 404
+                                                        : forbidden ? 403
+                                                                    : 400,
+                                              .field = "limit",
+                                              .column = error.column > 0 ? (size_t)error.column : 0,
+                                              .words = error.message});
+    return false;
+}
+
+/* "5", "5,10" */
+static bool numbers_of_text(struct slice text, struct costs *costs)
+{
+    costs->count = 0;
+    while (costs->count < FIELDS_NUMBERS_MAX) {
+        size_t size = 0;
+        while (size < text.size && text.bytes[size] != ',') size++;
+        if (!slice_number((struct slice){text.bytes, size}, &costs->of[costs->count])) return false;
+        costs->count++;
+        if (size == text.size) return true;
+        text = slice_from(text, size + 1);
+    }
+    return false;
+}
+
+bool fields_costs(struct exchange *exchange, const struct field *field, const char *name, struct costs *costs)
+{
+    bool read = field->kind == FIELD_TEXT && numbers_of_text(field->value, costs);
+    if (field->kind == FIELD_NUMBER || field->kind == FIELD_NUMBERS) {
+        costs->count = field->numbers;
+        for (unsigned i = 0; i < field->numbers; i++) costs->of[i] = field->number[i];
+        read = field->numbers != 0;
+    }
+    if (read) return true;
+    return bad(exchange, name, "expected a whole number, or one for each limit; for example 5 or 5,10 (JSON: [5,10])");
+}
+
+bool fields_headers(struct exchange *exchange, const struct field *field)
+{
+    if (field == NULL) return true;
+    if (field->kind == FIELD_TEXT && slice_is(field->value, slice_of("x"))) exchange->flags |= HTTP_X_HEADERS;
+    else if (field->kind == FIELD_TEXT && slice_is(field->value, slice_of("none"))) exchange->flags |= HTTP_NO_HEADERS;
+    else return bad(exchange, "headers", "expected x, for X-RateLimit-* too, or none");
+    return true;
+}
+
+/* ---- asking ---- */
+
+void fields_ask(struct exchange *exchange, struct item *item, const struct costs *costs)
+{
+    char problem[200];
+    if (!turn_costs(item, costs->count, problem)) {
+        bad(exchange, "cost", problem);
+        return;
+    }
+    item->cost = costs->of[0];
+    item->detail[0] = exchange->flags;
+    turn_take(exchange->turn, item, costs->count > 1 ? costs->of : NULL, costs->count > 1 ? costs->count : 0);
+    if (!(exchange->flags & HTTP_NO_HEADERS) && headers_ask_table(item)) turn_settle_queue(exchange->turn);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT
+   limits.c - /v1/limits: the limits that have a name, told, defined and removed.
+
+   May touch: the service's policy.  Promises: a definition holds for the requests behind it.  Leaves to others: what a
+   policy is (policy.c), the file's limits (reload.c): a reload brings those back. */
+#include <stdio.h>
+
+#include "serve/http/parts.h"
+
+enum { LIST_MAX = 4 << 20 };
+
+/* ---- told ---- */
+
+static void write_parts(struct bytes *out, const struct policy_limit *limit)
+{
+    char part[POLICY_NAME_MAX + 32];
+    bytes_text(out, limit->common ? ",\"key\":null" : ",\"key\":[");
+    for (unsigned i = 0; i < limit->parts; i++) {
+        const struct policy_part *of = &limit->part[i];
+        static const char *const path[] = {"", "/normal", "/lower"};
+        if (of->address) snprintf(part, sizeof part, "%s/%d/%d", of->name, of->bits_v4, of->bits_v6);
+        else snprintf(part, sizeof part, "%s%s", of->name, path[of->path]);
+        if (i != 0) bytes_byte(out, ',');
+        bytes_json(out, slice_of(part));
+    }
+    if (!limit->common) bytes_byte(out, ']');
+}
+
+static void write_limit(struct bytes *out, const struct policy_limit *limit)
+{
+    char text[4 * POLICY_TEXT_MAX];
+    weir_plan_text(&limit->plan, text, sizeof text);
+    bytes_text(out, "{\"name\":");
+    bytes_json(out, slice_of(limit->name));
+    bytes_text(out, ",\"limit\":");
+    bytes_json(out, slice_of(text));
+    write_parts(out, limit);
+    bytes_text(out, limit->shadow ? ",\"shadow\":true" : ",\"shadow\":false");
+    bytes_text(out, ",\"exempt\":");
+    bytes_number(out, limit->exempt_count);
+    bytes_text(out, ",\"overrides\":");
+    bytes_number(out, limit->override_count);
+    bytes_text(out, "}");
+}
+
+static void write_list(struct exchange *exchange, struct bytes *out)
+{
+    const struct policy *policy = exchange->turn->policy;
+    bytes_text(out, "{\"limits\":[");
+    for (unsigned i = 0; policy != NULL && i < policy->limit_count; i++) {
+        bytes_text(out, i != 0 ? ",\n" : "\n");
+        write_limit(out, &policy->limit[i]);
+    }
+    bytes_text(out, "\n]}\n");
+}
+
+void limits_list(struct exchange *exchange)
+{
+    answer_written(exchange, "application/json", LIST_MAX, write_list);
+}
+
+/* ---- changed ---- */
+
+/* text NULL: removes it. */
+static bool define(struct exchange *exchange, struct slice name, const char *text)
+{
+    weir_error error = {0};
+    turn_works(exchange->turn, TURN_LONG_WORK);
+    turn_settle_queue(exchange->turn);
+    if (service_define(exchange->turn->service, name, text, &error) == 0) {
+        turn_look_at_policy(exchange->turn);
+        return true;
+    }
+    answer_refuse(exchange, &(struct refusal){.status = error.code == WEIR_ENOMEM ? 503 : 400,
+                                              .field = error.column > 0 ? "limit" : "name",
+                                              .column = error.column > 0 ? (size_t)error.column : 0,
+                                              .words = error.message});
+    return false;
+}
+
+static struct slice text_of(const struct fields *fields, const char *name)
+{
+    const struct field *field = fields_find(fields, name);
+    return field != NULL && field->kind == FIELD_TEXT ? field->value : (struct slice){"", 0};
+}
+
+static bool only_name_and_limit(const struct fields *fields)
+{
+    for (unsigned i = 0; i < fields->count; i++) {
+        const struct slice name = fields->field[i].name;
+        if (!slice_is(name, slice_of("name")) && !slice_is(name, slice_of("limit"))) return false;
+    }
+    return true;
+}
+
+void limits_define(struct exchange *exchange)
+{
+    char text[POLICY_TEXT_MAX + 1];
+    struct fields fields;
+    if (!gate_change(exchange) || !fields_of_body(exchange, &fields)) return;
+    const struct slice name = text_of(&fields, "name"), limit = text_of(&fields, "limit");
+    struct refusal refusal = {.status = 400, .field = "body"};
+    if (name.size == 0 || limit.size == 0 || !only_name_and_limit(&fields)) {
+        refusal.words = "expected name and limit, and nothing else; for example {\"name\":\"api\",\"limit\":\"10/s\"}";
+        answer_refuse(exchange, &refusal);
+    } else if (limit.size > POLICY_TEXT_MAX || memchr(limit.bytes, '\0', limit.size) != NULL) {
+        refusal.field = "limit";
+        refusal.words = "expected at most 1024 bytes and no NUL; for example 10/s burst=20";
+        answer_refuse(exchange, &refusal);
+    } else {
+        memcpy(text, limit.bytes, limit.size);
+        text[limit.size] = '\0';
+        if (define(exchange, name, text)) answer_json(exchange, 200, slice_of("{\"defined\":true}\n"));
+    }
+}
+
+/* Behind /v1/limits/, as a client may have written it: a name's ":" and "/" may come as %3A and %2F. */
+static bool name_of_path(struct exchange *exchange, struct fields *fields, struct slice *name)
+{
+    struct fields_problem problem;
+    const struct slice rest = slice_from(exchange->request->path, strlen("/v1/limits/"));
+    char *form = fields_room(exchange, rest.size + 2);
+    char *room = form != NULL ? fields_room(exchange, rest.size + 2) : NULL;
+    if (room == NULL) return false;
+    form[0] = 'n';
+    form[1] = '=';
+    memcpy(form + 2, rest.bytes, rest.size);
+    struct bytes decoded = {.memory = room, .capacity = rest.size + 2};
+    const bool read = fields_read_form((struct slice){form, rest.size + 2}, &decoded, fields, &problem);
+    *name = read && fields->count == 1 ? fields->field[0].value : (struct slice){"", 0};
+    return true;
+}
+
+void limits_remove(struct exchange *exchange)
+{
+    struct fields fields;
+    struct slice name;
+    if (!gate_change(exchange) || !name_of_path(exchange, &fields, &name)) return;
+    if (exchange->turn->policy == NULL || policy_find(exchange->turn->policy, name) == NULL) {
+        answer_refuse(
+            exchange,
+            &(struct refusal){.status = 404, .field = "name", .words = "no limit has this name; see GET /v1/limits"});
+        return;
+    }
+    if (define(exchange, name, NULL)) answer_json(exchange, 200, slice_of("{\"removed\":true}\n"));
+}

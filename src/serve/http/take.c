@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT
+   take.c - POST /v1/take and /v1/charge, which ask; /v1/settle and /v1/forget, which correct.
+
+       {"limit": "10/s burst=20", "key": "acme", "cost": 1, "peek": false, "headers": "x"}
+       {"verdict":"allow","limit":0,"remaining":19,"delay_ns":0,"retry_ns":0,"full_ns":100000000,"receipt":"..."}
+
+   Numbers are written as they are, up to 2^63 - 1, which stands for all that is more: a reader with 64 bits has them
+   exactly, JavaScript to 16 digits, and nobody is told to come back earlier than he may.
+
+   May touch: the turn.  Promises: 200 allowed, 429 refused, 422 never; an unknown field is refused, so that a
+   misspelled one does not pass for its default.  Leaves to others: decisions (turn.c), receipts (receipt.c). */
+#include <stdio.h>
+
+#include "core/decide.h"
+#include "core/num.h"
+#include "serve/http/headers.h"
+#include "serve/http/parts.h"
+
+/* A byte of a text or a key takes six as \u0000. */
+enum {
+    BODY_MAX = RECEIPT_MAX + 5 * (POLICY_TEXT_MAX + POLICY_KEY_MAX) + 512,
+    ANSWER_MAX = 512 + HEADERS_MAX + BODY_MAX
+};
+
+/* ---- answers ---- */
+
+static void number(struct bytes *out, const char *name, uint64_t value)
+{
+    bytes_text(out, name);
+    bytes_number(out, least(value, INT64_MAX));
+}
+
+static const char *verdict_of(const weir_decision *decision, bool allowed)
+{
+    if (allowed) return "allow";
+    return decision->verdict == WEIR_NEVER ? "never" : "deny";
+}
+
+static bool is_text(struct slice slice)
+{
+    size_t at = 0;
+    for (size_t size = 1; size != 0 && at < slice.size; at += size) size = slice_character(slice_from(slice, at));
+    return at == slice.size;
+}
+
+static void receipt(struct turn *turn, struct bytes *out, const struct item *item, const weir_decision *decision)
+{
+    char memory[RECEIPT_MAX];
+    struct bytes text = {.memory = memory, .capacity = sizeof memory};
+    if (!is_text(item->key)) return; /* JSON would change it, and then it would be none */
+    receipt_write(turn, &text, item, decision);
+    if (text.size == 0) return; /* nothing was taken, or nothing could be corrected */
+    bytes_text(out, ",\"receipt\":");
+    bytes_json(out, bytes_slice(&text));
+}
+
+static void write_body(struct turn *turn, struct bytes *out, const struct item *item, const weir_decision *decision,
+                       bool allowed)
+{
+    bytes_text(out, "{\"verdict\":\"");
+    bytes_text(out, verdict_of(decision, allowed));
+    number(out, "\",\"limit\":", decision->limit);
+    number(out, ",\"remaining\":", decision->remaining);
+    number(out, ",\"delay_ns\":", decision->delay_ns);
+    number(out, ",\"retry_ns\":", decision_retry_ns(decision));
+    number(out, ",\"full_ns\":", decide_full_ns(turn, item, decision));
+    number(out, ",\"late_ns\":", decision_late_ns(decision));
+    if (item->shadow_denied) bytes_text(out, ",\"shadow\":true");
+    if (allowed) receipt(turn, out, item, decision);
+    bytes_text(out, "}\n");
+}
+
+static void answer(struct turn *turn, const struct item *item, const weir_decision *decision)
+{
+    const uint64_t flags = item->detail[0];
+    const bool allowed = decision->verdict == WEIR_ALLOW || item->shadow_denied;
+    char memory[BODY_MAX];
+    struct bytes body = {.memory = memory, .capacity = sizeof memory};
+    write_body(turn, &body, item, decision, allowed);
+    struct bytes *out = turn_reply(turn, item->session, ANSWER_MAX);
+    http_start(out, allowed ? 200 : decision->verdict == WEIR_NEVER ? 422 : 429, !(flags & HTTP_CLOSES));
+    http_add(out, "Cache-Control", slice_of("no-store"));
+    if (!allowed && decision->verdict == WEIR_DENY) {
+        http_add_number(out, "Retry-After", headers_retry_s(decision->retry_ns, item->key, turn->now_ns));
+    }
+    if (!(flags & HTTP_NO_HEADERS)) headers_ratelimit(out, turn, item, decision);
+    if (flags & HTTP_X_HEADERS) headers_x(out, turn, item, decision);
+    http_body(out, "application/json", bytes_slice(&body), flags & HTTP_HEAD_ONLY);
+}
+
+/* ---- questions ---- */
+
+static bool bad(struct exchange *exchange, const char *field, const char *words)
+{
+    answer_refuse(exchange, &(struct refusal){.status = 400, .field = field, .words = words});
+    return false;
+}
+
+/* A value that is text; of a number its digits. */
+static struct slice text_of(const struct fields *fields, const char *name)
+{
+    const struct field *field = fields_find(fields, name);
+    if (field == NULL || (field->kind != FIELD_TEXT && field->kind != FIELD_NUMBER)) return (struct slice){"", 0};
+    return field->value;
+}
+
+static struct slice part_of_key(void *request, const char *name)
+{
+    return text_of(request, name);
+}
+
+static bool limit_and_key(struct exchange *exchange, struct fields *fields, struct item *item)
+{
+    char problem[200];
+    const struct slice limit = text_of(fields, "limit"), key = text_of(fields, "key");
+    if (limit.size == 0) return bad(exchange, "limit", "expected the name or the text of a limit; for example 10/s");
+    if (!fields_limit(exchange, limit, item)) return false;
+    const struct policy_limit *named = item->policy_limit;
+    if (key.size == 0 && (named == NULL || (named->parts == 0 && !named->common))) {
+        return bad(exchange, "key", "expected whom it is counted for; for example acme or 192.0.2.1");
+    }
+    if (key.size != 0) return turn_key(exchange->turn, key, item, problem) || bad(exchange, "key", problem);
+    return turn_key_of_fields(exchange->turn, part_of_key, fields, item, problem) || bad(exchange, "key", problem);
+}
+
+static bool is_part(const struct policy_limit *named, struct slice name)
+{
+    for (unsigned i = 0; named != NULL && i < named->parts; i++) {
+        if (slice_is(name, slice_of(named->part[i].name))) return true;
+    }
+    return false;
+}
+
+/* known ends with NULL. */
+static bool only_known(struct exchange *exchange, const struct fields *fields, const char *const known[],
+                       const struct policy_limit *named)
+{
+    char words[ANSWER_WORDS_MAX];
+    for (unsigned i = 0; i < fields->count; i++) {
+        const struct slice name = fields->field[i].name;
+        bool found = is_part(named, name);
+        for (unsigned j = 0; known[j] != NULL && !found; j++) found = slice_is(name, slice_of(known[j]));
+        if (found) continue;
+        int at = snprintf(words, sizeof words, "unknown field \"%.*s\": expected",
+                          (int)(name.size < 64 ? name.size : 64), name.bytes);
+        for (unsigned j = 0; known[j] != NULL && at > 0 && (size_t)at < sizeof words; j++) {
+            at += snprintf(words + at, sizeof words - (size_t)at, "%s%s", j != 0 ? ", " : " ", known[j]);
+        }
+        return bad(exchange, "body", words);
+    }
+    return true;
+}
+
+static bool peek_of(struct exchange *exchange, const struct field *field, bool *peek)
+{
+    static const char *const yes[] = {"true", "1"}, *const no[] = {"false", "0"};
+    *peek = false;
+    if (field == NULL) return true;
+    for (size_t i = 0; i < sizeof yes / sizeof *yes; i++) {
+        if (slice_is(field->value, slice_of(yes[i]))) *peek = true;
+        if (*peek || slice_is(field->value, slice_of(no[i]))) return true;
+    }
+    return bad(exchange, "peek", "expected true or false");
+}
+
+static void ask_route(struct exchange *exchange, bool charge)
+{
+    static const char *const known[] = {"limit", "key", "cost", "peek", "headers", NULL};
+    static const char *const known_of_charge[] = {"limit", "key", "cost", "headers", NULL};
+    struct fields fields;
+    struct item item = item_start(exchange->session, answer);
+    struct costs costs = {.of = {1}, .count = 1};
+    item.charge = charge;
+    if (!fields_of_body(exchange, &fields) || !limit_and_key(exchange, &fields, &item)) return;
+    if (!only_known(exchange, &fields, charge ? known_of_charge : known, item.policy_limit)) return;
+    const struct field *cost = fields_find(&fields, "cost");
+    if (cost != NULL && !fields_costs(exchange, cost, "cost", &costs)) return;
+    if (!charge && !peek_of(exchange, fields_find(&fields, "peek"), &item.peek)) return;
+    if (fields_headers(exchange, fields_find(&fields, "headers"))) fields_ask(exchange, &item, &costs);
+}
+
+void take_route(struct exchange *exchange)
+{
+    ask_route(exchange, false);
+}
+
+void charge_route(struct exchange *exchange)
+{
+    ask_route(exchange, true);
+}
+
+/* An exchange whose request is not there any more. */
+static struct exchange later(struct turn *turn, struct session *session, const struct http_request *request,
+                             uint64_t flags)
+{
+    return (struct exchange){.turn = turn, .session = session, .request = request, .flags = (unsigned)flags};
+}
+
+static void answer_forgotten(struct turn *turn, const struct item *item, const weir_decision *decision)
+{
+    const struct http_request request = {.path = slice_of("/v1/forget")};
+    struct exchange exchange = later(turn, item->session, &request, item->detail[0]);
+    if (decision->verdict == WEIR_ALLOW) {
+        answer_json(&exchange, 200, slice_of("{\"forgotten\":true}\n"));
+    } else {
+        answer_refuse(&exchange,
+                      &(struct refusal){.status = 503, .words = "the engine does not answer: nothing was forgotten"});
+    }
+}
+
+void forget_route(struct exchange *exchange)
+{
+    static const char *const known[] = {"limit", "key", NULL};
+    struct fields fields;
+    struct item item = item_start(exchange->session, answer_forgotten);
+    item.detail[0] = exchange->flags;
+    if (!gate_change(exchange)) return;
+    if (!fields_of_body(exchange, &fields) || !limit_and_key(exchange, &fields, &item)) return;
+    if (!only_known(exchange, &fields, known, item.policy_limit)) return;
+    turn_settle_queue(exchange->turn);
+    decide_forget(exchange->turn, &item);
+}
+
+static void answer_settled(struct turn *turn, struct session *session, uint64_t detail, enum receipt_result result,
+                           const char *problem)
+{
+    const struct http_request request = {.path = slice_of("/v1/settle")};
+    struct exchange exchange = later(turn, session, &request, detail);
+    const char *words =
+        result == RECEIPT_AGAIN ? "{\"settled\":false,\"again\":true}\n" : "{\"settled\":true,\"again\":false}\n";
+    if (session == NULL) return;
+    if (result == RECEIPT_REFUSED) bad(&exchange, "receipt", problem);
+    else answer_json(&exchange, 200, slice_of(words));
+}
+
+void settle_route(struct exchange *exchange)
+{
+    static const char *const known[] = {"receipt", "actual", NULL};
+    struct fields fields;
+    struct costs actual;
+    struct receipt_used settled = {.answer = answer_settled, .detail = exchange->flags};
+    if (!fields_of_body(exchange, &fields) || !only_known(exchange, &fields, known, NULL)) return;
+    const struct slice text = text_of(&fields, "receipt");
+    const struct field *used = fields_find(&fields, "actual");
+    if (text.size == 0) {
+        bad(exchange, "receipt", "expected the receipt that an answer of /v1/take has had");
+        return;
+    }
+    if (used == NULL) {
+        bad(exchange, "actual", "expected what was really used: a whole number, or one for each limit; for example 5");
+        return;
+    }
+    if (!fields_costs(exchange, used, "actual", &actual)) return;
+    settled.count = actual.count;
+    for (unsigned i = 0; i < actual.count && i < WEIR_LIMITS_MAX; i++) settled.actual[i] = actual.of[i];
+    receipt_settle(exchange->turn, exchange->session, text, &settled);
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT
+   server.c - what clients ask a server of Redis about itself: INFO, COMMAND, CONFIG GET, DBSIZE.
+
+   Clients look at redis_version to know what they may say; they are told the one whose commands are here.
+
+   May touch: the turn, the counters of all workers.  Promises: nothing is changed.  Leaves to others: what is counted
+   (stats.c), the other ways to ask for it (metrics.c). */
+#include "serve/resp/parts.h"
+
+#include <stdio.h>
+
+#include "serve/stats/series.h"
+#include "serve/stats/sums.h"
+
+static const char *const redis_version = "7.0.0";
+
+/* ---- INFO ---- */
+
+enum { INFO_MAX = 4096 };
+
+static const uint64_t SECOND_NS = 1000000000, DAY_S = 86400;
+
+static void add_field(struct bytes *out, const char *name, uint64_t value)
+{
+    bytes_text(out, name);
+    bytes_byte(out, ':');
+    bytes_number(out, value);
+    bytes_text(out, "\r\n");
+}
+
+static void add_word(struct bytes *out, const char *name, const char *value)
+{
+    bytes_text(out, name);
+    bytes_byte(out, ':');
+    bytes_text(out, value);
+    bytes_text(out, "\r\n");
+}
+
+static void add_server(struct turn *turn, struct bytes *out)
+{
+    const uint64_t up_s = (turn->now_ns - turn->service->started_ns) / SECOND_NS;
+    add_word(out, "redis_version", redis_version);
+    add_word(out, "redis_mode", "standalone");
+    add_word(out, "weir_version", weir_version());
+    add_field(out, "uptime_in_seconds", up_s);
+    add_field(out, "uptime_in_days", up_s / DAY_S);
+}
+
+static void add_clients(struct turn *turn, struct bytes *out)
+{
+    struct sums_crew crew;
+    struct sums sums;
+    sums_crew(&crew, turn->service);
+    sums_of_all(&crew, &sums);
+    add_field(out, "connected_clients", sums_less(sums.connections_opened, sums.connections_closed));
+}
+
+static void add_persistence(struct turn *turn, struct bytes *out)
+{
+    (void)turn;
+    add_field(out, "loading", 0);
+}
+
+static void add_stats(struct turn *turn, struct bytes *out)
+{
+    struct sums_crew crew;
+    struct sums sums;
+    sums_crew(&crew, turn->service);
+    sums_of_all(&crew, &sums);
+    struct sums_limit all = sums_of_gone(&crew);
+    all.denied += all.never;
+    for (unsigned number = 0; number < crew.numbers; number++) {
+        const struct sums_limit limit = sums_of_limit(&crew, number);
+        all.allowed += limit.allowed;
+        all.denied += limit.denied + limit.never;
+        all.shadowed += limit.shadowed;
+        all.permits += limit.permits;
+    }
+    add_field(out, "total_connections_received", sums.connections_opened);
+    add_field(out, "rejected_connections", sums.connections_refused);
+    add_field(out, "total_commands_processed", sums.commands);
+    add_field(out, "total_http_requests", sums.http_requests);
+    add_field(out, "total_error_replies", sums.errors);
+    add_field(out, "decisions_allowed", all.allowed);
+    add_field(out, "decisions_denied", all.denied);
+    add_field(out, "decisions_shadowed", all.shadowed);
+    add_field(out, "permits_granted", all.permits);
+}
+
+static void add_replication(struct turn *turn, struct bytes *out)
+{
+    (void)turn;
+    add_word(out, "role", "master");
+    add_field(out, "connected_slaves", 0);
+}
+
+static void add_table(struct turn *turn, struct bytes *out)
+{
+    weir_table_stats stats = {0};
+    series_table(turn->service, &stats);
+    add_field(out, "limits_with_a_name", turn->policy != NULL ? turn->policy->limit_count : 0);
+    add_field(out, "keys_live", stats.keys_live);
+    add_field(out, "keys_max", stats.keys_max);
+    add_field(out, "table_bytes", stats.bytes);
+    add_field(out, "keys_found_it_full", stats.full);
+    add_field(out, "keys_displaced", stats.displaced);
+    add_field(out, "keys_stuck", stats.stuck);
+}
+
+static const struct section {
+    const char *name, *title;
+    void (*add)(struct turn *turn, struct bytes *out);
+} sections[] = {
+    {"SERVER", "Server", add_server},
+    {"CLIENTS", "Clients", add_clients},
+    {"PERSISTENCE", "Persistence", add_persistence},
+    {"STATS", "Stats", add_stats},
+    {"REPLICATION", "Replication", add_replication},
+    {"TABLE", "Table", add_table},
+};
+
+static bool is_wanted(const struct resp_command *command, const char *name)
+{
+    for (unsigned i = 1; i < command->count; i++) {
+        const struct slice argument = command->argument[i];
+        if (resp_is(argument, name) || resp_is(argument, "ALL") || resp_is(argument, "EVERYTHING") ||
+            resp_is(argument, "DEFAULT"))
+            return true;
+    }
+    return command->count == 1;
+}
+
+void resp_info(struct turn *turn, struct session *session, const struct resp_command *command)
+{
+    char memory[INFO_MAX];
+    turn_works(turn, TURN_LONG_WORK);
+    struct bytes text = {.memory = memory, .capacity = sizeof memory};
+    for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
+        if (!is_wanted(command, sections[i].name)) continue;
+        if (text.size != 0) bytes_text(&text, "\r\n");
+        bytes_text(&text, "# ");
+        bytes_text(&text, sections[i].title);
+        bytes_text(&text, "\r\n");
+        sections[i].add(turn, &text);
+    }
+    resp_bulk(turn_reply(turn, session, TURN_REPLY + INFO_MAX), bytes_slice(&text));
+}
+
+/* ---- COMMAND ---- */
+
+enum { COMMAND_MAX = 400 }; /* bytes of one in the answer */
+
+static void add_lower(struct bytes *out, const char *name)
+{
+    char lower[RESP_SHOWN];
+    resp_bulk(out, slice_of(resp_lower(name, lower)));
+}
+
+/* Name, arity, flags, first key, last key, step. */
+static void add_command(struct bytes *out, const struct resp_row *row)
+{
+    resp_array(out, 6);
+    add_lower(out, row->name);
+    resp_integer(out, row->arity);
+    resp_array(out, 1);
+    resp_simple(out, row->flags);
+    resp_integer(out, row->key);
+    resp_integer(out, row->key);
+    resp_integer(out, row->key != 0);
+}
+
+static void add_docs(struct bytes *out, unsigned version, const struct resp_row *row)
+{
+    add_lower(out, row->name);
+    resp_map(out, version, 3);
+    resp_bulk(out, slice_of("summary"));
+    resp_bulk(out, slice_of(row->summary));
+    resp_bulk(out, slice_of("since"));
+    resp_bulk(out, slice_of(WEIR_VERSION));
+    resp_bulk(out, slice_of("group"));
+    resp_bulk(out, slice_of("generic"));
+}
+
+static void list_all(struct turn *turn, struct session *session)
+{
+    unsigned count;
+    const struct resp_row *rows = resp_rows(&count);
+    struct bytes *out = turn_reply(turn, session, (size_t)(count + 1) * COMMAND_MAX);
+    resp_array(out, count);
+    for (unsigned i = 0; i < count; i++) add_command(out, &rows[i]);
+}
+
+static void list_docs(struct turn *turn, struct session *session)
+{
+    unsigned count;
+    const struct resp_row *rows = resp_rows(&count);
+    struct bytes *out = turn_reply(turn, session, (size_t)(count + 1) * COMMAND_MAX);
+    resp_map(out, session->resp_version, count);
+    for (unsigned i = 0; i < count; i++) add_docs(out, session->resp_version, &rows[i]);
+}
+
+/* Those that were asked for; nothing in the place of one that is unknown. */
+static void list_some(struct turn *turn, struct session *session, const struct resp_command *command)
+{
+    struct bytes *out = turn_reply(turn, session, (size_t)command->count * COMMAND_MAX);
+    resp_array(out, command->count - 2);
+    for (unsigned i = 2; i < command->count; i++) {
+        const struct resp_row *row = resp_row_find(command->argument[i]);
+        if (row != NULL) add_command(out, row);
+        else resp_null(out, session->resp_version);
+    }
+}
+
+static void docs_of_some(struct turn *turn, struct session *session, const struct resp_command *command)
+{
+    struct bytes *out = turn_reply(turn, session, (size_t)command->count * COMMAND_MAX);
+    size_t known = 0;
+    for (unsigned i = 2; i < command->count; i++) known += resp_row_find(command->argument[i]) != NULL;
+    resp_map(out, session->resp_version, known);
+    for (unsigned i = 2; i < command->count; i++) {
+        const struct resp_row *row = resp_row_find(command->argument[i]);
+        if (row != NULL) add_docs(out, session->resp_version, row);
+    }
+}
+
+void resp_list_commands(struct turn *turn, struct session *session, const struct resp_command *command)
+{
+    const struct slice what = command->count > 1 ? command->argument[1] : slice_of("");
+    const bool some = command->count > 2;
+    turn_works(turn, TURN_LONG_WORK);
+    unsigned count;
+    resp_rows(&count);
+    if (command->count == 1 || (resp_is(what, "INFO") && !some)) list_all(turn, session);
+    else if (resp_is(what, "INFO")) list_some(turn, session, command);
+    else if (resp_is(what, "DOCS") && some) docs_of_some(turn, session, command);
+    else if (resp_is(what, "DOCS")) list_docs(turn, session);
+    else if (resp_is(what, "COUNT") && !some) resp_integer(resp_reply(turn, session), count);
+    else
+        resp_refuse(turn, session,
+                    "ERR unknown subcommand: expected COMMAND, COMMAND COUNT, INFO [name ...] or DOCS "
+                    "[name ...]");
+}
+
+/* ---- what else clients ask ---- */
+
+/* redis-benchmark asks for these two; there is nothing like them here. */
+void resp_config(struct turn *turn, struct session *session, const struct resp_command *command)
+{
+    if (command->count != 3 || !resp_is(command->argument[1], "GET")) {
+        resp_refuse(turn, session,
+                    "ERR there is no such configuration here: expected CONFIG GET name; limits are set "
+                    "in weir.yaml, or by WEIR.LIMIT");
+        return;
+    }
+    struct bytes *out = resp_reply(turn, session);
+    const bool save = resp_is(command->argument[2], "SAVE");
+    const bool known = save || resp_is(command->argument[2], "APPENDONLY");
+    resp_map(out, session->resp_version, known);
+    if (!known) return;
+    resp_bulk(out, slice_of(save ? "save" : "appendonly"));
+    resp_bulk(out, slice_of(save ? "" : "no"));
+}
+
+void resp_dbsize(struct turn *turn, struct session *session, const struct resp_command *command)
+{
+    weir_table_stats stats = {0};
+    (void)command;
+    series_table(turn->service, &stats);
+    resp_integer(resp_reply(turn, session), (int64_t)stats.keys_live);
+}

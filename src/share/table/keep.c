@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT
+   Giving back, forgetting, sweeping and counting what is in a table.
+
+   The protocol is in table.c.  A function that lowers a time here read it before it saw that there is no mark beside
+   it.  A time is lowered only for its own key, and not beside the debt of displaced keys. */
+#include "share/table/look.h"
+#include "share/table/table.h"
+
+/* This key's slot in these homes, unless there is a mark beside it; its time was read before the marks. */
+static struct table_slot *find_unmarked(const struct table_homes *homes, uint64_t hash, uint64_t now, uint64_t *time)
+{
+    struct table_look look;
+    int own = table_look_for(&look, homes, hash);
+    for (unsigned turn = 0; !table_is_steady(&look) && turn < TABLE_TURNS_MAX; turn++)
+        own = table_look_for(&look, homes, hash);
+    if (own == TABLE_NOWHERE || table_bucket_holds_displaced(table_bucket_in(homes, hash, own / TABLE_SLOTS), now))
+        return NULL;
+    *time = look.time[own];
+    return look.slot[own];
+}
+
+/* The newest area together with the key's part, an earlier area alone. */
+static struct table_homes homes_in(const struct table *table, unsigned area, const struct table_part *part)
+{
+    return area + 1 == table->count ? table_homes_of(table, part) : table_one_home(&table->area[area]);
+}
+
+/* True if a call waits behind it: its start is fixed, and a newcomer must not get the same one. */
+static bool slip_waited_behind(const struct table_slip *slip, uint64_t ahead)
+{
+    return ahead > slip->burst && ((slip->now + ahead - slip->end) & TABLE_DRAINED_MAX) != 0;
+}
+
+/* The part of the call's slot that has not drained.  If an earlier slot was given back, this one has drained sooner
+   than its end says: from its start on. */
+static uint64_t undrained(const struct table_slip *slip)
+{
+    const int64_t by_end = (int64_t)(slip->end - slip->now);
+    const int64_t by_start = (int64_t)(slip->start + slip->charged - slip->now);
+    const int64_t left = by_end < by_start ? by_end : by_start;
+    return left <= 0 ? 0 : least(slip->unused, least((uint64_t)left, slip->charged));
+}
+
+void table_give_back(struct table *table, const struct table_slip *slip)
+{
+    const uint64_t back = undrained(slip), hash = slip->hash, now = slip->now;
+    unsigned area = table->count - 1;
+    for (unsigned turn = 0; back != 0 && turn < TABLE_TURNS_MAX; turn++) {
+        uint64_t time = 0;
+        const struct table_homes homes = homes_in(table, area, slip->part);
+        struct table_slot *slot = find_unmarked(&homes, hash, now, &time);
+        if (slot == NULL && area == table->first) return;
+        if (slot == NULL) {
+            area--;
+            continue;
+        }
+        const uint64_t ahead = table_ahead(time, now);
+        if (ahead == 0 || slip_waited_behind(slip, ahead)) return;
+        if (atom_swap(&slot->time, &time, table_time(time, now, subtract_to_zero(ahead, back)))) return;
+    }
+}
+
+void table_forget(struct table *table, const struct table_part *part, uint64_t hash, uint64_t now)
+{
+    unsigned area = table->first;
+    for (unsigned turn = 0; area < table->count && turn < TABLE_TURNS_MAX; turn++) {
+        uint64_t time = 0;
+        const struct table_homes homes = homes_in(table, area, part);
+        struct table_slot *slot = find_unmarked(&homes, hash, now, &time);
+        if (slot == NULL) area++;
+        else atom_swap(&slot->time, &time, table_next_lap(table_fresh_time(time, now)));
+    }
+}
+
+/* Refreshes an idle time that becomes old. */
+static void table_sweep_slot(struct table_slot *slot, uint64_t now)
+{
+    const uint64_t owner = atom_load_acquire(&slot->owner);
+    uint64_t time = atom_load_acquire(&slot->time);
+    const uint64_t fresh = table_rested(time, now);
+    const bool old = fresh != (time & ~TABLE_DISPLACED_BIT);
+    if (old && table_ahead_of(owner, time, now) == 0) atom_swap(&slot->time, &time, fresh);
+}
+
+/* Makes the slot idle, whatever it owes.  False: another process has done that to all slots, and the debt in this one
+   may have been charged since.  Its key loses the slot, so a swap that comes too late meets another version. */
+static bool lay_to_rest(struct table_slot *slot, const struct atom *rested_at, uint64_t seen, uint64_t now)
+{
+    const uint64_t owner = atom_load_acquire(&slot->owner);
+    uint64_t time = atom_load_acquire(&slot->time);
+    const uint64_t fresh = table_fresh_time(time, now);
+    if (rested_at != NULL && atom_load_acquire(rested_at) != seen) return false;
+    atom_swap(&slot->time, &time, table_owned(owner, time) ? table_next_lap(fresh) : fresh);
+    return true;
+}
+
+void table_sweep(const struct table_area *area, uint64_t first, uint64_t count, uint64_t now)
+{
+    struct table_slot *slot = area->bucket[first].slot;
+    for (uint64_t i = 0; i < count * TABLE_SLOTS; i++) table_sweep_slot(&slot[i], now);
+}
+
+bool table_rest(const struct table_area *area, const struct atom *rested_at, uint64_t seen, uint64_t now, bool all)
+{
+    struct table_slot *slot = area->bucket[0].slot;
+    for (uint64_t i = 0; i < 2 * area->half * TABLE_SLOTS; i++) {
+        if (!all) table_sweep_slot(&slot[i], now);
+        else if (!lay_to_rest(&slot[i], rested_at, seen, now)) return false;
+    }
+    return true;
+}
+
+uint64_t table_live(const struct table_area *area, uint64_t now)
+{
+    const struct table_slot *slot = area->bucket[0].slot, *const end = slot + 2 * area->half * TABLE_SLOTS;
+    uint64_t live = 0;
+    for (; slot < end; slot++) {
+        const uint64_t owner = atom_load_acquire(&slot->owner);
+        const uint64_t time = atom_load_acquire(&slot->time);
+        live += (uint64_t)table_owned(owner, time) & (table_ahead_of(owner, time, now) != 0);
+    }
+    return live;
+}
