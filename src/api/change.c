@@ -12,7 +12,7 @@
 #include "core/clock.h"
 #include "core/facts.h"
 #include "core/num.h"
-#include "core/sliding_log.h"
+#include "core/algorithm/sliding_log.h"
 
 static const char PAUSE[] = "pause";
 

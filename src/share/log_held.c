@@ -21,7 +21,7 @@
    the N entries before are still there: the ring has overwritten what is C before `high`.  Here N is the largest there
    ever was, since a limit may return to it and need those entries. */
 #include "core/algorithm.h"
-#include "core/sliding_log.h"
+#include "core/algorithm/sliding_log.h"
 #include "share/log_view.h"
 
 enum { PAUSES_BEFORE_YIELD = 100 };
