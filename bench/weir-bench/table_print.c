@@ -88,7 +88,7 @@ void table_words(const struct bench_wish *wish, const void *measured)
     struct writer writer = {keys, sizeof keys, 0};
     write_grouped(&writer, wish->keys);
     printf("table of %s keys of 8 to 16 bytes: %.1f MB\n"
-           "  %.1f bytes a key when 1 in 1,000 of all has found no room, %.1f when 1 in 1,000 of the last does\n",
+           "  %.1f bytes a key when 1 in 1,000 of all has found no slot, %.1f when 1 in 1,000 of the last does\n",
            keys, (double)table->bytes / MILLION, per_key(table, table->keys_fitting_in_all),
            per_key(table, table->keys_fitting));
     printf("  threads                  million/s     floor    ratio  to %u thread%s\n", wish->threads[0],

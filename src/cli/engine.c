@@ -21,7 +21,7 @@ static const uint64_t DEADLINE_USUAL_NS = 2000000000;
 
 static const struct option_help option_rows[OPTION_COUNT] = {
     [OPTION_PASSWORD_FILE] = {"password-file", 0, "FILE", "the password is the first line of FILE"},
-    [OPTION_DEADLINE] = {"deadline", 0, "TIME", "wait this long for each answer, at least 1s (2s)"},
+    [OPTION_DEADLINE] = {"deadline", 0, "TIME", "timeout of each reply, at least 1s (2s)"},
 };
 
 typedef int engine_verb(weir_engine *, void (*line)(void *context, const char *text), void *context, weir_error *);

@@ -76,7 +76,7 @@ END
 # ---- what cannot be said ----
 refuses() # SYSTEM LIMIT REASON
 {
-    echo "weir: $1 cannot say this limit: $3" >expected
+    echo "weir: $1 has no equivalent of this limit: $3" >expected
     run "explain $2 --as $1" "$weir" explain "$2" --as "$1"
     ends 1
     silent out

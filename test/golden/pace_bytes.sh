@@ -32,15 +32,15 @@ refused() # MESSAGE ARGUMENT...
     same err expected
 }
 both='one limit counts bytes and another does not; for both run two, with a pipe between'
-refused 'pace: --bytes wants a limit in bytes; write 100B/s' 100/s --bytes
-refused 'pace: --bytes wants a limit in bytes; write 250000B/min' '250k tokens/min' --bytes
-refused 'pace: --bytes wants a limit in bytes; write 12000B/s' 12000,1.1 --bytes
-refused 'pace: --bytes wants a limit in bytes; write 12000B/s catchup=1.2' 12000,1.2 --bytes
-refused 'pace: --bytes wants a limit in bytes; write 5B/s' 5/s --bytes -- true
+refused 'pace: --bytes needs a limit in bytes; write 100B/s' 100/s --bytes
+refused 'pace: --bytes needs a limit in bytes; write 250000B/min' '250k tokens/min' --bytes
+refused 'pace: --bytes needs a limit in bytes; write 12000B/s' 12000,1.1 --bytes
+refused 'pace: --bytes needs a limit in bytes; write 12000B/s catchup=1.2' 12000,1.2 --bytes
+refused 'pace: --bytes needs a limit in bytes; write 5B/s' 5/s --bytes -- true
 refused "pace: $both" '10kB/s; 100/s'
 refused "pace: $both" '10kB/s; 100/s' --bytes
 echo 100/s >limit
-refused 'limit:1: --bytes wants a limit in bytes; write 100B/s' --rate-file limit --bytes
+refused 'limit:1: --bytes needs a limit in bytes; write 100B/s' --rate-file limit --bytes
 echo '100/s; 1kB/s' >limit
 refused "limit:1: $both" --rate-file limit
 

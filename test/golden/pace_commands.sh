@@ -172,7 +172,7 @@ judged() # EXPECTED: the lines that were started
 rm -f judged
 run 'the first failure stops' "$weir" pace $fast -- ./judge < <(printf '%s\n' 0 0 7 0 8)
 ends 7
-says err 'weir: ./judge exited 7 for line 3 ("7"); stopping (--keep-going goes on)'
+says err 'weir: ./judge exited 7 for line 3 ("7"); stopping (--keep-going would continue)'
 judged '0 0 7'
 summary_of 3 commands
 

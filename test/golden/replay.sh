@@ -296,9 +296,9 @@ combined 192.0.2.1 0 - >sizes.log
 combined 192.0.2.1 0 7 >>sizes.log
 combined 192.0.2.1 0 4 >>sizes.log
 run 'bytes that nobody counts' "$weir" replay '5B/h burst=5' --json sizes.log
-says err 'weir: replay: a limit counts bytes, and each request costs 1; --cost says which field has them'
+says err 'weir: replay: a limit counts bytes, but each request costs 1; name the field that has them'
 run 'bytes that are charged as requests' "$weir" replay '5B/h; 1/s' --cost body_bytes_sent --json sizes.log
-says err 'weir: replay: some limits count requests and some bytes, and what --cost says is charged to all of them'
+says err 'weir: replay: some limits count requests and some bytes, but --cost is charged to all of them'
 run 'a cost that is what the limit counts' "$weir" replay '5/h' --cost body_bytes_sent --json sizes.log
 silent err
 run 'a cost above the burst' "$weir" replay '5B/h burst=5' --cost body_bytes_sent --json sizes.log
@@ -448,7 +448,7 @@ refused '--charge-limit "": expected the name of a limit' 1/s -F $charge --charg
 refused 'replay: --charge-limit needs --charge' 1/s -F --charge-limit api log
 refused 'replay: --password-file needs --charge' 1/s -F --password-file secret log
 refused '--time nofield: no field "nofield"; expected one of remote_addr,' 1/s --time nofield log
-refused '--format: no column is a time; expected time, ts, timestamp or the like among id, client; --time says which' \
+refused '--format: no column is a time; expected time, ts, timestamp or the like among id, client; name the time' \
     1/s --format csv <(echo id,client)
 refused '--stamps "middle": expected start or end' 1/s --stamps middle log
 refused '--spare "0": expected a share' 1/s --spare 0 log

@@ -59,7 +59,7 @@ for address in 0.0.0.0:0 :0; do
     refuses 'can be reached by others, and no password is set' --resp none --http "$address"
 done
 refuses '--threads "0": expected a whole number' --threads 0
-refuses 'what is "b"' a b
+refuses 'unexpected argument "b"' a b
 refuses 'expected a file to --check' --check
 refuses 'no-such-file' no-such-file
 refuses 'no-such-file' no-such-file --check

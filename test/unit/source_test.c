@@ -274,7 +274,7 @@ static void test_too_large_to_unpack(void **state)
         bool more;
         if (unpack_format_of(samples[i].one, samples[i].one_size, &more)->codec == NULL) continue;
         put(folder->log, "w", samples[i].one, samples[i].one_size);
-        says(folder, samples[i].name, "<the %s data asks for more than 256 MiB to be unpacked>");
+        says(folder, samples[i].name, "<the %s data needs more than 256 MiB to unpack>");
         if (i == 0) continue;
         put(folder->log, "w", zstd_fits, sizeof zstd_fits);
         says(folder, "", "one|%s");

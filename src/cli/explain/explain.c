@@ -167,7 +167,7 @@ static int print_as(const struct plan *plan, const char *system)
     if (dialect < 0) return trouble("--as \"%s\": expected nginx, haproxy, envoy or redis-cell", system);
     const char *reason = dialect_write(&writer, dialect, plan);
     if (reason != NULL) {
-        trouble("%s cannot say this limit: %s", system, reason);
+        trouble("%s has no equivalent of this limit: %s", system, reason);
         return STATUS_REFUSED;
     }
     fputs(text, stdout);

@@ -148,7 +148,7 @@ static void command_failed(struct pace *pace, const struct job *job, const char 
     host_unlock(&pace->input_mutex);
     if (!first && !pace->keep_going) return;
     trouble("%s %s %d for line %llu (\"%.*s\")%s", pace->command[0], what, status, (unsigned long long)job->number,
-            SHOWN_MAX, job->line, pace->keep_going ? "" : "; stopping (--keep-going goes on)");
+            SHOWN_MAX, job->line, pace->keep_going ? "" : "; stopping (--keep-going would continue)");
 }
 
 static void note_start(struct pace *pace, const struct job *job, const weir_decision *decision, uint64_t now_ns)

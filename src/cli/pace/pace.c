@@ -312,7 +312,7 @@ static int choose_unit(struct pace *pace)
     if (unit == PACE_UNIT_MIXED) return trouble("%s: %s", place, mixed);
     if (unit == PACE_UNIT_LINES && pace->bytes) {
         pace_in_bytes(plan, &writer);
-        return trouble("%s: --bytes wants a limit in bytes; write %s", place, rate);
+        return trouble("%s: --bytes needs a limit in bytes; write %s", place, rate);
     }
     if (unit == PACE_UNIT_BYTES) pace->bytes = true;
     return STATUS_DONE;

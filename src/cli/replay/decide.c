@@ -163,7 +163,7 @@ bool replay_decide_rest(struct replay *replay)
         decided = decided && !replay->candidate[limit].no_memory;
     }
     if (replay->fleet.limits != 0 && !decide_fleet(replay)) {
-        replay->status = trouble("replay: no memory for a fleet of so many nodes and clients");
+        replay->status = trouble("replay: no memory to simulate so many nodes and clients");
     }
     replay->result.last_ns = batch->entry[batch->count - 1].time_ns;
     batch->count = 0;

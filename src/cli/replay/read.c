@@ -55,7 +55,7 @@ static bool want(struct replay *replay, const char *option, const char *name, in
     if (*field >= 0) return true;
     const bool hint = field != &replay->cost_field && replay->options.key == NULL;
     replay->status = trouble("--%s %s: %s%s", option, name, problem.message,
-                             hint ? "; --key says whom to count for, --key none: all together" : "");
+                             hint ? "; choose the client's field with --key, or --key none for all together" : "");
     return false;
 }
 
@@ -73,7 +73,7 @@ static int format_trouble(const struct replay_options *options, const struct acc
 {
     const char *format = options->format;
     if (problem->of_time && options->time != NULL) return trouble("--time %s: %s", options->time, problem->message);
-    if (problem->of_time) return trouble("--format: %s; --time says which one is", problem->message);
+    if (problem->of_time) return trouble("--format: %s; name the time field with --time", problem->message);
     if (format == NULL || strchr(format, '$') == NULL || problem->column == 0) {
         return trouble("--format: %s", problem->message);
     }

@@ -159,7 +159,8 @@ static bool charge_options_fit(const struct replay_options *options)
     if (!options->follow) return wrong("--charge charges new lines of a log; add --follow");
     if (options->limits != 1) return wrong("--charge is for one limit; leave out --or");
     if (options->logs == 0 || strcmp(options->log[options->logs - 1], "-") == 0)
-        return wrong("--charge follows a file, not standard input, of which nobody knows what is new; name the log");
+        return wrong(
+            "--charge follows a file, not standard input, where new lines cannot be told from old; name the log");
     if (name == NULL || isalpha((unsigned char)*name)) return true;
     trouble("--charge-limit \"%s\": expected the name of a limit of weir.yaml, which begins with a letter; for example "
             "api",
@@ -291,11 +292,11 @@ static void hint_at_cost(const struct replay *replay)
     }
     if (other == NULL) return;
     if (replay->options.cost == NULL) {
-        trouble("replay: a limit counts %s, and each request costs 1; --cost says which field has them, for example "
+        trouble("replay: a limit counts %s, but each request costs 1; name the field that has them, for example "
                 "--cost body_bytes_sent",
                 other->unit);
     } else if (requests != NULL) {
-        trouble("replay: some limits count requests and some %s, and what --cost says is charged to all of them; "
+        trouble("replay: some limits count requests and some %s, but --cost is charged to all of them; "
                 "replay those that count requests without it",
                 other->unit);
     }

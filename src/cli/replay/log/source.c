@@ -194,7 +194,7 @@ static enum source_state wrong(struct source *source, const char *before, const 
 static enum source_state too_large(struct source *source)
 {
     char words[SOURCE_MESSAGE_SIZE / 2];
-    snprintf(words, sizeof words, " asks for more than %d MiB to be unpacked", UNPACK_MEMORY_MIB);
+    snprintf(words, sizeof words, " needs more than %d MiB to unpack", UNPACK_MEMORY_MIB);
     return wrong(source, "the", words);
 }
 
