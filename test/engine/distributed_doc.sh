@@ -104,10 +104,13 @@ done < <(sed -nE 's/^    ((build\/weir (engine|take) .*redis:|redis-cli FCALL).*
 if [ $lines != 3 ]; then fail "README.md shows $lines of an engine"; fi
 
 # ---- every limit on both pages, in the functions and in the module, and as weir's client writes it ----
-limits() # of the table, of `text`, of 'text' and of "text"
+# Shown as what an engine does not read.
+riches=('1.5/s' '1.5M/s' '10 per minute' '10r/s' '12000,1.1' '1.5M bytes/s burst=10M')
+printf '%s\n' "${riches[@]}" >riches
+limits() # in `, ' or "
 {
     grep -ohE "[\`'\"][0-9][^\`'\"]*/[0-9]*[a-z]+[^\`'\"]*[\`'\"]" "$tree/README.md" "$doc" |
-        sed 's/^.//; s/.$//' | grep -vxE '1\.5M/s|10 per minute|10r/s|12000,1\.1|1\.5M bytes/s burst=10M' | sort -u
+        sed 's/^.//; s/.$//' | grep -vxFf riches | sort -u
 }
 limits >texts
 if [ "$(wc -l <texts)" -lt 15 ]; then fail 'the pages show hardly any limit'; fi
@@ -145,7 +148,7 @@ command=$(sed -n 's/^    \$ weir \(explain .*\) | grep engine$/\1/p' "$doc")
 eval "words=($command)"
 run "weir $command" "$weir" "${words[@]}"
 says out "  for an engine   '$explained'"
-for rich in '1.5M/s' '10 per minute' '10r/s' '12000,1.1' '1.5M bytes/s burst=10M'; do
+for rich in "${riches[@]}"; do
     grep -q -- "[\`']${rich//./\\.}[\`']" "$doc" || fail "the page does not show $rich any more"
     run "FCALL weir_take, $rich" weir_user FCALL weir_take 1 '{weir:rich}' "$rich" 1
     says out WEIRLIMIT

@@ -136,7 +136,7 @@ end
 --     rate   = COUNT [ " " UNIT ] "/" [ COUNT ] PERIOD   PERIOD: ns us ms s min h d w year
 --     option = NAME [ "=" VALUE ]                        VALUE: a COUNT, a time (COUNT PERIOD), or a word
 --
--- The module reads the same texts, see src/micro/plain.c; weir's clients write anything richer in this way.
+-- The module reads the same texts, see src/redis/micro/plain.c; weir's clients write anything richer in this way.
 
 -- The plan of a text: a list of rules.
 local read_text
