@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "micro/micro.h"
+#include "redis/micro/micro.h"
 
 enum { TEXT_SIZE = 512 };
 
