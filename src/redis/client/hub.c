@@ -81,6 +81,17 @@ static uint64_t random_64(void)
     return random;
 }
 
+/* Nobody has counted it yet. */
+static void begin_as_node(struct hub *hub)
+{
+    snprintf(hub->id, sizeof hub->id, "%016llx.%u", (unsigned long long)random_64(), MICRO_FORMAT);
+    atomic_store(&hub->entered_ns, 0);
+    atomic_store(&hub->reached_ns, 0);
+    atomic_store(&hub->heard_ns, 0);
+    atomic_store(&hub->is_entering, false);
+    atomic_store(&hub->beat_at_ns, 0);
+}
+
 static int open_parts(struct hub *hub, const weir_engine_options *options, weir_error *error)
 {
     int failed = read_options(hub, options, error);
@@ -89,7 +100,7 @@ static int open_parts(struct hub *hub, const weir_engine_options *options, weir_
     if (failed != 0) return failed;
     for (unsigned i = 0; i < SLOTS; i++) atomic_init(&hub->slot[i], NOWHERE);
     breaker_init(&hub->seek, random_64());
-    snprintf(hub->id, sizeof hub->id, "%016llx.%u", (unsigned long long)random_64(), MICRO_FORMAT);
+    begin_as_node(hub);
     for (unsigned i = 0; i < hub->url.places; i++) {
         const unsigned server = hub_server(hub, &hub->url.place[i]);
         if (server == NOWHERE) return api_fail(error, WEIR_ENOMEM, "no memory for the servers");
@@ -105,10 +116,12 @@ static void hold(struct host_fork_watch *watch)
     host_lock(&((struct hub *)(void *)((char *)watch - offsetof(struct hub, fork_watch)))->mutex);
 }
 
+/* A child is a node of its own: if it and its parent were counted as one, they would have two shares. */
 static void let_go(struct host_fork_watch *watch, bool child)
 {
-    (void)child;
-    host_unlock(&((struct hub *)(void *)((char *)watch - offsetof(struct hub, fork_watch)))->mutex);
+    struct hub *hub = (struct hub *)(void *)((char *)watch - offsetof(struct hub, fork_watch));
+    if (child) begin_as_node(hub);
+    host_unlock(&hub->mutex);
 }
 
 static void hub_close(struct hub *hub)
