@@ -3,9 +3,11 @@
 
        keyed_open.c    opening, joining, closing          keyed_take.c   calls: time and key -> slots or wide -> tally
        keyed_areas.c   mapping and growing                keyed_slots.c  limits by gcra, 16 bytes a key
-       keyed_fits.c    which plans it can hold            keyed_one.c    one such limit, and many keys
-       address.c       keys                               keyed_wide.c   all other algorithms, and their locks
-                                                          keyed_stats.c  counting, sweeping, reporting */
+       keyed_state.c   a file that is there already       keyed_one.c    one such limit, and many keys
+       keyed_parts.c   memory for one limit's keys        keyed_wide.c   all other algorithms, and their locks
+       keyed_memory.c  how much there is                  keyed_rules.c  a named limit gets another rule
+       keyed_fits.c    which plans it can hold            keyed_stats.c  counting, sweeping, reporting
+       address.c       keys */
 #ifndef WEIR_API_KEYED_H
 #define WEIR_API_KEYED_H
 
