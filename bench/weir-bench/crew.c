@@ -59,8 +59,8 @@ static bool check(const struct bench_crew *crew, unsigned started)
     uint64_t wrong = 0;
     for (unsigned i = 0; i < started; i++) wrong += crew->member[i].wrong;
     if (wrong == 0) return true;
-    trouble("%llu calls of %s by %u threads did not return what they should", (unsigned long long)wrong,
-            crew->name, crew->threads);
+    trouble("%llu calls of %s by %u threads did not return what they should", (unsigned long long)wrong, crew->name,
+            crew->threads);
     return false;
 }
 

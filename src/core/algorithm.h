@@ -201,7 +201,8 @@ ALGORITHMS(ALGORITHM_PROTOTYPE)
 uint64_t carry_used(const struct rule *from, const struct rule *to, uint64_t ticks, weir_carry carry);
 uint64_t carry_waiting(const struct rule *from, const struct rule *to, uint64_t ticks);
 
-/* The same ns on the new clock, which begins at the old tick now; behind the last ns, as far from now as it was. */
+/* As far behind the beginning of the new clock as it was behind the old tick now: at the same ns, if that clock begins
+   then. */
 uint64_t carry_moment(const struct rule *from, const struct rule *to, uint64_t tick, uint64_t now);
 
 #endif

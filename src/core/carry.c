@@ -28,8 +28,8 @@ uint64_t carry_waiting(const struct rule *from, const struct rule *to, uint64_t 
 
 uint64_t carry_moment(const struct rule *from, const struct rule *to, uint64_t tick, uint64_t now)
 {
-    const uint64_t ns = ns_ceil(from, tick);
-    if (ns != UINT64_MAX) return tick_at(to, ns);
+    const uint64_t ns = ns_ceil(from, tick), paused_ns = subtract_to_zero(to->anchor_ns, ns_ceil(from, now));
+    if (ns != UINT64_MAX) return tick_at(to, add_saturating(ns, paused_ns));
     return add_saturating(to->anchor_tick, same_time(from, to, subtract_to_zero(tick, now)));
 }
 

@@ -119,7 +119,8 @@ static uint64_t most_below(uint64_t burst, uint64_t permits, uint64_t time_ns, u
     const uint64_t of_time = top * time_ns - in_time * bottom;
     const uint64_t room = multiply_divide_floor(power - of_burst, bottom, power);
     const uint64_t rounded = of_burst == 0 && of_time == 0 ? 0 : of_time <= room ? 1 : 2;
-    return subtract_to_zero(add_saturating(add_saturating(in_burst, in_time), rounded), 1);
+    const uint64_t all = add_saturating(add_saturating(in_burst, in_time), rounded);
+    return all == UINT64_MAX ? all : subtract_to_zero(all, 1);
 }
 
 uint64_t line_most_in(const struct limit *limit, struct decimal ratio, uint64_t window_ns)

@@ -30,7 +30,8 @@ struct rule {
         uint64_t over;      /* hybrid: ticks of pool and burst pool together */
         uint64_t period_ns; /* cycle, windows, sliding-log */
         uint64_t threshold; /* warmup: ticks stored at which it is warm */
-        uint64_t second;    /* timeline: the share of a gap that is closed is 2^-this; 64: none */
+        uint64_t second;    /* timeline: the share of a gap that is closed is 2^-this; 64: none.  leaky: in a ms leak
+                               second / third thousandths of a permit */
     };
     union {
         uint64_t ratio;     /* hybrid: how much faster while behind, in 2^-32 */
@@ -46,7 +47,7 @@ struct rule {
     union {
         uint64_t debt;     /* the most that may be owed beyond an empty state, in units of burst; UINT64_MAX: any */
         uint64_t block_ns; /* fixed-window: how long a key is blocked once it asks for too much */
-        uint64_t fourth;
+        uint64_t fourth;   /* leaky: how many above the first start at once; sliding-log: entries kept, above burst */
     };
 };
 

@@ -2,9 +2,9 @@
    Operations on a log whose head is held, so that no other thread can commit: several permits, starts in the future,
    corrections, another limit, another ring.
 
-   The holder has the ring and the sets to itself.  Its writes become visible when it releases the head: the new serial
-   is larger by the number of entries, or by one if the other set was written.  A setter closes the head as well: then
-   other threads do not wait for it, and look for the state elsewhere.
+   The holder has the ring and the sets to itself.  Its writes become visible when it releases the head: the new
+   serial is larger by the number of new entries, and by one more if the other set was written.  A setter closes the
+   head as well: then other threads do not wait for it, and look for the state elsewhere.
 
    The entry of a waiting call is in the ring already, stamped with its start and marked AHEAD.  A later call is decided
    by the same entries or later ones, so starts stay in the order of the calls.  The ring has room for all waiting calls

@@ -37,10 +37,12 @@ static union rule_words copy_rule(const struct word *word, unsigned index)
     return copy;
 }
 
+/* Released, so that a thread that still copies the rule that was here, and meets one of these words, sees at its second
+   look that the value has moved: a denial is not followed by a swap, which would fail. */
 static void store_rule(struct word *word, unsigned index, const struct rule *rule)
 {
     const union rule_words from = {.rule = *rule};
-    for (int i = 0; i < RULE_WORDS; i++) atom_store(&word->rule[index][i], from.word[i]);
+    for (int i = 0; i < RULE_WORDS; i++) atom_store_release(&word->rule[index][i], from.word[i]);
 }
 
 /* Contention costs less when losers back off; the first failure is often chance.  On two cores this gains a factor of
@@ -188,7 +190,7 @@ static uint64_t word_highest(const struct word *word, uint64_t value)
 static void store_elsewhere(struct word *word, unsigned index)
 {
     const union rule_words from = {.rule = {.algorithm = ALGORITHM_ELSEWHERE}};
-    atom_store(&word->rule[index][RULE_KIND], from.word[RULE_KIND]);
+    atom_store_release(&word->rule[index][RULE_KIND], from.word[RULE_KIND]); /* as in store_rule */
 }
 
 void word_close(struct word *word, struct rule *rule, uint64_t *value)

@@ -251,8 +251,8 @@ static void test_wrong_options(void **state)
     weir_engine_close(NULL);
 }
 
-/* What the handle held when the child was made is let go of in both; and the child is a node of its own, which nobody has
-   counted yet. */
+/* What the handle held when the child was made is let go of in both; and the child is a node of its own, which nobody
+   has counted yet. */
 static void test_fork(void **state)
 {
     (void)state;

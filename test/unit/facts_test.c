@@ -398,6 +398,19 @@ static void no_rate(void **unused)
     }
 }
 
+/* More than 64 bits count is no number. */
+static void test_too_many_to_count(void **state)
+{
+    (void)state;
+    static const char *const fast[] = {"1000000000000/s", "1000000000000/s algorithm=cycle",
+                                       "1000000000000/s algorithm=hybrid", "1000000000000/s algorithm=bursty"};
+    for (size_t i = 0; i < LENGTH(fast); i++) {
+        struct subject subject;
+        open_subject(&subject, fast[i]);
+        if (facts_most_in(subject.limit, 31536000 * SECOND) != UINT64_MAX) fail_msg("%s", fast[i]);
+    }
+}
+
 /* A ratio of many digits is cut, upwards, and by little. */
 static void test_catchup_of_many_digits(void **state)
 {
@@ -431,6 +444,7 @@ int main(void)
         cmocka_unit_test(no_rate),
         cmocka_unit_test(explanations_word_by_word),
         cmocka_unit_test(test_catchup_of_many_digits),
+        cmocka_unit_test(test_too_many_to_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

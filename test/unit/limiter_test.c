@@ -845,6 +845,25 @@ static void test_settled_during_a_pause(void **state)
     }
 }
 
+static void test_a_debt_stays_in_a_pause(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"10/s burst=5", "10/s algorithm=bursty", "10/s warmup=5s",
+                                        "10/s algorithm=fixed-window", "10/s; 20/s algorithm=bursty"};
+    for (size_t i = 0; i < LENGTH(texts); i++) {
+        weir_limiter *limiter = open_manual(texts[i]);
+        set_ns(limiter, S);
+        weir_charge(limiter, 20);
+        const uint64_t retry_ns = weir_peek(limiter, 1).retry_ns;
+        assert_true(retry_ns > 100 * MS);
+        change(limiter, "pause", WEIR_KEEP);
+        set_ns(limiter, 3600 * S);
+        change(limiter, texts[i], WEIR_KEEP);
+        assert_about(weir_peek(limiter, 1).retry_ns, retry_ns);
+        weir_close(limiter);
+    }
+}
+
 static void test_stop(void **state)
 {
     (void)state;
@@ -1105,6 +1124,7 @@ int main(void)
         cmocka_unit_test(test_skip),
         cmocka_unit_test(test_pause),
         cmocka_unit_test(test_settled_during_a_pause),
+        cmocka_unit_test(test_a_debt_stays_in_a_pause),
         cmocka_unit_test(test_pause_holds_waiters),
         cmocka_unit_test(test_stop),
         cmocka_unit_test(test_charge),

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
    The inside of a weir_table: memory (host), its content (share), a key's limits (core).
 
-       open.c         opening, joining, closing      take.c   calls: time and key -> slots or wide -> tally
-       areas.c        mapping and growing            slots.c  limits by gcra, 16 bytes a key
-       fits.c         which plans it can hold        one.c    one such limit, and many keys
-       ../address.c   keys                           wide.c   all other algorithms, and their locks
-                                                     stats.c  counting, sweeping, reporting */
+       open.c         opening, joining, closing          take.c   calls: time and key -> slots or wide -> tally
+       areas.c        mapping and growing                slots.c  limits by gcra, 16 bytes a key
+       state.c        a file that is there already       one.c    one such limit, and many keys
+       parts.c        memory for one limit's keys        wide.c   all other algorithms, and their locks
+       memory.c       how much there is                  rules.c  a named limit gets another rule
+       fits.c         which plans it can hold            stats.c  counting, sweeping, reporting
+       ../address.c   keys */
 #ifndef WEIR_API_TABLE_KEYED_H
 #define WEIR_API_TABLE_KEYED_H
 

@@ -4,8 +4,8 @@
        | header, a page | area | area, once it has grown | ...
 
    A process that opens a file holds its lock while it checks whether the file was made already; so it is made once, and
-   is complete for all others.  Memory without a name has the same layout.  When opening fails nothing is left behind,
-   and existing content is never overwritten. */
+   is complete for all others.  Memory without a name has the same layout.  Existing content is never overwritten.  When
+   opening fails, a new file stays, with nothing in it: another process may have opened it by now. */
 #include <string.h>
 
 #include "api/sized.h"

@@ -266,6 +266,7 @@ void keyed_slots_ask(weir_table *table, const struct keyed_limit *limits, int co
     uint64_t start = moment.now;
     keyed_keep_rested(table, moment.now_ns);
     *decision = (weir_decision){.start = {ask->now_ns}};
+    if (count <= 0) return;
     for (int i = 0; i < count; i++) part[i] = part_of(table, &limits[i], limits[i].cost);
     const int unfit = too_long(table, part, count);
     if (unfit >= 0) {

@@ -64,11 +64,11 @@
 
    Areas: a table grows by another, larger area behind the last.  A key that has no slot in the newest area starts with
    the debt of its slot in an earlier area, and that slot is freed only when the new one is committed.  Earlier areas
-   are read from the oldest on, since keys move that way, and before the newest area is read for the same key, so a
+   are read from the oldest on, since keys move that way, and before the newest area is read for the last time, so a
    thread that finds the old slot gone finds the new one.  A thread that has not noticed the new area goes on charging
    the old one.  So after every charge it reads the number of areas, and if there are more than it knows of, the call is
    not admitted.  Its swap and then that read, against the new number and then the other thread's read of the old slot:
-   this needs one total order of all four (the calls named full).
+   this needs one total order of all four (the calls named full; the other thread's is the fence after its claim).
 
    Parts: a limit may have an area of its own besides, its part, which other limits' keys do not fill.  A key may then
    be in any of sixteen slots, and everything works as with eight: a new key goes to the newest area if there is room,

@@ -20,8 +20,8 @@
    used once replace each other.  Bits are set only if they are clear, so that many calls with the same plans do not
    write.  If two threads lose or wrongly set a bit, another plan is evicted, and nothing else happens.
 
-   The number of sets is small if there are few slots: a file for one key must not take a quarter of a megabyte.  And it
-   is limited so that they take at most an eighth of what the slots take.
+   The number of sets is small if there are few slots: a file for one key must not take a quarter of a megabyte.  There
+   are more than 64 only where they take at most an eighth of what the slots take.
 
        the slots take     sets    plans    bytes
        less                  4       28     14.5 KiB
