@@ -359,7 +359,7 @@ static void settling_within_the_window(void **unused)
     settle_at(&subject, 6 * S, &fourth, 0);
     allows(&subject, 6 * S, 8, 0, S); /* of another window */
     settle_at(&subject, 6 * S, &none, 0);
-    allows(&subject, 6 * S, 1, 0, S); /* a permit of the call that opened the window stays used */
+    allows(&subject, 6 * S, 2, 0, S);
 }
 
 /* At most 2N - 1 pass within a window's length, for the call that opens a window is one of them. */

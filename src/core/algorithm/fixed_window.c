@@ -148,15 +148,15 @@ static bool opened_by(const struct rule *rule, const uint64_t *state, const stru
     return slot->start <= subtract_to_zero(state[FIXED_END], window_period(rule));
 }
 
-/* If the call that opened the window is cancelled, it was not opened; or where others are counted in it, one permit
+/* If the call that opened the window is cancelled, it was not opened; or where later ones are counted in it, one permit
    stays used: they may all have come at its end, just before the next window. */
 static void fixed_give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot,
                             uint64_t unused)
 {
     if (now >= state[FIXED_END] || !counted_here(rule, state, slot)) return;
     const uint64_t given = least(least(unused, slot->cost), state[FIXED_COUNT]), left = state[FIXED_COUNT] - given;
-    const bool opened = given == slot->cost && opened_by(rule, state, slot);
-    state[FIXED_COUNT] = opened && left != 0 ? left + 1 : left;
+    const bool opened = given == slot->cost && opened_by(rule, state, slot), later = now > slot->start;
+    state[FIXED_COUNT] = opened && later && left != 0 ? left + 1 : left;
     if (!opened || left != 0) return;
     state[FIXED_END] = state[FIXED_BEFORE_END];
     state[FIXED_COUNT] = state[FIXED_BEFORE_COUNT];

@@ -83,7 +83,7 @@ static void fixed_give_back(const struct one *one, uint64_t now, uint64_t taken,
     /* As in the core: a window that is not used was not opened, and else its first call leaves a permit used. */
     const bool opened = given == charged && end - taken == period && (one->rule->flags & MICRO_ALIGNED) == 0;
     if (!here || blocked) return;
-    word[COUNT] = opened && left != 0 ? left + 1 : left;
+    word[COUNT] = opened && left != 0 && now > taken ? left + 1 : left;
     if (opened && left == 0) word[END] = 0;
 }
 

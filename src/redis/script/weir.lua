@@ -912,7 +912,7 @@ function fixed.give(rule, cell, now, taken, charged, unused)
     -- A window that is not used was not opened, and else its first call leaves a permit used.
     local opened = given == charged and cell[3] - taken == rule.period and not rule.aligned
     if not here or blocked then return end
-    cell[4] = opened and left ~= 0 and left + 1 or left
+    cell[4] = opened and left ~= 0 and now > taken and left + 1 or left
     if opened and left == 0 then cell[3] = 0 end
 end
 
